@@ -1,0 +1,78 @@
+// Runnel: the types and constants that every other header uses.
+//
+// Conventions of the whole library (each header adds only what differs):
+//
+//   Handles    Objects are opaque handles: an index and a generation, never an
+//              address. Every call checks every handle in every build. A dead,
+//              foreign, wrong-type or never-valid handle, and NULL, give
+//              RNL_ERROR_INVALID_HANDLE; nothing crashes.
+//   Ownership  `create`, `compile`, `load`, `wrap`, `open` give the caller one
+//              reference, `retain` adds one, `release` drops one; release(NULL)
+//              is a no-op that succeeds. When the last reference of the caller
+//              is gone the handle is dead, but work in flight and dependent
+//              objects keep what they use alive (a stream keeps its context).
+//   Results    Every call returns an `rnl_status`. Results come last, through
+//              `out_…`, and are written only on success.
+//   Blocking   `rnl_enqueue_…` is asynchronous and takes the stream first;
+//              nothing else is asynchronous. Only functions with `synchronize`
+//              or `wait` in their name wait for a device, and those that have
+//              no `enqueue` in it. `query` never blocks.
+//   Options    Structs whose first field is `struct_size`, made by a macro of
+//              the same name in capitals. Zero is the default of every field;
+//              NULL for the struct means all defaults.
+//   Units      Bytes are `size_t`; time is `uint64_t …_ns`. A size of zero
+//              succeeds and does nothing.
+//   Threads    Every call may be made from any thread at any time, except from
+//              inside a host function, a native kernel, a deleter or a log
+//              callback: there it returns RNL_ERROR_NOT_PERMITTED.
+//   Strings    UTF-8, zero-terminated. Input strings are copied unless a field
+//              says otherwise. Returned strings live as long as their object.
+//   fork       In a child process, calls on the parent's objects return
+//              RNL_ERROR_FORKED; a new cpu context may be opened there.
+#ifndef RUNNEL_BASE_H
+#define RUNNEL_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define RNL_API __attribute__((visibility("default")))
+#else
+#define RNL_API
+#endif
+
+#ifdef __cplusplus
+#define RNL_BEGIN_DECLS extern "C" {
+#define RNL_END_DECLS }
+#else
+#define RNL_BEGIN_DECLS
+#define RNL_END_DECLS
+#endif
+
+RNL_BEGIN_DECLS
+
+// --- The objects of the library, by family ---------------------------------
+
+typedef struct rnl_device_handle *rnl_device;      // hardware, not opened
+typedef struct rnl_context_handle *rnl_context;    // an opened device
+typedef struct rnl_stream_handle *rnl_stream;      // an ordered queue of work
+typedef struct rnl_event_handle *rnl_event;        // a point in a stream
+typedef struct rnl_buffer_handle *rnl_buffer;      // memory with an owner
+typedef struct rnl_module_handle *rnl_module;      // compiled code, loaded
+typedef struct rnl_function_handle *rnl_function;  // one kernel of a module
+
+// --- Small values ----------------------------------------------------------
+
+// Three extents, x fastest. In a launch a missing (zero) y or z counts as 1,
+// so `{256}` is a legal block; x must be given.
+typedef struct rnl_dim3 {
+    uint32_t x, y, z;
+} rnl_dim3;
+
+// A time limit that never ends.
+#define RNL_FOREVER UINT64_MAX
+
+RNL_END_DECLS
+
+#endif

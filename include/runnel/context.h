@@ -1,0 +1,108 @@
+// Contexts: an opened device, with its memory, modules and default stream.
+//
+// Lifetime: counted. Streams, events, buffers and modules keep their context
+// alive; the device closes when the last of them is gone.
+// Threads:  safe. No call changes the vendor's current context of the caller.
+#ifndef RUNNEL_CONTEXT_H
+#define RUNNEL_CONTEXT_H
+
+#include <runnel/device.h>
+
+// How a context is opened.
+typedef struct rnl_context_options {
+    size_t struct_size;
+    size_t buffer_cache_size;  // bytes set aside for device buffers; 0: none
+    uint32_t threads;          // cpu: worker threads; 0: RUNNEL_THREADS, cores
+    const char *label;         // shown in errors and logs; copied
+} rnl_context_options;
+
+#define RNL_CONTEXT_OPTIONS(...)              \
+    (&(rnl_context_options){                  \
+        .struct_size = sizeof(rnl_context_options), __VA_ARGS__})
+
+// Things that one device can do and another cannot.
+typedef enum rnl_feature {
+    RNL_FEATURE_COMPILE = 1,       // modules from kernel source
+    RNL_FEATURE_NATIVE_FUNCTIONS,  // C functions as kernels
+    RNL_FEATURE_MANAGED_MEMORY,
+    RNL_FEATURE_ZERO_COPY_MAP,     // mapping a device buffer copies nothing
+    RNL_FEATURE_CLUSTERS,
+    RNL_FEATURE_COOPERATIVE_LAUNCH,
+    RNL_FEATURE_PRIORITIES,
+    RNL_FEATURE_EVENT_TIMING,
+    RNL_FEATURE_PROMISES,
+    RNL_FEATURE_INTERPROCESS,
+    RNL_FEATURE_CAPTURE,
+    RNL_FEATURE_GRAPHS,
+    RNL_FEATURE_MEMORY_OPERATIONS,  // write and wait value on a stream
+    RNL_FEATURE_BATCHED_STREAMS,
+    RNL_FEATURE_PEER_ACCESS,
+} rnl_feature;
+
+RNL_BEGIN_DECLS
+
+// Opens `device`. Opening it again gives another, independent context. Stands
+// for cuDevicePrimaryCtxRetain on cuda.
+RNL_API rnl_status rnl_context_create(rnl_device device,
+                                      const rnl_context_options *options,
+                                      rnl_context *out_context);
+
+// The same by name: device `index` of `api`; NULL with 0 is the best present.
+RNL_API rnl_status rnl_context_open(const char *api, size_t index,
+                                    const rnl_context_options *options,
+                                    rnl_context *out_context);
+
+// Adds a reference for the caller.
+RNL_API rnl_status rnl_context_retain(rnl_context context);
+
+// Drops one. Never blocks: work in flight goes on and is completed.
+RNL_API rnl_status rnl_context_release(rnl_context context);
+
+// The device it was opened from.
+RNL_API rnl_status rnl_context_device(rnl_context context,
+                                      rnl_device *out_device);
+
+// A number that no other context of this process ever has.
+RNL_API rnl_status rnl_context_id(rnl_context context, uint64_t *out_id);
+
+// Free and total device memory now, in bytes; either may be NULL. Stands for
+// cuMemGetInfo. cpu: the machine's, or the cgroup's where that is smaller.
+RNL_API rnl_status rnl_context_memory(rnl_context context, size_t *out_free,
+                                      size_t *out_total);
+
+// RNL_OK when the driver and device are new enough for Runnel, otherwise
+// RNL_ERROR_UNSUPPORTED; `*out_reason`, if wanted, says why in either case.
+RNL_API rnl_status rnl_context_is_compatible(rnl_context context,
+                                             const char **out_reason);
+
+// RNL_OK when the context can do `feature`, otherwise RNL_ERROR_UNSUPPORTED.
+// `out_reason` may be NULL; it is written in both cases, a static string.
+RNL_API rnl_status rnl_context_supports(rnl_context context,
+                                        rnl_feature feature,
+                                        const char **out_reason);
+
+// The context's default stream: an ordinary one, with no implicit order against
+// others. Borrowed: it lives as long as the context and is not released.
+RNL_API rnl_status rnl_context_default_stream(rnl_context context,
+                                              rnl_stream *out_stream);
+
+// Blocks until all work submitted to any stream of the context before the call
+// is done, or `timeout_ns` has passed (RNL_ERROR_TIMED_OUT; RNL_FOREVER waits
+// without limit). Reports the first asynchronous failure it meets. Stands for
+// cuCtxSynchronize.
+RNL_API rnl_status rnl_context_synchronize(rnl_context context,
+                                           uint64_t timeout_ns);
+
+// Whether this context's kernels can use memory of `peer`; true for itself.
+RNL_API rnl_status rnl_context_can_access_peer(rnl_context context,
+                                               rnl_context peer,
+                                               bool *out_can);
+
+// Lets kernels of this context use memory of `peer`, pool memory included. One
+// direction. Doing it again is no error. Stands for cuCtxEnablePeerAccess.
+RNL_API rnl_status rnl_context_enable_peer(rnl_context context,
+                                           rnl_context peer);
+
+RNL_END_DECLS
+
+#endif

@@ -1,0 +1,50 @@
+// Native functions: C functions as kernels of a cpu context.
+#ifndef RUNNEL_CPU_H
+#define RUNNEL_CPU_H
+
+#include <runnel/module.h>
+
+// The share of a launch that one call of a native function does: blocks
+// `first_block` … `first_block + block_count - 1`, numbered x fastest. Calls of
+// one launch run on several threads at once and cover every block once.
+typedef struct rnl_native_call {
+    size_t struct_size;
+    rnl_dim3 grid, block;       // as launched, zeros already replaced by 1
+    uint64_t first_block;
+    uint64_t block_count;
+    const void *const *arguments;  // address of each argument's value
+    void *shared;               // launch's dynamic shared bytes, this call's own
+    size_t shared_size;
+    void *user_data;            // as given at creation
+} rnl_native_call;
+
+// A kernel in C. It may not call Runnel. Returning other than RNL_OK fails the
+// launch with that status.
+typedef rnl_status (*rnl_native_fn)(const rnl_native_call *call);
+
+typedef struct rnl_native_options {
+    size_t struct_size;
+    const rnl_parameter *parameters;  // the signature, checked at each launch;
+    size_t parameter_count;           // copied, `type` texts too
+    void *user_data;                  // must outlive the function's launches
+    uint32_t max_block_threads;       // 0: the device's limit
+} rnl_native_options;
+
+#define RNL_NATIVE_OPTIONS(...)              \
+    (&(rnl_native_options){                  \
+        .struct_size = sizeof(rnl_native_options), __VA_ARGS__})
+
+RNL_BEGIN_DECLS
+
+// Makes a function of `native`, to be launched like any other and released with
+// rnl_function_release. `name` appears in errors. RNL_ERROR_UNSUPPORTED on a
+// context that is not cpu.
+RNL_API rnl_status rnl_function_create_native(rnl_context context,
+                                              const char *name,
+                                              rnl_native_fn native,
+                                              const rnl_native_options *options,
+                                              rnl_function *out_function);
+
+RNL_END_DECLS
+
+#endif

@@ -1,0 +1,153 @@
+// Launching a function: shape, attributes and arguments.
+//
+//   rnl_enqueue_function(stream, scale,
+//                        RNL_LAUNCH(.grid = {blocks}, .block = {256}),
+//                        RNL_ARGS(buffer, count, 2.0f));
+#ifndef RUNNEL_LAUNCH_H
+#define RUNNEL_LAUNCH_H
+
+#include <runnel/module.h>
+
+// --- Shape -----------------------------------------------------------------
+
+// An extra of a launch, by number, with the value that the number calls for.
+typedef enum rnl_launch_attribute_id {
+    RNL_LAUNCH_COOPERATIVE = 1,  // all blocks resident at once
+    RNL_LAUNCH_PRIORITY = 2,     // of this launch, instead of the stream's
+    RNL_LAUNCH_SYNC_POLICY = 3,
+    RNL_LAUNCH_ACCESS_POLICY = 4,
+    RNL_LAUNCH_PROGRAMMATIC_SERIALIZATION = 5,
+} rnl_launch_attribute_id;
+
+typedef struct rnl_launch_attribute {
+    rnl_launch_attribute_id id;
+    int64_t value;
+} rnl_launch_attribute;
+
+// Fills the module's `__constant__` variable `symbol` from `data` (copied at
+// the call) in stream order before the launch.
+typedef struct rnl_constant {
+    const char *symbol;
+    const void *data;
+    size_t size;  // bytes; at most the variable's
+} rnl_constant;
+
+// How a function is launched. `grid` counts blocks, also with a cluster, and
+// must be divisible by it.
+typedef struct rnl_launch {
+    size_t struct_size;
+    rnl_dim3 grid, block, cluster;
+    size_t shared_size;  // dynamic shared memory, bytes per block; beyond 48 KB
+                         // the function's limit is raised as needed
+    const rnl_launch_attribute *attributes;
+    size_t attribute_count;
+    const rnl_constant *constants;
+    size_t constant_count;
+    const char *label;   // named in errors; copied
+    const char *file;    // where it was enqueued: must stay valid for good,
+    int line;            // as __FILE__ does; RNL_LAUNCH fills both
+} rnl_launch;
+
+#define RNL_LAUNCH(...)                                                    \
+    (&(rnl_launch){.struct_size = sizeof(rnl_launch), .file = __FILE__,    \
+                   .line = __LINE__, __VA_ARGS__})
+
+// --- Arguments -------------------------------------------------------------
+
+// One argument. Made by RNL_ARGS from the C type of each expression, or by hand
+// for a binding.
+typedef struct rnl_arg {
+    uint32_t kind;  // rnl_value_kind, or RNL_ARG_BUFFER
+    uint32_t size;  // bytes of the value
+    union {
+        uint64_t integer;
+        double real;
+        float single;
+        const void *pointer;  // the address; for RNL_VALUE_STRUCT, of the bytes
+        rnl_buffer buffer;
+    } value;
+} rnl_arg;
+
+#define RNL_ARG_BUFFER 16u
+
+typedef struct rnl_args {
+    size_t struct_size;
+    size_t count;
+    const rnl_arg *items;
+} rnl_args;
+
+RNL_BEGIN_DECLS
+
+// Launches `function` on `stream`. Argument values are copied at the call;
+// buffers are kept alive until the launch is done. Checked on every backend, by
+// position: RNL_ERROR_ARGUMENT_MISMATCH when their number, a kind or a size
+// differs from the function's parameters (no conversions: an int is not a
+// size_t, 2.0 is not 2.0f). RNL_ERROR_INVALID_ARGUMENT for dimensions that are
+// zero or beyond the device's or function's limits. `args` may be NULL for
+// none. What fails while the kernel runs is the stream's failure. Stands for
+// cuLaunchKernelEx.
+RNL_API rnl_status rnl_enqueue_function(rnl_stream stream,
+                                        rnl_function function,
+                                        const rnl_launch *launch,
+                                        const rnl_args *args);
+
+RNL_END_DECLS
+
+// --- Sugar: RNL_ARGS(a, b, …), up to 32 arguments, or RNL_NO_ARGS ----------
+//
+// Integers, floats, pointers and buffers are taken by their C type. Wrap a
+// struct as RNL_ARG_STRUCT(variable).
+
+#define RNL_NO_ARGS ((const rnl_args *)NULL)
+
+static inline rnl_arg rnl_arg_of_integer(uint64_t value, size_t size)
+{
+    rnl_arg arg = {RNL_VALUE_INTEGER, (uint32_t)size, {0}};
+    arg.value.integer = value;
+    return arg;
+}
+
+static inline rnl_arg rnl_arg_of_double(double value)
+{
+    rnl_arg arg = {RNL_VALUE_FLOAT, sizeof value, {0}};
+    arg.value.real = value;
+    return arg;
+}
+
+static inline rnl_arg rnl_arg_of_float(float value)
+{
+    rnl_arg arg = {RNL_VALUE_FLOAT, sizeof value, {0}};
+    arg.value.single = value;
+    return arg;
+}
+
+static inline rnl_arg rnl_arg_of_pointer(const void *value)
+{
+    rnl_arg arg = {RNL_VALUE_POINTER, sizeof value, {0}};
+    arg.value.pointer = value;
+    return arg;
+}
+
+static inline rnl_arg rnl_arg_of_buffer(rnl_buffer value)
+{
+    rnl_arg arg = {RNL_ARG_BUFFER, sizeof(void *), {0}};
+    arg.value.buffer = value;
+    return arg;
+}
+
+static inline rnl_arg rnl_arg_of_struct(const void *value, size_t size)
+{
+    rnl_arg arg = {RNL_VALUE_STRUCT, (uint32_t)size, {0}};
+    arg.value.pointer = value;
+    return arg;
+}
+
+#define RNL_ARG_STRUCT(variable) rnl_arg_of_struct(&(variable), sizeof(variable))
+
+#ifdef __cplusplus
+#include <runnel/launch_args.hpp>
+#else
+#include <runnel/launch_args.h>
+#endif
+
+#endif

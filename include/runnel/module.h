@@ -1,0 +1,142 @@
+// Modules and functions: kernels from source or from a binary.
+//
+// Source is CUDA-dialect C++, as NVRTC takes it, on every backend.
+//
+// Lifetime: counted. A function keeps its module, a module its context, and
+//           work in flight the functions it runs.
+// Threads:  safe; several threads may compile at once.
+#ifndef RUNNEL_MODULE_H
+#define RUNNEL_MODULE_H
+
+#include <runnel/status.h>
+
+// A header that the source can include by `name` without any file.
+typedef struct rnl_header {
+    const char *name;
+    const char *source;
+} rnl_header;
+
+// How source is compiled. Arrays are read during the call only.
+typedef struct rnl_module_options {
+    size_t struct_size;
+    const char *name;            // file name in diagnostics; "kernel.cu"
+    const char *const *options;  // compiler options as NVRTC takes them: -DX=1,
+    size_t option_count;         // -Idir, -std=c++17, --use_fast_math, -G …
+    const rnl_header *headers;
+    size_t header_count;
+    const char *const *name_expressions;  // C++ expressions that name template
+    size_t name_expression_count;         // kernels: "scale<float>"
+    const char *dump_path;       // write the assembly (…/NAME.s) here
+    uint64_t timeout_ns;         // limit for the compiler; 0: 60 s
+    const char *label;           // copied
+} rnl_module_options;
+
+#define RNL_MODULE_OPTIONS(...)              \
+    (&(rnl_module_options){                  \
+        .struct_size = sizeof(rnl_module_options), __VA_ARGS__})
+
+// What a kernel parameter is, and what a launch argument must be.
+typedef enum rnl_value_kind {
+    RNL_VALUE_UNKNOWN = 0,  // only the size is known; no kind check
+    RNL_VALUE_POINTER = 1,  // a buffer or an address
+    RNL_VALUE_INTEGER = 2,  // signed or not, bool, char, enum
+    RNL_VALUE_FLOAT = 3,    // float or double
+    RNL_VALUE_STRUCT = 4,   // anything else, passed by value
+} rnl_value_kind;
+
+typedef struct rnl_parameter {
+    rnl_value_kind kind;
+    uint32_t size;       // bytes
+    uint32_t alignment;  // bytes
+    const char *type;    // as in the source; "" where unknown
+} rnl_parameter;
+
+// What a function is. Strings and `parameters` live as long as the function.
+typedef struct rnl_function_info {
+    size_t struct_size;
+    const char *name;        // as asked for
+    const char *symbol;      // in the binary
+    const rnl_parameter *parameters;
+    size_t parameter_count;
+    uint32_t max_block_threads;
+    uint32_t registers;      // per thread; 0 where unknown
+    size_t shared_size;      // static shared memory, bytes per block
+    size_t local_size;       // bytes per thread; 0 where unknown
+    size_t constant_size;
+    bool uses_barriers;      // cpu: its threads may have to wait for others
+} rnl_function_info;
+
+RNL_BEGIN_DECLS
+
+// --- Modules ---------------------------------------------------------------
+
+// Compiles `source` (zero-terminated) and loads it. Takes the result from the
+// disk cache when the same source, headers, options and compiler made it
+// before. RNL_ERROR_COMPILE_FAILED: rnl_last_error()->log has the diagnostics
+// with the user's own file, line and caret. RNL_ERROR_COMPILER_UNAVAILABLE
+// lists every compiler looked for. Stands for nvrtcCompileProgram and
+// cuModuleLoadData.
+RNL_API rnl_status rnl_module_compile(rnl_context context, const char *source,
+                                      const rnl_module_options *options,
+                                      rnl_module *out_module);
+
+// Loads a finished binary from memory: cubin, PTX, fatbin, code object or cpu
+// object. Checked before any of it is executed (RNL_ERROR_INVALID_BINARY).
+RNL_API rnl_status rnl_module_load(rnl_context context, const void *data,
+                                   size_t size, const char *label,
+                                   rnl_module *out_module);
+
+// The same from a file. RNL_ERROR_IO when it cannot be read.
+RNL_API rnl_status rnl_module_load_file(rnl_context context, const char *path,
+                                        rnl_module *out_module);
+
+// Adds a reference for the caller.
+RNL_API rnl_status rnl_module_retain(rnl_module module);
+
+// Drops one; functions taken from it stay usable.
+RNL_API rnl_status rnl_module_release(rnl_module module);
+
+// The binary that was loaded, to be saved and given to rnl_module_load later.
+// Lives as long as the module.
+RNL_API rnl_status rnl_module_binary(rnl_module module, const void **out_data,
+                                     size_t *out_size);
+
+// What the compiler said, warnings included; "" for a loaded binary or when the
+// cache had it.
+RNL_API rnl_status rnl_module_log(rnl_module module, const char **out_log);
+
+// The kernel called `name`: an extern "C" or plain name, a name expression
+// given at compile time, or the mangled symbol. RNL_ERROR_NOT_FOUND lists the
+// names that there are. Stands for cuModuleGetFunction.
+RNL_API rnl_status rnl_module_function(rnl_module module, const char *name,
+                                       rnl_function *out_function);
+
+// The `__device__` or `__constant__` variable called `name`, as a borrowed
+// buffer that keeps the module alive: copy to and from it like any other.
+// Stands for cuModuleGetGlobal.
+RNL_API rnl_status rnl_module_global(rnl_module module, const char *name,
+                                     rnl_buffer *out_buffer);
+
+// --- Functions -------------------------------------------------------------
+
+// From source to function in one step, with a cache in memory: the same
+// context, source, name and options give the same compiled code at once.
+// `name` may be a template's name expression.
+RNL_API rnl_status rnl_function_compile(rnl_context context,
+                                        const char *source, const char *name,
+                                        const rnl_module_options *options,
+                                        rnl_function *out_function);
+
+// Adds a reference for the caller.
+RNL_API rnl_status rnl_function_retain(rnl_function function);
+
+// Drops one; launches in flight keep what they need.
+RNL_API rnl_status rnl_function_release(rnl_function function);
+
+// Fills `*out_info`, whose struct_size the caller has set.
+RNL_API rnl_status rnl_function_get_info(rnl_function function,
+                                         rnl_function_info *out_info);
+
+RNL_END_DECLS
+
+#endif

@@ -1,0 +1,110 @@
+// Streams: ordered queues of work on one context.
+//
+// Work on one stream runs in the order it was issued. Work on different streams
+// has no order unless an event or a wait makes one.
+//
+// Lifetime: counted; keeps its context alive. Releasing a stream never blocks
+//           and never cancels: what was enqueued still runs.
+// Threads:  safe; calls of several threads interleave in some order.
+//
+// Failure: when an operation fails while it runs, the stream keeps the first
+// failure. Operations behind it, and those of other streams that wait for them,
+// do not run; host functions among them are called with the status. Calls on
+// the stream report the failure until rnl_stream_reset.
+#ifndef RUNNEL_STREAM_H
+#define RUNNEL_STREAM_H
+
+#include <runnel/status.h>
+
+typedef uint32_t rnl_stream_flags;
+
+// No implicit order with the vendor's legacy default stream.
+#define RNL_STREAM_NON_BLOCKING 1u
+
+// How a stream is made.
+typedef struct rnl_stream_options {
+    size_t struct_size;
+    int priority;            // smaller runs sooner; clamped to the device's
+                             // priority_greatest … priority_least; 0 is normal
+    rnl_stream_flags flags;  // RNL_STREAM_…
+    const char *label;       // shown in errors and logs; copied
+} rnl_stream_options;
+
+#define RNL_STREAM_OPTIONS(...)              \
+    (&(rnl_stream_options){                  \
+        .struct_size = sizeof(rnl_stream_options), __VA_ARGS__})
+
+// What a stream is. `label` lives as long as the stream.
+typedef struct rnl_stream_info {
+    size_t struct_size;
+    uint64_t id;           // unique in this process, never reused
+    rnl_context context;
+    int priority;          // after clamping
+    rnl_stream_flags flags;
+    const char *label;     // "" when none was given
+} rnl_stream_info;
+
+// A function that the host runs in stream order. `status` is RNL_OK, or the
+// failure of the work before it: it is always called exactly once.
+typedef void (*rnl_host_fn)(rnl_status status, void *user_data);
+
+RNL_BEGIN_DECLS
+
+// Creates a stream on `context`. Stands for cuStreamCreateWithPriority.
+RNL_API rnl_status rnl_stream_create(rnl_context context,
+                                     const rnl_stream_options *options,
+                                     rnl_stream *out_stream);
+
+// Adds a reference for the caller.
+RNL_API rnl_status rnl_stream_retain(rnl_stream stream);
+
+// Drops one. The default stream of a context has no reference to drop:
+// RNL_ERROR_INVALID_STATE.
+RNL_API rnl_status rnl_stream_release(rnl_stream stream);
+
+// Fills `*out_info`, whose struct_size the caller has set.
+RNL_API rnl_status rnl_stream_get_info(rnl_stream stream,
+                                       rnl_stream_info *out_info);
+
+// RNL_OK when all work submitted before the call is done, RNL_NOT_READY when it
+// is not, or the failure of the stream. Stands for cuStreamQuery.
+RNL_API rnl_status rnl_stream_query(rnl_stream stream);
+
+// Blocks until all work submitted before the call is done, or `timeout_ns` has
+// passed: RNL_ERROR_TIMED_OUT leaves the stream as it was. With RNL_FOREVER the
+// calling thread may run cpu kernels of the stream itself, which is faster than
+// waking another thread. Returns the failure of the stream. Stands for
+// cuStreamSynchronize.
+RNL_API rnl_status rnl_stream_synchronize(rnl_stream stream,
+                                          uint64_t timeout_ns);
+
+// Waits like rnl_stream_synchronize without limit, then forgets the stream's
+// failure so that it can be used again. RNL_ERROR_DEVICE_LOST when the whole
+// context is lost.
+RNL_API rnl_status rnl_stream_reset_and_wait(rnl_stream stream);
+
+// Makes later work of `stream` wait for what `event` stands for now. An event
+// that was never recorded stands for nothing (as in CUDA), unless it is a
+// promise: then the wait lasts until it is recorded and complete. The event may
+// be of another context. Does not block. Stands for cuStreamWaitEvent.
+RNL_API rnl_status rnl_enqueue_wait_event(rnl_stream stream, rnl_event event);
+
+// Makes later work of `stream` wait for all work submitted to `other` so far.
+RNL_API rnl_status rnl_enqueue_wait_stream(rnl_stream stream,
+                                           rnl_stream other);
+
+// Makes later work of `stream` wait for all work submitted to any stream of
+// `other` so far.
+RNL_API rnl_status rnl_enqueue_wait_context(rnl_stream stream,
+                                            rnl_context other);
+
+// Runs `function` once on a thread of the library after all earlier work of the
+// stream; later work waits for it. It may not call Runnel. `user_data` must
+// live until it ran. Stands for cuLaunchHostFunc.
+RNL_API rnl_status rnl_enqueue_host_function(rnl_stream stream,
+                                             rnl_host_fn function,
+                                             void *user_data);
+
+RNL_END_DECLS
+
+#endif
