@@ -1,0 +1,88 @@
+#include "base/alloc.h"
+
+#include <stdatomic.h>
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *libc_allocate(size_t size, size_t alignment, void *user_data)
+{
+    (void)user_data;
+    if (alignment <= alignof(max_align_t))
+        return malloc(size);
+    size_t rounded = (size + alignment - 1) / alignment * alignment;
+    return rounded < size ? NULL : aligned_alloc(alignment, rounded);
+}
+
+static void libc_release(void *memory, size_t size, void *user_data)
+{
+    (void)size;
+    (void)user_data;
+    free(memory);
+}
+
+static const rnl_allocator libc_allocator = {
+    .struct_size = sizeof(rnl_allocator),
+    .allocate = libc_allocate,
+    .release = libc_release,
+};
+
+static rnl_allocator current = {
+    .struct_size = sizeof(rnl_allocator),
+    .allocate = libc_allocate,
+    .release = libc_release,
+};
+static _Atomic size_t held;
+
+void *mem_allocate_aligned(size_t size, size_t alignment)
+{
+    void *memory = current.allocate(size, alignment, current.user_data);
+    if (!memory)
+        return NULL;
+    atomic_fetch_add_explicit(&held, size, memory_order_relaxed);
+    return memset(memory, 0, size);
+}
+
+void *mem_allocate(size_t size)
+{
+    return mem_allocate_aligned(size, alignof(max_align_t));
+}
+
+void mem_release(void *memory, size_t size)
+{
+    if (!memory)
+        return;
+    current.release(memory, size, current.user_data);
+    atomic_fetch_sub_explicit(&held, size, memory_order_relaxed);
+}
+
+char *text_copy(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = mem_allocate(size);
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+void text_release(char *text)
+{
+    if (text)
+        mem_release(text, strlen(text) + 1);
+}
+
+bool mem_array_size(size_t count, size_t size, size_t *out_size)
+{
+    return !__builtin_mul_overflow(count, size, out_size);
+}
+
+size_t mem_held(void)
+{
+    return atomic_load_explicit(&held, memory_order_relaxed);
+}
+
+bool mem_set_allocator(const rnl_allocator *allocator)
+{
+    if (mem_held() != 0)
+        return false;
+    current = allocator ? *allocator : libc_allocator;
+    return true;
+}

@@ -1,0 +1,25 @@
+// Host memory of the library's own objects.
+#pragma once
+
+#include <runnel/host.h>
+#include <stddef.h>
+
+// Zeroed memory, or NULL. Never aborts.
+void *mem_allocate(size_t size);
+void *mem_allocate_aligned(size_t size, size_t alignment);
+
+// Takes back what mem_allocate gave; NULL is fine.
+void mem_release(void *memory, size_t size);
+
+// A copy of `text`; released with text_release. NULL when memory is short.
+char *text_copy(const char *text);
+void text_release(char *text);
+
+// False when the product does not fit.
+bool mem_array_size(size_t count, size_t size, size_t *out_size);
+
+// Bytes that are allocated now.
+size_t mem_held(void);
+
+// False while the library holds memory.
+bool mem_set_allocator(const rnl_allocator *allocator);

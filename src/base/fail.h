@@ -1,0 +1,58 @@
+// The state of a thread inside the library: what it is calling, whether it may,
+// and the details of its last failure.
+#pragma once
+
+#include <runnel/status.h>
+#include <stdarg.h>
+
+// Small and hot, so it lives in the static block of thread-local storage.
+struct thread_state {
+    const char *function;   // the public function being called
+    unsigned callback_depth;// inside host functions, native kernels, deleters
+    unsigned cached_ops;
+    struct op *op_cache;
+};
+
+extern _Thread_local struct thread_state thread_state
+    __attribute__((tls_model("initial-exec")));
+
+// First statement of every public call that callbacks may not make.
+#define ENTER() enter_call(__func__)
+
+rnl_status fail_in_callback(void);
+
+static inline rnl_status enter_call(const char *function)
+{
+    thread_state.function = function;
+    return thread_state.callback_depth ? fail_in_callback() : RNL_OK;
+}
+
+static inline void callback_begin(void)
+{
+    thread_state.callback_depth++;
+}
+
+static inline void callback_end(void)
+{
+    thread_state.callback_depth--;
+}
+
+// Records a failure of this call: the first word of every error is here. Each
+// returns `status`, so that a caller can return it in turn.
+rnl_status fail(rnl_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// The same, and names the parameter at fault.
+rnl_status fail_at(rnl_status status, const char *parameter,
+                   const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// Adds to the failure just recorded.
+void fail_set_object(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+void fail_set_native(int64_t code, const char *text);
+void fail_set_log(const char *log);
+
+// Records a failure with every detail given; strings are copied, but for the
+// function, which is the current call's. `site_file` is kept by pointer.
+rnl_status fail_with(const rnl_error *details);

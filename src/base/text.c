@@ -1,0 +1,61 @@
+#include "base/text.h"
+
+#include "base/alloc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool reserve(struct text *text, size_t more)
+{
+    size_t need = text->length + more + 1;
+    if (need <= text->capacity)
+        return true;
+    size_t capacity = need < 256 ? 256 : need + need / 2;
+    char *data = mem_allocate(capacity);
+    if (!data) {
+        text->failed = true;
+        return false;
+    }
+    if (text->data)
+        memcpy(data, text->data, text->length);
+    mem_release(text->data, text->capacity);
+    text->data = data;
+    text->capacity = capacity;
+    return true;
+}
+
+void text_add_bytes(struct text *text, const void *bytes, size_t size)
+{
+    if (!reserve(text, size))
+        return;
+    memcpy(text->data + text->length, bytes, size);
+    text->length += size;
+    text->data[text->length] = '\0';
+}
+
+void text_add(struct text *text, const char *format, ...)
+{
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    if (length >= 0 && reserve(text, (size_t)length)) {
+        vsnprintf(text->data + text->length, (size_t)length + 1, format,
+                  again);
+        text->length += (size_t)length;
+    }
+    va_end(again);
+    va_end(arguments);
+}
+
+const char *text_get(const struct text *text)
+{
+    return text->data ? text->data : "";
+}
+
+void text_finish(struct text *text)
+{
+    mem_release(text->data, text->capacity);
+    *text = (struct text){0};
+}

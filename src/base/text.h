@@ -1,0 +1,20 @@
+// A growing text. Running out of memory is remembered, not reported each time.
+#pragma once
+
+#include <runnel/base.h>
+
+struct text {
+    char *data;  // zero-terminated once something was added
+    size_t length, capacity;
+    bool failed;  // memory was short: what is in `data` is not all
+};
+
+void text_add(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void text_add_bytes(struct text *text, const void *bytes, size_t size);
+
+// Never NULL.
+const char *text_get(const struct text *text);
+
+// Frees it and makes it empty.
+void text_finish(struct text *text);

@@ -1,0 +1,62 @@
+// Locks, futexes and threads: what the standard's threads lack.
+#pragma once
+
+#include <runnel/base.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+static inline void cpu_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+// --- A lock for short critical sections ------------------------------------
+//
+// One atomic exchange to take, one store to give: half the cost of a mutex. A
+// holder that lost its processor is given it back by yielding.
+
+struct lock {
+    atomic_bool held;
+};
+
+void lock_take_slowly(struct lock *lock);
+
+static inline void lock_take(struct lock *lock)
+{
+    if (atomic_exchange_explicit(&lock->held, true, memory_order_acquire))
+        lock_take_slowly(lock);
+}
+
+static inline bool lock_try(struct lock *lock)
+{
+    return !atomic_exchange_explicit(&lock->held, true, memory_order_acquire);
+}
+
+static inline void lock_give(struct lock *lock)
+{
+    atomic_store_explicit(&lock->held, false, memory_order_release);
+}
+
+// --- Futex -----------------------------------------------------------------
+
+// Sleeps while `*word` is `value`, at most until `deadline` (clock_now's time).
+// May return early for no reason.
+void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t deadline);
+
+// Wakes up to `count` sleepers.
+void futex_wake(_Atomic uint32_t *word, int count);
+
+// --- Threads ---------------------------------------------------------------
+
+// Starts a joinable thread with every signal blocked, named for debuggers.
+// False when the system refuses.
+bool thread_start(pthread_t *out_thread, const char *name, void *(*run)(void *),
+                  void *argument);
+
+// Makes thread_start fail `count` times after `skip` successes; for tests.
+void thread_fail_next(unsigned skip, unsigned count);

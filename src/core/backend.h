@@ -1,0 +1,129 @@
+// THE internal contract: what a backend gives to the core.
+//
+// The core allocates every object (its own part plus `…_size` bytes for the
+// backend), checks arguments, counts references and latches failures. A hook
+// never sees a bad argument, a dead object or an empty operation. A hook that
+// fails records why (base/fail.h) and returns the status; `init` hooks that
+// fail leave nothing behind. Hooks are called from any thread, with no lock of
+// the core held. Optional hooks may be NULL; the validator checks that they and
+// the feature bits agree.
+#pragma once
+
+#include "core/core.h"
+#include "core/op.h"
+
+#define BACKEND_ABI 1u
+#define BACKEND_FEATURE(feature) (1u << (feature))
+
+// Source to compile, checked by the core.
+struct source {
+    const char *text;
+    const rnl_module_options *options;  // never NULL, full size
+};
+
+// What came of it. Owned by the caller: released by compiled_finish.
+struct compiled_binary {
+    void *data;
+    size_t size;
+    char *log;  // NULL when the compiler said nothing
+};
+
+// What a function is, filled by function_init. Strings are copied by the core.
+struct function_facts {
+    const char *name, *symbol;
+    const rnl_parameter *parameters;
+    size_t parameter_count;
+    uint32_t max_block_threads, registers;
+    size_t shared_size, local_size, constant_size;
+    bool uses_barriers;
+};
+
+struct backend {
+    uint32_t abi;        // BACKEND_ABI
+    const char *api;     // "cpu", "cuda", "hip", "null"
+    bool accelerator;    // counts as a gpu
+    uint32_t features;   // BACKEND_FEATURE bits that every device has
+    size_t context_size, stream_size, event_size, module_size, function_size;
+
+    // --- devices: no vendor context, no device memory
+    size_t (*device_count)(void);
+    // Why there is none: paths tried and all. Static string, "" when there are.
+    const char *(*reason)(void);
+    rnl_status (*device_info)(uint32_t index, rnl_device_info *info);
+    // optional: attributes that the info does not have
+    rnl_status (*device_attribute)(uint32_t index, rnl_attribute id,
+                                   int64_t *out_value);
+
+    // --- contexts
+    rnl_status (*context_init)(struct context *context);
+    void (*context_finish)(struct context *context);
+    rnl_status (*context_memory)(struct context *context, size_t *out_free,
+                                 size_t *out_total);
+    // Why a feature that is missing is missing; never NULL.
+    const char *(*feature_reason)(struct context *context,
+                                  rnl_feature feature);
+    // optional, both or neither
+    bool (*peer_can_access)(struct context *context, struct context *peer);
+    rnl_status (*peer_enable)(struct context *context, struct context *peer);
+
+    // --- streams. `deadline` is base/clock.h's time.
+    rnl_status (*stream_init)(struct stream *stream);
+    void (*stream_finish)(struct stream *stream);  // nothing is in flight
+    // Takes the op over. Sets its sequence. A backend that cannot fail returns
+    // RNL_OK; one that fails leaves the op to the core.
+    rnl_status (*stream_submit)(struct stream *stream, struct op *op);
+    rnl_status (*stream_query)(struct stream *stream);  // OK or NOT_READY
+    rnl_status (*stream_wait)(struct stream *stream, uint64_t deadline);
+    // Later work of `stream` waits for all of `other` so far.
+    rnl_status (*stream_join)(struct stream *stream, struct stream *other);
+
+    // --- events
+    rnl_status (*event_init)(struct event *event);
+    void (*event_finish)(struct event *event);
+    rnl_status (*event_record)(struct event *event, struct stream *stream);
+    rnl_status (*event_join)(struct stream *stream, struct event *event);
+    rnl_status (*event_query)(struct event *event);  // may report a failure
+    rnl_status (*event_wait)(struct event *event, uint64_t deadline);
+    // Time of completion; INVALID_STATE when never recorded, NOT_READY.
+    rnl_status (*event_time)(struct event *event, uint64_t *out_ns);
+
+    // --- memory. `stream` NULL: ready at return; otherwise in its order.
+    rnl_status (*memory_allocate)(struct context *context,
+                                  struct stream *stream, rnl_memory_kind kind,
+                                  size_t size, struct memory *out_memory);
+    void (*memory_free)(struct context *context, struct stream *stream,
+                        rnl_memory_kind kind, struct memory memory,
+                        size_t size);
+    rnl_status (*host_register)(struct context *context, void *pointer,
+                                size_t size);
+    void (*host_unregister)(struct context *context, void *pointer,
+                            size_t size);
+
+    // --- modules. Everything that the binary depends on besides the source
+    // goes into the identity: compiler, target, format.
+    rnl_status (*compiler_identity)(struct context *context, char *text,
+                                    size_t size);
+    rnl_status (*module_compile)(struct context *context,
+                                 const struct source *source,
+                                 struct compiled_binary *out_binary);
+    // Loads module->binary after checking it.
+    rnl_status (*module_init)(struct module *module);
+    void (*module_finish)(struct module *module);
+    rnl_status (*module_global)(struct module *module, const char *name,
+                                struct memory *out_memory, size_t *out_size);
+    // The names of the module's kernels, by index; NULL past the end.
+    const char *(*module_kernel)(struct module *module, size_t index);
+    // Finds the kernel `name` of function->module. NOT_FOUND is recorded by the
+    // core, which knows the names.
+    rnl_status (*function_init)(struct function *function, const char *name,
+                                struct function_facts *out_facts);
+    void (*function_finish)(struct function *function);
+};
+
+// The message for the first rule that the table breaks, or NULL.
+const char *backend_check(const struct backend *backend);
+
+// Every backend, best first, NULL at the end. In backends/builtin.c.
+extern const struct backend *const backends[];
+
+#define BACKENDS_MAX 8

@@ -1,0 +1,19 @@
+// The environment, read in one place, once.
+#pragma once
+
+#include <runnel/base.h>
+
+struct config {
+    const char *devices;       // RUNNEL_DEVICES; NULL: all
+    unsigned cpu_devices;      // RUNNEL_CPU_DEVICES; at least 1
+    unsigned threads;          // RUNNEL_THREADS; 0: as many as there are cores
+    uint64_t spin_ns;          // RUNNEL_SPIN_US
+    int log_level;             // RUNNEL_LOG
+    bool blocking;             // RUNNEL_BLOCKING
+    const char *compiler;      // RUNNEL_CC; NULL: look for runnel-cc
+    const char *cache_dir;     // RUNNEL_CACHE_DIR; NULL: the default place
+    bool cache_disabled;       // RUNNEL_CACHE_DISABLE
+};
+
+// Read at the first call, the same for ever after.
+const struct config *config_get(void);

@@ -1,0 +1,210 @@
+// The objects of the library as the core sees them. A backend's own part of an
+// object follows the core's in the same memory: `stream_native(stream)`.
+#pragma once
+
+#include "core/object.h"
+
+#include <runnel/runnel.h>
+
+struct backend;
+struct op;
+
+// The first asynchronous failure of a stream, and whose fault it was. Counted:
+// dependent streams share it.
+struct failure {
+    _Atomic uint32_t references;
+    rnl_status status;
+    uint64_t operation;
+    const char *file;
+    int line;
+    char stream[160];
+    char name[128];
+    char label[128];
+    char message[512];
+};
+
+struct device {
+    struct object object;
+    const struct backend *backend;
+    uint32_t index;  // within its api
+    rnl_device_info info;
+};
+
+struct context {
+    struct object object;
+    struct device *device;
+    const struct backend *backend;
+    rnl_context_options options;  // `label` is in object.label
+    struct stream *default_stream;
+    struct lock lock;             // guards the lists below
+    struct stream *streams;       // every stream that is not finished
+    struct peer *peers;           // contexts whose memory it may use
+    struct host_range *host_ranges;   // allocated or registered host memory
+    struct compiled *compiled;        // rnl_function_compile's cache
+    struct failure *_Atomic lost;     // set once: the context is unusable
+    max_align_t native[];
+};
+
+struct stream {
+    struct object object;
+    const struct backend *backend;
+    int priority;
+    rnl_stream_flags flags;
+    bool is_default;
+    struct stream *next, **link;      // in context->streams
+    // Operations are numbered from 1 on each stream. `submitted` is written
+    // only by the backend's submit, under its own lock.
+    _Atomic uint64_t submitted;
+    struct lock failure_lock;         // guards the pointer
+    struct failure *_Atomic failure;  // the first one; NULL while all is well
+    max_align_t native[];
+};
+
+struct event {
+    struct object object;
+    const struct backend *backend;
+    rnl_event_options options;
+    max_align_t native[];
+};
+
+// Memory as a backend gave it.
+struct memory {
+    void *device;  // what kernels see
+    void *host;    // NULL where the host cannot reach it
+    uint64_t cookie;
+};
+
+struct buffer {
+    struct object object;
+    const struct backend *backend;
+    rnl_memory_kind kind;
+    size_t size;
+    struct memory memory;
+    bool borrowed;                 // not ours to free
+    rnl_deleter_fn deleter;
+    void *user_data;
+    struct object *owner;          // referenced: parent buffer or module
+    struct stream *release_stream; // referenced; NULL: the default stream
+    struct lock lock;              // guards release_stream and the mapping
+    bool mapped;
+    rnl_map_mode map_mode;
+    void *map_shadow;              // host copy of a mapping, where needed
+    max_align_t native[];
+};
+
+struct module {
+    struct object object;
+    const struct backend *backend;
+    void *binary;
+    size_t binary_size;
+    char *log;
+    max_align_t native[];
+};
+
+struct function {
+    struct object object;
+    const struct backend *backend;
+    struct module *module;      // referenced; NULL for native functions
+    char *name, *symbol;
+    rnl_parameter *parameters;  // `type` texts are owned, too
+    size_t parameter_count;
+    rnl_function_info info;     // pointers in it point at the fields above
+    rnl_native_fn native_fn;    // NULL unless native
+    void *user_data;
+    max_align_t native[];
+};
+
+#define CORE_NATIVE(type)                                     \
+    static inline void *type##_native(struct type *object)    \
+    {                                                         \
+        return object->native;                                \
+    }
+CORE_NATIVE(context)
+CORE_NATIVE(stream)
+CORE_NATIVE(event)
+CORE_NATIVE(buffer)
+CORE_NATIVE(module)
+CORE_NATIVE(function)
+#undef CORE_NATIVE
+
+// --- Checks: one per kind; each records the failure and names the parameter --
+
+#define CORE_CHECK(type, KIND)                                              \
+    static inline rnl_status check_##type(rnl_##type handle,                \
+                                          const char *parameter,            \
+                                          struct type **out)                \
+    {                                                                       \
+        struct object *object = object_find(handle, KIND);                  \
+        if (__builtin_expect(!object, 0))                                   \
+            return object_refuse(handle, KIND, parameter);                  \
+        *out = (struct type *)object;                                       \
+        return RNL_OK;                                                      \
+    }
+CORE_CHECK(device, OBJECT_DEVICE)
+CORE_CHECK(context, OBJECT_CONTEXT)
+CORE_CHECK(stream, OBJECT_STREAM)
+CORE_CHECK(event, OBJECT_EVENT)
+CORE_CHECK(buffer, OBJECT_BUFFER)
+CORE_CHECK(module, OBJECT_MODULE)
+CORE_CHECK(function, OBJECT_FUNCTION)
+#undef CORE_CHECK
+
+static inline struct context *stream_context(const struct stream *stream)
+{
+    return stream->object.context;
+}
+
+// Copies an options struct of any version into `options`, which has the
+// defaults (zeros): a shorter one leaves the rest at its default, a longer one
+// is refused if it asks for something this version does not know. `given` may
+// be NULL.
+rnl_status options_read(void *options, size_t size, const void *given,
+                        const char *parameter);
+
+// Checks an out-struct's struct_size and copies as much as the caller has room
+// for.
+rnl_status info_write(void *out, const void *info, size_t size,
+                      const char *parameter);
+
+// Records RNL_ERROR_INVALID_ARGUMENT for a NULL `parameter`.
+rnl_status check_pointer(const void *pointer, const char *parameter);
+
+// --- Streams and failures --------------------------------------------------
+
+// RNL_OK, or records and returns the failure of the stream or its context.
+rnl_status stream_check_failure(struct stream *stream);
+
+// Keeps `failure` (whose reference it takes) unless there is an earlier one.
+void stream_set_failure(struct stream *stream, struct failure *failure);
+
+// Takes a reference to the stream's failure; NULL while there is none.
+struct failure *stream_get_failure(struct stream *stream);
+
+// Waits for the stream, by the rules of rnl_stream_synchronize.
+rnl_status stream_wait_done(struct stream *stream, uint64_t timeout_ns);
+
+// Makes a failure of `op`; never NULL (when memory is short, a static one).
+struct failure *failure_create(const struct op *op, rnl_status status,
+                               const char *message);
+void failure_drop(struct failure *failure);
+
+// Records `failure` as this call's and returns its status; for `dependent`
+// streams RNL_ERROR_DEPENDENCY_FAILED.
+rnl_status failure_report(const struct failure *failure,
+                          const struct stream *stream);
+
+// --- Shared between the front door's files ---------------------------------
+
+// Opens the library once: environment, fork handler, backends, devices.
+rnl_status library_open(void);
+
+// A buffer that borrows `memory` and keeps `owner` alive.
+rnl_status buffer_borrow(struct context *context, struct memory memory,
+                         size_t size, struct object *owner, const char *label,
+                         rnl_buffer *out_buffer);
+
+// True when kernels of `context` may use memory of `owner`.
+bool context_may_use(struct context *context, struct context *owner);
+
+// Frees what rnl_function_compile cached; called once, by the context's end.
+void compiled_cache_finish(struct context *context);

@@ -1,0 +1,157 @@
+// Objects and handles.
+//
+// A handle is 4 bits of kind, 28 bits of generation and 32 bits of index into a
+// table of slots. A slot's memory belongs to one class of object for good: it
+// is reused, with the next generation, but never becomes something else and is
+// not given back while other threads may look at it. So a stale handle is
+// always safe to check, in every build, at the cost of three loads; and a call
+// that races with the last release at worst works on a dying object, which
+// every object's own lock or counter then tells it.
+#pragma once
+
+#include "base/alloc.h"
+#include "base/fail.h"
+#include "base/thread.h"
+
+enum object_kind {
+    OBJECT_NONE,
+    OBJECT_DEVICE,
+    OBJECT_CONTEXT,
+    OBJECT_STREAM,
+    OBJECT_EVENT,
+    OBJECT_BUFFER,
+    OBJECT_MODULE,
+    OBJECT_FUNCTION,
+    OBJECT_KINDS,
+};
+
+struct object {
+    _Atomic uint64_t handle;           // 0 while dead
+    _Atomic uint32_t references;       // the library's: memory lives while > 0
+    _Atomic uint32_t user_references;  // the caller's: the handle lives
+    uint32_t index;
+    uint32_t generation;
+    struct object_class *class;
+    struct context *context;  // referenced; NULL for devices and contexts
+    uint64_t id;              // unique in the process, never reused
+    char *label;              // NULL when none was given
+    struct object *next_free;
+    uint64_t forked_handle;   // in a child: what the handle was in the parent
+};
+
+// What the objects of one kind and backend have in common. Static storage.
+struct object_class {
+    enum object_kind kind;
+    size_t size;                      // of the whole object
+    void (*finish)(struct object *);  // undoes what its init did
+    struct object *free;              // guarded by the table's lock
+    struct object_class *next;        // of all classes in use
+};
+
+// Creates an object with one reference of the caller, not yet visible: its
+// handle is published by object_publish, which cannot fail. Zeroed beyond the
+// head. NULL after recording RNL_ERROR_OUT_OF_MEMORY.
+struct object *object_create(struct object_class *class,
+                             struct context *context, const char *label);
+
+// Makes the handle valid and returns it.
+void *object_publish(struct object *object);
+
+// Undoes object_create for an object that was never published: its finish is
+// not called.
+void object_abandon(struct object *object);
+
+// --- The library's references ----------------------------------------------
+
+static inline void object_keep(struct object *object)
+{
+    atomic_fetch_add_explicit(&object->references, 1, memory_order_relaxed);
+}
+
+void object_destroy(struct object *object);
+
+static inline void object_drop(struct object *object)
+{
+    if (atomic_fetch_sub_explicit(&object->references, 1,
+                                  memory_order_acq_rel) == 1)
+        object_destroy(object);
+}
+
+// --- Handles ---------------------------------------------------------------
+
+#define OBJECT_CHUNK_BITS 10
+#define OBJECT_CHUNK_SIZE (1u << OBJECT_CHUNK_BITS)
+#define OBJECT_CHUNKS 4096u
+#define OBJECT_KIND_SHIFT 60
+#define OBJECT_GENERATIONS (1u << 28)
+
+struct object_chunk {
+    struct object *_Atomic slots[OBJECT_CHUNK_SIZE];
+};
+
+extern struct object_chunk *_Atomic object_chunks[OBJECT_CHUNKS];
+
+// The object of a handle, NULL when it is not a live one of that kind.
+static inline struct object *object_find(const void *handle,
+                                         enum object_kind kind)
+{
+    uint64_t value = (uint64_t)(uintptr_t)handle;
+    uint32_t index = (uint32_t)value;
+    if (value >> OBJECT_KIND_SHIFT != (uint64_t)kind ||
+        index >> OBJECT_CHUNK_BITS >= OBJECT_CHUNKS)
+        return NULL;
+    struct object_chunk *chunk = atomic_load_explicit(
+        &object_chunks[index >> OBJECT_CHUNK_BITS], memory_order_acquire);
+    if (!chunk)
+        return NULL;
+    struct object *object =
+        atomic_load_explicit(&chunk->slots[index % OBJECT_CHUNK_SIZE],
+                             memory_order_acquire);
+    if (!object || atomic_load_explicit(&object->handle,
+                                        memory_order_acquire) != value)
+        return NULL;
+    return object;
+}
+
+// Records why `handle` is not a live object of `kind`: NULL, dead, of another
+// type, never valid, or of the parent process. Names the parameter.
+rnl_status object_refuse(const void *handle, enum object_kind kind,
+                         const char *parameter);
+
+// Finds and takes a reference that holds even if another thread releases the
+// handle at this moment. NULL when it is not live; nothing is recorded.
+struct object *object_find_and_keep(const void *handle,
+                                    enum object_kind kind);
+
+// One caller's reference more or less. NULL is fine for release.
+rnl_status object_retain(const void *handle, enum object_kind kind,
+                         const char *parameter);
+rnl_status object_release(const void *handle, enum object_kind kind,
+                          const char *parameter);
+
+// The handle of an object, for results and infos.
+static inline void *object_handle(struct object *object)
+{
+    return object ? (void *)(uintptr_t)atomic_load_explicit(
+                        &object->handle, memory_order_relaxed)
+                  : NULL;
+}
+
+// "stream 12 'upload'", into `text`.
+const char *object_describe(const struct object *object, char *text,
+                            size_t size);
+
+const char *object_kind_name(enum object_kind kind);
+
+// A number never given before.
+uint64_t object_new_id(void);
+
+// Frees the memory of dead objects. The caller promises that no other thread is
+// inside the library.
+void object_trim(void);
+
+// In the child after fork: every handle becomes a forked one.
+void object_table_forked(void);
+
+// For tests: how many generations a slot has before it is retired.
+void object_set_generations(uint32_t count);

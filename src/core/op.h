@@ -1,0 +1,91 @@
+// An operation: one piece of work as data. The front door makes it, checked and
+// with everything it needs inside; the backend queues and performs it. The same
+// value will be a graph's node.
+#pragma once
+
+#include "core/core.h"
+
+enum op_kind {
+    OP_KERNEL,  // op->kernel
+    OP_COPY,    // op->copy
+    OP_FILL,    // op->fill
+    OP_HOST,    // op->host
+    OP_WAIT,    // made by backends: wait for another stream
+    OP_STAMP,   // made by backends: an event's time
+    OP_RELEASE, // nothing but to keep something alive up to here
+};
+
+struct op_kernel {
+    struct function *function;
+    rnl_dim3 grid, block, cluster;
+    size_t shared_size;
+    const void *const *arguments;  // address of each value, in the payload
+    const rnl_launch_attribute *attributes;  // in the payload
+    size_t attribute_count;
+};
+
+// Addresses are resolved; extents are at least 1 (no empty op is made); pitches
+// are filled in. `payload` data (a launch's constants) may be the source.
+struct op_copy {
+    char *to;
+    const char *from;
+    size_t width, height, depth;
+    size_t to_row, to_slice, from_row, from_slice;
+    struct context *to_context, *from_context;  // NULL: a raw pointer
+};
+
+struct op_fill {
+    char *to;
+    size_t width, height, depth, row, slice;
+    uint64_t pattern;
+    size_t pattern_size;
+};
+
+struct op_host {
+    rnl_host_fn function;
+    void *user_data;
+};
+
+#define OP_INLINE_PAYLOAD 128
+#define OP_BACKEND_WORDS 6
+
+struct op {
+    struct op *next;  // for whoever holds the op
+    struct stream *stream;
+    uint64_t sequence;  // its number on the stream; set at submission
+    enum op_kind kind;
+    int line;
+    const char *file;   // where it was enqueued; NULL when not known
+    const char *label;  // in the payload, or NULL
+    struct object **kept;  // references that end with the op
+    size_t kept_count;
+    void *payload;
+    size_t payload_size;
+    union {
+        struct op_kernel kernel;
+        struct op_copy copy;
+        struct op_fill fill;
+        struct op_host host;
+    };
+    uint64_t backend[OP_BACKEND_WORDS];  // the backend's own
+    struct object *kept_inline[2];
+    _Alignas(16) unsigned char inline_payload[OP_INLINE_PAYLOAD];
+};
+
+// A new op for `stream` with `payload_size` bytes of payload, aligned to 16.
+// NULL after recording RNL_ERROR_OUT_OF_MEMORY.
+struct op *op_create(struct stream *stream, enum op_kind kind,
+                     size_t payload_size);
+
+// Drops what it keeps and recycles it. Called by the backend, outside its
+// locks, once the op is done, or by the front door for one never submitted.
+void op_finish(struct op *op);
+
+// "copy", "fill", …, or the kernel's name.
+const char *op_name(const struct op *op);
+
+// Gives it to the stream's backend; waits for it when RUNNEL_BLOCKING is set.
+rnl_status op_submit(struct op *op);
+
+// Frees the calling thread's and the common cache of ops.
+void op_trim(void);
