@@ -1,16 +1,18 @@
 #include "base/fail.h"
 
-#include "base/alloc.h"
 #include "base/log.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 _Thread_local struct thread_state thread_state
     __attribute__((tls_model("initial-exec")));
 
 // Where the strings of `error` live. The log alone can be long, so it alone is
-// allocated; a log that does not fit in memory is dropped, never the failure.
+// allocated, from the C library since it outlives every object; one that finds
+// no memory is dropped, never the failure.
 struct failure_text {
     rnl_error error;
     char message[1024];
@@ -43,9 +45,42 @@ static const char *keep(char *store, size_t size, const char *text)
     return store;
 }
 
+// --- The end of a thread ---------------------------------------------------
+
+static pthread_key_t exit_key;
+static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
+static void (*exit_hook)(void);
+
+static void thread_ends(void *noticed)
+{
+    (void)noticed;
+    free(last.log);
+    last.log = NULL;
+    if (exit_hook)
+        exit_hook();
+}
+
+static void exit_key_create(void)
+{
+    pthread_key_create(&exit_key, thread_ends);
+}
+
+void thread_set_exit_hook(void (*hook)(void))
+{
+    exit_hook = hook;
+}
+
+void thread_notice_exit(void)
+{
+    pthread_once(&exit_once, exit_key_create);
+    pthread_setspecific(exit_key, &last);
+}
+
+// --- Failures --------------------------------------------------------------
+
 static void begin(rnl_status status)
 {
-    text_release(last.log);
+    free(last.log);
     last.log = NULL;
     last.error = (rnl_error){
         .struct_size = sizeof(rnl_error),
@@ -109,9 +144,11 @@ void fail_set_native(int64_t code, const char *text)
 
 void fail_set_log(const char *log)
 {
-    text_release(last.log);
-    last.log = log ? text_copy(log) : NULL;
+    free(last.log);
+    last.log = log ? strdup(log) : NULL;
     last.error.log = last.log;
+    if (last.log)
+        thread_notice_exit();
 }
 
 rnl_status fail_with(const rnl_error *details)

@@ -56,3 +56,10 @@ void fail_set_log(const char *log);
 // Records a failure with every detail given; strings are copied, but for the
 // function, which is the current call's. `site_file` is kept by pointer.
 rnl_status fail_with(const rnl_error *details);
+
+// Has `hook` called when a thread that passed through thread_notice_exit ends.
+// One hook; set by the core.
+void thread_set_exit_hook(void (*hook)(void));
+
+// Makes sure that the calling thread's end is noticed.
+void thread_notice_exit(void);

@@ -44,7 +44,9 @@ struct object_class {
     enum object_kind kind;
     size_t size;                      // of the whole object
     void (*finish)(struct object *);  // undoes what its init did
-    struct object *free;              // guarded by the table's lock
+    // Dead objects, oldest first; guarded by the table's lock.
+    struct object *free, *last_free;
+    uint32_t free_count;
     struct object_class *next;        // of all classes in use
 };
 
@@ -61,12 +63,18 @@ void *object_publish(struct object *object);
 // not called.
 void object_abandon(struct object *object);
 
+// Puts an object of static storage into the table for good.
+void object_adopt(struct object_class *class, struct object *object);
+
 // --- The library's references ----------------------------------------------
 
 static inline void object_keep(struct object *object)
 {
     atomic_fetch_add_explicit(&object->references, 1, memory_order_relaxed);
 }
+
+// False when the last reference is already gone.
+bool object_keep_if_alive(struct object *object);
 
 void object_destroy(struct object *object);
 

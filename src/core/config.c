@@ -1,0 +1,85 @@
+#include "core/config.h"
+
+#include "base/log.h"
+#include "base/thread.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define SPIN_DEFAULT_US 30
+#define TEXT_SIZE 1024
+
+static struct config config;
+static char devices[TEXT_SIZE], compiler[TEXT_SIZE], cache_dir[TEXT_SIZE];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+// Copied, because the host may change its environment at any time.
+static const char *read_text(const char *name, char *store)
+{
+    const char *value = getenv(name);
+    if (!value || !value[0])
+        return NULL;
+    if (strlen(value) >= TEXT_SIZE) {
+        log_write(RNL_LOG_WARNING, "%s is too long and was ignored", name);
+        return NULL;
+    }
+    return strcpy(store, value);
+}
+
+static uint64_t read_number(const char *name, uint64_t most, uint64_t otherwise)
+{
+    const char *value = getenv(name);
+    if (!value || !value[0])
+        return otherwise;
+    char *end;
+    unsigned long long number = strtoull(value, &end, 10);
+    if (!isdigit((unsigned char)value[0]) || *end || number > most) {
+        log_write(RNL_LOG_WARNING,
+                  "%s='%s' is no number from 0 to %llu and was ignored", name,
+                  value, (unsigned long long)most);
+        return otherwise;
+    }
+    return number;
+}
+
+static bool read_flag(const char *name)
+{
+    const char *value = getenv(name);
+    return value && value[0] && strcmp(value, "0") != 0;
+}
+
+static int read_log_level(void)
+{
+    static const char *const names[] = {"off", "error", "warning", "info",
+                                        "debug"};
+    const char *value = getenv("RUNNEL_LOG");
+    for (int i = 0; value && i < 5; i++)
+        if (strcasecmp(value, names[i]) == 0)
+            return i;
+    return 0;
+}
+
+static void read_all(void)
+{
+    config.log_level = read_log_level();
+    log_set_default(config.log_level);
+    config.devices = read_text("RUNNEL_DEVICES", devices);
+    config.cpu_devices = (unsigned)read_number("RUNNEL_CPU_DEVICES", 16, 1);
+    if (config.cpu_devices == 0)
+        config.cpu_devices = 1;
+    config.threads = (unsigned)read_number("RUNNEL_THREADS", 1024, 0);
+    config.spin_ns =
+        read_number("RUNNEL_SPIN_US", 1000000, SPIN_DEFAULT_US) * 1000;
+    config.blocking = read_flag("RUNNEL_BLOCKING");
+    config.compiler = read_text("RUNNEL_CC", compiler);
+    config.cache_dir = read_text("RUNNEL_CACHE_DIR", cache_dir);
+    config.cache_disabled = read_flag("RUNNEL_CACHE_DISABLE");
+}
+
+const struct config *config_get(void)
+{
+    pthread_once(&once, read_all);
+    return &config;
+}

@@ -1,0 +1,362 @@
+#include "core/object.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// A dead object is not reused before this many others of its class died: a
+// thread that checked a handle just before its release then still looks at the
+// object that it meant.
+#define QUARANTINE 64
+
+static struct object_chunk first_chunk;  // spares small programs the allocation
+struct object_chunk *_Atomic object_chunks[OBJECT_CHUNKS] = {&first_chunk};
+
+static struct lock table_lock;  // guards all below and every class's free list
+static uint32_t slot_count;
+static uint32_t live_count;     // without those of static storage
+static uint32_t first_generation = 1;  // of slots made from now on
+static struct object_class *classes;
+static uint32_t generations = OBJECT_GENERATIONS;
+static _Atomic uint64_t last_id;
+
+static const char *const kind_names[OBJECT_KINDS] = {
+    "nothing", "device", "context",  "stream",
+    "event",   "buffer", "module", "function",
+};
+
+const char *object_kind_name(enum object_kind kind)
+{
+    return kind_names[kind];
+}
+
+uint64_t object_new_id(void)
+{
+    return atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
+}
+
+void object_set_generations(uint32_t count)
+{
+    lock_take(&table_lock);
+    generations = count;
+    lock_give(&table_lock);
+}
+
+// --- Slots -----------------------------------------------------------------
+
+static bool slot_add_locked(struct object *object)
+{
+    uint32_t number = slot_count >> OBJECT_CHUNK_BITS;
+    if (number >= OBJECT_CHUNKS)
+        return false;
+    struct object_chunk *chunk = atomic_load(&object_chunks[number]);
+    if (!chunk) {
+        chunk = mem_allocate(sizeof *chunk);
+        if (!chunk)
+            return false;
+        atomic_store(&object_chunks[number], chunk);
+    }
+    object->index = slot_count++;
+    object->generation = first_generation;
+    atomic_store(&chunk->slots[object->index % OBJECT_CHUNK_SIZE], object);
+    return true;
+}
+
+static struct object *slot_object(uint32_t index)
+{
+    if (index >> OBJECT_CHUNK_BITS >= OBJECT_CHUNKS)
+        return NULL;
+    struct object_chunk *chunk =
+        atomic_load(&object_chunks[index >> OBJECT_CHUNK_BITS]);
+    return chunk ? atomic_load(&chunk->slots[index % OBJECT_CHUNK_SIZE]) : NULL;
+}
+
+static void class_register_locked(struct object_class *class)
+{
+    for (struct object_class *at = classes; at; at = at->next)
+        if (at == class)
+            return;
+    class->next = classes;
+    classes = class;
+}
+
+static struct object *reuse_locked(struct object_class *class)
+{
+    if (class->free_count <= QUARANTINE)
+        return NULL;
+    struct object *object = class->free;
+    class->free = object->next_free;
+    class->free_count--;
+    return object;
+}
+
+static void put_free_locked(struct object *object)
+{
+    struct object_class *class = object->class;
+    object->next_free = NULL;
+    if (class->free_count++ == 0)
+        class->free = object;
+    else
+        class->last_free->next_free = object;
+    class->last_free = object;
+}
+
+// --- Life ------------------------------------------------------------------
+
+static struct object *take_memory(struct object_class *class)
+{
+    lock_take(&table_lock);
+    struct object *object = reuse_locked(class);
+    live_count += object != NULL;
+    lock_give(&table_lock);
+    if (object) {
+        text_release(object->label);
+        memset(object + 1, 0, class->size - sizeof *object);
+        return object;
+    }
+    object = mem_allocate(class->size);
+    if (!object)
+        return NULL;
+    object->class = class;
+    lock_take(&table_lock);
+    bool added = slot_add_locked(object);
+    if (added) {
+        class_register_locked(class);
+        live_count++;
+    }
+    lock_give(&table_lock);
+    if (!added) {
+        mem_release(object, class->size);
+        return NULL;
+    }
+    return object;
+}
+
+struct object *object_create(struct object_class *class,
+                             struct context *context, const char *label)
+{
+    bool labelled = label && label[0];
+    char *copy = labelled ? text_copy(label) : NULL;
+    struct object *object = labelled && !copy ? NULL : take_memory(class);
+    if (!object) {
+        text_release(copy);
+        fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a new %s",
+             kind_names[class->kind]);
+        return NULL;
+    }
+    object->label = copy;
+    object->id = object_new_id();
+    object->context = context;
+    if (context)
+        object_keep((struct object *)context);
+    atomic_store(&object->user_references, 1);
+    atomic_store(&object->references, 1);
+    return object;
+}
+
+static uint64_t handle_value(const struct object *object)
+{
+    return (uint64_t)object->class->kind << OBJECT_KIND_SHIFT |
+           (uint64_t)object->generation << 32 | object->index;
+}
+
+void *object_publish(struct object *object)
+{
+    uint64_t value = handle_value(object);
+    atomic_store_explicit(&object->handle, value, memory_order_release);
+    return (void *)(uintptr_t)value;
+}
+
+// The label and pointers stay as they are until the memory is reused, for a
+// thread that still looks; a slot whose generations are used up is retired.
+static void bury(struct object *object)
+{
+    struct context *context = object->context;
+    atomic_store(&object->references, 0);
+    lock_take(&table_lock);
+    live_count--;
+    if (++object->generation < generations)
+        put_free_locked(object);
+    lock_give(&table_lock);
+    if (context)
+        object_drop((struct object *)context);
+}
+
+void object_abandon(struct object *object)
+{
+    bury(object);
+}
+
+void object_destroy(struct object *object)
+{
+    object->class->finish(object);
+    bury(object);
+}
+
+void object_adopt(struct object_class *class, struct object *object)
+{
+    object->class = class;
+    object->id = object_new_id();
+    atomic_store(&object->user_references, 1);
+    atomic_store(&object->references, 1);
+    lock_take(&table_lock);
+    // The first chunk is static, so this cannot fail while it has room.
+    slot_add_locked(object);
+    lock_give(&table_lock);
+    object_publish(object);
+}
+
+// --- Handles ---------------------------------------------------------------
+
+rnl_status object_refuse(const void *handle, enum object_kind kind,
+                         const char *parameter)
+{
+    const char *name = kind_names[kind];
+    uint64_t value = (uint64_t)(uintptr_t)handle;
+    if (!handle)
+        return fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
+                       "'%s' is NULL where a %s is needed", parameter, name);
+    struct object *object = slot_object((uint32_t)value);
+    enum object_kind is = (enum object_kind)(value >> OBJECT_KIND_SHIFT);
+    if (object && object->forked_handle == value)
+        return fail_at(RNL_ERROR_FORKED, parameter,
+                       "'%s' is a %s of the parent process, which cannot be "
+                       "used after fork",
+                       parameter, kind_names[object->class->kind]);
+    bool known = object && is == object->class->kind;
+    if (known && is != kind)
+        return fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
+                       "'%s' is a %s where a %s is needed", parameter,
+                       kind_names[is], name);
+    if (known && (uint32_t)(value >> 32) % OBJECT_GENERATIONS <=
+                     object->generation)
+        return fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
+                       "'%s' is a %s that was released", parameter, name);
+    return fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
+                   "'%s' was never a valid handle of a %s", parameter, name);
+}
+
+bool object_keep_if_alive(struct object *object)
+{
+    uint32_t count =
+        atomic_load_explicit(&object->references, memory_order_relaxed);
+    do {
+        if (count == 0)
+            return false;
+    } while (!atomic_compare_exchange_weak(&object->references, &count,
+                                           count + 1));
+    return true;
+}
+
+struct object *object_find_and_keep(const void *handle, enum object_kind kind)
+{
+    struct object *object = object_find(handle, kind);
+    if (!object || !object_keep_if_alive(object))
+        return NULL;
+    if (object_find(handle, kind) == object)
+        return object;
+    object_drop(object);
+    return NULL;
+}
+
+rnl_status object_retain(const void *handle, enum object_kind kind,
+                         const char *parameter)
+{
+    struct object *object = object_find(handle, kind);
+    if (!object)
+        return object_refuse(handle, kind, parameter);
+    uint32_t count = atomic_load(&object->user_references);
+    do {
+        if (count == 0)
+            return object_refuse(handle, kind, parameter);
+    } while (!atomic_compare_exchange_weak(&object->user_references, &count,
+                                           count + 1));
+    return RNL_OK;
+}
+
+rnl_status object_release(const void *handle, enum object_kind kind,
+                          const char *parameter)
+{
+    if (!handle)
+        return RNL_OK;
+    struct object *object = object_find(handle, kind);
+    if (!object)
+        return object_refuse(handle, kind, parameter);
+    uint32_t count = atomic_load(&object->user_references);
+    do {
+        if (count == 0)
+            return object_refuse(handle, kind, parameter);
+    } while (!atomic_compare_exchange_weak(&object->user_references, &count,
+                                           count - 1));
+    if (count > 1)
+        return RNL_OK;
+    atomic_store_explicit(&object->handle, 0, memory_order_release);
+    object_drop(object);
+    return RNL_OK;
+}
+
+const char *object_describe(const struct object *object, char *text,
+                            size_t size)
+{
+    const char *label = object->label;
+    snprintf(text, size, label ? "%s %llu '%s'" : "%s %llu",
+             kind_names[object->class->kind], (unsigned long long)object->id,
+             label);
+    return text;
+}
+
+// --- Whole table -----------------------------------------------------------
+
+static void release_dead_locked(void)
+{
+    for (uint32_t i = 0; i < slot_count; i++) {
+        struct object *object = slot_object(i);
+        if (!object || atomic_load(&object->references) > 0)
+            continue;
+        text_release(object->label);
+        atomic_store(&object_chunks[i >> OBJECT_CHUNK_BITS]
+                          ->slots[i % OBJECT_CHUNK_SIZE],
+                     NULL);
+        if (object->generation >= first_generation)
+            first_generation = object->generation + 1;
+        mem_release(object, object->class->size);
+    }
+}
+
+static void release_chunks_locked(void)
+{
+    while (slot_count > 0 && !slot_object(slot_count - 1))
+        slot_count--;
+    for (uint32_t i = 1; i < OBJECT_CHUNKS; i++) {
+        mem_release(atomic_load(&object_chunks[i]),
+                    sizeof(struct object_chunk));
+        atomic_store(&object_chunks[i], NULL);
+    }
+}
+
+// Handles given out before stay dead: later slots start with a generation that
+// none of them had.
+void object_trim(void)
+{
+    lock_take(&table_lock);
+    if (live_count == 0) {
+        release_dead_locked();
+        release_chunks_locked();
+        for (struct object_class *class = classes; class; class = class->next) {
+            class->free = class->last_free = NULL;
+            class->free_count = 0;
+        }
+    }
+    lock_give(&table_lock);
+}
+
+void object_table_forked(void)
+{
+    table_lock = (struct lock){0};
+    for (uint32_t i = 0; i < slot_count; i++) {
+        struct object *object = slot_object(i);
+        if (!object || object->class->kind == OBJECT_DEVICE)
+            continue;
+        object->forked_handle = atomic_load(&object->handle);
+        atomic_store(&object->handle, 0);
+    }
+}
