@@ -89,3 +89,6 @@ rnl_status op_submit(struct op *op);
 
 // Frees the calling thread's and the common cache of ops.
 void op_trim(void);
+
+// In the child after fork: the common cache may have been half changed.
+void op_forked(void);

@@ -1,0 +1,83 @@
+#include "base/log.h"
+#include "base/text.h"
+#include "core/op.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// What is reported when there is no memory to say more.
+static struct failure no_memory = {
+    .references = 1,
+    .status = RNL_ERROR_OUT_OF_MEMORY,
+    .message = "an operation failed, and there was no memory to say which",
+};
+
+struct failure *failure_create(const struct op *op, rnl_status status,
+                               const char *message)
+{
+    struct failure *failure = mem_allocate(sizeof *failure);
+    if (!failure) {
+        atomic_fetch_add(&no_memory.references, 1);
+        return &no_memory;
+    }
+    atomic_store(&failure->references, 1);
+    failure->status = status;
+    failure->operation = op->sequence;
+    failure->file = op->file;
+    failure->line = op->line;
+    object_describe(&op->stream->object, failure->stream,
+                    sizeof failure->stream);
+    snprintf(failure->name, sizeof failure->name, "%s", op_name(op));
+    snprintf(failure->label, sizeof failure->label, "%s",
+             op->label ? op->label : "");
+    snprintf(failure->message, sizeof failure->message, "%s", message);
+    log_write(RNL_LOG_ERROR, "%s failed on %s (operation %llu): %s",
+              failure->name, failure->stream,
+              (unsigned long long)failure->operation, failure->message);
+    return failure;
+}
+
+void failure_drop(struct failure *failure)
+{
+    if (failure && atomic_fetch_sub(&failure->references, 1) == 1)
+        mem_release(failure, sizeof *failure);
+}
+
+static void describe(const struct failure *failure, bool dependent,
+                     struct text *text)
+{
+    if (dependent)
+        text_add(text, "the work waits for work that failed: ");
+    text_add(text, "%s", failure->name);
+    if (failure->label[0])
+        text_add(text, " '%s'", failure->label);
+    text_add(text, " failed on %s as operation %llu", failure->stream,
+             (unsigned long long)failure->operation);
+    if (failure->file)
+        text_add(text, ", enqueued at %s:%d", failure->file, failure->line);
+    text_add(text, ": %s", failure->message);
+}
+
+rnl_status failure_report(const struct failure *failure,
+                          const struct stream *stream)
+{
+    char own[160];
+    object_describe(&stream->object, own, sizeof own);
+    bool known = failure->operation != 0;
+    bool dependent = known && strcmp(own, failure->stream) != 0;
+    struct text text = {0};
+    if (known)
+        describe(failure, dependent, &text);
+    rnl_status status = fail_with(&(rnl_error){
+        .status = dependent ? RNL_ERROR_DEPENDENCY_FAILED : failure->status,
+        .message = text.data ? text.data : failure->message,
+        .stream = known ? failure->stream : own,
+        .operation = failure->operation,
+        .operation_name = known ? failure->name : NULL,
+        .operation_label = failure->label[0] ? failure->label : NULL,
+        .site_file = failure->file,
+        .site_line = failure->line,
+    });
+    text_finish(&text);
+    return status;
+}

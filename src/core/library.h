@@ -1,0 +1,21 @@
+// The library as a whole: what is opened once and never closed.
+#pragma once
+
+#include "core/backend.h"
+
+#define DEVICES_MAX 64
+
+// Devices in order of preference after RUNNEL_DEVICES; valid after
+// library_open.
+struct device *library_device(size_t index);
+size_t library_device_count(void);
+
+// The backend of an api word, NULL when there is none; by number; and its
+// number.
+const struct backend *library_backend(const char *api);
+const struct backend *library_backend_at(size_t index);
+size_t library_backend_index(const struct backend *backend);
+
+// Forgets everything and opens again with `table`; for tests of the core, with
+// no object alive.
+rnl_status library_reopen(const struct backend *const *table);

@@ -1,0 +1,173 @@
+#include "core/op.h"
+
+#include "core/backend.h"
+#include "core/config.h"
+
+// Ops are recycled through small caches, one per thread, that exchange whole
+// batches with a common one: the thread that enqueues and the one that finishes
+// are often not the same.
+#define BATCH 32
+#define THREAD_MOST (2 * BATCH)
+
+static struct lock pool_lock;  // guards the common cache
+static struct op *pool;        // batches, linked by backend[0]
+
+static struct op *take_batch(void)
+{
+    lock_take(&pool_lock);
+    struct op *batch = pool;
+    if (batch)
+        pool = (struct op *)(uintptr_t)batch->backend[0];
+    lock_give(&pool_lock);
+    return batch;
+}
+
+static void give_batch(struct op *batch)
+{
+    lock_take(&pool_lock);
+    batch->backend[0] = (uint64_t)(uintptr_t)pool;
+    pool = batch;
+    lock_give(&pool_lock);
+}
+
+static void free_list(struct op *op)
+{
+    while (op) {
+        struct op *next = op->next;
+        mem_release(op, sizeof *op);
+        op = next;
+    }
+}
+
+static struct op *op_take(void)
+{
+    struct op *op = thread_state.op_cache;
+    if (!op) {
+        op = take_batch();
+        if (!op)
+            return mem_allocate_aligned(sizeof *op, 64);
+        thread_state.cached_ops = BATCH;
+    }
+    thread_state.op_cache = op->next;
+    thread_state.cached_ops--;
+    return op;
+}
+
+static void thread_finish(void)
+{
+    free_list(thread_state.op_cache);
+    thread_state.op_cache = NULL;
+    thread_state.cached_ops = 0;
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(RUNNEL_NO_OP_CACHE)
+// So that a use after the end is seen.
+static void op_give(struct op *op)
+{
+    mem_release(op, sizeof *op);
+}
+#else
+// Keeps the newest batch, gives the older one away.
+static void shed(void)
+{
+    struct op *last = thread_state.op_cache;
+    for (unsigned i = 1; i < BATCH; i++)
+        last = last->next;
+    struct op *older = last->next;
+    last->next = NULL;
+    thread_state.cached_ops = BATCH;
+    give_batch(older);
+}
+
+static void op_give(struct op *op)
+{
+    if (thread_state.cached_ops == 0) {
+        thread_set_exit_hook(thread_finish);
+        thread_notice_exit();
+    }
+    op->next = thread_state.op_cache;
+    thread_state.op_cache = op;
+    if (++thread_state.cached_ops == THREAD_MOST)
+        shed();
+}
+#endif
+
+static bool payload_init(struct op *op, size_t size)
+{
+    op->payload = op->inline_payload;
+    op->payload_size = size;
+    if (size > OP_INLINE_PAYLOAD)
+        op->payload = mem_allocate_aligned(size, 16);
+    return op->payload != NULL;
+}
+
+struct op *op_create(struct stream *stream, enum op_kind kind,
+                     size_t payload_size)
+{
+    struct op *op = op_take();
+    if (op && !payload_init(op, payload_size)) {
+        op_give(op);
+        op = NULL;
+    }
+    if (!op) {
+        fail(RNL_ERROR_OUT_OF_MEMORY,
+             "there is no memory for another operation");
+        return NULL;
+    }
+    op->next = NULL;
+    op->stream = stream;
+    op->sequence = 0;
+    op->kind = kind;
+    op->line = 0;
+    op->file = NULL;
+    op->label = NULL;
+    op->kept = op->kept_inline;
+    op->kept_count = 0;
+    return op;
+}
+
+void op_finish(struct op *op)
+{
+    for (size_t i = 0; i < op->kept_count; i++)
+        object_drop(op->kept[i]);
+    if (op->payload != op->inline_payload)
+        mem_release(op->payload, op->payload_size);
+    op_give(op);
+}
+
+const char *op_name(const struct op *op)
+{
+    static const char *const names[] = {
+        [OP_KERNEL] = "kernel",     [OP_COPY] = "copy",
+        [OP_FILL] = "fill",         [OP_HOST] = "host function",
+        [OP_WAIT] = "wait",         [OP_STAMP] = "event record",
+        [OP_RELEASE] = "release",
+    };
+    return op->kind == OP_KERNEL ? op->kernel.function->name : names[op->kind];
+}
+
+rnl_status op_submit(struct op *op)
+{
+    struct stream *stream = op->stream;
+    rnl_status status = stream->backend->stream_submit(stream, op);
+    if (status != RNL_OK) {
+        op_finish(op);
+        return status;
+    }
+    if (__builtin_expect(config_get()->blocking, 0))
+        return stream_wait_done(stream, RNL_FOREVER);
+    return RNL_OK;
+}
+
+void op_trim(void)
+{
+    thread_finish();
+    for (struct op *batch = take_batch(); batch; batch = take_batch())
+        free_list(batch);
+}
+
+void op_forked(void)
+{
+    pool_lock = (struct lock){0};
+    pool = NULL;
+}
