@@ -136,6 +136,11 @@ void fail_set_object(const char *format, ...)
     last.error.object = last.object;
 }
 
+void fail_set_function(const char *name)
+{
+    last.error.function = name;
+}
+
 void fail_set_native(int64_t code, const char *text)
 {
     last.error.native_code = code;

@@ -50,6 +50,7 @@ rnl_status fail_at(rnl_status status, const char *parameter,
 // Adds to the failure just recorded.
 void fail_set_object(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
+void fail_set_function(const char *name);
 void fail_set_native(int64_t code, const char *text);
 void fail_set_log(const char *log);
 

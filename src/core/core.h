@@ -206,5 +206,18 @@ rnl_status buffer_borrow(struct context *context, struct memory memory,
 // True when kernels of `context` may use memory of `owner`.
 bool context_may_use(struct context *context, struct context *owner);
 
+// Makes and gives up a context's default stream.
+rnl_status default_stream_create(struct context *context);
+void default_stream_release(struct context *context);
+
+// Visits every stream of the context, which must be referenced; returns the
+// first status that is not RNL_OK.
+rnl_status context_each_stream(struct context *context,
+                               rnl_status (*visit)(struct stream *, void *),
+                               void *argument);
+
+// Frees host memory that the caller left to the context's end.
+void host_ranges_finish(struct context *context);
+
 // Frees what rnl_function_compile cached; called once, by the context's end.
 void compiled_cache_finish(struct context *context);

@@ -1,0 +1,290 @@
+// Files in one private directory, no locks: a writer makes a file of its own
+// and renames it, so that readers see a whole entry or none. Entries are
+// content-addressed, therefore it does not matter whose rename comes last.
+#include "core/cache.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "core/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ENTRY_VERSION 1u
+#define ENTRY_SIZE_MAX ((size_t)1 << 30)
+
+// What a file starts with; the key and the data follow.
+struct entry_header {
+    char magic[8];
+    struct hash128 checksum;  // of everything behind it in the file
+    uint64_t version, key_size, data_size;
+};
+
+#define CHECKED_FROM offsetof(struct entry_header, version)
+
+static const char entry_magic[8] = "RNLCACHE";
+
+struct entry_name {
+    char text[33];
+};
+
+static struct entry_name name_of(const void *key, size_t key_size)
+{
+    struct entry_name name;
+    struct hash128 hash = hash_128(key, key_size);
+    snprintf(name.text, sizeof name.text, "%016llx%016llx",
+             (unsigned long long)hash.high, (unsigned long long)hash.low);
+    return name;
+}
+
+// --- The directory ---------------------------------------------------------
+
+// False when there is no place for a cache.
+static bool directory_path(struct text *path)
+{
+    const char *configured = config_get()->cache_dir;
+    const char *xdg = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    if (configured && *configured)
+        text_add(path, "%s", configured);
+    else if (xdg && xdg[0] == '/')
+        text_add(path, "%s/runnel", xdg);
+    else if (home && home[0] == '/')
+        text_add(path, "%s/.cache/runnel", home);
+    return path->length > 0 && !path->failed;
+}
+
+// Creates what is missing of `path`, for us alone.
+static void make_directories(char *path)
+{
+    for (char *at = path + 1; *at; at++) {
+        if (*at != '/')
+            continue;
+        *at = '\0';
+        mkdir(path, 0700);
+        *at = '/';
+    }
+    mkdir(path, 0700);
+}
+
+// Code is loaded from here, so nobody else may be able to write to it.
+static const char *directory_fault(int fd)
+{
+    struct stat facts;
+    if (fstat(fd, &facts) != 0)
+        return strerror(errno);
+    if (facts.st_uid != geteuid())
+        return "it belongs to another user";
+    if (facts.st_mode & (S_IWGRP | S_IWOTH))
+        return "others may write to it";
+    return NULL;
+}
+
+static int open_path(char *path)
+{
+    const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    int fd = open(path, flags);
+    if (fd < 0 && errno == ENOENT) {
+        make_directories(path);
+        fd = open(path, flags);
+    }
+    const char *fault = fd < 0 ? strerror(errno) : directory_fault(fd);
+    if (!fault)
+        return fd;
+    log_write(RNL_LOG_DEBUG, "the cache directory %s is not used: %s", path,
+              fault);
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+// A descriptor of the directory, or -1 where there is none to be trusted. All
+// that follows goes through it, so that what was checked is what is used.
+static int open_directory(void)
+{
+    struct text path = {0};
+    int fd = directory_path(&path) ? open_path(path.data) : -1;
+    text_finish(&path);
+    return fd;
+}
+
+// --- Entries ---------------------------------------------------------------
+
+static struct hash128 checksum_of(const char *file, size_t size)
+{
+    return hash_128(file + CHECKED_FROM, size - CHECKED_FROM);
+}
+
+// True for a whole, undamaged entry of exactly this key.
+static bool entry_verify(const char *file, size_t size, const void *key,
+                         size_t key_size)
+{
+    struct entry_header header;
+    if (size < sizeof header)
+        return false;
+    memcpy(&header, file, sizeof header);
+    if (memcmp(header.magic, entry_magic, sizeof entry_magic) != 0 ||
+        header.version != ENTRY_VERSION || header.key_size != key_size ||
+        size - sizeof header < key_size ||
+        header.data_size != size - sizeof header - key_size)
+        return false;
+    struct hash128 checksum = checksum_of(file, size);
+    return checksum.low == header.checksum.low &&
+           checksum.high == header.checksum.high &&
+           memcmp(file + sizeof header, key, key_size) == 0;
+}
+
+static bool entry_read(int directory, const char *name, void **out_file,
+                       size_t *out_size)
+{
+    int fd = openat(directory, name,
+                    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    int error = file_read(fd, ENTRY_SIZE_MAX, out_file, out_size);
+    close(fd);
+    return error == 0;
+}
+
+static bool take_data(const char *file, size_t size, size_t key_size,
+                      void **out_data, size_t *out_size)
+{
+    size_t start = sizeof(struct entry_header) + key_size;
+    if (size == start)
+        return false;  // nothing worth keeping is empty
+    void *data = mem_allocate(size - start);
+    if (!data)
+        return false;
+    memcpy(data, file + start, size - start);
+    *out_data = data;
+    *out_size = size - start;
+    return true;
+}
+
+static bool load_from(int directory, const void *key, size_t key_size,
+                      void **out_data, size_t *out_size)
+{
+    struct entry_name name = name_of(key, key_size);
+    void *file;
+    size_t size;
+    if (!entry_read(directory, name.text, &file, &size))
+        return false;
+    bool loaded = false;
+    if (entry_verify(file, size, key, key_size)) {
+        loaded = take_data(file, size, key_size, out_data, out_size);
+    } else {
+        log_write(RNL_LOG_DEBUG, "cache entry %s is damaged: removed",
+                  name.text);
+        unlinkat(directory, name.text, 0);
+    }
+    mem_release(file, size);
+    return loaded;
+}
+
+bool cache_load(const void *key, size_t key_size, void **out_data,
+                size_t *out_size)
+{
+    int directory = open_directory();
+    if (directory < 0)
+        return false;
+    bool loaded = load_from(directory, key, key_size, out_data, out_size);
+    close(directory);
+    return loaded;
+}
+
+void cache_remove(const void *key, size_t key_size)
+{
+    int directory = open_directory();
+    if (directory < 0)
+        return;
+    unlinkat(directory, name_of(key, key_size).text, 0);
+    close(directory);
+}
+
+// --- Storing ---------------------------------------------------------------
+
+// The bytes of an entry, or NULL.
+static char *entry_make(const void *key, size_t key_size, const void *data,
+                        size_t data_size, size_t *out_size)
+{
+    struct entry_header header = {.version = ENTRY_VERSION,
+                                  .key_size = key_size,
+                                  .data_size = data_size};
+    size_t size;
+    if (__builtin_add_overflow(sizeof header + key_size, data_size, &size) ||
+        size > ENTRY_SIZE_MAX)
+        return NULL;
+    char *file = mem_allocate(size);
+    if (!file)
+        return NULL;
+    memcpy(header.magic, entry_magic, sizeof entry_magic);
+    memcpy(file, &header, sizeof header);
+    memcpy(file + sizeof header, key, key_size);
+    memcpy(file + sizeof header + key_size, data, data_size);
+    header.checksum = checksum_of(file, size);
+    memcpy(file, &header, sizeof header);
+    *out_size = size;
+    return file;
+}
+
+static int write_temporary(int directory, const char *name, const char *file,
+                           size_t size)
+{
+    int fd = openat(directory, name,
+                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno;
+    int error = file_write(fd, file, size);
+    if (close(fd) != 0 && error == 0)
+        error = errno;
+    if (error)
+        unlinkat(directory, name, 0);
+    return error;
+}
+
+static int entry_write(int directory, const char *name, const char *file,
+                       size_t size)
+{
+    // Processes of several containers can share a directory and a number, so
+    // a name that is taken is met by giving up.
+    static _Atomic unsigned serial;
+    char temporary[96];
+    snprintf(temporary, sizeof temporary, ".%s.%ld.%u", name, (long)getpid(),
+             atomic_fetch_add(&serial, 1));
+    int error = write_temporary(directory, temporary, file, size);
+    if (error)
+        return error;
+    if (renameat(directory, temporary, directory, name) == 0)
+        return 0;
+    error = errno;
+    unlinkat(directory, temporary, 0);
+    return error;
+}
+
+void cache_store(const void *key, size_t key_size, const void *data,
+                 size_t size)
+{
+    size_t file_size;
+    char *file = entry_make(key, key_size, data, size, &file_size);
+    if (!file)
+        return;
+    int directory = open_directory();
+    if (directory >= 0) {
+        int error = entry_write(directory, name_of(key, key_size).text, file,
+                                file_size);
+        if (error)
+            log_write(RNL_LOG_DEBUG, "a cache entry was not stored: %s",
+                      strerror(error));
+        close(directory);
+    }
+    mem_release(file, file_size);
+}

@@ -1,0 +1,353 @@
+#include "core/library.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+// Another context whose memory this one's kernels may use.
+struct peer {
+    struct peer *next;
+    uint64_t id;
+};
+
+static void peers_free(struct context *context)
+{
+    while (context->peers) {
+        struct peer *peer = context->peers;
+        context->peers = peer->next;
+        mem_release(peer, sizeof *peer);
+    }
+}
+
+static void context_finish(struct object *object)
+{
+    struct context *context = (struct context *)object;
+    context->backend->context_finish(context);
+    compiled_cache_finish(context);
+    host_ranges_finish(context);
+    peers_free(context);
+    failure_drop(atomic_load(&context->lost));
+}
+
+static struct object_class classes[BACKENDS_MAX];
+
+static struct object_class *class_of(const struct backend *backend)
+{
+    struct object_class *class = &classes[library_backend_index(backend)];
+    class->kind = OBJECT_CONTEXT;
+    class->size = sizeof(struct context) + backend->context_size;
+    class->finish = context_finish;
+    return class;
+}
+
+// --- Opening ---------------------------------------------------------------
+
+static rnl_status context_open(struct device *device,
+                               const rnl_context_options *options,
+                               rnl_context *out_context)
+{
+    struct context *context = (struct context *)object_create(
+        class_of(device->backend), NULL, options->label);
+    if (!context)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    context->device = device;
+    context->backend = device->backend;
+    context->options = *options;
+    context->options.label = NULL;
+    rnl_status status = device->backend->context_init(context);
+    if (status != RNL_OK)
+        goto abandon;
+    status = default_stream_create(context);
+    if (status != RNL_OK)
+        goto finish;
+    *out_context = object_publish(&context->object);
+    log_write(RNL_LOG_INFO, "opened %s:%u (%s)", device->info.api,
+              device->index, device->info.name);
+    return RNL_OK;
+
+finish:
+    device->backend->context_finish(context);
+abandon:
+    object_abandon(&context->object);
+    return status;
+}
+
+static rnl_status context_create(rnl_device handle,
+                                 const rnl_context_options *given,
+                                 rnl_context *out_context)
+{
+    struct device *device;
+    rnl_context_options options;
+    rnl_status status = library_open();
+    if (status != RNL_OK ||
+        (status = check_device(handle, "device", &device)) ||
+        (status = options_read(&options, sizeof options, given, "options")) ||
+        (status = check_pointer(out_context, "out_context")))
+        return status;
+    if (options.threads > 1024)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
+                       "%u threads are asked for; 1024 is the most",
+                       options.threads);
+    return context_open(device, &options, out_context);
+}
+
+rnl_status rnl_context_create(rnl_device device,
+                              const rnl_context_options *options,
+                              rnl_context *out_context)
+{
+    rnl_status status = ENTER();
+    return status ? status : context_create(device, options, out_context);
+}
+
+rnl_status rnl_context_open(const char *api, size_t index,
+                            const rnl_context_options *options,
+                            rnl_context *out_context)
+{
+    rnl_device device;
+    rnl_status status = rnl_device_get(api, index, &device);
+    thread_state.function = __func__;
+    if (status != RNL_OK) {
+        fail_set_function(__func__);
+        return status;
+    }
+    return context_create(device, options, out_context);
+}
+
+rnl_status rnl_context_retain(rnl_context context)
+{
+    rnl_status status = ENTER();
+    return status ? status : object_retain(context, OBJECT_CONTEXT, "context");
+}
+
+// The default stream goes with the caller's last reference: it would otherwise
+// keep its context for ever.
+rnl_status rnl_context_release(rnl_context handle)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK || !handle)
+        return status;
+    struct object *object = object_find_and_keep(handle, OBJECT_CONTEXT);
+    if (!object)
+        return object_refuse(handle, OBJECT_CONTEXT, "context");
+    status = object_release(handle, OBJECT_CONTEXT, "context");
+    if (status == RNL_OK && atomic_load(&object->user_references) == 0)
+        default_stream_release((struct context *)object);
+    object_drop(object);
+    return status;
+}
+
+// --- Facts -----------------------------------------------------------------
+
+rnl_status rnl_context_device(rnl_context handle, rnl_device *out_device)
+{
+    struct context *context;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)) ||
+        (status = check_pointer(out_device, "out_device")))
+        return status;
+    *out_device = object_handle(&context->device->object);
+    return RNL_OK;
+}
+
+rnl_status rnl_context_id(rnl_context handle, uint64_t *out_id)
+{
+    struct context *context;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)) ||
+        (status = check_pointer(out_id, "out_id")))
+        return status;
+    *out_id = context->object.id;
+    return RNL_OK;
+}
+
+rnl_status rnl_context_memory(rnl_context handle, size_t *out_free,
+                              size_t *out_total)
+{
+    struct context *context;
+    size_t left, total;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)) ||
+        (status = context->backend->context_memory(context, &left, &total)))
+        return status;
+    if (out_free)
+        *out_free = left;
+    if (out_total)
+        *out_total = total;
+    return RNL_OK;
+}
+
+rnl_status rnl_context_is_compatible(rnl_context handle,
+                                     const char **out_reason)
+{
+    struct context *context;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)))
+        return status;
+    // A backend that finds its driver too old offers no device at all.
+    if (out_reason)
+        *out_reason = "the driver and the device are new enough";
+    return RNL_OK;
+}
+
+rnl_status rnl_context_supports(rnl_context handle, rnl_feature feature,
+                                const char **out_reason)
+{
+    struct context *context;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)))
+        return status;
+    if (feature < RNL_FEATURE_COMPILE || feature > RNL_FEATURE_PEER_ACCESS)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "feature",
+                       "%d is no rnl_feature", (int)feature);
+    const char *reason = context->backend->feature_reason(context, feature);
+    bool supported = context->backend->features & BACKEND_FEATURE(feature);
+    supported = supported && !reason[0];
+    if (out_reason)
+        *out_reason = supported ? "supported" : reason;
+    if (supported)
+        return RNL_OK;
+    return fail_at(RNL_ERROR_UNSUPPORTED, "feature", "not supported: %s",
+                   reason);
+}
+
+rnl_status rnl_context_default_stream(rnl_context handle,
+                                      rnl_stream *out_stream)
+{
+    struct context *context;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)) ||
+        (status = check_pointer(out_stream, "out_stream")))
+        return status;
+    *out_stream = object_handle(&context->default_stream->object);
+    return RNL_OK;
+}
+
+// --- Waiting ---------------------------------------------------------------
+
+// The stream after `stream` in the context (the first for NULL), referenced;
+// gives up the reference to `stream`.
+static struct stream *next_stream(struct context *context,
+                                  struct stream *stream)
+{
+    lock_take(&context->lock);
+    struct stream *next = stream ? stream->next : context->streams;
+    while (next && !object_keep_if_alive(&next->object))
+        next = next->next;
+    lock_give(&context->lock);
+    if (stream)
+        object_drop(&stream->object);
+    return next;
+}
+
+rnl_status context_each_stream(struct context *context,
+                               rnl_status (*visit)(struct stream *, void *),
+                               void *argument)
+{
+    rnl_status first = RNL_OK;
+    struct stream *stream = next_stream(context, NULL);
+    while (stream) {
+        rnl_status status = visit(stream, argument);
+        if (status == RNL_ERROR_TIMED_OUT || first == RNL_OK)
+            first = status;
+        stream = next_stream(context, stream);
+    }
+    return first;
+}
+
+static rnl_status wait_for(struct stream *stream, void *argument)
+{
+    const uint64_t *deadline = argument;
+    rnl_status status = stream->backend->stream_wait(stream, *deadline);
+    return status ? status : stream_check_failure(stream);
+}
+
+rnl_status rnl_context_synchronize(rnl_context handle, uint64_t timeout_ns)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK)
+        return status;
+    struct object *object = object_find_and_keep(handle, OBJECT_CONTEXT);
+    if (!object)
+        return object_refuse(handle, OBJECT_CONTEXT, "context");
+    uint64_t deadline = clock_deadline(timeout_ns);
+    status = context_each_stream((struct context *)object, wait_for, &deadline);
+    object_drop(object);
+    return status;
+}
+
+// --- Peers -----------------------------------------------------------------
+
+bool context_may_use(struct context *context, struct context *owner)
+{
+    if (context == owner)
+        return true;
+    bool found = false;
+    lock_take(&context->lock);
+    for (struct peer *peer = context->peers; peer; peer = peer->next)
+        found = found || peer->id == owner->object.id;
+    lock_give(&context->lock);
+    return found;
+}
+
+static bool can_access(struct context *context, struct context *peer)
+{
+    return context == peer ||
+           (context->backend == peer->backend &&
+            context->backend->peer_can_access &&
+            context->backend->peer_can_access(context, peer));
+}
+
+rnl_status rnl_context_can_access_peer(rnl_context handle, rnl_context other,
+                                       bool *out_can)
+{
+    struct context *context, *peer;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)) ||
+        (status = check_context(other, "peer", &peer)) ||
+        (status = check_pointer(out_can, "out_can")))
+        return status;
+    *out_can = can_access(context, peer);
+    return RNL_OK;
+}
+
+static rnl_status peer_add(struct context *context, struct context *other)
+{
+    struct peer *peer = mem_allocate(sizeof *peer);
+    if (!peer)
+        return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a peer");
+    rnl_status status = context->backend->peer_enable(context, other);
+    if (status != RNL_OK) {
+        mem_release(peer, sizeof *peer);
+        return status;
+    }
+    peer->id = other->object.id;
+    lock_take(&context->lock);
+    peer->next = context->peers;
+    context->peers = peer;
+    lock_give(&context->lock);
+    return RNL_OK;
+}
+
+rnl_status rnl_context_enable_peer(rnl_context handle, rnl_context other)
+{
+    struct context *context, *peer;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)) ||
+        (status = check_context(other, "peer", &peer)))
+        return status;
+    if (context_may_use(context, peer))
+        return RNL_OK;
+    if (!can_access(context, peer))
+        return fail_at(RNL_ERROR_UNSUPPORTED, "peer",
+                       "%s:%u cannot reach the memory of %s:%u",
+                       context->device->info.api, context->device->index,
+                       peer->device->info.api, peer->device->index);
+    return peer_add(context, peer);
+}

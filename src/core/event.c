@@ -1,0 +1,199 @@
+#include "core/library.h"
+
+#include "base/clock.h"
+
+static struct object_class classes[BACKENDS_MAX];
+
+static void event_finish(struct object *object)
+{
+    struct event *event = (struct event *)object;
+    event->backend->event_finish(event);
+}
+
+static struct object_class *class_of(const struct backend *backend)
+{
+    struct object_class *class = &classes[library_backend_index(backend)];
+    class->kind = OBJECT_EVENT;
+    class->size = sizeof(struct event) + backend->event_size;
+    class->finish = event_finish;
+    return class;
+}
+
+static rnl_status need(struct context *context, bool wanted,
+                       rnl_feature feature, const char *what)
+{
+    if (!wanted || context->backend->features & BACKEND_FEATURE(feature))
+        return RNL_OK;
+    return fail_at(RNL_ERROR_UNSUPPORTED, "options",
+                   "%s events are not supported: %s", what,
+                   context->backend->feature_reason(context, feature));
+}
+
+static rnl_status event_new(struct context *context,
+                            const rnl_event_options *given,
+                            struct event **out_event)
+{
+    rnl_event_options options;
+    rnl_status status = options_read(&options, sizeof options, given,
+                                     "options");
+    if (status != RNL_OK ||
+        (status = need(context, options.timing, RNL_FEATURE_EVENT_TIMING,
+                       "timing")) ||
+        (status = need(context, options.interprocess,
+                       RNL_FEATURE_INTERPROCESS, "interprocess")) ||
+        (status = need(context, options.promise, RNL_FEATURE_PROMISES,
+                       "promise")))
+        return status;
+    struct event *event = (struct event *)object_create(
+        class_of(context->backend), context, options.label);
+    if (!event)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    event->backend = context->backend;
+    event->options = options;
+    event->options.label = NULL;
+    status = event->backend->event_init(event);
+    if (status != RNL_OK)
+        object_abandon(&event->object);
+    else
+        *out_event = event;
+    return status;
+}
+
+rnl_status rnl_event_create(rnl_context handle,
+                            const rnl_event_options *options,
+                            rnl_event *out_event)
+{
+    struct context *context;
+    struct event *event;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)) ||
+        (status = check_pointer(out_event, "out_event")) ||
+        (status = event_new(context, options, &event)))
+        return status;
+    *out_event = object_publish(&event->object);
+    return RNL_OK;
+}
+
+rnl_status rnl_event_retain(rnl_event event)
+{
+    rnl_status status = ENTER();
+    return status ? status : object_retain(event, OBJECT_EVENT, "event");
+}
+
+rnl_status rnl_event_release(rnl_event event)
+{
+    rnl_status status = ENTER();
+    return status ? status : object_release(event, OBJECT_EVENT, "event");
+}
+
+static rnl_status foreign_event(const struct event *event)
+{
+    char text[160];
+    return fail_at(RNL_ERROR_INVALID_HANDLE, "event",
+                   "%s belongs to another context than the stream",
+                   object_describe(&event->object, text, sizeof text));
+}
+
+rnl_status rnl_enqueue_event_record(rnl_stream stream_handle, rnl_event handle)
+{
+    struct stream *stream;
+    struct event *event;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_stream(stream_handle, "stream", &stream)) ||
+        (status = check_event(handle, "event", &event)))
+        return status;
+    if (event->object.context != stream_context(stream))
+        return foreign_event(event);
+    return event->backend->event_record(event, stream);
+}
+
+rnl_status rnl_enqueue_event(rnl_stream stream_handle,
+                             const rnl_event_options *options,
+                             rnl_event *out_event)
+{
+    struct stream *stream;
+    struct event *event;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_stream(stream_handle, "stream", &stream)) ||
+        (status = check_pointer(out_event, "out_event")) ||
+        (status = event_new(stream_context(stream), options, &event)))
+        return status;
+    status = event->backend->event_record(event, stream);
+    if (status == RNL_OK)
+        *out_event = object_publish(&event->object);
+    else
+        object_drop(&event->object);
+    return status;
+}
+
+rnl_status rnl_event_query(rnl_event handle)
+{
+    struct event *event;
+    rnl_status status = ENTER();
+    if (status != RNL_OK || (status = check_event(handle, "event", &event)))
+        return status;
+    return event->backend->event_query(event);
+}
+
+rnl_status rnl_event_synchronize(rnl_event handle, uint64_t timeout_ns)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK)
+        return status;
+    struct object *object = object_find_and_keep(handle, OBJECT_EVENT);
+    if (!object)
+        return object_refuse(handle, OBJECT_EVENT, "event");
+    struct event *event = (struct event *)object;
+    status = event->backend->event_wait(event, clock_deadline(timeout_ns));
+    object_drop(object);
+    return status;
+}
+
+// --- Elapsed time ----------------------------------------------------------
+
+static rnl_status event_time(struct event *event, const char *parameter,
+                             uint64_t *out_ns)
+{
+    char text[160];
+    object_describe(&event->object, text, sizeof text);
+    if (!event->options.timing)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, parameter,
+                       "%s ('%s') was created without .timing", text,
+                       parameter);
+    rnl_status status = event->backend->event_time(event, out_ns);
+    if (status == RNL_ERROR_INVALID_STATE)
+        return fail_at(status, parameter, "%s ('%s') was never recorded", text,
+                       parameter);
+    if (status == RNL_NOT_READY)
+        return fail_at(status, parameter, "%s ('%s') is not complete yet",
+                       text, parameter);
+    return status;
+}
+
+rnl_status rnl_event_elapsed(rnl_event start_handle, rnl_event end_handle,
+                             uint64_t *out_ns)
+{
+    struct event *start, *end;
+    uint64_t from, to;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_event(start_handle, "start", &start)) ||
+        (status = check_event(end_handle, "end", &end)) ||
+        (status = check_pointer(out_ns, "out_ns")))
+        return status;
+    if (start->backend != end->backend)
+        return fail_at(RNL_ERROR_INVALID_HANDLE, "end",
+                       "'start' is of %s and 'end' of %s", start->backend->api,
+                       end->backend->api);
+    if ((status = event_time(start, "start", &from)) ||
+        (status = event_time(end, "end", &to)))
+        return status;
+    if (to < from)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "end",
+                       "'end' completed before 'start'");
+    *out_ns = to - from;
+    return RNL_OK;
+}

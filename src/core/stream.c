@@ -1,0 +1,341 @@
+#include "core/library.h"
+
+#include "base/clock.h"
+
+static struct object_class classes[BACKENDS_MAX];
+
+static void stream_unlink(struct stream *stream)
+{
+    struct context *context = stream_context(stream);
+    lock_take(&context->lock);
+    *stream->link = stream->next;
+    if (stream->next)
+        stream->next->link = stream->link;
+    lock_give(&context->lock);
+}
+
+static void stream_link(struct stream *stream)
+{
+    struct context *context = stream_context(stream);
+    lock_take(&context->lock);
+    stream->next = context->streams;
+    stream->link = &context->streams;
+    if (stream->next)
+        stream->next->link = &stream->next;
+    context->streams = stream;
+    lock_give(&context->lock);
+}
+
+static void stream_finish(struct object *object)
+{
+    struct stream *stream = (struct stream *)object;
+    stream_unlink(stream);
+    stream->backend->stream_finish(stream);
+    failure_drop(atomic_exchange(&stream->failure, NULL));
+}
+
+static struct object_class *class_of(const struct backend *backend)
+{
+    struct object_class *class = &classes[library_backend_index(backend)];
+    class->kind = OBJECT_STREAM;
+    class->size = sizeof(struct stream) + backend->stream_size;
+    class->finish = stream_finish;
+    return class;
+}
+
+static int clamp_priority(const rnl_device_info *info, int priority)
+{
+    if (priority < info->priority_greatest)
+        return info->priority_greatest;
+    return priority > info->priority_least ? info->priority_least : priority;
+}
+
+// Not yet published.
+static rnl_status stream_new(struct context *context,
+                             const rnl_stream_options *options,
+                             struct stream **out_stream)
+{
+    struct stream *stream = (struct stream *)object_create(
+        class_of(context->backend), context, options->label);
+    if (!stream)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    stream->backend = context->backend;
+    stream->priority = clamp_priority(&context->device->info,
+                                      options->priority);
+    stream->flags = options->flags;
+    rnl_status status = context->backend->stream_init(stream);
+    if (status != RNL_OK) {
+        object_abandon(&stream->object);
+        return status;
+    }
+    stream_link(stream);
+    *out_stream = stream;
+    return RNL_OK;
+}
+
+// --- The default stream ----------------------------------------------------
+
+rnl_status default_stream_create(struct context *context)
+{
+    rnl_stream_options options = {.struct_size = sizeof options,
+                                  .label = "default"};
+    struct stream *stream;
+    rnl_status status = stream_new(context, &options, &stream);
+    if (status != RNL_OK)
+        return status;
+    stream->is_default = true;
+    context->default_stream = stream;
+    object_publish(&stream->object);
+    return RNL_OK;
+}
+
+void default_stream_release(struct context *context)
+{
+    struct stream *stream = context->default_stream;
+    atomic_store(&stream->object.handle, 0);
+    object_drop(&stream->object);
+}
+
+// --- Life ------------------------------------------------------------------
+
+rnl_status rnl_stream_create(rnl_context handle,
+                             const rnl_stream_options *given,
+                             rnl_stream *out_stream)
+{
+    struct context *context;
+    rnl_stream_options options;
+    struct stream *stream;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)) ||
+        (status = options_read(&options, sizeof options, given, "options")) ||
+        (status = check_pointer(out_stream, "out_stream")))
+        return status;
+    if (options.flags & ~RNL_STREAM_NON_BLOCKING)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
+                       "the stream flags 0x%x contain bits that mean nothing",
+                       options.flags);
+    status = stream_new(context, &options, &stream);
+    if (status == RNL_OK)
+        *out_stream = object_publish(&stream->object);
+    return status;
+}
+
+rnl_status rnl_stream_retain(rnl_stream stream)
+{
+    rnl_status status = ENTER();
+    return status ? status : object_retain(stream, OBJECT_STREAM, "stream");
+}
+
+rnl_status rnl_stream_release(rnl_stream handle)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK)
+        return status;
+    struct object *object = object_find(handle, OBJECT_STREAM);
+    if (object && ((struct stream *)object)->is_default &&
+        atomic_load(&object->user_references) == 1)
+        return fail_at(RNL_ERROR_INVALID_STATE, "stream",
+                       "the default stream belongs to its context and is not "
+                       "released by itself");
+    return object_release(handle, OBJECT_STREAM, "stream");
+}
+
+rnl_status rnl_stream_get_info(rnl_stream handle, rnl_stream_info *out_info)
+{
+    struct stream *stream;
+    rnl_status status = ENTER();
+    if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
+        return status;
+    rnl_stream_info info = {
+        .id = stream->object.id,
+        .context = object_handle(&stream_context(stream)->object),
+        .priority = stream->priority,
+        .flags = stream->flags,
+        .label = stream->object.label ? stream->object.label : "",
+    };
+    return info_write(out_info, &info, sizeof info, "out_info");
+}
+
+// --- Failures --------------------------------------------------------------
+
+struct failure *stream_get_failure(struct stream *stream)
+{
+    if (!atomic_load_explicit(&stream->failure, memory_order_acquire))
+        return NULL;
+    lock_take(&stream->failure_lock);
+    struct failure *failure = atomic_load(&stream->failure);
+    if (failure)
+        atomic_fetch_add(&failure->references, 1);
+    lock_give(&stream->failure_lock);
+    return failure;
+}
+
+void stream_set_failure(struct stream *stream, struct failure *failure)
+{
+    lock_take(&stream->failure_lock);
+    struct failure *surplus = failure;
+    if (!atomic_load(&stream->failure)) {
+        atomic_store_explicit(&stream->failure, failure, memory_order_release);
+        surplus = NULL;
+    }
+    lock_give(&stream->failure_lock);
+    failure_drop(surplus);
+}
+
+static void stream_clear_failure(struct stream *stream)
+{
+    lock_take(&stream->failure_lock);
+    struct failure *failure = atomic_exchange(&stream->failure, NULL);
+    lock_give(&stream->failure_lock);
+    failure_drop(failure);
+}
+
+rnl_status stream_check_failure(struct stream *stream)
+{
+    struct failure *lost = atomic_load_explicit(&stream_context(stream)->lost,
+                                                memory_order_acquire);
+    if (__builtin_expect(lost != NULL, 0))
+        return failure_report(lost, stream);
+    struct failure *failure = stream_get_failure(stream);
+    if (!failure)
+        return RNL_OK;
+    rnl_status status = failure_report(failure, stream);
+    failure_drop(failure);
+    return status;
+}
+
+// --- Waiting ---------------------------------------------------------------
+
+rnl_status stream_wait_done(struct stream *stream, uint64_t timeout_ns)
+{
+    uint64_t deadline = clock_deadline(timeout_ns);
+    rnl_status status = stream->backend->stream_wait(stream, deadline);
+    return status ? status : stream_check_failure(stream);
+}
+
+rnl_status rnl_stream_query(rnl_stream handle)
+{
+    struct stream *stream;
+    rnl_status status = ENTER();
+    if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
+        return status;
+    status = stream->backend->stream_query(stream);
+    return status ? status : stream_check_failure(stream);
+}
+
+// Waiting keeps the stream: another thread may release it meanwhile.
+rnl_status rnl_stream_synchronize(rnl_stream handle, uint64_t timeout_ns)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK)
+        return status;
+    struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
+    if (!object)
+        return object_refuse(handle, OBJECT_STREAM, "stream");
+    status = stream_wait_done((struct stream *)object, timeout_ns);
+    object_drop(object);
+    return status;
+}
+
+rnl_status rnl_stream_reset_and_wait(rnl_stream handle)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK)
+        return status;
+    struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
+    if (!object)
+        return object_refuse(handle, OBJECT_STREAM, "stream");
+    struct stream *stream = (struct stream *)object;
+    status = stream->backend->stream_wait(stream, RNL_FOREVER);
+    if (status == RNL_OK) {
+        stream_clear_failure(stream);
+        status = stream_check_failure(stream);
+    }
+    object_drop(object);
+    return status;
+}
+
+// --- Order between streams -------------------------------------------------
+
+static rnl_status same_api(struct stream *stream, struct context *other,
+                           const char *parameter)
+{
+    if (stream->backend == other->backend)
+        return RNL_OK;
+    return fail_at(RNL_ERROR_UNSUPPORTED, parameter,
+                   "'%s' belongs to %s; a stream of %s cannot wait for it",
+                   parameter, other->backend->api, stream->backend->api);
+}
+
+rnl_status rnl_enqueue_wait_event(rnl_stream handle, rnl_event event_handle)
+{
+    struct stream *stream;
+    struct event *event;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_stream(handle, "stream", &stream)) ||
+        (status = check_event(event_handle, "event", &event)) ||
+        (status = same_api(stream, event->object.context, "event")) ||
+        (status = stream_check_failure(stream)))
+        return status;
+    return stream->backend->event_join(stream, event);
+}
+
+rnl_status rnl_enqueue_wait_stream(rnl_stream handle, rnl_stream other_handle)
+{
+    struct stream *stream, *other;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_stream(handle, "stream", &stream)) ||
+        (status = check_stream(other_handle, "other", &other)) ||
+        (status = same_api(stream, stream_context(other), "other")) ||
+        (status = stream_check_failure(stream)))
+        return status;
+    return stream == other ? RNL_OK
+                           : stream->backend->stream_join(stream, other);
+}
+
+static rnl_status join(struct stream *other, void *argument)
+{
+    struct stream *stream = argument;
+    return stream == other ? RNL_OK
+                           : stream->backend->stream_join(stream, other);
+}
+
+rnl_status rnl_enqueue_wait_context(rnl_stream handle,
+                                    rnl_context other_handle)
+{
+    struct stream *stream;
+    struct context *other;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_stream(handle, "stream", &stream)) ||
+        (status = check_context(other_handle, "other", &other)) ||
+        (status = same_api(stream, other, "other")) ||
+        (status = stream_check_failure(stream)))
+        return status;
+    return context_each_stream(other, join, stream);
+}
+
+// --- Host functions --------------------------------------------------------
+
+rnl_status rnl_enqueue_host_function(rnl_stream handle, rnl_host_fn function,
+                                     void *user_data)
+{
+    struct stream *stream;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_stream(handle, "stream", &stream)))
+        return status;
+    if (!function)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "function",
+                       "'function' is NULL");
+    if ((status = stream_check_failure(stream)))
+        return status;
+    struct op *op = op_create(stream, OP_HOST, 0);
+    if (!op)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    op->host = (struct op_host){function, user_data};
+    return op_submit(op);
+}
