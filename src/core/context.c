@@ -128,8 +128,9 @@ rnl_status rnl_context_release(rnl_context handle)
     struct object *object = object_find_and_keep(handle, OBJECT_CONTEXT);
     if (!object)
         return object_refuse(handle, OBJECT_CONTEXT, "context");
-    status = object_release(handle, OBJECT_CONTEXT, "context");
-    if (status == RNL_OK && atomic_load(&object->user_references) == 0)
+    bool last;
+    status = object_release_last(handle, OBJECT_CONTEXT, "context", &last);
+    if (last)
         default_stream_release((struct context *)object);
     object_drop(object);
     return status;

@@ -206,6 +206,13 @@ rnl_status buffer_borrow(struct context *context, struct memory memory,
 // True when kernels of `context` may use memory of `owner`.
 bool context_may_use(struct context *context, struct context *owner);
 
+// Copies and fills of the library's own, already checked. A fill keeps the
+// buffer; a copy keeps nothing.
+rnl_status copy_submit(struct stream *stream, void *to, const void *from,
+                       size_t size);
+rnl_status fill_submit(struct stream *stream, struct buffer *buffer,
+                       size_t size);
+
 // Makes and gives up a context's default stream.
 rnl_status default_stream_create(struct context *context);
 void default_stream_release(struct context *context);

@@ -273,9 +273,10 @@ rnl_status object_retain(const void *handle, enum object_kind kind,
     return RNL_OK;
 }
 
-rnl_status object_release(const void *handle, enum object_kind kind,
-                          const char *parameter)
+rnl_status object_release_last(const void *handle, enum object_kind kind,
+                               const char *parameter, bool *out_last)
 {
+    *out_last = false;
     if (!handle)
         return RNL_OK;
     struct object *object = object_find(handle, kind);
@@ -289,9 +290,17 @@ rnl_status object_release(const void *handle, enum object_kind kind,
                                            count - 1));
     if (count > 1)
         return RNL_OK;
+    *out_last = true;
     atomic_store_explicit(&object->handle, 0, memory_order_release);
     object_drop(object);
     return RNL_OK;
+}
+
+rnl_status object_release(const void *handle, enum object_kind kind,
+                          const char *parameter)
+{
+    bool last;
+    return object_release_last(handle, kind, parameter, &last);
 }
 
 const char *object_describe(const struct object *object, char *text,

@@ -137,6 +137,10 @@ rnl_status object_retain(const void *handle, enum object_kind kind,
 rnl_status object_release(const void *handle, enum object_kind kind,
                           const char *parameter);
 
+// The same, and tells whether it was the caller's last one.
+rnl_status object_release_last(const void *handle, enum object_kind kind,
+                               const char *parameter, bool *out_last);
+
 // The handle of an object, for results and infos.
 static inline void *object_handle(struct object *object)
 {

@@ -97,7 +97,7 @@ static bool payload_init(struct op *op, size_t size)
     op->payload = op->inline_payload;
     op->payload_size = size;
     if (size > OP_INLINE_PAYLOAD)
-        op->payload = mem_allocate_aligned(size, 16);
+        op->payload = mem_allocate_aligned(size, 64);
     return op->payload != NULL;
 }
 

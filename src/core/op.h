@@ -69,10 +69,10 @@ struct op {
     };
     uint64_t backend[OP_BACKEND_WORDS];  // the backend's own
     struct object *kept_inline[2];
-    _Alignas(16) unsigned char inline_payload[OP_INLINE_PAYLOAD];
+    _Alignas(64) unsigned char inline_payload[OP_INLINE_PAYLOAD];
 };
 
-// A new op for `stream` with `payload_size` bytes of payload, aligned to 16.
+// A new op for `stream` with `payload_size` bytes of payload, aligned to 64.
 // NULL after recording RNL_ERROR_OUT_OF_MEMORY.
 struct op *op_create(struct stream *stream, enum op_kind kind,
                      size_t payload_size);

@@ -1,0 +1,414 @@
+#include "core/library.h"
+
+#include "base/clock.h"
+
+static struct object_class buffer_class;
+
+static void run_deleter(struct buffer *buffer)
+{
+    callback_begin();
+    buffer->deleter(buffer->memory.device, buffer->size, buffer->user_data);
+    callback_end();
+}
+
+static void buffer_finish(struct object *object)
+{
+    struct buffer *buffer = (struct buffer *)object;
+    struct context *context = object->context;
+    if (buffer->map_shadow)
+        buffer->backend->memory_free(
+            context, NULL, RNL_MEMORY_HOST,
+            (struct memory){buffer->map_shadow, buffer->map_shadow, 0},
+            buffer->size);
+    if (buffer->deleter)
+        run_deleter(buffer);
+    else if (!buffer->borrowed && buffer->size > 0)
+        buffer->backend->memory_free(context, buffer->release_stream,
+                                     buffer->kind, buffer->memory,
+                                     buffer->size);
+    if (buffer->release_stream)
+        object_drop(&buffer->release_stream->object);
+    if (buffer->owner)
+        object_drop(buffer->owner);
+}
+
+static struct object_class buffer_class = {
+    .kind = OBJECT_BUFFER,
+    .size = sizeof(struct buffer),
+    .finish = buffer_finish,
+};
+
+static struct buffer *buffer_new(struct context *context, rnl_memory_kind kind,
+                                 size_t size, const char *label)
+{
+    struct buffer *buffer =
+        (struct buffer *)object_create(&buffer_class, context, label);
+    if (!buffer)
+        return NULL;
+    buffer->backend = context->backend;
+    buffer->kind = kind;
+    buffer->size = size;
+    return buffer;
+}
+
+// --- Creation --------------------------------------------------------------
+
+static rnl_status check_kind(struct context *context, rnl_memory_kind kind)
+{
+    if (kind != RNL_MEMORY_DEVICE && kind != RNL_MEMORY_HOST &&
+        kind != RNL_MEMORY_MANAGED)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
+                       "%d is no rnl_memory_kind", (int)kind);
+    rnl_feature managed = RNL_FEATURE_MANAGED_MEMORY;
+    if (kind != RNL_MEMORY_MANAGED ||
+        context->backend->features & BACKEND_FEATURE(managed))
+        return RNL_OK;
+    return fail_at(RNL_ERROR_UNSUPPORTED, "options",
+                   "managed memory is not supported: %s",
+                   context->backend->feature_reason(context, managed));
+}
+
+static rnl_status zero(struct stream *stream, struct buffer *buffer, bool wait)
+{
+    rnl_status status = fill_submit(stream, buffer, buffer->size);
+    return status || !wait ? status : stream_wait_done(stream, RNL_FOREVER);
+}
+
+// `stream` NULL: ready at return.
+static rnl_status buffer_create(struct context *context, struct stream *stream,
+                                size_t size, const rnl_buffer_options *given,
+                                rnl_buffer *out_buffer)
+{
+    rnl_buffer_options options;
+    rnl_status status = options_read(&options, sizeof options, given,
+                                     "options");
+    if (status != RNL_OK || (status = check_kind(context, options.kind)) ||
+        (status = check_pointer(out_buffer, "out_buffer")))
+        return status;
+    struct buffer *buffer =
+        buffer_new(context, options.kind, size, options.label);
+    if (!buffer)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    if (size > 0)
+        status = context->backend->memory_allocate(
+            context, stream, options.kind, size, &buffer->memory);
+    if (status != RNL_OK) {
+        object_abandon(&buffer->object);
+        return status;
+    }
+    if (stream) {
+        object_keep(&stream->object);
+        buffer->release_stream = stream;
+    }
+    if (options.zeroed && size > 0)
+        status = zero(stream ? stream : context->default_stream, buffer,
+                      !stream);
+    if (status == RNL_OK)
+        *out_buffer = object_publish(&buffer->object);
+    else
+        object_drop(&buffer->object);
+    return status;
+}
+
+rnl_status rnl_buffer_create(rnl_context handle, size_t size,
+                             const rnl_buffer_options *options,
+                             rnl_buffer *out_buffer)
+{
+    struct context *context;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)))
+        return status;
+    return buffer_create(context, NULL, size, options, out_buffer);
+}
+
+rnl_status rnl_enqueue_buffer_create(rnl_stream handle, size_t size,
+                                     const rnl_buffer_options *options,
+                                     rnl_buffer *out_buffer)
+{
+    struct stream *stream;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_stream(handle, "stream", &stream)) ||
+        (status = stream_check_failure(stream)))
+        return status;
+    return buffer_create(stream_context(stream), stream, size, options,
+                         out_buffer);
+}
+
+rnl_status rnl_buffer_wrap(rnl_context handle, void *pointer, size_t size,
+                           const rnl_wrap_options *given,
+                           rnl_buffer *out_buffer)
+{
+    struct context *context;
+    rnl_wrap_options options;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)) ||
+        (size > 0 && (status = check_pointer(pointer, "pointer"))) ||
+        (status = options_read(&options, sizeof options, given, "options")) ||
+        (status = check_kind(context, options.kind)) ||
+        (status = check_pointer(out_buffer, "out_buffer")))
+        return status;
+    if ((uintptr_t)pointer + size < (uintptr_t)pointer)
+        return fail_at(RNL_ERROR_OUT_OF_RANGE, "size",
+                       "%zu bytes from %p leave the address space", size,
+                       pointer);
+    struct buffer *buffer =
+        buffer_new(context, options.kind, size, options.label);
+    if (!buffer)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    bool host = options.kind != RNL_MEMORY_DEVICE ||
+                !context->backend->accelerator;
+    buffer->memory = (struct memory){pointer, host ? pointer : NULL, 0};
+    buffer->borrowed = !options.deleter;
+    buffer->deleter = options.deleter;
+    buffer->user_data = options.user_data;
+    *out_buffer = object_publish(&buffer->object);
+    return RNL_OK;
+}
+
+rnl_status buffer_borrow(struct context *context, struct memory memory,
+                         size_t size, struct object *owner, const char *label,
+                         rnl_buffer *out_buffer)
+{
+    struct buffer *buffer =
+        buffer_new(context, RNL_MEMORY_DEVICE, size, label);
+    if (!buffer)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    object_keep(owner);
+    buffer->owner = owner;
+    buffer->memory = memory;
+    buffer->borrowed = true;
+    *out_buffer = object_publish(&buffer->object);
+    return RNL_OK;
+}
+
+rnl_status rnl_buffer_slice(rnl_buffer handle, size_t offset, size_t size,
+                            rnl_buffer *out_slice)
+{
+    struct buffer *parent;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_buffer(handle, "buffer", &parent)) ||
+        (status = check_pointer(out_slice, "out_slice")))
+        return status;
+    if (offset > parent->size || size > parent->size - offset)
+        return fail_at(RNL_ERROR_OUT_OF_RANGE, "size",
+                       "%zu bytes from %zu leave the buffer of %zu bytes",
+                       size, offset, parent->size);
+    struct memory memory = parent->memory;
+    if (memory.device)
+        memory.device = (char *)memory.device + offset;
+    if (memory.host)
+        memory.host = (char *)memory.host + offset;
+    return buffer_borrow(parent->object.context, memory, size,
+                         &parent->object, parent->object.label, out_slice);
+}
+
+// --- Release ---------------------------------------------------------------
+
+rnl_status rnl_buffer_retain(rnl_buffer buffer)
+{
+    rnl_status status = ENTER();
+    return status ? status : object_retain(buffer, OBJECT_BUFFER, "buffer");
+}
+
+rnl_status rnl_buffer_release(rnl_buffer buffer)
+{
+    rnl_status status = ENTER();
+    return status ? status : object_release(buffer, OBJECT_BUFFER, "buffer");
+}
+
+rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,
+                                      rnl_buffer handle)
+{
+    struct stream *stream;
+    rnl_status status = ENTER();
+    if (status != RNL_OK || !handle ||
+        (status = check_stream(stream_handle, "stream", &stream)))
+        return status;
+    struct object *buffer = object_find_and_keep(handle, OBJECT_BUFFER);
+    if (!buffer)
+        return object_refuse(handle, OBJECT_BUFFER, "buffer");
+    struct op *op = op_create(stream, OP_RELEASE, 0);
+    if (!op) {
+        object_drop(buffer);
+        return RNL_ERROR_OUT_OF_MEMORY;
+    }
+    op->kept[op->kept_count++] = buffer;
+    status = object_release(handle, OBJECT_BUFFER, "buffer");
+    if (status != RNL_OK) {
+        op_finish(op);
+        return status;
+    }
+    return op_submit(op);
+}
+
+rnl_status rnl_buffer_set_release_stream(rnl_buffer handle,
+                                         rnl_stream stream_handle)
+{
+    struct buffer *buffer;
+    struct stream *stream;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_buffer(handle, "buffer", &buffer)) ||
+        (status = check_stream(stream_handle, "stream", &stream)))
+        return status;
+    if (stream_context(stream) != buffer->object.context)
+        return fail_at(RNL_ERROR_INVALID_HANDLE, "stream",
+                       "'stream' belongs to another context than the buffer");
+    object_keep(&stream->object);
+    lock_take(&buffer->lock);
+    struct stream *old = buffer->release_stream;
+    buffer->release_stream = stream;
+    lock_give(&buffer->lock);
+    if (old)
+        object_drop(&old->object);
+    return RNL_OK;
+}
+
+// --- Facts -----------------------------------------------------------------
+
+rnl_status rnl_buffer_get_info(rnl_buffer handle, rnl_buffer_info *out_info)
+{
+    struct buffer *buffer;
+    rnl_status status = ENTER();
+    if (status != RNL_OK || (status = check_buffer(handle, "buffer", &buffer)))
+        return status;
+    struct object *owner = buffer->owner;
+    bool slice = owner && owner->class->kind == OBJECT_BUFFER;
+    rnl_buffer_info info = {
+        .id = buffer->object.id,
+        .context = object_handle(&buffer->object.context->object),
+        .kind = buffer->kind,
+        .size = buffer->size,
+        .device_address = buffer->memory.device,
+        .host_pointer = buffer->memory.host,
+        .borrowed = buffer->borrowed && !slice,
+        .parent = slice ? object_handle(owner) : NULL,
+        .label = buffer->object.label ? buffer->object.label : "",
+    };
+    return info_write(out_info, &info, sizeof info, "out_info");
+}
+
+rnl_status rnl_buffer_host_pointer(rnl_buffer handle, void **out_pointer)
+{
+    struct buffer *buffer;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_buffer(handle, "buffer", &buffer)) ||
+        (status = check_pointer(out_pointer, "out_pointer")))
+        return status;
+    if (!buffer->memory.host && buffer->size > 0)
+        return fail_at(RNL_ERROR_UNSUPPORTED, "buffer",
+                       "the host cannot reach this memory; map the buffer");
+    *out_pointer = buffer->memory.host;
+    return RNL_OK;
+}
+
+// --- Mapping ---------------------------------------------------------------
+
+static rnl_status copy_shadow(struct stream *stream, struct buffer *buffer,
+                              bool to_device)
+{
+    void *device = buffer->memory.device, *shadow = buffer->map_shadow;
+    rnl_status status = copy_submit(stream, to_device ? device : shadow,
+                                    to_device ? shadow : device, buffer->size);
+    return status ? status : stream_wait_done(stream, RNL_FOREVER);
+}
+
+static rnl_status shadow_begin(struct stream *stream, struct buffer *buffer)
+{
+    struct memory memory;
+    rnl_status status = buffer->backend->memory_allocate(
+        buffer->object.context, NULL, RNL_MEMORY_HOST, buffer->size, &memory);
+    if (status != RNL_OK)
+        return status;
+    buffer->map_shadow = memory.host;
+    return buffer->map_mode == RNL_MAP_WRITE
+               ? RNL_OK
+               : copy_shadow(stream, buffer, false);
+}
+
+static void shadow_end(struct buffer *buffer)
+{
+    if (buffer->map_shadow)
+        buffer->backend->memory_free(
+            buffer->object.context, NULL, RNL_MEMORY_HOST,
+            (struct memory){buffer->map_shadow, buffer->map_shadow, 0},
+            buffer->size);
+    buffer->map_shadow = NULL;
+}
+
+// Marks it as mapped, or as unmapped; false when it already is.
+static bool mark_mapped(struct buffer *buffer, bool mapped)
+{
+    lock_take(&buffer->lock);
+    bool changes = buffer->mapped != mapped;
+    buffer->mapped = mapped;
+    lock_give(&buffer->lock);
+    return changes;
+}
+
+static rnl_status check_map(rnl_stream stream_handle, rnl_buffer handle,
+                            struct stream **out_stream,
+                            struct buffer **out_buffer)
+{
+    rnl_status status = check_stream(stream_handle, "stream", out_stream);
+    if (status != RNL_OK ||
+        (status = check_buffer(handle, "buffer", out_buffer)))
+        return status;
+    if (stream_context(*out_stream) != (*out_buffer)->object.context)
+        return fail_at(RNL_ERROR_INVALID_HANDLE, "buffer",
+                       "'buffer' belongs to another context than the stream");
+    return RNL_OK;
+}
+
+rnl_status rnl_buffer_map_and_wait(rnl_stream stream_handle, rnl_buffer handle,
+                                   rnl_map_mode mode, void **out_pointer)
+{
+    struct stream *stream;
+    struct buffer *buffer;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_map(stream_handle, handle, &stream, &buffer)) ||
+        (status = check_pointer(out_pointer, "out_pointer")))
+        return status;
+    if (mode < RNL_MAP_READ_WRITE || mode > RNL_MAP_WRITE)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "mode",
+                       "%d is no rnl_map_mode", (int)mode);
+    if (!mark_mapped(buffer, true))
+        return fail_at(RNL_ERROR_INVALID_STATE, "buffer",
+                       "the buffer is already mapped");
+    buffer->map_mode = mode;
+    status = stream_wait_done(stream, RNL_FOREVER);
+    if (status == RNL_OK && !buffer->memory.host && buffer->size > 0)
+        status = shadow_begin(stream, buffer);
+    if (status != RNL_OK) {
+        shadow_end(buffer);
+        mark_mapped(buffer, false);
+        return status;
+    }
+    *out_pointer =
+        buffer->map_shadow ? buffer->map_shadow : buffer->memory.host;
+    return RNL_OK;
+}
+
+rnl_status rnl_buffer_unmap_and_wait(rnl_stream stream_handle,
+                                     rnl_buffer handle)
+{
+    struct stream *stream;
+    struct buffer *buffer;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_map(stream_handle, handle, &stream, &buffer)))
+        return status;
+    if (!mark_mapped(buffer, false))
+        return fail_at(RNL_ERROR_INVALID_STATE, "buffer",
+                       "the buffer is not mapped");
+    if (buffer->map_shadow && buffer->map_mode != RNL_MAP_READ)
+        status = copy_shadow(stream, buffer, true);
+    shadow_end(buffer);
+    return status ? status : stream_wait_done(stream, RNL_FOREVER);
+}

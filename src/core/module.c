@@ -1,0 +1,361 @@
+#include "core/module.h"
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "core/cache.h"
+#include "core/config.h"
+#include "core/library.h"
+#include "core/source.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BINARY_SIZE_MAX ((size_t)1 << 30)
+#define IDENTITY_SIZE 2048
+
+rnl_status context_find_and_keep(rnl_context handle, struct context **out)
+{
+    struct object *object = object_find_and_keep(handle, OBJECT_CONTEXT);
+    if (!object)
+        return object_refuse(handle, OBJECT_CONTEXT, "context");
+    *out = (struct context *)object;
+    return RNL_OK;
+}
+
+// --- The object ------------------------------------------------------------
+
+static void free_parts(struct module *module)
+{
+    mem_release(module->binary, module->binary_size);
+    text_release(module->log);
+    module->binary = NULL;
+    module->log = NULL;
+}
+
+static void module_finish(struct object *object)
+{
+    struct module *module = (struct module *)object;
+    module->backend->module_finish(module);
+    free_parts(module);
+}
+
+static struct object_class *class_of(const struct backend *backend)
+{
+    static struct object_class classes[BACKENDS_MAX];
+    static struct lock lock;  // guards them
+    struct object_class *class = &classes[library_backend_index(backend)];
+    lock_take(&lock);
+    if (class->size != sizeof(struct module) + backend->module_size) {
+        class->kind = OBJECT_MODULE;
+        class->size = sizeof(struct module) + backend->module_size;
+        class->finish = module_finish;
+    }
+    lock_give(&lock);
+    return class;
+}
+
+// Makes the object and loads `binary` into it, which it takes in any case.
+static rnl_status create(struct context *context, const char *label,
+                         struct compiled_binary *binary,
+                         struct module **out_module)
+{
+    struct object *object =
+        object_create(class_of(context->backend), context, label);
+    if (!object) {
+        mem_release(binary->data, binary->size);
+        text_release(binary->log);
+        return RNL_ERROR_OUT_OF_MEMORY;
+    }
+    struct module *module = (struct module *)object;
+    module->backend = context->backend;
+    module->binary = binary->data;
+    module->binary_size = binary->size;
+    module->log = binary->log;
+    rnl_status status = module->backend->module_init(module);
+    if (status != RNL_OK) {
+        free_parts(module);
+        object_abandon(object);
+        return status;
+    }
+    *out_module = module;
+    return RNL_OK;
+}
+
+// --- From source -----------------------------------------------------------
+
+static rnl_status check_compiles(struct context *context)
+{
+    const struct backend *backend = context->backend;
+    if (backend->features & BACKEND_FEATURE(RNL_FEATURE_COMPILE))
+        return RNL_OK;
+    return fail_at(RNL_ERROR_UNSUPPORTED, "context",
+                   "a %s context cannot compile source: %s", backend->api,
+                   backend->feature_reason(context, RNL_FEATURE_COMPILE));
+}
+
+static rnl_status compile(struct context *context, const struct source *source,
+                          struct module **out_module)
+{
+    struct compiled_binary binary = {0};
+    rnl_status status =
+        context->backend->module_compile(context, source, &binary);
+    if (status != RNL_OK)
+        return status;
+    return create(context, source->options->label, &binary, out_module);
+}
+
+// A binary that is whole but does not load any more is made again.
+static bool load_cached(struct context *context, const struct source *source,
+                        const struct source_key *key,
+                        struct module **out_module)
+{
+    struct compiled_binary binary = {0};
+    if (!cache_load(key->data, key->size, &binary.data, &binary.size))
+        return false;
+    rnl_status status =
+        create(context, source->options->label, &binary, out_module);
+    if (status != RNL_OK)
+        cache_remove(key->data, key->size);
+    return status == RNL_OK;
+}
+
+static rnl_status build_cached(struct context *context,
+                               const struct source *source,
+                               struct module **out_module)
+{
+    char prefix[IDENTITY_SIZE + 64];
+    int start = snprintf(prefix, sizeof prefix, "runnel %d %s ", RNL_VERSION,
+                         context->backend->api);
+    rnl_status status = context->backend->compiler_identity(
+        context, prefix + start, IDENTITY_SIZE);
+    if (status != RNL_OK)
+        return status;
+    struct source_key key;
+    if (!source_key_make(&key, source, prefix))
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory for the key of the source");
+    if (!load_cached(context, source, &key, out_module)) {
+        status = compile(context, source, out_module);
+        if (status == RNL_OK)
+            cache_store(key.data, key.size, (*out_module)->binary,
+                        (*out_module)->binary_size);
+    }
+    source_key_finish(&key);
+    return status;
+}
+
+rnl_status module_build(struct context *context, const struct source *source,
+                        struct module **out_module)
+{
+    rnl_status status = check_compiles(context);
+    if (status != RNL_OK)
+        return status;
+    // Only a compiler that runs writes a dump, and only it reads files.
+    if (config_get()->cache_disabled || source->options->dump_path ||
+        !source_is_closed(source))
+        return compile(context, source, out_module);
+    return build_cached(context, source, out_module);
+}
+
+rnl_status rnl_module_compile(rnl_context context, const char *source,
+                              const rnl_module_options *options,
+                              rnl_module *out_module)
+{
+    rnl_status status = ENTER();
+    rnl_module_options read;
+    struct source checked;
+    struct context *kept;
+    struct module *module;
+    if (status == RNL_OK)
+        status = check_pointer(out_module, "out_module");
+    if (status == RNL_OK)
+        status = source_check(source, options, &read, &checked);
+    if (status == RNL_OK)
+        status = context_find_and_keep(context, &kept);
+    if (status != RNL_OK)
+        return status;
+    status = module_build(kept, &checked, &module);
+    if (status == RNL_OK)
+        *out_module = object_publish(&module->object);
+    object_drop(&kept->object);
+    return status;
+}
+
+// --- From a binary ---------------------------------------------------------
+
+// Takes `data`, which mem_allocate gave.
+static rnl_status load(rnl_context context, void *data, size_t size,
+                       const char *label, rnl_module *out_module)
+{
+    struct compiled_binary binary = {.data = data, .size = size};
+    struct context *kept;
+    struct module *module;
+    rnl_status status = context_find_and_keep(context, &kept);
+    if (status != RNL_OK) {
+        mem_release(data, size);
+        return status;
+    }
+    status = create(kept, label, &binary, &module);
+    if (status == RNL_OK)
+        *out_module = object_publish(&module->object);
+    object_drop(&kept->object);
+    return status;
+}
+
+rnl_status rnl_module_load(rnl_context context, const void *data, size_t size,
+                           const char *label, rnl_module *out_module)
+{
+    rnl_status status = ENTER();
+    struct context *checked;
+    if (status == RNL_OK)
+        status = check_context(context, "context", &checked);
+    if (status == RNL_OK)
+        status = check_pointer(data, "data");
+    if (status == RNL_OK)
+        status = check_pointer(out_module, "out_module");
+    if (status != RNL_OK)
+        return status;
+    if (size == 0 || size > BINARY_SIZE_MAX)
+        return fail_at(RNL_ERROR_INVALID_BINARY, "size",
+                       "a binary of %zu bytes cannot be", size);
+    void *copy = mem_allocate(size);
+    if (!copy)
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory for a binary of %zu bytes", size);
+    memcpy(copy, data, size);
+    return load(context, copy, size, label, out_module);
+}
+
+static rnl_status refuse_file(const char *path, int error)
+{
+    rnl_status status =
+        error == ENOMEM ? RNL_ERROR_OUT_OF_MEMORY : RNL_ERROR_IO;
+    fail_at(status, "path", "%s cannot be read: %s", path, strerror(error));
+    fail_set_native(error, strerror(error));
+    return status;
+}
+
+rnl_status rnl_module_load_file(rnl_context context, const char *path,
+                                rnl_module *out_module)
+{
+    rnl_status status = ENTER();
+    struct context *checked;
+    if (status == RNL_OK)
+        status = check_context(context, "context", &checked);
+    if (status == RNL_OK)
+        status = check_pointer(path, "path");
+    if (status == RNL_OK)
+        status = check_pointer(out_module, "out_module");
+    if (status != RNL_OK)
+        return status;
+    void *data;
+    size_t size;
+    int error = file_read_path(path, BINARY_SIZE_MAX, &data, &size);
+    if (error)
+        return refuse_file(path, error);
+    if (size == 0)
+        return fail_at(RNL_ERROR_INVALID_BINARY, "path", "%s is empty", path);
+    const char *slash = strrchr(path, '/');
+    return load(context, data, size, slash ? slash + 1 : path, out_module);
+}
+
+// --- Counting and asking ---------------------------------------------------
+
+rnl_status rnl_module_retain(rnl_module module)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK)
+        return status;
+    return object_retain(module, OBJECT_MODULE, "module");
+}
+
+rnl_status rnl_module_release(rnl_module module)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK)
+        return status;
+    return object_release(module, OBJECT_MODULE, "module");
+}
+
+rnl_status rnl_module_binary(rnl_module module, const void **out_data,
+                             size_t *out_size)
+{
+    rnl_status status = ENTER();
+    struct module *checked;
+    if (status == RNL_OK)
+        status = check_module(module, "module", &checked);
+    if (status == RNL_OK)
+        status = check_pointer(out_data, "out_data");
+    if (status == RNL_OK)
+        status = check_pointer(out_size, "out_size");
+    if (status != RNL_OK)
+        return status;
+    *out_data = checked->binary;
+    *out_size = checked->binary_size;
+    return RNL_OK;
+}
+
+rnl_status rnl_module_log(rnl_module module, const char **out_log)
+{
+    rnl_status status = ENTER();
+    struct module *checked;
+    if (status == RNL_OK)
+        status = check_module(module, "module", &checked);
+    if (status == RNL_OK)
+        status = check_pointer(out_log, "out_log");
+    if (status == RNL_OK)
+        *out_log = checked->log ? checked->log : "";
+    return status;
+}
+
+static rnl_status check_name(const char *name)
+{
+    rnl_status status = check_pointer(name, "name");
+    if (status == RNL_OK && !name[0])
+        status = fail_at(RNL_ERROR_INVALID_ARGUMENT, "name",
+                         "'name' is empty");
+    return status;
+}
+
+rnl_status rnl_module_function(rnl_module module, const char *name,
+                               rnl_function *out_function)
+{
+    rnl_status status = ENTER();
+    struct module *checked;
+    struct function *function;
+    if (status == RNL_OK)
+        status = check_module(module, "module", &checked);
+    if (status == RNL_OK)
+        status = check_name(name);
+    if (status == RNL_OK)
+        status = check_pointer(out_function, "out_function");
+    if (status == RNL_OK)
+        status = function_build(checked, name, &function);
+    if (status == RNL_OK)
+        *out_function = object_publish(&function->object);
+    return status;
+}
+
+rnl_status rnl_module_global(rnl_module module, const char *name,
+                             rnl_buffer *out_buffer)
+{
+    rnl_status status = ENTER();
+    struct module *checked;
+    struct memory memory = {0};
+    size_t size;
+    if (status == RNL_OK)
+        status = check_module(module, "module", &checked);
+    if (status == RNL_OK)
+        status = check_name(name);
+    if (status == RNL_OK)
+        status = check_pointer(out_buffer, "out_buffer");
+    if (status == RNL_OK)
+        status = checked->backend->module_global(checked, name, &memory,
+                                                 &size);
+    if (status != RNL_OK)
+        return status;
+    return buffer_borrow(checked->object.context, memory, size,
+                         &checked->object, name, out_buffer);
+}

@@ -1,0 +1,17 @@
+// Modules and functions, between the files of the front door.
+#pragma once
+
+#include "core/backend.h"
+
+// Makes a module of checked source, from the disk cache or by compiling. Not
+// published; has one reference.
+rnl_status module_build(struct context *context, const struct source *source,
+                        struct module **out_module);
+
+// Makes a function of the module's kernel `name`. Not published.
+rnl_status function_build(struct module *module, const char *name,
+                          struct function **out_function);
+
+// Finds the context and keeps it: compiling takes so long that another thread
+// may release it meanwhile.
+rnl_status context_find_and_keep(rnl_context handle, struct context **out);

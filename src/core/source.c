@@ -1,0 +1,212 @@
+#include "core/source.h"
+
+#include "base/hash.h"
+
+#include <string.h>
+
+#define COUNT_MAX 65536  // of options, headers, expressions
+#define TIMEOUT_DEFAULT_NS (60 * UINT64_C(1000000000))
+
+// --- Checks ----------------------------------------------------------------
+
+static rnl_status check_count(const void *array, size_t count,
+                              const char *parameter, const char *counter)
+{
+    if (count > COUNT_MAX)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, counter,
+                       "'%s' is %zu where at most %d are possible", counter,
+                       count, COUNT_MAX);
+    if (count > 0 && !array)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, parameter,
+                       "'%s' is NULL though '%s' is %zu", parameter, counter,
+                       count);
+    return RNL_OK;
+}
+
+static rnl_status refuse_item(const char *parameter, size_t index,
+                              const char *what)
+{
+    return fail_at(RNL_ERROR_INVALID_ARGUMENT, parameter,
+                   "'%s[%zu]%s", parameter, index, what);
+}
+
+static rnl_status check_strings(const char *const *strings, size_t count,
+                                const char *parameter, const char *counter)
+{
+    rnl_status status = check_count(strings, count, parameter, counter);
+    for (size_t i = 0; status == RNL_OK && i < count; i++)
+        if (!strings[i])
+            status = refuse_item(parameter, i, "' is NULL");
+        else if (!strings[i][0])
+            status = refuse_item(parameter, i, "' is empty");
+    return status;
+}
+
+static rnl_status check_headers(const rnl_header *headers, size_t count)
+{
+    rnl_status status =
+        check_count(headers, count, "options.headers", "options.header_count");
+    for (size_t i = 0; status == RNL_OK && i < count; i++)
+        if (!headers[i].name || !headers[i].name[0])
+            status = refuse_item("options.headers", i,
+                                 ".name' is NULL or empty");
+        else if (!headers[i].source)
+            status = refuse_item("options.headers", i, ".source' is NULL");
+    return status;
+}
+
+static rnl_status check_options(const rnl_module_options *options)
+{
+    rnl_status status =
+        check_strings(options->options, options->option_count,
+                      "options.options", "options.option_count");
+    if (status == RNL_OK)
+        status = check_headers(options->headers, options->header_count);
+    if (status == RNL_OK)
+        status = check_strings(options->name_expressions,
+                               options->name_expression_count,
+                               "options.name_expressions",
+                               "options.name_expression_count");
+    if (status == RNL_OK && options->dump_path && !options->dump_path[0])
+        status = fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.dump_path",
+                         "'options.dump_path' is empty");
+    return status;
+}
+
+rnl_status source_check(const char *text, const rnl_module_options *given,
+                        rnl_module_options *options, struct source *out)
+{
+    rnl_status status = check_pointer(text, "source");
+    if (status == RNL_OK)
+        status = options_read(options, sizeof *options, given, "options");
+    if (status == RNL_OK)
+        status = check_options(options);
+    if (status != RNL_OK)
+        return status;
+    if (!options->name || !options->name[0])
+        options->name = "kernel.cu";
+    if (options->timeout_ns == 0)
+        options->timeout_ns = TIMEOUT_DEFAULT_NS;
+    *out = (struct source){text, options};
+    return RNL_OK;
+}
+
+// --- The key ---------------------------------------------------------------
+//
+// A list of numbers and of strings, each with its length in front, so that no
+// two different sources have the same bytes. Written twice: once to nowhere, to
+// learn the size.
+
+struct writer {
+    char *data;  // NULL: only count
+    size_t size;
+};
+
+static void put(struct writer *to, const void *bytes, size_t size)
+{
+    if (to->data)
+        memcpy(to->data + to->size, bytes, size);
+    to->size += size;
+}
+
+static void put_number(struct writer *to, uint64_t number)
+{
+    put(to, &number, sizeof number);
+}
+
+static void put_string(struct writer *to, const char *string)
+{
+    size_t length = strlen(string);
+    put_number(to, length);
+    put(to, string, length);
+}
+
+static void put_strings(struct writer *to, const char *const *strings,
+                        size_t count)
+{
+    put_number(to, count);
+    for (size_t i = 0; i < count; i++)
+        put_string(to, strings[i]);
+}
+
+static void put_all(struct writer *to, const struct source *source,
+                    const char *prefix)
+{
+    const rnl_module_options *options = source->options;
+    put_string(to, prefix);
+    put_string(to, options->name);
+    put_strings(to, options->options, options->option_count);
+    put_number(to, options->header_count);
+    for (size_t i = 0; i < options->header_count; i++) {
+        put_string(to, options->headers[i].name);
+        put_string(to, options->headers[i].source);
+    }
+    put_strings(to, options->name_expressions,
+                options->name_expression_count);
+    put_string(to, source->text);
+}
+
+bool source_key_make(struct source_key *key, const struct source *source,
+                     const char *prefix)
+{
+    struct writer writer = {0};
+    put_all(&writer, source, prefix);
+    key->size = writer.size;
+    key->data = key->size <= sizeof key->small ? key->small
+                                               : mem_allocate(key->size);
+    if (!key->data)
+        return false;
+    writer = (struct writer){.data = key->data};
+    put_all(&writer, source, prefix);
+    key->hash = hash_64(key->data, key->size);
+    return true;
+}
+
+void source_key_finish(struct source_key *key)
+{
+    if (key->data != key->small)
+        mem_release(key->data, key->size);
+    key->data = NULL;
+}
+
+// --- Files -----------------------------------------------------------------
+
+static bool option_names_files(const char *option)
+{
+    // The words with which a compiler is told to read more files; a response
+    // file (@) can hold any of them.
+    static const char *const words[] = {
+        "-I", "-i", "-B", "@", "--include", "--pre-include", "-pre-include",
+        "--system-include", "--sysroot",
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strncmp(option, words[i], strlen(words[i])) == 0)
+            return true;
+    return false;
+}
+
+// True when an include names a path from the root, or from above where it is.
+static bool includes_path(const char *text)
+{
+    while ((text = strstr(text, "include")) != NULL) {
+        text += strlen("include");
+        const char *at = text + strspn(text, " \t");
+        if (*at != '"' && *at != '<')
+            continue;
+        if (at[1] == '/' || strncmp(at + 1, "../", 3) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool source_is_closed(const struct source *source)
+{
+    const rnl_module_options *options = source->options;
+    for (size_t i = 0; i < options->option_count; i++)
+        if (option_names_files(options->options[i]))
+            return false;
+    for (size_t i = 0; i < options->header_count; i++)
+        if (includes_path(options->headers[i].source))
+            return false;
+    return !includes_path(source->text);
+}

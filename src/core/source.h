@@ -1,0 +1,27 @@
+// Source to compile: checked, and as the bytes that identify it.
+#pragma once
+
+#include "core/backend.h"
+
+// Checks the text and the options and fills `out`, whose options live in
+// `options`; defaults are filled in. Arrays and strings stay the caller's.
+rnl_status source_check(const char *text, const rnl_module_options *given,
+                        rnl_module_options *options, struct source *out);
+
+// Everything that decides what the source compiles to, but for the compiler and
+// for files that the options name.
+struct source_key {
+    char *data;
+    size_t size;
+    uint64_t hash;
+    char small[1024];  // spares short sources the allocation
+};
+
+// False when memory is short.
+bool source_key_make(struct source_key *key, const struct source *source,
+                     const char *prefix);
+void source_key_finish(struct source_key *key);
+
+// True when what comes of the source depends on nothing but its key and the
+// compiler: no files from include directories, no absolute includes.
+bool source_is_closed(const struct source *source);
