@@ -21,9 +21,9 @@ static void peers_free(struct context *context)
 static void context_finish(struct object *object)
 {
     struct context *context = (struct context *)object;
-    context->backend->context_finish(context);
     compiled_cache_finish(context);
     host_ranges_finish(context);
+    context->backend->context_finish(context);
     peers_free(context);
     failure_drop(atomic_load(&context->lost));
 }

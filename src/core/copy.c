@@ -395,30 +395,6 @@ rnl_status rnl_copy_region_and_wait(rnl_stream stream, const rnl_copy *copy)
 
 // --- Batch -----------------------------------------------------------------
 
-static void finish_list(struct op *op)
-{
-    while (op) {
-        struct op *next = op->next;
-        op_finish(op);
-        op = next;
-    }
-}
-
-static rnl_status submit_list(struct op *op)
-{
-    while (op) {
-        struct op *next = op->next;
-        op->next = NULL;
-        rnl_status status = op_submit(op);
-        if (status != RNL_OK) {
-            finish_list(next);
-            return status;
-        }
-        op = next;
-    }
-    return RNL_OK;
-}
-
 // The array's stride is the caller's struct_size, so it can be of any version.
 rnl_status rnl_enqueue_copy_batch(rnl_stream handle, const rnl_copy *copies,
                                   size_t count)
@@ -435,14 +411,14 @@ rnl_status rnl_enqueue_copy_batch(rnl_stream handle, const rnl_copy *copies,
         struct op *op = NULL;
         status = options_read(&copy, sizeof copy, given, "copies");
         if (status != RNL_OK || (status = copy_prepare(stream, &copy, &op))) {
-            finish_list(first);
+            op_finish_list(first);
             return status;
         }
         given += copies->struct_size;
         *last = op;
         last = op ? &op->next : last;
     }
-    return submit_list(first);
+    return op_submit_list(first);
 }
 
 // --- Fills -----------------------------------------------------------------

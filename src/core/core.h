@@ -203,6 +203,10 @@ rnl_status buffer_borrow(struct context *context, struct memory memory,
                          size_t size, struct object *owner, const char *label,
                          rnl_buffer *out_buffer);
 
+// The address and size of a module's variable, or RNL_ERROR_NOT_FOUND.
+rnl_status module_find_global(struct module *module, const char *name,
+                              struct memory *out_memory, size_t *out_size);
+
 // True when kernels of `context` may use memory of `owner`.
 bool context_may_use(struct context *context, struct context *owner);
 

@@ -26,8 +26,6 @@ void host_ranges_finish(struct context *context)
     while (context->host_ranges) {
         struct host_range *range = context->host_ranges;
         context->host_ranges = range->next;
-        // The backend is gone with the context's end; the memory goes by itself
-        // with a device, and host memory needs no device to be freed.
         range_free(context, range);
     }
 }

@@ -159,6 +159,30 @@ rnl_status op_submit(struct op *op)
     return RNL_OK;
 }
 
+void op_finish_list(struct op *op)
+{
+    while (op) {
+        struct op *next = op->next;
+        op_finish(op);
+        op = next;
+    }
+}
+
+rnl_status op_submit_list(struct op *op)
+{
+    while (op) {
+        struct op *next = op->next;
+        op->next = NULL;
+        rnl_status status = op_submit(op);
+        if (status != RNL_OK) {
+            op_finish_list(next);
+            return status;
+        }
+        op = next;
+    }
+    return RNL_OK;
+}
+
 void op_trim(void)
 {
     thread_finish();

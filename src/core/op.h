@@ -87,6 +87,10 @@ const char *op_name(const struct op *op);
 // Gives it to the stream's backend; waits for it when RUNNEL_BLOCKING is set.
 rnl_status op_submit(struct op *op);
 
+// The same for a list linked by `next`, in its order; may be empty.
+void op_finish_list(struct op *op);
+rnl_status op_submit_list(struct op *op);
+
 // Frees the calling thread's and the common cache of ops.
 void op_trim(void);
 
