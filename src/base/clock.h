@@ -20,3 +20,14 @@ static inline uint64_t clock_deadline(uint64_t timeout_ns)
         return RNL_FOREVER;
     return deadline;
 }
+
+// A counter that grows one to four times a nanosecond: for rough decisions that
+// cannot afford clock_now.
+static inline uint64_t clock_ticks(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
+    return clock_now() * 2;
+#endif
+}

@@ -63,6 +63,10 @@ bool thread_start(pthread_t *out_thread, const char *name, void *(*run)(void *),
     // The host's signals are the host's business: a worker takes none.
     sigset_t all, old;
     sigfillset(&all);
+    // Those that a thread brings on itself stay deliverable to a handler.
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        sigdelset(&all, own[i]);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     int error = pthread_create(out_thread, NULL, run, argument);
     pthread_sigmask(SIG_SETMASK, &old, NULL);

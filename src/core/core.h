@@ -14,7 +14,8 @@ struct op;
 struct failure {
     _Atomic uint32_t references;
     rnl_status status;
-    uint64_t operation;
+    uint64_t operation;  // 0 when nothing more is known
+    uint64_t stream_id;
     const char *file;
     int line;
     char stream[160];
@@ -188,8 +189,12 @@ struct failure *failure_create(const struct op *op, rnl_status status,
                                const char *message);
 void failure_drop(struct failure *failure);
 
-// Records `failure` as this call's and returns its status; for `dependent`
-// streams RNL_ERROR_DEPENDENCY_FAILED.
+// What the failure is for `stream`: its own status, or, when another stream
+// failed, RNL_ERROR_DEPENDENCY_FAILED.
+rnl_status failure_status(const struct failure *failure,
+                          const struct stream *stream);
+
+// Records `failure` as this call's and returns failure_status.
 rnl_status failure_report(const struct failure *failure,
                           const struct stream *stream);
 
@@ -202,10 +207,6 @@ rnl_status library_open(void);
 rnl_status buffer_borrow(struct context *context, struct memory memory,
                          size_t size, struct object *owner, const char *label,
                          rnl_buffer *out_buffer);
-
-// The address and size of a module's variable, or RNL_ERROR_NOT_FOUND.
-rnl_status module_find_global(struct module *module, const char *name,
-                              struct memory *out_memory, size_t *out_size);
 
 // True when kernels of `context` may use memory of `owner`.
 bool context_may_use(struct context *context, struct context *owner);

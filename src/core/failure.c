@@ -3,7 +3,6 @@
 #include "core/op.h"
 
 #include <stdio.h>
-#include <string.h>
 
 // What is reported when there is no memory to say more.
 static struct failure no_memory = {
@@ -23,6 +22,7 @@ struct failure *failure_create(const struct op *op, rnl_status status,
     atomic_store(&failure->references, 1);
     failure->status = status;
     failure->operation = op->sequence;
+    failure->stream_id = op->stream->object.id;
     failure->file = op->file;
     failure->line = op->line;
     object_describe(&op->stream->object, failure->stream,
@@ -58,18 +58,31 @@ static void describe(const struct failure *failure, bool dependent,
     text_add(text, ": %s", failure->message);
 }
 
+static bool is_dependent(const struct failure *failure,
+                         const struct stream *stream)
+{
+    return failure->operation != 0 &&
+           failure->stream_id != stream->object.id;
+}
+
+rnl_status failure_status(const struct failure *failure,
+                          const struct stream *stream)
+{
+    return is_dependent(failure, stream) ? RNL_ERROR_DEPENDENCY_FAILED
+                                         : failure->status;
+}
+
 rnl_status failure_report(const struct failure *failure,
                           const struct stream *stream)
 {
     char own[160];
     object_describe(&stream->object, own, sizeof own);
     bool known = failure->operation != 0;
-    bool dependent = known && strcmp(own, failure->stream) != 0;
     struct text text = {0};
     if (known)
-        describe(failure, dependent, &text);
+        describe(failure, is_dependent(failure, stream), &text);
     rnl_status status = fail_with(&(rnl_error){
-        .status = dependent ? RNL_ERROR_DEPENDENCY_FAILED : failure->status,
+        .status = failure_status(failure, stream),
         .message = text.data ? text.data : failure->message,
         .stream = known ? failure->stream : own,
         .operation = failure->operation,

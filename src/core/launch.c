@@ -337,8 +337,9 @@ static rnl_status constant_op(struct stream *stream, struct function *function,
         return fail_at(RNL_ERROR_UNSUPPORTED, "constants",
                        "%s is a native function and has no constants",
                        function->name);
-    status = module_find_global(function->module, constant->symbol, &memory,
-                                &size);
+    struct module *module = function->module;
+    status = module->backend->module_global(module, constant->symbol, &memory,
+                                            &size);
     if (status != RNL_OK)
         return status;
     if (constant->size > size)
@@ -357,8 +358,8 @@ static rnl_status constant_op(struct stream *stream, struct function *function,
         .to = memory.device, .from = op->payload, .width = constant->size,
         .height = 1, .depth = 1,
     };
-    object_keep(&function->module->object);
-    op->kept[op->kept_count++] = &function->module->object;
+    object_keep(&module->object);
+    op->kept[op->kept_count++] = &module->object;
     *out_op = op;
     return RNL_OK;
 }

@@ -166,7 +166,7 @@ rnl_status rnl_module_compile(rnl_context context, const char *source,
     rnl_status status = ENTER();
     rnl_module_options read;
     struct source checked;
-    struct context *kept;
+    struct context *kept = NULL;
     struct module *module;
     if (status == RNL_OK)
         status = check_pointer(out_module, "out_module");
@@ -190,7 +190,7 @@ static rnl_status load(rnl_context context, void *data, size_t size,
                        const char *label, rnl_module *out_module)
 {
     struct compiled_binary binary = {.data = data, .size = size};
-    struct context *kept;
+    struct context *kept = NULL;
     struct module *module;
     rnl_status status = context_find_and_keep(context, &kept);
     if (status != RNL_OK) {
@@ -208,7 +208,7 @@ rnl_status rnl_module_load(rnl_context context, const void *data, size_t size,
                            const char *label, rnl_module *out_module)
 {
     rnl_status status = ENTER();
-    struct context *checked;
+    struct context *checked = NULL;
     if (status == RNL_OK)
         status = check_context(context, "context", &checked);
     if (status == RNL_OK)
@@ -241,7 +241,7 @@ rnl_status rnl_module_load_file(rnl_context context, const char *path,
                                 rnl_module *out_module)
 {
     rnl_status status = ENTER();
-    struct context *checked;
+    struct context *checked = NULL;
     if (status == RNL_OK)
         status = check_context(context, "context", &checked);
     if (status == RNL_OK)
@@ -283,7 +283,7 @@ rnl_status rnl_module_binary(rnl_module module, const void **out_data,
                              size_t *out_size)
 {
     rnl_status status = ENTER();
-    struct module *checked;
+    struct module *checked = NULL;
     if (status == RNL_OK)
         status = check_module(module, "module", &checked);
     if (status == RNL_OK)
@@ -300,7 +300,7 @@ rnl_status rnl_module_binary(rnl_module module, const void **out_data,
 rnl_status rnl_module_log(rnl_module module, const char **out_log)
 {
     rnl_status status = ENTER();
-    struct module *checked;
+    struct module *checked = NULL;
     if (status == RNL_OK)
         status = check_module(module, "module", &checked);
     if (status == RNL_OK)
@@ -323,7 +323,7 @@ rnl_status rnl_module_function(rnl_module module, const char *name,
                                rnl_function *out_function)
 {
     rnl_status status = ENTER();
-    struct module *checked;
+    struct module *checked = NULL;
     struct function *function;
     if (status == RNL_OK)
         status = check_module(module, "module", &checked);
@@ -342,7 +342,7 @@ rnl_status rnl_module_global(rnl_module module, const char *name,
                              rnl_buffer *out_buffer)
 {
     rnl_status status = ENTER();
-    struct module *checked;
+    struct module *checked = NULL;
     struct memory memory = {0};
     size_t size;
     if (status == RNL_OK)

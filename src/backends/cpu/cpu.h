@@ -1,0 +1,231 @@
+// What the files of the cpu backend share.
+//
+// A pool of workers per context runs the streams. A stream is a queue of ops;
+// whoever owns it (one worker, or the thread that waits for it) takes ops off
+// its head. A large op is opened as a region, whose blocks other threads join
+// in to run.
+#pragma once
+
+#include "base/clock.h"
+#include "core/backend.h"
+
+// --- Streams ---------------------------------------------------------------
+
+enum queue_state {
+    QUEUE_IDLE,     // empty
+    QUEUE_READY,    // in the pool's ready list
+    QUEUE_RUNNING,  // some thread owns it
+    QUEUE_BLOCKED,  // its head waits for another stream or a promise
+};
+
+struct queue {
+    struct lock lock;  // guards all that follows up to the atomics
+    enum queue_state state;
+    struct stream *stream;
+    struct op *head, *tail;
+    struct op *waiters;        // WAIT ops of other streams, see wait_op
+    struct stream *blocked_on; // kept by the WAIT op at the head
+    uint64_t failed_at;        // the op that failed first; 0: none
+    uint32_t sleepers;         // threads asleep on `signal`
+
+    _Atomic uint64_t completed;  // number of the last op done
+    _Atomic uint32_t signal;     // futex
+
+    struct queue *previous, *next;  // ready list; guarded by the pool's lock
+    bool listed;
+    _Atomic bool needs_worker;  // its head is a host function
+};
+
+// What a WAIT op waits for, in op->backend.
+struct wait {
+    struct stream *target;  // kept by the op; NULL: a promise not recorded yet
+    uint64_t sequence;
+    struct event *promise;  // kept by the op, or NULL
+    struct op *next;        // in the target's or the promise's list
+};
+
+_Static_assert(sizeof(struct wait) <= sizeof((struct op *)0)->backend,
+               "a wait fits into its op");
+
+static inline struct wait *op_wait(struct op *op)
+{
+    return (struct wait *)op->backend;
+}
+
+static inline struct queue *stream_queue(struct stream *stream)
+{
+    return stream_native(stream);
+}
+
+// Appends the op and sees to it that somebody will run it.
+rnl_status queue_submit(struct queue *queue, struct op *op);
+
+// Runs ops of a queue that the caller owns (state RUNNING) until it is empty,
+// blocked, or done with number `until`; then gives it up. Workers run host
+// functions, other threads leave them to a worker.
+void queue_run(struct queue *queue, bool worker, uint64_t until);
+
+// Waits until op `sequence` is done; the calling thread helps when it may wait
+// for ever. RNL_ERROR_TIMED_OUT is recorded.
+rnl_status queue_wait(struct queue *queue, uint64_t sequence,
+                      uint64_t deadline);
+
+// Makes a blocked queue ready again, because what it waited for happened.
+void queue_unblock(struct queue *queue);
+
+// Puts a WAIT for (target, sequence) or for `promise` into the queue.
+rnl_status queue_add_wait(struct stream *stream, struct stream *target,
+                          uint64_t sequence, struct event *promise);
+
+// True with a reference to the failure in `*out` when the ops up to `sequence`
+// contain a failed one.
+bool queue_failed(struct queue *queue, uint64_t sequence,
+                  struct failure **out);
+
+// --- Events ----------------------------------------------------------------
+
+struct cpu_event {
+    struct lock lock;          // guards all but the atomic
+    bool recorded;
+    struct stream *stream;     // referenced; what it stands for …
+    uint64_t sequence;         // … up to here
+    uint64_t time;             // of completion; 0: not yet
+    uint64_t record;           // which record `time` is for
+    struct op *waiters;        // WAIT ops on a promise not recorded yet
+    _Atomic uint32_t done;     // 1 once complete without failure; futex of
+                               // threads that wait for a promise
+};
+
+static inline struct cpu_event *event_cpu(struct event *event)
+{
+    return event_native(event);
+}
+
+// For a WAIT on a promise: true with what it stands for, or false after adding
+// the op to the promise's list.
+bool event_resolve(struct op *op);
+
+// Performs a STAMP op.
+void event_stamp(struct op *op);
+
+// --- The pool --------------------------------------------------------------
+
+#define PRIORITIES 3  // 0 normal, -1, -2
+
+struct region;
+
+struct pool {
+    struct lock lock;  // guards the lists, the threads and `blocked`
+    struct queue *ready[PRIORITIES], *ready_last[PRIORITIES];
+    struct region *regions;
+    pthread_t *threads;
+    unsigned thread_count, thread_most;
+    unsigned blocked;      // workers inside a host function
+    bool stopping;
+
+    unsigned width;        // how many threads may run kernels at once
+    uint64_t spin_ns;
+    _Atomic uint32_t ready_count;
+    _Atomic uint32_t ready_urgent;  // of those, with a priority above normal
+    _Atomic uint32_t region_count;  // regions that can still be joined
+    _Atomic uint32_t spinning, sleeping, waking, napping;
+    _Atomic uint32_t waiting;   // threads of the host asleep in queue_wait
+    _Atomic uint32_t activity;  // changes whenever something was submitted
+    _Atomic uint32_t wake_word; // futex of sleeping workers
+};
+
+rnl_status pool_create(unsigned width, struct pool **out_pool);
+
+// Stops and frees it, from any thread, its own workers included.
+void pool_destroy(struct pool *pool);
+
+// Lists a ready queue; with `notify` sees to it that a worker looks. Small work
+// is not worth a wake-up of a worker that will look by itself soon.
+void pool_push(struct pool *pool, struct queue *queue);
+void pool_notify(struct pool *pool, bool small);
+
+// Takes this queue off the ready list; false when it is not there.
+bool pool_take(struct pool *pool, struct queue *queue);
+
+// True when a worker should leave its present queue for a better one.
+bool pool_prefers_other(struct pool *pool, unsigned ops_done);
+
+// A worker is about to be blocked by the host's code, or is back.
+void pool_block_begin(struct pool *pool);
+void pool_block_end(struct pool *pool);
+
+// --- Regions: one op run by several threads --------------------------------
+
+struct region {
+    struct region *next, **link;  // guarded by the pool's lock
+    struct queue *queue;
+    const struct op *op;
+    // Runs units `first` … `first + count - 1`.
+    rnl_status (*run)(struct region *region, uint64_t first, uint64_t count);
+    uint64_t total;
+    unsigned most;                   // threads that may take part
+    bool open;                       // listed; guarded by the pool's lock
+    _Atomic uint64_t taken;
+    _Atomic uint32_t participants;   // futex of the owner
+    _Atomic uint32_t failed;
+    rnl_status status;               // of the first failure
+    char message[512];
+};
+
+// Runs all of it: alone if it is short, otherwise with whoever joins. Returns
+// region->status. `parallel` skips the try alone.
+rnl_status region_run(struct pool *pool, struct region *region, bool parallel);
+
+// Joins some region of the pool, or of `queue` if not NULL; false when there is
+// none to join.
+bool region_join(struct pool *pool, struct queue *queue);
+
+// --- Contexts and ops ------------------------------------------------------
+
+struct cpu_context {
+    struct pool *pool;
+};
+
+static inline struct pool *stream_pool(struct stream *stream)
+{
+    struct cpu_context *context = context_native(stream_context(stream));
+    return context->pool;
+}
+
+// Performs a KERNEL, COPY or FILL op; on failure writes a sentence.
+rnl_status op_perform(struct pool *pool, struct queue *queue,
+                      const struct op *op, char *message, size_t size);
+
+// True when a worker need not be woken for it at once.
+bool op_is_small(const struct op *op);
+
+// --- Hooks by file ---------------------------------------------------------
+
+rnl_status cpu_stream_init(struct stream *stream);
+void cpu_stream_finish(struct stream *stream);
+rnl_status cpu_stream_submit(struct stream *stream, struct op *op);
+rnl_status cpu_stream_query(struct stream *stream);
+rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline);
+rnl_status cpu_stream_join(struct stream *stream, struct stream *other);
+
+rnl_status cpu_event_init(struct event *event);
+void cpu_event_finish(struct event *event);
+rnl_status cpu_event_record(struct event *event, struct stream *stream);
+rnl_status cpu_event_join(struct stream *stream, struct event *event);
+rnl_status cpu_event_query(struct event *event);
+rnl_status cpu_event_wait(struct event *event, uint64_t deadline);
+rnl_status cpu_event_time(struct event *event, uint64_t *out_ns);
+
+rnl_status cpu_memory_allocate(struct context *context, struct stream *stream,
+                               rnl_memory_kind kind, size_t size,
+                               struct memory *out_memory);
+void cpu_memory_free(struct context *context, struct stream *stream,
+                     rnl_memory_kind kind, struct memory memory, size_t size);
+rnl_status cpu_host_register(struct context *context, void *pointer,
+                             size_t size);
+void cpu_host_unregister(struct context *context, void *pointer, size_t size);
+
+// Facts about the machine, in machine.c.
+unsigned machine_cores(void);  // by affinity and cgroup quota
+void machine_memory(size_t *out_free, size_t *out_total);
+void machine_info(rnl_device_info *info);

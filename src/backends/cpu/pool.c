@@ -1,0 +1,306 @@
+#include "backends/cpu/cpu.h"
+
+// How a worker that finds nothing to do behaves:
+//   it spins for a while, if enough others do not already;
+//   then one of them, the sentinel, naps: it sleeps for a time that doubles
+//   from NAP_FIRST to NAP_LAST and looks around in between;
+//   then it sleeps until it is woken.
+// Waking a sleeper costs the waker several microseconds. A small op is usually
+// followed by a wait, whose thread then runs the op itself; so while the
+// sentinel naps, nobody is woken for a small op: if no one waits for it, the
+// sentinel finds it after a time no longer than the pool had been idle.
+#define NAP_FIRST_NS 50000
+#define NAP_LAST_NS 3200000
+
+#define THREADS_BLOCKED_MOST 256  // extra workers while host functions block
+
+static _Thread_local struct pool *worker_pool;  // of a worker thread
+
+// --- Looking for work ------------------------------------------------------
+
+static bool work_visible(struct pool *pool)
+{
+    return atomic_load(&pool->ready_count) > 0 ||
+           atomic_load(&pool->region_count) > 0 ||
+           atomic_load_explicit(&pool->wake_word, memory_order_relaxed) & 1;
+}
+
+static unsigned rank_of(const struct queue *queue)
+{
+    int priority = queue->stream->priority;
+    return priority >= 0 ? 0 : (unsigned)-priority;
+}
+
+static void unlist_locked(struct pool *pool, struct queue *queue)
+{
+    unsigned rank = rank_of(queue);
+    if (queue->previous)
+        queue->previous->next = queue->next;
+    else
+        pool->ready[rank] = queue->next;
+    if (queue->next)
+        queue->next->previous = queue->previous;
+    else
+        pool->ready_last[rank] = queue->previous;
+    queue->previous = queue->next = NULL;
+    queue->listed = false;
+    atomic_fetch_sub(&pool->ready_count, 1);
+    if (rank > 0)
+        atomic_fetch_sub(&pool->ready_urgent, 1);
+}
+
+static struct queue *pool_pop(struct pool *pool)
+{
+    if (atomic_load_explicit(&pool->ready_count, memory_order_relaxed) == 0)
+        return NULL;
+    struct queue *queue = NULL;
+    lock_take(&pool->lock);
+    for (int rank = PRIORITIES - 1; rank >= 0 && !queue; rank--)
+        queue = pool->ready[rank];
+    if (queue)
+        unlist_locked(pool, queue);
+    lock_give(&pool->lock);
+    return queue;
+}
+
+void pool_push(struct pool *pool, struct queue *queue)
+{
+    unsigned rank = rank_of(queue);
+    lock_take(&pool->lock);
+    queue->previous = pool->ready_last[rank];
+    queue->next = NULL;
+    if (queue->previous)
+        queue->previous->next = queue;
+    else
+        pool->ready[rank] = queue;
+    pool->ready_last[rank] = queue;
+    queue->listed = true;
+    if (rank > 0)
+        atomic_fetch_add(&pool->ready_urgent, 1);
+    atomic_fetch_add(&pool->ready_count, 1);
+    lock_give(&pool->lock);
+}
+
+bool pool_take(struct pool *pool, struct queue *queue)
+{
+    lock_take(&pool->lock);
+    bool listed = queue->listed;
+    if (listed)
+        unlist_locked(pool, queue);
+    lock_give(&pool->lock);
+    return listed;
+}
+
+bool pool_prefers_other(struct pool *pool, unsigned ops_done)
+{
+    if (atomic_load_explicit(&pool->ready_urgent, memory_order_relaxed) > 0)
+        return true;
+    return ops_done >= 64 && atomic_load_explicit(&pool->ready_count,
+                                                  memory_order_relaxed) > 0;
+}
+
+// --- Waking ----------------------------------------------------------------
+
+static void *worker_main(void *argument);
+
+// Starts one more worker if one may be useful. Failing is no error: there is
+// always at least one, and it will come round.
+static void grow(struct pool *pool)
+{
+    lock_take(&pool->lock);
+    bool may = !pool->stopping && pool->thread_count < pool->thread_most &&
+               pool->thread_count - pool->blocked < pool->width;
+    if (may && thread_start(&pool->threads[pool->thread_count], "runnel",
+                            worker_main, pool))
+        pool->thread_count++;
+    lock_give(&pool->lock);
+}
+
+static bool can_grow(struct pool *pool)
+{
+    lock_take(&pool->lock);
+    bool can = pool->thread_count < pool->thread_most &&
+               pool->thread_count - pool->blocked < pool->width;
+    lock_give(&pool->lock);
+    return can;
+}
+
+static void wake_one(struct pool *pool)
+{
+    // One wake-up at a time: the woken worker wakes the next if need be.
+    if (atomic_exchange(&pool->waking, 1))
+        return;
+    atomic_fetch_add(&pool->wake_word, 2);
+    futex_wake(&pool->wake_word, 1);
+}
+
+void pool_notify(struct pool *pool, bool small)
+{
+    atomic_fetch_add_explicit(&pool->activity, 1, memory_order_relaxed);
+    if (atomic_load(&pool->spinning) > 0)
+        return;
+    if (small && atomic_load(&pool->napping) > 0 &&
+        atomic_load(&pool->waiting) == 0)
+        return;
+    if (atomic_load(&pool->sleeping) > 0)
+        wake_one(pool);
+    else if (can_grow(pool))
+        grow(pool);
+}
+
+void pool_block_begin(struct pool *pool)
+{
+    lock_take(&pool->lock);
+    pool->blocked++;
+    lock_give(&pool->lock);
+    if (work_visible(pool))
+        pool_notify(pool, false);
+}
+
+void pool_block_end(struct pool *pool)
+{
+    lock_take(&pool->lock);
+    pool->blocked--;
+    lock_give(&pool->lock);
+}
+
+// --- Idling ----------------------------------------------------------------
+
+// True as soon as there is something to do.
+static bool spin(struct pool *pool)
+{
+    uint32_t most = pool->width > 1 ? pool->width - 1 : 1;
+    if (atomic_fetch_add(&pool->spinning, 1) >= most) {
+        atomic_fetch_sub(&pool->spinning, 1);
+        return work_visible(pool);
+    }
+    uint64_t end = clock_now() + pool->spin_ns;
+    bool found;
+    do {
+        for (int i = 0; i < 32 && !(found = work_visible(pool)); i++)
+            cpu_relax();
+    } while (!found && clock_now() < end);
+    atomic_fetch_sub(&pool->spinning, 1);
+    return found || work_visible(pool);
+}
+
+static void sleep_until(struct pool *pool, uint64_t deadline)
+{
+    atomic_fetch_add(&pool->sleeping, 1);
+    uint32_t word = atomic_load(&pool->wake_word);
+    if (!work_visible(pool))
+        futex_wait(&pool->wake_word, word, deadline);
+    atomic_fetch_sub(&pool->sleeping, 1);
+    if (atomic_load(&pool->wake_word) != word)
+        atomic_store(&pool->waking, 0);
+}
+
+static bool nap(struct pool *pool)
+{
+    if (atomic_exchange(&pool->napping, 1))
+        return false;
+    uint64_t length = NAP_FIRST_NS;
+    uint32_t activity = atomic_load(&pool->activity);
+    while (length <= NAP_LAST_NS && !work_visible(pool)) {
+        sleep_until(pool, clock_now() + length);
+        uint32_t now = atomic_load(&pool->activity);
+        length = now == activity ? length * 2 : NAP_FIRST_NS;
+        activity = now;
+    }
+    atomic_store(&pool->napping, 0);
+    return work_visible(pool);
+}
+
+static void idle(struct pool *pool)
+{
+    if (!spin(pool) && !nap(pool))
+        sleep_until(pool, RNL_FOREVER);
+}
+
+// --- Workers ---------------------------------------------------------------
+
+static bool work_once(struct pool *pool)
+{
+    struct queue *queue = pool_pop(pool);
+    if (!queue)
+        return region_join(pool, NULL);
+    lock_take(&queue->lock);
+    queue->state = QUEUE_RUNNING;
+    lock_give(&queue->lock);
+    if (atomic_load_explicit(&pool->ready_count, memory_order_relaxed) > 0)
+        pool_notify(pool, false);
+    queue_run(queue, true, UINT64_MAX);
+    return true;
+}
+
+static bool is_stopping(struct pool *pool)
+{
+    return atomic_load_explicit(&pool->wake_word, memory_order_acquire) & 1;
+}
+
+static void pool_free(struct pool *pool)
+{
+    mem_release(pool->threads, pool->thread_most * sizeof *pool->threads);
+    mem_release(pool, sizeof *pool);
+}
+
+// A worker that destroyed its own pool is the last to use it.
+static _Thread_local bool owns_pool;
+
+static void *worker_main(void *argument)
+{
+    struct pool *pool = argument;
+    worker_pool = pool;
+    while (!is_stopping(pool))
+        if (!work_once(pool))
+            idle(pool);
+    if (owns_pool)
+        pool_free(pool);
+    return NULL;
+}
+
+rnl_status pool_create(unsigned width, struct pool **out_pool)
+{
+    struct pool *pool = mem_allocate_aligned(sizeof *pool, 64);
+    if (!pool)
+        goto no_memory;
+    pool->width = width;
+    pool->thread_most = width + THREADS_BLOCKED_MOST;
+    pool->threads =
+        mem_allocate(pool->thread_most * sizeof *pool->threads);
+    if (!pool->threads)
+        goto free_pool;
+    grow(pool);
+    if (pool->thread_count == 0)
+        goto free_threads;
+    *out_pool = pool;
+    return RNL_OK;
+
+free_threads:
+    pool_free(pool);
+    return fail(RNL_ERROR_OUT_OF_MEMORY,
+                "the system did not start a worker thread");
+free_pool:
+    mem_release(pool, sizeof *pool);
+no_memory:
+    return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for workers");
+}
+
+void pool_destroy(struct pool *pool)
+{
+    lock_take(&pool->lock);
+    pool->stopping = true;
+    unsigned count = pool->thread_count;
+    lock_give(&pool->lock);
+    atomic_fetch_or(&pool->wake_word, 1);
+    futex_wake(&pool->wake_word, INT32_MAX);
+    for (unsigned i = 0; i < count; i++)
+        if (!pthread_equal(pool->threads[i], pthread_self()))
+            pthread_join(pool->threads[i], NULL);
+    if (worker_pool != pool) {
+        pool_free(pool);
+        return;
+    }
+    owns_pool = true;
+    pthread_detach(pthread_self());
+}

@@ -1,0 +1,171 @@
+#include "backends/cpu/cpu.h"
+
+#include <string.h>
+
+// An op is tried alone first. Once it has run this long, and at least as much
+// is left, others are let in; much later the sleeping ones are woken, too.
+#define ALONE_TICKS 2000
+#define WAKE_TICKS 20000
+
+static void run_part(struct region *region, uint64_t first, uint64_t count)
+{
+    rnl_status status = region->run(region, first, count);
+    if (status == RNL_OK)
+        return;
+    if (atomic_exchange(&region->failed, 1) == 0)
+        region->status = status;
+    atomic_store(&region->taken, region->total);  // nobody starts more
+}
+
+static uint64_t part_size(const struct region *region, uint64_t taken)
+{
+    uint64_t part = (region->total - taken) / (2 * (uint64_t)region->most);
+    return part ? part : 1;
+}
+
+// Shares shrink towards the end, so that all finish at about the same time.
+static bool take_part(struct region *region)
+{
+    uint64_t taken = atomic_load_explicit(&region->taken,
+                                          memory_order_relaxed);
+    if (taken >= region->total)
+        return false;
+    uint64_t count = part_size(region, taken);
+    uint64_t first = atomic_fetch_add(&region->taken, count);
+    if (first >= region->total)
+        return false;
+    uint64_t left = region->total - first;
+    run_part(region, first, count < left ? count : left);
+    return true;
+}
+
+// --- Sharing ---------------------------------------------------------------
+
+static void open_to_others(struct pool *pool, struct region *region)
+{
+    atomic_store(&region->participants, 1);
+    lock_take(&pool->lock);
+    region->next = pool->regions;
+    region->link = &pool->regions;
+    if (region->next)
+        region->next->link = &region->next;
+    pool->regions = region;
+    region->open = true;
+    atomic_fetch_add(&pool->region_count, 1);
+    lock_give(&pool->lock);
+}
+
+static void close_locked(struct pool *pool, struct region *region)
+{
+    if (!region->open)
+        return;
+    *region->link = region->next;
+    if (region->next)
+        region->next->link = region->link;
+    region->open = false;
+    atomic_fetch_sub(&pool->region_count, 1);
+}
+
+static struct region *find_locked(struct pool *pool, struct queue *queue)
+{
+    for (struct region *at = pool->regions; at; at = at->next)
+        if (!queue || at->queue == queue)
+            return at;
+    return NULL;
+}
+
+bool region_join(struct pool *pool, struct queue *queue)
+{
+    if (atomic_load_explicit(&pool->region_count, memory_order_relaxed) == 0)
+        return false;
+    lock_take(&pool->lock);
+    struct region *region = find_locked(pool, queue);
+    if (region &&
+        atomic_fetch_add(&region->participants, 1) + 1 >= region->most)
+        close_locked(pool, region);
+    bool more = pool->regions != NULL;
+    lock_give(&pool->lock);
+    if (!region)
+        return false;
+    if (more)
+        pool_notify(pool, false);
+    while (take_part(region)) {
+    }
+    // The owner frees the region once it sees that nobody is left: the wake
+    // may then hit a word that is something else, which wakes for no reason.
+    if (atomic_fetch_sub(&region->participants, 1) == 2)
+        futex_wake(&region->participants, 1);
+    return true;
+}
+
+static void wait_for_others(struct pool *pool, struct region *region)
+{
+    lock_take(&pool->lock);
+    close_locked(pool, region);
+    lock_give(&pool->lock);
+    uint64_t end = 0;
+    uint32_t others;
+    for (unsigned i = 0; (others = atomic_load(&region->participants)) > 1;
+         i++) {
+        cpu_relax();
+        if (i % 64 != 63)
+            continue;
+        uint64_t now = clock_now();
+        end = end ? end : now + pool->spin_ns;
+        if (now >= end)
+            futex_wait(&region->participants, others, RNL_FOREVER);
+    }
+}
+
+static void run_shared(struct pool *pool, struct region *region)
+{
+    uint64_t start = clock_ticks();
+    bool woken = false;
+    open_to_others(pool, region);
+    while (take_part(region)) {
+        if (woken || clock_ticks() - start < WAKE_TICKS)
+            continue;
+        pool_notify(pool, false);
+        woken = true;
+    }
+    wait_for_others(pool, region);
+}
+
+// Runs growing parts until the op is done or turns out to be long. True when it
+// is done.
+static bool run_alone(struct region *region)
+{
+    uint64_t part = region->total / 256;
+    uint64_t start = clock_ticks(), done = 0;
+    part = part ? part : 1;
+    while (done < region->total) {
+        uint64_t left = region->total - done;
+        part = part < left ? part : left;
+        run_part(region, done, part);
+        done += part;
+        if (atomic_load_explicit(&region->failed, memory_order_relaxed))
+            return true;
+        uint64_t ticks = clock_ticks() - start;
+        left = region->total - done;
+        if (ticks > ALONE_TICKS / 4) {
+            // Long enough to judge: how long would the rest take?
+            if ((double)ticks * (double)left / (double)done > ALONE_TICKS)
+                break;
+            part = left;
+        } else {
+            part *= 4;
+        }
+    }
+    atomic_store(&region->taken, done);
+    return done == region->total;
+}
+
+rnl_status region_run(struct pool *pool, struct region *region, bool parallel)
+{
+    region->most = pool->width;
+    if (region->total == 1 || pool->width == 1)
+        run_part(region, 0, region->total);
+    else if (parallel || !run_alone(region))
+        run_shared(pool, region);
+    return region->status;
+}

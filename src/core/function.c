@@ -1,0 +1,418 @@
+#include "core/compiled.h"
+#include "core/library.h"
+#include "core/module.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+#define PARAMETERS_MAX 1024
+
+// --- The object ------------------------------------------------------------
+
+static void free_parameters(struct function *function)
+{
+    for (size_t i = 0; i < function->parameter_count; i++)
+        text_release((char *)function->parameters[i].type);
+    mem_release(function->parameters,
+                function->parameter_count * sizeof *function->parameters);
+    function->parameters = NULL;
+    function->parameter_count = 0;
+}
+
+static void free_parts(struct function *function)
+{
+    free_parameters(function);
+    text_release(function->name);
+    text_release(function->symbol);
+    function->name = function->symbol = NULL;
+    if (function->module)
+        object_drop(&function->module->object);
+    function->module = NULL;
+}
+
+static void function_finish(struct object *object)
+{
+    struct function *function = (struct function *)object;
+    if (function->module)
+        function->backend->function_finish(function);
+    free_parts(function);
+}
+
+static struct object_class *class_of(const struct backend *backend)
+{
+    static struct object_class classes[BACKENDS_MAX];
+    static struct lock lock;  // guards them
+    struct object_class *class = &classes[library_backend_index(backend)];
+    lock_take(&lock);
+    if (class->size != sizeof(struct function) + backend->function_size) {
+        class->kind = OBJECT_FUNCTION;
+        class->size = sizeof(struct function) + backend->function_size;
+        class->finish = function_finish;
+    }
+    lock_give(&lock);
+    return class;
+}
+
+static struct function *create(struct context *context)
+{
+    struct function *function = (struct function *)object_create(
+        class_of(context->backend), context, NULL);
+    if (function)
+        function->backend = context->backend;
+    return function;
+}
+
+static void abandon(struct function *function)
+{
+    free_parts(function);
+    object_abandon(&function->object);
+}
+
+// --- What it is ------------------------------------------------------------
+
+static bool copy_parameters(struct function *function,
+                            const rnl_parameter *parameters, size_t count)
+{
+    if (count == 0)
+        return true;
+    function->parameters = mem_allocate(count * sizeof *parameters);
+    if (!function->parameters)
+        return false;
+    function->parameter_count = count;
+    for (size_t i = 0; i < count; i++) {
+        rnl_parameter *copy = &function->parameters[i];
+        *copy = parameters[i];
+        copy->type = text_copy(parameters[i].type ? parameters[i].type : "");
+        if (!copy->type)
+            return false;
+    }
+    return true;
+}
+
+// Copies everything, so that nothing of the backend's is needed later.
+static rnl_status set_facts(struct function *function, const char *name,
+                            const struct function_facts *facts)
+{
+    function->name = text_copy(name);
+    function->symbol = text_copy(facts->symbol ? facts->symbol : name);
+    if (!function->name || !function->symbol ||
+        !copy_parameters(function, facts->parameters, facts->parameter_count))
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory for the function '%s'", name);
+    function->info = (rnl_function_info){
+        .struct_size = sizeof function->info,
+        .name = function->name,
+        .symbol = function->symbol,
+        .parameters = function->parameters,
+        .parameter_count = function->parameter_count,
+        .max_block_threads = facts->max_block_threads,
+        .registers = facts->registers,
+        .shared_size = facts->shared_size,
+        .local_size = facts->local_size,
+        .constant_size = facts->constant_size,
+        .uses_barriers = facts->uses_barriers,
+    };
+    return RNL_OK;
+}
+
+static rnl_status refuse_name(struct module *module, const char *name)
+{
+    const struct backend *backend = module->backend;
+    struct text names = {0};
+    const char *known;
+    for (size_t i = 0; (known = backend->module_kernel(module, i)); i++)
+        text_add(&names, "%s'%s'", i ? ", " : "", known);
+    char described[192];
+    fail_at(RNL_ERROR_NOT_FOUND, "name",
+            names.length ? "there is no kernel '%s'; there is %s"
+                         : "there is no kernel '%s', nor any other in there",
+            name, text_get(&names));
+    fail_set_object("%s", object_describe(&module->object, described,
+                                          sizeof described));
+    text_finish(&names);
+    return RNL_ERROR_NOT_FOUND;
+}
+
+rnl_status function_build(struct module *module, const char *name,
+                          struct function **out_function)
+{
+    struct function *function = create(module->object.context);
+    if (!function)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    function->module = module;
+    object_keep(&module->object);
+    struct function_facts facts = {0};
+    rnl_status status =
+        function->backend->function_init(function, name, &facts);
+    if (status == RNL_ERROR_NOT_FOUND)
+        refuse_name(module, name);
+    if (status != RNL_OK)
+        goto abandon;
+    status = set_facts(function, name, &facts);
+    if (status != RNL_OK)
+        goto finish;
+    *out_function = function;
+    return RNL_OK;
+
+finish:
+    function->backend->function_finish(function);
+abandon:
+    abandon(function);
+    return status;
+}
+
+// --- From source in one step -----------------------------------------------
+
+// What is no plain identifier has to be told to the compiler.
+static bool is_identifier(const char *name)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
+    size_t start = strspn(name, letters);
+    return start > 0 && name[start + strspn(name + start, "0123456789"
+                                            "abcdefghijklmnopqrstuvwxyz"
+                                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ_$")] ==
+                            '\0';
+}
+
+static bool has_expression(const rnl_module_options *options, const char *name)
+{
+    for (size_t i = 0; i < options->name_expression_count; i++)
+        if (strcmp(options->name_expressions[i], name) == 0)
+            return true;
+    return false;
+}
+
+// Finds or builds the module and makes the function of it.
+static rnl_status build_function(struct context *context,
+                                 const struct source *source,
+                                 const struct source_key *key,
+                                 struct module *module, const char *name,
+                                 rnl_function *out_function)
+{
+    if (!module) {
+        rnl_status status = module_build(context, source, &module);
+        if (status != RNL_OK)
+            return status;
+        if (key)
+            compiled_add(context, key, &module);
+    }
+    struct function *function;
+    rnl_status status = function_build(module, name, &function);
+    object_drop(&module->object);
+    if (status != RNL_OK)
+        return status;
+    *out_function = object_publish(&function->object);
+    if (key)
+        compiled_name(context, key, name, *out_function);
+    return RNL_OK;
+}
+
+static rnl_status compile_cached(struct context *context,
+                                 const struct source *source, const char *name,
+                                 rnl_function *out_function)
+{
+    // Whoever wants a dump wants the compiler to run.
+    if (source->options->dump_path)
+        return build_function(context, source, NULL, NULL, name, out_function);
+    struct source_key key;
+    struct compiled_hit hit;
+    if (!source_key_make(&key, source, ""))
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory for the key of the source");
+    rnl_status status = RNL_OK;
+    compiled_find(context, &key, name, &hit);
+    if (hit.function)
+        *out_function = hit.function;
+    else
+        status = build_function(context, source, &key, hit.module, name,
+                                out_function);
+    source_key_finish(&key);
+    return status;
+}
+
+// The same with the name among the expressions.
+static rnl_status compile_expression(struct context *context,
+                                     const struct source *source,
+                                     const char *name,
+                                     rnl_function *out_function)
+{
+    rnl_module_options options = *source->options;
+    size_t count = options.name_expression_count;
+    size_t size = (count + 1) * sizeof(const char *);
+    const char **expressions = mem_allocate(size);
+    if (!expressions)
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory for the name expressions");
+    if (count > 0)
+        memcpy(expressions, options.name_expressions,
+               count * sizeof(const char *));
+    expressions[count] = name;
+    options.name_expressions = expressions;
+    options.name_expression_count = count + 1;
+    struct source extended = {source->text, &options};
+    rnl_status status = compile_cached(context, &extended, name, out_function);
+    mem_release(expressions, size);
+    return status;
+}
+
+rnl_status rnl_function_compile(rnl_context context, const char *source,
+                                const char *name,
+                                const rnl_module_options *options,
+                                rnl_function *out_function)
+{
+    rnl_module_options read;
+    struct source checked;
+    struct context *kept = NULL;
+    rnl_status status = ENTER();
+    if (status || (status = check_pointer(name, "name")) ||
+        (status = check_pointer(out_function, "out_function")) ||
+        (status = source_check(source, options, &read, &checked)))
+        return status;
+    if (!name[0])
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "name", "'name' is empty");
+    status = context_find_and_keep(context, &kept);
+    if (status != RNL_OK)
+        return status;
+    bool plain = is_identifier(name) || has_expression(&read, name);
+    status = plain ? compile_cached(kept, &checked, name, out_function)
+                   : compile_expression(kept, &checked, name, out_function);
+    object_drop(&kept->object);
+    return status;
+}
+
+// --- Native functions ------------------------------------------------------
+
+static rnl_status check_parameter(const rnl_parameter *parameter, size_t index)
+{
+    if ((unsigned)parameter->kind > RNL_VALUE_STRUCT)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.parameters",
+                       "'options.parameters[%zu].kind' is %d, which is no "
+                       "kind of value",
+                       index, (int)parameter->kind);
+    if (parameter->size == 0 || (parameter->kind == RNL_VALUE_POINTER &&
+                                 parameter->size != sizeof(void *)))
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.parameters",
+                       "'options.parameters[%zu].size' cannot be %u", index,
+                       parameter->size);
+    if (parameter->alignment & (parameter->alignment - 1))
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.parameters",
+                       "'options.parameters[%zu].alignment' is %u, which is "
+                       "no power of two",
+                       index, parameter->alignment);
+    return RNL_OK;
+}
+
+static rnl_status check_parameters(const rnl_native_options *options)
+{
+    size_t count = options->parameter_count;
+    if (count > PARAMETERS_MAX)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.parameter_count",
+                       "'options.parameter_count' is %zu where at most %d are "
+                       "possible",
+                       count, PARAMETERS_MAX);
+    if (count > 0 && !options->parameters)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.parameters",
+                       "'options.parameters' is NULL though "
+                       "'options.parameter_count' is %zu",
+                       count);
+    for (size_t i = 0; i < count; i++) {
+        rnl_status status = check_parameter(&options->parameters[i], i);
+        if (status != RNL_OK)
+            return status;
+    }
+    return RNL_OK;
+}
+
+static rnl_status check_native(struct context *context,
+                               rnl_native_options *options)
+{
+    const struct backend *backend = context->backend;
+    uint32_t most = context->device->info.max_block_threads;
+    if (!(backend->features & BACKEND_FEATURE(RNL_FEATURE_NATIVE_FUNCTIONS)))
+        return fail_at(RNL_ERROR_UNSUPPORTED, "context",
+                       "a %s context cannot run C functions: %s", backend->api,
+                       backend->feature_reason(context,
+                                               RNL_FEATURE_NATIVE_FUNCTIONS));
+    if (options->max_block_threads > most)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.max_block_threads",
+                       "'options.max_block_threads' is %u where the device "
+                       "has at most %u",
+                       options->max_block_threads, most);
+    if (options->max_block_threads == 0)
+        options->max_block_threads = most;
+    return check_parameters(options);
+}
+
+static rnl_status create_native(struct context *context, const char *name,
+                                rnl_native_fn native,
+                                const rnl_native_options *options,
+                                rnl_function *out_function)
+{
+    struct function *function = create(context);
+    if (!function)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    const struct function_facts facts = {
+        .parameters = options->parameters,
+        .parameter_count = options->parameter_count,
+        .max_block_threads = options->max_block_threads,
+    };
+    rnl_status status = set_facts(function, name, &facts);
+    if (status != RNL_OK) {
+        abandon(function);
+        return status;
+    }
+    function->native_fn = native;
+    function->user_data = options->user_data;
+    *out_function = object_publish(&function->object);
+    return RNL_OK;
+}
+
+rnl_status rnl_function_create_native(rnl_context context, const char *name,
+                                      rnl_native_fn native,
+                                      const rnl_native_options *options,
+                                      rnl_function *out_function)
+{
+    rnl_native_options read;
+    struct context *checked = NULL;
+    rnl_status status = ENTER();
+    if (status || (status = check_context(context, "context", &checked)) ||
+        (status = check_pointer(name, "name")) ||
+        (status = check_pointer((const void *)(uintptr_t)native, "native")) ||
+        (status = options_read(&read, sizeof read, options, "options")) ||
+        (status = check_pointer(out_function, "out_function")) ||
+        (status = check_native(checked, &read)))
+        return status;
+    if (!name[0])
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "name", "'name' is empty");
+    return create_native(checked, name, native, &read, out_function);
+}
+
+// --- Counting and asking ---------------------------------------------------
+
+rnl_status rnl_function_retain(rnl_function function)
+{
+    rnl_status status = ENTER();
+    return status ? status
+                  : object_retain(function, OBJECT_FUNCTION, "function");
+}
+
+rnl_status rnl_function_release(rnl_function function)
+{
+    rnl_status status = ENTER();
+    return status ? status
+                  : object_release(function, OBJECT_FUNCTION, "function");
+}
+
+rnl_status rnl_function_get_info(rnl_function function,
+                                 rnl_function_info *out_info)
+{
+    struct function *checked = NULL;
+    rnl_status status = ENTER();
+    if (status ||
+        (status = check_function(function, "function", &checked)))
+        return status;
+    return info_write(out_info, &checked->info, sizeof checked->info,
+                      "out_info");
+}
