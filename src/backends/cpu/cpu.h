@@ -92,8 +92,8 @@ struct cpu_event {
     uint64_t time;             // of completion; 0: not yet
     uint64_t record;           // which record `time` is for
     struct op *waiters;        // WAIT ops on a promise not recorded yet
-    _Atomic uint32_t done;     // 1 once complete without failure; futex of
-                               // threads that wait for a promise
+    _Atomic bool done;         // complete, without failure
+    _Atomic uint32_t recorded_word;  // futex: a promise's record
 };
 
 static inline struct cpu_event *event_cpu(struct event *event)
@@ -134,7 +134,8 @@ struct pool {
     _Atomic uint32_t wake_word; // futex of sleeping workers
 };
 
-rnl_status pool_create(unsigned width, struct pool **out_pool);
+rnl_status pool_create(unsigned width, uint64_t spin_ns,
+                       struct pool **out_pool);
 
 // Stops and frees it, from any thread, its own workers included.
 void pool_destroy(struct pool *pool);
@@ -143,6 +144,9 @@ void pool_destroy(struct pool *pool);
 // is not worth a wake-up of a worker that will look by itself soon.
 void pool_push(struct pool *pool, struct queue *queue);
 void pool_notify(struct pool *pool, bool small);
+
+// Sees to it that a worker looks if there is anything to look at.
+void pool_nudge(struct pool *pool);
 
 // Takes this queue off the ready list; false when it is not there.
 bool pool_take(struct pool *pool, struct queue *queue);
@@ -156,12 +160,16 @@ void pool_block_end(struct pool *pool);
 
 // --- Regions: one op run by several threads --------------------------------
 
+#define REGION_MESSAGE 512
+
 struct region {
     struct region *next, **link;  // guarded by the pool's lock
     struct queue *queue;
     const struct op *op;
-    // Runs units `first` … `first + count - 1`.
-    rnl_status (*run)(struct region *region, uint64_t first, uint64_t count);
+    // Runs units `first` … `first + count - 1`; on failure writes a sentence
+    // of at most REGION_MESSAGE bytes.
+    rnl_status (*run)(const struct region *region, uint64_t first,
+                      uint64_t count, char *message);
     uint64_t total;
     unsigned most;                   // threads that may take part
     bool open;                       // listed; guarded by the pool's lock
@@ -169,7 +177,7 @@ struct region {
     _Atomic uint32_t participants;   // futex of the owner
     _Atomic uint32_t failed;
     rnl_status status;               // of the first failure
-    char message[512];
+    char message[REGION_MESSAGE];
 };
 
 // Runs all of it: alone if it is short, otherwise with whoever joins. Returns
@@ -192,9 +200,10 @@ static inline struct pool *stream_pool(struct stream *stream)
     return context->pool;
 }
 
-// Performs a KERNEL, COPY or FILL op; on failure writes a sentence.
+// Performs a KERNEL, COPY or FILL op; on failure writes a sentence of at most
+// REGION_MESSAGE bytes.
 rnl_status op_perform(struct pool *pool, struct queue *queue,
-                      const struct op *op, char *message, size_t size);
+                      const struct op *op, char *message);
 
 // True when a worker need not be woken for it at once.
 bool op_is_small(const struct op *op);

@@ -148,13 +148,18 @@ void pool_notify(struct pool *pool, bool small)
         grow(pool);
 }
 
+void pool_nudge(struct pool *pool)
+{
+    if (work_visible(pool))
+        pool_notify(pool, false);
+}
+
 void pool_block_begin(struct pool *pool)
 {
     lock_take(&pool->lock);
     pool->blocked++;
     lock_give(&pool->lock);
-    if (work_visible(pool))
-        pool_notify(pool, false);
+    pool_nudge(pool);
 }
 
 void pool_block_end(struct pool *pool)
@@ -186,13 +191,15 @@ static bool spin(struct pool *pool)
 
 static void sleep_until(struct pool *pool, uint64_t deadline)
 {
-    atomic_fetch_add(&pool->sleeping, 1);
+    // A waker counts on whoever it saw here to look for work; this thread does
+    // so after each of the two stores, so none of its wake-ups gets lost.
+    atomic_store(&pool->waking, 0);
     uint32_t word = atomic_load(&pool->wake_word);
+    atomic_fetch_add(&pool->sleeping, 1);
     if (!work_visible(pool))
         futex_wait(&pool->wake_word, word, deadline);
     atomic_fetch_sub(&pool->sleeping, 1);
-    if (atomic_load(&pool->wake_word) != word)
-        atomic_store(&pool->waking, 0);
+    atomic_store(&pool->waking, 0);
 }
 
 static bool nap(struct pool *pool)
@@ -259,12 +266,14 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-rnl_status pool_create(unsigned width, struct pool **out_pool)
+rnl_status pool_create(unsigned width, uint64_t spin_ns,
+                       struct pool **out_pool)
 {
     struct pool *pool = mem_allocate_aligned(sizeof *pool, 64);
     if (!pool)
         goto no_memory;
     pool->width = width;
+    pool->spin_ns = spin_ns;
     pool->thread_most = width + THREADS_BLOCKED_MOST;
     pool->threads =
         mem_allocate(pool->thread_most * sizeof *pool->threads);

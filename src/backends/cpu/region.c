@@ -9,11 +9,14 @@
 
 static void run_part(struct region *region, uint64_t first, uint64_t count)
 {
-    rnl_status status = region->run(region, first, count);
+    char message[REGION_MESSAGE];
+    rnl_status status = region->run(region, first, count, message);
     if (status == RNL_OK)
         return;
-    if (atomic_exchange(&region->failed, 1) == 0)
+    if (atomic_exchange(&region->failed, 1) == 0) {
         region->status = status;
+        memcpy(region->message, message, sizeof message);
+    }
     atomic_store(&region->taken, region->total);  // nobody starts more
 }
 

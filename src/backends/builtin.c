@@ -1,0 +1,10 @@
+// The only file that names every backend.
+
+#include "core/backend.h"
+
+extern const struct backend cpu_backend;
+
+const struct backend *const backends[] = {
+    &cpu_backend,
+    NULL,
+};

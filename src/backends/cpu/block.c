@@ -1,0 +1,484 @@
+#include "block.h"
+
+#include "fiber.h"
+#include "worker.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+// Block memory is what kernels reach most often outside their own variables.
+static _Thread_local char *block_memory
+    __attribute__((tls_model("initial-exec")));
+static _Thread_local struct worker *thread_worker
+    __attribute__((tls_model("initial-exec")));
+
+// --- Queues and failure ----------------------------------------------------
+
+static void queue_clear(struct waiter_queue *queue)
+{
+    *queue = (struct waiter_queue){.end = &queue->first};
+}
+
+void queue_add(struct waiter_queue *queue, struct waiter *waiter)
+{
+    waiter->next = NULL;
+    *queue->end = waiter;
+    queue->end = &waiter->next;
+    queue->count++;
+}
+
+static struct waiter *queue_take(struct waiter_queue *queue)
+{
+    struct waiter *waiter = queue->first;
+    queue->first = waiter->next;
+    if (!queue->first)
+        queue->end = &queue->first;
+    queue->count--;
+    return waiter;
+}
+
+static void queue_move(struct waiter_queue *from, struct waiter_queue *to)
+{
+    if (!from->first)
+        return;
+    *to->end = from->first;
+    to->end = from->end;
+    to->count += from->count;
+    queue_clear(from);
+}
+
+void worker_name_thread(const struct worker *worker, uint32_t thread,
+                        char name[48])
+{
+    const uint32_t *block = worker->block.block;
+    uint32_t row = thread / block[0];
+    snprintf(name, 48, "(%u, %u, %u)", thread % block[0], row % block[1],
+             row / block[1]);
+}
+
+_Noreturn void worker_fail(struct worker *worker, rnl_status status,
+                           uint32_t thread, const char *format, ...)
+{
+    const uint32_t *index = worker->block.index;
+    char name[48], text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    worker_name_thread(worker, thread, name);
+    if (worker->failure_size)
+        snprintf(worker->failure, worker->failure_size,
+                 "block (%u, %u, %u), thread %s: %s", index[0], index[1],
+                 index[2], name, text);
+    worker->status = status;
+    worker->current->busy = true;  // whatever it was, it ends in the middle
+    fiber_switch(worker->current, &worker->native);
+    __builtin_unreachable();
+}
+
+// --- Scheduling ------------------------------------------------------------
+
+static void run_blocks(void *argument);
+
+static void resume(struct worker *worker, struct fiber *fiber)
+{
+    struct fiber *left = worker->current;
+    if (fiber == left)
+        return;
+    worker->current = fiber;
+    fiber_switch(left, fiber);
+}
+
+static void resume_waiter(struct worker *worker, struct waiter *waiter)
+{
+    worker->warps[waiter->thread / WARP_SIZE].suspended &=
+        ~(UINT32_C(1) << waiter->thread % WARP_SIZE);
+    resume(worker, waiter->fiber);
+}
+
+// A fiber for threads that have not begun; NULL when memory is short.
+static struct fiber *take_idle(struct worker *worker)
+{
+    struct fiber *fiber = worker->idle;
+    if (fiber) {
+        worker->idle = fiber->next;
+    } else {
+        fiber = fiber_create(run_blocks, worker);
+        if (!fiber)
+            return NULL;
+        fiber->next_made = worker->made;
+        worker->made = fiber;
+        worker->fiber_count++;
+    }
+    fiber->busy = true;
+    return fiber;
+}
+
+static void put_idle(struct worker *worker, struct fiber *fiber)
+{
+    fiber->busy = false;
+    fiber->next = worker->idle;
+    worker->idle = fiber;
+}
+
+static uint32_t suspended_count(const struct worker *worker)
+{
+    uint32_t count = 0;
+    for (uint32_t w = 0; w * WARP_SIZE < worker->block.thread_count; w++)
+        count += (uint32_t)__builtin_popcount(worker->warps[w].suspended);
+    return count;
+}
+
+static void release_barrier(struct worker *worker)
+{
+    int count = 0, threads = (int)worker->barrier.count;
+    for (struct waiter *w = worker->barrier.first; w; w = w->next)
+        count += w->predicate != 0;
+    for (struct waiter *w = worker->barrier.first; w; w = w->next) {
+        int result = 0;
+        if (w->sync == RNL_CPU_SYNC_COUNT)
+            result = count;
+        else if (w->sync == RNL_CPU_SYNC_AND)
+            result = count == threads;
+        else if (w->sync == RNL_CPU_SYNC_OR)
+            result = count > 0;
+        w->result = (uint64_t)result;
+    }
+    queue_move(&worker->barrier, &worker->ready);
+}
+
+// Some threads wait for a barrier and others for lanes that are among them.
+static _Noreturn void fail_deadlock(struct worker *worker)
+{
+    const struct waiter *lane = warp_any_waiter(worker);
+    const struct waiter *other = worker->barrier.first;
+    char name[48];
+    if (!other)
+        worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, lane->thread,
+                    "waits for ever in %s with mask 0x%08x: other lanes of "
+                    "that mask wait in another warp operation",
+                    warp_kind_name(lane->op.kind), lane->op.mask);
+    worker_name_thread(worker, other->thread, name);
+    worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, lane->thread,
+                "waits for ever in %s with mask 0x%08x, while thread %s waits "
+                "at __syncthreads: the barrier is divergent",
+                warp_kind_name(lane->op.kind), lane->op.mask, name);
+}
+
+// No thread is ready and all have begun: lets go whom the rules allow to.
+static void release_some(struct worker *worker)
+{
+    if (warp_release_ended(worker))
+        return;
+    if (worker->barrier.count &&
+        worker->barrier.count == suspended_count(worker)) {
+        release_barrier(worker);
+        return;
+    }
+    if (warp_release_active(worker))
+        return;
+    if (!worker->yielded.first)
+        fail_deadlock(worker);
+    // Whoever spins may be waiting for another block on another OS thread.
+    if (++worker->futile_yields % 64 == 0)
+        sched_yield();
+    queue_move(&worker->yielded, &worker->ready);
+}
+
+static bool has_begun_all(const struct worker *worker)
+{
+    return worker->block.next_thread >= worker->block.thread_count;
+}
+
+// Goes on with any thread that can: ready ones first, because they keep the
+// number of stacks small. Returns when the caller's turn comes again.
+static void run_another(struct worker *worker, uint32_t thread)
+{
+    if (!worker->ready.first && has_begun_all(worker))
+        release_some(worker);
+    if (worker->ready.first) {
+        resume_waiter(worker, queue_take(&worker->ready));
+        return;
+    }
+    struct fiber *fiber = take_idle(worker);
+    if (!fiber)
+        worker_fail(worker, RNL_ERROR_OUT_OF_MEMORY, thread,
+                    "no memory for another stack; %zu threads have one",
+                    worker->fiber_count);
+    resume(worker, fiber);
+}
+
+void worker_wait(struct worker *worker, struct waiter *self)
+{
+    rnl_cpu_block *block = &worker->block;
+    self->fiber = worker->current;
+    worker->warps[self->thread / WARP_SIZE].suspended |=
+        UINT32_C(1) << self->thread % WARP_SIZE;
+    block->epoch++;
+    if (self->thread >= block->next_thread)
+        block->next_thread = self->thread + 1;
+    run_another(worker, self->thread);
+}
+
+// --- Blocks ----------------------------------------------------------------
+
+static void start_block(struct worker *worker)
+{
+    worker->block.next_thread = 0;
+    worker->futile_yields = 0;
+}
+
+static void next_block(struct worker *worker)
+{
+    rnl_cpu_block *block = &worker->block;
+    worker->blocks_left--;
+    for (int axis = 0; axis < 3; axis++) {
+        if (++block->index[axis] < block->grid[axis])
+            break;
+        block->index[axis] = 0;
+    }
+    start_block(worker);
+}
+
+// All threads that this fiber could take have ended. Returns when there are
+// threads to run again.
+static void finish_threads(struct worker *worker)
+{
+    struct fiber *self = worker->current;
+    if (suspended_count(worker) > 0) {
+        put_idle(worker, self);
+        run_another(worker, worker->block.thread_count - 1);
+    } else if (worker->blocks_left > 0) {
+        next_block(worker);
+    } else {
+        put_idle(worker, self);
+        resume(worker, &worker->native);
+    }
+}
+
+// What every fiber does.
+static void run_blocks(void *argument)
+{
+    struct worker *worker = argument;
+    for (;;) {
+        worker->run->kernel->run_threads(&worker->block);
+        finish_threads(worker);
+    }
+}
+
+// --- Services --------------------------------------------------------------
+
+static void *service_block_memory(void)
+{
+    return block_memory;
+}
+
+static int service_sync(rnl_cpu_block *block, uint32_t thread,
+                        rnl_cpu_sync kind, int predicate)
+{
+    struct worker *worker = block->host;
+    struct waiter self = {
+        .thread = thread, .sync = kind, .predicate = predicate};
+    queue_add(&worker->barrier, &self);
+    worker_wait(worker, &self);
+    return (int)self.result;
+}
+
+static void service_yield(rnl_cpu_block *block, uint32_t thread)
+{
+    struct worker *worker = block->host;
+    struct waiter self = {.thread = thread};
+    queue_add(&worker->yielded, &self);
+    worker_wait(worker, &self);
+}
+
+static void service_trap(rnl_cpu_block *block, uint32_t thread,
+                         const char *message, const char *file, int line)
+{
+    struct worker *worker = block->host;
+    if (file)
+        worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, thread, "%s:%d: %s", file,
+                    line, message);
+    worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, thread, "%s", message);
+}
+
+const rnl_cpu_services *block_services(void)
+{
+    static const rnl_cpu_services services = {
+        .struct_size = sizeof services,
+        .abi = RNL_CPU_ABI,
+        .block_memory = service_block_memory,
+        .sync_threads = service_sync,
+        .warp = warp_operate,
+        .yield = service_yield,
+        .trap = service_trap,
+        .print = vprintf,
+    };
+    return &services;
+}
+
+// --- The state of an OS thread ---------------------------------------------
+
+static pthread_key_t worker_key;
+static pthread_once_t worker_once = PTHREAD_ONCE_INIT;
+static bool worker_key_made;
+
+static void free_worker(void *memory)
+{
+    struct worker *worker = memory;
+    struct fiber *next;
+    for (struct fiber *fiber = worker->made; fiber; fiber = next) {
+        next = fiber->next_made;
+        fiber_destroy(fiber);
+    }
+    if (worker->memory)
+        munmap(worker->memory, worker->memory_size);
+    munmap(worker, sizeof *worker);
+    block_memory = NULL;
+    thread_worker = NULL;
+}
+
+static void make_key(void)
+{
+    worker_key_made = pthread_key_create(&worker_key, free_worker) == 0;
+}
+
+static void *map_pages(size_t size)
+{
+    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+// The calling thread's worker; NULL when memory is short.
+static struct worker *take_worker(void)
+{
+    if (thread_worker)
+        return thread_worker;
+    pthread_once(&worker_once, make_key);
+    if (!worker_key_made)
+        return NULL;
+    struct worker *worker = map_pages(sizeof *worker);
+    if (!worker)
+        return NULL;
+    if (pthread_setspecific(worker_key, worker) != 0) {
+        munmap(worker, sizeof *worker);
+        return NULL;
+    }
+    fiber_init_native(&worker->native);
+    thread_worker = worker;
+    return worker;
+}
+
+void block_thread_finish(void)
+{
+    if (!thread_worker)
+        return;
+    pthread_setspecific(worker_key, NULL);
+    free_worker(thread_worker);
+}
+
+size_t block_thread_held(void)
+{
+    const struct worker *worker = thread_worker;
+    size_t held = 0;
+    if (!worker)
+        return 0;
+    for (const struct fiber *fiber = worker->made; fiber;
+         fiber = fiber->next_made)
+        held += fiber->mapping_size;
+    return held + worker->memory_size + sizeof *worker;
+}
+
+// Makes block memory at least `size` bytes. Its old contents are of no use.
+static bool reserve_memory(struct worker *worker, size_t size)
+{
+    if (size <= worker->memory_size)
+        return true;
+    size = (size + 65535) & ~(size_t)65535;
+    char *memory = map_pages(size);
+    if (!memory)
+        return false;
+    if (worker->memory)
+        munmap(worker->memory, worker->memory_size);
+    worker->memory = block_memory = memory;
+    worker->memory_size = size;
+    return true;
+}
+
+// --- Running ---------------------------------------------------------------
+
+// Fibers that were in the middle of a failed block start anew.
+static void drop_threads(struct worker *worker)
+{
+    worker->idle = NULL;
+    for (struct fiber *fiber = worker->made; fiber; fiber = fiber->next_made) {
+        if (fiber->busy)
+            fiber_reset(fiber, run_blocks, worker);
+        put_idle(worker, fiber);
+    }
+    memset(worker->warps, 0, sizeof worker->warps);
+}
+
+static void begin(struct worker *worker, const struct kernel_run *run,
+                  uint64_t first_block, uint64_t block_count)
+{
+    rnl_cpu_block *block = &worker->block;
+    uint64_t row = first_block / run->grid.x;
+    *block = (rnl_cpu_block){
+        .struct_size = sizeof *block,
+        .thread_count = run->block.x * run->block.y * run->block.z,
+        .grid = {run->grid.x, run->grid.y, run->grid.z},
+        .block = {run->block.x, run->block.y, run->block.z},
+        .index = {(uint32_t)(first_block % run->grid.x),
+                  (uint32_t)(row % run->grid.y), (uint32_t)(row / run->grid.y)},
+        .arguments = run->arguments,
+        .host = worker,
+    };
+    worker->run = run;
+    worker->blocks_left = block_count - 1;
+    worker->status = RNL_OK;
+    queue_clear(&worker->ready);
+    queue_clear(&worker->yielded);
+    queue_clear(&worker->barrier);
+    start_block(worker);
+}
+
+static rnl_status out_of_memory(char *failure, size_t size)
+{
+    snprintf(failure, size, "no memory for a stack or for shared memory");
+    return RNL_ERROR_OUT_OF_MEMORY;
+}
+
+rnl_status block_run(const struct kernel_run *run, uint64_t first_block,
+                     uint64_t block_count, char *failure, size_t failure_size)
+{
+    uint64_t threads = (uint64_t)run->block.x * run->block.y;
+    if (threads > BLOCK_THREADS_MOST ||
+        (threads *= run->block.z) > BLOCK_THREADS_MOST) {
+        snprintf(failure, failure_size, "a block has more than %d threads",
+                 BLOCK_THREADS_MOST);
+        return RNL_ERROR_INVALID_ARGUMENT;
+    }
+    if (block_count == 0)
+        return RNL_OK;
+    struct worker *worker = take_worker();
+    if (!worker ||
+        !reserve_memory(worker, run->object->dynamic_offset + run->shared_size))
+        return out_of_memory(failure, failure_size);
+    begin(worker, run, first_block, block_count);
+    worker->failure = failure;
+    worker->failure_size = failure_size;
+    struct fiber *fiber = take_idle(worker);
+    if (!fiber)
+        return out_of_memory(failure, failure_size);
+    worker->current = fiber;
+    fiber_switch(&worker->native, fiber);
+    if (worker->status != RNL_OK)
+        drop_threads(worker);
+    worker->run = NULL;
+    return worker->status;
+}

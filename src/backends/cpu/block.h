@@ -1,0 +1,38 @@
+// Runs the blocks of a kernel of a cpu object, tier F: the threads of a block
+// run one after another on the calling OS thread, and each that must wait for
+// others gets a fiber of its own. See <runnel/cpu_object.h> for the contract
+// with the object.
+#pragma once
+
+#include <runnel/cpu_object.h>
+#include <runnel/status.h>
+
+// The most threads a block may have.
+enum { BLOCK_THREADS_MOST = 1024 };
+
+struct kernel_run {
+    const rnl_cpu_object *object;  // the kernel's
+    const rnl_cpu_kernel *kernel;
+    rnl_dim3 grid, block;          // no zeros
+    size_t shared_size;            // dynamic, at most object->dynamic_limit
+    const void *const *arguments;  // address of each parameter's value
+};
+
+// What every object must be given through `set_services` before it runs.
+const rnl_cpu_services *block_services(void);
+
+// Runs blocks `first_block` … `first_block + block_count - 1`, numbered x
+// fastest. May be called by any OS thread, by many at once, but not from inside
+// a kernel. RNL_ERROR_LAUNCH_FAILED: a thread trapped or waits for ever;
+// RNL_ERROR_OUT_OF_MEMORY: no room for a stack or for shared memory;
+// RNL_ERROR_INVALID_ARGUMENT: the block is too large. On failure `failure` says
+// why, the blocks not begun are not run, and threads that waited are dropped.
+rnl_status block_run(const struct kernel_run *run, uint64_t first_block,
+                     uint64_t block_count, char *failure, size_t failure_size);
+
+// Frees the stacks and block memory that the calling OS thread keeps for its
+// next launches. Happens by itself when the thread ends.
+void block_thread_finish(void);
+
+// What the calling OS thread keeps: bytes of address space.
+size_t block_thread_held(void);

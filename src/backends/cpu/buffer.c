@@ -1,0 +1,57 @@
+#include "backends/cpu/cpu.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+// As on a GPU, so that alignment assumptions of kernels hold here, too.
+#define ALIGNMENT 256
+#define HUGE_PAGE ((size_t)2 << 20)
+
+// All kinds of memory are one here. Stream order needs nothing of the backend:
+// the memory is there at once, and it is freed when no work uses it any more.
+rnl_status cpu_memory_allocate(struct context *context, struct stream *stream,
+                               rnl_memory_kind kind, size_t size,
+                               struct memory *out_memory)
+{
+    (void)stream;
+    (void)kind;
+    void *memory = NULL;
+    bool huge = size >= HUGE_PAGE;
+    // Linux would promise more than the machine has, and kill us later.
+    if (size > context->device->info.memory_size ||
+        posix_memalign(&memory, huge ? HUGE_PAGE : ALIGNMENT, size) != 0)
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "%zu bytes are asked for; %s:%u has %llu in all", size,
+                    context->backend->api, context->device->index,
+                    (unsigned long long)context->device->info.memory_size);
+    if (huge)
+        madvise(memory, size, MADV_HUGEPAGE);
+    *out_memory = (struct memory){memory, memory, 0};
+    return RNL_OK;
+}
+
+void cpu_memory_free(struct context *context, struct stream *stream,
+                     rnl_memory_kind kind, struct memory memory, size_t size)
+{
+    (void)context;
+    (void)stream;
+    (void)kind;
+    (void)size;
+    free(memory.host);
+}
+
+rnl_status cpu_host_register(struct context *context, void *pointer,
+                             size_t size)
+{
+    (void)context;
+    (void)pointer;
+    (void)size;
+    return RNL_OK;  // every page is as good as locked
+}
+
+void cpu_host_unregister(struct context *context, void *pointer, size_t size)
+{
+    (void)context;
+    (void)pointer;
+    (void)size;
+}

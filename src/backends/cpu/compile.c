@@ -1,0 +1,312 @@
+// runnel-cc is looked for anew each time, which costs microseconds: what was
+// installed, replaced or removed a moment ago counts.
+#include "backends/cpu/compile.h"
+
+#include "backends/cpu/find.h"
+#include "backends/cpu/object.h"
+#include "backends/cpu/spawn.h"
+#include "base/clock.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OBJECT_SIZE_MAX ((size_t)1 << 29)
+
+// Exit codes of runnel-cc.
+enum {
+    CODE_OK = 0,
+    CODE_NOT_COMPILED = 1,
+    CODE_USAGE = 2,
+    CODE_NO_COMPILER = 3,
+};
+
+// One run of it.
+struct job {
+    char program[FIND_PATH_SIZE];
+    char folder[FIND_PATH_SIZE];  // private; holds all files of the job
+    const struct source *source;
+    struct text words;            // the command line, each word with its end
+    size_t word_count;
+    struct spawn_result result;
+};
+
+// --- The private folder ----------------------------------------------------
+
+static int remove_entry(const char *path, const struct stat *facts, int type,
+                        struct FTW *walk)
+{
+    (void)facts;
+    (void)type;
+    (void)walk;
+    remove(path);
+    return 0;
+}
+
+static void folder_remove(const char *path)
+{
+    nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static rnl_status fail_file(const char *what, const char *path, int error)
+{
+    fail(error == ENOMEM ? RNL_ERROR_OUT_OF_MEMORY : RNL_ERROR_IO,
+         "%s %s failed: %s", what, path, strerror(error));
+    fail_set_native(error, strerror(error));
+    return error == ENOMEM ? RNL_ERROR_OUT_OF_MEMORY : RNL_ERROR_IO;
+}
+
+static rnl_status folder_make(struct job *job)
+{
+    const char *base = getenv("TMPDIR");
+    int length = snprintf(job->folder, sizeof job->folder,
+                          "%s/runnel-XXXXXX", base && *base ? base : "/tmp");
+    // Files in it need some room for their names.
+    if (length < 0 || (size_t)length + 32 > sizeof job->folder)
+        return fail_file("using the directory", "TMPDIR", ENAMETOOLONG);
+    if (!mkdtemp(job->folder))
+        return fail_file("making the directory", job->folder, errno);
+    return RNL_OK;
+}
+
+static rnl_status put_file(const char *path, const char *text)
+{
+    int error = file_write_path(path, text, strlen(text));
+    return error ? fail_file("writing", path, error) : RNL_OK;
+}
+
+// --- The command line ------------------------------------------------------
+
+static void add_word(struct job *job, const char *word)
+{
+    text_add_bytes(&job->words, word, strlen(word) + 1);
+    job->word_count++;
+}
+
+static void add_pair(struct job *job, const char *option, const char *value)
+{
+    add_word(job, option);
+    add_word(job, value);
+}
+
+static rnl_status add_header(struct job *job, const rnl_header *header,
+                             size_t index)
+{
+    struct text word = {0};
+    text_add(&word, "%s=%s/header-%zu", header->name, job->folder, index);
+    rnl_status status = RNL_OK;
+    if (!word.failed) {
+        status = put_file(word.data + strlen(header->name) + 1,
+                          header->source);
+        add_pair(job, "--header", word.data);
+    }
+    job->words.failed |= word.failed;
+    text_finish(&word);
+    return status;
+}
+
+static void add_options(struct job *job)
+{
+    const rnl_module_options *options = job->source->options;
+    for (size_t i = 0; i < options->option_count; i++)
+        add_pair(job, "--option", options->options[i]);
+    for (size_t i = 0; i < options->name_expression_count; i++)
+        add_pair(job, "--name-expression", options->name_expressions[i]);
+    if (options->dump_path)
+        add_pair(job, "--dump-assembly", options->dump_path);
+}
+
+// Writes the job's files, too.
+static rnl_status prepare(struct job *job)
+{
+    const rnl_module_options *options = job->source->options;
+    char path[FIND_PATH_SIZE + 16];
+    add_word(job, job->program);
+    snprintf(path, sizeof path, "%s/object", job->folder);
+    add_pair(job, "--output", path);
+    snprintf(path, sizeof path, "%s/source", job->folder);
+    add_pair(job, "--source", path);
+    add_pair(job, "--name", options->name);
+    rnl_status status = put_file(path, job->source->text);
+    for (size_t i = 0; status == RNL_OK && i < options->header_count; i++)
+        status = add_header(job, &options->headers[i], i);
+    add_options(job);
+    return status;
+}
+
+// --- Running ---------------------------------------------------------------
+
+static char **make_arguments(const struct job *job)
+{
+    char **arguments = mem_allocate((job->word_count + 1) * sizeof(char *));
+    char *word = job->words.data;
+    if (!arguments || job->words.failed) {
+        mem_release(arguments, (job->word_count + 1) * sizeof(char *));
+        return NULL;
+    }
+    for (size_t i = 0; i < job->word_count; i++) {
+        arguments[i] = word;
+        word += strlen(word) + 1;
+    }
+    return arguments;
+}
+
+static rnl_status run(struct job *job)
+{
+    char **arguments = make_arguments(job);
+    if (!arguments)
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory for the compiler's command line");
+    uint64_t deadline = clock_deadline(job->source->options->timeout_ns);
+    int error = spawn_run(arguments, job->folder, deadline, &job->result);
+    mem_release(arguments, (job->word_count + 1) * sizeof(char *));
+    if (!error)
+        return RNL_OK;
+    fail(error == ENOMEM ? RNL_ERROR_OUT_OF_MEMORY
+                         : RNL_ERROR_COMPILER_UNAVAILABLE,
+         "the kernel compiler %s cannot be started: %s", job->program,
+         strerror(error));
+    fail_set_native(error, strerror(error));
+    return error == ENOMEM ? RNL_ERROR_OUT_OF_MEMORY
+                           : RNL_ERROR_COMPILER_UNAVAILABLE;
+}
+
+// --- What came of it -------------------------------------------------------
+
+// The line that says what is wrong: the first with "error:", else the first.
+static int first_error(const char *log, const char **out_line)
+{
+    const char *found = strstr(log, "error:");
+    const char *line = found ? found : log + strspn(log, "\n");
+    while (line > log && line[-1] != '\n')
+        line--;
+    *out_line = line;
+    size_t length = strcspn(line, "\n");
+    return length > 512 ? 512 : (int)length;
+}
+
+static rnl_status refuse(const struct job *job, rnl_status status,
+                         const char *what)
+{
+    const char *log = text_get(&job->result.output);
+    const char *line;
+    int length = first_error(log, &line);
+    fail(status, "%s%s%.*s", what, length ? ": " : "", length, line);
+    fail_set_log(log);
+    return status;
+}
+
+static rnl_status refuse_crash(const struct job *job, const char *what)
+{
+    char text[FIND_PATH_SIZE + 160];
+    snprintf(text, sizeof text, "the kernel compiler %s %s", job->program,
+             what);
+    return refuse(job, RNL_ERROR_COMPILER_CRASHED, text);
+}
+
+static rnl_status judge_exit(const struct job *job)
+{
+    char what[64];
+    switch (job->result.code) {
+    case CODE_OK:
+        return RNL_OK;
+    case CODE_NOT_COMPILED:
+        return refuse(job, RNL_ERROR_COMPILE_FAILED,
+                      "the kernel source does not compile");
+    case CODE_NO_COMPILER:
+        return refuse(job, RNL_ERROR_COMPILER_UNAVAILABLE,
+                      "runnel-cc found no C++ compiler to use");
+    case CODE_USAGE:
+        return refuse_crash(job, "did not understand what it was asked");
+    default:
+        snprintf(what, sizeof what, "failed with exit code %d",
+                 job->result.code);
+        return refuse_crash(job, what);
+    }
+}
+
+static rnl_status judge(const struct job *job)
+{
+    char what[96];
+    switch (job->result.end) {
+    case SPAWN_EXITED:
+        return judge_exit(job);
+    case SPAWN_SIGNALLED:
+        snprintf(what, sizeof what, "was killed by signal %d (%s)",
+                 job->result.code, strsignal(job->result.code));
+        return refuse_crash(job, what);
+    case SPAWN_TIMED_OUT:
+        snprintf(what, sizeof what, "was stopped at the time limit of %.1f s",
+                 (double)job->source->options->timeout_ns * 1e-9);
+        return refuse_crash(job, what);
+    default:
+        return RNL_OK;  // the object, or its absence, will tell
+    }
+}
+
+static rnl_status read_object(struct job *job,
+                              struct compiled_binary *out_binary)
+{
+    char path[FIND_PATH_SIZE + 16];
+    snprintf(path, sizeof path, "%s/object", job->folder);
+    void *data;
+    size_t size;
+    int error = file_read_path(path, OBJECT_SIZE_MAX, &data, &size);
+    if (error == ENOMEM)
+        return fail_file("reading", path, error);
+    if (error == ENOENT && job->result.end == SPAWN_REAPED &&
+        job->result.output.length > 0)
+        return refuse(job, RNL_ERROR_COMPILE_FAILED,
+                      "the kernel source does not compile");
+    if (error)
+        return refuse_crash(job, "wrote no object");
+    const char *fault = object_fault(data, size);
+    rnl_status status = RNL_OK;
+    if (fault)
+        status = refuse_crash(job, "wrote a damaged object");
+    else
+        status = object_wrap(data, size, &out_binary->data, &out_binary->size);
+    mem_release(data, size);
+    return status;
+}
+
+static rnl_status perform(struct job *job, struct compiled_binary *out_binary)
+{
+    rnl_status status = prepare(job);
+    if (status == RNL_OK)
+        status = run(job);
+    if (status == RNL_OK)
+        status = judge(job);
+    if (status == RNL_OK)
+        status = read_object(job, out_binary);
+    if (status == RNL_OK && job->result.output.length > 0)
+        out_binary->log = text_copy(job->result.output.data);
+    return status;
+}
+
+rnl_status cpu_module_compile(struct context *context,
+                              const struct source *source,
+                              struct compiled_binary *out_binary)
+{
+    (void)context;
+    struct job *job = mem_allocate(sizeof *job);
+    if (!job)
+        return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to compile");
+    job->source = source;
+    rnl_status status = find_compiler(job->program);
+    if (status == RNL_OK)
+        status = folder_make(job);
+    if (status == RNL_OK) {
+        status = perform(job, out_binary);
+        folder_remove(job->folder);
+    }
+    text_finish(&job->result.output);
+    text_finish(&job->words);
+    mem_release(job, sizeof *job);
+    return status;
+}

@@ -1,0 +1,11 @@
+// Kernel source to cpu object, by the program runnel-cc.
+#pragma once
+
+#include "core/backend.h"
+
+// As the hooks of the same names in core/backend.h.
+rnl_status cpu_compiler_identity(struct context *context, char *text,
+                                 size_t size);
+rnl_status cpu_module_compile(struct context *context,
+                              const struct source *source,
+                              struct compiled_binary *out_binary);

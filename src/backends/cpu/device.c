@@ -1,0 +1,189 @@
+// The table of the cpu backend, its devices and contexts.
+
+#include "backends/cpu/block.h"
+#include "backends/cpu/compile.h"
+#include "backends/cpu/cpu.h"
+#include "backends/cpu/find.h"
+#include "backends/cpu/module.h"
+#include "core/config.h"
+
+static size_t device_count(void)
+{
+    return config_get()->cpu_devices;
+}
+
+static const char *reason(void)
+{
+    return "";
+}
+
+static rnl_status device_info(uint32_t index, rnl_device_info *info)
+{
+    (void)index;
+    machine_info(info);
+    info->driver_version = RNL_VERSION;
+    info->warp_size = 32;
+    info->max_block_threads = BLOCK_THREADS_MOST;
+    info->max_block = (rnl_dim3){1024, 1024, 64};
+    info->max_grid = (rnl_dim3){2147483647, 65535, 65535};
+    info->max_cluster_blocks = 1;
+    info->shared_per_block = 48 << 10;
+    info->shared_per_block_max = RNL_CPU_DYNAMIC_LIMIT;
+    info->constant_size = 64 << 10;
+    info->priority_least = 0;
+    info->priority_greatest = -(PRIORITIES - 1);
+    return RNL_OK;
+}
+
+static rnl_status device_attribute(uint32_t index, rnl_attribute id,
+                                   int64_t *out_value)
+{
+    (void)index;
+    switch (id) {
+    case RNL_ATTRIBUTE_INTEGRATED:
+    case RNL_ATTRIBUTE_CAN_MAP_HOST:
+    case RNL_ATTRIBUTE_CONCURRENT_KERNELS:
+    case RNL_ATTRIBUTE_MANAGED_MEMORY:
+        *out_value = 1;
+        return RNL_OK;
+    case RNL_ATTRIBUTE_COOPERATIVE:
+        *out_value = 0;
+        return RNL_OK;
+    default:
+        return fail_at(RNL_ERROR_UNSUPPORTED, "id",
+                       "a cpu has no attribute %d", (int)id);
+    }
+}
+
+// --- Contexts --------------------------------------------------------------
+
+static rnl_status context_init(struct context *context)
+{
+    struct cpu_context *cpu = context_native(context);
+    const struct config *config = config_get();
+    unsigned width = context->options.threads;
+    if (width == 0)
+        width = config->threads;
+    if (width == 0)
+        width = machine_cores();
+    return pool_create(width, config->spin_ns, &cpu->pool);
+}
+
+static void context_finish(struct context *context)
+{
+    struct cpu_context *cpu = context_native(context);
+    pool_destroy(cpu->pool);
+}
+
+static rnl_status context_memory(struct context *context, size_t *out_free,
+                                 size_t *out_total)
+{
+    (void)context;
+    machine_memory(out_free, out_total);
+    return RNL_OK;
+}
+
+static const char *compiler_reason(void)
+{
+    char path[FIND_PATH_SIZE];
+    return find_compiler(path) == RNL_OK
+               ? ""
+               : "the program runnel-cc was not found; RUNNEL_CC can name it";
+}
+
+static const char *feature_reason(struct context *context, rnl_feature feature)
+{
+    (void)context;
+    switch (feature) {
+    case RNL_FEATURE_COMPILE:
+        return compiler_reason();
+    case RNL_FEATURE_CLUSTERS:
+        return "blocks of a cpu run one by one and share no memory";
+    case RNL_FEATURE_COOPERATIVE_LAUNCH:
+        return "blocks of a cpu are not all resident at once yet";
+    case RNL_FEATURE_INTERPROCESS:
+        return "cpu events live in one process";
+    case RNL_FEATURE_CAPTURE:
+    case RNL_FEATURE_GRAPHS:
+        return "graphs are not part of this version";
+    case RNL_FEATURE_MEMORY_OPERATIONS:
+        return "stream memory operations are not part of this version";
+    case RNL_FEATURE_BATCHED_STREAMS:
+        return "batched streams are not part of this version";
+    default:
+        return "";
+    }
+}
+
+static bool peer_can_access(struct context *context, struct context *peer)
+{
+    (void)context;
+    (void)peer;
+    return true;  // one address space
+}
+
+static rnl_status peer_enable(struct context *context, struct context *peer)
+{
+    (void)context;
+    (void)peer;
+    return RNL_OK;
+}
+
+// --- The table -------------------------------------------------------------
+
+#define HAS(feature) BACKEND_FEATURE(RNL_FEATURE_##feature)
+
+extern const struct backend cpu_backend;
+const struct backend cpu_backend = {
+    .abi = BACKEND_ABI,
+    .api = "cpu",
+    .features = HAS(COMPILE) | HAS(NATIVE_FUNCTIONS) | HAS(MANAGED_MEMORY) |
+                HAS(ZERO_COPY_MAP) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
+                HAS(PROMISES) | HAS(PEER_ACCESS),
+    .context_size = sizeof(struct cpu_context),
+    .stream_size = sizeof(struct queue),
+    .event_size = sizeof(struct cpu_event),
+    .module_size = sizeof(struct cpu_module),
+    .function_size = sizeof(struct cpu_function),
+
+    .device_count = device_count,
+    .reason = reason,
+    .device_info = device_info,
+    .device_attribute = device_attribute,
+
+    .context_init = context_init,
+    .context_finish = context_finish,
+    .context_memory = context_memory,
+    .feature_reason = feature_reason,
+    .peer_can_access = peer_can_access,
+    .peer_enable = peer_enable,
+
+    .stream_init = cpu_stream_init,
+    .stream_finish = cpu_stream_finish,
+    .stream_submit = cpu_stream_submit,
+    .stream_query = cpu_stream_query,
+    .stream_wait = cpu_stream_wait,
+    .stream_join = cpu_stream_join,
+
+    .event_init = cpu_event_init,
+    .event_finish = cpu_event_finish,
+    .event_record = cpu_event_record,
+    .event_join = cpu_event_join,
+    .event_query = cpu_event_query,
+    .event_wait = cpu_event_wait,
+    .event_time = cpu_event_time,
+
+    .memory_allocate = cpu_memory_allocate,
+    .memory_free = cpu_memory_free,
+    .host_register = cpu_host_register,
+    .host_unregister = cpu_host_unregister,
+
+    .compiler_identity = cpu_compiler_identity,
+    .module_compile = cpu_module_compile,
+    .module_init = cpu_module_init,
+    .module_finish = cpu_module_finish,
+    .module_global = cpu_module_global,
+    .module_kernel = cpu_module_kernel,
+    .function_init = cpu_function_init,
+    .function_finish = cpu_function_finish,
+};

@@ -1,0 +1,286 @@
+#include "backends/cpu/cpu.h"
+
+rnl_status cpu_event_init(struct event *event)
+{
+    (void)event;  // zeroed memory is an event that was never recorded
+    return RNL_OK;
+}
+
+void cpu_event_finish(struct event *event)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    if (cpu->stream)
+        object_drop(&cpu->stream->object);
+}
+
+// --- Recording -------------------------------------------------------------
+
+static void release_waiters(struct op *op)
+{
+    while (op) {
+        struct op *next = op_wait(op)->next;
+        queue_unblock(stream_queue(op->stream));
+        op = next;
+    }
+}
+
+static rnl_status already_recorded(struct event *event)
+{
+    char text[160];
+    return fail_at(RNL_ERROR_INVALID_STATE, "event",
+                   "%s is a promise and was already recorded",
+                   object_describe(&event->object, text, sizeof text));
+}
+
+// Sets what the event stands for. Returns the stream it stood for before, whose
+// reference the caller drops outside the lock.
+static struct stream *set_point_locked(struct cpu_event *cpu,
+                                       struct stream *stream,
+                                       uint64_t sequence)
+{
+    struct stream *old = cpu->stream;
+    if (old != stream) {
+        object_keep(&stream->object);
+        cpu->stream = stream;
+    } else {
+        old = NULL;
+    }
+    cpu->sequence = sequence;
+    return old;
+}
+
+static rnl_status submit_stamp(struct event *event, struct stream *stream)
+{
+    struct op *op = op_create(stream, OP_STAMP, 0);
+    if (!op)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    object_keep(&event->object);
+    op->kept[op->kept_count++] = &event->object;
+    op->backend[0] = (uint64_t)(uintptr_t)event;
+    op->backend[1] = event_cpu(event)->record;
+    // Not op_submit, which may wait for the stream: the event is locked.
+    rnl_status status = queue_submit(stream_queue(stream), op);
+    if (status != RNL_OK)
+        op_finish(op);
+    return status;
+}
+
+static bool stream_is_idle(struct stream *stream)
+{
+    return atomic_load_explicit(&stream_queue(stream)->completed,
+                                memory_order_acquire) >=
+           atomic_load_explicit(&stream->submitted, memory_order_acquire);
+}
+
+static void time_locked(struct cpu_event *cpu, bool now)
+{
+    cpu->record++;
+    cpu->time = now ? clock_now() : 0;
+}
+
+// The event's lock is held while a stamp is submitted, so that the record
+// number in the stamp is this record's.
+static rnl_status record_locked(struct event *event, struct stream *stream,
+                                bool idle, struct stream **old)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    if (event->options.timing) {
+        time_locked(cpu, idle);
+        rnl_status status = idle ? RNL_OK : submit_stamp(event, stream);
+        if (status != RNL_OK)
+            return status;
+    }
+    *old = set_point_locked(cpu, stream, atomic_load(&stream->submitted));
+    cpu->recorded = true;
+    bool done = idle && !atomic_load_explicit(&stream->failure,
+                                              memory_order_relaxed);
+    atomic_store_explicit(&cpu->done, done, memory_order_release);
+    return RNL_OK;
+}
+
+rnl_status cpu_event_record(struct event *event, struct stream *stream)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    struct stream *old = NULL;
+    struct op *waiters = NULL;
+    rnl_status status;
+    bool idle = stream_is_idle(stream);
+    bool promise = event->options.promise;
+    lock_take(&cpu->lock);
+    bool again = promise && cpu->recorded;
+    status = again ? RNL_OK : record_locked(event, stream, idle, &old);
+    if (promise && status == RNL_OK && !again) {
+        waiters = cpu->waiters;
+        cpu->waiters = NULL;
+    }
+    lock_give(&cpu->lock);
+    if (again)
+        return already_recorded(event);
+    if (promise) {
+        atomic_fetch_add(&cpu->recorded_word, 1);
+        futex_wake(&cpu->recorded_word, INT32_MAX);
+    }
+    release_waiters(waiters);
+    if (old)
+        object_drop(&old->object);
+    return status;
+}
+
+void event_stamp(struct op *op)
+{
+    struct event *event = (struct event *)(uintptr_t)op->backend[0];
+    struct cpu_event *cpu = event_cpu(event);
+    lock_take(&cpu->lock);
+    if (cpu->record == op->backend[1])
+        cpu->time = clock_now();
+    lock_give(&cpu->lock);
+}
+
+// --- Waiting ---------------------------------------------------------------
+
+// What the event stands for, with a reference to the stream; false when it was
+// never recorded. The stream is NULL when the event is known to be complete.
+static bool point_of(struct cpu_event *cpu, struct stream **out_stream,
+                     uint64_t *out_sequence)
+{
+    lock_take(&cpu->lock);
+    bool recorded = cpu->recorded;
+    bool done = atomic_load_explicit(&cpu->done, memory_order_acquire);
+    *out_stream = recorded && !done ? cpu->stream : NULL;
+    *out_sequence = cpu->sequence;
+    if (*out_stream)
+        object_keep(&(*out_stream)->object);
+    lock_give(&cpu->lock);
+    return recorded;
+}
+
+rnl_status cpu_event_join(struct stream *stream, struct event *event)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    struct stream *target;
+    uint64_t sequence;
+    if (atomic_load_explicit(&cpu->done, memory_order_acquire))
+        return RNL_OK;
+    if (!point_of(cpu, &target, &sequence))
+        return event->options.promise
+                   ? queue_add_wait(stream, NULL, 0, event)
+                   : RNL_OK;
+    if (!target)
+        return RNL_OK;
+    // The order within one stream is already there.
+    rnl_status status = target == stream
+                            ? RNL_OK
+                            : queue_add_wait(stream, target, sequence, NULL);
+    object_drop(&target->object);
+    return status;
+}
+
+bool event_resolve(struct op *op)
+{
+    struct wait *wait = op_wait(op);
+    struct cpu_event *cpu = event_cpu(wait->promise);
+    lock_take(&cpu->lock);
+    bool recorded = cpu->recorded;
+    if (recorded) {
+        // The event keeps the stream, and the op the event.
+        wait->target = cpu->stream;
+        wait->sequence = cpu->sequence;
+    } else {
+        wait->next = cpu->waiters;
+        cpu->waiters = op;
+    }
+    lock_give(&cpu->lock);
+    return recorded;
+}
+
+rnl_status cpu_event_query(struct event *event)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    struct stream *stream;
+    uint64_t sequence;
+    if (atomic_load_explicit(&cpu->done, memory_order_acquire))
+        return RNL_OK;
+    if (!point_of(cpu, &stream, &sequence))
+        return event->options.promise ? RNL_NOT_READY : RNL_OK;
+    if (!stream)
+        return RNL_OK;
+    struct queue *queue = stream_queue(stream);
+    struct failure *failure = NULL;
+    rnl_status status = RNL_OK;
+    if (atomic_load_explicit(&queue->completed, memory_order_acquire) <
+        sequence) {
+        pool_nudge(stream_pool(stream));
+        status = RNL_NOT_READY;
+    } else if (queue_failed(queue, sequence, &failure)) {
+        status = failure_report(failure, stream);
+        failure_drop(failure);
+    } else {
+        // Only for the point that was looked at: it may have moved since.
+        lock_take(&cpu->lock);
+        if (cpu->stream == stream && cpu->sequence == sequence)
+            atomic_store_explicit(&cpu->done, 1, memory_order_release);
+        lock_give(&cpu->lock);
+    }
+    object_drop(&stream->object);
+    return status;
+}
+
+static rnl_status timed_out(struct event *event)
+{
+    char text[160];
+    rnl_status status =
+        fail_at(RNL_ERROR_TIMED_OUT, "event",
+                "the time limit passed before %s was recorded",
+                object_describe(&event->object, text, sizeof text));
+    fail_set_object("%s", text);
+    return status;
+}
+
+// Sleeps until a promise is recorded.
+static rnl_status await_record(struct event *event, uint64_t deadline)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    for (;;) {
+        lock_take(&cpu->lock);
+        bool recorded = cpu->recorded;
+        uint32_t word = atomic_load(&cpu->recorded_word);
+        lock_give(&cpu->lock);
+        if (recorded)
+            return RNL_OK;
+        if (deadline != RNL_FOREVER && clock_now() >= deadline)
+            return timed_out(event);
+        futex_wait(&cpu->recorded_word, word, deadline);
+    }
+}
+
+rnl_status cpu_event_wait(struct event *event, uint64_t deadline)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    struct stream *stream;
+    uint64_t sequence;
+    if (event->options.promise) {
+        rnl_status status = await_record(event, deadline);
+        if (status != RNL_OK)
+            return status;
+    }
+    if (!point_of(cpu, &stream, &sequence) || !stream)
+        return RNL_OK;
+    rnl_status status = queue_wait(stream_queue(stream), sequence, deadline);
+    object_drop(&stream->object);
+    return status ? status : cpu_event_query(event);
+}
+
+rnl_status cpu_event_time(struct event *event, uint64_t *out_ns)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    lock_take(&cpu->lock);
+    bool recorded = cpu->recorded;
+    uint64_t time = cpu->time;
+    lock_give(&cpu->lock);
+    if (!recorded)
+        return RNL_ERROR_INVALID_STATE;
+    if (time == 0)
+        return RNL_NOT_READY;
+    *out_ns = time;
+    return RNL_OK;
+}

@@ -1,0 +1,329 @@
+#include "fiber.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#include <ucontext.h>
+#endif
+
+// --- Sanitizers ------------------------------------------------------------
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_ASAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define HAS_TSAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ASAN 1
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define HAS_TSAN 1
+#endif
+
+#if defined(HAS_ASAN)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if defined(HAS_TSAN)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+// Before the switch away from `from`. Inlined, because the thread sanitizer counts
+// calls and returns by stack.
+static inline __attribute__((always_inline)) void
+announce_switch(struct fiber *from, struct fiber *to)
+{
+#if defined(HAS_ASAN)
+    __sanitizer_start_switch_fiber(&from->fake_stack, to->low, to->size);
+#endif
+#if defined(HAS_TSAN)
+    __tsan_switch_to_fiber(to->tsan, 0);
+#endif
+    (void)from, (void)to;
+}
+
+#if defined(HAS_ASAN)
+// An OS thread's stack is known only once it has been left.
+static _Thread_local struct fiber *switched_from;
+#endif
+
+// First thing after a switch, on the new stack.
+static void finish_switch(struct fiber *self)
+{
+#if defined(HAS_ASAN)
+    const void *low;
+    size_t size;
+    __sanitizer_finish_switch_fiber(self->fake_stack, &low, &size);
+    if (switched_from && !switched_from->mapping) {
+        switched_from->low = (char *)(uintptr_t)low;
+        switched_from->size = size;
+    }
+#endif
+    (void)self;
+}
+
+// --- Switching -------------------------------------------------------------
+
+#if defined(__x86_64__)
+// fiber_swap(&saved, wanted): saves what a call must preserve. The floating
+// point control words are left alone: kernels do not change them.
+__asm__(".text\n"
+        ".p2align 4\n"
+        ".hidden fiber_swap\n"
+        ".globl fiber_swap\n"
+        ".type fiber_swap, @function\n"
+        "fiber_swap:\n"
+        "    pushq %rbp\n"
+        "    pushq %rbx\n"
+        "    pushq %r12\n"
+        "    pushq %r13\n"
+        "    pushq %r14\n"
+        "    pushq %r15\n"
+        "    movq %rsp, (%rdi)\n"
+        "    movq %rsi, %rsp\n"
+        "    popq %r15\n"
+        "    popq %r14\n"
+        "    popq %r13\n"
+        "    popq %r12\n"
+        "    popq %rbx\n"
+        "    popq %rbp\n"
+        "    ret\n"
+        ".size fiber_swap, .-fiber_swap\n"
+        ".hidden fiber_begin\n"
+        ".globl fiber_begin\n"
+        ".type fiber_begin, @function\n"
+        "fiber_begin:\n"
+        "    movq %r12, %rdi\n"
+        "    xorl %ebp, %ebp\n"
+        "    callq *%rbx\n"
+        "    ud2\n"
+        ".size fiber_begin, .-fiber_begin\n");
+
+enum { SAVED_R12 = 3, SAVED_RBX = 4, SAVED_RETURN = 6, SAVED_WORDS = 8 };
+
+static void fill_stack(uint64_t *words, void (*entry)(void *), void *argument,
+                       void (*begin)(void))
+{
+    words[SAVED_R12] = (uint64_t)(uintptr_t)argument;
+    words[SAVED_RBX] = (uint64_t)(uintptr_t)entry;
+    words[SAVED_RETURN] = (uint64_t)(uintptr_t)begin;
+}
+#elif defined(__aarch64__)
+__asm__(".text\n"
+        ".p2align 4\n"
+        ".hidden fiber_swap\n"
+        ".globl fiber_swap\n"
+        ".type fiber_swap, %function\n"
+        "fiber_swap:\n"
+        "    sub sp, sp, #160\n"
+        "    stp x19, x20, [sp, #0]\n"
+        "    stp x21, x22, [sp, #16]\n"
+        "    stp x23, x24, [sp, #32]\n"
+        "    stp x25, x26, [sp, #48]\n"
+        "    stp x27, x28, [sp, #64]\n"
+        "    stp x29, x30, [sp, #80]\n"
+        "    stp d8, d9, [sp, #96]\n"
+        "    stp d10, d11, [sp, #112]\n"
+        "    stp d12, d13, [sp, #128]\n"
+        "    stp d14, d15, [sp, #144]\n"
+        "    mov x9, sp\n"
+        "    str x9, [x0]\n"
+        "    mov sp, x1\n"
+        "    ldp x19, x20, [sp, #0]\n"
+        "    ldp x21, x22, [sp, #16]\n"
+        "    ldp x23, x24, [sp, #32]\n"
+        "    ldp x25, x26, [sp, #48]\n"
+        "    ldp x27, x28, [sp, #64]\n"
+        "    ldp x29, x30, [sp, #80]\n"
+        "    ldp d8, d9, [sp, #96]\n"
+        "    ldp d10, d11, [sp, #112]\n"
+        "    ldp d12, d13, [sp, #128]\n"
+        "    ldp d14, d15, [sp, #144]\n"
+        "    add sp, sp, #160\n"
+        "    ret\n"
+        ".size fiber_swap, .-fiber_swap\n"
+        ".hidden fiber_begin\n"
+        ".globl fiber_begin\n"
+        ".type fiber_begin, %function\n"
+        "fiber_begin:\n"
+        "    mov x0, x20\n"
+        "    mov x29, xzr\n"
+        "    blr x19\n"
+        "    brk #1\n"
+        ".size fiber_begin, .-fiber_begin\n");
+
+enum { SAVED_X19 = 0, SAVED_X20 = 1, SAVED_X30 = 11, SAVED_WORDS = 20 };
+
+static void fill_stack(uint64_t *words, void (*entry)(void *), void *argument,
+                       void (*begin)(void))
+{
+    words[SAVED_X19] = (uint64_t)(uintptr_t)entry;
+    words[SAVED_X20] = (uint64_t)(uintptr_t)argument;
+    words[SAVED_X30] = (uint64_t)(uintptr_t)begin;
+}
+#endif
+
+// What a fiber runs lies at the top of its own mapping.
+struct start {
+    struct fiber fiber;
+    void (*run)(void *);
+    void *argument;
+#if !defined(__x86_64__) && !defined(__aarch64__)
+    ucontext_t context;
+#endif
+};
+
+static void begin_fiber(void *argument)
+{
+    struct start *start = argument;
+    finish_switch(&start->fiber);
+    start->run(start->argument);
+}
+
+#if defined(__x86_64__) || defined(__aarch64__)
+void fiber_swap(void **saved, void *wanted);
+void fiber_begin(void);
+
+static void prepare(struct start *start)
+{
+    uintptr_t top = (uintptr_t)(start->fiber.low + start->fiber.size);
+    uint64_t *words = (uint64_t *)(top & ~(uintptr_t)15) - SAVED_WORDS;
+    memset(words, 0, SAVED_WORDS * sizeof *words);
+    fill_stack(words, begin_fiber, start, fiber_begin);
+    start->fiber.stack_pointer = words;
+}
+
+static void swap(struct fiber *from, struct fiber *to)
+{
+    fiber_swap(&from->stack_pointer, to->stack_pointer);
+}
+#else
+static _Thread_local struct start *starting;
+
+static void begin_context(void)
+{
+    begin_fiber(starting);
+}
+
+static void prepare(struct start *start)
+{
+    getcontext(&start->context);
+    start->context.uc_stack.ss_sp = start->fiber.low;
+    start->context.uc_stack.ss_size = start->fiber.size;
+    makecontext(&start->context, begin_context, 0);
+    start->fiber.stack_pointer = NULL;
+}
+
+// A context lies on the stack of the fiber that was left, or in its `start`.
+static void swap(struct fiber *from, struct fiber *to)
+{
+    ucontext_t here;
+    from->stack_pointer = &here;
+    if (!to->stack_pointer)
+        starting = (struct start *)to;
+    swapcontext(&here, to->stack_pointer ? to->stack_pointer
+                                         : &((struct start *)to)->context);
+}
+#endif
+
+void fiber_switch(struct fiber *from, struct fiber *to)
+{
+    announce_switch(from, to);
+#if defined(HAS_ASAN)
+    switched_from = from;
+#endif
+    swap(from, to);
+    finish_switch(from);
+}
+
+// --- Stacks ----------------------------------------------------------------
+
+// Each guard page costs the process two of its 65530 mappings, so beyond this
+// many there are no more.
+enum { GUARDED_MOST = 16384 };
+
+static atomic_int guarded_count;
+
+// Stacks lie at regular distances, so the hot ends of many would share a few
+// sets of the first-level cache; they start at different offsets in their page.
+enum { COLOUR_SIZE = 320, COLOUR_COUNT = 12 };
+
+static atomic_uint next_colour;
+
+static void guard(struct fiber *fiber, size_t page)
+{
+    if (atomic_fetch_add(&guarded_count, 1) < GUARDED_MOST)
+        fiber->guarded = mprotect(fiber->mapping, page, PROT_NONE) == 0;
+    if (!fiber->guarded)
+        atomic_fetch_sub(&guarded_count, 1);
+}
+
+struct fiber *fiber_create(void (*run)(void *), void *argument)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t size = page + FIBER_STACK_SIZE + page;
+    char *mapping = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+                             MAP_STACK, -1, 0);
+    if (mapping == MAP_FAILED)
+        return NULL;
+    unsigned colour = atomic_fetch_add(&next_colour, 1) % COLOUR_COUNT;
+    size_t above = sizeof(struct start) + colour * (size_t)COLOUR_SIZE;
+    char *top = mapping + size - (above + 63) / 64 * 64;
+    struct start *start = (struct start *)(void *)top;
+    start->fiber = (struct fiber){.low = mapping + page,
+                                  .size = (size_t)(top - mapping) - page,
+                                  .mapping = mapping, .mapping_size = size};
+    guard(&start->fiber, page);
+#if defined(HAS_TSAN)
+    start->fiber.tsan = __tsan_create_fiber(0);
+#endif
+    start->run = run;
+    start->argument = argument;
+    prepare(start);
+    return &start->fiber;
+}
+
+void fiber_reset(struct fiber *fiber, void (*run)(void *), void *argument)
+{
+    struct start *start = (struct start *)fiber;
+#if defined(HAS_ASAN)
+    __asan_unpoison_memory_region(fiber->low, fiber->size);
+    fiber->fake_stack = NULL;
+#endif
+#if defined(HAS_TSAN)
+    __tsan_destroy_fiber(fiber->tsan);
+    fiber->tsan = __tsan_create_fiber(0);
+#endif
+    start->run = run;
+    start->argument = argument;
+    prepare(start);
+}
+
+void fiber_destroy(struct fiber *fiber)
+{
+#if defined(HAS_ASAN)
+    __asan_unpoison_memory_region(fiber->low, fiber->size);
+#endif
+#if defined(HAS_TSAN)
+    __tsan_destroy_fiber(fiber->tsan);
+#endif
+    if (fiber->guarded)
+        atomic_fetch_sub(&guarded_count, 1);
+    munmap(fiber->mapping, fiber->mapping_size);
+}
+
+void fiber_init_native(struct fiber *fiber)
+{
+    *fiber = (struct fiber){0};
+#if defined(HAS_TSAN)
+    fiber->tsan = __tsan_get_current_fiber();
+#endif
+}

@@ -1,0 +1,43 @@
+// Fibers: stacks of their own, between which an OS thread switches by hand.
+//
+// A fiber belongs to the OS thread that made it and runs nowhere else. Its
+// memory comes straight from the system, so that nothing is held in the
+// library's allocator while it waits in a pool.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// What a fiber can use; a guard page lies below. Threads of a GPU have less.
+#define FIBER_STACK_SIZE ((size_t)256 << 10)
+
+struct fiber {
+    void *stack_pointer;      // while it does not run
+    struct fiber *next;       // for its owner
+    struct fiber *next_made;  // for its owner: all fibers of a thread
+    bool busy;                // for its owner
+    char *low;                // lowest usable byte; NULL for an OS thread
+    size_t size;
+    void *mapping;
+    size_t mapping_size;
+    bool guarded;
+    void *fake_stack;         // of the address sanitizer
+    void *tsan;               // of the thread sanitizer
+};
+
+// A fiber that will call run(argument), which must never return. NULL when
+// memory is short.
+struct fiber *fiber_create(void (*run)(void *), void *argument);
+
+// Makes it start from the beginning. What was on its stack is forgotten.
+void fiber_reset(struct fiber *fiber, void (*run)(void *), void *argument);
+
+// Not the one that runs.
+void fiber_destroy(struct fiber *fiber);
+
+// Makes `fiber` stand for the calling OS thread, to be switched from and to.
+void fiber_init_native(struct fiber *fiber);
+
+// Leaves `from`, which runs, and goes on with `to`. Returns when something
+// switches to `from` again.
+void fiber_switch(struct fiber *from, struct fiber *to);

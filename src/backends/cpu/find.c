@@ -1,0 +1,208 @@
+#include "backends/cpu/find.h"
+
+#include "backends/cpu/compile.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "core/config.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#define PROGRAM "runnel-cc"
+
+// --- Places ----------------------------------------------------------------
+
+static bool is_program(const char *path, struct stat *facts)
+{
+    return stat(path, facts) == 0 && S_ISREG(facts->st_mode) &&
+           access(path, X_OK) == 0;
+}
+
+static bool try_path(const char *path, struct text *tried)
+{
+    struct stat facts;
+    if (is_program(path, &facts))
+        return true;
+    text_add(tried, "%s%s", tried->length ? ", " : "", path);
+    return false;
+}
+
+// As a shell would find it.
+static bool search_path(const char *name, char path[FIND_PATH_SIZE])
+{
+    struct stat facts;
+    const char *folders = getenv("PATH");
+    while (folders && *folders) {
+        size_t length = strcspn(folders, ":");
+        int size = snprintf(path, FIND_PATH_SIZE, "%.*s/%s", (int)length,
+                            folders, name);
+        if (length > 0 && size < FIND_PATH_SIZE && is_program(path, &facts))
+            return true;
+        folders += length + (folders[length] == ':');
+    }
+    return false;
+}
+
+// The folder that holds the library, or the program it is linked into.
+static bool own_folder(char folder[FIND_PATH_SIZE])
+{
+    Dl_info info;
+    char resolved[4096];
+    if (!dladdr((const void *)(uintptr_t)&find_compiler, &info) ||
+        !info.dli_fname || !realpath(info.dli_fname, resolved))
+        return false;
+    char *slash = strrchr(resolved, '/');
+    if (!slash)
+        return false;
+    *slash = '\0';
+    snprintf(folder, FIND_PATH_SIZE, "%s", resolved);
+    return true;
+}
+
+static bool find_beside(char path[FIND_PATH_SIZE], struct text *tried)
+{
+    static const char *const places[] = {"", "/../bin", "/../libexec/runnel"};
+    char folder[FIND_PATH_SIZE];
+    if (!own_folder(folder))
+        return false;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        int size = snprintf(path, FIND_PATH_SIZE, "%s%s/" PROGRAM, folder,
+                            places[i]);
+        if (size < FIND_PATH_SIZE && try_path(path, tried))
+            return true;
+    }
+    return false;
+}
+
+static bool find_installed(char path[FIND_PATH_SIZE], struct text *tried)
+{
+#if defined(RUNNEL_LIBEXEC_DIR)
+    snprintf(path, FIND_PATH_SIZE, "%s/" PROGRAM, RUNNEL_LIBEXEC_DIR);
+    return try_path(path, tried);
+#else
+    (void)path;
+    (void)tried;
+    return false;
+#endif
+}
+
+static bool find_configured(const char *configured, char path[FIND_PATH_SIZE],
+                            struct text *tried)
+{
+    if (!strchr(configured, '/') && search_path(configured, path))
+        return true;
+    snprintf(path, FIND_PATH_SIZE, "%s", configured);
+    return try_path(path, tried);
+}
+
+rnl_status find_compiler(char path[FIND_PATH_SIZE])
+{
+    const char *configured = config_get()->compiler;
+    struct text tried = {0};
+    // A choice of the user's is not overruled by what happens to be there.
+    bool found = configured ? find_configured(configured, path, &tried)
+                            : find_beside(path, &tried) ||
+                                  find_installed(path, &tried) ||
+                                  search_path(PROGRAM, path);
+    rnl_status status = RNL_OK;
+    if (!found)
+        status = fail(RNL_ERROR_COMPILER_UNAVAILABLE,
+                      "the kernel compiler " PROGRAM " was not found%s; "
+                      "looked for %s%s",
+                      configured ? " where RUNNEL_CC says" : "",
+                      text_get(&tried),
+                      configured ? "" : " and in every folder of PATH");
+    text_finish(&tried);
+    return status;
+}
+
+// --- Identity --------------------------------------------------------------
+//
+// Made of what can be learned without starting a process, so that a start with
+// a warm cache is quick: the files' sizes and times stand for their contents.
+// Of the C++ compilers that runnel-cc may choose from, all are named: which one
+// it takes is its own business.
+
+static void add_program(struct text *identity, const char *path)
+{
+    struct stat facts;
+    if (!is_program(path, &facts))
+        return;
+    text_add(identity, "%s %llu %lld.%09ld %llu;", path,
+             (unsigned long long)facts.st_size, (long long)facts.st_mtim.tv_sec,
+             facts.st_mtim.tv_nsec, (unsigned long long)facts.st_ino);
+}
+
+static void add_compilers(struct text *identity)
+{
+    static const char *const names[] = {"clang++-19", "clang++", "g++", "c++"};
+    const char *chosen = getenv("RUNNEL_CXX");
+    char path[FIND_PATH_SIZE];
+    if (chosen && strchr(chosen, '/'))
+        add_program(identity, chosen);
+    else if (chosen && *chosen && search_path(chosen, path))
+        add_program(identity, path);
+    if (chosen && *chosen)
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (search_path(names[i], path))
+            add_program(identity, path);
+}
+
+// Objects are made for the processor at hand.
+static uint64_t processor_hash(void)
+{
+    uint32_t words[16] = {0};
+#if defined(__x86_64__)
+    uint32_t none;
+    __cpuid(0, none, words[0], words[1], words[2]);
+    // Of leaf 1, ebx has the number of the core that asks.
+    __cpuid(1, words[3], none, words[4], words[5]);
+    __cpuid_count(7, 0, none, words[6], words[7], words[8]);
+    __cpuid_count(7, 1, words[9], none, none, words[10]);
+    __cpuid(0x80000001, none, none, words[11], words[12]);
+#endif
+    unsigned long capabilities[2] = {getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
+    memcpy(&words[13], &capabilities[0], sizeof words[13]);
+    memcpy(&words[14], &capabilities[1], sizeof words[14]);
+    return hash_64(words, sizeof words);
+}
+
+rnl_status cpu_compiler_identity(struct context *context, char *text,
+                                 size_t size)
+{
+    (void)context;
+    char path[FIND_PATH_SIZE];
+    rnl_status status = find_compiler(path);
+    if (status != RNL_OK)
+        return status;
+    // What these variables say reaches the compiler, too.
+    static const char *const variables[] = {
+        "RUNNEL_CXX", "RUNNEL_CPU_TARGET", "CPATH", "CPLUS_INCLUDE_PATH",
+    };
+    struct text identity = {0};
+    add_program(&identity, path);
+    add_compilers(&identity);
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *value = getenv(variables[i]);
+        text_add(&identity, "%s;", value ? value : "");
+    }
+    text_add(&identity, "%016llx", (unsigned long long)processor_hash());
+    struct hash128 hash = hash_128(text_get(&identity), identity.length);
+    bool failed = identity.failed;
+    text_finish(&identity);
+    if (failed)
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory for the compiler's identity");
+    snprintf(text, size, "cpu objects 1, compiler %016llx%016llx",
+             (unsigned long long)hash.high, (unsigned long long)hash.low);
+    return RNL_OK;
+}

@@ -1,0 +1,141 @@
+#include "backends/cpu/module.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+static const rnl_cpu_object *table_of(struct module *module)
+{
+    struct cpu_module *native = module_native(module);
+    return native->object.table;
+}
+
+rnl_status cpu_module_init(struct module *module)
+{
+    struct cpu_module *native = module_native(module);
+    return object_load(module->binary, module->binary_size, &native->object);
+}
+
+void cpu_module_finish(struct module *module)
+{
+    struct cpu_module *native = module_native(module);
+    object_unload(&native->object);
+}
+
+// --- Variables -------------------------------------------------------------
+
+static rnl_status refuse_global(const rnl_cpu_object *table, const char *name)
+{
+    struct text names = {0};
+    for (size_t i = 0; i < table->global_count; i++)
+        text_add(&names, "%s'%s'", i ? ", " : "",
+                 object_global(table, i)->name);
+    fail_at(RNL_ERROR_NOT_FOUND, "name",
+            names.length ? "there is no variable '%s'; there is %s"
+                         : "there is no variable '%s', nor any other in there",
+            name, text_get(&names));
+    text_finish(&names);
+    return RNL_ERROR_NOT_FOUND;
+}
+
+rnl_status cpu_module_global(struct module *module, const char *name,
+                             struct memory *out_memory, size_t *out_size)
+{
+    const rnl_cpu_object *table = table_of(module);
+    for (size_t i = 0; i < table->global_count; i++) {
+        const rnl_cpu_global *global = object_global(table, i);
+        if (strcmp(global->name, name) != 0)
+            continue;
+        *out_memory = (struct memory){
+            .device = global->address,
+            .host = global->address,
+        };
+        *out_size = (size_t)global->size;
+        return RNL_OK;
+    }
+    return refuse_global(table, name);
+}
+
+// --- Kernels ---------------------------------------------------------------
+
+const char *cpu_module_kernel(struct module *module, size_t index)
+{
+    const rnl_cpu_object *table = table_of(module);
+    return index < table->kernel_count ? object_kernel(table, index)->name
+                                       : NULL;
+}
+
+// A name as in the source goes before a symbol that happens to be the same.
+static const rnl_cpu_kernel *kernel_find(const rnl_cpu_object *table,
+                                         const char *name)
+{
+    for (size_t i = 0; i < table->kernel_count; i++)
+        if (strcmp(object_kernel(table, i)->name, name) == 0)
+            return object_kernel(table, i);
+    for (size_t i = 0; i < table->kernel_count; i++)
+        if (strcmp(object_kernel(table, i)->symbol, name) == 0)
+            return object_kernel(table, i);
+    return NULL;
+}
+
+static bool parameters_make(struct cpu_function *native)
+{
+    size_t count = native->kernel->parameter_count;
+    if (count == 0)
+        return true;
+    native->parameters = mem_allocate(count * sizeof *native->parameters);
+    for (size_t i = 0; native->parameters && i < count; i++) {
+        const rnl_cpu_parameter *from =
+            object_parameter(native->object, native->kernel, i);
+        native->parameters[i] = (rnl_parameter){
+            .kind = from->kind <= RNL_VALUE_STRUCT ? (rnl_value_kind)from->kind
+                                                   : RNL_VALUE_UNKNOWN,
+            .size = from->size,
+            .alignment = from->alignment,
+            .type = from->type,
+        };
+    }
+    return native->parameters != NULL;
+}
+
+rnl_status cpu_function_init(struct function *function, const char *name,
+                             struct function_facts *out_facts)
+{
+    struct cpu_function *native = function_native(function);
+    const rnl_cpu_object *table = table_of(function->module);
+    const rnl_cpu_kernel *kernel = kernel_find(table, name);
+    if (!kernel)
+        return RNL_ERROR_NOT_FOUND;
+    if (kernel->form != RNL_CPU_FORM_THREADS)
+        return fail(RNL_ERROR_INVALID_BINARY,
+                    "the kernel '%s' has a form that this version cannot run",
+                    name);
+    native->object = table;
+    native->kernel = kernel;
+    if (!parameters_make(native))
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory for the function '%s'", name);
+    uint32_t most =
+        function->object.context->device->info.max_block_threads;
+    *out_facts = (struct function_facts){
+        .name = kernel->name,
+        .symbol = kernel->symbol,
+        .parameters = native->parameters,
+        .parameter_count = kernel->parameter_count,
+        .max_block_threads = kernel->max_block_threads < most
+                                 ? kernel->max_block_threads
+                                 : most,
+        .shared_size = kernel->shared_size,
+        .uses_barriers = kernel->flags & RNL_CPU_KERNEL_WAITS,
+    };
+    return RNL_OK;
+}
+
+void cpu_function_finish(struct function *function)
+{
+    struct cpu_function *native = function_native(function);
+    if (native->parameters)
+        mem_release(native->parameters, native->kernel->parameter_count *
+                                            sizeof *native->parameters);
+    native->parameters = NULL;
+}

@@ -1,0 +1,26 @@
+// Modules of the cpu backend.
+#pragma once
+
+#include "backends/cpu/object.h"
+
+// The backend's part of a module.
+struct cpu_module {
+    struct loaded_object object;
+};
+
+// The backend's part of a function; all zero for native ones.
+struct cpu_function {
+    const rnl_cpu_object *object;
+    const rnl_cpu_kernel *kernel;
+    rnl_parameter *parameters;  // the kernel's, in the core's form
+};
+
+// Hooks, as in core/backend.h.
+rnl_status cpu_module_init(struct module *module);
+void cpu_module_finish(struct module *module);
+rnl_status cpu_module_global(struct module *module, const char *name,
+                             struct memory *out_memory, size_t *out_size);
+const char *cpu_module_kernel(struct module *module, size_t index);
+rnl_status cpu_function_init(struct function *function, const char *name,
+                             struct function_facts *out_facts);
+void cpu_function_finish(struct function *function);

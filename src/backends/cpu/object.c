@@ -1,0 +1,326 @@
+#include "backends/cpu/object.h"
+
+#include "backends/cpu/block.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if UINTPTR_MAX == UINT64_MAX
+typedef Elf64_Ehdr elf_header;
+typedef Elf64_Phdr elf_segment;
+#define ELF_CLASS ELFCLASS64
+#else
+typedef Elf32_Ehdr elf_header;
+typedef Elf32_Phdr elf_segment;
+#define ELF_CLASS ELFCLASS32
+#endif
+
+#if defined(__x86_64__)
+#define ELF_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define ELF_MACHINE EM_AARCH64
+#elif defined(__riscv)
+#define ELF_MACHINE EM_RISCV
+#elif defined(__powerpc64__)
+#define ELF_MACHINE EM_PPC64
+#else
+#define ELF_MACHINE EM_NONE
+#endif
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define ELF_ORDER ELFDATA2LSB
+#else
+#define ELF_ORDER ELFDATA2MSB
+#endif
+
+struct envelope {
+    char magic[8];
+    uint64_t size;            // of the ELF object behind it
+    struct hash128 checksum;  // of that
+};
+
+static const char envelope_magic[8] = "RNLCPU1";
+
+// --- ELF -------------------------------------------------------------------
+
+static const char *header_fault(const elf_header *header)
+{
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+        return "it is no ELF file";
+    if (header->e_ident[EI_CLASS] != ELF_CLASS ||
+        header->e_ident[EI_DATA] != ELF_ORDER ||
+        header->e_machine != ELF_MACHINE)
+        return "it is for another kind of processor";
+    if (header->e_type != ET_DYN)
+        return "it is no shared object";
+    if (header->e_phentsize != sizeof(elf_segment) || header->e_phnum == 0)
+        return "it has no segments";
+    return NULL;
+}
+
+static bool within(uint64_t offset, uint64_t length, size_t size)
+{
+    return offset <= size && length <= size - offset;
+}
+
+const char *object_fault(const void *elf, size_t size)
+{
+    elf_header header;
+    if (size < sizeof header)
+        return "it is too short";
+    memcpy(&header, elf, sizeof header);
+    const char *fault = header_fault(&header);
+    if (fault)
+        return fault;
+    if (!within(header.e_phoff, header.e_phnum * sizeof(elf_segment), size))
+        return "its end is missing";
+    bool dynamic = false;
+    for (size_t i = 0; i < header.e_phnum; i++) {
+        elf_segment segment;
+        memcpy(&segment,
+               (const char *)elf + header.e_phoff + i * sizeof segment,
+               sizeof segment);
+        if (!within(segment.p_offset, segment.p_filesz, size) ||
+            (segment.p_type == PT_LOAD && segment.p_filesz > segment.p_memsz))
+            return "its end is missing";
+        dynamic |= segment.p_type == PT_DYNAMIC;
+    }
+    return dynamic ? NULL : "it has no dynamic section";
+}
+
+// --- Envelope --------------------------------------------------------------
+
+rnl_status object_wrap(const void *elf, size_t size, void **out_data,
+                       size_t *out_size)
+{
+    struct envelope envelope = {.size = size, .checksum = hash_128(elf, size)};
+    char *data = mem_allocate(sizeof envelope + size);
+    if (!data)
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory for an object of %zu bytes", size);
+    memcpy(envelope.magic, envelope_magic, sizeof envelope_magic);
+    memcpy(data, &envelope, sizeof envelope);
+    memcpy(data + sizeof envelope, elf, size);
+    *out_data = data;
+    *out_size = sizeof envelope + size;
+    return RNL_OK;
+}
+
+static const char *envelope_fault(const void *data, size_t size)
+{
+    struct envelope envelope;
+    if (size >= SELFMAG && memcmp(data, ELFMAG, SELFMAG) == 0)
+        return "it is a bare ELF file, without the checksum that "
+               "rnl_module_binary puts in front";
+    if (size < sizeof envelope)
+        return "it is too short";
+    memcpy(&envelope, data, sizeof envelope);
+    if (memcmp(envelope.magic, envelope_magic, sizeof envelope_magic) != 0)
+        return "it does not start as a cpu object does";
+    if (envelope.size != size - sizeof envelope)
+        return "its size is not what it says";
+    struct hash128 hash =
+        hash_128((const char *)data + sizeof envelope, envelope.size);
+    if (hash.low != envelope.checksum.low ||
+        hash.high != envelope.checksum.high)
+        return "its checksum does not fit: it is damaged";
+    return NULL;
+}
+
+// --- Loading ---------------------------------------------------------------
+
+// The loader takes two paths that read the same for one object, and descriptor
+// numbers come again. So the path is spelled in a way of its own each time: "/"
+// and "/." stand for the bits of a number never used before.
+static void add_unique_path(struct text *path, int fd)
+{
+    text_add(path, "/proc/self/fd");
+    for (uint64_t id = object_new_id(); id; id >>= 1)
+        text_add(path, id & 1 ? "/." : "/");
+    text_add(path, "/%d", fd);
+}
+
+// An anonymous file: each load is an instance of its own, and nobody can change
+// it between the check and the load.
+static void *open_in_memory(const void *elf, size_t size)
+{
+    int fd = memfd_create("runnel-module", MFD_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    void *library = NULL;
+    if (file_write(fd, elf, size) == 0) {
+        struct text path = {0};
+        add_unique_path(&path, fd);
+        if (!path.failed)
+            library = dlopen(path.data, RTLD_NOW | RTLD_LOCAL);
+        text_finish(&path);
+    }
+    close(fd);
+    return library;
+}
+
+// Where there is no /proc, or memory may not be executed.
+static void *open_as_file(const void *elf, size_t size)
+{
+    const char *base = getenv("TMPDIR");
+    char folder[4096], path[4096 + 16];
+    int length = snprintf(folder, sizeof folder, "%s/runnel-XXXXXX",
+                          base && *base ? base : "/tmp");
+    if (length < 0 || (size_t)length >= sizeof folder || !mkdtemp(folder))
+        return NULL;
+    snprintf(path, sizeof path, "%s/module.so", folder);
+    void *library = NULL;
+    if (file_write_path(path, elf, size) == 0)
+        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    unlink(path);
+    rmdir(folder);
+    return library;
+}
+
+// True when `address` lies in the loaded object itself.
+static bool is_inside(const void *address, const void *base)
+{
+    Dl_info info;
+    return address && dladdr(address, &info) && info.dli_fbase == base;
+}
+
+// The same for the first and the last byte of an array.
+static bool is_array_inside(const void *array, size_t count, size_t size,
+                            const void *base)
+{
+    return count == 0 ||
+           (is_inside(array, base) &&
+            is_inside((const char *)array + count * size - 1, base));
+}
+
+static const char *kernels_fault(const rnl_cpu_object *table, const void *base)
+{
+    if (!is_array_inside(table->kernels, table->kernel_count,
+                         table->kernel_size, base))
+        return "its table of kernels is not its own";
+    for (size_t i = 0; i < table->kernel_count; i++) {
+        const rnl_cpu_kernel *kernel = object_kernel(table, i);
+        if (!kernel->name || !kernel->symbol ||
+            !is_array_inside(kernel->parameters, kernel->parameter_count,
+                             table->parameter_size, base))
+            return "a kernel's record is incomplete";
+        if (kernel->form == RNL_CPU_FORM_THREADS &&
+            !is_inside((const void *)(uintptr_t)kernel->run_threads, base))
+            return "a kernel's code is not its own";
+    }
+    return NULL;
+}
+
+static const char *globals_fault(const rnl_cpu_object *table, const void *base)
+{
+    if (!is_array_inside(table->globals, table->global_count,
+                         table->global_size, base))
+        return "its table of variables is not its own";
+    for (size_t i = 0; i < table->global_count; i++) {
+        const rnl_cpu_global *global = object_global(table, i);
+        if (!global->name || !is_inside(global->address, base))
+            return "a variable's record is incomplete";
+    }
+    return NULL;
+}
+
+static const char *table_fault(const rnl_cpu_object *table)
+{
+    Dl_info own;
+    if (!table || !dladdr(table, &own))
+        return "it does not have the symbol " RNL_CPU_OBJECT_SYMBOL;
+    if (table->magic != RNL_CPU_OBJECT_MAGIC)
+        return "its table does not start as it should";
+    if (table->abi != RNL_CPU_ABI)
+        return "it was made for another version of Runnel";
+    if (table->struct_size < sizeof *table ||
+        table->kernel_size < sizeof(rnl_cpu_kernel) ||
+        table->parameter_size < sizeof(rnl_cpu_parameter) ||
+        table->global_size < sizeof(rnl_cpu_global))
+        return "its records are shorter than this version's";
+    if (!is_inside((const void *)(uintptr_t)table->set_services,
+                   own.dli_fbase))
+        return "it takes no services";
+    const char *fault = kernels_fault(table, own.dli_fbase);
+    return fault ? fault : globals_fault(table, own.dli_fbase);
+}
+
+static rnl_status refuse(const char *fault)
+{
+    return fail(RNL_ERROR_INVALID_BINARY, "the binary is no cpu object: %s",
+                fault);
+}
+
+static rnl_status refuse_open(void)
+{
+    const char *words = dlerror();
+    fail(RNL_ERROR_INVALID_BINARY, "the cpu object cannot be loaded: %s",
+         words ? words : "no file could be made for it");
+    fail_set_native(0, words);
+    return RNL_ERROR_INVALID_BINARY;
+}
+
+rnl_status object_load(const void *data, size_t size,
+                       struct loaded_object *out_object)
+{
+    const char *fault = envelope_fault(data, size);
+    if (fault)
+        return refuse(fault);
+    const char *elf = (const char *)data + sizeof(struct envelope);
+    size_t elf_size = size - sizeof(struct envelope);
+    fault = object_fault(elf, elf_size);
+    if (fault)
+        return refuse(fault);
+    void *library = open_in_memory(elf, elf_size);
+    if (!library)
+        library = open_as_file(elf, elf_size);
+    if (!library)
+        return refuse_open();
+    const rnl_cpu_object *table = dlsym(library, RNL_CPU_OBJECT_SYMBOL);
+    fault = table_fault(table);
+    if (!fault && table->set_services(block_services()) != 0)
+        fault = "it needs services that this version does not have";
+    if (fault) {
+        dlclose(library);
+        return refuse(fault);
+    }
+    *out_object = (struct loaded_object){library, table};
+    return RNL_OK;
+}
+
+void object_unload(struct loaded_object *object)
+{
+    dlclose(object->library);
+    *object = (struct loaded_object){0};
+}
+
+// --- Tables ----------------------------------------------------------------
+
+const rnl_cpu_kernel *object_kernel(const rnl_cpu_object *table, size_t index)
+{
+    const char *records = (const char *)table->kernels;
+    return (const void *)(records + index * table->kernel_size);
+}
+
+const rnl_cpu_parameter *object_parameter(const rnl_cpu_object *table,
+                                          const rnl_cpu_kernel *kernel,
+                                          size_t index)
+{
+    const char *records = (const char *)kernel->parameters;
+    return (const void *)(records + index * table->parameter_size);
+}
+
+const rnl_cpu_global *object_global(const rnl_cpu_object *table, size_t index)
+{
+    const char *records = (const char *)table->globals;
+    return (const void *)(records + index * table->global_size);
+}

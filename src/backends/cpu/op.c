@@ -1,0 +1,223 @@
+#include "backends/cpu/block.h"
+#include "backends/cpu/cpu.h"
+#include "backends/cpu/module.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Bytes that are copied or filled as one unit. Large copies use large units, so
+// that the C library writes past the caches.
+#define UNIT_SMALL ((size_t)128 << 10)
+#define UNIT_LARGE ((size_t)32 << 20)
+#define PARALLEL_BYTES ((size_t)256 << 10)
+#define SMALL_BYTES ((size_t)64 << 10)
+#define SMALL_THREADS 4096u
+
+static uint64_t volume(const rnl_dim3 *dim)
+{
+    return (uint64_t)dim->x * dim->y * dim->z;
+}
+
+bool op_is_small(const struct op *op)
+{
+    switch (op->kind) {
+    case OP_KERNEL:
+        return volume(&op->kernel.grid) * volume(&op->kernel.block) <=
+               SMALL_THREADS;
+    case OP_COPY:
+        return op->copy.width * op->copy.height * op->copy.depth <=
+               SMALL_BYTES;
+    case OP_FILL:
+        return op->fill.width * op->fill.height * op->fill.depth <=
+               SMALL_BYTES;
+    case OP_HOST:
+        return false;  // only a worker may run it
+    default:
+        return true;
+    }
+}
+
+// --- Kernels ---------------------------------------------------------------
+
+static rnl_status run_native(const struct region *region, uint64_t first,
+                             uint64_t count, char *message)
+{
+    const struct op_kernel *kernel = &region->op->kernel;
+    const struct function *function = kernel->function;
+    void *shared = NULL;
+    if (kernel->shared_size > 0 &&
+        posix_memalign(&shared, 64, kernel->shared_size) != 0) {
+        snprintf(message, REGION_MESSAGE,
+                 "there is no memory for %zu bytes of shared memory",
+                 kernel->shared_size);
+        return RNL_ERROR_OUT_OF_MEMORY;
+    }
+    rnl_native_call call = {
+        .struct_size = sizeof call,
+        .grid = kernel->grid, .block = kernel->block,
+        .first_block = first, .block_count = count,
+        .arguments = kernel->arguments,
+        .shared = shared, .shared_size = kernel->shared_size,
+        .user_data = function->user_data,
+    };
+    callback_begin();
+    rnl_status status = function->native_fn(&call);
+    callback_end();
+    free(shared);
+    if (status != RNL_OK)
+        snprintf(message, REGION_MESSAGE, "the native function returned %s: %s",
+                 rnl_status_name(status), rnl_status_text(status));
+    return status;
+}
+
+static rnl_status run_blocks(const struct region *region, uint64_t first,
+                             uint64_t count, char *message)
+{
+    const struct op_kernel *kernel = &region->op->kernel;
+    struct cpu_function *function = function_native(kernel->function);
+    struct kernel_run run = {
+        .object = function->object, .kernel = function->kernel,
+        .grid = kernel->grid, .block = kernel->block,
+        .shared_size = kernel->shared_size, .arguments = kernel->arguments,
+    };
+    callback_begin();
+    rnl_status status = block_run(&run, first, count, message, REGION_MESSAGE);
+    callback_end();
+    return status;
+}
+
+// --- Copies and fills ------------------------------------------------------
+
+static size_t unit_of(size_t size)
+{
+    return size >= 2 * UNIT_LARGE ? UNIT_LARGE : UNIT_SMALL;
+}
+
+// Bytes `first` … of `count` units of a one-dimensional range, cut to `size`.
+static size_t unit_range(size_t size, uint64_t first, uint64_t count,
+                         size_t *out_offset)
+{
+    size_t unit = unit_of(size);
+    size_t offset = (size_t)first * unit;
+    size_t left = size - offset;
+    *out_offset = offset;
+    return count * unit < left ? (size_t)count * unit : left;
+}
+
+static rnl_status copy_line(const struct region *region, uint64_t first,
+                            uint64_t count, char *message)
+{
+    (void)message;
+    const struct op_copy *copy = &region->op->copy;
+    size_t offset;
+    size_t size = unit_range(copy->width, first, count, &offset);
+    memcpy(copy->to + offset, copy->from + offset, size);
+    return RNL_OK;
+}
+
+static rnl_status copy_rows(const struct region *region, uint64_t first,
+                            uint64_t count, char *message)
+{
+    (void)message;
+    const struct op_copy *copy = &region->op->copy;
+    for (uint64_t i = first; i < first + count; i++) {
+        size_t z = (size_t)(i / copy->height), y = (size_t)(i % copy->height);
+        memcpy(copy->to + z * copy->to_slice + y * copy->to_row,
+               copy->from + z * copy->from_slice + y * copy->from_row,
+               copy->width);
+    }
+    return RNL_OK;
+}
+
+static void fill_bytes(char *to, size_t size, uint64_t pattern, size_t unit)
+{
+    if (unit == 1 || pattern == 0) {
+        memset(to, (int)(pattern & 0xff), size);
+        return;
+    }
+    // Doubling what is already there keeps memcpy's speed for any pattern.
+    memcpy(to, &pattern, unit);
+    size_t done = unit, most = 32 << 10;
+    while (done < size) {
+        size_t part = done < most ? done : most;
+        part = part < size - done ? part : size - done;
+        memcpy(to + done, to, part);
+        done += part;
+    }
+}
+
+static uint64_t low_bytes(const struct op_fill *fill)
+{
+    return fill->pattern_size == 8
+               ? fill->pattern
+               : fill->pattern & ((UINT64_C(1) << fill->pattern_size * 8) - 1);
+}
+
+static rnl_status fill_line(const struct region *region, uint64_t first,
+                            uint64_t count, char *message)
+{
+    (void)message;
+    const struct op_fill *fill = &region->op->fill;
+    size_t offset;
+    size_t size = unit_range(fill->width, first, count, &offset);
+    fill_bytes(fill->to + offset, size, low_bytes(fill), fill->pattern_size);
+    return RNL_OK;
+}
+
+static rnl_status fill_rows(const struct region *region, uint64_t first,
+                            uint64_t count, char *message)
+{
+    (void)message;
+    const struct op_fill *fill = &region->op->fill;
+    for (uint64_t i = first; i < first + count; i++)
+        fill_bytes(fill->to + (i / fill->height) * fill->slice +
+                       (i % fill->height) * fill->row,
+                   fill->width, low_bytes(fill), fill->pattern_size);
+    return RNL_OK;
+}
+
+// --- Which and how ---------------------------------------------------------
+
+static uint64_t units_of(size_t width, uint64_t rows)
+{
+    return rows > 1 ? rows : (width + unit_of(width) - 1) / unit_of(width);
+}
+
+// Fills in `run` and `total`; true when the op should be shared from the start.
+static bool plan(struct region *region, const struct op *op)
+{
+    if (op->kind == OP_KERNEL) {
+        region->run = op->kernel.function->native_fn ? run_native : run_blocks;
+        region->total = volume(&op->kernel.grid);
+        return false;
+    }
+    bool copies = op->kind == OP_COPY;
+    size_t width = copies ? op->copy.width : op->fill.width;
+    uint64_t rows = copies ? op->copy.height * op->copy.depth
+                           : op->fill.height * op->fill.depth;
+    if (copies)
+        region->run = rows > 1 ? copy_rows : copy_line;
+    else
+        region->run = rows > 1 ? fill_rows : fill_line;
+    region->total = units_of(width, rows);
+    return width * rows >= PARALLEL_BYTES;
+}
+
+rnl_status op_perform(struct pool *pool, struct queue *queue,
+                      const struct op *op, char *message)
+{
+    struct region region;
+    region.queue = queue;
+    region.op = op;
+    region.open = false;
+    region.status = RNL_OK;
+    atomic_init(&region.taken, 0);
+    atomic_init(&region.participants, 1);
+    atomic_init(&region.failed, 0);
+    bool parallel = plan(&region, op);
+    rnl_status status = region_run(pool, &region, parallel);
+    if (status != RNL_OK)
+        memcpy(message, region.message, REGION_MESSAGE);
+    return status;
+}

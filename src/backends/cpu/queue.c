@@ -1,0 +1,421 @@
+#include "backends/cpu/cpu.h"
+
+#define DEPTH_PATIENCE 16
+
+// --- Submitting ------------------------------------------------------------
+
+static rnl_status refuse_dead(void)
+{
+    return fail_at(RNL_ERROR_INVALID_HANDLE, "stream",
+                   "the stream was released by another thread during the call");
+}
+
+rnl_status queue_submit(struct queue *queue, struct op *op)
+{
+    struct stream *stream = queue->stream;
+    bool small = op_is_small(op);
+    lock_take(&queue->lock);
+    bool idle = queue->state == QUEUE_IDLE;
+    // While it has work, a queue keeps its stream.
+    if (idle && !object_keep_if_alive(&stream->object)) {
+        lock_give(&queue->lock);
+        return refuse_dead();
+    }
+    uint64_t sequence =
+        atomic_load_explicit(&stream->submitted, memory_order_relaxed) + 1;
+    atomic_store_explicit(&stream->submitted, sequence, memory_order_release);
+    op->sequence = sequence;
+    if (queue->head)
+        queue->tail->next = op;
+    else
+        queue->head = op;
+    queue->tail = op;
+    if (idle) {
+        queue->state = QUEUE_READY;
+        atomic_store_explicit(&queue->needs_worker, op->kind == OP_HOST,
+                              memory_order_relaxed);
+    }
+    bool ready = queue->state == QUEUE_READY;
+    uint64_t depth = sequence - atomic_load_explicit(&queue->completed,
+                                                     memory_order_relaxed);
+    lock_give(&queue->lock);
+    struct pool *pool = stream_pool(stream);
+    // A queue that grows while nobody looks at it is worth a worker.
+    bool urgent = !small || depth % DEPTH_PATIENCE == 0;
+    if (idle)
+        pool_push(pool, queue);
+    if (idle || (ready && urgent))
+        pool_notify(pool, !urgent);
+    return RNL_OK;
+}
+
+// --- Waiting for other queues ----------------------------------------------
+
+rnl_status queue_add_wait(struct stream *stream, struct stream *target,
+                          uint64_t sequence, struct event *promise)
+{
+    struct op *op = op_create(stream, OP_WAIT, 0);
+    if (!op)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    *op_wait(op) = (struct wait){target, sequence, promise, NULL};
+    struct object *kept = target ? &target->object : &promise->object;
+    object_keep(kept);
+    op->kept[op->kept_count++] = kept;
+    return op_submit(op);
+}
+
+void queue_unblock(struct queue *queue)
+{
+    lock_take(&queue->lock);
+    bool blocked = queue->state == QUEUE_BLOCKED;
+    if (blocked) {
+        queue->state = QUEUE_READY;
+        queue->blocked_on = NULL;
+        atomic_store_explicit(&queue->needs_worker, false,
+                              memory_order_relaxed);
+    }
+    bool awaited = queue->sleepers > 0;
+    lock_give(&queue->lock);
+    if (!blocked)
+        return;
+    struct pool *pool = stream_pool(queue->stream);
+    pool_push(pool, queue);
+    pool_notify(pool, !awaited);
+}
+
+bool queue_failed(struct queue *queue, uint64_t sequence,
+                  struct failure **out)
+{
+    lock_take(&queue->lock);
+    bool failed = queue->failed_at && queue->failed_at <= sequence;
+    lock_give(&queue->lock);
+    *out = failed ? stream_get_failure(queue->stream) : NULL;
+    return *out != NULL;
+}
+
+static void inherit_failure(struct queue *queue, const struct op *op,
+                            struct stream *target)
+{
+    struct failure *failure;
+    if (!queue_failed(stream_queue(target), op_wait((struct op *)op)->sequence,
+                      &failure))
+        return;
+    lock_take(&queue->lock);
+    queue->failed_at = op->sequence;
+    lock_give(&queue->lock);
+    stream_set_failure(queue->stream, failure);
+}
+
+// Joins the target's list of waiters unless the target is already there.
+static bool wait_is_over(struct op *op)
+{
+    struct wait *wait = op_wait(op);
+    struct queue *target = stream_queue(wait->target);
+    lock_take(&target->lock);
+    bool over = atomic_load(&target->completed) >= wait->sequence;
+    if (!over) {
+        wait->next = target->waiters;
+        target->waiters = op;
+    }
+    lock_give(&target->lock);
+    return over;
+}
+
+static void set_blocked(struct queue *queue, enum queue_state state,
+                        struct stream *target)
+{
+    lock_take(&queue->lock);
+    queue->state = state;
+    queue->blocked_on = target;
+    lock_give(&queue->lock);
+}
+
+// False when the queue is blocked now and no longer the caller's. It becomes
+// blocked before it is registered, since whoever it waits for may unblock it at
+// any moment after that.
+static bool pass_wait(struct queue *queue, struct op *op)
+{
+    struct wait *wait = op_wait(op);
+    set_blocked(queue, QUEUE_BLOCKED, wait->target);
+    if (!wait->target) {
+        if (!event_resolve(op))
+            return false;
+        set_blocked(queue, QUEUE_BLOCKED, wait->target);
+    }
+    if (!wait_is_over(op))
+        return false;
+    set_blocked(queue, QUEUE_RUNNING, NULL);
+    inherit_failure(queue, op, wait->target);
+    return true;
+}
+
+// --- Running ---------------------------------------------------------------
+
+static void op_failed(struct queue *queue, const struct op *op,
+                      rnl_status status, const char *message)
+{
+    struct failure *failure = failure_create(op, status, message);
+    lock_take(&queue->lock);
+    if (!atomic_load(&queue->stream->failure))
+        queue->failed_at = op->sequence;
+    lock_give(&queue->lock);
+    stream_set_failure(queue->stream, failure);
+}
+
+static void call_host(struct queue *queue, const struct op *op)
+{
+    struct failure *failure = stream_get_failure(queue->stream);
+    rnl_status status =
+        failure ? failure_status(failure, queue->stream) : RNL_OK;
+    failure_drop(failure);
+    struct pool *pool = stream_pool(queue->stream);
+    pool_block_begin(pool);
+    callback_begin();
+    op->host.function(status, op->host.user_data);
+    callback_end();
+    pool_block_end(pool);
+}
+
+static void run_op(struct queue *queue, struct op *op)
+{
+    char message[REGION_MESSAGE];
+    rnl_status status;
+    switch (op->kind) {
+    case OP_HOST:
+        call_host(queue, op);
+        break;
+    case OP_STAMP:
+        event_stamp(op);
+        break;
+    case OP_KERNEL:
+    case OP_COPY:
+    case OP_FILL:
+        if (atomic_load_explicit(&queue->stream->failure,
+                                 memory_order_relaxed))
+            break;
+        status = op_perform(stream_pool(queue->stream), queue, op, message);
+        if (status != RNL_OK)
+            op_failed(queue, op, status, message);
+        break;
+    default:
+        break;
+    }
+}
+
+// Takes the waiters that op `completed` releases out of the list.
+static struct op *take_waiters_locked(struct queue *queue, uint64_t completed)
+{
+    struct op *taken = NULL, **link = &queue->waiters;
+    while (*link) {
+        struct op *op = *link;
+        struct wait *wait = op_wait(op);
+        if (wait->sequence > completed) {
+            link = &wait->next;
+            continue;
+        }
+        *link = wait->next;
+        wait->next = taken;
+        taken = op;
+    }
+    return taken;
+}
+
+static void unblock_all(struct op *op)
+{
+    while (op) {
+        // Once unblocked, the op is its queue's again.
+        struct op *next = op_wait(op)->next;
+        queue_unblock(stream_queue(op->stream));
+        op = next;
+    }
+}
+
+// Ends the op at the head. True while the queue has more, and stays the
+// caller's.
+static bool complete(struct queue *queue, struct op *op)
+{
+    struct stream *stream = queue->stream;
+    lock_take(&queue->lock);
+    queue->head = op->next;
+    bool more = queue->head != NULL;
+    if (!more)
+        queue->state = QUEUE_IDLE;
+    atomic_store(&queue->completed, op->sequence);
+    struct op *released = take_waiters_locked(queue, op->sequence);
+    bool wake = queue->sleepers > 0;
+    if (wake)
+        atomic_fetch_add(&queue->signal, 1);
+    lock_give(&queue->lock);
+    if (wake)
+        futex_wake(&queue->signal, INT32_MAX);
+    unblock_all(released);
+    op_finish(op);
+    if (!more)
+        object_drop(&stream->object);
+    return more;
+}
+
+static void give_back(struct queue *queue, bool needs_worker)
+{
+    lock_take(&queue->lock);
+    queue->state = QUEUE_READY;
+    atomic_store_explicit(&queue->needs_worker, needs_worker,
+                          memory_order_relaxed);
+    lock_give(&queue->lock);
+    struct pool *pool = stream_pool(queue->stream);
+    pool_push(pool, queue);
+    pool_notify(pool, false);
+}
+
+void queue_run(struct queue *queue, bool worker, uint64_t until)
+{
+    struct pool *pool = stream_pool(queue->stream);
+    for (unsigned done = 0;; done++) {
+        // Only the owner takes ops off, so the head is stable.
+        struct op *op = queue->head;
+        if (done > 0 && (atomic_load(&queue->completed) >= until ||
+                         (worker && pool_prefers_other(pool, done)))) {
+            give_back(queue, op->kind == OP_HOST);
+            return;
+        }
+        if (op->kind == OP_HOST && !worker) {
+            give_back(queue, true);
+            return;
+        }
+        if (op->kind == OP_WAIT &&
+            !atomic_load_explicit(&queue->stream->failure,
+                                  memory_order_relaxed) &&
+            !pass_wait(queue, op))
+            return;
+        run_op(queue, op);
+        if (!complete(queue, op))
+            return;
+    }
+}
+
+// --- Waiting for a queue ---------------------------------------------------
+
+static bool is_done(struct queue *queue, uint64_t sequence)
+{
+    return atomic_load_explicit(&queue->completed, memory_order_acquire) >=
+           sequence;
+}
+
+// Takes the queue over if it is ready and its head may run here.
+static bool claim(struct queue *queue)
+{
+    if (atomic_load_explicit(&queue->needs_worker, memory_order_relaxed) ||
+        !pool_take(stream_pool(queue->stream), queue))
+        return false;
+    lock_take(&queue->lock);
+    queue->state = QUEUE_RUNNING;
+    lock_give(&queue->lock);
+    return true;
+}
+
+// What a blocked queue waits for, referenced; NULL when it is not blocked.
+static struct stream *blocked_on(struct queue *queue, uint64_t *out_sequence)
+{
+    lock_take(&queue->lock);
+    struct stream *target =
+        queue->state == QUEUE_BLOCKED ? queue->blocked_on : NULL;
+    if (target) {
+        object_keep(&target->object);
+        *out_sequence = op_wait(queue->head)->sequence;
+    }
+    lock_give(&queue->lock);
+    return target;
+}
+
+// Does some of the work that `sequence` of the queue waits for; false when
+// there is nothing that this thread can do now.
+static bool help(struct queue *queue, uint64_t sequence)
+{
+    struct stream *held = NULL;
+    bool helped = false;
+    for (;;) {
+        if (claim(queue)) {
+            queue_run(queue, false, sequence);
+            helped = true;
+            break;
+        }
+        helped = region_join(stream_pool(queue->stream), queue);
+        uint64_t next_sequence = 0;
+        struct stream *next = helped ? NULL : blocked_on(queue, &next_sequence);
+        if (!next)
+            break;
+        if (held)
+            object_drop(&held->object);
+        held = next;
+        queue = stream_queue(next);
+        sequence = next_sequence;
+        if (is_done(queue, sequence))
+            break;
+    }
+    if (held)
+        object_drop(&held->object);
+    return helped;
+}
+
+static bool spin_for(struct queue *queue, uint64_t sequence, uint64_t deadline)
+{
+    uint64_t end = clock_now() + stream_pool(queue->stream)->spin_ns;
+    end = end < deadline ? end : deadline;
+    do {
+        for (int i = 0; i < 32; i++) {
+            if (is_done(queue, sequence))
+                return true;
+            cpu_relax();
+        }
+    } while (clock_now() < end);
+    return false;
+}
+
+static void sleep_for(struct queue *queue, uint64_t sequence,
+                      uint64_t deadline)
+{
+    struct pool *pool = stream_pool(queue->stream);
+    atomic_fetch_add(&pool->waiting, 1);
+    lock_take(&queue->lock);
+    queue->sleepers++;
+    uint32_t signal = atomic_load(&queue->signal);
+    bool done = is_done(queue, sequence);
+    lock_give(&queue->lock);
+    if (!done) {
+        pool_nudge(pool);
+        futex_wait(&queue->signal, signal, deadline);
+    }
+    lock_take(&queue->lock);
+    queue->sleepers--;
+    lock_give(&queue->lock);
+    atomic_fetch_sub(&pool->waiting, 1);
+}
+
+static rnl_status timed_out(struct queue *queue, uint64_t sequence)
+{
+    char text[160];
+    object_describe(&queue->stream->object, text, sizeof text);
+    rnl_status status =
+        fail(RNL_ERROR_TIMED_OUT,
+             "the time limit passed: %s has done %llu of %llu operations",
+             text, (unsigned long long)atomic_load(&queue->completed),
+             (unsigned long long)sequence);
+    fail_set_object("%s", text);
+    return status;
+}
+
+rnl_status queue_wait(struct queue *queue, uint64_t sequence,
+                      uint64_t deadline)
+{
+    // Work of unknown length is not started by a thread with a time limit.
+    bool helps = deadline == RNL_FOREVER;
+    while (!is_done(queue, sequence)) {
+        if (helps && help(queue, sequence))
+            continue;
+        if (!helps && clock_now() >= deadline)
+            return timed_out(queue, sequence);
+        if (!spin_for(queue, sequence, deadline))
+            sleep_for(queue, sequence, deadline);
+    }
+    return RNL_OK;
+}

@@ -1,0 +1,245 @@
+#include "backends/cpu/spawn.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+#define OUTPUT_MAX ((size_t)64 << 20)
+// Between looks at a child that is silent, or has closed its output.
+#define PAUSE_LEAST_NS UINT64_C(50000)
+#define PAUSE_MOST_NS UINT64_C(20000000)
+
+// --- Starting --------------------------------------------------------------
+
+// Our environment with TMPDIR=`folder`, in one piece. NULL when memory is
+// short.
+struct environment {
+    size_t size;
+    char *variables[];
+};
+
+static struct environment *environment_make(const char *folder)
+{
+    size_t count = 0;
+    while (environ && environ[count])
+        count++;
+    size_t table = sizeof(struct environment) + (count + 2) * sizeof(char *);
+    size_t text = strlen("TMPDIR=") + strlen(folder) + 1;
+    struct environment *made = mem_allocate(table + text);
+    if (!made)
+        return NULL;
+    made->size = table + text;
+    char *own = (char *)made + table;
+    snprintf(own, text, "TMPDIR=%s", folder);
+    size_t used = 0;
+    made->variables[used++] = own;
+    for (size_t i = 0; i < count && environ[i]; i++)
+        if (strncmp(environ[i], "TMPDIR=", strlen("TMPDIR=")) != 0)
+            made->variables[used++] = environ[i];
+    return made;
+}
+
+// A program starts with default signals, none blocked, in a group of its own
+// that can be killed as a whole.
+static int attributes_make(posix_spawnattr_t *attributes)
+{
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    int error = posix_spawnattr_init(attributes);
+    if (error)
+        return error;
+    posix_spawnattr_setsigmask(attributes, &none);
+    posix_spawnattr_setsigdefault(attributes, &all);
+    posix_spawnattr_setpgroup(attributes, 0);
+    posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK |
+                                             POSIX_SPAWN_SETSIGDEF |
+                                             POSIX_SPAWN_SETPGROUP);
+    return 0;
+}
+
+static int actions_make(posix_spawn_file_actions_t *actions, int output)
+{
+    int error = posix_spawn_file_actions_init(actions);
+    if (error)
+        return error;
+    error = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY,
+                                             0);
+    if (!error)
+        error = posix_spawn_file_actions_adddup2(actions, output, 1);
+    if (!error)
+        error = posix_spawn_file_actions_adddup2(actions, output, 2);
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+    // Descriptors that the host forgot to mark are not the child's.
+    if (!error)
+        error = posix_spawn_file_actions_addclosefrom_np(actions, 3);
+#endif
+    if (error)
+        posix_spawn_file_actions_destroy(actions);
+    return error;
+}
+
+static int start(char *const arguments[], char *const environment[],
+                 int output, pid_t *out_child)
+{
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t actions;
+    int error = attributes_make(&attributes);
+    if (error)
+        return error;
+    error = actions_make(&actions, output);
+    if (!error) {
+        error = posix_spawn(out_child, arguments[0], &actions, &attributes,
+                            arguments, environment);
+        posix_spawn_file_actions_destroy(&actions);
+    }
+    posix_spawnattr_destroy(&attributes);
+    return error;
+}
+
+// Both ends above the standard streams, which the host may have closed: what
+// the child opens as 0 must not be the pipe.
+static int pipe_make(int ends[2])
+{
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return errno;
+    for (int i = 0; i < 2; i++) {
+        if (ends[i] > 2)
+            continue;
+        int high = fcntl(ends[i], F_DUPFD_CLOEXEC, 3);
+        int error = errno;
+        if (high < 0) {
+            close(ends[0]);
+            close(ends[1]);
+            return error;
+        }
+        close(ends[i]);
+        ends[i] = high;
+    }
+    // The child writes as it likes; we read what is there.
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    return 0;
+}
+
+// --- Waiting ---------------------------------------------------------------
+
+// Reads what is there, at most `blocks` blocks of it, so that a child that
+// never stops writing does not keep us from looking at the clock. False at the
+// end of the output.
+static bool drain(int fd, int blocks, struct text *output)
+{
+    char block[16384];
+    while (blocks-- > 0) {
+        ssize_t got = read(fd, block, sizeof block);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got < 0 && errno == EAGAIN;
+        if (output->length < OUTPUT_MAX)
+            text_add_bytes(output, block, (size_t)got);
+    }
+    return true;
+}
+
+// True once the child has ended.
+static bool look(pid_t child, int options, struct spawn_result *result)
+{
+    int status;
+    pid_t got;
+    do
+        got = waitpid(child, &status, options);
+    while (got < 0 && errno == EINTR);
+    if (got == 0)
+        return false;
+    if (got < 0) {
+        // SIGCHLD is ignored, or a handler of the host's was faster.
+        result->end = SPAWN_REAPED;
+    } else if (WIFEXITED(status)) {
+        result->end = SPAWN_EXITED;
+        result->code = WEXITSTATUS(status);
+    } else {
+        result->end = SPAWN_SIGNALLED;
+        result->code = WTERMSIG(status);
+    }
+    return true;
+}
+
+// Sleeps until there is output, but not longer than `pause` or the deadline.
+static void doze(int fd, uint64_t pause, uint64_t deadline)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    uint64_t now = clock_now();
+    uint64_t left = now < deadline ? deadline - now : 0;
+    struct timespec limit = {
+        .tv_nsec = (long)(left < pause ? left : pause),
+    };
+    ppoll(&ready, 1, &limit, NULL);
+}
+
+// The end of the output is nearly the end of the child. But a grandchild may
+// hold it open, and a child may close it and go on, so both are looked at.
+static bool wait_for(pid_t child, int fd, uint64_t deadline,
+                     struct spawn_result *result)
+{
+    bool open = true;
+    uint64_t pause = PAUSE_LEAST_NS;
+    while (!look(child, WNOHANG, result)) {
+        if (clock_now() >= deadline)
+            return false;
+        doze(open ? fd : -1, open ? PAUSE_MOST_NS : pause, deadline);
+        if (open)
+            open = drain(fd, 64, &result->output);
+        else if (pause < PAUSE_MOST_NS)
+            pause *= 2;
+    }
+    // A group in which somebody still has our pipe is still that group.
+    if (open && drain(fd, 256, &result->output))
+        kill(-child, SIGKILL);
+    return true;
+}
+
+static void supervise(pid_t child, int fd, uint64_t deadline,
+                      struct spawn_result *result)
+{
+    if (wait_for(child, fd, deadline, result))
+        return;
+    // Not waited for yet, so the number still is this child's.
+    kill(-child, SIGKILL);
+    kill(child, SIGKILL);
+    look(child, 0, result);
+    drain(fd, 256, &result->output);
+    result->end = SPAWN_TIMED_OUT;
+}
+
+int spawn_run(char *const arguments[], const char *folder, uint64_t deadline,
+              struct spawn_result *out_result)
+{
+    *out_result = (struct spawn_result){0};
+    struct environment *environment = environment_make(folder);
+    if (!environment)
+        return ENOMEM;
+    int ends[2];
+    pid_t child;
+    int error = pipe_make(ends);
+    if (!error) {
+        error = start(arguments, environment->variables, ends[1], &child);
+        close(ends[1]);
+        if (!error)
+            supervise(child, ends[0], deadline, out_result);
+        close(ends[0]);
+    }
+    mem_release(environment, environment->size);
+    return error;
+}

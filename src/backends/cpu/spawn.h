@@ -1,0 +1,24 @@
+// Running another program: with a time limit, its output kept, and nothing of
+// the host's leaking into it or being disturbed by it.
+#pragma once
+
+#include "base/text.h"
+
+enum spawn_end {
+    SPAWN_EXITED,     // `code` is the exit code
+    SPAWN_SIGNALLED,  // `code` is the signal
+    SPAWN_TIMED_OUT,  // it was killed, with all its children
+    SPAWN_REAPED,     // the host takes the status of every child away
+};
+
+struct spawn_result {
+    enum spawn_end end;
+    int code;
+    struct text output;  // of both streams; freed by the caller
+};
+
+// Runs `arguments[0]`, a path, and waits for it at most until `deadline`
+// (base/clock.h). Its temporary files go to `folder`. 0, or an errno value when
+// it could not be started.
+int spawn_run(char *const arguments[], const char *folder, uint64_t deadline,
+              struct spawn_result *out_result);

@@ -1,0 +1,49 @@
+#include "backends/cpu/cpu.h"
+
+rnl_status cpu_stream_init(struct stream *stream)
+{
+    stream_queue(stream)->stream = stream;
+    return RNL_OK;
+}
+
+void cpu_stream_finish(struct stream *stream)
+{
+    (void)stream;  // an empty queue holds nothing
+}
+
+rnl_status cpu_stream_submit(struct stream *stream, struct op *op)
+{
+    return queue_submit(stream_queue(stream), op);
+}
+
+rnl_status cpu_stream_query(struct stream *stream)
+{
+    struct queue *queue = stream_queue(stream);
+    if (atomic_load_explicit(&queue->completed, memory_order_acquire) >=
+        atomic_load_explicit(&stream->submitted, memory_order_acquire))
+        return RNL_OK;
+    // Who asks wants it done: make sure that somebody is awake.
+    pool_nudge(stream_pool(stream));
+    return RNL_NOT_READY;
+}
+
+rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline)
+{
+    return queue_wait(stream_queue(stream), atomic_load(&stream->submitted),
+                      deadline);
+}
+
+rnl_status cpu_stream_join(struct stream *stream, struct stream *other)
+{
+    uint64_t sequence = atomic_load(&other->submitted);
+    struct queue *queue = stream_queue(other);
+    struct failure *failure;
+    bool done = atomic_load_explicit(&queue->completed,
+                                     memory_order_acquire) >= sequence;
+    // A failure of work that is done still has to reach the waiting stream.
+    if (done && !queue_failed(queue, sequence, &failure))
+        return RNL_OK;
+    if (done)
+        failure_drop(failure);
+    return queue_add_wait(stream, other, sequence, NULL);
+}

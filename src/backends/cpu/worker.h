@@ -1,0 +1,91 @@
+// The state of the block that an OS thread runs; shared by block.c and warp.c.
+#pragma once
+
+#include "block.h"
+#include "fiber.h"
+
+enum { WARP_SIZE = 32, WARPS_MOST = BLOCK_THREADS_MOST / WARP_SIZE };
+
+// A thread that waits. Lies on its fiber's stack.
+struct waiter {
+    struct waiter *next;
+    struct fiber *fiber;
+    uint32_t thread;
+    uint64_t result;
+    int predicate;           // block barrier
+    rnl_cpu_sync sync;
+    rnl_cpu_warp_op op;      // warp operation
+};
+
+struct waiter_queue {
+    struct waiter *first, **end;
+    uint32_t count;
+};
+
+// Lanes of a warp that wait for each other: the same operation and mask. Lies
+// on the stack of the lane that came first.
+struct warp_group {
+    struct warp_group *next;
+    uint32_t kind, mask;
+    uint32_t arrived;        // lanes
+    struct waiter *lanes[WARP_SIZE];
+};
+
+struct warp {
+    struct warp_group *groups;
+    uint32_t suspended;      // lanes that have begun and not ended, but for the
+                             // one that runs
+};
+
+struct worker {
+    rnl_cpu_block block;     // as the object sees it
+    const struct kernel_run *run;
+    uint64_t blocks_left;    // after the current one
+    struct fiber native;     // the OS thread itself
+    struct fiber *current;
+    struct fiber *idle;      // fibers that wait for a block
+    struct fiber *made;      // all fibers
+    size_t fiber_count;
+    char *memory;            // block memory
+    size_t memory_size;
+    struct waiter_queue ready;    // may go on
+    struct waiter_queue yielded;  // may go on when nothing else can
+    struct waiter_queue barrier;  // at the block barrier
+    uint32_t futile_yields;
+    struct warp warps[WARPS_MOST];
+    rnl_status status;
+    char *failure;
+    size_t failure_size;
+};
+
+void queue_add(struct waiter_queue *queue, struct waiter *waiter);
+
+// Suspends the calling thread, which is in some queue or group already, until
+// something puts it into `ready`. Runs others meanwhile.
+void worker_wait(struct worker *worker, struct waiter *self);
+
+// Fails the launch and leaves the block for good.
+_Noreturn void worker_fail(struct worker *worker, rnl_status status,
+                           uint32_t thread, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+// "(x, y, z)" of a thread.
+void worker_name_thread(const struct worker *worker, uint32_t thread,
+                        char name[48]);
+
+// warp.c -----------------------------------------------------------------
+
+uint64_t warp_operate(rnl_cpu_block *block, uint32_t thread,
+                      const rnl_cpu_warp_op *op);
+
+// Nothing can run: completes the groups that wait only for lanes that have
+// ended. True if some did.
+bool warp_release_ended(struct worker *worker);
+
+// Nothing else can run: completes the groups that ask who is there.
+bool warp_release_active(struct worker *worker);
+
+// A lane that waits in a group, for a failure's text; NULL if none does.
+struct waiter *warp_any_waiter(const struct worker *worker);
+
+const char *warp_kind_name(uint32_t kind);
