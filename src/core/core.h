@@ -43,7 +43,7 @@ struct context {
     struct host_range *host_ranges;   // allocated or registered host memory
     struct compiled *compiled;        // rnl_function_compile's cache
     struct failure *_Atomic lost;     // set once: the context is unusable
-    max_align_t native[];
+    _Alignas(64) max_align_t native[];
 };
 
 struct stream {
@@ -58,14 +58,14 @@ struct stream {
     _Atomic uint64_t submitted;
     struct lock failure_lock;         // guards the pointer
     struct failure *_Atomic failure;  // the first one; NULL while all is well
-    max_align_t native[];
+    _Alignas(64) max_align_t native[];
 };
 
 struct event {
     struct object object;
     const struct backend *backend;
     rnl_event_options options;
-    max_align_t native[];
+    _Alignas(64) max_align_t native[];
 };
 
 // Memory as a backend gave it.
@@ -90,7 +90,7 @@ struct buffer {
     bool mapped;
     rnl_map_mode map_mode;
     void *map_shadow;              // host copy of a mapping, where needed
-    max_align_t native[];
+    _Alignas(64) max_align_t native[];
 };
 
 struct module {
@@ -99,7 +99,7 @@ struct module {
     void *binary;
     size_t binary_size;
     char *log;
-    max_align_t native[];
+    _Alignas(64) max_align_t native[];
 };
 
 struct function {
@@ -112,7 +112,7 @@ struct function {
     rnl_function_info info;     // pointers in it point at the fields above
     rnl_native_fn native_fn;    // NULL unless native
     void *user_data;
-    max_align_t native[];
+    _Alignas(64) max_align_t native[];
 };
 
 #define CORE_NATIVE(type)                                     \
@@ -136,10 +136,10 @@ CORE_NATIVE(function)
                                           struct type **out)                \
     {                                                                       \
         struct object *object = object_find(handle, KIND);                  \
-        if (__builtin_expect(!object, 0))                                   \
-            return object_refuse(handle, KIND, parameter);                  \
         *out = (struct type *)object;                                       \
-        return RNL_OK;                                                      \
+        return __builtin_expect(object != NULL, 1)                          \
+                   ? RNL_OK                                                 \
+                   : object_refuse(handle, KIND, parameter);                \
     }
 CORE_CHECK(device, OBJECT_DEVICE)
 CORE_CHECK(context, OBJECT_CONTEXT)

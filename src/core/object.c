@@ -113,7 +113,8 @@ static struct object *take_memory(struct object_class *class)
         memset(object + 1, 0, class->size - sizeof *object);
         return object;
     }
-    object = mem_allocate(class->size);
+    // Backends group their fields by cache lines.
+    object = mem_allocate_aligned(class->size, 64);
     if (!object)
         return NULL;
     object->class = class;

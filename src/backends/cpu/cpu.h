@@ -18,22 +18,29 @@ enum queue_state {
     QUEUE_BLOCKED,  // its head waits for another stream or a promise
 };
 
+// Fields are grouped by who writes them: threads that submit, the owner, and
+// hardly anyone; each group has its own cache lines.
 struct queue {
-    struct lock lock;  // guards all that follows up to the atomics
+    struct lock lock;  // guards the group
     enum queue_state state;
     struct stream *stream;
-    struct op *head, *tail;
-    struct op *waiters;        // WAIT ops of other streams, see wait_op
-    struct stream *blocked_on; // kept by the WAIT op at the head
-    uint64_t failed_at;        // the op that failed first; 0: none
-    uint32_t sleepers;         // threads asleep on `signal`
-
-    _Atomic uint64_t completed;  // number of the last op done
-    _Atomic uint32_t signal;     // futex
-
+    struct op *head, *tail;    // submitted, not yet taken by an owner
+    uint32_t untaken;          // how many those are
     struct queue *previous, *next;  // ready list; guarded by the pool's lock
     bool listed;
-    _Atomic bool needs_worker;  // its head is a host function
+
+    _Alignas(64) struct op *batch;  // the owner's: taken, the first is running
+    _Atomic uint64_t completed;     // number of the last op done
+
+    // Waiters and sleepers are guarded by the lock. `attention` counts both, so
+    // that completing an op need not look while nobody waits.
+    _Alignas(64) _Atomic uint32_t attention;
+    _Atomic uint32_t signal;   // futex of sleepers
+    uint32_t sleepers;
+    struct op *waiters;        // WAIT ops of other streams
+    struct stream *blocked_on; // kept by the WAIT op that is first in `batch`
+    uint64_t failed_at;        // the op that failed first; 0: none
+    _Atomic bool needs_worker; // its first op is a host function
 };
 
 // What a WAIT op waits for, in op->backend.
@@ -114,24 +121,27 @@ void event_stamp(struct op *op);
 
 struct region;
 
+// Grouped by cache lines, as the queue is.
 struct pool {
     struct lock lock;  // guards the lists, the threads and `blocked`
     struct queue *ready[PRIORITIES], *ready_last[PRIORITIES];
+    _Atomic uint32_t ready_count;
+    _Atomic uint32_t activity;  // changes whenever something was submitted
+
+    _Alignas(64) _Atomic uint32_t region_count;  // that can still be joined
     struct region *regions;
+
+    _Alignas(64) _Atomic uint32_t spinning;
+    _Atomic uint32_t sleeping, napping, waking;
+    _Atomic uint32_t waiting;       // host threads asleep in queue_wait
+    _Atomic uint32_t ready_urgent;  // ready with a priority above normal
+    _Atomic uint32_t wake_word;     // futex of sleeping workers; odd: stopping
+    unsigned width;         // how many threads may run kernels at once
+    uint64_t spin_ns;
     pthread_t *threads;
     unsigned thread_count, thread_most;
-    unsigned blocked;      // workers inside a host function
+    unsigned blocked;       // workers inside a host function
     bool stopping;
-
-    unsigned width;        // how many threads may run kernels at once
-    uint64_t spin_ns;
-    _Atomic uint32_t ready_count;
-    _Atomic uint32_t ready_urgent;  // of those, with a priority above normal
-    _Atomic uint32_t region_count;  // regions that can still be joined
-    _Atomic uint32_t spinning, sleeping, waking, napping;
-    _Atomic uint32_t waiting;   // threads of the host asleep in queue_wait
-    _Atomic uint32_t activity;  // changes whenever something was submitted
-    _Atomic uint32_t wake_word; // futex of sleeping workers
 };
 
 rnl_status pool_create(unsigned width, uint64_t spin_ns,

@@ -12,11 +12,18 @@
 #define NAP_FIRST_NS 50000
 #define NAP_LAST_NS 3200000
 
+#define SPIN_ROUND 64  // pauses of the processor, about a microsecond
+
 #define THREADS_BLOCKED_MOST 256  // extra workers while host functions block
 
 static _Thread_local struct pool *worker_pool;  // of a worker thread
 
 // --- Looking for work ------------------------------------------------------
+
+static bool regions_visible(struct pool *pool)
+{
+    return atomic_load_explicit(&pool->region_count, memory_order_acquire) > 0;
+}
 
 static bool work_visible(struct pool *pool)
 {
@@ -180,13 +187,15 @@ static bool spin(struct pool *pool)
         return work_visible(pool);
     }
     uint64_t end = clock_now() + pool->spin_ns;
-    bool found;
+    // Queues are looked at about once a microsecond: a thread that enqueues and
+    // waits runs its op itself by then, and one that enqueues a lot is not
+    // disturbed for every op. A region is waiting for help right now.
     do {
-        for (int i = 0; i < 32 && !(found = work_visible(pool)); i++)
+        for (int i = 0; i < SPIN_ROUND && !regions_visible(pool); i++)
             cpu_relax();
-    } while (!found && clock_now() < end);
+    } while (!work_visible(pool) && clock_now() < end);
     atomic_fetch_sub(&pool->spinning, 1);
-    return found || work_visible(pool);
+    return work_visible(pool);
 }
 
 static void sleep_until(struct pool *pool, uint64_t deadline)

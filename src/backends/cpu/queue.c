@@ -1,6 +1,6 @@
 #include "backends/cpu/cpu.h"
 
-#define DEPTH_PATIENCE 16
+#define PATIENCE 16  // untaken ops
 
 // --- Submitting ------------------------------------------------------------
 
@@ -30,18 +30,17 @@ rnl_status queue_submit(struct queue *queue, struct op *op)
     else
         queue->head = op;
     queue->tail = op;
+    uint32_t untaken = ++queue->untaken;
     if (idle) {
         queue->state = QUEUE_READY;
         atomic_store_explicit(&queue->needs_worker, op->kind == OP_HOST,
                               memory_order_relaxed);
     }
     bool ready = queue->state == QUEUE_READY;
-    uint64_t depth = sequence - atomic_load_explicit(&queue->completed,
-                                                     memory_order_relaxed);
     lock_give(&queue->lock);
     struct pool *pool = stream_pool(stream);
     // A queue that grows while nobody looks at it is worth a worker.
-    bool urgent = !small || depth % DEPTH_PATIENCE == 0;
+    bool urgent = !small || untaken % PATIENCE == 0;
     if (idle)
         pool_push(pool, queue);
     if (idle || (ready && urgent))
@@ -112,8 +111,11 @@ static bool wait_is_over(struct op *op)
     struct wait *wait = op_wait(op);
     struct queue *target = stream_queue(wait->target);
     lock_take(&target->lock);
+    atomic_fetch_add(&target->attention, 1);
     bool over = atomic_load(&target->completed) >= wait->sequence;
-    if (!over) {
+    if (over) {
+        atomic_fetch_sub(&target->attention, 1);
+    } else {
         wait->next = target->waiters;
         target->waiters = op;
     }
@@ -216,6 +218,7 @@ static struct op *take_waiters_locked(struct queue *queue, uint64_t completed)
         *link = wait->next;
         wait->next = taken;
         taken = op;
+        atomic_fetch_sub(&queue->attention, 1);
     }
     return taken;
 }
@@ -230,18 +233,11 @@ static void unblock_all(struct op *op)
     }
 }
 
-// Ends the op at the head. True while the queue has more, and stays the
-// caller's.
-static bool complete(struct queue *queue, struct op *op)
+// Tells those who wait that ops up to `completed` are done.
+static void announce(struct queue *queue, uint64_t completed)
 {
-    struct stream *stream = queue->stream;
     lock_take(&queue->lock);
-    queue->head = op->next;
-    bool more = queue->head != NULL;
-    if (!more)
-        queue->state = QUEUE_IDLE;
-    atomic_store(&queue->completed, op->sequence);
-    struct op *released = take_waiters_locked(queue, op->sequence);
+    struct op *released = take_waiters_locked(queue, completed);
     bool wake = queue->sleepers > 0;
     if (wake)
         atomic_fetch_add(&queue->signal, 1);
@@ -249,47 +245,79 @@ static bool complete(struct queue *queue, struct op *op)
     if (wake)
         futex_wake(&queue->signal, INT32_MAX);
     unblock_all(released);
+}
+
+// Ends the first op of the batch. The store comes before the look at
+// `attention`, and who waits writes `attention` before it looks at `completed`:
+// one of the two sees the other.
+static void complete(struct queue *queue, struct op *op)
+{
+    queue->batch = op->next;
+    atomic_store(&queue->completed, op->sequence);
+    if (atomic_load(&queue->attention) > 0)
+        announce(queue, op->sequence);
     op_finish(op);
+}
+
+// Makes sure that the batch has an op. False when the queue is empty: then it
+// is idle and no longer the caller's.
+static bool refill(struct queue *queue)
+{
+    if (queue->batch)
+        return true;
+    struct stream *stream = queue->stream;
+    lock_take(&queue->lock);
+    queue->batch = queue->head;
+    queue->head = queue->tail = NULL;
+    queue->untaken = 0;
+    bool more = queue->batch != NULL;
+    if (!more)
+        queue->state = QUEUE_IDLE;
+    lock_give(&queue->lock);
     if (!more)
         object_drop(&stream->object);
     return more;
 }
 
-static void give_back(struct queue *queue, bool needs_worker)
+static void give_back(struct queue *queue)
 {
     lock_take(&queue->lock);
     queue->state = QUEUE_READY;
-    atomic_store_explicit(&queue->needs_worker, needs_worker,
-                          memory_order_relaxed);
+    atomic_store_explicit(&queue->needs_worker,
+                          queue->batch->kind == OP_HOST, memory_order_relaxed);
     lock_give(&queue->lock);
     struct pool *pool = stream_pool(queue->stream);
     pool_push(pool, queue);
     pool_notify(pool, false);
 }
 
+// True when the owner should let others have the queue before its next op.
+static bool should_leave(struct queue *queue, bool worker, uint64_t until,
+                         unsigned done)
+{
+    if (!worker && queue->batch->kind == OP_HOST)
+        return true;
+    if (done == 0)
+        return false;
+    return worker ? pool_prefers_other(stream_pool(queue->stream), done)
+                  : atomic_load(&queue->completed) >= until;
+}
+
 void queue_run(struct queue *queue, bool worker, uint64_t until)
 {
-    struct pool *pool = stream_pool(queue->stream);
-    for (unsigned done = 0;; done++) {
-        // Only the owner takes ops off, so the head is stable.
-        struct op *op = queue->head;
-        if (done > 0 && (atomic_load(&queue->completed) >= until ||
-                         (worker && pool_prefers_other(pool, done)))) {
-            give_back(queue, op->kind == OP_HOST);
+    for (unsigned done = 0; refill(queue); done++) {
+        if (should_leave(queue, worker, until, done)) {
+            give_back(queue);
             return;
         }
-        if (op->kind == OP_HOST && !worker) {
-            give_back(queue, true);
-            return;
-        }
+        struct op *op = queue->batch;
         if (op->kind == OP_WAIT &&
             !atomic_load_explicit(&queue->stream->failure,
                                   memory_order_relaxed) &&
             !pass_wait(queue, op))
             return;
         run_op(queue, op);
-        if (!complete(queue, op))
-            return;
+        complete(queue, op);
     }
 }
 
@@ -321,7 +349,7 @@ static struct stream *blocked_on(struct queue *queue, uint64_t *out_sequence)
         queue->state == QUEUE_BLOCKED ? queue->blocked_on : NULL;
     if (target) {
         object_keep(&target->object);
-        *out_sequence = op_wait(queue->head)->sequence;
+        *out_sequence = op_wait(queue->batch)->sequence;
     }
     lock_give(&queue->lock);
     return target;
@@ -378,6 +406,7 @@ static void sleep_for(struct queue *queue, uint64_t sequence,
     atomic_fetch_add(&pool->waiting, 1);
     lock_take(&queue->lock);
     queue->sleepers++;
+    atomic_fetch_add(&queue->attention, 1);
     uint32_t signal = atomic_load(&queue->signal);
     bool done = is_done(queue, sequence);
     lock_give(&queue->lock);
@@ -387,6 +416,7 @@ static void sleep_for(struct queue *queue, uint64_t sequence,
     }
     lock_take(&queue->lock);
     queue->sleepers--;
+    atomic_fetch_sub(&queue->attention, 1);
     lock_give(&queue->lock);
     atomic_fetch_sub(&pool->waiting, 1);
 }
