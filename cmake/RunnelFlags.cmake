@@ -13,8 +13,9 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYP
     set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Kind of build" FORCE)
 endif()
 
+# Zero is the default of every field, so fields are left out on purpose.
 add_compile_options(
-    -Wall -Wextra -Wshadow -Wvla
+    -Wall -Wextra -Wshadow -Wvla -Wno-missing-field-initializers
     "$<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes;-Wmissing-prototypes>"
     "$<$<BOOL:${RUNNEL_WERROR}>:-Werror>")
 

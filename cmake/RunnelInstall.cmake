@@ -1,1 +1,43 @@
-# placeholder
+# What `cmake --install` puts where, and how other projects find it: by
+# find_package(Runnel), which gives Runnel::runnel, or by pkg-config.
+
+include(CMakePackageConfigHelpers)
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/runnel
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+if(TARGET runnel)
+    install(TARGETS runnel EXPORT RunnelTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Runnel)
+    install(EXPORT RunnelTargets NAMESPACE Runnel:: DESTINATION ${config_dir})
+    configure_package_config_file(
+        ${CMAKE_CURRENT_LIST_DIR}/RunnelConfig.cmake.in ${PROJECT_BINARY_DIR}/RunnelConfig.cmake
+        INSTALL_DESTINATION ${config_dir} NO_SET_AND_CHECK_MACRO)
+    write_basic_package_version_file(
+        ${PROJECT_BINARY_DIR}/RunnelConfigVersion.cmake COMPATIBILITY SameMajorVersion)
+    install(FILES ${PROJECT_BINARY_DIR}/RunnelConfig.cmake ${PROJECT_BINARY_DIR}/RunnelConfigVersion.cmake
+            DESTINATION ${config_dir})
+
+    # Relative to where the file lies, so that the tree can be moved.
+    file(RELATIVE_PATH pc_prefix
+         /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+    if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+        set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+    else()
+        set(pc_prefix "\${pcfiledir}/${pc_prefix}")
+    endif()
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/runnel.pc.in ${PROJECT_BINARY_DIR}/runnel.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/runnel.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
+
+# librunnel finds its compiler here, relative to itself.
+if(TARGET runnel-cc)
+    install(TARGETS runnel-cc RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/runnel)
+endif()
+if(TARGET runnel-cli)
+    set_target_properties(runnel-cli PROPERTIES
+        INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+    install(TARGETS runnel-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()

@@ -1,0 +1,77 @@
+// What the cases need of Runnel, made once.
+#include "harness.h"
+#include "native_kernels.h"
+
+#include <string.h>
+
+static const char source[] =
+    "extern \"C\" __global__ void empty() {}\n"
+    "extern \"C\" __global__ void axpy(float a, const float *__restrict__ x,\n"
+    "                                float *__restrict__ y, int count)\n"
+    "{\n"
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "    if (i < count)\n"
+    "        y[i] += a * x[i];\n"
+    "}\n";
+
+static void explain(char *text, size_t size, const char *what)
+{
+    const rnl_error *error = rnl_last_error();
+    snprintf(text, size, "%s: %s", what, error->message);
+    text[strcspn(text, "\n")] = 0;
+}
+
+static bool open_context(bench_runnel *runnel)
+{
+    return !rnl_context_open("cpu", 0, NULL, &runnel->context) &&
+           !rnl_stream_create(runnel->context, NULL, &runnel->stream) &&
+           !rnl_stream_create(runnel->context, NULL, &runnel->other_stream);
+}
+
+static bool make_native(bench_runnel *runnel)
+{
+    return !rnl_function_create_native(runnel->context, "empty", native_empty,
+                                       NULL, &runnel->native_empty) &&
+           !rnl_function_create_native(
+               runnel->context, "axpy", native_axpy,
+               RNL_NATIVE_OPTIONS(.parameters = native_axpy_parameters,
+                                  .parameter_count = 4),
+               &runnel->native_axpy);
+}
+
+// Compiled as the peers are: for this machine, optimised.
+static bool compile_source(bench_runnel *runnel)
+{
+    return !rnl_function_compile(runnel->context, source, "empty", NULL,
+                                 &runnel->source_empty) &&
+           !rnl_function_compile(runnel->context, source, "axpy", NULL,
+                                 &runnel->source_axpy);
+}
+
+void bench_runnel_open(bench_runnel *runnel)
+{
+    if (!open_context(runnel)) {
+        explain(runnel->no_native, sizeof runnel->no_native, "no context");
+        memcpy(runnel->no_source, runnel->no_native,
+               sizeof runnel->no_source);
+        return;
+    }
+    if (!make_native(runnel))
+        explain(runnel->no_native, sizeof runnel->no_native,
+                "no native functions");
+    if (!compile_source(runnel))
+        explain(runnel->no_source, sizeof runnel->no_source,
+                "no kernels from source");
+}
+
+void bench_runnel_close(bench_runnel *runnel)
+{
+    rnl_function_release(runnel->source_axpy);
+    rnl_function_release(runnel->source_empty);
+    rnl_function_release(runnel->native_axpy);
+    rnl_function_release(runnel->native_empty);
+    rnl_stream_release(runnel->other_stream);
+    rnl_stream_release(runnel->stream);
+    rnl_context_release(runnel->context);
+    memset(runnel, 0, sizeof *runnel);
+}

@@ -1,0 +1,127 @@
+#include "goals.h"
+
+#include <string.h>
+
+#define PARKED "launch-sync/parked"
+
+const bench_goal goals[] = {
+    {"empty kernel, parked, native", PARKED, "runnel native", "pocl", 13, 90,
+     "PoCL / 13", "PoCL / 90"},
+    {"empty kernel, parked, source", PARKED, "runnel source", "pocl", 13, 90,
+     "PoCL / 13", "PoCL / 90"},
+    {"the same, asleep, native", "launch-sync/asleep", "runnel native",
+     "pocl", 13, 90, "PoCL / 13", "PoCL / 90"},
+    {"enqueue, native", "enqueue/256", "runnel native", "pocl", 15, 35,
+     "PoCL / 15", "PoCL / 35"},
+    {"enqueue, source", "enqueue/256", "runnel source", "pocl", 15, 35,
+     "PoCL / 15", "PoCL / 35"},
+    {"axpy 1 Ki, native", "axpy/1Ki", "runnel native", "pocl", 5, 20,
+     "PoCL / 5", "PoCL / 20"},
+    {"axpy 1 Ki, source", "axpy/1Ki", "runnel source", "pocl", 5, 20,
+     "PoCL / 5", "PoCL / 20"},
+    {"axpy 1 Ki, native", "axpy/1Ki", "runnel native", "openmp", 1 / 1.5,
+     1 / 0.6, "<= 1.5 x OpenMP", "<= 0.6 x"},
+    {"axpy 1 Ki, source", "axpy/1Ki", "runnel source", "openmp", 1 / 1.5,
+     1 / 0.6, "<= 1.5 x OpenMP", "<= 0.6 x"},
+    {"axpy 16 Mi, native", "axpy/16Mi", "runnel native", "openmp", 0.98, 0,
+     ">= 0.98 x OpenMP", ""},
+    {"axpy 16 Mi, native, best", "axpy/16Mi", "runnel native", "*", 0, 1, "",
+     "best of all"},
+    {"event record", "event/record", "runnel", NULL, 40, 15, "<= 40 ns",
+     "<= 15 ns"},
+    {"event query", "event/query", "runnel", NULL, 5, 2, "<= 5 ns",
+     "<= 2 ns"},
+    {"copy 1 GiB", "copy/1GiB", "runnel", "memcpy, all threads", 0.95, 0.95,
+     ">= 0.95 x memcpy", "the same"},
+    {"CPU time, 10 s idle", "idle/10s", "runnel", NULL, 2e6, 0.2e6,
+     "<= 2 ms", "<= 0.2 ms"},
+    {"handle check", "handle-check/one", "runnel", NULL, 3, 1.2, "<= 3 ns",
+     "<= 1.2 ns"},
+};
+
+const size_t goal_count = sizeof goals / sizeof *goals;
+
+static const bench_row *find_row(const bench_run *bench, const char *name)
+{
+    for (size_t i = 0; i < bench->row_count; i++) {
+        if (!strcmp(bench->rows[i].plan->name, name))
+            return &bench->rows[i];
+    }
+    return NULL;
+}
+
+static double middle(const bench_series *series)
+{
+    return stats_quantile(series->samples, series->sample_count, 0.5);
+}
+
+static const bench_series *find_series(const bench_row *row, const char *name)
+{
+    for (size_t i = 0; i < row->series_count; i++) {
+        const bench_series *series = &row->series[i];
+        if (!series->note[0] && !strcmp(series->name, name))
+            return series;
+    }
+    return NULL;
+}
+
+static const bench_series *find_fastest(const bench_row *row)
+{
+    const bench_series *best = NULL;
+    for (size_t i = 0; i < row->series_count; i++) {
+        const bench_series *series = &row->series[i];
+        if (!series->note[0] && strncmp(series->name, "runnel", 6) &&
+            (!best || middle(series) < middle(best)))
+            best = series;
+    }
+    return best;
+}
+
+static bool reaches(const bench_goal *goal, const goal_result *result,
+                    double target)
+{
+    if (target == 0)
+        return false;
+    return goal->peer ? result->ratio.median >= target
+                      : result->own_ns <= target;
+}
+
+static void judge(const bench_goal *goal, goal_result *result)
+{
+    bool first = reaches(goal, result, goal->first);
+    bool beyond = reaches(goal, result, goal->beyond);
+    result->verdict = beyond ? "beyond" : first ? "met" : "not met";
+    double nearest = first && goal->beyond > 0 ? goal->beyond : goal->first;
+    if (!goal->first)
+        nearest = goal->beyond;
+    result->in_noise = goal->peer && result->ratio.low < nearest &&
+                       result->ratio.high > nearest;
+}
+
+bool goal_evaluate(const bench_run *bench, const bench_goal *goal,
+                   goal_result *out)
+{
+    *out = (goal_result){.verdict = "not measured"};
+    const bench_row *row = find_row(bench, goal->row);
+    if (!row)
+        return false;
+    out->own = find_series(row, goal->own);
+    if (goal->peer)
+        out->peer = *goal->peer == '*' ? find_fastest(row)
+                                       : find_series(row, goal->peer);
+    if (out->own) {
+        const bench_series *own = out->own;
+        out->own_ns = middle(own);
+        out->own_q25 = stats_quantile(own->rounds, own->round_count, 0.25);
+        out->own_q75 = stats_quantile(own->rounds, own->round_count, 0.75);
+    }
+    if (out->peer)
+        out->peer_ns = middle(out->peer);
+    if (out->own && out->peer) {
+        out->ratio = stats_compare(out->peer->rounds, out->own->rounds,
+                                   out->own->round_count);
+    }
+    if (out->own && (!goal->peer || out->ratio.known))
+        judge(goal, out);
+    return true;
+}

@@ -1,0 +1,58 @@
+#include "peer_openmp.h"
+
+#ifdef _OPENMP
+
+#include <omp.h>
+#include <string.h>
+
+static int threads(void)
+{
+    return omp_get_max_threads();
+}
+
+static void region(void)
+{
+#pragma omp parallel
+    {
+        // An empty region would be optimised away.
+        __asm__ volatile("" ::: "memory");
+    }
+}
+
+static void axpy(float a, const float *restrict x, float *restrict y,
+                 size_t count)
+{
+#pragma omp parallel for simd schedule(static)
+    for (size_t i = 0; i < count; i++)
+        y[i] += a * x[i];
+}
+
+static void copy(void *to, const void *from, size_t size)
+{
+#pragma omp parallel
+    {
+        size_t count = (size_t)omp_get_num_threads();
+        size_t me = (size_t)omp_get_thread_num();
+        size_t begin = size / count * me;
+        size_t end = me + 1 == count ? size : size / count * (me + 1);
+        memcpy((char *)to + begin, (const char *)from + begin, end - begin);
+    }
+}
+
+static const openmp_peer peer = {threads, region, axpy, copy};
+
+const openmp_peer *openmp_peer_open(const char **out_why)
+{
+    *out_why = NULL;
+    return &peer;
+}
+
+#else
+
+const openmp_peer *openmp_peer_open(const char **out_why)
+{
+    *out_why = "built without OpenMP";
+    return NULL;
+}
+
+#endif

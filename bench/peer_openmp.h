@@ -1,0 +1,15 @@
+// The OpenMP peer. Its code stands in a file of its own, compiled as its users
+// would: -O3 -march=native -fopenmp.
+#pragma once
+
+#include <stddef.h>
+
+typedef struct openmp_peer {
+    int (*threads)(void);
+    void (*region)(void);  // an empty parallel region
+    void (*axpy)(float a, const float *x, float *y, size_t count);
+    void (*copy)(void *to, const void *from, size_t size);  // on all threads
+} openmp_peer;
+
+// The peer, or NULL and the reason.
+const openmp_peer *openmp_peer_open(const char **out_why);

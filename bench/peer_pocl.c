@@ -1,0 +1,363 @@
+#include "peer_pocl.h"
+
+#ifdef BENCH_HAVE_OPENCL
+
+#define CL_TARGET_OPENCL_VERSION 120
+
+#include "harness.h"
+#include "stats.h"
+
+#include <CL/cl.h>
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { MAX_EVENTS = 1024 };
+
+static struct {
+    cl_device_id device;
+    cl_context context;
+    cl_command_queue queue, other;
+    cl_kernel empty, axpy;
+    cl_mem x, y, target;
+    size_t count, local;  // of the axpy; local 0: PoCL's choice
+    bool wait_for_event;
+    cl_event events[MAX_EVENTS];
+} cl;
+
+// No `if (i < count)`: the global size is exact, and with it PoCL's compiler
+// does not vectorise, which costs it two thirds of its speed.
+static const char source[] =
+    "__kernel void empty(void) {}\n"
+    "__kernel void axpy(float a, __global const float *restrict x,\n"
+    "                   __global float *restrict y)\n"
+    "{\n"
+    "    size_t i = get_global_id(0);\n"
+    "    y[i] += a * x[i];\n"
+    "}\n";
+
+// --- Launches --------------------------------------------------------------
+
+static bool launch(cl_kernel kernel, size_t global, size_t local,
+                   cl_event *event)
+{
+    return clEnqueueNDRangeKernel(cl.queue, kernel, 1, NULL, &global,
+                                  local ? &local : NULL, 0, NULL,
+                                  event) == CL_SUCCESS;
+}
+
+static bool finish(void)
+{
+    return clFinish(cl.queue) == CL_SUCCESS;
+}
+
+static bool launch_and_wait(cl_kernel kernel, size_t global, size_t local)
+{
+    if (!cl.wait_for_event)
+        return launch(kernel, global, local, NULL) && finish();
+    cl_event event;
+    if (!launch(kernel, global, local, &event))
+        return false;
+    bool good = clWaitForEvents(1, &event) == CL_SUCCESS;
+    return clReleaseEvent(event) == CL_SUCCESS && good;
+}
+
+static bool enqueue_empty(void)
+{
+    return launch(cl.empty, 1, 1, NULL);
+}
+
+static bool empty_and_wait(void)
+{
+    return launch_and_wait(cl.empty, 1, 1);
+}
+
+static bool axpy_and_wait(void)
+{
+    return launch_and_wait(cl.axpy, cl.count, cl.local);
+}
+
+// The shortest of some runs: what this way can do.
+static uint64_t shortest(bool (*run)(void), unsigned runs)
+{
+    uint64_t best = UINT64_MAX;
+    for (unsigned i = 0; i < runs; i++) {
+        uint64_t start = bench_now_ns();
+        if (!run())
+            return UINT64_MAX;
+        uint64_t time = bench_now_ns() - start;
+        best = time < best ? time : best;
+    }
+    return best;
+}
+
+// --- axpy ------------------------------------------------------------------
+
+static void axpy_release(void)
+{
+    if (cl.x)
+        clReleaseMemObject(cl.x);
+    if (cl.y)
+        clReleaseMemObject(cl.y);
+    cl.x = cl.y = NULL;
+}
+
+static void choose_local_size(void)
+{
+    static const size_t sizes[] = {0, 64, 128, 256, 512, 1024, 4096};
+    uint64_t best = UINT64_MAX;
+    size_t chosen = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        cl.local = sizes[i];
+        uint64_t time = shortest(axpy_and_wait, cl.count > 1u << 20 ? 5 : 50);
+        if (time < best) {
+            best = time;
+            chosen = sizes[i];
+        }
+    }
+    cl.local = chosen;
+}
+
+static bool axpy_prepare(float a, float *x, float *y, size_t count)
+{
+    size_t size = count * sizeof *x;
+    cl.count = count;
+    cl.x = clCreateBuffer(cl.context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR,
+                          size, x, NULL);
+    cl.y = clCreateBuffer(cl.context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                          size, y, NULL);
+    bool good = cl.x && cl.y &&
+                !clSetKernelArg(cl.axpy, 0, sizeof a, &a) &&
+                !clSetKernelArg(cl.axpy, 1, sizeof cl.x, &cl.x) &&
+                !clSetKernelArg(cl.axpy, 2, sizeof cl.y, &cl.y);
+    if (good)
+        choose_local_size();
+    else
+        axpy_release();
+    return good;
+}
+
+// --- Events ----------------------------------------------------------------
+
+static double stop(uint64_t start, unsigned count, unsigned made)
+{
+    double time = (double)(bench_now_ns() - start) / count;
+    bool good = finish() && clFinish(cl.other) == CL_SUCCESS && made == count;
+    for (unsigned i = 0; i < made; i++)
+        clReleaseEvent(cl.events[i]);
+    return good ? time : -1;
+}
+
+static bool marker(cl_event *event)
+{
+    return !clEnqueueMarkerWithWaitList(cl.queue, 0, NULL, event);
+}
+
+static double markers(unsigned count)
+{
+    unsigned made = 0;
+    uint64_t start = bench_now_ns();
+    while (made < count && marker(&cl.events[made]))
+        made++;
+    return stop(start, count, made);
+}
+
+static double markers_and_waits(unsigned count)
+{
+    unsigned made = 0;
+    uint64_t start = bench_now_ns();
+    while (made < count && marker(&cl.events[made]) &&
+           !clEnqueueBarrierWithWaitList(cl.other, 1, &cl.events[made], NULL))
+        made++;
+    return stop(start, count, made);
+}
+
+static double queries(unsigned count)
+{
+    cl_event event;
+    if (!marker(&event) || !finish())
+        return -1;
+    cl_int status = CL_COMPLETE;
+    uint64_t start = bench_now_ns();
+    for (unsigned i = 0; i < count && status == CL_COMPLETE; i++)
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                       sizeof status, &status, NULL);
+    double time = (double)(bench_now_ns() - start) / count;
+    clReleaseEvent(event);
+    return status == CL_COMPLETE ? time : -1;
+}
+
+// --- Host code behind the queue's work -------------------------------------
+
+static _Atomic uint64_t called_at;
+
+static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *data)
+{
+    (void)event, (void)status, (void)data;
+    atomic_store(&called_at, bench_now_ns());
+}
+
+static void CL_CALLBACK native(void *data)
+{
+    (void)data;
+    atomic_store(&called_at, bench_now_ns());
+}
+
+static double latency_since(uint64_t start)
+{
+    uint64_t end;
+    while (!(end = atomic_load(&called_at)))
+        bench_relax();
+    return (double)(end - start);
+}
+
+static double callback(void)
+{
+    cl_event event;
+    atomic_store(&called_at, 0);
+    uint64_t start = bench_now_ns();
+    if (!marker(&event) || clFlush(cl.queue) ||
+        clSetEventCallback(event, CL_COMPLETE, on_complete, NULL))
+        return -1;
+    double time = latency_since(start);
+    finish();
+    clReleaseEvent(event);
+    return time;
+}
+
+static double native_kernel(void)
+{
+    atomic_store(&called_at, 0);
+    int unused = 0;
+    uint64_t start = bench_now_ns();
+    if (clEnqueueNativeKernel(cl.queue, native, &unused, sizeof unused, 0,
+                              NULL, NULL, 0, NULL, NULL) ||
+        clFlush(cl.queue))
+        return -1;
+    double time = latency_since(start);
+    return finish() ? time : -1;
+}
+
+// --- Copies ----------------------------------------------------------------
+
+static bool copy_prepare(void *to, size_t size)
+{
+    cl.target = clCreateBuffer(cl.context,
+                               CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size,
+                               to, NULL);
+    return cl.target != NULL;
+}
+
+static bool copy(const void *from, size_t size)
+{
+    return !clEnqueueWriteBuffer(cl.queue, cl.target, CL_TRUE, 0, size, from,
+                                 0, NULL, NULL);
+}
+
+static void copy_release(void)
+{
+    if (cl.target)
+        clReleaseMemObject(cl.target);
+    cl.target = NULL;
+}
+
+// --- Opening ---------------------------------------------------------------
+
+static pocl_peer peer = {
+    enqueue_empty, finish, empty_and_wait, axpy_prepare, axpy_and_wait,
+    axpy_release, markers, queries, markers_and_waits, callback,
+    native_kernel, copy_prepare, copy, copy_release, "", "clFinish", false,
+};
+
+static bool find_device(void)
+{
+    cl_platform_id platforms[16];
+    cl_uint count = 0;
+    if (clGetPlatformIDs(16, platforms, &count))
+        return false;
+    for (cl_uint i = 0; i < count && i < 16; i++) {
+        char name[128] = "";
+        clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof name, name,
+                          NULL);
+        if (strstr(name, "Portable Computing Language") &&
+            !clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_CPU, 1, &cl.device,
+                            NULL))
+            return true;
+    }
+    return false;
+}
+
+static bool build_kernels(void)
+{
+    const char *text = source;
+    cl_program program = clCreateProgramWithSource(cl.context, 1, &text, NULL,
+                                                   NULL);
+    if (!program || clBuildProgram(program, 1, &cl.device, "", NULL, NULL))
+        return false;
+    cl.empty = clCreateKernel(program, "empty", NULL);
+    cl.axpy = clCreateKernel(program, "axpy", NULL);
+    clReleaseProgram(program);
+    return cl.empty && cl.axpy;
+}
+
+static void choose_wait_way(void)
+{
+    shortest(empty_and_wait, 100);
+    double times[2][15];
+    for (int i = 0; i < 30; i++) {
+        cl.wait_for_event = i & 1;
+        uint64_t start = bench_now_ns();
+        for (int k = 0; k < 50; k++)
+            empty_and_wait();
+        times[i & 1][i / 2] = (double)(bench_now_ns() - start);
+    }
+    cl.wait_for_event = stats_quantile(times[1], 15, 0.5) <
+                        stats_quantile(times[0], 15, 0.5);
+    peer.wait_way = cl.wait_for_event ? "clWaitForEvents" : "clFinish";
+}
+
+static const char *open_pocl(void)
+{
+    static char version[128];
+    if (!find_device())
+        return "no PoCL platform is installed";
+    cl.context = clCreateContext(NULL, 1, &cl.device, NULL, NULL, NULL);
+    if (!cl.context)
+        return "PoCL makes no context";
+    cl.queue = clCreateCommandQueue(cl.context, cl.device, 0, NULL);
+    cl.other = clCreateCommandQueue(cl.context, cl.device, 0, NULL);
+    if (!cl.queue || !cl.other)
+        return "PoCL makes no command queue";
+    if (!build_kernels())
+        return "PoCL does not build the kernels";
+    cl_device_exec_capabilities abilities = 0;
+    clGetDeviceInfo(cl.device, CL_DEVICE_EXECUTION_CAPABILITIES,
+                    sizeof abilities, &abilities, NULL);
+    clGetDeviceInfo(cl.device, CL_DEVICE_VERSION, sizeof version, version,
+                    NULL);
+    peer.version = version;
+    peer.has_native_kernel = abilities & CL_EXEC_NATIVE_KERNEL;
+    choose_wait_way();
+    return NULL;
+}
+
+const pocl_peer *pocl_peer_open(const char **out_why)
+{
+    static bool tried;
+    static const char *why;
+    if (!tried)
+        why = open_pocl();
+    tried = true;
+    *out_why = why;
+    return why ? NULL : &peer;
+}
+
+#else
+
+const pocl_peer *pocl_peer_open(const char **out_why)
+{
+    *out_why = "built without OpenCL";
+    return NULL;
+}
+
+#endif

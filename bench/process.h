@@ -1,0 +1,41 @@
+// This program run once more as a child: for peers whose settings are read
+// once a process (OMP_WAIT_POLICY), and for measuring a process's own CPU time
+// without the threads of its peers.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+// --- OpenMP with OMP_WAIT_POLICY=passive -----------------------------------
+
+typedef struct process_peer process_peer;
+
+// The peer, or NULL and the reason.
+process_peer *process_peer_start(const char **out_why);
+void process_peer_stop(process_peer *peer);
+
+// ns of one of `repeat` operations, timed in the child; negative: it is gone.
+double process_peer_region(process_peer *peer, unsigned repeat);
+double process_peer_axpy(process_peer *peer, size_t count, unsigned repeat);
+
+// The child's part: answers until its parent goes. The program's exit status.
+int process_serve(void);
+
+// --- CPU time of an idle process -------------------------------------------
+
+typedef struct process_child {
+    pid_t id;
+    int descriptor;  // of a socket to it; negative: it did not start
+} process_child;
+
+// Starts a child that works a little with `what` ("runnel", "pocl", "openmp",
+// "nothing"), then idles for `seconds`.
+process_child process_idle_start(const char *what, unsigned seconds);
+
+// Waits for it: ns of CPU time that it burnt while idle; negative: it could
+// not do its work.
+double process_idle_finish(process_child child);
+
+// The child's part.
+int process_idle(const char *what, unsigned seconds);

@@ -1,0 +1,250 @@
+// `runnel run`: compiles a kernel file and launches one of its kernels.
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "run.h"
+
+static int out_of_memory(void)
+{
+    complain("there is no memory left");
+    return EXIT_FAILED;
+}
+
+// --- The source -------------------------------------------------------------
+
+// All of `file`, zero-terminated; NULL with errno set.
+static char *read_text(FILE *file, size_t *out_size)
+{
+    size_t size = 0, room = 4096;
+    char *text = malloc(room);
+    while (text) {
+        size += fread(text + size, 1, room - size - 1, file);
+        if (size < room - 1)
+            break;
+        char *larger = realloc(text, room *= 2);
+        if (!larger)
+            free(text);
+        text = larger;
+    }
+    if (text && ferror(file)) {
+        free(text);
+        return NULL;
+    }
+    if (text)
+        text[size] = 0;
+    *out_size = size;
+    return text;
+}
+
+static int read_source(struct run *run)
+{
+    const char *path = run->options.file;
+    bool standard_input = strcmp(path, "-") == 0;
+    FILE *file = standard_input ? stdin : fopen(path, "rb");
+    size_t size = 0;
+    if (file)
+        run->source = read_text(file, &size);
+    int error = errno;
+    if (file && !standard_input)
+        fclose(file);
+    if (!run->source)
+        return complain("'%s' cannot be read: %s", path, strerror(error));
+    if (strlen(run->source) != size)
+        return complain("'%s' is not a text file: it has zero bytes", path);
+    return EXIT_OK;
+}
+
+// --- The function -----------------------------------------------------------
+
+// Whether a name is more than an identifier: the instance of a template, or
+// something in a namespace.
+static bool is_expression(const char *name)
+{
+    for (; *name; name++)
+        if (!isalnum((unsigned char)*name) && *name != '_')
+            return true;
+    return false;
+}
+
+static int compile(struct run *run)
+{
+    const struct run_options *options = &run->options;
+    bool expression = is_expression(options->function);
+    bool standard_input = strcmp(options->file, "-") == 0;
+    rnl_module_options module = {
+        .struct_size = sizeof module,
+        .name = standard_input ? "<stdin>" : options->file,
+        .options = (const char *const *)options->compiler,
+        .option_count = options->compiler_count,
+        .name_expressions = expression ? &options->function : NULL,
+        .name_expression_count = expression,
+        .dump_path = options->dump_path,
+    };
+    rnl_status status =
+        rnl_module_compile(run->context, run->source, &module, &run->module);
+    if (status != RNL_OK)
+        return complain_failure(status);
+    const char *log = "";
+    if (rnl_module_log(run->module, &log) == RNL_OK && log[0])
+        fprintf(stderr, "%s\n", log);
+    status = rnl_module_function(run->module, options->function,
+                                 &run->function);
+    return status == RNL_OK ? EXIT_OK : complain_failure(status);
+}
+
+// --- The arguments ----------------------------------------------------------
+
+static int create_buffer(struct run *run, size_t index)
+{
+    const struct argument *argument = &run->options.arguments[index];
+    size_t size = argument_size(argument);
+    rnl_status status =
+        rnl_buffer_create(run->context, size, NULL, &run->buffers[index]);
+    if (status != RNL_OK)
+        return complain_failure(status);
+    void *data = malloc(size ? size : 1);
+    if (!data)
+        return out_of_memory();
+    int code = argument_fill(argument, data) ? EXIT_OK : EXIT_USAGE;
+    if (code == EXIT_OK)
+        status = rnl_copy_to_buffer_and_wait(run->stream, run->buffers[index],
+                                             0, data, size);
+    free(data);
+    return status == RNL_OK ? code : complain_failure(status);
+}
+
+static int create_buffers(struct run *run)
+{
+    size_t count = run->options.argument_count;
+    run->buffers = calloc(count + 1, sizeof *run->buffers);
+    if (!run->buffers)
+        return out_of_memory();
+    int code = EXIT_OK;
+    for (size_t i = 0; code == EXIT_OK && i < count; i++)
+        if (run->options.arguments[i].is_buffer)
+            code = create_buffer(run, i);
+    return code;
+}
+
+static rnl_arg launch_argument(const struct run *run, size_t index)
+{
+    const struct argument *argument = &run->options.arguments[index];
+    if (argument->is_buffer)
+        return rnl_arg_of_buffer(run->buffers[index]);
+    if (!argument->type)
+        return rnl_arg_of_pointer(NULL);
+    bool floating = argument->type->class == VALUE_FLOATING;
+    rnl_arg result = {
+        .kind = floating ? RNL_VALUE_FLOAT : RNL_VALUE_INTEGER,
+        .size = (uint32_t)argument->type->size,
+    };
+    memcpy(&result.value, argument->value, argument->type->size);
+    return result;
+}
+
+// --- The launches -----------------------------------------------------------
+
+static rnl_status launch_once(struct run *run, const rnl_launch *launch,
+                              const rnl_args *args, uint64_t *out_ns)
+{
+    rnl_status status = rnl_enqueue_event_record(run->stream, run->start);
+    if (status == RNL_OK)
+        status =
+            rnl_enqueue_function(run->stream, run->function, launch, args);
+    if (status == RNL_OK)
+        status = rnl_enqueue_event_record(run->stream, run->end);
+    if (status == RNL_OK)
+        status = rnl_stream_synchronize(run->stream, run->options.timeout_ns);
+    if (status == RNL_OK)
+        status = rnl_event_elapsed(run->start, run->end, out_ns);
+    return status;
+}
+
+static int launch_all(struct run *run, const rnl_args *args)
+{
+    const struct run_options *options = &run->options;
+    rnl_launch launch = {
+        .struct_size = sizeof launch,
+        .grid = options->grid,
+        .block = options->block,
+        .cluster = options->cluster,
+        .shared_size = options->shared_size,
+    };
+    rnl_status status = RNL_OK;
+    for (uint64_t i = 0; status == RNL_OK && i < options->repeat; i++)
+        status = launch_once(run, &launch, args, &run->times[i]);
+    return status == RNL_OK ? EXIT_OK : complain_failure(status);
+}
+
+static int launch(struct run *run)
+{
+    size_t count = run->options.argument_count;
+    rnl_status status = rnl_event_create(
+        run->context, RNL_EVENT_OPTIONS(.timing = true), &run->start);
+    if (status == RNL_OK)
+        status = rnl_event_create(
+            run->context, RNL_EVENT_OPTIONS(.timing = true), &run->end);
+    if (status != RNL_OK)
+        return complain_failure(status);
+    run->times = calloc(run->options.repeat, sizeof *run->times);
+    rnl_arg *items = calloc(count + 1, sizeof *items);
+    int code = EXIT_OK;
+    if (!run->times || !items)
+        code = out_of_memory();
+    for (size_t i = 0; code == EXIT_OK && i < count; i++)
+        items[i] = launch_argument(run, i);
+    rnl_args args = {sizeof args, count, items};
+    if (code == EXIT_OK)
+        code = launch_all(run, &args);
+    free(items);
+    return code;
+}
+
+// --- The command ------------------------------------------------------------
+
+static int open_context(struct run *run)
+{
+    int code = open_device(run->options.device, &run->context);
+    if (code != EXIT_OK)
+        return code;
+    rnl_status status = rnl_context_default_stream(run->context, &run->stream);
+    return status == RNL_OK ? EXIT_OK : complain_failure(status);
+}
+
+static void run_free(struct run *run)
+{
+    for (size_t i = 0; i < run->result_count; i++)
+        free(run->results[i].data);
+    free(run->results);
+    free(run->times);
+    rnl_event_release(run->start);
+    rnl_event_release(run->end);
+    for (size_t i = 0; run->buffers && i < run->options.argument_count; i++)
+        rnl_buffer_release(run->buffers[i]);
+    free(run->buffers);
+    rnl_function_release(run->function);
+    rnl_module_release(run->module);
+    rnl_context_release(run->context);
+    free(run->source);
+    run_options_free(&run->options);
+}
+
+int command_run(int argc, char **argv)
+{
+    static int (*const steps[])(struct run *) = {
+        read_source, open_context, compile,    create_buffers,
+        launch,      run_fetch,    run_report,
+    };
+    struct run run = {0};
+    bool done;
+    int code = run_options_read(&run.options, argc, argv, &done);
+    size_t count = done ? 0 : sizeof steps / sizeof steps[0];
+    for (size_t i = 0; code == EXIT_OK && i < count; i++)
+        code = steps[i](&run);
+    run_free(&run);
+    return code;
+}

@@ -1,0 +1,184 @@
+// runnel-cc: what its parts share.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Exit codes, also of the parts. README.md has the table.
+enum cc_exit {
+    CC_OK = 0,
+    CC_NOT_COMPILED = 1,
+    CC_USAGE = 2,
+    CC_NO_COMPILER = 3,
+    CC_CRASHED = 4,
+};
+
+// Part of the identity; changes whenever the same input gives another object.
+#define CC_VERSION "1"
+
+// --- text.c: strings that grow ---------------------------------------------
+
+struct text {
+    char *data;  // always zero-terminated; never NULL once something was added
+    size_t size;
+    size_t capacity;
+};
+
+// These end the program with CC_CRASHED when memory is short.
+void text_add(struct text *text, const char *string);
+void text_add_bytes(struct text *text, const void *bytes, size_t size);
+void text_format(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+// As a C string literal with its quotes.
+void text_add_literal(struct text *text, const char *string);
+void text_free(struct text *text);
+
+struct list {
+    char **items;  // ends with NULL once something was added
+    size_t count;
+};
+
+void list_add(struct list *list, const char *string);
+void list_format(struct list *list, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void list_free(struct list *list);
+
+// Reads a file, or standard input for "-". False with errno set.
+bool text_read_file(struct text *text, const char *path);
+bool text_write_file(const char *path, const void *data, size_t size);
+
+// --- The command line (main.c) ---------------------------------------------
+
+struct cc_options {
+    const char *output;
+    const char *source;         // path or "-"
+    const char *name;           // in diagnostics
+    const char *dump_assembly;
+    bool debug;
+    struct list options;        // as NVRTC takes them
+    struct list headers;        // NAME=FILE
+    struct list expressions;
+};
+
+// --- flags.c: NVRTC's options as a C++ compiler's --------------------------
+
+struct flags {
+    struct list arguments;  // for compiler and preprocessor
+    bool optimize;
+};
+
+// What the prelude predefines, and the user's options. Relative directories are
+// made absolute, because the compiler runs in the temporary folder.
+void flags_make(const struct cc_options *options, bool clang,
+                struct flags *flags);
+
+// --- compiler.c: finding and running a C++ compiler ------------------------
+
+struct compiler {
+    char path[4096];
+    bool clang;
+    int version;  // major
+};
+
+// Fills *compiler, or adds to `tried` what was looked for and returns false.
+bool compiler_find(struct compiler *compiler, struct text *tried);
+
+// "native", or what RUNNEL_CPU_TARGET says.
+const char *compiler_target(void);
+
+// One line for cache keys.
+void compiler_identity(const struct compiler *compiler, struct text *line);
+
+// --- process.c: child processes and the temporary folder -------------------
+
+// The private folder, made at the first call; NULL with errno set. Removed at
+// exit and on SIGTERM, SIGINT and SIGHUP.
+const char *work_folder(void);
+void work_folder_remove(void);
+void process_catch_signals(void);
+
+// Runs arguments[0] in `folder` (NULL: here); its standard output is added to
+// `output` and its standard error to `errors`, either may be NULL (dropped).
+// Returns its exit status, 128 + signal, or -1 when it could not be started.
+int process_run(const struct list *arguments, const char *folder,
+                struct text *output, struct text *errors);
+
+// --- scan.c: kernels and variables of a source -----------------------------
+
+struct scan_kernel {
+    char *scope;    // "a::b", "" for the global one; an unnamed namespace is "-"
+    char *name;
+    char *bounds;   // first argument of __launch_bounds__, or NULL
+    struct list types;
+    bool is_template;
+    bool extern_c;
+};
+
+struct scan_global {
+    char *scope;
+    char *name;
+    bool constant;
+};
+
+struct scan {
+    struct scan_kernel *kernels;
+    size_t kernel_count;
+    struct scan_global *globals;
+    size_t global_count;
+};
+
+// Whether macros could change what the scanner finds in `source`.
+bool scan_needs_cpp(const char *source, const struct list *options);
+void scan_source(const char *source, struct scan *scan);
+void scan_free(struct scan *scan);
+
+// --- table.c: the text appended to the user's ------------------------------
+
+void table_write(const struct scan *scan, const struct list *expressions,
+                 const char *compiler, struct text *text);
+
+// --- elf.c, link.c: what was compiled, and what linking needs ---------------
+
+// What only the compiled object tells about one kernel.
+struct elf_kernel {
+    char *symbol;          // of its rnl_entry
+    bool waits;
+    uint32_t shared_size;
+};
+
+struct elf_unit {
+    struct list dynamic;   // undefined thread-local symbols
+    bool initialized_tls;  // some __shared__ variable has an initial value
+    struct elf_kernel *kernels;
+    size_t kernel_count;
+};
+
+// Reads a relocatable object. False if it is not one.
+bool elf_read_unit(const struct text *file, struct elf_unit *unit);
+void elf_unit_free(struct elf_unit *unit);
+
+// Makes a relocatable object that defines `names`, all at one address, in
+// thread-local memory.
+void elf_write_stub(const struct list *names, struct text *file);
+
+// Writes sizes, flags and symbols into the table of a linked object.
+bool elf_patch(struct text *file, const struct elf_unit *unit);
+
+// --- diagnostics.c ---------------------------------------------------------
+
+// Removes what concerns generated text from the compiler's output, and puts the
+// user's file names back. Adds the result to `out`.
+void diagnostics_filter(const char *errors, struct text *out);
+
+// The generated files, relative to the temporary folder.
+#define CC_PRELUDE_FILE "rnl-prelude.h"
+#define CC_TABLE_FILE "rnl-table"
+#define CC_HEADER_FOLDER "rnl-headers"
+#define CC_STUB_FOLDER "rnl-stubs"
+
+// Bytes for the mangled name of a kernel in an object, zero included.
+#define RNL_CPU_SYMBOL_SIZE 512
+
+extern const char cc_prelude[];
+extern const size_t cc_prelude_size;

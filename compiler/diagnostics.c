@@ -1,0 +1,110 @@
+#include "cc.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool contains(const char *line, size_t size, const char *word)
+{
+    size_t length = strlen(word);
+    for (size_t i = 0; i + length <= size; i++)
+        if (memcmp(line + i, word, length) == 0)
+            return true;
+    return false;
+}
+
+static bool begins(const char *line, size_t size, const char *word)
+{
+    return size >= strlen(word) && memcmp(line, word, strlen(word)) == 0;
+}
+
+// A diagnostic is a line "file:line:…" and all lines up to the next one: they
+// show its place in the source.
+static bool starts_block(const char *line, size_t size)
+{
+    const char *colon = memchr(line, ':', size);
+    return colon && colon > line && !isspace((unsigned char)line[0]) &&
+           isdigit((unsigned char)colon[1]);
+}
+
+// "In file included from x:1:" and gcc's "x: In function 'f':" announce the
+// diagnostic that follows.
+static bool announces(const char *line, size_t size)
+{
+    return begins(line, size, "In file included from ") ||
+           (size > 2 && line[size - 2] == ':' &&
+            (contains(line, size, ": In ") || contains(line, size, ": At ")));
+}
+
+static bool is_generated(const char *line, size_t size)
+{
+    return begins(line, size, CC_PRELUDE_FILE) ||
+           begins(line, size, "./" CC_PRELUDE_FILE) ||
+           begins(line, size, CC_TABLE_FILE);
+}
+
+// Lines about including or being inside the prelude say nothing to the user.
+static bool is_noise(const char *line, size_t size)
+{
+    static const char *const about[] = {
+        "In file included from <command-line>",
+        "In file included from <built-in>", CC_PRELUDE_FILE ": In ",
+        CC_TABLE_FILE ": In ", "compilation terminated"};
+    for (size_t i = 0; i < sizeof about / sizeof *about; i++)
+        if (begins(line, size, about[i]))
+            return true;
+    // "1 warning generated." would count what is left out.
+    return isdigit((unsigned char)line[0]) && contains(line, size, "generated.");
+}
+
+// Copies a line, leaving out the folders that runnel-cc made up.
+static void add_line(const char *line, size_t size, struct text *out)
+{
+    static const char *const folders[] = {
+        "./" CC_HEADER_FOLDER "/", CC_HEADER_FOLDER "/",
+        "./" CC_STUB_FOLDER "/", CC_STUB_FOLDER "/"};
+    for (size_t i = 0; i < size;) {
+        size_t skipped = 0;
+        for (size_t f = 0; f < sizeof folders / sizeof *folders; f++)
+            if (!skipped && begins(line + i, size - i, folders[f]))
+                skipped = strlen(folders[f]);
+        if (skipped)
+            i += skipped;
+        else
+            text_add_bytes(out, line + i++, 1);
+    }
+}
+
+// A note belongs to the error or warning before it.
+struct filter {
+    bool dropping;
+    bool primary_dropped;
+};
+
+static void start_block(struct filter *filter, const char *line, size_t size)
+{
+    bool generated = is_generated(line, size);
+    if (contains(line, size, " note: ")) {
+        filter->dropping = generated || filter->primary_dropped;
+        return;
+    }
+    // An error there is worth more than a clean log: something failed.
+    filter->dropping = filter->primary_dropped =
+        generated && !contains(line, size, " error: ");
+}
+
+void diagnostics_filter(const char *errors, struct text *out)
+{
+    struct filter filter = {false, false};
+    text_add(out, "");
+    while (*errors) {
+        const char *end = strchr(errors, '\n');
+        size_t size = end ? (size_t)(end - errors) + 1 : strlen(errors);
+        if (starts_block(errors, size))
+            start_block(&filter, errors, size);
+        else if (is_noise(errors, size) || announces(errors, size))
+            filter.dropping = is_noise(errors, size);
+        if (!filter.dropping)
+            add_line(errors, size, out);
+        errors += size;
+    }
+}

@@ -1,0 +1,194 @@
+// Reads what the compiler made, through the 64-bit ELF of this machine.
+#include "cc.h"
+#include "elf_view.h"
+
+#include <runnel/cpu_object.h>
+#include <stdlib.h>
+#include <string.h>
+
+// --- Views of a file -------------------------------------------------------
+
+
+bool elf_in_file(const struct elf_view *view, uint64_t offset, uint64_t size)
+{
+    return offset <= view->size && size <= view->size - offset;
+}
+
+bool elf_open(const struct text *file, struct elf_view *view)
+{
+    *view = (struct elf_view){.data = file->data, .size = file->size};
+    view->header = (const Elf64_Ehdr *)file->data;
+    if (file->size < sizeof(Elf64_Ehdr) ||
+        memcmp(file->data, ELFMAG, SELFMAG) != 0 ||
+        view->header->e_ident[EI_CLASS] != ELFCLASS64 ||
+        view->header->e_shentsize != sizeof(Elf64_Shdr))
+        return false;
+    view->section_count = view->header->e_shnum;
+    if (!elf_in_file(view, view->header->e_shoff,
+                 view->section_count * sizeof(Elf64_Shdr)))
+        return false;
+    view->sections =
+        (const Elf64_Shdr *)(file->data + view->header->e_shoff);
+    for (size_t i = 0; i < view->section_count; i++) {
+        const Elf64_Shdr *section = &view->sections[i];
+        if (section->sh_type != SHT_NOBITS &&
+            !elf_in_file(view, section->sh_offset, section->sh_size))
+            return false;
+        if (section->sh_type != SHT_SYMTAB)
+            continue;
+        if (section->sh_link >= view->section_count)
+            return false;
+        const Elf64_Shdr *strings = &view->sections[section->sh_link];
+        view->symbols =
+            (const Elf64_Sym *)(file->data + section->sh_offset);
+        view->symbol_count = section->sh_size / sizeof(Elf64_Sym);
+        view->strings = file->data + strings->sh_offset;
+        view->strings_size = strings->sh_size;
+    }
+    return view->symbols != NULL;
+}
+
+const char *elf_symbol_name(const struct elf_view *view, const Elf64_Sym *symbol)
+{
+    return symbol->st_name < view->strings_size
+               ? view->strings + symbol->st_name : "";
+}
+
+const Elf64_Sym *elf_find_symbol(const struct elf_view *view,
+                                 const char *name)
+{
+    for (size_t i = 1; i < view->symbol_count; i++)
+        if (strcmp(elf_symbol_name(view, &view->symbols[i]), name) == 0 &&
+            view->symbols[i].st_shndx != SHN_UNDEF)
+            return &view->symbols[i];
+    return NULL;
+}
+
+static const char *section_name(const struct elf_view *view, size_t i)
+{
+    const Elf64_Shdr *names = &view->sections[view->header->e_shstrndx];
+    return view->data + names->sh_offset + view->sections[i].sh_name;
+}
+
+// --- What a kernel reaches -------------------------------------------------
+
+// Marks every section that `start` refers to, directly or through others. As
+// each function and variable has a section of its own, this is the call graph
+// with all that is called through tables of pointers.
+static void mark_reachable(const struct elf_view *view, size_t start, bool *reached)
+{
+    size_t *stack = calloc(view->section_count, sizeof *stack);
+    size_t depth = 0;
+    if (!stack)
+        exit(CC_CRASHED);
+    reached[start] = true;
+    stack[depth++] = start;
+    while (depth > 0) {
+        size_t from = stack[--depth];
+        for (size_t r = 0; r < view->section_count; r++) {
+            const Elf64_Shdr *section = &view->sections[r];
+            if (section->sh_type != SHT_RELA || section->sh_info != from)
+                continue;
+            const Elf64_Rela *entries =
+                (const Elf64_Rela *)(view->data + section->sh_offset);
+            for (size_t e = 0; e < section->sh_size / sizeof *entries; e++) {
+                size_t symbol = ELF64_R_SYM(entries[e].r_info);
+                if (symbol >= view->symbol_count)
+                    continue;
+                size_t to = view->symbols[symbol].st_shndx;
+                if (to < view->section_count && to != 0 && !reached[to]) {
+                    reached[to] = true;
+                    stack[depth++] = to;
+                }
+            }
+        }
+    }
+    free(stack);
+}
+
+static void read_kernel(const struct elf_view *view, const Elf64_Sym *symbol,
+                        struct elf_kernel *kernel)
+{
+    bool *reached = calloc(view->section_count, sizeof *reached);
+    if (!reached)
+        exit(CC_CRASHED);
+    mark_reachable(view, symbol->st_shndx, reached);
+    kernel->symbol = strdup(elf_symbol_name(view, symbol));
+    for (size_t i = 0; i < view->section_count; i++) {
+        if (!reached[i])
+            continue;
+        const char *name = section_name(view, i);
+        kernel->waits |= strcmp(name, ".text.rnl_waits") == 0;
+        if ((view->sections[i].sh_flags & SHF_TLS) && !strstr(name, "rnl_state"))
+            kernel->shared_size += (uint32_t)view->sections[i].sh_size;
+    }
+    free(reached);
+}
+
+// --- A compiled unit -------------------------------------------------------
+
+// The function that the pointer at `offset` of a section will point to.
+static const Elf64_Sym *pointed_to(const struct elf_view *view, size_t home,
+                                   uint64_t offset)
+{
+    for (size_t s = 0; s < view->section_count; s++) {
+        const Elf64_Shdr *section = &view->sections[s];
+        if (section->sh_type != SHT_RELA || section->sh_info != home)
+            continue;
+        const Elf64_Rela *entries =
+            (const Elf64_Rela *)(view->data + section->sh_offset);
+        for (size_t e = 0; e < section->sh_size / sizeof *entries; e++) {
+            size_t symbol = ELF64_R_SYM(entries[e].r_info);
+            if (entries[e].r_offset == offset && symbol < view->symbol_count &&
+                view->symbols[symbol].st_shndx < view->section_count)
+                return &view->symbols[symbol];
+        }
+    }
+    return NULL;
+}
+
+static bool read_kernels(const struct elf_view *view, struct elf_unit *unit)
+{
+    const Elf64_Sym *table = elf_find_symbol(view, "rnl_kernels");
+    if (!table)
+        return false;
+    size_t room = table->st_size / sizeof(rnl_cpu_kernel);
+    unit->kernels = calloc(room, sizeof *unit->kernels);
+    if (!unit->kernels)
+        exit(CC_CRASHED);
+    for (size_t i = 0; i < room; i++) {
+        const Elf64_Sym *entry = pointed_to(
+            view, table->st_shndx,
+            table->st_value + i * sizeof(rnl_cpu_kernel) +
+                offsetof(rnl_cpu_kernel, run_threads));
+        if (!entry)
+            break;  // the record that fills an empty table
+        read_kernel(view, entry, &unit->kernels[unit->kernel_count++]);
+    }
+    return true;
+}
+
+bool elf_read_unit(const struct text *file, struct elf_unit *unit)
+{
+    struct elf_view view;
+    if (!elf_open(file, &view))
+        return false;
+    for (size_t i = 0; i < view.section_count; i++)
+        unit->initialized_tls |= (view.sections[i].sh_flags & SHF_TLS) &&
+                                 view.sections[i].sh_type == SHT_PROGBITS &&
+                                 view.sections[i].sh_size > 0;
+    for (size_t i = 1; i < view.symbol_count; i++)
+        if (view.symbols[i].st_shndx == SHN_UNDEF &&
+            ELF64_ST_TYPE(view.symbols[i].st_info) == STT_TLS)
+            list_add(&unit->dynamic, elf_symbol_name(&view, &view.symbols[i]));
+    return read_kernels(&view, unit);
+}
+
+void elf_unit_free(struct elf_unit *unit)
+{
+    for (size_t i = 0; i < unit->kernel_count; i++)
+        free(unit->kernels[i].symbol);
+    free(unit->kernels);
+    list_free(&unit->dynamic);
+    *unit = (struct elf_unit){0};
+}

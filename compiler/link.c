@@ -1,0 +1,183 @@
+// What the linker needs and leaves to be done: a stub for dynamic shared memory,
+// and the numbers of the table that only a linked object has.
+#include "cc.h"
+#include "elf_view.h"
+
+#include <runnel/cpu_object.h>
+#include <stdio.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+// The host gives dynamic shared memory room after the object's own, so the
+// symbols only need to be at the end.
+#define STUB_SIZE 1
+#define STUB_MACHINE EM_X86_64
+#else
+#define STUB_SIZE RNL_CPU_DYNAMIC_LIMIT
+#define STUB_MACHINE EM_AARCH64
+#endif
+
+// --- The stub --------------------------------------------------------------
+
+enum { TLS = 1, SYMBOLS, STRINGS, NAMES, SECTION_COUNT };
+
+static const char section_names[] =
+    "\0.tbss\0.symtab\0.strtab\0.shstrtab\0.note.GNU-stack";
+
+static uint32_t name_offset(const char *name)
+{
+    for (size_t i = 1; i < sizeof section_names; i++)
+        if (strcmp(section_names + i, name) == 0)
+            return (uint32_t)i;
+    return 0;
+}
+
+static void fill_sections(Elf64_Shdr sections[SECTION_COUNT],
+                          const struct text *symbols,
+                          const struct text *strings)
+{
+    uint64_t offset = sizeof(Elf64_Ehdr) + SECTION_COUNT * sizeof(Elf64_Shdr);
+    sections[TLS] = (Elf64_Shdr){
+        .sh_name = name_offset(".tbss"), .sh_type = SHT_NOBITS,
+        .sh_flags = SHF_ALLOC | SHF_WRITE | SHF_TLS, .sh_offset = offset,
+        .sh_size = STUB_SIZE, .sh_addralign = RNL_CPU_MEMORY_ALIGNMENT};
+    sections[SYMBOLS] = (Elf64_Shdr){
+        .sh_name = name_offset(".symtab"), .sh_type = SHT_SYMTAB,
+        .sh_offset = offset, .sh_size = symbols->size, .sh_link = STRINGS,
+        .sh_info = 1, .sh_addralign = 8, .sh_entsize = sizeof(Elf64_Sym)};
+    offset += symbols->size;
+    sections[STRINGS] = (Elf64_Shdr){
+        .sh_name = name_offset(".strtab"), .sh_type = SHT_STRTAB,
+        .sh_offset = offset, .sh_size = strings->size, .sh_addralign = 1};
+    offset += strings->size;
+    sections[NAMES] = (Elf64_Shdr){
+        .sh_name = name_offset(".shstrtab"), .sh_type = SHT_STRTAB,
+        .sh_offset = offset, .sh_size = sizeof section_names,
+        .sh_addralign = 1};
+}
+
+void elf_write_stub(const struct list *names, struct text *file)
+{
+    struct text symbols = {0}, strings = {0};
+    text_add_bytes(&symbols, &(Elf64_Sym){0}, sizeof(Elf64_Sym));
+    text_add_bytes(&strings, "", 1);
+    for (size_t i = 0; i < names->count; i++) {
+        Elf64_Sym symbol = {.st_name = (Elf64_Word)strings.size,
+                            .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_TLS),
+                            .st_other = STV_HIDDEN, .st_shndx = TLS,
+                            .st_size = STUB_SIZE};
+        text_add_bytes(&symbols, &symbol, sizeof symbol);
+        text_add_bytes(&strings, names->items[i], strlen(names->items[i]) + 1);
+    }
+    Elf64_Ehdr header = {.e_type = ET_REL, .e_machine = STUB_MACHINE,
+                         .e_version = EV_CURRENT,
+                         .e_shoff = sizeof header,
+                         .e_ehsize = sizeof header,
+                         .e_shentsize = sizeof(Elf64_Shdr),
+                         .e_shnum = SECTION_COUNT, .e_shstrndx = NAMES};
+    memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_ident[EI_VERSION] = EV_CURRENT;
+    Elf64_Shdr sections[SECTION_COUNT] = {0};
+    fill_sections(sections, &symbols, &strings);
+    text_add_bytes(file, &header, sizeof header);
+    text_add_bytes(file, sections, sizeof sections);
+    text_add_bytes(file, symbols.data, symbols.size);
+    text_add_bytes(file, strings.data, strings.size);
+    text_add_bytes(file, section_names, sizeof section_names);
+    text_free(&symbols);
+    text_free(&strings);
+}
+
+// --- The table -------------------------------------------------------------
+
+// Where `size` bytes at a symbol lie in the file; NULL if nowhere.
+static void *symbol_bytes(struct text *file, const struct elf_view *view,
+                          const char *name, size_t size)
+{
+    const Elf64_Sym *symbol = elf_find_symbol(view, name);
+    if (!symbol || symbol->st_shndx >= view->section_count)
+        return NULL;
+    const Elf64_Shdr *section = &view->sections[symbol->st_shndx];
+    uint64_t offset = symbol->st_value - section->sh_addr + section->sh_offset;
+    if (section->sh_type == SHT_NOBITS || size > symbol->st_size ||
+        !elf_in_file(view, offset, size))
+        return NULL;
+    return file->data + offset;
+}
+
+// The kernel's own symbol out of that of its entry, as in
+// "_Z9rnl_entryIXadL_Z5scaleIfEvPT_EEEvP13rnl_cpu_block"; newer compilers put
+// "TnDa" before the X. A plain C function appears there as "_Z" and its name,
+// with no types after it.
+static void write_symbol(const char *entry, char symbol[RNL_CPU_SYMBOL_SIZE])
+{
+    static const char suffix[] = "EEEvP13rnl_cpu_block";
+    const char *start = strstr(entry, "XadL_Z");
+    if (!start || strlen(start) < sizeof suffix - 1)
+        return;
+    entry = start + strlen("XadL");
+    size_t size = strlen(entry);
+    if (size < sizeof suffix - 1 ||
+        strcmp(entry + size - (sizeof suffix - 1), suffix) != 0)
+        return;
+    size -= sizeof suffix - 1;
+    size_t length = 0;
+    int digits = 0;
+    if (sscanf(entry, "_Z%zu%n", &length, &digits) == 1 &&
+        (size_t)digits + length == size) {
+        entry += digits;
+        size = length;
+    }
+    if (size < RNL_CPU_SYMBOL_SIZE)
+        memcpy(symbol, entry, size);
+}
+
+static bool patch_memory(const struct elf_view *view,
+                         const struct elf_unit *unit, rnl_cpu_object *object)
+{
+    uint64_t end = 0, alignment = RNL_CPU_MEMORY_ALIGNMENT;
+    const Elf64_Phdr *segments =
+        (const Elf64_Phdr *)(view->data + view->header->e_phoff);
+    if (!elf_in_file(view, view->header->e_phoff,
+                     view->header->e_phnum * sizeof *segments))
+        return false;
+    for (size_t i = 0; i < view->header->e_phnum; i++)
+        if (segments[i].p_type == PT_TLS)
+            end = segments[i].p_memsz;
+    object->memory_size = (end + alignment - 1) / alignment * alignment;
+    object->dynamic_offset = object->memory_size;
+    if (unit->dynamic.count == 0)
+        return true;
+    const Elf64_Sym *dynamic = elf_find_symbol(view, unit->dynamic.items[0]);
+    if (!dynamic || dynamic->st_value + STUB_SIZE < end)
+        return false;  // something lies behind it that it would overwrite
+    object->dynamic_offset = dynamic->st_value;
+    return object->dynamic_offset % alignment == 0;
+}
+
+bool elf_patch(struct text *file, const struct elf_unit *unit)
+{
+    struct elf_view view;
+    if (!elf_open(file, &view))
+        return false;
+    rnl_cpu_object *object =
+        symbol_bytes(file, &view, RNL_CPU_OBJECT_SYMBOL, sizeof *object);
+    rnl_cpu_kernel *kernels =
+        symbol_bytes(file, &view, "rnl_kernels",
+                     unit->kernel_count * sizeof *kernels);
+    char(*symbols)[RNL_CPU_SYMBOL_SIZE] =
+        symbol_bytes(file, &view, "rnl_symbols",
+                     unit->kernel_count * sizeof *symbols);
+    if (!object || (unit->kernel_count && (!kernels || !symbols)))
+        return false;
+    for (size_t i = 0; i < unit->kernel_count; i++) {
+        if (!unit->kernels[i].symbol)
+            return false;
+        kernels[i].flags = unit->kernels[i].waits ? RNL_CPU_KERNEL_WAITS : 0;
+        kernels[i].shared_size = unit->kernels[i].shared_size;
+        write_symbol(unit->kernels[i].symbol, symbols[i]);
+    }
+    return patch_memory(&view, unit, object);
+}

@@ -1,0 +1,512 @@
+// runnel-cc: kernel source in, a cpu object out. README.md tells how.
+#include "cc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char help[] =
+    "runnel-cc - compile CUDA-dialect kernels for the CPU\n"
+    "\n"
+    "SYNOPSIS\n"
+    "  runnel-cc --output OBJECT.so [OPTION]...\n"
+    "  runnel-cc --identity | --version | --help\n"
+    "\n"
+    "DESCRIPTION\n"
+    "  Reads kernel source in the dialect that NVRTC takes and writes a cpu\n"
+    "  object: a shared object with a table of its kernels, whose form\n"
+    "  <runnel/cpu_object.h> documents. Runnel runs it for modules on cpu\n"
+    "  devices; by hand it makes objects ahead of time.\n"
+    "\n"
+    "OPTIONS\n"
+    "  --output FILE           the object to write; complete or absent\n"
+    "  --source FILE           the source; - (the default) is standard input\n"
+    "  --name NAME             the source's name in diagnostics (kernel.cu,\n"
+    "                          or FILE when --source names one)\n"
+    "  --option OPTION         an option as NVRTC takes it, one word; repeat\n"
+    "                          for more: -DX=1 -UX -Ifolder -include FILE\n"
+    "                          -std=c++17 --use_fast_math --fmad=false -G\n"
+    "                          -lineinfo -w; others are accepted and ignored\n"
+    "  --header NAME=FILE      lets the source include FILE's text as NAME\n"
+    "  --name-expression E     also make the kernel that the C++ expression E\n"
+    "                          names, such as scale<float>\n"
+    "  --dump-assembly FILE    write the assembly there, too\n"
+    "  --debug                 no optimisation, debug information (like -G)\n"
+    "  --identity              print one line that names all that the result\n"
+    "                          depends on beside the above; for cache keys\n"
+    "\n"
+    "EXIT STATUS\n"
+    "  0  the object was written\n"
+    "  1  the source does not compile\n"
+    "  2  wrong usage, or a file cannot be read or written\n"
+    "  3  no C++ compiler was found\n"
+    "  4  the compiler crashed or did something unexpected\n"
+    "\n"
+    "ENVIRONMENT\n"
+    "  RUNNEL_CXX         the C++ compiler: clang 14 or newer, or gcc 12 or\n"
+    "                     newer. Without it the first of clang++-19, clang++,\n"
+    "                     g++ and c++ in PATH is taken.\n"
+    "  RUNNEL_CPU_TARGET  the processor to compile for, as -march= names it;\n"
+    "                     native\n"
+    "  TMPDIR             where the private temporary folder is made; /tmp\n"
+    "\n"
+    "EXAMPLE\n"
+    "  runnel-cc --source scale.cu --name-expression 'scale<float>' \\\n"
+    "            --option -DWIDTH=4 --output scale.so\n";
+
+static int complain(int code, const char *format, const char *what)
+{
+    fputs("runnel-cc: ", stderr);
+    fprintf(stderr, format, what);
+    fputc('\n', stderr);
+    return code;
+}
+
+static int complain_file(const char *action, const char *path)
+{
+    fprintf(stderr, "runnel-cc: cannot %s %s: %s\n", action, path,
+            strerror(errno));
+    return CC_USAGE;
+}
+
+// --- One compilation -------------------------------------------------------
+
+struct job {
+    const struct cc_options *options;
+    struct compiler compiler;
+    struct flags flags;
+    struct text source;
+    struct text log;       // diagnostics, filtered
+    char *file;            // the source's name inside the folder
+    struct elf_unit unit;
+};
+
+static void in_folder(char path[4200], const char *name)
+{
+    snprintf(path, 4200, "%s/%s", work_folder(), name);
+}
+
+// Makes the folders that lead to a file.
+static bool make_folders(const char *path)
+{
+    char copy[4200];
+    snprintf(copy, sizeof copy, "%s", path);
+    for (char *p = copy + 1; (p = strchr(p, '/')); p++) {
+        *p = 0;
+        if (mkdir(copy, 0700) != 0 && errno != EEXIST)
+            return false;
+        *p = '/';
+    }
+    return true;
+}
+
+static bool write_file(const char *name, const void *data, size_t size)
+{
+    char path[4200];
+    in_folder(path, name);
+    return make_folders(path) && text_write_file(path, data, size);
+}
+
+// A name that stays inside the folder it is put in.
+static bool is_inside(const char *name)
+{
+    if (name[0] == '/' || name[0] == 0)
+        return false;
+    for (const char *p = name; p; p = strchr(p, '/')) {
+        p += *p == '/';
+        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || p[2] == 0))
+            return false;
+    }
+    return true;
+}
+
+static int write_headers(const struct job *job)
+{
+    const struct list *headers = &job->options->headers;
+    for (size_t i = 0; i < headers->count; i++) {
+        char *equal = strchr(headers->items[i], '=');
+        *equal = 0;
+        char name[4096];
+        struct text text = {0};
+        if (!is_inside(headers->items[i]))
+            return complain(CC_USAGE, "a header cannot be called %s",
+                            headers->items[i]);
+        if (!text_read_file(&text, equal + 1))
+            return complain_file("read", equal + 1);
+        snprintf(name, sizeof name, CC_HEADER_FOLDER "/%s", headers->items[i]);
+        if (!write_file(name, text.data, text.size))
+            return complain_file("write", name);
+        text_free(&text);
+        *equal = '=';
+    }
+    return CC_OK;
+}
+
+// Headers that kernel source often includes although all they offer is built
+// in: empty files.
+static int write_stubs(const struct job *job)
+{
+    static const char *const names[] = {
+        "cuda_runtime.h", "cuda_runtime_api.h", "cuda.h", "stdio.h", "cstdio",
+        "device_launch_parameters.h", "stdint.h", "cstdint", "stddef.h",
+        "cstddef", "math.h", "cmath", "assert.h", "cassert", "stdlib.h",
+        "cstdlib", "string.h", "cstring", "math_constants.h",
+        "device_functions.h", "vector_types.h", "utility"};
+    if (!strstr(job->source.data, "include") &&
+        job->options->headers.count == 0)
+        return CC_OK;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char name[64];
+        snprintf(name, sizeof name, CC_STUB_FOLDER "/%s", names[i]);
+        if (!write_file(name, "", 0))
+            return complain_file("write", name);
+    }
+    return CC_OK;
+}
+
+// Fills a command with the compiler, the common flags and what comes after.
+static void start_command(const struct job *job, struct list *command)
+{
+    list_add(command, job->compiler.path);
+    for (size_t i = 0; i < job->flags.arguments.count; i++)
+        list_add(command, job->flags.arguments.items[i]);
+    list_add(command, "-x");
+    list_add(command, "c++");
+}
+
+// Runs a compiler command; its diagnostics go to the log.
+static int run_command(struct job *job, struct list *command,
+                       struct text *output)
+{
+    struct text errors = {0};
+    int status = process_run(command, work_folder(), output, &errors);
+    if (errors.data)
+        diagnostics_filter(errors.data, &job->log);
+    text_free(&errors);
+    list_free(command);
+    if (status == 0)
+        return CC_OK;
+    // clang reports its own crashes with 70 and the signal's number + 128.
+    if (status < 0 || status >= 70) {
+        text_format(&job->log, "runnel-cc: %s crashed (status %d)\n",
+                    job->compiler.path, status);
+        return CC_CRASHED;
+    }
+    return CC_NOT_COMPILED;
+}
+
+// Finds kernels and variables, after the preprocessor if need be. Errors of the
+// preprocessor are left to the compilation, which words them better.
+static int scan(struct job *job, struct scan *found)
+{
+    if (!scan_needs_cpp(job->source.data, &job->options->options)) {
+        scan_source(job->source.data, found);
+        return CC_OK;
+    }
+    struct list command = {0};
+    struct text output = {0};
+    start_command(job, &command);
+    list_add(&command, "-E");
+    list_add(&command, "-P");
+    list_add(&command, "-w");
+    list_add(&command, job->file);
+    int status = run_command(job, &command, &output);
+    if (status == CC_OK && output.data)
+        scan_source(output.data, found);
+    text_free(&output);
+    text_free(&job->log);
+    return status == CC_CRASHED ? status : CC_OK;
+}
+
+static int write_source(struct job *job)
+{
+    // A file with that very name lets gcc find the lines that it shows. Other
+    // names stand in a #line; gcc then reads the file they name.
+    const char *name = job->options->name;
+    struct text text = {0};
+    if (is_inside(name) && strncmp(name, "rnl-", 4) != 0) {
+        job->file = strdup(name);
+    } else {
+        job->file = strdup("rnl-source.cu");
+        text_add(&text, "#line 1 ");
+        text_add_literal(&text, name);
+        text_add(&text, "\n");
+    }
+    text_add_bytes(&text, job->source.data, job->source.size);
+    bool written = job->file && write_file(job->file, text.data, text.size);
+    text_free(&text);
+    return written ? CC_OK : complain_file("write", "the source");
+}
+
+static int append_table(struct job *job)
+{
+    struct scan found = {0};
+    int status = scan(job, &found);
+    if (status == CC_OK) {
+        char version[4200], path[4200];
+        struct text text = {0};
+        snprintf(version, sizeof version, "%s %d",
+                 job->compiler.clang ? "clang" : "gcc", job->compiler.version);
+        table_write(&found, &job->options->expressions, version, &text);
+        in_folder(path, job->file);
+        FILE *file = fopen(path, "ab");
+        if (!file || fwrite(text.data, 1, text.size, file) != text.size)
+            status = complain_file("write", path);
+        if (file && fclose(file) != 0)
+            status = complain_file("write", path);
+        text_free(&text);
+    }
+    scan_free(&found);
+    return status;
+}
+
+static int compile(struct job *job, const char *kind, const char *output)
+{
+    struct list command = {0};
+    start_command(job, &command);
+    list_add(&command, "-include");
+    list_add(&command, CC_PRELUDE_FILE);
+    list_add(&command, kind);
+    list_add(&command, job->file);
+    list_add(&command, "-o");
+    list_add(&command, output);
+    return run_command(job, &command, NULL);
+}
+
+// The linker alone takes 2 ms where a compiler that starts it takes 20; it
+// lacks only the compiler's own library, which few kernels need.
+static int link_object(struct job *job)
+{
+    static const char *const ld[] = {"ld", "--hash-style=gnu", "-shared"};
+    static const char *const common[] = {
+        "-o", "kernel.so", "kernel.o", "stub.o", "-lm", "-lc"};
+    struct list command = {0};
+    struct text errors = {0};
+    for (size_t i = 0; i < sizeof ld / sizeof *ld; i++)
+        list_add(&command, ld[i]);
+    list_add(&command, "-z");
+    list_add(&command, "defs");
+    list_add(&command, "-Bsymbolic");
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+        list_add(&command, common[i]);
+    int status = process_run(&command, work_folder(), NULL, &errors);
+    list_free(&command);
+    text_free(&errors);
+    if (status == 0)
+        return CC_OK;
+    list_add(&command, job->compiler.path);
+    list_add(&command, "-shared");
+    list_add(&command, "-nostdlib");
+    list_add(&command, "-Wl,-z,defs,-Bsymbolic");
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+        list_add(&command, common[i]);
+    list_add(&command, "-lgcc");
+    return run_command(job, &command, NULL);
+}
+
+static int read_unit(struct job *job)
+{
+    char path[4200];
+    struct text file = {0}, stub = {0};
+    in_folder(path, "kernel.o");
+    bool read = text_read_file(&file, path) && elf_read_unit(&file, &job->unit);
+    text_free(&file);
+    if (!read) {
+        text_add(&job->log, "runnel-cc: the compiler's object file cannot be "
+                            "understood\n");
+        return CC_CRASHED;
+    }
+    if (job->unit.initialized_tls) {
+        text_format(&job->log,
+                    "%s: error: a __shared__ variable has an initial value; "
+                    "shared memory starts undefined\n", job->options->name);
+        return CC_NOT_COMPILED;
+    }
+    elf_write_stub(&job->unit.dynamic, &stub);
+    bool written = write_file("stub.o", stub.data, stub.size);
+    text_free(&stub);
+    return written ? CC_OK : complain_file("write", "a temporary file");
+}
+
+// Completes the linked object and moves it to its place.
+static int deliver(struct job *job)
+{
+    char path[4200];
+    struct text file = {0}, beside = {0};
+    in_folder(path, "kernel.so");
+    if (!text_read_file(&file, path) || !elf_patch(&file, &job->unit)) {
+        text_add(&job->log, "runnel-cc: the linked object cannot be "
+                            "understood\n");
+        text_free(&file);
+        return CC_CRASHED;
+    }
+    const char *output = job->options->output;
+    text_format(&beside, "%s.%ld.tmp", output, (long)getpid());
+    int status = CC_OK;
+    if (!text_write_file(beside.data, file.data, file.size) ||
+        rename(beside.data, output) != 0) {
+        status = complain_file("write", output);
+        unlink(beside.data);
+    }
+    text_free(&file);
+    text_free(&beside);
+    return status;
+}
+
+static int dump_assembly(struct job *job)
+{
+    char path[4200];
+    struct text text = {0};
+    const char *wanted = job->options->dump_assembly;
+    if (!wanted)
+        return CC_OK;
+    struct text log = job->log;
+    job->log = (struct text){0};  // the warnings of the first time suffice
+    int status = compile(job, "-S", "kernel.s");
+    if (status != CC_OK)
+        return text_free(&log), status;
+    text_free(&job->log);
+    job->log = log;
+    in_folder(path, "kernel.s");
+    if (!text_read_file(&text, path) ||
+        !text_write_file(wanted, text.data, text.size))
+        status = complain_file("write", wanted);
+    text_free(&text);
+    return status;
+}
+
+static int run_job(struct job *job)
+{
+    int status;
+    flags_make(job->options, job->compiler.clang, &job->flags);
+    if ((status = write_headers(job)) || (status = write_stubs(job)) ||
+        (status = write_source(job)) || (status = append_table(job)))
+        return status;
+    if (!write_file(CC_PRELUDE_FILE, cc_prelude, cc_prelude_size))
+        return complain_file("write", "a temporary file");
+    if ((status = compile(job, "-c", "kernel.o")) ||
+        (status = read_unit(job)) || (status = link_object(job)))
+        return status;
+    status = dump_assembly(job);
+    return status ? status : deliver(job);
+}
+
+static int find_compiler(struct compiler *compiler)
+{
+    struct text tried = {0};
+    bool found = compiler_find(compiler, &tried);
+    if (!found)
+        fprintf(stderr,
+                "runnel-cc: no C++ compiler was found (clang 14 or newer, or "
+                "gcc 12 or newer). Tried:\n%s%s",
+                tried.data,
+                getenv("RUNNEL_CXX")
+                    ? "  RUNNEL_CXX is set, so no other was looked for\n" : "");
+    text_free(&tried);
+    return found ? CC_OK : CC_NO_COMPILER;
+}
+
+static int compile_source(const struct cc_options *options)
+{
+    struct job job = {.options = options};
+    int status = CC_OK;
+    if (!text_read_file(&job.source, options->source))
+        status = complain_file("read", options->source);
+    if (status == CC_OK)
+        status = find_compiler(&job.compiler);
+    if (status == CC_OK && !work_folder())
+        status = complain_file("make a folder in", "TMPDIR");
+    if (status == CC_OK)
+        status = run_job(&job);
+    if (job.log.data)
+        fputs(job.log.data, stderr);
+    work_folder_remove();
+    list_free(&job.flags.arguments);
+    text_free(&job.source);
+    text_free(&job.log);
+    elf_unit_free(&job.unit);
+    free(job.file);
+    return status;
+}
+
+// --- The command line ------------------------------------------------------
+
+static int print_identity(void)
+{
+    struct compiler compiler;
+    struct text line = {0};
+    int status = find_compiler(&compiler);
+    if (status != CC_OK)
+        return status;
+    compiler_identity(&compiler, &line);
+    puts(line.data);
+    text_free(&line);
+    return CC_OK;
+}
+
+// Takes one option with its value. True if there is one of that name.
+static bool take_option(struct cc_options *options, const char *name,
+                        const char *value)
+{
+    if (strcmp(name, "--output") == 0)
+        options->output = value;
+    else if (strcmp(name, "--source") == 0)
+        options->source = value;
+    else if (strcmp(name, "--name") == 0)
+        options->name = value;
+    else if (strcmp(name, "--dump-assembly") == 0)
+        options->dump_assembly = value;
+    else if (strcmp(name, "--option") == 0)
+        list_add(&options->options, value);
+    else if (strcmp(name, "--name-expression") == 0)
+        list_add(&options->expressions, value);
+    else if (strcmp(name, "--header") == 0 && strchr(value, '='))
+        list_add(&options->headers, value);
+    else
+        return false;
+    return true;
+}
+
+static int read_options(int count, char **words, struct cc_options *options)
+{
+    options->source = "-";
+    for (int i = 1; i < count; i++) {
+        if (strcmp(words[i], "--debug") == 0)
+            options->debug = true;
+        else if (i + 1 >= count || !take_option(options, words[i], words[i + 1]))
+            return complain(CC_USAGE, "%s: unknown option, or its value is "
+                            "missing or malformed; see runnel-cc --help",
+                            words[i]);
+        else
+            i++;
+    }
+    if (!options->output)
+        return complain(CC_USAGE, "%s", "--output is missing");
+    if (!options->name)
+        options->name = strcmp(options->source, "-") == 0 ? "kernel.cu"
+                                                          : options->source;
+    return CC_OK;
+}
+
+int main(int count, char **words)
+{
+    if (count == 2 && strcmp(words[1], "--help") == 0)
+        return fputs(help, stdout) < 0;
+    if (count == 2 && strcmp(words[1], "--version") == 0)
+        return puts("runnel-cc " CC_VERSION) < 0;
+    setenv("LC_ALL", "C", 1);  // plain quotes in diagnostics
+    process_catch_signals();
+    if (count == 2 && strcmp(words[1], "--identity") == 0)
+        return print_identity();
+    struct cc_options options = {0};
+    int status = read_options(count, words, &options);
+    if (status == CC_OK)
+        status = compile_source(&options);
+    list_free(&options.options);
+    list_free(&options.headers);
+    list_free(&options.expressions);
+    return status;
+}

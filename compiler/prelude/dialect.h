@@ -1,0 +1,239 @@
+// The CUDA dialect as C++17: words, built-in variables, services of the host.
+// Like NVRTC, kernel source includes nothing; this text comes before it.
+#pragma GCC system_header
+
+// --- Words -----------------------------------------------------------------
+
+// `inline` makes the compiler drop the copy of a kernel that is not inlined
+// into its run_threads function, and keeps overloads and templates legal.
+#define __global__ inline
+#define __device__
+#define __host__
+#define __constant__
+#define __managed__
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define __cluster_dims__(...)
+#define __maxnreg__(...)
+#define __noinline__ __attribute__((noinline))
+#define __forceinline__ __inline__ __attribute__((always_inline))
+#define __align__(n) __attribute__((aligned(n)))
+#define __builtin_align__(n) __attribute__((aligned(n)))
+
+// Constant initialisation keeps C++'s wrapper functions out of the way of
+// `extern` arrays. clang's form of it would refuse structs, and it inlines the
+// wrappers.
+#if defined(__clang__)
+#define __shared__ thread_local
+#else
+#define __shared__ __constinit thread_local
+#endif
+
+#define RNL_INLINE static inline __attribute__((always_inline, unused))
+// Waiting functions are kept out of line in a section of their own: a kernel
+// from which this section can be reached may wait (see elf.c).
+#define RNL_WAITS                                                       \
+    static __attribute__((noinline, unused, section(".text.rnl_waits")))
+
+// --- Vector types ----------------------------------------------------------
+
+struct rnl_dim_zero {};
+
+struct uint3 {
+    unsigned int x, y, z;
+};
+
+struct dim3 {
+    unsigned int x, y, z;
+    constexpr dim3(unsigned int vx = 1, unsigned int vy = 1,
+                   unsigned int vz = 1)
+        : x(vx), y(vy), z(vz)
+    {
+    }
+    constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+    constexpr dim3(rnl_dim_zero) : x(0), y(0), z(0) {}
+    constexpr operator uint3() const { return uint3{x, y, z}; }
+};
+
+RNL_INLINE uint3 make_uint3(unsigned int x, unsigned int y, unsigned int z)
+{
+    return uint3{x, y, z};
+}
+
+#define RNL_VECTOR1(name, type)                              \
+    struct name##1 {                                         \
+        type x;                                              \
+    };                                                       \
+    RNL_INLINE name##1 make_##name##1(type x)                \
+    {                                                        \
+        return name##1{x};                                   \
+    }
+#define RNL_VECTOR2(name, type, alignment)                   \
+    struct __attribute__((aligned(alignment))) name##2 {     \
+        type x, y;                                           \
+    };                                                       \
+    RNL_INLINE name##2 make_##name##2(type x, type y)        \
+    {                                                        \
+        return name##2{x, y};                                \
+    }
+#define RNL_VECTOR3(name, type)                              \
+    struct name##3 {                                         \
+        type x, y, z;                                        \
+    };                                                       \
+    RNL_INLINE name##3 make_##name##3(type x, type y, type z) \
+    {                                                        \
+        return name##3{x, y, z};                             \
+    }
+#define RNL_VECTOR4(name, type, alignment)                   \
+    struct __attribute__((aligned(alignment))) name##4 {     \
+        type x, y, z, w;                                     \
+    };                                                       \
+    RNL_INLINE name##4 make_##name##4(type x, type y, type z, type w) \
+    {                                                        \
+        return name##4{x, y, z, w};                          \
+    }
+#define RNL_VECTORS(name, type, align2, align4) \
+    RNL_VECTOR1(name, type)                     \
+    RNL_VECTOR2(name, type, align2)             \
+    RNL_VECTOR3(name, type)                     \
+    RNL_VECTOR4(name, type, align4)
+
+RNL_VECTORS(char, signed char, 2, 4)
+RNL_VECTORS(uchar, unsigned char, 2, 4)
+RNL_VECTORS(short, short, 4, 8)
+RNL_VECTORS(ushort, unsigned short, 4, 8)
+RNL_VECTORS(int, int, 8, 16)
+RNL_VECTOR1(uint, unsigned int)
+RNL_VECTOR2(uint, unsigned int, 8)
+RNL_VECTOR4(uint, unsigned int, 16)
+RNL_VECTORS(long, long, 16, 16)
+RNL_VECTORS(ulong, unsigned long, 16, 16)
+RNL_VECTORS(longlong, long long, 16, 16)
+RNL_VECTORS(ulonglong, unsigned long long, 16, 16)
+RNL_VECTORS(float, float, 8, 16)
+RNL_VECTORS(double, double, 16, 16)
+
+// --- Built-in variables ----------------------------------------------------
+
+// What belongs to the block being run. Lies in block memory. Its address never
+// leaves this translation unit, so that stores of the kernel cannot change it.
+struct rnl_state_type {
+    uint3 thread, block;
+    dim3 block_size, grid_size;
+    rnl_cpu_block *run;
+    unsigned int failures;  // of compare-and-swap, since the last yield
+    constexpr rnl_state_type()
+        : thread{}, block{}, block_size(rnl_dim_zero{}),
+          grid_size(rnl_dim_zero{}), run(nullptr), failures(0)
+    {
+    }
+};
+
+static __shared__ rnl_state_type rnl_state;
+
+#define threadIdx (static_cast<const uint3 &>(rnl_state.thread))
+#define blockIdx (static_cast<const uint3 &>(rnl_state.block))
+#define blockDim (static_cast<const dim3 &>(rnl_state.block_size))
+#define gridDim (static_cast<const dim3 &>(rnl_state.grid_size))
+static constexpr int warpSize = 32;
+
+// --- Services --------------------------------------------------------------
+
+static const rnl_cpu_services *rnl_services;
+
+#if defined(__x86_64__)
+// Thread-local variables are what CUDA shares in a block: their addresses come
+// from the host's block memory, not from the loader.
+struct rnl_tls_index {
+    unsigned long module, offset;
+};
+
+extern "C" __attribute__((visibility("hidden"), used)) void *
+__tls_get_addr(rnl_tls_index *index)
+{
+    return static_cast<char *>(rnl_services->block_memory()) + index->offset;
+}
+#endif
+
+RNL_INLINE unsigned int rnl_thread_number()
+{
+    return rnl_state.thread.x +
+           rnl_state.block_size.x *
+               (rnl_state.thread.y +
+                rnl_state.block_size.y * rnl_state.thread.z);
+}
+
+// Other threads change rnl_state.thread while one waits.
+RNL_WAITS int rnl_sync(rnl_cpu_sync kind, int predicate)
+{
+    uint3 thread = rnl_state.thread;
+    int result = rnl_services->sync_threads(rnl_state.run, rnl_thread_number(),
+                                            kind, predicate);
+    rnl_state.thread = thread;
+    return result;
+}
+
+RNL_WAITS unsigned long long rnl_warp(rnl_cpu_warp_kind kind,
+                                      unsigned int mask,
+                                      unsigned long long value,
+                                      unsigned int argument, int width)
+{
+    uint3 thread = rnl_state.thread;
+    rnl_cpu_warp_op op = {};
+    op.kind = kind;
+    op.mask = mask;
+    op.value = value;
+    op.argument = argument;
+    op.width = static_cast<unsigned int>(width);
+    unsigned long long result =
+        rnl_services->warp(rnl_state.run, rnl_thread_number(), &op);
+    rnl_state.thread = thread;
+    return result;
+}
+
+RNL_WAITS void rnl_yield()
+{
+    uint3 thread = rnl_state.thread;
+    rnl_state.failures = 0;
+    rnl_services->yield(rnl_state.run, rnl_thread_number());
+    rnl_state.thread = thread;
+}
+
+// Called where a thread may be spinning until another one acts.
+RNL_INLINE void rnl_spin()
+{
+    if (++rnl_state.failures >= 16)
+        rnl_yield();
+}
+
+[[noreturn]] static __attribute__((noinline, cold, unused)) void
+rnl_trap(const char *message, const char *file, int line)
+{
+    rnl_services->trap(rnl_state.run, rnl_thread_number(), message, file,
+                       line);
+    __builtin_unreachable();
+}
+
+__attribute__((format(printf, 1, 2), unused)) static int
+rnl_printf(const char *format, ...)
+{
+    __builtin_va_list arguments;
+    __builtin_va_start(arguments, format);
+    int result = rnl_services->print(format, arguments);
+    __builtin_va_end(arguments);
+    return result;
+}
+
+#define printf rnl_printf
+RNL_INLINE void __trap() { rnl_trap("__trap() was called", nullptr, 0); }
+RNL_INLINE void __brkpt() {}
+
+#ifdef NDEBUG
+#define assert(...) (static_cast<void>(0))
+#else
+#define assert(...)                                                        \
+    (static_cast<bool>(__VA_ARGS__)                                        \
+         ? static_cast<void>(0)                                            \
+         : rnl_trap("assertion `" #__VA_ARGS__ "` failed", __FILE__,       \
+                    __LINE__))
+#endif

@@ -1,0 +1,496 @@
+// Math functions and intrinsics. The functions are libm's.
+
+#ifndef INFINITY
+#define INFINITY (__builtin_inff())
+#endif
+#ifndef NAN
+#define NAN (__builtin_nanf(""))
+#endif
+
+// --- Functions of floating-point numbers -----------------------------------
+
+// Declares libm's f and ff, and the overload f(float).
+#define RNL_MATH1(name)                      \
+    extern "C" double name(double) noexcept; \
+    extern "C" float name##f(float) noexcept; \
+    RNL_INLINE float name(float x) { return name##f(x); }
+#define RNL_MATH2(name)                                \
+    extern "C" double name(double, double) noexcept;   \
+    extern "C" float name##f(float, float) noexcept;   \
+    RNL_INLINE float name(float x, float y) { return name##f(x, y); } \
+    RNL_INLINE double name(float x, double y) { return name(double(x), y); } \
+    RNL_INLINE double name(double x, float y) { return name(x, double(y)); }
+
+RNL_MATH1(acos)
+RNL_MATH1(acosh)
+RNL_MATH1(asin)
+RNL_MATH1(asinh)
+RNL_MATH1(atan)
+RNL_MATH1(atanh)
+RNL_MATH1(cbrt)
+RNL_MATH1(ceil)
+RNL_MATH1(cos)
+RNL_MATH1(cosh)
+RNL_MATH1(erf)
+RNL_MATH1(erfc)
+RNL_MATH1(exp)
+RNL_MATH1(exp10)
+RNL_MATH1(exp2)
+RNL_MATH1(expm1)
+RNL_MATH1(fabs)
+RNL_MATH1(floor)
+RNL_MATH1(j0)
+RNL_MATH1(j1)
+RNL_MATH1(lgamma)
+RNL_MATH1(log)
+RNL_MATH1(log10)
+RNL_MATH1(log1p)
+RNL_MATH1(log2)
+RNL_MATH1(logb)
+RNL_MATH1(nearbyint)
+RNL_MATH1(rint)
+RNL_MATH1(round)
+RNL_MATH1(sin)
+RNL_MATH1(sinh)
+RNL_MATH1(sqrt)
+RNL_MATH1(tan)
+RNL_MATH1(tanh)
+RNL_MATH1(tgamma)
+RNL_MATH1(trunc)
+RNL_MATH1(y0)
+RNL_MATH1(y1)
+RNL_MATH2(atan2)
+RNL_MATH2(copysign)
+RNL_MATH2(fdim)
+RNL_MATH2(fmax)
+RNL_MATH2(fmin)
+RNL_MATH2(fmod)
+RNL_MATH2(hypot)
+RNL_MATH2(nextafter)
+RNL_MATH2(pow)
+RNL_MATH2(remainder)
+
+// Declares libm's `result f(type, second)`, its float form and the overload.
+#define RNL_MATH_MIXED(result, name, second)                 \
+    extern "C" result name(double, second) noexcept;         \
+    extern "C" RNL_FLOAT_##result name##f(float, second) noexcept; \
+    RNL_INLINE RNL_FLOAT_##result name(float x, second y)    \
+    {                                                     \
+        return name##f(x, y);                                \
+    }
+#define RNL_FLOAT_double float
+RNL_MATH_MIXED(double, ldexp, int)
+RNL_MATH_MIXED(double, scalbn, int)
+RNL_MATH_MIXED(double, scalbln, long)
+RNL_MATH_MIXED(double, frexp, int *)
+
+#define RNL_MATH_ROUND(result, name)                          \
+    extern "C" result name(double) noexcept;                  \
+    extern "C" result name##f(float) noexcept;                \
+    RNL_INLINE result name(float x) { return name##f(x); }
+RNL_MATH_ROUND(int, ilogb)
+RNL_MATH_ROUND(long, lrint)
+RNL_MATH_ROUND(long, lround)
+RNL_MATH_ROUND(long long, llrint)
+RNL_MATH_ROUND(long long, llround)
+
+extern "C" double fma(double, double, double) noexcept;
+extern "C" float fmaf(float, float, float) noexcept;
+extern "C" double modf(double, double *) noexcept;
+extern "C" float modff(float, float *) noexcept;
+extern "C" double remquo(double, double, int *) noexcept;
+extern "C" float remquof(float, float, int *) noexcept;
+extern "C" double jn(int, double) noexcept;
+extern "C" float jnf(int, float) noexcept;
+extern "C" double yn(int, double) noexcept;
+extern "C" float ynf(int, float) noexcept;
+extern "C" double nan(const char *) noexcept;
+extern "C" float nanf(const char *) noexcept;
+extern "C" void sincos(double, double *, double *) noexcept;
+extern "C" void sincosf(float, float *, float *) noexcept;
+extern "C" int abs(int) noexcept;
+extern "C" long labs(long) noexcept;
+extern "C" long long llabs(long long) noexcept;
+
+RNL_INLINE float fma(float x, float y, float z) { return fmaf(x, y, z); }
+RNL_INLINE float modf(float x, float *whole) { return modff(x, whole); }
+RNL_INLINE void sincos(float x, float *s, float *c) { sincosf(x, s, c); }
+RNL_INLINE long abs(long x) { return labs(x); }
+RNL_INLINE long long abs(long long x) { return llabs(x); }
+RNL_INLINE float abs(float x) { return fabsf(x); }
+RNL_INLINE double abs(double x) { return fabs(x); }
+RNL_INLINE double pow(double x, int n) { return pow(x, double(n)); }
+RNL_INLINE float pow(float x, int n) { return powf(x, float(n)); }
+
+#define RNL_MATH_OWN1(name, x, formula)                        \
+    RNL_INLINE double name(double x) { return formula; }       \
+    RNL_INLINE float name##f(float argument)                   \
+    {                                                       \
+        double x = argument;                                \
+        return float(formula);                              \
+    }                                                       \
+    RNL_INLINE float name(float argument) { return name##f(argument); }
+
+RNL_INLINE double rsqrt(double x) { return 1.0 / sqrt(x); }
+RNL_INLINE float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+RNL_INLINE float rsqrt(float x) { return rsqrtf(x); }
+RNL_MATH_OWN1(rcbrt, x, 1.0 / cbrt(x))
+RNL_MATH_OWN1(sinpi, x, sin(3.14159265358979323846 * remainder(x, 2.0)))
+RNL_MATH_OWN1(cospi, x, cos(3.14159265358979323846 * remainder(x, 2.0)))
+RNL_MATH_OWN1(normcdf, x, 0.5 * erfc(x * -0.70710678118654752440))
+RNL_INLINE double rhypot(double x, double y) { return 1.0 / hypot(x, y); }
+RNL_INLINE float rhypotf(float x, float y) { return 1.0f / hypotf(x, y); }
+RNL_INLINE double norm3d(double x, double y, double z)
+{
+    return hypot(hypot(x, y), z);
+}
+RNL_INLINE float norm3df(float x, float y, float z)
+{
+    return hypotf(hypotf(x, y), z);
+}
+RNL_INLINE double rnorm3d(double x, double y, double z)
+{
+    return 1.0 / norm3d(x, y, z);
+}
+RNL_INLINE float rnorm3df(float x, float y, float z)
+{
+    return 1.0f / norm3df(x, y, z);
+}
+
+#define RNL_CLASSIFY(name, builtin)                             \
+    RNL_INLINE bool name(float x) { return builtin(x) != 0; }   \
+    RNL_INLINE bool name(double x) { return builtin(x) != 0; }
+RNL_CLASSIFY(isnan, __builtin_isnan)
+RNL_CLASSIFY(isinf, __builtin_isinf)
+RNL_CLASSIFY(isfinite, __builtin_isfinite)
+RNL_CLASSIFY(signbit, __builtin_signbit)
+
+// --- Fast and exactly rounded forms ----------------------------------------
+
+RNL_INLINE float __expf(float x) { return expf(x); }
+RNL_INLINE float __exp10f(float x) { return exp10f(x); }
+RNL_INLINE float __logf(float x) { return logf(x); }
+RNL_INLINE float __log2f(float x) { return log2f(x); }
+RNL_INLINE float __log10f(float x) { return log10f(x); }
+RNL_INLINE float __sinf(float x) { return sinf(x); }
+RNL_INLINE float __cosf(float x) { return cosf(x); }
+RNL_INLINE float __tanf(float x) { return tanf(x); }
+RNL_INLINE void __sincosf(float x, float *s, float *c) { sincosf(x, s, c); }
+RNL_INLINE float __powf(float x, float y) { return powf(x, y); }
+RNL_INLINE float __fdividef(float x, float y) { return x / y; }
+RNL_INLINE float fdividef(float x, float y) { return x / y; }
+RNL_INLINE float __frsqrt_rn(float x) { return 1.0f / sqrtf(x); }
+RNL_INLINE float __saturatef(float x)
+{
+    return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f;
+}
+
+// Keeps the compiler from fusing what CUDA promises to round by itself.
+#if defined(__x86_64__)
+#define RNL_ROUNDED(x) __asm__("" : "+x"(x))
+#elif defined(__aarch64__)
+#define RNL_ROUNDED(x) __asm__("" : "+w"(x))
+#else
+#define RNL_ROUNDED(x) __asm__("" : "+m"(x))
+#endif
+#define RNL_EXACT(name, type, operation)      \
+    RNL_INLINE type name(type x, type y)      \
+    {                                         \
+        type result = x operation y;          \
+        RNL_ROUNDED(result);                  \
+        return result;                        \
+    }
+RNL_EXACT(__fadd_rn, float, +)
+RNL_EXACT(__fsub_rn, float, -)
+RNL_EXACT(__fmul_rn, float, *)
+RNL_EXACT(__fdiv_rn, float, /)
+RNL_EXACT(__dadd_rn, double, +)
+RNL_EXACT(__dsub_rn, double, -)
+RNL_EXACT(__dmul_rn, double, *)
+RNL_EXACT(__ddiv_rn, double, /)
+RNL_INLINE float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
+RNL_INLINE double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
+RNL_INLINE float __frcp_rn(float x) { return __fdiv_rn(1.0f, x); }
+RNL_INLINE double __drcp_rn(double x) { return __ddiv_rn(1.0, x); }
+RNL_INLINE float __fsqrt_rn(float x) { return sqrtf(x); }
+RNL_INLINE double __dsqrt_rn(double x) { return sqrt(x); }
+
+// --- Conversions -----------------------------------------------------------
+
+// A rounded number as an integer: saturated, and 0 for NaN, as on a GPU.
+template <class I, class F> RNL_INLINE I rnl_saturate(F x, I low, I high)
+{
+    if (!(x == x))
+        return 0;
+    if (x <= F(low))
+        return low;
+    return x >= F(high) ? high : I(x);
+}
+
+#define RNL_CONVERT(from, F, to, I, low, high)                               \
+    RNL_INLINE I __##from##2##to##_rn(F x)                                   \
+    {                                                                        \
+        return rnl_saturate<I>(rint(x), low, high);                          \
+    }                                                                        \
+    RNL_INLINE I __##from##2##to##_rz(F x)                                   \
+    {                                                                        \
+        return rnl_saturate<I>(trunc(x), low, high);                         \
+    }                                                                        \
+    RNL_INLINE I __##from##2##to##_ru(F x)                                   \
+    {                                                                        \
+        return rnl_saturate<I>(ceil(x), low, high);                          \
+    }                                                                        \
+    RNL_INLINE I __##from##2##to##_rd(F x)                                   \
+    {                                                                        \
+        return rnl_saturate<I>(floor(x), low, high);                         \
+    }
+#define RNL_CONVERT_ALL(from, F)                                             \
+    RNL_CONVERT(from, F, int, int, -__INT_MAX__ - 1, __INT_MAX__)            \
+    RNL_CONVERT(from, F, uint, unsigned int, 0u, ~0u)                        \
+    RNL_CONVERT(from, F, ll, long long, -__LONG_LONG_MAX__ - 1,              \
+                __LONG_LONG_MAX__)                                           \
+    RNL_CONVERT(from, F, ull, unsigned long long, 0ull, ~0ull)
+RNL_CONVERT_ALL(float, float)
+RNL_CONVERT_ALL(double, double)
+
+#define RNL_TO_FLOAT(name, I)                                      \
+    RNL_INLINE float __##name##2float_rn(I x) { return float(x); } \
+    RNL_INLINE double __##name##2double_rn(I x) { return double(x); }
+RNL_TO_FLOAT(int, int)
+RNL_TO_FLOAT(uint, unsigned int)
+RNL_TO_FLOAT(ll, long long)
+RNL_TO_FLOAT(ull, unsigned long long)
+RNL_INLINE float __double2float_rn(double x) { return float(x); }
+
+#define RNL_REINTERPRET(name, to, from)         \
+    RNL_INLINE to name(from x)                  \
+    {                                           \
+        to result;                              \
+        __builtin_memcpy(&result, &x, sizeof x); \
+        return result;                          \
+    }
+RNL_REINTERPRET(__float_as_int, int, float)
+RNL_REINTERPRET(__float_as_uint, unsigned int, float)
+RNL_REINTERPRET(__int_as_float, float, int)
+RNL_REINTERPRET(__uint_as_float, float, unsigned int)
+RNL_REINTERPRET(__double_as_longlong, long long, double)
+RNL_REINTERPRET(__longlong_as_double, double, long long)
+RNL_INLINE int __double2hiint(double x)
+{
+    return int(__double_as_longlong(x) >> 32);
+}
+RNL_INLINE int __double2loint(double x)
+{
+    return int(__double_as_longlong(x));
+}
+RNL_INLINE double __hiloint2double(int high, int low)
+{
+    return __longlong_as_double((long long)((unsigned long long)high << 32 |
+                                            (unsigned int)low));
+}
+
+// --- Integers --------------------------------------------------------------
+
+RNL_INLINE int __popc(unsigned int x) { return __builtin_popcount(x); }
+RNL_INLINE int __popcll(unsigned long long x)
+{
+    return __builtin_popcountll(x);
+}
+RNL_INLINE int __clz(int x)
+{
+    return x ? __builtin_clz((unsigned int)x) : 32;
+}
+RNL_INLINE int __clzll(long long x)
+{
+    return x ? __builtin_clzll((unsigned long long)x) : 64;
+}
+RNL_INLINE int __ffs(int x) { return __builtin_ffs(x); }
+RNL_INLINE int __ffsll(long long x) { return __builtin_ffsll(x); }
+RNL_INLINE unsigned int __brev(unsigned int x)
+{
+    x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
+    x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
+    x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
+    return __builtin_bswap32(x);
+}
+RNL_INLINE unsigned long long __brevll(unsigned long long x)
+{
+    return (unsigned long long)__brev((unsigned int)x) << 32 |
+           __brev((unsigned int)(x >> 32));
+}
+RNL_INLINE int __mulhi(int x, int y)
+{
+    return int((long long)x * y >> 32);
+}
+RNL_INLINE unsigned int __umulhi(unsigned int x, unsigned int y)
+{
+    return (unsigned int)((unsigned long long)x * y >> 32);
+}
+RNL_INLINE long long __mul64hi(long long x, long long y)
+{
+    return (long long)((__int128)x * y >> 64);
+}
+RNL_INLINE unsigned long long __umul64hi(unsigned long long x,
+                                         unsigned long long y)
+{
+    return (unsigned long long)((unsigned __int128)x * y >> 64);
+}
+RNL_INLINE int __mul24(int x, int y)
+{
+    return int((unsigned int)(int(unsigned(x) << 8) >> 8) *
+               (unsigned int)(int(unsigned(y) << 8) >> 8));
+}
+RNL_INLINE unsigned int __umul24(unsigned int x, unsigned int y)
+{
+    return (x & 0xffffffu) * (y & 0xffffffu);
+}
+RNL_INLINE int __hadd(int x, int y)
+{
+    return int(((long long)x + y) >> 1);
+}
+RNL_INLINE int __rhadd(int x, int y)
+{
+    return int(((long long)x + y + 1) >> 1);
+}
+RNL_INLINE unsigned int __uhadd(unsigned int x, unsigned int y)
+{
+    return (unsigned int)(((unsigned long long)x + y) >> 1);
+}
+RNL_INLINE unsigned int __sad(int x, int y, unsigned int z)
+{
+    long long d = (long long)x - y;
+    return z + (unsigned int)(d < 0 ? -d : d);
+}
+RNL_INLINE unsigned int __usad(unsigned int x, unsigned int y, unsigned int z)
+{
+    return z + (x > y ? x - y : y - x);
+}
+
+// Byte i of the result is byte (selector's nibble i) of y:x; its bit 3 asks for
+// that byte's sign instead.
+RNL_INLINE unsigned int __byte_perm(unsigned int x, unsigned int y,
+                                    unsigned int selector)
+{
+    unsigned long long both = (unsigned long long)y << 32 | x;
+    unsigned int result = 0;
+    for (int i = 0; i < 4; i++) {
+        unsigned int nibble = selector >> (4 * i) & 15u;
+        unsigned int byte = (unsigned int)(both >> (8 * (nibble & 7u))) & 255u;
+        if (nibble & 8u)
+            byte = byte & 128u ? 255u : 0u;
+        result |= byte << (8 * i);
+    }
+    return result;
+}
+RNL_INLINE unsigned int __funnelshift_l(unsigned int low, unsigned int high,
+                                        unsigned int shift)
+{
+    unsigned long long both = (unsigned long long)high << 32 | low;
+    return (unsigned int)(both << (shift & 31u) >> 32);
+}
+RNL_INLINE unsigned int __funnelshift_r(unsigned int low, unsigned int high,
+                                        unsigned int shift)
+{
+    unsigned long long both = (unsigned long long)high << 32 | low;
+    return (unsigned int)(both >> (shift & 31u));
+}
+RNL_INLINE unsigned int __funnelshift_lc(unsigned int low, unsigned int high,
+                                         unsigned int shift)
+{
+    return shift >= 32u ? low : __funnelshift_l(low, high, shift);
+}
+RNL_INLINE unsigned int __funnelshift_rc(unsigned int low, unsigned int high,
+                                         unsigned int shift)
+{
+    return shift >= 32u ? high : __funnelshift_r(low, high, shift);
+}
+
+// --- Minimum and maximum ---------------------------------------------------
+
+// CUDA's overloads: mixed operands take the usual common type.
+#define RNL_MIN_MAX(result, a, b)                                        \
+    RNL_INLINE result min(a x, b y)                                      \
+    {                                                                    \
+        return result(x) < result(y) ? result(x) : result(y);            \
+    }                                                                    \
+    RNL_INLINE result max(a x, b y)                                      \
+    {                                                                    \
+        return result(x) > result(y) ? result(x) : result(y);            \
+    }
+typedef unsigned int rnl_uint;
+typedef unsigned long rnl_ulong;
+typedef long long rnl_llong;
+typedef unsigned long long rnl_ullong;
+RNL_MIN_MAX(int, int, int)
+RNL_MIN_MAX(rnl_uint, rnl_uint, rnl_uint)
+RNL_MIN_MAX(rnl_uint, int, rnl_uint)
+RNL_MIN_MAX(rnl_uint, rnl_uint, int)
+RNL_MIN_MAX(long, long, long)
+RNL_MIN_MAX(rnl_ulong, rnl_ulong, rnl_ulong)
+RNL_MIN_MAX(rnl_ulong, long, rnl_ulong)
+RNL_MIN_MAX(rnl_ulong, rnl_ulong, long)
+RNL_MIN_MAX(rnl_llong, rnl_llong, rnl_llong)
+RNL_MIN_MAX(rnl_ullong, rnl_ullong, rnl_ullong)
+RNL_MIN_MAX(rnl_ullong, rnl_llong, rnl_ullong)
+RNL_MIN_MAX(rnl_ullong, rnl_ullong, rnl_llong)
+RNL_INLINE float min(float x, float y) { return fminf(x, y); }
+RNL_INLINE float max(float x, float y) { return fmaxf(x, y); }
+RNL_INLINE double min(double x, double y) { return fmin(x, y); }
+RNL_INLINE double max(double x, double y) { return fmax(x, y); }
+RNL_INLINE double min(float x, double y) { return fmin(double(x), y); }
+RNL_INLINE double max(float x, double y) { return fmax(double(x), y); }
+RNL_INLINE double min(double x, float y) { return fmin(x, double(y)); }
+RNL_INLINE double max(double x, float y) { return fmax(x, double(y)); }
+
+// --- Memory and time -------------------------------------------------------
+
+template <class T> RNL_INLINE T __ldg(const T *p) { return *p; }
+template <class T> RNL_INLINE T __ldca(const T *p) { return *p; }
+template <class T> RNL_INLINE T __ldcg(const T *p) { return *p; }
+template <class T> RNL_INLINE T __ldcs(const T *p) { return *p; }
+template <class T> RNL_INLINE void __stcg(T *p, T value) { *p = value; }
+template <class T> RNL_INLINE void __stcs(T *p, T value) { *p = value; }
+
+RNL_INLINE long long clock64()
+{
+#if defined(__x86_64__)
+    return (long long)__builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    unsigned long long ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return (long long)ticks;
+#else
+    return 0;
+#endif
+}
+RNL_INLINE int clock() { return (int)clock64(); }
+
+extern "C" void *memcpy(void *, const void *, size_t) noexcept;
+extern "C" void *memmove(void *, const void *, size_t) noexcept;
+extern "C" void *memset(void *, int, size_t) noexcept;
+extern "C" int memcmp(const void *, const void *, size_t) noexcept;
+extern "C" size_t strlen(const char *) noexcept;
+extern "C" void *malloc(size_t) noexcept;
+extern "C" void free(void *) noexcept;
+
+namespace std {
+template <class T> struct rnl_bare {
+    typedef T type;
+};
+template <class T> struct rnl_bare<T &> {
+    typedef T type;
+};
+template <class T> struct rnl_bare<T &&> {
+    typedef T type;
+};
+template <class T>
+constexpr typename rnl_bare<T>::type &&move(T &&value) noexcept
+{
+    return static_cast<typename rnl_bare<T>::type &&>(value);
+}
+template <class T>
+constexpr T &&forward(typename rnl_bare<T>::type &value) noexcept
+{
+    return static_cast<T &&>(value);
+}
+} // namespace std

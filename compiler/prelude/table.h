@@ -1,0 +1,142 @@
+// What the table appended to the user's text is made of.
+
+namespace rnl {
+
+template <size_t... I> struct indices {};
+template <size_t N, size_t... I> struct indices_to : indices_to<N - 1, N - 1, I...> {};
+template <size_t... I> struct indices_to<0, I...> {
+    typedef indices<I...> type;
+};
+
+// Keeps blocks' constants where the kernel's built-in variables read them.
+RNL_INLINE void enter(rnl_cpu_block *run)
+{
+    rnl_state.run = run;
+    rnl_state.block = uint3{run->index[0], run->index[1], run->index[2]};
+    rnl_state.block_size = dim3(run->block[0], run->block[1], run->block[2]);
+    rnl_state.grid_size = dim3(run->grid[0], run->grid[1], run->grid[2]);
+}
+
+RNL_INLINE uint3 thread_of(const rnl_cpu_block *run, uint32_t number)
+{
+    uint32_t row = number / run->block[0];
+    return uint3{number % run->block[0], row % run->block[1],
+                 row / run->block[1]};
+}
+
+// Runs threads until none is left. The arguments are copies, so that no store of
+// the kernel can change them. Only when a thread waited (`epoch`) may
+// others have been taken by another call in between.
+template <auto Kernel, class... A>
+__attribute__((flatten)) static inline void threads(rnl_cpu_block *run,
+                                                    A... arguments)
+{
+    enter(run);
+    const uint32_t count = run->thread_count;
+    const uint32_t width = run->block[0];
+    uint32_t number = run->next_thread;
+    while (number < count) {
+        const uint32_t epoch = run->epoch;
+        const uint3 first = thread_of(run, number);
+        uint32_t x = first.x;
+        rnl_state.thread = first;
+        for (;;) {
+            Kernel(arguments...);
+            if (__builtin_expect(run->epoch != epoch, 0) || ++x == width)
+                break;
+            rnl_state.thread.x = x;
+        }
+        number = run->epoch != epoch ? run->next_thread
+                                     : number + (width - first.x);
+    }
+    run->next_thread = count;
+}
+
+template <auto Kernel, class... A, size_t... I>
+RNL_INLINE void unpack(rnl_cpu_block *run, void (*)(A...), indices<I...>)
+{
+    threads<Kernel, A...>(run, *static_cast<A *>(
+                                   const_cast<void *>(run->arguments[I]))...);
+}
+
+template <class... A>
+constexpr typename indices_to<sizeof...(A)>::type indices_of(void (*)(A...))
+{
+    return {};
+}
+
+// --- Parameters ------------------------------------------------------------
+
+template <class T> struct kind_of {
+    static constexpr uint32_t value = __is_enum(T) ? 2 : 4;
+};
+template <class T> struct kind_of<T *> {
+    static constexpr uint32_t value = 1;
+};
+#define RNL_KIND(type, number)                   \
+    template <> struct kind_of<type> {           \
+        static constexpr uint32_t value = number; \
+    };
+RNL_KIND(bool, 2)
+RNL_KIND(char, 2)
+RNL_KIND(signed char, 2)
+RNL_KIND(unsigned char, 2)
+RNL_KIND(short, 2)
+RNL_KIND(unsigned short, 2)
+RNL_KIND(int, 2)
+RNL_KIND(unsigned int, 2)
+RNL_KIND(long, 2)
+RNL_KIND(unsigned long, 2)
+RNL_KIND(long long, 2)
+RNL_KIND(unsigned long long, 2)
+RNL_KIND(wchar_t, 2)
+RNL_KIND(char16_t, 2)
+RNL_KIND(char32_t, 2)
+RNL_KIND(float, 3)
+RNL_KIND(double, 3)
+
+template <class T> constexpr rnl_cpu_parameter parameter(const char *type)
+{
+    return {kind_of<T>::value, sizeof(T), alignof(T), 0, type};
+}
+
+// The parameters of one kernel. `types` has their texts where the scanner could
+// read them.
+template <size_t N> struct parameter_list {
+    rnl_cpu_parameter items[N ? N : 1];
+};
+template <class... A, size_t... I>
+constexpr parameter_list<sizeof...(A)>
+parameters_of(void (*)(A...), indices<I...>, const char *const *types)
+{
+    return {{parameter<A>(types ? types[I] : "")...}};
+}
+template <class... A> constexpr uint32_t arity_of(void (*)(A...))
+{
+    return sizeof...(A);
+}
+
+template <auto Kernel>
+constexpr auto parameters(const char *const *types = nullptr)
+{
+    return parameters_of(Kernel, indices_of(Kernel), types);
+}
+
+} // namespace rnl
+
+// The entry of a kernel. Its mangled name holds that of the kernel, which is
+// how runnel-cc learns it.
+template <auto Kernel>
+__attribute__((flatten, used)) void rnl_entry(rnl_cpu_block *run)
+{
+    rnl::unpack<Kernel>(run, Kernel, rnl::indices_of(Kernel));
+}
+
+static int rnl_set_services(const rnl_cpu_services *services)
+{
+    if (services->abi != RNL_CPU_ABI ||
+        services->struct_size < sizeof(rnl_cpu_services))
+        return -1;
+    rnl_services = services;
+    return 0;
+}

@@ -1,0 +1,155 @@
+#include "cc.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder_path[4096];
+static volatile sig_atomic_t caught_signal;
+static volatile sig_atomic_t child;
+
+static int remove_entry(const char *path, const struct stat *status, int type,
+                        struct FTW *walk)
+{
+    (void)status, (void)type, (void)walk;
+    return remove(path);
+}
+
+void work_folder_remove(void)
+{
+    if (folder_path[0])
+        nftw(folder_path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    folder_path[0] = 0;
+}
+
+const char *work_folder(void)
+{
+    if (folder_path[0])
+        return folder_path;
+    const char *base = getenv("TMPDIR");
+    char path[sizeof folder_path];
+    int size = snprintf(path, sizeof path, "%s/runnel-cc-XXXXXX",
+                        base && *base ? base : "/tmp");
+    if (size < 0 || (size_t)size >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    if (!mkdtemp(path))
+        return NULL;
+    // The compiler runs inside it, so the path must be absolute.
+    if (!realpath(path, folder_path))
+        return NULL;
+    return folder_path;
+}
+
+// The child is killed here; everything else is done by whoever waits for it.
+static void on_signal(int number)
+{
+    caught_signal = number;
+    if (child > 0)
+        kill((pid_t)child, SIGKILL);
+}
+
+void process_catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static void die_if_signalled(void)
+{
+    if (!caught_signal)
+        return;
+    work_folder_remove();
+    signal(caught_signal, SIG_DFL);
+    raise(caught_signal);
+    _exit(CC_CRASHED);
+}
+
+// Only calls what is safe between fork and exec.
+static void run_child(const struct list *arguments, const char *folder,
+                      const int output[2], const int errors[2])
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (dup2(output[1], STDOUT_FILENO) < 0 ||
+        dup2(errors[1], STDERR_FILENO) < 0 || (folder && chdir(folder) != 0))
+        _exit(127);
+    close(output[0]);
+    close(output[1]);
+    close(errors[0]);
+    close(errors[1]);
+    signal(SIGPIPE, SIG_DFL);
+    execvp(arguments->items[0], arguments->items);
+    _exit(127);
+}
+
+// Reads from one end into `text`; false at the end of the data.
+static bool take(int file, struct text *text)
+{
+    char block[16384];
+    ssize_t got = read(file, block, sizeof block);
+    if (got > 0 && text)
+        text_add_bytes(text, block, (size_t)got);
+    return got > 0 || (got < 0 && errno == EINTR);
+}
+
+static void collect(int output_end, int errors_end, struct text *output,
+                    struct text *errors)
+{
+    struct pollfd ends[2] = {{.fd = output_end, .events = POLLIN},
+                             {.fd = errors_end, .events = POLLIN}};
+    while (ends[0].fd >= 0 || ends[1].fd >= 0) {
+        if (poll(ends, 2, -1) < 0) {
+            if (errno == EINTR && !caught_signal)
+                continue;
+            break;
+        }
+        if (ends[0].revents && !take(output_end, output))
+            ends[0].fd = -1;
+        if (ends[1].revents && !take(errors_end, errors))
+            ends[1].fd = -1;
+    }
+}
+
+int process_run(const struct list *arguments, const char *folder,
+                struct text *output, struct text *errors)
+{
+    int output_pipe[2], errors_pipe[2];
+    if (pipe(output_pipe) != 0)
+        return -1;
+    if (pipe(errors_pipe) != 0) {
+        close(output_pipe[0]);
+        close(output_pipe[1]);
+        return -1;
+    }
+    pid_t process = fork();
+    if (process == 0)
+        run_child(arguments, folder, output_pipe, errors_pipe);
+    child = process;
+    if (caught_signal && process > 0)
+        kill(process, SIGKILL);
+    close(output_pipe[1]);
+    close(errors_pipe[1]);
+    if (process > 0)
+        collect(output_pipe[0], errors_pipe[0], output, errors);
+    close(output_pipe[0]);
+    close(errors_pipe[0]);
+    int status = -1;
+    while (process > 0 && waitpid(process, &status, 0) < 0 && errno == EINTR)
+        ;
+    child = 0;
+    die_if_signalled();
+    if (process < 0)
+        return -1;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

@@ -1,0 +1,267 @@
+// The text appended to the user's: an entry for each kernel and the table.
+#include "cc.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct writer {
+    const struct scan *scan;
+    const struct list *expressions;
+    struct text *text;
+    size_t kernel_count;  // records written
+    size_t global_count;
+    struct list kernels;  // qualified names of the records
+    struct list globals;
+};
+
+// Opens the namespaces of `scope` and returns how many.
+static int open_scope(struct text *text, const char *scope)
+{
+    int depth = 0;
+    while (*scope) {
+        size_t size = strcspn(scope, ":");
+        if (size == 1 && *scope == '-')
+            text_add(text, "namespace { ");
+        else
+            text_format(text, "namespace %.*s { ", (int)size, scope);
+        depth++;
+        scope += size;
+        scope += strspn(scope, ":");
+    }
+    return depth;
+}
+
+static void close_scope(struct text *text, int depth)
+{
+    while (depth-- > 0)
+        text_add(text, "}");
+    text_add(text, "\n");
+}
+
+// "a::b::" as C++ and people write it: unnamed namespaces leave no trace.
+static void add_scope(struct text *text, const char *scope)
+{
+    while (*scope) {
+        size_t size = strcspn(scope, ":");
+        if (size != 1 || *scope != '-')
+            text_format(text, "%.*s::", (int)size, scope);
+        scope += size;
+        scope += strspn(scope, ":");
+    }
+}
+
+static void list_qualified(struct list *list, const char *scope,
+                           const char *prefix, size_t number)
+{
+    struct text name = {0};
+    text_add(&name, "::");
+    add_scope(&name, scope);
+    text_format(&name, "%s%zu", prefix, number);
+    list_add(list, name.data);
+    text_free(&name);
+}
+
+// --- Kernels ---------------------------------------------------------------
+
+static bool is_overloaded(const struct scan *scan,
+                          const struct scan_kernel *kernel)
+{
+    int same = 0;
+    for (size_t i = 0; i < scan->kernel_count; i++)
+        same += strcmp(scan->kernels[i].name, kernel->name) == 0 &&
+                strcmp(scan->kernels[i].scope, kernel->scope) == 0;
+    return same > 1;
+}
+
+// An expression for the kernel, inside its namespace.
+static void add_address(struct text *text, const struct scan *scan,
+                        const struct scan_kernel *kernel)
+{
+    if (!is_overloaded(scan, kernel)) {
+        text_format(text, "&%s", kernel->name);
+        return;
+    }
+    text_add(text, "static_cast<void (*)(");
+    for (size_t i = 0; i < kernel->types.count; i++)
+        text_format(text, "%s%s", i ? ", " : "", kernel->types.items[i]);
+    text_format(text, ")>(&%s)", kernel->name);
+}
+
+static void add_types(struct text *text, size_t number,
+                      const struct list *types)
+{
+    text_format(text, "static constexpr const char *rnl_types%zu[] = {",
+                number);
+    for (size_t i = 0; i < types->count; i++) {
+        text_add_literal(text, types->items[i]);
+        text_add(text, ", ");
+    }
+    text_add(text, "nullptr};\n");
+}
+
+// The record of kernel number n, whose function is the constant rnl_function<n>.
+static void add_record(struct writer *w, const char *scope, const char *name,
+                       const char *bounds)
+{
+    struct text *text = w->text;
+    size_t n = w->kernel_count++;
+    text_format(text,
+                "static constexpr auto rnl_parameters%zu = "
+                "::rnl::parameters<rnl_function%zu>(rnl_types%zu);\n"
+                "static constexpr ::rnl_cpu_kernel rnl_kernel%zu = {",
+                n, n, n, n);
+    text_add_literal(text, name);
+    text_format(text,
+                ", ::rnl_symbols[%zu], rnl_parameters%zu.items, "
+                "::rnl::arity_of(rnl_function%zu), static_cast<unsigned>(%s), "
+                "0, 0, RNL_CPU_FORM_THREADS, 0, &::rnl_entry<rnl_function%zu>"
+                "};\n",
+                n, n, n, bounds && *bounds ? bounds : "1024", n);
+    list_qualified(&w->kernels, scope, "rnl_kernel", n);
+}
+
+static void add_kernel(struct writer *w, const struct scan_kernel *kernel)
+{
+    struct text *text = w->text;
+    int depth = open_scope(text, kernel->scope);
+    text_format(text, "static constexpr auto rnl_function%zu = ",
+                w->kernel_count);
+    add_address(text, w->scan, kernel);
+    text_add(text, ";\n");
+    add_types(text, w->kernel_count, &kernel->types);
+    struct text name = {0};
+    add_scope(&name, kernel->scope);
+    text_add(&name, kernel->name);
+    add_record(w, kernel->scope, name.data, kernel->bounds);
+    text_free(&name);
+    close_scope(text, depth);
+}
+
+// The launch bounds of the template that an expression such as "ns::k<float>"
+// names, if they are a plain number.
+static const char *template_bounds(const struct scan *scan,
+                                   const char *expression)
+{
+    for (size_t i = 0; i < scan->kernel_count; i++) {
+        const struct scan_kernel *kernel = &scan->kernels[i];
+        const char *found = strstr(expression, kernel->name);
+        size_t size = strlen(kernel->name);
+        if (!found || !kernel->is_template || !kernel->bounds ||
+            !strchr(" <", found[size]))
+            continue;
+        if (strspn(kernel->bounds, "0123456789") == strlen(kernel->bounds))
+            return kernel->bounds;
+    }
+    return NULL;
+}
+
+static bool is_scanned(const struct scan *scan, const char *expression)
+{
+    bool found = false;
+    for (size_t i = 0; i < scan->kernel_count && !found; i++) {
+        struct text name = {0};
+        add_scope(&name, scan->kernels[i].scope);
+        text_add(&name, scan->kernels[i].name);
+        found = !scan->kernels[i].is_template &&
+                strcmp(name.data, expression) == 0;
+        text_free(&name);
+    }
+    return found;
+}
+
+static void add_expression(struct writer *w, const char *expression)
+{
+    if (is_scanned(w->scan, expression))
+        return;
+    // Errors in here are the user's: they get a file name of their own.
+    text_format(w->text,
+                "#line 1 \"name-expression\"\n"
+                "static constexpr auto rnl_function%zu = %s;\n"
+                "#line 1 \"" CC_TABLE_FILE "\"\n",
+                w->kernel_count, expression);
+    text_format(w->text,
+                "static constexpr const char *const *rnl_types%zu = "
+                "nullptr;\n", w->kernel_count);
+    add_record(w, "", expression, template_bounds(w->scan, expression));
+}
+
+// --- Variables -------------------------------------------------------------
+
+static void add_global(struct writer *w, const struct scan_global *global)
+{
+    struct text *text = w->text;
+    size_t n = w->global_count++;
+    int depth = open_scope(text, global->scope);
+    text_format(text,
+                "static constexpr ::rnl_cpu_global rnl_global%zu = {\"", n);
+    add_scope(text, global->scope);
+    text_format(text, "%s\", (void *)&%s, sizeof %s, "
+                "alignof(decltype(%s)), %s};",
+                global->name, global->name, global->name, global->name,
+                global->constant ? "RNL_CPU_GLOBAL_CONSTANT" : "0");
+    close_scope(text, depth);
+    list_qualified(&w->globals, global->scope, "rnl_global", n);
+}
+
+// --- The table -------------------------------------------------------------
+
+static void add_array(struct text *text, const char *type, const char *name,
+                      const struct list *items)
+{
+    text_format(text,
+                "extern \"C\" { extern const %s %s[] __attribute__((used));\n"
+                "const %s %s[] = {\n", type, name, type, name);
+    for (size_t i = 0; i < items->count; i++)
+        text_format(text, "%s,\n", items->items[i]);
+    text_add(text, items->count ? "};}\n" : "{}};}\n");
+}
+
+static void add_table(struct writer *w, const char *compiler)
+{
+    struct text *text = w->text;
+    add_array(text, "rnl_cpu_kernel", "rnl_kernels", &w->kernels);
+    add_array(text, "rnl_cpu_global", "rnl_globals", &w->globals);
+    // The variable's name in C++ cannot be that of its type.
+    text_add(text,
+             "extern \"C\" { extern const rnl_cpu_object rnl_object "
+             "__asm__(RNL_CPU_OBJECT_SYMBOL) "
+             "__attribute__((visibility(\"default\"), used));\n"
+             "const rnl_cpu_object rnl_object = "
+             "{RNL_CPU_OBJECT_MAGIC, RNL_CPU_ABI, sizeof(rnl_cpu_object), "
+             "sizeof(rnl_cpu_kernel), sizeof(rnl_cpu_parameter), "
+             "sizeof(rnl_cpu_global), sizeof(rnl_cpu_block), ");
+    text_add_literal(text, compiler);
+    text_format(text,
+                ", 'F', %zu, %zu, 0, rnl_kernels, rnl_globals, 0, 0, "
+                "RNL_CPU_DYNAMIC_LIMIT, &rnl_set_services};}\n",
+                w->kernel_count, w->global_count);
+}
+
+void table_write(const struct scan *scan, const struct list *expressions,
+                 const char *compiler, struct text *text)
+{
+    struct writer w = {.scan = scan, .expressions = expressions, .text = text};
+    size_t count = scan->kernel_count + expressions->count + 1;
+    // The name of each kernel in the binary; written after linking, so it must
+    // not be all zeros, which would leave it without room in the file.
+    text_format(text,
+                "\n#line 1 \"" CC_TABLE_FILE "\"\n"
+                "#ifdef __clang__\n"
+                "#pragma clang diagnostic ignored \"-Weverything\"\n"
+                "#endif\n"
+                "extern \"C\" { extern const char rnl_symbols[%zu][%d] "
+                "__attribute__((used));\n"
+                "const char rnl_symbols[%zu][%d] = {{1}};}\n",
+                count, RNL_CPU_SYMBOL_SIZE, count, RNL_CPU_SYMBOL_SIZE);
+    for (size_t i = 0; i < scan->kernel_count; i++)
+        if (!scan->kernels[i].is_template)
+            add_kernel(&w, &scan->kernels[i]);
+    for (size_t i = 0; i < expressions->count; i++)
+        add_expression(&w, expressions->items[i]);
+    for (size_t i = 0; i < scan->global_count; i++)
+        add_global(&w, &scan->globals[i]);
+    add_table(&w, compiler);
+    list_free(&w.kernels);
+    list_free(&w.globals);
+}

@@ -1,0 +1,11 @@
+# Fails unless the JSON in FILE has at CHECK's path CHECK's value: 'a 0 b=value'.
+file(READ "${FILE}" json)
+string(REGEX MATCH "^([^=]*)=(.*)$" matched "${CHECK}")
+set(expected "${CMAKE_MATCH_2}")
+string(REPLACE " " ";" path "${CMAKE_MATCH_1}")
+string(JSON value ERROR_VARIABLE problem GET "${json}" ${path})
+if(problem)
+    message(FATAL_ERROR "JSON: ${problem}")
+elseif(NOT value STREQUAL expected)
+    message(FATAL_ERROR "JSON: ${CMAKE_MATCH_1} is '${value}', not '${expected}'")
+endif()

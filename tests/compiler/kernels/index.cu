@@ -1,0 +1,58 @@
+// Who am I: indices in one to three dimensions.
+extern "C" __global__ void index_1d(int *out, const int *in, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        out[i] = in[i] + i;
+}
+
+extern "C" __global__ void index_2d(int *out, const int *, int width)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    out[y * width + x] = y * 1000 + x;
+}
+
+extern "C" __global__ void index_3d(int *out, const int *, int)
+{
+    int thread = threadIdx.x +
+                 blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    int block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+    int size = blockDim.x * blockDim.y * blockDim.z;
+    out[block * size + thread] =
+        threadIdx.x + 10 * threadIdx.y + 100 * threadIdx.z +
+        1000 * blockIdx.x + 10000 * blockIdx.y + 100000 * blockIdx.z;
+}
+
+// The same with a barrier, so that indices survive a change of threads.
+extern "C" __global__ void index_3d_barrier(int *out, const int *, int)
+{
+    __shared__ int sum;
+    int thread = threadIdx.x +
+                 blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    int block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+    int size = blockDim.x * blockDim.y * blockDim.z;
+    if (thread == 0)
+        sum = 0;
+    __syncthreads();
+    atomicAdd(&sum, 1);
+    __syncthreads();
+    out[block * size + thread] = sum * 1000000 + threadIdx.x +
+                                 10 * threadIdx.y + 100 * threadIdx.z;
+}
+
+extern "C" __global__ void index_dims(int *out, const int *, int)
+{
+    dim3 block = blockDim;
+    uint3 where = threadIdx;
+    if (where.x == 0 && blockIdx.x == 0) {
+        out[0] = gridDim.x;
+        out[1] = gridDim.y;
+        out[2] = gridDim.z;
+        out[3] = block.x;
+        out[4] = block.y;
+        out[5] = block.z;
+        out[6] = warpSize;
+        out[7] = dim3(4, 5).z;
+    }
+}

@@ -1,0 +1,101 @@
+// Shared memory: static, dynamic, large.
+extern "C" __global__ void shared_dynamic(int *out, const int *in, int n)
+{
+    extern __shared__ int pool[];
+    int *front = pool, *back = pool + n;
+    int t = threadIdx.x;
+    front[t] = in[t];
+    back[t] = 2 * in[t];
+    __syncthreads();
+    out[t] = front[n - 1 - t] + back[(t + 1) % n];
+}
+
+// Static arrays must not overlap the dynamic one; two names for it do.
+extern "C" __global__ void shared_both(int *out, const int *in, int n)
+{
+    extern __shared__ int pool[];
+    extern __shared__ unsigned char bytes[];
+    __shared__ int fixed[64];
+    __shared__ double wide[64];
+    int t = threadIdx.x;
+    pool[t] = in[t];
+    fixed[t] = 5;
+    wide[t] = 0.5;
+    __syncthreads();
+    int other = (t + 1) % n;
+    out[t] = pool[other] * 10 + fixed[other] + (wide[other] == 0.5) +
+             (bytes == (unsigned char *)pool ? 100000 : 0);
+}
+
+extern "C" __global__ void shared_large(int *out, const int *, int n)
+{
+    extern __shared__ int pool[];
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        pool[i] = i * 3;
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        out[i] = pool[n - 1 - i];
+}
+
+struct Pair {
+    int first;
+    double second;
+};
+
+__shared__ Pair outside[32];
+
+__device__ void store(int t, int value)
+{
+    outside[t].first = value;
+    outside[t].second = value + 0.25;
+}
+
+extern "C" __global__ void shared_struct(int *out, const int *in, int n)
+{
+    int t = threadIdx.x;
+    store(t, in[t]);
+    __syncthreads();
+    Pair p = outside[31 - t];
+    out[t] = p.first + (int)(p.second * 4);
+}
+
+template <class T, int N> __device__ T rotate(T value)
+{
+    __shared__ T tile[N];
+    tile[threadIdx.x] = value;
+    __syncthreads();
+    T result = tile[(threadIdx.x + 1) % N];
+    __syncthreads();
+    return result;
+}
+
+extern "C" __global__ void shared_template(int *out, const int *in, int n)
+{
+    int t = threadIdx.x;
+    out[t] = rotate<int, 64>(in[t]) + (int)rotate<double, 64>(in[t] * 0.5) +
+             rotate<int, 64>(t);
+}
+
+extern "C" __global__ void shared_aligned(int *out, const int *in, int n)
+{
+    extern __shared__ __align__(16) float4 quads[];
+    __shared__ __align__(64) char line[64];
+    int t = threadIdx.x;
+    line[t] = (char)t;
+    quads[t] = make_float4(in[t], t, 0.0f, 1.0f);
+    __syncthreads();
+    float4 q = quads[n - 1 - t];
+    out[t] = (int)(q.x + q.y + q.w) + line[n - 1 - t] +
+             (int)((unsigned long long)quads % 16 +
+                   (unsigned long long)line % 64);
+}
+
+// Blocks must not see each other's.
+extern "C" __global__ void shared_private(int *out, const int *, int n)
+{
+    __shared__ int mine;
+    if (threadIdx.x == 0)
+        mine = blockIdx.x;
+    __syncthreads();
+    out[blockIdx.x * blockDim.x + threadIdx.x] = mine;
+}

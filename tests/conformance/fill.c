@@ -1,0 +1,234 @@
+// Fills: patterns, offsets, two and three dimensions.
+#include "suite.h"
+
+// Fills bytes from `offset` on of 256 bytes of 0xee and compares with the
+// same done by hand.
+static void try_fill(size_t offset, size_t size, uint64_t pattern,
+                     size_t pattern_size)
+{
+    unsigned char expected[256], read[256];
+    memset(expected, 0xee, sizeof expected);
+    for (size_t i = 0; i < size; i++)
+        expected[offset + i] =
+            (unsigned char)(pattern >> (i % pattern_size * 8));
+    rnl_buffer buffer = suite_new_buffer(sizeof read);
+    expect_ok(rnl_fill_and_wait(suite_stream(), buffer, 0, sizeof read, 0xee,
+                                1));
+    expect_ok(rnl_fill_and_wait(suite_stream(), buffer, offset, size, pattern,
+                                pattern_size));
+    suite_download(read, buffer, sizeof read);
+    assert_memory_equal(read, expected, sizeof read);
+    expect_ok(rnl_buffer_release(buffer));
+}
+
+RNL_TEST(fills_of_every_pattern_size)
+{
+    for (size_t pattern_size = 1; pattern_size <= 8; pattern_size *= 2) {
+        uint64_t pattern = 0x1122334455667788;
+        try_fill(0, 256, pattern, pattern_size);
+        try_fill(8, 240, pattern, pattern_size);
+        try_fill(pattern_size, pattern_size, pattern, pattern_size);
+        try_fill(256 - pattern_size, pattern_size, pattern, pattern_size);
+    }
+    try_fill(3, 13, 0xab, 1);
+    try_fill(6, 14, 0xabcd, 2);
+}
+
+RNL_TEST(only_the_low_bytes_of_a_pattern_count)
+{
+    try_fill(0, 64, UINT64_MAX << 8 | 0x12, 1);
+    try_fill(0, 64, UINT64_MAX << 16 | 0x1234, 2);
+    try_fill(0, 64, UINT64_MAX << 32 | 0x12345678, 4);
+}
+
+RNL_TEST(fills_of_no_bytes_do_nothing)
+{
+    try_fill(0, 0, 1, 1);
+    try_fill(256, 0, 1, 8);
+}
+
+RNL_TEST(a_large_fill_is_complete)
+{
+    size_t count = 3 * 1000 * 1000 + 1;
+    rnl_buffer buffer = suite_ints(count, 77);
+    suite_expect_ints(buffer, count, 77);
+    expect_ok(rnl_buffer_release(buffer));
+}
+
+RNL_TEST(a_plane_is_filled_within_its_pitch)
+{
+    unsigned char read[160];
+    rnl_buffer buffer = suite_new_buffer(sizeof read);
+    expect_ok(rnl_fill_and_wait(suite_stream(), buffer, 0, sizeof read, 0, 1));
+    expect_ok(rnl_fill_region_and_wait(
+        suite_stream(), RNL_FILL(.to = {.buffer = buffer, .offset = 4,
+                                        .row_pitch = 32},
+                                 .width = 8, .height = 5, .pattern = 0x0102,
+                                 .pattern_size = 2)));
+    suite_download(read, buffer, sizeof read);
+    for (size_t i = 0; i < sizeof read; i++) {
+        bool inside = i % 32 >= 4 && i % 32 < 12;
+        assert_int_equal(read[i], inside ? (i % 2 ? 1 : 2) : 0);
+    }
+    expect_ok(rnl_buffer_release(buffer));
+}
+
+RNL_TEST(a_box_is_filled_within_its_pitches)
+{
+    unsigned char read[3 * 64];
+    rnl_buffer buffer = suite_new_buffer(sizeof read);
+    expect_ok(rnl_fill_and_wait(suite_stream(), buffer, 0, sizeof read, 0, 1));
+    expect_ok(rnl_enqueue_fill_region(
+        suite_stream(), RNL_FILL(.to = {.buffer = buffer, .row_pitch = 16,
+                                        .slice_pitch = 64},
+                                 .width = 4, .height = 3, .depth = 3,
+                                 .pattern = 9, .pattern_size = 4)));
+    suite_download(read, buffer, sizeof read);
+    for (size_t i = 0; i < sizeof read; i++) {
+        bool inside = i % 16 < 4 && i % 64 / 16 < 3;
+        assert_int_equal(read[i], inside && i % 4 == 0 ? 9 : 0);
+    }
+    expect_ok(rnl_buffer_release(buffer));
+}
+
+RNL_TEST(a_fill_is_asynchronous_and_in_order)
+{
+    rnl_stream stream = suite_new_stream();
+    rnl_buffer buffer = suite_ints(8, 1);
+    struct gate *gate = gate_shut(stream);
+    expect_ok(rnl_enqueue_fill(stream, buffer, 0, 32, 2, 4));
+    expect_ok(rnl_enqueue_fill(stream, buffer, 0, 32, 3, 4));
+    suite_expect_ints(buffer, 8, 1);
+    assert_status(rnl_stream_query(stream), RNL_NOT_READY);
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    suite_expect_ints(buffer, 8, 3);
+    gate_free(gate);
+    expect_ok(rnl_buffer_release(buffer));
+    expect_ok(rnl_stream_release(stream));
+}
+
+// --- Refused ---------------------------------------------------------------
+
+RNL_TEST(patterns_of_other_sizes_are_refused)
+{
+    rnl_buffer buffer = suite_ints(16, 1);
+    const size_t sizes[] = {0, 3, 5, 6, 7, 9, 16, SIZE_MAX};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        expect_error(rnl_enqueue_fill(suite_stream(), buffer, 0, 48, 1,
+                                      sizes[i]),
+                     RNL_ERROR_INVALID_ARGUMENT, "pattern_size");
+        expect_error(rnl_fill_and_wait(suite_stream(), buffer, 0, 48, 1,
+                                       sizes[i]),
+                     RNL_ERROR_INVALID_ARGUMENT, "pattern_size");
+        expect_error(rnl_enqueue_fill_region(
+                         suite_stream(),
+                         RNL_FILL(.to = {.buffer = buffer}, .width = 48,
+                                  .pattern_size = sizes[i])),
+                     RNL_ERROR_INVALID_ARGUMENT, NULL);
+    }
+    suite_expect_ints(buffer, 16, 1);
+    expect_ok(rnl_buffer_release(buffer));
+}
+
+RNL_TEST(fills_out_of_range_are_refused)
+{
+    rnl_buffer buffer = suite_ints(16, 1);
+    const size_t rows[][2] = {{0, 65}, {64, 1}, {65, 1}, {1, 64},
+                              {SIZE_MAX, 1}, {1, SIZE_MAX},
+                              {SIZE_MAX - 1, 2}, {SIZE_MAX, SIZE_MAX}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        expect_error(rnl_enqueue_fill(suite_stream(), buffer, rows[i][0],
+                                      rows[i][1], 0, 1),
+                     RNL_ERROR_OUT_OF_RANGE, NULL);
+        expect_error(rnl_fill_and_wait(suite_stream(), buffer, rows[i][0],
+                                       rows[i][1], 0, 1),
+                     RNL_ERROR_OUT_OF_RANGE, NULL);
+    }
+    suite_expect_ints(buffer, 16, 1);
+    expect_ok(rnl_buffer_release(buffer));
+}
+
+RNL_TEST(fills_off_the_pattern_grid_are_refused)
+{
+    rnl_buffer buffer = suite_ints(16, 1);
+    expect_error(rnl_enqueue_fill(suite_stream(), buffer, 1, 4, 0, 4),
+                 RNL_ERROR_INVALID_ARGUMENT, "offset");
+    expect_error(rnl_enqueue_fill(suite_stream(), buffer, 4, 8, 0, 8),
+                 RNL_ERROR_INVALID_ARGUMENT, "offset");
+    expect_error(rnl_enqueue_fill(suite_stream(), buffer, 0, 5, 0, 4),
+                 RNL_ERROR_INVALID_ARGUMENT, "size");
+    expect_error(rnl_enqueue_fill(suite_stream(), buffer, 0, 7, 0, 2),
+                 RNL_ERROR_INVALID_ARGUMENT, "size");
+    expect_error(rnl_enqueue_fill_region(
+                     suite_stream(),
+                     RNL_FILL(.to = {.buffer = buffer}, .width = 6,
+                              .pattern_size = 4)),
+                 RNL_ERROR_INVALID_ARGUMENT, NULL);
+    suite_expect_ints(buffer, 16, 1);
+    expect_ok(rnl_buffer_release(buffer));
+}
+
+RNL_TEST(fill_regions_out_of_range_are_refused)
+{
+    rnl_buffer buffer = suite_ints(16, 1);
+    const rnl_fill fills[] = {
+        {.width = 65, .pattern_size = 1},
+        {.width = 8, .height = 9, .pattern_size = 1},
+        {.width = 8, .height = 2, .depth = 5, .pattern_size = 1},
+        {.to.offset = 60, .width = 8, .pattern_size = 1},
+        {.to.offset = SIZE_MAX - 3, .width = 8, .pattern_size = 1},
+        {.to.row_pitch = 33, .width = 32, .height = 2, .pattern_size = 1},
+        {.width = 8, .height = SIZE_MAX, .pattern_size = 1},
+        {.width = 8, .height = SIZE_MAX / 8 + 2, .pattern_size = 1},
+        {.width = 8, .depth = SIZE_MAX / 4, .pattern_size = 1},
+        {.to.row_pitch = SIZE_MAX, .width = 8, .height = 2,
+         .pattern_size = 1},
+        {.to.slice_pitch = SIZE_MAX / 2, .width = 8, .depth = 3,
+         .pattern_size = 1},
+    };
+    for (size_t i = 0; i < sizeof fills / sizeof fills[0]; i++) {
+        rnl_fill fill = fills[i];
+        fill.struct_size = sizeof fill;
+        fill.to.buffer = buffer;
+        expect_error(rnl_enqueue_fill_region(suite_stream(), &fill),
+                     RNL_ERROR_OUT_OF_RANGE, NULL);
+        expect_error(rnl_fill_region_and_wait(suite_stream(), &fill),
+                     RNL_ERROR_OUT_OF_RANGE, NULL);
+    }
+    suite_expect_ints(buffer, 16, 1);
+    expect_ok(rnl_buffer_release(buffer));
+}
+
+RNL_TEST(fill_pitches_too_small_are_refused)
+{
+    rnl_buffer buffer = suite_ints(16, 1);
+    expect_error(rnl_enqueue_fill_region(
+                     suite_stream(),
+                     RNL_FILL(.to = {.buffer = buffer, .row_pitch = 7},
+                              .width = 8, .height = 2, .pattern_size = 1)),
+                 RNL_ERROR_INVALID_ARGUMENT, NULL);
+    expect_error(rnl_enqueue_fill_region(
+                     suite_stream(),
+                     RNL_FILL(.to = {.buffer = buffer, .row_pitch = 8,
+                                     .slice_pitch = 15},
+                              .width = 8, .height = 2, .depth = 2,
+                              .pattern_size = 1)),
+                 RNL_ERROR_INVALID_ARGUMENT, NULL);
+    suite_expect_ints(buffer, 16, 1);
+    expect_ok(rnl_buffer_release(buffer));
+}
+
+RNL_TEST(a_fill_needs_a_struct_of_a_size_and_a_place)
+{
+    rnl_fill nothing = {.struct_size = 0, .width = 4, .pattern_size = 1};
+    expect_error(rnl_enqueue_fill_region(suite_stream(), NULL),
+                 RNL_ERROR_INVALID_ARGUMENT, "fill");
+    expect_error(rnl_fill_region_and_wait(suite_stream(), NULL),
+                 RNL_ERROR_INVALID_ARGUMENT, "fill");
+    expect_error(rnl_enqueue_fill_region(suite_stream(), &nothing),
+                 RNL_ERROR_INVALID_ARGUMENT, "fill");
+    expect_error(rnl_enqueue_fill_region(
+                     suite_stream(), RNL_FILL(.width = 4, .pattern_size = 1)),
+                 RNL_ERROR_INVALID_ARGUMENT, NULL);
+}

@@ -1,0 +1,251 @@
+// Launch shapes and attributes: what is legal, and what each gives.
+#include "suite.h"
+
+#include <stdatomic.h>
+
+static rnl_status count_blocks(const rnl_native_call *call)
+{
+    atomic_fetch_add((_Atomic int *)call->user_data, (int)call->block_count);
+    return RNL_OK;
+}
+
+static _Atomic int blocks;
+
+// A kernel without arguments on any device: a native one where there are
+// native functions, otherwise from source.
+static rnl_function make(void)
+{
+    blocks = 0;
+    if (rnl_context_supports(suite_context(), RNL_FEATURE_NATIVE_FUNCTIONS,
+                             NULL) == RNL_OK)
+        return suite_native("count", count_blocks, &blocks);
+    return suite_compile("extern \"C\" __global__ void count() {}", "count");
+}
+
+#define REFUSED(function, ...)                                             \
+    expect_error(rnl_enqueue_function(suite_stream(), function,            \
+                                      RNL_LAUNCH(__VA_ARGS__),             \
+                                      RNL_NO_ARGS),                        \
+                 RNL_ERROR_INVALID_ARGUMENT, "launch")
+
+RNL_TEST(missing_axes_count_as_one)
+{
+    suite_need(RNL_FEATURE_NATIVE_FUNCTIONS);
+    rnl_function function = make();
+    const rnl_dim3 grids[] = {{6, 0, 0}, {6, 1, 0}, {6, 0, 1}, {6, 1, 1},
+                              {3, 2, 0}, {1, 2, 3}};
+    for (int i = 0; i < 6; i++) {
+        blocks = 0;
+        expect_ok(rnl_enqueue_function(
+            suite_stream(), function,
+            RNL_LAUNCH(.grid = grids[i], .block = {4}), RNL_NO_ARGS));
+        expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+        assert_int_equal(blocks, 6);
+    }
+    expect_ok(rnl_function_release(function));
+}
+
+RNL_TEST(dimensions_of_zero_are_refused)
+{
+    rnl_function function = make();
+    REFUSED(function, .grid = {0}, .block = {1});
+    REFUSED(function, .grid = {1}, .block = {0});
+    REFUSED(function, .grid = {0, 1, 1}, .block = {1});
+    REFUSED(function, .grid = {1}, .block = {0, 32, 1});
+    REFUSED(function, .label = "nothing given");
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    assert_int_equal(blocks, 0);
+    expect_ok(rnl_function_release(function));
+}
+
+RNL_TEST(dimensions_beyond_the_device_are_refused)
+{
+    rnl_function function = make();
+    rnl_device_info d = {.struct_size = sizeof d};
+    expect_ok(rnl_device_get_info(suite_device(), &d));
+    REFUSED(function, .grid = {1}, .block = {d.max_block_threads + 1});
+    REFUSED(function, .grid = {1}, .block = {d.max_block_threads, 2});
+    REFUSED(function, .grid = {1}, .block = {1, d.max_block_threads, 2});
+    REFUSED(function, .grid = {1}, .block = {1, 1, d.max_block.z + 1});
+    REFUSED(function, .grid = {1}, .block = {UINT32_MAX});
+    REFUSED(function, .grid = {1}, .block = {UINT32_MAX, UINT32_MAX,
+                                             UINT32_MAX});
+    // A product that is small only in 32 bits.
+    REFUSED(function, .grid = {1}, .block = {65536, 65536});
+    REFUSED(function, .grid = {1}, .block = {65537, 65536});
+    if (d.max_grid.x < UINT32_MAX)
+        REFUSED(function, .grid = {d.max_grid.x + 1}, .block = {1});
+    if (d.max_grid.y < UINT32_MAX)
+        REFUSED(function, .grid = {1, d.max_grid.y + 1}, .block = {1});
+    if (d.max_grid.z < UINT32_MAX)
+        REFUSED(function, .grid = {1, 1, d.max_grid.z + 1}, .block = {1});
+    expect_ok(rnl_function_release(function));
+}
+
+RNL_TEST(the_largest_block_is_legal)
+{
+    rnl_function function = make();
+    rnl_device_info d = {.struct_size = sizeof d};
+    rnl_function_info info = {.struct_size = sizeof info};
+    expect_ok(rnl_device_get_info(suite_device(), &d));
+    expect_ok(rnl_function_get_info(function, &info));
+    assert_true(info.max_block_threads <= d.max_block_threads);
+    expect_ok(rnl_enqueue_function(
+        suite_stream(), function,
+        RNL_LAUNCH(.grid = {2}, .block = {info.max_block_threads}),
+        RNL_NO_ARGS));
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    expect_ok(rnl_function_release(function));
+}
+
+RNL_TEST(too_much_shared_memory_is_refused)
+{
+    rnl_function function = make();
+    rnl_device_info d = {.struct_size = sizeof d};
+    expect_ok(rnl_device_get_info(suite_device(), &d));
+    size_t most = d.shared_per_block_max;
+    REFUSED(function, .grid = {1}, .block = {1}, .shared_size = most + 1);
+    REFUSED(function, .grid = {1}, .block = {1}, .shared_size = SIZE_MAX);
+    REFUSED(function, .grid = {1}, .block = {1}, .shared_size = SIZE_MAX - 63);
+    expect_ok(rnl_enqueue_function(
+        suite_stream(), function,
+        RNL_LAUNCH(.grid = {1}, .block = {1}, .shared_size = most),
+        RNL_NO_ARGS));
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    expect_ok(rnl_function_release(function));
+}
+
+RNL_TEST(a_launch_needs_a_shape)
+{
+    rnl_function function = make();
+    rnl_launch no_size = {.struct_size = 0, .grid = {1, 1, 1},
+                          .block = {1, 1, 1}};
+    expect_error(rnl_enqueue_function(suite_stream(), function, NULL,
+                                      RNL_NO_ARGS),
+                 RNL_ERROR_INVALID_ARGUMENT, "launch");
+    expect_error(rnl_enqueue_function(suite_stream(), function, &no_size,
+                                      RNL_NO_ARGS),
+                 RNL_ERROR_INVALID_ARGUMENT, "launch");
+    expect_ok(rnl_function_release(function));
+}
+
+RNL_TEST(clusters_are_refused_where_there_are_none)
+{
+    rnl_function function = make();
+    if (rnl_context_supports(suite_context(), RNL_FEATURE_CLUSTERS, NULL) ==
+        RNL_OK)
+        test_skip("%s has clusters", test_device_name());
+    expect_error(rnl_enqueue_function(suite_stream(), function,
+                                      RNL_LAUNCH(.grid = {4}, .block = {1},
+                                                 .cluster = {2}),
+                                      RNL_NO_ARGS),
+                 RNL_ERROR_UNSUPPORTED, "launch");
+    expect_ok(rnl_function_release(function));
+}
+
+RNL_TEST(a_cluster_of_one_is_no_cluster)
+{
+    rnl_function function = make();
+    expect_ok(rnl_enqueue_function(suite_stream(), function,
+                                   RNL_LAUNCH(.grid = {4}, .block = {1},
+                                              .cluster = {1, 1, 1}),
+                                   RNL_NO_ARGS));
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    expect_ok(rnl_function_release(function));
+}
+
+RNL_TEST(a_grid_that_its_cluster_does_not_divide_is_refused)
+{
+    suite_need(RNL_FEATURE_CLUSTERS);
+    rnl_function function = make();
+    REFUSED(function, .grid = {5}, .block = {1}, .cluster = {2});
+    REFUSED(function, .grid = {4, 3}, .block = {1}, .cluster = {2, 2});
+    expect_ok(rnl_function_release(function));
+}
+
+RNL_TEST(unknown_launch_attributes_are_refused)
+{
+    rnl_function function = make();
+    const int ids[] = {0, -1, 6, 1000};
+    for (int i = 0; i < 4; i++) {
+        const rnl_launch_attribute attribute = {
+            (rnl_launch_attribute_id)ids[i], 1};
+        rnl_status status = rnl_enqueue_function(
+            suite_stream(), function,
+            RNL_LAUNCH(.grid = {1}, .block = {1}, .attributes = &attribute,
+                       .attribute_count = 1), RNL_NO_ARGS);
+        assert_true(status == RNL_ERROR_INVALID_ARGUMENT ||
+                    status == RNL_ERROR_UNSUPPORTED);
+    }
+    REFUSED(function, .grid = {1}, .block = {1}, .attributes = NULL,
+            .attribute_count = 2);
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    assert_int_equal(blocks, 0);
+    expect_ok(rnl_function_release(function));
+}
+
+RNL_TEST(a_launch_may_have_a_priority)
+{
+    suite_need(RNL_FEATURE_PRIORITIES);
+    rnl_function function = make();
+    const rnl_launch_attribute attribute = {RNL_LAUNCH_PRIORITY, -1};
+    expect_ok(rnl_enqueue_function(
+        suite_stream(), function,
+        RNL_LAUNCH(.grid = {1}, .block = {1}, .attributes = &attribute,
+                   .attribute_count = 1), RNL_NO_ARGS));
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    expect_ok(rnl_function_release(function));
+}
+
+RNL_TEST(constants_need_a_module_that_has_them)
+{
+    rnl_function function = make();
+    int value = 1;
+    const rnl_constant rows[] = {{"missing", &value, 4}, {NULL, &value, 4},
+                                 {"missing", NULL, 4}};
+    for (int i = 0; i < 3; i++) {
+        rnl_status status = rnl_enqueue_function(
+            suite_stream(), function,
+            RNL_LAUNCH(.grid = {1}, .block = {1}, .constants = &rows[i],
+                       .constant_count = 1), RNL_NO_ARGS);
+        assert_true(status == RNL_ERROR_NOT_FOUND ||
+                    status == RNL_ERROR_INVALID_ARGUMENT);
+        assert_int_equal(rnl_last_error()->status, status);
+    }
+    REFUSED(function, .grid = {1}, .block = {1}, .constants = NULL,
+            .constant_count = 1);
+    expect_ok(rnl_function_release(function));
+}
+
+RNL_TEST(launches_are_asynchronous)
+{
+    rnl_stream stream = suite_new_stream();
+    rnl_function function = make();
+    struct gate *gate = gate_shut(stream);
+    for (int i = 0; i < 100; i++)
+        expect_ok(rnl_enqueue_function(stream, function,
+                                       RNL_LAUNCH(.grid = {1}, .block = {1}),
+                                       RNL_NO_ARGS));
+    assert_status(rnl_stream_query(stream), RNL_NOT_READY);
+    assert_int_equal(blocks, 0);
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    gate_free(gate);
+    expect_ok(rnl_function_release(function));
+    expect_ok(rnl_stream_release(stream));
+}
+
+RNL_TEST(a_function_is_launched_in_its_own_context_only)
+{
+    rnl_context other = suite_open(NULL);
+    rnl_stream stream = NULL;
+    rnl_function function = make();
+    expect_ok(rnl_context_default_stream(other, &stream));
+    expect_error(rnl_enqueue_function(stream, function,
+                                      RNL_LAUNCH(.grid = {1}, .block = {1}),
+                                      RNL_NO_ARGS),
+                 RNL_ERROR_INVALID_HANDLE, "function");
+    expect_ok(rnl_stream_query(stream));
+    expect_ok(rnl_function_release(function));
+    expect_ok(rnl_context_release(other));
+}

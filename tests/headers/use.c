@@ -1,0 +1,43 @@
+// Uses every macro of the public headers as a C11 program does. Only compiled.
+#include <runnel/host.h>
+#include <runnel/runnel.h>
+
+struct pair {
+    float low, high;
+};
+
+int use(rnl_context context, rnl_device device, rnl_function function);
+
+int use(rnl_context context, rnl_device device, rnl_function function)
+{
+    rnl_stream stream = NULL;
+    rnl_event event = NULL;
+    rnl_buffer buffer = NULL;
+    rnl_module module = NULL;
+    float host[16] = {0};
+    struct pair pair = {0, 1};
+    int status = 0;
+
+    status |= rnl_context_create(
+        device, RNL_CONTEXT_OPTIONS(.threads = 1, .label = "a"), &context);
+    status |= rnl_stream_create(context, RNL_STREAM_OPTIONS(.priority = 1),
+                                &stream);
+    status |= rnl_event_create(context, RNL_EVENT_OPTIONS(.timing = true),
+                               &event);
+    status |= rnl_buffer_create(context, sizeof host,
+                                RNL_BUFFER_OPTIONS(.label = "b"), &buffer);
+    status |= rnl_module_compile(context, "", RNL_MODULE_OPTIONS(.label = "m"),
+                                 &module);
+    status |= rnl_enqueue_copy_region(
+        stream, RNL_COPY(.to = {.buffer = buffer}, .from = {.pointer = host},
+                         .width = sizeof host));
+    status |= rnl_enqueue_function(
+        stream, function, RNL_LAUNCH(.grid = {1}, .block = {256}),
+        RNL_ARGS(buffer, 1, 2u, 3L, 4UL, 5LL, 6ULL, 7.0f, 8.0, 'c', true, host,
+                 (const void *)host, (short)9, (unsigned char)10,
+                 RNL_ARG_STRUCT(pair)));
+    status |= rnl_enqueue_function(stream, function, RNL_LAUNCH(.grid = {1}),
+                                   RNL_NO_ARGS);
+    status |= rnl_allocator_set(RNL_ALLOCATOR(.user_data = NULL));
+    return status + RNL_VERSION;
+}

@@ -1,0 +1,13 @@
+#!/bin/sh
+# Builds and runs consumer.c with what pkg-config says.
+# usage: pkg_config.sh PKG_CONFIG CC LIBDIR SOURCE OUTPUT
+set -eu
+pkg_config=$1 cc=$2 libdir=$3 source=$4 output=$5
+
+PKG_CONFIG_PATH=$libdir/pkgconfig
+export PKG_CONFIG_PATH
+# The flags are meant to be split.
+# shellcheck disable=SC2046
+"$cc" -std=c11 $("$pkg_config" --cflags runnel) "$source" \
+    $("$pkg_config" --libs runnel) -Wl,-rpath,"$libdir" -o "$output"
+"$output"

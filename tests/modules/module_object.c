@@ -1,0 +1,200 @@
+// Finished cpu objects: only whole ones are loaded.
+#include "backends/cpu/object.h"
+#include "folder.h"
+#include "test.h"  // its `fail` would hide ours
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct bytes {
+    char *data;
+    size_t size;
+};
+
+static struct bytes read_elf(void)
+{
+    struct bytes elf;
+    elf.data = test_read(FAKE_OBJECT, &elf.size);
+    assert_non_null(elf.data);
+    return elf;
+}
+
+static struct bytes wrap(struct bytes elf)
+{
+    void *data;
+    struct bytes wrapped;
+    assert_ok(object_wrap(elf.data, elf.size, &data, &wrapped.size));
+    wrapped.data = data;
+    return wrapped;
+}
+
+static struct bytes read_object(void)
+{
+    struct bytes elf = read_elf();
+    struct bytes wrapped = wrap(elf);
+    free(elf.data);
+    return wrapped;
+}
+
+static void refused(struct bytes object)
+{
+    struct loaded_object loaded;
+    assert_status(object_load(object.data, object.size, &loaded),
+                  RNL_ERROR_INVALID_BINARY);
+}
+
+RNL_TEST(a_whole_object_is_loaded)
+{
+    struct bytes object = read_object();
+    struct loaded_object loaded;
+    assert_ok(object_load(object.data, object.size, &loaded));
+    assert_int_equal(loaded.table->kernel_count, 2);
+    assert_string_equal(object_kernel(loaded.table, 1)->name,
+                        "space::second<int>");
+    object_unload(&loaded);
+    mem_release(object.data, object.size);
+    assert_int_equal(mem_held(), 0);
+}
+
+RNL_TEST(every_load_has_variables_of_its_own)
+{
+    enum { COUNT = 20 };
+    struct bytes object = read_object();
+    struct loaded_object loaded[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        assert_ok(object_load(object.data, object.size, &loaded[i]));
+        int *variable = object_global(loaded[i].table, 0)->address;
+        assert_int_equal(*variable, 0);
+        *variable = i + 1;
+    }
+    for (int i = 0; i < COUNT; i++) {
+        int *variable = object_global(loaded[i].table, 0)->address;
+        assert_int_equal(*variable, i + 1);
+        object_unload(&loaded[i]);
+    }
+    mem_release(object.data, object.size);
+}
+
+RNL_TEST(no_shortened_object_is_loaded)
+{
+    struct bytes object = read_object();
+    for (size_t size = 0; size < object.size; size += size < 200 ? 1 : 97)
+        refused((struct bytes){object.data, size});
+    mem_release(object.data, object.size);
+}
+
+RNL_TEST(no_flipped_bit_is_loaded)
+{
+    struct bytes object = read_object();
+    for (size_t i = 0; i < object.size; i += i < 200 ? 1 : 61) {
+        object.data[i] ^= (char)(1 << i % 8);
+        refused(object);
+        object.data[i] ^= (char)(1 << i % 8);
+    }
+    mem_release(object.data, object.size);
+}
+
+RNL_TEST(a_bare_elf_file_is_refused_in_words)
+{
+    struct bytes elf = read_elf();
+    refused(elf);
+    assert_non_null(strstr(rnl_last_error()->message, "bare ELF"));
+    free(elf.data);
+}
+
+RNL_TEST(text_is_refused)
+{
+    char text[] = "this is no object at all, but long enough to be one";
+    refused((struct bytes){text, sizeof text});
+}
+
+// Wraps what was changed, so that the checksum fits.
+static void refused_elf(struct bytes elf)
+{
+    struct bytes object = wrap(elf);
+    refused(object);
+    mem_release(object.data, object.size);
+}
+
+RNL_TEST(a_shared_object_without_a_table_is_refused)
+{
+    struct bytes self;
+    self.data = test_read("/proc/self/exe", &self.size);
+    refused_elf(self);
+    free(self.data);
+}
+
+RNL_TEST(foreign_elf_files_are_refused)
+{
+    struct bytes elf = read_elf();
+    Elf64_Ehdr *header = (Elf64_Ehdr *)elf.data;
+    header->e_machine ^= 0x55;
+    refused_elf(elf);
+    assert_non_null(strstr(rnl_last_error()->message, "processor"));
+    header->e_machine ^= 0x55;
+    header->e_type = ET_REL;
+    refused_elf(elf);
+    header->e_type = ET_DYN;
+    header->e_phoff = UINT64_MAX - 8;
+    refused_elf(elf);
+    header->e_phoff = sizeof *header;
+    header->e_phnum = 60000;
+    refused_elf(elf);
+    header->e_phnum = 0;
+    refused_elf(elf);
+    free(elf.data);
+}
+
+RNL_TEST(a_segment_beyond_the_end_is_refused)
+{
+    struct bytes elf = read_elf();
+    Elf64_Ehdr *header = (Elf64_Ehdr *)elf.data;
+    Elf64_Phdr *segments = (Elf64_Phdr *)(elf.data + header->e_phoff);
+    for (size_t i = 0; i < header->e_phnum; i++) {
+        Elf64_Phdr old = segments[i];
+        segments[i].p_filesz = elf.size + 1;
+        refused_elf(elf);
+        segments[i].p_filesz = UINT64_MAX;
+        refused_elf(elf);
+        segments[i] = old;
+    }
+    free(elf.data);
+}
+
+// The table is found by its magic number and changed in the file.
+static rnl_cpu_object *find_table(struct bytes elf)
+{
+    uint64_t magic = RNL_CPU_OBJECT_MAGIC;
+    char *found = memmem(elf.data, elf.size, &magic, sizeof magic);
+    assert_non_null(found);
+    return (rnl_cpu_object *)(void *)found;
+}
+
+RNL_TEST(a_table_of_another_version_is_refused)
+{
+    struct bytes elf = read_elf();
+    rnl_cpu_object *table = find_table(elf);
+    table->abi++;
+    refused_elf(elf);
+    assert_non_null(strstr(rnl_last_error()->message, "version"));
+    table->abi--;
+    table->kernel_size /= 2;
+    refused_elf(elf);
+    table->kernel_size *= 2;
+    table->magic++;
+    refused_elf(elf);
+    free(elf.data);
+}
+
+RNL_TEST(a_table_that_ends_outside_is_refused)
+{
+    struct bytes elf = read_elf();
+    rnl_cpu_object *table = find_table(elf);
+    table->kernel_count = 1u << 30;
+    refused_elf(elf);
+    table->kernel_count = 2;
+    table->global_count = 1u << 30;
+    refused_elf(elf);
+    free(elf.data);
+}

@@ -1,0 +1,99 @@
+// Runs the tests of a program: see test.h.
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_UNKNOWN_TEST = 2, EXIT_SKIPPED = 77 };
+
+static struct test_case *first_test;
+static struct test_case **last_link = &first_test;
+static size_t test_count;
+static size_t skip_count;
+
+void test_register(struct test_case *test)
+{
+    *last_link = test;
+    last_link = &test->next;
+    test_count++;
+}
+
+void test_skip(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    printf("skipped: ");
+    vprintf(format, arguments);
+    putchar('\n');
+    va_end(arguments);
+    skip_count++;
+    _skip(__FILE__, __LINE__);
+    abort();  // _skip has left by longjmp
+}
+
+const char *test_device_name(void)
+{
+    const char *name = getenv("RUNNEL_TEST_DEVICE");
+    return name && *name ? name : "cpu:0";
+}
+
+void test_status(rnl_status status, rnl_status expected, const char *call,
+                 const char *file, int line)
+{
+    if (status == expected)
+        return;
+    const char *message = rnl_last_error()->message;
+    print_error("%s\n    gave %s, expected %s; last error: %s\n", call,
+                rnl_status_name(status), rnl_status_name(expected),
+                message && *message ? message : "none");
+    _fail(file, line);
+}
+
+static struct test_case *find(const char *name)
+{
+    struct test_case *test = first_test;
+    while (test && strcmp(test->name, name))
+        test = test->next;
+    return test;
+}
+
+static int list(void)
+{
+    for (struct test_case *test = first_test; test; test = test->next)
+        puts(test->name);
+    return EXIT_SUCCESS;
+}
+
+// Runs `first` and the next `count - 1` as one cmocka group.
+static int run(const struct test_case *first, size_t count)
+{
+    struct CMUnitTest *units = calloc(count, sizeof *units);
+    if (!units)
+        return EXIT_FAILURE;
+    for (size_t i = 0; i < count; i++, first = first->next)
+        units[i] = (struct CMUnitTest){.name = first->name,
+                                       .test_func = first->run};
+    int failures = _cmocka_run_group_tests("tests", units, count, NULL, NULL);
+    free(units);
+    return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    // What a test printed must be seen also when a signal ends it.
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (argc < 2)
+        return run(first_test, test_count);
+    if (!strcmp(argv[1], "--list"))
+        return list();
+
+    const struct test_case *test = find(argv[1]);
+    if (!test) {
+        fprintf(stderr, "%s: no test is called %s; --list shows all\n",
+                argv[0], argv[1]);
+        return EXIT_UNKNOWN_TEST;
+    }
+    int result = run(test, 1);
+    return result == EXIT_SUCCESS && skip_count ? EXIT_SKIPPED : result;
+}
