@@ -9,7 +9,7 @@ const bench_goal goals[] = {
      "PoCL / 13", "PoCL / 90"},
     {"empty kernel, parked, source", PARKED, "runnel source", "pocl", 13, 90,
      "PoCL / 13", "PoCL / 90"},
-    {"the same, asleep, native", "launch-sync/asleep", "runnel native",
+    {"empty kernel, asleep, native", "launch-sync/asleep", "runnel native",
      "pocl", 13, 90, "PoCL / 13", "PoCL / 90"},
     {"enqueue, native", "enqueue/256", "runnel native", "pocl", 15, 35,
      "PoCL / 15", "PoCL / 35"},

@@ -45,7 +45,7 @@ static void settle(void)
     }
 }
 
-// --- Small helpers ---------------------------------------------------------
+// --- Small services --------------------------------------------------------
 
 void *bench_allocate(size_t size)
 {

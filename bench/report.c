@@ -137,7 +137,7 @@ void report_goals(const bench_run *bench)
 {
     static const char *const titles[] = {"what", "runnel", "peer", "ratio",
                                          "spread", "  goal", "beyond", ""};
-    static const int widths[] = {-26, 10, 10, 8, 19, -19, -12, 0};
+    static const int widths[] = {-29, 10, 10, 8, 19, -19, -12, 0};
     printf("\n");
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
         put(titles[i], widths[i]);
@@ -146,7 +146,7 @@ void report_goals(const bench_run *bench)
         goal_result result;
         if (!goal_evaluate(bench, &goals[i], &result))
             continue;
-        put(goals[i].what, -26);
+        put(goals[i].what, -29);
         put_goal_figures(&goals[i], &result);
         printf("  ");
         put(goals[i].first_text, -17);

@@ -177,9 +177,7 @@ static void print_details(rnl_status status, const struct check *check,
     print_wrapped(error->message, 4);
     if (error->native_text && error->native_text[0])
         print_wrapped(error->native_text, 4);
-    // The compiler's lines keep their columns, or carets would point nowhere.
-    if (error->log && error->log[0])
-        printf("%s\n", error->log);
+    write_log(stdout, error->log);
     const char *help = advice(status, api);
     if (help)
         print_wrapped(help, 4);
@@ -202,7 +200,7 @@ static bool run_steps(struct check *check, struct json *json, const char *api)
     for (size_t i = 0; i < STEP_COUNT; i++) {
         if (status != RNL_OK) {
             if (!json)
-                printf("  %-10s%-8s\n", steps[i].name, "skipped");
+                printf("  %-10sskipped\n", steps[i].name);
             continue;
         }
         uint64_t start = now_ns();

@@ -1,6 +1,8 @@
 // What the commands of the `runnel` program share.
 #pragma once
 
+#include <stdio.h>
+
 #include <runnel/runnel.h>
 
 // Exit codes, as documented by `runnel help`.
@@ -33,6 +35,10 @@ int complain_usage(const char *format, ...);
 // Prints the details of the failure that a Runnel call on this thread just
 // returned, the compiler's output first; returns the exit code for it.
 int complain_failure(rnl_status status);
+
+// Writes what a compiler said, which may be NULL or "", as it is: its carets
+// point at columns.
+void write_log(FILE *file, const char *log);
 
 struct option;
 

@@ -60,16 +60,20 @@ static int exit_code(rnl_status status)
     }
 }
 
+void write_log(FILE *file, const char *log)
+{
+    if (!log || !log[0])
+        return;
+    fputs(log, file);
+    if (log[strlen(log) - 1] != '\n')
+        fputc('\n', file);
+}
+
 int complain_failure(rnl_status status)
 {
     const rnl_error *error = rnl_last_error();
-    if (error->log && error->log[0]) {
-        size_t length = strlen(error->log);
-        fflush(stdout);
-        fputs(error->log, stderr);
-        if (error->log[length - 1] != '\n')
-            fputc('\n', stderr);
-    }
+    fflush(stdout);
+    write_log(stderr, error->log);
     // Not every status comes with details of its own, RNL_NOT_READY does not.
     bool known = error->status == status && error->message[0];
     complain("%s", known ? error->message : rnl_status_text(status));

@@ -183,7 +183,7 @@ static const char *const run_page[] = {
     "    -p, --print [ARGUMENT=]FIRST:END",
     "                           Print elements FIRST to END - 1 of every",
     "                           buffer, or of argument number ARGUMENT,",
-    "                           counted from 0. May be repeated. Without it:",
+    "                           counted from 1. May be repeated. Without it:",
     "                           0:16.",
     "        --json             Write JSON. Times are in nanoseconds. What a",
     "                           kernel prints goes to the same place.",

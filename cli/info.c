@@ -311,29 +311,45 @@ static int show_devices(struct json *json, const struct info_options *options)
     return status == RNL_OK ? code : complain_failure(status);
 }
 
-// Every api that has no device.
+// One api, if it has no device.
+static int show_api(struct json *json, const char *api)
+{
+    const char *reason = "";
+    size_t count = 0;
+    rnl_status status = rnl_device_count(api, &count);
+    if (status == RNL_OK)
+        status = rnl_api_reason(api, &reason);
+    if (status != RNL_OK)
+        return complain_failure(status);
+    if (count > 0)
+        return EXIT_OK;
+    if (!json) {
+        print_absent(api, reason);
+        return EXIT_OK;
+    }
+    json_begin(json, NULL, '{');
+    json_string(json, "api", api);
+    json_string(json, "reason", reason);
+    json_end(json, '}');
+    return EXIT_OK;
+}
+
+// Every api that has no device, also those that this library was built without.
 static int show_absent(struct json *json)
 {
-    const char *api, *reason;
-    for (size_t i = 0; rnl_api_name(i, &api) == RNL_OK; i++) {
-        size_t count;
-        rnl_status status = rnl_device_count(api, &count);
-        if (status == RNL_OK && count > 0)
-            continue;
-        if (status == RNL_OK)
-            status = rnl_api_reason(api, &reason);
-        if (status != RNL_OK)
-            return complain_failure(status);
-        if (!json) {
-            print_absent(api, reason);
-            continue;
-        }
-        json_begin(json, NULL, '{');
-        json_string(json, "api", api);
-        json_string(json, "reason", reason);
-        json_end(json, '}');
+    static const char *const known[] = {"cuda", "hip"};
+    bool listed[] = {false, false};
+    const char *api;
+    int code = EXIT_OK;
+    for (size_t i = 0; rnl_api_name(i, &api) == RNL_OK && !code; i++) {
+        for (size_t k = 0; k < 2; k++)
+            listed[k] |= strcmp(api, known[k]) == 0;
+        code = show_api(json, api);
     }
-    return EXIT_OK;
+    for (size_t k = 0; k < 2 && !code; k++)
+        if (!listed[k])
+            code = show_api(json, known[k]);
+    return code;
 }
 
 static int show_json(const struct info_options *options)

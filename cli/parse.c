@@ -173,8 +173,10 @@ const char *parse_range(const char *text, struct print_range *out)
     if (strchr(text, '=')) {
         if (read_unsigned(text, &argument, &rest) || *rest != '=')
             return form;
+        if (argument == 0)
+            return "counts arguments from 0; the first is 1";
         range.one_argument = true;
-        range.argument = (size_t)argument;
+        range.argument = (size_t)argument - 1;
         rest++;
     }
     if (read_unsigned(rest, &first, &rest) || *rest != ':' ||

@@ -30,7 +30,7 @@ const char *parse_device(const char *text, char api[DEVICE_API_SIZE],
 // Which elements of which argument to print.
 struct print_range {
     bool one_argument;   // only `argument`; otherwise every buffer
-    size_t argument;     // from 0
+    size_t argument;     // from 0, from 1 in the text
     size_t first, end;   // elements first … end - 1
 };
 

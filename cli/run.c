@@ -89,8 +89,8 @@ static int compile(struct run *run)
     if (status != RNL_OK)
         return complain_failure(status);
     const char *log = "";
-    if (rnl_module_log(run->module, &log) == RNL_OK && log[0])
-        fprintf(stderr, "%s\n", log);
+    if (rnl_module_log(run->module, &log) == RNL_OK)
+        write_log(stderr, log);
     status = rnl_module_function(run->module, options->function,
                                  &run->function);
     return status == RNL_OK ? EXIT_OK : complain_failure(status);

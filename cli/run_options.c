@@ -160,12 +160,12 @@ static int check_options(const struct run_options *options)
         if (range->argument >= options->argument_count ||
             !options->arguments[range->argument].is_buffer)
             return complain_usage("--print asks for argument %zu, which is "
-                                  "no buffer", range->argument);
+                                  "no buffer", range->argument + 1);
         size_t count = options->arguments[range->argument].count;
         if (range->end > count)
             return complain_usage("--print asks for element %zu of argument "
                                   "%zu, which has %zu elements",
-                                  range->end - 1, range->argument, count);
+                                  range->end - 1, range->argument + 1, count);
     }
     return EXIT_OK;
 }

@@ -110,7 +110,7 @@ static void print_result(const struct run *run, const struct result *result)
     const struct argument *argument =
         &run->options.arguments[result->argument];
     char name[48];
-    snprintf(name, sizeof name, "Argument %zu", result->argument);
+    snprintf(name, sizeof name, "Argument %zu", result->argument + 1);
     if (result->count == 0)
         print_row(name, "%s[%zu], no elements", argument->type->name,
                   argument->count);
@@ -147,7 +147,7 @@ static void json_result(struct json *json, const struct run *run,
         &run->options.arguments[result->argument];
     const struct value_type *type = argument->type;
     json_begin(json, NULL, '{');
-    json_unsigned(json, "argument", result->argument);
+    json_unsigned(json, "argument", result->argument + 1);
     json_string(json, "type", type->name);
     json_unsigned(json, "count", argument->count);
     json_unsigned(json, "first", result->first);

@@ -65,11 +65,13 @@ struct cc_options {
 
 struct flags {
     struct list arguments;  // for compiler and preprocessor
-    bool optimize;
+    struct text defines;    // the user's -D and -U as directives
+    struct list includes;   // the user's -include
 };
 
 // What the prelude predefines, and the user's options. Relative directories are
-// made absolute, because the compiler runs in the temporary folder.
+// made absolute, because the compiler runs in the temporary folder. The user's
+// macros must not reach into the prelude, so they become a file after it.
 void flags_make(const struct cc_options *options, bool clang,
                 struct flags *flags);
 
@@ -107,7 +109,8 @@ int process_run(const struct list *arguments, const char *folder,
 // --- scan.c: kernels and variables of a source -----------------------------
 
 struct scan_kernel {
-    char *scope;    // "a::b", "" for the global one; an unnamed namespace is "-"
+    char *scope;    // "a::b", "" for the global one; an unnamed namespace is
+                    // "-", an inline one "+b"
     char *name;
     char *bounds;   // first argument of __launch_bounds__, or NULL
     struct list types;
@@ -129,7 +132,7 @@ struct scan {
 };
 
 // Whether macros could change what the scanner finds in `source`.
-bool scan_needs_cpp(const char *source, const struct list *options);
+bool scan_needs_cpp(const char *source, const struct flags *flags);
 void scan_source(const char *source, struct scan *scan);
 void scan_free(struct scan *scan);
 
@@ -171,8 +174,13 @@ bool elf_patch(struct text *file, const struct elf_unit *unit);
 // user's file names back. Adds the result to `out`.
 void diagnostics_filter(const char *errors, struct text *out);
 
+// Whether an error lies in the table: the cause may be the user's, such as a
+// brace that is missing at the end.
+bool diagnostics_blame_table(const char *errors);
+
 // The generated files, relative to the temporary folder.
 #define CC_PRELUDE_FILE "rnl-prelude.h"
+#define CC_DEFINES_FILE "rnl-defines.h"
 #define CC_TABLE_FILE "rnl-table"
 #define CC_HEADER_FOLDER "rnl-headers"
 #define CC_STUB_FOLDER "rnl-stubs"

@@ -37,9 +37,13 @@ static bool announces(const char *line, size_t size)
 
 static bool is_generated(const char *line, size_t size)
 {
-    return begins(line, size, CC_PRELUDE_FILE) ||
-           begins(line, size, "./" CC_PRELUDE_FILE) ||
-           begins(line, size, CC_TABLE_FILE);
+    static const char *const files[] = {
+        CC_PRELUDE_FILE, ("./" CC_PRELUDE_FILE), CC_TABLE_FILE,
+        "<scratch space>", "<built-in>", "<command-line>"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (begins(line, size, files[i]))
+            return true;
+    return false;
 }
 
 // Lines about including or being inside the prelude say nothing to the user.
@@ -48,7 +52,8 @@ static bool is_noise(const char *line, size_t size)
     static const char *const about[] = {
         "In file included from <command-line>",
         "In file included from <built-in>", CC_PRELUDE_FILE ": In ",
-        CC_TABLE_FILE ": In ", "compilation terminated"};
+        CC_TABLE_FILE ": In ", CC_TABLE_FILE ": At ",
+        "compilation terminated"};
     for (size_t i = 0; i < sizeof about / sizeof *about; i++)
         if (begins(line, size, about[i]))
             return true;
@@ -87,9 +92,21 @@ static void start_block(struct filter *filter, const char *line, size_t size)
         filter->dropping = generated || filter->primary_dropped;
         return;
     }
-    // An error there is worth more than a clean log: something failed.
+    // An error in the prelude is worth more than a clean log.
     filter->dropping = filter->primary_dropped =
-        generated && !contains(line, size, " error: ");
+        generated && (!contains(line, size, " error: ") ||
+                      begins(line, size, CC_TABLE_FILE));
+}
+
+bool diagnostics_blame_table(const char *errors)
+{
+    for (; *errors; errors += strcspn(errors, "\n"), errors += *errors != 0) {
+        size_t size = strcspn(errors, "\n");
+        if (begins(errors, size, CC_TABLE_FILE ":") &&
+            contains(errors, size, " error: "))
+            return true;
+    }
+    return false;
 }
 
 void diagnostics_filter(const char *errors, struct text *out)

@@ -56,6 +56,14 @@ static const char *value_of(const char *option, const char *name,
     return size == 2 && option[size] ? option + size : NULL;
 }
 
+// "X=1" or "X", as a directive.
+static void add_define(struct flags *flags, const char *value)
+{
+    int size = (int)strcspn(value, "=");
+    text_format(&flags->defines, "#define %.*s %s\n", size, value,
+                value[size] ? value + size + 1 : "1");
+}
+
 static bool is_false(const char *value)
 {
     return value && strcmp(value, "false") == 0;
@@ -77,7 +85,7 @@ static bool take_valued(struct state *state, const struct list *options,
                         size_t *i)
 {
     const char *option = options->items[*i];
-    struct list *arguments = &state->flags->arguments;
+    struct flags *flags = state->flags;
     static const char *const defines[] = {"--define-macro", "-D"};
     static const char *const undefines[] = {"--undefine-macro", "-U"};
     static const char *const folders[] = {"--include-path", "-I"};
@@ -85,15 +93,13 @@ static bool take_valued(struct state *state, const struct list *options,
     const char *value;
     for (int form = 0; form < 2; form++) {
         if ((value = value_of(option, defines[form], options, i)))
-            return list_format(arguments, "-D%s", value), true;
+            return add_define(flags, value), true;
         if ((value = value_of(option, undefines[form], options, i)))
-            return list_format(arguments, "-U%s", value), true;
+            return text_format(&flags->defines, "#undef %s\n", value), true;
         if ((value = value_of(option, folders[form], options, i)))
             return add_folder(state, value), true;
-        if ((value = value_of(option, includes[form], options, i))) {
-            list_add(arguments, "-include");
-            return list_add(arguments, value), true;
-        }
+        if ((value = value_of(option, includes[form], options, i)))
+            return list_add(&flags->includes, value), true;
     }
     if ((value = value_of(option, "--std", options, i)) ||
         (value = value_of(option, "-std", options, i)))
@@ -140,7 +146,6 @@ static void take_flag(struct state *state, const char *option)
 static void add_code_generation(struct state *state, bool clang)
 {
     struct list *arguments = &state->flags->arguments;
-    state->flags->optimize = !state->debug;
     list_add(arguments, state->debug ? "-O0" : "-O2");
     if (state->debug)
         list_add(arguments, "-g");
@@ -177,6 +182,8 @@ void flags_make(const struct cc_options *options, bool clang,
             !is_ignored(option, &options->options, &i))
             take_flag(&state, option);
     }
+    text_add(&flags->defines, "#ifdef NDEBUG\n#undef assert\n"
+                              "#define assert(...) ((void)0)\n#endif\n");
     list_add(&flags->arguments, state.standard);
     list_add(&flags->arguments, "-idirafter");
     list_add(&flags->arguments, CC_STUB_FOLDER);

@@ -5,6 +5,7 @@
 
 #include <runnel/cpu_object.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if defined(__x86_64__)
@@ -19,7 +20,7 @@
 
 // --- The stub --------------------------------------------------------------
 
-enum { TLS = 1, SYMBOLS, STRINGS, NAMES, SECTION_COUNT };
+enum { TLS = 1, SYMBOLS, STRINGS, NAMES, NOTE, SECTION_COUNT };
 
 static const char section_names[] =
     "\0.tbss\0.symtab\0.strtab\0.shstrtab\0.note.GNU-stack";
@@ -54,6 +55,10 @@ static void fill_sections(Elf64_Shdr sections[SECTION_COUNT],
         .sh_name = name_offset(".shstrtab"), .sh_type = SHT_STRTAB,
         .sh_offset = offset, .sh_size = sizeof section_names,
         .sh_addralign = 1};
+    // Says that no stack need be executable.
+    sections[NOTE] = (Elf64_Shdr){
+        .sh_name = name_offset(".note.GNU-stack"), .sh_type = SHT_PROGBITS,
+        .sh_offset = offset, .sh_addralign = 1};
 }
 
 void elf_write_stub(const struct list *names, struct text *file)
@@ -107,6 +112,42 @@ static void *symbol_bytes(struct text *file, const struct elf_view *view,
     return file->data + offset;
 }
 
+// Copies part of a mangled name, in which back references count from the start
+// of the whole: rnl_entry, the only thing before the part that they count, is
+// taken off.
+static void copy_shifted(const char *part, size_t size, struct text *out)
+{
+    const char *end = part + size;
+    while (part < end) {
+        size_t length = 1, number = 0;
+        int digits = 0;
+        if (*part == 'S' && (part[1] == '_' || (part[1] >= '0' && part[1] <= '9') ||
+                             (part[1] >= 'A' && part[1] <= 'Z'))) {
+            // S_, S0_, … S9_, SA_, … in base 36.
+            length = (size_t)((char *)memchr(part, '_', size) - part) + 1;
+            unsigned long index = strtoul(part + 1, NULL, 36);
+            if (index == 0)
+                text_add(out, "S_");
+            else if (index <= 10)
+                text_format(out, "S%lu_", index - 1);
+            else
+                text_format(out, "S%c_", (int)('A' + (index - 11) % 26));
+            part += length;
+            continue;
+        }
+        if (*part == 'L' && part[1] >= 'a' && part[1] <= 'z')
+            length = strcspn(part, "E");  // a literal: Li7E
+        else if (*part == 'T' || *part == 'A')
+            length = strcspn(part, "_");  // a parameter or an array
+        else if (sscanf(part, "%zu%n", &number, &digits) == 1)
+            length = (size_t)digits + number;  // an identifier
+        if (length > (size_t)(end - part) || length == 0)
+            length = (size_t)(end - part);
+        text_add_bytes(out, part, length);
+        part += length;
+    }
+}
+
 // The kernel's own symbol out of that of its entry, as in
 // "_Z9rnl_entryIXadL_Z5scaleIfEvPT_EEEvP13rnl_cpu_block"; newer compilers put
 // "TnDa" before the X. A plain C function appears there as "_Z" and its name,
@@ -115,23 +156,26 @@ static void write_symbol(const char *entry, char symbol[RNL_CPU_SYMBOL_SIZE])
 {
     static const char suffix[] = "EEEvP13rnl_cpu_block";
     const char *start = strstr(entry, "XadL_Z");
-    if (!start || strlen(start) < sizeof suffix - 1)
+    memset(symbol, 0, RNL_CPU_SYMBOL_SIZE);
+    if (!start)
         return;
-    entry = start + strlen("XadL");
-    size_t size = strlen(entry);
+    start += strlen("XadL");
+    size_t size = strlen(start);
     if (size < sizeof suffix - 1 ||
-        strcmp(entry + size - (sizeof suffix - 1), suffix) != 0)
+        strcmp(start + size - (sizeof suffix - 1), suffix) != 0)
         return;
     size -= sizeof suffix - 1;
     size_t length = 0;
     int digits = 0;
-    if (sscanf(entry, "_Z%zu%n", &length, &digits) == 1 &&
-        (size_t)digits + length == size) {
-        entry += digits;
-        size = length;
-    }
-    if (size < RNL_CPU_SYMBOL_SIZE)
-        memcpy(symbol, entry, size);
+    struct text name = {0};
+    if (sscanf(start, "_Z%zu%n", &length, &digits) == 1 &&
+        (size_t)digits + length == size)
+        text_add_bytes(&name, start + digits, length);
+    else
+        copy_shifted(start, size, &name);
+    if (name.size < RNL_CPU_SYMBOL_SIZE)
+        memcpy(symbol, name.data, name.size);
+    text_free(&name);
 }
 
 static bool patch_memory(const struct elf_view *view,

@@ -80,6 +80,7 @@ struct job {
     struct flags flags;
     struct text source;
     struct text log;       // diagnostics, filtered
+    struct text errors;    // of the last command, as they came
     char *file;            // the source's name inside the folder
     struct elf_unit unit;
 };
@@ -156,7 +157,7 @@ static int write_stubs(const struct job *job)
         "cstdlib", "string.h", "cstring", "math_constants.h",
         "device_functions.h", "vector_types.h", "utility"};
     if (!strstr(job->source.data, "include") &&
-        job->options->headers.count == 0)
+        job->options->headers.count + job->flags.includes.count == 0)
         return CC_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char name[64];
@@ -167,25 +168,36 @@ static int write_stubs(const struct job *job)
     return CC_OK;
 }
 
-// Fills a command with the compiler, the common flags and what comes after.
-static void start_command(const struct job *job, struct list *command)
+// Fills a command with the compiler and all flags but those that tell what to
+// make.
+static void start_command(const struct job *job, struct list *command,
+                          bool with_prelude)
 {
     list_add(command, job->compiler.path);
     for (size_t i = 0; i < job->flags.arguments.count; i++)
         list_add(command, job->flags.arguments.items[i]);
     list_add(command, "-x");
     list_add(command, "c++");
+    if (with_prelude) {
+        list_add(command, "-include");
+        list_add(command, CC_PRELUDE_FILE);
+    }
+    list_add(command, "-include");
+    list_add(command, CC_DEFINES_FILE);
+    for (size_t i = 0; i < job->flags.includes.count; i++) {
+        list_add(command, "-include");
+        list_add(command, job->flags.includes.items[i]);
+    }
 }
 
 // Runs a compiler command; its diagnostics go to the log.
 static int run_command(struct job *job, struct list *command,
                        struct text *output)
 {
-    struct text errors = {0};
-    int status = process_run(command, work_folder(), output, &errors);
-    if (errors.data)
-        diagnostics_filter(errors.data, &job->log);
-    text_free(&errors);
+    text_free(&job->errors);
+    int status = process_run(command, work_folder(), output, &job->errors);
+    if (job->errors.data)
+        diagnostics_filter(job->errors.data, &job->log);
     list_free(command);
     if (status == 0)
         return CC_OK;
@@ -202,13 +214,13 @@ static int run_command(struct job *job, struct list *command,
 // preprocessor are left to the compilation, which words them better.
 static int scan(struct job *job, struct scan *found)
 {
-    if (!scan_needs_cpp(job->source.data, &job->options->options)) {
+    if (!scan_needs_cpp(job->source.data, &job->flags)) {
         scan_source(job->source.data, found);
         return CC_OK;
     }
     struct list command = {0};
     struct text output = {0};
-    start_command(job, &command);
+    start_command(job, &command, false);
     list_add(&command, "-E");
     list_add(&command, "-P");
     list_add(&command, "-w");
@@ -228,8 +240,10 @@ static int write_source(struct job *job)
     const char *name = job->options->name;
     struct text text = {0};
     if (is_inside(name) && strncmp(name, "rnl-", 4) != 0) {
+        free(job->file);
         job->file = strdup(name);
     } else {
+        free(job->file);
         job->file = strdup("rnl-source.cu");
         text_add(&text, "#line 1 ");
         text_add_literal(&text, name);
@@ -241,6 +255,7 @@ static int write_source(struct job *job)
     return written ? CC_OK : complain_file("write", "the source");
 }
 
+// Puts the table after the user's text.
 static int append_table(struct job *job)
 {
     struct scan found = {0};
@@ -266,9 +281,7 @@ static int append_table(struct job *job)
 static int compile(struct job *job, const char *kind, const char *output)
 {
     struct list command = {0};
-    start_command(job, &command);
-    list_add(&command, "-include");
-    list_add(&command, CC_PRELUDE_FILE);
+    start_command(job, &command, true);
     list_add(&command, kind);
     list_add(&command, job->file);
     list_add(&command, "-o");
@@ -276,35 +289,83 @@ static int compile(struct job *job, const char *kind, const char *output)
     return run_command(job, &command, NULL);
 }
 
+// Compiles the source with its table. When that blames the table, the user's
+// text alone tells better what is wrong with it.
+static int compile_kernels(struct job *job)
+{
+    int status = compile(job, "-c", "kernel.o");
+    if (status != CC_NOT_COMPILED || !diagnostics_blame_table(job->errors.data))
+        return status;
+    struct text log = job->log, errors = job->errors;
+    job->log = job->errors = (struct text){0};
+    status = write_source(job);
+    if (status == CC_OK)
+        status = compile(job, "-fsyntax-only", "kernel.o");
+    if (status == CC_OK && strstr(log.data, " error: ")) {
+        // A name expression is wrong.
+        text_add(&job->log, log.data);
+        status = CC_NOT_COMPILED;
+    } else if (status == CC_OK) {
+        text_add(&job->log, "runnel-cc: the table of kernels is wrong:\n");
+        text_add(&job->log, errors.data);
+        status = CC_CRASHED;
+    }
+    text_free(&log);
+    text_free(&errors);
+    return status;
+}
+
+// Says in the words of a compiler what the linker misses.
+static void explain_link(struct job *job)
+{
+    static const char missing[] = "undefined reference to ";
+    struct text said = {0};
+    const char *line = job->errors.data ? job->errors.data : "";
+    text_add(&said, "");
+    for (; (line = strstr(line, missing)); line += sizeof missing - 1) {
+        struct text one = {0};
+        text_format(&one, "%s: error: %.*s\n", job->options->name,
+                    (int)strcspn(line, "\n"), line);
+        if (!strstr(said.data, one.data))
+            text_add(&said, one.data);
+        text_free(&one);
+    }
+    if (said.size > 0) {
+        text_free(&job->log);
+        text_add(&job->log, said.data);
+    }
+    text_free(&said);
+}
+
 // The linker alone takes 2 ms where a compiler that starts it takes 20; it
 // lacks only the compiler's own library, which few kernels need.
 static int link_object(struct job *job)
 {
-    static const char *const ld[] = {"ld", "--hash-style=gnu", "-shared"};
     static const char *const common[] = {
         "-o", "kernel.so", "kernel.o", "stub.o", "-lm", "-lc"};
+    static const char *const ld[] = {
+        "ld", "-shared", "--hash-style=gnu", "-z", "defs", "-z", "noexecstack",
+        "-Bsymbolic"};
     struct list command = {0};
-    struct text errors = {0};
     for (size_t i = 0; i < sizeof ld / sizeof *ld; i++)
         list_add(&command, ld[i]);
-    list_add(&command, "-z");
-    list_add(&command, "defs");
-    list_add(&command, "-Bsymbolic");
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
         list_add(&command, common[i]);
-    int status = process_run(&command, work_folder(), NULL, &errors);
+    int status = process_run(&command, work_folder(), NULL, NULL);
     list_free(&command);
-    text_free(&errors);
     if (status == 0)
         return CC_OK;
     list_add(&command, job->compiler.path);
     list_add(&command, "-shared");
     list_add(&command, "-nostdlib");
-    list_add(&command, "-Wl,-z,defs,-Bsymbolic");
+    list_add(&command, "-Wl,-z,defs,-z,noexecstack,-Bsymbolic");
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
         list_add(&command, common[i]);
     list_add(&command, "-lgcc");
-    return run_command(job, &command, NULL);
+    status = run_command(job, &command, NULL);
+    if (status == CC_NOT_COMPILED)
+        explain_link(job);
+    return status;
 }
 
 static int read_unit(struct job *job)
@@ -383,11 +444,13 @@ static int run_job(struct job *job)
     int status;
     flags_make(job->options, job->compiler.clang, &job->flags);
     if ((status = write_headers(job)) || (status = write_stubs(job)) ||
-        (status = write_source(job)) || (status = append_table(job)))
+        (status = write_source(job)))
         return status;
-    if (!write_file(CC_PRELUDE_FILE, cc_prelude, cc_prelude_size))
+    if (!write_file(CC_PRELUDE_FILE, cc_prelude, cc_prelude_size) ||
+        !write_file(CC_DEFINES_FILE, job->flags.defines.data,
+                    job->flags.defines.size))
         return complain_file("write", "a temporary file");
-    if ((status = compile(job, "-c", "kernel.o")) ||
+    if ((status = append_table(job)) || (status = compile_kernels(job)) ||
         (status = read_unit(job)) || (status = link_object(job)))
         return status;
     status = dump_assembly(job);
@@ -425,8 +488,11 @@ static int compile_source(const struct cc_options *options)
         fputs(job.log.data, stderr);
     work_folder_remove();
     list_free(&job.flags.arguments);
+    list_free(&job.flags.includes);
+    text_free(&job.flags.defines);
     text_free(&job.source);
     text_free(&job.log);
+    text_free(&job.errors);
     elf_unit_free(&job.unit);
     free(job.file);
     return status;

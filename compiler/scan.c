@@ -265,53 +265,66 @@ struct place {
     bool extern_c;
 };
 
-// Reads the declaration from token `i` up to its parameters and, if it is a
-// definition, adds it. Returns the index to go on from.
+// The first argument of __launch_bounds__ between two tokens; NULL if none.
+static char *read_bounds(const struct scanner *s, size_t from, size_t to)
+{
+    for (size_t i = from; i + 1 < to; i++) {
+        if (!equals(s->tokens[i], "__launch_bounds__"))
+            continue;
+        size_t end = skip_brackets(s, i + 1) - 1, comma = i + 2;
+        while (comma < end && !equals(s->tokens[comma], ","))
+            comma = equals(s->tokens[comma], "(") ? skip_brackets(s, comma)
+                                                  : comma + 1;
+        return copy_text(s, i + 2, comma);
+    }
+    return NULL;
+}
+
+// The token that names the function declared from token `i` on: the word before
+// the first bracket. s->count if there is none.
+static size_t find_function(const struct scanner *s, size_t i)
+{
+    while (i < s->count) {
+        struct token token = s->tokens[i];
+        if (equals(token, ";") || equals(token, "{"))
+            return s->count;
+        bool bracket = equals(s->tokens[i + 1], "(");
+        if (bracket && takes_brackets(token))
+            i = skip_brackets(s, i + 1);
+        else if (bracket && is_word(token.start[0]))
+            return i;
+        else
+            i++;
+    }
+    return s->count;
+}
+
+// Reads a declaration that began at token `from` and has __global__ before
+// token `i`; if it is a definition, adds it. Returns the index to go on from.
 static size_t read_kernel(const struct scanner *s, size_t from, size_t i,
                           struct place place, struct scan *scan)
 {
-    char *bounds = NULL;
     bool is_template = false, extern_c = place.extern_c;
-    for (size_t t = from; t < i; t++) {
+    size_t name = find_function(s, i);
+    if (name == s->count)
+        return i;
+    for (size_t t = from; t < name; t++) {
         is_template |= equals(s->tokens[t], "template");
         extern_c |= equals(s->tokens[t], "extern") &&
                     equals(s->tokens[t + 1], "\"C\"");
     }
-    while (i < s->count && !(equals(s->tokens[i + 1], "(") &&
-                             is_word(s->tokens[i].start[0]) &&
-                             !takes_brackets(s->tokens[i]))) {
-        struct token token = s->tokens[i];
-        if (equals(token, ";") || equals(token, "{"))
-            return i;
-        if (takes_brackets(token) && equals(s->tokens[i + 1], "(")) {
-            size_t end = skip_brackets(s, i + 1);
-            if (equals(token, "__launch_bounds__")) {
-                size_t comma = i + 2;
-                while (comma < end - 1 && !equals(s->tokens[comma], ","))
-                    comma = equals(s->tokens[comma], "(")
-                                ? skip_brackets(s, comma) : comma + 1;
-                free(bounds);
-                bounds = copy_text(s, i + 2, comma);
-            }
-            i = end;
-        } else {
-            i++;
-        }
-    }
-    size_t after = skip_brackets(s, i + 1);
-    if (i >= s->count || !equals(s->tokens[after], "{")) {
-        free(bounds);
+    size_t after = skip_brackets(s, name + 1);
+    if (!equals(s->tokens[after], "{"))
         return after;
-    }
     scan->kernels =
         append(scan->kernels, scan->kernel_count, sizeof *scan->kernels);
     struct scan_kernel *kernel = &scan->kernels[scan->kernel_count++];
     kernel->scope = copy_string(place.scope);
-    kernel->name = copy_text(s, i, i + 1);
-    kernel->bounds = bounds;
+    kernel->name = copy_text(s, name, name + 1);
+    kernel->bounds = read_bounds(s, from, name);
     kernel->is_template = is_template;
     kernel->extern_c = extern_c;
-    read_parameters(s, i + 1, after - 1, &kernel->types);
+    read_parameters(s, name + 1, after - 1, &kernel->types);
     return after;
 }
 
@@ -375,13 +388,15 @@ static size_t read_global(const struct scanner *s, size_t from, size_t i,
 static size_t scan_scope(const struct scanner *s, size_t i, struct place place,
                          struct scan *scan);
 
-// At `namespace`: enters it. An unnamed one is called "-".
+// At `namespace`: enters it. An unnamed one is called "-", and an inline one has
+// a "+" before its name.
 static size_t scan_namespace(const struct scanner *s, size_t i,
                              struct place place, struct scan *scan)
 {
     struct text scope = {0};
     text_add(&scope, place.scope);
     size_t names = 0;
+    bool is_inline = i > 0 && equals(s->tokens[i - 1], "inline");
     for (i++; i < s->count && !equals(s->tokens[i], "{"); i++) {
         struct token token = s->tokens[i];
         if (equals(token, ";") || equals(token, "=")) {
@@ -392,8 +407,12 @@ static size_t scan_namespace(const struct scanner *s, size_t i,
             i = skip_brackets(s, i + 1) - 1;
         else if (equals(token, "["))
             i = skip_brackets(s, i) - 1;
-        else if (is_word(token.start[0]) && !equals(token, "inline")) {
+        else if (equals(token, "inline"))
+            is_inline = true;  // namespace a::inline b
+        else if (is_word(token.start[0])) {
             text_add(&scope, scope.size ? "::" : "");
+            text_add(&scope, is_inline ? "+" : "");
+            is_inline = false;
             text_add_bytes(&scope, token.start, token.size);
             names++;
         }
@@ -471,36 +490,38 @@ void scan_free(struct scan *scan)
 
 // --- Is the preprocessor needed? -------------------------------------------
 
+// Whether a #define, from '#' to the end of its line, can neither make nor
+// rename a kernel: it stands for a value.
 static bool is_harmless_define(const char *line, size_t size)
 {
     static const char *const words[] = {
         "__", "{", "}", "namespace", "extern", "template", "//", "/*", "##"};
     struct text text = {0};
     text_add_bytes(&text, line, size);
-    bool harmless = true;
+    const char *value = strstr(text.data, "define") + strlen("define");
+    value += strspn(value, " \t");
+    while (is_word(*value))
+        value++;
+    if (*value == '(')
+        value += strcspn(value, ")") + (strchr(value, ')') != NULL);
+    value += strspn(value, " \t\\\r\n");
+    bool harmless = !isalpha((unsigned char)*value) && *value != '_';
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         harmless &= !strstr(text.data, words[i]);
     text_free(&text);
     return harmless;
 }
 
-// Starting the preprocessor costs a fifth of a compilation, so sources without
-// anything that could hide or make a kernel go without.
-bool scan_needs_cpp(const char *source, const struct list *options)
+// Whether a text has directives that matter to the scanner.
+static bool has_directives(const char *text)
 {
-    for (size_t i = 0; i < options->count; i++)
-        if (strchr(options->items[i], '{') ||
-            strstr(options->items[i], "__") ||
-            strstr(options->items[i], "-include") ||
-            strstr(options->items[i], "--pre-include"))
-            return true;
-    for (const char *p = source; (p = strchr(p, '#')); p++) {
+    for (const char *p = text; (p = strchr(p, '#')); p++) {
         const char *line = p;
-        while (line > source && line[-1] != '\n' &&
+        while (line > text && line[-1] != '\n' &&
                isspace((unsigned char)line[-1]))
             line--;
-        if (line > source && line[-1] != '\n')
-            continue;  // not a directive
+        if (line > text && line[-1] != '\n')
+            continue;  // in the middle of a line
         const char *word = p + 1 + strspn(p + 1, " \t");
         size_t size = (size_t)(skip_line(p) - p);
         if (strncmp(word, "pragma", 6) == 0 || strncmp(word, "line", 4) == 0 ||
@@ -510,4 +531,19 @@ bool scan_needs_cpp(const char *source, const struct list *options)
             return true;
     }
     return false;
+}
+
+// Starting the preprocessor costs a fifth of a compilation, so sources without
+// anything that could hide, make or rename a kernel go without.
+bool scan_needs_cpp(const char *source, const struct flags *flags)
+{
+    // The last lines of the defines are runnel-cc's own.
+    struct text own = {0};
+    text_add_bytes(&own, flags->defines.data,
+                   (size_t)(strstr(flags->defines.data, "#ifdef NDEBUG") -
+                            flags->defines.data));
+    bool needed = flags->includes.count > 0 || has_directives(own.data) ||
+                  has_directives(source);
+    text_free(&own);
+    return needed;
 }

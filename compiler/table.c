@@ -24,7 +24,8 @@ static int open_scope(struct text *text, const char *scope)
         if (size == 1 && *scope == '-')
             text_add(text, "namespace { ");
         else
-            text_format(text, "namespace %.*s { ", (int)size, scope);
+            text_format(text, "namespace %.*s { ",
+                        (int)(size - (*scope == '+')), scope + (*scope == '+'));
         depth++;
         scope += size;
         scope += strspn(scope, ":");
@@ -39,12 +40,12 @@ static void close_scope(struct text *text, int depth)
     text_add(text, "\n");
 }
 
-// "a::b::" as C++ and people write it: unnamed namespaces leave no trace.
+// "a::b::" as people write it: unnamed and inline namespaces leave no trace.
 static void add_scope(struct text *text, const char *scope)
 {
     while (*scope) {
         size_t size = strcspn(scope, ":");
-        if (size != 1 || *scope != '-')
+        if (*scope != '-' && *scope != '+')
             text_format(text, "%.*s::", (int)size, scope);
         scope += size;
         scope += strspn(scope, ":");
@@ -108,13 +109,13 @@ static void add_record(struct writer *w, const char *scope, const char *name,
     size_t n = w->kernel_count++;
     text_format(text,
                 "static constexpr auto rnl_parameters%zu = "
-                "::rnl::parameters<rnl_function%zu>(rnl_types%zu);\n"
+                "::rnl::rnl_parameters_of<rnl_function%zu>(rnl_types%zu);\n"
                 "static constexpr ::rnl_cpu_kernel rnl_kernel%zu = {",
                 n, n, n, n);
     text_add_literal(text, name);
     text_format(text,
-                ", ::rnl_symbols[%zu], rnl_parameters%zu.items, "
-                "::rnl::arity_of(rnl_function%zu), static_cast<unsigned>(%s), "
+                ", ::rnl_symbols[%zu], rnl_parameters%zu.rnl_items, "
+                "::rnl::rnl_arity_of(rnl_function%zu), static_cast<unsigned>(%s), "
                 "0, 0, RNL_CPU_FORM_THREADS, 0, &::rnl_entry<rnl_function%zu>"
                 "};\n",
                 n, n, n, bounds && *bounds ? bounds : "1024", n);

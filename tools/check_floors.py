@@ -45,6 +45,7 @@ FLOORS = [
     (r"bench/.*", PUBLIC | {"libc", "peers", "cjson"}),
     (r"tests/support/.*", TESTS),
     (r"tests/(conformance|install|headers)/.*", TESTS),
+    (r"tests/cli/.*", TESTS | {"cli"}),
     (r"tests/compiler/.*", TESTS | {"compiler", "base", "core", "backend:cpu"}),
     (r"tests/.*", TESTS | {"base", "core", "backend:null", "backend:cpu",
                            "cjson"}),
@@ -81,7 +82,9 @@ def target(root, path, quote, name):
             return set()
         return {"public", "public/" + name[len("runnel/"):].split(".")[0]}
     if quote == '"':
-        for base in (root / path.parent, root / "src", root / "compiler",
+        # Tests of a part of the house see that part's own headers.
+        part = path.parts[1] if path.parts[0] == "tests" else "src"
+        for base in (root / path.parent, root / "src", root / part,
                      root / "tests/support"):
             file = (base / name).resolve()
             if file.is_file() and root in file.parents:

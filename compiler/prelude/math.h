@@ -473,6 +473,25 @@ extern "C" size_t strlen(const char *) noexcept;
 extern "C" void *malloc(size_t) noexcept;
 extern "C" void free(void *) noexcept;
 
+// What code with virtual functions, or with new and delete, refers to.
+#define RNL_RUNTIME __attribute__((weak))
+RNL_RUNTIME void *operator new(size_t size) { return malloc(size); }
+RNL_RUNTIME void *operator new[](size_t size) { return malloc(size); }
+RNL_RUNTIME void operator delete(void *memory) noexcept { free(memory); }
+RNL_RUNTIME void operator delete[](void *memory) noexcept { free(memory); }
+RNL_RUNTIME void operator delete(void *memory, size_t) noexcept
+{
+    free(memory);
+}
+RNL_RUNTIME void operator delete[](void *memory, size_t) noexcept
+{
+    free(memory);
+}
+extern "C" RNL_RUNTIME void __cxa_pure_virtual()
+{
+    rnl_trap("a pure virtual function was called", nullptr, 0);
+}
+
 namespace std {
 template <class T> struct rnl_bare {
     typedef T type;

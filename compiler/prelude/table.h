@@ -1,4 +1,5 @@
-// What the table appended to the user's text is made of.
+// What the table appended to the user's text is made of. Names that the table
+// itself uses begin with rnl_, out of the way of the user's macros.
 
 namespace rnl {
 
@@ -103,7 +104,7 @@ template <class T> constexpr rnl_cpu_parameter parameter(const char *type)
 // The parameters of one kernel. `types` has their texts where the scanner could
 // read them.
 template <size_t N> struct parameter_list {
-    rnl_cpu_parameter items[N ? N : 1];
+    rnl_cpu_parameter rnl_items[N ? N : 1];
 };
 template <class... A, size_t... I>
 constexpr parameter_list<sizeof...(A)>
@@ -111,13 +112,13 @@ parameters_of(void (*)(A...), indices<I...>, const char *const *types)
 {
     return {{parameter<A>(types ? types[I] : "")...}};
 }
-template <class... A> constexpr uint32_t arity_of(void (*)(A...))
+template <class... A> constexpr uint32_t rnl_arity_of(void (*)(A...))
 {
     return sizeof...(A);
 }
 
 template <auto Kernel>
-constexpr auto parameters(const char *const *types = nullptr)
+constexpr auto rnl_parameters_of(const char *const *types = nullptr)
 {
     return parameters_of(Kernel, indices_of(Kernel), types);
 }

@@ -1,19 +1,21 @@
 #!/bin/sh
 # case.sh [--code N] [--out REGEX]... [--err REGEX]... [--json 'PATH=VALUE']...
-#         [--narrow] [--python PYTHON] [--stdin FILE] -- COMMAND...
+#         [--narrow] [--full] [--python PYTHON] [--stdin FILE] -- COMMAND...
 #
 # Runs COMMAND and looks at its exit code (0 without --code), at lines of its
 # standard output and standard error, and at values of its JSON output, where
 # PATH has spaces between its steps. Without --out, --json and --narrow nothing
 # may be printed, without --err nothing complained. --narrow wants no line over
-# 80 columns, --python that Python can read the JSON.
+# 80 columns, --python that Python can read the JSON, --full gives a standard
+# output that cannot be written.
 set -u
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 here=$(dirname "$0")
 
-code=0 python='' narrow=no stdin=/dev/null
+code=0 python='' narrow=no stdin=/dev/null output=$folder/out
 quiet_out=yes quiet_err=yes
+: >"$folder/out"
 : >"$folder/outs" ; : >"$folder/errs" ; : >"$folder/jsons"
 while [ "$1" != -- ]; do
     case $1 in
@@ -24,13 +26,14 @@ while [ "$1" != -- ]; do
         --python) python=$2; quiet_out=no ;;
         --stdin) stdin=$2 ;;
         --narrow) narrow=yes; quiet_out=no; shift; continue ;;
+        --full) output=/dev/full; shift; continue ;;
         *) echo "case.sh: what is $1?"; exit 99 ;;
     esac
     shift 2
 done
 shift
 
-"$@" <"$stdin" >"$folder/out" 2>"$folder/err"
+"$@" <"$stdin" >"$output" 2>"$folder/err"
 got=$?
 
 fail() {

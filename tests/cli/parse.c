@@ -244,7 +244,7 @@ RNL_TEST(ranges)
     assert_int_equal(range.end, 16);
     assert_null(parse_range("3=5:5", &range));
     assert_true(range.one_argument);
-    assert_int_equal(range.argument, 3);
+    assert_int_equal(range.argument, 2);
     assert_int_equal(range.first, 5);
 }
 
@@ -259,6 +259,7 @@ RNL_TEST(no_ranges)
     refuse_range("4:3");
     refuse_range("=0:1");
     refuse_range("x=0:1");
+    refuse_range("0=0:1");
     refuse_range("1=2=0:1");
     refuse_range("-1=0:1");
     refuse_range("0:18446744073709551616");

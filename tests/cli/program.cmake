@@ -46,6 +46,14 @@ endif()
 
 # --- Bad ----------------------------------------------------------------------
 
+if(EXISTS /dev/full)
+    foreach(command IN ITEMS help info)
+        cli_case(NAME ${command}_to_full_disk
+            EXPECT --full --code 1 --err "standard output could not be written"
+            ARGS ${command})
+    endforeach()
+endif()
+
 cli_bad(no_command "a command is missing")
 cli_bad(unknown_command "'inof' is not a command" inof)
 cli_bad(unknown_program_option "'--jsno' is not a command" --jsno)

@@ -19,20 +19,20 @@ cli_case(NAME check_device EXPECT --out "^cpu:1 " --out "^PASS$"
     ARGS check --device cpu:1 ENVIRONMENT RUNNEL_CPU_DEVICES=2)
 
 cli_case(NAME run_axpy
-    EXPECT --out "^  Argument 3 +float.1024., elements 0 to 15$"
+    EXPECT --out "^  Argument 4 +float.1024., elements 0 to 15$"
         --out "^    2.5 4.5 6.5 8.5 " --out "^  Grid +4 x 1 x 1$"
     ARGS ${axpy} ${good_axpy})
 cli_case(NAME run_print
     EXPECT --out "elements 1020 to 1023" --out "^    2042.5 2044.5 2046.5 2048.5$"
-    ARGS ${axpy} ${good_axpy} --print 3=1020:1024)
+    ARGS ${axpy} ${good_axpy} --print 4=1020:1024)
 cli_case(NAME run_json
-    EXPECT --json "function=axpy" --json "buffers 0 argument=3"
+    EXPECT --json "function=axpy" --json "buffers 0 argument=4"
         --json "buffers 0 values 1=2044.5" --json "grid 0=4" --json "launches=1"
-    ARGS ${axpy} ${good_axpy} --print 3=1020:1024 --json)
+    ARGS ${axpy} ${good_axpy} --print 4=1020:1024 --json)
 cli_case(NAME run_not_a_number
     EXPECT --json "buffers 0 values 0=nan" --json "buffers 0 values 1=inf"
     ARGS ${axpy} -a int:2 -a float:1 -a buffer:float:2:=nan,inf -a buffer:float:2
-        --print 3=0:2 --json)
+        --print 4=0:2 --json)
 cli_case(NAME run_template
     EXPECT --out "^    5 8 11 14$"
     ARGS run kernels/scale.cu -f "scale<long>" -g 1 -b 4 -a buffer:long:4:=1,2,3,4
@@ -73,7 +73,7 @@ cli_bad_axpy(data_file_absent "'absent' cannot be read: No such file"
 cli_bad_axpy(data_file_short "'kernels/factor.h' has [0-9]+ bytes where"
     -a buffer:float:4096:file:kernels/factor.h)
 cli_case(NAME run_bad_compiler_option
-    EXPECT --code 1 --err "^runnel run: " ARGS ${axpy} ${good_axpy} -X --no-such-option)
+    EXPECT --code 1 --err "^runnel run: " ARGS ${axpy} ${good_axpy} -X -fabsent-option)
 cli_case(NAME run_timeout
     EXPECT --code 1 --err "^runnel run: .*time"
     ARGS run kernels/turn.cu -f spin -g 1 -b 1 -a buffer:int:1 --timeout 0.2)

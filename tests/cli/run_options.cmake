@@ -63,7 +63,8 @@ cli_bad_axpy(buffer_no_file "names no file" -a buffer:int:4:file:)
 
 cli_bad_axpy(print_form "--print '16' is not of the form" -p 16)
 cli_bad_axpy(print_order "--print '4:2' ends before it starts" -p 4:2)
-cli_bad_axpy(print_scalar "argument 0, which is no buffer" -a int:1 -p 0=0:1)
+cli_bad_axpy(print_scalar "argument 1, which is no buffer" -a int:1 -p 1=0:1)
+cli_bad_axpy(print_zero "the first is 1" -a buffer:int:1 -p 0=0:1)
 cli_bad_axpy(print_absent "argument 3, which is no buffer" -a int:1 -p 3=0:1)
-cli_bad_axpy(print_range "element 4 of argument 0, which has 4 elements"
-    -a buffer:int:4 -p 0=0:5)
+cli_bad_axpy(print_range "element 4 of argument 1, which has 4 elements"
+    -a buffer:int:4 -p 1=0:5)

@@ -347,7 +347,7 @@ RNL_TEST(a_wrap_past_the_end_of_the_address_space_is_refused)
     expect_error(rnl_buffer_wrap(suite_context(), &buffer, SIZE_MAX,
                                  RNL_WRAP_OPTIONS(.kind = RNL_MEMORY_HOST),
                                  &buffer),
-                 RNL_ERROR_INVALID_ARGUMENT, NULL);
+                 RNL_ERROR_OUT_OF_RANGE, NULL);
     assert_null(buffer);
 }
 

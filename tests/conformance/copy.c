@@ -235,7 +235,7 @@ RNL_TEST(a_bad_batch_copies_nothing)
                               .from = {.pointer = source}, .width = 16);
     copies[2].to.offset = 49;
     expect_error(rnl_enqueue_copy_batch(suite_stream(), copies, 3),
-                 RNL_ERROR_OUT_OF_RANGE, "copies");
+                 RNL_ERROR_OUT_OF_RANGE, "to");
     copies[2].to.offset = 32;
     copies[1].struct_size = 0;
     expect_error(rnl_enqueue_copy_batch(suite_stream(), copies, 3),

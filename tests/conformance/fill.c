@@ -153,13 +153,13 @@ RNL_TEST(fills_off_the_pattern_grid_are_refused)
 {
     rnl_buffer buffer = suite_ints(16, 1);
     expect_error(rnl_enqueue_fill(suite_stream(), buffer, 1, 4, 0, 4),
-                 RNL_ERROR_INVALID_ARGUMENT, "offset");
+                 RNL_ERROR_INVALID_ARGUMENT, "pattern_size");
     expect_error(rnl_enqueue_fill(suite_stream(), buffer, 4, 8, 0, 8),
-                 RNL_ERROR_INVALID_ARGUMENT, "offset");
+                 RNL_ERROR_INVALID_ARGUMENT, "pattern_size");
     expect_error(rnl_enqueue_fill(suite_stream(), buffer, 0, 5, 0, 4),
-                 RNL_ERROR_INVALID_ARGUMENT, "size");
+                 RNL_ERROR_INVALID_ARGUMENT, "pattern_size");
     expect_error(rnl_enqueue_fill(suite_stream(), buffer, 0, 7, 0, 2),
-                 RNL_ERROR_INVALID_ARGUMENT, "size");
+                 RNL_ERROR_INVALID_ARGUMENT, "pattern_size");
     expect_error(rnl_enqueue_fill_region(
                      suite_stream(),
                      RNL_FILL(.to = {.buffer = buffer}, .width = 6,

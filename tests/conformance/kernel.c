@@ -412,13 +412,13 @@ RNL_TEST(constants_that_do_not_fit_are_refused)
                      RNL_LAUNCH(.grid = {1}, .block = {4},
                                 .constants = &large, .constant_count = 1),
                      RNL_ARGS(buffer)),
-                 RNL_ERROR_OUT_OF_RANGE, "launch");
+                 RNL_ERROR_OUT_OF_RANGE, "constants");
     expect_error(rnl_enqueue_function(
                      suite_stream(), function,
                      RNL_LAUNCH(.grid = {1}, .block = {4},
                                 .constants = &other, .constant_count = 1),
                      RNL_ARGS(buffer)),
-                 RNL_ERROR_NOT_FOUND, "launch");
+                 RNL_ERROR_NOT_FOUND, "constants");
     suite_expect_ints(buffer, 4, 9);
     expect_ok(rnl_buffer_release(buffer));
     expect_ok(rnl_function_release(function));

@@ -22,11 +22,12 @@ static rnl_function make(void)
     return suite_compile("extern \"C\" __global__ void count() {}", "count");
 }
 
-#define REFUSED(function, ...)                                             \
+// `field` is the one at fault.
+#define REFUSED(field, function, ...)                                      \
     expect_error(rnl_enqueue_function(suite_stream(), function,            \
                                       RNL_LAUNCH(__VA_ARGS__),             \
                                       RNL_NO_ARGS),                        \
-                 RNL_ERROR_INVALID_ARGUMENT, "launch")
+                 RNL_ERROR_INVALID_ARGUMENT, field)
 
 RNL_TEST(missing_axes_count_as_one)
 {
@@ -48,11 +49,11 @@ RNL_TEST(missing_axes_count_as_one)
 RNL_TEST(dimensions_of_zero_are_refused)
 {
     rnl_function function = make();
-    REFUSED(function, .grid = {0}, .block = {1});
-    REFUSED(function, .grid = {1}, .block = {0});
-    REFUSED(function, .grid = {0, 1, 1}, .block = {1});
-    REFUSED(function, .grid = {1}, .block = {0, 32, 1});
-    REFUSED(function, .label = "nothing given");
+    REFUSED("grid", function, .grid = {0}, .block = {1});
+    REFUSED("block", function, .grid = {1}, .block = {0});
+    REFUSED("grid", function, .grid = {0, 1, 1}, .block = {1});
+    REFUSED("block", function, .grid = {1}, .block = {0, 32, 1});
+    REFUSED("grid", function, .label = "nothing given");
     expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
     assert_int_equal(blocks, 0);
     expect_ok(rnl_function_release(function));
@@ -63,22 +64,24 @@ RNL_TEST(dimensions_beyond_the_device_are_refused)
     rnl_function function = make();
     rnl_device_info d = {.struct_size = sizeof d};
     expect_ok(rnl_device_get_info(suite_device(), &d));
-    REFUSED(function, .grid = {1}, .block = {d.max_block_threads + 1});
-    REFUSED(function, .grid = {1}, .block = {d.max_block_threads, 2});
-    REFUSED(function, .grid = {1}, .block = {1, d.max_block_threads, 2});
-    REFUSED(function, .grid = {1}, .block = {1, 1, d.max_block.z + 1});
-    REFUSED(function, .grid = {1}, .block = {UINT32_MAX});
-    REFUSED(function, .grid = {1}, .block = {UINT32_MAX, UINT32_MAX,
+    REFUSED("block", function, .grid = {1}, .block = {d.max_block_threads + 1});
+    REFUSED("block", function, .grid = {1}, .block = {d.max_block_threads, 2});
+    REFUSED("block", function, .grid = {1},
+            .block = {1, d.max_block_threads, 2});
+    REFUSED("block", function, .grid = {1}, .block = {1, 1, d.max_block.z + 1});
+    REFUSED("block", function, .grid = {1}, .block = {UINT32_MAX});
+    REFUSED("block", function, .grid = {1}, .block = {UINT32_MAX, UINT32_MAX,
                                              UINT32_MAX});
     // A product that is small only in 32 bits.
-    REFUSED(function, .grid = {1}, .block = {65536, 65536});
-    REFUSED(function, .grid = {1}, .block = {65537, 65536});
+    REFUSED("block", function, .grid = {1}, .block = {65536, 65536});
+    REFUSED("block", function, .grid = {1}, .block = {65537, 65536});
     if (d.max_grid.x < UINT32_MAX)
-        REFUSED(function, .grid = {d.max_grid.x + 1}, .block = {1});
+        REFUSED("grid", function, .grid = {d.max_grid.x + 1}, .block = {1});
     if (d.max_grid.y < UINT32_MAX)
-        REFUSED(function, .grid = {1, d.max_grid.y + 1}, .block = {1});
+        REFUSED("grid", function, .grid = {1, d.max_grid.y + 1}, .block = {1});
     if (d.max_grid.z < UINT32_MAX)
-        REFUSED(function, .grid = {1, 1, d.max_grid.z + 1}, .block = {1});
+        REFUSED("grid", function, .grid = {1, 1, d.max_grid.z + 1},
+                .block = {1});
     expect_ok(rnl_function_release(function));
 }
 
@@ -104,9 +107,12 @@ RNL_TEST(too_much_shared_memory_is_refused)
     rnl_device_info d = {.struct_size = sizeof d};
     expect_ok(rnl_device_get_info(suite_device(), &d));
     size_t most = d.shared_per_block_max;
-    REFUSED(function, .grid = {1}, .block = {1}, .shared_size = most + 1);
-    REFUSED(function, .grid = {1}, .block = {1}, .shared_size = SIZE_MAX);
-    REFUSED(function, .grid = {1}, .block = {1}, .shared_size = SIZE_MAX - 63);
+    REFUSED("shared_size", function, .grid = {1}, .block = {1},
+            .shared_size = most + 1);
+    REFUSED("shared_size", function, .grid = {1}, .block = {1},
+            .shared_size = SIZE_MAX);
+    REFUSED("shared_size", function, .grid = {1}, .block = {1},
+            .shared_size = SIZE_MAX - 63);
     expect_ok(rnl_enqueue_function(
         suite_stream(), function,
         RNL_LAUNCH(.grid = {1}, .block = {1}, .shared_size = most),
@@ -139,7 +145,7 @@ RNL_TEST(clusters_are_refused_where_there_are_none)
                                       RNL_LAUNCH(.grid = {4}, .block = {1},
                                                  .cluster = {2}),
                                       RNL_NO_ARGS),
-                 RNL_ERROR_UNSUPPORTED, "launch");
+                 RNL_ERROR_UNSUPPORTED, "cluster");
     expect_ok(rnl_function_release(function));
 }
 
@@ -158,8 +164,8 @@ RNL_TEST(a_grid_that_its_cluster_does_not_divide_is_refused)
 {
     suite_need(RNL_FEATURE_CLUSTERS);
     rnl_function function = make();
-    REFUSED(function, .grid = {5}, .block = {1}, .cluster = {2});
-    REFUSED(function, .grid = {4, 3}, .block = {1}, .cluster = {2, 2});
+    REFUSED("grid", function, .grid = {5}, .block = {1}, .cluster = {2});
+    REFUSED("grid", function, .grid = {4, 3}, .block = {1}, .cluster = {2, 2});
     expect_ok(rnl_function_release(function));
 }
 
@@ -177,8 +183,8 @@ RNL_TEST(unknown_launch_attributes_are_refused)
         assert_true(status == RNL_ERROR_INVALID_ARGUMENT ||
                     status == RNL_ERROR_UNSUPPORTED);
     }
-    REFUSED(function, .grid = {1}, .block = {1}, .attributes = NULL,
-            .attribute_count = 2);
+    REFUSED("attributes", function, .grid = {1}, .block = {1},
+            .attributes = NULL, .attribute_count = 2);
     expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
     assert_int_equal(blocks, 0);
     expect_ok(rnl_function_release(function));
@@ -209,10 +215,12 @@ RNL_TEST(constants_need_a_module_that_has_them)
             RNL_LAUNCH(.grid = {1}, .block = {1}, .constants = &rows[i],
                        .constant_count = 1), RNL_NO_ARGS);
         assert_true(status == RNL_ERROR_NOT_FOUND ||
+                    status == RNL_ERROR_UNSUPPORTED ||
                     status == RNL_ERROR_INVALID_ARGUMENT);
         assert_int_equal(rnl_last_error()->status, status);
+        assert_string_equal(rnl_last_error()->parameter, "constants");
     }
-    REFUSED(function, .grid = {1}, .block = {1}, .constants = NULL,
+    REFUSED("constants", function, .grid = {1}, .block = {1}, .constants = NULL,
             .constant_count = 1);
     expect_ok(rnl_function_release(function));
 }

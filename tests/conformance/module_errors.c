@@ -148,7 +148,7 @@ RNL_TEST(a_missing_function_lists_those_there_are)
         "extern \"C\" __global__ void beta() {}\n"
         "__device__ int gamma_variable;\n");
     rnl_function function = NULL;
-    const char *const names[] = {"alpah", "", "gamma_variable", "main",
+    const char *const names[] = {"alpah", "_", "gamma_variable", "main",
                                  "alpha<int>"};
     for (int i = 0; i < 5; i++) {
         expect_error(rnl_module_function(module, names[i], &function),
@@ -156,6 +156,8 @@ RNL_TEST(a_missing_function_lists_those_there_are)
         expect_in(rnl_last_error()->message, "alpha");
         expect_in(rnl_last_error()->message, "beta");
     }
+    expect_error(rnl_module_function(module, "", &function),
+                 RNL_ERROR_INVALID_ARGUMENT, "name");
     assert_null(function);
     expect_ok(rnl_module_release(module));
 }
@@ -166,10 +168,12 @@ RNL_TEST(a_missing_global_is_not_found)
         "extern \"C\" __global__ void alpha() {}\n"
         "__device__ int there;\n");
     rnl_buffer buffer = NULL;
-    const char *const names[] = {"their", "", "alpha", "environ", "stdout"};
+    const char *const names[] = {"their", "_", "alpha", "environ", "stdout"};
     for (int i = 0; i < 5; i++)
         expect_error(rnl_module_global(module, names[i], &buffer),
                      RNL_ERROR_NOT_FOUND, "name");
+    expect_error(rnl_module_global(module, "", &buffer),
+                 RNL_ERROR_INVALID_ARGUMENT, "name");
     assert_null(buffer);
     expect_ok(rnl_module_release(module));
 }

@@ -210,11 +210,11 @@ RNL_TEST(a_native_limit_on_block_size_is_kept)
     expect_error(rnl_enqueue_function(suite_stream(), function,
                                       RNL_LAUNCH(.grid = {1}, .block = {65}),
                                       RNL_NO_ARGS),
-                 RNL_ERROR_INVALID_ARGUMENT, "launch");
+                 RNL_ERROR_INVALID_ARGUMENT, "block");
     expect_error(rnl_enqueue_function(
                      suite_stream(), function,
                      RNL_LAUNCH(.grid = {1}, .block = {8, 9}), RNL_NO_ARGS),
-                 RNL_ERROR_INVALID_ARGUMENT, "launch");
+                 RNL_ERROR_INVALID_ARGUMENT, "block");
     expect_ok(rnl_function_release(function));
 }
 

@@ -170,8 +170,10 @@ RNL_TEST(a_compiler_that_is_no_program_is_unavailable)
 
 RNL_TEST(no_compiler_behind_it_is_unavailable)
 {
-    gives("#!/bin/sh\necho tried clang++ and g++; exit 3\n",
-          RNL_ERROR_COMPILER_UNAVAILABLE, "tried clang++ and g++");
+    gives("#!/bin/sh\necho Tried:; echo '  clang++: not found'\n"
+          "echo '  g++: version 3'; exit 3\n",
+          RNL_ERROR_COMPILER_UNAVAILABLE,
+          "Tried:; clang++: not found; g++: version 3");
 }
 
 RNL_TEST(a_refused_command_line_is_a_crash)

@@ -209,6 +209,23 @@ static rnl_status refuse_crash(const struct job *job, const char *what)
     return refuse(job, RNL_ERROR_COMPILER_CRASHED, text);
 }
 
+// Every compiler that was looked for belongs into the sentence.
+static rnl_status refuse_missing(const struct job *job)
+{
+    const char *log = text_get(&job->result.output);
+    struct text flat = {0};
+    while (*(log += strspn(log, " \n"))) {
+        size_t length = strcspn(log, "\n");
+        text_add(&flat, "%s%.*s", flat.length ? "; " : "", (int)length, log);
+        log += length;
+    }
+    fail(RNL_ERROR_COMPILER_UNAVAILABLE, "%s has nothing to compile with: %s",
+         job->program, text_get(&flat));
+    fail_set_log(text_get(&job->result.output));
+    text_finish(&flat);
+    return RNL_ERROR_COMPILER_UNAVAILABLE;
+}
+
 static rnl_status judge_exit(const struct job *job)
 {
     char what[64];
@@ -219,8 +236,7 @@ static rnl_status judge_exit(const struct job *job)
         return refuse(job, RNL_ERROR_COMPILE_FAILED,
                       "the kernel source does not compile");
     case CODE_NO_COMPILER:
-        return refuse(job, RNL_ERROR_COMPILER_UNAVAILABLE,
-                      "runnel-cc found no C++ compiler to use");
+        return refuse_missing(job);
     case CODE_USAGE:
         return refuse_crash(job, "did not understand what it was asked");
     default:

@@ -20,7 +20,7 @@ struct fiber {
     size_t size;
     void *mapping;
     size_t mapping_size;
-    bool guarded;
+    bool guarded;             // by mprotect
     void *fake_stack;         // of the address sanitizer
     void *tsan;               // of the thread sanitizer
 };

@@ -167,6 +167,27 @@ extern "C" __global__ void misc_clock(int *out, const int *, int n)
     out[threadIdx.x] = after >= before && clock() != 0;
 }
 
+// A list made with new, in each thread.
+struct Node {
+    int value;
+    Node *next;
+};
+
+extern "C" __global__ void misc_new(int *out, const int *in, int n)
+{
+    Node *first = nullptr;
+    for (int i = 0; i < n; i++)
+        first = new Node{in[i], first};
+    int sum = 0;
+    while (first) {
+        Node *next = first->next;
+        sum = sum * 2 + first->value;
+        delete first;
+        first = next;
+    }
+    out[threadIdx.x] = sum;
+}
+
 extern "C" __global__ void misc_stack(int *out, const int *, int n)
 {
     volatile char large[100000];

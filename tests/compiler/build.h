@@ -1,0 +1,48 @@
+// Compiling a source with runnel-cc and running what comes out, without the
+// library above.
+#pragma once
+
+#include "test.h"
+
+#include "backends/cpu/block.h"
+
+struct built {
+    int status;                // runnel-cc's exit status
+    char log[8192];            // its standard error
+    char folder[64];           // private, removed by built_close
+    char object[128];          // path of the object
+    void *library;
+    const rnl_cpu_object *table;
+    char failure[512];         // of the last built_run
+};
+
+// Runs runnel-cc with `arguments`, each a word or a quoted one as the shell
+// reads them; "@" stands for the folder. Loads the object if there is one.
+void built_make(struct built *built, const char *arguments);
+
+// The same for a file of kernels/, and fails the test if it does not compile.
+void built_kernels(struct built *built, const char *file, const char *options);
+
+void built_close(struct built *built);
+
+// Writes a file into the folder of the next built_make.
+void built_write(struct built *built, const char *name, const char *text);
+
+// The kernel of that name, or NULL.
+const rnl_cpu_kernel *built_kernel(const struct built *built,
+                                   const char *name);
+const rnl_cpu_global *built_global(const struct built *built,
+                                   const char *name);
+
+// Runs all blocks of a kernel on this thread.
+rnl_status built_run(struct built *built, const char *kernel, rnl_dim3 grid,
+                     rnl_dim3 block, size_t shared,
+                     const void *const *arguments);
+
+// The usual shape of a kernel here: (int *out, const int *in, int n).
+void built_run_ints(struct built *built, const char *kernel, rnl_dim3 grid,
+                    rnl_dim3 block, size_t shared, int *out, const int *in,
+                    int n);
+
+// A number that looks random, 0 … 999.
+int sample(int i);

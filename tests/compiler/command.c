@@ -1,0 +1,260 @@
+// runnel-cc as a command: its options, exit codes and what it leaves behind.
+#include "build.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct built built;
+static const char simple[] =
+    "extern \"C\" __global__ void k(int *out) { out[0] = 1; }\n";
+
+static void exits(const char *arguments, int status, const char *log)
+{
+    built_make(&built, arguments);
+    assert_int_equal(built.status, status);
+    if (!strstr(built.log, log))
+        fail_msg("said: %s", built.log);
+    assert_int_not_equal(access(built.object, F_OK), 0);
+}
+
+static int entries_in(const char *folder)
+{
+    int count = 0;
+    DIR *entries = opendir(folder);
+    assert_non_null(entries);
+    for (struct dirent *e; (e = readdir(entries));)
+        count += e->d_name[0] != '.';
+    closedir(entries);
+    return count;
+}
+
+RNL_TEST(wrong_usage)
+{
+    exits("--nonsense", 2, "--nonsense: unknown option");
+    exits("--name", 2, "--name: unknown option, or its value is missing");
+    exits("--header x.h", 2, "--header: ");
+    exits("--source /nowhere/at/all.cu", 2,
+          "cannot read /nowhere/at/all.cu: No such file");
+    exits("--header x.h=/nowhere/x.h", 2, "cannot read /nowhere/x.h");
+    built_write(&built, "x", "");
+    exits("--header ../x.h=@/x", 2, "a header cannot be called ../x.h");
+    exits("--header /x.h=@/x", 2, "a header cannot be called /x.h");
+    exits("--header a/../../x.h=@/x", 2, "a header cannot be called a/../");
+    built_close(&built);
+}
+
+RNL_TEST(output_that_cannot_be_written)
+{
+    built_write(&built, "k.cu", simple);
+    built_make(&built, "--source @/k.cu --output /nowhere/object.so");
+    assert_int_equal(built.status, 2);
+    assert_non_null(strstr(built.log, "cannot write /nowhere/object.so"));
+    built_close(&built);
+}
+
+RNL_TEST(no_compiler)
+{
+    built_write(&built, "k.cu", simple);
+    setenv("RUNNEL_CXX", "/nowhere/c++", 1);
+    exits("--source @/k.cu", 3, "/nowhere/c++: not found");
+    assert_non_null(strstr(built.log, "RUNNEL_CXX is set"));
+    // With nothing in PATH every candidate is listed.
+    char program[4096], folder[128];
+    unsetenv("RUNNEL_CXX");
+    assert_non_null(realpath(getenv("RUNNEL_CC"), program));
+    setenv("RUNNEL_CC", program, 1);
+    snprintf(folder, sizeof folder, "%s", built.folder);
+    setenv("PATH", folder, 1);
+    exits("--source @/k.cu", 3, "  clang++-19: not found\n  clang++: not "
+          "found\n  g++: not found\n  c++: not found\n");
+    setenv("PATH", "/usr/bin:/bin", 1);
+    built_close(&built);
+}
+
+RNL_TEST(a_compiler_that_crashes)
+{
+    built_write(&built, "k.cu", simple);
+    built_write(&built, "cxx", "#!/bin/sh\n"
+                               "case $1 in --version)\n"
+                               "echo 'clang version 19.0.0';;\n"
+                               "*) kill -SEGV $$;; esac\n");
+    char compiler[128];
+    snprintf(compiler, sizeof compiler, "%s/cxx", built.folder);
+    assert_int_equal(chmod(compiler, 0700), 0);
+    setenv("RUNNEL_CXX", compiler, 1);
+    exits("--source @/k.cu", 4, "crashed (status 139)");
+    built_close(&built);
+}
+
+RNL_TEST(a_compiler_that_is_too_old)
+{
+    built_write(&built, "cxx", "#!/bin/sh\necho 'clang version 11.0.1'\n");
+    char compiler[128];
+    snprintf(compiler, sizeof compiler, "%s/cxx", built.folder);
+    assert_int_equal(chmod(compiler, 0700), 0);
+    setenv("RUNNEL_CXX", compiler, 1);
+    exits("--source /dev/null", 3, "version 11 is older than 14");
+    built_write(&built, "cxx", "#!/bin/sh\necho 'something else'\n");
+    exits("--source /dev/null", 3, "neither clang nor gcc");
+    built_close(&built);
+}
+
+RNL_TEST(temporary_files_are_removed)
+{
+    built_write(&built, "k.cu", simple);
+    char folder[128];
+    snprintf(folder, sizeof folder, "%s/tmp", built.folder);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    setenv("TMPDIR", folder, 1);
+    built_make(&built, "--source @/k.cu --option -DX --header a/b/c.h=@/k.cu");
+    assert_int_equal(built.status, 0);
+    assert_int_equal(entries_in(folder), 0);
+    built_write(&built, "k.cu", "wrong\n");
+    built_make(&built, "--source @/k.cu --output @/none.so");
+    assert_int_equal(built.status, 1);
+    assert_int_equal(entries_in(folder), 0);
+    built_close(&built);
+}
+
+static void pause_ms(long ms)
+{
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+}
+
+RNL_TEST(temporary_files_are_removed_when_terminated)
+{
+    char folder[128], compiler[128], object[128];
+    built_write(&built, "cxx", "#!/bin/sh\n"
+                               "case $1 in --version)\n"
+                               "echo 'clang version 19.0.0';;\n"
+                               "*) echo > started; exec sleep 100;; esac\n");
+    built_write(&built, "k.cu", simple);
+    snprintf(folder, sizeof folder, "%s/tmp", built.folder);
+    snprintf(compiler, sizeof compiler, "%s/cxx", built.folder);
+    snprintf(object, sizeof object, "%s/k.cu", built.folder);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_int_equal(chmod(compiler, 0700), 0);
+    setenv("TMPDIR", folder, 1);
+    setenv("RUNNEL_CXX", compiler, 1);
+    pid_t child = fork();
+    if (child == 0) {
+        execlp(getenv("RUNNEL_CC"), "runnel-cc", "--source", object, "--output",
+               "/nowhere/x.so", (char *)NULL);
+        _exit(127);
+    }
+    // The compiler stands still once its folder has been made and filled.
+    for (int i = 0; i < 1000 && entries_in(folder) == 0; i++)
+        pause_ms(5);
+    pause_ms(100);
+    assert_int_equal(entries_in(folder), 1);
+    kill(child, SIGTERM);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    assert_int_equal(entries_in(folder), 0);
+    built_close(&built);
+}
+
+RNL_TEST(source_from_standard_input)
+{
+    built_write(&built, "k.cu", simple);
+    built_make(&built, "< @/k.cu");
+    assert_int_equal(built.status, 0);
+    assert_non_null(built_kernel(&built, "k"));
+    built_close(&built);
+}
+
+static void read_line(const char *arguments, char line[1024])
+{
+    char command[512];
+    snprintf(command, sizeof command, "%s %s", getenv("RUNNEL_CC"), arguments);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    assert_non_null(fgets(line, 1024, pipe));
+    assert_int_equal(pclose(pipe), 0);
+}
+
+RNL_TEST(identity_tells_what_matters)
+{
+    char first[1024], second[1024], baseline[1024];
+    read_line("--identity", first);
+    read_line("--identity", second);
+    assert_string_equal(first, second);
+    assert_non_null(strstr(first, "abi 1 prelude "));
+    assert_non_null(strstr(first, " target native:"));
+    setenv("RUNNEL_CPU_TARGET", "x86-64", 1);
+    read_line("--identity", baseline);
+    assert_non_null(strstr(baseline, " target x86-64\n"));
+    read_line("--version", first);
+    assert_int_equal(strncmp(first, "runnel-cc ", 10), 0);
+    read_line("--help", first);
+    assert_int_equal(strncmp(first, "runnel-cc - ", 12), 0);
+}
+
+RNL_TEST(assembly_is_dumped)
+{
+    static char text[1 << 17];
+    char path[128];
+    built_write(&built, "k.cu", simple);
+    built_make(&built, "--source @/k.cu --dump-assembly @/k.s");
+    assert_int_equal(built.status, 0);
+    snprintf(path, sizeof path, "%s/k.s", built.folder);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    assert_non_null(strstr(text, "rnl_entry"));
+    built_close(&built);
+}
+
+// NVRTC's options that have no meaning here must not stop a compilation.
+RNL_TEST(options_of_nvrtc)
+{
+    built_write(&built, "k.cu",
+                "#include <cuda_runtime.h>\n"
+                "#include \"pre.h\"\n"
+                "extern \"C\" __global__ void k(int *out)\n"
+                "{ out[0] = A + B + C + PRE + (int)__cplusplus; }\n");
+    built_write(&built, "pre", "#define PRE 1000\n");
+    built_make(&built, "--source @/k.cu --header pre.h=@/pre --option -DA=1 "
+                       "--option -D --option B=2 "
+                       "--option --define-macro=C=3 "
+                       "--option --gpu-architecture=compute_80 "
+                       "--option -arch --option sm_90 "
+                       "--option -default-device --option -lineinfo "
+                       "--option --use_fast_math --option -std=c++20 "
+                       "--option -Xptxas --option -v "
+                       "--option --maxrregcount=32 --option -rdc=true "
+                       "--option --unknown-thing --option -I/nowhere");
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.status, 0);
+    int out = 0;
+    built_run_ints(&built, "k", (rnl_dim3){1}, (rnl_dim3){1}, 0, &out, &out, 0);
+    assert_int_equal(out, 1006 + 202002);
+    built_close(&built);
+}
+
+RNL_TEST(folders_are_relative_to_the_caller)
+{
+    char folder[128];
+    built_write(&built, "own.h", "#define OWN 5\n");
+    built_write(&built, "k.cu", "#include \"own.h\"\n"
+                                "__global__ void k(int *o) { *o = OWN; }\n");
+    char program[4096];
+    assert_non_null(realpath(getenv("RUNNEL_CC"), program));
+    setenv("RUNNEL_CC", program, 1);
+    snprintf(folder, sizeof folder, "%s", built.folder);
+    assert_int_equal(chdir(folder), 0);
+    built_make(&built, "--source @/k.cu --option -I. ");
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.status, 0);
+    assert_int_equal(chdir("/"), 0);
+    built_close(&built);
+}

@@ -1,0 +1,227 @@
+// What the user reads when a source does not compile. Texts differ between the
+// compilers, so each has its own golden ones.
+#include "build.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct built built;
+
+static bool is_gcc(void)
+{
+    const char *compiler = getenv("RUNNEL_CXX");
+    return compiler && strstr(compiler, "g++") && !strstr(compiler, "clang");
+}
+
+// Compiles a text called kernel.cu that is wrong and compares all that is said.
+static void says(const char *source, const char *options, const char *clang,
+                 const char *gcc)
+{
+    char arguments[256];
+    built_write(&built, "source", source);
+    snprintf(arguments, sizeof arguments, "--source @/source --name kernel.cu "
+             "%s", options);
+    built_make(&built, arguments);
+    assert_int_equal(built.status, 1);
+    assert_string_equal(built.log, is_gcc() ? gcc : clang);
+    assert_null(built.library);
+    built_close(&built);
+}
+
+RNL_TEST(unknown_identifier)
+{
+    says("extern \"C\" __global__ void k(int *out)\n"
+         "{\n"
+         "    out[threadIdx.x] = nonexistent;\n"
+         "}\n", "",
+         "kernel.cu:3:24: error: use of undeclared identifier 'nonexistent'\n"
+         "    3 |     out[threadIdx.x] = nonexistent;\n"
+         "      |                        ^\n",
+         "kernel.cu: In function 'void k(int*)':\n"
+         "kernel.cu:3:24: error: 'nonexistent' was not declared in this scope\n"
+         "    3 |     out[threadIdx.x] = nonexistent;\n"
+         "      |                        ^~~~~~~~~~~\n");
+}
+
+RNL_TEST(missing_semicolon)
+{
+    says("extern \"C\" __global__ void k(int *out)\n"
+         "{\n"
+         "    int i = threadIdx.x\n"
+         "    out[i] = 1;\n"
+         "}\n", "",
+         "kernel.cu:3:24: error: expected ';' at end of declaration\n"
+         "    3 |     int i = threadIdx.x\n"
+         "      |                        ^\n"
+         "      |                        ;\n",
+         "kernel.cu: In function 'void k(int*)':\n"
+         "kernel.cu:4:5: error: expected ',' or ';' before 'out'\n"
+         "    4 |     out[i] = 1;\n"
+         "      |     ^~~\n");
+}
+
+RNL_TEST(wrong_type)
+{
+    says("extern \"C\" __global__ void k(float *out)\n"
+         "{\n"
+         "    float4 v = make_float4(1, 2, 3, 4);\n"
+         "    out[0] = v;\n"
+         "}\n", "",
+         "kernel.cu:4:14: error: assigning to 'float' from incompatible type "
+         "'float4'\n"
+         "    4 |     out[0] = v;\n"
+         "      |              ^\n",
+         "kernel.cu: In function 'void k(float*)':\n"
+         "kernel.cu:4:14: error: cannot convert 'float4' to 'float' in "
+         "assignment\n"
+         "    4 |     out[0] = v;\n"
+         "      |              ^\n"
+         "      |              |\n"
+         "      |              float4\n");
+}
+
+// No list of all that the prelude has.
+RNL_TEST(wrong_call_of_a_builtin)
+{
+    says("extern \"C\" __global__ void k(float *out)\n"
+         "{\n"
+         "    atomicAdd(out, \"one\");\n"
+         "}\n", "",
+         "kernel.cu:3:5: error: no matching function for call to 'atomicAdd'\n"
+         "    3 |     atomicAdd(out, \"one\");\n"
+         "      |     ^~~~~~~~~\n",
+         "kernel.cu: In function 'void k(float*)':\n"
+         "kernel.cu:3:14: error: no matching function for call to "
+         "'atomicAdd(float*&, const char [4])'\n"
+         "    3 |     atomicAdd(out, \"one\");\n"
+         "      |     ~~~~~~~~~^~~~~~~~~~~~\n");
+}
+
+RNL_TEST(missing_brace_at_the_end)
+{
+    says("extern \"C\" __global__ void k(float *out)\n"
+         "{\n"
+         "    out[0] = 1;\n", "",
+         "kernel.cu:3:16: error: expected '}'\n"
+         "    3 |     out[0] = 1;\n"
+         "      |                ^\n"
+         "kernel.cu:2:1: note: to match this '{'\n"
+         "    2 | {\n"
+         "      | ^\n",
+         "kernel.cu: In function 'void k(float*)':\n"
+         "kernel.cu:3:16: error: expected '}' at end of input\n"
+         "    3 |     out[0] = 1;\n"
+         "      |                ^\n"
+         "kernel.cu:2:1: note: to match this '{'\n"
+         "    2 | {\n"
+         "      | ^\n");
+}
+
+RNL_TEST(error_in_a_header)
+{
+    built_write(&built, "util", "#pragma once\n"
+                                "inline __device__ int f() { return zzz; }\n");
+    says("#include <lib/util.h>\n"
+         "extern \"C\" __global__ void k(int *out) { out[0] = f(); }\n",
+         "--header lib/util.h=@/util",
+         "In file included from kernel.cu:1:\n"
+         "lib/util.h:2:36: error: use of undeclared identifier 'zzz'\n"
+         "    2 | inline __device__ int f() { return zzz; }\n"
+         "      |                                    ^\n",
+         "In file included from kernel.cu:1:\n"
+         "lib/util.h: In function 'int f()':\n"
+         "lib/util.h:2:36: error: 'zzz' was not declared in this scope\n"
+         "    2 | inline __device__ int f() { return zzz; }\n"
+         "      |                                    ^~~\n");
+}
+
+RNL_TEST(missing_header)
+{
+    says("#include \"nowhere.h\"\n", "",
+         "kernel.cu:1:10: fatal error: 'nowhere.h' file not found\n"
+         "    1 | #include \"nowhere.h\"\n"
+         "      |          ^~~~~~~~~~~\n",
+         "kernel.cu:1:10: fatal error: nowhere.h: No such file or directory\n"
+         "    1 | #include \"nowhere.h\"\n"
+         "      |          ^~~~~~~~~~~\n");
+}
+
+RNL_TEST(wrong_name_expression)
+{
+    says("template <class T> __global__ void k(T *out) { out[0] = 1; }\n",
+         "--name-expression 'k<floot>'",
+         "name-expression:1:41: error: use of undeclared identifier 'floot'\n"
+         "    1 | static constexpr auto rnl_function0 = k<floot>;\n"
+         "      |                                         ^\n",
+         "name-expression:1:41: error: 'floot' was not declared in this scope; "
+         "did you mean 'floor'?\n"
+         "name-expression:1:39: error: unable to deduce 'const auto' from "
+         "'k<<expression error> >'\n"
+         "name-expression:1:39: note:   couldn't deduce template parameter "
+         "'auto'\n");
+}
+
+RNL_TEST(undefined_function)
+{
+    static const char text[] =
+        "kernel.cu: error: undefined reference to `missing(float)'\n";
+    says("__device__ float missing(float);\n"
+         "extern \"C\" __global__ void k(float *out) { out[0] = missing(1); }\n",
+         "", text, text);
+}
+
+RNL_TEST(shared_memory_with_an_initial_value)
+{
+    static const char text[] =
+        "kernel.cu: error: a __shared__ variable has an initial value; shared "
+        "memory starts undefined\n";
+    says("extern \"C\" __global__ void k(int *out)\n"
+         "{\n"
+         "    __shared__ int sum = 3;\n"
+         "    atomicAdd(&sum, 1);\n"
+         "    out[0] = sum;\n"
+         "}\n", "", text, text);
+}
+
+RNL_TEST(error_directive)
+{
+    says("#if X > 1\n#error too large\n#endif\n", "--option -DX=2",
+         "kernel.cu:2:2: error: too large\n"
+         "    2 | #error too large\n"
+         "      |  ^\n",
+         "kernel.cu:2:2: error: #error too large\n"
+         "    2 | #error too large\n"
+         "      |  ^~~~~\n");
+}
+
+RNL_TEST(warnings_do_not_fail)
+{
+    built_write(&built, "source",
+                "extern \"C\" __global__ void k(int *out)\n"
+                "{\n"
+                "    printf(\"%d\\n\", 1.5);\n"
+                "    out[0] = 1;\n"
+                "}\n");
+    built_make(&built, "--source @/source --name kernel.cu --option "
+                       "-Wformat");
+    assert_int_equal(built.status, 0);
+    assert_non_null(strstr(built.log, "kernel.cu:3:"));
+    assert_non_null(strstr(built.log, "warning: "));
+    assert_null(strstr(built.log, "rnl-"));
+    built_close(&built);
+}
+
+RNL_TEST(names_with_folders)
+{
+    built_write(&built, "source", "int x = y;\n");
+    built_make(&built, "--source @/source --name src/kernels/a.cu");
+    assert_int_equal(strncmp(built.log, "src/kernels/a.cu:1:9: error: ", 29), 0);
+    assert_non_null(strstr(built.log, "    1 | int x = y;\n"));
+    built_make(&built, "--source @/source");
+    char start[160];
+    snprintf(start, sizeof start, "%s/source:1:9: error: ", built.folder);
+    assert_int_equal(strncmp(built.log, start, strlen(start)), 0);
+    assert_non_null(strstr(built.log, "    1 | int x = y;\n"));
+    built_close(&built);
+}

@@ -1,0 +1,150 @@
+// Kernels are found wherever they stand, under the names they have.
+#include "build.h"
+
+#include <string.h>
+
+static struct built built;
+
+static int first_result(const char *kernel)
+{
+    int out[64] = {0};
+    built_run_ints(&built, kernel, (rnl_dim3){1}, (rnl_dim3){1}, 0, out, out,
+                   5);
+    return out[0];
+}
+
+RNL_TEST(kernels_in_all_places)
+{
+    static const char *const names[] = {
+        "a::kernel", "a::b::kernel", "c::d::kernel", "unnamed", "with_static",
+        "in_block", "bounded", "bounded_too", "overloaded", "declared_first",
+        "c_declared_first", "spread", "uses_class"};
+    built_kernels(&built, "names.cu", "");
+    for (int i = 0; i < 13; i++)
+        if (strcmp(names[i], "overloaded") != 0)
+            assert_int_equal(first_result(names[i]), i + 1);
+    assert_int_equal(built_kernel(&built, "no_parameters")->parameter_count, 0);
+    assert_int_equal(built_kernel(&built, "spread")->parameter_count, 3);
+    assert_int_equal(built.table->kernel_count, 16);
+    built_close(&built);
+}
+
+RNL_TEST(symbols_are_the_mangled_names)
+{
+    built_kernels(&built, "names.cu", "");
+    assert_string_equal(built_kernel(&built, "in_block")->symbol, "in_block");
+    assert_string_equal(built_kernel(&built, "a::b::kernel")->symbol,
+                        "_ZN1a1b6kernelEPiPKii");
+    assert_string_equal(built_kernel(&built, "declared_first")->symbol,
+                        "_Z14declared_firstPiPKii");
+    assert_string_equal(built_kernel(&built, "no_parameters")->symbol,
+                        "_Z13no_parametersv");
+    built_close(&built);
+}
+
+RNL_TEST(overloads_are_told_apart_by_symbol)
+{
+    int found = 0;
+    built_kernels(&built, "names.cu", "");
+    for (uint32_t i = 0; i < built.table->kernel_count; i++) {
+        const rnl_cpu_kernel *kernel = &built.table->kernels[i];
+        if (strcmp(kernel->symbol, "_Z10overloadedPiPKii") == 0)
+            found += kernel->parameter_count == 3;
+        if (strcmp(kernel->symbol, "_Z10overloadedPff") == 0)
+            found += kernel->parameter_count == 2 &&
+                     kernel->parameters[1].kind == RNL_VALUE_FLOAT;
+    }
+    assert_int_equal(found, 2);
+    built_close(&built);
+}
+
+RNL_TEST(launch_bounds_are_told)
+{
+    built_kernels(&built, "names.cu", "");
+    assert_int_equal(built_kernel(&built, "bounded")->max_block_threads, 128);
+    assert_int_equal(built_kernel(&built, "bounded_too")->max_block_threads,
+                     192);
+    assert_int_equal(built_kernel(&built, "spread")->max_block_threads, 1024);
+    built_close(&built);
+}
+
+RNL_TEST(templates_by_name_expression)
+{
+    built_kernels(&built, "templates.cu",
+                  "--name-expression 'scale<float>' "
+                  "--name-expression '&scale<double>' "
+                  "--name-expression 'fill<int, 7>' "
+                  "--name-expression 'ops::apply<ops::Twice>' "
+                  "--name-expression 'ops::apply< ops::Square >' "
+                  "--name-expression 'sum_of<1,2,(3>2)>'");
+    float data[8] = {1, 2, 3, 4, 5, 6, 7, 8}, *to = data, factor = 1.5f;
+    int n = 7, numbers[8] = {0, 1, 2, 3, 4, 5, 6, 7}, *ints = numbers;
+    char op = 0;
+    const void *scale[] = {&to, &n, &factor}, *apply[] = {&ints, &op};
+    assert_int_equal(built_run(&built, "scale<float>", (rnl_dim3){2},
+                               (rnl_dim3){4}, 0, scale), RNL_OK);
+    assert_true(data[6] == 10.5f && data[7] == 8.0f);
+    assert_int_equal(built_run(&built, "ops::apply<ops::Twice>", (rnl_dim3){1},
+                               (rnl_dim3){8}, 0, apply), RNL_OK);
+    assert_int_equal(built_run(&built, "ops::apply< ops::Square >",
+                               (rnl_dim3){1}, (rnl_dim3){8}, 0, apply), RNL_OK);
+    assert_int_equal(numbers[7], 196);
+    assert_int_equal(first_result("fill<int, 7>"), 7);
+    assert_int_equal(first_result("sum_of<1,2,(3>2)>"), 4);
+    assert_int_equal(built_kernel(&built, "fill<int, 7>")->max_block_threads,
+                     64);
+    assert_string_equal(built_kernel(&built, "scale<float>")->symbol,
+                        "_Z5scaleIfEvPT_iS0_");
+    assert_int_equal(
+        built_kernel(&built, "&scale<double>")->parameters[2].size, 8);
+    assert_int_equal(built.table->kernel_count, 6);
+    built_close(&built);
+}
+
+RNL_TEST(kernels_made_by_macros)
+{
+    int in[8] = {1, 2, 3, 4, 5, 6, 7, 8}, out[8];
+    built_kernels(&built, "macros.cu", "--option -DWANTED=77");
+    built_run_ints(&built, "macro_add", (rnl_dim3){1}, (rnl_dim3){8}, 0, out,
+                   in, 100);
+    assert_int_equal(out[7], 108);
+    built_run_ints(&built, "macro_multiply", (rnl_dim3){1}, (rnl_dim3){8}, 0,
+                   out, in, 100);
+    assert_int_equal(out[7], 800);
+    assert_int_equal(first_result("macro_wanted"), 77);
+    assert_int_equal(first_result("macro_arch"), 1);
+    assert_int_equal(first_result("macro_text"), '_');
+    assert_null(built_kernel(&built, "macro_unwanted"));
+    assert_int_equal(built.table->kernel_count, 5);
+    built_close(&built);
+    built_kernels(&built, "macros.cu", "");
+    assert_int_equal(first_result("macro_unwanted"), -1);
+    built_close(&built);
+}
+
+RNL_TEST(source_without_kernels)
+{
+    built_write(&built, "k.cu", "__device__ int alone = 3;\n");
+    built_make(&built, "--source @/k.cu");
+    assert_int_equal(built.status, 0);
+    assert_int_equal(built.table->kernel_count, 0);
+    assert_int_equal(*(int *)built_global(&built, "alone")->address, 3);
+    built_close(&built);
+    built_write(&built, "k.cu", "");
+    built_make(&built, "--source @/k.cu");
+    assert_int_equal(built.status, 0);
+    assert_int_equal(built.table->global_count, 0);
+    built_close(&built);
+}
+
+RNL_TEST(whether_a_kernel_waits)
+{
+    built_kernels(&built, "misc.cu", "");
+    assert_int_equal(built_kernel(&built, "misc_recursion")->flags, 0);
+    assert_int_equal(built_kernel(&built, "misc_ring_loop")->flags, 0);
+    assert_int_equal(built_kernel(&built, "misc_matmul")->flags,
+                     RNL_CPU_KERNEL_WAITS);
+    assert_int_equal(built_kernel(&built, "misc_hidden_barrier")->flags,
+                     RNL_CPU_KERNEL_WAITS);
+    built_close(&built);
+}

@@ -1,0 +1,371 @@
+// core/object: handles, generations, references, trimming, fork.
+#include "unit.h"
+
+#include "core/object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Classes of the tests' own, in kinds that nothing else uses in this process.
+struct thing {
+    struct object object;
+    int value;
+};
+
+static int finished;
+
+static void thing_finish(struct object *object)
+{
+    (void)object;
+    finished++;
+}
+
+static struct object_class things = {
+    .kind = OBJECT_EVENT, .size = sizeof(struct thing),
+    .finish = thing_finish};
+static struct object_class others = {
+    .kind = OBJECT_BUFFER, .size = sizeof(struct thing) + 64,
+    .finish = thing_finish};
+
+static void *create(struct object_class *class)
+{
+    struct object *object = object_create(class, NULL, NULL);
+    assert_non_null(object);
+    return object_publish(object);
+}
+
+static void release(void *handle, enum object_kind kind)
+{
+    assert_int_equal(object_release(handle, kind, "thing"), RNL_OK);
+}
+
+static void expect_nothing_held(void)
+{
+    object_trim();
+    assert_int_equal(mem_held(), 0);
+}
+
+RNL_TEST(an_object_is_found_only_once_published)
+{
+    struct object *object = object_create(&things, NULL, NULL);
+    assert_non_null(object);
+    assert_int_equal(object->handle, 0);
+    void *handle = object_publish(object);
+    assert_ptr_equal(object_find(handle, OBJECT_EVENT), object);
+    assert_ptr_equal(object_handle(object), handle);
+    release(handle, OBJECT_EVENT);
+    assert_null(object_find(handle, OBJECT_EVENT));
+    expect_nothing_held();
+}
+
+RNL_TEST(a_new_object_is_zeroed_beyond_the_head)
+{
+    for (int i = 0; i < 200; i++) {
+        struct object *object = object_create(&things, NULL, NULL);
+        struct thing *thing = (struct thing *)object;
+        assert_int_equal(thing->value, 0);
+        thing->value = 0x55;
+        release(object_publish(object), OBJECT_EVENT);
+    }
+    expect_nothing_held();
+}
+
+RNL_TEST(an_abandoned_object_is_not_finished)
+{
+    finished = 0;
+    struct object *object = object_create(&things, NULL, "label");
+    object_abandon(object);
+    assert_int_equal(finished, 0);
+    expect_nothing_held();
+}
+
+RNL_TEST(another_kind_finds_nothing)
+{
+    void *handle = create(&things);
+    for (int kind = OBJECT_NONE; kind < OBJECT_KINDS; kind++)
+        assert_int_equal(object_find(handle, (enum object_kind)kind) != NULL,
+                         kind == OBJECT_EVENT);
+    release(handle, OBJECT_EVENT);
+    expect_nothing_held();
+}
+
+RNL_TEST(near_misses_find_nothing)
+{
+    void *handle = create(&things);
+    uintptr_t value = (uintptr_t)handle;
+    for (int bit = 0; bit < 64; bit++)
+        assert_null(object_find((void *)(value ^ (uintptr_t)1 << bit),
+                                OBJECT_EVENT));
+    release(handle, OBJECT_EVENT);
+    expect_nothing_held();
+}
+
+RNL_TEST(indexes_outside_the_table_find_nothing)
+{
+    const uint32_t indexes[] = {OBJECT_CHUNK_SIZE, OBJECT_CHUNK_SIZE - 1,
+                                OBJECT_CHUNKS * OBJECT_CHUNK_SIZE - 1,
+                                OBJECT_CHUNKS * OBJECT_CHUNK_SIZE,
+                                UINT32_MAX};
+    for (int i = 0; i < 5; i++) {
+        uintptr_t value = (uintptr_t)OBJECT_EVENT << OBJECT_KIND_SHIFT |
+                          (uintptr_t)1 << 32 | indexes[i];
+        assert_null(object_find((void *)value, OBJECT_EVENT));
+        assert_int_equal(object_refuse((void *)value, OBJECT_EVENT, "event"),
+                         RNL_ERROR_INVALID_HANDLE);
+    }
+}
+
+RNL_TEST(memory_lives_while_the_library_keeps_it)
+{
+    finished = 0;
+    void *handle = create(&things);
+    struct object *object = object_find(handle, OBJECT_EVENT);
+    object_keep(object);
+    release(handle, OBJECT_EVENT);
+    assert_null(object_find(handle, OBJECT_EVENT));
+    assert_int_equal(finished, 0);
+    object_trim();
+    assert_true(mem_held() > 0);
+    object_drop(object);
+    assert_int_equal(finished, 1);
+    expect_nothing_held();
+}
+
+RNL_TEST(callers_references_are_counted)
+{
+    void *handle = create(&things);
+    bool last = true;
+    assert_int_equal(object_retain(handle, OBJECT_EVENT, "event"), RNL_OK);
+    assert_int_equal(object_release_last(handle, OBJECT_EVENT, "event",
+                                         &last), RNL_OK);
+    assert_false(last);
+    assert_int_equal(object_release_last(handle, OBJECT_EVENT, "event",
+                                         &last), RNL_OK);
+    assert_true(last);
+    assert_int_equal(object_release_last(handle, OBJECT_EVENT, "event",
+                                         &last), RNL_ERROR_INVALID_HANDLE);
+    assert_false(last);
+    assert_int_equal(object_retain(handle, OBJECT_EVENT, "event"),
+                     RNL_ERROR_INVALID_HANDLE);
+    expect_nothing_held();
+}
+
+RNL_TEST(find_and_keep_needs_a_live_object)
+{
+    void *handle = create(&things);
+    struct object *object = object_find_and_keep(handle, OBJECT_EVENT);
+    assert_non_null(object);
+    assert_null(object_find_and_keep(handle, OBJECT_BUFFER));
+    release(handle, OBJECT_EVENT);
+    assert_null(object_find_and_keep(handle, OBJECT_EVENT));
+    assert_true(object_keep_if_alive(object));
+    object_drop(object);
+    object_drop(object);
+    assert_false(object_keep_if_alive(object));
+    expect_nothing_held();
+}
+
+RNL_TEST(a_slot_never_changes_its_class)
+{
+    void *handles[300];
+    struct object *objects[300];
+    for (int i = 0; i < 300; i++) {
+        handles[i] = create(&things);
+        objects[i] = object_find(handles[i], OBJECT_EVENT);
+    }
+    for (int i = 0; i < 300; i++)
+        release(handles[i], OBJECT_EVENT);
+    for (int i = 0; i < 300; i++) {
+        void *other = create(&others);
+        struct object *object = object_find(other, OBJECT_BUFFER);
+        for (int j = 0; j < 300; j++)
+            assert_ptr_not_equal(object, objects[j]);
+        release(other, OBJECT_BUFFER);
+    }
+    expect_nothing_held();
+}
+
+RNL_TEST(slots_are_reused_with_the_next_generation)
+{
+    enum { ROUNDS = 2000 };
+    static void *handles[ROUNDS];
+    uint32_t highest = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        handles[i] = create(&things);
+        uint32_t index = (uint32_t)(uintptr_t)handles[i];
+        highest = index > highest ? index : highest;
+        release(handles[i], OBJECT_EVENT);
+    }
+    // Few slots for many objects; and all handles are different and dead.
+    assert_true(highest < 300);
+    for (int i = 0; i < ROUNDS; i++) {
+        assert_null(object_find(handles[i], OBJECT_EVENT));
+        for (int j = 0; j < i; j++)
+            assert_ptr_not_equal(handles[i], handles[j]);
+    }
+    expect_nothing_held();
+}
+
+RNL_TEST(handles_stay_unique_when_generations_run_out)
+{
+    enum { ROUNDS = 3000 };
+    static void *handles[ROUNDS];
+    object_set_generations(4);
+    for (int i = 0; i < ROUNDS; i++) {
+        handles[i] = create(&things);
+        assert_non_null(object_find(handles[i], OBJECT_EVENT));
+        release(handles[i], OBJECT_EVENT);
+        if (i % 500 == 499)
+            object_trim();
+    }
+    for (int i = 0; i < ROUNDS; i++)
+        for (int j = 0; j < i; j++)
+            assert_ptr_not_equal(handles[i], handles[j]);
+    object_set_generations(OBJECT_GENERATIONS);
+    expect_nothing_held();
+}
+
+// The last generation of a slot, then a trim: what comes next must still carry
+// its kind in the upper bits.
+RNL_TEST(the_last_generation_does_not_spill_into_the_kind)
+{
+    struct object *object = object_create(&things, NULL, NULL);
+    object->generation = OBJECT_GENERATIONS - 1;
+    void *handle = object_publish(object);
+    assert_int_equal((uintptr_t)handle >> OBJECT_KIND_SHIFT, OBJECT_EVENT);
+    assert_ptr_equal(object_find(handle, OBJECT_EVENT), object);
+    release(handle, OBJECT_EVENT);
+    object_trim();
+    for (int i = 0; i < 3; i++) {
+        object = object_create(&things, NULL, NULL);
+        if (!object)
+            break;  // refusing is fine, too
+        handle = object_publish(object);
+        assert_int_equal((uintptr_t)handle >> OBJECT_KIND_SHIFT,
+                         OBJECT_EVENT);
+        assert_ptr_equal(object_find(handle, OBJECT_EVENT), object);
+        release(handle, OBJECT_EVENT);
+        object_trim();
+    }
+}
+
+RNL_TEST(more_objects_than_a_chunk_holds)
+{
+    enum { COUNT = 3 * OBJECT_CHUNK_SIZE };
+    static void *handles[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        handles[i] = create(&things);
+    for (int i = 0; i < COUNT; i++)
+        assert_non_null(object_find(handles[i], OBJECT_EVENT));
+    for (int i = 0; i < COUNT; i++)
+        release(handles[i], OBJECT_EVENT);
+    expect_nothing_held();
+    for (int i = 0; i < COUNT; i++)
+        assert_null(object_find(handles[i], OBJECT_EVENT));
+}
+
+RNL_TEST(labels_are_copied_and_described)
+{
+    char label[] = "upload", text[64];
+    struct object *object = object_create(&things, NULL, label);
+    label[0] = 'X';
+    void *handle = object_publish(object);
+    assert_string_equal(object->label, "upload");
+    assert_non_null(strstr(object_describe(object, text, sizeof text),
+                           "'upload'"));
+    assert_non_null(strstr(text, "event"));
+    // A short store is filled, not overrun.
+    assert_int_equal(strlen(object_describe(object, text, 5)), 4);
+    release(handle, OBJECT_EVENT);
+    expect_nothing_held();
+}
+
+RNL_TEST(a_refusal_says_why)
+{
+    void *handle = create(&things), *other = create(&others);
+    release(handle, OBJECT_EVENT);
+    const struct {
+        void *handle;
+        const char *word;
+    } rows[] = {{NULL, "NULL"}, {handle, "released"}, {other, "buffer"},
+                {(void *)(uintptr_t)0x1234, "never"}};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(object_refuse(rows[i].handle, OBJECT_EVENT, "start"),
+                         RNL_ERROR_INVALID_HANDLE);
+        assert_non_null(strstr(rnl_last_error()->message, rows[i].word));
+        assert_string_equal(rnl_last_error()->parameter, "start");
+    }
+    release(other, OBJECT_BUFFER);
+    expect_nothing_held();
+}
+
+RNL_TEST(ids_are_never_given_twice)
+{
+    uint64_t last = object_new_id();
+    for (int i = 0; i < 1000; i++) {
+        uint64_t next = object_new_id();
+        assert_true(next > last);
+        last = next;
+    }
+}
+
+RNL_TEST(after_a_fork_every_handle_is_the_parents)
+{
+    void *live = create(&things), *dead = create(&things);
+    release(dead, OBJECT_EVENT);
+    object_table_forked();
+    assert_null(object_find(live, OBJECT_EVENT));
+    assert_int_equal(object_refuse(live, OBJECT_EVENT, "event"),
+                     RNL_ERROR_FORKED);
+    assert_int_equal(object_retain(live, OBJECT_EVENT, "event"),
+                     RNL_ERROR_FORKED);
+    assert_int_equal(object_refuse(dead, OBJECT_EVENT, "event"),
+                     RNL_ERROR_INVALID_HANDLE);
+    // And once more, in the child's child.
+    void *childs = create(&things);
+    object_table_forked();
+    assert_int_equal(object_refuse(live, OBJECT_EVENT, "event"),
+                     RNL_ERROR_FORKED);
+    assert_int_equal(object_refuse(childs, OBJECT_EVENT, "event"),
+                     RNL_ERROR_FORKED);
+}
+
+static int allocations_left;
+
+static void *give(size_t size, size_t alignment, void *user_data)
+{
+    (void)user_data;
+    if (allocations_left-- <= 0)
+        return NULL;
+    return aligned_alloc(alignment < 16 ? 16 : alignment,
+                         (size + alignment + 15) / alignment * alignment);
+}
+
+static void take(void *memory, size_t size, void *user_data)
+{
+    (void)size;
+    (void)user_data;
+    free(memory);
+}
+
+RNL_TEST(creation_without_memory_leaves_nothing)
+{
+    expect_nothing_held();
+    assert_true(mem_set_allocator(
+        RNL_ALLOCATOR(.allocate = give, .release = take)));
+    finished = 0;
+    for (int k = 0; k < 2; k++) {
+        allocations_left = k;
+        assert_null(object_create(&things, NULL, "with a label"));
+        assert_int_equal(rnl_last_error()->status, RNL_ERROR_OUT_OF_MEMORY);
+        object_trim();
+        assert_int_equal(mem_held(), 0);
+    }
+    allocations_left = 2;
+    struct object *object = object_create(&things, NULL, "with a label");
+    assert_non_null(object);
+    release(object_publish(object), OBJECT_EVENT);
+    assert_int_equal(finished, 1);
+    expect_nothing_held();
+    assert_true(mem_set_allocator(NULL));
+}
