@@ -58,7 +58,8 @@ static bool is_noise(const char *line, size_t size)
         if (begins(line, size, about[i]))
             return true;
     // "1 warning generated." would count what is left out.
-    return isdigit((unsigned char)line[0]) && contains(line, size, "generated.");
+    return isdigit((unsigned char)line[0]) &&
+           contains(line, size, "generated.");
 }
 
 // Copies a line, leaving out the folders that runnel-cc made up.

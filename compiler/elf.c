@@ -48,7 +48,8 @@ bool elf_open(const struct text *file, struct elf_view *view)
     return view->symbols != NULL;
 }
 
-const char *elf_symbol_name(const struct elf_view *view, const Elf64_Sym *symbol)
+const char *elf_symbol_name(const struct elf_view *view,
+                            const Elf64_Sym *symbol)
 {
     return symbol->st_name < view->strings_size
                ? view->strings + symbol->st_name : "";
@@ -75,7 +76,8 @@ static const char *section_name(const struct elf_view *view, size_t i)
 // Marks every section that `start` refers to, directly or through others. As
 // each function and variable has a section of its own, this is the call graph
 // with all that is called through tables of pointers.
-static void mark_reachable(const struct elf_view *view, size_t start, bool *reached)
+static void mark_reachable(const struct elf_view *view, size_t start,
+                           bool *reached)
 {
     size_t *stack = calloc(view->section_count, sizeof *stack);
     size_t depth = 0;
@@ -119,7 +121,8 @@ static void read_kernel(const struct elf_view *view, const Elf64_Sym *symbol,
             continue;
         const char *name = section_name(view, i);
         kernel->waits |= strcmp(name, ".text.rnl_waits") == 0;
-        if ((view->sections[i].sh_flags & SHF_TLS) && !strstr(name, "rnl_state"))
+        if ((view->sections[i].sh_flags & SHF_TLS) &&
+            !strstr(name, "rnl_state"))
             kernel->shared_size += (uint32_t)view->sections[i].sh_size;
     }
     free(reached);

@@ -1,8 +1,9 @@
-// What the linker needs and leaves to be done: a stub for dynamic shared memory,
-// and the numbers of the table that only a linked object has.
+// What the linker needs and leaves to be done: a stub for dynamic shared
+// memory, and the numbers of the table that only a linked object has.
 #include "cc.h"
 #include "elf_view.h"
 
+#include <ctype.h>
 #include <runnel/cpu_object.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +113,28 @@ static void *symbol_bytes(struct text *file, const struct elf_view *view,
     return file->data + offset;
 }
 
+// A back reference in a mangled name: S_, S0_, … S9_, SA_, … in base 36.
+static bool is_reference(const char *part)
+{
+    unsigned char next = (unsigned char)part[1];
+    return part[0] == 'S' && (next == '_' || isdigit(next) || isupper(next));
+}
+
+// Bytes of the next element of a mangled name that is no back reference: an
+// identifier and a literal are taken as a whole, whatever letters they have.
+static size_t element_size(const char *part)
+{
+    size_t number = 0;
+    int digits = 0;
+    if (part[0] == 'L' && islower((unsigned char)part[1]))
+        return strcspn(part, "E");  // Li7E
+    if (part[0] == 'T' || part[0] == 'A')
+        return strcspn(part, "_");  // a parameter T0_, an array A4_
+    if (sscanf(part, "%zu%n", &number, &digits) == 1)
+        return (size_t)digits + number;
+    return 1;
+}
+
 // Copies part of a mangled name, in which back references count from the start
 // of the whole: rnl_entry, the only thing before the part that they count, is
 // taken off.
@@ -119,31 +142,22 @@ static void copy_shifted(const char *part, size_t size, struct text *out)
 {
     const char *end = part + size;
     while (part < end) {
-        size_t length = 1, number = 0;
-        int digits = 0;
-        if (*part == 'S' && (part[1] == '_' || (part[1] >= '0' && part[1] <= '9') ||
-                             (part[1] >= 'A' && part[1] <= 'Z'))) {
-            // S_, S0_, … S9_, SA_, … in base 36.
-            length = (size_t)((char *)memchr(part, '_', size) - part) + 1;
+        size_t length;
+        if (is_reference(part)) {
             unsigned long index = strtoul(part + 1, NULL, 36);
+            length = strcspn(part, "_") + 1;
             if (index == 0)
                 text_add(out, "S_");
             else if (index <= 10)
                 text_format(out, "S%lu_", index - 1);
             else
                 text_format(out, "S%c_", (int)('A' + (index - 11) % 26));
-            part += length;
-            continue;
+        } else {
+            length = element_size(part);
+            if (length > (size_t)(end - part) || length == 0)
+                length = (size_t)(end - part);
+            text_add_bytes(out, part, length);
         }
-        if (*part == 'L' && part[1] >= 'a' && part[1] <= 'z')
-            length = strcspn(part, "E");  // a literal: Li7E
-        else if (*part == 'T' || *part == 'A')
-            length = strcspn(part, "_");  // a parameter or an array
-        else if (sscanf(part, "%zu%n", &number, &digits) == 1)
-            length = (size_t)digits + number;  // an identifier
-        if (length > (size_t)(end - part) || length == 0)
-            length = (size_t)(end - part);
-        text_add_bytes(out, part, length);
         part += length;
     }
 }

@@ -542,7 +542,8 @@ static int read_options(int count, char **words, struct cc_options *options)
     for (int i = 1; i < count; i++) {
         if (strcmp(words[i], "--debug") == 0)
             options->debug = true;
-        else if (i + 1 >= count || !take_option(options, words[i], words[i + 1]))
+        else if (i + 1 >= count ||
+                 !take_option(options, words[i], words[i + 1]))
             return complain(CC_USAGE, "%s: unknown option, or its value is "
                             "missing or malformed; see runnel-cc --help",
                             words[i]);

@@ -388,8 +388,8 @@ static size_t read_global(const struct scanner *s, size_t from, size_t i,
 static size_t scan_scope(const struct scanner *s, size_t i, struct place place,
                          struct scan *scan);
 
-// At `namespace`: enters it. An unnamed one is called "-", and an inline one has
-// a "+" before its name.
+// At `namespace`: enters it. An unnamed one is called "-", and an inline one
+// has a "+" before its name.
 static size_t scan_namespace(const struct scanner *s, size_t i,
                              struct place place, struct scan *scan)
 {

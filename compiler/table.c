@@ -101,7 +101,8 @@ static void add_types(struct text *text, size_t number,
     text_add(text, "nullptr};\n");
 }
 
-// The record of kernel number n, whose function is the constant rnl_function<n>.
+// The record of kernel number n, whose function is the constant
+// rnl_function<n>.
 static void add_record(struct writer *w, const char *scope, const char *name,
                        const char *bounds)
 {
@@ -115,9 +116,9 @@ static void add_record(struct writer *w, const char *scope, const char *name,
     text_add_literal(text, name);
     text_format(text,
                 ", ::rnl_symbols[%zu], rnl_parameters%zu.rnl_items, "
-                "::rnl::rnl_arity_of(rnl_function%zu), static_cast<unsigned>(%s), "
-                "0, 0, RNL_CPU_FORM_THREADS, 0, &::rnl_entry<rnl_function%zu>"
-                "};\n",
+                "::rnl::rnl_arity_of(rnl_function%zu), "
+                "static_cast<unsigned>(%s), 0, 0, RNL_CPU_FORM_THREADS, 0, "
+                "&::rnl_entry<rnl_function%zu>"};\n",
                 n, n, n, bounds && *bounds ? bounds : "1024", n);
     list_qualified(&w->kernels, scope, "rnl_kernel", n);
 }

@@ -209,7 +209,10 @@ RNL_EXACT(__dsub_rn, double, -)
 RNL_EXACT(__dmul_rn, double, *)
 RNL_EXACT(__ddiv_rn, double, /)
 RNL_INLINE float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
-RNL_INLINE double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
+RNL_INLINE double __fma_rn(double x, double y, double z)
+{
+    return fma(x, y, z);
+}
 RNL_INLINE float __frcp_rn(float x) { return __fdiv_rn(1.0f, x); }
 RNL_INLINE double __drcp_rn(double x) { return __ddiv_rn(1.0, x); }
 RNL_INLINE float __fsqrt_rn(float x) { return sqrtf(x); }

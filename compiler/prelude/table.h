@@ -4,7 +4,8 @@
 namespace rnl {
 
 template <size_t... I> struct indices {};
-template <size_t N, size_t... I> struct indices_to : indices_to<N - 1, N - 1, I...> {};
+template <size_t N, size_t... I>
+struct indices_to : indices_to<N - 1, N - 1, I...> {};
 template <size_t... I> struct indices_to<0, I...> {
     typedef indices<I...> type;
 };
@@ -25,8 +26,8 @@ RNL_INLINE uint3 thread_of(const rnl_cpu_block *run, uint32_t number)
                  row / run->block[1]};
 }
 
-// Runs threads until none is left. The arguments are copies, so that no store of
-// the kernel can change them. Only when a thread waited (`epoch`) may
+// Runs threads until none is left. The arguments are copies, so that no store
+// of the kernel can change them. Only when a thread waited (`epoch`) may
 // others have been taken by another call in between.
 template <auto Kernel, class... A>
 __attribute__((flatten)) static inline void threads(rnl_cpu_block *run,

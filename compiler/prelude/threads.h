@@ -17,7 +17,10 @@ RNL_INLINE int __syncthreads_or(int predicate)
 }
 
 RNL_INLINE void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-RNL_INLINE void __threadfence_block() { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
+RNL_INLINE void __threadfence_block()
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
 RNL_INLINE void __threadfence_system() { __threadfence(); }
 RNL_INLINE void __nanosleep(unsigned int) { rnl_yield(); }
 

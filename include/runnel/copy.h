@@ -31,7 +31,8 @@ typedef struct rnl_copy {
     size_t width, height, depth;
 } rnl_copy;
 
-#define RNL_COPY(...) (&(rnl_copy){.struct_size = sizeof(rnl_copy), __VA_ARGS__})
+#define RNL_COPY(...) \
+    (&(rnl_copy){.struct_size = sizeof(rnl_copy), __VA_ARGS__})
 
 // A fill of the same shape with one pattern.
 typedef struct rnl_fill {
@@ -42,7 +43,8 @@ typedef struct rnl_fill {
     size_t pattern_size;          // 1, 2, 4 or 8 bytes
 } rnl_fill;
 
-#define RNL_FILL(...) (&(rnl_fill){.struct_size = sizeof(rnl_fill), __VA_ARGS__})
+#define RNL_FILL(...) \
+    (&(rnl_fill){.struct_size = sizeof(rnl_fill), __VA_ARGS__})
 
 RNL_BEGIN_DECLS
 

@@ -13,7 +13,7 @@ typedef struct rnl_native_call {
     uint64_t first_block;
     uint64_t block_count;
     const void *const *arguments;  // address of each argument's value
-    void *shared;               // launch's dynamic shared bytes, this call's own
+    void *shared;               // the launch's dynamic bytes, this call's own
     size_t shared_size;
     void *user_data;            // as given at creation
 } rnl_native_call;

@@ -142,7 +142,8 @@ static inline rnl_arg rnl_arg_of_struct(const void *value, size_t size)
     return arg;
 }
 
-#define RNL_ARG_STRUCT(variable) rnl_arg_of_struct(&(variable), sizeof(variable))
+#define RNL_ARG_STRUCT(variable) \
+    rnl_arg_of_struct(&(variable), sizeof(variable))
 
 #ifdef __cplusplus
 #include <runnel/launch_args.hpp>

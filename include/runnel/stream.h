@@ -41,7 +41,8 @@ typedef struct rnl_stream_info {
     rnl_context context;
     int priority;          // after clamping
     rnl_stream_flags flags;
-    const char *label;     // "" when none was given
+    const char *label;     // "" when none was given; "default" of the
+                           // context's default stream
 } rnl_stream_info;
 
 // A function that the host runs in stream order. `status` is RNL_OK, or the

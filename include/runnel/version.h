@@ -12,7 +12,7 @@
 #define RNL_VERSION_MINOR 1
 #define RNL_VERSION_PATCH 0
 
-// One number that grows with every release: major * 10000 + minor * 100 + patch.
+// A number that grows with every release: major * 10000 + minor * 100 + patch.
 #define RNL_VERSION \
     (RNL_VERSION_MAJOR * 10000 + RNL_VERSION_MINOR * 100 + RNL_VERSION_PATCH)
 

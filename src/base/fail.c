@@ -92,7 +92,8 @@ static void begin(rnl_status status)
 
 static void announce(void)
 {
-    if (log_wants(RNL_LOG_DEBUG))
+    // A refusal inside a log callback must not call it again.
+    if (thread_state.callback_depth == 0 && log_wants(RNL_LOG_DEBUG))
         log_write(RNL_LOG_DEBUG, "%s: %s: %s",
                   last.error.function ? last.error.function : "runnel",
                   rnl_status_name(last.error.status), last.message);

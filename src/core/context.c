@@ -28,15 +28,13 @@ static void context_finish(struct object *object)
     failure_drop(atomic_load(&context->lost));
 }
 
-static struct object_class classes[BACKENDS_MAX];
-
 static struct object_class *class_of(const struct backend *backend)
 {
-    struct object_class *class = &classes[library_backend_index(backend)];
-    class->kind = OBJECT_CONTEXT;
-    class->size = sizeof(struct context) + backend->context_size;
-    class->finish = context_finish;
-    return class;
+    static struct object_class classes[BACKENDS_MAX];
+    return object_class_of(&classes[library_backend_index(backend)],
+                           OBJECT_CONTEXT,
+                           sizeof(struct context) + backend->context_size,
+                           context_finish);
 }
 
 // --- Opening ---------------------------------------------------------------

@@ -66,6 +66,8 @@ static rnl_status resolve_buffer(struct stream *stream, const rnl_place *place,
                          "bytes",
                          end->extent, place->offset, name, buffer->size);
     if (status != RNL_OK) {
+        char text[160];
+        fail_set_object("%s", object_describe(object, text, sizeof text));
         object_drop(object);
         return status;
     }
@@ -97,6 +99,9 @@ static rnl_status resolve(struct stream *stream, const rnl_place *place,
                           struct end *end)
 {
     *end = (struct end){0};
+    if (place->buffer && place->pointer)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, name,
+                       "'%s' has both a buffer and a pointer", name);
     rnl_status status = pitches(place, size, name, end);
     if (status != RNL_OK)
         return status;

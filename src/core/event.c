@@ -2,8 +2,6 @@
 
 #include "base/clock.h"
 
-static struct object_class classes[BACKENDS_MAX];
-
 static void event_finish(struct object *object)
 {
     struct event *event = (struct event *)object;
@@ -12,11 +10,11 @@ static void event_finish(struct object *object)
 
 static struct object_class *class_of(const struct backend *backend)
 {
-    struct object_class *class = &classes[library_backend_index(backend)];
-    class->kind = OBJECT_EVENT;
-    class->size = sizeof(struct event) + backend->event_size;
-    class->finish = event_finish;
-    return class;
+    static struct object_class classes[BACKENDS_MAX];
+    return object_class_of(&classes[library_backend_index(backend)],
+                           OBJECT_EVENT,
+                           sizeof(struct event) + backend->event_size,
+                           event_finish);
 }
 
 static rnl_status need(struct context *context, bool wanted,
@@ -154,22 +152,27 @@ rnl_status rnl_event_synchronize(rnl_event handle, uint64_t timeout_ns)
 
 // --- Elapsed time ----------------------------------------------------------
 
-static rnl_status event_time(struct event *event, const char *parameter,
-                             uint64_t *out_ns)
+static rnl_status refuse_event(rnl_status status, const struct event *event,
+                               const char *parameter, const char *why)
 {
     char text[160];
     object_describe(&event->object, text, sizeof text);
+    fail_at(status, parameter, "%s ('%s') %s", text, parameter, why);
+    fail_set_object("%s", text);
+    return status;
+}
+
+static rnl_status event_time(struct event *event, const char *parameter,
+                             uint64_t *out_ns)
+{
     if (!event->options.timing)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, parameter,
-                       "%s ('%s') was created without .timing", text,
-                       parameter);
+        return refuse_event(RNL_ERROR_INVALID_ARGUMENT, event, parameter,
+                            "was created without .timing");
     rnl_status status = event->backend->event_time(event, out_ns);
     if (status == RNL_ERROR_INVALID_STATE)
-        return fail_at(status, parameter, "%s ('%s') was never recorded", text,
-                       parameter);
+        return refuse_event(status, event, parameter, "was never recorded");
     if (status == RNL_NOT_READY)
-        return fail_at(status, parameter, "%s ('%s') is not complete yet",
-                       text, parameter);
+        return refuse_event(status, event, parameter, "is not complete yet");
     return status;
 }
 

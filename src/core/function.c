@@ -42,16 +42,10 @@ static void function_finish(struct object *object)
 static struct object_class *class_of(const struct backend *backend)
 {
     static struct object_class classes[BACKENDS_MAX];
-    static struct lock lock;  // guards them
-    struct object_class *class = &classes[library_backend_index(backend)];
-    lock_take(&lock);
-    if (class->size != sizeof(struct function) + backend->function_size) {
-        class->kind = OBJECT_FUNCTION;
-        class->size = sizeof(struct function) + backend->function_size;
-        class->finish = function_finish;
-    }
-    lock_give(&lock);
-    return class;
+    return object_class_of(&classes[library_backend_index(backend)],
+                           OBJECT_FUNCTION,
+                           sizeof(struct function) + backend->function_size,
+                           function_finish);
 }
 
 static struct function *create(struct context *context)
@@ -284,6 +278,22 @@ rnl_status rnl_function_compile(rnl_context context, const char *source,
 
 // --- Native functions ------------------------------------------------------
 
+// Sizes that a C value of the kind can have; others no argument would match.
+static bool size_is_legal(const rnl_parameter *parameter)
+{
+    uint32_t size = parameter->size;
+    switch (parameter->kind) {
+    case RNL_VALUE_POINTER:
+        return size == sizeof(void *);
+    case RNL_VALUE_INTEGER:
+        return size == 1 || size == 2 || size == 4 || size == 8;
+    case RNL_VALUE_FLOAT:
+        return size == 4 || size == 8;
+    default:
+        return size > 0;
+    }
+}
+
 static rnl_status check_parameter(const rnl_parameter *parameter, size_t index)
 {
     if ((unsigned)parameter->kind > RNL_VALUE_STRUCT)
@@ -291,8 +301,7 @@ static rnl_status check_parameter(const rnl_parameter *parameter, size_t index)
                        "'options.parameters[%zu].kind' is %d, which is no "
                        "kind of value",
                        index, (int)parameter->kind);
-    if (parameter->size == 0 || (parameter->kind == RNL_VALUE_POINTER &&
-                                 parameter->size != sizeof(void *)))
+    if (!size_is_legal(parameter))
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.parameters",
                        "'options.parameters[%zu].size' cannot be %u", index,
                        parameter->size);

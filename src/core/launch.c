@@ -126,17 +126,17 @@ static const char *kind_name(uint32_t kind)
 {
     switch (kind) {
     case RNL_VALUE_POINTER:
-        return "pointer";
+        return "a pointer";
     case RNL_VALUE_INTEGER:
-        return "integer";
+        return "an integer";
     case RNL_VALUE_FLOAT:
-        return "floating-point number";
+        return "a floating-point number";
     case RNL_VALUE_STRUCT:
-        return "struct";
+        return "a struct";
     case RNL_ARG_BUFFER:
-        return "buffer";
+        return "a buffer";
     default:
-        return "value";
+        return "a value";
     }
 }
 
@@ -149,8 +149,8 @@ static rnl_status mismatch(const struct function *function, size_t index,
                            : "of unnamed type";
     rnl_status status = fail_at(
         RNL_ERROR_ARGUMENT_MISMATCH, "args",
-        "argument %zu of %s is a %s of %u bytes, but the parameter (%s) takes "
-        "a %s of %u bytes",
+        "argument %zu of %s has the wrong type: given was %s, %u bytes; the "
+        "parameter (%s) is %s, %u bytes",
         index + 1, function->name, kind_name(arg->kind), arg->size, type,
         kind_name(parameter->kind), parameter->size);
     fail_set_object("function '%s'", function->name);
@@ -184,6 +184,8 @@ struct layout {
 
 static size_t align_up(size_t offset, size_t alignment)
 {
+    // No machine needs more than its widest vector.
+    alignment = alignment < 1 ? 1 : alignment > 64 ? 64 : alignment;
     return (offset + alignment - 1) / alignment * alignment;
 }
 
@@ -334,14 +336,16 @@ static rnl_status constant_op(struct stream *stream, struct function *function,
     if (status != RNL_OK)
         return status;
     if (!function->module)
-        return fail_at(RNL_ERROR_UNSUPPORTED, "constants",
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "constants",
                        "%s is a native function and has no constants",
                        function->name);
     struct module *module = function->module;
     status = module->backend->module_global(module, constant->symbol, &memory,
                                             &size);
     if (status != RNL_OK)
-        return status;
+        return fail_at(status, "constants",
+                       "the module of %s has no variable '%s'", function->name,
+                       constant->symbol);
     if (constant->size > size)
         return fail_at(RNL_ERROR_OUT_OF_RANGE, "constants",
                        "%zu bytes do not fit into '%s', which has %zu",

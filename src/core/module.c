@@ -44,16 +44,10 @@ static void module_finish(struct object *object)
 static struct object_class *class_of(const struct backend *backend)
 {
     static struct object_class classes[BACKENDS_MAX];
-    static struct lock lock;  // guards them
-    struct object_class *class = &classes[library_backend_index(backend)];
-    lock_take(&lock);
-    if (class->size != sizeof(struct module) + backend->module_size) {
-        class->kind = OBJECT_MODULE;
-        class->size = sizeof(struct module) + backend->module_size;
-        class->finish = module_finish;
-    }
-    lock_give(&lock);
-    return class;
+    return object_class_of(&classes[library_backend_index(backend)],
+                           OBJECT_MODULE,
+                           sizeof(struct module) + backend->module_size,
+                           module_finish);
 }
 
 // Makes the object and loads `binary` into it, which it takes in any case.

@@ -70,6 +70,18 @@ static struct object *slot_object(uint32_t index)
     return chunk ? atomic_load(&chunk->slots[index % OBJECT_CHUNK_SIZE]) : NULL;
 }
 
+struct object_class *object_class_of(struct object_class *class,
+                                     enum object_kind kind, size_t size,
+                                     void (*finish)(struct object *))
+{
+    lock_take(&table_lock);
+    class->kind = kind;
+    class->size = size;
+    class->finish = finish;
+    lock_give(&table_lock);
+    return class;
+}
+
 static void class_register_locked(struct object_class *class)
 {
     for (struct object_class *at = classes; at; at = at->next)
@@ -320,7 +332,9 @@ static void release_dead_locked(void)
 {
     for (uint32_t i = 0; i < slot_count; i++) {
         struct object *object = slot_object(i);
-        if (!object || atomic_load(&object->references) > 0)
+        // A retired slot stays: after its last generation there is no next.
+        if (!object || atomic_load(&object->references) > 0 ||
+            object->generation >= generations)
             continue;
         text_release(object->label);
         atomic_store(&object_chunks[i >> OBJECT_CHUNK_BITS]
@@ -366,7 +380,8 @@ void object_table_forked(void)
         struct object *object = slot_object(i);
         if (!object || object->class->kind == OBJECT_DEVICE)
             continue;
-        object->forked_handle = atomic_load(&object->handle);
-        atomic_store(&object->handle, 0);
+        uint64_t handle = atomic_exchange(&object->handle, 0);
+        if (handle)  // else it may be one of a grandparent
+            object->forked_handle = handle;
     }
 }

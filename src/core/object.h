@@ -50,6 +50,11 @@ struct object_class {
     struct object_class *next;        // of all classes in use
 };
 
+// Fills in a class whose size depends on the backend; returns it.
+struct object_class *object_class_of(struct object_class *class,
+                                     enum object_kind kind, size_t size,
+                                     void (*finish)(struct object *));
+
 // Creates an object with one reference of the caller, not yet visible: its
 // handle is published by object_publish, which cannot fail. Zeroed beyond the
 // head. NULL after recording RNL_ERROR_OUT_OF_MEMORY.

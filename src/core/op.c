@@ -39,6 +39,20 @@ static void free_list(struct op *op)
     }
 }
 
+static void thread_finish(void)
+{
+    free_list(thread_state.op_cache);
+    thread_state.op_cache = NULL;
+    thread_state.cached_ops = 0;
+}
+
+// Before a thread's cache is filled: it has to be emptied at the thread's end.
+static void notice_thread(void)
+{
+    thread_set_exit_hook(thread_finish);
+    thread_notice_exit();
+}
+
 static struct op *op_take(void)
 {
     struct op *op = thread_state.op_cache;
@@ -46,18 +60,12 @@ static struct op *op_take(void)
         op = take_batch();
         if (!op)
             return mem_allocate_aligned(sizeof *op, 64);
+        notice_thread();
         thread_state.cached_ops = BATCH;
     }
     thread_state.op_cache = op->next;
     thread_state.cached_ops--;
     return op;
-}
-
-static void thread_finish(void)
-{
-    free_list(thread_state.op_cache);
-    thread_state.op_cache = NULL;
-    thread_state.cached_ops = 0;
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(RUNNEL_NO_OP_CACHE)
@@ -81,10 +89,8 @@ static void shed(void)
 
 static void op_give(struct op *op)
 {
-    if (thread_state.cached_ops == 0) {
-        thread_set_exit_hook(thread_finish);
-        thread_notice_exit();
-    }
+    if (thread_state.cached_ops == 0)
+        notice_thread();
     op->next = thread_state.op_cache;
     thread_state.op_cache = op;
     if (++thread_state.cached_ops == THREAD_MOST)

@@ -2,8 +2,6 @@
 
 #include "base/clock.h"
 
-static struct object_class classes[BACKENDS_MAX];
-
 static void stream_unlink(struct stream *stream)
 {
     struct context *context = stream_context(stream);
@@ -36,11 +34,11 @@ static void stream_finish(struct object *object)
 
 static struct object_class *class_of(const struct backend *backend)
 {
-    struct object_class *class = &classes[library_backend_index(backend)];
-    class->kind = OBJECT_STREAM;
-    class->size = sizeof(struct stream) + backend->stream_size;
-    class->finish = stream_finish;
-    return class;
+    static struct object_class classes[BACKENDS_MAX];
+    return object_class_of(&classes[library_backend_index(backend)],
+                           OBJECT_STREAM,
+                           sizeof(struct stream) + backend->stream_size,
+                           stream_finish);
 }
 
 static int clamp_priority(const rnl_device_info *info, int priority)

@@ -212,7 +212,8 @@ RNL_TEST(parameters_that_are_vectors_or_structs)
     assert_int_equal(built_run(&built, "parameters_struct", (rnl_dim3){1},
                                (rnl_dim3){40}, 0, structs), RNL_OK);
     for (int t = 0; t < 40; t++)
-        assert_true(results[t] == (t & 15) + 17 + (7 + t) * 1000 +
-                                      (1 + t) * 100000.0 + ((t + 1) & 15) * 0.5);
+        assert_true(results[t] ==
+                    (t & 15) + 17 + (7 + t) * 1000 + (1 + t) * 100000.0 +
+                        ((t + 1) & 15) * 0.5);
     built_close(&built);
 }

@@ -136,7 +136,8 @@ void built_run_ints(struct built *built, const char *kernel, rnl_dim3 grid,
                     int n)
 {
     const void *arguments[] = {&out, &in, &n};
-    rnl_status status = built_run(built, kernel, grid, block, shared, arguments);
+    rnl_status status =
+        built_run(built, kernel, grid, block, shared, arguments);
     if (status != RNL_OK)
         fail_msg("%s: %s", kernel, built->failure);
 }

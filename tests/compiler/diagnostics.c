@@ -167,7 +167,7 @@ RNL_TEST(undefined_function)
     static const char text[] =
         "kernel.cu: error: undefined reference to `missing(float)'\n";
     says("__device__ float missing(float);\n"
-         "extern \"C\" __global__ void k(float *out) { out[0] = missing(1); }\n",
+         "extern \"C\" __global__ void k(float *o) { o[0] = missing(1); }\n",
          "", text, text);
 }
 

@@ -122,6 +122,28 @@ RNL_TEST(kernels_made_by_macros)
     built_close(&built);
 }
 
+// A macro of the command line may name a type or a kernel, and must not reach
+// into what comes before the source.
+RNL_TEST(options_that_define_macros)
+{
+    int in = 0;
+    float out[4] = {0}, *to = out;
+    const void *arguments[] = {&to, &in};
+    built_write(&built, "k.cu",
+                "extern \"C\" __global__ void NAME(T *A, int count)\n"
+                "{ A[0] = N + count; }\n");
+    built_make(&built, "--source @/k.cu --option -DNAME=renamed "
+                       "--option -DT=float --option -DA=kernel "
+                       "--option -DN=64 --option -Dcount=x "
+                       "--option -Dmin=3 --option '-Dthread=this is wrong'");
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.status, 0);
+    assert_int_equal(built_run(&built, "renamed", (rnl_dim3){1}, (rnl_dim3){1},
+                               0, arguments), RNL_OK);
+    assert_true(out[0] == 64.0f);
+    built_close(&built);
+}
+
 RNL_TEST(source_without_kernels)
 {
     built_write(&built, "k.cu", "__device__ int alone = 3;\n");

@@ -34,6 +34,14 @@ static void *create(struct object_class *class)
     return object_publish(object);
 }
 
+static struct object *find(void *handle, enum object_kind kind)
+{
+    struct object *object = object_find(handle, kind);
+    if (!object)
+        fail_msg("%p is not found", handle);
+    return object;
+}
+
 static void release(void *handle, enum object_kind kind)
 {
     assert_int_equal(object_release(handle, kind, "thing"), RNL_OK);
@@ -119,7 +127,7 @@ RNL_TEST(memory_lives_while_the_library_keeps_it)
 {
     finished = 0;
     void *handle = create(&things);
-    struct object *object = object_find(handle, OBJECT_EVENT);
+    struct object *object = find(handle, OBJECT_EVENT);
     object_keep(object);
     release(handle, OBJECT_EVENT);
     assert_null(object_find(handle, OBJECT_EVENT));
@@ -153,8 +161,8 @@ RNL_TEST(callers_references_are_counted)
 RNL_TEST(find_and_keep_needs_a_live_object)
 {
     void *handle = create(&things);
-    struct object *object = object_find_and_keep(handle, OBJECT_EVENT);
-    assert_non_null(object);
+    struct object *object = find(handle, OBJECT_EVENT);
+    assert_ptr_equal(object_find_and_keep(handle, OBJECT_EVENT), object);
     assert_null(object_find_and_keep(handle, OBJECT_BUFFER));
     release(handle, OBJECT_EVENT);
     assert_null(object_find_and_keep(handle, OBJECT_EVENT));
@@ -171,13 +179,13 @@ RNL_TEST(a_slot_never_changes_its_class)
     struct object *objects[300];
     for (int i = 0; i < 300; i++) {
         handles[i] = create(&things);
-        objects[i] = object_find(handles[i], OBJECT_EVENT);
+        objects[i] = find(handles[i], OBJECT_EVENT);
     }
     for (int i = 0; i < 300; i++)
         release(handles[i], OBJECT_EVENT);
     for (int i = 0; i < 300; i++) {
         void *other = create(&others);
-        struct object *object = object_find(other, OBJECT_BUFFER);
+        struct object *object = find(other, OBJECT_BUFFER);
         for (int j = 0; j < 300; j++)
             assert_ptr_not_equal(object, objects[j]);
         release(other, OBJECT_BUFFER);

@@ -35,8 +35,8 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-// Before the switch away from `from`. Inlined, because the thread sanitizer counts
-// calls and returns by stack.
+// Before the switch away from `from`. Inlined, because the thread sanitizer
+// counts calls and returns by stack.
 static inline __attribute__((always_inline)) void
 announce_switch(struct fiber *from, struct fiber *to)
 {

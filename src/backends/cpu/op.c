@@ -40,6 +40,21 @@ bool op_is_small(const struct op *op)
 
 // --- Kernels ---------------------------------------------------------------
 
+// What is no error of Runnel must not look like one, or like success.
+static rnl_status native_failed(rnl_status status, char *message)
+{
+    bool known = status >= RNL_ERROR_INVALID_ARGUMENT &&
+                 status <= RNL_ERROR_INTERNAL;
+    if (known)
+        snprintf(message, REGION_MESSAGE, "the native function returned %s: %s",
+                 rnl_status_name(status), rnl_status_text(status));
+    else
+        snprintf(message, REGION_MESSAGE,
+                 "the native function returned %d, which is no error of Runnel",
+                 (int)status);
+    return known ? status : RNL_ERROR_LAUNCH_FAILED;
+}
+
 static rnl_status run_native(const struct region *region, uint64_t first,
                              uint64_t count, char *message)
 {
@@ -65,10 +80,7 @@ static rnl_status run_native(const struct region *region, uint64_t first,
     rnl_status status = function->native_fn(&call);
     callback_end();
     free(shared);
-    if (status != RNL_OK)
-        snprintf(message, REGION_MESSAGE, "the native function returned %s: %s",
-                 rnl_status_name(status), rnl_status_text(status));
-    return status;
+    return status ? native_failed(status, message) : RNL_OK;
 }
 
 static rnl_status run_blocks(const struct region *region, uint64_t first,

@@ -1,5 +1,5 @@
-// Warp operations: the lanes named in a mask meet, and the last to come computes
-// the results of all.
+// Warp operations: the lanes named in a mask meet, and the last to come
+// computes the results of all.
 #include "worker.h"
 
 #include <string.h>
