@@ -118,7 +118,7 @@ static void add_record(struct writer *w, const char *scope, const char *name,
                 ", ::rnl_symbols[%zu], rnl_parameters%zu.rnl_items, "
                 "::rnl::rnl_arity_of(rnl_function%zu), "
                 "static_cast<unsigned>(%s), 0, 0, RNL_CPU_FORM_THREADS, 0, "
-                "&::rnl_entry<rnl_function%zu>"};\n",
+                "&::rnl_entry<rnl_function%zu>};\n",
                 n, n, n, bounds && *bounds ? bounds : "1024", n);
     list_qualified(&w->kernels, scope, "rnl_kernel", n);
 }

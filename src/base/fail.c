@@ -3,6 +3,7 @@
 #include "base/log.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,15 +50,16 @@ static const char *keep(char *store, size_t size, const char *text)
 
 static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
-static void (*exit_hook)(void);
+static void (*_Atomic exit_hook)(void);
 
 static void thread_ends(void *noticed)
 {
     (void)noticed;
     free(last.log);
     last.log = NULL;
-    if (exit_hook)
-        exit_hook();
+    void (*hook)(void) = atomic_load(&exit_hook);
+    if (hook)
+        hook();
 }
 
 static void exit_key_create(void)
@@ -67,7 +69,7 @@ static void exit_key_create(void)
 
 void thread_set_exit_hook(void (*hook)(void))
 {
-    exit_hook = hook;
+    atomic_store_explicit(&exit_hook, hook, memory_order_relaxed);
 }
 
 void thread_notice_exit(void)

@@ -56,7 +56,7 @@ static bool slot_add_locked(struct object *object)
         atomic_store(&object_chunks[number], chunk);
     }
     object->index = slot_count++;
-    object->generation = first_generation;
+    atomic_init(&object->generation, first_generation);
     atomic_store(&chunk->slots[object->index % OBJECT_CHUNK_SIZE], object);
     return true;
 }
@@ -75,9 +75,11 @@ struct object_class *object_class_of(struct object_class *class,
                                      void (*finish)(struct object *))
 {
     lock_take(&table_lock);
-    class->kind = kind;
-    class->size = size;
-    class->finish = finish;
+    if (class->size != size) {  // once, or after library_reopen
+        class->kind = kind;
+        class->size = size;
+        class->finish = finish;
+    }
     lock_give(&table_lock);
     return class;
 }
@@ -187,7 +189,7 @@ static void bury(struct object *object)
     atomic_store(&object->references, 0);
     lock_take(&table_lock);
     live_count--;
-    if (++object->generation < generations)
+    if (atomic_fetch_add(&object->generation, 1) + 1 < generations)
         put_free_locked(object);
     lock_give(&table_lock);
     if (context)

@@ -30,7 +30,7 @@ struct object {
     _Atomic uint32_t references;       // the library's: memory lives while > 0
     _Atomic uint32_t user_references;  // the caller's: the handle lives
     uint32_t index;
-    uint32_t generation;
+    _Atomic uint32_t generation;
     struct object_class *class;
     struct context *context;  // referenced; NULL for devices and contexts
     uint64_t id;              // unique in the process, never reused

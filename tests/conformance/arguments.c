@@ -263,7 +263,7 @@ RNL_TEST(there_are_no_conversions)
 
 RNL_TEST(kinds_are_not_mixed)
 {
-    struct pair pair = {1, 2};
+    long long wide = 1;
     int target;
     refuse(RNL_VALUE_INTEGER, 4, RNL_ARGS(1.0f));
     refuse(RNL_VALUE_FLOAT, 4, RNL_ARGS(1));
@@ -273,7 +273,7 @@ RNL_TEST(kinds_are_not_mixed)
     refuse(RNL_VALUE_INTEGER, 8, RNL_ARGS(&target));
     refuse(RNL_VALUE_STRUCT, 8, RNL_ARGS(1ll));
     refuse(RNL_VALUE_STRUCT, 8, RNL_ARGS(&target));
-    refuse(RNL_VALUE_INTEGER, 16, RNL_ARGS(RNL_ARG_STRUCT(pair)));
+    refuse(RNL_VALUE_INTEGER, 8, RNL_ARGS(RNL_ARG_STRUCT(wide)));
 }
 
 RNL_TEST(structs_of_another_size_are_refused)
