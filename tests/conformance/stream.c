@@ -24,7 +24,7 @@ RNL_TEST(a_stream_says_what_it_is)
     assert_int_equal(info.priority, 0);
     assert_string_equal(info.label, "upload");
     expect_ok(rnl_stream_release(stream));
-    assert_string_equal(info_of(suite_stream()).label, "");
+    assert_string_equal(info_of(suite_stream()).label, "default");
 }
 
 RNL_TEST(stream_ids_are_never_reused)
