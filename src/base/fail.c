@@ -11,9 +11,8 @@
 _Thread_local struct thread_state thread_state
     __attribute__((tls_model("initial-exec")));
 
-// Where the strings of `error` live. The log alone can be long, so it alone is
-// allocated, from the C library since it outlives every object; one that finds
-// no memory is dropped, never the failure.
+// Where the strings of `error` live. The log alone can be long, so it is
+// allocated apart; one that finds no memory is dropped, never the failure.
 struct failure_text {
     rnl_error error;
     char message[1024];
@@ -26,23 +25,49 @@ struct failure_text {
     char *log;
 };
 
-static _Thread_local struct failure_text last;
+// Small libraries leave room for little thread-local storage when they are
+// loaded late, so it is allocated, by the C library since it outlives every
+// object. Threads that find no memory share one.
+static _Thread_local struct failure_text *own
+    __attribute__((tls_model("initial-exec")));
+static struct failure_text shared;
 
-// Cuts what does not fit and says so, on a character boundary.
+static struct failure_text *last(void)
+{
+    if (own)
+        return own;
+    own = calloc(1, sizeof *own);
+    if (!own)
+        return &shared;
+    thread_notice_exit();
+    return own;
+}
+
+// Ends a text that was cut with dots, not in the middle of a character.
+static void end_cut(char *store, size_t size)
+{
+    size_t cut = size - 4;
+    while (cut > 0 && ((unsigned char)store[cut] & 0xC0) == 0x80)
+        cut--;
+    memcpy(store + cut, "...", 4);
+}
+
+static void format_into(char *store, size_t size, const char *format,
+                        va_list arguments)
+{
+    int length = vsnprintf(store, size, format, arguments);
+    if (length >= 0 && (size_t)length >= size)
+        end_cut(store, size);
+}
+
 static const char *keep(char *store, size_t size, const char *text)
 {
     if (!text)
         return NULL;
     size_t length = strlen(text);
-    if (length < size) {
-        memcpy(store, text, length + 1);
-        return store;
-    }
-    size_t cut = size - 4;
-    while (cut > 0 && ((unsigned char)text[cut] & 0xC0) == 0x80)
-        cut--;
-    memcpy(store, text, cut);
-    memcpy(store + cut, "...", 4);
+    memcpy(store, text, length < size ? length + 1 : size);
+    if (length >= size)
+        end_cut(store, size);
     return store;
 }
 
@@ -55,8 +80,10 @@ static void (*_Atomic exit_hook)(void);
 static void thread_ends(void *noticed)
 {
     (void)noticed;
-    free(last.log);
-    last.log = NULL;
+    if (own)
+        free(own->log);
+    free(own);
+    own = NULL;
     void (*hook)(void) = atomic_load(&exit_hook);
     if (hook)
         hook();
@@ -75,43 +102,47 @@ void thread_set_exit_hook(void (*hook)(void))
 void thread_notice_exit(void)
 {
     pthread_once(&exit_once, exit_key_create);
-    pthread_setspecific(exit_key, &last);
+    pthread_setspecific(exit_key, &exit_key);
 }
 
 // --- Failures --------------------------------------------------------------
 
-static void begin(rnl_status status)
+static struct failure_text *begin(rnl_status status)
 {
-    free(last.log);
-    last.log = NULL;
-    last.error = (rnl_error){
+    struct failure_text *text = last();
+    free(text->log);
+    text->log = NULL;
+    text->error = (rnl_error){
         .struct_size = sizeof(rnl_error),
         .status = status,
-        .message = last.message,
+        .message = text->message,
         .function = thread_state.function,
     };
+    return text;
 }
 
 static void announce(void)
 {
     // A refusal inside a log callback must not call it again.
-    if (thread_state.callback_depth == 0 && log_wants(RNL_LOG_DEBUG))
-        log_write(RNL_LOG_DEBUG, "%s: %s: %s",
-                  last.error.function ? last.error.function : "runnel",
-                  rnl_status_name(last.error.status), last.message);
-}
-
-static void vfail(rnl_status status, const char *format, va_list arguments)
-{
-    begin(status);
-    vsnprintf(last.message, sizeof last.message, format, arguments);
+    if (thread_state.callback_depth > 0 || !log_wants(RNL_LOG_DEBUG))
+        return;
+    // What the callback is refused must not hide this failure.
+    struct failure_text *text = last(), saved = *text;
+    text->log = NULL;
+    log_write(RNL_LOG_DEBUG, "%s: %s: %s",
+              saved.error.function ? saved.error.function : "runnel",
+              rnl_status_name(saved.error.status), saved.message);
+    free(text->log);
+    *text = saved;
+    thread_state.function = saved.error.function;
 }
 
 rnl_status fail(rnl_status status, const char *format, ...)
 {
+    struct failure_text *text = begin(status);
     va_list arguments;
     va_start(arguments, format);
-    vfail(status, format, arguments);
+    format_into(text->message, sizeof text->message, format, arguments);
     va_end(arguments);
     announce();
     return status;
@@ -120,58 +151,61 @@ rnl_status fail(rnl_status status, const char *format, ...)
 rnl_status fail_at(rnl_status status, const char *parameter,
                    const char *format, ...)
 {
+    struct failure_text *text = begin(status);
     va_list arguments;
     va_start(arguments, format);
-    vfail(status, format, arguments);
+    format_into(text->message, sizeof text->message, format, arguments);
     va_end(arguments);
-    last.error.parameter =
-        keep(last.parameter, sizeof last.parameter, parameter);
+    text->error.parameter =
+        keep(text->parameter, sizeof text->parameter, parameter);
     announce();
     return status;
 }
 
 void fail_set_object(const char *format, ...)
 {
+    struct failure_text *text = last();
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(last.object, sizeof last.object, format, arguments);
+    format_into(text->object, sizeof text->object, format, arguments);
     va_end(arguments);
-    last.error.object = last.object;
+    text->error.object = text->object;
 }
 
 void fail_set_function(const char *name)
 {
-    last.error.function = name;
+    last()->error.function = name;
 }
 
-void fail_set_native(int64_t code, const char *text)
+void fail_set_native(int64_t code, const char *native)
 {
-    last.error.native_code = code;
-    last.error.native_text = keep(last.native, sizeof last.native, text);
+    struct failure_text *text = last();
+    text->error.native_code = code;
+    text->error.native_text = keep(text->native, sizeof text->native, native);
 }
 
 void fail_set_log(const char *log)
 {
-    free(last.log);
-    last.log = log ? strdup(log) : NULL;
-    last.error.log = last.log;
-    if (last.log)
-        thread_notice_exit();
+    struct failure_text *text = last();
+    free(text->log);
+    text->log = log ? strdup(log) : NULL;
+    text->error.log = text->log;
 }
 
 rnl_status fail_with(const rnl_error *details)
 {
-    begin(details->status);
-    keep(last.message, sizeof last.message, details->message);
+    struct failure_text *text = begin(details->status);
+    rnl_error *error = &text->error;
+    keep(text->message, sizeof text->message, details->message);
     fail_set_native(details->native_code, details->native_text);
-    last.error.stream = keep(last.stream, sizeof last.stream, details->stream);
-    last.error.operation = details->operation;
-    last.error.operation_name =
-        keep(last.name, sizeof last.name, details->operation_name);
-    last.error.operation_label =
-        keep(last.label, sizeof last.label, details->operation_label);
-    last.error.site_file = details->site_file;
-    last.error.site_line = details->site_line;
+    error->stream = keep(text->stream, sizeof text->stream, details->stream);
+    error->operation = details->operation;
+    error->operation_name =
+        keep(text->name, sizeof text->name, details->operation_name);
+    error->operation_label =
+        keep(text->label, sizeof text->label, details->operation_label);
+    error->site_file = details->site_file;
+    error->site_line = details->site_line;
     announce();
     return details->status;
 }
@@ -186,14 +220,12 @@ rnl_status fail_in_callback(void)
 
 const rnl_error *rnl_last_error(void)
 {
-    if (last.error.struct_size == 0)
-        begin(RNL_OK);
-    return &last.error;
+    struct failure_text *text = last();
+    return text->error.struct_size ? &text->error : &begin(RNL_OK)->error;
 }
 
 void rnl_last_error_clear(void)
 {
     thread_state.function = NULL;
-    begin(RNL_OK);
-    last.message[0] = '\0';
+    begin(RNL_OK)->message[0] = '\0';
 }

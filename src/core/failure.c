@@ -4,21 +4,30 @@
 
 #include <stdio.h>
 
-// What is reported when there is no memory to say more.
-static struct failure no_memory = {
-    .references = 1,
-    .status = RNL_ERROR_OUT_OF_MEMORY,
-    .message = "an operation failed, and there was no memory to say which",
-};
+// What is reported when there is no memory to say more: one for each status,
+// never freed.
+static struct failure no_memory[RNL_ERROR_INTERNAL + 1];
+static struct lock no_memory_lock;
+
+static struct failure *without_memory(rnl_status status)
+{
+    struct failure *failure = &no_memory[status];
+    lock_take(&no_memory_lock);
+    failure->status = status;
+    snprintf(failure->message, sizeof failure->message,
+             "an operation failed, and there was no memory to say which: %s",
+             rnl_status_text(status));
+    atomic_fetch_add(&failure->references, 2);
+    lock_give(&no_memory_lock);
+    return failure;
+}
 
 struct failure *failure_create(const struct op *op, rnl_status status,
                                const char *message)
 {
     struct failure *failure = mem_allocate(sizeof *failure);
-    if (!failure) {
-        atomic_fetch_add(&no_memory.references, 1);
-        return &no_memory;
-    }
+    if (!failure)
+        return without_memory(status);
     atomic_store(&failure->references, 1);
     failure->status = status;
     failure->operation = op->sequence;

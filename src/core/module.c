@@ -41,6 +41,15 @@ static void module_finish(struct object *object)
     free_parts(module);
 }
 
+// Backends have the module hooks all or none.
+static rnl_status check_loads(struct context *context)
+{
+    if (context->backend->module_init)
+        return RNL_OK;
+    return fail_at(RNL_ERROR_UNSUPPORTED, "context",
+                   "a %s context has no modules", context->backend->api);
+}
+
 static struct object_class *class_of(const struct backend *backend)
 {
     static struct object_class classes[BACKENDS_MAX];
@@ -206,6 +215,8 @@ rnl_status rnl_module_load(rnl_context context, const void *data, size_t size,
     if (status == RNL_OK)
         status = check_context(context, "context", &checked);
     if (status == RNL_OK)
+        status = check_loads(checked);
+    if (status == RNL_OK)
         status = check_pointer(data, "data");
     if (status == RNL_OK)
         status = check_pointer(out_module, "out_module");
@@ -238,6 +249,8 @@ rnl_status rnl_module_load_file(rnl_context context, const char *path,
     struct context *checked = NULL;
     if (status == RNL_OK)
         status = check_context(context, "context", &checked);
+    if (status == RNL_OK)
+        status = check_loads(checked);
     if (status == RNL_OK)
         status = check_pointer(path, "path");
     if (status == RNL_OK)

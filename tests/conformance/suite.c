@@ -16,7 +16,7 @@ static rnl_context context;
 
 const char *suite_api(void)
 {
-    static char api[16];
+    static _Thread_local char api[16];
     const char *name = test_device_name();
     snprintf(api, sizeof api, "%.*s", (int)strcspn(name, ":"), name);
     return api;

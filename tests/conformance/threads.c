@@ -73,7 +73,6 @@ static void *open_and_close(void *unused)
 
 RNL_TEST(threads_open_contexts_at_once)
 {
-    suite_api();
     on_threads(open_and_close, NULL);
 }
 

@@ -230,7 +230,9 @@ static rnl_status copy_life(void)
     rnl_context context = NULL;
     rnl_stream stream = NULL;
     rnl_buffer a = NULL, b = NULL;
-    int from[64], to[64] = {0};
+    // Static: a copy may still be in flight when the scenario gives up.
+    static int from[64], to[64];
+    memset(to, 0, sizeof to);
     for (int i = 0; i < 64; i++)
         from[i] = i;
     TRY(sweep_open(&context));
@@ -436,7 +438,10 @@ static rnl_status module_life(void)
     rnl_buffer buffer = NULL, total = NULL;
     const void *data = NULL;
     size_t size = 0;
-    int factor = 6, values[4] = {1, 2, 3, 4};
+    static int values[4];
+    int factor = 6;
+    for (int i = 0; i < 4; i++)
+        values[i] = i + 1;
     const rnl_constant constant = {"factor", &factor, sizeof factor};
     TRY(sweep_open(&context));
     TRY(rnl_context_default_stream(context, &stream));
@@ -493,7 +498,7 @@ static rnl_status one_step_life(void)
     rnl_stream stream = NULL;
     rnl_function first = NULL, second = NULL;
     rnl_buffer buffer = NULL;
-    int value = 0;
+    static int value;
     const rnl_module_options *options =
         RNL_MODULE_OPTIONS(.options = names, .option_count = 1);
     TRY(sweep_open(&context));

@@ -296,6 +296,10 @@ static rnl_status perform(struct job *job, struct compiled_binary *out_binary)
     rnl_status status = prepare(job);
     if (status == RNL_OK)
         status = run(job);
+    // Half a complaint is worse than none: it may name the wrong place.
+    if (status == RNL_OK && job->result.output.failed)
+        status = fail(RNL_ERROR_OUT_OF_MEMORY,
+                      "there is no memory for what the compiler says");
     if (status == RNL_OK)
         status = judge(job);
     if (status == RNL_OK)
