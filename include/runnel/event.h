@@ -35,7 +35,8 @@ RNL_API rnl_status rnl_event_create(rnl_context context,
 // Adds a reference for the caller.
 RNL_API rnl_status rnl_event_retain(rnl_event event);
 
-// Drops one.
+// Drops one. A promise that goes without having been recorded is broken: work
+// that waits for it fails with RNL_ERROR_DEPENDENCY_FAILED.
 RNL_API rnl_status rnl_event_release(rnl_event event);
 
 // Records `event` on `stream`, which must be of the event's context. Streams

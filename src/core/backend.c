@@ -68,6 +68,8 @@ const char *backend_check(const struct backend *b)
         return "the module hooks are all or none";
     if (has(b, RNL_FEATURE_EVENT_TIMING) != (b->event_time != NULL))
         return "RNL_FEATURE_EVENT_TIMING and event_time go together";
+    if (has(b, RNL_FEATURE_PROMISES) != (b->event_break != NULL))
+        return "RNL_FEATURE_PROMISES and event_break go together";
     if (!b->peer_can_access != !b->peer_enable)
         return "peer_can_access and peer_enable go together";
     if (has(b, RNL_FEATURE_PEER_ACCESS) != (b->peer_enable != NULL))

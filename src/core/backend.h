@@ -84,6 +84,9 @@ struct backend {
     rnl_status (*event_join)(struct stream *stream, struct event *event);
     rnl_status (*event_query)(struct event *event);  // may report a failure
     rnl_status (*event_wait)(struct event *event, uint64_t deadline);
+    // With PROMISES: the caller's last reference to a promise is gone. If it
+    // was not recorded, it never will be: whoever waits for it fails.
+    void (*event_break)(struct event *event);
     // Time of completion; INVALID_STATE when never recorded, NOT_READY.
     rnl_status (*event_time)(struct event *event, uint64_t *out_ns);
 

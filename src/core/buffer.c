@@ -270,15 +270,11 @@ rnl_status rnl_buffer_set_release_stream(rnl_buffer handle,
 
 // --- Facts -----------------------------------------------------------------
 
-rnl_status rnl_buffer_get_info(rnl_buffer handle, rnl_buffer_info *out_info)
+static void describe_buffer(const struct buffer *buffer, rnl_buffer_info *info)
 {
-    struct buffer *buffer;
-    rnl_status status = ENTER();
-    if (status != RNL_OK || (status = check_buffer(handle, "buffer", &buffer)))
-        return status;
     struct object *owner = buffer->owner;
     bool slice = owner && owner->class->kind == OBJECT_BUFFER;
-    rnl_buffer_info info = {
+    *info = (rnl_buffer_info){
         .id = buffer->object.id,
         .context = object_handle(&buffer->object.context->object),
         .kind = buffer->kind,
@@ -289,22 +285,40 @@ rnl_status rnl_buffer_get_info(rnl_buffer handle, rnl_buffer_info *out_info)
         .parent = slice ? object_handle(owner) : NULL,
         .label = buffer->object.label ? buffer->object.label : "",
     };
+}
+
+// Kept meanwhile: several fields are read, and they must be of one buffer.
+rnl_status rnl_buffer_get_info(rnl_buffer handle, rnl_buffer_info *out_info)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK)
+        return status;
+    struct object *object = object_find_and_keep(handle, OBJECT_BUFFER);
+    if (!object)
+        return object_refuse(handle, OBJECT_BUFFER, "buffer");
+    rnl_buffer_info info;
+    describe_buffer((struct buffer *)object, &info);
+    object_drop(object);
     return info_write(out_info, &info, sizeof info, "out_info");
 }
 
 rnl_status rnl_buffer_host_pointer(rnl_buffer handle, void **out_pointer)
 {
-    struct buffer *buffer;
     rnl_status status = ENTER();
     if (status != RNL_OK ||
-        (status = check_buffer(handle, "buffer", &buffer)) ||
         (status = check_pointer(out_pointer, "out_pointer")))
         return status;
+    struct object *object = object_find_and_keep(handle, OBJECT_BUFFER);
+    if (!object)
+        return object_refuse(handle, OBJECT_BUFFER, "buffer");
+    const struct buffer *buffer = (const struct buffer *)object;
     if (!buffer->memory.host && buffer->size > 0)
-        return fail_at(RNL_ERROR_UNSUPPORTED, "buffer",
-                       "the host cannot reach this memory; map the buffer");
-    *out_pointer = buffer->memory.host;
-    return RNL_OK;
+        status = fail_at(RNL_ERROR_UNSUPPORTED, "buffer",
+                         "the host cannot reach this memory; map the buffer");
+    else
+        *out_pointer = buffer->memory.host;
+    object_drop(object);
+    return status;
 }
 
 // --- Mapping ---------------------------------------------------------------

@@ -470,8 +470,8 @@ static rnl_status enqueue_fill(rnl_stream handle, const rnl_fill *fill,
     size_t size[3];
     shape(fill->width, fill->height, fill->depth, size);
     rnl_status status = stream_for_work(handle, &stream);
-    if (status != RNL_OK || (status = check_empty_place(&fill->to, "to")) ||
-        (status = check_pattern(fill, size)))
+    if (status != RNL_OK || (status = check_pattern(fill, size)) ||
+        (fill->width == 0 && (status = check_empty_place(&fill->to, "to"))))
         return status;
     if (fill->width > 0) {
         if ((status = resolve(stream, &fill->to, size, "to", &to)))

@@ -15,7 +15,6 @@ struct failure {
     _Atomic uint32_t references;
     rnl_status status;
     uint64_t operation;  // 0 when nothing more is known
-    uint64_t stream_id;
     const char *file;
     int line;
     char stream[160];
@@ -58,6 +57,7 @@ struct stream {
     _Atomic uint64_t submitted;
     struct lock failure_lock;         // guards the pointer
     struct failure *_Atomic failure;  // the first one; NULL while all is well
+    _Atomic bool inherited;           // it is another stream's
     _Alignas(64) max_align_t native[];
 };
 
@@ -176,7 +176,9 @@ rnl_status check_pointer(const void *pointer, const char *parameter);
 rnl_status stream_check_failure(struct stream *stream);
 
 // Keeps `failure` (whose reference it takes) unless there is an earlier one.
-void stream_set_failure(struct stream *stream, struct failure *failure);
+// `inherited`: it is of another stream, which this one waits for.
+void stream_set_failure(struct stream *stream, struct failure *failure,
+                        bool inherited);
 
 // Takes a reference to the stream's failure; NULL while there is none.
 struct failure *stream_get_failure(struct stream *stream);

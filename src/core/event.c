@@ -82,7 +82,18 @@ rnl_status rnl_event_retain(rnl_event event)
 rnl_status rnl_event_release(rnl_event event)
 {
     rnl_status status = ENTER();
-    return status ? status : object_release(event, OBJECT_EVENT, "event");
+    if (status != RNL_OK)
+        return status;
+    struct object *object = object_find_and_keep(event, OBJECT_EVENT);
+    bool last = false;
+    status = object_release_last(event, OBJECT_EVENT, "event", &last);
+    if (!object)
+        return status;
+    struct event *released = (struct event *)object;
+    if (last && released->options.promise)
+        released->backend->event_break(released);
+    object_drop(object);
+    return status;
 }
 
 static rnl_status foreign_event(const struct event *event)

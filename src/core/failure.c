@@ -31,7 +31,6 @@ struct failure *failure_create(const struct op *op, rnl_status status,
     atomic_store(&failure->references, 1);
     failure->status = status;
     failure->operation = op->sequence;
-    failure->stream_id = op->stream->object.id;
     failure->file = op->file;
     failure->line = op->line;
     object_describe(&op->stream->object, failure->stream,
@@ -67,18 +66,11 @@ static void describe(const struct failure *failure, bool dependent,
     text_add(text, ": %s", failure->message);
 }
 
-static bool is_dependent(const struct failure *failure,
-                         const struct stream *stream)
-{
-    return failure->operation != 0 &&
-           failure->stream_id != stream->object.id;
-}
-
 rnl_status failure_status(const struct failure *failure,
                           const struct stream *stream)
 {
-    return is_dependent(failure, stream) ? RNL_ERROR_DEPENDENCY_FAILED
-                                         : failure->status;
+    return atomic_load(&stream->inherited) ? RNL_ERROR_DEPENDENCY_FAILED
+                                           : failure->status;
 }
 
 rnl_status failure_report(const struct failure *failure,
@@ -89,7 +81,7 @@ rnl_status failure_report(const struct failure *failure,
     bool known = failure->operation != 0;
     struct text text = {0};
     if (known)
-        describe(failure, is_dependent(failure, stream), &text);
+        describe(failure, atomic_load(&stream->inherited), &text);
     rnl_status status = fail_with(&(rnl_error){
         .status = failure_status(failure, stream),
         .message = text.data ? text.data : failure->message,

@@ -169,11 +169,13 @@ struct failure *stream_get_failure(struct stream *stream)
     return failure;
 }
 
-void stream_set_failure(struct stream *stream, struct failure *failure)
+void stream_set_failure(struct stream *stream, struct failure *failure,
+                        bool inherited)
 {
     lock_take(&stream->failure_lock);
     struct failure *surplus = failure;
     if (!atomic_load(&stream->failure)) {
+        atomic_store(&stream->inherited, inherited);
         atomic_store_explicit(&stream->failure, failure, memory_order_release);
         surplus = NULL;
     }

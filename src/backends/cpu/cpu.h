@@ -94,6 +94,7 @@ bool queue_failed(struct queue *queue, uint64_t sequence,
 struct cpu_event {
     struct lock lock;          // guards all but the atomic
     bool recorded;
+    bool broken;               // a promise released without being recorded
     struct stream *stream;     // referenced; what it stands for …
     uint64_t sequence;         // … up to here
     uint64_t time;             // of completion; 0: not yet
@@ -108,9 +109,10 @@ static inline struct cpu_event *event_cpu(struct event *event)
     return event_native(event);
 }
 
-// For a WAIT on a promise: true with what it stands for, or false after adding
-// the op to the promise's list.
-bool event_resolve(struct op *op);
+// For a WAIT on a promise: true with what it stands for, or with `*out_broken`
+// when it will never be recorded; false after adding the op to the promise's
+// list.
+bool event_resolve(struct op *op, bool *out_broken);
 
 // Performs a STAMP op.
 void event_stamp(struct op *op);
@@ -234,6 +236,7 @@ rnl_status cpu_event_join(struct stream *stream, struct event *event);
 rnl_status cpu_event_query(struct event *event);
 rnl_status cpu_event_wait(struct event *event, uint64_t deadline);
 rnl_status cpu_event_time(struct event *event, uint64_t *out_ns);
+void cpu_event_break(struct event *event);
 
 rnl_status cpu_memory_allocate(struct context *context, struct stream *stream,
                                rnl_memory_kind kind, size_t size,

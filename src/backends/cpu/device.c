@@ -172,6 +172,7 @@ const struct backend cpu_backend = {
     .event_query = cpu_event_query,
     .event_wait = cpu_event_wait,
     .event_time = cpu_event_time,
+    .event_break = cpu_event_break,
 
     .memory_allocate = cpu_memory_allocate,
     .memory_free = cpu_memory_free,

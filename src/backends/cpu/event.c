@@ -175,22 +175,36 @@ rnl_status cpu_event_join(struct stream *stream, struct event *event)
     return status;
 }
 
-bool event_resolve(struct op *op)
+bool event_resolve(struct op *op, bool *out_broken)
 {
     struct wait *wait = op_wait(op);
     struct cpu_event *cpu = event_cpu(wait->promise);
     lock_take(&cpu->lock);
-    bool recorded = cpu->recorded;
-    if (recorded) {
+    bool known = cpu->recorded || cpu->broken;
+    *out_broken = cpu->broken;
+    if (cpu->recorded) {
         // The event keeps the stream, and the op the event.
         wait->target = cpu->stream;
         wait->sequence = cpu->sequence;
-    } else {
+    } else if (!known) {
         wait->next = cpu->waiters;
         cpu->waiters = op;
     }
     lock_give(&cpu->lock);
-    return recorded;
+    return known;
+}
+
+void cpu_event_break(struct event *event)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    lock_take(&cpu->lock);
+    cpu->broken = !cpu->recorded;
+    struct op *waiters = cpu->waiters;
+    cpu->waiters = NULL;
+    lock_give(&cpu->lock);
+    atomic_fetch_add(&cpu->recorded_word, 1);
+    futex_wake(&cpu->recorded_word, INT32_MAX);
+    release_waiters(waiters);
 }
 
 rnl_status cpu_event_query(struct event *event)
@@ -242,11 +256,14 @@ static rnl_status await_record(struct event *event, uint64_t deadline)
     struct cpu_event *cpu = event_cpu(event);
     for (;;) {
         lock_take(&cpu->lock);
-        bool recorded = cpu->recorded;
+        bool recorded = cpu->recorded, broken = cpu->broken;
         uint32_t word = atomic_load(&cpu->recorded_word);
         lock_give(&cpu->lock);
         if (recorded)
             return RNL_OK;
+        if (broken)
+            return fail_at(RNL_ERROR_DEPENDENCY_FAILED, "event",
+                           "the promise was released without being recorded");
         if (deadline != RNL_FOREVER && clock_now() >= deadline)
             return timed_out(event);
         futex_wait(&cpu->recorded_word, word, deadline);

@@ -92,6 +92,18 @@ bool queue_failed(struct queue *queue, uint64_t sequence,
     return *out != NULL;
 }
 
+static void fail_queue(struct queue *queue, const struct op *op,
+                       rnl_status status, const char *message)
+{
+    bool inherited = op->kind == OP_WAIT;
+    struct failure *failure = failure_create(op, status, message);
+    lock_take(&queue->lock);
+    if (!atomic_load(&queue->stream->failure))
+        queue->failed_at = op->sequence;
+    lock_give(&queue->lock);
+    stream_set_failure(queue->stream, failure, inherited);
+}
+
 static void inherit_failure(struct queue *queue, const struct op *op,
                             struct stream *target)
 {
@@ -102,7 +114,7 @@ static void inherit_failure(struct queue *queue, const struct op *op,
     lock_take(&queue->lock);
     queue->failed_at = op->sequence;
     lock_give(&queue->lock);
-    stream_set_failure(queue->stream, failure);
+    stream_set_failure(queue->stream, failure, true);
 }
 
 // Joins the target's list of waiters unless the target is already there.
@@ -140,9 +152,16 @@ static bool pass_wait(struct queue *queue, struct op *op)
     struct wait *wait = op_wait(op);
     set_blocked(queue, QUEUE_BLOCKED, wait->target);
     if (!wait->target) {
-        if (!event_resolve(op))
+        bool broken;
+        if (!event_resolve(op, &broken))
             return false;
-        set_blocked(queue, QUEUE_BLOCKED, wait->target);
+        set_blocked(queue, broken ? QUEUE_RUNNING : QUEUE_BLOCKED,
+                    wait->target);
+        if (broken)
+            fail_queue(queue, op, RNL_ERROR_DEPENDENCY_FAILED,
+                       "the promise was released without being recorded");
+        if (broken)
+            return true;
     }
     if (!wait_is_over(op))
         return false;
@@ -152,17 +171,6 @@ static bool pass_wait(struct queue *queue, struct op *op)
 }
 
 // --- Running ---------------------------------------------------------------
-
-static void op_failed(struct queue *queue, const struct op *op,
-                      rnl_status status, const char *message)
-{
-    struct failure *failure = failure_create(op, status, message);
-    lock_take(&queue->lock);
-    if (!atomic_load(&queue->stream->failure))
-        queue->failed_at = op->sequence;
-    lock_give(&queue->lock);
-    stream_set_failure(queue->stream, failure);
-}
 
 static void call_host(struct queue *queue, const struct op *op)
 {
@@ -197,7 +205,7 @@ static void run_op(struct queue *queue, struct op *op)
             break;
         status = op_perform(stream_pool(queue->stream), queue, op, message);
         if (status != RNL_OK)
-            op_failed(queue, op, status, message);
+            fail_queue(queue, op, status, message);
         break;
     default:
         break;
