@@ -13,7 +13,7 @@
 // An extra of a launch, by number, with the value that the number calls for.
 typedef enum rnl_launch_attribute_id {
     RNL_LAUNCH_COOPERATIVE = 1,  // all blocks resident at once
-    RNL_LAUNCH_PRIORITY = 2,     // of this launch, instead of the stream's
+    RNL_LAUNCH_PRIORITY = 2,     // of this launch; cpu: without effect
     RNL_LAUNCH_SYNC_POLICY = 3,
     RNL_LAUNCH_ACCESS_POLICY = 4,
     RNL_LAUNCH_PROGRAMMATIC_SERIALIZATION = 5,

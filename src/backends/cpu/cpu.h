@@ -144,6 +144,7 @@ struct pool {
     unsigned thread_count, thread_most;
     unsigned blocked;       // workers inside a host function
     bool stopping;
+    _Atomic uint32_t users;  // workers, and whoever will destroy it
 };
 
 rnl_status pool_create(unsigned width, uint64_t spin_ns,

@@ -117,9 +117,14 @@ static void grow(struct pool *pool)
     lock_take(&pool->lock);
     bool may = !pool->stopping && pool->thread_count < pool->thread_most &&
                pool->thread_count - pool->blocked < pool->width;
-    if (may && thread_start(&pool->threads[pool->thread_count], "runnel",
-                            worker_main, pool))
-        pool->thread_count++;
+    if (may) {
+        atomic_fetch_add(&pool->users, 1);
+        if (thread_start(&pool->threads[pool->thread_count], "runnel",
+                         worker_main, pool))
+            pool->thread_count++;
+        else
+            atomic_fetch_sub(&pool->users, 1);
+    }
     lock_give(&pool->lock);
 }
 
@@ -260,8 +265,12 @@ static void pool_free(struct pool *pool)
     mem_release(pool, sizeof *pool);
 }
 
-// A worker that destroyed its own pool is the last to use it.
-static _Thread_local bool owns_pool;
+// The destroyer and every worker use the pool; the last one frees it.
+static void pool_leave(struct pool *pool)
+{
+    if (atomic_fetch_sub(&pool->users, 1) == 1)
+        pool_free(pool);
+}
 
 static void *worker_main(void *argument)
 {
@@ -270,8 +279,7 @@ static void *worker_main(void *argument)
     while (!is_stopping(pool))
         if (!work_once(pool))
             idle(pool);
-    if (owns_pool)
-        pool_free(pool);
+    pool_leave(pool);
     return NULL;
 }
 
@@ -281,6 +289,7 @@ rnl_status pool_create(unsigned width, uint64_t spin_ns,
     struct pool *pool = mem_allocate_aligned(sizeof *pool, 64);
     if (!pool)
         goto no_memory;
+    atomic_store(&pool->users, 1);
     pool->width = width;
     pool->spin_ns = spin_ns;
     pool->thread_most = width + THREADS_BLOCKED_MOST;
@@ -312,13 +321,13 @@ void pool_destroy(struct pool *pool)
     lock_give(&pool->lock);
     atomic_fetch_or(&pool->wake_word, 1);
     futex_wake(&pool->wake_word, INT32_MAX);
-    for (unsigned i = 0; i < count; i++)
-        if (!pthread_equal(pool->threads[i], pthread_self()))
+    // A worker, of this pool or another, joins nobody: two pools could wait for
+    // each other.
+    for (unsigned i = 0; i < count; i++) {
+        if (worker_pool)
+            pthread_detach(pool->threads[i]);
+        else
             pthread_join(pool->threads[i], NULL);
-    if (worker_pool != pool) {
-        pool_free(pool);
-        return;
     }
-    owns_pool = true;
-    pthread_detach(pthread_self());
+    pool_leave(pool);
 }
