@@ -52,7 +52,9 @@ RNL_API rnl_status rnl_allocator_set(const rnl_allocator *allocator);
 
 // Gives memory back that the library keeps for reuse. Always succeeds; returns
 // the bytes of host memory that it still holds through `out_held` (may be
-// NULL): 0 when no object lives and no other thread is inside the library.
+// NULL): 0 when no object lives. While objects live, their memory is kept. No
+// other thread may be inside the library. A context that was released with work
+// in flight ends a moment after its last work.
 RNL_API rnl_status rnl_trim(size_t *out_held);
 
 RNL_END_DECLS

@@ -9,8 +9,9 @@
 //
 // Failure: when an operation fails while it runs, the stream keeps the first
 // failure. Operations behind it, and those of other streams that wait for them,
-// do not run; host functions among them are called with the status. Calls on
-// the stream report the failure until rnl_stream_reset.
+// do not run; host functions among them are called with the status. Calls that
+// enqueue work, query or wait report the failure until
+// rnl_stream_reset_and_wait; recording an event and giving memory back go on.
 #ifndef RUNNEL_STREAM_H
 #define RUNNEL_STREAM_H
 

@@ -60,6 +60,11 @@ void log_set_default(int level)
     atomic_store(&default_level, level);
 }
 
+void log_forked(void)
+{
+    lock = (struct lock){0};
+}
+
 void log_set(rnl_log_fn log, rnl_log_level level, void *user_data)
 {
     lock_take(&lock);

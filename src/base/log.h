@@ -12,4 +12,7 @@ void log_write(rnl_log_level level, const char *format, ...)
 // What the environment asks for; used while no callback is set. 0: nothing.
 void log_set_default(int level);
 
+// In the child after fork: another thread may have held the lock.
+void log_forked(void);
+
 void log_set(rnl_log_fn log, rnl_log_level level, void *user_data);

@@ -76,6 +76,8 @@ struct backend {
     rnl_status (*stream_wait)(struct stream *stream, uint64_t deadline);
     // Later work of `stream` waits for all of `other` so far.
     rnl_status (*stream_join)(struct stream *stream, struct stream *other);
+    // optional: the core is about to forget the failure; nothing is in flight
+    void (*stream_reset)(struct stream *stream);
 
     // --- events
     rnl_status (*event_init)(struct event *event);

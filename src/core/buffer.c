@@ -2,6 +2,8 @@
 
 #include "base/clock.h"
 
+#include <string.h>
+
 static struct object_class buffer_class;
 
 static void run_deleter(struct buffer *buffer)
@@ -68,10 +70,21 @@ static rnl_status check_kind(struct context *context, rnl_memory_kind kind)
                    context->backend->feature_reason(context, managed));
 }
 
-static rnl_status zero(struct stream *stream, struct buffer *buffer, bool wait)
+// Without a stream the host does it where it can: another stream's work is
+// nothing to wait for.
+static rnl_status zero(struct context *context, struct stream *stream,
+                       struct buffer *buffer)
 {
-    rnl_status status = fill_submit(stream, buffer, buffer->size);
-    return status || !wait ? status : stream_wait_done(stream, RNL_FOREVER);
+    if (stream)
+        return fill_submit(stream, buffer, buffer->size);
+    if (buffer->memory.host) {
+        memset(buffer->memory.host, 0, buffer->size);
+        return RNL_OK;
+    }
+    rnl_status status =
+        fill_submit(context->default_stream, buffer, buffer->size);
+    return status ? status
+                  : stream_wait_done(context->default_stream, RNL_FOREVER);
 }
 
 // `stream` NULL: ready at return.
@@ -96,13 +109,12 @@ static rnl_status buffer_create(struct context *context, struct stream *stream,
         object_abandon(&buffer->object);
         return status;
     }
-    if (stream) {
-        object_keep(&stream->object);
+    if (stream)
+        status = object_keep_for(&stream->object, "stream");
+    if (stream && status == RNL_OK)
         buffer->release_stream = stream;
-    }
-    if (options.zeroed && size > 0)
-        status = zero(stream ? stream : context->default_stream, buffer,
-                      !stream);
+    if (status == RNL_OK && options.zeroed && size > 0)
+        status = zero(context, stream, buffer);
     if (status == RNL_OK)
         *out_buffer = object_publish(&buffer->object);
     else
@@ -172,11 +184,17 @@ rnl_status buffer_borrow(struct context *context, struct memory memory,
                          size_t size, struct object *owner, const char *label,
                          rnl_buffer *out_buffer)
 {
-    struct buffer *buffer =
-        buffer_new(context, RNL_MEMORY_DEVICE, size, label);
-    if (!buffer)
+    rnl_memory_kind kind = owner->class->kind == OBJECT_BUFFER
+                               ? ((struct buffer *)owner)->kind
+                               : RNL_MEMORY_DEVICE;
+    rnl_status status = object_keep_for(owner, "buffer");
+    if (status != RNL_OK)
+        return status;
+    struct buffer *buffer = buffer_new(context, kind, size, label);
+    if (!buffer) {
+        object_drop(owner);
         return RNL_ERROR_OUT_OF_MEMORY;
-    object_keep(owner);
+    }
     buffer->owner = owner;
     buffer->memory = memory;
     buffer->borrowed = true;
@@ -258,7 +276,8 @@ rnl_status rnl_buffer_set_release_stream(rnl_buffer handle,
     if (stream_context(stream) != buffer->object.context)
         return fail_at(RNL_ERROR_INVALID_HANDLE, "stream",
                        "'stream' belongs to another context than the buffer");
-    object_keep(&stream->object);
+    if ((status = object_keep_for(&stream->object, "stream")))
+        return status;
     lock_take(&buffer->lock);
     struct stream *old = buffer->release_stream;
     buffer->release_stream = stream;
@@ -365,38 +384,45 @@ static bool mark_mapped(struct buffer *buffer, bool mapped)
     return changes;
 }
 
-static rnl_status check_map(rnl_stream stream_handle, rnl_buffer handle,
-                            struct stream **out_stream,
-                            struct buffer **out_buffer)
+// On success both are kept.
+static rnl_status find_map(rnl_stream stream_handle, rnl_buffer handle,
+                           struct stream **out_stream,
+                           struct buffer **out_buffer)
 {
-    rnl_status status = check_stream(stream_handle, "stream", out_stream);
-    if (status != RNL_OK ||
-        (status = check_buffer(handle, "buffer", out_buffer)))
-        return status;
-    if (stream_context(*out_stream) != (*out_buffer)->object.context)
-        return fail_at(RNL_ERROR_INVALID_HANDLE, "buffer",
-                       "'buffer' belongs to another context than the stream");
-    return RNL_OK;
+    struct object *stream = object_find_and_keep(stream_handle, OBJECT_STREAM);
+    if (!stream)
+        return object_refuse(stream_handle, OBJECT_STREAM, "stream");
+    struct object *buffer = object_find_and_keep(handle, OBJECT_BUFFER);
+    rnl_status status = RNL_OK;
+    if (!buffer)
+        status = object_refuse(handle, OBJECT_BUFFER, "buffer");
+    else if (stream->context != buffer->context)
+        status = fail_at(RNL_ERROR_INVALID_HANDLE, "buffer",
+                         "'buffer' belongs to another context than the stream");
+    *out_stream = (struct stream *)stream;
+    *out_buffer = (struct buffer *)buffer;
+    if (status == RNL_OK)
+        return RNL_OK;
+    object_drop(stream);
+    if (buffer)
+        object_drop(buffer);
+    return status;
 }
 
-rnl_status rnl_buffer_map_and_wait(rnl_stream stream_handle, rnl_buffer handle,
-                                   rnl_map_mode mode, void **out_pointer)
+static void drop_map(struct stream *stream, struct buffer *buffer)
 {
-    struct stream *stream;
-    struct buffer *buffer;
-    rnl_status status = ENTER();
-    if (status != RNL_OK ||
-        (status = check_map(stream_handle, handle, &stream, &buffer)) ||
-        (status = check_pointer(out_pointer, "out_pointer")))
-        return status;
-    if (mode < RNL_MAP_READ_WRITE || mode > RNL_MAP_WRITE)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "mode",
-                       "%d is no rnl_map_mode", (int)mode);
+    object_drop(&stream->object);
+    object_drop(&buffer->object);
+}
+
+static rnl_status map(struct stream *stream, struct buffer *buffer,
+                      rnl_map_mode mode, void **out_pointer)
+{
     if (!mark_mapped(buffer, true))
         return fail_at(RNL_ERROR_INVALID_STATE, "buffer",
                        "the buffer is already mapped");
     buffer->map_mode = mode;
-    status = stream_wait_done(stream, RNL_FOREVER);
+    rnl_status status = stream_wait_done(stream, RNL_FOREVER);
     if (status == RNL_OK && !buffer->memory.host && buffer->size > 0)
         status = shadow_begin(stream, buffer);
     if (status != RNL_OK) {
@@ -409,6 +435,36 @@ rnl_status rnl_buffer_map_and_wait(rnl_stream stream_handle, rnl_buffer handle,
     return RNL_OK;
 }
 
+static rnl_status unmap(struct stream *stream, struct buffer *buffer)
+{
+    if (!mark_mapped(buffer, false))
+        return fail_at(RNL_ERROR_INVALID_STATE, "buffer",
+                       "the buffer is not mapped");
+    rnl_status status = RNL_OK;
+    if (buffer->map_shadow && buffer->map_mode != RNL_MAP_READ)
+        status = copy_shadow(stream, buffer, true);
+    shadow_end(buffer);
+    return status ? status : stream_wait_done(stream, RNL_FOREVER);
+}
+
+rnl_status rnl_buffer_map_and_wait(rnl_stream stream_handle, rnl_buffer handle,
+                                   rnl_map_mode mode, void **out_pointer)
+{
+    struct stream *stream;
+    struct buffer *buffer;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = find_map(stream_handle, handle, &stream, &buffer)))
+        return status;
+    if (mode < RNL_MAP_READ_WRITE || mode > RNL_MAP_WRITE)
+        status = fail_at(RNL_ERROR_INVALID_ARGUMENT, "mode",
+                         "%d is no rnl_map_mode", (int)mode);
+    else if ((status = check_pointer(out_pointer, "out_pointer")) == RNL_OK)
+        status = map(stream, buffer, mode, out_pointer);
+    drop_map(stream, buffer);
+    return status;
+}
+
 rnl_status rnl_buffer_unmap_and_wait(rnl_stream stream_handle,
                                      rnl_buffer handle)
 {
@@ -416,13 +472,9 @@ rnl_status rnl_buffer_unmap_and_wait(rnl_stream stream_handle,
     struct buffer *buffer;
     rnl_status status = ENTER();
     if (status != RNL_OK ||
-        (status = check_map(stream_handle, handle, &stream, &buffer)))
+        (status = find_map(stream_handle, handle, &stream, &buffer)))
         return status;
-    if (!mark_mapped(buffer, false))
-        return fail_at(RNL_ERROR_INVALID_STATE, "buffer",
-                       "the buffer is not mapped");
-    if (buffer->map_shadow && buffer->map_mode != RNL_MAP_READ)
-        status = copy_shadow(stream, buffer, true);
-    shadow_end(buffer);
-    return status ? status : stream_wait_done(stream, RNL_FOREVER);
+    status = unmap(stream, buffer);
+    drop_map(stream, buffer);
+    return status;
 }

@@ -251,18 +251,28 @@ rnl_status context_each_stream(struct context *context,
     struct stream *stream = next_stream(context, NULL);
     while (stream) {
         rnl_status status = visit(stream, argument);
-        if (status == RNL_ERROR_TIMED_OUT || first == RNL_OK)
-            first = status;
+        first = first ? first : status;
         stream = next_stream(context, stream);
     }
     return first;
 }
 
+struct wait_all {
+    uint64_t deadline;
+    rnl_status first;  // what was reported; the details are this one's
+};
+
 static rnl_status wait_for(struct stream *stream, void *argument)
 {
-    const uint64_t *deadline = argument;
-    rnl_status status = stream->backend->stream_wait(stream, *deadline);
-    return status ? status : stream_check_failure(stream);
+    struct wait_all *all = argument;
+    if (all->first == RNL_ERROR_TIMED_OUT)
+        return all->first;
+    rnl_status status = stream->backend->stream_wait(stream, all->deadline);
+    if (status != RNL_OK)
+        all->first = status;
+    else if (all->first == RNL_OK)
+        all->first = stream_check_failure(stream);
+    return all->first;
 }
 
 rnl_status rnl_context_synchronize(rnl_context handle, uint64_t timeout_ns)
@@ -273,10 +283,10 @@ rnl_status rnl_context_synchronize(rnl_context handle, uint64_t timeout_ns)
     struct object *object = object_find_and_keep(handle, OBJECT_CONTEXT);
     if (!object)
         return object_refuse(handle, OBJECT_CONTEXT, "context");
-    uint64_t deadline = clock_deadline(timeout_ns);
-    status = context_each_stream((struct context *)object, wait_for, &deadline);
+    struct wait_all all = {.deadline = clock_deadline(timeout_ns)};
+    context_each_stream((struct context *)object, wait_for, &all);
     object_drop(object);
-    return status;
+    return all.first;
 }
 
 // --- Peers -----------------------------------------------------------------

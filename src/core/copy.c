@@ -232,7 +232,7 @@ static rnl_status enqueue_copy(rnl_stream handle, const rnl_copy *copy,
     if (status != RNL_OK || (status = copy_prepare(stream, copy, &op)) ||
         (op && (status = op_submit(op))))
         return status;
-    return wait ? stream_wait_done(stream, RNL_FOREVER) : RNL_OK;
+    return wait ? stream_wait_handle(handle) : RNL_OK;
 }
 
 rnl_status copy_submit(struct stream *stream, void *to, const void *from,
@@ -484,7 +484,7 @@ static rnl_status enqueue_fill(rnl_stream handle, const rnl_fill *fill,
         if ((status = op_submit(op)))
             return status;
     }
-    return wait ? stream_wait_done(stream, RNL_FOREVER) : RNL_OK;
+    return wait ? stream_wait_handle(handle) : RNL_OK;
 }
 
 rnl_status fill_submit(struct stream *stream, struct buffer *buffer,
@@ -523,13 +523,11 @@ rnl_status rnl_fill_and_wait(rnl_stream stream, rnl_buffer to, size_t offset,
                              size_t size, uint64_t pattern,
                              size_t pattern_size)
 {
-    struct stream *waited;
     rnl_status status = ENTER();
     if (status != RNL_OK || (status = fill_buffer(stream, in(to, offset), size,
-                                                  pattern, pattern_size)) ||
-        (status = check_stream(stream, "stream", &waited)))
+                                                  pattern, pattern_size)))
         return status;
-    return stream_wait_done(waited, RNL_FOREVER);
+    return stream_wait_handle(stream);
 }
 
 static rnl_status fill_region(rnl_stream stream, const rnl_fill *given,

@@ -186,6 +186,9 @@ struct failure *stream_get_failure(struct stream *stream);
 // Waits for the stream, by the rules of rnl_stream_synchronize.
 rnl_status stream_wait_done(struct stream *stream, uint64_t timeout_ns);
 
+// The same without limit, for a handle: keeps the stream meanwhile.
+rnl_status stream_wait_handle(rnl_stream handle);
+
 // Makes a failure of `op`; never NULL (when memory is short, a static one).
 struct failure *failure_create(const struct op *op, rnl_status status,
                                const char *message);

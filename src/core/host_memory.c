@@ -39,11 +39,13 @@ static bool overlaps_locked(struct context *context, const char *start,
     return false;
 }
 
-// False when the range meets one that is there.
+// False when the range meets one that is there. Memory just allocated can only
+// meet a registration that was forgotten when its memory went.
 static bool range_add(struct context *context, struct host_range *range)
 {
     lock_take(&context->lock);
-    bool free = !overlaps_locked(context, range->start, range->size);
+    bool free = range->allocated ||
+                !overlaps_locked(context, range->start, range->size);
     if (free) {
         range->next = context->host_ranges;
         context->host_ranges = range;

@@ -167,7 +167,12 @@ static bool argument_fits(const rnl_arg *arg, const rnl_parameter *parameter)
 {
     uint32_t kind =
         arg->kind == RNL_ARG_BUFFER ? RNL_VALUE_POINTER : arg->kind;
-    if (!kind_is_legal(arg->kind) || arg->size != parameter->size)
+    // Only a struct's bytes lie elsewhere, and can be more than a value holds.
+    size_t most =
+        arg->kind == RNL_VALUE_STRUCT ? UINT32_MAX : sizeof arg->value;
+    if (!kind_is_legal(arg->kind) || arg->size != parameter->size ||
+        arg->size > most ||
+        (kind == RNL_VALUE_POINTER && arg->size != sizeof(void *)))
         return false;
     return parameter->kind == RNL_VALUE_UNKNOWN || kind == parameter->kind;
 }
@@ -300,6 +305,7 @@ static void store_extras(struct op *op, const struct layout *layout,
 
 // --- The launch ------------------------------------------------------------
 
+// On success, and only then, the op has the caller's reference to the function.
 static rnl_status launch_op(struct stream *stream, struct function *function,
                             const rnl_launch *launch, const rnl_args *args,
                             struct op **out_op)
@@ -309,8 +315,7 @@ static rnl_status launch_op(struct stream *stream, struct function *function,
     if (!op)
         return RNL_ERROR_OUT_OF_MEMORY;
     op->kept = (struct object **)((char *)op->payload + layout.kept);
-    object_keep(&function->object);
-    op->kept[op->kept_count++] = &function->object;
+    op->kept[op->kept_count++] = &function->object;  // the caller's reference
     op->kernel.function = function;
     op->kernel.grid = launch->grid;
     op->kernel.block = launch->block;
@@ -319,10 +324,12 @@ static rnl_status launch_op(struct stream *stream, struct function *function,
     op->kernel.arguments = op->payload;
     store_extras(op, &layout, launch);
     rnl_status status = store_arguments(op, function, args);
-    if (status != RNL_OK)
-        op_finish(op);
-    else
+    if (status == RNL_OK) {
         *out_op = op;
+        return RNL_OK;
+    }
+    object_keep(&function->object);
+    op_finish(op);
     return status;
 }
 
@@ -391,32 +398,37 @@ static rnl_status make_ops(struct stream *stream, struct function *function,
     return status;
 }
 
+// On success the function is kept.
 static rnl_status check_objects(rnl_stream stream_handle, rnl_function handle,
                                 struct stream **stream,
                                 struct function **function)
 {
     rnl_status status = check_stream(stream_handle, "stream", stream);
-    if (status != RNL_OK ||
-        (status = check_function(handle, "function", function)))
+    if (status != RNL_OK)
         return status;
-    if ((*function)->object.context != stream_context(*stream))
-        return fail_at(RNL_ERROR_INVALID_HANDLE, "function",
-                       "'%s' belongs to another context than the stream",
-                       (*function)->name);
-    return stream_check_failure(*stream);
+    struct object *object = object_find_and_keep(handle, OBJECT_FUNCTION);
+    if (!object)
+        return object_refuse(handle, OBJECT_FUNCTION, "function");
+    *function = (struct function *)object;
+    if (object->context == stream_context(*stream))
+        status = stream_check_failure(*stream);
+    else
+        status = fail_at(RNL_ERROR_INVALID_HANDLE, "function",
+                         "'%s' belongs to another context than the stream",
+                         (*function)->name);
+    if (status != RNL_OK)
+        object_drop(object);
+    return status;
 }
 
-rnl_status rnl_enqueue_function(rnl_stream stream_handle, rnl_function handle,
-                                const rnl_launch *given, const rnl_args *args)
+// Takes over the reference to the function on success only.
+static rnl_status prepare(struct stream *stream, struct function *function,
+                          const rnl_launch *given, const rnl_args *args,
+                          struct op **out_first)
 {
-    struct stream *stream;
-    struct function *function;
     rnl_launch launch;
-    struct op *first = NULL;
-    rnl_status status = ENTER();
+    rnl_status status = check_pointer(given, "launch");
     if (status != RNL_OK ||
-        (status = check_objects(stream_handle, handle, &stream, &function)) ||
-        (status = check_pointer(given, "launch")) ||
         (status = options_read(&launch, sizeof launch, given, "launch")) ||
         (status = check_launch(function, &launch)) ||
         (status = check_arguments(function, args)))
@@ -425,6 +437,22 @@ rnl_status rnl_enqueue_function(rnl_stream stream_handle, rnl_function handle,
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "constants",
                        "%zu constants are announced, but 'constants' is NULL",
                        launch.constant_count);
-    status = make_ops(stream, function, &launch, args, &first);
-    return status ? status : op_submit_list(first);
+    return make_ops(stream, function, &launch, args, out_first);
+}
+
+rnl_status rnl_enqueue_function(rnl_stream stream_handle, rnl_function handle,
+                                const rnl_launch *launch, const rnl_args *args)
+{
+    struct stream *stream = NULL;
+    struct function *function = NULL;
+    struct op *first = NULL;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_objects(stream_handle, handle, &stream, &function)))
+        return status;
+    status = prepare(stream, function, launch, args, &first);
+    if (status == RNL_OK)
+        return op_submit_list(first);
+    object_drop(&function->object);
+    return status;
 }

@@ -82,8 +82,19 @@ static void add_devices(const struct backend *backend)
 // In the child, other threads are gone with whatever they held.
 static void after_fork_in_child(void)
 {
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    open_mutex = fresh;
+    log_forked();
     object_table_forked();
     op_forked();
+}
+
+// Before anything that a fork could interrupt.
+static void notice_forks(void)
+{
+    static atomic_bool noticed;
+    if (!atomic_exchange(&noticed, true))
+        pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
 static rnl_status open_locked(void)
@@ -103,10 +114,6 @@ static rnl_status open_locked(void)
         order_by_list(list);
     for (size_t i = 0; !list && i < adopted_count; i++)
         order_add(i);
-    static bool handler_set;
-    if (!handler_set)
-        pthread_atfork(NULL, NULL, after_fork_in_child);
-    handler_set = true;
     return RNL_OK;
 }
 
@@ -114,6 +121,7 @@ rnl_status library_open(void)
 {
     if (atomic_load_explicit(&opened, memory_order_acquire))
         return RNL_OK;
+    notice_forks();
     pthread_mutex_lock(&open_mutex);
     rnl_status status = RNL_OK;
     if (!atomic_load(&opened)) {

@@ -150,10 +150,17 @@ struct object *object_create(struct object_class *class,
                              struct context *context, const char *label)
 {
     bool labelled = label && label[0];
+    if (context && !object_keep_if_alive((struct object *)context)) {
+        fail_at(RNL_ERROR_INVALID_HANDLE, "context",
+                "the context was released by another thread during the call");
+        return NULL;
+    }
     char *copy = labelled ? text_copy(label) : NULL;
     struct object *object = labelled && !copy ? NULL : take_memory(class);
     if (!object) {
         text_release(copy);
+        if (context)
+            object_drop((struct object *)context);
         fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a new %s",
              kind_names[class->kind]);
         return NULL;
@@ -161,8 +168,6 @@ struct object *object_create(struct object_class *class,
     object->label = copy;
     object->id = object_new_id();
     object->context = context;
-    if (context)
-        object_keep((struct object *)context);
     atomic_store(&object->user_references, 1);
     atomic_store(&object->references, 1);
     return object;
@@ -248,6 +253,15 @@ rnl_status object_refuse(const void *handle, enum object_kind kind,
                        "'%s' is a %s that was released", parameter, name);
     return fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
                    "'%s' was never a valid handle of a %s", parameter, name);
+}
+
+rnl_status object_keep_for(struct object *object, const char *parameter)
+{
+    if (object_keep_if_alive(object))
+        return RNL_OK;
+    return fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
+                   "'%s' was released by another thread during the call",
+                   parameter);
 }
 
 bool object_keep_if_alive(struct object *object)

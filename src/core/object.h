@@ -57,7 +57,8 @@ struct object_class *object_class_of(struct object_class *class,
 
 // Creates an object with one reference of the caller, not yet visible: its
 // handle is published by object_publish, which cannot fail. Zeroed beyond the
-// head. NULL after recording RNL_ERROR_OUT_OF_MEMORY.
+// head. NULL after recording RNL_ERROR_OUT_OF_MEMORY, or INVALID_HANDLE when
+// the context was released meanwhile.
 struct object *object_create(struct object_class *class,
                              struct context *context, const char *label);
 
@@ -80,6 +81,10 @@ static inline void object_keep(struct object *object)
 
 // False when the last reference is already gone.
 bool object_keep_if_alive(struct object *object);
+
+// The same for an object found by a handle, without a reference: another thread
+// may have released it since. Records RNL_ERROR_INVALID_HANDLE.
+rnl_status object_keep_for(struct object *object, const char *parameter);
 
 void object_destroy(struct object *object);
 

@@ -152,17 +152,32 @@ const char *op_name(const struct op *op)
     return op->kind == OP_KERNEL ? op->kernel.function->name : names[op->kind];
 }
 
-rnl_status op_submit(struct op *op)
+static rnl_status submit_and_wait(struct op *op)
 {
     struct stream *stream = op->stream;
-    rnl_status status = stream->backend->stream_submit(stream, op);
+    rnl_status status = object_keep_for(&stream->object, "stream");
     if (status != RNL_OK) {
         op_finish(op);
         return status;
     }
+    status = stream->backend->stream_submit(stream, op);
+    if (status == RNL_OK)
+        status = stream_wait_done(stream, RNL_FOREVER);
+    else
+        op_finish(op);
+    object_drop(&stream->object);
+    return status;
+}
+
+rnl_status op_submit(struct op *op)
+{
+    struct stream *stream = op->stream;
     if (__builtin_expect(config_get()->blocking, 0))
-        return stream_wait_done(stream, RNL_FOREVER);
-    return RNL_OK;
+        return submit_and_wait(op);
+    rnl_status status = stream->backend->stream_submit(stream, op);
+    if (status != RNL_OK)
+        op_finish(op);
+    return status;
 }
 
 void op_finish_list(struct op *op)

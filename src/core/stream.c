@@ -90,8 +90,8 @@ rnl_status default_stream_create(struct context *context)
 void default_stream_release(struct context *context)
 {
     struct stream *stream = context->default_stream;
-    atomic_store(&stream->object.handle, 0);
-    object_drop(&stream->object);
+    stream->is_default = false;  // from now on like any other, if retained
+    object_release(object_handle(&stream->object), OBJECT_STREAM, "stream");
 }
 
 // --- Life ------------------------------------------------------------------
@@ -225,17 +225,26 @@ rnl_status rnl_stream_query(rnl_stream handle)
 }
 
 // Waiting keeps the stream: another thread may release it meanwhile.
-rnl_status rnl_stream_synchronize(rnl_stream handle, uint64_t timeout_ns)
+static rnl_status wait_handle(rnl_stream handle, uint64_t timeout_ns)
 {
-    rnl_status status = ENTER();
-    if (status != RNL_OK)
-        return status;
     struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
     if (!object)
         return object_refuse(handle, OBJECT_STREAM, "stream");
-    status = stream_wait_done((struct stream *)object, timeout_ns);
+    rnl_status status =
+        stream_wait_done((struct stream *)object, timeout_ns);
     object_drop(object);
     return status;
+}
+
+rnl_status stream_wait_handle(rnl_stream handle)
+{
+    return wait_handle(handle, RNL_FOREVER);
+}
+
+rnl_status rnl_stream_synchronize(rnl_stream handle, uint64_t timeout_ns)
+{
+    rnl_status status = ENTER();
+    return status ? status : wait_handle(handle, timeout_ns);
 }
 
 rnl_status rnl_stream_reset_and_wait(rnl_stream handle)
@@ -249,6 +258,8 @@ rnl_status rnl_stream_reset_and_wait(rnl_stream handle)
     struct stream *stream = (struct stream *)object;
     status = stream->backend->stream_wait(stream, RNL_FOREVER);
     if (status == RNL_OK) {
+        if (stream->backend->stream_reset)
+            stream->backend->stream_reset(stream);
         stream_clear_failure(stream);
         status = stream_check_failure(stream);
     }

@@ -253,6 +253,64 @@ RNL_TEST(a_thread_waits_for_a_promise)
     expect_ok(rnl_event_release(promise));
 }
 
+RNL_TEST(a_promise_released_unrecorded_fails_its_waiters)
+{
+    suite_need(RNL_FEATURE_PROMISES);
+    rnl_stream first = suite_new_stream(), second = suite_new_stream();
+    rnl_event promise = make(RNL_EVENT_OPTIONS(.promise = true,
+                                               .label = "broken"));
+    rnl_buffer buffer = suite_ints(4, 1);
+    struct host_calls calls = {0, -1};
+    expect_ok(rnl_enqueue_wait_event(first, promise));
+    expect_ok(rnl_enqueue_fill(first, buffer, 0, 16, 2, 4));
+    expect_ok(rnl_enqueue_wait_stream(second, first));
+    expect_ok(rnl_enqueue_host_function(second, count_host_call, &calls));
+    assert_status(rnl_stream_query(first), RNL_NOT_READY);
+    expect_ok(rnl_event_release(promise));
+    expect_error(rnl_stream_synchronize(first, RNL_FOREVER),
+                 RNL_ERROR_DEPENDENCY_FAILED, NULL);
+    expect_error(rnl_stream_synchronize(second, RNL_FOREVER),
+                 RNL_ERROR_DEPENDENCY_FAILED, NULL);
+    assert_int_equal(calls.count, 1);
+    assert_int_equal(calls.status, RNL_ERROR_DEPENDENCY_FAILED);
+    suite_expect_ints(buffer, 4, 1);
+    // A stream that was reset is as good as new.
+    expect_ok(rnl_stream_reset_and_wait(first));
+    expect_ok(rnl_fill_and_wait(first, buffer, 0, 16, 3, 4));
+    suite_expect_ints(buffer, 4, 3);
+    expect_ok(rnl_buffer_release(buffer));
+    expect_ok(rnl_stream_release(first));
+    expect_ok(rnl_stream_release(second));
+}
+
+RNL_TEST(a_promise_nobody_waits_for_may_be_released)
+{
+    suite_need(RNL_FEATURE_PROMISES);
+    rnl_event promise = make(RNL_EVENT_OPTIONS(.promise = true));
+    expect_ok(rnl_event_release(promise));
+    expect_ok(rnl_stream_query(suite_stream()));
+}
+
+RNL_TEST(a_recorded_promise_may_be_released_while_waited_for)
+{
+    suite_need(RNL_FEATURE_PROMISES);
+    rnl_stream first = suite_new_stream(), second = suite_new_stream();
+    rnl_event promise = make(RNL_EVENT_OPTIONS(.promise = true));
+    struct host_calls calls = {0, -1};
+    struct gate *gate = gate_shut(first);
+    expect_ok(rnl_enqueue_wait_event(second, promise));
+    expect_ok(rnl_enqueue_host_function(second, count_host_call, &calls));
+    expect_ok(rnl_enqueue_event_record(first, promise));
+    expect_ok(rnl_event_release(promise));
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(second, RNL_FOREVER));
+    assert_int_equal(calls.count, 1);
+    assert_int_equal(calls.status, RNL_OK);
+    gate_free(gate);
+    expect_ok(rnl_stream_release(first));
+    expect_ok(rnl_stream_release(second));
+}
+
 RNL_TEST(promises_are_refused_where_there_are_none)
 {
     rnl_event event = NULL;

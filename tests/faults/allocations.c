@@ -113,11 +113,6 @@ static rnl_status promise_life(void)
     TRY(rnl_enqueue_host_function(second, count_call, NULL));
     EXPECT(calls == 0);
     TRY(rnl_enqueue_event_record(first, promise));
-    if (status != RNL_OK && promise) {
-        // A promise has to be kept, or its waiters wait for ever.
-        sweep_disarm();
-        RELEASE(rnl_enqueue_event_record(first, promise));
-    }
     TRY(rnl_stream_synchronize(second, RNL_FOREVER));
     EXPECT(calls == 1);
     RELEASE(rnl_event_release(promise));

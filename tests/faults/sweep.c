@@ -51,11 +51,6 @@ bool sweep_retries(void)
     return atomic_load(&armed) && !atomic_load(&for_ever);
 }
 
-void sweep_disarm(void)
-{
-    atomic_store(&armed, false);
-}
-
 void sweep_wrong(const char *what, const char *file, int line)
 {
     atomic_store(&armed, false);

@@ -18,9 +18,6 @@ void sweep(rnl_status (*scenario)(void));
 // True when a call that ran out of memory is to be made again.
 bool sweep_retries(void);
 
-// From here on no allocation fails in this round.
-void sweep_disarm(void);
-
 // A step of a scenario: `status` is the variable that ends it.
 #define TRY(call)                                                     \
     do {                                                              \

@@ -204,4 +204,5 @@ RNL_TEST(what_a_backend_lacks_is_unsupported)
     assert_ok(rnl_context_release(context));
     assert_ok(rnl_context_release(other));
     assert_true(!module && !function && !event && !pointer);
+    assert_ok(rnl_trim(NULL));
 }

@@ -40,6 +40,8 @@ struct queue {
     struct op *waiters;        // WAIT ops of other streams
     struct stream *blocked_on; // kept by the WAIT op that is first in `batch`
     uint64_t failed_at;        // the op that failed first; 0: none
+    struct failure *past;      // before the last reset, of these ops
+    uint64_t past_from, past_to;
     _Atomic bool needs_worker; // its first op is a host function
 };
 
@@ -74,8 +76,13 @@ void queue_run(struct queue *queue, bool worker, uint64_t until);
 
 // Waits until op `sequence` is done; the calling thread helps when it may wait
 // for ever. RNL_ERROR_TIMED_OUT is recorded.
+// `idly`: it neither helps nor spins.
 rnl_status queue_wait(struct queue *queue, uint64_t sequence,
-                      uint64_t deadline);
+                      uint64_t deadline, bool idly);
+
+// Forgets the stream's failure, but for those who wait for what failed. Only
+// the last one is remembered.
+void queue_reset(struct queue *queue);
 
 // Makes a blocked queue ready again, because what it waited for happened.
 void queue_unblock(struct queue *queue);
@@ -225,6 +232,7 @@ bool op_is_small(const struct op *op);
 
 rnl_status cpu_stream_init(struct stream *stream);
 void cpu_stream_finish(struct stream *stream);
+void cpu_stream_reset(struct stream *stream);
 rnl_status cpu_stream_submit(struct stream *stream, struct op *op);
 rnl_status cpu_stream_query(struct stream *stream);
 rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline);

@@ -164,6 +164,7 @@ const struct backend cpu_backend = {
     .stream_query = cpu_stream_query,
     .stream_wait = cpu_stream_wait,
     .stream_join = cpu_stream_join,
+    .stream_reset = cpu_stream_reset,
 
     .event_init = cpu_event_init,
     .event_finish = cpu_event_finish,

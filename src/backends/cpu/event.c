@@ -32,39 +32,6 @@ static rnl_status already_recorded(struct event *event)
                    object_describe(&event->object, text, sizeof text));
 }
 
-// Sets what the event stands for. Returns the stream it stood for before, whose
-// reference the caller drops outside the lock.
-static struct stream *set_point_locked(struct cpu_event *cpu,
-                                       struct stream *stream,
-                                       uint64_t sequence)
-{
-    struct stream *old = cpu->stream;
-    if (old != stream) {
-        object_keep(&stream->object);
-        cpu->stream = stream;
-    } else {
-        old = NULL;
-    }
-    cpu->sequence = sequence;
-    return old;
-}
-
-static rnl_status submit_stamp(struct event *event, struct stream *stream)
-{
-    struct op *op = op_create(stream, OP_STAMP, 0);
-    if (!op)
-        return RNL_ERROR_OUT_OF_MEMORY;
-    object_keep(&event->object);
-    op->kept[op->kept_count++] = &event->object;
-    op->backend[0] = (uint64_t)(uintptr_t)event;
-    op->backend[1] = event_cpu(event)->record;
-    // Not op_submit, which may wait for the stream: the event is locked.
-    rnl_status status = queue_submit(stream_queue(stream), op);
-    if (status != RNL_OK)
-        op_finish(op);
-    return status;
-}
-
 static bool stream_is_idle(struct stream *stream)
 {
     return atomic_load_explicit(&stream_queue(stream)->completed,
@@ -72,25 +39,48 @@ static bool stream_is_idle(struct stream *stream)
            atomic_load_explicit(&stream->submitted, memory_order_acquire);
 }
 
-static void time_locked(struct cpu_event *cpu, bool now)
+// An op that notes the time, made before the event is locked and changed. NULL
+// with RNL_OK when the event needs none.
+static rnl_status make_stamp(struct event *event, struct stream *stream,
+                             bool idle, struct op **out_op)
 {
-    cpu->record++;
-    cpu->time = now ? clock_now() : 0;
+    *out_op = NULL;
+    if (!event->options.timing || idle)
+        return RNL_OK;
+    rnl_status status = object_keep_for(&event->object, "event");
+    if (status != RNL_OK)
+        return status;
+    struct op *op = op_create(stream, OP_STAMP, 0);
+    if (!op) {
+        object_drop(&event->object);
+        return RNL_ERROR_OUT_OF_MEMORY;
+    }
+    op->kept[op->kept_count++] = &event->object;
+    op->backend[0] = (uint64_t)(uintptr_t)event;
+    op->backend[1] = 0;
+    *out_op = op;
+    return RNL_OK;
 }
 
-// The event's lock is held while a stamp is submitted, so that the record
-// number in the stamp is this record's.
+// Takes over the reference to the stream. Returns the one it had before, which
+// the caller drops outside the lock. The event stays locked while its stamp is
+// submitted, so that the record number in the stamp is this record's.
 static rnl_status record_locked(struct event *event, struct stream *stream,
-                                bool idle, struct stream **old)
+                                struct op *stamp, bool idle,
+                                struct stream **old)
 {
     struct cpu_event *cpu = event_cpu(event);
-    if (event->options.timing) {
-        time_locked(cpu, idle);
-        rnl_status status = idle ? RNL_OK : submit_stamp(event, stream);
+    if (stamp) {
+        stamp->backend[1] = cpu->record + 1;
+        rnl_status status = queue_submit(stream_queue(stream), stamp);
         if (status != RNL_OK)
             return status;
     }
-    *old = set_point_locked(cpu, stream, atomic_load(&stream->submitted));
+    cpu->record++;
+    cpu->time = event->options.timing && idle ? clock_now() : 0;
+    *old = cpu->stream;
+    cpu->stream = stream;
+    cpu->sequence = atomic_load(&stream->submitted);
     cpu->recorded = true;
     bool done = idle && !atomic_load_explicit(&stream->failure,
                                               memory_order_relaxed);
@@ -98,29 +88,43 @@ static rnl_status record_locked(struct event *event, struct stream *stream,
     return RNL_OK;
 }
 
+static void announce_record(struct cpu_event *cpu, struct op *waiters)
+{
+    atomic_fetch_add(&cpu->recorded_word, 1);
+    futex_wake(&cpu->recorded_word, INT32_MAX);
+    release_waiters(waiters);
+}
+
 rnl_status cpu_event_record(struct event *event, struct stream *stream)
 {
     struct cpu_event *cpu = event_cpu(event);
-    struct stream *old = NULL;
-    struct op *waiters = NULL;
-    rnl_status status;
-    bool idle = stream_is_idle(stream);
     bool promise = event->options.promise;
+    bool idle = stream_is_idle(stream);
+    struct stream *old = stream;
+    struct op *waiters = NULL, *stamp;
+    rnl_status status = object_keep_for(&stream->object, "stream");
+    if (status != RNL_OK)
+        return status;
+    status = make_stamp(event, stream, idle, &stamp);
+    if (status != RNL_OK)
+        goto drop;
     lock_take(&cpu->lock);
     bool again = promise && cpu->recorded;
-    status = again ? RNL_OK : record_locked(event, stream, idle, &old);
-    if (promise && status == RNL_OK && !again) {
+    if (!again)
+        status = record_locked(event, stream, stamp, idle, &old);
+    if (!again && status == RNL_OK) {
         waiters = cpu->waiters;
         cpu->waiters = NULL;
     }
     lock_give(&cpu->lock);
+    if (stamp && (again || status != RNL_OK))
+        op_finish(stamp);
     if (again)
-        return already_recorded(event);
-    if (promise) {
-        atomic_fetch_add(&cpu->recorded_word, 1);
-        futex_wake(&cpu->recorded_word, INT32_MAX);
-    }
-    release_waiters(waiters);
+        status = already_recorded(event);
+    else if (promise && status == RNL_OK)
+        announce_record(cpu, waiters);
+
+drop:
     if (old)
         object_drop(&old->object);
     return status;
@@ -183,9 +187,10 @@ bool event_resolve(struct op *op, bool *out_broken)
     bool known = cpu->recorded || cpu->broken;
     *out_broken = cpu->broken;
     if (cpu->recorded) {
-        // The event keeps the stream, and the op the event.
+        // The event keeps the stream, and the op the event. What comes later on
+        // the promise's own stream is in order as it is.
         wait->target = cpu->stream;
-        wait->sequence = cpu->sequence;
+        wait->sequence = cpu->stream == op->stream ? 0 : cpu->sequence;
     } else if (!known) {
         wait->next = cpu->waiters;
         cpu->waiters = op;
@@ -202,9 +207,7 @@ void cpu_event_break(struct event *event)
     struct op *waiters = cpu->waiters;
     cpu->waiters = NULL;
     lock_give(&cpu->lock);
-    atomic_fetch_add(&cpu->recorded_word, 1);
-    futex_wake(&cpu->recorded_word, INT32_MAX);
-    release_waiters(waiters);
+    announce_record(cpu, waiters);
 }
 
 rnl_status cpu_event_query(struct event *event)
@@ -282,7 +285,8 @@ rnl_status cpu_event_wait(struct event *event, uint64_t deadline)
     }
     if (!point_of(cpu, &stream, &sequence) || !stream)
         return RNL_OK;
-    rnl_status status = queue_wait(stream_queue(stream), sequence, deadline);
+    rnl_status status = queue_wait(stream_queue(stream), sequence, deadline,
+                                   event->options.blocking_sync);
     object_drop(&stream->object);
     return status ? status : cpu_event_query(event);
 }

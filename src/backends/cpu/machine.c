@@ -50,16 +50,53 @@ static unsigned cores_by_affinity(void)
     return 1;
 }
 
-// The quota in whole cores, rounded up; 0 when there is none.
+// The next enclosing group's folder, from this process's own up to the root:
+// every one of them limits us. Start with an empty text; false past the root.
+static bool next_cgroup(char *folder, size_t size)
+{
+    static const char root[] = "/sys/fs/cgroup";
+    size_t base = sizeof root - 1;
+    if (folder[0]) {
+        char *slash = strrchr(folder + 1, '/');
+        bool more = slash && slash >= folder + base;
+        if (more)
+            *slash = '\0';
+        return more;
+    }
+    char text[1024] = "";
+    read_file("/proc/self/cgroup", text, sizeof text);
+    char *path = strstr(text, "0::/");
+    path = path && (path == text || path[-1] == '\n') ? path + 4 : text;
+    path[path == text ? 0 : strcspn(path, "\n")] = '\0';
+    return snprintf(folder, size, "%s/%s", root, path) < (int)size;
+}
+
+// The quota of one group in whole cores, rounded up; 0 when there is none.
+static unsigned group_quota(const char *folder)
+{
+    char path[1200], text[64];
+    long long quota = 0, period = 0;
+    snprintf(path, sizeof path, "%s/cpu.max", folder);
+    if (!read_file(path, text, sizeof text) ||
+        sscanf(text, "%lld %lld", &quota, &period) != 2 || quota <= 0 ||
+        period <= 0)
+        return 0;
+    return (unsigned)((quota + period - 1) / period);
+}
+
+// The least quota that applies; 0 when there is none.
 static unsigned cores_by_quota(void)
 {
-    char text[64];
-    long long quota = 0, period = 0;
+    char folder[1100] = "";
+    unsigned least = 0;
     uint64_t v1_quota, v1_period;
-    if (read_file("/sys/fs/cgroup/cpu.max", text, sizeof text) &&
-        sscanf(text, "%lld %lld", &quota, &period) == 2 && quota > 0 &&
-        period > 0)
-        return (unsigned)((quota + period - 1) / period);
+    while (next_cgroup(folder, sizeof folder)) {
+        unsigned quota = group_quota(folder);
+        if (quota && (!least || quota < least))
+            least = quota;
+    }
+    if (least)
+        return least;
     if (read_u64("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", &v1_quota) &&
         read_u64("/sys/fs/cgroup/cpu/cpu.cfs_period_us", &v1_period) &&
         v1_period > 0)
@@ -82,14 +119,35 @@ static uint64_t meminfo(const char *text, const char *name)
     return line ? strtoull(line + strlen(name), NULL, 10) * 1024 : 0;
 }
 
+static bool group_memory(const char *folder, uint64_t *out_limit,
+                         uint64_t *out_used)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/memory.max", folder);
+    if (!read_u64(path, out_limit))
+        return false;
+    snprintf(path, sizeof path, "%s/memory.current", folder);
+    return read_u64(path, out_used);
+}
+
+// The least limit that applies.
 static bool cgroup_memory(uint64_t *out_limit, uint64_t *out_used)
 {
-    if (read_u64("/sys/fs/cgroup/memory.max", out_limit) &&
-        read_u64("/sys/fs/cgroup/memory.current", out_used))
-        return true;
-    return read_u64("/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                    out_limit) &&
-           read_u64("/sys/fs/cgroup/memory/memory.usage_in_bytes", out_used);
+    char folder[1100] = "";
+    uint64_t limit, used;
+    bool found = false;
+    while (next_cgroup(folder, sizeof folder)) {
+        if (!group_memory(folder, &limit, &used) ||
+            (found && limit >= *out_limit))
+            continue;
+        *out_limit = limit;
+        *out_used = used;
+        found = true;
+    }
+    return found ||
+           (read_u64("/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                     out_limit) &&
+            read_u64("/sys/fs/cgroup/memory/memory.usage_in_bytes", out_used));
 }
 
 void machine_memory(size_t *out_free, size_t *out_total)

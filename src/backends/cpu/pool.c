@@ -207,8 +207,8 @@ static void sleep_until(struct pool *pool, uint64_t deadline)
 {
     // A waker counts on whoever it saw here to look for work; this thread does
     // so after each of the two stores, so none of its wake-ups gets lost.
-    atomic_store(&pool->waking, 0);
     uint32_t word = atomic_load(&pool->wake_word);
+    atomic_store(&pool->waking, 0);
     atomic_fetch_add(&pool->sleeping, 1);
     if (!work_visible(pool))
         futex_wait(&pool->wake_word, word, deadline);

@@ -1,6 +1,7 @@
 #include "backends/cpu/cpu.h"
 
 #define PATIENCE 16  // untaken ops
+#define HOPS_MOST 64  // from stream to stream; there may be a circle
 
 // --- Submitting ------------------------------------------------------------
 
@@ -36,15 +37,21 @@ rnl_status queue_submit(struct queue *queue, struct op *op)
         atomic_store_explicit(&queue->needs_worker, op->kind == OP_HOST,
                               memory_order_relaxed);
     }
-    bool ready = queue->state == QUEUE_READY;
-    lock_give(&queue->lock);
-    struct pool *pool = stream_pool(stream);
     // A queue that grows while nobody looks at it is worth a worker.
     bool urgent = !small || untaken % PATIENCE == 0;
+    bool notify = idle || (queue->state == QUEUE_READY && urgent);
+    // Once listed, the queue may be run to its end, and the stream and its pool
+    // with it, before this thread has notified anybody.
+    if (notify)
+        object_keep(&stream->object);
+    lock_give(&queue->lock);
+    if (!notify)
+        return RNL_OK;
+    struct pool *pool = stream_pool(stream);
     if (idle)
         pool_push(pool, queue);
-    if (idle || (ready && urgent))
-        pool_notify(pool, !urgent);
+    pool_notify(pool, !urgent);
+    object_drop(&stream->object);
     return RNL_OK;
 }
 
@@ -58,9 +65,16 @@ rnl_status queue_add_wait(struct stream *stream, struct stream *target,
         return RNL_ERROR_OUT_OF_MEMORY;
     *op_wait(op) = (struct wait){target, sequence, promise, NULL};
     struct object *kept = target ? &target->object : &promise->object;
-    object_keep(kept);
-    op->kept[op->kept_count++] = kept;
-    return op_submit(op);
+    rnl_status status =
+        object_keep_for(kept, target ? "other" : "event");
+    if (status == RNL_OK)
+        op->kept[op->kept_count++] = kept;
+    // Not op_submit, which may wait: this is no work to wait for.
+    if (status == RNL_OK)
+        status = queue_submit(stream_queue(stream), op);
+    if (status != RNL_OK)
+        op_finish(op);
+    return status;
 }
 
 void queue_unblock(struct queue *queue)
@@ -74,12 +88,16 @@ void queue_unblock(struct queue *queue)
                               memory_order_relaxed);
     }
     bool awaited = queue->sleepers > 0;
+    struct stream *stream = queue->stream;
+    if (blocked)
+        object_keep(&stream->object);  // as in queue_submit
     lock_give(&queue->lock);
     if (!blocked)
         return;
-    struct pool *pool = stream_pool(queue->stream);
+    struct pool *pool = stream_pool(stream);
     pool_push(pool, queue);
     pool_notify(pool, !awaited);
+    object_drop(&stream->object);
 }
 
 bool queue_failed(struct queue *queue, uint64_t sequence,
@@ -87,9 +105,31 @@ bool queue_failed(struct queue *queue, uint64_t sequence,
 {
     lock_take(&queue->lock);
     bool failed = queue->failed_at && queue->failed_at <= sequence;
+    bool past = !failed && queue->past && queue->past_from <= sequence &&
+                sequence <= queue->past_to;
+    *out = past ? queue->past : NULL;
+    if (past)
+        atomic_fetch_add(&queue->past->references, 1);
     lock_give(&queue->lock);
-    *out = failed ? stream_get_failure(queue->stream) : NULL;
+    if (failed)
+        *out = stream_get_failure(queue->stream);
     return *out != NULL;
+}
+
+// Work that waits for what failed before the reset must still not run.
+void queue_reset(struct queue *queue)
+{
+    struct failure *failure = stream_get_failure(queue->stream);
+    if (!failure)
+        return;
+    lock_take(&queue->lock);
+    struct failure *older = queue->past;
+    queue->past = failure;
+    queue->past_from = queue->failed_at;
+    queue->past_to = atomic_load(&queue->completed);
+    queue->failed_at = 0;
+    lock_give(&queue->lock);
+    failure_drop(older);
 }
 
 static void fail_queue(struct queue *queue, const struct op *op,
@@ -303,12 +343,12 @@ static void give_back(struct queue *queue)
 static bool should_leave(struct queue *queue, bool worker, uint64_t until,
                          unsigned done)
 {
-    if (!worker && queue->batch->kind == OP_HOST)
+    if (!worker && (queue->batch->kind == OP_HOST ||
+                    atomic_load(&queue->completed) >= until))
         return true;
-    if (done == 0)
+    if (done == 0 || !worker)
         return false;
-    return worker ? pool_prefers_other(stream_pool(queue->stream), done)
-                  : atomic_load(&queue->completed) >= until;
+    return pool_prefers_other(stream_pool(queue->stream), done);
 }
 
 void queue_run(struct queue *queue, bool worker, uint64_t until)
@@ -369,7 +409,7 @@ static bool help(struct queue *queue, uint64_t sequence)
 {
     struct stream *held = NULL;
     bool helped = false;
-    for (;;) {
+    for (int hops = 0; hops < HOPS_MOST; hops++) {
         if (claim(queue)) {
             queue_run(queue, false, sequence);
             helped = true;
@@ -416,7 +456,7 @@ static void sleep_for(struct queue *queue, uint64_t sequence,
     queue->sleepers++;
     atomic_fetch_add(&queue->attention, 1);
     uint32_t signal = atomic_load(&queue->signal);
-    bool done = is_done(queue, sequence);
+    bool done = atomic_load(&queue->completed) >= sequence;
     lock_give(&queue->lock);
     if (!done) {
         pool_nudge(pool);
@@ -443,16 +483,16 @@ static rnl_status timed_out(struct queue *queue, uint64_t sequence)
 }
 
 rnl_status queue_wait(struct queue *queue, uint64_t sequence,
-                      uint64_t deadline)
+                      uint64_t deadline, bool idly)
 {
     // Work of unknown length is not started by a thread with a time limit.
-    bool helps = deadline == RNL_FOREVER;
+    bool helps = deadline == RNL_FOREVER && !idly;
     while (!is_done(queue, sequence)) {
         if (helps && help(queue, sequence))
             continue;
         if (!helps && clock_now() >= deadline)
             return timed_out(queue, sequence);
-        if (!spin_for(queue, sequence, deadline))
+        if (idly || !spin_for(queue, sequence, deadline))
             sleep_for(queue, sequence, deadline);
     }
     return RNL_OK;

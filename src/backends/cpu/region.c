@@ -71,9 +71,14 @@ static void close_locked(struct pool *pool, struct region *region)
 
 static struct region *find_locked(struct pool *pool, struct queue *queue)
 {
-    for (struct region *at = pool->regions; at; at = at->next)
-        if (!queue || at->queue == queue)
+    struct region *next;
+    for (struct region *at = pool->regions; at; at = next) {
+        next = at->next;
+        if (atomic_load(&at->taken) >= at->total)
+            close_locked(pool, at);  // nothing is left to join for
+        else if (!queue || at->queue == queue)
             return at;
+    }
     return NULL;
 }
 

@@ -8,7 +8,7 @@ rnl_status cpu_stream_init(struct stream *stream)
 
 void cpu_stream_finish(struct stream *stream)
 {
-    (void)stream;  // an empty queue holds nothing
+    failure_drop(stream_queue(stream)->past);
 }
 
 rnl_status cpu_stream_submit(struct stream *stream, struct op *op)
@@ -30,7 +30,12 @@ rnl_status cpu_stream_query(struct stream *stream)
 rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
     return queue_wait(stream_queue(stream), atomic_load(&stream->submitted),
-                      deadline);
+                      deadline, false);
+}
+
+void cpu_stream_reset(struct stream *stream)
+{
+    queue_reset(stream_queue(stream));
 }
 
 rnl_status cpu_stream_join(struct stream *stream, struct stream *other)
