@@ -75,4 +75,31 @@ typedef struct rnl_dim3 {
 
 RNL_END_DECLS
 
+// --- Option literals -------------------------------------------------------
+//
+// RNL_STREAM_OPTIONS(.priority = -1) and its kin make a pointer to a struct
+// with `struct_size` set, good until the end of the full expression (in C, of
+// the enclosing block). In C++ they need designated initialisers: C++20, or gcc
+// and clang in C++17; name the fields in the order of the struct.
+
+#ifdef __cplusplus
+template <class T>
+struct rnl_literal {
+    T value;
+    operator const T *() const { return &value; }
+};
+
+template <class T>
+inline rnl_literal<T> rnl_literal_of(const T &value)
+{
+    return {value};
+}
+
+#define RNL_LITERAL(type, ...) \
+    rnl_literal_of(type{.struct_size = sizeof(type), __VA_ARGS__})
+#else
+#define RNL_LITERAL(type, ...) \
+    (&(type){.struct_size = sizeof(type), __VA_ARGS__})
+#endif
+
 #endif

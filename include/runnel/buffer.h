@@ -25,9 +25,7 @@ typedef struct rnl_buffer_options {
     const char *label;  // shown in errors and logs; copied
 } rnl_buffer_options;
 
-#define RNL_BUFFER_OPTIONS(...)              \
-    (&(rnl_buffer_options){                  \
-        .struct_size = sizeof(rnl_buffer_options), __VA_ARGS__})
+#define RNL_BUFFER_OPTIONS(...) RNL_LITERAL(rnl_buffer_options, __VA_ARGS__)
 
 // Called once when the last reference to a wrapped buffer is gone and all work
 // that uses it is done, on any thread. It may not call Runnel.
@@ -43,8 +41,7 @@ typedef struct rnl_wrap_options {
     const char *label;       // copied
 } rnl_wrap_options;
 
-#define RNL_WRAP_OPTIONS(...) \
-    (&(rnl_wrap_options){.struct_size = sizeof(rnl_wrap_options), __VA_ARGS__})
+#define RNL_WRAP_OPTIONS(...) RNL_LITERAL(rnl_wrap_options, __VA_ARGS__)
 
 // What a buffer is. `label` lives as long as the buffer.
 typedef struct rnl_buffer_info {

@@ -16,9 +16,7 @@ typedef struct rnl_context_options {
     const char *label;         // shown in errors and logs; copied
 } rnl_context_options;
 
-#define RNL_CONTEXT_OPTIONS(...)              \
-    (&(rnl_context_options){                  \
-        .struct_size = sizeof(rnl_context_options), __VA_ARGS__})
+#define RNL_CONTEXT_OPTIONS(...) RNL_LITERAL(rnl_context_options, __VA_ARGS__)
 
 // Things that one device can do and another cannot.
 typedef enum rnl_feature {

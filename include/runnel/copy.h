@@ -31,8 +31,7 @@ typedef struct rnl_copy {
     size_t width, height, depth;
 } rnl_copy;
 
-#define RNL_COPY(...) \
-    (&(rnl_copy){.struct_size = sizeof(rnl_copy), __VA_ARGS__})
+#define RNL_COPY(...) RNL_LITERAL(rnl_copy, __VA_ARGS__)
 
 // A fill of the same shape with one pattern.
 typedef struct rnl_fill {
@@ -43,8 +42,7 @@ typedef struct rnl_fill {
     size_t pattern_size;          // 1, 2, 4 or 8 bytes
 } rnl_fill;
 
-#define RNL_FILL(...) \
-    (&(rnl_fill){.struct_size = sizeof(rnl_fill), __VA_ARGS__})
+#define RNL_FILL(...) RNL_LITERAL(rnl_fill, __VA_ARGS__)
 
 RNL_BEGIN_DECLS
 

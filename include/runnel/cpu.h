@@ -30,9 +30,7 @@ typedef struct rnl_native_options {
     uint32_t max_block_threads;       // 0: the device's limit
 } rnl_native_options;
 
-#define RNL_NATIVE_OPTIONS(...)              \
-    (&(rnl_native_options){                  \
-        .struct_size = sizeof(rnl_native_options), __VA_ARGS__})
+#define RNL_NATIVE_OPTIONS(...) RNL_LITERAL(rnl_native_options, __VA_ARGS__)
 
 RNL_BEGIN_DECLS
 

@@ -21,9 +21,7 @@ typedef struct rnl_event_options {
     const char *label;   // shown in errors and logs; copied
 } rnl_event_options;
 
-#define RNL_EVENT_OPTIONS(...)              \
-    (&(rnl_event_options){                  \
-        .struct_size = sizeof(rnl_event_options), __VA_ARGS__})
+#define RNL_EVENT_OPTIONS(...) RNL_LITERAL(rnl_event_options, __VA_ARGS__)
 
 RNL_BEGIN_DECLS
 

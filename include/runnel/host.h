@@ -42,8 +42,7 @@ typedef struct rnl_allocator {
     void *user_data;
 } rnl_allocator;
 
-#define RNL_ALLOCATOR(...) \
-    (&(rnl_allocator){.struct_size = sizeof(rnl_allocator), __VA_ARGS__})
+#define RNL_ALLOCATOR(...) RNL_LITERAL(rnl_allocator, __VA_ARGS__)
 
 // Replaces the allocator; NULL restores the C library's. Copied. Legal only
 // while the library holds no memory (first thing in the program, or after

@@ -48,9 +48,21 @@ typedef struct rnl_launch {
     int line;            // as __FILE__ does; RNL_LAUNCH fills both
 } rnl_launch;
 
-#define RNL_LAUNCH(...)                                                    \
-    (&(rnl_launch){.struct_size = sizeof(rnl_launch), .file = __FILE__,    \
-                   .line = __LINE__, __VA_ARGS__})
+#ifdef __cplusplus
+#define RNL_LAUNCH(...) \
+    rnl_launch_at(RNL_LITERAL(rnl_launch, __VA_ARGS__), __FILE__, __LINE__)
+
+inline rnl_literal<rnl_launch> rnl_launch_at(rnl_literal<rnl_launch> launch,
+                                             const char *file, int line)
+{
+    launch.value.file = file;
+    launch.value.line = line;
+    return launch;
+}
+#else
+#define RNL_LAUNCH(...) \
+    RNL_LITERAL(rnl_launch, .file = __FILE__, .line = __LINE__, __VA_ARGS__)
+#endif
 
 // --- Arguments -------------------------------------------------------------
 

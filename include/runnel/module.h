@@ -31,9 +31,7 @@ typedef struct rnl_module_options {
     const char *label;           // copied
 } rnl_module_options;
 
-#define RNL_MODULE_OPTIONS(...)              \
-    (&(rnl_module_options){                  \
-        .struct_size = sizeof(rnl_module_options), __VA_ARGS__})
+#define RNL_MODULE_OPTIONS(...) RNL_LITERAL(rnl_module_options, __VA_ARGS__)
 
 // What a kernel parameter is, and what a launch argument must be.
 typedef enum rnl_value_kind {

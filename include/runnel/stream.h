@@ -31,9 +31,7 @@ typedef struct rnl_stream_options {
     const char *label;       // shown in errors and logs; copied
 } rnl_stream_options;
 
-#define RNL_STREAM_OPTIONS(...)              \
-    (&(rnl_stream_options){                  \
-        .struct_size = sizeof(rnl_stream_options), __VA_ARGS__})
+#define RNL_STREAM_OPTIONS(...) RNL_LITERAL(rnl_stream_options, __VA_ARGS__)
 
 // What a stream is. `label` lives as long as the stream.
 typedef struct rnl_stream_info {

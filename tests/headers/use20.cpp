@@ -1,0 +1,18 @@
+// Uses the option macros as a C++20 program does. Only compiled.
+#include <runnel/runnel.h>
+
+int use20(rnl_context context, rnl_function function, rnl_buffer buffer);
+
+int use20(rnl_context context, rnl_function function, rnl_buffer buffer)
+{
+    rnl_stream stream = nullptr;
+    int status = rnl_stream_create(
+        context, RNL_STREAM_OPTIONS(.priority = -1, .label = "fast"), &stream);
+    status |= rnl_enqueue_function(
+        stream, function, RNL_LAUNCH(.grid = {4}, .block = {256}),
+        RNL_ARGS(buffer, 20.0f));
+    status |= rnl_enqueue_copy_region(
+        stream, RNL_COPY(.to = {.buffer = buffer},
+                         .from = {.buffer = buffer, .offset = 64}, .width = 8));
+    return status;
+}
