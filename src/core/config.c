@@ -14,6 +14,7 @@
 static struct config config;
 static char devices[TEXT_SIZE], compiler[TEXT_SIZE], cache_dir[TEXT_SIZE];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_bool config_read;
 
 // Copied, because the host may change its environment at any time.
 static const char *read_text(const char *name, char *store)
@@ -80,6 +81,10 @@ static void read_all(void)
 
 const struct config *config_get(void)
 {
-    pthread_once(&once, read_all);
+    // Every operation asks: pthread_once is too slow for that.
+    if (!atomic_load_explicit(&config_read, memory_order_acquire)) {
+        pthread_once(&once, read_all);
+        atomic_store_explicit(&config_read, true, memory_order_release);
+    }
     return &config;
 }

@@ -47,6 +47,8 @@ static rnl_status check_cluster(const rnl_device_info *info,
 {
     const rnl_dim3 *c = &launch->cluster, *grid = &launch->grid;
     uint64_t blocks = (uint64_t)c->x * c->y * c->z;
+    if (blocks == 1)
+        return RNL_OK;
     uint32_t most = info->max_cluster_blocks ? info->max_cluster_blocks : 1;
     if (blocks > most)
         return fail_at(most > 1 ? RNL_ERROR_INVALID_ARGUMENT
@@ -314,7 +316,8 @@ static rnl_status launch_op(struct stream *stream, struct function *function,
     struct op *op = op_create(stream, OP_KERNEL, layout.size);
     if (!op)
         return RNL_ERROR_OUT_OF_MEMORY;
-    op->kept = (struct object **)((char *)op->payload + layout.kept);
+    if (layout.buffer_count + 1 > OP_INLINE_KEPT)
+        op->kept = (struct object **)((char *)op->payload + layout.kept);
     op->kept[op->kept_count++] = &function->object;  // the caller's reference
     op->kernel.function = function;
     op->kernel.grid = launch->grid;

@@ -65,6 +65,7 @@ static struct op *op_take(void)
     }
     thread_state.op_cache = op->next;
     thread_state.cached_ops--;
+    op_prefetch(op->next);  // the next one asked for: it is in another's cache
     return op;
 }
 

@@ -47,6 +47,7 @@ struct op_host {
 };
 
 #define OP_INLINE_PAYLOAD 128
+#define OP_INLINE_KEPT 2
 #define OP_BACKEND_WORDS 6
 
 struct op {
@@ -61,6 +62,7 @@ struct op {
     size_t kept_count;
     void *payload;
     size_t payload_size;
+    struct object *kept_inline[OP_INLINE_KEPT];
     union {
         struct op_kernel kernel;
         struct op_copy copy;
@@ -68,9 +70,17 @@ struct op {
         struct op_host host;
     };
     uint64_t backend[OP_BACKEND_WORDS];  // the backend's own
-    struct object *kept_inline[2];
     _Alignas(64) unsigned char inline_payload[OP_INLINE_PAYLOAD];
 };
+
+// Fetches the part of an op that every launch touches; NULL is fine.
+static inline void op_prefetch(const struct op *op)
+{
+    const char *bytes = (const char *)op;
+    __builtin_prefetch(bytes, 1);
+    __builtin_prefetch(bytes + 64, 1);
+    __builtin_prefetch(bytes + 128, 1);
+}
 
 // A new op for `stream` with `payload_size` bytes of payload, aligned to 64.
 // NULL after recording RNL_ERROR_OUT_OF_MEMORY.

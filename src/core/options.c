@@ -23,12 +23,17 @@ static rnl_status refuse_size(const char *parameter, size_t given, size_t known)
 rnl_status options_read(void *options, size_t size, const void *given,
                         const char *parameter)
 {
+    size_t given_size = 0;
+    if (given)
+        memcpy(&given_size, given, sizeof given_size);
+    if (given_size == size) {  // the usual case
+        memcpy(options, given, size);
+        return RNL_OK;
+    }
     memset(options, 0, size);
     memcpy(options, &size, sizeof size);
     if (!given)
         return RNL_OK;
-    size_t given_size;
-    memcpy(&given_size, given, sizeof given_size);
     if (given_size < sizeof given_size || given_size > STRUCT_SIZE_MAX)
         return refuse_size(parameter, given_size, size);
     const unsigned char *bytes = given;

@@ -359,6 +359,7 @@ void queue_run(struct queue *queue, bool worker, uint64_t until)
             return;
         }
         struct op *op = queue->batch;
+        op_prefetch(op->next);
         if (op->kind == OP_WAIT &&
             !atomic_load_explicit(&queue->stream->failure,
                                   memory_order_relaxed) &&
