@@ -6,6 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+#include <sanitizer/msan_interface.h>
+#endif
+#endif
+
 // Bytes that are copied or filled as one unit. Large copies use large units, so
 // that the C library writes past the caches.
 #define UNIT_SMALL ((size_t)128 << 10)
@@ -83,6 +89,21 @@ static rnl_status run_native(const struct region *region, uint64_t first,
     return status ? native_failed(status, message) : RNL_OK;
 }
 
+// Kernels are compiled apart: MemorySanitizer does not see what they write.
+static void note_writes(const struct op *op)
+{
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+    for (size_t i = 0; i < op->kept_count; i++) {
+        struct buffer *buffer = (struct buffer *)op->kept[i];
+        if (buffer->object.class->kind == OBJECT_BUFFER)
+            __msan_unpoison(buffer->memory.host, buffer->size);
+    }
+#endif
+#endif
+    (void)op;
+}
+
 static rnl_status run_blocks(const struct region *region, uint64_t first,
                              uint64_t count, char *message)
 {
@@ -96,6 +117,7 @@ static rnl_status run_blocks(const struct region *region, uint64_t first,
     callback_begin();
     rnl_status status = block_run(&run, first, count, message, REGION_MESSAGE);
     callback_end();
+    note_writes(region->op);
     return status;
 }
 
