@@ -172,6 +172,11 @@ void fail_set_object(const char *format, ...)
     text->error.object = text->object;
 }
 
+rnl_status fail_status(void)
+{
+    return last()->error.status;
+}
+
 void fail_set_function(const char *name)
 {
     last()->error.function = name;

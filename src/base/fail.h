@@ -47,6 +47,9 @@ rnl_status fail_at(rnl_status status, const char *parameter,
                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+// The status of the failure just recorded.
+rnl_status fail_status(void);
+
 // Adds to the failure just recorded.
 void fail_set_object(const char *format, ...)
     __attribute__((format(printf, 1, 2)));

@@ -101,7 +101,7 @@ static rnl_status buffer_create(struct context *context, struct stream *stream,
     struct buffer *buffer =
         buffer_new(context, options.kind, size, options.label);
     if (!buffer)
-        return RNL_ERROR_OUT_OF_MEMORY;
+        return fail_status();
     if (size > 0)
         status = context->backend->memory_allocate(
             context, stream, options.kind, size, &buffer->memory);
@@ -169,7 +169,7 @@ rnl_status rnl_buffer_wrap(rnl_context handle, void *pointer, size_t size,
     struct buffer *buffer =
         buffer_new(context, options.kind, size, options.label);
     if (!buffer)
-        return RNL_ERROR_OUT_OF_MEMORY;
+        return fail_status();
     bool host = options.kind != RNL_MEMORY_DEVICE ||
                 !context->backend->accelerator;
     buffer->memory = (struct memory){pointer, host ? pointer : NULL, 0};
@@ -193,7 +193,7 @@ rnl_status buffer_borrow(struct context *context, struct memory memory,
     struct buffer *buffer = buffer_new(context, kind, size, label);
     if (!buffer) {
         object_drop(owner);
-        return RNL_ERROR_OUT_OF_MEMORY;
+        return fail_status();
     }
     buffer->owner = owner;
     buffer->memory = memory;

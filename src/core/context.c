@@ -46,7 +46,7 @@ static rnl_status context_open(struct device *device,
     struct context *context = (struct context *)object_create(
         class_of(device->backend), NULL, options->label);
     if (!context)
-        return RNL_ERROR_OUT_OF_MEMORY;
+        return fail_status();
     context->device = device;
     context->backend = device->backend;
     context->options = *options;

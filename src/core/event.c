@@ -45,7 +45,7 @@ static rnl_status event_new(struct context *context,
     struct event *event = (struct event *)object_create(
         class_of(context->backend), context, options.label);
     if (!event)
-        return RNL_ERROR_OUT_OF_MEMORY;
+        return fail_status();
     event->backend = context->backend;
     event->options = options;
     event->options.label = NULL;

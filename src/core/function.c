@@ -133,7 +133,7 @@ rnl_status function_build(struct module *module, const char *name,
 {
     struct function *function = create(module->object.context);
     if (!function)
-        return RNL_ERROR_OUT_OF_MEMORY;
+        return fail_status();
     function->module = module;
     object_keep(&module->object);
     struct function_facts facts = {0};
@@ -361,7 +361,7 @@ static rnl_status create_native(struct context *context, const char *name,
 {
     struct function *function = create(context);
     if (!function)
-        return RNL_ERROR_OUT_OF_MEMORY;
+        return fail_status();
     const struct function_facts facts = {
         .parameters = options->parameters,
         .parameter_count = options->parameter_count,

@@ -69,7 +69,7 @@ static rnl_status create(struct context *context, const char *label,
     if (!object) {
         mem_release(binary->data, binary->size);
         text_release(binary->log);
-        return RNL_ERROR_OUT_OF_MEMORY;
+        return fail_status();
     }
     struct module *module = (struct module *)object;
     module->backend = context->backend;

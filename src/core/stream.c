@@ -56,7 +56,7 @@ static rnl_status stream_new(struct context *context,
     struct stream *stream = (struct stream *)object_create(
         class_of(context->backend), context, options->label);
     if (!stream)
-        return RNL_ERROR_OUT_OF_MEMORY;
+        return fail_status();
     stream->backend = context->backend;
     stream->priority = clamp_priority(&context->device->info,
                                       options->priority);
