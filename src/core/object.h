@@ -57,8 +57,8 @@ struct object_class *object_class_of(struct object_class *class,
 
 // Creates an object with one reference of the caller, not yet visible: its
 // handle is published by object_publish, which cannot fail. Zeroed beyond the
-// head. NULL after recording why (fail_status): OUT_OF_MEMORY, or INVALID_HANDLE
-// when the context was released meanwhile.
+// head. NULL after recording why (fail_status): OUT_OF_MEMORY, or
+// INVALID_HANDLE when the context was released meanwhile.
 struct object *object_create(struct object_class *class,
                              struct context *context, const char *label);
 
