@@ -192,6 +192,7 @@ struct region {
                       uint64_t count, char *message);
     uint64_t total;
     unsigned most;                   // threads that may take part
+    uint64_t share;                  // units taken at once; 0: shrinking parts
     bool open;                       // listed; guarded by the pool's lock
     _Atomic uint64_t taken;
     _Atomic uint32_t participants;   // futex of the owner

@@ -95,6 +95,23 @@ static void announce_record(struct cpu_event *cpu, struct op *waiters)
     release_waiters(waiters);
 }
 
+// On an idle stream the event is complete, and stands for no stream any more.
+static rnl_status record_done(struct event *event)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    lock_take(&cpu->lock);
+    cpu->record++;
+    cpu->time = event->options.timing ? clock_now() : 0;
+    struct stream *old = cpu->stream;
+    cpu->stream = NULL;
+    cpu->recorded = true;
+    atomic_store_explicit(&cpu->done, true, memory_order_release);
+    lock_give(&cpu->lock);
+    if (old)
+        object_drop(&old->object);
+    return RNL_OK;
+}
+
 rnl_status cpu_event_record(struct event *event, struct stream *stream)
 {
     struct cpu_event *cpu = event_cpu(event);
@@ -102,6 +119,8 @@ rnl_status cpu_event_record(struct event *event, struct stream *stream)
     bool idle = stream_is_idle(stream);
     struct stream *old = stream;
     struct op *waiters = NULL, *stamp;
+    if (idle && !promise && !atomic_load(&stream->failure))
+        return record_done(event);
     rnl_status status = object_keep_for(&stream->object, "stream");
     if (status != RNL_OK)
         return status;

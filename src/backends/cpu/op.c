@@ -15,7 +15,7 @@
 // Bytes that are copied or filled as one unit. Large copies use large units, so
 // that the C library writes past the caches.
 #define UNIT_SMALL ((size_t)128 << 10)
-#define UNIT_LARGE ((size_t)32 << 20)
+#define UNIT_LARGE ((size_t)8 << 20)
 #define PARALLEL_BYTES ((size_t)256 << 10)
 #define SMALL_BYTES ((size_t)64 << 10)
 #define SMALL_THREADS 4096u
@@ -125,7 +125,7 @@ static rnl_status run_blocks(const struct region *region, uint64_t first,
 
 static size_t unit_of(size_t size)
 {
-    return size >= 2 * UNIT_LARGE ? UNIT_LARGE : UNIT_SMALL;
+    return size >= 4 * UNIT_LARGE ? UNIT_LARGE : UNIT_SMALL;
 }
 
 // Bytes `first` … of `count` units of a one-dimensional range, cut to `size`.

@@ -22,6 +22,8 @@ static void run_part(struct region *region, uint64_t first, uint64_t count)
 
 static uint64_t part_size(const struct region *region, uint64_t taken)
 {
+    if (region->share > 0)
+        return region->share;
     uint64_t part = (region->total - taken) / (2 * (uint64_t)region->most);
     return part ? part : 1;
 }
@@ -125,11 +127,15 @@ static void wait_for_others(struct pool *pool, struct region *region)
     }
 }
 
-static void run_shared(struct pool *pool, struct region *region)
+// `long_enough`: known to be worth a wake-up without trying.
+static void run_shared(struct pool *pool, struct region *region,
+                       bool long_enough)
 {
     uint64_t start = clock_ticks();
-    bool woken = false;
+    bool woken = long_enough;
     open_to_others(pool, region);
+    if (long_enough)
+        pool_notify(pool, false);
     while (take_part(region)) {
         if (woken || clock_ticks() - start < WAKE_TICKS)
             continue;
@@ -171,9 +177,12 @@ static bool run_alone(struct region *region)
 rnl_status region_run(struct pool *pool, struct region *region, bool parallel)
 {
     region->most = pool->width;
+    // Memory is fastest in few long runs, and its parts take equally long.
+    region->share =
+        parallel ? (region->total + pool->width - 1) / pool->width : 0;
     if (region->total == 1 || pool->width == 1)
         run_part(region, 0, region->total);
     else if (parallel || !run_alone(region))
-        run_shared(pool, region);
+        run_shared(pool, region, parallel);
     return region->status;
 }
