@@ -10,6 +10,7 @@ struct thread_state {
     const char *function;   // the public function being called
     unsigned callback_depth;// inside host functions, native kernels, deleters
     unsigned cached_ops;
+    bool end_noticed;       // its end will empty the cache
     struct op *op_cache;
 };
 

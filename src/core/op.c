@@ -44,11 +44,15 @@ static void thread_finish(void)
     free_list(thread_state.op_cache);
     thread_state.op_cache = NULL;
     thread_state.cached_ops = 0;
+    thread_state.end_noticed = false;
 }
 
 // Before a thread's cache is filled: it has to be emptied at the thread's end.
 static void notice_thread(void)
 {
+    if (thread_state.end_noticed)
+        return;
+    thread_state.end_noticed = true;
     thread_set_exit_hook(thread_finish);
     thread_notice_exit();
 }
