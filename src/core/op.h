@@ -76,10 +76,10 @@ struct op {
 // Fetches the part of an op that every launch touches; NULL is fine.
 static inline void op_prefetch(const struct op *op)
 {
-    const char *bytes = (const char *)op;
-    __builtin_prefetch(bytes, 1);
-    __builtin_prefetch(bytes + 64, 1);
-    __builtin_prefetch(bytes + 128, 1);
+    uintptr_t first = (uintptr_t)op;  // a number: NULL has no neighbours
+    __builtin_prefetch((const void *)first, 1);
+    __builtin_prefetch((const void *)(first + 64), 1);
+    __builtin_prefetch((const void *)(first + 128), 1);
 }
 
 // A new op for `stream` with `payload_size` bytes of payload, aligned to 64.
