@@ -1,0 +1,54 @@
+// The SIMT compiler, tier B: makes the threads of a warp the lanes of vectors.
+//
+// A shared object that runnel-cc loads beside itself (librunnel-simt.so); the
+// only part of Runnel that needs LLVM. Bitcode of the kernel source, compiled
+// with the prelude and RNL_SIMT defined, goes in; a relocatable object of the
+// same translation unit comes out, in which
+//
+//   rnl_blocks_<n>   is defined for every kernel n that can be vectorised (its
+//                    one thread is rnl_thread_<n>), and stays an undefined weak
+//                    symbol for the others;
+//   rnl_entry<...>   (tier F) is kept for the others only.
+//
+// What the prelude promises the compiler, all as `extern "C"` functions with
+// internal linkage, whose bodies are tier F's and which are known by name:
+//
+//   rnl_thread_x/y/z, rnl_block_x/y/z, rnl_block_size_x/y/z, rnl_grid_size_x/y/z
+//                    unsigned (void), the built-in variables
+//   rnl_sync         int (int kind, int predicate): a block barrier
+//   rnl_warp         u64 (int kind, u32 mask, u64 value, u32 argument, int width)
+//   rnl_spin, rnl_yield   void (void): another thread may have to act first
+//   rnl_trap         ends the launch; does not return
+//   rnl_enter        void (rnl_cpu_block *): sets rnl_state for a block
+//   rnl_scratch      void *(rnl_cpu_block *, u64 size): memory until the end of
+//                    this call of rnl_blocks_<n>
+//   rnl_state        the variable whose first 12 bytes are the thread's index
+#ifndef RUNNEL_SIMT_H
+#define RUNNEL_SIMT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SIMT_SYMBOL "runnel_simt_compile"
+#define SIMT_VERSION_SYMBOL "runnel_simt_version"
+
+struct simt_job {
+    size_t struct_size;
+    const char *bitcode;   // path of the input
+    const char *object;    // path of the output
+    const char *target;    // processor as -march= names it, or "native"
+    const char *dump;      // path prefix of IR dumps, or NULL
+    bool scalar_only;      // leave every kernel to tier F
+    // Called for each kernel that is left to tier F: its number n and why.
+    void (*refused)(void *user, unsigned kernel, const char *why);
+    void *user;
+};
+
+// 0, or -1 with a sentence in `message`.
+typedef int simt_compile_fn(const struct simt_job *job, char *message,
+                            size_t message_size);
+
+// What the compiled code depends on, for cache keys: "simt 1 llvm 19.1.7".
+typedef const char *simt_version_fn(void);
+
+#endif
