@@ -64,6 +64,8 @@ struct cc_options {
     struct list expressions;
 };
 
+extern const char cc_help[];  // help.c
+
 // --- flags.c: NVRTC's options as a C++ compiler's --------------------------
 
 struct flags {

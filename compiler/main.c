@@ -8,61 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char help[] =
-    "runnel-cc - compile CUDA-dialect kernels for the CPU\n"
-    "\n"
-    "SYNOPSIS\n"
-    "  runnel-cc --output OBJECT.so [OPTION]...\n"
-    "  runnel-cc --identity | --version | --help\n"
-    "\n"
-    "DESCRIPTION\n"
-    "  Reads kernel source in the dialect that NVRTC takes and writes a cpu\n"
-    "  object: a shared object with a table of its kernels, whose form\n"
-    "  <runnel/cpu_object.h> documents. Runnel runs it for modules on cpu\n"
-    "  devices; by hand it makes objects ahead of time.\n"
-    "\n"
-    "OPTIONS\n"
-    "  --output FILE           the object to write; complete or absent\n"
-    "  --source FILE           the source; - (the default) is standard input\n"
-    "  --name NAME             the source's name in diagnostics (kernel.cu,\n"
-    "                          or FILE when --source names one)\n"
-    "  --option OPTION         an option as NVRTC takes it, one word; repeat\n"
-    "                          for more: -DX=1 -UX -Ifolder -include FILE\n"
-    "                          -std=c++17 --use_fast_math --fmad=false -G\n"
-    "                          -lineinfo -w; others are accepted and ignored.\n"
-    "                          --tier=F runs threads one by one, --tier=B as\n"
-    "                          lanes of vectors, and a kernel for which that\n"
-    "                          cannot be is an error; --tier=auto (the default)\n"
-    "                          chooses for each kernel\n"
-    "  --header NAME=FILE      lets the source include FILE's text as NAME\n"
-    "  --name-expression E     also make the kernel that the C++ expression E\n"
-    "                          names, such as scale<float>\n"
-    "  --dump-assembly FILE    write the assembly there, too\n"
-    "  --dump-ir PREFIX        write the SIMT compiler's steps to files whose\n"
-    "                          names begin so\n"
-    "  --debug                 no optimisation, debug information (like -G)\n"
-    "  --identity              print one line that names all that the result\n"
-    "                          depends on beside the above; for cache keys\n"
-    "\n"
-    "EXIT STATUS\n"
-    "  0  the object was written\n"
-    "  1  the source does not compile\n"
-    "  2  wrong usage, or a file cannot be read or written\n"
-    "  3  no C++ compiler was found\n"
-    "  4  the compiler crashed or did something unexpected\n"
-    "\n"
-    "ENVIRONMENT\n"
-    "  RUNNEL_CXX         the C++ compiler: clang 14 or newer, or gcc 12 or\n"
-    "                     newer. Without it the first of clang++-19, clang++,\n"
-    "                     g++ and c++ in PATH is taken.\n"
-    "  RUNNEL_CPU_TARGET  the processor to compile for, as -march= names it;\n"
-    "                     native\n"
-    "  TMPDIR             where the private temporary folder is made; /tmp\n"
-    "\n"
-    "EXAMPLE\n"
-    "  runnel-cc --source scale.cu --name-expression 'scale<float>' \\\n"
-    "            --option -DWIDTH=4 --output scale.so\n";
-
 static int complain(int code, const char *format, const char *what)
 {
     fputs("runnel-cc: ", stderr);
@@ -705,7 +650,7 @@ static int read_options(int count, char **words, struct cc_options *options)
 int main(int count, char **words)
 {
     if (count == 2 && strcmp(words[1], "--help") == 0)
-        return fputs(help, stdout) < 0;
+        return fputs(cc_help, stdout) < 0;
     if (count == 2 && strcmp(words[1], "--version") == 0)
         return puts("runnel-cc " CC_VERSION) < 0;
     setenv("LC_ALL", "C", 1);  // plain quotes in diagnostics

@@ -17,10 +17,11 @@
 // What the prelude promises the compiler, all as `extern "C"` functions with
 // internal linkage, whose bodies are tier F's and which are known by name:
 //
-//   rnl_thread_x/y/z, rnl_block_x/y/z, rnl_block_size_x/y/z, rnl_grid_size_x/y/z
-//                    unsigned (void), the built-in variables
+//   rnl_thread_x/y/z, rnl_block_x/y/z, rnl_block_size_x/y/z,
+//   rnl_grid_size_x/y/z   unsigned (void), the built-in variables
 //   rnl_sync         int (int kind, int predicate): a block barrier
-//   rnl_warp         u64 (int kind, u32 mask, u64 value, u32 argument, int width)
+//   rnl_warp         u64 (int kind, u32 mask, u64 value, u32 argument,
+//                    int width)
 //   rnl_spin, rnl_yield   void (void): another thread may have to act first
 //   rnl_trap         ends the launch; does not return
 //   rnl_enter        void (rnl_cpu_block *): sets rnl_state for a block

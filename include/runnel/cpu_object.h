@@ -114,8 +114,8 @@ typedef struct rnl_cpu_warp_op {
 
 // What an object may ask of its host. `thread` is the number of the calling
 // thread in its block. Each may be called only while `run_threads` or
-// `run_blocks` runs. Those that say so may run other threads of the block before
-// they return, or never return.
+// `run_blocks` runs. Those that say so may run other threads of the block
+// before they return, or never return.
 typedef struct rnl_cpu_services {
     uint32_t struct_size;
     uint32_t abi;  // RNL_CPU_ABI of the host
