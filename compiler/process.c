@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -159,6 +160,7 @@ void process_fork(int (*function)(void *), void *argument,
 {
     if (!split(process))
         return;
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     _exit(function(argument));
 }
 
