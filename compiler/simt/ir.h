@@ -175,21 +175,28 @@ const char *callee_name(LLVMValueRef call);  // "" for pointers
 bool is_intrinsic(LLVMValueRef call, const char *name);  // "llvm.<name>."
 bool is_ignored_call(LLVMValueRef call);
 
-// prepare.c
-void prepare_module(LLVMModuleRef module);
-bool prepare_run(LLVMModuleRef module, const char *passes, char *message,
-                 size_t message_size);
+// prepare.c. Those that return text return a message to dispose of, or NULL.
+void prepare_targets(LLVMModuleRef module);    // one processor for all
+void prepare_divisions(LLVMModuleRef module);  // none ends the program
+// Makes variables known to another module of the same object.
+void prepare_share_variables(LLVMModuleRef module);
+void prepare_drop_used(LLVMModuleRef module);  // nothing is kept for its name
+char *prepare_module(LLVMModuleRef module);
+char *prepare_run(LLVMModuleRef module, const char *passes);
 LLVMAttributeRef attribute_flag(LLVMContextRef context, const char *name);
 
 // emit.c: makes rnl_blocks_<n>. False with kernel->refusal set.
 bool emit_kernel(struct kernel *kernel);
 
-// target.c
-struct target;
-struct target *target_create(const char *name, char *message, size_t size);
+// target.c: the processor; the widest vectors that the vector library takes,
+// in bytes, or 0 if there is none.
+LLVMTargetMachineRef target_create(const char *triple, const char *name,
+                                   char **message);
+unsigned target_vector_bytes(void);
+
+// sections.c: a section for each function and variable.
+void sections_set(LLVMModuleRef module);
 
 // call.c: whether calls with the same arguments give the same and do nothing
 // else.
 bool calls_are_alike(LLVMValueRef call);
-// target.c: the widest vectors that the vector library takes; 0: there is none.
-unsigned target_vector_bytes(void);

@@ -1,15 +1,13 @@
-// Leaves every kernel to tier F.
-#include "simt.h"
+// The way of a module through the SIMT compiler.
+#include "ir.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitReader.h>
-#include <llvm-c/Core.h>
+#include <llvm-c/Linker.h>
 #include <llvm-c/Support.h>
-#include <llvm-c/Target.h>
-#include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
+#include <runnel/cpu_object.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -19,11 +17,9 @@ EXPORTED simt_compile_fn runnel_simt_compile;
 
 const char *runnel_simt_version(void)
 {
-    static char text[48];
     unsigned major, minor, patch;
     LLVMGetVersion(&major, &minor, &patch);
-    snprintf(text, sizeof text, "simt 0 llvm %u.%u.%u", major, minor, patch);
-    return text;
+    return simt_format("simt 1 llvm %u.%u.%u", major, minor, patch);
 }
 
 static LLVMModuleRef read_module(const char *path, char **message)
@@ -40,130 +36,123 @@ static LLVMModuleRef read_module(const char *path, char **message)
     return module;
 }
 
-// The target machine says what the processor is, not each function.
-static void strip_targets(LLVMModuleRef module)
+static void dump(const struct simt_job *job, LLVMModuleRef module,
+                 const char *stage)
 {
-    static const char *const names[] = {"target-cpu", "target-features",
-                                        "tune-cpu"};
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f))
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex,
-                                             names[i],
-                                             (unsigned)strlen(names[i]));
+    char *message = NULL;
+    if (job->dump)
+        LLVMPrintModuleToFile(module,
+                              simt_format("%s.%s.ll", job->dump, stage),
+                              &message);
+    LLVMDisposeMessage(message);
 }
 
-static LLVMTargetMachineRef make_machine(LLVMModuleRef module,
-                                         const char *target, char **message)
+// --- Kernels -----------------------------------------------------------------
+
+static LLVMValueRef thread_of(LLVMModuleRef module, unsigned number)
 {
-    LLVMTargetRef kind;
-    const char *triple = LLVMGetTarget(module);
-    LLVMInitializeNativeTarget();
-    LLVMInitializeNativeAsmPrinter();
-    LLVMInitializeNativeAsmParser();
-    if (LLVMGetTargetFromTriple(triple, &kind, message))
-        return NULL;
-    bool native = strcmp(target, "native") == 0;
-    char *processor = native ? LLVMGetHostCPUName() : LLVMCreateMessage(target);
-    char *features = native ? LLVMGetHostCPUFeatures() : LLVMCreateMessage("");
-    LLVMTargetMachineRef machine = LLVMCreateTargetMachine(
-        kind, triple, processor, features, LLVMCodeGenLevelDefault,
-        LLVMRelocPIC, LLVMCodeModelDefault);
-    LLVMDisposeMessage(processor);
-    LLVMDisposeMessage(features);
-    return machine;
+    return LLVMGetNamedFunction(module, simt_format("rnl_thread_%u", number));
 }
 
-// What would be compiled for tier B alone.
-static void drop_threads(LLVMModuleRef module, const struct simt_job *job)
+static char *make_vectors(LLVMModuleRef module, struct kernel *kernels,
+                          unsigned count)
 {
-    LLVMValueRef used = LLVMGetNamedGlobal(module, "llvm.used");
-    char name[32];
-    LLVMValueRef function;
-    if (used)
-        LLVMDeleteGlobal(used);
-    used = LLVMGetNamedGlobal(module, "llvm.compiler.used");
-    if (used)
-        LLVMDeleteGlobal(used);
-    for (unsigned n = 0;; n++) {
-        snprintf(name, sizeof name, "rnl_thread_%u", n);
-        if (!(function = LLVMGetNamedFunction(module, name)))
-            return;
-        LLVMDeleteFunction(function);
-        if (job->refused)
-            job->refused(job->user, n, "vectors are not made yet");
+    char *message = prepare_module(module);
+    if (message)
+        return message;
+    for (unsigned i = 0; i < count; i++) {
+        kernels[i] = (struct kernel){
+            .number = i, .module = module,
+            .context = LLVMGetModuleContext(module),
+            .layout = LLVMGetModuleDataLayout(module),
+            .function = thread_of(module, i)};
+        kernel_split(&kernels[i]);
+    }
+    message = prepare_run(module, "function(reg2mem)");
+    for (unsigned i = 0; i < count && !message; i++)
+        if (kernel_read(&kernels[i]))
+            emit_kernel(&kernels[i]);
+    return message;
+}
+
+static char *check(LLVMModuleRef module)
+{
+    char *message = NULL;
+    if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))
+        return message;
+    LLVMDisposeMessage(message);
+    return NULL;
+}
+
+#define COMBINE "instcombine<no-verify-fixpoint>"
+
+// No loop vectoriser: it miscompiles masked induction (llvm-project #156849).
+static char *finish_vectors(LLVMModuleRef module, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        LLVMDeleteFunction(thread_of(module, i));
+    return prepare_run(
+        module,
+        "globaldce,function(sroa,early-cse<memssa>," COMBINE ",simplifycfg,"
+        "loop-simplify,lcssa,loop-mssa(licm),gvn,dse," COMBINE
+        ",simplifycfg,adce)");
+}
+
+// --- Tier F ------------------------------------------------------------------
+
+static LLVMValueRef entry_of(LLVMModuleRef module, unsigned number)
+{
+    LLVMValueRef table = LLVMGetNamedGlobal(module, "rnl_kernels");
+    LLVMValueRef record =
+        table ? LLVMGetAggregateElement(LLVMGetInitializer(table), number)
+              : NULL;
+    for (unsigned i = 0; record; i++) {
+        LLVMValueRef field = LLVMGetAggregateElement(record, i);
+        if (!field)
+            return NULL;
+        if (LLVMIsAFunction(field))
+            return field;  // the first function: run_threads
+    }
+    return NULL;
+}
+
+static void drop_threads(LLVMModuleRef module, const struct kernel *kernels,
+                         unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        LLVMDeleteFunction(thread_of(module, i));
+        LLVMValueRef entry = entry_of(module, i);
+        if (kernels[i].refusal || !entry)
+            continue;
+        LLVMReplaceAllUsesWith(entry, LLVMConstNull(LLVMTypeOf(entry)));
+        LLVMDeleteFunction(entry);
     }
 }
 
-// --- Sections --------------------------------------------------------------
-
-static bool has_address(LLVMValueRef constant)
-{
-    if (LLVMIsAGlobalValue(constant))
-        return true;
-    int count = LLVMGetNumOperands(constant);
-    for (int i = 0; i < count; i++)
-        if (has_address(LLVMGetOperand(constant, (unsigned)i)))
-            return true;
-    return false;
-}
-
-static void set_section(LLVMValueRef global, const char *prefix)
-{
-    size_t length;
-    const char *name = LLVMGetValueName2(global, &length);
-    size_t size = strlen(prefix) + length + 1;
-    char *section = malloc(size);
-    if (!section || (LLVMGetSection(global) && *LLVMGetSection(global)))
-        return free(section);
-    snprintf(section, size, "%s%s", prefix, name);
-    LLVMSetSection(global, section);
-    free(section);
-}
-
-static void set_variable_section(LLVMValueRef global)
-{
-    LLVMValueRef value = LLVMGetInitializer(global);
-    if (LLVMIsThreadLocal(global))
-        set_section(global, LLVMIsNull(value) ? ".tbss." : ".tdata.");
-    else if (has_address(value))
-        set_section(global, LLVMIsGlobalConstant(global) ? ".data.rel.ro."
-                                                         : ".data.");
-}
-
-// -ffunction-sections and -fdata-sections, where relocations show what a kernel
-// reaches.
-static void set_sections(LLVMModuleRef module)
-{
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f))
-        if (!LLVMIsDeclaration(f))
-            set_section(f, ".text.");
-    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g;
-         g = LLVMGetNextGlobal(g))
-        if (!LLVMIsDeclaration(g))
-            set_variable_section(g);
-}
-
-// --- Compiling -------------------------------------------------------------
-
 static char *optimise(LLVMModuleRef module, LLVMTargetMachineRef machine)
 {
-    static const char *const words[] = {"runnel-simt",
-                                        "-vectorize-loops=false"};
-    LLVMParseCommandLineOptions(2, words, NULL);
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
     LLVMPassBuilderOptionsSetLoopInterleaving(options, 0);
     LLVMPassBuilderOptionsSetSLPVectorization(options, 1);
-    LLVMErrorRef error =
-        LLVMRunPasses(module, "always-inline,default<O2>", machine, options);
+    LLVMErrorRef error = LLVMRunPasses(
+        module, "always-inline,globaldce,default<O2>", machine, options);
     LLVMDisposePassBuilderOptions(options);
     return error ? LLVMGetErrorMessage(error) : NULL;
 }
 
-static char *emit(LLVMModuleRef module, LLVMTargetMachineRef machine,
-                  const char *path, LLVMCodeGenFileType type)
+// --- All ---------------------------------------------------------------------
+
+static unsigned count_kernels(LLVMModuleRef module)
+{
+    unsigned count = 0;
+    while (thread_of(module, count))
+        count++;
+    return count;
+}
+
+static char *emit_file(LLVMModuleRef module, LLVMTargetMachineRef machine,
+                       const char *path, LLVMCodeGenFileType type)
 {
     char *message = NULL;
     LLVMModuleRef copy = LLVMCloneModule(module);
@@ -173,25 +162,70 @@ static char *emit(LLVMModuleRef module, LLVMTargetMachineRef machine,
     return failed ? message : NULL;
 }
 
+static void report(const struct simt_job *job, const struct kernel *kernels,
+                   unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (!kernels[i].refusal)
+            job->vectorised(job->user, i, kernels[i].barrier_count > 0 ||
+                                              kernels[i].has_warp_ops);
+        else
+            job->refused(job->user, i, kernels[i].refusal);
+}
+
+static char *vectorise(const struct simt_job *job, LLVMModuleRef module,
+                       struct kernel *kernels, unsigned count,
+                       LLVMModuleRef *made)
+{
+    *made = LLVMCloneModule(module);
+    char *message = make_vectors(*made, kernels, count);
+    if (message)
+        return message;
+    dump(job, *made, "vectors");
+    if ((message = check(*made)))
+        return message;
+    message = finish_vectors(*made, count);
+    dump(job, *made, "finished");
+    return message;
+}
+
 static char *compile(const struct simt_job *job)
 {
+    static const char *const words[] = {
+        "runnel-simt", "-vectorize-loops=false", "-scalarize-load-store"};
+    LLVMParseCommandLineOptions(3, words, NULL);
     char *message = NULL;
-    LLVMModuleRef module = read_module(job->bitcode, &message);
+    LLVMModuleRef module = read_module(job->bitcode, &message), vectors;
     if (!module)
         return message;
-    strip_targets(module);
-    LLVMTargetMachineRef machine = make_machine(module, job->target, &message);
+    prepare_targets(module);
+    LLVMTargetMachineRef machine =
+        target_create(LLVMGetTarget(module), job->target, &message);
     if (!machine)
         return message;
-    drop_threads(module, job);
+    prepare_divisions(module);
+    prepare_share_variables(module);
+    dump(job, module, "source");
+    unsigned count = count_kernels(module);
+    struct kernel *kernels = simt_allocate(count * sizeof *kernels);
+    if (job->scalar_only) {
+        for (unsigned i = 0; i < count; i++)
+            kernels[i].refusal = "tier F was asked for";
+        vectors = NULL;
+    } else if ((message = vectorise(job, module, kernels, count, &vectors))) {
+        return message;
+    }
+    report(job, kernels, count);
+    prepare_drop_used(module);
+    drop_threads(module, kernels, count);
     if ((message = optimise(module, machine)))
         return message;
-    set_sections(module);
-    message = emit(module, machine, job->object, LLVMObjectFile);
+    if (vectors && LLVMLinkModules2(module, vectors))
+        return LLVMCreateMessage("the vector code does not fit the rest");
+    sections_set(module);
+    message = emit_file(module, machine, job->object, LLVMObjectFile);
     if (!message && job->assembly)
-        message = emit(module, machine, job->assembly, LLVMAssemblyFile);
-    LLVMDisposeTargetMachine(machine);
-    LLVMDisposeModule(module);
+        message = emit_file(module, machine, job->assembly, LLVMAssemblyFile);
     return message;
 }
 
