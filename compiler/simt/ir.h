@@ -182,6 +182,7 @@ void prepare_divisions(LLVMModuleRef module);  // none ends the program
 void prepare_share_variables(LLVMModuleRef module);
 void prepare_drop_used(LLVMModuleRef module);  // nothing is kept for its name
 char *prepare_module(LLVMModuleRef module);
+void prepare_hide_functions(LLVMModuleRef module);  // once vectors are made
 char *prepare_run(LLVMModuleRef module, const char *passes);
 LLVMAttributeRef attribute_flag(LLVMContextRef context, const char *name);
 

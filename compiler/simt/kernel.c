@@ -126,12 +126,16 @@ int kernel_block_of(const struct kernel *kernel, LLVMValueRef instruction)
                                   LLVMGetInstructionParent(instruction)) - 1;
 }
 
-static bool is_pure_return(LLVMBasicBlockRef block)
+// Whether a block does nothing but end the thread, or lead to such a one.
+static bool is_pure_return(const struct kernel *kernel,
+                           const struct block *block)
 {
-    LLVMValueRef first = LLVMGetFirstInstruction(block);
+    LLVMValueRef first = LLVMGetFirstInstruction(block->ir);
     while (LLVMIsACallInst(first) && is_ignored_call(first))
         first = LLVMGetNextInstruction(first);
-    return LLVMIsAReturnInst(first) != NULL;
+    return LLVMIsAReturnInst(first) ||
+           (LLVMIsABranchInst(first) && block->successor_count == 1 &&
+            kernel->blocks[block->successors[0]].pure_return);
 }
 
 // Post-order; `kernel->block_numbers` marks what was met.
@@ -186,11 +190,13 @@ static void read_blocks(struct kernel *kernel)
         block->ir = order[kernel->block_count - 1 - i];
         block->barrier = NONE;
         block->loop = NONE;
-        block->pure_return = is_pure_return(block->ir);
         map_set(&kernel->block_numbers, block->ir, (void *)(intptr_t)(i + 1));
     }
     for (unsigned i = 0; i < kernel->block_count; i++)
         read_edges(kernel, (int)i);
+    for (unsigned i = kernel->block_count; i-- > 0;)
+        kernel->blocks[i].pure_return =
+            is_pure_return(kernel, &kernel->blocks[i]);
 }
 
 // --- Instructions ------------------------------------------------------------
@@ -199,8 +205,12 @@ static void read_blocks(struct kernel *kernel)
 static bool waits(LLVMValueRef function, int depth)
 {
     int axis;
+    size_t size;
+    const char *name = LLVMGetValueName2(function, &size);
     if (depth > 20)
         return true;
+    if (strstr(name, "rnl_printf") || strcmp(name, "rnl_trap") == 0)
+        return false;
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
          block = LLVMGetNextBasicBlock(block))
         for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;

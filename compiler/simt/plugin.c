@@ -91,6 +91,7 @@ static char *finish_vectors(LLVMModuleRef module, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         LLVMDeleteFunction(thread_of(module, i));
+    prepare_hide_functions(module);
     return prepare_run(
         module,
         "globaldce,function(sroa,early-cse<memssa>," COMBINE ",simplifycfg,"

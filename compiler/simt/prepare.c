@@ -2,6 +2,7 @@
 // function, everything inlined but what is recursive, values in registers.
 #include "ir.h"
 
+#include <llvm-c/Comdat.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
 #include <string.h>
@@ -130,6 +131,7 @@ static void declare_variables(LLVMModuleRef module)
          g = LLVMGetNextGlobal(g)) {
         if (LLVMIsDeclaration(g))
             continue;
+        LLVMSetComdat(g, NULL);
         if (LLVMIsGlobalConstant(g)) {
             LLVMSetLinkage(g, LLVMInternalLinkage);
             LLVMSetVisibility(g, LLVMDefaultVisibility);
@@ -170,7 +172,12 @@ static void prepare_function(LLVMValueRef function)
         remove_flag(function, "noinline");
         return;
     }
-    LLVMSetLinkage(function, LLVMInternalLinkage);
+    // These two are called by what is yet to be made.
+    bool awaited = strcmp(name_of(function), "rnl_enter") == 0 ||
+                   strcmp(name_of(function), "rnl_scratch") == 0;
+    LLVMSetComdat(function, NULL);
+    LLVMSetLinkage(function, awaited ? LLVMExternalLinkage
+                                     : LLVMInternalLinkage);
     LLVMSetVisibility(function, LLVMDefaultVisibility);
     remove_flag(function, is_kept(function) ? "alwaysinline" : "noinline");
     add_flag(function, is_kept(function) ? "noinline" : "alwaysinline");
@@ -192,6 +199,16 @@ static void drop_scopes(LLVMModuleRef module)
                 for (unsigned k = 0; k < 2; k++)
                     if (LLVMHasMetadata(at))
                         LLVMSetMetadata(at, kinds[k], NULL);
+}
+
+void prepare_hide_functions(LLVMModuleRef module)
+{
+    static const char *const names[] = {"rnl_enter", "rnl_scratch"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        LLVMValueRef function = LLVMGetNamedFunction(module, names[i]);
+        if (function && !LLVMIsDeclaration(function))
+            LLVMSetLinkage(function, LLVMInternalLinkage);
+    }
 }
 
 char *prepare_run(LLVMModuleRef module, const char *passes)
