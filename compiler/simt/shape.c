@@ -266,6 +266,8 @@ static struct shape load_shape(const struct shapes *shapes, LLVMValueRef at)
     if (slot && slot->kind == SLOT_SIMPLE)
         return shapes->slots[slot - shapes->kernel->slots];
     struct shape address = operand_shape(shapes, at, 0);
+    if (address.kind == SHAPE_UNKNOWN)
+        return address;
     if (LLVMGetVolatile(at) || LLVMGetOrdering(at) != LLVMAtomicOrderingNotAtomic)
         return varying;
     return address.kind == SHAPE_UNIFORM ? uniform : varying;
