@@ -7,7 +7,7 @@ KERNEL_TEXTS(transpose);
 enum { N = 4096, TILE = 32 };
 
 // Through a tile of its own: writing columns straight into a matrix whose rows
-// are a power of two apart takes three times as long.
+// are a power of two apart takes more than twice as long.
 static void transpose_tile(const float *restrict from, float *restrict to,
                            int n)
 {
