@@ -390,8 +390,9 @@ static void on_fault_with_facts(int number, siginfo_t *info, void *context)
 
 static void touch(uintptr_t address)
 {
+    volatile uintptr_t hidden = address;
     if (sigsetjmp(back, 1) == 0)
-        *(volatile int *)address = 1;
+        *(volatile int *)hidden = 1;
 }
 
 static int earlier_handler(void)
