@@ -3,6 +3,7 @@
 // Every case is a process of its own, because handlers belong to a process.
 #include "child.h"
 
+#include <fenv.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -63,6 +64,11 @@ static const char source[] =
     "    volatile int kept[200000];\n"
     "    for (int i = 0; i < n + 10; i++) kept[i] = i;\n"
     "    *out = kept[n + 5];\n"
+    "}\n"
+    // Holds numbers in registers that calls expect to be empty.
+    "extern \"C\" __global__ void long_sum(int *out, int n) {\n"
+    "    long double a = *out, b = a * 3 + n, c = b * a, d = c - b + n;\n"
+    "    *out = (int)(a + b * c + d * *(volatile int *)(n + 0x10l));\n"
     "}\n"
     "extern \"C\" __global__ void meets(int *out, int) {\n"
     "    atomicAdd(out, 1);\n"
@@ -328,10 +334,15 @@ static int on_the_waiting_thread(void)
     // A signal stack that the program has is left alone.
     before = (stack_t){.ss_sp = own, .ss_size = sizeof own};
     CHECK(sigaltstack(&before, NULL) == 0);
+    CHECK(fesetround(FE_UPWARD) == 0);
     for (int i = 0; i < 10; i++) {
         CHECK(fails(&scene, "recurses", 64, "stack overflow") == 0);
         CHECK(fails(&scene, "writes", 64, "not mapped") == 0);
+        CHECK(fails(&scene, "long_sum", 64, "not mapped") == 0);
+        volatile long double one = 1, three = 3;
+        CHECK(one / three * three >= one);
     }
+    CHECK(fegetround() == FE_UPWARD);
     CHECK(sigaltstack(NULL, &after) == 0 && after.ss_sp == own);
     atomic_store(&worker_may_go, 1);
     CHECK(rnl_stream_synchronize(busy, RNL_FOREVER) == RNL_OK);
