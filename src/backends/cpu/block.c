@@ -322,12 +322,13 @@ enum { PRINT_STACK = 16 << 10 };
 static int service_print(const char *format, va_list arguments)
 {
     struct worker *worker = thread_worker;
+    const char *here = __builtin_frame_address(0);
     char text[1024];
     va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(text, sizeof text, format, again);
     va_end(again);
-    if (text - worker->current->low < PRINT_STACK)
+    if (here - worker->current->low < PRINT_STACK)
         worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, WORKER_NO_THREAD,
                     "stack overflow in printf");
     worker->inside = false;
