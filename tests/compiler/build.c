@@ -46,13 +46,34 @@ static void load(struct built *built)
     assert_int_equal(built->table->set_services(block_services()), 0);
 }
 
+// TEST_TIER holds for what names no tier itself.
+static const char *tier_option(const char *arguments)
+{
+    const char *tier = getenv("TEST_TIER");
+    return tier && *tier && !strstr(arguments, "--tier") ? tier : "auto";
+}
+
+bool built_may_be_tier_b(void)
+{
+    char command[4200], line[1024];
+    if (strcmp(tier_option(""), "F") == 0)
+        return false;
+    snprintf(command, sizeof command, "%s --identity", program());
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    assert_non_null(fgets(line, sizeof line, pipe));
+    assert_int_equal(pclose(pipe), 0);
+    return strstr(line, " simt ") && !strstr(line, " no simt ");
+}
+
 void built_make(struct built *built, const char *arguments)
 {
     char command[4096];
     make_folder(built);
     snprintf(command, sizeof command,
-             "%s < /dev/null --output %s %s > /dev/null 2> %s/log", program(),
-             built->object, arguments, built->folder);
+             "%s < /dev/null --output %s --option --tier=%s %s > /dev/null "
+             "2> %s/log", program(), built->object, tier_option(arguments),
+             arguments, built->folder);
     for (char *at; (at = strchr(command, '@'));) {
         char rest[4096];
         strcpy(rest, at + 1);

@@ -17,11 +17,16 @@ struct built {
 };
 
 // Runs runnel-cc with `arguments`, each a word or a quoted one as the shell
-// reads them; "@" stands for the folder. Loads the object if there is one.
+// reads them; "@" stands for the folder. The tier is that of the environment
+// variable TEST_TIER where they choose none. Loads the object if there is one.
 void built_make(struct built *built, const char *arguments);
 
 // The same for a file of kernels/, and fails the test if it does not compile.
 void built_kernels(struct built *built, const char *file, const char *options);
+
+// Whether kernels are made into vectors where that can be: there is a SIMT
+// compiler for the C++ compiler at hand, and no other tier was asked for.
+bool built_may_be_tier_b(void);
 
 void built_close(struct built *built);
 

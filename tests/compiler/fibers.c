@@ -121,7 +121,7 @@ RNL_TEST(blocks_run_on_many_threads)
 
 RNL_TEST(stacks_are_kept_until_asked_for)
 {
-    built_kernels(&built, "warp.cu", "");
+    built_kernels(&built, "warp.cu", "--option --tier=F");
     assert_int_equal(block_thread_held(), 0);
     run_on_thread(&built);
     size_t held = block_thread_held();
@@ -161,7 +161,7 @@ RNL_TEST(running_out_of_stacks_is_an_error)
     const int *from = in;
     const void *arguments[] = {&to, &from, &n};
     struct rlimit old, small;
-    built_kernels(&built, "warp.cu", "");
+    built_kernels(&built, "warp.cu", "--option --tier=F");
     getrlimit(RLIMIT_AS, &old);
     for (size_t room = 0; room < (size_t)16 << 20; room += (size_t)3 << 20) {
         small = old;

@@ -374,7 +374,7 @@ RNL_TEST(traps_fail_the_launch)
 
 RNL_TEST(threads_that_wait_for_ever_fail_the_launch)
 {
-    begin("failing.cu", "");
+    begin("failing.cu", "--option --tier=F");
     fails("fail_divergent", (rnl_dim3){1}, (rnl_dim3){32}, 0,
           "block (0, 0, 0), thread (16, 0, 0): waits for ever in __syncwarp "
           "with mask 0xffffffff, while thread (0, 0, 0) waits at "
@@ -386,6 +386,25 @@ RNL_TEST(threads_that_wait_for_ever_fail_the_launch)
     fails("fail_own_lane", (rnl_dim3){1}, (rnl_dim3){32}, 0,
           "block (0, 0, 0), thread (16, 0, 0): __shfl_down_sync was called "
           "with mask 0x0000ffff, which lacks the calling lane 16");
+    built_close(&built);
+}
+
+// Lanes of a vector do not wait for each other: what such a kernel computes is
+// undefined, but it ends.
+RNL_TEST(threads_that_wait_for_ever_end_as_lanes)
+{
+    static const char *const kernels[] = {
+        "fail_divergent", "fail_other_operation", "fail_own_lane"};
+    int *to = out, limit = 0;
+    const void *arguments[] = {&to, &limit};
+    if (!built_may_be_tier_b())
+        test_skip("no SIMT compiler");
+    begin("failing.cu", "--option --tier=B");
+    for (size_t i = 0; i < 3; i++)
+        for (uint32_t threads = 17; threads <= 64; threads += 15)
+            assert_int_equal(built_run(&built, kernels[i], (rnl_dim3){2},
+                                       (rnl_dim3){threads}, 0, arguments),
+                             RNL_OK);
     built_close(&built);
 }
 

@@ -33,6 +33,14 @@ static const char source[] =
     "    *out = threadIdx.x / zero;\n"
     "}\n"
     "extern \"C\" __global__ void traps(int *, int) { __builtin_trap(); }\n"
+    "extern \"C\" __global__ void traps_late(int *, int) {\n"
+    "    if (blockIdx.x == 1 && threadIdx.x == 40) __builtin_trap();\n"
+    "}\n"
+    "extern \"C\" __global__ void between(int *out, int) {\n"
+    "    __syncthreads();\n"
+    "    if (blockIdx.x == 3 && threadIdx.x > 40) out[1ll << 44] = 1;\n"
+    "    __syncthreads();\n"
+    "}\n"
     "__device__ __noinline__ int deep(volatile int *p, int n) {\n"
     "    volatile int kept[100];\n"
     "    kept[n % 100] = n;\n"
@@ -83,8 +91,22 @@ struct scene {
     rnl_module module;
 };
 
+// Compiles the kernels again for one tier.
+static int use_tier(struct scene *scene, const char *option)
+{
+    const char *const options[] = {option};
+    if (scene->module)
+        CHECK(rnl_module_release(scene->module) == RNL_OK);
+    CHECK(rnl_module_compile(scene->context, source,
+                             RNL_MODULE_OPTIONS(.options = options,
+                                                .option_count = 1),
+                             &scene->module) == RNL_OK);
+    return 0;
+}
+
 static int open_scene(struct scene *scene, unsigned threads)
 {
+    const char *tier = getenv("TEST_TIER");
     *scene = (struct scene){0};
     CHECK(rnl_context_open("cpu", 0, RNL_CONTEXT_OPTIONS(.threads = threads),
                            &scene->context) == RNL_OK);
@@ -93,9 +115,8 @@ static int open_scene(struct scene *scene, unsigned threads)
           RNL_OK);
     CHECK(rnl_enqueue_fill(scene->stream, scene->buffer, 0, 4096, 0, 4) ==
           RNL_OK);
-    CHECK(rnl_module_compile(scene->context, source, NULL, &scene->module) ==
-          RNL_OK);
-    return 0;
+    return use_tier(scene, tier && strcmp(tier, "F") == 0 ? "--tier=F"
+                                                          : "--tier=auto");
 }
 
 static int close_scene(struct scene *scene)
@@ -205,6 +226,8 @@ static int many_ways(void)
         CHECK(fails(&scene, "far_out", 64, "block (2, 0, 0)") == 0);
         CHECK(fails(&scene, "impossible", 64, "address") == 0);
         CHECK(fails(&scene, "traps", 5, "illegal instruction") == 0);
+        CHECK(fails(&scene, "traps_late", 64, "block (1, 0, 0)") == 0);
+        CHECK(fails(&scene, "between", 64, "block (3, 0, 0)") == 0);
     }
     return close_scene(&scene);
 }
@@ -222,6 +245,8 @@ static int kinds_of_access(void)
     CHECK(fails(&scene, "reads", 1, "thread (0, 0, 0): read of") == 0);
     CHECK(fails(&scene, "writes", 1, "thread (0, 0, 0): write of") == 0);
     CHECK(fails(&scene, "calls", 1, "execution of") == 0);
+    // Lanes divide by what never traps.
+    CHECK(use_tier(&scene, "--tier=F") == 0);
     CHECK(fails(&scene, "divides", 8, "integer division by zero") == 0);
     return close_scene(&scene);
 }
@@ -254,6 +279,8 @@ static int large_frame(void)
 {
     struct scene scene;
     CHECK(open_scene(&scene, 1) == 0);
+    // As lanes the threads have their variables elsewhere.
+    CHECK(use_tier(&scene, "--tier=F") == 0);
     CHECK(fails(&scene, "large_frame", 1, "stack overflow") == 0);
     return close_scene(&scene);
 }
