@@ -47,6 +47,7 @@ FLOORS = [
     (r"tests/(conformance|install|headers)/.*", TESTS),
     (r"tests/cli/.*", TESTS | {"cli"}),
     (r"tests/compiler/.*", TESTS | {"compiler", "base", "core", "backend:cpu"}),
+    (r"tests/simt/.*", TESTS | {"compiler", "llvm"}),
     (r"tests/.*", TESTS | {"base", "core", "backend:null", "backend:cpu",
                            "cjson"}),
 ]
@@ -85,7 +86,7 @@ def target(root, path, quote, name):
         # Tests of a part of the house see that part's own headers.
         part = path.parts[1] if path.parts[0] == "tests" else "src"
         for base in (root / path.parent, root / "src", root / part,
-                     root / "tests/support"):
+                     root / "compiler" / part, root / "tests/support"):
             file = (base / name).resolve()
             if file.is_file() and root in file.parents:
                 return {folder(file.relative_to(root))}
@@ -167,6 +168,9 @@ CASES = [
     ("tests/conformance/a.c", '#include "test.h"', False),
     ("tests/conformance/a.c", '#include "core/core.h"', True),
     ("tests/unit/a.c", '#include "core/core.h"', False),
+    ("tests/unit/a.c", '#include <llvm-c/Core.h>', True),
+    ("tests/simt/a.c", '#include <llvm-c/Core.h>', False),
+    ("tests/simt/a.c", '#include "core/core.h"', True),
 ]
 
 HOUSE = ["include/runnel/base.h", "include/runnel/stream.h",

@@ -1,0 +1,152 @@
+// What is emitted for a few shapes of kernels is a module.
+#include "parse.h"
+
+#include <string.h>
+
+static void check(const char *body)
+{
+    struct kernel *kernel = parse_kernel(body);
+    if (kernel->refusal)
+        fail_msg("%s", kernel->refusal);
+    bool emitted = emit_kernel(kernel);
+    if (!emitted)
+        fail_msg("%s", kernel->refusal);
+    verify(kernel->module);
+    assert_non_null(LLVMGetNamedFunction(kernel->module, "rnl_blocks_0"));
+}
+
+static bool has_variant(const char *body, const char *name)
+{
+    struct kernel *kernel = parse_kernel(body);
+    assert_true(emit_kernel(kernel));
+    verify(kernel->module);
+    return LLVMGetNamedFunction(kernel->module, name) != NULL;
+}
+
+#define INDEX                                                        \
+    "  %from = load ptr, ptr %run\n  %to = load ptr, ptr %from\n"    \
+    "  %x = call i32 @rnl_thread_x()\n  %i = zext i32 %x to i64\n"   \
+    "  %p = getelementptr i32, ptr %to, i64 %i\n"
+
+RNL_TEST(straight_kernels)
+{
+    check("  ret void\n");
+    check(INDEX "  store i32 %x, ptr %p\n  ret void\n");
+    check(INDEX "  %v = load i8, ptr %to\n  %w = sext i8 %v to i32\n"
+          "  store i32 %w, ptr %p\n  ret void\n");
+    check("  unreachable\n");
+}
+
+RNL_TEST(kernels_that_go_apart)
+{
+    check(INDEX "  %c = icmp ult i32 %x, 5\n"
+          "  br i1 %c, label %then, label %else\n"
+          "then:\n  call void @use(i32 %x)\n  br label %join\n"
+          "else:\n  call void @use(i32 7)\n  br label %join\n"
+          "join:\n  %n = phi i32 [ %x, %then ], [ 2, %else ]\n"
+          "  store i32 %n, ptr %p\n  ret void\n");
+    check(INDEX "  br label %loop\n"
+          "loop:\n  %n = phi i32 [ 0, %0 ], [ %m, %loop ]\n"
+          "  %m = add i32 %n, 1\n  %c = icmp ult i32 %m, %x\n"
+          "  br i1 %c, label %loop, label %end\n"
+          "end:\n  store i32 %m, ptr %p\n  ret void\n");
+    check(INDEX "  %c = icmp ult i32 %x, 5\n"
+          "  br i1 %c, label %end, label %rest\n"
+          "rest:\n  store i32 1, ptr %p\n  br label %end\n"
+          "end:\n  ret void\n");
+}
+
+static const char rounds[] =
+    INDEX "  br label %loop\n"
+    "loop:\n  %n = phi i32 [ 0, %0 ], [ %m, %loop ]\n"
+    "  %v = load i32, ptr %p\n"
+    "  %s = call i32 @rnl_sync(i32 0, i32 0)\n"
+    "  %m = add i32 %n, %v\n"
+    "  %count = call i32 @rnl_sync(i32 1, i32 %v)\n"
+    "  %c = icmp ult i32 %count, 3\n"
+    "  br i1 %c, label %loop, label %end\n"
+    "end:\n  store i32 %m, ptr %p\n  ret void\n";
+
+RNL_TEST(kernels_with_barriers)
+{
+    check(rounds);
+    check(INDEX "  %mine = alloca [64 x i32]\n"
+          "  %q = getelementptr i32, ptr %mine, i64 %i\n"
+          "  store i32 %x, ptr %q\n"
+          "  %s = call i32 @rnl_sync(i32 0, i32 0)\n"
+          "  %v = load i32, ptr %q\n  store i32 %v, ptr %p\n  ret void\n");
+}
+
+RNL_TEST(values_of_all_types)
+{
+    check(INDEX
+          "  %h = load half, ptr %p\n  %f = fpext half %h to float\n"
+          "  %d = fpext float %f to double\n  %e = fdiv double %d, 3.0\n"
+          "  %n = fneg double %e\n  store double %n, ptr %p\n"
+          "  %w = load i128, ptr %to\n  %y = add i128 %w, 1\n"
+          "  store i128 %y, ptr %p\n"
+          "  %b = load i8, ptr %p\n  %t = trunc i8 %b to i1\n"
+          "  %u = select i1 %t, ptr %p, ptr null\n"
+          "  store ptr %u, ptr %p\n  ret void\n");
+}
+
+RNL_TEST(atomics_of_single_lanes)
+{
+    check(INDEX
+          "  %a = atomicrmw add ptr %to, i32 %x monotonic\n"
+          "  %b = cmpxchg ptr %p, i32 %a, i32 2 monotonic monotonic\n"
+          "  %c = extractvalue { i32, i1 } %b, 0\n"
+          "  %d = extractvalue { i32, i1 } %b, 1\n"
+          "  %e = select i1 %d, i32 %c, i32 3\n"
+          "  store i32 %e, ptr %p\n  fence seq_cst\n  ret void\n");
+}
+
+RNL_TEST(warp_functions_of_every_kind)
+{
+    for (int kind = 0; kind <= 18; kind++)
+        for (int mask = 0; mask < 2; mask++)
+            check(simt_format(
+                "%s  %%m = load i32, ptr %%p\n"
+                "  %%v = call i64 @rnl_warp(i32 %d, i32 %s, i64 %%i, i32 3, "
+                "i32 16)\n"
+                "  %%w = call i64 @rnl_warp(i32 %d, i32 %s, i64 %%i, i32 %%x, "
+                "i32 32)\n"
+                "  store i64 %%v, ptr %%p\n  store i64 %%w, ptr %%p\n"
+                "  ret void\n", INDEX, kind, mask ? "%m" : "-1", kind,
+                mask ? "%m" : "-1"));
+}
+
+RNL_TEST(variants_are_made_where_they_gain)
+{
+    static const char two[] =
+        "  %x = call i32 @rnl_thread_x()\n  %y = call i32 @rnl_thread_y()\n"
+        "  ret void\n";
+    static const char warp[] =
+        "  %v = call i64 @rnl_warp(i32 0, i32 -1, i64 0, i32 0, i32 32)\n"
+        "  ret void\n";
+    assert_true(has_variant("  ret void\n", "rnl_rows_0"));
+    assert_false(has_variant("  ret void\n", "rnl_packed_0"));
+    assert_false(has_variant("  ret void\n", "rnl_halves_0"));
+    assert_true(has_variant(two, "rnl_halves_0"));
+    assert_true(has_variant(two, "rnl_packed_0"));
+    assert_false(has_variant(warp, "rnl_halves_0"));
+    assert_true(has_variant(warp, "rnl_packed_0"));
+}
+
+RNL_TEST(barriers_where_lanes_go_apart_are_refused)
+{
+    struct kernel *kernel = parse_kernel(
+        INDEX "  br label %loop\n"
+        "loop:\n  %n = phi i32 [ 0, %0 ], [ %m, %next ]\n"
+        "  %c = icmp ult i32 %n, %x\n"
+        "  br i1 %c, label %then, label %next\n"
+        "then:\n  %s = call i32 @rnl_sync(i32 0, i32 0)\n"
+        "  store i32 %n, ptr %p\n  br label %next\n"
+        "next:\n  %m = add i32 %n, 1\n  %d = icmp ult i32 %m, 9\n"
+        "  br i1 %d, label %loop, label %end\n"
+        "end:\n  ret void\n");
+    assert_null(kernel->refusal);
+    assert_false(emit_kernel(kernel));
+    assert_non_null(strstr(kernel->refusal, "a barrier stands where"));
+    assert_null(LLVMGetNamedFunction(kernel->module, "rnl_rows_0"));
+}

@@ -1,0 +1,123 @@
+// What modules are brought into: divisions, variables, attributes.
+#include "parse.h"
+
+#include <string.h>
+
+// The constant that @result returns once everything has been computed.
+static int64_t result_of(const char *text)
+{
+    LLVMModuleRef module = parse_module(text);
+    prepare_divisions(module);
+    verify(module);
+    char *message = prepare_run(
+        module, "always-inline,function(instcombine<no-verify-fixpoint>)");
+    if (message)
+        fail_msg("%s", message);
+    LLVMValueRef function = LLVMGetNamedFunction(module, "result");
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(
+        LLVMGetEntryBasicBlock(function));
+    LLVMValueRef value = LLVMGetOperand(end, 0);
+    if (!LLVMIsAConstantInt(value))
+        fail_msg("not a constant: %s", LLVMPrintValueToString(value));
+    return LLVMConstIntGetSExtValue(value);
+}
+
+static int64_t divide(const char *operation, const char *type,
+                      const char *values)
+{
+    return result_of(simt_format(
+        "define %s @f(%s %%a, %s %%b) alwaysinline {\n"
+        "  %%q = %s %s %%a, %%b\n  ret %s %%q\n}\n"
+        "define %s @result() {\n  %%q = call %s @f(%s)\n  ret %s %%q\n}\n",
+        type, type, type, operation, type, type, type, type, values, type));
+}
+
+RNL_TEST(divisions_never_trap)
+{
+    assert_int_equal(divide("sdiv", "i32", "i32 100, i32 -7"), -14);
+    assert_int_equal(divide("srem", "i32", "i32 100, i32 -7"), 2);
+    assert_int_equal(divide("udiv", "i32", "i32 100, i32 7"), 14);
+    assert_int_equal(divide("urem", "i16", "i16 100, i16 7"), 2);
+    // Nobody may rely on these, but there are such.
+    divide("sdiv", "i32", "i32 100, i32 0");
+    divide("srem", "i64", "i64 100, i64 0");
+    divide("udiv", "i64", "i64 100, i64 0");
+    divide("urem", "i8", "i8 100, i8 0");
+    divide("sdiv", "i32", "i32 -2147483648, i32 -1");
+    divide("srem", "i64", "i64 -9223372036854775808, i64 -1");
+    assert_int_equal(divide("sdiv", "i32", "i32 2147483647, i32 -1"),
+                     -2147483647);
+    assert_int_equal(divide("sdiv", "i128", "i128 100, i128 7"), 14);
+}
+
+RNL_TEST(divisions_by_constants_stay)
+{
+    LLVMModuleRef module = parse_module(
+        "define i32 @f(i32 %a) {\n  %q = udiv i32 %a, 7\n  ret i32 %q\n}\n");
+    prepare_divisions(module);
+    LLVMValueRef first = LLVMGetFirstInstruction(
+        LLVMGetEntryBasicBlock(LLVMGetNamedFunction(module, "f")));
+    assert_int_equal(LLVMGetInstructionOpcode(first), LLVMUDiv);
+    assert_non_null(LLVMIsAConstantInt(LLVMGetOperand(first, 1)));
+}
+
+RNL_TEST(variables_are_shared_by_two_modules)
+{
+    LLVMModuleRef module = parse_module(
+        "$c = comdat any\n"
+        "@v = internal global i32 5\n"
+        "@c = linkonce_odr global i32 6, comdat\n"
+        "@k = internal constant i32 7\n");
+    prepare_share_variables(module);
+    verify(module);
+    static const char *const shared[] = {"v", "c"};
+    for (size_t i = 0; i < 2; i++) {
+        LLVMValueRef global = LLVMGetNamedGlobal(module, shared[i]);
+        assert_int_equal(LLVMGetLinkage(global), LLVMExternalLinkage);
+        assert_int_equal(LLVMGetVisibility(global), LLVMHiddenVisibility);
+    }
+    assert_int_equal(LLVMGetLinkage(LLVMGetNamedGlobal(module, "k")),
+                     LLVMInternalLinkage);
+}
+
+RNL_TEST(processors_of_functions_are_dropped)
+{
+    LLVMModuleRef module = parse_module(
+        "define void @f() #0 {\n  ret void\n}\n"
+        "attributes #0 = { \"target-cpu\"=\"znver4\" \"other\"=\"1\" }\n");
+    prepare_targets(module);
+    LLVMValueRef function = LLVMGetNamedFunction(module, "f");
+    unsigned where = (unsigned)LLVMAttributeFunctionIndex;
+    assert_null(LLVMGetStringAttributeAtIndex(function, where, "target-cpu",
+                                              10));
+    assert_non_null(LLVMGetStringAttributeAtIndex(function, where, "other",
+                                                  5));
+}
+
+RNL_TEST(functions_go_into_kernels)
+{
+    LLVMModuleRef module = parse_module(
+        "define void @rnl_thread_0(ptr %run) noinline optnone {\n"
+        "  %v = alloca i32\n  store i32 3, ptr %v\n"
+        "  call void @helper(ptr %v)\n  ret void\n}\n"
+        "define internal void @helper(ptr %p) noinline {\n"
+        "  %a = load i32, ptr %p\n  call void @use(i32 %a)\n  ret void\n}\n"
+        "@llvm.used = appending global [1 x ptr] [ptr @helper], "
+        "section \"llvm.metadata\"\n");
+    char *message = prepare_module(module);
+    if (message)
+        fail_msg("%s", message);
+    verify(module);
+    assert_null(LLVMGetNamedFunction(module, "helper"));
+    LLVMValueRef first = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(
+        LLVMGetNamedFunction(module, "rnl_thread_0")));
+    assert_non_null(LLVMIsACallInst(first));
+    assert_string_equal(callee_name(first), "use");
+}
+
+RNL_TEST(wrong_passes_are_told)
+{
+    char *message = prepare_run(parse_module(""), "no-such-pass");
+    assert_non_null(message);
+    assert_non_null(strstr(message, "no-such-pass"));
+}
