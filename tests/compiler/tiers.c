@@ -121,3 +121,96 @@ RNL_TEST(no_simt_compiler)
     fails("--source @/k.cu --option --tier=B", "--tier=B needs clang 19");
     built_close(&built);
 }
+
+// --- What cannot be vectorised -----------------------------------------------
+
+static void is_refused(const char *source, const char *why)
+{
+    char expected[256];
+    snprintf(expected, sizeof expected,
+             "k.cu: error: kernel 'k' cannot be vectorised: %s", why);
+    built_write(&built, "k.cu", source);
+    fails("--source @/k.cu --option --tier=B", expected);
+    // In tier F it is compiled.
+    built_make(&built, "--source @/k.cu --option --tier=auto");
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.status, 0);
+    assert_null(built_kernel(&built, "k")->run_blocks);
+    assert_non_null(built_kernel(&built, "k")->run_threads);
+    built_close(&built);
+}
+
+#define KERNEL "extern \"C\" __global__ void k(int *out) "
+
+static void need_simt(void)
+{
+    if (!built_may_be_tier_b())
+        test_skip("no SIMT compiler");
+}
+
+RNL_TEST(waits_that_lanes_cannot_do_are_refused)
+{
+    need_simt();
+    is_refused(KERNEL "{ while (!*(volatile int *)out) __nanosleep(9); }\n",
+               "it waits for other threads by __nanosleep\n");
+    is_refused("__device__ int f(int n)\n"
+               "{ __syncthreads(); return n ? n * f(n - 1) + f(n / 2) : 1; }\n"
+               KERNEL "{ out[0] = f(out[1]); }\n",
+               "a function that is not inlined waits for other threads\n");
+    is_refused(KERNEL "{\n"
+               "    for (int i = 0; i < 9; i++)\n"
+               "        if (i < (int)threadIdx.x) {\n"
+               "            out[i] = i;\n"
+               "            __syncthreads();\n"
+               "        }\n"
+               "}\n", "a barrier stands where threads of a warp may go apart\n");
+}
+
+RNL_TEST(calls_that_lanes_cannot_do_are_refused)
+{
+    need_simt();
+    is_refused("__device__ int f(int n) { return n; }\n"
+               "__device__ int g(int n) { return -n; }\n"
+               "__device__ int (*volatile p[])(int) = {f, g};\n"
+               KERNEL "{ *out = p[threadIdx.x & 1](3); }\n",
+               "it calls a function through a pointer\n");
+}
+
+RNL_TEST(values_that_lanes_cannot_hold_are_refused)
+{
+    need_simt();
+    is_refused(KERNEL "{\n"
+               "    volatile int *v = (int *)__builtin_alloca(out[0]);\n"
+               "    v[out[1]] = 1;\n    out[2] = v[out[3]];\n"
+               "}\n", "it has a variable whose size is not constant\n");
+    is_refused("struct pair { long a, b; };\n"
+               "__device__ pair f(long n)\n"
+               "{ pair p = {n, 1}; return n > 3 ? f(n / f(n - 1).b) : p; }\n"
+               KERNEL "{ out[0] = (int)f(out[1]).a; }\n",
+               "it has values of structure");
+    is_refused(KERNEL "{\n"
+               "    long double a = out[0];\n"
+               "    for (int i = 0; i < out[1]; i++) a = a * 1.5L + i;\n"
+               "    out[2] = (int)a;\n"
+               "}\n", "it has values of structure");
+}
+
+// Such a function is called for one lane after another.
+RNL_TEST(jumps_by_address_are_taken_by_lanes)
+{
+    need_simt();
+    built_write(&built, "k.cu",
+                KERNEL "{\n"
+                "    static void *const to[] = {&&a, &&b};\n"
+                "    int t = threadIdx.x;\n    goto *to[t & 1];\n"
+                "a:  out[t] = 1;\n    return;\n"
+                "b:  out[t] = 2 * t;\n"
+                "}\n");
+    built_make(&built, "--source @/k.cu --option --tier=B");
+    assert_string_equal(built.log, "");
+    int out[40] = {0};
+    built_run_ints(&built, "k", (rnl_dim3){1}, (rnl_dim3){40}, 0, out, NULL, 0);
+    for (int t = 0; t < 40; t++)
+        assert_int_equal(out[t], t & 1 ? 2 * t : 1);
+    built_close(&built);
+}
