@@ -3,6 +3,9 @@
 // one after another, each under the mask of the lanes that are in it.
 #include "emit.h"
 
+// Instructions of a block that is worth a second version without masks.
+enum { UNMASKED_MOST = 64 };
+
 // Blocks that lanes of a chunk go through apart.
 struct chain {
     int until;               // where they meet again, or NONE
@@ -57,6 +60,17 @@ static bool is_kept(const struct emitter *e, int barrier, unsigned slot)
            !e->kernel->slots[slot].remat;
 }
 
+// Where a slot waits for the next region.
+static LLVMValueRef kept_from(struct emitter *e, unsigned slot)
+{
+    return e->common_in[slot] ? e->common_in[slot] : slot_address(e, slot);
+}
+
+static LLVMValueRef kept_in(struct emitter *e, unsigned slot)
+{
+    return e->common_out[slot] ? e->common_out[slot] : slot_address(e, slot);
+}
+
 static void add_to(struct emitter *e, LLVMValueRef memory, LLVMValueRef mask)
 {
     LLVMValueRef bits = mask_bits32(e, mask);
@@ -100,9 +114,10 @@ static void arrive(struct emitter *e, int number, enum version version)
     for (unsigned s = 0; s < e->kernel->slot_count; s++)
         if (is_kept(e, block->barrier, s))
             LLVMBuildStore(b, LLVMBuildLoad2(b, slot_type(e, s), e->slots[s],
-                                             ""), slot_address(e, s));
-    LLVMBuildStore(b, mask_bits32(e, e->mask),
-                   at_offset(e, e->record, RECORD_LIVE));
+                                             ""), kept_in(e, s));
+    if (!e->steady)
+        LLVMBuildStore(b, mask_bits32(e, e->mask),
+                       at_offset(e, e->record, RECORD_LIVE));
     leave(e, (unsigned)block->barrier + 1);
 }
 
@@ -208,6 +223,35 @@ static void emit_instructions(struct emitter *e, const struct block *block,
         instruction_emit(e, at);
 }
 
+// Blocks that touch memory, which masks make slow.
+static bool gains_without_mask(const struct block *block)
+{
+    unsigned count = 0, accesses = 0;
+    for (LLVMValueRef at = LLVMGetFirstInstruction(block->ir); at;
+         at = LLVMGetNextInstruction(at)) {
+        bool slot = LLVMIsALoadInst(at)
+                        ? LLVMIsAAllocaInst(LLVMGetOperand(at, 0)) != NULL
+                    : LLVMIsAStoreInst(at)
+                        ? LLVMIsAAllocaInst(LLVMGetOperand(at, 1)) != NULL
+                        : true;
+        accesses += !slot;
+        count++;
+    }
+    return accesses > 0 && count < UNMASKED_MOST;
+}
+
+static void emit_chain_body(struct emitter *e, struct chain *chain,
+                            const struct block *block, LLVMValueRef mask,
+                            LLVMBasicBlockRef next)
+{
+    map_clear(&e->values);
+    e->mask = mask;
+    e->in_chain = true;
+    emit_instructions(e, block, LLVMGetFirstInstruction(block->ir));
+    leave_chain_block(e, chain, block, mask_or_all(e, mask));
+    LLVMBuildBr(e->builder, next);
+}
+
 static void emit_chain_block(struct emitter *e, struct chain *chain,
                              int number)
 {
@@ -217,12 +261,15 @@ static void emit_chain_block(struct emitter *e, struct chain *chain,
     LLVMBuildStore(e->builder, mask_none(e), chain->masks[number]);
     LLVMBuildCondBr(e->builder, mask_any(e, mask), body, next);
     position(e, body);
-    map_clear(&e->values);
-    e->mask = mask;
-    e->in_chain = true;
-    emit_instructions(e, block, LLVMGetFirstInstruction(block->ir));
-    leave_chain_block(e, chain, block, mask);
-    LLVMBuildBr(e->builder, next);
+    if (gains_without_mask(block)) {
+        LLVMBasicBlockRef all = append(e, "body.all");
+        LLVMBasicBlockRef some = append(e, "body.some");
+        LLVMBuildCondBr(e->builder, mask_is_full(e, mask), all, some);
+        position(e, all);
+        emit_chain_body(e, chain, block, NULL, next);
+        position(e, some);
+    }
+    emit_chain_body(e, chain, block, mask, next);
     position(e, next);
 }
 
@@ -428,7 +475,7 @@ static void restore_slots(struct emitter *e, int barrier)
     for (unsigned s = 0; s < count; s++)
         if (is_kept(e, barrier, s))
             LLVMBuildStore(b, LLVMBuildLoad2(b, slot_type(e, s),
-                                             slot_address(e, s), ""),
+                                             kept_from(e, s), ""),
                            e->slots[s]);
     for (unsigned s = 0; s < count; s++) {
         const struct slot *slot = &e->kernel->slots[s];
@@ -443,7 +490,7 @@ static void restore_slots(struct emitter *e, int barrier)
 static LLVMValueRef first_live(struct emitter *e, int barrier)
 {
     LLVMBuilderRef b = e->builder;
-    if (barrier == NONE)
+    if (barrier == NONE || e->steady)
         return LLVMBuildICmp(b, LLVMIntULT, steps(e, e->i32, 1),
                              splat(e, e->active), "");
     LLVMTypeRef type = LLVMIntTypeInContext(e->context, e->width);
