@@ -344,10 +344,73 @@ static void emit_chain(struct emitter *e, const int *starts,
 
 // --- Blocks that all living lanes go through ---------------------------------
 
+// Whether lanes 0 and the last agree tells about all the others when what is
+// compared only grows. False when nothing is known so simply.
+static bool test_ends(struct emitter *e, LLVMValueRef condition,
+                      LLVMValueRef *all, LLVMValueRef *none)
+{
+    LLVMBuilderRef b = e->builder;
+    if (!LLVMIsAICmpInst(condition))
+        return false;
+    LLVMIntPredicate how = LLVMGetICmpPredicate(condition);
+    LLVMValueRef left = LLVMGetOperand(condition, 0);
+    LLVMValueRef right = LLVMGetOperand(condition, 1);
+    struct shape shape = shape_of(&e->shapes, left);
+    if (shape.kind != SHAPE_AFFINE || shape.stride < 0 ||
+        shape.stride > 1 << 20 || !lanes_uniform(e, right) ||
+        how < LLVMIntUGT ||
+        LLVMGetTypeKind(LLVMTypeOf(left)) != LLVMIntegerTypeKind ||
+        LLVMGetIntTypeWidth(LLVMTypeOf(left)) < 32)
+        return false;
+    LLVMValueRef first = lanes_scalar(e, left), limit = lanes_scalar(e, right);
+    LLVMValueRef span = LLVMConstInt(
+        LLVMTypeOf(left), (uint64_t)shape.stride * (e->width - 1), 0);
+    LLVMValueRef last = LLVMBuildAdd(b, first, span, "");
+    LLVMValueRef grows = LLVMBuildICmp(
+        b, how >= LLVMIntSGT ? LLVMIntSLE : LLVMIntULE, first, last, "");
+    LLVMValueRef one = LLVMBuildICmp(b, how, first, limit, "");
+    LLVMValueRef other = LLVMBuildICmp(b, how, last, limit, "");
+    *all = LLVMBuildAnd(b, grows, LLVMBuildAnd(b, one, other, ""), "");
+    *none = LLVMBuildAnd(
+        b, grows, LLVMBuildNot(b, LLVMBuildOr(b, one, other, ""), ""), "");
+    return true;
+}
+
+// Where all lanes happen to go the same way, they need no masks.
+static void go_together(struct emitter *e, const struct block *block)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMBasicBlockRef sides[] = {append(e, "all"), append(e, "none")};
+    LLVMBasicBlockRef more = append(e, "more"), apart = append(e, "apart");
+    LLVMValueRef all, none;
+    if (!test_ends(e, block->condition, &all, &none)) {
+        LLVMValueRef bits = mask_bits(e, condition_of(e, block));
+        LLVMTypeRef type = LLVMTypeOf(bits);
+        all = LLVMBuildICmp(b, LLVMIntEQ, bits, LLVMConstAllOnes(type), "");
+        none = LLVMBuildICmp(b, LLVMIntEQ, bits, LLVMConstNull(type), "");
+    }
+    LLVMBuildCondBr(b, none, sides[1], more);
+    position(e, more);
+    LLVMBuildCondBr(b, all, sides[0], apart);
+    for (unsigned s = 0; s < 2; s++) {
+        position(e, sides[s]);
+        go_to(e, block->successors[s], FULL);
+    }
+    position(e, apart);
+}
+
 static void leave_divergent(struct emitter *e, int number,
                             enum version version)
 {
     const struct block *block = &e->kernel->blocks[number];
+    struct map values = {0};
+    if (version == FULL) {
+        // Arriving at a barrier forgets the values of the block.
+        values = e->values;
+        e->values = map_copy(&values);
+        go_together(e, block);
+        e->values = values;
+    }
     LLVMValueRef condition = condition_of(e, block);
     LLVMValueRef live = mask_or_all(e, version_mask(e, version));
     LLVMValueRef masks[] = {LLVMBuildAnd(e->builder, live, condition, ""),
@@ -487,6 +550,19 @@ static void restore_slots(struct emitter *e, int barrier)
     }
 }
 
+// Whether the chunk's lanes are all there is known without a mask, unless some
+// threads may have ended.
+static LLVMValueRef is_complete(struct emitter *e, int barrier)
+{
+    LLVMBuilderRef b = e->builder;
+    if (barrier == NONE || e->steady)
+        return LLVMBuildICmp(b, LLVMIntEQ, e->active, number32(e, e->width),
+                             "complete");
+    LLVMValueRef bits = load32(e, e->record, RECORD_LIVE);
+    uint64_t all = e->width < 32 ? (UINT64_C(1) << e->width) - 1 : UINT32_MAX;
+    return LLVMBuildICmp(b, LLVMIntEQ, bits, number32(e, all), "complete");
+}
+
 static LLVMValueRef first_live(struct emitter *e, int barrier)
 {
     LLVMBuilderRef b = e->builder;
@@ -554,14 +630,15 @@ void region_emit(struct emitter *e, int barrier)
     make_slots(e);
     if (barrier != NONE)
         restore_slots(e, barrier);
-    LLVMValueRef live = first_live(e, barrier);
-    LLVMBuildStore(e->builder, live, e->live);
     LLVMBasicBlockRef starts[] = {append(e, "begin.full"),
                                   append(e, "begin.partial")};
-    LLVMBuildCondBr(e->builder, mask_is_full(e, live), starts[FULL],
+    LLVMBuildCondBr(e->builder, is_complete(e, barrier), starts[FULL],
                     starts[PARTIAL]);
     for (int v = 0; v < VERSIONS; v++) {
         position(e, starts[v]);
+        LLVMBuildStore(e->builder,
+                       v == FULL ? mask_all(e) : first_live(e, barrier),
+                       e->live);
         begin_version(e, barrier, (enum version)v);
     }
     while (e->work_count > 0) {
