@@ -479,7 +479,9 @@ static const struct loop *divergent_loop_at(struct emitter *e, int block)
 
 static void emit_block(struct emitter *e, int number, enum version version)
 {
-    const struct loop *loop = divergent_loop_at(e, number);
+    // With all lanes there, rounds need no masks until lanes first disagree.
+    const struct loop *loop =
+        version == FULL ? NULL : divergent_loop_at(e, number);
     map_clear(&e->values);
     if (!loop) {
         emit_block_from(e, number,
