@@ -53,9 +53,8 @@ static bool compile(struct comparison *comparison, const char *source,
     if (status == RNL_OK)
         return true;
     const rnl_error *error = rnl_last_error();
-    return decide(comparison,
-                  status == RNL_ERROR_COMPILE_FAILED ? OUTCOME_REFUSED
-                                                     : OUTCOME_FAILED,
+    bool invalid = status == RNL_ERROR_COMPILE_FAILED && number == 0;
+    return decide(comparison, invalid ? OUTCOME_INVALID : OUTCOME_FAILED,
                   "side %d: %s\n%s", number + 1, error->message,
                   error->log ? error->log : "");
 }

@@ -32,8 +32,9 @@ struct launch {
 enum outcome {
     OUTCOME_SAME,
     OUTCOME_DIFFERENT,
-    OUTCOME_REFUSED,  // a side did not compile
-    OUTCOME_FAILED,   // a side could not be launched, or failed as it ran
+    OUTCOME_INVALID,  // does not even compile on the first side
+    OUTCOME_FAILED,   // a side did not compile or failed as it ran
+    OUTCOME_CRASHED,  // the process ended, or did not end
 };
 
 enum { SIDES = 2 };
