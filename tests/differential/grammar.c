@@ -82,7 +82,7 @@ static const struct rule all_float[] = {
     {0, 0, "($F + $F)"}, {0, 0, "($F - $F)"}, {0, 0, "($F * $F)"},
     {0, 0, "($F / (float)(($U & 255u) + 1u))"}, {0, 0, "fabsf($F)"},
     {0, 0, "sqrtf(fabsf($F))"}, {0, 0, "floorf($F)"}, {0, 0, "truncf($F)"},
-    {0, 0, "($F < $F ? $F : $F)"}, {0, 0, "($C ? $F : $F)"}, {0, 0, "-$F"},
+    {0, 0, "($F < $F ? $F : $F)"}, {0, 0, "($C ? $F : $F)"}, {0, 0, "-($F)"},
     {0, 0, "fmaf(f$1, $F, f$1)"}, {0, 0, "copysignf($F, f$1)"},
     {0, 0, "(float)$U"}, {0, 0, "(float)(int)$U"},
     {FEATURE_EXACT, 0, "__fadd_rn($F, $F)"},

@@ -47,7 +47,8 @@ extern "C" __global__ void shuffle_unsigned(unsigned *out, const unsigned *in,
                                             int n)
 {
     unsigned t = threadIdx.x;
-    out[t] = __shfl_xor_sync(ALL, in[t], 1) + __shfl_down_sync(ALL, in[t], t & 7u);
+    out[t] = __shfl_xor_sync(ALL, in[t], 1) +
+             __shfl_down_sync(ALL, in[t], t & 7u);
 }
 
 // @run long long n=64 grid=1 block=64
@@ -56,7 +57,8 @@ extern "C" __global__ void shuffle_wide(long long *out, const long long *in,
 {
     int t = threadIdx.x;
     long long a = __shfl_sync(ALL, in[t], 31 - (t & 31));
-    unsigned long long b = __shfl_up_sync(ALL, (unsigned long long)in[t] * 77, 9);
+    unsigned long long b =
+        __shfl_up_sync(ALL, (unsigned long long)in[t] * 77, 9);
     out[t] = a ^ (long long)b;
 }
 
@@ -137,7 +139,8 @@ extern "C" __global__ void short_warp(int *out, const int *in, int n)
         if (lane >= d)
             sum += other;
     }
-    out[t] = sum + __shfl_sync(mask, sum, last) + (int)__ballot_sync(mask, t & 1);
+    out[t] = sum + __shfl_sync(mask, sum, last) +
+             (int)__ballot_sync(mask, t & 1);
 }
 
 // @run int n=64 grid=1 block=64
