@@ -3,7 +3,7 @@
 //
 //   * A thread writes its own four elements of `out` and nothing else, but for
 //     commutative atomics on the last 64, whose results it does not use.
-//   * Shared memory is written between two barriers, each element by one thread.
+//   * Shared memory is written between two barriers, an element by one thread.
 //   * Barriers stand where all threads of the block that live come by.
 //   * A warp operation names the lanes that are there, known from ballots; what
 //     comes from another lane is not used.

@@ -262,6 +262,8 @@ static const struct rule statements[] = {
     {FEATURE_GOTO, PLACE_LABEL, "if ($C) goto end$E;"},
 };
 
+// clang-format on
+
 RULES(rules_unsigned, simple_unsigned, all_unsigned);
 RULES(rules_wide, simple_wide, all_wide);
 RULES(rules_float, simple_float, all_float);
