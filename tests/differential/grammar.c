@@ -279,7 +279,7 @@ RULES(rules_statement, statements, statements);
 
 const char grammar_preamble[] =
     "__constant__ unsigned table[16] = {\n"
-    "    3, 1, 4, 1, 5, 9, 2, 6, 0x80000000u, 35, 89, 79, 323, 84, 62, 64338};\n"
+    "    3, 1, 4, 1, 5, 9, 2, 6, 0x80000000u, 35, 89, 79, 323, 84, 62, 643};\n"
     "\n"
     "struct pair {\n"
     "    unsigned low, part[2];\n"
