@@ -259,14 +259,60 @@ static void finish_threads(struct worker *worker)
     }
 }
 
+// Objects made before there was tier B have shorter records.
+static bool has_run_blocks(const struct kernel_run *run)
+{
+    return run->object->kernel_size >= sizeof *run->kernel &&
+           run->kernel->run_blocks;
+}
+
+static void run_whole_blocks(struct worker *worker)
+{
+    worker->run->kernel->run_blocks(&worker->block, worker->blocks_left + 1);
+    worker->blocks_left = 0;
+    put_idle(worker, worker->current);
+    resume(worker, &worker->native);
+}
+
 // What every fiber does.
 static void run_blocks(void *argument)
 {
     struct worker *worker = argument;
     for (;;) {
+        if (has_run_blocks(worker->run)) {
+            run_whole_blocks(worker);
+            continue;
+        }
         worker->run->kernel->run_threads(&worker->block);
         finish_threads(worker);
     }
+}
+
+// --- Memory ----------------------------------------------------------------
+
+static void *map_pages(size_t size)
+{
+    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+// Makes it at least `size` bytes. Old contents are of no use.
+static bool reserve(char **memory, size_t *held, uint64_t size)
+{
+    if (size <= *held)
+        return true;
+    if (size > SIZE_MAX / 2)
+        return false;
+    size = (size + 65535) & ~(uint64_t)65535;
+    char *larger = map_pages(size);
+    if (!larger)
+        return false;
+    if (*memory)
+        munmap(*memory, *held);
+    *memory = larger;
+    *held = size;
+    return true;
 }
 
 // --- Services --------------------------------------------------------------
@@ -305,6 +351,16 @@ static void service_trap(rnl_cpu_block *block, uint32_t thread,
     worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, thread, "%s", message);
 }
 
+static void *service_scratch(rnl_cpu_block *block, uint64_t size)
+{
+    struct worker *worker = block->host;
+    if (!reserve(&worker->scratch, &worker->scratch_size, size))
+        worker_fail(worker, RNL_ERROR_OUT_OF_MEMORY, 0,
+                    "no memory for %llu bytes that the kernel needs",
+                    (unsigned long long)size);
+    return worker->scratch;
+}
+
 const rnl_cpu_services *block_services(void)
 {
     static const rnl_cpu_services services = {
@@ -316,6 +372,7 @@ const rnl_cpu_services *block_services(void)
         .yield = service_yield,
         .trap = service_trap,
         .print = vprintf,
+        .scratch = service_scratch,
     };
     return &services;
 }
@@ -336,6 +393,8 @@ static void free_worker(void *memory)
     }
     if (worker->memory)
         munmap(worker->memory, worker->memory_size);
+    if (worker->scratch)
+        munmap(worker->scratch, worker->scratch_size);
     munmap(worker, sizeof *worker);
     block_memory = NULL;
     thread_worker = NULL;
@@ -344,13 +403,6 @@ static void free_worker(void *memory)
 static void make_key(void)
 {
     worker_key_made = pthread_key_create(&worker_key, free_worker) == 0;
-}
-
-static void *map_pages(size_t size)
-{
-    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return pages == MAP_FAILED ? NULL : pages;
 }
 
 // The calling thread's worker; NULL when memory is short.
@@ -390,23 +442,14 @@ size_t block_thread_held(void)
     for (const struct fiber *fiber = worker->made; fiber;
          fiber = fiber->next_made)
         held += fiber->mapping_size;
-    return held + worker->memory_size + sizeof *worker;
+    return held + worker->memory_size + worker->scratch_size + sizeof *worker;
 }
 
-// Makes block memory at least `size` bytes. Its old contents are of no use.
 static bool reserve_memory(struct worker *worker, size_t size)
 {
-    if (size <= worker->memory_size)
-        return true;
-    size = (size + 65535) & ~(size_t)65535;
-    char *memory = map_pages(size);
-    if (!memory)
-        return false;
-    if (worker->memory)
-        munmap(worker->memory, worker->memory_size);
-    worker->memory = block_memory = memory;
-    worker->memory_size = size;
-    return true;
+    bool reserved = reserve(&worker->memory, &worker->memory_size, size);
+    block_memory = worker->memory;
+    return reserved;
 }
 
 // --- Running ---------------------------------------------------------------

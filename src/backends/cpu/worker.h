@@ -48,6 +48,8 @@ struct worker {
     size_t fiber_count;
     char *memory;            // block memory
     size_t memory_size;
+    char *scratch;           // of kernels that run whole blocks
+    size_t scratch_size;
     struct waiter_queue ready;    // may go on
     struct waiter_queue yielded;  // may go on when nothing else can
     struct waiter_queue barrier;  // at the block barrier
