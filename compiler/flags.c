@@ -19,6 +19,10 @@ static const char *const always[] = {
     "-fno-strict-aliasing", "-fsigned-char", "-ffunction-sections",
     "-fdata-sections", "-nostdinc", "-nostdinc++", "-fmessage-length=0",
     "-fdiagnostics-color=never", "-Wno-unknown-pragmas",
+#if defined(__x86_64__)
+    // A frame larger than a page must not step over the guard below the stack.
+    "-fstack-clash-protection",
+#endif
 };
 
 struct state {

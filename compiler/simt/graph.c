@@ -34,6 +34,24 @@ static bool is_early_exit(const struct kernel *kernel,
     return other->reaches_barrier && !to->reaches_barrier;
 }
 
+// The last block of those not in `ends`, rather one that threads may end at:
+// most loops are left at their bottom.
+static int last_stuck(const struct kernel *kernel, const struct set *ends)
+{
+    int found = NONE;
+    bool exits = false;
+    for (unsigned i = 0; i < kernel->block_count; i++) {
+        const struct block *block = &kernel->blocks[i];
+        bool exit = is_early_exit(kernel, block, 0) ||
+                    is_early_exit(kernel, block, 1);
+        if (set_has(ends, i) || (exits && !exit))
+            continue;
+        found = (int)i;
+        exits = exit;
+    }
+    return found;
+}
+
 // Blocks without a way to an end of the kernel get an edge to it.
 static void find_ends(const struct kernel *kernel, bool *is_end)
 {
@@ -51,12 +69,9 @@ static void find_ends(const struct kernel *kernel, bool *is_end)
                 changed |= reaches && set_add(&ends, i);
             }
         }
-        unsigned stuck = 0;
-        while (stuck < kernel->block_count && set_has(&ends, stuck))
-            stuck++;
-        if (stuck == kernel->block_count)
+        int stuck = last_stuck(kernel, &ends);
+        if (stuck == NONE)
             return;
-        // The first in reverse post-order is a loop's header.
         is_end[stuck] = true;
     }
 }

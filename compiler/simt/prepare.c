@@ -105,7 +105,8 @@ void prepare_share_variables(LLVMModuleRef module)
     for (LLVMValueRef g = LLVMGetFirstGlobal(module); g;
          g = LLVMGetNextGlobal(g))
         if (!LLVMIsDeclaration(g) && !LLVMIsGlobalConstant(g) &&
-            LLVMGetLinkage(g) == LLVMInternalLinkage) {
+            LLVMGetLinkage(g) != LLVMAppendingLinkage) {
+            LLVMSetComdat(g, NULL);
             LLVMSetLinkage(g, LLVMExternalLinkage);
             LLVMSetVisibility(g, LLVMHiddenVisibility);
         }

@@ -266,6 +266,8 @@ static struct shape load_shape(const struct shapes *shapes, LLVMValueRef at)
     if (slot && slot->kind == SLOT_SIMPLE)
         return shapes->slots[slot - shapes->kernel->slots];
     struct shape address = operand_shape(shapes, at, 0);
+    if (address.kind == SHAPE_UNKNOWN)
+        return address;
     if (LLVMGetVolatile(at) || LLVMGetOrdering(at) != LLVMAtomicOrderingNotAtomic)
         return varying;
     return address.kind == SHAPE_UNIFORM ? uniform : varying;
@@ -491,11 +493,14 @@ static bool leaves_apart(const struct kernel *kernel, const struct loop *loop,
                          int branch)
 {
     const struct block *block = &kernel->blocks[branch];
-    for (unsigned s = 0; s < block->successor_count; s++)
-        if (!inside(loop, block->successors[s]) &&
-            !kernel->blocks[block->successors[s]].pure_return)
+    bool ends[2];
+    for (unsigned s = 0; s < 2; s++) {
+        ends[s] = kernel->blocks[block->successors[s]].pure_return;
+        if (!ends[s] && !inside(loop, block->successors[s]))
             return true;
-    return !inside(loop, kernel->join_after[branch]);
+    }
+    // Threads that end leave no values behind.
+    return ends[0] == ends[1] && !inside(loop, kernel->join_after[branch]);
 }
 
 // Values that leave a loop with lanes that leave it one after another.

@@ -1,6 +1,7 @@
 #include "backends/cpu/object.h"
 
 #include "backends/cpu/block.h"
+#include "backends/cpu/fault.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -306,6 +307,7 @@ rnl_status object_load(const void *data, size_t size,
         dlclose(library);
         return refuse(fault);
     }
+    fault_install();
     *out_object = (struct loaded_object){library, table};
     return RNL_OK;
 }
