@@ -3,8 +3,9 @@
 // made smaller as long as it fails, and printed.
 //
 // usage: differential [--seed S] [--count N] [--shapes 32,7x5x3,…] [--print]
-//                     [--first OPTION] [--second OPTION] [--no-shrink]
+//                     [--first OPTION]… [--second OPTION]… [--no-shrink]
 //
+// Sides have the options --tier=F and --tier=auto when none is given.
 // All of Runnel runs in child processes, so that a crash is a result, too.
 #include "generate.h"
 #include "run.h"
@@ -21,14 +22,14 @@ enum {
     KERNELS_MAX = 8,  // in a module
     SHAPES_MAX = 8,
     SHAPES_RUN = 4,   // of each kernel, in turn
-    TRIAL_SECONDS = 60,
-    SHRINK_SECONDS = 10,
+    TRIAL_SECONDS = 300,
+    SHRINK_SECONDS = 60,
     SHRINKS_MAX = 400,
 };
 
 struct settings {
     uint64_t seed, count;
-    const char *tiers[SIDES];
+    struct side sides[SIDES];
     rnl_dim3 shapes[SHAPES_MAX];
     size_t shape_count;
     bool print, shrink;
@@ -76,12 +77,9 @@ static bool run_shapes(const struct settings *settings,
 static void run_child(const struct settings *settings,
                       const struct kernel *kernels, size_t count)
 {
-    struct side sides[SIDES];
-    for (int i = 0; i < SIDES; i++)
-        sides[i] = (struct side){{"-w", "--fmad=false", settings->tiers[i]}, 3};
     char *source = kernel_module(kernels, count);
     struct comparison comparison;
-    bool right = comparison_open(&comparison, source, sides);
+    bool right = comparison_open(&comparison, source, settings->sides);
     for (size_t i = 0; right && i < count; i++) {
         trial->kernel = i;
         right = run_shapes(settings, &comparison, &kernels[i]);
@@ -267,6 +265,25 @@ static void parse_shapes(struct settings *settings, const char *text)
     }
 }
 
+static void add_option(struct side *side, const char *option)
+{
+    if (side->count == sizeof side->options / sizeof *side->options)
+        usage();
+    side->options[side->count++] = option;
+}
+
+// What is asked for by nothing else: tier F against the compiler's choice.
+static void complete_sides(struct settings *settings)
+{
+    static const char *const tiers[SIDES] = {"--tier=F", "--tier=auto"};
+    for (int i = 0; i < SIDES; i++) {
+        if (!settings->sides[i].count)
+            add_option(&settings->sides[i], tiers[i]);
+        add_option(&settings->sides[i], "-w");
+        add_option(&settings->sides[i], "--fmad=false");
+    }
+}
+
 static void parse_valued(struct settings *settings, const char *option,
                          const char *value)
 {
@@ -279,9 +296,9 @@ static void parse_valued(struct settings *settings, const char *option,
     else if (!strcmp(option, "--shapes"))
         parse_shapes(settings, value);
     else if (!strcmp(option, "--first"))
-        settings->tiers[0] = value;
+        add_option(&settings->sides[0], value);
     else if (!strcmp(option, "--second"))
-        settings->tiers[1] = value;
+        add_option(&settings->sides[1], value);
     else
         usage();
 }
@@ -289,8 +306,7 @@ static void parse_valued(struct settings *settings, const char *option,
 int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    struct settings settings = {.seed = 1, .count = 64, .shrink = true,
-                                .tiers = {"--tier=F", "--tier=auto"}};
+    struct settings settings = {.seed = 1, .count = 64, .shrink = true};
     parse_shapes(&settings, "32,256,100,16x16,7x5x3,1,33x2,8x2x16");
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--print"))
@@ -300,6 +316,7 @@ int main(int argc, char **argv)
         else
             parse_valued(&settings, argv[i], argv[i + 1]), i++;
     }
+    complete_sides(&settings);
     comparison_prepare();
     trial = mmap(NULL, sizeof *trial, PROT_READ | PROT_WRITE,
                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);

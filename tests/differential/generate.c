@@ -203,7 +203,7 @@ static char *expanded(struct generator *g, const char *template)
 {
     if (!template)
         return strdup("");
-    expand(g, template, 1 + (int)chance(g, 3));
+    expand(g, template, 1 + (chance(g, 3) == 0));
     return take(&g->text);
 }
 
@@ -411,7 +411,7 @@ void kernel_generate(struct kernel *kernel, uint64_t seed)
     snprintf(kernel->name, sizeof kernel->name, "k%llu",
              (unsigned long long)seed);
     struct statement **link = &kernel->body;
-    for (g.budget = 8 + (int)chance(&g, 24); g.budget > 0;
+    for (g.budget = 4 + (int)chance(&g, 10); g.budget > 0;
          link = &(*link)->next)
         *link = generate_statement(&g, &scope);
 }

@@ -14,6 +14,9 @@ static const size_t element_sizes[ELEMENT_TYPES] = {4, 4, 8, 4, 8};
 // Elements behind the end of `out` that no kernel may touch.
 enum { GUARD = 64 };
 
+// Random kernels can be large, and the machine busy.
+#define COMPILE_NS UINT64_C(300000000000)
+
 __attribute__((format(printf, 3, 4))) static bool
 decide(struct comparison *comparison, enum outcome outcome, const char *format,
        ...)
@@ -46,7 +49,8 @@ static bool compile(struct comparison *comparison, const char *source,
 {
     rnl_module_options options = {.struct_size = sizeof options,
                                   .options = side->options,
-                                  .option_count = side->count};
+                                  .option_count = side->count,
+                                  .timeout_ns = COMPILE_NS};
     rnl_status status =
         rnl_module_compile(comparison->context, source, &options,
                            &comparison->modules[number]);
