@@ -141,6 +141,16 @@ void scan_free(struct scan *scan);
 void table_write(const struct scan *scan, const struct list *expressions,
                  const char *compiler, struct text *text);
 
+// --- parts.c: what only some sources need of the prelude --------------------
+
+// Adds the directives that ask for the parts which `source` mentions, or for
+// all; they go before the prelude.
+void parts_ask(const char *source, bool all, struct text *text);
+
+// The name and text of header number i, of those that bring a part with them
+// or say that it is not there. False after the last.
+bool parts_header(size_t i, struct text *name, struct text *text);
+
 // --- elf.c, link.c: what was compiled, and what linking needs ---------------
 
 // What only the compiled object tells about one kernel.
@@ -184,6 +194,7 @@ bool diagnostics_blame_table(const char *errors);
 #define CC_TABLE_FILE "rnl-table"
 #define CC_HEADER_FOLDER "rnl-headers"
 #define CC_STUB_FOLDER "rnl-stubs"
+#define CC_PARTS_FOLDER "rnl-parts"  // headers that nobody may replace
 
 // Bytes for the mangled name of a kernel in an object, zero included.
 #define RNL_CPU_SYMBOL_SIZE 512

@@ -67,7 +67,8 @@ static void add_line(const char *line, size_t size, struct text *out)
 {
     static const char *const folders[] = {
         "./" CC_HEADER_FOLDER "/", CC_HEADER_FOLDER "/",
-        "./" CC_STUB_FOLDER "/", CC_STUB_FOLDER "/"};
+        "./" CC_STUB_FOLDER "/", CC_STUB_FOLDER "/",
+        "./" CC_PARTS_FOLDER "/", CC_PARTS_FOLDER "/"};
     for (size_t i = 0; i < size;) {
         size_t skipped = 0;
         for (size_t f = 0; f < sizeof folders / sizeof *folders; f++)
