@@ -184,6 +184,9 @@ bool elf_patch(struct text *file, const struct elf_unit *unit);
 // user's file names back. Adds the result to `out`.
 void diagnostics_filter(const char *errors, struct text *out);
 
+// Adds what the compiler cannot say about CUDA's own syntax.
+void diagnostics_explain(struct text *log);
+
 // Whether an error lies in the table: the cause may be the user's, such as a
 // brace that is missing at the end.
 bool diagnostics_blame_table(const char *errors);

@@ -17,8 +17,8 @@ static const char *const always[] = {
     "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti",
     "-fno-threadsafe-statics", "-fno-math-errno", "-fno-trapping-math",
     "-fno-strict-aliasing", "-fsigned-char", "-ffunction-sections",
-    "-fdata-sections", "-fcheck-new", "-nostdinc", "-nostdinc++", "-fmessage-length=0",
-    "-fdiagnostics-color=never", "-Wno-unknown-pragmas",
+    "-fdata-sections", "-fcheck-new", "-nostdinc", "-nostdinc++",
+    "-fmessage-length=0", "-fdiagnostics-color=never", "-Wno-unknown-pragmas",
 };
 
 struct state {

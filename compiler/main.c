@@ -523,6 +523,8 @@ static int compile_source(const struct cc_options *options)
         status = complain_file("make a folder in", "TMPDIR");
     if (status == CC_OK)
         status = run_job(&job);
+    if (status == CC_NOT_COMPILED)
+        diagnostics_explain(&job.log);
     if (job.log.data)
         fputs(job.log.data, stderr);
     work_folder_remove();

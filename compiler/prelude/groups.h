@@ -40,7 +40,10 @@ public:
     static unsigned int size() { return rnl_block_size(); }
     static unsigned int num_threads() { return rnl_block_size(); }
     static unsigned int thread_rank() { return rnl_block_rank(); }
-    static dim3 group_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
+    static dim3 group_index()
+    {
+        return dim3(blockIdx.x, blockIdx.y, blockIdx.z);
+    }
     static dim3 thread_index()
     {
         return dim3(threadIdx.x, threadIdx.y, threadIdx.z);
@@ -71,7 +74,7 @@ public:
     }
     static dim3 group_dim() { return dim3(gridDim.x, gridDim.y, gridDim.z); }
     static dim3 dim_blocks() { return group_dim(); }
-    static dim3 block_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
+    static dim3 block_index() { return thread_block::group_index(); }
     __attribute__((unavailable(
         "grid_group::sync() is not supported by Runnel on the CPU"))) static
     void sync();
@@ -91,8 +94,14 @@ public:
     {
         return self().packed(__ballot_sync(self().mask(), predicate));
     }
-    int any(int predicate) const { return __any_sync(self().mask(), predicate); }
-    int all(int predicate) const { return __all_sync(self().mask(), predicate); }
+    int any(int predicate) const
+    {
+        return __any_sync(self().mask(), predicate);
+    }
+    int all(int predicate) const
+    {
+        return __all_sync(self().mask(), predicate);
+    }
     template <class T> unsigned int match_any(T value) const
     {
         return self().packed(__match_any_sync(self().mask(), value));
@@ -296,7 +305,10 @@ public:
     {
     }
     void sync() const { block ? __syncthreads() : lanes.sync(); }
-    unsigned int size() const { return block ? rnl_block_size() : lanes.size(); }
+    unsigned int size() const
+    {
+        return block ? rnl_block_size() : lanes.size();
+    }
     unsigned int num_threads() const { return size(); }
     unsigned int thread_rank() const
     {

@@ -1,5 +1,5 @@
-// Special functions that libm lacks, for doubles; floats go through them. Errors
-// stay below those that CUDA documents.
+// Special functions that libm lacks, for doubles; floats go through them. Their
+// errors stay below those that CUDA documents.
 
 #define RNL_SPECIAL(name)                                           \
     RNL_INLINE float name##f(float x) { return float(name(double(x))); } \

@@ -72,6 +72,8 @@ struct RNL_UNSUPPORTED("nvcuda::wmma") matrix_b;
 struct RNL_UNSUPPORTED("nvcuda::wmma") accumulator;
 struct RNL_UNSUPPORTED("nvcuda::wmma") row_major;
 struct RNL_UNSUPPORTED("nvcuda::wmma") col_major;
+template <class Use, int M, int N, int K, class T, class Layout = void>
+struct RNL_UNSUPPORTED("nvcuda::wmma") fragment;
 RNL_NO_FUNCTION(load_matrix_sync)
 RNL_NO_FUNCTION(store_matrix_sync)
 RNL_NO_FUNCTION(fill_fragment)
