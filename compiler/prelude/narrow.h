@@ -206,8 +206,10 @@ RNL_INLINE rnl_pair rnl_pair_of(unsigned long x)
     {                                                                        \
         return __builtin_isinf(float(x)) ? (x.__x & 0x8000u ? -1 : 1) : 0;   \
     }                                                                        \
-    RNL_NARROW_2_AS(T, T2, __hmax, __hmax2, T(fmaxf(float(x), float(y))))    \
-    RNL_NARROW_2_AS(T, T2, __hmin, __hmin2, T(fminf(float(x), float(y))))    \
+    RNL_NARROW_2_AS(T, T2, __hmax, __hmax2,                                  \
+                    float(x) > float(y) || __hisnan(y) ? x : y)              \
+    RNL_NARROW_2_AS(T, T2, __hmin, __hmin2,                                  \
+                    float(x) < float(y) || __hisnan(y) ? x : y)              \
     RNL_NARROW_2_AS(T, T2, __hmax_nan, __hmax2_nan,                          \
                     __hisnan(x) ? x : __hisnan(y) ? y : __hmax(x, y))        \
     RNL_NARROW_2_AS(T, T2, __hmin_nan, __hmin2_nan,                          \
