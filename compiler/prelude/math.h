@@ -122,19 +122,9 @@ RNL_INLINE double abs(double x) { return fabs(x); }
 RNL_INLINE double pow(double x, int n) { return pow(x, double(n)); }
 RNL_INLINE float pow(float x, int n) { return powf(x, float(n)); }
 
-#define RNL_MATH_OWN1(name, x, formula)                        \
-    RNL_INLINE double name(double x) { return formula; }       \
-    RNL_INLINE float name##f(float argument)                   \
-    {                                                       \
-        double x = argument;                                \
-        return float(formula);                              \
-    }                                                       \
-    RNL_INLINE float name(float argument) { return name##f(argument); }
-
 RNL_INLINE double rsqrt(double x) { return 1.0 / sqrt(x); }
 RNL_INLINE float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 RNL_INLINE float rsqrt(float x) { return rsqrtf(x); }
-RNL_MATH_OWN1(rcbrt, x, 1.0 / cbrt(x))
 
 // x as whole halves and what is left, at most a quarter: exact, so zeros keep
 // their place and small results their digits.
@@ -175,7 +165,31 @@ RNL_INLINE void sincospif(float x, float *s, float *c)
     *c = cospif(x);
 }
 RNL_INLINE void sincospi(float x, float *s, float *c) { sincospif(x, s, c); }
-RNL_MATH_OWN1(normcdf, x, 0.5 * erfc(x * -0.70710678118654752440))
+// erfc is steep where its argument is large, so that needs all its digits.
+RNL_INLINE double normcdf(double x)
+{
+    double high = x * -0.70710678118654752440;
+    double low = fma(x, -0.70710678118654752440, -high) +
+                 x * 4.83364665672645670e-17;
+    double slope = 0.56418958354775628695 * exp(-high * high);
+    return 0.5 * erfc(high) - (x - x == 0.0 ? low * slope : 0.0);
+}
+RNL_INLINE float normcdff(float x)
+{
+    return float(0.5 * erfc(double(x) * -0.70710678118654752440));
+}
+RNL_INLINE float normcdf(float x) { return normcdff(x); }
+// With one step of Newton's, whose products are exact.
+RNL_INLINE double rcbrt(double x)
+{
+    double y = 1.0 / cbrt(x), square = y * y, product = x * y;
+    double rest = fma(-square, product, 1.0) -
+                  (fma(y, y, -square) * product +
+                   square * fma(x, y, -product));
+    return rest - rest == 0.0 ? fma(y, rest * 0.33333333333333333, y) : y;
+}
+RNL_INLINE float rcbrtf(float x) { return float(1.0 / cbrt(double(x))); }
+RNL_INLINE float rcbrt(float x) { return rcbrtf(x); }
 RNL_INLINE double rhypot(double x, double y) { return 1.0 / hypot(x, y); }
 RNL_INLINE float rhypotf(float x, float y) { return 1.0f / hypotf(x, y); }
 RNL_INLINE double norm3d(double x, double y, double z)

@@ -99,8 +99,11 @@ static __attribute__((unused)) double rnl_bessel(double x, int order)
     }
     if (x > 720.0)
         return (double)INFINITY;
+    sum /= sqrt(6.28318530717958647693 * x);
+    if (x < 700.0)
+        return exp(x) * sum;
     double root = exp(0.5 * x);
-    return root * (sum / sqrt(6.28318530717958647693 * x)) * root;
+    return root * sum * root;
 }
 RNL_INLINE double cyl_bessel_i0(double x) { return rnl_bessel(fabs(x), 0); }
 RNL_INLINE double cyl_bessel_i1(double x)

@@ -25,7 +25,7 @@ static real norm3(real x) { return sqrtl(x * x + 13); }
 static real rnorm3(real x) { return 1 / norm3(x); }
 static real norm4(real x) { return sqrtl(x * x + 14); }
 static real rnorm4(real x) { return 1 / norm4(x); }
-static real normcdf(real x) { return erfcl(-x / sqrtl(2)) / 2; }
+static real normcdf(real x) { return erfcl(-x * sqrtl(0.5L)) / 2; }
 
 static real sinpi(real x)
 {
@@ -160,7 +160,7 @@ static const struct function floats[] = {
 static const struct function doubles[] = {
     {"sinpi", sinpi, -20, 20, 2, 0},
     {"cospi", cospi, -20, 20, 2, 0},
-    {"normcdf", normcdf, -3, 8, 5, 0},
+    {"normcdf", normcdf, -37, 8, 5, 0},
     {"erfinv", erfinv, -0.999999, 0.999999, 5, 0},
     {"erfcinv", erfcinv_of, 1e-300, 1.9999, 6, 0},
     {"normcdfinv", normcdfinv, 1e-300, 0.9999, 8, 0},
