@@ -64,6 +64,22 @@ void bench_runnel_open(bench_runnel *runnel)
                 "no kernels from source");
 }
 
+double bench_runnel_compile(void)
+{
+    rnl_context context;
+    rnl_function function;
+    if (rnl_context_open("cpu", 0, NULL, &context))
+        return -1;
+    uint64_t start = bench_now_ns();
+    bool good = !rnl_function_compile(context, source, "axpy", NULL,
+                                      &function);
+    double time = (double)(bench_now_ns() - start);
+    if (good)
+        rnl_function_release(function);
+    rnl_context_release(context);
+    return good ? time : -1;
+}
+
 void bench_runnel_close(bench_runnel *runnel)
 {
     rnl_function_release(runnel->source_axpy);

@@ -4,6 +4,16 @@
 
 #define PARKED "launch-sync/parked"
 
+#define KERNEL(name, pocl_goal, openmp_goal)                             \
+    {name, "kernels/" name, "runnel", "pocl", pocl_goal, 0,             \
+     "PoCL / " #pocl_goal, ""},                                          \
+    {name, "kernels/" name, "runnel", "openmp", 1 / openmp_goal,        \
+     openmp_goal > 1 ? 1 : 0, "<= " #openmp_goal " x OpenMP",            \
+     openmp_goal > 1 ? "<= 1.0 x" : ""}
+#define KERNEL_AS_BEST(name)                                             \
+    {name, "kernels/" name, "runnel", "*", 0.98, 1, ">= 0.98 x best",   \
+     "best of all"}
+
 const bench_goal goals[] = {
     {"empty kernel, parked, native", PARKED, "runnel native", "pocl", 13, 90,
      "PoCL / 13", "PoCL / 90"},
@@ -37,6 +47,23 @@ const bench_goal goals[] = {
      "<= 2 ms", "<= 0.2 ms"},
     {"handle check", "handle-check/one", "runnel", NULL, 3, 1.2, "<= 3 ns",
      "<= 1.2 ns"},
+    KERNEL("matmul", 15, 1.0),
+    KERNEL("n-body", 8, 1.0),
+    KERNEL("black-scholes", 15, 1.0),
+    KERNEL("mandelbrot", 4.5, 0.3),
+    KERNEL("reduction", 6, 1.2),
+    KERNEL("shuffle-reduction", 1.6, 1.3),
+    KERNEL("smoothing", 4, 1.6),
+    KERNEL("histogram", 4, 1.5),
+    KERNEL("transpose", 2.2, 0.8),
+    KERNEL("saxpy", 4.5, 1.1),
+    KERNEL_AS_BEST("vector-add"),
+    KERNEL_AS_BEST("stencil"),
+    KERNEL("mean", 5, 0.9),
+    {"compile, new process", "kernels/cold-compile", "runnel", NULL, 75e6, 40e6,
+     "<= 75 ms", "<= 40 ms"},
+    {"the same, disk cache", "kernels/disk-cache", "runnel", NULL, 0.3e6, 0,
+     "<= 0.3 ms", ""},
 };
 
 const size_t goal_count = sizeof goals / sizeof *goals;

@@ -134,6 +134,13 @@ unsigned bench_rounds(const bench_run *bench, const bench_plan *plan)
     return bench->quick && full > QUICK_ROUNDS ? QUICK_ROUNDS : full;
 }
 
+static uint64_t row_limit(const bench_run *bench, const bench_plan *plan)
+{
+    if (!plan->limit_ns)
+        return UINT64_MAX;
+    return bench->quick ? plan->limit_ns / 3 : plan->limit_ns;
+}
+
 static double one_sample(const bench_plan *plan, const bench_variant *variant)
 {
     if (plan->pause_ns)
@@ -141,20 +148,30 @@ static double one_sample(const bench_plan *plan, const bench_variant *variant)
     return variant->sample(variant->state);
 }
 
-// One turn of one variant: false when it failed.
-static bool take_turn(const bench_plan *plan, const bench_variant *variant,
-                      bench_series *series)
+// With a limit, an operation that takes an eighth of it needs no warming, and
+// is not done twice a turn.
+static bool is_slow(const bench_run *bench, const bench_plan *plan, double ns)
 {
-    double *samples = malloc(plan->samples * sizeof *samples);
-    bool good = samples != NULL;
-    for (unsigned i = 0; good && i < plan->warm; i++)
-        good = one_sample(plan, variant) >= 0;
-    for (unsigned i = 0; good && i < plan->samples; i++) {
-        samples[i] = one_sample(plan, variant);
-        good = samples[i] >= 0;
+    uint64_t limit = row_limit(bench, plan);
+    return limit != UINT64_MAX && ns > (double)limit / 8;
+}
+
+// One turn of one variant: false when it failed.
+static bool take_turn(const bench_run *bench, const bench_plan *plan,
+                      const bench_variant *variant, bench_series *series)
+{
+    unsigned total = plan->warm + plan->samples, count = 0;
+    double *samples = malloc(total * sizeof *samples);
+    bool good = samples != NULL, slow = false;
+    for (unsigned i = 0; good && !slow && i < total; i++) {
+        double time = one_sample(plan, variant);
+        good = time >= 0;
+        slow = is_slow(bench, plan, time);
+        if (i >= plan->warm || slow)
+            samples[count++] = time;
     }
     if (good)
-        bench_add_round(series, samples, plan->samples);
+        bench_add_round(series, samples, count);
     free(samples);
     return good;
 }
@@ -184,7 +201,7 @@ static void run_round(bench_run *bench, bench_row *row,
         bench_progress(bench, plan->name, variants[i].name,
                        100 * round / bench_rounds(bench, plan));
         settle();
-        if (!take_turn(plan, &variants[i], series)) {
+        if (!take_turn(bench, plan, &variants[i], series)) {
             snprintf(series->note, sizeof series->note,
                      "failed while it was measured");
             series->wrong = true;
@@ -201,7 +218,11 @@ void bench_measure(bench_run *bench, const bench_plan *plan,
     bench_progress(bench, plan->name, "checks", 0);
     for (size_t i = 0; i < count; i++)
         prepare(&variants[i], bench_add_series(row, variants[i].name));
-    for (unsigned i = 0; i < bench_rounds(bench, plan); i++)
+    uint64_t start = bench_now_ns();
+    for (unsigned i = 0; i < bench_rounds(bench, plan); i++) {
+        if (i && bench_now_ns() - start > row_limit(bench, plan))
+            break;
         run_round(bench, row, variants, i);
+    }
     bench_progress(bench, NULL, NULL, 0);
 }

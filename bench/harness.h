@@ -25,6 +25,7 @@ typedef struct bench_plan {
     unsigned samples;   // timed samples a turn
     unsigned warm;      // untimed ones before them
     uint64_t pause_ns;  // sleep before each sample
+    uint64_t limit_ns;  // no further round after this time; 0: none
 } bench_plan;
 
 // One way of doing it.
@@ -86,7 +87,8 @@ typedef struct bench_case {
 } bench_case;
 
 extern const bench_case enqueue_case, launch_sync_case, axpy_case, event_case,
-    host_function_case, copy_case, idle_case, handle_check_case;
+    host_function_case, copy_case, idle_case, handle_check_case, kernels_case,
+    compile_case;
 
 // A constant array and its length, for a bench_case.
 #define BENCH_PLANS(array) \
@@ -134,4 +136,8 @@ const char *bench_reason(const char *text);
 
 void bench_runnel_open(bench_runnel *runnel);
 void bench_runnel_close(bench_runnel *runnel);
+
+// ns from the source of axpy to its function, in a context of its own;
+// negative when there is no compiler.
+double bench_runnel_compile(void);
 void bench_free_rows(bench_run *bench);

@@ -11,6 +11,7 @@
 static const bench_case *const cases[] = {
     &enqueue_case, &launch_sync_case,   &axpy_case, &event_case,
     &host_function_case, &copy_case, &handle_check_case, &idle_case,
+    &kernels_case, &compile_case,
 };
 
 enum { CASES = sizeof cases / sizeof *cases };
@@ -136,11 +137,13 @@ static int measure(bench_run *bench, const char *json)
 
 int main(int count, char **arguments)
 {
-    // The two ways in which the program starts itself.
+    // The ways in which the program starts itself.
     if (count == 2 && !strcmp(arguments[1], "--serve-openmp"))
         return process_serve();
     if (count == 4 && !strcmp(arguments[1], "--idle-child"))
         return process_idle(arguments[2], (unsigned)atoi(arguments[3]));
+    if (count == 2 && !strcmp(arguments[1], "--compile-child"))
+        return process_compile();
 
     bench_options options = read_options(count, arguments);
     bench_run bench = {

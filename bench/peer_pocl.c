@@ -23,6 +23,11 @@ static struct {
     size_t count, local;  // of the axpy; local 0: PoCL's choice
     bool wait_for_event;
     cl_event events[MAX_EVENTS];
+    struct {
+        cl_kernel kernel;
+        cl_mem arrays[POCL_ARRAYS];
+        size_t global[2], local[2];  // local[0] 0: PoCL's choice
+    } any;  // a kernel of the caller
 } cl;
 
 // No `if (i < count)`: the global size is exact, and with it PoCL's compiler
@@ -261,12 +266,107 @@ static void copy_release(void)
     cl.target = NULL;
 }
 
+// --- Kernels of the caller -------------------------------------------------
+
+static bool kernel_and_wait(void)
+{
+    cl_event event;
+    if (clEnqueueNDRangeKernel(cl.queue, cl.any.kernel, 2, NULL,
+                               cl.any.global,
+                               cl.any.local[0] ? cl.any.local : NULL, 0, NULL,
+                               cl.wait_for_event ? &event : NULL))
+        return false;
+    if (!cl.wait_for_event)
+        return finish();
+    bool good = clWaitForEvents(1, &event) == CL_SUCCESS;
+    return clReleaseEvent(event) == CL_SUCCESS && good;
+}
+
+static void kernel_release(void)
+{
+    for (size_t i = 0; i < POCL_ARRAYS; i++) {
+        if (cl.any.arrays[i])
+            clReleaseMemObject(cl.any.arrays[i]);
+        cl.any.arrays[i] = NULL;
+    }
+    if (cl.any.kernel)
+        clReleaseKernel(cl.any.kernel);
+    cl.any.kernel = NULL;
+}
+
+static cl_kernel build_kernel(const pocl_kernel *kernel)
+{
+    const char *text = kernel->source;
+    cl_program program = clCreateProgramWithSource(cl.context, 1, &text, NULL,
+                                                   NULL);
+    if (!program)
+        return NULL;
+    cl_kernel result = NULL;
+    if (!clBuildProgram(program, 1, &cl.device, kernel->options, NULL, NULL))
+        result = clCreateKernel(program, kernel->name, NULL);
+    clReleaseProgram(program);
+    return result;
+}
+
+static bool set_arguments(const pocl_kernel *kernel)
+{
+    cl_kernel own = cl.any.kernel;
+    cl_uint at = 0;
+    bool good = true;
+    if (kernel->factor != 0)
+        good = !clSetKernelArg(own, at++, sizeof kernel->factor,
+                               &kernel->factor);
+    for (size_t i = 0; i < kernel->array_count && good; i++) {
+        cl_mem *array = &cl.any.arrays[i];
+        *array = clCreateBuffer(cl.context,
+                                CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                                kernel->sizes[i], kernel->arrays[i], NULL);
+        good = *array && !clSetKernelArg(own, at++, sizeof *array, array);
+    }
+    return good && !clSetKernelArg(own, at, sizeof kernel->n, &kernel->n);
+}
+
+static void choose_shape(void)
+{
+    static const size_t shapes[][2] = {
+        {0, 0}, {64, 1}, {256, 1}, {1024, 1}, {32, 8}, {16, 16}};
+    uint64_t best = UINT64_MAX;
+    size_t chosen = 0;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        if (cl.any.global[1] < shapes[i][1])
+            continue;
+        memcpy(cl.any.local, shapes[i], sizeof shapes[i]);
+        kernel_and_wait();  // compiles it for this shape
+        uint64_t time = shortest(kernel_and_wait, 3);
+        if (time < best) {
+            best = time;
+            chosen = i;
+        }
+    }
+    memcpy(cl.any.local, shapes[chosen], sizeof shapes[chosen]);
+}
+
+static bool kernel_prepare(const pocl_kernel *kernel)
+{
+    kernel_release();
+    memcpy(cl.any.global, kernel->global, sizeof cl.any.global);
+    memcpy(cl.any.local, kernel->local, sizeof cl.any.local);
+    cl.any.kernel = build_kernel(kernel);
+    bool good = cl.any.kernel && set_arguments(kernel);
+    if (good && kernel->any_shape)
+        choose_shape();
+    if (!good)
+        kernel_release();
+    return good;
+}
+
 // --- Opening ---------------------------------------------------------------
 
 static pocl_peer peer = {
     enqueue_empty, finish, empty_and_wait, axpy_prepare, axpy_and_wait,
     axpy_release, markers, queries, markers_and_waits, callback,
-    native_kernel, copy_prepare, copy, copy_release, "", "clFinish", false,
+    native_kernel, copy_prepare, copy, copy_release, kernel_prepare,
+    kernel_and_wait, kernel_release, "", "clFinish", false,
 };
 
 static bool find_device(void)

@@ -6,6 +6,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { POCL_ARRAYS = 5 };
+
+// A kernel of one or two dimensions whose parameters are `factor` unless that
+// is 0, the arrays, `n`.
+typedef struct pocl_kernel {
+    const char *source, *name, *options;
+    size_t global[2], local[2];
+    bool any_shape;  // other sizes than `local` may be faster
+    float factor;
+    int n;
+    size_t array_count;
+    void *arrays[POCL_ARRAYS];  // the caller's, used in place
+    size_t sizes[POCL_ARRAYS];  // bytes
+} pocl_kernel;
+
 typedef struct pocl_peer {
     // Empty kernel.
     bool (*enqueue_empty)(void);   // only that
@@ -31,6 +46,11 @@ typedef struct pocl_peer {
     bool (*copy_prepare)(void *to, size_t size);
     bool (*copy)(const void *from, size_t size);
     void (*copy_release)(void);
+
+    // A kernel of the caller, compiled by `kernel_prepare`.
+    bool (*kernel_prepare)(const pocl_kernel *kernel);
+    bool (*kernel_and_wait)(void);
+    void (*kernel_release)(void);
 
     const char *version;
     const char *wait_way;  // clFinish or clWaitForEvents, whichever is faster

@@ -172,7 +172,7 @@ process_child process_idle_start(const char *what, unsigned seconds)
     return spawn_self(arguments, "RUNNEL_BENCH_CHILD=1");
 }
 
-double process_idle_finish(process_child child)
+static double await_answer(process_child child)
 {
     double answer;
     if (child.descriptor < 0)
@@ -181,6 +181,11 @@ double process_idle_finish(process_child child)
         answer = -1;
     reap(child);
     return answer;
+}
+
+double process_idle_finish(process_child child)
+{
+    return await_answer(child);
 }
 
 static bool work_with_runnel(bench_runnel *runnel)
@@ -248,4 +253,19 @@ int process_idle(const char *what, unsigned seconds)
     bench_runnel_close(&second);
     bench_runnel_close(&first);
     return sent ? 0 : 1;
+}
+
+// --- The compiling child ---------------------------------------------------
+
+double process_compile_time(char *setting)
+{
+    char *arguments[] = {"runnel-bench", "--compile-child", NULL};
+    return await_answer(spawn_self(arguments, setting));
+}
+
+int process_compile(void)
+{
+    double answer = bench_runnel_compile();
+    return send(STDOUT_FILENO, &answer, sizeof answer, MSG_NOSIGNAL) > 0 ? 0
+                                                                         : 1;
 }

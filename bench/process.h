@@ -39,3 +39,12 @@ double process_idle_finish(process_child child);
 
 // The child's part.
 int process_idle(const char *what, unsigned seconds);
+
+// --- Compiling in a new process --------------------------------------------
+
+// ns from source to function in a child with `setting` ("NAME=value") in its
+// environment; negative: it did not compile.
+double process_compile_time(char *setting);
+
+// The child's part.
+int process_compile(void);

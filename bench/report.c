@@ -38,7 +38,8 @@ static const char *format_time(char *cell, double ns)
 
 static const char *format_ratio(char *cell, double ratio)
 {
-    snprintf(cell, CELL, "%.*f", ratio < 10 ? 2 : ratio < 100 ? 1 : 0, ratio);
+    int digits = ratio < 0.1 ? 3 : ratio < 10 ? 2 : ratio < 100 ? 1 : 0;
+    snprintf(cell, CELL, "%.*f", digits, ratio);
     return cell;
 }
 

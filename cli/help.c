@@ -48,6 +48,7 @@ static const char *const main_page[] = {
     "    RUNNEL_CXX              the C++ compiler that runnel-cc uses",
     "    RUNNEL_CACHE_DIR        where compiled kernels are kept",
     "    RUNNEL_CACHE_DISABLE    1: keep no compiled kernels",
+    "    RUNNEL_CONTAIN          0: wild pointers in kernels crash the program",
     "    NO_COLOR                any value: no colours",
     "",
     "EXIT STATUS",

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "simt/simt.h"
+
 // Exit codes, also of the parts. README.md has the table.
 enum cc_exit {
     CC_OK = 0,
@@ -15,7 +17,7 @@ enum cc_exit {
 };
 
 // Part of the identity; changes whenever the same input gives another object.
-#define CC_VERSION "1"
+#define CC_VERSION "2"
 
 // --- text.c: strings that grow ---------------------------------------------
 
@@ -55,11 +57,14 @@ struct cc_options {
     const char *source;         // path or "-"
     const char *name;           // in diagnostics
     const char *dump_assembly;
+    const char *dump_ir;        // prefix of paths
     bool debug;
     struct list options;        // as NVRTC takes them
     struct list headers;        // NAME=FILE
     struct list expressions;
 };
+
+extern const char cc_help[];  // help.c
 
 // --- flags.c: NVRTC's options as a C++ compiler's --------------------------
 
@@ -67,6 +72,8 @@ struct flags {
     struct list arguments;  // for compiler and preprocessor
     struct text defines;    // the user's -D and -U as directives
     struct list includes;   // the user's -include
+    char tier[8];           // "auto", "F", "B", or something wrong
+    bool debug;
 };
 
 // What the prelude predefines, and the user's options. Relative directories are
@@ -106,6 +113,21 @@ void process_catch_signals(void);
 int process_run(const struct list *arguments, const char *folder,
                 struct text *output, struct text *errors);
 
+// The same in two steps, for work of one's own in between. One at a time.
+struct process {
+    int id;
+    int output, errors;  // ends to read from
+};
+
+// Not started: the other step tells.
+void process_start(const struct list *arguments, const char *folder,
+                   struct process *process);
+// Calls a function in a child; its result is the exit status.
+void process_fork(int (*function)(void *), void *argument,
+                  struct process *process);
+int process_finish(struct process *process, struct text *output,
+                   struct text *errors);
+
 // --- scan.c: kernels and variables of a source -----------------------------
 
 struct scan_kernel {
@@ -138,8 +160,37 @@ void scan_free(struct scan *scan);
 
 // --- table.c: the text appended to the user's ------------------------------
 
+// Lists the names of the kernels, too, in the order of their records.
 void table_write(const struct scan *scan, const struct list *expressions,
-                 const char *compiler, struct text *text);
+                 const char *compiler, struct list *names, struct text *text);
+
+// --- simt.c: the SIMT compiler, a library beside runnel-cc ------------------
+
+// The compiler whose bitcode it reads.
+enum { SIMT_CLANG = 19 };
+
+struct simt {
+    void *library;
+    int (*compile)(const struct simt_job *job, char *message, size_t size);
+    const char *version;
+};
+
+// Where it would be. False if there is no such file.
+bool simt_find(char path[4096]);
+bool simt_load(struct simt *simt);
+
+// What it says about one kernel.
+struct simt_verdict {
+    char *why;  // it is left to tier F; NULL if not
+    bool waits; // its threads wait for others
+};
+
+// Runs it in a child, because LLVM ends the process on internal errors. The
+// callbacks of *job are not the caller's. `verdicts` has one for each kernel.
+// False with a sentence in `message` when there is no object.
+bool simt_compile(const struct simt *simt, struct simt_job *job,
+                  struct simt_verdict *verdicts, size_t count,
+                  struct text *message);
 
 // --- parts.c: what only some sources need of the prelude --------------------
 
@@ -155,8 +206,10 @@ bool parts_header(size_t i, struct text *name, struct text *text);
 
 // What only the compiled object tells about one kernel.
 struct elf_kernel {
-    char *symbol;          // of its rnl_entry
+    char *symbol;          // of a function that has the kernel's in its own
     bool waits;
+    bool has_threads;      // its record's functions
+    bool has_blocks;
     uint32_t shared_size;
 };
 

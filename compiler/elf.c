@@ -3,11 +3,11 @@
 #include "elf_view.h"
 
 #include <runnel/cpu_object.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 // --- Views of a file -------------------------------------------------------
-
 
 bool elf_in_file(const struct elf_view *view, uint64_t offset, uint64_t size)
 {
@@ -108,14 +108,13 @@ static void mark_reachable(const struct elf_view *view, size_t start,
     free(stack);
 }
 
-static void read_kernel(const struct elf_view *view, const Elf64_Sym *symbol,
-                        struct elf_kernel *kernel)
+static void read_reached(const struct elf_view *view, const Elf64_Sym *start,
+                         struct elf_kernel *kernel)
 {
     bool *reached = calloc(view->section_count, sizeof *reached);
     if (!reached)
         exit(CC_CRASHED);
-    mark_reachable(view, symbol->st_shndx, reached);
-    kernel->symbol = strdup(elf_symbol_name(view, symbol));
+    mark_reachable(view, start->st_shndx, reached);
     for (size_t i = 0; i < view->section_count; i++) {
         if (!reached[i])
             continue;
@@ -130,7 +129,23 @@ static void read_kernel(const struct elf_view *view, const Elf64_Sym *symbol,
 
 // --- A compiled unit -------------------------------------------------------
 
-// The function that the pointer at `offset` of a section will point to.
+// The name of a function in a section, for relocations that only say where it
+// lies there.
+static const Elf64_Sym *function_at(const struct elf_view *view,
+                                    const Elf64_Sym *section, int64_t offset)
+{
+    for (size_t i = 1; i < view->symbol_count; i++) {
+        const Elf64_Sym *symbol = &view->symbols[i];
+        if (symbol->st_shndx == section->st_shndx &&
+            symbol->st_value == (uint64_t)offset &&
+            ELF64_ST_TYPE(symbol->st_info) == STT_FUNC)
+            return symbol;
+    }
+    return section;
+}
+
+// The function that the pointer at `offset` of a section will point to; NULL if
+// there is none in this file.
 static const Elf64_Sym *pointed_to(const struct elf_view *view, size_t home,
                                    uint64_t offset)
 {
@@ -141,13 +156,52 @@ static const Elf64_Sym *pointed_to(const struct elf_view *view, size_t home,
         const Elf64_Rela *entries =
             (const Elf64_Rela *)(view->data + section->sh_offset);
         for (size_t e = 0; e < section->sh_size / sizeof *entries; e++) {
-            size_t symbol = ELF64_R_SYM(entries[e].r_info);
-            if (entries[e].r_offset == offset && symbol < view->symbol_count &&
-                view->symbols[symbol].st_shndx < view->section_count)
-                return &view->symbols[symbol];
+            size_t index = ELF64_R_SYM(entries[e].r_info);
+            if (entries[e].r_offset != offset || index >= view->symbol_count)
+                continue;
+            const Elf64_Sym *symbol = &view->symbols[index];
+            if (symbol->st_shndx == SHN_UNDEF ||
+                symbol->st_shndx >= view->section_count)
+                return NULL;
+            return ELF64_ST_TYPE(symbol->st_info) == STT_SECTION
+                       ? function_at(view, symbol, entries[e].r_addend)
+                       : symbol;
         }
     }
     return NULL;
+}
+
+// The function that has the kernel's name in its own; `entry` does.
+static const Elf64_Sym *find_named(const struct elf_view *view, size_t number,
+                                   const Elf64_Sym *entry)
+{
+    char name[32];
+    snprintf(name, sizeof name, "rnl_name_%zu", number);
+    const Elf64_Sym *pointer = elf_find_symbol(view, name);
+    if (!pointer || entry)
+        return entry;
+    return pointed_to(view, pointer->st_shndx, pointer->st_value);
+}
+
+// False for the record that fills an empty table.
+static bool read_kernel(const struct elf_view *view, const Elf64_Sym *table,
+                        size_t number, struct elf_kernel *kernel)
+{
+    uint64_t record = table->st_value + number * sizeof(rnl_cpu_kernel);
+    const Elf64_Sym *threads =
+        pointed_to(view, table->st_shndx,
+                   record + offsetof(rnl_cpu_kernel, run_threads));
+    const Elf64_Sym *blocks =
+        pointed_to(view, table->st_shndx,
+                   record + offsetof(rnl_cpu_kernel, run_blocks));
+    const Elf64_Sym *named = find_named(view, number, threads);
+    if (!named || (!threads && !blocks))
+        return false;
+    kernel->symbol = strdup(elf_symbol_name(view, named));
+    kernel->has_threads = threads;
+    kernel->has_blocks = blocks;
+    read_reached(view, blocks ? blocks : threads, kernel);
+    return true;
 }
 
 static bool read_kernels(const struct elf_view *view, struct elf_unit *unit)
@@ -159,15 +213,10 @@ static bool read_kernels(const struct elf_view *view, struct elf_unit *unit)
     unit->kernels = calloc(room, sizeof *unit->kernels);
     if (!unit->kernels)
         exit(CC_CRASHED);
-    for (size_t i = 0; i < room; i++) {
-        const Elf64_Sym *entry = pointed_to(
-            view, table->st_shndx,
-            table->st_value + i * sizeof(rnl_cpu_kernel) +
-                offsetof(rnl_cpu_kernel, run_threads));
-        if (!entry)
-            break;  // the record that fills an empty table
-        read_kernel(view, entry, &unit->kernels[unit->kernel_count++]);
-    }
+    while (unit->kernel_count < room &&
+           read_kernel(view, table, unit->kernel_count,
+                       &unit->kernels[unit->kernel_count]))
+        unit->kernel_count++;
     return true;
 }
 

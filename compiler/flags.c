@@ -19,6 +19,10 @@ static const char *const always[] = {
     "-fno-strict-aliasing", "-fsigned-char", "-ffunction-sections",
     "-fdata-sections", "-fcheck-new", "-nostdinc", "-nostdinc++",
     "-fmessage-length=0", "-fdiagnostics-color=never", "-Wno-unknown-pragmas",
+#if defined(__x86_64__)
+    // A frame larger than a page must not step over the guard below the stack.
+    "-fstack-clash-protection",
+#endif
 };
 
 struct state {
@@ -107,6 +111,8 @@ static bool take_valued(struct state *state, const struct list *options,
     if ((value = value_of(option, "--fmad", options, i)) ||
         (value = value_of(option, "-fmad", options, i)))
         return state->contract = !is_false(value), true;
+    if ((value = value_of(option, "--tier", options, i)))
+        return snprintf(flags->tier, sizeof flags->tier, "%s", value), true;
     return false;
 }
 
@@ -146,6 +152,7 @@ static void take_flag(struct state *state, const char *option)
 static void add_code_generation(struct state *state, bool clang)
 {
     struct list *arguments = &state->flags->arguments;
+    state->flags->debug = state->debug;
     list_add(arguments, state->debug ? "-O0" : "-O2");
     if (state->debug)
         list_add(arguments, "-g");
@@ -174,6 +181,7 @@ void flags_make(const struct cc_options *options, bool clang,
                           .contract = true, .debug = options->debug};
     if (!getcwd(state.folder, sizeof state.folder))
         snprintf(state.folder, sizeof state.folder, ".");
+    strcpy(flags->tier, "auto");
     for (size_t i = 0; i < sizeof always / sizeof *always; i++)
         list_add(&flags->arguments, always[i]);
     for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)

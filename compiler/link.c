@@ -231,11 +231,16 @@ bool elf_patch(struct text *file, const struct elf_unit *unit)
     if (!object || (unit->kernel_count && (!kernels || !symbols)))
         return false;
     for (size_t i = 0; i < unit->kernel_count; i++) {
-        if (!unit->kernels[i].symbol)
+        const struct elf_kernel *kernel = &unit->kernels[i];
+        if (!kernel->symbol)
             return false;
-        kernels[i].flags = unit->kernels[i].waits ? RNL_CPU_KERNEL_WAITS : 0;
-        kernels[i].shared_size = unit->kernels[i].shared_size;
-        write_symbol(unit->kernels[i].symbol, symbols[i]);
+        kernels[i].flags = kernel->waits ? RNL_CPU_KERNEL_WAITS : 0;
+        kernels[i].shared_size = kernel->shared_size;
+        if (!kernel->has_threads)
+            kernels[i].form = RNL_CPU_FORM_BLOCKS;
+        if (kernel->has_blocks)
+            object->tier = 'B';
+        write_symbol(kernel->symbol, symbols[i]);
     }
     return patch_memory(&view, unit, object);
 }

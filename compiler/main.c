@@ -8,55 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char help[] =
-    "runnel-cc - compile CUDA-dialect kernels for the CPU\n"
-    "\n"
-    "SYNOPSIS\n"
-    "  runnel-cc --output OBJECT.so [OPTION]...\n"
-    "  runnel-cc --identity | --version | --help\n"
-    "\n"
-    "DESCRIPTION\n"
-    "  Reads kernel source in the dialect that NVRTC takes and writes a cpu\n"
-    "  object: a shared object with a table of its kernels, whose form\n"
-    "  <runnel/cpu_object.h> documents. Runnel runs it for modules on cpu\n"
-    "  devices; by hand it makes objects ahead of time.\n"
-    "\n"
-    "OPTIONS\n"
-    "  --output FILE           the object to write; complete or absent\n"
-    "  --source FILE           the source; - (the default) is standard input\n"
-    "  --name NAME             the source's name in diagnostics (kernel.cu,\n"
-    "                          or FILE when --source names one)\n"
-    "  --option OPTION         an option as NVRTC takes it, one word; repeat\n"
-    "                          for more: -DX=1 -UX -Ifolder -include FILE\n"
-    "                          -std=c++17 --use_fast_math --fmad=false -G\n"
-    "                          -lineinfo -w; others are accepted and ignored\n"
-    "  --header NAME=FILE      lets the source include FILE's text as NAME\n"
-    "  --name-expression E     also make the kernel that the C++ expression E\n"
-    "                          names, such as scale<float>\n"
-    "  --dump-assembly FILE    write the assembly there, too\n"
-    "  --debug                 no optimisation, debug information (like -G)\n"
-    "  --identity              print one line that names all that the result\n"
-    "                          depends on beside the above; for cache keys\n"
-    "\n"
-    "EXIT STATUS\n"
-    "  0  the object was written\n"
-    "  1  the source does not compile\n"
-    "  2  wrong usage, or a file cannot be read or written\n"
-    "  3  no C++ compiler was found\n"
-    "  4  the compiler crashed or did something unexpected\n"
-    "\n"
-    "ENVIRONMENT\n"
-    "  RUNNEL_CXX         the C++ compiler: clang 14 or newer, or gcc 12 or\n"
-    "                     newer. Without it the first of clang++-19, clang++,\n"
-    "                     g++ and c++ in PATH is taken.\n"
-    "  RUNNEL_CPU_TARGET  the processor to compile for, as -march= names it;\n"
-    "                     native\n"
-    "  TMPDIR             where the private temporary folder is made; /tmp\n"
-    "\n"
-    "EXAMPLE\n"
-    "  runnel-cc --source scale.cu --name-expression 'scale<float>' \\\n"
-    "            --option -DWIDTH=4 --output scale.so\n";
-
 static int complain(int code, const char *format, const char *what)
 {
     fputs("runnel-cc: ", stderr);
@@ -83,6 +34,9 @@ struct job {
     struct text errors;    // of the last command, as they came
     char *file;            // the source's name inside the folder
     struct elf_unit unit;
+    struct list kernels;   // their names, in the order of the table
+    struct simt_verdict *verdicts;  // one for each
+    bool vectorised;       // the SIMT compiler made the object
 };
 
 static void in_folder(char path[4200], const char *name)
@@ -229,15 +183,11 @@ static void start_command(const struct job *job, struct list *command,
     }
 }
 
-// Runs a compiler command; its diagnostics go to the log.
-static int run_command(struct job *job, struct list *command,
-                       struct text *output)
+// What a compiler's end means; its diagnostics go to the log.
+static int judge(struct job *job, int status)
 {
-    text_free(&job->errors);
-    int status = process_run(command, work_folder(), output, &job->errors);
     if (job->errors.data)
         diagnostics_filter(job->errors.data, &job->log);
-    list_free(command);
     if (status == 0)
         return CC_OK;
     // clang reports its own crashes with 70 and the signal's number + 128.
@@ -247,6 +197,15 @@ static int run_command(struct job *job, struct list *command,
         return CC_CRASHED;
     }
     return CC_NOT_COMPILED;
+}
+
+static int run_command(struct job *job, struct list *command,
+                       struct text *output)
+{
+    text_free(&job->errors);
+    int status = process_run(command, work_folder(), output, &job->errors);
+    list_free(command);
+    return judge(job, status);
 }
 
 // Finds kernels and variables, after the preprocessor if need be. Errors of the
@@ -304,7 +263,8 @@ static int append_table(struct job *job)
         struct text text = {0};
         snprintf(version, sizeof version, "%s %d",
                  job->compiler.clang ? "clang" : "gcc", job->compiler.version);
-        table_write(&found, &job->options->expressions, version, &text);
+        table_write(&found, &job->options->expressions, version,
+                    &job->kernels, &text);
         in_folder(path, job->file);
         FILE *file = fopen(path, "ab");
         if (!file || fwrite(text.data, 1, text.size, file) != text.size)
@@ -328,12 +288,134 @@ static int compile(struct job *job, const char *kind, const char *output)
     return run_command(job, &command, NULL);
 }
 
+// Compiles once more what has compiled: the warnings of the first time suffice.
+static int compile_again(struct job *job, const char *kind, const char *output)
+{
+    struct text log = job->log;
+    job->log = (struct text){0};
+    int status = compile(job, kind, output);
+    if (status != CC_OK)
+        return text_free(&log), status;
+    text_free(&job->log);
+    job->log = log;
+    return CC_OK;
+}
+
+// --- Vectors ---------------------------------------------------------------
+
+static bool must_vectorise(const struct job *job)
+{
+    return strcmp(job->flags.tier, "B") == 0;
+}
+
+static int refuse_tier(struct job *job, const char *why)
+{
+    text_format(&job->log, "%s: error: %s\n", job->options->name, why);
+    return CC_NOT_COMPILED;
+}
+
+// Loading LLVM takes as long as clang takes for a small kernel: both at once.
+static int compile_bitcode(struct job *job, struct simt *simt)
+{
+    static const char *const words[] = {
+        "-DRNL_SIMT", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c",
+        "-o", "kernel.bc"};
+    struct list command = {0};
+    struct process process;
+    start_command(job, &command, true);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        list_add(&command, words[i]);
+    list_add(&command, job->file);
+    text_free(&job->errors);
+    process_start(&command, work_folder(), &process);
+    simt_load(simt);
+    int status = process_finish(&process, NULL, &job->errors);
+    list_free(&command);
+    return judge(job, status);
+}
+
+static bool run_simt(struct job *job, const struct simt *simt,
+                     struct text *message)
+{
+    char bitcode[4200], object[4200], assembly[4200];
+    in_folder(bitcode, "kernel.bc");
+    in_folder(object, "kernel.o");
+    in_folder(assembly, "kernel.s");
+    if (!simt->version)
+        return text_add(message, "librunnel-simt.so cannot be loaded"), false;
+    job->verdicts = calloc(job->kernels.count + 1, sizeof *job->verdicts);
+    if (!job->verdicts)
+        return text_add(message, "memory is short"), false;
+    struct simt_job work = {
+        .bitcode = bitcode, .object = object, .target = compiler_target(),
+        .dump = job->options->dump_ir,
+        .assembly = job->options->dump_assembly ? assembly : NULL};
+    return simt_compile(simt, &work, job->verdicts, job->kernels.count,
+                        message);
+}
+
+static int report_refused(struct job *job)
+{
+    int status = CC_OK;
+    for (size_t i = 0; i < job->kernels.count; i++) {
+        if (!job->verdicts[i].why)
+            continue;
+        status = CC_NOT_COMPILED;
+        text_format(&job->log,
+                    "%s: error: kernel '%s' cannot be vectorised: %s\n",
+                    job->options->name, job->kernels.items[i],
+                    job->verdicts[i].why);
+    }
+    return status;
+}
+
+static int compile_vectors(struct job *job)
+{
+    struct simt simt = {0};
+    struct text message = {0};
+    int status = compile_bitcode(job, &simt);
+    if (status != CC_OK)
+        return status;
+    job->vectorised = run_simt(job, &simt, &message);
+    if (job->vectorised && must_vectorise(job))
+        status = report_refused(job);
+    else if (must_vectorise(job))
+        status = refuse_tier(job, message.data);
+    else if (!job->vectorised)
+        status = compile_again(job, "-c", "kernel.o");
+    text_free(&message);
+    return status;
+}
+
+// Threads one by one, or vectors where they are wanted and possible.
+static int compile_tier(struct job *job)
+{
+    const char *tier = job->flags.tier;
+    char path[4096];
+    bool possible = job->compiler.clang &&
+                    job->compiler.version == SIMT_CLANG && simt_find(path);
+    if (strcmp(tier, "auto") != 0 && strcmp(tier, "F") != 0 &&
+        !must_vectorise(job))
+        return refuse_tier(job, "--tier takes auto, F or B");
+    if (must_vectorise(job) && job->flags.debug)
+        return refuse_tier(job, "--tier=B cannot be debugged: leave out -G");
+    if (must_vectorise(job) && !possible)
+        return refuse_tier(job, "--tier=B needs clang 19 and "
+                                "librunnel-simt.so beside runnel-cc");
+    if (possible && strcmp(tier, "F") != 0 && !job->flags.debug)
+        return compile_vectors(job);
+    return compile(job, "-c", "kernel.o");
+}
+
+// --- From source to object -------------------------------------------------
+
 // Compiles the source with its table. When that blames the table, the user's
 // text alone tells better what is wrong with it.
 static int compile_kernels(struct job *job)
 {
-    int status = compile(job, "-c", "kernel.o");
-    if (status != CC_NOT_COMPILED || !diagnostics_blame_table(job->errors.data))
+    int status = compile_tier(job);
+    if (status != CC_NOT_COMPILED || !job->errors.data ||
+        !diagnostics_blame_table(job->errors.data))
         return status;
     struct text log = job->log, errors = job->errors;
     job->log = job->errors = (struct text){0};
@@ -425,6 +507,9 @@ static int read_unit(struct job *job)
                     "shared memory starts undefined\n", job->options->name);
         return CC_NOT_COMPILED;
     }
+    for (size_t i = 0; job->vectorised && i < job->unit.kernel_count &&
+                       i < job->kernels.count; i++)
+        job->unit.kernels[i].waits |= job->verdicts[i].waits;
     elf_write_stub(&job->unit.dynamic, &stub);
     bool written = write_file("stub.o", stub.data, stub.size);
     text_free(&stub);
@@ -463,14 +548,12 @@ static int dump_assembly(struct job *job)
     const char *wanted = job->options->dump_assembly;
     if (!wanted)
         return CC_OK;
-    struct text log = job->log;
-    job->log = (struct text){0};  // the warnings of the first time suffice
-    int status = compile(job, "-S", "kernel.s");
-    if (status != CC_OK)
-        return text_free(&log), status;
-    text_free(&job->log);
-    job->log = log;
+    int status = CC_OK;
     in_folder(path, "kernel.s");
+    if (access(path, R_OK) != 0)
+        status = compile_again(job, "-S", "kernel.s");
+    if (status != CC_OK)
+        return status;
     if (!text_read_file(&text, path) ||
         !text_write_file(wanted, text.data, text.size))
         status = complain_file("write", wanted);
@@ -535,6 +618,10 @@ static int compile_source(const struct cc_options *options)
     text_free(&job.log);
     text_free(&job.errors);
     elf_unit_free(&job.unit);
+    for (size_t i = 0; job.verdicts && i < job.kernels.count; i++)
+        free(job.verdicts[i].why);
+    free(job.verdicts);
+    list_free(&job.kernels);
     free(job.file);
     return status;
 }
@@ -566,6 +653,8 @@ static bool take_option(struct cc_options *options, const char *name,
         options->name = value;
     else if (strcmp(name, "--dump-assembly") == 0)
         options->dump_assembly = value;
+    else if (strcmp(name, "--dump-ir") == 0)
+        options->dump_ir = value;
     else if (strcmp(name, "--option") == 0)
         list_add(&options->options, value);
     else if (strcmp(name, "--name-expression") == 0)
@@ -602,7 +691,7 @@ static int read_options(int count, char **words, struct cc_options *options)
 int main(int count, char **words)
 {
     if (count == 2 && strcmp(words[1], "--help") == 0)
-        return fputs(help, stdout) < 0;
+        return fputs(cc_help, stdout) < 0;
     if (count == 2 && strcmp(words[1], "--version") == 0)
         return puts("runnel-cc " CC_VERSION) < 0;
     setenv("LC_ALL", "C", 1);  // plain quotes in diagnostics

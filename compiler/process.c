@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,20 +78,17 @@ static void die_if_signalled(void)
 }
 
 // Only calls what is safe between fork and exec.
-static void run_child(const struct list *arguments, const char *folder,
-                      const int output[2], const int errors[2])
+static void enter_child(const int output[2], const int errors[2])
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (dup2(output[1], STDOUT_FILENO) < 0 ||
-        dup2(errors[1], STDERR_FILENO) < 0 || (folder && chdir(folder) != 0))
+        dup2(errors[1], STDERR_FILENO) < 0)
         _exit(127);
     close(output[0]);
     close(output[1]);
     close(errors[0]);
     close(errors[1]);
     signal(SIGPIPE, SIG_DFL);
-    execvp(arguments->items[0], arguments->items);
-    _exit(127);
 }
 
 // Reads from one end into `text`; false at the end of the data.
@@ -121,35 +119,75 @@ static void collect(int output_end, int errors_end, struct text *output,
     }
 }
 
-int process_run(const struct list *arguments, const char *folder,
-                struct text *output, struct text *errors)
+// A child with its output and errors in pipes. True in the child.
+static bool split(struct process *process)
 {
-    int output_pipe[2], errors_pipe[2];
-    if (pipe(output_pipe) != 0)
-        return -1;
-    if (pipe(errors_pipe) != 0) {
-        close(output_pipe[0]);
-        close(output_pipe[1]);
-        return -1;
+    int output[2], errors[2];
+    *process = (struct process){.id = -1, .output = -1, .errors = -1};
+    if (pipe(output) != 0)
+        return false;
+    if (pipe(errors) != 0) {
+        close(output[0]);
+        close(output[1]);
+        return false;
     }
-    pid_t process = fork();
-    if (process == 0)
-        run_child(arguments, folder, output_pipe, errors_pipe);
-    child = process;
-    if (caught_signal && process > 0)
-        kill(process, SIGKILL);
-    close(output_pipe[1]);
-    close(errors_pipe[1]);
-    if (process > 0)
-        collect(output_pipe[0], errors_pipe[0], output, errors);
-    close(output_pipe[0]);
-    close(errors_pipe[0]);
+    pid_t id = fork();
+    if (id == 0) {
+        enter_child(output, errors);
+        return true;
+    }
+    child = id;
+    if (caught_signal && id > 0)
+        kill(id, SIGKILL);
+    close(output[1]);
+    close(errors[1]);
+    *process = (struct process){id, output[0], errors[0]};
+    return false;
+}
+
+void process_start(const struct list *arguments, const char *folder,
+                   struct process *process)
+{
+    if (!split(process))
+        return;
+    if (!folder || chdir(folder) == 0)
+        execvp(arguments->items[0], arguments->items);
+    _exit(127);
+}
+
+void process_fork(int (*function)(void *), void *argument,
+                  struct process *process)
+{
+    if (!split(process))
+        return;
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    _exit(function(argument));
+}
+
+int process_finish(struct process *process, struct text *output,
+                   struct text *errors)
+{
+    pid_t id = process->id;
+    if (id > 0)
+        collect(process->output, process->errors, output, errors);
+    if (process->output >= 0) {
+        close(process->output);
+        close(process->errors);
+    }
     int status = -1;
-    while (process > 0 && waitpid(process, &status, 0) < 0 && errno == EINTR)
+    while (id > 0 && waitpid(id, &status, 0) < 0 && errno == EINTR)
         ;
     child = 0;
     die_if_signalled();
-    if (process < 0)
+    if (id < 0)
         return -1;
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int process_run(const struct list *arguments, const char *folder,
+                struct text *output, struct text *errors)
+{
+    struct process process;
+    process_start(arguments, folder, &process);
+    return process_finish(&process, output, errors);
 }

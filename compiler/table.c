@@ -8,6 +8,7 @@
 struct writer {
     const struct scan *scan;
     const struct list *expressions;
+    struct list *names;   // of the records, for people
     struct text *text;
     size_t kernel_count;  // records written
     size_t global_count;
@@ -111,15 +112,17 @@ static void add_record(struct writer *w, const char *scope, const char *name,
     text_format(text,
                 "static constexpr auto rnl_parameters%zu = "
                 "::rnl::rnl_parameters_of<rnl_function%zu>(rnl_types%zu);\n"
+                "RNL_SIMT_PARTS(%zu)\n"
                 "static constexpr ::rnl_cpu_kernel rnl_kernel%zu = {",
-                n, n, n, n);
+                n, n, n, n, n);
     text_add_literal(text, name);
     text_format(text,
                 ", ::rnl_symbols[%zu], rnl_parameters%zu.rnl_items, "
                 "::rnl::rnl_arity_of(rnl_function%zu), "
                 "static_cast<unsigned>(%s), 0, 0, RNL_CPU_FORM_THREADS, 0, "
-                "&::rnl_entry<rnl_function%zu>};\n",
-                n, n, n, bounds && *bounds ? bounds : "1024", n);
+                "&::rnl_entry<rnl_function%zu>, RNL_RUN_BLOCKS(%zu)};\n",
+                n, n, n, bounds && *bounds ? bounds : "1024", n, n);
+    list_add(w->names, name);
     list_qualified(&w->kernels, scope, "rnl_kernel", n);
 }
 
@@ -241,9 +244,10 @@ static void add_table(struct writer *w, const char *compiler)
 }
 
 void table_write(const struct scan *scan, const struct list *expressions,
-                 const char *compiler, struct text *text)
+                 const char *compiler, struct list *names, struct text *text)
 {
-    struct writer w = {.scan = scan, .expressions = expressions, .text = text};
+    struct writer w = {.scan = scan, .expressions = expressions,
+                       .names = names, .text = text};
     size_t count = scan->kernel_count + expressions->count + 1;
     // The name of each kernel in the binary; written after linking, so it must
     // not be all zeros, which would leave it without room in the file.

@@ -32,8 +32,28 @@
 #define RNL_INLINE static inline __attribute__((always_inline, unused))
 // Waiting functions are kept out of line in a section of their own: a kernel
 // from which this section can be reached may wait (see elf.c).
+// No thread may be moved past one, nor may two calls become one.
+#if defined(__clang__)
+#define RNL_CONVERGENT __attribute__((convergent))
+#else
+#define RNL_CONVERGENT
+#endif
 #define RNL_WAITS                                                       \
-    static __attribute__((noinline, unused, section(".text.rnl_waits")))
+    static RNL_CONVERGENT                                               \
+        __attribute__((noinline, unused, section(".text.rnl_waits")))
+
+// The SIMT compiler, for which RNL_SIMT is defined, knows functions and
+// rnl_state by name (compiler/simt/simt.h): internal linkage alone would mangle
+// the names. Some it calls itself, so they are kept; and what the built-in
+// variables say never changes for a thread.
+#define RNL_NAMED(name) __asm__(#name)
+#if defined(RNL_SIMT)
+#define RNL_KEPT __attribute__((used))
+#define RNL_CONSTANT __attribute__((const))
+#else
+#define RNL_KEPT
+#define RNL_CONSTANT
+#endif
 
 // --- Vector types ----------------------------------------------------------
 
@@ -129,12 +149,42 @@ struct rnl_state_type {
     }
 };
 
-static __shared__ rnl_state_type rnl_state;
+extern "C" {
+static __shared__ rnl_state_type rnl_state RNL_NAMED(rnl_state);
+}
 
-#define threadIdx (static_cast<const uint3 &>(rnl_state.thread))
-#define blockIdx (static_cast<const uint3 &>(rnl_state.block))
-#define blockDim (static_cast<const dim3 &>(rnl_state.block_size))
-#define gridDim (static_cast<const dim3 &>(rnl_state.grid_size))
+#define RNL_GETTER(name, value)                                       \
+    extern "C" {                                                      \
+    static unsigned int name() RNL_NAMED(name);                       \
+    RNL_INLINE RNL_CONSTANT unsigned int name() { return value; }     \
+    }
+RNL_GETTER(rnl_thread_x, rnl_state.thread.x)
+RNL_GETTER(rnl_thread_y, rnl_state.thread.y)
+RNL_GETTER(rnl_thread_z, rnl_state.thread.z)
+RNL_GETTER(rnl_block_x, rnl_state.block.x)
+RNL_GETTER(rnl_block_y, rnl_state.block.y)
+RNL_GETTER(rnl_block_z, rnl_state.block.z)
+RNL_GETTER(rnl_block_size_x, rnl_state.block_size.x)
+RNL_GETTER(rnl_block_size_y, rnl_state.block_size.y)
+RNL_GETTER(rnl_block_size_z, rnl_state.block_size.z)
+RNL_GETTER(rnl_grid_size_x, rnl_state.grid_size.x)
+RNL_GETTER(rnl_grid_size_y, rnl_state.grid_size.y)
+RNL_GETTER(rnl_grid_size_z, rnl_state.grid_size.z)
+
+#define RNL_BUILT_IN(type, function, prefix)                          \
+    RNL_INLINE const type function()                                  \
+    {                                                                 \
+        return type{prefix##_x(), prefix##_y(), prefix##_z()};        \
+    }
+RNL_BUILT_IN(uint3, rnl_thread_index, rnl_thread)
+RNL_BUILT_IN(uint3, rnl_block_index, rnl_block)
+RNL_BUILT_IN(dim3, rnl_block_size, rnl_block_size)
+RNL_BUILT_IN(dim3, rnl_grid_size, rnl_grid_size)
+
+#define threadIdx (rnl_thread_index())
+#define blockIdx (rnl_block_index())
+#define blockDim (rnl_block_size())
+#define gridDim (rnl_grid_size())
 static constexpr int warpSize = 32;
 
 // --- Services --------------------------------------------------------------
@@ -163,24 +213,39 @@ RNL_INLINE unsigned int rnl_thread_number()
                 rnl_state.block_size.y * rnl_state.thread.z);
 }
 
+extern "C" {
+
+static int rnl_sync(int kind, int predicate) RNL_NAMED(rnl_sync);
+static unsigned long long rnl_warp(int kind, unsigned int mask,
+                                   unsigned long long value,
+                                   unsigned int argument, int width)
+    RNL_NAMED(rnl_warp);
+static void rnl_yield() RNL_NAMED(rnl_yield);
+static void rnl_spin() RNL_NAMED(rnl_spin);
+[[noreturn]] static void rnl_trap(const char *message, const char *file,
+                                  int line) RNL_NAMED(rnl_trap);
+static void *rnl_scratch(rnl_cpu_block *run, uint64_t size)
+    RNL_NAMED(rnl_scratch);
+static void rnl_enter(rnl_cpu_block *run) RNL_NAMED(rnl_enter);
+
 // Other threads change rnl_state.thread while one waits.
-RNL_WAITS int rnl_sync(rnl_cpu_sync kind, int predicate)
+RNL_WAITS int rnl_sync(int kind, int predicate)
 {
     uint3 thread = rnl_state.thread;
-    int result = rnl_services->sync_threads(rnl_state.run, rnl_thread_number(),
-                                            kind, predicate);
+    int result = rnl_services->sync_threads(
+        rnl_state.run, rnl_thread_number(), static_cast<rnl_cpu_sync>(kind),
+        predicate);
     rnl_state.thread = thread;
     return result;
 }
 
-RNL_WAITS unsigned long long rnl_warp(rnl_cpu_warp_kind kind,
-                                      unsigned int mask,
+RNL_WAITS unsigned long long rnl_warp(int kind, unsigned int mask,
                                       unsigned long long value,
                                       unsigned int argument, int width)
 {
     uint3 thread = rnl_state.thread;
     rnl_cpu_warp_op op = {};
-    op.kind = kind;
+    op.kind = static_cast<unsigned int>(kind);
     op.mask = mask;
     op.value = value;
     op.argument = argument;
@@ -206,13 +271,29 @@ RNL_INLINE void rnl_spin()
         rnl_yield();
 }
 
-[[noreturn]] static __attribute__((noinline, cold, unused)) void
+[[noreturn]] static RNL_KEPT __attribute__((noinline, cold, unused)) void
 rnl_trap(const char *message, const char *file, int line)
 {
     rnl_services->trap(rnl_state.run, rnl_thread_number(), message, file,
                        line);
     __builtin_unreachable();
 }
+
+RNL_INLINE RNL_KEPT void *rnl_scratch(rnl_cpu_block *run, uint64_t size)
+{
+    return rnl_services->scratch(run, size);
+}
+
+// Keeps blocks' constants where the kernel's built-in variables read them.
+RNL_INLINE RNL_KEPT void rnl_enter(rnl_cpu_block *run)
+{
+    rnl_state.run = run;
+    rnl_state.block = uint3{run->index[0], run->index[1], run->index[2]};
+    rnl_state.block_size = dim3(run->block[0], run->block[1], run->block[2]);
+    rnl_state.grid_size = dim3(run->grid[0], run->grid[1], run->grid[2]);
+}
+
+} // extern "C"
 
 __attribute__((format(printf, 1, 2), unused)) static int
 rnl_printf(const char *format, ...)

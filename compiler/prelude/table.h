@@ -10,15 +10,6 @@ template <size_t... I> struct indices_to<0, I...> {
     typedef indices<I...> type;
 };
 
-// Keeps blocks' constants where the kernel's built-in variables read them.
-RNL_INLINE void enter(rnl_cpu_block *run)
-{
-    rnl_state.run = run;
-    rnl_state.block = uint3{run->index[0], run->index[1], run->index[2]};
-    rnl_state.block_size = dim3(run->block[0], run->block[1], run->block[2]);
-    rnl_state.grid_size = dim3(run->grid[0], run->grid[1], run->grid[2]);
-}
-
 RNL_INLINE uint3 thread_of(const rnl_cpu_block *run, uint32_t number)
 {
     uint32_t row = number / run->block[0];
@@ -33,7 +24,7 @@ template <auto Kernel, class... A>
 __attribute__((flatten)) static inline void threads(rnl_cpu_block *run,
                                                     A... arguments)
 {
-    enter(run);
+    rnl_enter(run);
     const uint32_t count = run->thread_count;
     const uint32_t width = run->block[0];
     uint32_t number = run->next_thread;
@@ -59,6 +50,14 @@ RNL_INLINE void unpack(rnl_cpu_block *run, void (*)(A...), indices<I...>)
 {
     threads<Kernel, A...>(run, *static_cast<A *>(
                                    const_cast<void *>(run->arguments[I]))...);
+}
+
+// Runs the thread that rnl_state names.
+template <auto Kernel, class... A, size_t... I>
+RNL_INLINE void rnl_run_one(const void *const *arguments, void (*)(A...),
+                            indices<I...>)
+{
+    Kernel(*static_cast<A *>(const_cast<void *>(arguments[I]))...);
 }
 
 template <class... A>
@@ -133,6 +132,36 @@ __attribute__((flatten, used)) void rnl_entry(rnl_cpu_block *run)
 {
     rnl::unpack<Kernel>(run, Kernel, rnl::indices_of(Kernel));
 }
+
+// What the SIMT compiler makes kernel `n` of: its one thread, and the function
+// for whole blocks, which stays undefined where it cannot. The entry then goes;
+// rnl_name_<n> leads to a function whose mangled name is still there.
+#if defined(RNL_SIMT)
+template <auto Kernel>
+__attribute__((used)) void rnl_named(rnl_cpu_block *)
+{
+}
+#define RNL_SIMT_PARTS(n)                                                   \
+    extern "C" {                                                            \
+    __attribute__((__used__)) void rnl_thread_##n(                          \
+        const void *const *rnl_arguments)                                   \
+    {                                                                       \
+        ::rnl::rnl_run_one<rnl_function##n>(                                \
+            rnl_arguments, rnl_function##n,                                 \
+            ::rnl::indices_of(rnl_function##n));                            \
+    }                                                                       \
+    __attribute__((__weak__, __visibility__("hidden"))) void rnl_blocks_##n( \
+        ::rnl_cpu_block *, unsigned long);                                  \
+    extern void (*const rnl_name_##n)(::rnl_cpu_block *)                    \
+        __attribute__((__used__));                                          \
+    void (*const rnl_name_##n)(::rnl_cpu_block *) =                         \
+        &::rnl_named<rnl_function##n>;                                      \
+    }
+#define RNL_RUN_BLOCKS(n) &rnl_blocks_##n
+#else
+#define RNL_SIMT_PARTS(n)
+#define RNL_RUN_BLOCKS(n) nullptr
+#endif
 
 static int rnl_set_services(const rnl_cpu_services *services)
 {

@@ -8,15 +8,20 @@
 //   rnl_blocks_<n>   is defined for every kernel n that can be vectorised (its
 //                    one thread is rnl_thread_<n>), and stays an undefined weak
 //                    symbol for the others;
-//   rnl_entry<...>   (tier F) is kept for the others only.
+//   rnl_entry<...>   (tier F) is kept for the others only; the field
+//                    run_threads of the table rnl_kernels is then NULL;
+//   rnl_name_<n>     stays, with the function it points to and that one's name;
+//   functions        have a section of their own each (elf.c looks at
+//                    relocations between sections), .text.rnl_waits excepted.
 //
 // What the prelude promises the compiler, all as `extern "C"` functions with
 // internal linkage, whose bodies are tier F's and which are known by name:
 //
-//   rnl_thread_x/y/z, rnl_block_x/y/z, rnl_block_size_x/y/z, rnl_grid_size_x/y/z
-//                    unsigned (void), the built-in variables
+//   rnl_thread_x/y/z, rnl_block_x/y/z, rnl_block_size_x/y/z,
+//   rnl_grid_size_x/y/z   unsigned (void), the built-in variables
 //   rnl_sync         int (int kind, int predicate): a block barrier
-//   rnl_warp         u64 (int kind, u32 mask, u64 value, u32 argument, int width)
+//   rnl_warp         u64 (int kind, u32 mask, u64 value, u32 argument,
+//                    int width)
 //   rnl_spin, rnl_yield   void (void): another thread may have to act first
 //   rnl_trap         ends the launch; does not return
 //   rnl_enter        void (rnl_cpu_block *): sets rnl_state for a block
@@ -42,6 +47,10 @@ struct simt_job {
     // Called for each kernel that is left to tier F: its number n and why.
     void (*refused)(void *user, unsigned kernel, const char *why);
     void *user;
+    const char *assembly;  // path of the assembly, too, or NULL
+    // Called for each kernel that is not left to tier F: whether its threads
+    // wait for each other, which its machine code does not show any more.
+    void (*vectorised)(void *user, unsigned kernel, bool waits);
 };
 
 // 0, or -1 with a sentence in `message`.

@@ -19,7 +19,8 @@ typedef struct rnl_native_call {
 } rnl_native_call;
 
 // A kernel in C. It may not call Runnel. Returning other than RNL_OK fails the
-// launch with that status.
+// launch with that status. A wild pointer in it crashes the program, as in any
+// C function: only compiled kernels are contained.
 typedef rnl_status (*rnl_native_fn)(const rnl_native_call *call);
 
 typedef struct rnl_native_options {

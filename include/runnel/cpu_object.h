@@ -18,6 +18,10 @@
 //           same block again to run the threads not started yet, or go back to
 //           a thread that waited before. So all threads of a block share one
 //           OS thread and never run at the same moment.
+//           A kernel may also have `run_blocks`, which runs whole blocks with
+//           all their threads, as vector code does, and needs none of this. A
+//           host prefers it where there is one. It may call the services
+//           `block_memory`, `trap`, `print` and `scratch`, and no other.
 // Memory    Everything that belongs to one block (`__shared__` variables, the
 //           thread's index) lies at fixed offsets in the *block memory*, which
 //           the host hands out through the service `block_memory`:
@@ -109,9 +113,9 @@ typedef struct rnl_cpu_warp_op {
 } rnl_cpu_warp_op;
 
 // What an object may ask of its host. `thread` is the number of the calling
-// thread in its block. Each may be called only while `run_threads` runs, except
-// that `block_memory` is only then meaningful. Those that say so may run other
-// threads of the block before they return, or never return.
+// thread in its block. Each may be called only while `run_threads` or
+// `run_blocks` runs. Those that say so may run other threads of the block
+// before they return, or never return.
 typedef struct rnl_cpu_services {
     uint32_t struct_size;
     uint32_t abi;  // RNL_CPU_ABI of the host
@@ -136,6 +140,12 @@ typedef struct rnl_cpu_services {
 
     // Kernel printf. Returns what vprintf does.
     int (*print)(const char *format, va_list arguments);
+
+    // Memory for a `run_blocks` until it returns, aligned to
+    // RNL_CPU_MEMORY_ALIGNMENT, its contents undefined. Only the last request
+    // counts: it may move the memory, and what was in it is lost. Where memory
+    // is short it fails the launch and never returns.
+    void *(*scratch)(rnl_cpu_block *block, uint64_t size);
 } rnl_cpu_services;
 
 // --- What an object holds --------------------------------------------------
@@ -153,7 +163,9 @@ typedef struct rnl_cpu_parameter {
 
 // How a kernel is run. Fields of other forms are appended to the record.
 typedef enum rnl_cpu_form {
-    RNL_CPU_FORM_THREADS = 1,  // `run_threads`, as above
+    RNL_CPU_FORM_THREADS = 1,  // `run_threads`, as above, and perhaps
+                               // `run_blocks`
+    RNL_CPU_FORM_BLOCKS = 2,   // only `run_blocks`; `run_threads` is NULL
 } rnl_cpu_form;
 
 typedef struct rnl_cpu_kernel {
@@ -168,6 +180,11 @@ typedef struct rnl_cpu_kernel {
     uint32_t form;               // rnl_cpu_form
     uint32_t reserved;
     void (*run_threads)(rnl_cpu_block *block);
+
+    // Runs `count` blocks from block->index on, x fastest, and keeps
+    // block->index up to date as it goes; NULL if there is no such function.
+    // Records of objects made before there was tier B end before it.
+    void (*run_blocks)(rnl_cpu_block *block, uint64_t count);
 } rnl_cpu_kernel;
 
 // Flags of a variable.
@@ -188,7 +205,8 @@ typedef struct rnl_cpu_object {
     uint32_t struct_size;
     uint32_t kernel_size, parameter_size, global_size, block_size;
     const char *compiler; // what made it, for people
-    uint32_t tier;        // 'F': one fiber per waiting thread
+    uint32_t tier;        // 'F': one fiber per waiting thread; 'B': some
+                          // kernel has `run_blocks`
     uint32_t kernel_count;
     uint32_t global_count;
     uint32_t reserved;

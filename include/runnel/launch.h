@@ -96,8 +96,9 @@ RNL_BEGIN_DECLS
 // differs from the function's parameters (no conversions: an int is not a
 // size_t, 2.0 is not 2.0f). RNL_ERROR_INVALID_ARGUMENT for dimensions that are
 // zero or beyond the device's or function's limits. `args` may be NULL for
-// none. What fails while the kernel runs is the stream's failure. Stands for
-// cuLaunchKernelEx.
+// none. What fails while the kernel runs is the stream's failure; cpu: a wild
+// pointer, a full stack or a division by zero too, as RNL_ERROR_LAUNCH_FAILED.
+// Stands for cuLaunchKernelEx.
 RNL_API rnl_status rnl_enqueue_function(rnl_stream stream,
                                         rnl_function function,
                                         const rnl_launch *launch,

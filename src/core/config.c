@@ -77,6 +77,7 @@ static void read_all(void)
     config.compiler = read_text("RUNNEL_CC", compiler);
     config.cache_dir = read_text("RUNNEL_CACHE_DIR", cache_dir);
     config.cache_disabled = read_flag("RUNNEL_CACHE_DISABLE");
+    config.contain = read_number("RUNNEL_CONTAIN", 1, 1) != 0;
 }
 
 const struct config *config_get(void)

@@ -13,6 +13,7 @@ struct config {
     const char *compiler;      // RUNNEL_CC; NULL: look for runnel-cc
     const char *cache_dir;     // RUNNEL_CACHE_DIR; NULL: the default place
     bool cache_disabled;       // RUNNEL_CACHE_DISABLE
+    bool contain;              // RUNNEL_CONTAIN; false only when it is 0
 };
 
 // Read at the first call, the same for ever after.

@@ -203,7 +203,8 @@ RNL_TEST(assembly_is_dumped)
     static char text[1 << 17];
     char path[128];
     built_write(&built, "k.cu", simple);
-    built_make(&built, "--source @/k.cu --dump-assembly @/k.s");
+    built_make(&built, "--source @/k.cu --dump-assembly @/k.s "
+                       "--option --tier=F");
     assert_int_equal(built.status, 0);
     snprintf(path, sizeof path, "%s/k.s", built.folder);
     FILE *file = fopen(path, "r");

@@ -187,6 +187,20 @@ RNL_TEST(a_table_of_another_version_is_refused)
     free(elf.data);
 }
 
+// The form is found by the fields before it.
+RNL_TEST(a_kernel_without_the_code_of_its_form_is_refused)
+{
+    struct bytes elf = read_elf();
+    uint32_t want[4] = {128, 0, RNL_CPU_KERNEL_WAITS, RNL_CPU_FORM_THREADS};
+    char *record = memmem(elf.data, elf.size, want, sizeof want);
+    assert_non_null(record);
+    want[3] = RNL_CPU_FORM_BLOCKS;
+    memcpy(record, want, sizeof want);
+    refused_elf(elf);
+    assert_non_null(strstr(rnl_last_error()->message, "code is not its own"));
+    free(elf.data);
+}
+
 RNL_TEST(a_table_that_ends_outside_is_refused)
 {
     struct bytes elf = read_elf();

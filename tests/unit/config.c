@@ -13,7 +13,7 @@
 static const char *const names[] = {
     "RUNNEL_DEVICES", "RUNNEL_CPU_DEVICES", "RUNNEL_THREADS",
     "RUNNEL_SPIN_US", "RUNNEL_LOG", "RUNNEL_CC", "RUNNEL_CACHE_DIR",
-    "RUNNEL_CACHE_DISABLE", "RUNNEL_BLOCKING"};
+    "RUNNEL_CACHE_DISABLE", "RUNNEL_BLOCKING", "RUNNEL_CONTAIN"};
 
 // True when `check` holds in a process with only `name` set.
 static bool with(const char *name, const char *value,
@@ -37,7 +37,7 @@ static bool is_default(const struct config *c)
     return !c->devices && c->cpu_devices == 1 && c->threads == 0 &&
            c->spin_ns > 0 && c->spin_ns <= 1000000 && c->log_level == 0 &&
            !c->blocking && !c->compiler && !c->cache_dir &&
-           !c->cache_disabled;
+           !c->cache_disabled && c->contain;
 }
 
 RNL_TEST(without_environment_all_is_default)
@@ -97,6 +97,11 @@ static bool blocking(const struct config *c)
     return c->blocking;
 }
 
+static bool not_contained(const struct config *c)
+{
+    return !c->contain;
+}
+
 RNL_TEST(good_values_are_read)
 {
     assert_true(with("RUNNEL_DEVICES", "cpu:1,cpu:0", devices_given));
@@ -109,6 +114,7 @@ RNL_TEST(good_values_are_read)
     assert_true(with("RUNNEL_CC", "/opt/runnel-cc", compiler_given));
     assert_true(with("RUNNEL_CACHE_DISABLE", "1", disabled));
     assert_true(with("RUNNEL_BLOCKING", "yes", blocking));
+    assert_true(with("RUNNEL_CONTAIN", "0", not_contained));
 }
 
 RNL_TEST(bad_values_leave_the_default)
@@ -123,7 +129,8 @@ RNL_TEST(bad_values_leave_the_default)
         {"RUNNEL_SPIN_US", "-1"}, {"RUNNEL_SPIN_US", "0x10"},
         {"RUNNEL_SPIN_US", "18446744073709551615"},
         {"RUNNEL_LOG", "loud"}, {"RUNNEL_LOG", "4"},
-        {"RUNNEL_CACHE_DISABLE", "0"}, {"RUNNEL_BLOCKING", "0"}};
+        {"RUNNEL_CACHE_DISABLE", "0"}, {"RUNNEL_BLOCKING", "0"},
+        {"RUNNEL_CONTAIN", "1"}, {"RUNNEL_CONTAIN", "no"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (!with(rows[i][0], rows[i][1], is_default))
             fail_msg("%s=%s was not ignored", rows[i][0], rows[i][1]);

@@ -59,20 +59,30 @@ void worker_name_thread(const struct worker *worker, uint32_t thread,
              row / block[1]);
 }
 
+void worker_write_failure(const struct worker *worker, uint32_t thread,
+                          const char *text)
+{
+    const uint32_t *index = worker->block.index;
+    char name[48] = "";
+    if (thread == WORKER_NO_THREAD && worker->block.thread_count == 1)
+        thread = 0;
+    if (thread != WORKER_NO_THREAD)
+        worker_name_thread(worker, thread, name);
+    if (worker->failure_size)
+        snprintf(worker->failure, worker->failure_size,
+                 "block (%u, %u, %u)%s%s: %s", index[0], index[1], index[2],
+                 name[0] ? ", thread " : "", name, text);
+}
+
 _Noreturn void worker_fail(struct worker *worker, rnl_status status,
                            uint32_t thread, const char *format, ...)
 {
-    const uint32_t *index = worker->block.index;
-    char name[48], text[512];
+    char text[512];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    worker_name_thread(worker, thread, name);
-    if (worker->failure_size)
-        snprintf(worker->failure, worker->failure_size,
-                 "block (%u, %u, %u), thread %s: %s", index[0], index[1],
-                 index[2], name, text);
+    worker_write_failure(worker, thread, text);
     worker->status = status;
     worker->current->busy = true;  // whatever it was, it ends in the middle
     fiber_switch(worker->current, &worker->native);
@@ -259,14 +269,60 @@ static void finish_threads(struct worker *worker)
     }
 }
 
+// Objects made before there was tier B have shorter records.
+static bool has_run_blocks(const struct kernel_run *run)
+{
+    return run->object->kernel_size >= sizeof *run->kernel &&
+           run->kernel->run_blocks;
+}
+
+static void run_whole_blocks(struct worker *worker)
+{
+    worker->run->kernel->run_blocks(&worker->block, worker->blocks_left + 1);
+    worker->blocks_left = 0;
+    put_idle(worker, worker->current);
+    resume(worker, &worker->native);
+}
+
 // What every fiber does.
 static void run_blocks(void *argument)
 {
     struct worker *worker = argument;
     for (;;) {
+        if (has_run_blocks(worker->run)) {
+            run_whole_blocks(worker);
+            continue;
+        }
         worker->run->kernel->run_threads(&worker->block);
         finish_threads(worker);
     }
+}
+
+// --- Memory ----------------------------------------------------------------
+
+static void *map_pages(size_t size)
+{
+    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+// Makes it at least `size` bytes. Old contents are of no use.
+static bool reserve(char **memory, size_t *held, uint64_t size)
+{
+    if (size <= *held)
+        return true;
+    if (size > SIZE_MAX / 2)
+        return false;
+    size = (size + 65535) & ~(uint64_t)65535;
+    char *larger = map_pages(size);
+    if (!larger)
+        return false;
+    if (*memory)
+        munmap(*memory, *held);
+    *memory = larger;
+    *held = size;
+    return true;
 }
 
 // --- Services --------------------------------------------------------------
@@ -305,6 +361,41 @@ static void service_trap(rnl_cpu_block *block, uint32_t thread,
     worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, thread, "%s", message);
 }
 
+static void *service_scratch(rnl_cpu_block *block, uint64_t size)
+{
+    struct worker *worker = block->host;
+    if (!reserve(&worker->scratch, &worker->scratch_size, size))
+        worker_fail(worker, RNL_ERROR_OUT_OF_MEMORY, 0,
+                    "no memory for %llu bytes that the kernel needs",
+                    (unsigned long long)size);
+    return worker->scratch;
+}
+
+enum { PRINT_STACK = 16 << 10 };
+
+// Made in memory first, where a wild pointer among the arguments does no harm.
+// A fault in the midst of writing could not be left: the stream is locked.
+static int service_print(const char *format, va_list arguments)
+{
+    struct worker *worker = thread_worker;
+    const char *here = __builtin_frame_address(0);
+    char text[1024];
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(text, sizeof text, format, again);
+    va_end(again);
+    if (here - worker->current->low < PRINT_STACK)
+        worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, WORKER_NO_THREAD,
+                    "stack overflow in printf");
+    worker->inside = false;
+    if (length >= (int)sizeof text)
+        length = vprintf(format, arguments);
+    else if (length > 0 && fwrite(text, (size_t)length, 1, stdout) != 1)
+        length = -1;
+    worker->inside = true;
+    return length;
+}
+
 const rnl_cpu_services *block_services(void)
 {
     static const rnl_cpu_services services = {
@@ -315,7 +406,8 @@ const rnl_cpu_services *block_services(void)
         .warp = warp_operate,
         .yield = service_yield,
         .trap = service_trap,
-        .print = vprintf,
+        .print = service_print,
+        .scratch = service_scratch,
     };
     return &services;
 }
@@ -326,9 +418,15 @@ static pthread_key_t worker_key;
 static pthread_once_t worker_once = PTHREAD_ONCE_INIT;
 static bool worker_key_made;
 
+struct worker *worker_here(void)
+{
+    return thread_worker;
+}
+
 static void free_worker(void *memory)
 {
     struct worker *worker = memory;
+    fault_thread_end(worker);
     struct fiber *next;
     for (struct fiber *fiber = worker->made; fiber; fiber = next) {
         next = fiber->next_made;
@@ -336,6 +434,8 @@ static void free_worker(void *memory)
     }
     if (worker->memory)
         munmap(worker->memory, worker->memory_size);
+    if (worker->scratch)
+        munmap(worker->scratch, worker->scratch_size);
     munmap(worker, sizeof *worker);
     block_memory = NULL;
     thread_worker = NULL;
@@ -344,13 +444,6 @@ static void free_worker(void *memory)
 static void make_key(void)
 {
     worker_key_made = pthread_key_create(&worker_key, free_worker) == 0;
-}
-
-static void *map_pages(size_t size)
-{
-    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return pages == MAP_FAILED ? NULL : pages;
 }
 
 // The calling thread's worker; NULL when memory is short.
@@ -369,6 +462,7 @@ static struct worker *take_worker(void)
         return NULL;
     }
     fiber_init_native(&worker->native);
+    fault_thread_begin(worker);
     thread_worker = worker;
     return worker;
 }
@@ -390,23 +484,15 @@ size_t block_thread_held(void)
     for (const struct fiber *fiber = worker->made; fiber;
          fiber = fiber->next_made)
         held += fiber->mapping_size;
-    return held + worker->memory_size + sizeof *worker;
+    return held + worker->memory_size + worker->scratch_size +
+           worker->signal_stack.ss_size + sizeof *worker;
 }
 
-// Makes block memory at least `size` bytes. Its old contents are of no use.
 static bool reserve_memory(struct worker *worker, size_t size)
 {
-    if (size <= worker->memory_size)
-        return true;
-    size = (size + 65535) & ~(size_t)65535;
-    char *memory = map_pages(size);
-    if (!memory)
-        return false;
-    if (worker->memory)
-        munmap(worker->memory, worker->memory_size);
-    worker->memory = block_memory = memory;
-    worker->memory_size = size;
-    return true;
+    bool reserved = reserve(&worker->memory, &worker->memory_size, size);
+    block_memory = worker->memory;
+    return reserved;
 }
 
 // --- Running ---------------------------------------------------------------
@@ -476,7 +562,10 @@ rnl_status block_run(const struct kernel_run *run, uint64_t first_block,
     if (!fiber)
         return out_of_memory(failure, failure_size);
     worker->current = fiber;
+    worker->inside = true;
     fiber_switch(&worker->native, fiber);
+    worker->inside = false;
+    fault_report(worker);
     if (worker->status != RNL_OK)
         drop_threads(worker);
     worker->run = NULL;

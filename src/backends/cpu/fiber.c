@@ -4,11 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-#if !defined(__x86_64__) && !defined(__aarch64__)
 #include <ucontext.h>
-#endif
+#include <unistd.h>
 
 // --- Sanitizers ------------------------------------------------------------
 
@@ -73,7 +70,8 @@ static void finish_switch(struct fiber *self)
 
 #if defined(__x86_64__)
 // fiber_swap(&saved, wanted): saves what a call must preserve. The floating
-// point control words are left alone: kernels do not change them.
+// point control words are left alone: kernels do not change them. fiber_resume
+// is its second half, for a stack pointer that is set already.
 __asm__(".text\n"
         ".p2align 4\n"
         ".hidden fiber_swap\n"
@@ -88,6 +86,9 @@ __asm__(".text\n"
         "    pushq %r15\n"
         "    movq %rsp, (%rdi)\n"
         "    movq %rsi, %rsp\n"
+        ".hidden fiber_resume\n"
+        ".globl fiber_resume\n"
+        "fiber_resume:\n"
         "    popq %r15\n"
         "    popq %r14\n"
         "    popq %r13\n"
@@ -136,6 +137,9 @@ __asm__(".text\n"
         "    mov x9, sp\n"
         "    str x9, [x0]\n"
         "    mov sp, x1\n"
+        ".hidden fiber_resume\n"
+        ".globl fiber_resume\n"
+        "fiber_resume:\n"
         "    ldp x19, x20, [sp, #0]\n"
         "    ldp x21, x22, [sp, #16]\n"
         "    ldp x23, x24, [sp, #32]\n"
@@ -243,6 +247,61 @@ void fiber_switch(struct fiber *from, struct fiber *to)
     finish_switch(from);
 }
 
+// --- Signals ---------------------------------------------------------------
+
+#if defined(__x86_64__)
+void fiber_resume(void);
+
+void fiber_abandon(struct fiber *from, struct fiber *to, void *context)
+{
+    enum { DIRECTION_FLAG = 0x400 };
+    mcontext_t *machine = &((ucontext_t *)context)->uc_mcontext;
+    (void)from;
+    machine->gregs[REG_RSP] = (greg_t)(uintptr_t)to->stack_pointer;
+    machine->gregs[REG_RIP] = (greg_t)(uintptr_t)fiber_resume;
+    machine->gregs[REG_EFL] &= ~(greg_t)DIRECTION_FLAG;
+    // Calls expect the x87 registers to be empty.
+    if (machine->fpregs)
+        machine->fpregs->swd = machine->fpregs->ftw = 0;
+}
+
+uintptr_t fiber_context_stack(const void *context)
+{
+    const ucontext_t *interrupted = context;
+    return (uintptr_t)interrupted->uc_mcontext.gregs[REG_RSP];
+}
+#elif defined(__aarch64__)
+void fiber_resume(void);
+
+void fiber_abandon(struct fiber *from, struct fiber *to, void *context)
+{
+    enum { BRANCH_TYPE = 0xc00 };
+    mcontext_t *machine = &((ucontext_t *)context)->uc_mcontext;
+    (void)from;
+    machine->sp = (uintptr_t)to->stack_pointer;
+    machine->pc = (uintptr_t)fiber_resume;
+    machine->pstate &= ~(uint64_t)BRANCH_TYPE;
+}
+
+uintptr_t fiber_context_stack(const void *context)
+{
+    return (uintptr_t)((const ucontext_t *)context)->uc_mcontext.sp;
+}
+#else
+// The context that is switched to has its own signal mask.
+void fiber_abandon(struct fiber *from, struct fiber *to, void *context)
+{
+    (void)context;
+    fiber_switch(from, to);
+}
+
+uintptr_t fiber_context_stack(const void *context)
+{
+    (void)context;
+    return 0;
+}
+#endif
+
 // --- Stacks ----------------------------------------------------------------
 
 // A guard page made by mprotect costs the process two of its 65530 mappings, so
@@ -324,6 +383,12 @@ void fiber_destroy(struct fiber *fiber)
     if (fiber->guarded)
         atomic_fetch_sub(&guarded_count, 1);
     munmap(fiber->mapping, fiber->mapping_size);
+}
+
+bool fiber_is_guard(const struct fiber *fiber, uintptr_t address)
+{
+    uintptr_t guard = (uintptr_t)fiber->mapping;
+    return address >= guard && address < (uintptr_t)fiber->low;
 }
 
 void fiber_init_native(struct fiber *fiber)

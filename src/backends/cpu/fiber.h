@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 // What a fiber can use; a guard page lies below. Threads of a GPU have less.
 #define FIBER_STACK_SIZE ((size_t)256 << 10)
@@ -41,3 +42,14 @@ void fiber_init_native(struct fiber *fiber);
 // Leaves `from`, which runs, and goes on with `to`. Returns when something
 // switches to `from` again.
 void fiber_switch(struct fiber *from, struct fiber *to);
+
+// In a signal handler that interrupted `from` (`context` is its third
+// argument): `from` is left for good, and `to` goes on when the handler
+// returns. `from` must be reset before it runs again.
+void fiber_abandon(struct fiber *from, struct fiber *to, void *context);
+
+// The stack pointer of what a signal interrupted; 0 where that is not known.
+uintptr_t fiber_context_stack(const void *context);
+
+// True for an address in the guard page below the stack.
+bool fiber_is_guard(const struct fiber *fiber, uintptr_t address);

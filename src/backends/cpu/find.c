@@ -131,14 +131,32 @@ rnl_status find_compiler(char path[FIND_PATH_SIZE])
 // Of the C++ compilers that runnel-cc may choose from, all are named: which one
 // it takes is its own business.
 
+static void add_file(struct text *identity, const char *path,
+                     const struct stat *facts)
+{
+    text_add(identity, "%s %llu %lld.%09ld %llu;", path,
+             (unsigned long long)facts->st_size,
+             (long long)facts->st_mtim.tv_sec, facts->st_mtim.tv_nsec,
+             (unsigned long long)facts->st_ino);
+}
+
 static void add_program(struct text *identity, const char *path)
 {
     struct stat facts;
-    if (!is_program(path, &facts))
+    if (is_program(path, &facts))
+        add_file(identity, path, &facts);
+}
+
+// The library that runnel-cc loads, if it is there.
+static void add_simt(struct text *identity, const char *program)
+{
+    struct stat facts;
+    char path[4096 + 32];
+    if (!realpath(program, path))
         return;
-    text_add(identity, "%s %llu %lld.%09ld %llu;", path,
-             (unsigned long long)facts.st_size, (long long)facts.st_mtim.tv_sec,
-             facts.st_mtim.tv_nsec, (unsigned long long)facts.st_ino);
+    strcpy(strrchr(path, '/'), "/librunnel-simt.so");
+    if (stat(path, &facts) == 0)
+        add_file(identity, path, &facts);
 }
 
 static void add_compilers(struct text *identity)
@@ -190,6 +208,7 @@ rnl_status cpu_compiler_identity(struct context *context, char *text,
     };
     struct text identity = {0};
     add_program(&identity, path);
+    add_simt(&identity, path);
     add_compilers(&identity);
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
         const char *value = getenv(variables[i]);

@@ -106,7 +106,8 @@ rnl_status cpu_function_init(struct function *function, const char *name,
     const rnl_cpu_kernel *kernel = kernel_find(table, name);
     if (!kernel)
         return RNL_ERROR_NOT_FOUND;
-    if (kernel->form != RNL_CPU_FORM_THREADS)
+    if (kernel->form != RNL_CPU_FORM_THREADS &&
+        kernel->form != RNL_CPU_FORM_BLOCKS)
         return fail(RNL_ERROR_INVALID_BINARY,
                     "the kernel '%s' has a form that this version cannot run",
                     name);

@@ -1,6 +1,7 @@
 #include "backends/cpu/object.h"
 
 #include "backends/cpu/block.h"
+#include "backends/cpu/fault.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -202,6 +203,20 @@ static bool is_array_inside(const void *array, size_t count, size_t size,
             is_inside((const char *)array + count * size - 1, base));
 }
 
+// The functions that its form promises, and any other it has.
+static bool is_code_inside(const rnl_cpu_object *table,
+                           const rnl_cpu_kernel *kernel, const void *base)
+{
+    const void *threads = (const void *)(uintptr_t)kernel->run_threads;
+    const void *blocks = NULL;
+    if (table->kernel_size >= sizeof *kernel)
+        blocks = (const void *)(uintptr_t)kernel->run_blocks;
+    if (kernel->form == RNL_CPU_FORM_THREADS && !is_inside(threads, base))
+        return false;
+    return blocks ? is_inside(blocks, base)
+                  : kernel->form != RNL_CPU_FORM_BLOCKS;
+}
+
 static const char *kernels_fault(const rnl_cpu_object *table, const void *base)
 {
     if (!is_array_inside(table->kernels, table->kernel_count,
@@ -213,8 +228,7 @@ static const char *kernels_fault(const rnl_cpu_object *table, const void *base)
             !is_array_inside(kernel->parameters, kernel->parameter_count,
                              table->parameter_size, base))
             return "a kernel's record is incomplete";
-        if (kernel->form == RNL_CPU_FORM_THREADS &&
-            !is_inside((const void *)(uintptr_t)kernel->run_threads, base))
+        if (!is_code_inside(table, kernel, base))
             return "a kernel's code is not its own";
     }
     return NULL;
@@ -243,7 +257,7 @@ static const char *table_fault(const rnl_cpu_object *table)
     if (table->abi != RNL_CPU_ABI)
         return "it was made for another version of Runnel";
     if (table->struct_size < sizeof *table ||
-        table->kernel_size < sizeof(rnl_cpu_kernel) ||
+        table->kernel_size < offsetof(rnl_cpu_kernel, run_blocks) ||
         table->parameter_size < sizeof(rnl_cpu_parameter) ||
         table->global_size < sizeof(rnl_cpu_global))
         return "its records are shorter than this version's";
@@ -293,6 +307,7 @@ rnl_status object_load(const void *data, size_t size,
         dlclose(library);
         return refuse(fault);
     }
+    fault_install();
     *out_object = (struct loaded_object){library, table};
     return RNL_OK;
 }

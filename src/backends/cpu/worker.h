@@ -2,6 +2,7 @@
 #pragma once
 
 #include "block.h"
+#include "fault.h"
 #include "fiber.h"
 
 enum { WARP_SIZE = 32, WARPS_MOST = BLOCK_THREADS_MOST / WARP_SIZE };
@@ -48,6 +49,8 @@ struct worker {
     size_t fiber_count;
     char *memory;            // block memory
     size_t memory_size;
+    char *scratch;           // of kernels that run whole blocks
+    size_t scratch_size;
     struct waiter_queue ready;    // may go on
     struct waiter_queue yielded;  // may go on when nothing else can
     struct waiter_queue barrier;  // at the block barrier
@@ -56,7 +59,14 @@ struct worker {
     rnl_status status;
     char *failure;
     size_t failure_size;
+    volatile bool inside;    // a fault is the kernel's
+    struct fault fault;
+    stack_t signal_stack, former_stack;
 };
+
+// The calling OS thread's; NULL where it has run no kernel. For signal handlers
+// too.
+struct worker *worker_here(void);
 
 void queue_add(struct waiter_queue *queue, struct waiter *waiter);
 
@@ -68,6 +78,12 @@ void worker_wait(struct worker *worker, struct waiter *self);
 _Noreturn void worker_fail(struct worker *worker, rnl_status status,
                            uint32_t thread, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+// Writes a failure's text: where it was, and `text`. The thread may be
+// WORKER_NO_THREAD.
+#define WORKER_NO_THREAD UINT32_MAX
+void worker_write_failure(const struct worker *worker, uint32_t thread,
+                          const char *text);
 
 // "(x, y, z)" of a thread.
 void worker_name_thread(const struct worker *worker, uint32_t thread,

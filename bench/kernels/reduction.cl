@@ -1,0 +1,16 @@
+__kernel void reduction(__global const float *restrict values,
+                        __global float *restrict sums, int n)
+{
+    __local float part[256];
+    int t = get_local_id(0), i = get_global_id(0);
+    part[t] = i < n ? values[i] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int half_size = get_local_size(0) / 2; half_size > 0;
+         half_size /= 2) {
+        if (t < half_size)
+            part[t] += part[t + half_size];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (t == 0)
+        sums[get_group_id(0)] = part[0];
+}

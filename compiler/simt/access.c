@@ -1,0 +1,251 @@
+// Loads and stores: of one place, of neighbours, or of places all over.
+#include "emit.h"
+
+static uint64_t size_of(struct emitter *e, LLVMTypeRef type)
+{
+    return LLVMABISizeOfType(e->kernel->layout, type);
+}
+
+static LLVMTypeRef accessed_type(LLVMValueRef at)
+{
+    return LLVMIsALoadInst(at) ? LLVMTypeOf(at)
+                               : LLVMTypeOf(LLVMGetOperand(at, 0));
+}
+
+static LLVMValueRef alignment_of(struct emitter *e, LLVMValueRef at)
+{
+    return number32(e, LLVMGetAlignment(at));
+}
+
+// --- Slots -------------------------------------------------------------------
+
+static void load_slot(struct emitter *e, LLVMValueRef at, unsigned slot)
+{
+    bool wide = e->shapes.slots[slot].kind == SHAPE_VARYING;
+    LLVMTypeRef type = wide ? vector_type(e, LLVMTypeOf(at)) : LLVMTypeOf(at);
+    LLVMValueRef value =
+        LLVMBuildLoad2(e->builder, type, e->slots[slot], "");
+    lanes_set(e, at, wide ? NULL : value, wide ? value : NULL);
+}
+
+static void store_slot(struct emitter *e, LLVMValueRef value, unsigned slot)
+{
+    LLVMValueRef memory = e->slots[slot];
+    if (e->shapes.slots[slot].kind != SHAPE_VARYING) {
+        LLVMBuildStore(e->builder, lanes_scalar(e, value), memory);
+        return;
+    }
+    LLVMValueRef vector = lanes_vector(e, value);
+    if (e->in_chain && e->mask && !e->kernel->slots[slot].steady) {
+        LLVMValueRef old =
+            LLVMBuildLoad2(e->builder, LLVMTypeOf(vector), memory, "");
+        vector = LLVMBuildSelect(e->builder, e->mask, vector, old, "");
+    }
+    LLVMBuildStore(e->builder, vector, memory);
+}
+
+// --- Neighbours --------------------------------------------------------------
+
+static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,
+                             LLVMValueRef address)
+{
+    LLVMTypeRef type = vector_type(e, LLVMTypeOf(at));
+    if (!e->mask) {
+        LLVMValueRef load = LLVMBuildLoad2(e->builder, type, address, "");
+        LLVMSetAlignment(load, LLVMGetAlignment(at));
+        LLVMSetVolatile(load, LLVMGetVolatile(at));
+        return load;
+    }
+    LLVMTypeRef overloads[] = {type, e->pointer};
+    LLVMValueRef arguments[] = {address, alignment_of(e, at), e->mask,
+                                LLVMConstNull(type)};
+    return call_intrinsic(e, "llvm.masked.load", overloads, 2, arguments, 4);
+}
+
+static void store_row(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
+                      LLVMValueRef address)
+{
+    if (!e->mask) {
+        LLVMValueRef store = LLVMBuildStore(e->builder, value, address);
+        LLVMSetAlignment(store, LLVMGetAlignment(at));
+        LLVMSetVolatile(store, LLVMGetVolatile(at));
+        return;
+    }
+    LLVMTypeRef overloads[] = {LLVMTypeOf(value), e->pointer};
+    LLVMValueRef arguments[] = {value, address, alignment_of(e, at), e->mask};
+    call_intrinsic(e, "llvm.masked.store", overloads, 2, arguments, 4);
+}
+
+// --- All over ----------------------------------------------------------------
+
+static LLVMValueRef gather(struct emitter *e, LLVMValueRef at,
+                           LLVMValueRef addresses)
+{
+    LLVMTypeRef type = vector_type(e, LLVMTypeOf(at));
+    LLVMTypeRef overloads[] = {type, LLVMTypeOf(addresses)};
+    LLVMValueRef arguments[] = {addresses, alignment_of(e, at),
+                                mask_or_all(e, e->mask), LLVMConstNull(type)};
+    return call_intrinsic(e, "llvm.masked.gather", overloads, 2, arguments, 4);
+}
+
+static void scatter(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
+                    LLVMValueRef addresses)
+{
+    LLVMTypeRef overloads[] = {LLVMTypeOf(value), LLVMTypeOf(addresses)};
+    LLVMValueRef arguments[] = {value, addresses, alignment_of(e, at),
+                                mask_or_all(e, e->mask)};
+    call_intrinsic(e, "llvm.masked.scatter", overloads, 2, arguments, 4);
+}
+
+// Whether the addresses happen to be neighbours after all.
+static LLVMValueRef are_neighbours(struct emitter *e, LLVMValueRef addresses,
+                                   LLVMValueRef *base, uint64_t size)
+{
+    LLVMBuilderRef b = e->builder;
+    *base = extract(e, addresses, number32(e, 0));
+    LLVMValueRef offsets = steps(e, e->i64, (int64_t)size);
+    LLVMValueRef row = LLVMBuildGEP2(b, e->i8, *base, &offsets, 1, "");
+    LLVMValueRef equal = LLVMBuildICmp(b, LLVMIntEQ, row, addresses, "");
+    if (e->mask)
+        equal = LLVMBuildOr(b, equal, LLVMBuildNot(b, e->mask, ""), "");
+    return mask_is_full(e, LLVMBuildFreeze(b, equal, ""));
+}
+
+static LLVMValueRef load_likely_row(struct emitter *e, LLVMValueRef at,
+                                    LLVMValueRef addresses)
+{
+    LLVMBasicBlockRef row = append(e, "row"), apart = append(e, "apart");
+    LLVMBasicBlockRef end = append(e, "loaded");
+    LLVMValueRef base;
+    LLVMValueRef test = are_neighbours(e, addresses, &base,
+                                       size_of(e, LLVMTypeOf(at)));
+    LLVMBuildCondBr(e->builder, test, row, apart);
+    position(e, row);
+    LLVMValueRef values[2] = {load_row(e, at, base)};
+    LLVMBuildBr(e->builder, end);
+    position(e, apart);
+    values[1] = gather(e, at, addresses);
+    LLVMBuildBr(e->builder, end);
+    position(e, end);
+    LLVMValueRef phi = LLVMBuildPhi(e->builder, LLVMTypeOf(values[0]), "");
+    LLVMBasicBlockRef from[2] = {row, apart};
+    LLVMAddIncoming(phi, values, from, 2);
+    return phi;
+}
+
+static void store_likely_row(struct emitter *e, LLVMValueRef at,
+                             LLVMValueRef value, LLVMValueRef addresses)
+{
+    LLVMBasicBlockRef row = append(e, "row"), apart = append(e, "apart");
+    LLVMBasicBlockRef end = append(e, "stored");
+    LLVMValueRef base;
+    LLVMValueRef test =
+        are_neighbours(e, addresses, &base, size_of(e, accessed_type(at)));
+    LLVMBuildCondBr(e->builder, test, row, apart);
+    position(e, row);
+    store_row(e, at, value, base);
+    LLVMBuildBr(e->builder, end);
+    position(e, apart);
+    scatter(e, at, value, addresses);
+    LLVMBuildBr(e->builder, end);
+    position(e, end);
+}
+
+// --- Dispatch ----------------------------------------------------------------
+
+static struct slot *simple_slot(struct emitter *e, LLVMValueRef address)
+{
+    struct slot *slot = map_get(&e->kernel->slot_of, address);
+    return slot && slot->kind == SLOT_SIMPLE ? slot : NULL;
+}
+
+static bool has_stride(struct emitter *e, LLVMValueRef at,
+                       struct shape address)
+{
+    LLVMTypeRef type = accessed_type(at);
+    return address.kind == SHAPE_AFFINE && type != e->i1 &&
+           address.stride == (int64_t)size_of(e, type) &&
+           size_of(e, type) == LLVMStoreSizeOfType(e->kernel->layout, type);
+}
+
+static bool may_have_stride(struct emitter *e, LLVMValueRef at,
+                            struct shape address)
+{
+    LLVMTypeRef type = accessed_type(at);
+    return address.kind == SHAPE_VARYING && type != e->i1 &&
+           address.guess == (int64_t)size_of(e, type);
+}
+
+static void keep_invariance(struct emitter *e, LLVMValueRef at,
+                            LLVMValueRef made)
+{
+    if (!slots_is_argument_load(e->kernel, at))
+        return;
+    unsigned kind = LLVMGetMDKindIDInContext(e->context, "invariant.load", 14);
+    LLVMValueRef nothing = LLVMMetadataAsValue(
+        e->context, LLVMMDNodeInContext2(e->context, NULL, 0));
+    LLVMSetMetadata(made, kind, nothing);
+}
+
+void access_load(struct emitter *e, LLVMValueRef at)
+{
+    LLVMValueRef address = LLVMGetOperand(at, 0);
+    struct slot *slot = simple_slot(e, address);
+    if (slot) {
+        load_slot(e, at, (unsigned)(slot - e->kernel->slots));
+        return;
+    }
+    struct shape shape = shape_of(&e->shapes, address);
+    LLVMValueRef vector;
+    if (shape.kind <= SHAPE_UNIFORM) {
+        LLVMValueRef made = instruction_clone(e, at);
+        keep_invariance(e, at, made);
+        bool alike = shape_of(&e->shapes, at).kind != SHAPE_VARYING;
+        lanes_set(e, at, alike ? made : NULL, alike ? NULL : splat(e, made));
+        return;
+    }
+    if (has_stride(e, at, shape))
+        vector = load_row(e, at, lanes_scalar(e, address));
+    else if (may_have_stride(e, at, shape))
+        vector = load_likely_row(e, at, lanes_vector(e, address));
+    else
+        vector = gather(e, at, lanes_vector(e, address));
+    lanes_set(e, at, NULL, vector);
+}
+
+void access_store(struct emitter *e, LLVMValueRef at)
+{
+    LLVMValueRef value = LLVMGetOperand(at, 0);
+    LLVMValueRef address = LLVMGetOperand(at, 1);
+    struct slot *slot = simple_slot(e, address);
+    if (slot) {
+        store_slot(e, value, (unsigned)(slot - e->kernel->slots));
+        return;
+    }
+    struct shape shape = shape_of(&e->shapes, address);
+    if (shape.kind <= SHAPE_UNIFORM && lanes_uniform(e, value))
+        instruction_clone(e, at);
+    else if (has_stride(e, at, shape))
+        store_row(e, at, lanes_vector(e, value), lanes_scalar(e, address));
+    else if (may_have_stride(e, at, shape))
+        store_likely_row(e, at, lanes_vector(e, value),
+                         lanes_vector(e, address));
+    else
+        scatter(e, at, lanes_vector(e, value), lanes_vector(e, address));
+}
+
+bool access_is_shared(struct emitter *e, LLVMValueRef address, int depth)
+{
+    int axis;
+    if (depth > 8 || !LLVMIsAInstruction(address))
+        return false;
+    if (LLVMIsAGetElementPtrInst(address))
+        return access_is_shared(e, LLVMGetOperand(address, 0), depth + 1);
+    if (primitive_of(address, &axis) == PRIMITIVE_TLS)
+        return true;
+    if (!LLVMIsALoadInst(address))
+        return false;
+    const struct slot *slot = simple_slot(e, LLVMGetOperand(address, 0));
+    return slot && slot->store_count == 1 &&
+           access_is_shared(e, LLVMGetOperand(slot->stores[0], 0), depth + 1);
+}

@@ -1,0 +1,341 @@
+// Calls: the built-in variables, functions that vectors have, and others, for
+// one lane after another.
+#include "emit.h"
+
+#include <string.h>
+
+// --- Functions without effects -----------------------------------------------
+
+static bool touches_no_memory(LLVMValueRef call)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName("memory", 6);
+    LLVMAttributeRef found = LLVMGetEnumAttributeAtIndex(
+        LLVMGetCalledValue(call), (unsigned)LLVMAttributeFunctionIndex, kind);
+    LLVMAttributeRef here = LLVMGetCallSiteEnumAttribute(
+        call, (unsigned)LLVMAttributeFunctionIndex, kind);
+    return (found && LLVMGetEnumAttributeValue(found) == 0) ||
+           (here && LLVMGetEnumAttributeValue(here) == 0);
+}
+
+bool calls_are_alike(LLVMValueRef call)
+{
+    return LLVMIsAFunction(LLVMGetCalledValue(call)) &&
+           touches_no_memory(call);
+}
+
+// --- Intrinsics that take vectors --------------------------------------------
+
+// How such an intrinsic is overloaded: by its result's type, and perhaps by the
+// first or the last argument's.
+enum overload { BY_RESULT, BY_RESULT_AND_FIRST, BY_RESULT_AND_SECOND, BY_FIRST };
+
+static const struct elementwise {
+    const char *name;
+    enum overload overload;
+    int immediate;  // argument that stays a scalar constant, or NONE
+} elementwise[] = {
+    {"abs", BY_RESULT, 1},         {"bitreverse", BY_RESULT, NONE},
+    {"bswap", BY_RESULT, NONE},    {"ceil", BY_RESULT, NONE},
+    {"copysign", BY_RESULT, NONE}, {"ctlz", BY_RESULT, 1},
+    {"ctpop", BY_RESULT, NONE},    {"cttz", BY_RESULT, 1},
+    {"fabs", BY_RESULT, NONE},     {"floor", BY_RESULT, NONE},
+    {"fma", BY_RESULT, NONE},      {"fmuladd", BY_RESULT, NONE},
+    {"fshl", BY_RESULT, NONE},     {"fshr", BY_RESULT, NONE},
+    {"maximum", BY_RESULT, NONE},  {"maxnum", BY_RESULT, NONE},
+    {"minimum", BY_RESULT, NONE},  {"minnum", BY_RESULT, NONE},
+    {"nearbyint", BY_RESULT, NONE}, {"rint", BY_RESULT, NONE},
+    {"round", BY_RESULT, NONE},    {"roundeven", BY_RESULT, NONE},
+    {"sadd.sat", BY_RESULT, NONE}, {"smax", BY_RESULT, NONE},
+    {"smin", BY_RESULT, NONE},     {"sqrt", BY_RESULT, NONE},
+    {"ssub.sat", BY_RESULT, NONE}, {"trunc", BY_RESULT, NONE},
+    {"uadd.sat", BY_RESULT, NONE}, {"umax", BY_RESULT, NONE},
+    {"umin", BY_RESULT, NONE},     {"usub.sat", BY_RESULT, NONE},
+    {"fptosi.sat", BY_RESULT_AND_FIRST, NONE},
+    {"fptoui.sat", BY_RESULT_AND_FIRST, NONE},
+    {"lrint", BY_RESULT_AND_FIRST, NONE},
+    {"llrint", BY_RESULT_AND_FIRST, NONE},
+    {"ldexp", BY_RESULT_AND_SECOND, NONE},
+    {"is.fpclass", BY_FIRST, 1},
+};
+
+static const struct elementwise *find_elementwise(LLVMValueRef call)
+{
+    for (size_t i = 0; i < sizeof elementwise / sizeof *elementwise; i++)
+        if (is_intrinsic(call, elementwise[i].name))
+            return &elementwise[i];
+    return NULL;
+}
+
+static void keep_fast_math(LLVMValueRef from, LLVMValueRef made)
+{
+    if (LLVMCanValueUseFastMathFlags(from) &&
+        LLVMCanValueUseFastMathFlags(made))
+        LLVMSetFastMathFlags(made, LLVMGetFastMathFlags(from));
+}
+
+static LLVMValueRef call_elementwise(struct emitter *e, LLVMValueRef at,
+                                     const struct elementwise *how)
+{
+    LLVMValueRef arguments[4];
+    unsigned count = LLVMGetNumArgOperands(at);
+    for (unsigned i = 0; i < count; i++)
+        arguments[i] = (int)i == how->immediate
+                           ? LLVMGetOperand(at, i)
+                           : lanes_vector(e, LLVMGetOperand(at, i));
+    LLVMTypeRef result = vector_type(e, LLVMTypeOf(at));
+    LLVMTypeRef overloads[] = {result, LLVMTypeOf(arguments[0])};
+    unsigned overload_count = 1 + (how->overload == BY_RESULT_AND_FIRST ||
+                                   how->overload == BY_RESULT_AND_SECOND);
+    if (how->overload == BY_RESULT_AND_SECOND)
+        overloads[1] = LLVMTypeOf(arguments[1]);
+    if (how->overload == BY_FIRST)
+        overloads[0] = overloads[1];
+    LLVMValueRef made =
+        call_intrinsic(e, simt_format("llvm.%s", how->name), overloads,
+                       overload_count, arguments, count);
+    keep_fast_math(at, made);
+    return made;
+}
+
+// --- The vector library ------------------------------------------------------
+
+static const struct {
+    const char *name;
+    unsigned arity;
+} library[] = {
+    {"acos", 1},  {"acosh", 1}, {"asin", 1},  {"asinh", 1}, {"atan", 1},
+    {"atan2", 2}, {"atanh", 1}, {"cbrt", 1},  {"cos", 1},   {"cosh", 1},
+    {"erf", 1},   {"erfc", 1},  {"exp", 1},   {"exp10", 1}, {"exp2", 1},
+    {"expm1", 1}, {"hypot", 2}, {"log", 1},   {"log10", 1}, {"log1p", 1},
+    {"log2", 1},  {"pow", 2},   {"sin", 1},   {"sinh", 1},  {"tan", 1},
+    {"tanh", 1},
+};
+
+// The stem of a mathematical function's name, without "llvm." and the type; its
+// arity, or 0.
+static unsigned library_arity(LLVMValueRef call, char stem[16])
+{
+    const char *name = callee_name(call);
+    bool intrinsic = strncmp(name, "llvm.", 5) == 0;
+    name += intrinsic ? 5 : 0;
+    size_t size = intrinsic ? strcspn(name, ".") : strlen(name);
+    bool single =
+        LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMFloatTypeKind;
+    if (single && !intrinsic) {
+        if (size == 0 || name[size - 1] != 'f')
+            return 0;
+        size--;
+    }
+    for (size_t i = 0; i < sizeof library / sizeof *library; i++)
+        if (strlen(library[i].name) == size &&
+            strncmp(library[i].name, name, size) == 0 &&
+            LLVMGetNumArgOperands(call) == library[i].arity) {
+            strcpy(stem, library[i].name);
+            return library[i].arity;
+        }
+    return 0;
+}
+
+static LLVMValueRef part_of(struct emitter *e, LLVMValueRef vector,
+                            unsigned first, unsigned count)
+{
+    LLVMValueRef lanes[64];
+    for (unsigned i = 0; i < count; i++)
+        lanes[i] = number32(e, first + i);
+    return LLVMBuildShuffleVector(e->builder, vector,
+                                  LLVMGetPoison(LLVMTypeOf(vector)),
+                                  LLVMConstVector(lanes, count), "");
+}
+
+// Puts parts of equal sizes in a row; their number is a power of two.
+static LLVMValueRef concatenate(struct emitter *e, LLVMValueRef *parts,
+                                unsigned count)
+{
+    if (count == 1)
+        return parts[0];
+    LLVMValueRef one = concatenate(e, parts, count / 2);
+    LLVMValueRef other = concatenate(e, parts + count / 2, count / 2);
+    unsigned size = 2 * LLVMGetVectorSize(LLVMTypeOf(one));
+    LLVMValueRef lanes[64];
+    for (unsigned i = 0; i < size; i++)
+        lanes[i] = number32(e, i);
+    return LLVMBuildShuffleVector(e->builder, one, other,
+                                  LLVMConstVector(lanes, size), "");
+}
+
+static LLVMValueRef call_library(struct emitter *e, LLVMValueRef at,
+                                 const char *stem, unsigned arity)
+{
+    LLVMTypeRef element = LLVMTypeOf(at);
+    bool single = LLVMGetTypeKind(element) == LLVMFloatTypeKind;
+    unsigned bytes = target_vector_bytes();
+    unsigned size = bytes / (single ? 4 : 8);
+    size = size < e->width ? size : e->width;
+    char *name = simt_format(
+        "_ZGV%cN%u%s_%s%s",
+        size * (single ? 4 : 8) == 64 ? 'e'
+        : size * (single ? 4 : 8) == 32 ? 'd' : 'b',
+        size, arity == 2 ? "vv" : "v", stem, single ? "f" : "");
+    LLVMTypeRef type = LLVMVectorType(element, size);
+    LLVMTypeRef types[] = {type, type};
+    LLVMTypeRef signature = LLVMFunctionType(type, types, arity, 0);
+    LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
+    if (!function)
+        function = LLVMAddFunction(e->module, name, signature);
+    LLVMValueRef parts[16], whole[2];
+    for (unsigned a = 0; a < arity; a++)
+        whole[a] = lanes_vector(e, LLVMGetOperand(at, a));
+    for (unsigned p = 0; p < e->width / size; p++) {
+        LLVMValueRef arguments[2];
+        for (unsigned a = 0; a < arity; a++)
+            arguments[a] = part_of(e, whole[a], p * size, size);
+        parts[p] = LLVMBuildCall2(e->builder, signature, function, arguments,
+                                  arity, "");
+    }
+    return concatenate(e, parts, e->width / size);
+}
+
+// --- Any function, lane by lane ----------------------------------------------
+
+// Functions of the kernel may ask which thread they run for.
+static void tell_thread(struct emitter *e, LLVMValueRef lane)
+{
+    LLVMValueRef state = LLVMGetNamedGlobal(e->module, "rnl_state");
+    LLVMValueRef index[3];
+    LLVMBuilderRef b = e->builder;
+    if (!state)
+        return;
+    if (e->variant->rows) {
+        index[0] = LLVMBuildAdd(b, e->thread[0], lane, "");
+        index[1] = e->thread[1];
+        index[2] = e->thread[2];
+    } else {
+        LLVMValueRef number = LLVMBuildAdd(b, e->first, lane, "");
+        LLVMValueRef row = LLVMBuildUDiv(b, number, e->block_size[0], "");
+        index[0] = LLVMBuildURem(b, number, e->block_size[0], "");
+        index[1] = LLVMBuildURem(b, row, e->block_size[1], "");
+        index[2] = LLVMBuildUDiv(b, row, e->block_size[1], "");
+    }
+    LLVMValueRef address = call_shared(e, state);
+    for (unsigned i = 0; i < 3; i++)
+        LLVMBuildStore(b, index[i], at_offset(e, address, 4 * i));
+}
+
+static void call_per_lane(struct emitter *e, LLVMValueRef at)
+{
+    unsigned count = LLVMGetNumArgOperands(at);
+    LLVMValueRef *spilled = simt_allocate((count + 1) * sizeof *spilled);
+    LLVMTypeRef type = LLVMTypeOf(at);
+    bool result = LLVMGetTypeKind(type) != LLVMVoidTypeKind;
+    LLVMValueRef function = LLVMGetCalledValue(at);
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef operand = LLVMGetOperand(at, i);
+        if (!lanes_uniform(e, operand))
+            spilled[i] = lanes_spill(e, lanes_vector(e, operand));
+        else
+            lanes_scalar(e, operand);
+    }
+    LLVMTypeRef stored = type == e->i1 ? e->i8 : type;
+    LLVMValueRef results = NULL;
+    if (result)
+        results = lanes_spill(e, LLVMConstNull(vector_type(e, stored)));
+    struct lane_loop loop = lane_loop_begin(e, e->mask);
+    if (!LLVMIsDeclaration(function))
+        tell_thread(e, loop.lane);
+    LLVMValueRef made = LLVMInstructionClone(at);
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef operand = LLVMGetOperand(at, i);
+        LLVMSetOperand(made, i,
+                       spilled[i] ? lanes_pick(e, LLVMTypeOf(operand),
+                                               spilled[i], loop.lane)
+                                  : lanes_scalar(e, operand));
+    }
+    LLVMInsertIntoBuilder(e->builder, made);
+    if (result) {
+        if (type == e->i1)
+            made = LLVMBuildZExt(e->builder, made, e->i8, "");
+        lanes_put(e, made, results, loop.lane);
+    }
+    lane_loop_end(e, &loop);
+    if (!result)
+        return;
+    LLVMValueRef vector =
+        LLVMBuildLoad2(e->builder, vector_type(e, stored), results, "");
+    if (type == e->i1)
+        vector = LLVMBuildTrunc(e->builder, vector, e->mask_type, "");
+    lanes_set(e, at, NULL, vector);
+}
+
+// --- Dispatch ----------------------------------------------------------------
+
+// The address of a thread-local, that is shared, variable: found once.
+LLVMValueRef call_shared(struct emitter *e, LLVMValueRef variable)
+{
+    LLVMValueRef address = map_get(&e->shared, variable);
+    if (address)
+        return address;
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
+    LLVMPositionBuilderBefore(e->builder,
+                              LLVMGetBasicBlockTerminator(e->begin));
+    address = call_intrinsic(e, "llvm.threadlocal.address", &e->pointer, 1,
+                             &variable, 1);
+    map_set(&e->shared, variable, address);
+    position(e, here);
+    return address;
+}
+
+static void emit_index(struct emitter *e, LLVMValueRef at,
+                       enum primitive primitive, int axis)
+{
+    bool wide = primitive == PRIMITIVE_THREAD && !e->variant->rows;
+    LLVMValueRef *from = primitive == PRIMITIVE_THREAD  ? e->thread
+                         : primitive == PRIMITIVE_BLOCK ? e->block_index
+                         : primitive == PRIMITIVE_BLOCK_SIZE ? e->block_size
+                                                             : e->grid_size;
+    lanes_set(e, at, wide ? NULL : from[axis], wide ? from[axis] : NULL);
+}
+
+static void emit_function(struct emitter *e, LLVMValueRef at)
+{
+    char stem[16];
+    const struct elementwise *how = find_elementwise(at);
+    unsigned arity;
+    enum shape_kind shape = shape_of(&e->shapes, at).kind;
+    bool alike = LLVMGetTypeKind(LLVMTypeOf(at)) != LLVMVoidTypeKind &&
+                 shape <= SHAPE_UNIFORM;
+    LLVMTypeKind type = LLVMGetTypeKind(LLVMTypeOf(at));
+    bool real = type == LLVMFloatTypeKind || type == LLVMDoubleTypeKind;
+    if (alike)
+        lanes_set(e, at, instruction_clone(e, at), NULL);
+    else if (how)
+        lanes_set(e, at, NULL, call_elementwise(e, at, how));
+    else if (real && target_vector_bytes() &&
+             (arity = library_arity(at, stem)) > 0)
+        lanes_set(e, at, NULL, call_library(e, at, stem, arity));
+    else
+        call_per_lane(e, at);
+}
+
+void call_emit(struct emitter *e, LLVMValueRef at)
+{
+    int axis = 0;
+    enum primitive primitive = primitive_of(at, &axis);
+    switch (primitive) {
+    case PRIMITIVE_THREAD: case PRIMITIVE_BLOCK:
+    case PRIMITIVE_BLOCK_SIZE: case PRIMITIVE_GRID_SIZE:
+        emit_index(e, at, primitive, axis);
+        return;
+    case PRIMITIVE_TLS:
+        lanes_set(e, at, call_shared(e, LLVMGetOperand(at, 0)), NULL);
+        return;
+    case PRIMITIVE_WARP:
+        warp_emit(e, at);
+        return;
+    case PRIMITIVE_SPIN: case PRIMITIVE_YIELD: case PRIMITIVE_SYNC:
+        return;
+    default:
+        break;
+    }
+    if (!is_ignored_call(at))
+        emit_function(e, at);
+}

@@ -1,0 +1,656 @@
+// The function that runs blocks of a kernel: launch, blocks, chunks, barriers.
+#include "emit.h"
+
+#include <runnel/cpu_object.h>
+#include <stddef.h>
+#include <string.h>
+
+// Private memory that may lie on the stack, bytes of a chunk.
+enum { STACK_MOST = 8192 };
+
+static const struct variant variants[] = {
+    {32, true, "rows"}, {16, true, "halves"}, {32, false, "packed"}};
+enum { ROWS, HALVES, PACKED, VARIANTS };
+
+// --- Loops -------------------------------------------------------------------
+
+struct counting {
+    LLVMValueRef memory, index;
+    LLVMBasicBlockRef head, end;
+};
+
+// for (index = 0; index < limit; ...), the body at least once.
+static struct counting count_begin(struct emitter *e)
+{
+    struct counting loop = {.memory = variable(e, e->i32, "index"),
+                            .head = append(e, "each"),
+                            .end = append(e, "each.end")};
+    LLVMBuildStore(e->builder, number32(e, 0), loop.memory);
+    LLVMBuildBr(e->builder, loop.head);
+    position(e, loop.head);
+    loop.index = LLVMBuildLoad2(e->builder, e->i32, loop.memory, "");
+    return loop;
+}
+
+static void count_end(struct emitter *e, struct counting *loop, unsigned step,
+                      LLVMValueRef limit)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef next = LLVMBuildLoad2(b, e->i32, loop->memory, "");
+    next = LLVMBuildAdd(b, next, number32(e, step), "");
+    LLVMBuildStore(b, next, loop->memory);
+    LLVMValueRef more = LLVMBuildICmp(b, LLVMIntULT, next, limit, "");
+    LLVMBuildCondBr(b, more, loop->head, loop->end);
+    position(e, loop->end);
+}
+
+// --- Chunks ------------------------------------------------------------------
+
+static void store32(struct emitter *e, LLVMValueRef value, LLVMValueRef base,
+                    uint64_t offset)
+{
+    LLVMBuildStore(e->builder, value, at_offset(e, base, offset));
+}
+
+static void find_packed_threads(struct emitter *e)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMTypeRef type = vector_type(e, e->i32);
+    LLVMTypeRef real = vector_type(e, LLVMFloatTypeInContext(e->context));
+    LLVMValueRef number = LLVMBuildAdd(b, splat(e, e->first),
+                                       steps(e, e->i32, 1), "");
+    // Numbers below 1024: exact in single precision, with half a step to spare.
+    LLVMValueRef half = LLVMConstReal(LLVMFloatTypeInContext(e->context), 0.5);
+    LLVMValueRef left = number;
+    for (unsigned i = 0; i < 2; i++) {
+        LLVMValueRef size = splat(e, e->block_size[i]);
+        LLVMValueRef quotient = LLVMBuildFDiv(
+            b, LLVMBuildFAdd(b, LLVMBuildUIToFP(b, left, real, ""),
+                             splat(e, half), ""),
+            LLVMBuildUIToFP(b, size, real, ""), "");
+        quotient = LLVMBuildFPToSI(b, quotient, type, "");
+        e->thread[i] = LLVMBuildSub(
+            b, left, LLVMBuildMul(b, quotient, size, ""), "");
+        left = quotient;
+    }
+    e->thread[2] = left;
+}
+
+static LLVMValueRef smaller(struct emitter *e, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef arguments[] = {a, b};
+    return call_intrinsic(e, "llvm.umin", &e->i32, 1, arguments, 2);
+}
+
+static void emit_region(struct emitter *e, int barrier)
+{
+    if (!e->variant->rows)
+        find_packed_threads(e);
+    region_emit(e, barrier);
+}
+
+// The first region of a chunk, whose lanes are described by `e`. Keeps in the
+// chunk's record what its other regions need.
+static void emit_first_region(struct emitter *e, LLVMValueRef pending)
+{
+    LLVMBuilderRef b = e->builder;
+    if (e->kernel->barrier_count > 0) {
+        store32(e, e->active, e->record, RECORD_ACTIVE);
+        store32(e, e->first, e->record, RECORD_FIRST);
+        for (unsigned i = 0; i < 3 && e->variant->rows; i++)
+            store32(e, e->thread[i], e->record, RECORD_X + 4 * i);
+    }
+    LLVMValueRef record = e->record;
+    emit_region(e, NONE);
+    if (e->kernel->barrier_count == 0)
+        return;
+    LLVMValueRef exit = LLVMBuildLoad2(b, e->i32, e->exit, "");
+    store32(e, exit, record, RECORD_EXIT);
+    LLVMValueRef all = LLVMBuildLoad2(b, e->i32, pending, "");
+    LLVMBuildStore(b, LLVMBuildOr(b, all, exit, ""), pending);
+}
+
+struct chunks {
+    LLVMValueRef count;    // memory: records filled so far
+    LLVMValueRef records;  // memory of all of them, or NULL
+    LLVMValueRef pending;  // memory: not 0 if any chunk is at a barrier
+};
+
+static LLVMValueRef record_at(struct emitter *e, const struct chunks *chunks,
+                              LLVMValueRef index)
+{
+    LLVMBuilderRef b = e->builder;
+    if (e->kernel->barrier_count == 0)
+        return chunks->records;
+    LLVMValueRef offset = LLVMBuildMul(b, LLVMBuildZExt(b, index, e->i64, ""),
+                                       number64(e, e->record_size), "");
+    return LLVMBuildGEP2(b, e->i8, chunks->records, &offset, 1, "");
+}
+
+static void place_private_memory(struct emitter *e)
+{
+    for (unsigned s = 0; s < e->kernel->slot_count; s++)
+        if (e->kernel->slots[s].kind == SLOT_COMPLEX && e->record &&
+            e->offsets[s])
+            e->private_memory[s] = at_offset(e, e->record, e->offsets[s]);
+}
+
+static void next_record(struct emitter *e, const struct chunks *chunks)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef index = LLVMBuildLoad2(b, e->i32, chunks->count, "");
+    e->record = record_at(e, chunks, index);
+    LLVMBuildStore(b, LLVMBuildAdd(b, index, number32(e, 1), ""),
+                   chunks->count);
+    place_private_memory(e);
+}
+
+static void emit_first_rows(struct emitter *e, const struct chunks *chunks)
+{
+    LLVMBuilderRef b = e->builder;
+    struct counting z = count_begin(e), y = count_begin(e), x = count_begin(e);
+    e->thread[0] = x.index;
+    e->thread[1] = y.index;
+    e->thread[2] = z.index;
+    LLVMValueRef left = LLVMBuildSub(b, e->block_size[0], x.index, "");
+    e->active = smaller(e, left, number32(e, e->width));
+    LLVMValueRef row = LLVMBuildMul(b, z.index, e->block_size[1], "");
+    row = LLVMBuildAdd(b, row, y.index, "");
+    e->first = LLVMBuildAdd(
+        b, LLVMBuildMul(b, row, e->block_size[0], ""), x.index, "");
+    if (e->variant->width == 16)
+        e->active = number32(e, 16);
+    next_record(e, chunks);
+    emit_first_region(e, chunks->pending);
+    count_end(e, &x, e->width, e->block_size[0]);
+    count_end(e, &y, 1, e->block_size[1]);
+    count_end(e, &z, 1, e->block_size[2]);
+}
+
+static LLVMValueRef block_threads(struct emitter *e)
+{
+    LLVMValueRef rows = LLVMBuildMul(e->builder, e->block_size[1],
+                                     e->block_size[2], "");
+    return LLVMBuildMul(e->builder, rows, e->block_size[0], "");
+}
+
+static void emit_first_packed(struct emitter *e, const struct chunks *chunks)
+{
+    LLVMValueRef threads = block_threads(e);
+    struct counting t = count_begin(e);
+    e->first = t.index;
+    LLVMValueRef left = LLVMBuildSub(e->builder, threads, t.index, "");
+    e->active = smaller(e, left, number32(e, e->width));
+    next_record(e, chunks);
+    emit_first_region(e, chunks->pending);
+    count_end(e, &t, e->width, threads);
+}
+
+// --- Rounds: from one barrier to the next ------------------------------------
+
+// All votes have been cast; the next barrier's start from nothing.
+static void begin_round(struct emitter *e, const struct chunks *chunks)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef from[] = {e->vote_count, e->vote_total};
+    LLVMValueRef to[] = {e->voted_count, e->voted_total};
+    LLVMBuildStore(b, number32(e, 0), chunks->pending);
+    for (unsigned i = 0; i < 2 && e->vote_count; i++) {
+        LLVMBuildStore(b, LLVMBuildLoad2(b, e->i32, from[i], ""), to[i]);
+        LLVMBuildStore(b, number32(e, 0), from[i]);
+    }
+}
+
+// Runs a region for chunks `first` ... `end` - 1.
+static void emit_round_region(struct emitter *e, const struct chunks *chunks,
+                              int barrier, LLVMValueRef first,
+                              LLVMValueRef end)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMBasicBlockRef head = append(e, "chunk"), next = append(e, "chunks.end");
+    LLVMValueRef memory = variable(e, e->i32, "chunk");
+    LLVMBuildStore(b, first, memory);
+    LLVMBuildBr(b, head);
+    position(e, head);
+    LLVMValueRef index = LLVMBuildLoad2(b, e->i32, memory, "");
+    LLVMValueRef record = e->record = record_at(e, chunks, index);
+    place_private_memory(e);
+    e->active = load32(e, record, RECORD_ACTIVE);
+    e->first = load32(e, record, RECORD_FIRST);
+    for (unsigned i = 0; i < 3 && e->variant->rows; i++)
+        e->thread[i] = load32(e, record, RECORD_X + 4 * i);
+    emit_region(e, barrier);
+    LLVMValueRef exit = LLVMBuildLoad2(b, e->i32, e->exit, "");
+    store32(e, exit, record, RECORD_EXIT);
+    LLVMValueRef all = LLVMBuildLoad2(b, e->i32, chunks->pending, "");
+    LLVMBuildStore(b, LLVMBuildOr(b, all, exit, ""), chunks->pending);
+    index = LLVMBuildAdd(b, LLVMBuildLoad2(b, e->i32, memory, ""),
+                         number32(e, 1), "");
+    LLVMBuildStore(b, index, memory);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, index, end, ""), head,
+                    next);
+    position(e, next);
+}
+
+// Where the chunks that are at the same barrier as chunk `first` end.
+static LLVMValueRef find_end(struct emitter *e, const struct chunks *chunks,
+                             LLVMValueRef first, LLVMValueRef count,
+                             LLVMValueRef exit)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMBasicBlockRef test = append(e, "scan"), look = append(e, "look");
+    LLVMBasicBlockRef end = append(e, "scanned");
+    LLVMValueRef memory = variable(e, e->i32, "end");
+    LLVMBuildStore(b, first, memory);
+    LLVMBuildBr(b, test);
+    position(e, test);
+    LLVMValueRef index = LLVMBuildAdd(b, LLVMBuildLoad2(b, e->i32, memory, ""),
+                                      number32(e, 1), "");
+    LLVMBuildStore(b, index, memory);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, index, count, ""), look,
+                    end);
+    position(e, look);
+    LLVMValueRef other = load32(e, record_at(e, chunks, index), RECORD_EXIT);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, other, exit, ""), test,
+                    end);
+    position(e, end);
+    return index;
+}
+
+static void emit_round(struct emitter *e, const struct chunks *chunks)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMBasicBlockRef head = append(e, "run"), next = append(e, "run.next");
+    LLVMBasicBlockRef end = append(e, "round.end");
+    LLVMValueRef memory = variable(e, e->i32, "first");
+    LLVMValueRef count = LLVMBuildLoad2(b, e->i32, chunks->count, "");
+    begin_round(e, chunks);
+    LLVMBuildStore(b, number32(e, 0), memory);
+    LLVMBuildBr(b, head);
+    position(e, head);
+    LLVMValueRef first = LLVMBuildLoad2(b, e->i32, memory, "");
+    LLVMValueRef exit =
+        load32(e, record_at(e, chunks, first), RECORD_EXIT);
+    LLVMValueRef last = find_end(e, chunks, first, count, exit);
+    LLVMBuildStore(b, last, memory);
+    LLVMValueRef where =
+        LLVMBuildSwitch(b, exit, next, e->kernel->barrier_count);
+    for (unsigned i = 0; i < e->kernel->barrier_count; i++) {
+        LLVMBasicBlockRef region = append(e, "region");
+        LLVMAddCase(where, number32(e, i + 1), region);
+        position(e, region);
+        emit_round_region(e, chunks, (int)i, first, last);
+        LLVMBuildBr(b, next);
+    }
+    position(e, next);
+    LLVMValueRef more = LLVMBuildICmp(b, LLVMIntULT, last, count, "");
+    LLVMBuildCondBr(b, more, head, end);
+    position(e, end);
+}
+
+static void emit_rounds(struct emitter *e, const struct chunks *chunks)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMBasicBlockRef test = append(e, "barrier"), round = append(e, "round");
+    LLVMBasicBlockRef end = append(e, "block.end");
+    LLVMBuildBr(b, test);
+    position(e, test);
+    LLVMValueRef pending = LLVMBuildLoad2(b, e->i32, chunks->pending, "");
+    LLVMValueRef any =
+        LLVMBuildICmp(b, LLVMIntNE, pending, number32(e, 0), "");
+    LLVMBuildCondBr(b, any, round, end);
+    position(e, round);
+    emit_round(e, chunks);
+    LLVMBuildBr(b, test);
+    position(e, end);
+}
+
+// --- Records -----------------------------------------------------------------
+
+static unsigned add_place(struct emitter *e, LLVMTypeRef type, unsigned lanes)
+{
+    uint64_t size = LLVMABISizeOfType(e->kernel->layout, type) * lanes;
+    unsigned place = e->record_size;
+    e->record_size += (unsigned)((size + 63) & ~UINT64_C(63));
+    return place;
+}
+
+static void lay_out_record(struct emitter *e)
+{
+    const struct kernel *kernel = e->kernel;
+    uint64_t private_size = 0;
+    e->offsets = simt_allocate(kernel->slot_count * sizeof *e->offsets);
+    e->record_size = (RECORD_HEAD + 63) & ~63u;
+    for (unsigned s = 0; s < kernel->slot_count; s++) {
+        const struct slot *slot = &kernel->slots[s];
+        if (slot->kind == SLOT_COMPLEX)
+            private_size +=
+                LLVMABISizeOfType(kernel->layout, slot->type) * e->width;
+        else if (slot->kept && e->shapes.slots[s].kind == SHAPE_VARYING)
+            e->offsets[s] =
+                add_place(e, LLVMVectorType(slot->type, e->width), 1);
+        else if (slot->kept)
+            e->offsets[s] = add_place(e, slot->type, 1);
+    }
+    bool on_stack = kernel->barrier_count == 0 && private_size <= STACK_MOST;
+    for (unsigned s = 0; s < kernel->slot_count; s++)
+        if (kernel->slots[s].kind == SLOT_COMPLEX && !on_stack)
+            e->offsets[s] = add_place(e, kernel->slots[s].type, e->width);
+}
+
+static bool needs_record(const struct emitter *e)
+{
+    return e->kernel->barrier_count > 0 ||
+           e->record_size > ((RECORD_HEAD + 63) & ~63u);
+}
+
+static void place_on_stack(struct emitter *e)
+{
+    for (unsigned s = 0; s < e->kernel->slot_count; s++) {
+        const struct slot *slot = &e->kernel->slots[s];
+        if (slot->kind != SLOT_COMPLEX || e->offsets[s])
+            continue;
+        e->private_memory[s] = variable(
+            e, LLVMArrayType2(slot->type, e->width), "private");
+        LLVMSetAlignment(e->private_memory[s], 64);
+    }
+}
+
+// --- The function ------------------------------------------------------------
+
+static LLVMValueRef run_field(struct emitter *e, size_t offset, unsigned i)
+{
+    return load32(e, e->run, offset + 4 * i);
+}
+
+static void read_launch(struct emitter *e)
+{
+    e->arguments = LLVMBuildLoad2(
+        e->builder, e->pointer,
+        at_offset(e, e->run, offsetof(rnl_cpu_block, arguments)), "");
+    for (unsigned i = 0; i < 3; i++) {
+        e->grid_size[i] = run_field(e, offsetof(rnl_cpu_block, grid), i);
+        e->block_size[i] = run_field(e, offsetof(rnl_cpu_block, block), i);
+    }
+    // The shape that the variant is chosen for.
+    if (e->variant->width == 16)
+        e->block_size[0] = number32(e, 16);
+}
+
+static LLVMValueRef call_prelude(struct emitter *e, const char *name,
+                                 LLVMValueRef *arguments, unsigned count)
+{
+    LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
+    if (!function) {
+        e->kernel->refusal = "the prelude is not the one for vectors";
+        return LLVMConstNull(e->pointer);
+    }
+    return LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(function),
+                          function, arguments, count, "");
+}
+
+static LLVMValueRef get_records(struct emitter *e)
+{
+    LLVMBuilderRef b = e->builder;
+    if (!needs_record(e))
+        return NULL;
+    LLVMValueRef size = number64(e, e->record_size);
+    if (e->kernel->barrier_count > 0) {
+        LLVMValueRef rows = LLVMBuildMul(b, e->block_size[1], e->block_size[2],
+                                         "");
+        LLVMValueRef across = LLVMBuildUDiv(
+            b, LLVMBuildAdd(b, e->block_size[0], number32(e, e->width - 1),
+                            ""), number32(e, e->width), "");
+        LLVMValueRef most = LLVMBuildMul(b, rows, across, "");
+        size = LLVMBuildMul(b, LLVMBuildZExt(b, most, e->i64, ""), size, "");
+    }
+    LLVMValueRef arguments[] = {e->run, size};
+    return call_prelude(e, "rnl_scratch", arguments, 2);
+}
+
+static bool calls_prelude(const struct kernel *kernel)
+{
+    for (unsigned i = 0; i < kernel->block_count; i++)
+        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
+             at; at = LLVMGetNextInstruction(at)) {
+            int axis;
+            if (!LLVMIsACallInst(at))
+                continue;
+            enum primitive primitive = primitive_of(at, &axis);
+            LLVMValueRef callee = LLVMGetCalledValue(at);
+            if (primitive == PRIMITIVE_TRAP ||
+                (primitive == PRIMITIVE_NONE && !LLVMIsDeclaration(callee)))
+                return true;
+        }
+    return false;
+}
+
+// Moves block->index to the next block, x first.
+static void advance(struct emitter *e)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef carry = number32(e, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        LLVMValueRef next = LLVMBuildAdd(b, e->block_index[i], carry, "");
+        LLVMValueRef wraps =
+            LLVMBuildICmp(b, LLVMIntEQ, next, e->grid_size[i], "");
+        if (i == 2)
+            wraps = LLVMConstInt(e->i1, 0, 0);
+        next = LLVMBuildSelect(b, wraps, number32(e, 0), next, "");
+        store32(e, next, e->run, offsetof(rnl_cpu_block, index) + 4 * i);
+        carry = LLVMBuildZExt(b, wraps, e->i32, "");
+    }
+}
+
+static void emit_blocks(struct emitter *e)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMBasicBlockRef head = append(e, "block"), end = append(e, "end");
+    LLVMBasicBlockRef next = append(e, "advance");
+    struct chunks chunks = {.count = variable(e, e->i32, "count"),
+                            .pending = variable(e, e->i32, "pending")};
+    LLVMValueRef left = variable(e, e->i64, "left");
+    read_launch(e);
+    chunks.records = get_records(e);
+    LLVMBuildStore(b, LLVMGetParam(e->function, 1), left);
+    e->begin = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, head);
+    position(e, head);
+    for (unsigned i = 0; i < 3; i++)
+        e->block_index[i] = run_field(e, offsetof(rnl_cpu_block, index), i);
+    LLVMBuildStore(b, number32(e, 0), chunks.count);
+    LLVMBuildStore(b, number32(e, 0), chunks.pending);
+    if (calls_prelude(e->kernel))
+        call_prelude(e, "rnl_enter", &e->run, 1);
+    if (e->variant->rows)
+        emit_first_rows(e, &chunks);
+    else
+        emit_first_packed(e, &chunks);
+    if (e->kernel->barrier_count > 0)
+        emit_rounds(e, &chunks);
+    LLVMValueRef fewer = LLVMBuildSub(b, LLVMBuildLoad2(b, e->i64, left, ""),
+                                      number64(e, 1), "");
+    LLVMBuildStore(b, fewer, left);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, fewer, number64(e, 0), ""),
+                    next, end);
+    position(e, next);
+    advance(e);
+    LLVMBuildBr(b, head);
+    position(e, end);
+    LLVMBuildRetVoid(b);
+}
+
+static bool counts_votes(const struct kernel *kernel)
+{
+    for (unsigned i = 0; i < kernel->barrier_count; i++) {
+        const struct block *block = &kernel->blocks[kernel->barrier_blocks[i]];
+        if (!LLVMIsNull(LLVMGetOperand(block->barrier_call, 0)))
+            return true;
+    }
+    return false;
+}
+
+static void make_variables(struct emitter *e)
+{
+    unsigned slots = e->kernel->slot_count;
+    e->slots = simt_allocate(slots * sizeof *e->slots);
+    e->private_memory = simt_allocate(slots * sizeof *e->private_memory);
+    e->exit = variable(e, e->i32, "exit");
+    place_on_stack(e);
+    if (!counts_votes(e->kernel))
+        return;
+    LLVMValueRef *votes[] = {&e->vote_count, &e->vote_total, &e->voted_count,
+                             &e->voted_total};
+    for (unsigned i = 0; i < 4; i++) {
+        *votes[i] = variable(e, e->i32, "votes");
+        LLVMBuildStore(e->builder, number32(e, 0), *votes[i]);
+    }
+}
+
+static void make_types(struct emitter *e)
+{
+    e->i1 = LLVMInt1TypeInContext(e->context);
+    e->i8 = LLVMInt8TypeInContext(e->context);
+    e->i32 = LLVMInt32TypeInContext(e->context);
+    e->i64 = LLVMInt64TypeInContext(e->context);
+    e->pointer = LLVMPointerTypeInContext(e->context, 0);
+    e->void_type = LLVMVoidTypeInContext(e->context);
+    e->mask_type = LLVMVectorType(e->i1, e->width);
+}
+
+static void add_attribute(struct emitter *e, LLVMValueRef function,
+                          const char *name, const char *value)
+{
+    LLVMAddAttributeAtIndex(
+        function, (unsigned)LLVMAttributeFunctionIndex,
+        LLVMCreateStringAttribute(e->context, name, (unsigned)strlen(name),
+                                  value, (unsigned)strlen(value)));
+}
+
+static LLVMTypeRef blocks_type(struct emitter *e)
+{
+    LLVMTypeRef parameters[] = {e->pointer, e->i64};
+    return LLVMFunctionType(e->void_type, parameters, 2, 0);
+}
+
+static LLVMValueRef make_function(struct emitter *e, const char *name)
+{
+    LLVMValueRef function = LLVMAddFunction(e->module, name, blocks_type(e));
+    LLVMSetSection(function,
+                   simt_format(".text.rnl_blocks_%u", e->kernel->number));
+    LLVMAddAttributeAtIndex(function, (unsigned)LLVMAttributeFunctionIndex,
+                            attribute_flag(e->context, "nounwind"));
+    add_attribute(e, function, "min-legal-vector-width", "512");
+    add_attribute(e, function, "prefer-vector-width", "512");
+    add_attribute(e, function, "probe-stack", "inline-asm");
+    return function;
+}
+
+static LLVMValueRef emit_variant(struct kernel *kernel,
+                                 const struct variant *variant)
+{
+    struct emitter e = {.kernel = kernel, .variant = variant,
+                        .width = variant->width, .context = kernel->context,
+                        .module = kernel->module};
+    e.shapes = (struct shapes){.kernel = kernel, .variant = variant};
+    shapes_find(&e.shapes);
+    make_types(&e);
+    e.function = make_function(
+        &e, simt_format("rnl_%s_%u", variant->name, kernel->number));
+    LLVMSetLinkage(e.function, LLVMInternalLinkage);
+    e.builder = LLVMCreateBuilderInContext(e.context);
+    e.entry = append(&e, "entry");
+    LLVMBasicBlockRef begin = append(&e, "begin");
+    position(&e, begin);
+    e.run = LLVMGetParam(e.function, 0);
+    lay_out_record(&e);
+    make_variables(&e);
+    emit_blocks(&e);
+    position(&e, e.entry);
+    LLVMBuildBr(e.builder, begin);
+    LLVMDisposeBuilder(e.builder);
+    return e.function;
+}
+
+// --- Choosing a variant ------------------------------------------------------
+
+static void call_variant(struct emitter *e, LLVMValueRef variant)
+{
+    LLVMValueRef arguments[] = {LLVMGetParam(e->function, 0),
+                                LLVMGetParam(e->function, 1)};
+    LLVMValueRef call = LLVMBuildCall2(e->builder, blocks_type(e), variant,
+                                       arguments, 2, "");
+    LLVMSetTailCall(call, 1);
+    LLVMBuildRetVoid(e->builder);
+}
+
+static void choose(struct emitter *e, LLVMValueRef condition,
+                   LLVMValueRef variant)
+{
+    if (!variant)
+        return;
+    LLVMBasicBlockRef here = append(e, "this"), other = append(e, "other");
+    LLVMBuildCondBr(e->builder, condition, here, other);
+    position(e, here);
+    call_variant(e, variant);
+    position(e, other);
+}
+
+static void emit_choice(struct kernel *kernel, LLVMValueRef *made)
+{
+    struct emitter e = {.kernel = kernel, .context = kernel->context,
+                        .module = kernel->module};
+    e.width = 32;
+    make_types(&e);
+    char *name = simt_format("rnl_blocks_%u", kernel->number);
+    LLVMValueRef old = LLVMGetNamedFunction(kernel->module, name);
+    if (old)
+        LLVMSetValueName2(old, "rnl_old", 7);
+    e.function = make_function(&e, name);
+    LLVMSetVisibility(e.function, LLVMHiddenVisibility);
+    if (old) {
+        LLVMReplaceAllUsesWith(old, e.function);
+        LLVMDeleteFunction(old);
+    }
+    e.builder = LLVMCreateBuilderInContext(e.context);
+    position(&e, append(&e, "entry"));
+    e.run = LLVMGetParam(e.function, 0);
+    LLVMBuilderRef b = e.builder;
+    LLVMValueRef x = run_field(&e, offsetof(rnl_cpu_block, block), 0);
+    LLVMValueRef rows =
+        LLVMBuildMul(b, run_field(&e, offsetof(rnl_cpu_block, block), 1),
+                     run_field(&e, offsetof(rnl_cpu_block, block), 2), "");
+    LLVMValueRef one_row =
+        LLVMBuildICmp(b, LLVMIntEQ, rows, number32(&e, 1), "");
+    LLVMValueRef rest = LLVMBuildAnd(b, x, number32(&e, 31), "");
+    LLVMValueRef even =
+        LLVMBuildICmp(b, LLVMIntEQ, rest, number32(&e, 0), "");
+    LLVMValueRef full_rows = LLVMBuildOr(b, one_row, even, "");
+    choose(&e, LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, x,
+                                             number32(&e, 16), ""),
+                            LLVMBuildNot(b, one_row, ""), ""), made[HALVES]);
+    if (made[PACKED])
+        choose(&e, full_rows, made[ROWS]);
+    call_variant(&e, made[PACKED] ? made[PACKED] : made[ROWS]);
+    LLVMDisposeBuilder(b);
+}
+
+bool emit_kernel(struct kernel *kernel)
+{
+    LLVMValueRef made[VARIANTS] = {0};
+    // Rows serve any shape, unless warps must not end with them; what works on
+    // more axes gains from lanes that do.
+    made[ROWS] = emit_variant(kernel, &variants[ROWS]);
+    if (kernel->uses_yz && !kernel->has_warp_ops && !kernel->refusal)
+        made[HALVES] = emit_variant(kernel, &variants[HALVES]);
+    if ((kernel->uses_yz || kernel->has_warp_ops) && !kernel->refusal)
+        made[PACKED] = emit_variant(kernel, &variants[PACKED]);
+    if (!kernel->refusal) {
+        emit_choice(kernel, made);
+        return true;
+    }
+    for (int v = 0; v < VARIANTS; v++)
+        if (made[v])
+            LLVMDeleteFunction(made[v]);
+    return false;
+}

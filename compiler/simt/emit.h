@@ -1,0 +1,135 @@
+// What the parts of the emitter share: they make the function of one kernel for
+// one variant.
+#pragma once
+
+#include "ir.h"
+
+// A value of the kernel as emitted. Uniform and affine ones have the scalar of
+// lane 0, and a vector once somebody needs it.
+struct lanes {
+    LLVMValueRef scalar, vector;
+};
+
+// Whether all lanes of a chunk are there, so that nothing needs a mask, or only
+// those of a mask that changes as threads end.
+enum version { FULL, PARTIAL, VERSIONS };
+
+struct emitter {
+    struct kernel *kernel;
+    const struct variant *variant;
+    struct shapes shapes;
+    unsigned width;
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMBuilderRef builder;
+    LLVMValueRef function;
+    LLVMBasicBlockRef entry;       // holds all allocas
+    LLVMTypeRef i1, i8, i32, i64, pointer, mask_type, void_type;
+
+    // Of the launch
+    LLVMValueRef run, arguments, block_size[3], grid_size[3];
+    struct map shared;             // thread-local variables to addresses
+    LLVMBasicBlockRef begin;       // where their addresses are found
+
+    // Of the chunk
+    LLVMValueRef block_index[3];
+    LLVMValueRef thread[3];        // of lane 0, or of all lanes (packed)
+    LLVMValueRef first;            // number of lane 0's thread in the block
+    LLVMValueRef active;           // lanes that are threads of the block
+    LLVMValueRef record;           // memory of the chunk, or NULL
+
+    // Of the region: from a barrier (or the begin) to the next ones
+    LLVMValueRef *slots;           // memory of the simple ones
+    LLVMValueRef *private_memory;  // of the complex ones, for all lanes
+    unsigned *offsets;             // of each slot in a record
+    unsigned record_size;
+    LLVMValueRef live;             // mask of the threads that have not ended
+    LLVMBasicBlockRef *blocks[VERSIONS];
+    struct { int block; enum version version; } *work;
+    unsigned work_count;
+    LLVMBasicBlockRef done;        // where regions go ...
+    LLVMValueRef exit;             // ... with the barrier's number + 1, or 0
+    LLVMValueRef vote_count, vote_total;    // of the barrier arrived at
+    LLVMValueRef voted_count, voted_total;  // of the one left
+
+    // Of the block
+    LLVMValueRef mask;             // lanes that execute it; NULL: all
+    bool in_chain;                 // others of the chunk may be elsewhere
+    struct map values;             // instruction to struct lanes
+};
+
+// The fixed head of a chunk's record.
+enum {
+    RECORD_EXIT = 0, RECORD_X = 4, RECORD_Y = 8, RECORD_Z = 12,
+    RECORD_ACTIVE = 16, RECORD_FIRST = 20, RECORD_LIVE = 24, RECORD_HEAD = 32,
+};
+
+// --- lanes.c -----------------------------------------------------------------
+
+LLVMValueRef lanes_scalar(struct emitter *e, LLVMValueRef value);
+LLVMValueRef lanes_vector(struct emitter *e, LLVMValueRef value);
+void lanes_set(struct emitter *e, LLVMValueRef value, LLVMValueRef scalar,
+               LLVMValueRef vector);
+bool lanes_uniform(struct emitter *e, LLVMValueRef value);
+LLVMTypeRef vector_type(struct emitter *e, LLVMTypeRef element);
+LLVMValueRef splat(struct emitter *e, LLVMValueRef scalar);
+// <0, stride, 2 * stride ...> of an integer type.
+LLVMValueRef steps(struct emitter *e, LLVMTypeRef type, int64_t stride);
+LLVMValueRef number32(struct emitter *e, uint64_t value);
+LLVMValueRef number64(struct emitter *e, uint64_t value);
+LLVMValueRef extract(struct emitter *e, LLVMValueRef vector, LLVMValueRef lane);
+// An alloca of the function's entry.
+LLVMValueRef variable(struct emitter *e, LLVMTypeRef type, const char *name);
+LLVMBasicBlockRef append(struct emitter *e, const char *name);
+void position(struct emitter *e, LLVMBasicBlockRef block);
+LLVMValueRef at_offset(struct emitter *e, LLVMValueRef base, uint64_t offset);
+LLVMValueRef load32(struct emitter *e, LLVMValueRef base, uint64_t offset);
+
+// Masks: NULL stands for all lanes.
+LLVMValueRef mask_all(struct emitter *e);
+LLVMValueRef mask_none(struct emitter *e);
+LLVMValueRef mask_or_all(struct emitter *e, LLVMValueRef mask);
+LLVMValueRef mask_bits(struct emitter *e, LLVMValueRef mask);  // an integer
+LLVMValueRef mask_bits32(struct emitter *e, LLVMValueRef mask);
+LLVMValueRef mask_any(struct emitter *e, LLVMValueRef mask);
+LLVMValueRef mask_is_full(struct emitter *e, LLVMValueRef mask);
+
+LLVMValueRef call_intrinsic(struct emitter *e, const char *name,
+                            LLVMTypeRef *overloads, unsigned overload_count,
+                            LLVMValueRef *arguments, unsigned count);
+
+// Code for each lane of the mask, one after another. Between begin and end the
+// builder stands in the loop.
+struct lane_loop {
+    LLVMBasicBlockRef head, end;
+    LLVMValueRef lane, left;
+};
+struct lane_loop lane_loop_begin(struct emitter *e, LLVMValueRef mask);
+void lane_loop_end(struct emitter *e, struct lane_loop *loop);
+// A value in memory, so that a loop can pick single lanes.
+LLVMValueRef lanes_spill(struct emitter *e, LLVMValueRef vector);
+LLVMValueRef lanes_pick(struct emitter *e, LLVMTypeRef element,
+                        LLVMValueRef memory, LLVMValueRef lane);
+void lanes_put(struct emitter *e, LLVMValueRef value, LLVMValueRef memory,
+               LLVMValueRef lane);
+
+// --- The others --------------------------------------------------------------
+
+void instruction_emit(struct emitter *e, LLVMValueRef at);
+LLVMValueRef instruction_widen(struct emitter *e, LLVMValueRef at);
+LLVMValueRef instruction_clone(struct emitter *e, LLVMValueRef at);
+
+void access_load(struct emitter *e, LLVMValueRef at);
+void access_store(struct emitter *e, LLVMValueRef at);
+bool access_is_shared(struct emitter *e, LLVMValueRef address, int depth);
+
+void call_emit(struct emitter *e, LLVMValueRef at);
+void warp_emit(struct emitter *e, LLVMValueRef at);
+void atomic_emit(struct emitter *e, LLVMValueRef at);
+
+// region.c: emits the region that begins at a barrier (NONE: the kernel's begin)
+// at the builder's place; e->exit tells where it ended.
+void region_emit(struct emitter *e, int barrier);
+
+// call.c: the address of a thread-local, that is `__shared__`, variable.
+LLVMValueRef call_shared(struct emitter *e, LLVMValueRef variable);

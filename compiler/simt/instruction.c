@@ -1,0 +1,213 @@
+// One instruction: cloned where all lanes agree, widened where they do not.
+#include "emit.h"
+
+// --- Cloning -----------------------------------------------------------------
+
+// Lane 0 may be one that does not execute this: its overflow must not poison
+// the addresses of the others.
+static void drop_promises(LLVMValueRef made)
+{
+    switch (LLVMGetInstructionOpcode(made)) {
+    case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMShl:
+        LLVMSetNSW(made, 0);
+        LLVMSetNUW(made, 0);
+        break;
+    case LLVMGetElementPtr:
+        LLVMSetIsInBounds(made, 0);
+        break;
+    case LLVMZExt:
+        LLVMSetNNeg(made, 0);
+        break;
+    case LLVMOr:
+        LLVMSetIsDisjoint(made, 0);
+        break;
+    case LLVMLShr: case LLVMAShr: case LLVMUDiv: case LLVMSDiv:
+        LLVMSetExact(made, 0);
+        break;
+    default:
+        break;
+    }
+}
+
+LLVMValueRef instruction_clone(struct emitter *e, LLVMValueRef at)
+{
+    LLVMValueRef made = LLVMInstructionClone(at);
+    for (int i = 0; i < LLVMGetNumOperands(at); i++) {
+        LLVMValueRef operand = LLVMGetOperand(at, (unsigned)i);
+        if (LLVMIsAInstruction(operand) || LLVMIsAArgument(operand))
+            LLVMSetOperand(made, (unsigned)i, lanes_scalar(e, operand));
+    }
+    LLVMInsertIntoBuilder(e->builder, made);
+    if (!lanes_uniform(e, at))
+        drop_promises(made);
+    return made;
+}
+
+// --- Widening ----------------------------------------------------------------
+
+static LLVMValueRef vector_of(struct emitter *e, LLVMValueRef at, unsigned i)
+{
+    return lanes_vector(e, LLVMGetOperand(at, i));
+}
+
+static void keep_fast_math(LLVMValueRef from, LLVMValueRef made)
+{
+    if (LLVMCanValueUseFastMathFlags(from) && LLVMIsAInstruction(made) &&
+        LLVMCanValueUseFastMathFlags(made))
+        LLVMSetFastMathFlags(made, LLVMGetFastMathFlags(from));
+}
+
+// Quotients of numbers of up to 32 bits are exact in double precision; vectors
+// of integers cannot be divided.
+static LLVMValueRef divide(struct emitter *e, LLVMValueRef at,
+                           LLVMOpcode opcode)
+{
+    LLVMBuilderRef b = e->builder;
+    bool is_signed = opcode == LLVMSDiv || opcode == LLVMSRem;
+    LLVMTypeRef type = vector_type(e, LLVMTypeOf(at));
+    LLVMTypeRef real = vector_type(e, LLVMDoubleTypeInContext(e->context));
+    LLVMValueRef up = vector_of(e, at, 0), down = vector_of(e, at, 1);
+    LLVMOpcode to = is_signed ? LLVMSIToFP : LLVMUIToFP;
+    LLVMOpcode back = is_signed ? LLVMFPToSI : LLVMFPToUI;
+    LLVMTypeRef wide = type;
+    if (LLVMGetIntTypeWidth(LLVMTypeOf(at)) == 32)
+        wide = vector_type(e, e->i64);  // INT_MIN / -1
+    LLVMValueRef quotient = LLVMBuildFDiv(
+        b, LLVMBuildCast(b, to, up, real, ""),
+        LLVMBuildCast(b, to, down, real, ""), "");
+    quotient = LLVMBuildCast(b, is_signed ? back : LLVMFPToSI, quotient,
+                             is_signed ? wide : vector_type(e, e->i64), "");
+    quotient = LLVMBuildIntCast2(b, quotient, type, is_signed, "");
+    if (opcode == LLVMUDiv || opcode == LLVMSDiv)
+        return quotient;
+    return LLVMBuildSub(b, up, LLVMBuildMul(b, quotient, down, ""), "");
+}
+
+static LLVMValueRef safe_divisor(struct emitter *e, LLVMValueRef divisor)
+{
+    LLVMValueRef vector = lanes_vector(e, divisor);
+    if (!e->mask || LLVMIsConstant(divisor))
+        return vector;
+    LLVMValueRef one =
+        splat(e, LLVMConstInt(LLVMTypeOf(divisor), 1, 0));
+    return LLVMBuildSelect(e->builder, e->mask, vector, one, "");
+}
+
+static LLVMValueRef widen_binary(struct emitter *e, LLVMValueRef at,
+                                 LLVMOpcode opcode)
+{
+    bool divides = opcode == LLVMUDiv || opcode == LLVMSDiv ||
+                   opcode == LLVMURem || opcode == LLVMSRem;
+    LLVMValueRef second = LLVMGetOperand(at, 1);
+    if (!divides) {
+        LLVMValueRef made =
+            LLVMBuildBinOp(e->builder, opcode, vector_of(e, at, 0),
+                           lanes_vector(e, second), "");
+        keep_fast_math(at, made);
+        return made;
+    }
+    if (!LLVMIsConstant(second) &&
+        LLVMGetIntTypeWidth(LLVMTypeOf(at)) <= 32) {
+        LLVMValueRef safe = safe_divisor(e, second);
+        if (LLVMIsAInstruction(second))
+            lanes_set(e, second, lanes_uniform(e, second)
+                                     ? lanes_scalar(e, second) : NULL, safe);
+        return divide(e, at, opcode);
+    }
+    return LLVMBuildBinOp(e->builder, opcode, vector_of(e, at, 0),
+                          safe_divisor(e, second), "");
+}
+
+static LLVMValueRef widen_address(struct emitter *e, LLVMValueRef at)
+{
+    LLVMValueRef indices[16];
+    int count = LLVMGetNumOperands(at) - 1;
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(at);
+    LLVMValueRef base = LLVMGetOperand(at, 0);
+    for (int i = 0; i < count; i++) {
+        LLVMValueRef index = LLVMGetOperand(at, (unsigned)i + 1);
+        // Fields of structures must be the same constant for all.
+        indices[i] = LLVMIsConstant(index) ? index : lanes_vector(e, index);
+    }
+    base = lanes_uniform(e, base) ? lanes_scalar(e, base)
+                                  : lanes_vector(e, base);
+    return LLVMBuildGEP2(e->builder, type, base, indices, (unsigned)count, "");
+}
+
+static LLVMValueRef widen_select(struct emitter *e, LLVMValueRef at)
+{
+    LLVMValueRef condition = LLVMGetOperand(at, 0);
+    condition = lanes_uniform(e, condition) ? lanes_scalar(e, condition)
+                                            : lanes_vector(e, condition);
+    LLVMValueRef made =
+        LLVMBuildSelect(e->builder, condition, vector_of(e, at, 1),
+                        vector_of(e, at, 2), "");
+    keep_fast_math(at, made);
+    return made;
+}
+
+LLVMValueRef instruction_widen(struct emitter *e, LLVMValueRef at)
+{
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(at);
+    LLVMValueRef made;
+    switch (opcode) {
+    case LLVMGetElementPtr:
+        return widen_address(e, at);
+    case LLVMSelect:
+        return widen_select(e, at);
+    case LLVMICmp:
+        return LLVMBuildICmp(e->builder, LLVMGetICmpPredicate(at),
+                             vector_of(e, at, 0), vector_of(e, at, 1), "");
+    case LLVMFCmp:
+        made = LLVMBuildFCmp(e->builder, LLVMGetFCmpPredicate(at),
+                             vector_of(e, at, 0), vector_of(e, at, 1), "");
+        keep_fast_math(at, made);
+        return made;
+    case LLVMFNeg:
+        made = LLVMBuildFNeg(e->builder, vector_of(e, at, 0), "");
+        keep_fast_math(at, made);
+        return made;
+    case LLVMFreeze:
+        return LLVMBuildFreeze(e->builder, vector_of(e, at, 0), "");
+    default:
+        break;
+    }
+    if (LLVMIsABinaryOperator(at))
+        return widen_binary(e, at, opcode);
+    if (LLVMIsACastInst(at))
+        return LLVMBuildCast(e->builder, opcode, vector_of(e, at, 0),
+                             vector_type(e, LLVMTypeOf(at)), "");
+    e->kernel->refusal = "it has an instruction that has no vector form";
+    return LLVMConstNull(vector_type(e, LLVMTypeOf(at)));
+}
+
+// --- Dispatch ----------------------------------------------------------------
+
+void instruction_emit(struct emitter *e, LLVMValueRef at)
+{
+    switch (LLVMGetInstructionOpcode(at)) {
+    case LLVMAlloca:
+        return;
+    case LLVMLoad:
+        access_load(e, at);
+        return;
+    case LLVMStore:
+        access_store(e, at);
+        return;
+    case LLVMCall:
+        call_emit(e, at);
+        return;
+    case LLVMAtomicRMW: case LLVMAtomicCmpXchg: case LLVMExtractValue:
+        atomic_emit(e, at);
+        return;
+    case LLVMFence:
+        instruction_clone(e, at);
+        return;
+    default:
+        break;
+    }
+    if (shape_of(&e->shapes, at).kind == SHAPE_VARYING)
+        lanes_set(e, at, NULL, instruction_widen(e, at));
+    else
+        lanes_set(e, at, instruction_clone(e, at), NULL);
+}

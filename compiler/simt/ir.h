@@ -1,0 +1,203 @@
+// The SIMT compiler: what its passes share. README.md tells the whole way.
+#pragma once
+
+#include "simt.h"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <stdint.h>
+
+enum { NONE = -1 };
+
+// --- memory.c: memory until the end of the job; maps and sets ----------------
+
+// Zeroed. Ends the process when there is none: the caller runs the compiler in
+// a process of its own.
+void *simt_allocate(size_t size);
+void *simt_grow(void *items, size_t count, size_t size);  // for one more item
+char *simt_format(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+// From pointers to pointers.
+struct map {
+    struct map_entry *entries;
+    size_t count, capacity;
+};
+void *map_get(const struct map *map, const void *key);
+void map_set(struct map *map, const void *key, void *value);
+void map_clear(struct map *map);
+
+struct set {
+    uint64_t *words;
+    unsigned size;  // bits
+};
+struct set set_create(unsigned size);
+struct set set_copy(const struct set *from);
+bool set_has(const struct set *set, unsigned item);
+bool set_add(struct set *set, unsigned item);  // true if it was not in
+void set_remove(struct set *set, unsigned item);
+void set_fill(struct set *set);
+bool set_unite(struct set *to, const struct set *from);  // true if it grew
+bool set_intersect(struct set *to, const struct set *from);
+unsigned set_count(const struct set *set);
+
+// --- The kernel: one thread of it, in memory form ----------------------------
+
+struct block {
+    LLVMBasicBlockRef ir;
+    LLVMValueRef condition;       // of the branch; NULL if there is none
+    int successors[2];            // [0] when the condition holds
+    unsigned successor_count;     // 0: the thread ends here
+    int *predecessors;
+    unsigned predecessor_count;
+    bool pure_return;             // does nothing but end the thread
+    int barrier;                  // number of the barrier it begins with
+    LLVMValueRef barrier_call;
+    bool reaches_barrier;
+    int loop;                     // innermost loop around it, or NONE
+};
+
+struct loop {
+    int header;
+    int parent;
+    struct set blocks;
+};
+
+// A variable of the thread. Values that outlive their block are slots, too.
+enum slot_kind { SLOT_SIMPLE, SLOT_COMPLEX };
+struct slot {
+    LLVMValueRef alloca;
+    LLVMTypeRef type;
+    enum slot_kind kind;          // simple: loaded and stored as a whole only
+    LLVMValueRef *loads, *stores; // of a simple one
+    unsigned load_count, store_count;
+    bool remat;                   // cheaper computed anew than kept
+    bool steady;                  // a store needs no mask: see slots.c
+
+
+    bool kept;                    // its value must outlive a barrier
+};
+
+struct kernel {
+    unsigned number;
+    LLVMModuleRef module;
+    LLVMContextRef context;
+    LLVMTargetDataRef layout;
+    LLVMValueRef function;        // rnl_thread_<n>
+    struct block *blocks;         // [0] is the entry; reverse post-order
+    unsigned block_count;
+    struct loop *loops;           // outer ones first
+    unsigned loop_count;
+    struct slot *slots;
+    unsigned slot_count;
+    struct map block_numbers;     // LLVMBasicBlockRef to number + 1
+    struct map slot_of;           // alloca to slot
+    int *barrier_blocks;          // block of each barrier
+    unsigned barrier_count;
+    struct set *live;             // slots live after each barrier
+    struct set *postdominators;   // of each block, without early exits
+    int *join_after;              // nearest postdominator, or NONE
+    bool uses_yz;                 // the y or z of the thread's index
+    bool has_warp_ops;
+    const char *refusal;          // why it cannot be vectorised
+};
+
+// kernel.c: kernel_split makes every barrier begin a block; after reg2mem has
+// brought the kernel into memory form, kernel_read reads it. False
+// with kernel->refusal set.
+void kernel_split(struct kernel *kernel);
+bool kernel_read(struct kernel *kernel);
+int kernel_block_of(const struct kernel *kernel, LLVMValueRef instruction);
+
+// graph.c: loops, postdominators.
+void graph_analyse(struct kernel *kernel);
+// The blocks that threads may go through between `from` and `until` (NONE: the
+// end), in an order for lockstep: see struct order.
+struct set graph_between(const struct kernel *kernel, const int *from,
+                         unsigned from_count, int until);
+
+// A weak topological order (Bourdoncle): blocks and loops of such orders.
+struct order {
+    int block;                    // the loop's header if `body` is not NULL
+    struct order *body;           // of the loop, without the header
+    struct order *next;
+    bool is_loop;
+};
+struct order *graph_order(const struct kernel *kernel, const struct set *blocks,
+                          const int *from, unsigned from_count);
+
+// slots.c
+void slots_find(struct kernel *kernel);
+void slots_live(struct kernel *kernel);
+// Whether a load reads an argument of the kernel, which nothing changes.
+bool slots_is_argument_load(const struct kernel *kernel, LLVMValueRef load);
+
+// --- Shapes ------------------------------------------------------------------
+
+// How a value differs between the lanes of a chunk.
+enum shape_kind { SHAPE_UNKNOWN, SHAPE_UNIFORM, SHAPE_AFFINE, SHAPE_VARYING };
+struct shape {
+    enum shape_kind kind;
+    int64_t stride;      // affine: value of lane i is that of lane 0 + i*stride
+    int64_t guess;       // varying: it may well be affine with this stride
+    unsigned alignment;  // lane 0's value is a multiple of 2 to the power of it
+};
+
+// How the threads of a block are dealt out to chunks of `width` lanes.
+struct variant {
+    unsigned width;
+    bool rows;           // chunks run along x; else along the thread's number
+    const char *name;
+};
+
+struct shapes {
+    const struct kernel *kernel;
+    const struct variant *variant;
+    struct map values;            // instruction to struct shape
+    struct shape *slots;
+    bool *divergent;              // of each block's branch
+    bool *divergent_loop;         // threads may leave it at different times
+};
+void shapes_find(struct shapes *shapes);
+struct shape shape_of(const struct shapes *shapes, LLVMValueRef value);
+
+// --- Names the prelude promises ----------------------------------------------
+
+enum primitive {
+    PRIMITIVE_NONE, PRIMITIVE_THREAD, PRIMITIVE_BLOCK, PRIMITIVE_BLOCK_SIZE,
+    PRIMITIVE_GRID_SIZE, PRIMITIVE_SYNC, PRIMITIVE_WARP, PRIMITIVE_SPIN,
+    PRIMITIVE_YIELD, PRIMITIVE_TRAP, PRIMITIVE_TLS,
+};
+// What a call calls; *axis is 0..2 for the built-in variables.
+enum primitive primitive_of(LLVMValueRef instruction, int *axis);
+const char *callee_name(LLVMValueRef call);  // "" for pointers
+bool is_intrinsic(LLVMValueRef call, const char *name);  // "llvm.<name>."
+bool is_ignored_call(LLVMValueRef call);
+
+// prepare.c. Those that return text return a message to dispose of, or NULL.
+void prepare_targets(LLVMModuleRef module);    // one processor for all
+void prepare_divisions(LLVMModuleRef module);  // none ends the program
+// Makes variables known to another module of the same object.
+void prepare_share_variables(LLVMModuleRef module);
+void prepare_drop_used(LLVMModuleRef module);  // nothing is kept for its name
+char *prepare_module(LLVMModuleRef module);
+void prepare_hide_functions(LLVMModuleRef module);  // once vectors are made
+char *prepare_run(LLVMModuleRef module, const char *passes);
+LLVMAttributeRef attribute_flag(LLVMContextRef context, const char *name);
+
+// emit.c: makes rnl_blocks_<n>. False with kernel->refusal set.
+bool emit_kernel(struct kernel *kernel);
+
+// target.c: the processor; the widest vectors that the vector library takes,
+// in bytes, or 0 if there is none.
+LLVMTargetMachineRef target_create(const char *triple, const char *name,
+                                   char **message);
+unsigned target_vector_bytes(void);
+
+// sections.c: a section for each function and variable.
+void sections_set(LLVMModuleRef module);
+
+// call.c: whether calls with the same arguments give the same and do nothing
+// else.
+bool calls_are_alike(LLVMValueRef call);

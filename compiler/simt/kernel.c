@@ -1,0 +1,326 @@
+// Reads one thread of a kernel: blocks, barriers, and whether all that it does
+// can be done by the lanes of vectors.
+#include "ir.h"
+
+#include <string.h>
+
+// --- What instructions are ---------------------------------------------------
+
+const char *callee_name(LLVMValueRef call)
+{
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    size_t size;
+    return LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &size) : "";
+}
+
+bool is_intrinsic(LLVMValueRef call, const char *name)
+{
+    const char *callee = callee_name(call);
+    size_t size = strlen(name);
+    return strncmp(callee, "llvm.", 5) == 0 &&
+           strncmp(callee + 5, name, size) == 0 &&
+           (callee[5 + size] == '.' || callee[5 + size] == 0);
+}
+
+bool is_ignored_call(LLVMValueRef call)
+{
+    static const char *const names[] = {
+        "assume", "lifetime.start", "lifetime.end", "donothing", "sideeffect",
+        "experimental.noalias.scope.decl", "invariant.start", "invariant.end",
+        "dbg.value", "dbg.declare", "dbg.label", "prefetch"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (is_intrinsic(call, names[i]))
+            return true;
+    return false;
+}
+
+static bool takes_axis(const char *name, const char *stem, int *axis)
+{
+    size_t size = strlen(stem);
+    if (strncmp(name, stem, size) != 0 || name[size] < 'x' ||
+        name[size] > 'z' || name[size + 1])
+        return false;
+    *axis = name[size] - 'x';
+    return true;
+}
+
+enum primitive primitive_of(LLVMValueRef instruction, int *axis)
+{
+    static const struct {
+        const char *name;
+        enum primitive primitive;
+        bool has_axis;
+    } primitives[] = {
+        {"rnl_thread_", PRIMITIVE_THREAD, true},
+        {"rnl_block_", PRIMITIVE_BLOCK, true},
+        {"rnl_block_size_", PRIMITIVE_BLOCK_SIZE, true},
+        {"rnl_grid_size_", PRIMITIVE_GRID_SIZE, true},
+        {"rnl_sync", PRIMITIVE_SYNC, false},
+        {"rnl_warp", PRIMITIVE_WARP, false},
+        {"rnl_spin", PRIMITIVE_SPIN, false},
+        {"rnl_yield", PRIMITIVE_YIELD, false},
+        {"rnl_trap", PRIMITIVE_TRAP, false},
+    };
+    if (!LLVMIsACallInst(instruction))
+        return PRIMITIVE_NONE;
+    if (is_intrinsic(instruction, "threadlocal.address"))
+        return PRIMITIVE_TLS;
+    const char *name = callee_name(instruction);
+    for (size_t i = 0; i < sizeof primitives / sizeof *primitives; i++)
+        if (primitives[i].has_axis
+                ? takes_axis(name, primitives[i].name, axis)
+                : strcmp(name, primitives[i].name) == 0)
+            return primitives[i].primitive;
+    return PRIMITIVE_NONE;
+}
+
+// --- Splitting ---------------------------------------------------------------
+
+static void redirect(LLVMValueRef function, LLVMBasicBlockRef from,
+                     LLVMBasicBlockRef to)
+{
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
+         block = LLVMGetNextBasicBlock(block)) {
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
+        for (unsigned i = 0; end && i < LLVMGetNumSuccessors(end); i++)
+            if (LLVMGetSuccessor(end, i) == from)
+                LLVMSetSuccessor(end, i, to);
+    }
+}
+
+// Makes a block begin with `call`: what stands before moves to a new block in
+// front, which the old block's predecessors then lead to.
+static void split_before(const struct kernel *kernel, LLVMValueRef call)
+{
+    LLVMBasicBlockRef block = LLVMGetInstructionParent(call);
+    LLVMBasicBlockRef head =
+        LLVMInsertBasicBlockInContext(kernel->context, block, "head");
+    redirect(kernel->function, block, head);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(kernel->context);
+    LLVMPositionBuilderAtEnd(builder, head);
+    LLVMValueRef at;
+    while ((at = LLVMGetFirstInstruction(block)) != call) {
+        LLVMInstructionRemoveFromParent(at);
+        LLVMInsertIntoBuilder(builder, at);
+    }
+    LLVMBuildBr(builder, block);
+    LLVMDisposeBuilder(builder);
+}
+
+void kernel_split(struct kernel *kernel)
+{
+    int axis;
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(kernel->function);
+         block; block = LLVMGetNextBasicBlock(block))
+        for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
+             at = LLVMGetNextInstruction(at))
+            if (primitive_of(at, &axis) == PRIMITIVE_SYNC)
+                split_before(kernel, at);
+}
+
+// --- Blocks ------------------------------------------------------------------
+
+int kernel_block_of(const struct kernel *kernel, LLVMValueRef instruction)
+{
+    return (int)(intptr_t)map_get(&kernel->block_numbers,
+                                  LLVMGetInstructionParent(instruction)) - 1;
+}
+
+// Whether a block does nothing but end the thread, or lead to such a one.
+static bool is_pure_return(const struct kernel *kernel,
+                           const struct block *block)
+{
+    LLVMValueRef first = LLVMGetFirstInstruction(block->ir);
+    while (LLVMIsACallInst(first) && is_ignored_call(first))
+        first = LLVMGetNextInstruction(first);
+    return LLVMIsAReturnInst(first) ||
+           (LLVMIsABranchInst(first) && block->successor_count == 1 &&
+            kernel->blocks[block->successors[0]].pure_return);
+}
+
+// Post-order; `kernel->block_numbers` marks what was met.
+static void visit(struct kernel *kernel, LLVMBasicBlockRef block,
+                  LLVMBasicBlockRef **order)
+{
+    if (map_get(&kernel->block_numbers, block))
+        return;
+    map_set(&kernel->block_numbers, block, kernel);
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
+    for (unsigned i = LLVMGetNumSuccessors(end); i > 0; i--)
+        visit(kernel, LLVMGetSuccessor(end, i - 1), order);
+    *order = simt_grow(*order, kernel->block_count, sizeof **order);
+    (*order)[kernel->block_count++] = block;
+}
+
+static void read_edges(struct kernel *kernel, int number)
+{
+    struct block *block = &kernel->blocks[number];
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(block->ir);
+    bool branches = LLVMIsABranchInst(end) != NULL;
+    if (!branches && !LLVMIsAReturnInst(end) && !LLVMIsAUnreachableInst(end))
+        kernel->refusal = "it has a jump that depends on an address";
+    if (!branches)
+        return;
+    if (LLVMIsConditional(end))
+        block->condition = LLVMGetCondition(end);
+    for (unsigned i = 0; i < LLVMGetNumSuccessors(end); i++) {
+        int to = (int)(intptr_t)map_get(&kernel->block_numbers,
+                                        LLVMGetSuccessor(end, i)) - 1;
+        struct block *next = &kernel->blocks[to];
+        block->successors[block->successor_count++] = to;
+        next->predecessors =
+            simt_grow(next->predecessors, next->predecessor_count, sizeof(int));
+        next->predecessors[next->predecessor_count++] = number;
+    }
+    if (block->successor_count == 2 &&
+        block->successors[0] == block->successors[1]) {
+        block->successor_count = 1;
+        block->condition = NULL;
+    }
+}
+
+static void read_blocks(struct kernel *kernel)
+{
+    LLVMBasicBlockRef *order = NULL;
+    visit(kernel, LLVMGetEntryBasicBlock(kernel->function), &order);
+    kernel->blocks =
+        simt_allocate(kernel->block_count * sizeof *kernel->blocks);
+    for (unsigned i = 0; i < kernel->block_count; i++) {
+        struct block *block = &kernel->blocks[i];
+        block->ir = order[kernel->block_count - 1 - i];
+        block->barrier = NONE;
+        block->loop = NONE;
+        map_set(&kernel->block_numbers, block->ir, (void *)(intptr_t)(i + 1));
+    }
+    for (unsigned i = 0; i < kernel->block_count; i++)
+        read_edges(kernel, (int)i);
+    for (unsigned i = kernel->block_count; i-- > 0;)
+        kernel->blocks[i].pure_return =
+            is_pure_return(kernel, &kernel->blocks[i]);
+}
+
+// --- Instructions ------------------------------------------------------------
+
+// Calls that another thread may have to answer, down the call graph.
+static bool waits(LLVMValueRef function, int depth)
+{
+    int axis;
+    size_t size;
+    const char *name = LLVMGetValueName2(function, &size);
+    if (depth > 20)
+        return true;
+    if (strstr(name, "rnl_printf") || strcmp(name, "rnl_trap") == 0)
+        return false;
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
+         block = LLVMGetNextBasicBlock(block))
+        for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
+             at = LLVMGetNextInstruction(at)) {
+            if (!LLVMIsACallInst(at))
+                continue;
+            enum primitive primitive = primitive_of(at, &axis);
+            LLVMValueRef callee = LLVMGetCalledValue(at);
+            if (primitive == PRIMITIVE_SYNC || primitive == PRIMITIVE_WARP ||
+                primitive == PRIMITIVE_YIELD)
+                return true;
+            if (primitive == PRIMITIVE_NONE && callee != function &&
+                (!LLVMIsAFunction(callee) || waits(callee, depth + 1)))
+                return true;
+        }
+    return false;
+}
+
+static void read_barrier(struct kernel *kernel, int number, LLVMValueRef call)
+{
+    struct block *block = &kernel->blocks[number];
+    if (!LLVMIsAConstantInt(LLVMGetOperand(call, 0)))
+        kernel->refusal = "it chooses a kind of barrier at run time";
+    block->barrier = (int)kernel->barrier_count;
+    block->barrier_call = call;
+    kernel->barrier_blocks = simt_grow(kernel->barrier_blocks,
+                                       kernel->barrier_count, sizeof(int));
+    kernel->barrier_blocks[kernel->barrier_count++] = number;
+}
+
+static void read_call(struct kernel *kernel, int number, LLVMValueRef call)
+{
+    int axis = 0;
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    switch (primitive_of(call, &axis)) {
+    case PRIMITIVE_THREAD:
+        kernel->uses_yz |= axis > 0;
+        return;
+    case PRIMITIVE_SYNC:
+        read_barrier(kernel, number, call);
+        return;
+    case PRIMITIVE_WARP:
+        kernel->has_warp_ops = true;
+        if (!LLVMIsAConstantInt(LLVMGetOperand(call, 0)))
+            kernel->refusal = "it chooses a warp function at run time";
+        return;
+    case PRIMITIVE_YIELD:
+        kernel->refusal = "it waits for other threads by __nanosleep";
+        return;
+    case PRIMITIVE_NONE:
+        break;
+    default:
+        return;
+    }
+    if (!LLVMIsAFunction(callee))
+        kernel->refusal = "it calls a function through a pointer";
+    else if (waits(callee, 0))
+        kernel->refusal = "a function that is not inlined waits for other "
+                          "threads";
+}
+
+static bool is_plain(LLVMTypeRef type)
+{
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMIntegerTypeKind:
+        return LLVMGetIntTypeWidth(type) <= 128;
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind:
+    case LLVMFloatTypeKind:
+    case LLVMDoubleTypeKind:
+    case LLVMPointerTypeKind:
+    case LLVMVoidTypeKind:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void read_instruction(struct kernel *kernel, int number,
+                             LLVMValueRef at)
+{
+    bool pair = LLVMIsAAtomicCmpXchgInst(at) ||
+                (LLVMIsACallInst(at) && is_intrinsic(at, "frexp"));
+    if (!is_plain(LLVMTypeOf(at)) && !pair)
+        kernel->refusal = "it has values of structure or vector type";
+    if (LLVMIsAStoreInst(at) &&
+        !is_plain(LLVMTypeOf(LLVMGetOperand(at, 0))))
+        kernel->refusal = "it stores values of structure or vector type";
+    if (LLVMIsAExtractValueInst(at) &&
+        !LLVMIsAAtomicCmpXchgInst(LLVMGetOperand(at, 0)))
+        kernel->refusal = "it has values of structure type";
+    if (LLVMIsAAllocaInst(at) &&
+        (number != 0 || !LLVMIsAConstantInt(LLVMGetOperand(at, 0))))
+        kernel->refusal = "it has a variable whose size is not constant";
+    if (LLVMIsACallInst(at))
+        read_call(kernel, number, at);
+}
+
+bool kernel_read(struct kernel *kernel)
+{
+    kernel->context = LLVMGetModuleContext(kernel->module);
+    read_blocks(kernel);
+    for (unsigned i = 0; i < kernel->block_count; i++)
+        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
+             at; at = LLVMGetNextInstruction(at))
+            read_instruction(kernel, (int)i, at);
+    if (kernel->refusal)
+        return false;
+    graph_analyse(kernel);
+    slots_find(kernel);
+    slots_live(kernel);
+    return !kernel->refusal;
+}

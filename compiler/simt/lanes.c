@@ -1,0 +1,290 @@
+// Values of lanes: scalars, vectors, masks, and single lanes of vectors.
+#include "emit.h"
+
+#include <string.h>
+
+LLVMTypeRef vector_type(struct emitter *e, LLVMTypeRef element)
+{
+    return LLVMVectorType(element, e->width);
+}
+
+LLVMValueRef number32(struct emitter *e, uint64_t value)
+{
+    return LLVMConstInt(e->i32, value, 0);
+}
+
+LLVMValueRef number64(struct emitter *e, uint64_t value)
+{
+    return LLVMConstInt(e->i64, value, 0);
+}
+
+LLVMValueRef splat(struct emitter *e, LLVMValueRef scalar)
+{
+    LLVMTypeRef type = vector_type(e, LLVMTypeOf(scalar));
+    if (LLVMIsConstant(scalar)) {
+        LLVMValueRef all[64];
+        for (unsigned i = 0; i < e->width; i++)
+            all[i] = scalar;
+        return LLVMConstVector(all, e->width);
+    }
+    LLVMValueRef one = LLVMBuildInsertElement(e->builder, LLVMGetPoison(type),
+                                              scalar, number32(e, 0), "");
+    LLVMValueRef zeros = LLVMConstNull(vector_type(e, e->i32));
+    return LLVMBuildShuffleVector(e->builder, one, LLVMGetPoison(type), zeros,
+                                  "");
+}
+
+LLVMValueRef steps(struct emitter *e, LLVMTypeRef type, int64_t stride)
+{
+    LLVMValueRef all[64];
+    for (unsigned i = 0; i < e->width; i++)
+        all[i] = LLVMConstInt(type, (uint64_t)(stride * i), 1);
+    return LLVMConstVector(all, e->width);
+}
+
+LLVMValueRef extract(struct emitter *e, LLVMValueRef vector, LLVMValueRef lane)
+{
+    return LLVMBuildExtractElement(e->builder, vector, lane, "");
+}
+
+LLVMValueRef variable(struct emitter *e, LLVMTypeRef type, const char *name)
+{
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
+    LLVMValueRef first = LLVMGetFirstInstruction(e->entry);
+    if (first)
+        LLVMPositionBuilderBefore(e->builder, first);
+    else
+        LLVMPositionBuilderAtEnd(e->builder, e->entry);
+    LLVMValueRef made = LLVMBuildAlloca(e->builder, type, name);
+    LLVMPositionBuilderAtEnd(e->builder, here);
+    return made;
+}
+
+LLVMBasicBlockRef append(struct emitter *e, const char *name)
+{
+    return LLVMAppendBasicBlockInContext(e->context, e->function, name);
+}
+
+void position(struct emitter *e, LLVMBasicBlockRef block)
+{
+    LLVMPositionBuilderAtEnd(e->builder, block);
+}
+
+LLVMValueRef at_offset(struct emitter *e, LLVMValueRef base, uint64_t offset)
+{
+    LLVMValueRef index = number64(e, offset);
+    return LLVMBuildGEP2(e->builder, e->i8, base, &index, 1, "");
+}
+
+LLVMValueRef load32(struct emitter *e, LLVMValueRef base, uint64_t offset)
+{
+    return LLVMBuildLoad2(e->builder, e->i32, at_offset(e, base, offset), "");
+}
+
+// --- Values of the kernel ----------------------------------------------------
+
+static struct lanes *lanes_of(struct emitter *e, LLVMValueRef value)
+{
+    struct lanes *lanes = map_get(&e->values, value);
+    if (!lanes) {
+        lanes = simt_allocate(sizeof *lanes);
+        map_set(&e->values, value, lanes);
+    }
+    return lanes;
+}
+
+void lanes_set(struct emitter *e, LLVMValueRef value, LLVMValueRef scalar,
+               LLVMValueRef vector)
+{
+    *lanes_of(e, value) = (struct lanes){scalar, vector};
+}
+
+bool lanes_uniform(struct emitter *e, LLVMValueRef value)
+{
+    enum shape_kind kind = shape_of(&e->shapes, value).kind;
+    return kind == SHAPE_UNIFORM || kind == SHAPE_UNKNOWN;
+}
+
+LLVMValueRef lanes_scalar(struct emitter *e, LLVMValueRef value)
+{
+    if (LLVMIsAArgument(value))
+        return e->arguments;
+    const struct slot *slot = map_get(&e->kernel->slot_of, value);
+    if (slot)
+        return e->private_memory[slot - e->kernel->slots];
+    if (!LLVMIsAInstruction(value))
+        return value;
+    struct lanes *lanes = lanes_of(e, value);
+    if (!lanes->scalar && lanes->vector)
+        lanes->scalar = extract(e, lanes->vector, number32(e, 0));
+    if (!lanes->scalar)  // code that cannot be reached
+        lanes->scalar = LLVMConstNull(LLVMTypeOf(value));
+    return lanes->scalar;
+}
+
+// base + <0, stride, ...>, for numbers and addresses.
+static LLVMValueRef progression(struct emitter *e, LLVMValueRef base,
+                                int64_t stride)
+{
+    LLVMTypeRef type = LLVMTypeOf(base);
+    if (LLVMGetTypeKind(type) == LLVMPointerTypeKind) {
+        LLVMValueRef offsets = steps(e, e->i64, stride);
+        return LLVMBuildGEP2(e->builder, e->i8, base, &offsets, 1, "");
+    }
+    return LLVMBuildAdd(e->builder, splat(e, base), steps(e, type, stride), "");
+}
+
+// Affine values are widened like varying ones, so that their vectors are right
+// even where numbers wrap around.
+static bool is_leaf(struct emitter *e, LLVMValueRef value)
+{
+    int axis;
+    return LLVMIsALoadInst(value) ||
+           primitive_of(value, &axis) == PRIMITIVE_THREAD ||
+           map_get(&e->kernel->slot_of, value);
+}
+
+LLVMValueRef lanes_vector(struct emitter *e, LLVMValueRef value)
+{
+    if (!LLVMIsAInstruction(value))
+        return splat(e, lanes_scalar(e, value));
+    struct shape shape = shape_of(&e->shapes, value);
+    if (map_get(&e->kernel->slot_of, value))
+        return progression(e, lanes_scalar(e, value), shape.stride);
+    struct lanes *lanes = lanes_of(e, value);
+    if (lanes->vector)
+        return lanes->vector;
+    if (shape.kind != SHAPE_AFFINE)
+        lanes->vector = splat(e, lanes_scalar(e, value));
+    else if (is_leaf(e, value))
+        lanes->vector = progression(e, lanes_scalar(e, value), shape.stride);
+    else {
+        LLVMValueRef vector = instruction_widen(e, value);
+        lanes = lanes_of(e, value);
+        lanes->vector = vector;
+    }
+    return lanes->vector;
+}
+
+// --- Masks -------------------------------------------------------------------
+
+LLVMValueRef mask_all(struct emitter *e)
+{
+    return LLVMConstAllOnes(e->mask_type);
+}
+
+LLVMValueRef mask_none(struct emitter *e)
+{
+    return LLVMConstNull(e->mask_type);
+}
+
+LLVMValueRef mask_or_all(struct emitter *e, LLVMValueRef mask)
+{
+    return mask ? mask : mask_all(e);
+}
+
+LLVMValueRef mask_bits(struct emitter *e, LLVMValueRef mask)
+{
+    return LLVMBuildBitCast(e->builder, mask_or_all(e, mask),
+                            LLVMIntTypeInContext(e->context, e->width), "");
+}
+
+LLVMValueRef mask_bits32(struct emitter *e, LLVMValueRef mask)
+{
+    LLVMValueRef bits = mask_bits(e, mask);
+    return e->width < 32 ? LLVMBuildZExt(e->builder, bits, e->i32, "") : bits;
+}
+
+LLVMValueRef mask_any(struct emitter *e, LLVMValueRef mask)
+{
+    LLVMValueRef bits = mask_bits(e, mask);
+    return LLVMBuildICmp(e->builder, LLVMIntNE, bits,
+                         LLVMConstNull(LLVMTypeOf(bits)), "any");
+}
+
+LLVMValueRef mask_is_full(struct emitter *e, LLVMValueRef mask)
+{
+    LLVMValueRef bits = mask_bits(e, mask);
+    return LLVMBuildICmp(e->builder, LLVMIntEQ, bits,
+                         LLVMConstAllOnes(LLVMTypeOf(bits)), "all");
+}
+
+LLVMValueRef call_intrinsic(struct emitter *e, const char *name,
+                            LLVMTypeRef *overloads, unsigned overload_count,
+                            LLVMValueRef *arguments, unsigned count)
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef function = LLVMGetIntrinsicDeclaration(
+        e->module, id, overloads, overload_count);
+    LLVMTypeRef type = LLVMIntrinsicGetType(e->context, id, overloads,
+                                            overload_count);
+    return LLVMBuildCall2(e->builder, type, function, arguments, count, "");
+}
+
+// --- One lane after another --------------------------------------------------
+
+struct lane_loop lane_loop_begin(struct emitter *e, LLVMValueRef mask)
+{
+    struct lane_loop loop = {.head = append(e, "lane"),
+                             .end = append(e, "lanes.done")};
+    loop.left = variable(e, e->i32, "left");
+    LLVMBuildStore(e->builder, mask_bits32(e, mask), loop.left);
+    if (mask)
+        LLVMBuildCondBr(e->builder, mask_any(e, mask), loop.head, loop.end);
+    else
+        LLVMBuildBr(e->builder, loop.head);
+    position(e, loop.head);
+    LLVMValueRef left = LLVMBuildLoad2(e->builder, e->i32, loop.left, "");
+    LLVMValueRef arguments[] = {left, LLVMConstInt(e->i1, 1, 0)};
+    loop.lane = call_intrinsic(e, "llvm.cttz", &e->i32, 1, arguments, 2);
+    return loop;
+}
+
+void lane_loop_end(struct emitter *e, struct lane_loop *loop)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef left = LLVMBuildLoad2(b, e->i32, loop->left, "");
+    LLVMValueRef less = LLVMBuildSub(b, left, number32(e, 1), "");
+    left = LLVMBuildAnd(b, left, less, "");
+    LLVMBuildStore(b, left, loop->left);
+    LLVMValueRef more =
+        LLVMBuildICmp(b, LLVMIntNE, left, number32(e, 0), "");
+    LLVMBuildCondBr(b, more, loop->head, loop->end);
+    position(e, loop->end);
+}
+
+LLVMValueRef lanes_spill(struct emitter *e, LLVMValueRef vector)
+{
+    LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(vector));
+    if (element == e->i1) {
+        element = e->i8;
+        vector = LLVMBuildZExt(e->builder, vector, vector_type(e, element), "");
+    }
+    LLVMValueRef memory = variable(e, LLVMTypeOf(vector), "spill");
+    LLVMBuildStore(e->builder, vector, memory);
+    return memory;
+}
+
+static LLVMValueRef lane_address(struct emitter *e, LLVMTypeRef element,
+                                 LLVMValueRef memory, LLVMValueRef lane)
+{
+    LLVMValueRef index = LLVMBuildZExt(e->builder, lane, e->i64, "");
+    return LLVMBuildGEP2(e->builder, element, memory, &index, 1, "");
+}
+
+LLVMValueRef lanes_pick(struct emitter *e, LLVMTypeRef element,
+                        LLVMValueRef memory, LLVMValueRef lane)
+{
+    LLVMTypeRef stored = element == e->i1 ? e->i8 : element;
+    LLVMValueRef value = LLVMBuildLoad2(
+        e->builder, stored, lane_address(e, stored, memory, lane), "");
+    return element == e->i1
+               ? LLVMBuildTrunc(e->builder, value, e->i1, "") : value;
+}
+
+void lanes_put(struct emitter *e, LLVMValueRef value, LLVMValueRef memory,
+               LLVMValueRef lane)
+{
+    LLVMBuildStore(e->builder, value,
+                   lane_address(e, LLVMTypeOf(value), memory, lane));
+}

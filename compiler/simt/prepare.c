@@ -1,0 +1,244 @@
+// Brings a module into the state that the analysis expects: each kernel one
+// function, everything inlined but what is recursive, values in registers.
+#include "ir.h"
+
+#include <llvm-c/Comdat.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <stdio.h>
+#include <string.h>
+
+LLVMAttributeRef attribute_flag(LLVMContextRef context, const char *name)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    return LLVMCreateEnumAttribute(context, kind, 0);
+}
+
+static void remove_flag(LLVMValueRef function, const char *name)
+{
+    LLVMRemoveEnumAttributeAtIndex(
+        function, (unsigned)LLVMAttributeFunctionIndex,
+        LLVMGetEnumAttributeKindForName(name, strlen(name)));
+}
+
+static void add_flag(LLVMValueRef function, const char *name)
+{
+    LLVMContextRef context =
+        LLVMGetModuleContext(LLVMGetGlobalParent(function));
+    LLVMAddAttributeAtIndex(function, (unsigned)LLVMAttributeFunctionIndex,
+                            attribute_flag(context, name));
+}
+
+static const char *name_of(LLVMValueRef value)
+{
+    size_t size;
+    return LLVMGetValueName2(value, &size);
+}
+
+void prepare_targets(LLVMModuleRef module)
+{
+    static const char *const names[] = {"target-cpu", "target-features",
+                                        "tune-cpu"};
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+         f = LLVMGetNextFunction(f))
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                                             names[i],
+                                             (unsigned)strlen(names[i]));
+}
+
+// --- Division ----------------------------------------------------------------
+
+// Dividing by zero, and the least number by -1, give something on a GPU and do
+// not end the program.
+static void guard_division(LLVMBuilderRef b, LLVMValueRef at, bool is_signed)
+{
+    LLVMValueRef up = LLVMGetOperand(at, 0), down = LLVMGetOperand(at, 1);
+    LLVMTypeRef type = LLVMTypeOf(at);
+    if (LLVMIsConstant(down) ||
+        LLVMGetTypeKind(type) != LLVMIntegerTypeKind)
+        return;
+    LLVMPositionBuilderBefore(b, at);
+    LLVMValueRef bad =
+        LLVMBuildICmp(b, LLVMIntEQ, down, LLVMConstNull(type), "");
+    if (is_signed) {
+        unsigned top = LLVMGetIntTypeWidth(type) - 1;
+        uint64_t words[2] = {top < 64 ? UINT64_C(1) << top : 0,
+                             top < 64 ? 0 : UINT64_C(1) << (top - 64)};
+        LLVMValueRef least =
+            LLVMConstIntOfArbitraryPrecision(type, 2, words);
+        LLVMValueRef both = LLVMBuildAnd(
+            b, LLVMBuildICmp(b, LLVMIntEQ, down, LLVMConstAllOnes(type), ""),
+            LLVMBuildICmp(b, LLVMIntEQ, up, least, ""), "");
+        bad = LLVMBuildOr(b, bad, both, "");
+    }
+    LLVMSetOperand(at, 1, LLVMBuildSelect(b, bad, LLVMConstInt(type, 1, 0),
+                                          down, ""));
+}
+
+void prepare_divisions(LLVMModuleRef module)
+{
+    LLVMBuilderRef b =
+        LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+         f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
+             block = LLVMGetNextBasicBlock(block))
+            for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
+                 at = LLVMGetNextInstruction(at))
+                switch (LLVMGetInstructionOpcode(at)) {
+                case LLVMUDiv: case LLVMURem:
+                    guard_division(b, at, false);
+                    break;
+                case LLVMSDiv: case LLVMSRem:
+                    guard_division(b, at, true);
+                    break;
+                default:
+                    break;
+                }
+    LLVMDisposeBuilder(b);
+}
+
+// --- Variables ---------------------------------------------------------------
+
+void prepare_share_variables(LLVMModuleRef module)
+{
+    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g;
+         g = LLVMGetNextGlobal(g))
+        if (!LLVMIsDeclaration(g) && !LLVMIsGlobalConstant(g) &&
+            LLVMGetLinkage(g) != LLVMAppendingLinkage) {
+            LLVMSetComdat(g, NULL);
+            LLVMSetLinkage(g, LLVMExternalLinkage);
+            LLVMSetVisibility(g, LLVMHiddenVisibility);
+        }
+}
+
+static void drop_global(LLVMModuleRef module, const char *name)
+{
+    LLVMValueRef global = LLVMGetNamedGlobal(module, name);
+    if (global)
+        LLVMDeleteGlobal(global);
+}
+
+void prepare_drop_used(LLVMModuleRef module)
+{
+    drop_global(module, "llvm.used");
+    drop_global(module, "llvm.compiler.used");
+}
+
+// Variables are defined by the other module; what is constant may be twice.
+static void declare_variables(LLVMModuleRef module)
+{
+    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g;
+         g = LLVMGetNextGlobal(g)) {
+        if (LLVMIsDeclaration(g))
+            continue;
+        LLVMSetComdat(g, NULL);
+        if (LLVMIsGlobalConstant(g)) {
+            LLVMSetLinkage(g, LLVMInternalLinkage);
+            LLVMSetVisibility(g, LLVMDefaultVisibility);
+        } else {
+            LLVMSetInitializer(g, NULL);
+            LLVMSetLinkage(g, LLVMExternalLinkage);
+        }
+    }
+}
+
+// --- Functions ---------------------------------------------------------------
+
+static bool is_kernel_thread(LLVMValueRef function, unsigned *number)
+{
+    char rest;
+    return sscanf(name_of(function), "rnl_thread_%u%c", number, &rest) == 1;
+}
+
+// Functions that stay calls until vectors have been made.
+static bool is_kept(LLVMValueRef function)
+{
+    static const char *const stems[] = {
+        "rnl_thread_", "rnl_block_", "rnl_grid_size_", "rnl_sync", "rnl_warp",
+        "rnl_spin", "rnl_yield", "rnl_trap", "rnl_enter", "rnl_scratch",
+        "rnl_printf"};
+    const char *name = name_of(function);
+    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++)
+        if (strncmp(name, stems[i], strlen(stems[i])) == 0)
+            return true;
+    return strstr(name, "rnl_printf") != NULL;
+}
+
+static void prepare_function(LLVMValueRef function)
+{
+    unsigned number;
+    remove_flag(function, "optnone");
+    if (is_kernel_thread(function, &number)) {
+        remove_flag(function, "noinline");
+        return;
+    }
+    // These two are called by what is yet to be made.
+    bool awaited = strcmp(name_of(function), "rnl_enter") == 0 ||
+                   strcmp(name_of(function), "rnl_scratch") == 0;
+    LLVMSetComdat(function, NULL);
+    LLVMSetLinkage(function, awaited ? LLVMExternalLinkage
+                                     : LLVMInternalLinkage);
+    LLVMSetVisibility(function, LLVMDefaultVisibility);
+    remove_flag(function, is_kept(function) ? "alwaysinline" : "noinline");
+    add_flag(function, is_kept(function) ? "noinline" : "alwaysinline");
+}
+
+// Of arguments that __restrict__ tells apart per thread only.
+static void drop_scopes(LLVMModuleRef module)
+{
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    unsigned kinds[] = {
+        LLVMGetMDKindIDInContext(context, "alias.scope", 11),
+        LLVMGetMDKindIDInContext(context, "noalias", 7)};
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+         f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
+             block = LLVMGetNextBasicBlock(block))
+            for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
+                 at = LLVMGetNextInstruction(at))
+                for (unsigned k = 0; k < 2; k++)
+                    if (LLVMHasMetadata(at))
+                        LLVMSetMetadata(at, kinds[k], NULL);
+}
+
+void prepare_hide_functions(LLVMModuleRef module)
+{
+    static const char *const names[] = {"rnl_enter", "rnl_scratch"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        LLVMValueRef function = LLVMGetNamedFunction(module, names[i]);
+        if (function && !LLVMIsDeclaration(function))
+            LLVMSetLinkage(function, LLVMInternalLinkage);
+    }
+}
+
+char *prepare_run(LLVMModuleRef module, const char *passes)
+{
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error = LLVMRunPasses(module, passes, NULL, options);
+    LLVMDisposePassBuilderOptions(options);
+    return error ? LLVMGetErrorMessage(error) : NULL;
+}
+
+#define COMBINE "instcombine<no-verify-fixpoint>"
+
+char *prepare_module(LLVMModuleRef module)
+{
+    prepare_drop_used(module);
+    declare_variables(module);
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+         f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f))
+            prepare_function(f);
+    char *message = prepare_run(
+        module,
+        "always-inline,globaldce,function(sroa,early-cse<memssa>,simplifycfg,"
+        COMBINE ",loop-simplify,lcssa,loop(loop-rotate),"
+        "loop(indvars,loop-unroll-full),sroa,scalarizer,early-cse<memssa>,gvn,"
+        COMBINE ",simplifycfg,adce,lower-switch,loop-mssa(licm)," COMBINE
+        ",early-cse<memssa>,simplifycfg,lower-switch,fix-irreducible,adce),"
+        "globaldce");
+    if (!message)
+        drop_scopes(module);
+    return message;
+}

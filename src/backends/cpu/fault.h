@@ -1,0 +1,40 @@
+// Faults of kernels: a signal that a kernel's code brings on itself (a wild
+// pointer, a full stack, a division by zero) fails its launch instead of ending
+// the process.
+//
+// The handlers are the process's own, so whatever is not a kernel's is passed
+// on to those that were there before. Nothing is installed under a sanitizer,
+// which wants to see faults itself, or with RUNNEL_CONTAIN=0.
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct worker;
+
+enum fault_access {
+    FAULT_ACCESS,  // read or write: the processor does not say
+    FAULT_READ,
+    FAULT_WRITE,
+    FAULT_EXECUTE,
+};
+
+struct fault {
+    int number;         // the signal; 0: none
+    int code;           // si_code
+    uintptr_t address;  // of the memory, or of the instruction
+    enum fault_access access;
+};
+
+// Installs the handlers, once in a process.
+void fault_install(void);
+
+// Gives the calling thread a stack for the handlers if it lacks one, because a
+// handler cannot run on a stack that is full; and takes it back.
+void fault_thread_begin(struct worker *worker);
+void fault_thread_end(struct worker *worker);
+
+// Back on the worker's native fiber: writes the failure's text if a fault was
+// what led there.
+void fault_report(struct worker *worker);
