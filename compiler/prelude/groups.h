@@ -4,16 +4,19 @@
 
 namespace cooperative_groups {
 
-RNL_INLINE unsigned int rnl_block_rank()
+RNL_INLINE unsigned int rnl_group_rank()
 {
     return threadIdx.x +
            blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
 }
-RNL_INLINE unsigned int rnl_block_size()
+RNL_INLINE unsigned int rnl_group_threads()
 {
     return blockDim.x * blockDim.y * blockDim.z;
 }
-RNL_INLINE unsigned int rnl_lane() { return rnl_block_rank() & 31u; }
+RNL_INLINE unsigned int rnl_group_lane()
+{
+    return rnl_group_rank() & 31u;
+}
 
 // A value of any size through shuffles of words; `move` shuffles one.
 template <class T, class F> RNL_INLINE T rnl_by_words(const T &value, F move)
@@ -29,7 +32,7 @@ template <class T, class F> RNL_INLINE T rnl_by_words(const T &value, F move)
 }
 RNL_INLINE unsigned int rnl_lanes_before(unsigned int mask)
 {
-    return (unsigned int)__popc(mask & ((1u << rnl_lane()) - 1u));
+    return (unsigned int)__popc(mask & ((1u << rnl_group_lane()) - 1u));
 }
 
 // --- The block and the grid ------------------------------------------------
@@ -37,9 +40,9 @@ RNL_INLINE unsigned int rnl_lanes_before(unsigned int mask)
 class thread_block {
 public:
     static void sync() { __syncthreads(); }
-    static unsigned int size() { return rnl_block_size(); }
-    static unsigned int num_threads() { return rnl_block_size(); }
-    static unsigned int thread_rank() { return rnl_block_rank(); }
+    static unsigned int size() { return rnl_group_threads(); }
+    static unsigned int num_threads() { return rnl_group_threads(); }
+    static unsigned int thread_rank() { return rnl_group_rank(); }
     static dim3 group_index()
     {
         return dim3(blockIdx.x, blockIdx.y, blockIdx.z);
@@ -66,11 +69,14 @@ public:
                gridDim.x * (blockIdx.y +
                             (unsigned long long)gridDim.y * blockIdx.z);
     }
-    static unsigned long long size() { return num_blocks() * rnl_block_size(); }
+    static unsigned long long size()
+    {
+        return num_blocks() * rnl_group_threads();
+    }
     static unsigned long long num_threads() { return size(); }
     static unsigned long long thread_rank()
     {
-        return block_rank() * rnl_block_size() + rnl_block_rank();
+        return block_rank() * rnl_group_threads() + rnl_group_rank();
     }
     static dim3 group_dim() { return dim3(gridDim.x, gridDim.y, gridDim.z); }
     static dim3 dim_blocks() { return group_dim(); }
@@ -171,25 +177,25 @@ public:
     }
     static constexpr unsigned int size() { return Size; }
     static constexpr unsigned int num_threads() { return Size; }
-    static unsigned int thread_rank() { return rnl_lane() & (Size - 1); }
-    static unsigned int meta_group_rank() { return rnl_block_rank() / Size; }
+    static unsigned int thread_rank() { return rnl_group_lane() & (Size - 1); }
+    static unsigned int meta_group_rank() { return rnl_group_rank() / Size; }
     static unsigned int meta_group_size()
     {
-        return (rnl_block_size() + Size - 1) / Size;
+        return (rnl_group_threads() + Size - 1) / Size;
     }
     static unsigned int mask()
     {
         return Size == 32 ? ~0u
                           : ((1u << (Size & 31)) - 1u)
-                                << (rnl_lane() & ~(Size - 1));
+                                << (rnl_group_lane() & ~(Size - 1));
     }
     static int lane_of(unsigned int rank)
     {
-        return int((rnl_lane() & ~(Size - 1)) + rank % Size);
+        return int((rnl_group_lane() & ~(Size - 1)) + rank % Size);
     }
     static unsigned int packed(unsigned int lanes)
     {
-        return (lanes & mask()) >> (rnl_lane() & ~(Size - 1));
+        return (lanes & mask()) >> (rnl_group_lane() & ~(Size - 1));
     }
 };
 // A tile cut from a larger tile counts within that.
@@ -199,7 +205,7 @@ class thread_block_tile<Size, thread_block_tile<Larger, Parent>>
 public:
     static unsigned int meta_group_rank()
     {
-        return (rnl_lane() & (Larger - 1)) / Size;
+        return (rnl_group_lane() & (Larger - 1)) / Size;
     }
     static constexpr unsigned int meta_group_size() { return Larger / Size; }
 };
@@ -255,10 +261,11 @@ RNL_INLINE thread_block_tile<Size> tiled_partition(const thread_block &)
 RNL_INLINE coalesced_group tiled_partition(const thread_block &,
                                            unsigned int size)
 {
-    unsigned int rank = rnl_block_rank(), first = rnl_lane() & ~(size - 1);
+    const unsigned int rank = rnl_group_rank();
+    const unsigned int first = rnl_group_lane() & ~(size - 1);
     return coalesced_group(
         size >= 32 ? ~0u : ((1u << size) - 1u) << first, rank / size,
-        (rnl_block_size() + size - 1) / size);
+        (rnl_group_threads() + size - 1) / size);
 }
 RNL_INLINE coalesced_group tiled_partition(const coalesced_group &parent,
                                            unsigned int size)
@@ -307,17 +314,17 @@ public:
     void sync() const { block ? __syncthreads() : lanes.sync(); }
     unsigned int size() const
     {
-        return block ? rnl_block_size() : lanes.size();
+        return block ? rnl_group_threads() : lanes.size();
     }
     unsigned int num_threads() const { return size(); }
     unsigned int thread_rank() const
     {
-        return block ? rnl_block_rank() : lanes.thread_rank();
+        return block ? rnl_group_rank() : lanes.thread_rank();
     }
 };
 RNL_INLINE coalesced_group this_thread()
 {
-    return coalesced_group(1u << rnl_lane());
+    return coalesced_group(1u << rnl_group_lane());
 }
 
 template <class Group> RNL_INLINE void sync(const Group &group)

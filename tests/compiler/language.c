@@ -19,7 +19,7 @@ static void begin(void)
     for (int i = 0; i < MOST; i++)
         in[i] = sample(i);
     if (!built.library)
-        built_kernels(&built, "language.cu", "");
+        built_kernels(&built, "language.cu", "--option --tier=F");
 }
 
 static void run(const char *kernel, rnl_dim3 grid, rnl_dim3 block,

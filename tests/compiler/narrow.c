@@ -154,7 +154,7 @@ static void check_arithmetic(const struct format *format, int which)
 
 RNL_TEST(arithmetic_rounds_once)
 {
-    built_kernels(&built, "narrow.cu", "");
+    built_kernels(&built, "narrow.cu", "--option --tier=F");
     for (int which = 0; which < 18; which++) {
         check_arithmetic(&half, which);
         check_arithmetic(&bfloat, which);
@@ -169,7 +169,7 @@ RNL_TEST(every_number_as_a_float)
     static float halves[65536], bfloats[65536];
     float *to[] = {halves, bfloats};
     const void *arguments[] = {to, to + 1};
-    built_kernels(&built, "narrow.cu", "");
+    built_kernels(&built, "narrow.cu", "--option --tier=F");
     run("narrow_to_float", 256, 256, arguments);
     for (unsigned i = 0; i < 65536; i++) {
         assert_true(same(halves[i], decode(&half, i)));
@@ -201,7 +201,7 @@ static void check_conversion(int which, const double *in)
 RNL_TEST(conversions_round_as_named)
 {
     static double in[COUNT];
-    built_kernels(&built, "narrow.cu", "");
+    built_kernels(&built, "narrow.cu", "--option --tier=F");
     for (int i = 0; i < COUNT; i++) {
         double step = ldexp(sample(i) - 500, sample(i + 5000) % 60 - 45);
         // Close to numbers and to the middles between them.
@@ -221,7 +221,7 @@ RNL_TEST(halves_and_integers)
     int in[32], got[32 * 12], *to = got, n = 0;
     const int *from = in;
     const void *arguments[] = {&to, &from, &n};
-    built_kernels(&built, "narrow.cu", "");
+    built_kernels(&built, "narrow.cu", "--option --tier=F");
     for (int i = 0; i < 32; i++)
         in[i] = i < 2 ? 4 + 8 * i : sample(i);
     run("half_integers", 1, 32, arguments);
@@ -249,7 +249,7 @@ RNL_TEST(pairs_of_halves)
     int n = 0;
     const float *from = in;
     const void *arguments[] = {&to, &from, &n};
-    built_kernels(&built, "narrow.cu", "");
+    built_kernels(&built, "narrow.cu", "--option --tier=F");
     for (int i = 0; i < 33; i++)
         in[i] = (float)(sample(i) % 64) * 0.25f - 4;
     run("half_pairs", 1, 32, arguments);
@@ -276,7 +276,7 @@ RNL_TEST(atomic_sums_of_16_bits)
     uint16_t pair[2] __attribute__((aligned(4))) = {0}, *pairs = pair;
     uint16_t other[2] __attribute__((aligned(4))) = {0}, *bfloats = other;
     const void *arguments[] = {&halves, &pairs, &bfloats};
-    built_kernels(&built, "narrow.cu", "");
+    built_kernels(&built, "narrow.cu", "--option --tier=F");
     run("narrow_sums", 2, 96, arguments);
     assert_true(decode(&half, sum[0]) == 96);
     assert_true(decode(&half, sum[1]) == 576);

@@ -101,7 +101,7 @@ RNL_TEST(arithmetic_of_floats)
 {
     static float x[COUNT], y[COUNT], z[COUNT], got[COUNT];
     float *in[] = {x, y, z}, *out = got;
-    built_kernels(&built, "rounding.cu", "");
+    built_kernels(&built, "rounding.cu", "--option --tier=F");
     for (int i = 0; i < COUNT; i++) {
         x[i] = some_float(i);
         y[i] = some_float(i / 4);
@@ -126,7 +126,7 @@ RNL_TEST(arithmetic_of_doubles)
 {
     static double x[COUNT], y[COUNT], z[COUNT], got[COUNT];
     double *in[] = {x, y, z}, *out = got;
-    built_kernels(&built, "rounding.cu", "");
+    built_kernels(&built, "rounding.cu", "--option --tier=F");
     for (int which = 0; which < 8 * 4; which++) {
         // The error of a fused operation is exact only away from the limits.
         int odd = which / 4 == 5;
@@ -168,7 +168,7 @@ RNL_TEST(integers_to_floating_point)
 {
     static long long x[COUNT], *in = x;
     static double got[COUNT], *out = got;
-    built_kernels(&built, "rounding.cu", "");
+    built_kernels(&built, "rounding.cu", "--option --tier=F");
     for (int i = 0; i < COUNT; i++)
         x[i] = (long long)(random_bits() >> random_bits() % 64) - i % 3;
     x[0] = INT64_MIN, x[1] = INT64_MAX, x[2] = -1, x[3] = 0;
@@ -206,7 +206,7 @@ RNL_TEST(floating_point_to_integers)
     static const double sizes[] = {0x1p-3, 4, 0x1p31, 0x1p32, 0x1p63, 0x1p65};
     static double x[COUNT], *in = x;
     static long long got[COUNT], *out = got;
-    built_kernels(&built, "rounding.cu", "");
+    built_kernels(&built, "rounding.cu", "--option --tier=F");
     for (int i = 0; i < COUNT; i++)
         x[i] = (double)(int64_t)random_bits() * 0x1p-62 * sizes[i % 6];
     x[0] = NAN, x[1] = INFINITY, x[2] = -INFINITY, x[3] = 0x1p63, x[4] = 2.5;
