@@ -192,6 +192,16 @@ bool simt_compile(const struct simt *simt, struct simt_job *job,
                   struct simt_verdict *verdicts, size_t count,
                   struct text *message);
 
+// --- parts.c: what only some sources need of the prelude --------------------
+
+// Adds the directives that ask for the parts which `source` mentions, or for
+// all; they go before the prelude.
+void parts_ask(const char *source, bool all, struct text *text);
+
+// The name and text of header number i, of those that bring a part with them
+// or say that it is not there. False after the last.
+bool parts_header(size_t i, struct text *name, struct text *text);
+
 // --- elf.c, link.c: what was compiled, and what linking needs ---------------
 
 // What only the compiled object tells about one kernel.
@@ -227,6 +237,9 @@ bool elf_patch(struct text *file, const struct elf_unit *unit);
 // user's file names back. Adds the result to `out`.
 void diagnostics_filter(const char *errors, struct text *out);
 
+// Adds what the compiler cannot say about CUDA's own syntax.
+void diagnostics_explain(struct text *log);
+
 // Whether an error lies in the table: the cause may be the user's, such as a
 // brace that is missing at the end.
 bool diagnostics_blame_table(const char *errors);
@@ -237,6 +250,7 @@ bool diagnostics_blame_table(const char *errors);
 #define CC_TABLE_FILE "rnl-table"
 #define CC_HEADER_FOLDER "rnl-headers"
 #define CC_STUB_FOLDER "rnl-stubs"
+#define CC_PARTS_FOLDER "rnl-parts"  // headers that nobody may replace
 
 // Bytes for the mangled name of a kernel in an object, zero included.
 #define RNL_CPU_SYMBOL_SIZE 512

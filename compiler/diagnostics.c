@@ -38,7 +38,8 @@ static bool announces(const char *line, size_t size)
 static bool is_generated(const char *line, size_t size)
 {
     static const char *const files[] = {
-        CC_PRELUDE_FILE, ("./" CC_PRELUDE_FILE), CC_TABLE_FILE,
+        CC_PRELUDE_FILE, ("./" CC_PRELUDE_FILE), ("../" CC_PRELUDE_FILE),
+        ("../../" CC_PRELUDE_FILE), CC_TABLE_FILE,
         "<scratch space>", "<built-in>", "<command-line>"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (begins(line, size, files[i]))
@@ -67,7 +68,8 @@ static void add_line(const char *line, size_t size, struct text *out)
 {
     static const char *const folders[] = {
         "./" CC_HEADER_FOLDER "/", CC_HEADER_FOLDER "/",
-        "./" CC_STUB_FOLDER "/", CC_STUB_FOLDER "/"};
+        "./" CC_STUB_FOLDER "/", CC_STUB_FOLDER "/",
+        "./" CC_PARTS_FOLDER "/", CC_PARTS_FOLDER "/"};
     for (size_t i = 0; i < size;) {
         size_t skipped = 0;
         for (size_t f = 0; f < sizeof folders / sizeof *folders; f++)
@@ -125,4 +127,34 @@ void diagnostics_filter(const char *errors, struct text *out)
             add_line(errors, size, out);
         errors += size;
     }
+}
+
+// The line that ends before `end`.
+static const char *line_before(const char *text, const char *end)
+{
+    const char *start = end;
+    while (start > text && start[-1] != '\n')
+        start--;
+    return start;
+}
+
+void diagnostics_explain(struct text *log)
+{
+    const char *launch = log->data ? strstr(log->data, "<<<") : NULL;
+    if (!launch)
+        return;
+    // The line before the one shown says where it is.
+    const char *shown = line_before(log->data, launch);
+    if (shown == log->data)
+        return;
+    const char *place = line_before(log->data, shown - 1);
+    const char *error = strstr(place, " error: ");
+    if (!error || error > shown)
+        return;
+    struct text text = {0};
+    text_add_bytes(&text, place, (size_t)(error - place));
+    text_add(&text, " error: a launch by a kernel (<<<...>>>) is not "
+                    "supported by Runnel on the CPU\n");
+    text_add(log, text.data);
+    text_free(&text);
 }

@@ -2,13 +2,38 @@
 # The parts are joined in order; standard headers are replaced by base.h.
 set(here ${CMAKE_CURRENT_LIST_DIR})
 set(text "")
+
+# Appends the variable `one`.
+macro(add)
+    string(HEX "${one}" hex)
+    string(APPEND text ${hex})
+endmacro()
+macro(add_file path)
+    file(READ ${here}/${path} one)
+    string(REGEX REPLACE "#include <[a-z/_]+.h>\n" "" one "${one}")
+    add()
+endmacro()
+
+# The core once, and each optional part once it is asked for: headers include
+# this text again to ask for more. See parts.c.
+string(CONCAT one "#pragma GCC system_header\n#ifndef RNL_HAS_CORE\n"
+       "#define RNL_HAS_CORE\n")
+add()
 foreach(part prelude/base.h ../include/runnel/cpu_object.h prelude/dialect.h
              prelude/threads.h prelude/math.h prelude/table.h)
-    file(READ ${here}/${part} one)
-    string(REGEX REPLACE "#include <[a-z/_]+.h>\n" "" one "${one}")
-    string(HEX "${one}" one)
-    string(APPEND text ${one})
+    add_file(${part})
 endforeach()
+foreach(part rounding special simd heap unsupported limits narrow half bfloat
+             groups)
+    string(TOUPPER ${part} name)
+    string(CONCAT one "#endif\n"
+           "#if defined(RNL_NEEDS_${name}) && !defined(RNL_HAS_${name})\n"
+           "#define RNL_HAS_${name}\n")
+    add()
+    add_file(prelude/${part}.h)
+endforeach()
+set(one "#endif\n")
+add()
 string(REGEX REPLACE "(..)" "0x\\1," bytes "${text}")
 string(REGEX REPLACE "(................................................................................)"
        "\\1\n" bytes "${bytes}")

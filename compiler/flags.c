@@ -17,8 +17,8 @@ static const char *const always[] = {
     "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti",
     "-fno-threadsafe-statics", "-fno-math-errno", "-fno-trapping-math",
     "-fno-strict-aliasing", "-fsigned-char", "-ffunction-sections",
-    "-fdata-sections", "-nostdinc", "-nostdinc++", "-fmessage-length=0",
-    "-fdiagnostics-color=never", "-Wno-unknown-pragmas",
+    "-fdata-sections", "-fcheck-new", "-nostdinc", "-nostdinc++",
+    "-fmessage-length=0", "-fdiagnostics-color=never", "-Wno-unknown-pragmas",
 #if defined(__x86_64__)
     // A frame larger than a page must not step over the guard below the stack.
     "-fstack-clash-protection",
@@ -166,6 +166,9 @@ static void add_code_generation(struct state *state, bool clang)
     // s[(i * 3) & 127] (llvm-project issue 156849; seen in 14, 16 and 19).
     if (clang)
         list_add(arguments, "-fno-vectorize");
+    // `#pragma unroll` asks; it does not insist.
+    if (clang)
+        list_add(arguments, "-Wno-pass-failed");
     else
         list_add(arguments, "-pipe");
     list_format(arguments, "-march=%s", compiler_target());
@@ -183,6 +186,7 @@ void flags_make(const struct cc_options *options, bool clang,
         list_add(&flags->arguments, always[i]);
     for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)
         list_add(&flags->arguments, predefined[i]);
+    list_add(&flags->arguments, "-I" CC_PARTS_FOLDER);
     list_add(&flags->arguments, "-I" CC_HEADER_FOLDER);
     for (size_t i = 0; i < options->options.count; i++) {
         const char *option = options->options.items[i];

@@ -100,6 +100,20 @@ static int write_headers(const struct job *job)
     return CC_OK;
 }
 
+static int write_part_headers(void)
+{
+    struct text name = {0}, text = {0};
+    bool written = true;
+    for (size_t i = 0; written && parts_header(i, &name, &text); i++) {
+        char path[128];
+        snprintf(path, sizeof path, CC_PARTS_FOLDER "/%s", name.data);
+        written = write_file(path, text.data, text.size);
+        text_free(&name);
+        text_free(&text);
+    }
+    return written ? CC_OK : complain_file("write", "a temporary file");
+}
+
 // Headers that kernel source often includes although all they offer is built
 // in: empty files.
 static int write_stubs(const struct job *job)
@@ -108,8 +122,8 @@ static int write_stubs(const struct job *job)
         "cuda_runtime.h", "cuda_runtime_api.h", "cuda.h", "stdio.h", "cstdio",
         "device_launch_parameters.h", "stdint.h", "cstdint", "stddef.h",
         "cstddef", "math.h", "cmath", "assert.h", "cassert", "stdlib.h",
-        "cstdlib", "string.h", "cstring", "math_constants.h",
-        "device_functions.h", "vector_types.h", "utility"};
+        "cstdlib", "string.h", "cstring", "device_functions.h",
+        "vector_types.h", "utility"};
     if (!strstr(job->source.data, "include") &&
         job->options->headers.count + job->flags.includes.count == 0)
         return CC_OK;
@@ -119,7 +133,32 @@ static int write_stubs(const struct job *job)
         if (!write_file(name, "", 0))
             return complain_file("write", name);
     }
-    return CC_OK;
+    return write_part_headers();
+}
+
+// Whether the source may include files that runnel-cc has not read.
+static bool has_folders(const struct job *job)
+{
+    for (size_t i = 0; i < job->flags.arguments.count; i++)
+        if (strncmp(job->flags.arguments.items[i], "-I/", 3) == 0)
+            return true;
+    return job->flags.includes.count > 0;
+}
+
+// The prelude, with what source and headers need of its optional parts.
+static int write_prelude(const struct job *job)
+{
+    struct text text = {0}, seen = {0};
+    const struct list *headers = &job->options->headers;
+    text_add_bytes(&seen, job->source.data, job->source.size);
+    for (size_t i = 0; i < headers->count; i++)
+        text_read_file(&seen, strchr(headers->items[i], '=') + 1);
+    parts_ask(seen.data, has_folders(job), &text);
+    text_add_bytes(&text, cc_prelude, cc_prelude_size);
+    bool written = write_file(CC_PRELUDE_FILE, text.data, text.size);
+    text_free(&seen);
+    text_free(&text);
+    return written ? CC_OK : complain_file("write", "a temporary file");
 }
 
 // Fills a command with the compiler and all flags but those that tell what to
@@ -529,12 +568,12 @@ static int run_job(struct job *job)
     if ((status = write_headers(job)) || (status = write_stubs(job)) ||
         (status = write_source(job)))
         return status;
-    if (!write_file(CC_PRELUDE_FILE, cc_prelude, cc_prelude_size) ||
-        !write_file(CC_DEFINES_FILE, job->flags.defines.data,
+    if (!write_file(CC_DEFINES_FILE, job->flags.defines.data,
                     job->flags.defines.size))
         return complain_file("write", "a temporary file");
-    if ((status = append_table(job)) || (status = compile_kernels(job)) ||
-        (status = read_unit(job)) || (status = link_object(job)))
+    if ((status = write_prelude(job)) || (status = append_table(job)) ||
+        (status = compile_kernels(job)) || (status = read_unit(job)) ||
+        (status = link_object(job)))
         return status;
     status = dump_assembly(job);
     return status ? status : deliver(job);
@@ -567,6 +606,8 @@ static int compile_source(const struct cc_options *options)
         status = complain_file("make a folder in", "TMPDIR");
     if (status == CC_OK)
         status = run_job(&job);
+    if (status == CC_NOT_COMPILED)
+        diagnostics_explain(&job.log);
     if (job.log.data)
         fputs(job.log.data, stderr);
     work_folder_remove();

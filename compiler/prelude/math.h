@@ -122,22 +122,74 @@ RNL_INLINE double abs(double x) { return fabs(x); }
 RNL_INLINE double pow(double x, int n) { return pow(x, double(n)); }
 RNL_INLINE float pow(float x, int n) { return powf(x, float(n)); }
 
-#define RNL_MATH_OWN1(name, x, formula)                        \
-    RNL_INLINE double name(double x) { return formula; }       \
-    RNL_INLINE float name##f(float argument)                   \
-    {                                                       \
-        double x = argument;                                \
-        return float(formula);                              \
-    }                                                       \
-    RNL_INLINE float name(float argument) { return name##f(argument); }
-
 RNL_INLINE double rsqrt(double x) { return 1.0 / sqrt(x); }
 RNL_INLINE float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 RNL_INLINE float rsqrt(float x) { return rsqrtf(x); }
-RNL_MATH_OWN1(rcbrt, x, 1.0 / cbrt(x))
-RNL_MATH_OWN1(sinpi, x, sin(3.14159265358979323846 * remainder(x, 2.0)))
-RNL_MATH_OWN1(cospi, x, cos(3.14159265358979323846 * remainder(x, 2.0)))
-RNL_MATH_OWN1(normcdf, x, 0.5 * erfc(x * -0.70710678118654752440))
+
+// x as whole halves and what is left, at most a quarter: exact, so zeros keep
+// their place and small results their digits.
+RNL_INLINE double rnl_half_turn(double x, int *quarter)
+{
+    double halves = rint(2.0 * remainder(x, 2.0));
+    *quarter = __builtin_isfinite(x) ? int(halves) & 3 : 0;
+    return 3.14159265358979323846 * (remainder(x, 2.0) - 0.5 * halves);
+}
+RNL_INLINE double sinpi(double x)
+{
+    int quarter;
+    double angle = rnl_half_turn(x, &quarter);
+    double size = quarter & 1 ? cos(angle) : sin(angle);
+    if (size == 0.0)
+        return copysign(size, x);
+    return quarter & 2 ? -size : size;
+}
+RNL_INLINE double cospi(double x)
+{
+    int quarter;
+    double angle = rnl_half_turn(x, &quarter);
+    double size = quarter & 1 ? -sin(angle) : cos(angle);
+    return size == 0.0 ? 0.0 : quarter & 2 ? -size : size;
+}
+RNL_INLINE float sinpif(float x) { return float(sinpi(double(x))); }
+RNL_INLINE float cospif(float x) { return float(cospi(double(x))); }
+RNL_INLINE float sinpi(float x) { return sinpif(x); }
+RNL_INLINE float cospi(float x) { return cospif(x); }
+RNL_INLINE void sincospi(double x, double *s, double *c)
+{
+    *s = sinpi(x);
+    *c = cospi(x);
+}
+RNL_INLINE void sincospif(float x, float *s, float *c)
+{
+    *s = sinpif(x);
+    *c = cospif(x);
+}
+RNL_INLINE void sincospi(float x, float *s, float *c) { sincospif(x, s, c); }
+// erfc is steep where its argument is large, so that needs all its digits.
+RNL_INLINE double normcdf(double x)
+{
+    double high = x * -0.70710678118654752440;
+    double low = fma(x, -0.70710678118654752440, -high) +
+                 x * 4.83364665672645670e-17;
+    double slope = 0.56418958354775628695 * exp(-high * high);
+    return 0.5 * erfc(high) - (x - x == 0.0 ? low * slope : 0.0);
+}
+RNL_INLINE float normcdff(float x)
+{
+    return float(0.5 * erfc(double(x) * -0.70710678118654752440));
+}
+RNL_INLINE float normcdf(float x) { return normcdff(x); }
+// With one step of Newton's, whose products are exact.
+RNL_INLINE double rcbrt(double x)
+{
+    double y = 1.0 / cbrt(x), square = y * y, product = x * y;
+    double rest = fma(-square, product, 1.0) -
+                  (fma(y, y, -square) * product +
+                   square * fma(x, y, -product));
+    return rest - rest == 0.0 ? fma(y, rest * 0.33333333333333333, y) : y;
+}
+RNL_INLINE float rcbrtf(float x) { return float(1.0 / cbrt(double(x))); }
+RNL_INLINE float rcbrt(float x) { return rcbrtf(x); }
 RNL_INLINE double rhypot(double x, double y) { return 1.0 / hypot(x, y); }
 RNL_INLINE float rhypotf(float x, float y) { return 1.0f / hypotf(x, y); }
 RNL_INLINE double norm3d(double x, double y, double z)
@@ -179,91 +231,12 @@ RNL_INLINE void __sincosf(float x, float *s, float *c) { sincosf(x, s, c); }
 RNL_INLINE float __powf(float x, float y) { return powf(x, y); }
 RNL_INLINE float __fdividef(float x, float y) { return x / y; }
 RNL_INLINE float fdividef(float x, float y) { return x / y; }
-RNL_INLINE float __frsqrt_rn(float x) { return 1.0f / sqrtf(x); }
 RNL_INLINE float __saturatef(float x)
 {
     return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f;
 }
 
-// Keeps the compiler from fusing what CUDA promises to round by itself.
-#if defined(__x86_64__)
-#define RNL_ROUNDED(x) __asm__("" : "+x"(x))
-#elif defined(__aarch64__)
-#define RNL_ROUNDED(x) __asm__("" : "+w"(x))
-#else
-#define RNL_ROUNDED(x) __asm__("" : "+m"(x))
-#endif
-#define RNL_EXACT(name, type, operation)      \
-    RNL_INLINE type name(type x, type y)      \
-    {                                         \
-        type result = x operation y;          \
-        RNL_ROUNDED(result);                  \
-        return result;                        \
-    }
-RNL_EXACT(__fadd_rn, float, +)
-RNL_EXACT(__fsub_rn, float, -)
-RNL_EXACT(__fmul_rn, float, *)
-RNL_EXACT(__fdiv_rn, float, /)
-RNL_EXACT(__dadd_rn, double, +)
-RNL_EXACT(__dsub_rn, double, -)
-RNL_EXACT(__dmul_rn, double, *)
-RNL_EXACT(__ddiv_rn, double, /)
-RNL_INLINE float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
-RNL_INLINE double __fma_rn(double x, double y, double z)
-{
-    return fma(x, y, z);
-}
-RNL_INLINE float __frcp_rn(float x) { return __fdiv_rn(1.0f, x); }
-RNL_INLINE double __drcp_rn(double x) { return __ddiv_rn(1.0, x); }
-RNL_INLINE float __fsqrt_rn(float x) { return sqrtf(x); }
-RNL_INLINE double __dsqrt_rn(double x) { return sqrt(x); }
-
-// --- Conversions -----------------------------------------------------------
-
-// A rounded number as an integer: saturated, and 0 for NaN, as on a GPU.
-template <class I, class F> RNL_INLINE I rnl_saturate(F x, I low, I high)
-{
-    if (!(x == x))
-        return 0;
-    if (x <= F(low))
-        return low;
-    return x >= F(high) ? high : I(x);
-}
-
-#define RNL_CONVERT(from, F, to, I, low, high)                               \
-    RNL_INLINE I __##from##2##to##_rn(F x)                                   \
-    {                                                                        \
-        return rnl_saturate<I>(rint(x), low, high);                          \
-    }                                                                        \
-    RNL_INLINE I __##from##2##to##_rz(F x)                                   \
-    {                                                                        \
-        return rnl_saturate<I>(trunc(x), low, high);                         \
-    }                                                                        \
-    RNL_INLINE I __##from##2##to##_ru(F x)                                   \
-    {                                                                        \
-        return rnl_saturate<I>(ceil(x), low, high);                          \
-    }                                                                        \
-    RNL_INLINE I __##from##2##to##_rd(F x)                                   \
-    {                                                                        \
-        return rnl_saturate<I>(floor(x), low, high);                         \
-    }
-#define RNL_CONVERT_ALL(from, F)                                             \
-    RNL_CONVERT(from, F, int, int, -__INT_MAX__ - 1, __INT_MAX__)            \
-    RNL_CONVERT(from, F, uint, unsigned int, 0u, ~0u)                        \
-    RNL_CONVERT(from, F, ll, long long, -__LONG_LONG_MAX__ - 1,              \
-                __LONG_LONG_MAX__)                                           \
-    RNL_CONVERT(from, F, ull, unsigned long long, 0ull, ~0ull)
-RNL_CONVERT_ALL(float, float)
-RNL_CONVERT_ALL(double, double)
-
-#define RNL_TO_FLOAT(name, I)                                      \
-    RNL_INLINE float __##name##2float_rn(I x) { return float(x); } \
-    RNL_INLINE double __##name##2double_rn(I x) { return double(x); }
-RNL_TO_FLOAT(int, int)
-RNL_TO_FLOAT(uint, unsigned int)
-RNL_TO_FLOAT(ll, long long)
-RNL_TO_FLOAT(ull, unsigned long long)
-RNL_INLINE float __double2float_rn(double x) { return float(x); }
+// --- Bits ------------------------------------------------------------------
 
 #define RNL_REINTERPRET(name, to, from)         \
     RNL_INLINE to name(from x)                  \
@@ -436,6 +409,12 @@ RNL_MIN_MAX(rnl_llong, rnl_llong, rnl_llong)
 RNL_MIN_MAX(rnl_ullong, rnl_ullong, rnl_ullong)
 RNL_MIN_MAX(rnl_ullong, rnl_llong, rnl_ullong)
 RNL_MIN_MAX(rnl_ullong, rnl_ullong, rnl_llong)
+#define RNL_MIN_MAX_NAMED(prefix, type)                                  \
+    RNL_INLINE type prefix##min(type x, type y) { return min(x, y); }    \
+    RNL_INLINE type prefix##max(type x, type y) { return max(x, y); }
+RNL_MIN_MAX_NAMED(u, rnl_uint)
+RNL_MIN_MAX_NAMED(ll, rnl_llong)
+RNL_MIN_MAX_NAMED(ull, rnl_ullong)
 RNL_INLINE float min(float x, float y) { return fminf(x, y); }
 RNL_INLINE float max(float x, float y) { return fmaxf(x, y); }
 RNL_INLINE double min(double x, double y) { return fmin(x, y); }
@@ -447,12 +426,27 @@ RNL_INLINE double max(double x, float y) { return fmax(x, double(y)); }
 
 // --- Memory and time -------------------------------------------------------
 
-template <class T> RNL_INLINE T __ldg(const T *p) { return *p; }
-template <class T> RNL_INLINE T __ldca(const T *p) { return *p; }
-template <class T> RNL_INLINE T __ldcg(const T *p) { return *p; }
-template <class T> RNL_INLINE T __ldcs(const T *p) { return *p; }
-template <class T> RNL_INLINE void __stcg(T *p, T value) { *p = value; }
-template <class T> RNL_INLINE void __stcs(T *p, T value) { *p = value; }
+#define RNL_LOAD(name) \
+    template <class T> RNL_INLINE T name(const T *p) { return *p; }
+#define RNL_STORE(name) \
+    template <class T> RNL_INLINE void name(T *p, T value) { *p = value; }
+RNL_LOAD(__ldg)
+RNL_LOAD(__ldca)
+RNL_LOAD(__ldcg)
+RNL_LOAD(__ldcs)
+RNL_LOAD(__ldlu)
+RNL_LOAD(__ldcv)
+RNL_STORE(__stcg)
+RNL_STORE(__stcs)
+RNL_STORE(__stwb)
+RNL_STORE(__stwt)
+
+// Where clang has a builtin of that name, gcc has none.
+#define __assume(condition) __builtin_assume(condition)
+#if !defined(__clang__)
+#define __builtin_assume(condition) \
+    ((condition) ? static_cast<void>(0) : __builtin_unreachable())
+#endif
 
 RNL_INLINE long long clock64()
 {
@@ -473,24 +467,9 @@ extern "C" void *memmove(void *, const void *, size_t) noexcept;
 extern "C" void *memset(void *, int, size_t) noexcept;
 extern "C" int memcmp(const void *, const void *, size_t) noexcept;
 extern "C" size_t strlen(const char *) noexcept;
-extern "C" void *malloc(size_t) noexcept;
-extern "C" void free(void *) noexcept;
 
-// What code with virtual functions, or with new and delete, refers to.
-#define RNL_RUNTIME __attribute__((weak))
-RNL_RUNTIME void *operator new(size_t size) { return malloc(size); }
-RNL_RUNTIME void *operator new[](size_t size) { return malloc(size); }
-RNL_RUNTIME void operator delete(void *memory) noexcept { free(memory); }
-RNL_RUNTIME void operator delete[](void *memory) noexcept { free(memory); }
-RNL_RUNTIME void operator delete(void *memory, size_t) noexcept
-{
-    free(memory);
-}
-RNL_RUNTIME void operator delete[](void *memory, size_t) noexcept
-{
-    free(memory);
-}
-extern "C" RNL_RUNTIME void __cxa_pure_virtual()
+// What code with virtual functions refers to.
+extern "C" __attribute__((weak)) void __cxa_pure_virtual()
 {
     rnl_trap("a pure virtual function was called", nullptr, 0);
 }

@@ -76,22 +76,41 @@ static LLVMValueRef pick(struct emitter *e, const struct operand *operand,
                            : lanes_scalar(e, operand->source);
 }
 
+struct update {
+    LLVMValueRef at;
+    struct operand address, value;
+    bool shared;
+    LLVMValueRef old;  // memory for the old values, or NULL if nobody asks
+};
+
+static void update_lane(struct emitter *e, const struct update *u,
+                        LLVMValueRef lane)
+{
+    LLVMValueRef before =
+        update_one(e, u->at, u->shared, pick(e, &u->address, lane),
+                   pick(e, &u->value, lane));
+    if (u->old)
+        lanes_put(e, before, u->old, lane);
+}
+
 static void update(struct emitter *e, LLVMValueRef at)
 {
-    struct operand address = operand_of(e, at, 0), value = operand_of(e, at, 1);
-    bool shared = access_is_shared(e, address.source, 0);
     LLVMTypeRef type = vector_type(e, LLVMTypeOf(at));
-    bool used = LLVMGetFirstUse(at) != NULL;
-    LLVMValueRef old = used ? lanes_spill(e, LLVMConstNull(type)) : NULL;
-    struct lane_loop loop = lane_loop_begin(e, e->mask);
-    LLVMValueRef before =
-        update_one(e, at, shared, pick(e, &address, loop.lane),
-                   pick(e, &value, loop.lane));
-    if (used)
-        lanes_put(e, before, old, loop.lane);
-    lane_loop_end(e, &loop);
-    if (used)
-        lanes_set(e, at, NULL, LLVMBuildLoad2(e->builder, type, old, ""));
+    struct update u = {.at = at, .address = operand_of(e, at, 0),
+                       .value = operand_of(e, at, 1)};
+    u.shared = access_is_shared(e, u.address.source, 0);
+    if (LLVMGetFirstUse(at))
+        u.old = lanes_spill(e, LLVMConstNull(type));
+    if (e->mask) {
+        struct lane_loop loop = lane_loop_begin(e, e->mask);
+        update_lane(e, &u, loop.lane);
+        lane_loop_end(e, &loop);
+    } else {
+        for (unsigned lane = 0; lane < e->width; lane++)
+            update_lane(e, &u, number32(e, lane));
+    }
+    if (u.old)
+        lanes_set(e, at, NULL, LLVMBuildLoad2(e->builder, type, u.old, ""));
 }
 
 // --- Compare and swap --------------------------------------------------------

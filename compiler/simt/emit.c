@@ -6,7 +6,7 @@
 #include <string.h>
 
 // Private memory that may lie on the stack, bytes of a chunk.
-enum { STACK_MOST = 8192 };
+enum { STACK_MOST = 8192, RECORD_BEGIN = 64 };
 
 static const struct variant variants[] = {
     {32, true, "rows"}, {16, true, "halves"}, {32, false, "packed"}};
@@ -89,12 +89,18 @@ static void emit_region(struct emitter *e, int barrier)
     region_emit(e, barrier);
 }
 
+// Whether chunks differ in where they are, so that each has to remember.
+static bool has_head(const struct emitter *e)
+{
+    return e->kernel->barrier_count > 0 && !e->steady;
+}
+
 // The first region of a chunk, whose lanes are described by `e`. Keeps in the
 // chunk's record what its other regions need.
 static void emit_first_region(struct emitter *e, LLVMValueRef pending)
 {
     LLVMBuilderRef b = e->builder;
-    if (e->kernel->barrier_count > 0) {
+    if (has_head(e)) {
         store32(e, e->active, e->record, RECORD_ACTIVE);
         store32(e, e->first, e->record, RECORD_FIRST);
         for (unsigned i = 0; i < 3 && e->variant->rows; i++)
@@ -102,7 +108,7 @@ static void emit_first_region(struct emitter *e, LLVMValueRef pending)
     }
     LLVMValueRef record = e->record;
     emit_region(e, NONE);
-    if (e->kernel->barrier_count == 0)
+    if (!has_head(e))
         return;
     LLVMValueRef exit = LLVMBuildLoad2(b, e->i32, e->exit, "");
     store32(e, exit, record, RECORD_EXIT);
@@ -120,7 +126,7 @@ static LLVMValueRef record_at(struct emitter *e, const struct chunks *chunks,
                               LLVMValueRef index)
 {
     LLVMBuilderRef b = e->builder;
-    if (e->kernel->barrier_count == 0)
+    if (e->kernel->barrier_count == 0 || !chunks->records)
         return chunks->records;
     LLVMValueRef offset = LLVMBuildMul(b, LLVMBuildZExt(b, index, e->i64, ""),
                                        number64(e, e->record_size), "");
@@ -145,7 +151,9 @@ static void next_record(struct emitter *e, const struct chunks *chunks)
     place_private_memory(e);
 }
 
-static void emit_first_rows(struct emitter *e, const struct chunks *chunks)
+// Runs a region for every chunk of the block.
+static void emit_rows(struct emitter *e, const struct chunks *chunks,
+                      int barrier)
 {
     LLVMBuilderRef b = e->builder;
     struct counting z = count_begin(e), y = count_begin(e), x = count_begin(e);
@@ -161,7 +169,10 @@ static void emit_first_rows(struct emitter *e, const struct chunks *chunks)
     if (e->variant->width == 16)
         e->active = number32(e, 16);
     next_record(e, chunks);
-    emit_first_region(e, chunks->pending);
+    if (barrier == NONE)
+        emit_first_region(e, chunks->pending);
+    else
+        emit_region(e, barrier);
     count_end(e, &x, e->width, e->block_size[0]);
     count_end(e, &y, 1, e->block_size[1]);
     count_end(e, &z, 1, e->block_size[2]);
@@ -174,7 +185,8 @@ static LLVMValueRef block_threads(struct emitter *e)
     return LLVMBuildMul(e->builder, rows, e->block_size[0], "");
 }
 
-static void emit_first_packed(struct emitter *e, const struct chunks *chunks)
+static void emit_packed(struct emitter *e, const struct chunks *chunks,
+                        int barrier)
 {
     LLVMValueRef threads = block_threads(e);
     struct counting t = count_begin(e);
@@ -182,8 +194,21 @@ static void emit_first_packed(struct emitter *e, const struct chunks *chunks)
     LLVMValueRef left = LLVMBuildSub(e->builder, threads, t.index, "");
     e->active = smaller(e, left, number32(e, e->width));
     next_record(e, chunks);
-    emit_first_region(e, chunks->pending);
+    if (barrier == NONE)
+        emit_first_region(e, chunks->pending);
+    else
+        emit_region(e, barrier);
     count_end(e, &t, e->width, threads);
+}
+
+static void emit_all(struct emitter *e, const struct chunks *chunks,
+                     int barrier)
+{
+    LLVMBuildStore(e->builder, number32(e, 0), chunks->count);
+    if (e->variant->rows)
+        emit_rows(e, chunks, barrier);
+    else
+        emit_packed(e, chunks, barrier);
 }
 
 // --- Rounds: from one barrier to the next ------------------------------------
@@ -305,6 +330,71 @@ static void emit_rounds(struct emitter *e, const struct chunks *chunks)
     position(e, end);
 }
 
+// --- Rounds of a steady kernel: all chunks together --------------------------
+
+static void next_common(struct emitter *e)
+{
+    for (unsigned s = 0; s < e->kernel->slot_count; s++)
+        if (e->common_in[s])
+            LLVMBuildStore(e->builder,
+                           LLVMBuildLoad2(e->builder, e->kernel->slots[s].type,
+                                          e->common_out[s], ""),
+                           e->common_in[s]);
+}
+
+static void emit_steady_rounds(struct emitter *e, const struct chunks *chunks)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMBasicBlockRef round = append(e, "round"), end = append(e, "block.end");
+    LLVMBuildBr(b, round);
+    position(e, round);
+    LLVMValueRef exit = LLVMBuildLoad2(b, e->i32, e->exit, "");
+    begin_round(e, chunks);
+    next_common(e);
+    LLVMValueRef where = LLVMBuildSwitch(b, exit, end,
+                                         e->kernel->barrier_count);
+    for (unsigned i = 0; i < e->kernel->barrier_count; i++) {
+        LLVMBasicBlockRef region = append(e, "region");
+        LLVMAddCase(where, number32(e, i + 1), region);
+        position(e, region);
+        emit_all(e, chunks, (int)i);
+        LLVMBuildBr(b, round);
+    }
+    position(e, end);
+}
+
+// Whether a barrier stands where threads of the block may go apart, or threads
+// may end before others come to one.
+static bool goes_apart(const struct emitter *e, unsigned number)
+{
+    const struct kernel *kernel = e->kernel;
+    const struct block *block = &kernel->blocks[number];
+    if (!block->reaches_barrier)
+        return false;
+    struct set between = graph_between(kernel, block->successors, 2,
+                                       kernel->join_after[number]);
+    for (unsigned i = 0; i < kernel->block_count; i++)
+        if (set_has(&between, i) &&
+            (kernel->blocks[i].barrier != NONE ||
+             kernel->blocks[i].successor_count == 0))
+            return true;
+    return false;
+}
+
+static bool is_steady(struct emitter *e)
+{
+    static const struct variant whole = {1024, false, "block"};
+    e->block_shapes =
+        (struct shapes){.kernel = e->kernel, .variant = &whole};
+    if (e->kernel->barrier_count == 0)
+        return false;
+    shapes_find(&e->block_shapes);
+    for (unsigned i = 0; i < e->kernel->block_count; i++)
+        if (e->block_shapes.divergent[i] && goes_apart(e, i))
+            return false;
+    return true;
+}
+
 // --- Records -----------------------------------------------------------------
 
 static unsigned add_place(struct emitter *e, LLVMTypeRef type, unsigned lanes)
@@ -315,17 +405,25 @@ static unsigned add_place(struct emitter *e, LLVMTypeRef type, unsigned lanes)
     return place;
 }
 
+static bool is_common(const struct emitter *e, unsigned slot)
+{
+    return e->steady && e->block_shapes.slots[slot].kind <= SHAPE_UNIFORM &&
+           e->shapes.slots[slot].kind != SHAPE_VARYING;
+}
+
 static void lay_out_record(struct emitter *e)
 {
     const struct kernel *kernel = e->kernel;
     uint64_t private_size = 0;
     e->offsets = simt_allocate(kernel->slot_count * sizeof *e->offsets);
-    e->record_size = (RECORD_HEAD + 63) & ~63u;
+    e->record_size = RECORD_BEGIN;
     for (unsigned s = 0; s < kernel->slot_count; s++) {
         const struct slot *slot = &kernel->slots[s];
         if (slot->kind == SLOT_COMPLEX)
             private_size +=
                 LLVMABISizeOfType(kernel->layout, slot->type) * e->width;
+        else if (slot->kept && is_common(e, s))
+            continue;
         else if (slot->kept && e->shapes.slots[s].kind == SHAPE_VARYING)
             e->offsets[s] =
                 add_place(e, LLVMVectorType(slot->type, e->width), 1);
@@ -340,8 +438,8 @@ static void lay_out_record(struct emitter *e)
 
 static bool needs_record(const struct emitter *e)
 {
-    return e->kernel->barrier_count > 0 ||
-           e->record_size > ((RECORD_HEAD + 63) & ~63u);
+    return has_head(e) ||
+           e->record_size > RECORD_BEGIN;
 }
 
 static void place_on_stack(struct emitter *e)
@@ -458,15 +556,13 @@ static void emit_blocks(struct emitter *e)
     position(e, head);
     for (unsigned i = 0; i < 3; i++)
         e->block_index[i] = run_field(e, offsetof(rnl_cpu_block, index), i);
-    LLVMBuildStore(b, number32(e, 0), chunks.count);
     LLVMBuildStore(b, number32(e, 0), chunks.pending);
     if (calls_prelude(e->kernel))
         call_prelude(e, "rnl_enter", &e->run, 1);
-    if (e->variant->rows)
-        emit_first_rows(e, &chunks);
-    else
-        emit_first_packed(e, &chunks);
-    if (e->kernel->barrier_count > 0)
+    emit_all(e, &chunks, NONE);
+    if (e->steady)
+        emit_steady_rounds(e, &chunks);
+    else if (e->kernel->barrier_count > 0)
         emit_rounds(e, &chunks);
     LLVMValueRef fewer = LLVMBuildSub(b, LLVMBuildLoad2(b, e->i64, left, ""),
                                       number64(e, 1), "");
@@ -496,6 +592,14 @@ static void make_variables(struct emitter *e)
     e->slots = simt_allocate(slots * sizeof *e->slots);
     e->private_memory = simt_allocate(slots * sizeof *e->private_memory);
     e->exit = variable(e, e->i32, "exit");
+    e->common_in = simt_allocate(slots * sizeof *e->common_in);
+    e->common_out = simt_allocate(slots * sizeof *e->common_out);
+    for (unsigned s = 0; s < slots; s++)
+        if (e->kernel->slots[s].kept && is_common(e, s)) {
+            LLVMTypeRef type = e->kernel->slots[s].type;
+            e->common_in[s] = variable(e, type, "common");
+            e->common_out[s] = variable(e, type, "common.next");
+        }
     place_on_stack(e);
     if (!counts_votes(e->kernel))
         return;
@@ -563,6 +667,7 @@ static LLVMValueRef emit_variant(struct kernel *kernel,
     LLVMBasicBlockRef begin = append(&e, "begin");
     position(&e, begin);
     e.run = LLVMGetParam(e.function, 0);
+    e.steady = is_steady(&e);
     lay_out_record(&e);
     make_variables(&e);
     emit_blocks(&e);

@@ -18,6 +18,9 @@ struct emitter {
     struct kernel *kernel;
     const struct variant *variant;
     struct shapes shapes;
+    struct shapes block_shapes;    // of all threads of a block at once
+    bool steady;                   // all chunks always go to the same barrier,
+                                   // with all their threads
     unsigned width;
     LLVMContextRef context;
     LLVMModuleRef module;
@@ -41,6 +44,8 @@ struct emitter {
     // Of the region: from a barrier (or the begin) to the next ones
     LLVMValueRef *slots;           // memory of the simple ones
     LLVMValueRef *private_memory;  // of the complex ones, for all lanes
+    LLVMValueRef *common_in;       // slots that all chunks of a steady kernel
+    LLVMValueRef *common_out;      // have in common: of this round, of the next
     unsigned *offsets;             // of each slot in a record
     unsigned record_size;
     LLVMValueRef live;             // mask of the threads that have not ended

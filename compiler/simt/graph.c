@@ -264,9 +264,57 @@ static void find_loops(struct kernel *kernel)
             set_add(&kernel->loops[l].blocks, i);
 }
 
+// --- Spinning ----------------------------------------------------------------
+
+// Lanes run in lockstep: one that waits in a loop for another of its warp would
+// wait for ever. A lock is taken by swapping constants, or by exchanging; a flag
+// is awaited by loading what nothing in the loop stores.
+static bool is_awaiting(LLVMValueRef at)
+{
+    if (LLVMIsAAtomicCmpXchgInst(at))
+        return LLVMIsConstant(LLVMGetOperand(at, 1)) &&
+               LLVMIsConstant(LLVMGetOperand(at, 2));
+    if (LLVMIsAAtomicRMWInst(at))
+        return LLVMGetAtomicRMWBinOp(at) == LLVMAtomicRMWBinOpXchg &&
+               LLVMGetFirstUse(at);
+    return LLVMIsALoadInst(at) &&
+           (LLVMGetVolatile(at) ||
+            LLVMGetOrdering(at) != LLVMAtomicOrderingNotAtomic);
+}
+
+static bool stores_anything(const struct kernel *kernel, int loop)
+{
+    for (unsigned i = 0; i < kernel->block_count; i++) {
+        if (!set_has(&kernel->loops[loop].blocks, i))
+            continue;
+        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
+             at; at = LLVMGetNextInstruction(at))
+            if (LLVMIsAStoreInst(at) &&
+                !LLVMIsAAllocaInst(LLVMGetOperand(at, 1)))
+                return true;
+    }
+    return false;
+}
+
+static void find_spinning(struct kernel *kernel)
+{
+    for (unsigned i = 0; i < kernel->block_count; i++) {
+        int loop = kernel->blocks[i].loop;
+        if (loop == NONE)
+            continue;
+        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
+             at; at = LLVMGetNextInstruction(at))
+            if (is_awaiting(at) &&
+                !(LLVMIsALoadInst(at) && stores_anything(kernel, loop)))
+                kernel->refusal =
+                    "it waits in a loop for what another thread does";
+    }
+}
+
 void graph_analyse(struct kernel *kernel)
 {
     find_loops(kernel);
+    find_spinning(kernel);
     find_barriers_ahead(kernel);
     find_postdominators(kernel);
     find_joins(kernel);

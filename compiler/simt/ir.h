@@ -27,6 +27,7 @@ struct map {
 void *map_get(const struct map *map, const void *key);
 void map_set(struct map *map, const void *key, void *value);
 void map_clear(struct map *map);
+struct map map_copy(const struct map *map);
 
 struct set {
     uint64_t *words;

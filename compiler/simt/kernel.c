@@ -107,6 +107,23 @@ static void split_before(const struct kernel *kernel, LLVMValueRef call)
     LLVMDisposeBuilder(builder);
 }
 
+// A pair cannot become vectors: its halves are taken where it is made.
+static void split_pair(const struct kernel *kernel, LLVMValueRef pair)
+{
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(kernel->context);
+    LLVMUseRef next;
+    for (LLVMUseRef use = LLVMGetFirstUse(pair); use; use = next) {
+        LLVMValueRef half = LLVMGetUser(use);
+        next = LLVMGetNextUse(use);
+        if (!LLVMIsAExtractValueInst(half))
+            continue;
+        LLVMInstructionRemoveFromParent(half);
+        LLVMPositionBuilderBefore(builder, LLVMGetNextInstruction(pair));
+        LLVMInsertIntoBuilder(builder, half);
+    }
+    LLVMDisposeBuilder(builder);
+}
+
 void kernel_split(struct kernel *kernel)
 {
     int axis;
@@ -116,6 +133,8 @@ void kernel_split(struct kernel *kernel)
              at = LLVMGetNextInstruction(at))
             if (primitive_of(at, &axis) == PRIMITIVE_SYNC)
                 split_before(kernel, at);
+            else if (LLVMIsAAtomicCmpXchgInst(at))
+                split_pair(kernel, at);
 }
 
 // --- Blocks ------------------------------------------------------------------

@@ -84,6 +84,17 @@ void map_clear(struct map *map)
     map->count = 0;
 }
 
+struct map map_copy(const struct map *map)
+{
+    struct map copy = *map;
+    if (map->capacity) {
+        size_t size = map->capacity * sizeof *map->entries;
+        copy.entries = simt_allocate(size);
+        memcpy(copy.entries, map->entries, size);
+    }
+    return copy;
+}
+
 // --- Sets --------------------------------------------------------------------
 
 static unsigned set_words(unsigned size)

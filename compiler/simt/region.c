@@ -3,6 +3,9 @@
 // one after another, each under the mask of the lanes that are in it.
 #include "emit.h"
 
+// Instructions of a block that is worth a second version without masks.
+enum { UNMASKED_MOST = 64 };
+
 // Blocks that lanes of a chunk go through apart.
 struct chain {
     int until;               // where they meet again, or NONE
@@ -57,6 +60,17 @@ static bool is_kept(const struct emitter *e, int barrier, unsigned slot)
            !e->kernel->slots[slot].remat;
 }
 
+// Where a slot waits for the next region.
+static LLVMValueRef kept_from(struct emitter *e, unsigned slot)
+{
+    return e->common_in[slot] ? e->common_in[slot] : slot_address(e, slot);
+}
+
+static LLVMValueRef kept_in(struct emitter *e, unsigned slot)
+{
+    return e->common_out[slot] ? e->common_out[slot] : slot_address(e, slot);
+}
+
 static void add_to(struct emitter *e, LLVMValueRef memory, LLVMValueRef mask)
 {
     LLVMValueRef bits = mask_bits32(e, mask);
@@ -100,9 +114,10 @@ static void arrive(struct emitter *e, int number, enum version version)
     for (unsigned s = 0; s < e->kernel->slot_count; s++)
         if (is_kept(e, block->barrier, s))
             LLVMBuildStore(b, LLVMBuildLoad2(b, slot_type(e, s), e->slots[s],
-                                             ""), slot_address(e, s));
-    LLVMBuildStore(b, mask_bits32(e, e->mask),
-                   at_offset(e, e->record, RECORD_LIVE));
+                                             ""), kept_in(e, s));
+    if (!e->steady)
+        LLVMBuildStore(b, mask_bits32(e, e->mask),
+                       at_offset(e, e->record, RECORD_LIVE));
     leave(e, (unsigned)block->barrier + 1);
 }
 
@@ -208,6 +223,35 @@ static void emit_instructions(struct emitter *e, const struct block *block,
         instruction_emit(e, at);
 }
 
+// Blocks that touch memory, which masks make slow.
+static bool gains_without_mask(const struct block *block)
+{
+    unsigned count = 0, accesses = 0;
+    for (LLVMValueRef at = LLVMGetFirstInstruction(block->ir); at;
+         at = LLVMGetNextInstruction(at)) {
+        bool slot = LLVMIsALoadInst(at)
+                        ? LLVMIsAAllocaInst(LLVMGetOperand(at, 0)) != NULL
+                    : LLVMIsAStoreInst(at)
+                        ? LLVMIsAAllocaInst(LLVMGetOperand(at, 1)) != NULL
+                        : true;
+        accesses += !slot;
+        count++;
+    }
+    return accesses > 0 && count < UNMASKED_MOST;
+}
+
+static void emit_chain_body(struct emitter *e, struct chain *chain,
+                            const struct block *block, LLVMValueRef mask,
+                            LLVMBasicBlockRef next)
+{
+    map_clear(&e->values);
+    e->mask = mask;
+    e->in_chain = true;
+    emit_instructions(e, block, LLVMGetFirstInstruction(block->ir));
+    leave_chain_block(e, chain, block, mask_or_all(e, mask));
+    LLVMBuildBr(e->builder, next);
+}
+
 static void emit_chain_block(struct emitter *e, struct chain *chain,
                              int number)
 {
@@ -217,12 +261,15 @@ static void emit_chain_block(struct emitter *e, struct chain *chain,
     LLVMBuildStore(e->builder, mask_none(e), chain->masks[number]);
     LLVMBuildCondBr(e->builder, mask_any(e, mask), body, next);
     position(e, body);
-    map_clear(&e->values);
-    e->mask = mask;
-    e->in_chain = true;
-    emit_instructions(e, block, LLVMGetFirstInstruction(block->ir));
-    leave_chain_block(e, chain, block, mask);
-    LLVMBuildBr(e->builder, next);
+    if (gains_without_mask(block)) {
+        LLVMBasicBlockRef all = append(e, "body.all");
+        LLVMBasicBlockRef some = append(e, "body.some");
+        LLVMBuildCondBr(e->builder, mask_is_full(e, mask), all, some);
+        position(e, all);
+        emit_chain_body(e, chain, block, NULL, next);
+        position(e, some);
+    }
+    emit_chain_body(e, chain, block, mask, next);
     position(e, next);
 }
 
@@ -297,10 +344,73 @@ static void emit_chain(struct emitter *e, const int *starts,
 
 // --- Blocks that all living lanes go through ---------------------------------
 
+// Whether lanes 0 and the last agree tells about all the others when what is
+// compared only grows. False when nothing is known so simply.
+static bool test_ends(struct emitter *e, LLVMValueRef condition,
+                      LLVMValueRef *all, LLVMValueRef *none)
+{
+    LLVMBuilderRef b = e->builder;
+    if (!LLVMIsAICmpInst(condition))
+        return false;
+    LLVMIntPredicate how = LLVMGetICmpPredicate(condition);
+    LLVMValueRef left = LLVMGetOperand(condition, 0);
+    LLVMValueRef right = LLVMGetOperand(condition, 1);
+    struct shape shape = shape_of(&e->shapes, left);
+    if (shape.kind != SHAPE_AFFINE || shape.stride < 0 ||
+        shape.stride > 1 << 20 || !lanes_uniform(e, right) ||
+        how < LLVMIntUGT ||
+        LLVMGetTypeKind(LLVMTypeOf(left)) != LLVMIntegerTypeKind ||
+        LLVMGetIntTypeWidth(LLVMTypeOf(left)) < 32)
+        return false;
+    LLVMValueRef first = lanes_scalar(e, left), limit = lanes_scalar(e, right);
+    LLVMValueRef span = LLVMConstInt(
+        LLVMTypeOf(left), (uint64_t)shape.stride * (e->width - 1), 0);
+    LLVMValueRef last = LLVMBuildAdd(b, first, span, "");
+    LLVMValueRef grows = LLVMBuildICmp(
+        b, how >= LLVMIntSGT ? LLVMIntSLE : LLVMIntULE, first, last, "");
+    LLVMValueRef one = LLVMBuildICmp(b, how, first, limit, "");
+    LLVMValueRef other = LLVMBuildICmp(b, how, last, limit, "");
+    *all = LLVMBuildAnd(b, grows, LLVMBuildAnd(b, one, other, ""), "");
+    *none = LLVMBuildAnd(
+        b, grows, LLVMBuildNot(b, LLVMBuildOr(b, one, other, ""), ""), "");
+    return true;
+}
+
+// Where all lanes happen to go the same way, they need no masks.
+static void go_together(struct emitter *e, const struct block *block)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMBasicBlockRef sides[] = {append(e, "all"), append(e, "none")};
+    LLVMBasicBlockRef more = append(e, "more"), apart = append(e, "apart");
+    LLVMValueRef all, none;
+    if (!test_ends(e, block->condition, &all, &none)) {
+        LLVMValueRef bits = mask_bits(e, condition_of(e, block));
+        LLVMTypeRef type = LLVMTypeOf(bits);
+        all = LLVMBuildICmp(b, LLVMIntEQ, bits, LLVMConstAllOnes(type), "");
+        none = LLVMBuildICmp(b, LLVMIntEQ, bits, LLVMConstNull(type), "");
+    }
+    LLVMBuildCondBr(b, none, sides[1], more);
+    position(e, more);
+    LLVMBuildCondBr(b, all, sides[0], apart);
+    for (unsigned s = 0; s < 2; s++) {
+        position(e, sides[s]);
+        go_to(e, block->successors[s], FULL);
+    }
+    position(e, apart);
+}
+
 static void leave_divergent(struct emitter *e, int number,
                             enum version version)
 {
     const struct block *block = &e->kernel->blocks[number];
+    struct map values = {0};
+    if (version == FULL) {
+        // Arriving at a barrier forgets the values of the block.
+        values = e->values;
+        e->values = map_copy(&values);
+        go_together(e, block);
+        e->values = values;
+    }
     LLVMValueRef condition = condition_of(e, block);
     LLVMValueRef live = mask_or_all(e, version_mask(e, version));
     LLVMValueRef masks[] = {LLVMBuildAnd(e->builder, live, condition, ""),
@@ -369,7 +479,9 @@ static const struct loop *divergent_loop_at(struct emitter *e, int block)
 
 static void emit_block(struct emitter *e, int number, enum version version)
 {
-    const struct loop *loop = divergent_loop_at(e, number);
+    // With all lanes there, rounds need no masks until lanes first disagree.
+    const struct loop *loop =
+        version == FULL ? NULL : divergent_loop_at(e, number);
     map_clear(&e->values);
     if (!loop) {
         emit_block_from(e, number,
@@ -428,7 +540,7 @@ static void restore_slots(struct emitter *e, int barrier)
     for (unsigned s = 0; s < count; s++)
         if (is_kept(e, barrier, s))
             LLVMBuildStore(b, LLVMBuildLoad2(b, slot_type(e, s),
-                                             slot_address(e, s), ""),
+                                             kept_from(e, s), ""),
                            e->slots[s]);
     for (unsigned s = 0; s < count; s++) {
         const struct slot *slot = &e->kernel->slots[s];
@@ -440,10 +552,23 @@ static void restore_slots(struct emitter *e, int barrier)
     }
 }
 
+// Whether the chunk's lanes are all there is known without a mask, unless some
+// threads may have ended.
+static LLVMValueRef is_complete(struct emitter *e, int barrier)
+{
+    LLVMBuilderRef b = e->builder;
+    if (barrier == NONE || e->steady)
+        return LLVMBuildICmp(b, LLVMIntEQ, e->active, number32(e, e->width),
+                             "complete");
+    LLVMValueRef bits = load32(e, e->record, RECORD_LIVE);
+    uint64_t all = e->width < 32 ? (UINT64_C(1) << e->width) - 1 : UINT32_MAX;
+    return LLVMBuildICmp(b, LLVMIntEQ, bits, number32(e, all), "complete");
+}
+
 static LLVMValueRef first_live(struct emitter *e, int barrier)
 {
     LLVMBuilderRef b = e->builder;
-    if (barrier == NONE)
+    if (barrier == NONE || e->steady)
         return LLVMBuildICmp(b, LLVMIntULT, steps(e, e->i32, 1),
                              splat(e, e->active), "");
     LLVMTypeRef type = LLVMIntTypeInContext(e->context, e->width);
@@ -507,14 +632,15 @@ void region_emit(struct emitter *e, int barrier)
     make_slots(e);
     if (barrier != NONE)
         restore_slots(e, barrier);
-    LLVMValueRef live = first_live(e, barrier);
-    LLVMBuildStore(e->builder, live, e->live);
     LLVMBasicBlockRef starts[] = {append(e, "begin.full"),
                                   append(e, "begin.partial")};
-    LLVMBuildCondBr(e->builder, mask_is_full(e, live), starts[FULL],
+    LLVMBuildCondBr(e->builder, is_complete(e, barrier), starts[FULL],
                     starts[PARTIAL]);
     for (int v = 0; v < VERSIONS; v++) {
         position(e, starts[v]);
+        LLVMBuildStore(e->builder,
+                       v == FULL ? mask_all(e) : first_live(e, barrier),
+                       e->live);
         begin_version(e, barrier, (enum version)v);
     }
     while (e->work_count > 0) {

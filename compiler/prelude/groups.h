@@ -1,0 +1,434 @@
+// <cooperative_groups.h> and its parts for reduction, scans and copies, above
+// the dialect's own barrier and warp functions. Groups are at most a warp or a
+// whole block; the grid can be counted but does not wait.
+
+namespace cooperative_groups {
+
+RNL_INLINE unsigned int rnl_group_rank()
+{
+    return threadIdx.x +
+           blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+RNL_INLINE unsigned int rnl_group_threads()
+{
+    return blockDim.x * blockDim.y * blockDim.z;
+}
+RNL_INLINE unsigned int rnl_group_lane()
+{
+    return rnl_group_rank() & 31u;
+}
+
+// A value of any size through shuffles of words; `move` shuffles one.
+template <class T, class F> RNL_INLINE T rnl_by_words(const T &value, F move)
+{
+    constexpr unsigned int count = (sizeof(T) + 3) / 4;
+    unsigned int words[count] = {};
+    T result;
+    __builtin_memcpy(words, &value, sizeof value);
+    for (unsigned int i = 0; i < count; i++)
+        words[i] = move(words[i]);
+    __builtin_memcpy(&result, words, sizeof result);
+    return result;
+}
+RNL_INLINE unsigned int rnl_lanes_before(unsigned int mask)
+{
+    return (unsigned int)__popc(mask & ((1u << rnl_group_lane()) - 1u));
+}
+
+// --- The block and the grid ------------------------------------------------
+
+class thread_block {
+public:
+    static void sync() { __syncthreads(); }
+    static unsigned int size() { return rnl_group_threads(); }
+    static unsigned int num_threads() { return rnl_group_threads(); }
+    static unsigned int thread_rank() { return rnl_group_rank(); }
+    static dim3 group_index()
+    {
+        return dim3(blockIdx.x, blockIdx.y, blockIdx.z);
+    }
+    static dim3 thread_index()
+    {
+        return dim3(threadIdx.x, threadIdx.y, threadIdx.z);
+    }
+    static dim3 group_dim() { return dim3(blockDim.x, blockDim.y, blockDim.z); }
+    static dim3 dim_threads() { return group_dim(); }
+};
+RNL_INLINE thread_block this_thread_block() { return thread_block(); }
+
+class grid_group {
+public:
+    static constexpr bool is_valid() { return false; }
+    static unsigned long long num_blocks()
+    {
+        return (unsigned long long)gridDim.x * gridDim.y * gridDim.z;
+    }
+    static unsigned long long block_rank()
+    {
+        return blockIdx.x +
+               gridDim.x * (blockIdx.y +
+                            (unsigned long long)gridDim.y * blockIdx.z);
+    }
+    static unsigned long long size()
+    {
+        return num_blocks() * rnl_group_threads();
+    }
+    static unsigned long long num_threads() { return size(); }
+    static unsigned long long thread_rank()
+    {
+        return block_rank() * rnl_group_threads() + rnl_group_rank();
+    }
+    static dim3 group_dim() { return dim3(gridDim.x, gridDim.y, gridDim.z); }
+    static dim3 dim_blocks() { return group_dim(); }
+    static dim3 block_index() { return thread_block::group_index(); }
+    __attribute__((unavailable(
+        "grid_group::sync() is not supported by Runnel on the CPU"))) static
+    void sync();
+};
+RNL_INLINE grid_group this_grid() { return grid_group(); }
+
+// --- Lanes of a warp -------------------------------------------------------
+
+// What tiles and coalesced groups share: `Self` has mask() and lane_of(rank).
+template <class Self> class rnl_lanes_group {
+    const Self &self() const { return static_cast<const Self &>(*this); }
+
+public:
+    void sync() const { __syncwarp(self().mask()); }
+    unsigned int num_threads() const { return self().size(); }
+    unsigned int ballot(int predicate) const
+    {
+        return self().packed(__ballot_sync(self().mask(), predicate));
+    }
+    int any(int predicate) const
+    {
+        return __any_sync(self().mask(), predicate);
+    }
+    int all(int predicate) const
+    {
+        return __all_sync(self().mask(), predicate);
+    }
+    template <class T> unsigned int match_any(T value) const
+    {
+        return self().packed(__match_any_sync(self().mask(), value));
+    }
+    template <class T> unsigned int match_all(T value, int &predicate) const
+    {
+        return self().packed(
+            __match_all_sync(self().mask(), value, &predicate));
+    }
+    template <class T> T shfl(T value, int rank) const
+    {
+        const unsigned int mask = self().mask();
+        const int lane = self().lane_of((unsigned int)rank);
+        return rnl_by_words(value, [=](unsigned int word) {
+            return __shfl_sync(mask, word, lane);
+        });
+    }
+    template <class T> T shfl_up(T value, unsigned int delta) const
+    {
+        const unsigned int rank = self().thread_rank();
+        return shfl(value, int(rank >= delta ? rank - delta : rank));
+    }
+    template <class T> T shfl_down(T value, unsigned int delta) const
+    {
+        const unsigned int rank = self().thread_rank();
+        return shfl(value,
+                    int(rank + delta < self().size() ? rank + delta : rank));
+    }
+};
+
+template <unsigned int Size, class Parent = void>
+class thread_block_tile
+    : public rnl_lanes_group<thread_block_tile<Size, Parent>> {
+    static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0,
+                  "tiles of more than a warp are not supported by Runnel on "
+                  "the CPU; smaller ones have 1, 2, 4, 8, 16 or 32 threads");
+
+public:
+    // Warp shuffles know tiles themselves.
+    template <class T> T shfl(T value, int rank) const
+    {
+        const unsigned int among = mask();
+        return rnl_by_words(value, [=](unsigned int word) {
+            return __shfl_sync(among, word, rank, Size);
+        });
+    }
+    template <class T> T shfl_up(T value, unsigned int delta) const
+    {
+        const unsigned int among = mask();
+        return rnl_by_words(value, [=](unsigned int word) {
+            return __shfl_up_sync(among, word, delta, Size);
+        });
+    }
+    template <class T> T shfl_down(T value, unsigned int delta) const
+    {
+        const unsigned int among = mask();
+        return rnl_by_words(value, [=](unsigned int word) {
+            return __shfl_down_sync(among, word, delta, Size);
+        });
+    }
+    template <class T> T shfl_xor(T value, unsigned int lanes) const
+    {
+        const unsigned int among = mask();
+        return rnl_by_words(value, [=](unsigned int word) {
+            return __shfl_xor_sync(among, word, int(lanes), Size);
+        });
+    }
+    static constexpr unsigned int size() { return Size; }
+    static constexpr unsigned int num_threads() { return Size; }
+    static unsigned int thread_rank() { return rnl_group_lane() & (Size - 1); }
+    static unsigned int meta_group_rank() { return rnl_group_rank() / Size; }
+    static unsigned int meta_group_size()
+    {
+        return (rnl_group_threads() + Size - 1) / Size;
+    }
+    static unsigned int mask()
+    {
+        return Size == 32 ? ~0u
+                          : ((1u << (Size & 31)) - 1u)
+                                << (rnl_group_lane() & ~(Size - 1));
+    }
+    static int lane_of(unsigned int rank)
+    {
+        return int((rnl_group_lane() & ~(Size - 1)) + rank % Size);
+    }
+    static unsigned int packed(unsigned int lanes)
+    {
+        return (lanes & mask()) >> (rnl_group_lane() & ~(Size - 1));
+    }
+};
+// A tile cut from a larger tile counts within that.
+template <unsigned int Size, unsigned int Larger, class Parent>
+class thread_block_tile<Size, thread_block_tile<Larger, Parent>>
+    : public thread_block_tile<Size> {
+public:
+    static unsigned int meta_group_rank()
+    {
+        return (rnl_group_lane() & (Larger - 1)) / Size;
+    }
+    static constexpr unsigned int meta_group_size() { return Larger / Size; }
+};
+
+class coalesced_group : public rnl_lanes_group<coalesced_group> {
+    unsigned int lanes;
+    unsigned int meta_rank = 0, meta_size = 1;
+
+public:
+    explicit coalesced_group(unsigned int mask, unsigned int rank = 0,
+                             unsigned int count = 1)
+        : lanes(mask), meta_rank(rank), meta_size(count)
+    {
+    }
+    unsigned int mask() const { return lanes; }
+    unsigned int size() const { return (unsigned int)__popc(lanes); }
+    unsigned int thread_rank() const { return rnl_lanes_before(lanes); }
+    unsigned int meta_group_rank() const { return meta_rank; }
+    unsigned int meta_group_size() const { return meta_size; }
+    int lane_of(unsigned int rank) const
+    {
+        unsigned int left = lanes;
+        for (rank %= size(); rank > 0; rank--)
+            left &= left - 1;
+        return __ffs(int(left)) - 1;
+    }
+    unsigned int packed(unsigned int among) const
+    {
+        unsigned int result = 0, bit = 1;
+        for (unsigned int left = lanes; left; left &= left - 1, bit <<= 1)
+            result |= among & left & -left ? bit : 0u;
+        return result;
+    }
+};
+RNL_INLINE coalesced_group coalesced_threads()
+{
+    return coalesced_group(__activemask());
+}
+
+// --- Partitions ------------------------------------------------------------
+
+template <unsigned int Size, class Parent>
+RNL_INLINE thread_block_tile<Size, Parent> tiled_partition(const Parent &)
+{
+    return thread_block_tile<Size, Parent>();
+}
+template <unsigned int Size>
+RNL_INLINE thread_block_tile<Size> tiled_partition(const thread_block &)
+{
+    return thread_block_tile<Size>();
+}
+// With a size known only when running.
+RNL_INLINE coalesced_group tiled_partition(const thread_block &,
+                                           unsigned int size)
+{
+    const unsigned int rank = rnl_group_rank();
+    const unsigned int first = rnl_group_lane() & ~(size - 1);
+    return coalesced_group(
+        size >= 32 ? ~0u : ((1u << size) - 1u) << first, rank / size,
+        (rnl_group_threads() + size - 1) / size);
+}
+RNL_INLINE coalesced_group tiled_partition(const coalesced_group &parent,
+                                           unsigned int size)
+{
+    const unsigned int first = parent.thread_rank() / size * size;
+    unsigned int lanes = 0;
+    for (unsigned int i = first; i < first + size && i < parent.size(); i++)
+        lanes |= 1u << parent.lane_of(i);
+    return coalesced_group(lanes, first / size,
+                           (parent.size() + size - 1) / size);
+}
+template <class Group>
+RNL_INLINE coalesced_group labeled_partition(const Group &group, int label)
+{
+    unsigned int same = __match_any_sync(group.mask(), label);
+    unsigned int rank = 0, count = 0;
+    for (unsigned int left = group.mask(); left; left &= left - 1) {
+        int lane = __ffs(int(left)) - 1;
+        unsigned int theirs = __shfl_sync(group.mask(), same, lane);
+        bool leads = __ffs(int(theirs)) - 1 == lane;
+        rank += leads && lane < __ffs(int(same)) - 1;
+        count += leads;
+    }
+    return coalesced_group(same, rank, count);
+}
+template <class Group>
+RNL_INLINE coalesced_group binary_partition(const Group &group, bool side)
+{
+    unsigned int yes = __ballot_sync(group.mask(), side) & group.mask();
+    return coalesced_group(side ? yes : group.mask() & ~yes, side ? 1 : 0, 2);
+}
+
+// A group of a kind that is known only when running.
+class thread_group {
+    coalesced_group lanes;
+    bool block;
+
+public:
+    thread_group(const thread_block &) : lanes(0), block(true) {}
+    thread_group(const coalesced_group &group) : lanes(group), block(false) {}
+    template <unsigned int Size, class Parent>
+    thread_group(const thread_block_tile<Size, Parent> &tile)
+        : lanes(tile.mask()), block(false)
+    {
+    }
+    void sync() const { block ? __syncthreads() : lanes.sync(); }
+    unsigned int size() const
+    {
+        return block ? rnl_group_threads() : lanes.size();
+    }
+    unsigned int num_threads() const { return size(); }
+    unsigned int thread_rank() const
+    {
+        return block ? rnl_group_rank() : lanes.thread_rank();
+    }
+};
+RNL_INLINE coalesced_group this_thread()
+{
+    return coalesced_group(1u << rnl_group_lane());
+}
+
+template <class Group> RNL_INLINE void sync(const Group &group)
+{
+    group.sync();
+}
+template <class Group> RNL_INLINE auto thread_rank(const Group &group)
+{
+    return group.thread_rank();
+}
+template <class Group> RNL_INLINE auto group_size(const Group &group)
+{
+    return group.size();
+}
+
+// --- Reduction and scans ---------------------------------------------------
+
+#define RNL_GROUP_OPERATION(name, formula)                             \
+    template <class T = void> struct name {                            \
+        T operator()(const T &x, const T &y) const { return formula; } \
+    };                                                                 \
+    template <> struct name<void> {                                    \
+        template <class T> T operator()(const T &x, const T &y) const  \
+        {                                                              \
+            return formula;                                            \
+        }                                                              \
+    };
+RNL_GROUP_OPERATION(plus, T(x + y))
+RNL_GROUP_OPERATION(less, y < x ? y : x)
+RNL_GROUP_OPERATION(greater, x < y ? y : x)
+RNL_GROUP_OPERATION(bit_and, T(x & y))
+RNL_GROUP_OPERATION(bit_or, T(x | y))
+RNL_GROUP_OPERATION(bit_xor, T(x ^ y))
+
+template <class Group, class T, class F>
+RNL_INLINE T inclusive_scan(const Group &group, T value, F operation)
+{
+    const unsigned int rank = group.thread_rank(), size = group.size();
+    for (unsigned int step = 1; step < size; step *= 2) {
+        T below = group.shfl_up(value, step);
+        if (rank >= step)
+            value = operation(below, value);
+    }
+    return value;
+}
+template <class Group, class T>
+RNL_INLINE T inclusive_scan(const Group &group, T value)
+{
+    return inclusive_scan(group, value, plus<T>());
+}
+template <class Group, class T, class F>
+RNL_INLINE T exclusive_scan(const Group &group, T value, F operation)
+{
+    T below = group.shfl_up(inclusive_scan(group, value, operation), 1);
+    return group.thread_rank() == 0 ? T() : below;
+}
+template <class Group, class T>
+RNL_INLINE T exclusive_scan(const Group &group, T value)
+{
+    return exclusive_scan(group, value, plus<T>());
+}
+template <class Group, class T, class F>
+RNL_INLINE T reduce(const Group &group, T value, F operation)
+{
+    return group.shfl(inclusive_scan(group, value, operation),
+                      int(group.size()) - 1);
+}
+template <unsigned int Size, class Parent, class T, class F>
+RNL_INLINE T reduce(const thread_block_tile<Size, Parent> &tile, T value,
+                    F operation)
+{
+    for (unsigned int step = Size / 2; step > 0; step /= 2)
+        value = operation(value, tile.shfl_xor(value, step));
+    return value;
+}
+
+// --- Copies ----------------------------------------------------------------
+
+template <class Group>
+RNL_INLINE void memcpy_async(const Group &group, void *to, const void *from,
+                             size_t size)
+{
+    const size_t count = group.size();
+    char *target = static_cast<char *>(to);
+    const char *source = static_cast<const char *>(from);
+    for (size_t i = 4 * group.thread_rank(); i < size; i += 4 * count)
+        for (size_t k = i; k < i + 4 && k < size; k++)
+            target[k] = source[k];
+}
+template <class Group, class T>
+RNL_INLINE void memcpy_async(const Group &group, T *to, const T *from,
+                             size_t size)
+{
+    memcpy_async(group, static_cast<void *>(to),
+                 static_cast<const void *>(from), size);
+}
+template <class Group> RNL_INLINE void wait(const Group &group)
+{
+    group.sync();
+}
+template <unsigned int Stage, class Group>
+RNL_INLINE void wait_prior(const Group &group)
+{
+    group.sync();
+}
+
+} // namespace cooperative_groups

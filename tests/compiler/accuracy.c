@@ -1,0 +1,243 @@
+// Math functions stay within the errors that CUDA documents, in units of the
+// last place, against long double arithmetic.
+#include "build.h"
+
+#include <float.h>
+#include <math.h>
+
+enum { BLOCKS = 32, THREADS = 64, COUNT = BLOCKS * THREADS };
+
+typedef long double real;
+static const real pi = 3.141592653589793238462643383279502884L;
+static struct built built;
+
+// --- References ------------------------------------------------------------
+
+static real rcbrt(real x) { return 1 / cbrtl(x); }
+static real rsqrt(real x) { return 1 / sqrtl(x); }
+static real exp10_of(real x) { return powl(10, x); }
+static real pow_17(real x) { return powl(x, 1.7f); }
+static real hypot_3(real x) { return hypotl(x, 3); }
+static real rhypot_3(real x) { return 1 / hypotl(x, 3); }
+static real atan2_3(real x) { return atan2l(x, 3); }
+static real fmod_03(real x) { return fmodl(x, 0.3f); }
+static real norm3(real x) { return sqrtl(x * x + 13); }
+static real rnorm3(real x) { return 1 / norm3(x); }
+static real norm4(real x) { return sqrtl(x * x + 14); }
+static real rnorm4(real x) { return 1 / norm4(x); }
+static real normcdf(real x) { return erfcl(-x * sqrtl(0.5L)) / 2; }
+
+static real sinpi(real x)
+{
+    real part = remainderl(x, 2);
+    if (fabsl(part) > 0.5L)
+        part = copysignl(1, part) - part;
+    return sinl(pi * part);
+}
+
+static real cospi(real x)
+{
+    return sinpi(0.5L - fabsl(remainderl(x, 2)));
+}
+
+static real erfcinv(real x)
+{
+    real y = 0;
+    // Bisection first: Newton's steps then cannot go astray.
+    real low = -7, high = 28;
+    for (int i = 0; i < 30; i++) {
+        y = (low + high) / 2;
+        *(erfcl(y) > x ? &low : &high) = y;
+    }
+    for (int i = 0; i < 3; i++)
+        y += (erfcl(y) - x) * sqrtl(pi) / 2 * expl(y * y);
+    return y;
+}
+
+static real erfinv(real x)
+{
+    if (fabsl(x) > 0.25L)
+        return copysignl(erfcinv(1 - fabsl(x)), x);
+    real y = x * sqrtl(pi) / 2;
+    for (int i = 0; i < 6; i++)
+        y -= (erfl(y) - x) * sqrtl(pi) / 2 * expl(y * y);
+    return y;
+}
+
+// erfcinv itself is the small one near 1.
+static real erfcinv_of(real x)
+{
+    return x > 0.5L && x < 1.5L ? erfinv(1 - x) : erfcinv(x);
+}
+static real normcdfinv(real x) { return -sqrtl(2) * erfcinv_of(2 * x); }
+
+static real erfcx(real x)
+{
+    if (x < 30)
+        return expl(x * x) * erfcl(x) * (1 + fmal(x, x, -x * x));
+    real fraction = 0;
+    for (int k = 60; k > 0; k--)
+        fraction = k / 2.0L / (x + fraction);
+    return 1 / (sqrtl(pi) * (x + fraction));
+}
+
+static real bessel(real x, int order)
+{
+    real term = order ? x / 2 : 1, sum = term;
+    for (int k = 1; k < 400; k++) {
+        term *= x * x / 4 / ((real)k * (k + order));
+        sum += term;
+    }
+    return sum;
+}
+static real bessel_0(real x) { return bessel(x, 0); }
+static real bessel_1(real x) { return bessel(x, 1); }
+
+// --- The tables ------------------------------------------------------------
+
+struct function {
+    const char *name;
+    real (*exact)(real);
+    double low, high;
+    double bound;      // units in the last place
+    double small;      // or this absolute error
+};
+
+static const struct function floats[] = {
+    {"sinf", sinl, -100, 100, 2, 0},
+    {"cosf", cosl, -100, 100, 2, 0},
+    {"tanf", tanl, -100, 100, 4, 0},
+    {"asinf", asinl, -1, 1, 2, 0},
+    {"acosf", acosl, -1, 1, 2, 0},
+    {"atanf", atanl, -50, 50, 2, 0},
+    {"sinhf", sinhl, -80, 80, 3, 0},
+    {"coshf", coshl, -80, 80, 2, 0},
+    {"tanhf", tanhl, -10, 10, 2, 0},
+    {"asinhf", asinhl, -50, 50, 3, 0},
+    {"acoshf", acoshl, 1, 50, 4, 0},
+    {"atanhf", atanhl, -0.999, 0.999, 3, 0},
+    {"expf", expl, -80, 80, 2, 0},
+    {"exp2f", exp2l, -120, 120, 2, 0},
+    {"exp10f", exp10_of, -37, 37, 2, 0},
+    {"expm1f", expm1l, -10, 10, 1, 0},
+    {"logf", logl, 1e-6, 50, 1, 0},
+    {"log2f", log2l, 1e-6, 50, 1, 0},
+    {"log10f", log10l, 1e-6, 50, 2, 0},
+    {"log1pf", log1pl, -0.99, 50, 1, 0},
+    {"cbrtf", cbrtl, -50, 50, 1, 0},
+    {"rcbrtf", rcbrt, -50, 50, 1, 0},
+    {"sqrtf", sqrtl, 0, 50, 0.5, 0},
+    {"rsqrtf", rsqrt, 1e-6, 50, 2, 0},
+    {"erff", erfl, -4, 4, 2, 0},
+    {"erfcf", erfcl, -4, 9, 4, 0},
+    {"lgammaf", lgammal, 2.5, 50, 6, 0},
+    {"tgammaf", tgammal, 0.01, 30, 5, 0},
+    {"powf", pow_17, 1e-6, 50, 4, 0},
+    {"hypotf", hypot_3, -50, 50, 3, 0},
+    {"rhypotf", rhypot_3, -50, 50, 2, 0},
+    {"atan2f", atan2_3, -50, 50, 3, 0},
+    {"sinpif", sinpi, -20, 20, 1, 0},
+    {"cospif", cospi, -20, 20, 1, 0},
+    {"normcdff", normcdf, -12, 8, 5, 0},
+    {"erfinvf", erfinv, -0.99999, 0.99999, 2, 0},
+    {"erfcinvf", erfcinv_of, 1e-30, 1.9999, 4, 0},
+    {"normcdfinvf", normcdfinv, 1e-30, 0.9999, 5, 0},
+    {"erfcxf", erfcx, -9, 50, 4, 0},
+    {"cyl_bessel_i0f", bessel_0, 0, 80, 6, 0},
+    {"cyl_bessel_i1f", bessel_1, 0, 80, 6, 0},
+    {"norm3df", norm3, -50, 50, 3, 0},
+    {"rnorm4df", rnorm4, -50, 50, 3, 0},
+    {"fmodf", fmod_03, -50, 50, 0, 0},
+    {"j0f", j0l, 0, 50, 9, 2.2e-6},
+    {"j1f", j1l, 0, 50, 9, 2.2e-6},
+    {"y0f", y0l, 0.01, 50, 9, 2.2e-6},
+    {"y1f", y1l, 0.01, 50, 9, 2.2e-6},
+    {"sincospif, cosine", cospi, -20, 20, 1, 0},
+    {"sincospif, sine", sinpi, -20, 20, 1, 0},
+    {"sincosf", sinl, -100, 100, 2, 0},
+};
+
+static const struct function doubles[] = {
+    {"sinpi", sinpi, -20, 20, 2, 0},
+    {"cospi", cospi, -20, 20, 2, 0},
+    {"normcdf", normcdf, -37, 8, 5, 0},
+    {"erfinv", erfinv, -0.999999, 0.999999, 5, 0},
+    {"erfcinv", erfcinv_of, 1e-300, 1.9999, 6, 0},
+    {"normcdfinv", normcdfinv, 1e-300, 0.9999, 8, 0},
+    {"erfcx", erfcx, -25, 60, 4, 0},
+    {"cyl_bessel_i0", bessel_0, 0, 200, 6, 0},
+    {"cyl_bessel_i1", bessel_1, 0, 200, 6, 0},
+    {"norm4d", norm4, -50, 50, 3, 0},
+    {"rnorm3d", rnorm3, -50, 50, 3, 0},
+    {"rcbrt", rcbrt, -50, 50, 1, 0},
+};
+
+// --- Comparing -------------------------------------------------------------
+
+static real error_in_ulp(real got, real exact, int digits, int least)
+{
+    int exponent;
+    if (exact == 0)
+        return got == 0 ? 0 : INFINITY;
+    frexpl(exact, &exponent);
+    exponent = exponent < least ? least : exponent;
+    return fabsl(got - exact) / ldexpl(1, exponent - digits);
+}
+
+// A grid over the range; half of it crowds towards the lower end.
+static double input(const struct function *f, int i)
+{
+    double part = (i / 2 + 0.37) / (COUNT / 2), width = f->high - f->low;
+    if (i % 2 == 0)
+        return f->low + part * width;
+    return f->low > 0 ? f->low * pow(f->high / f->low, part)
+                      : (f->low + f->high) / 2 + width / 2 * pow(2, -40 * part);
+}
+
+static void run(const char *kernel, void *out, const void *in, int which)
+{
+    const void *arguments[] = {&out, &in, &which};
+    rnl_status status = built_run(&built, kernel, (rnl_dim3){BLOCKS},
+                                  (rnl_dim3){THREADS}, 0, arguments);
+    if (status != RNL_OK)
+        fail_msg("%s: %s", kernel, built.failure);
+}
+
+static void compare(const struct function *f, double in, real got, int digits,
+                    int least)
+{
+    real exact = f->exact(in);
+    real error = error_in_ulp(got, exact, digits, least);
+    if (!(error <= (real)f->bound + 0.001L) &&
+        !(fabsl(got - exact) <= (real)f->small))
+        fail_msg("%s(%.17g) is %.17g, not %.17g: %.2f ulp", f->name, in,
+                 (double)got, (double)exact, (double)error);
+}
+
+RNL_TEST(floats_are_within_the_documented_errors)
+{
+    static float in[COUNT], out[COUNT];
+    built_kernels(&built, "accuracy.cu", "--option --tier=F");
+    for (int f = 0; f < (int)(sizeof floats / sizeof *floats); f++) {
+        for (int i = 0; i < COUNT; i++)
+            in[i] = (float)input(&floats[f], i);
+        run("accuracy_float", out, in, f);
+        for (int i = 0; i < COUNT; i++)
+            compare(&floats[f], in[i], out[i], FLT_MANT_DIG, FLT_MIN_EXP);
+    }
+    built_close(&built);
+}
+
+RNL_TEST(doubles_are_within_the_documented_errors)
+{
+    static double in[COUNT], out[COUNT];
+    built_kernels(&built, "accuracy.cu", "--option --tier=F");
+    for (int f = 0; f < (int)(sizeof doubles / sizeof *doubles); f++) {
+        for (int i = 0; i < COUNT; i++)
+            in[i] = input(&doubles[f], i);
+        run("accuracy_double", out, in, f);
+        for (int i = 0; i < COUNT; i++)
+            compare(&doubles[f], in[i], out[i], DBL_MANT_DIG, DBL_MIN_EXP);
+    }
+    built_close(&built);
+}

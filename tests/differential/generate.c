@@ -1,0 +1,540 @@
+#include "generate.h"
+
+#include "grammar.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEPTH_MAX = 4, COUNTERS_MAX = 8 };
+
+// Where the next statement will stand.
+struct scope {
+    bool uniform;     // the whole block comes by, as far as it lives
+    int mask;         // number of the mask of the lanes here; -1: unknown
+    unsigned loop;    // the PLACE_..._LOOP that `break` ends, or 0
+    int label;        // of the loop that goto may leave, or -1
+    int counters[COUNTERS_MAX];
+    int counter_count;
+    int depth;
+};
+
+struct text {
+    char *bytes;
+    size_t size, room;
+};
+
+struct generator {
+    uint64_t state;
+    unsigned features;
+    struct text text;
+    int number;        // of the statement being made, for names
+    int last;          // the highest one so far
+    int budget;        // statements still to make
+    const struct scope *scope;
+};
+
+// --- Text and chance -------------------------------------------------------
+
+__attribute__((format(printf, 2, 3))) static void
+add(struct text *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *piece = NULL;
+    int size = vasprintf(&piece, format, arguments);
+    va_end(arguments);
+    if (size < 0)
+        abort();
+    if (text->size + (size_t)size + 1 > text->room) {
+        text->room = 2 * (text->size + (size_t)size) + 256;
+        text->bytes = realloc(text->bytes, text->room);
+        if (!text->bytes)
+            abort();
+    }
+    memcpy(text->bytes + text->size, piece, (size_t)size + 1);
+    text->size += (size_t)size;
+    free(piece);
+}
+
+static char *take(struct text *text)
+{
+    char *bytes = text->bytes ? text->bytes : strdup("");
+    *text = (struct text){0};
+    return bytes;
+}
+
+// A number below `limit`.
+static unsigned chance(struct generator *g, unsigned limit)
+{
+    uint64_t x = g->state += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (unsigned)((x ^ x >> 31) >> 32) % limit;
+}
+
+// --- Rules -----------------------------------------------------------------
+
+static unsigned places_of(const struct scope *scope)
+{
+    return scope->loop | (scope->uniform ? PLACE_UNIFORM : 0) |
+           (scope->mask >= 0 ? PLACE_MASK : 0) |
+           (scope->uniform && scope->mask == 0 ? PLACE_ALL : 0) |
+           (scope->label >= 0 ? PLACE_LABEL : 0);
+}
+
+static bool fits(const struct generator *g, unsigned features, unsigned places)
+{
+    return !(features & ~g->features) && !(places & ~places_of(g->scope));
+}
+
+static void expand(struct generator *g, const char *template, int depth);
+
+static void apply(struct generator *g, const struct rules *rules, int depth)
+{
+    bool simple = depth <= 0 || chance(g, 4) == 0;
+    const struct rule *list = simple ? rules->simple : rules->all;
+    size_t count = simple ? rules->simple_count : rules->count;
+    const struct rule *rule;
+    do
+        rule = &list[chance(g, (unsigned)count)];
+    while (!fits(g, rule->features, rule->places));
+    expand(g, rule->text, depth - 1);
+}
+
+static void add_constant(struct generator *g)
+{
+    static const unsigned constants[] = {0, 1, 2, 3, 5, 7, 8, 13, 16, 31, 33};
+    add(&g->text, "%uu",
+        constants[chance(g, sizeof constants / sizeof *constants)]);
+}
+
+static void add_counter(struct generator *g)
+{
+    int count = g->scope->counter_count;
+    if (count)
+        add(&g->text, "i%d", g->scope->counters[chance(g, (unsigned)count)]);
+    else
+        add(&g->text, "tid");
+}
+
+// Floats are multiplied at most twice in a row, so that they stay finite.
+static int shallow(int depth)
+{
+    return depth < 2 ? depth : 2;
+}
+
+static void expand_name(struct generator *g, char letter)
+{
+    switch (letter) {
+    case 'K':
+        add_constant(g);
+        break;
+    case 'V':
+        add_counter(g);
+        break;
+    case 'M':
+        add(&g->text, "m%d", g->scope->mask);
+        break;
+    case 'N':
+        add(&g->text, "%d", g->number);
+        break;
+    case 'E':
+        add(&g->text, "%d", g->scope->label);
+        break;
+    case '0':
+        add(&g->text, "%u", chance(g, 4));
+        break;
+    case '1':
+        add(&g->text, "%u", chance(g, 2));
+        break;
+    default:
+        add(&g->text, "%uu", 1u << chance(g, 6));
+    }
+}
+
+static void expand_letter(struct generator *g, char letter, int depth)
+{
+    switch (letter) {
+    case 'U':
+        apply(g, &rules_unsigned, depth);
+        break;
+    case 'W':
+        apply(g, &rules_wide, depth);
+        break;
+    case 'F':
+        apply(g, &rules_float, shallow(depth));
+        break;
+    case 'D':
+        apply(g, &rules_double, shallow(depth));
+        break;
+    case 'C':
+        apply(g, &rules_condition, depth);
+        break;
+    case 'I':
+        apply(g, &rules_index, depth);
+        break;
+    case 'X':
+        apply(g, &rules_uniform, depth);
+        break;
+    case 'Y':
+        apply(g, &rules_uniform_condition, depth);
+        break;
+    default:
+        expand_name(g, letter);
+    }
+}
+
+static void expand(struct generator *g, const char *template, int depth)
+{
+    while (*template) {
+        size_t plain = strcspn(template, "$");
+        add(&g->text, "%.*s", (int)plain, template);
+        template += plain;
+        if (*template) {
+            expand_letter(g, template[1], depth);
+            template += 2;
+        }
+    }
+}
+
+static char *expanded(struct generator *g, const char *template)
+{
+    if (!template)
+        return strdup("");
+    expand(g, template, 1 + (chance(g, 3) == 0));
+    return take(&g->text);
+}
+
+// --- Statements with others inside -----------------------------------------
+
+enum inner {
+    INNER_DIVERGES = 1 << 0,  // which threads come by is unknown
+    INNER_MASK = 1 << 1,      // … but known as m$N
+    INNER_LABEL = 1 << 2,
+    INNER_COUNTER = 1 << 3,   // i$N
+    INNER_SWITCH = 1 << 4,
+};
+
+enum { BRANCHES_MAX = 3 };
+
+struct compound {
+    unsigned features, places;
+    unsigned inner;
+    unsigned loop;  // PLACE_..._LOOP
+    const char *head, *tail;
+    const char *branches[BRANCHES_MAX][2];  // instead of what is inside
+};
+
+#define FOR_LOOP(trips)                                      \
+    "for (unsigned i$N = 0, e$N = (" trips " & 3u) + 1u; "    \
+    "i$N < e$N; i$N++) {"
+enum { PLAIN = INNER_DIVERGES | INNER_COUNTER };
+
+// clang-format off
+static const struct compound compounds[] = {
+    {0, 0, INNER_DIVERGES, 0, "if ($C) {", "}", {{0}}},
+    {0, 0, INNER_DIVERGES, 0, NULL, NULL,
+     {{"if ($C) {", "}"}, {"else {", "}"}}},
+    {0, 0, INNER_DIVERGES, 0, NULL, NULL,
+     {{"if ($C) {", "}"}, {"else if ($C) {", "}"}, {"else {", "}"}}},
+    {0, 0, 0, 0, "if ($Y) {", "}", {{0}}},
+    {0, 0, 0, 0, NULL, NULL, {{"if ($Y) {", "}"}, {"else {", "}"}}},
+    {0, PLACE_UNIFORM, 0, 0, "if (__syncthreads_or($C)) {", "}", {{0}}},
+    {FEATURE_WARP, PLACE_MASK, INNER_DIVERGES | INNER_MASK, 0,
+     "{ const bool c$N = $C;\n  unsigned m$N = __ballot_sync($M, c$N);\n"
+     "  if (c$N) {", "} }", {{0}}},
+    {FEATURE_WARP, PLACE_MASK, INNER_DIVERGES | INNER_MASK, 0,
+     "{ const bool c$N = $C;\n  unsigned m$N = __ballot_sync($M, c$N);", "}",
+     {{"if (c$N) {", "}"}, {"else {\n    m$N = $M & ~m$N;", "}"}}},
+    {FEATURE_LOOP, 0, INNER_COUNTER, PLACE_UNIFORM_LOOP, FOR_LOOP("$X"), "}",
+     {{0}}},
+    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP, FOR_LOOP("$U"), "}", {{0}}},
+    {FEATURE_LOOP | FEATURE_GOTO, 0, PLAIN | INNER_LABEL, PLACE_PLAIN_LOOP,
+     FOR_LOOP("$U"), "}\nend$N:;", {{0}}},
+    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP,
+     "for (unsigned i$N = lane; i$N < 70u; i$N += 32u) {", "}", {{0}}},
+    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP,
+     "for (unsigned i$N = 0;; i$N++) {\n    if (i$N >= ($U & 3u)) break;", "}",
+     {{0}}},
+    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP,
+     "{ unsigned i$N = 0;\n  while (i$N++ < 5u && $C) {", "} }", {{0}}},
+    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP,
+     "{ unsigned i$N = 0;\n  do {", "} while (++i$N < 4u && $C); }", {{0}}},
+    {FEATURE_LOOP, PLACE_UNIFORM, INNER_COUNTER, PLACE_UNIFORM_LOOP,
+     "{ unsigned i$N = 0;\n  do {",
+     "} while (++i$N < 3u && __syncthreads_or($C)); }", {{0}}},
+    {FEATURE_LOOP | FEATURE_WARP, PLACE_MASK,
+     INNER_DIVERGES | INNER_MASK | INNER_COUNTER, PLACE_MASKED_LOOP,
+     "{ unsigned m$N = $M;\n"
+     "  for (unsigned i$N = 0, e$N = ($U & 3u) + 1u;; i$N++) {\n"
+     "    m$N = __ballot_sync(m$N, i$N < e$N);\n    if (i$N >= e$N) break;",
+     "} }", {{0}}},
+    {FEATURE_SWITCH, 0, INNER_DIVERGES | INNER_SWITCH, 0,
+     "switch ($U & 3u) {", "}",
+     {{"case 0u: {", "} break;"}, {"case 2u: {", "}"}, {"default: {", "}"}}},
+    {FEATURE_SWITCH, 0, INNER_DIVERGES | INNER_SWITCH, 0,
+     "switch ($U % 5u) {", "}",
+     {{"case 3u: {", "}"}, {"case 1u: case 4u: {", "} break;"},
+      {"case 0u: {", "}"}}},
+};
+// clang-format on
+
+static struct scope inner_scope(const struct generator *g,
+                                const struct compound *compound, int number)
+{
+    struct scope scope = *g->scope;
+    scope.depth++;
+    if (compound->inner & INNER_DIVERGES) {
+        scope.uniform = false;
+        scope.mask = compound->inner & INNER_MASK ? number : -1;
+        scope.loop &= PLACE_PLAIN_LOOP;
+    }
+    if (compound->inner & INNER_SWITCH)
+        scope.loop = 0;
+    if (compound->loop)
+        scope.loop = compound->loop;
+    if (compound->inner & INNER_LABEL)
+        scope.label = number;
+    if (compound->inner & INNER_COUNTER && scope.counter_count < COUNTERS_MAX)
+        scope.counters[scope.counter_count++] = number;
+    return scope;
+}
+
+static struct statement *generate_list(struct generator *g,
+                                       const struct scope *scope);
+
+static struct statement *statement_new(char *head)
+{
+    struct statement *statement = calloc(1, sizeof *statement);
+    if (!statement || !head)
+        abort();
+    statement->head = head;
+    return statement;
+}
+
+static struct statement *generate_leaf(struct generator *g)
+{
+    const struct rule *rule;
+    do
+        rule = &rules_statement.all[chance(g, (unsigned)rules_statement.count)];
+    while (!fits(g, rule->features, rule->places));
+    return statement_new(expanded(g, rule->text));
+}
+
+// A template expanded in an outer scope, as part of statement `number`.
+static char *expanded_in(struct generator *g, const struct scope *scope,
+                         int number, const char *template)
+{
+    g->scope = scope;
+    g->number = number;
+    return expanded(g, template);
+}
+
+static struct statement *generate_compound(struct generator *g,
+                                           const struct compound *compound)
+{
+    const struct scope outer = *g->scope;
+    int number = ++g->last;
+    struct scope scope = inner_scope(g, compound, number);
+    struct statement *statement =
+        statement_new(expanded_in(g, &outer, number, compound->head));
+    struct statement **link = &statement->first;
+    for (int i = 0; i < BRANCHES_MAX && compound->branches[i][0]; i++) {
+        *link = statement_new(
+            expanded_in(g, &outer, number, compound->branches[i][0]));
+        (*link)->first = generate_list(g, &scope);
+        (*link)->tail = strdup(compound->branches[i][1]);
+        link = &(*link)->next;
+    }
+    if (!compound->branches[0][0])
+        statement->first = generate_list(g, &scope);
+    statement->tail = expanded_in(g, &outer, number, compound->tail);
+    return statement;
+}
+
+static struct statement *generate_statement(struct generator *g,
+                                            const struct scope *scope)
+{
+    g->scope = scope;
+    g->budget--;
+    if (scope->depth >= DEPTH_MAX || chance(g, 3))
+        return generate_leaf(g);
+    const struct compound *compound;
+    do
+        compound =
+            &compounds[chance(g, sizeof compounds / sizeof *compounds)];
+    while (!fits(g, compound->features, compound->places));
+    return generate_compound(g, compound);
+}
+
+static struct statement *generate_list(struct generator *g,
+                                       const struct scope *scope)
+{
+    struct statement *first = NULL, **link = &first;
+    for (unsigned i = 1 + chance(g, 4); i && g->budget > 0; i--) {
+        *link = generate_statement(g, scope);
+        link = &(*link)->next;
+    }
+    return first;
+}
+
+// --- Kernels ---------------------------------------------------------------
+
+static unsigned choose_features(struct generator *g)
+{
+    unsigned features = 0;
+    for (unsigned bit = 1; bit <= FEATURE_SLOT; bit <<= 1)
+        features |= chance(g, 2) ? bit : 0;
+    // What no vectorising compiler likes is kept rare.
+    features |= chance(g, 8) ? 0 : FEATURE_RECURSION;
+    features |= chance(g, 8) ? 0 : FEATURE_CALL;
+    features |= chance(g, 24) ? 0 : FEATURE_POINTER;
+    features |= chance(g, 12) ? 0 : FEATURE_EXACT;
+    features |= chance(g, 4) ? 0 : FEATURE_STRUCT;
+    if (chance(g, 4))
+        features |= FEATURE_LOOP;
+    // A mask would name lanes that have returned elsewhere.
+    if (features & FEATURE_WARP)
+        features &= ~(unsigned)FEATURE_RETURN;
+    return features;
+}
+
+void kernel_generate(struct kernel *kernel, uint64_t seed)
+{
+    struct generator g = {.state = seed * UINT64_C(0x2545f4914f6cdd1d)};
+    g.features = choose_features(&g);
+    struct scope scope = {.uniform = true, .label = -1};
+    scope.mask = g.features & FEATURE_WARP ? 0 : -1;
+    *kernel = (struct kernel){.seed = seed, .features = g.features};
+    snprintf(kernel->name, sizeof kernel->name, "k%llu",
+             (unsigned long long)seed);
+    struct statement **link = &kernel->body;
+    for (g.budget = 4 + (int)chance(&g, 10); g.budget > 0;
+         link = &(*link)->next)
+        *link = generate_statement(&g, &scope);
+}
+
+static void free_list(struct statement *statement)
+{
+    while (statement) {
+        struct statement *next = statement->next;
+        free_list(statement->first);
+        free(statement->head);
+        free(statement->tail);
+        free(statement);
+        statement = next;
+    }
+}
+
+void kernel_free(struct kernel *kernel)
+{
+    free_list(kernel->body);
+    kernel->body = NULL;
+}
+
+// --- Modules ---------------------------------------------------------------
+
+static void add_lines(struct text *text, const char *lines, int depth)
+{
+    while (lines && *lines) {
+        size_t size = strcspn(lines, "\n");
+        add(text, "%*s%.*s\n", 4 * depth, "", (int)size, lines);
+        lines += size + (lines[size] == '\n');
+    }
+}
+
+static void add_list(struct text *text, const struct statement *statement,
+                     int depth)
+{
+    for (; statement; statement = statement->next) {
+        if (statement->dropped)
+            continue;
+        int around = statement->opened ? 0 : 1;
+        if (around)
+            add_lines(text, statement->head, depth);
+        add_list(text, statement->first, depth + around);
+        if (around)
+            add_lines(text, statement->tail, depth);
+    }
+}
+
+struct part {
+    unsigned features;
+    const char *lines;
+};
+
+// The names that rules use. Shared memory is written before anyone can return.
+// clang-format off
+static const struct part prologue[] = {
+    {0, "unsigned T = blockDim.x * blockDim.y * blockDim.z;\n"
+        "unsigned tid = threadIdx.x +\n"
+        "    blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);\n"
+        "unsigned bid = blockIdx.x + gridDim.x * blockIdx.y;\n"
+        "unsigned gid = bid * T + tid, lane = tid & 31u;\n"
+        "unsigned u0 = (unsigned)in[gid], u1 = gid * 7u + 3u, u2 = tid;\n"
+        "unsigned u3 = (unsigned)in[gid + 1u] ^ lane;\n"
+        "int *slot = out + gid * 4u;"},
+    {FEATURE_WIDE, "unsigned long long w0 = u0 * 0x100000001ull, w1 = ~0ull * gid;"},
+    {FEATURE_FLOAT, "float f0 = (float)in[gid], f1 = (float)(int)tid * 0.25f;"},
+    {FEATURE_DOUBLE, "double d0 = (double)in[gid] / 3.0, d1 = (double)bid;"},
+    {FEATURE_PRIVATE, "unsigned own[8];\n"
+                      "for (unsigned k = 0; k < 8u; k++) own[k] = u0 + k;"},
+    {FEATURE_STRUCT, "pair p0(u0, u1), p1(u2, u3);"},
+    {FEATURE_TOTALS, "unsigned *totals = (unsigned *)out + (n - 64);"},
+    {FEATURE_WARP, "unsigned left = T - (tid & ~31u);\n"
+                   "unsigned m0 = left >= 32u ? ~0u : (1u << left) - 1u;"},
+    {FEATURE_BINS, "__shared__ unsigned bins[16];\n"
+                   "for (unsigned k = tid; k < 16u; k += T) bins[k] = k;"},
+    {FEATURE_SHARED, "sh[tid] = u0;"},
+    {FEATURE_SHARED | FEATURE_BINS, "__syncthreads();"},
+};
+
+static const struct part epilogue[] = {
+    {FEATURE_WIDE, "u0 ^= (unsigned)(w0 ^ w0 >> 32); u1 += (unsigned)(w1 >> 16);"},
+    {FEATURE_FLOAT, "u1 ^= __float_as_uint(f0); u2 += __float_as_uint(f1);"},
+    {FEATURE_DOUBLE, "u3 ^= (unsigned)(__double_as_longlong(d0) >> 20);\n"
+                     "u2 ^= (unsigned)(__double_as_longlong(d1) >> 32);"},
+    {FEATURE_PRIVATE, "for (unsigned k = 0; k < 8u; k++) u3 = u3 * 31u + own[k];"},
+    {FEATURE_STRUCT, "u0 += p0.low * p0.part[0] + p1.part[1];"},
+    {FEATURE_SHARED, "u2 ^= sh[T - 1u - tid];"},
+    {FEATURE_BINS, "__syncthreads();\nu1 ^= bins[tid & 15u];"},
+    {0, "slot[0] = (int)u0;\nslot[1] = (int)u1;\nslot[2] ^= (int)u2;\n"
+        "slot[3] = (int)((unsigned)slot[3] + u3);"},
+};
+// clang-format on
+
+// All parts whose features the kernel has; of several features, one will do.
+static void add_parts(struct text *text, const struct kernel *kernel,
+                      const struct part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!parts[i].features || parts[i].features & kernel->features)
+            add_lines(text, parts[i].lines, 1);
+}
+
+static void add_kernel(struct text *text, const struct kernel *kernel)
+{
+    add(text, "\nextern \"C\" __global__ void %s(int *out, const int *in, "
+              "int n)\n{\n", kernel->name);
+    if (kernel->features & FEATURE_SHARED)
+        add_lines(text, kernel->features & FEATURE_DYNAMIC
+                            ? "extern __shared__ unsigned sh[];"
+                            : "__shared__ unsigned sh[256];", 1);
+    add_parts(text, kernel, prologue, sizeof prologue / sizeof *prologue);
+    add(text, "\n");
+    add_list(text, kernel->body, 1);
+    add(text, "\n");
+    add_parts(text, kernel, epilogue, sizeof epilogue / sizeof *epilogue);
+    add(text, "}\n");
+}
+
+char *kernel_module(const struct kernel *kernels, size_t count)
+{
+    struct text text = {0};
+    add(&text, "%s", grammar_preamble);
+    for (size_t i = 0; i < count; i++)
+        add_kernel(&text, &kernels[i]);
+    return take(&text);
+}

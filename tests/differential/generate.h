@@ -1,0 +1,38 @@
+// Random kernels, each from a seed of its own, free of races and of undefined
+// behaviour by construction:
+//
+//   * A thread writes its own four elements of `out` and nothing else, but for
+//     commutative atomics on the last 64, whose results it does not use.
+//   * Shared memory is written between two barriers, an element by one thread.
+//   * Barriers stand where all threads of the block that live come by.
+//   * A warp operation names the lanes that are there, known from ballots; what
+//     comes from another lane is not used.
+//   * Signed arithmetic cannot overflow, divisors are not 0, floats stay small.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// A piece of a kernel that can be left out.
+struct statement {
+    char *head, *tail;  // the text around the inner statements
+    struct statement *first, *next;
+    bool dropped;       // left out, with all inside
+    bool opened;        // left out, but for what is inside
+};
+
+struct kernel {
+    char name[32];
+    uint64_t seed;
+    unsigned features;
+    struct statement *body;
+};
+
+enum { KERNEL_ATOMICS = 64, KERNEL_SLOTS = 4, KERNEL_SHARED = 1024 };
+
+void kernel_generate(struct kernel *kernel, uint64_t seed);
+void kernel_free(struct kernel *kernel);
+
+// The text of a module of `count` kernels; the caller frees it.
+char *kernel_module(const struct kernel *kernels, size_t count);

@@ -1,0 +1,401 @@
+#include "grammar.h"
+
+#define RULES(name, simple_rules, all_rules)                             \
+    const struct rules name = {                                          \
+        simple_rules, sizeof simple_rules / sizeof *simple_rules,        \
+        all_rules, sizeof all_rules / sizeof *all_rules}
+
+// clang-format off
+
+// --- Expressions -----------------------------------------------------------
+
+static const struct rule simple_unsigned[] = {
+    {0, 0, "u$0"}, {0, 0, "u$0"}, {0, 0, "u$0"}, {0, 0, "$K"}, {0, 0, "tid"},
+    {0, 0, "lane"}, {0, 0, "gid"}, {0, 0, "$V"}, {0, 0, "$V"}, {0, 0, "$X"},
+    {0, 0, "(unsigned)in[gid]"}, {0, 0, "threadIdx.x"}, {0, 0, "0x9e3779b9u"},
+    {0, 0, "0x80000001u"}, {0, 0, "threadIdx.y"},
+};
+
+static const struct rule all_unsigned[] = {
+    {0, 0, "($U + $U)"}, {0, 0, "($U - $U)"}, {0, 0, "($U * $U)"},
+    {0, 0, "($U * $K + $U)"}, {0, 0, "($U & $U)"}, {0, 0, "($U | $U)"},
+    {0, 0, "($U ^ $U)"}, {0, 0, "($U << ($U & 31u))"},
+    {0, 0, "($U >> ($U & 31u))"}, {0, 0, "($U / (($U & 15u) + 1u))"},
+    {0, 0, "($U % (($U & 31u) + 1u))"}, {0, 0, "($U / ($K + 1u))"},
+    {0, 0, "($U % ($K + 3u))"}, {0, 0, "($C ? $U : $U)"},
+    {0, 0, "(unsigned)((int)$U / (int)(($U & 7u) + 1u))"},
+    {0, 0, "(unsigned)((int)$U % -(int)(($U & 7u) + 2u))"},
+    {0, 0, "(unsigned)((int)$U >> ($U & 31u))"}, {0, 0, "(unsigned)$C"},
+    {0, 0, "(unsigned)(signed char)$U"}, {0, 0, "(unsigned)(unsigned char)$U"},
+    {0, 0, "(unsigned)(short)$U"}, {0, 0, "(unsigned)(unsigned short)$U"},
+    {0, 0, "(unsigned)__popc($U)"}, {0, 0, "(unsigned)__clz((int)$U)"},
+    {0, 0, "(unsigned)__ffs((int)$U)"}, {0, 0, "__brev($U)"},
+    {0, 0, "__umulhi($U, $U)"}, {0, 0, "(unsigned)__mulhi((int)$U, (int)$U)"},
+    {0, 0, "min($U, $U)"}, {0, 0, "max($U, $U)"},
+    {0, 0, "(unsigned)min((int)$U, (int)$U)"},
+    {0, 0, "(unsigned)max((int)$U, (int)$U)"},
+    {0, 0, "__funnelshift_l($U, $U, $U)"}, {0, 0, "__byte_perm($U, $U, $U)"},
+    {0, 0, "mix($U, $U)"}, {0, 0, "(unsigned)in[$I]"},
+    {0, 0, "(unsigned)in[$I]"}, {0, 0, "(gid > 0u ? (unsigned)in[gid - 1u] : $U)"},
+    {FEATURE_PRIVATE, 0, "own[$U & 7u]"}, {FEATURE_PRIVATE, 0, "own[$U & 7u]"},
+    {FEATURE_PRIVATE, 0, "total(own, $U)"},
+    {FEATURE_TABLE, 0, "table[$U & 15u]"}, {FEATURE_TABLE, 0, "table[$U & 15u]"},
+    {FEATURE_SLOT, 0, "(unsigned)slot[$U & 3u]"},
+    {FEATURE_SHARED, 0, "sh[$U % T]"}, {FEATURE_SHARED, 0, "sh[$U % T]"},
+    {FEATURE_SHARED, 0, "sh[(tid * 3u + $K) % T]"},
+    {FEATURE_SHARED, 0, "sh[(tid + 1u) & (T / 2u)]"},
+    {FEATURE_WIDE, 0, "(unsigned)$W"}, {FEATURE_WIDE, 0, "(unsigned)($W >> 31)"},
+    {FEATURE_WIDE, 0, "(unsigned)__popcll($W)"},
+    {FEATURE_WIDE, 0, "(unsigned)__clzll((long long)$W)"},
+    {FEATURE_FLOAT, 0, "(unsigned)(int)f$1"},
+    {FEATURE_FLOAT, 0, "(unsigned)__float2int_rz($F)"},
+    {FEATURE_DOUBLE, 0, "(unsigned)(int)d$1"},
+    {FEATURE_RECURSION, 0, "climb($U & 3u, $U)"},
+    {FEATURE_CALL, 0, "scramble($U, $U)"}, {FEATURE_CALL, 0, "spin($U, $U)"},
+    {FEATURE_POINTER, 0, "chosen($U)($U)"},
+    {FEATURE_STRUCT, 0, "turned(pair{$U, $U}, $U).low"},
+    {FEATURE_STRUCT, 0, "p$1.low"}, {FEATURE_STRUCT, 0, "p$1.part[$U & 1u]"},
+};
+
+static const struct rule simple_wide[] = {
+    {0, 0, "w$1"}, {0, 0, "w$1"}, {0, 0, "(unsigned long long)$U"},
+    {0, 0, "0x123456789abcdef1ull"}, {0, 0, "(unsigned long long)(long long)(int)$U"},
+};
+
+static const struct rule all_wide[] = {
+    {0, 0, "($W + $W)"}, {0, 0, "($W - $W)"}, {0, 0, "($W * $W)"},
+    {0, 0, "($W ^ $W)"}, {0, 0, "($W | $W)"}, {0, 0, "($W << ($U & 63u))"},
+    {0, 0, "($W >> ($U & 63u))"}, {0, 0, "($W / (($W & 1023u) + 1u))"},
+    {0, 0, "($W % (($W & 255u) + 1u))"}, {0, 0, "($C ? $W : $W)"},
+    {0, 0, "(unsigned long long)((long long)$W >> ($U & 63u))"},
+    {0, 0, "(unsigned long long)((long long)$W / (long long)(($U & 7u) + 2u))"},
+    {0, 0, "__umul64hi($W, $W)"}, {0, 0, "__brevll($W)"}, {0, 0, "max($W, $W)"},
+    {0, 0, "((unsigned long long)$U * $U)"},
+};
+
+static const struct rule simple_float[] = {
+    {0, 0, "f$1"}, {0, 0, "f$1"}, {0, 0, "(float)(int)($U & 0xffffu)"},
+    {0, 0, "0.375f"}, {0, 0, "-3.0f"}, {0, 0, "(float)(int)lane"},
+};
+
+static const struct rule all_float[] = {
+    {0, 0, "($F + $F)"}, {0, 0, "($F - $F)"}, {0, 0, "($F * $F)"},
+    {0, 0, "($F / (float)(($U & 255u) + 1u))"}, {0, 0, "fabsf($F)"},
+    {0, 0, "sqrtf(fabsf($F))"}, {0, 0, "floorf($F)"}, {0, 0, "truncf($F)"},
+    {0, 0, "($F < $F ? $F : $F)"}, {0, 0, "($C ? $F : $F)"}, {0, 0, "-($F)"},
+    {0, 0, "fmaf(f$1, $F, f$1)"}, {0, 0, "copysignf($F, f$1)"},
+    {0, 0, "(float)$U"}, {0, 0, "(float)(int)$U"},
+    {FEATURE_EXACT, 0, "__fadd_rn($F, $F)"},
+    {FEATURE_EXACT, 0, "__fmul_rn($F, $F)"},
+};
+
+static const struct rule simple_double[] = {
+    {0, 0, "d$1"}, {0, 0, "d$1"}, {0, 0, "(double)(int)$U"}, {0, 0, "0.1"},
+    {FEATURE_FLOAT, 0, "(double)f$1"},
+};
+
+static const struct rule all_double[] = {
+    {0, 0, "($D + $D)"}, {0, 0, "($D - $D)"}, {0, 0, "($D * $D)"},
+    {0, 0, "($D / (double)(($U & 255u) + 1u))"}, {0, 0, "sqrt(fabs($D))"},
+    {0, 0, "($C ? $D : $D)"}, {0, 0, "floor($D)"}, {0, 0, "(double)$U"},
+    {FEATURE_WIDE, 0, "(double)(long long)($W >> 20)"},
+};
+
+static const struct rule simple_condition[] = {
+    {0, 0, "($U < $U)"}, {0, 0, "(($U & 1u) != 0u)"}, {0, 0, "(($U & 3u) == 1u)"},
+    {0, 0, "(lane < $K)"}, {0, 0, "(tid > $K)"}, {0, 0, "(($U & 7u) != 3u)"},
+    {0, 0, "((int)$U < (int)$U)"}, {0, 0, "((int)$U > 0)"},
+    {0, 0, "(($V & 1u) == 0u)"}, {0, 0, "(($U & 15u) < 9u)"},
+};
+
+static const struct rule all_condition[] = {
+    {0, 0, "($C && $C)"}, {0, 0, "($C || $C)"}, {0, 0, "!$C"},
+    {0, 0, "($C != $C)"}, {0, 0, "($U >= $U)"}, {0, 0, "($U % 3u == 1u)"},
+    {FEATURE_FLOAT, 0, "($F < $F)"}, {FEATURE_FLOAT, 0, "(f$1 >= $F)"},
+    {FEATURE_DOUBLE, 0, "($D < $D)"}, {FEATURE_WIDE, 0, "($W > $W)"},
+    {FEATURE_WIDE, 0, "((long long)$W < (long long)$W)"},
+    {FEATURE_PRIVATE, 0, "((own[$U & 7u] & 1u) == 0u)"},
+};
+
+// Always less than n: there are more than 4 * gid + 64 elements.
+static const struct rule simple_index[] = {
+    {0, 0, "gid"}, {0, 0, "gid + $K"}, {0, 0, "n - 1 - (int)gid"},
+    {0, 0, "gid * 2u + $K"}, {0, 0, "gid * 4u + ($U & 3u)"}, {0, 0, "bid + $K"},
+    {0, 0, "tid"}, {0, 0, "($U & 63u)"}, {0, 0, "$U % (unsigned)n"},
+    {0, 0, "within(gid - 5u, n)"}, {0, 0, "within(gid * 3u - 40u, n)"},
+    {0, 0, "((tid * 3u + $V) & 63u)"}, {0, 0, "gid + ($V & 31u)"},
+};
+
+static const struct rule simple_uniform[] = {
+    {0, 0, "bid"}, {0, 0, "(unsigned)n"}, {0, 0, "T"}, {0, 0, "$K"},
+    {0, 0, "blockDim.x"}, {0, 0, "(unsigned)in[bid]"},
+    {0, 0, "(unsigned)in[bid + 7u]"}, {FEATURE_SHARED, 0, "sh[0]"},
+    {FEATURE_SHARED, 0, "sh[T / 2u]"},
+};
+
+static const struct rule simple_uniform_condition[] = {
+    {0, 0, "(($X + $X) & 3u) != 1u"}, {0, 0, "bid != 1u"},
+    {0, 0, "(($X ^ $X) & 1u) == 0u"}, {0, 0, "n > 500"},
+    {0, 0, "($X & 7u) < ($X & 7u)"},
+};
+
+// --- Statements ------------------------------------------------------------
+
+static const struct rule statements[] = {
+    {0, 0, "u$0 = $U;"}, {0, 0, "u$0 = $U;"}, {0, 0, "u$0 += $U;"},
+    {0, 0, "u$0 ^= $U;"}, {0, 0, "u$0 -= u$0 * $U;"},
+    {0, 0, "u$0 = $C ? $U : u$0;"}, {0, 0, "if ($C) u$0++;"},
+    {0, 0, "{ auto f = [&](unsigned a) { u$0 += a; return a * u$0; };\n"
+           "  unsigned b = f($U);\n  u$0 = b ^ f(u$0); }"},
+    {0, 0, "#pragma unroll\nfor (int k = 0; k < 4; k++) u$0 += u$0 << k;"},
+    {FEATURE_PRIVATE, 0, "own[$U & 7u] = $U;"},
+    {FEATURE_PRIVATE, 0, "own[$U & 7u] += $U;"},
+    {FEATURE_PRIVATE, 0, "shift(own, $U & 7u);"},
+    {FEATURE_PRIVATE | FEATURE_SLOT, 0,
+     "{ unsigned *p = $C ? own : (unsigned *)slot; p[$U & 3u] ^= $U; }"},
+    {FEATURE_SLOT, 0, "slot[$U & 3u] = (int)$U;"},
+    {FEATURE_SLOT, 0, "slot[$U & 3u] ^= (int)$U;"},
+    {FEATURE_SLOT, 0, "slot[2] = (int)$U;"},
+    {FEATURE_SLOT, 0, "u$0 = (unsigned)atomicAdd((unsigned *)slot + $0, $U);"},
+    {FEATURE_SLOT, 0, "u$0 ^= atomicCAS((unsigned *)slot + $0, $U, $U);"},
+    {FEATURE_SLOT, 0, "u$0 = atomicExch((unsigned *)slot + ($U & 3u), $U);"},
+    {FEATURE_SLOT, 0, "u$0 += atomicInc((unsigned *)slot + 1, $K);"},
+    {FEATURE_TOTALS, 0, "atomicAdd(totals + ($U & 7u), $U);"},
+    {FEATURE_TOTALS, 0, "atomicXor(totals + 8u + ($U & 7u), $U);"},
+    {FEATURE_TOTALS, 0, "atomicMax(totals + 16u + ($U & 7u), $U);"},
+    {FEATURE_TOTALS, 0, "atomicMin((int *)totals + 24u + ($U & 7u), (int)$U);"},
+    {FEATURE_TOTALS, 0, "atomicOr(totals + 32u + ($U & 7u), $U);"},
+    {FEATURE_TOTALS | FEATURE_WIDE, 0,
+     "atomicAdd((unsigned long long *)totals + 20u + ($U & 3u), $W);"},
+    {FEATURE_BINS, 0, "atomicAdd(bins + ($U & 3u), $U);"},
+    {FEATURE_BINS, 0, "atomicSub(bins + $0, 1u);"},
+    {FEATURE_BINS, 0, "atomicXor(bins + 4u + ($U & 3u), $U);"},
+    {FEATURE_BINS, 0, "atomicMax(bins + 8u + ($U & 3u), $U);"},
+    {FEATURE_BINS, 0, "atomicAnd(bins + 12u + ($U & 3u), $U);"},
+    {FEATURE_BINS, PLACE_UNIFORM,
+     "__syncthreads();\nu$0 += bins[$U & 15u];\n__syncthreads();"},
+    {FEATURE_WIDE, 0, "w$1 = $W;"}, {FEATURE_WIDE, 0, "w$1 += $W;"},
+    {FEATURE_FLOAT, 0, "f$1 = bound($F);"},
+    {FEATURE_FLOAT, 0, "f$1 = bound(f$1 + $F);"},
+    {FEATURE_DOUBLE, 0, "d$1 = bound($D);"},
+    {FEATURE_DOUBLE, 0, "d$1 = bound(d$1 * 0.5 + $D);"},
+    {FEATURE_STRUCT, 0, "p$1 = turned(p$1, $U);"},
+    {FEATURE_STRUCT, 0, "swap(p0, p1);"}, {FEATURE_STRUCT, 0, "p$1.add($U);"},
+    {FEATURE_STRUCT, 0, "p$1.part[$U & 1u] = $U;"},
+    {FEATURE_STRUCT, 0, "{ pair &p = $C ? p0 : p1; p.low += $U; }"},
+
+    // Barriers.
+    {0, PLACE_UNIFORM, "__syncthreads();"},
+    {0, PLACE_UNIFORM, "u$0 += (unsigned)__syncthreads_count($C);"},
+    {0, PLACE_UNIFORM, "u$0 ^= (unsigned)__syncthreads_or($C);"},
+    {0, PLACE_UNIFORM, "if (__syncthreads_and($C)) u$0 = $U;"},
+    {FEATURE_SHARED, PLACE_UNIFORM,
+     "{ unsigned e = $U;\n  __syncthreads();\n  sh[tid] = e;\n"
+     "  __syncthreads();\n  u$0 = sh[$U % T]; }"},
+    {FEATURE_SHARED, PLACE_UNIFORM,
+     "{ unsigned e = $U;\n  __syncthreads();\n  sh[T - 1u - tid] = e;\n"
+     "  __syncthreads(); }"},
+    {FEATURE_SHARED, PLACE_UNIFORM,
+     "{ unsigned e = $U, to = (tid + $X) % T;\n  __syncthreads();\n"
+     "  sh[to] = e;\n  __syncthreads(); }"},
+    {FEATURE_SHARED, PLACE_UNIFORM,
+     "{ unsigned e = $U; bool c = $C;\n  __syncthreads();\n"
+     "  if (c) sh[tid] += e;\n  __syncthreads(); }"},
+    {FEATURE_SHARED, PLACE_UNIFORM,
+     "u$0 += exchange(sh, tid, T, $U, $U);"},
+    {FEATURE_SHARED, PLACE_UNIFORM,
+     "for (unsigned s = 128u; s > 0u; s >>= 1) {\n"
+     "    __syncthreads();\n"
+     "    if (tid < s && tid + s < T) sh[tid] += sh[tid + s];\n"
+     "}\n__syncthreads();"},
+
+    // Warp operations.
+    {FEATURE_WARP, PLACE_MASK, "u$0 = __shfl_sync($M, u$0, from($M, lane, $U));"},
+    {FEATURE_WARP, PLACE_MASK, "u$0 += __shfl_sync($M, $U, __ffs((int)$M) - 1);"},
+    {FEATURE_WARP, PLACE_MASK, "u$0 = shuffle_up($M, lane, $U, $K & 31u, $2);"},
+    {FEATURE_WARP, PLACE_MASK, "u$0 ^= shuffle_down($M, lane, $U, $K & 31u, $2);"},
+    {FEATURE_WARP, PLACE_MASK, "u$0 += shuffle_xor($M, lane, $U, $K & 31u);"},
+    {FEATURE_WARP, PLACE_MASK, "u$0 += shuffle_down($M, lane, $U, $U & 31u, 32);"},
+    {FEATURE_WARP | FEATURE_WIDE, PLACE_MASK,
+     "w$1 = shuffle_up($M, lane, $W, $K & 31u, $2);"},
+    {FEATURE_WARP | FEATURE_WIDE, PLACE_MASK,
+     "w$1 ^= shuffle_xor($M, lane, $W, $K & 31u);"},
+    {FEATURE_WARP | FEATURE_FLOAT, PLACE_MASK,
+     "f$1 = shuffle_down($M, lane, f$1, $K & 31u, $2);"},
+    {FEATURE_WARP | FEATURE_DOUBLE, PLACE_MASK,
+     "d$1 = __shfl_sync($M, d$1, from($M, lane, $U));"},
+    {FEATURE_WARP, PLACE_MASK, "u$0 ^= __ballot_sync($M, $C);"},
+    {FEATURE_WARP, PLACE_MASK,
+     "u$0 += (unsigned)__popc(__ballot_sync($M, $C) & ((1u << lane) - 1u));"},
+    {FEATURE_WARP, PLACE_MASK, "if (__any_sync($M, $C)) u$0 += $U;"},
+    {FEATURE_WARP, PLACE_MASK, "if (!__all_sync($M, $C)) u$0 = $U;"},
+    {FEATURE_WARP, PLACE_MASK, "u$0 ^= __match_any_sync($M, $U & 3u);"},
+    {FEATURE_WARP, PLACE_MASK,
+     "{ int all; u$0 += __match_all_sync($M, $U & 1u, &all); u$0 ^= (unsigned)all; }"},
+    {FEATURE_WARP, PLACE_MASK, "u$0 += __reduce_add_sync($M, $U);"},
+    {FEATURE_WARP, PLACE_MASK, "u$0 ^= (unsigned)__reduce_min_sync($M, (int)$U);"},
+    {FEATURE_WARP, PLACE_MASK, "u$0 = __reduce_max_sync($M, $U);"},
+    {FEATURE_WARP, PLACE_MASK, "u$0 ^= __reduce_xor_sync($M, $U);"},
+    {FEATURE_WARP, PLACE_MASK, "__syncwarp($M);"},
+    {FEATURE_WARP, PLACE_MASK,
+     "for (unsigned s = 16u; s > 0u; s >>= 1)\n"
+     "    u$0 += shuffle_xor($M, lane, u$0, s);"},
+
+    // Ways out.
+    {FEATURE_WARP, PLACE_ALL,
+     "{ bool leave = $C;\n  $M = __ballot_sync($M, !leave);\n"
+     "  if (leave) { slot[0] = (int)$U; return; } }"},
+    {FEATURE_WARP, PLACE_ALL,
+     "{ bool leave = $C;\n  $M = __ballot_sync($M, !leave);\n"
+     "  if (leave) return; }"},
+    {FEATURE_RETURN, 0, "if ($C) { slot[0] = (int)$U; return; }"},
+    {FEATURE_RETURN, 0, "if ($C && $C) return;"},
+    {FEATURE_RETURN, PLACE_UNIFORM, "if ($Y) if ($C) return;"},
+    {0, PLACE_PLAIN_LOOP, "if ($C) break;"},
+    {0, PLACE_PLAIN_LOOP, "if ($C) continue;"},
+    {0, PLACE_PLAIN_LOOP, "if ($C) { u$0 = $U; break; }"},
+    {0, PLACE_UNIFORM_LOOP, "if ($Y) break;"},
+    {0, PLACE_UNIFORM_LOOP, "if ($Y) continue;"},
+    {0, PLACE_MASKED_LOOP,
+     "{ bool leave = $C;\n  $M = __ballot_sync($M, !leave);\n"
+     "  if (leave) break; }"},
+    {FEATURE_GOTO, PLACE_LABEL, "if ($C) goto end$E;"},
+};
+
+// clang-format on
+
+RULES(rules_unsigned, simple_unsigned, all_unsigned);
+RULES(rules_wide, simple_wide, all_wide);
+RULES(rules_float, simple_float, all_float);
+RULES(rules_double, simple_double, all_double);
+RULES(rules_condition, simple_condition, all_condition);
+RULES(rules_index, simple_index, simple_index);
+RULES(rules_uniform, simple_uniform, simple_uniform);
+RULES(rules_uniform_condition, simple_uniform_condition,
+      simple_uniform_condition);
+RULES(rules_statement, statements, statements);
+
+// --- What kernels call -----------------------------------------------------
+
+const char grammar_preamble[] =
+    "__constant__ unsigned table[16] = {\n"
+    "    3, 1, 4, 1, 5, 9, 2, 6, 0x80000000u, 35, 89, 79, 323, 84, 62, 643};\n"
+    "\n"
+    "struct pair {\n"
+    "    unsigned low, part[2];\n"
+    "    __device__ pair(unsigned a, unsigned b) : low(a), part{b, a ^ b} {}\n"
+    "    __device__ void add(unsigned a) { part[a & 1u] += low; low += a; }\n"
+    "};\n"
+    "\n"
+    "__device__ pair turned(pair p, unsigned by)\n"
+    "{\n"
+    "    p.part[by & 1u] ^= p.low;\n"
+    "    return pair{p.part[0] + by, p.low};\n"
+    "}\n"
+    "\n"
+    "__device__ void swap(pair &a, pair &b)\n"
+    "{\n"
+    "    pair c = a;\n"
+    "    a = b;\n"
+    "    b = c;\n"
+    "}\n"
+    "\n"
+    "__device__ unsigned mix(unsigned a, unsigned b)\n"
+    "{\n"
+    "    a ^= b + 0x9e3779b9u + (a << 6);\n"
+    "    return a ^ a >> 15;\n"
+    "}\n"
+    "\n"
+    "__device__ unsigned within(unsigned i, int n)\n"
+    "{\n"
+    "    return i < (unsigned)n ? i : 0u;\n"
+    "}\n"
+    "\n"
+    "__device__ unsigned total(const unsigned *array, unsigned from)\n"
+    "{\n"
+    "    unsigned sum = 0;\n"
+    "    for (unsigned i = from & 7u; i < 8u; i++)\n"
+    "        sum += array[i];\n"
+    "    return sum;\n"
+    "}\n"
+    "\n"
+    "__device__ void shift(unsigned *array, unsigned count)\n"
+    "{\n"
+    "    for (unsigned i = 0; i < count; i++)\n"
+    "        array[i] = array[i + 1];\n"
+    "}\n"
+    "\n"
+    "template <class T> __device__ T bound(T x)\n"
+    "{\n"
+    "    return x > T(1e6) ? T(1e6) : x < T(-1e6) ? T(-1e6) : x;\n"
+    "}\n"
+    "\n"
+    "__device__ unsigned climb(unsigned depth, unsigned a)\n"
+    "{\n"
+    "    if (depth == 0u)\n"
+    "        return a;\n"
+    "    return climb(depth - 1u, a * 3u) + (a >> depth);\n"
+    "}\n"
+    "\n"
+    "__device__ __noinline__ unsigned scramble(unsigned a, unsigned b)\n"
+    "{\n"
+    "    return a & 1u ? a * b : b - a;\n"
+    "}\n"
+    "\n"
+    "__device__ __noinline__ unsigned spin(unsigned a, unsigned b)\n"
+    "{\n"
+    "    for (unsigned i = 0; i < (b & 7u); i++)\n"
+    "        a = a * 5u + i;\n"
+    "    return a;\n"
+    "}\n"
+    "\n"
+    "typedef unsigned function(unsigned);\n"
+    "__device__ unsigned plus_one(unsigned a) { return a + 1u; }\n"
+    "__device__ unsigned times_three(unsigned a) { return a * 3u; }\n"
+    "__device__ function *chosen(unsigned a)\n"
+    "{\n"
+    "    return a & 1u ? plus_one : times_three;\n"
+    "}\n"
+    "\n"
+    "__device__ unsigned exchange(unsigned *sh, unsigned tid, unsigned T,\n"
+    "                             unsigned value, unsigned from)\n"
+    "{\n"
+    "    __syncthreads();\n"
+    "    sh[tid] = value;\n"
+    "    __syncthreads();\n"
+    "    return sh[from % T];\n"
+    "}\n"
+    "\n"
+    "// A lane of the mask.\n"
+    "__device__ int from(unsigned mask, unsigned lane, unsigned a)\n"
+    "{\n"
+    "    return (int)(mask >> (a & 31u) & 1u ? a & 31u : lane);\n"
+    "}\n"
+    "\n"
+    "// Shuffles that do not use what comes from outside the mask.\n"
+    "template <class T>\n"
+    "__device__ T shuffle_up(unsigned mask, unsigned lane, T value,\n"
+    "                        unsigned by, unsigned width)\n"
+    "{\n"
+    "    T got = __shfl_up_sync(mask, value, by, width);\n"
+    "    unsigned other = (lane & (width - 1u)) < by ? lane : lane - by;\n"
+    "    return mask >> other & 1u ? got : value;\n"
+    "}\n"
+    "\n"
+    "template <class T>\n"
+    "__device__ T shuffle_down(unsigned mask, unsigned lane, T value,\n"
+    "                          unsigned by, unsigned width)\n"
+    "{\n"
+    "    T got = __shfl_down_sync(mask, value, by, width);\n"
+    "    unsigned at = (lane & (width - 1u)) + by;\n"
+    "    unsigned other = at >= width ? lane : lane + by;\n"
+    "    return mask >> other & 1u ? got : value;\n"
+    "}\n"
+    "\n"
+    "template <class T>\n"
+    "__device__ T shuffle_xor(unsigned mask, unsigned lane, T value,\n"
+    "                         unsigned by)\n"
+    "{\n"
+    "    T got = __shfl_xor_sync(mask, value, (int)by);\n"
+    "    return mask >> (lane ^ by) & 1u ? got : value;\n"
+    "}\n";
