@@ -351,3 +351,16 @@ RNL_TEST(warps_and_barriers_in_turn)
     run("warp_block_sum", (rnl_dim3){2}, (rnl_dim3){512}, 0, 0, 512);
     built_close(&built);
 }
+
+RNL_TEST(warps_agree_on_either_side_of_a_barrier)
+{
+    begin("warp.cu");
+    for (int t = 0; t < 128; t++) {
+        uint32_t votes = 0;
+        for (int lane = 0; lane < 32; lane++)
+            votes |= (uint32_t)(in[t / 32 * 32 + lane] & 1) << lane;
+        want[t] = (int)votes ^ (in[t / 32 * 32] + (t < 32 ? 1000 : 0));
+    }
+    run("warp_then_block", (rnl_dim3){1}, (rnl_dim3){128}, 0, 0, 128);
+    built_close(&built);
+}

@@ -151,6 +151,8 @@ static void need_simt(void)
 RNL_TEST(waits_that_lanes_cannot_do_are_refused)
 {
     need_simt();
+    is_refused(KERNEL "{ while (!*(volatile int *)out) {} out[1] = 1; }\n",
+               "it waits in a loop for what another thread does\n");
     is_refused(KERNEL "{ while (!*(volatile int *)out) __nanosleep(9); }\n",
                "it waits for other threads by __nanosleep\n");
     is_refused("__device__ int f(int n)\n"
@@ -163,7 +165,8 @@ RNL_TEST(waits_that_lanes_cannot_do_are_refused)
                "            out[i] = i;\n"
                "            __syncthreads();\n"
                "        }\n"
-               "}\n", "a barrier stands where threads of a warp may go apart\n");
+               "}\n", "a barrier stands where threads of a warp may go "
+               "apart\n");
 }
 
 RNL_TEST(calls_that_lanes_cannot_do_are_refused)
@@ -195,8 +198,8 @@ RNL_TEST(values_that_lanes_cannot_hold_are_refused)
                "}\n", "it has values of structure");
 }
 
-// Such a function is called for one lane after another.
-RNL_TEST(jumps_by_address_are_taken_by_lanes)
+// Nothing of such a source becomes vectors.
+RNL_TEST(jumps_to_labels_by_address_are_left_to_tier_f)
 {
     need_simt();
     built_write(&built, "k.cu",
@@ -206,7 +209,9 @@ RNL_TEST(jumps_by_address_are_taken_by_lanes)
                 "a:  out[t] = 1;\n    return;\n"
                 "b:  out[t] = 2 * t;\n"
                 "}\n");
-    built_make(&built, "--source @/k.cu --option --tier=B");
+    fails("--source @/k.cu --option --tier=B",
+          "k.cu: error: a function jumps to addresses of labels");
+    built_make(&built, "--source @/k.cu --option --tier=auto");
     assert_string_equal(built.log, "");
     int out[40] = {0};
     built_run_ints(&built, "k", (rnl_dim3){1}, (rnl_dim3){40}, 0, out, NULL, 0);

@@ -197,7 +197,10 @@ RNL_TEST(atomics_vary)
          "  ret void\n", &rows);
     is("a", "varying");
     is("b", "varying");
-    is("c", "varying");
+    LLVMValueRef half =
+        LLVMGetNextInstruction(value_named(shapes.kernel, "b"));
+    assert_non_null(LLVMIsAExtractValueInst(half));
+    assert_int_equal(shape_of(&shapes, half).kind, SHAPE_VARYING);
 }
 
 // --- Control flow ------------------------------------------------------------
@@ -355,4 +358,17 @@ RNL_TEST(warp_functions_give_all_lanes_the_same_or_not)
     warp_is("10 -1 0 32", "uniform");  // reductions
     warp_is("16 %x 0 32", "varying");
     warp_is("18 -1 0 32", "uniform");
+}
+
+// In a chunk of many warps each has its own.
+RNL_TEST(warp_functions_of_many_warps_vary)
+{
+    static const struct variant block = {1024, false, "block"};
+    find("  %s = call i32 @rnl_sync(i32 1, i32 1)\n"
+         "  ret void\n", &block);
+    is("s", "uniform");
+    find("  br label %go\n"
+         "go:\n  %v = call i64 @rnl_warp(i32 5, i32 -1, i64 1, i32 0, i32 32)"
+         "\n  ret void\n", &block);
+    is("v", "varying");
 }

@@ -143,3 +143,17 @@ extern "C" __global__ void warp_block_sum(int *out, const int *in, int n)
     __syncthreads();
     out[t] = partial[0] + t;
 }
+
+// What a warp agreed on is its own on both sides of a barrier.
+extern "C" __global__ void warp_then_block(int *out, const int *in, int n)
+{
+    int t = threadIdx.x;
+    int votes = (int)__ballot_sync(0xffffffff, in[t] & 1);
+    int first = __shfl_sync(0xffffffff, in[t], 0);
+    int all = __all_sync(0xffffffff, t < 40);
+    __syncthreads();
+    if (all)
+        first += 1000;
+    __syncthreads();
+    out[t] = votes ^ first;
+}
