@@ -17,9 +17,12 @@ EXPORTED simt_compile_fn runnel_simt_compile;
 
 const char *runnel_simt_version(void)
 {
+    static char version[64];
     unsigned major, minor, patch;
     LLVMGetVersion(&major, &minor, &patch);
-    return simt_format("simt 1 llvm %u.%u.%u", major, minor, patch);
+    snprintf(version, sizeof version, "simt 1 llvm %u.%u.%u", major, minor,
+             patch);
+    return version;
 }
 
 static LLVMModuleRef read_module(const char *path, char **message)
@@ -190,6 +193,19 @@ static char *vectorise(const struct simt_job *job, LLVMModuleRef module,
     return message;
 }
 
+// Whether a function jumps to labels by their addresses, which a copy of a
+// module loses.
+static bool has_label_addresses(LLVMModuleRef module)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+         f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
+             block = LLVMGetNextBasicBlock(block))
+            if (LLVMIsAIndirectBrInst(LLVMGetBasicBlockTerminator(block)))
+                return true;
+    return false;
+}
+
 static char *compile(const struct simt_job *job)
 {
     static const char *const words[] = {
@@ -199,6 +215,8 @@ static char *compile(const struct simt_job *job)
     LLVMModuleRef module = read_module(job->bitcode, &message), vectors;
     if (!module)
         return message;
+    if (has_label_addresses(module))
+        return LLVMCreateMessage("a function jumps to addresses of labels");
     prepare_targets(module);
     LLVMTargetMachineRef machine =
         target_create(LLVMGetTarget(module), job->target, &message);

@@ -280,6 +280,8 @@ static struct shape warp_shape(const struct shapes *shapes, LLVMValueRef at)
     bool same_mask = operand_shape(shapes, at, 1).kind == SHAPE_UNIFORM;
     bool same_lane = operand_shape(shapes, at, 3).kind == SHAPE_UNIFORM;
     int64_t width;
+    if (shapes->variant->width > 32)
+        return varying;  // it is that of one warp
     switch (LLVMConstIntGetZExtValue(LLVMGetOperand(at, 0))) {
     case RNL_CPU_WARP_ACTIVE: case RNL_CPU_WARP_SYNC:
         return uniform;
