@@ -324,17 +324,35 @@ static void make_masks(struct emitter *e, struct chain *chain)
     }
 }
 
+// Where the order of a chain has to begin: lanes that start within a loop wait
+// for each other at its header, so that they stay in the same round.
+static int order_root(const struct emitter *e, const struct chain *chain,
+                      int start)
+{
+    int root = start;
+    for (int l = e->kernel->blocks[start].loop; l != NONE;
+         l = e->kernel->loops[l].parent)
+        if (set_has(&chain->blocks, (unsigned)e->kernel->loops[l].header))
+            root = e->kernel->loops[l].header;
+    return root;
+}
+
 static void emit_chain(struct emitter *e, const int *starts,
                        const LLVMValueRef *masks, unsigned count, int until,
                        enum version version)
 {
     struct chain chain = {.until = until};
+    int from[4];
     chain.blocks = graph_between(e->kernel, starts, count, until);
     make_masks(e, &chain);
     for (unsigned i = 0; i < count; i++)
         send(e, &chain, starts[i], masks[i]);
+    for (unsigned i = 0; i < count; i++) {
+        from[i] = starts[i];
+        from[count + i] = order_root(e, &chain, starts[i]);
+    }
     emit_order(e, &chain,
-               graph_order(e->kernel, &chain.blocks, starts, count));
+               graph_order(e->kernel, &chain.blocks, from, 2 * count));
     e->in_chain = false;
     if (chain.ends_threads)
         go_on_living(e, until, version);
