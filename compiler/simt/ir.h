@@ -103,6 +103,7 @@ struct kernel {
     bool has_warp_ops;
     bool has_atomics;
     bool compact;                 // made into short code rather than fast
+    bool huge;                    // and without a version for complete chunks
     const char *refusal;          // why it cannot be vectorised
 };
 

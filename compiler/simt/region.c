@@ -652,9 +652,12 @@ void region_emit(struct emitter *e, int barrier)
         restore_slots(e, barrier);
     LLVMBasicBlockRef starts[] = {append(e, "begin.full"),
                                   append(e, "begin.partial")};
-    LLVMBuildCondBr(e->builder, is_complete(e, barrier), starts[FULL],
+    enum version first = e->kernel->huge ? PARTIAL : FULL;
+    LLVMBuildCondBr(e->builder, is_complete(e, barrier), starts[first],
                     starts[PARTIAL]);
-    for (int v = 0; v < VERSIONS; v++) {
+    if (first != FULL)
+        LLVMDeleteBasicBlock(starts[FULL]);
+    for (int v = first; v < VERSIONS; v++) {
         position(e, starts[v]);
         LLVMBuildStore(e->builder,
                        v == FULL ? mask_all(e) : first_live(e, barrier),
