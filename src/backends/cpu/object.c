@@ -2,6 +2,7 @@
 
 #include "backends/cpu/block.h"
 #include "backends/cpu/fault.h"
+#include "backends/cpu/processor.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -256,7 +257,7 @@ static const char *table_fault(const rnl_cpu_object *table)
         return "its table does not start as it should";
     if (table->abi != RNL_CPU_ABI)
         return "it was made for another version of Runnel";
-    if (table->struct_size < sizeof *table ||
+    if (table->struct_size < offsetof(rnl_cpu_object, processor) ||
         table->kernel_size < offsetof(rnl_cpu_kernel, run_blocks) ||
         table->parameter_size < sizeof(rnl_cpu_parameter) ||
         table->global_size < sizeof(rnl_cpu_global))
@@ -266,6 +267,14 @@ static const char *table_fault(const rnl_cpu_object *table)
         return "it takes no services";
     const char *fault = kernels_fault(table, own.dli_fbase);
     return fault ? fault : globals_fault(table, own.dli_fbase);
+}
+
+// The instruction sets that it needs, where it tells.
+static uint64_t object_needs(const rnl_cpu_object *table)
+{
+    return table->struct_size >= offsetof(rnl_cpu_object, thread_offset)
+               ? table->processor
+               : 0;
 }
 
 static rnl_status refuse(const char *fault)
@@ -301,6 +310,13 @@ rnl_status object_load(const void *data, size_t size,
         return refuse_open();
     const rnl_cpu_object *table = dlsym(library, RNL_CPU_OBJECT_SYMBOL);
     fault = table_fault(table);
+    const char *missing = fault ? NULL : processor_lacks(object_needs(table));
+    if (missing) {
+        dlclose(library);
+        return fail(RNL_ERROR_INVALID_BINARY,
+                    "the cpu object was made for another processor: this one "
+                    "lacks %s", missing);
+    }
     if (!fault && table->set_services(block_services()) != 0)
         fault = "it needs services that this version does not have";
     if (fault) {
