@@ -184,7 +184,8 @@ RNL_TEST(denormals_are_flushed_on_request)
 
 static float multiply_add(const char *options)
 {
-    float in[] = {1 + 0x1p-12f, 1 + 0x1p-12f, -1 - 0x1p-11f}, out[1] = {7}, *to = out;
+    float in[] = {1 + 0x1p-12f, 1 + 0x1p-12f, -1 - 0x1p-11f};
+    float out[1] = {7}, *to = out;
     const float *from = in;
     takes(options, "");
     assert_int_equal(built_run(&built, "k", (rnl_dim3){1}, (rnl_dim3){1}, 0,
