@@ -269,10 +269,15 @@ static uint32_t thread_of(const struct worker *worker)
 
 void fault_report(struct worker *worker)
 {
-    char text[160];
+    char text[192];
+    uint32_t thread = thread_of(worker);
     if (worker->fault.number == 0)
         return;
     describe(worker, text, sizeof text);
-    worker_write_failure(worker, thread_of(worker), text);
+    size_t length = strlen(text);
+    if (thread == WORKER_NO_THREAD && worker->block.thread_count > 1)
+        snprintf(text + length, sizeof text - length,
+                 "; compiled with -G it tells the thread");
+    worker_write_failure(worker, thread, text);
     worker->fault.number = 0;
 }
