@@ -663,6 +663,7 @@ static LLVMValueRef emit_variant(struct kernel *kernel,
         &e, simt_format("rnl_%s_%u", variant->name, kernel->number));
     LLVMSetLinkage(e.function, LLVMInternalLinkage);
     e.builder = LLVMCreateBuilderInContext(e.context);
+    lines_begin(&e);
     e.entry = append(&e, "entry");
     LLVMBasicBlockRef begin = append(&e, "begin");
     position(&e, begin);

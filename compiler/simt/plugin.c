@@ -75,6 +75,7 @@ static char *make_vectors(LLVMModuleRef module, struct kernel *kernels,
     for (unsigned i = 0; i < count && !message; i++)
         if (kernel_read(&kernels[i]))
             emit_kernel(&kernels[i]);
+    lines_finish();
     return message;
 }
 

@@ -88,6 +88,20 @@ RNL_TEST(optimised_kernels_have_lines_on_request)
     built_close(&built);
 }
 
+RNL_TEST(vectors_have_lines_on_request)
+{
+    need_readelf();
+    if (!built_may_be_tier_b())
+        test_skip("no SIMT compiler");
+    built_write(&built, "k.cu", source);
+    built_make(&built, "--source @/k.cu --name own.cu --option --tier=B "
+                       "--option -lineinfo");
+    assert_string_equal(built.log, "");
+    assert_true(has_line("own.cu", 4));
+    assert_true(has_line("own.cu", 7));
+    built_close(&built);
+}
+
 // --- In the library ----------------------------------------------------------
 
 static const char *fault(int bad, unsigned width, unsigned height)
