@@ -194,6 +194,9 @@ LLVMAttributeRef attribute_flag(LLVMContextRef context, const char *name);
 // variant.c: makes rnl_blocks_<n>. False with kernel->refusal set.
 bool emit_kernel(struct kernel *kernel);
 
+// lines.c: completes the lines of all kernels.
+void lines_finish(void);
+
 // target.c: the processor; the widest vectors that the vector library takes,
 // in bytes, or 0 if there is none.
 LLVMTargetMachineRef target_create(const char *triple, const char *name,

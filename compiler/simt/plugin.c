@@ -76,6 +76,7 @@ static char *make_vectors(const struct simt_job *job, LLVMModuleRef module,
     for (unsigned i = 0; i < count && !message; i++)
         if (kernel_read(&kernels[i]))
             emit_kernel(&kernels[i]);
+    lines_finish();
     return message;
 }
 

@@ -219,8 +219,10 @@ static void emit_instructions(struct emitter *e, const struct block *block,
                               LLVMValueRef from)
 {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(block->ir);
-    for (LLVMValueRef at = from; at != end; at = LLVMGetNextInstruction(at))
+    for (LLVMValueRef at = from; at != end; at = LLVMGetNextInstruction(at)) {
+        lines_at(e, at);
         instruction_emit(e, at);
+    }
 }
 
 // Blocks that touch memory, which masks make slow.
