@@ -232,11 +232,20 @@ static void store_row(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
 }
 
 // Whether the addresses happen to be neighbours after all.
-static LLVMValueRef are_neighbours(struct emitter *e, LLVMValueRef addresses,
+static LLVMValueRef are_neighbours(struct emitter *e, LLVMValueRef address,
                                    LLVMValueRef *base, LLVMTypeRef type)
 {
     LLVMBuilderRef b = e->builder;
+    LLVMValueRef addresses = lanes_vector(e, address);
     *base = extract(e, addresses, number32(e, 0));
+    if (!e->mask && shape_of(&e->shapes, address).rising) {
+        LLVMValueRef last = extract(e, addresses, number32(e, e->width - 1));
+        LLVMValueRef span = number64(e, size_of(e, type) * (e->width - 1));
+        LLVMValueRef expected = LLVMBuildGEP2(b, e->i8, *base, &span, 1, "");
+        LLVMValueRef equal =
+            LLVMBuildICmp(b, LLVMIntEQ, last, expected, "");
+        return LLVMBuildFreeze(b, equal, "");
+    }
     LLVMValueRef row = row_addresses(e, *base, type);
     LLVMValueRef equal = LLVMBuildICmp(b, LLVMIntEQ, row, addresses, "");
     if (e->mask)
@@ -244,19 +253,19 @@ static LLVMValueRef are_neighbours(struct emitter *e, LLVMValueRef addresses,
     return mask_is_full(e, LLVMBuildFreeze(b, equal, ""));
 }
 
-static LLVMValueRef load_likely_row(struct emitter *e, LLVMValueRef at,
-                                    LLVMValueRef addresses)
+static LLVMValueRef load_likely_row(struct emitter *e, LLVMValueRef at)
 {
+    LLVMValueRef address = LLVMGetOperand(at, 0);
     LLVMBasicBlockRef row = append(e, "row"), apart = append(e, "apart");
     LLVMBasicBlockRef end = append(e, "loaded");
     LLVMValueRef base;
-    LLVMValueRef test = are_neighbours(e, addresses, &base, LLVMTypeOf(at));
+    LLVMValueRef test = are_neighbours(e, address, &base, LLVMTypeOf(at));
     LLVMBuildCondBr(e->builder, test, row, apart);
     position(e, row);
     LLVMValueRef values[2] = {load_row(e, at, base)};
     LLVMBuildBr(e->builder, end);
     position(e, apart);
-    values[1] = gather(e, at, addresses);
+    values[1] = gather(e, at, lanes_vector(e, address));
     LLVMBuildBr(e->builder, end);
     position(e, end);
     LLVMValueRef phi = LLVMBuildPhi(e->builder, LLVMTypeOf(values[0]), "");
@@ -266,19 +275,20 @@ static LLVMValueRef load_likely_row(struct emitter *e, LLVMValueRef at,
 }
 
 static void store_likely_row(struct emitter *e, LLVMValueRef at,
-                             LLVMValueRef value, LLVMValueRef addresses)
+                             LLVMValueRef value)
 {
+    LLVMValueRef address = LLVMGetOperand(at, 1);
     LLVMBasicBlockRef row = append(e, "row"), apart = append(e, "apart");
     LLVMBasicBlockRef end = append(e, "stored");
     LLVMValueRef base;
     LLVMValueRef test =
-        are_neighbours(e, addresses, &base, accessed_type(at));
+        are_neighbours(e, address, &base, accessed_type(at));
     LLVMBuildCondBr(e->builder, test, row, apart);
     position(e, row);
     store_row(e, at, value, base);
     LLVMBuildBr(e->builder, end);
     position(e, apart);
-    scatter(e, at, value, addresses);
+    scatter(e, at, value, lanes_vector(e, address));
     LLVMBuildBr(e->builder, end);
     position(e, end);
 }
@@ -339,7 +349,7 @@ void access_load(struct emitter *e, LLVMValueRef at)
     if (has_stride(e, at, shape))
         vector = load_row(e, at, lanes_scalar(e, address));
     else if (may_have_stride(e, at, shape))
-        vector = load_likely_row(e, at, lanes_vector(e, address));
+        vector = load_likely_row(e, at);
     else
         vector = gather(e, at, lanes_vector(e, address));
     lanes_set(e, at, NULL, vector);
@@ -360,8 +370,7 @@ void access_store(struct emitter *e, LLVMValueRef at)
     else if (has_stride(e, at, shape))
         store_row(e, at, lanes_vector(e, value), lanes_scalar(e, address));
     else if (may_have_stride(e, at, shape))
-        store_likely_row(e, at, lanes_vector(e, value),
-                         lanes_vector(e, address));
+        store_likely_row(e, at, lanes_vector(e, value));
     else
         scatter(e, at, lanes_vector(e, value), lanes_vector(e, address));
 }

@@ -145,6 +145,7 @@ struct shape {
     enum shape_kind kind;
     int64_t stride;      // affine: value of lane i is that of lane 0 + i*stride
     int64_t guess;       // varying: it may well be affine with this stride
+    bool rising;         // ... or less between some lanes: see rising.c
     unsigned alignment;  // lane 0's value is a multiple of 2 to the power of it
 };
 
@@ -166,6 +167,14 @@ struct shapes {
 };
 void shapes_find(struct shapes *shapes);
 struct shape shape_of(const struct shapes *shapes, LLVMValueRef value);
+// Whether an unsigned number of which this is the lane's grows without passing
+// 2^32 inside a chunk.
+bool shape_never_wraps(const struct shapes *shapes, LLVMValueRef value);
+
+// rising.c
+bool shape_rises(struct shape shape);
+bool shape_limit_rises(const struct shapes *shapes, LLVMValueRef call);
+bool shape_select_rises(const struct shapes *shapes, LLVMValueRef at);
 
 // --- Names the prelude promises ----------------------------------------------
 
