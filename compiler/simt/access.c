@@ -24,6 +24,8 @@ static LLVMValueRef alignment_of(struct emitter *e, LLVMValueRef at)
 
 static void load_slot(struct emitter *e, LLVMValueRef at, unsigned slot)
 {
+    if (lanes_are_lazy(e, &e->kernel->slots[slot]))
+        return;
     bool wide = e->shapes.slots[slot].kind == SHAPE_VARYING;
     LLVMTypeRef type = wide ? vector_type(e, LLVMTypeOf(at)) : LLVMTypeOf(at);
     LLVMValueRef value =
@@ -236,16 +238,16 @@ static LLVMValueRef are_neighbours(struct emitter *e, LLVMValueRef address,
                                    LLVMValueRef *base, LLVMTypeRef type)
 {
     LLVMBuilderRef b = e->builder;
+    if (!e->mask && shape_of(&e->shapes, address).rising) {
+        LLVMValueRef last = lanes_at(e, address, e->width - 1);
+        *base = lanes_at(e, address, 0);
+        LLVMValueRef end =
+            at_offset(e, *base, size_of(e, type) * (e->width - 1));
+        return LLVMBuildFreeze(b, LLVMBuildICmp(b, LLVMIntEQ, last, end, ""),
+                               "");
+    }
     LLVMValueRef addresses = lanes_vector(e, address);
     *base = extract(e, addresses, number32(e, 0));
-    if (!e->mask && shape_of(&e->shapes, address).rising) {
-        LLVMValueRef last = extract(e, addresses, number32(e, e->width - 1));
-        LLVMValueRef span = number64(e, size_of(e, type) * (e->width - 1));
-        LLVMValueRef expected = LLVMBuildGEP2(b, e->i8, *base, &span, 1, "");
-        LLVMValueRef equal =
-            LLVMBuildICmp(b, LLVMIntEQ, last, expected, "");
-        return LLVMBuildFreeze(b, equal, "");
-    }
     LLVMValueRef row = row_addresses(e, *base, type);
     LLVMValueRef equal = LLVMBuildICmp(b, LLVMIntEQ, row, addresses, "");
     if (e->mask)
@@ -265,7 +267,9 @@ static LLVMValueRef load_likely_row(struct emitter *e, LLVMValueRef at)
     LLVMValueRef values[2] = {load_row(e, at, base)};
     LLVMBuildBr(e->builder, end);
     position(e, apart);
+    struct map known = lanes_save(e);
     values[1] = gather(e, at, lanes_vector(e, address));
+    e->values = known;
     LLVMBuildBr(e->builder, end);
     position(e, end);
     LLVMValueRef phi = LLVMBuildPhi(e->builder, LLVMTypeOf(values[0]), "");
@@ -288,7 +292,9 @@ static void store_likely_row(struct emitter *e, LLVMValueRef at,
     store_row(e, at, value, base);
     LLVMBuildBr(e->builder, end);
     position(e, apart);
+    struct map known = lanes_save(e);
     scatter(e, at, value, lanes_vector(e, address));
+    e->values = known;
     LLVMBuildBr(e->builder, end);
     position(e, end);
 }

@@ -27,7 +27,8 @@ struct map {
 void *map_get(const struct map *map, const void *key);
 void map_set(struct map *map, const void *key, void *value);
 void map_clear(struct map *map);
-struct map map_copy(const struct map *map);
+// With copies of the values, which have that size each.
+struct map map_copy(const struct map *map, size_t size);
 
 struct set {
     uint64_t *words;
