@@ -83,13 +83,13 @@ for kernel in $guarded; do
         '$1 == level && $2 == kernel { print $3 }' "$expected")
     awk -v kernel="$kernel" -v now="$now" -v before="${before:-0}" \
         -v most=$tolerance 'BEGIN {
-            printf "%s takes %s instructions a thread, %s are expected",
-                   kernel, now, before
-            if (before == 0) { print ": not measured before"; exit 1 }
+            printf "%s takes %s instructions a thread", kernel, now
+            if (before == 0) { print ", and has no figure yet"; exit 1 }
             more = 100 * (now - before) / before
             wrong = more > most || more < -most
-            printf "%s\n", wrong ? sprintf(": %+.1f %%, but only %d %% may be", \
-                                           more, most) : ""
+            printf wrong ? ", %s are expected: %.1f %% %s, %d %% are allowed\n" \
+                         : ", %s are expected\n", before,
+                   more < 0 ? -more : more, more < 0 ? "less" : "more", most
             exit wrong
         }' || status=1
 done

@@ -217,7 +217,7 @@ static void compare(const struct function *f, double in, real got, int digits,
 RNL_TEST(floats_are_within_the_documented_errors)
 {
     static float in[COUNT], out[COUNT];
-    built_kernels(&built, "accuracy.cu", "--option --tier=auto");
+    built_kernels(&built, "accuracy.cu", "");
     for (int f = 0; f < (int)(sizeof floats / sizeof *floats); f++) {
         for (int i = 0; i < COUNT; i++)
             in[i] = (float)input(&floats[f], i);
@@ -231,7 +231,7 @@ RNL_TEST(floats_are_within_the_documented_errors)
 RNL_TEST(doubles_are_within_the_documented_errors)
 {
     static double in[COUNT], out[COUNT];
-    built_kernels(&built, "accuracy.cu", "--option --tier=auto");
+    built_kernels(&built, "accuracy.cu", "");
     for (int f = 0; f < (int)(sizeof doubles / sizeof *doubles); f++) {
         for (int i = 0; i < COUNT; i++)
             in[i] = input(&doubles[f], i);
