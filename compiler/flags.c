@@ -160,8 +160,10 @@ static void add_code_generation(struct state *state, bool clang)
         list_add(arguments, "-g1");
     list_add(arguments,
              state->contract ? "-ffp-contract=fast" : "-ffp-contract=off");
-    if (state->fast)
+    if (state->fast) {
         list_add(arguments, "-freciprocal-math");
+        list_add(arguments, "-DRNL_FAST_MATH");
+    }
     // clang's loop vectoriser miscompiles masked induction variables such as
     // s[(i * 3) & 127] (llvm-project issue 156849; seen in 14, 16 and 19).
     if (clang)

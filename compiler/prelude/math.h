@@ -22,18 +22,17 @@
     RNL_INLINE double name(double x, float y) { return name(x, double(y)); }
 
 #if defined(RNL_SIMT)
-// The same by the functions of lanes.h. Static functions are not libm's to the
-// compiler.
-#define RNL_LANES_DOUBLE(name) \
+// The same by the functions of lanes.h, but for floats where any vector function
+// is good enough. Static functions are not libm's to the compiler.
+#define RNL_LANES_BOTH(name)                                     \
+    RNL_INLINE float name(float x) { return name##f(x); }          \
     RNL_INLINE double name(double x) { return rnl_##name(x); }
-#define RNL_LANES_FLOAT(name)                                  \
-    extern "C" float name##f(float) noexcept;                  \
-    RNL_INLINE float name(float x) { return name##f(x); }      \
-    RNL_LANES_DOUBLE(name)
-#define RNL_LANES(name)                                        \
+#define RNL_LANES_WIDE(name)                                      \
+    extern "C" float name##f(float) noexcept;                      \
+    RNL_LANES_BOTH(name)
+#define RNL_LANES(name)                                            \
     RNL_INLINE float name##f(float x) { return rnl_##name##f(x); } \
-    RNL_INLINE float name(float x) { return name##f(x); }      \
-    RNL_LANES_DOUBLE(name)
+    RNL_LANES_BOTH(name)
 #endif
 
 RNL_MATH1(acos)
@@ -71,10 +70,15 @@ RNL_MATH1(trunc)
 RNL_MATH1(y0)
 RNL_MATH1(y1)
 #if defined(RNL_SIMT)
-RNL_LANES_FLOAT(cos)
-RNL_LANES_FLOAT(sin)
+RNL_LANES_WIDE(cos)
+RNL_LANES_WIDE(sin)
+#if defined(RNL_FAST_MATH)
+RNL_LANES_WIDE(exp)
+RNL_LANES_WIDE(log)
+#else
 RNL_LANES(exp)
 RNL_LANES(log)
+#endif
 #else
 RNL_MATH1(cos)
 RNL_MATH1(exp)
