@@ -146,12 +146,11 @@ static const struct library_function *find_library(LLVMValueRef call)
     return NULL;
 }
 
-// Reciprocals may be taken of what is compiled with --use_fast_math, which
-// makes all functions of floats approximate.
+// Which --use_fast_math allows functions of floats to be.
 static bool is_approximate(LLVMValueRef call)
 {
     return LLVMCanValueUseFastMathFlags(call) &&
-           (LLVMGetFastMathFlags(call) & LLVMFastMathAllowReciprocal);
+           (LLVMGetFastMathFlags(call) & LLVMFastMathApproxFunc);
 }
 
 static LLVMValueRef part_of(struct emitter *e, LLVMValueRef vector,

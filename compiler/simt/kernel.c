@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+// Blocks of a kernel: code generation takes time that grows with their square.
+enum { BLOCKS_MOST = 600 };
+
 // --- What instructions are ---------------------------------------------------
 
 const char *callee_name(LLVMValueRef call)
@@ -311,6 +314,8 @@ static bool is_plain(LLVMTypeRef type)
 static void read_instruction(struct kernel *kernel, int number,
                              LLVMValueRef at)
 {
+    kernel->blocks[number].size++;
+    kernel->size++;
     bool pair = LLVMIsAAtomicCmpXchgInst(at) ||
                 (LLVMIsACallInst(at) && is_intrinsic(at, "frexp"));
     if (!is_plain(LLVMTypeOf(at)) && !pair)
@@ -324,6 +329,7 @@ static void read_instruction(struct kernel *kernel, int number,
     if (LLVMIsAAllocaInst(at) &&
         (number != 0 || !LLVMIsAConstantInt(LLVMGetOperand(at, 0))))
         kernel->refusal = "it has a variable whose size is not constant";
+    kernel->has_atomics |= LLVMIsAAtomicRMWInst(at) != NULL;
     if (LLVMIsACallInst(at))
         read_call(kernel, number, at);
 }
@@ -336,6 +342,9 @@ bool kernel_read(struct kernel *kernel)
         for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
              at; at = LLVMGetNextInstruction(at))
             read_instruction(kernel, (int)i, at);
+    if (kernel->block_count > BLOCKS_MOST)
+        kernel->refusal = "it has so many branches that it would compile for "
+                          "too long";
     if (kernel->refusal)
         return false;
     graph_analyse(kernel);

@@ -219,8 +219,10 @@ static void emit_instructions(struct emitter *e, const struct block *block,
                               LLVMValueRef from)
 {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(block->ir);
-    for (LLVMValueRef at = from; at != end; at = LLVMGetNextInstruction(at))
+    for (LLVMValueRef at = from; at != end; at = LLVMGetNextInstruction(at)) {
+        lines_at(e, at);
         instruction_emit(e, at);
+    }
 }
 
 // Blocks that touch memory, which masks make slow.
@@ -261,7 +263,7 @@ static void emit_chain_block(struct emitter *e, struct chain *chain,
     LLVMBuildStore(e->builder, mask_none(e), chain->masks[number]);
     LLVMBuildCondBr(e->builder, mask_any(e, mask), body, next);
     position(e, body);
-    if (gains_without_mask(block)) {
+    if (!e->kernel->compact && gains_without_mask(block)) {
         LLVMBasicBlockRef all = append(e, "body.all");
         LLVMBasicBlockRef some = append(e, "body.some");
         LLVMBuildCondBr(e->builder, mask_is_full(e, mask), all, some);
@@ -324,17 +326,35 @@ static void make_masks(struct emitter *e, struct chain *chain)
     }
 }
 
+// Where the order of a chain has to begin: lanes that start within a loop wait
+// for each other at its header, so that they stay in the same round.
+static int order_root(const struct emitter *e, const struct chain *chain,
+                      int start)
+{
+    int root = start;
+    for (int l = e->kernel->blocks[start].loop; l != NONE;
+         l = e->kernel->loops[l].parent)
+        if (set_has(&chain->blocks, (unsigned)e->kernel->loops[l].header))
+            root = e->kernel->loops[l].header;
+    return root;
+}
+
 static void emit_chain(struct emitter *e, const int *starts,
                        const LLVMValueRef *masks, unsigned count, int until,
                        enum version version)
 {
     struct chain chain = {.until = until};
+    int from[4];
     chain.blocks = graph_between(e->kernel, starts, count, until);
     make_masks(e, &chain);
     for (unsigned i = 0; i < count; i++)
         send(e, &chain, starts[i], masks[i]);
+    for (unsigned i = 0; i < count; i++) {
+        from[i] = starts[i];
+        from[count + i] = order_root(e, &chain, starts[i]);
+    }
     emit_order(e, &chain,
-               graph_order(e->kernel, &chain.blocks, starts, count));
+               graph_order(e->kernel, &chain.blocks, from, 2 * count));
     e->in_chain = false;
     if (chain.ends_threads)
         go_on_living(e, until, version);
@@ -404,7 +424,7 @@ static void leave_divergent(struct emitter *e, int number,
 {
     const struct block *block = &e->kernel->blocks[number];
     struct map values = {0};
-    if (version == FULL) {
+    if (version == FULL && !e->kernel->compact) {
         // Arriving at a barrier forgets the values of the block.
         values = e->values;
         e->values = map_copy(&values);
@@ -480,8 +500,8 @@ static const struct loop *divergent_loop_at(struct emitter *e, int block)
 static void emit_block(struct emitter *e, int number, enum version version)
 {
     // With all lanes there, rounds need no masks until lanes first disagree.
-    const struct loop *loop =
-        version == FULL ? NULL : divergent_loop_at(e, number);
+    const struct loop *loop = version == FULL && !e->kernel->compact
+                                  ? NULL : divergent_loop_at(e, number);
     map_clear(&e->values);
     if (!loop) {
         emit_block_from(e, number,
@@ -634,9 +654,12 @@ void region_emit(struct emitter *e, int barrier)
         restore_slots(e, barrier);
     LLVMBasicBlockRef starts[] = {append(e, "begin.full"),
                                   append(e, "begin.partial")};
-    LLVMBuildCondBr(e->builder, is_complete(e, barrier), starts[FULL],
+    enum version first = e->kernel->huge ? PARTIAL : FULL;
+    LLVMBuildCondBr(e->builder, is_complete(e, barrier), starts[first],
                     starts[PARTIAL]);
-    for (int v = 0; v < VERSIONS; v++) {
+    if (first != FULL)
+        LLVMDeleteBasicBlock(starts[FULL]);
+    for (int v = first; v < VERSIONS; v++) {
         position(e, starts[v]);
         LLVMBuildStore(e->builder,
                        v == FULL ? mask_all(e) : first_live(e, barrier),

@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 enum { BLOCKS = 32, THREADS = 64, COUNT = BLOCKS * THREADS };
 
@@ -189,11 +190,7 @@ static const struct function doubles[] = {
     {"sinh", sinhl, -700, 700, 2, 0},
     {"pow", pow_17, 1e-6, 50, 2, 0},
     {"hypot", hypot_3, -50, 50, 2, 0},
-    {"cbrt", cbrtl, -50, 50, 1, 0},
     {"cosh", coshl, -700, 700, 1, 0},
-    {"tanh", tanhl, -20, 20, 1, 0},
-    {"exp10", exp10_of, -300, 300, 1, 0},
-    {"log10", log10l, 1e-6, 50, 1, 0},
     {"erfc", erfcl, -6, 26, 5, 0},
     {"atan2", atan2_3, -50, 50, 2, 0},
 };
@@ -220,9 +217,11 @@ static double input(const struct function *f, int i)
                       : (f->low + f->high) / 2 + width / 2 * pow(2, -40 * part);
 }
 
-static void run(const char *kernel, void *out, const void *in, int which)
+static void run(const char *type, int number, void *out, const void *in)
 {
-    const void *arguments[] = {&out, &in, &which};
+    const void *arguments[] = {&out, &in};
+    char kernel[32];
+    snprintf(kernel, sizeof kernel, "%s_%d", type, number);
     rnl_status status = built_run(&built, kernel, (rnl_dim3){BLOCKS},
                                   (rnl_dim3){THREADS}, 0, arguments);
     if (status != RNL_OK)
@@ -247,7 +246,7 @@ RNL_TEST(floats_are_within_the_documented_errors)
     for (int f = 0; f < (int)(sizeof floats / sizeof *floats); f++) {
         for (int i = 0; i < COUNT; i++)
             in[i] = (float)input(&floats[f], i);
-        run("accuracy_float", out, in, f);
+        run("float", f, out, in);
         for (int i = 0; i < COUNT; i++)
             compare(&floats[f], in[i], out[i], FLT_MANT_DIG, FLT_MIN_EXP);
     }
@@ -261,7 +260,7 @@ RNL_TEST(doubles_are_within_the_documented_errors)
     for (int f = 0; f < (int)(sizeof doubles / sizeof *doubles); f++) {
         for (int i = 0; i < COUNT; i++)
             in[i] = input(&doubles[f], i);
-        run("accuracy_double", out, in, f);
+        run("double", f, out, in);
         for (int i = 0; i < COUNT; i++)
             compare(&doubles[f], in[i], out[i], DBL_MANT_DIG, DBL_MIN_EXP);
     }
