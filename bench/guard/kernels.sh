@@ -87,9 +87,11 @@ for kernel in $guarded; do
             if (before == 0) { print ", and has no figure yet"; exit 1 }
             more = 100 * (now - before) / before
             wrong = more > most || more < -most
-            printf wrong ? ", %s are expected: %.1f %% %s, %d %% are allowed\n" \
-                         : ", %s are expected\n", before,
-                   more < 0 ? -more : more, more < 0 ? "less" : "more", most
+            printf ", %s are expected", before
+            if (wrong)
+                printf ": %.1f %% %s, %d %% are allowed",
+                       more < 0 ? -more : more, more < 0 ? "less" : "more", most
+            print ""
             exit wrong
         }' || status=1
 done

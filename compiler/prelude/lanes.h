@@ -77,7 +77,8 @@ RNL_INLINE float rnl_logf(float x)
            f * (-0.166678026f + f * rest)));
     float part = square * f * rest + k * 3.19461849453e-5f;
     float value = k * 0.693115234375f + (f - (0.5f * square - part));
-    value = x > 0.0f ? value : x == 0.0f ? -__builtin_inff() : __builtin_nanf("");
+    if (!(x > 0.0f))
+        value = x == 0.0f ? -__builtin_inff() : __builtin_nanf("");
     return x == __builtin_inff() || x != x ? x : value;
 }
 RNL_INLINE double rnl_log(double x)
@@ -99,7 +100,8 @@ RNL_INLINE double rnl_log(double x)
            z * (0.28571428625975487 + z * rest)));
     double part = s * (half + rest) + k * 1.6465949582897082e-12;
     double value = k * 0.6931471805582987 - ((half - part) - f);
-    value = x > 0.0 ? value : x == 0.0 ? -__builtin_inf() : __builtin_nan("");
+    if (!(x > 0.0))
+        value = x == 0.0 ? -__builtin_inf() : __builtin_nan("");
     return x == __builtin_inf() || x != x ? x : value;
 }
 

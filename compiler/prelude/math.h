@@ -22,8 +22,8 @@
     RNL_INLINE double name(double x, float y) { return name(x, double(y)); }
 
 #if defined(RNL_SIMT)
-// The same by the functions of lanes.h, but for floats where any vector function
-// is good enough. Static functions are not libm's to the compiler.
+// The same by the functions of lanes.h, which floats do not need where the
+// vector functions are good enough. Static functions are not libm's to clang.
 #define RNL_LANES_BOTH(name)                                     \
     RNL_INLINE float name(float x) { return name##f(x); }          \
     RNL_INLINE double name(double x) { return rnl_##name(x); }
