@@ -74,6 +74,7 @@ struct choices {
     const char *tier;       // "auto", "F" or "B"
     const char *target;     // as -march= names it
     bool contract, flush, precise_division;
+    bool approximate;       // functions of floats may be
     bool debug, line_info, report_tiers, no_warnings;
     struct list folders;    // of -I
     struct list includes;   // of -include

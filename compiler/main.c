@@ -188,6 +188,10 @@ static int compile_bitcode(struct job *job, struct simt *simt)
     start_command(job, &command, true);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         list_add(&command, words[i]);
+    if (job->choices.approximate) {
+        list_add(&command, "-fapprox-func");
+        list_add(&command, "-DRNL_FAST_MATH");
+    }
     list_add(&command, job->file);
     text_free(&job->errors);
     process_start(&command, work_folder(), &process);

@@ -67,6 +67,7 @@ static void set_fast(struct given *given)
     given->choices->flush = true;
     given->choices->contract = true;
     given->choices->precise_division = false;
+    given->choices->approximate = true;
 }
 
 static void set_flush(struct given *given)
