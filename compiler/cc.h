@@ -73,6 +73,7 @@ struct flags {
     struct text defines;    // the user's -D and -U as directives
     struct list includes;   // the user's -include
     char tier[8];           // "auto", "F", "B", or something wrong
+    const char *block_size; // "16x16x1", or something wrong, or NULL
     bool debug;
 };
 

@@ -113,6 +113,8 @@ static bool take_valued(struct state *state, const struct list *options,
         return state->contract = !is_false(value), true;
     if ((value = value_of(option, "--tier", options, i)))
         return snprintf(flags->tier, sizeof flags->tier, "%s", value), true;
+    if ((value = value_of(option, "--block-size", options, i)))
+        return flags->block_size = value, true;
     return false;
 }
 

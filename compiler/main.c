@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { BLOCK_THREADS_MOST = 1024 };
+
 static int complain(int code, const char *format, const char *what)
 {
     fputs("runnel-cc: ", stderr);
@@ -37,6 +39,7 @@ struct job {
     struct list kernels;   // their names, in the order of the table
     struct simt_verdict *verdicts;  // one for each
     bool vectorised;       // the SIMT compiler made the object
+    unsigned block_size[3];  // that gets code of its own; [0] 0: none
 };
 
 static void in_folder(char path[4200], const char *name)
@@ -308,7 +311,26 @@ static bool must_vectorise(const struct job *job)
     return strcmp(job->flags.tier, "B") == 0;
 }
 
-static int refuse_tier(struct job *job, const char *why)
+// "256", "16x16" or "8x8x4". NULL leaves `size` as it is.
+static bool read_block_size(const char *text, unsigned size[3])
+{
+    unsigned read[3] = {1, 1, 1};
+    for (unsigned i = 0; text && i < 3; i++) {
+        char *end;
+        unsigned long number = strtoul(text, &end, 10);
+        if (text[0] < '1' || text[0] > '9' || number > BLOCK_THREADS_MOST)
+            return false;
+        read[i] = (unsigned)number;
+        text = *end == 'x' && i < 2 ? end + 1 : NULL;
+        if (!text && *end)
+            return false;
+        if (!text)
+            memcpy(size, read, sizeof read);
+    }
+    return read[0] * read[1] * read[2] <= BLOCK_THREADS_MOST;
+}
+
+static int refuse(struct job *job, const char *why)
 {
     text_format(&job->log, "%s: error: %s\n", job->options->name, why);
     return CC_NOT_COMPILED;
@@ -350,6 +372,7 @@ static bool run_simt(struct job *job, const struct simt *simt,
         .bitcode = bitcode, .object = object, .target = compiler_target(),
         .dump = job->options->dump_ir,
         .assembly = job->options->dump_assembly ? assembly : NULL};
+    memcpy(work.block_size, job->block_size, sizeof work.block_size);
     return simt_compile(simt, &work, job->verdicts, job->kernels.count,
                         message);
 }
@@ -380,7 +403,7 @@ static int compile_vectors(struct job *job)
     if (job->vectorised && must_vectorise(job))
         status = report_refused(job);
     else if (must_vectorise(job))
-        status = refuse_tier(job, message.data);
+        status = refuse(job, message.data);
     else if (!job->vectorised)
         status = compile_again(job, "-c", "kernel.o");
     text_free(&message);
@@ -396,11 +419,14 @@ static int compile_tier(struct job *job)
                     job->compiler.version == SIMT_CLANG && simt_find(path);
     if (strcmp(tier, "auto") != 0 && strcmp(tier, "F") != 0 &&
         !must_vectorise(job))
-        return refuse_tier(job, "--tier takes auto, F or B");
+        return refuse(job, "--tier takes auto, F or B");
+    if (!read_block_size(job->flags.block_size, job->block_size))
+        return refuse(job, "--block-size takes threads as 256, 16x16 or "
+                           "8x8x4, 1024 at most");
     if (must_vectorise(job) && job->flags.debug)
-        return refuse_tier(job, "--tier=B cannot be debugged: leave out -G");
+        return refuse(job, "--tier=B cannot be debugged: leave out -G");
     if (must_vectorise(job) && !possible)
-        return refuse_tier(job, "--tier=B needs clang 19 and "
+        return refuse(job, "--tier=B needs clang 19 and "
                                 "librunnel-simt.so beside runnel-cc");
     if (possible && strcmp(tier, "F") != 0 && !job->flags.debug)
         return compile_vectors(job);

@@ -40,7 +40,10 @@ static void count_end(struct emitter *e, struct counting *loop, unsigned step,
     next = LLVMBuildAdd(b, next, number32(e, step), "");
     LLVMBuildStore(b, next, loop->memory);
     LLVMValueRef more = LLVMBuildICmp(b, LLVMIntULT, next, limit, "");
-    LLVMBuildCondBr(b, more, loop->head, loop->end);
+    if (LLVMIsAConstantInt(limit) && LLVMConstIntGetZExtValue(limit) <= step)
+        LLVMBuildBr(b, loop->end);
+    else
+        LLVMBuildCondBr(b, more, loop->head, loop->end);
     position(e, loop->end);
 }
 
@@ -76,9 +79,16 @@ static void find_packed_threads(struct emitter *e)
     e->thread[2] = left;
 }
 
-static LLVMValueRef smaller(struct emitter *e, LLVMValueRef a, LLVMValueRef b)
+// How many lanes of the chunk from `first` on are among `count` threads.
+static LLVMValueRef lanes_among(struct emitter *e, LLVMValueRef count,
+                                LLVMValueRef first)
 {
-    LLVMValueRef arguments[] = {a, b};
+    LLVMValueRef width = number32(e, e->width);
+    if (LLVMIsAConstantInt(count) &&
+        LLVMConstIntGetZExtValue(count) % e->width == 0)
+        return width;
+    LLVMValueRef arguments[] = {LLVMBuildSub(e->builder, count, first, ""),
+                                width};
     return call_intrinsic(e, "llvm.umin", &e->i32, 1, arguments, 2);
 }
 
@@ -160,8 +170,7 @@ static void emit_rows(struct emitter *e, const struct chunks *chunks,
     e->thread[0] = x.index;
     e->thread[1] = y.index;
     e->thread[2] = z.index;
-    LLVMValueRef left = LLVMBuildSub(b, e->block_size[0], x.index, "");
-    e->active = smaller(e, left, number32(e, e->width));
+    e->active = lanes_among(e, e->block_size[0], x.index);
     LLVMValueRef row = LLVMBuildMul(b, z.index, e->block_size[1], "");
     row = LLVMBuildAdd(b, row, y.index, "");
     e->first = LLVMBuildAdd(
@@ -191,8 +200,7 @@ static void emit_packed(struct emitter *e, const struct chunks *chunks,
     LLVMValueRef threads = block_threads(e);
     struct counting t = count_begin(e);
     e->first = t.index;
-    LLVMValueRef left = LLVMBuildSub(e->builder, threads, t.index, "");
-    e->active = smaller(e, left, number32(e, e->width));
+    e->active = lanes_among(e, threads, t.index);
     next_record(e, chunks);
     if (barrier == NONE)
         emit_first_region(e, chunks->pending);
@@ -468,7 +476,10 @@ static void read_launch(struct emitter *e)
         at_offset(e, e->run, offsetof(rnl_cpu_block, arguments)), "");
     for (unsigned i = 0; i < 3; i++) {
         e->grid_size[i] = run_field(e, offsetof(rnl_cpu_block, grid), i);
-        e->block_size[i] = run_field(e, offsetof(rnl_cpu_block, block), i);
+        e->block_size[i] =
+            e->kernel->fixed
+                ? number32(e, e->kernel->fixed[i])
+                : run_field(e, offsetof(rnl_cpu_block, block), i);
     }
     // The shape that the variant is chosen for.
     if (e->variant->width == 16)
@@ -701,6 +712,25 @@ static void choose(struct emitter *e, LLVMValueRef condition,
     position(e, other);
 }
 
+// Code for one block size is in another module.
+static void choose_fixed(struct emitter *e)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef same = LLVMConstInt(e->i1, 1, 0);
+    if (!e->kernel->chosen)
+        return;
+    for (unsigned i = 0; i < 3; i++) {
+        LLVMValueRef size = run_field(e, offsetof(rnl_cpu_block, block), i);
+        LLVMValueRef asked = number32(e, e->kernel->chosen[i]);
+        same = LLVMBuildAnd(b, same,
+                            LLVMBuildICmp(b, LLVMIntEQ, size, asked, ""), "");
+    }
+    char *name = simt_format("rnl_fixed_%u", e->kernel->number);
+    LLVMValueRef fixed = LLVMAddFunction(e->module, name, blocks_type(e));
+    LLVMSetVisibility(fixed, LLVMHiddenVisibility);
+    choose(e, same, fixed);
+}
+
 static void emit_choice(struct kernel *kernel, LLVMValueRef *made)
 {
     struct emitter e = {.kernel = kernel, .context = kernel->context,
@@ -720,6 +750,7 @@ static void emit_choice(struct kernel *kernel, LLVMValueRef *made)
     e.builder = LLVMCreateBuilderInContext(e.context);
     position(&e, append(&e, "entry"));
     e.run = LLVMGetParam(e.function, 0);
+    choose_fixed(&e);
     LLVMBuilderRef b = e.builder;
     LLVMValueRef x = run_field(&e, offsetof(rnl_cpu_block, block), 0);
     LLVMValueRef rows =
@@ -740,8 +771,32 @@ static void emit_choice(struct kernel *kernel, LLVMValueRef *made)
     LLVMDisposeBuilder(b);
 }
 
+static bool emit_fixed(struct kernel *kernel)
+{
+    const unsigned *size = kernel->fixed;
+    bool one_row = size[1] * size[2] == 1;
+    bool any = !kernel->has_warp_ops && !kernel->uses_yz;
+    int variant = PACKED;
+    if (size[0] == 16 && !kernel->has_warp_ops)
+        variant = HALVES;
+    else if (one_row || any || size[0] % 32 == 0)
+        variant = ROWS;
+    LLVMValueRef made = emit_variant(kernel, &variants[variant]);
+    if (kernel->refusal) {
+        LLVMDeleteFunction(made);
+        return false;
+    }
+    char *name = simt_format("rnl_fixed_%u", kernel->number);
+    LLVMSetValueName2(made, name, strlen(name));
+    LLVMSetLinkage(made, LLVMExternalLinkage);
+    LLVMSetVisibility(made, LLVMHiddenVisibility);
+    return true;
+}
+
 bool emit_kernel(struct kernel *kernel)
 {
+    if (kernel->fixed)
+        return emit_fixed(kernel);
     LLVMValueRef made[VARIANTS] = {0};
     // Rows serve any shape, unless warps must not end with them; what works on
     // more axes gains from lanes that do.

@@ -102,6 +102,8 @@ struct kernel {
     bool uses_yz;                 // the y or z of the thread's index
     bool has_warp_ops;
     const char *refusal;          // why it cannot be vectorised
+    const unsigned *fixed;        // the block size it is made for; NULL: any
+    const unsigned *chosen;       // the one that other code is there for
 };
 
 // kernel.c: kernel_split makes every barrier begin a block; after reg2mem has
@@ -181,13 +183,16 @@ void prepare_targets(LLVMModuleRef module);    // one processor for all
 void prepare_divisions(LLVMModuleRef module);  // none ends the program
 // Makes variables known to another module of the same object.
 void prepare_share_variables(LLVMModuleRef module);
+// For code that will only run with blocks of this size.
+void prepare_block_size(LLVMModuleRef module, const unsigned size[3]);
 void prepare_drop_used(LLVMModuleRef module);  // nothing is kept for its name
 char *prepare_module(LLVMModuleRef module);
 void prepare_hide_functions(LLVMModuleRef module);  // once vectors are made
 char *prepare_run(LLVMModuleRef module, const char *passes);
 LLVMAttributeRef attribute_flag(LLVMContextRef context, const char *name);
 
-// emit.c: makes rnl_blocks_<n>. False with kernel->refusal set.
+// emit.c: makes rnl_blocks_<n>, or rnl_fixed_<n> for one block size. False with
+// kernel->refusal set.
 bool emit_kernel(struct kernel *kernel);
 
 // target.c: the processor; the widest vectors that the vector library takes,

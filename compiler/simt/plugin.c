@@ -57,6 +57,7 @@ static LLVMValueRef thread_of(LLVMModuleRef module, unsigned number)
     return LLVMGetNamedFunction(module, simt_format("rnl_thread_%u", number));
 }
 
+// `kernels` says for each what is special about it.
 static char *make_vectors(LLVMModuleRef module, struct kernel *kernels,
                           unsigned count)
 {
@@ -68,7 +69,8 @@ static char *make_vectors(LLVMModuleRef module, struct kernel *kernels,
             .number = i, .module = module,
             .context = LLVMGetModuleContext(module),
             .layout = LLVMGetModuleDataLayout(module),
-            .function = thread_of(module, i)};
+            .function = thread_of(module, i), .fixed = kernels[i].fixed,
+            .chosen = kernels[i].chosen};
         kernel_split(&kernels[i]);
     }
     message = prepare_run(module, "function(reg2mem)");
@@ -177,12 +179,54 @@ static void report(const struct simt_job *job, const struct kernel *kernels,
             job->refused(job->user, i, kernels[i].refusal);
 }
 
+// Code for blocks of one size. Kernels that have it get `chosen` set.
+static char *vectorise_fixed(const struct simt_job *job, LLVMModuleRef module,
+                             struct kernel *kernels, unsigned count)
+{
+    struct kernel *fixed = simt_allocate(count * sizeof *fixed);
+    prepare_block_size(module, job->block_size);
+    for (unsigned i = 0; i < count; i++)
+        fixed[i].fixed = job->block_size;
+    char *message = make_vectors(module, fixed, count);
+    for (unsigned i = 0; i < count && !message; i++)
+        if (!fixed[i].refusal)
+            kernels[i].chosen = job->block_size;
+    dump(job, module, "fixed");
+    if (!message)
+        message = check(module);
+    if (!message)
+        message = finish_vectors(module, count);
+    dump(job, module, "fixed.finished");
+    return message;
+}
+
+static char *link_fixed(LLVMModuleRef module, LLVMModuleRef fixed,
+                        const struct kernel *kernels, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef unused =
+            LLVMGetNamedFunction(fixed, simt_format("rnl_fixed_%u", i));
+        if (kernels[i].refusal && unused)
+            LLVMDeleteFunction(unused);
+    }
+    return LLVMLinkModules2(module, fixed)
+               ? LLVMCreateMessage("code for one block size does not fit")
+               : NULL;
+}
+
 static char *vectorise(const struct simt_job *job, LLVMModuleRef module,
                        struct kernel *kernels, unsigned count,
                        LLVMModuleRef *made)
 {
+    LLVMModuleRef fixed = NULL;
+    char *message = NULL;
     *made = LLVMCloneModule(module);
-    char *message = make_vectors(*made, kernels, count);
+    if (job->block_size[0]) {
+        fixed = LLVMCloneModule(module);
+        message = vectorise_fixed(job, fixed, kernels, count);
+    }
+    if (!message)
+        message = make_vectors(*made, kernels, count);
     if (message)
         return message;
     dump(job, *made, "vectors");
@@ -190,7 +234,8 @@ static char *vectorise(const struct simt_job *job, LLVMModuleRef module,
         return message;
     message = finish_vectors(*made, count);
     dump(job, *made, "finished");
-    return message;
+    return message || !fixed ? message
+                             : link_fixed(*made, fixed, kernels, count);
 }
 
 // Whether a function jumps to labels by their addresses, which a copy of a

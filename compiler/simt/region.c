@@ -634,10 +634,16 @@ void region_emit(struct emitter *e, int barrier)
         restore_slots(e, barrier);
     LLVMBasicBlockRef starts[] = {append(e, "begin.full"),
                                   append(e, "begin.partial")};
-    LLVMBuildCondBr(e->builder, is_complete(e, barrier), starts[FULL],
-                    starts[PARTIAL]);
+    LLVMValueRef complete = is_complete(e, barrier);
+    bool always = LLVMIsAConstantInt(complete) &&
+                  LLVMConstIntGetZExtValue(complete);
+    LLVMBuildCondBr(e->builder, complete, starts[FULL], starts[PARTIAL]);
     for (int v = 0; v < VERSIONS; v++) {
         position(e, starts[v]);
+        if (v == PARTIAL && always) {
+            LLVMBuildUnreachable(e->builder);
+            continue;
+        }
         LLVMBuildStore(e->builder,
                        v == FULL ? mask_all(e) : first_live(e, barrier),
                        e->live);
