@@ -377,7 +377,10 @@ static bool goes_apart(const struct emitter *e, unsigned number)
 {
     const struct kernel *kernel = e->kernel;
     const struct block *block = &kernel->blocks[number];
-    if (!block->reaches_barrier)
+    bool ahead = false;  // behind the branch, not where its block begins
+    for (unsigned i = 0; i < block->successor_count; i++)
+        ahead |= kernel->blocks[block->successors[i]].reaches_barrier;
+    if (!ahead)
         return false;
     struct set between = graph_between(kernel, block->successors, 2,
                                        kernel->join_after[number]);
