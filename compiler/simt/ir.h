@@ -177,6 +177,7 @@ enum primitive primitive_of(LLVMValueRef instruction, int *axis);
 const char *callee_name(LLVMValueRef call);  // "" for pointers
 bool is_intrinsic(LLVMValueRef call, const char *name);  // "llvm.<name>."
 bool is_ignored_call(LLVMValueRef call);
+bool is_limit_call(LLVMValueRef call);  // the less, the greater, and their like
 
 // prepare.c. Those that return text return a message to dispose of, or NULL.
 void prepare_targets(LLVMModuleRef module);    // one processor for all

@@ -92,11 +92,19 @@ static char *check(LLVMModuleRef module)
 #define COMBINE "instcombine<no-verify-fixpoint>"
 
 // No loop vectoriser: it miscompiles masked induction (llvm-project #156849).
-static char *finish_vectors(LLVMModuleRef module, unsigned count)
+static char *finish_vectors(LLVMModuleRef module, unsigned count, bool fixed)
 {
     for (unsigned i = 0; i < count; i++)
         LLVMDeleteFunction(thread_of(module, i));
     prepare_hide_functions(module);
+    // Chunks that are known by number need not ask where they are.
+    if (fixed)
+        return prepare_run(
+            module,
+            "globaldce,function(sroa,early-cse<memssa>," COMBINE
+            ",simplifycfg,loop-simplify,lcssa,loop-mssa(licm),"
+            "loop(indvars,loop-unroll-full),sroa,gvn,dse," COMBINE
+            ",simplifycfg,adce)");
     return prepare_run(
         module,
         "globaldce,function(sroa,early-cse<memssa>," COMBINE ",simplifycfg,"
@@ -195,7 +203,7 @@ static char *vectorise_fixed(const struct simt_job *job, LLVMModuleRef module,
     if (!message)
         message = check(module);
     if (!message)
-        message = finish_vectors(module, count);
+        message = finish_vectors(module, count, true);
     dump(job, module, "fixed.finished");
     return message;
 }
@@ -232,7 +240,7 @@ static char *vectorise(const struct simt_job *job, LLVMModuleRef module,
     dump(job, *made, "vectors");
     if ((message = check(*made)))
         return message;
-    message = finish_vectors(*made, count);
+    message = finish_vectors(*made, count, false);
     dump(job, *made, "finished");
     return message || !fixed ? message
                              : link_fixed(*made, fixed, kernels, count);

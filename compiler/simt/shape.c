@@ -296,13 +296,6 @@ static struct shape warp_shape(const struct shapes *shapes, LLVMValueRef at)
     }
 }
 
-static bool is_limit(LLVMValueRef call)
-{
-    return is_intrinsic(call, "smin") || is_intrinsic(call, "smax") ||
-           is_intrinsic(call, "umin") || is_intrinsic(call, "umax") ||
-           is_intrinsic(call, "abs");
-}
-
 static struct shape call_shape(const struct shapes *shapes, LLVMValueRef at)
 {
     int axis = 0;
@@ -323,7 +316,7 @@ static struct shape call_shape(const struct shapes *shapes, LLVMValueRef at)
     struct shape all = uniform;
     for (unsigned i = 0; i < LLVMGetNumArgOperands(at); i++)
         all = join(all, operand_shape(shapes, at, i));
-    if (is_limit(at) && all.kind != SHAPE_UNIFORM)
+    if (is_limit_call(at) && all.kind != SHAPE_UNIFORM)
         return guess(likely_stride(all));
     bool pure = calls_are_alike(at);
     return all.kind == SHAPE_UNIFORM && pure ? uniform : varying;
