@@ -1,12 +1,16 @@
 // The function that runs blocks of a kernel: launch, blocks, chunks, barriers.
 #include "emit.h"
 
+#include <llvm-c/DebugInfo.h>
 #include <runnel/cpu_object.h>
 #include <stddef.h>
 #include <string.h>
 
 // Private memory that may lie on the stack, bytes of a chunk.
 enum { STACK_MOST = 8192, RECORD_BEGIN = 64 };
+
+// Kernels whose chunks get code of their own.
+enum { UNROLL_CHUNKS = 8, UNROLL_INSTRUCTIONS = 250 };
 
 static const struct variant variants[] = {
     {32, true, "rows"}, {16, true, "halves"}, {32, false, "packed"}};
@@ -32,6 +36,21 @@ static struct counting count_begin(struct emitter *e)
     return loop;
 }
 
+// Asks for a copy of the loop's body for each round.
+static void ask_to_unroll(struct emitter *e, LLVMValueRef back)
+{
+    static const char text[] = "llvm.loop.unroll.full";
+    LLVMContextRef context = e->context;
+    LLVMMetadataRef name =
+        LLVMMDStringInContext2(context, text, sizeof text - 1);
+    LLVMMetadataRef parts[] = {LLVMTemporaryMDNode(context, NULL, 0),
+                               LLVMMDNodeInContext2(context, &name, 1)};
+    LLVMMetadataRef node = LLVMMDNodeInContext2(context, parts, 2);
+    LLVMMetadataReplaceAllUsesWith(parts[0], node);
+    LLVMSetMetadata(back, LLVMGetMDKindIDInContext(context, "llvm.loop", 9),
+                    LLVMMetadataAsValue(context, node));
+}
+
 static void count_end(struct emitter *e, struct counting *loop, unsigned step,
                       LLVMValueRef limit)
 {
@@ -40,11 +59,34 @@ static void count_end(struct emitter *e, struct counting *loop, unsigned step,
     next = LLVMBuildAdd(b, next, number32(e, step), "");
     LLVMBuildStore(b, next, loop->memory);
     LLVMValueRef more = LLVMBuildICmp(b, LLVMIntULT, next, limit, "");
-    if (LLVMIsAConstantInt(limit) && LLVMConstIntGetZExtValue(limit) <= step)
+    uint64_t rounds = UINT64_MAX;
+    if (LLVMIsAConstantInt(limit))
+        rounds = (LLVMConstIntGetZExtValue(limit) + step - 1) / step;
+    if (rounds <= 1) {
         LLVMBuildBr(b, loop->end);
-    else
-        LLVMBuildCondBr(b, more, loop->head, loop->end);
+    } else {
+        LLVMValueRef back = LLVMBuildCondBr(b, more, loop->head, loop->end);
+        if (rounds <= UNROLL_CHUNKS && e->unrolls && step > 1)
+            ask_to_unroll(e, back);
+    }
     position(e, loop->end);
+}
+
+// Whether what a chunk does from one barrier to the next is so little that it
+// pays to make it for each chunk apart.
+static bool gains_by_unrolling(const struct kernel *kernel)
+{
+    unsigned count = 0;
+    if (!kernel->fixed || kernel->barrier_count == 0)
+        return false;
+    for (unsigned l = 0; l < kernel->loop_count; l++)
+        if (!has_barrier(kernel, &kernel->loops[l]))
+            return false;
+    for (unsigned i = 0; i < kernel->block_count; i++)
+        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
+             at; at = LLVMGetNextInstruction(at))
+            count++;
+    return count <= UNROLL_INSTRUCTIONS;
 }
 
 // --- Chunks ------------------------------------------------------------------
@@ -682,6 +724,7 @@ static LLVMValueRef emit_variant(struct kernel *kernel,
     position(&e, begin);
     e.run = LLVMGetParam(e.function, 0);
     e.steady = is_steady(&e);
+    e.unrolls = e.steady && gains_by_unrolling(kernel);
     lay_out_record(&e);
     make_variables(&e);
     emit_blocks(&e);

@@ -456,7 +456,7 @@ static void emit_block_from(struct emitter *e, int number, LLVMValueRef from,
     leave_block(e, number, version);
 }
 
-static bool has_barrier(const struct kernel *kernel, const struct loop *loop)
+bool has_barrier(const struct kernel *kernel, const struct loop *loop)
 {
     for (unsigned i = 0; i < kernel->barrier_count; i++)
         if (set_has(&loop->blocks, (unsigned)kernel->barrier_blocks[i]))
