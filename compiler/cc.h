@@ -74,6 +74,7 @@ struct flags {
     struct list includes;   // the user's -include
     char tier[8];           // "auto", "F", "B", or something wrong
     const char *block_size; // "16x16x1", or something wrong, or NULL
+    const char *only;       // kernel that is made for that size alone, or NULL
     bool debug;
 };
 
@@ -207,6 +208,7 @@ bool parts_header(size_t i, struct text *name, struct text *text);
 
 // What only the compiled object tells about one kernel.
 struct elf_kernel {
+    unsigned block_size[3];  // the only one it is for; [0] 0: all
     char *symbol;          // of a function that has the kernel's in its own
     bool waits;
     bool has_threads;      // its record's functions

@@ -115,6 +115,8 @@ static bool take_valued(struct state *state, const struct list *options,
         return snprintf(flags->tier, sizeof flags->tier, "%s", value), true;
     if ((value = value_of(option, "--block-size", options, i)))
         return flags->block_size = value, true;
+    if ((value = value_of(option, "--only-kernel", options, i)))
+        return flags->only = value, true;
     return false;
 }
 

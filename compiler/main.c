@@ -356,6 +356,16 @@ static int compile_bitcode(struct job *job, struct simt *simt)
     return judge(job, status);
 }
 
+// Its number, or one that no kernel has.
+static unsigned find_kernel(const struct job *job)
+{
+    size_t i = 0;
+    while (i < job->kernels.count &&
+           strcmp(job->kernels.items[i], job->flags.only) != 0)
+        i++;
+    return (unsigned)i;
+}
+
 static bool run_simt(struct job *job, const struct simt *simt,
                      struct text *message)
 {
@@ -373,6 +383,10 @@ static bool run_simt(struct job *job, const struct simt *simt,
         .dump = job->options->dump_ir,
         .assembly = job->options->dump_assembly ? assembly : NULL};
     memcpy(work.block_size, job->block_size, sizeof work.block_size);
+    if (job->flags.only) {
+        work.only = true;
+        work.kernel = find_kernel(job);
+    }
     return simt_compile(simt, &work, job->verdicts, job->kernels.count,
                         message);
 }
@@ -423,6 +437,8 @@ static int compile_tier(struct job *job)
     if (!read_block_size(job->flags.block_size, job->block_size))
         return refuse(job, "--block-size takes threads as 256, 16x16 or "
                            "8x8x4, 1024 at most");
+    if (job->flags.only && (!must_vectorise(job) || !job->block_size[0]))
+        return refuse(job, "--only-kernel needs --tier=B and --block-size");
     if (must_vectorise(job) && job->flags.debug)
         return refuse(job, "--tier=B cannot be debugged: leave out -G");
     if (must_vectorise(job) && !possible)
@@ -522,6 +538,9 @@ static int read_unit(struct job *job)
     in_folder(path, "kernel.o");
     bool read = text_read_file(&file, path) && elf_read_unit(&file, &job->unit);
     text_free(&file);
+    if (read && job->flags.only)
+        memcpy(job->unit.kernels[find_kernel(job)].block_size,
+               job->block_size, sizeof job->block_size);
     if (!read) {
         text_add(&job->log, "runnel-cc: the compiler's object file cannot be "
                             "understood\n");

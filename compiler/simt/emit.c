@@ -758,6 +758,20 @@ static void choose(struct emitter *e, LLVMValueRef condition,
     position(e, other);
 }
 
+// Makes it the function of that name, which may have been declared.
+static void give_name(LLVMValueRef function, const char *name)
+{
+    LLVMValueRef old =
+        LLVMGetNamedFunction(LLVMGetGlobalParent(function), name);
+    if (old) {
+        LLVMReplaceAllUsesWith(old, function);
+        LLVMDeleteFunction(old);
+    }
+    LLVMSetValueName2(function, name, strlen(name));
+    LLVMSetLinkage(function, LLVMExternalLinkage);
+    LLVMSetVisibility(function, LLVMHiddenVisibility);
+}
+
 // Code for one block size is in another module.
 static void choose_fixed(struct emitter *e)
 {
@@ -783,16 +797,8 @@ static void emit_choice(struct kernel *kernel, LLVMValueRef *made)
                         .module = kernel->module};
     e.width = 32;
     make_types(&e);
-    char *name = simt_format("rnl_blocks_%u", kernel->number);
-    LLVMValueRef old = LLVMGetNamedFunction(kernel->module, name);
-    if (old)
-        LLVMSetValueName2(old, "rnl_old", 7);
-    e.function = make_function(&e, name);
-    LLVMSetVisibility(e.function, LLVMHiddenVisibility);
-    if (old) {
-        LLVMReplaceAllUsesWith(old, e.function);
-        LLVMDeleteFunction(old);
-    }
+    e.function = make_function(&e, "rnl_choice");
+    give_name(e.function, simt_format("rnl_blocks_%u", kernel->number));
     e.builder = LLVMCreateBuilderInContext(e.context);
     position(&e, append(&e, "entry"));
     e.run = LLVMGetParam(e.function, 0);
@@ -832,10 +838,9 @@ static bool emit_fixed(struct kernel *kernel)
         LLVMDeleteFunction(made);
         return false;
     }
-    char *name = simt_format("rnl_fixed_%u", kernel->number);
-    LLVMSetValueName2(made, name, strlen(name));
-    LLVMSetLinkage(made, LLVMExternalLinkage);
-    LLVMSetVisibility(made, LLVMHiddenVisibility);
+    give_name(made, simt_format(kernel->alone ? "rnl_blocks_%u"
+                                              : "rnl_fixed_%u",
+                                kernel->number));
     return true;
 }
 

@@ -103,6 +103,7 @@ struct kernel {
     bool has_warp_ops;
     const char *refusal;          // why it cannot be vectorised
     const unsigned *fixed;        // the block size it is made for; NULL: any
+    bool alone;                   // no other code is there
     const unsigned *chosen;       // the one that other code is there for
 };
 

@@ -65,17 +65,20 @@ static char *make_vectors(LLVMModuleRef module, struct kernel *kernels,
     if (message)
         return message;
     for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef thread = thread_of(module, i);
+        if (!thread)
+            continue;  // not asked for
         kernels[i] = (struct kernel){
             .number = i, .module = module,
             .context = LLVMGetModuleContext(module),
             .layout = LLVMGetModuleDataLayout(module),
-            .function = thread_of(module, i), .fixed = kernels[i].fixed,
-            .chosen = kernels[i].chosen};
+            .function = thread, .fixed = kernels[i].fixed,
+            .chosen = kernels[i].chosen, .alone = kernels[i].alone};
         kernel_split(&kernels[i]);
     }
     message = prepare_run(module, "function(reg2mem)");
     for (unsigned i = 0; i < count && !message; i++)
-        if (kernel_read(&kernels[i]))
+        if (kernels[i].function && kernel_read(&kernels[i]))
             emit_kernel(&kernels[i]);
     return message;
 }
@@ -95,7 +98,8 @@ static char *check(LLVMModuleRef module)
 static char *finish_vectors(LLVMModuleRef module, unsigned count, bool fixed)
 {
     for (unsigned i = 0; i < count; i++)
-        LLVMDeleteFunction(thread_of(module, i));
+        if (thread_of(module, i))
+            LLVMDeleteFunction(thread_of(module, i));
     prepare_hide_functions(module);
     // Chunks that are known by number need not ask where they are.
     if (fixed)
@@ -180,7 +184,9 @@ static void report(const struct simt_job *job, const struct kernel *kernels,
                    unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        if (!kernels[i].refusal)
+        if (job->only && i != job->kernel)
+            continue;
+        else if (!kernels[i].refusal)
             job->vectorised(job->user, i, kernels[i].barrier_count > 0 ||
                                               kernels[i].has_warp_ops);
         else
@@ -246,6 +252,94 @@ static char *vectorise(const struct simt_job *job, LLVMModuleRef module,
                              : link_fixed(*made, fixed, kernels, count);
 }
 
+// --- One kernel for one block size -------------------------------------------
+
+static bool has_uses(LLVMValueRef value)
+{
+    return LLVMGetFirstUse(value) != NULL;
+}
+
+// Variables belong to the object that was there before.
+static bool uses_variables(LLVMModuleRef module)
+{
+    size_t size;
+    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g;
+         g = LLVMGetNextGlobal(g))
+        if (LLVMIsDeclaration(g) && has_uses(g) && !LLVMIsThreadLocal(g) &&
+            !strstr(LLVMGetValueName2(g, &size), "rnl_services"))
+            return true;
+    return false;
+}
+
+static void keep_one(LLVMModuleRef module, unsigned kernel, unsigned count)
+{
+    prepare_drop_used(module);
+    for (unsigned i = 0; i < count; i++)
+        if (i != kernel)
+            LLVMDeleteFunction(thread_of(module, i));
+}
+
+static void make_empty(LLVMValueRef function)
+{
+    LLVMContextRef context =
+        LLVMGetModuleContext(LLVMGetGlobalParent(function));
+    LLVMValueRef fresh = LLVMAddFunction(
+        LLVMGetGlobalParent(function), "rnl_entry_none",
+        LLVMGlobalGetValueType(function));
+    LLVMSetLinkage(fresh, LLVMInternalLinkage);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(context);
+    LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(context, fresh,
+                                                              "entry"));
+    LLVMBuildRetVoid(b);
+    LLVMDisposeBuilder(b);
+    LLVMReplaceAllUsesWith(function, fresh);
+    LLVMDeleteFunction(function);
+}
+
+static char *vectorise_one(const struct simt_job *job, LLVMModuleRef module,
+                           struct kernel *kernels, unsigned count,
+                           LLVMModuleRef *made)
+{
+    struct kernel *kernel = &kernels[job->kernel];
+    *made = LLVMCloneModule(module);
+    keep_one(*made, job->kernel, count);
+    prepare_block_size(*made, job->block_size);
+    kernel->fixed = job->block_size;
+    kernel->alone = true;
+    char *message = make_vectors(*made, kernels, count);
+    dump(job, *made, "fixed");
+    if (!message)
+        message = check(*made);
+    if (!message)
+        message = finish_vectors(*made, count, true);
+    dump(job, *made, "fixed.finished");
+    if (!message && !kernel->refusal && uses_variables(*made))
+        kernel->refusal = "it uses variables of its module";
+    for (unsigned i = 0; i < count; i++)
+        if (i != job->kernel)
+            kernels[i].refusal = "it was not asked for";
+    return message;
+}
+
+static void drop_entries(const struct simt_job *job, LLVMModuleRef module,
+                         unsigned count)
+{
+    for (unsigned i = 0; job->only && i < count; i++)
+        if (i != job->kernel && entry_of(module, i))
+            make_empty(entry_of(module, i));
+}
+
+static char *vectorise_all(const struct simt_job *job, LLVMModuleRef module,
+                           struct kernel *kernels, unsigned count,
+                           LLVMModuleRef *made)
+{
+    if (!job->only)
+        return vectorise(job, module, kernels, count, made);
+    if (job->kernel >= count)
+        return LLVMCreateMessage("there is no kernel of that name");
+    return vectorise_one(job, module, kernels, count, made);
+}
+
 // Whether a function jumps to labels by their addresses, which a copy of a
 // module loses.
 static bool has_label_addresses(LLVMModuleRef module)
@@ -265,7 +359,8 @@ static char *compile(const struct simt_job *job)
         "runnel-simt", "-vectorize-loops=false", "-scalarize-load-store"};
     LLVMParseCommandLineOptions(3, words, NULL);
     char *message = NULL;
-    LLVMModuleRef module = read_module(job->bitcode, &message), vectors;
+    LLVMModuleRef vectors = NULL;
+    LLVMModuleRef module = read_module(job->bitcode, &message);
     if (!module)
         return message;
     if (has_label_addresses(module))
@@ -283,13 +378,14 @@ static char *compile(const struct simt_job *job)
     if (job->scalar_only) {
         for (unsigned i = 0; i < count; i++)
             kernels[i].refusal = "tier F was asked for";
-        vectors = NULL;
-    } else if ((message = vectorise(job, module, kernels, count, &vectors))) {
+    } else if ((message = vectorise_all(job, module, kernels, count,
+                                        &vectors))) {
         return message;
     }
     report(job, kernels, count);
     prepare_drop_used(module);
     drop_threads(module, kernels, count);
+    drop_entries(job, module, count);
     if ((message = optimise(module, machine)))
         return message;
     if (vectors && LLVMLinkModules2(module, vectors))

@@ -54,6 +54,8 @@ struct simt_job {
     // Blocks of this size get code of their own beside that for all sizes;
     // block_size[0] is 0 when none is wished.
     unsigned block_size[3];
+    bool only;             // nothing but this kernel for that block size: the
+    unsigned kernel;       // others lose their code
 };
 
 // 0, or -1 with a sentence in `message`.

@@ -209,7 +209,7 @@ static bool is_code_inside(const rnl_cpu_object *table,
 {
     const void *threads = (const void *)(uintptr_t)kernel->run_threads;
     const void *blocks = NULL;
-    if (table->kernel_size >= sizeof *kernel)
+    if (table->kernel_size >= offsetof(rnl_cpu_kernel, block_size))
         blocks = (const void *)(uintptr_t)kernel->run_blocks;
     if (kernel->form == RNL_CPU_FORM_THREADS && !is_inside(threads, base))
         return false;
