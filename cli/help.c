@@ -49,6 +49,8 @@ static const char *const main_page[] = {
     "    RUNNEL_CACHE_DIR        where compiled kernels are kept",
     "    RUNNEL_CACHE_DISABLE    1: keep no compiled kernels",
     "    RUNNEL_CONTAIN          0: wild pointers in kernels crash the program",
+    "    RUNNEL_SPECIALISE       1: compile kernels that run for long once more,",
+    "                            for the block size that they have",
     "    NO_COLOR                any value: no colours",
     "",
     "EXIT STATUS",

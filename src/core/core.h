@@ -99,6 +99,7 @@ struct module {
     void *binary;
     size_t binary_size;
     char *log;
+    const struct source *source;  // during module_init; NULL for binaries
     _Alignas(64) max_align_t native[];
 };
 

@@ -61,6 +61,7 @@ static struct object_class *class_of(const struct backend *backend)
 
 // Makes the object and loads `binary` into it, which it takes in any case.
 static rnl_status create(struct context *context, const char *label,
+                         const struct source *source,
                          struct compiled_binary *binary,
                          struct module **out_module)
 {
@@ -76,7 +77,9 @@ static rnl_status create(struct context *context, const char *label,
     module->binary = binary->data;
     module->binary_size = binary->size;
     module->log = binary->log;
+    module->source = source;
     rnl_status status = module->backend->module_init(module);
+    module->source = NULL;
     if (status != RNL_OK) {
         free_parts(module);
         object_abandon(object);
@@ -106,7 +109,8 @@ static rnl_status compile(struct context *context, const struct source *source,
         context->backend->module_compile(context, source, &binary);
     if (status != RNL_OK)
         return status;
-    return create(context, source->options->label, &binary, out_module);
+    return create(context, source->options->label, source, &binary,
+                  out_module);
 }
 
 // A binary that is whole but does not load any more is made again.
@@ -118,7 +122,7 @@ static bool load_cached(struct context *context, const struct source *source,
     if (!cache_load(key->data, key->size, &binary.data, &binary.size))
         return false;
     rnl_status status =
-        create(context, source->options->label, &binary, out_module);
+        create(context, source->options->label, source, &binary, out_module);
     if (status != RNL_OK)
         cache_remove(key->data, key->size);
     return status == RNL_OK;
@@ -200,7 +204,7 @@ static rnl_status load(rnl_context context, void *data, size_t size,
         mem_release(data, size);
         return status;
     }
-    status = create(kept, label, &binary, &module);
+    status = create(kept, label, NULL, &binary, &module);
     if (status == RNL_OK)
         *out_module = object_publish(&module->object);
     object_drop(&kept->object);

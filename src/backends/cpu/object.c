@@ -326,6 +326,12 @@ const rnl_cpu_kernel *object_kernel(const rnl_cpu_object *table, size_t index)
     return (const void *)(records + index * table->kernel_size);
 }
 
+bool object_fixed(const rnl_cpu_object *table, const rnl_cpu_kernel *kernel)
+{
+    return table->kernel_size >= offsetof(rnl_cpu_kernel, reserved_2) &&
+           kernel->block_size[0] > 0;
+}
+
 const rnl_cpu_parameter *object_parameter(const rnl_cpu_object *table,
                                           const rnl_cpu_kernel *kernel,
                                           size_t index)
