@@ -1,10 +1,10 @@
 // Kernels compiled once more for their block size, through the public
 // functions, by the real kernel compiler or by scripts that stand before it.
 #include "backends/cpu/specialise.h"
+#include "base/thread.h"
 #include "folder.h"
 #include "test.h"  // its `fail` would hide ours
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +173,22 @@ RNL_TEST(a_compiler_that_is_gone_is_said_once)
         assert_int_equal(specials_finish(), 0);
     }
     assert_int_equal(messages, 1);
+    end();
+}
+
+RNL_TEST(a_thread_that_does_not_start_is_said_once)
+{
+    begin("");
+    static int out[COUNT];
+    assert_ok(rnl_copy_from_buffer_and_wait(stream, out, buffer, 0,
+                                            sizeof out));
+    thread_fail_next(0, 1000);
+    for (int i = 0; i < 3; i++)
+        check_sums(256);
+    thread_fail_next(0, 0);
+    assert_int_equal(specials_finish(), 0);
+    assert_int_equal(messages, 1);
+    assert_non_null(strstr(message, "no thread can be started"));
     end();
 }
 
