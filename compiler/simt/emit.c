@@ -12,10 +12,6 @@ enum { STACK_MOST = 8192, RECORD_BEGIN = 64 };
 // Kernels whose chunks get code of their own.
 enum { UNROLL_CHUNKS = 8, UNROLL_INSTRUCTIONS = 250 };
 
-static const struct variant variants[] = {
-    {32, true, "rows"}, {16, true, "halves"}, {32, false, "packed"}};
-enum { ROWS, HALVES, PACKED, VARIANTS };
-
 // --- Loops -------------------------------------------------------------------
 
 struct counting {
@@ -76,17 +72,12 @@ static void count_end(struct emitter *e, struct counting *loop, unsigned step,
 // pays to make it for each chunk apart.
 static bool gains_by_unrolling(const struct kernel *kernel)
 {
-    unsigned count = 0;
     if (!kernel->fixed || kernel->barrier_count == 0)
         return false;
     for (unsigned l = 0; l < kernel->loop_count; l++)
         if (!has_barrier(kernel, &kernel->loops[l]))
             return false;
-    for (unsigned i = 0; i < kernel->block_count; i++)
-        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
-             at; at = LLVMGetNextInstruction(at))
-            count++;
-    return count <= UNROLL_INSTRUCTIONS;
+    return kernel->size <= UNROLL_INSTRUCTIONS;
 }
 
 // --- Chunks ------------------------------------------------------------------
@@ -217,7 +208,7 @@ static void emit_rows(struct emitter *e, const struct chunks *chunks,
     row = LLVMBuildAdd(b, row, y.index, "");
     e->first = LLVMBuildAdd(
         b, LLVMBuildMul(b, row, e->block_size[0], ""), x.index, "");
-    if (e->variant->width == 16)
+    if (e->variant->block_x == e->width)
         e->active = number32(e, 16);
     next_record(e, chunks);
     if (barrier == NONE)
@@ -436,7 +427,7 @@ static bool goes_apart(const struct emitter *e, unsigned number)
 
 static bool is_steady(struct emitter *e)
 {
-    static const struct variant whole = {1024, false, "block"};
+    static const struct variant whole = {1024, false, 0, "block"};
     e->block_shapes =
         (struct shapes){.kernel = e->kernel, .variant = &whole};
     if (e->kernel->barrier_count == 0)
@@ -509,7 +500,7 @@ static void place_on_stack(struct emitter *e)
 
 // --- The function ------------------------------------------------------------
 
-static LLVMValueRef run_field(struct emitter *e, size_t offset, unsigned i)
+LLVMValueRef run_field(struct emitter *e, size_t offset, unsigned i)
 {
     return load32(e, e->run, offset + 4 * i);
 }
@@ -527,8 +518,8 @@ static void read_launch(struct emitter *e)
                 : run_field(e, offsetof(rnl_cpu_block, block), i);
     }
     // The shape that the variant is chosen for.
-    if (e->variant->width == 16)
-        e->block_size[0] = number32(e, 16);
+    if (e->variant->block_x)
+        e->block_size[0] = number32(e, e->variant->block_x);
 }
 
 static LLVMValueRef call_prelude(struct emitter *e, const char *name,
@@ -667,56 +658,16 @@ static void make_variables(struct emitter *e)
     }
 }
 
-static void make_types(struct emitter *e)
-{
-    e->i1 = LLVMInt1TypeInContext(e->context);
-    e->i8 = LLVMInt8TypeInContext(e->context);
-    e->i32 = LLVMInt32TypeInContext(e->context);
-    e->i64 = LLVMInt64TypeInContext(e->context);
-    e->pointer = LLVMPointerTypeInContext(e->context, 0);
-    e->void_type = LLVMVoidTypeInContext(e->context);
-    e->mask_type = LLVMVectorType(e->i1, e->width);
-}
-
-static void add_attribute(struct emitter *e, LLVMValueRef function,
-                          const char *name, const char *value)
-{
-    LLVMAddAttributeAtIndex(
-        function, (unsigned)LLVMAttributeFunctionIndex,
-        LLVMCreateStringAttribute(e->context, name, (unsigned)strlen(name),
-                                  value, (unsigned)strlen(value)));
-}
-
-static LLVMTypeRef blocks_type(struct emitter *e)
-{
-    LLVMTypeRef parameters[] = {e->pointer, e->i64};
-    return LLVMFunctionType(e->void_type, parameters, 2, 0);
-}
-
-static LLVMValueRef make_function(struct emitter *e, const char *name)
-{
-    LLVMValueRef function = LLVMAddFunction(e->module, name, blocks_type(e));
-    LLVMSetSection(function,
-                   simt_format(".text.rnl_blocks_%u", e->kernel->number));
-    LLVMAddAttributeAtIndex(function, (unsigned)LLVMAttributeFunctionIndex,
-                            attribute_flag(e->context, "nounwind"));
-    add_attribute(e, function, "min-legal-vector-width", "512");
-    add_attribute(e, function, "prefer-vector-width", "512");
-    add_attribute(e, function, "probe-stack", "inline-asm");
-    return function;
-}
-
-static LLVMValueRef emit_variant(struct kernel *kernel,
-                                 const struct variant *variant)
+LLVMValueRef emit_variant(struct kernel *kernel, const struct variant *variant)
 {
     struct emitter e = {.kernel = kernel, .variant = variant,
                         .width = variant->width, .context = kernel->context,
                         .module = kernel->module};
     e.shapes = (struct shapes){.kernel = kernel, .variant = variant};
     shapes_find(&e.shapes);
-    make_types(&e);
-    e.function = make_function(
-        &e, simt_format("rnl_%s_%u", variant->name, kernel->number));
+    emitter_types(&e);
+    e.function = emitter_function(
+        &e, simt_format("rnl_%s_%u", variant->name, kernel->number), NULL);
     LLVMSetLinkage(e.function, LLVMInternalLinkage);
     e.builder = LLVMCreateBuilderInContext(e.context);
     e.entry = append(&e, "entry");
@@ -732,136 +683,4 @@ static LLVMValueRef emit_variant(struct kernel *kernel,
     LLVMBuildBr(e.builder, begin);
     LLVMDisposeBuilder(e.builder);
     return e.function;
-}
-
-// --- Choosing a variant ------------------------------------------------------
-
-static void call_variant(struct emitter *e, LLVMValueRef variant)
-{
-    LLVMValueRef arguments[] = {LLVMGetParam(e->function, 0),
-                                LLVMGetParam(e->function, 1)};
-    LLVMValueRef call = LLVMBuildCall2(e->builder, blocks_type(e), variant,
-                                       arguments, 2, "");
-    LLVMSetTailCall(call, 1);
-    LLVMBuildRetVoid(e->builder);
-}
-
-static void choose(struct emitter *e, LLVMValueRef condition,
-                   LLVMValueRef variant)
-{
-    if (!variant)
-        return;
-    LLVMBasicBlockRef here = append(e, "this"), other = append(e, "other");
-    LLVMBuildCondBr(e->builder, condition, here, other);
-    position(e, here);
-    call_variant(e, variant);
-    position(e, other);
-}
-
-// Makes it the function of that name, which may have been declared.
-static void give_name(LLVMValueRef function, const char *name)
-{
-    LLVMValueRef old =
-        LLVMGetNamedFunction(LLVMGetGlobalParent(function), name);
-    if (old) {
-        LLVMReplaceAllUsesWith(old, function);
-        LLVMDeleteFunction(old);
-    }
-    LLVMSetValueName2(function, name, strlen(name));
-    LLVMSetLinkage(function, LLVMExternalLinkage);
-    LLVMSetVisibility(function, LLVMHiddenVisibility);
-}
-
-// Code for one block size is in another module.
-static void choose_fixed(struct emitter *e)
-{
-    LLVMBuilderRef b = e->builder;
-    LLVMValueRef same = LLVMConstInt(e->i1, 1, 0);
-    if (!e->kernel->chosen)
-        return;
-    for (unsigned i = 0; i < 3; i++) {
-        LLVMValueRef size = run_field(e, offsetof(rnl_cpu_block, block), i);
-        LLVMValueRef asked = number32(e, e->kernel->chosen[i]);
-        same = LLVMBuildAnd(b, same,
-                            LLVMBuildICmp(b, LLVMIntEQ, size, asked, ""), "");
-    }
-    char *name = simt_format("rnl_fixed_%u", e->kernel->number);
-    LLVMValueRef fixed = LLVMAddFunction(e->module, name, blocks_type(e));
-    LLVMSetVisibility(fixed, LLVMHiddenVisibility);
-    choose(e, same, fixed);
-}
-
-static void emit_choice(struct kernel *kernel, LLVMValueRef *made)
-{
-    struct emitter e = {.kernel = kernel, .context = kernel->context,
-                        .module = kernel->module};
-    e.width = 32;
-    make_types(&e);
-    e.function = make_function(&e, "rnl_choice");
-    give_name(e.function, simt_format("rnl_blocks_%u", kernel->number));
-    e.builder = LLVMCreateBuilderInContext(e.context);
-    position(&e, append(&e, "entry"));
-    e.run = LLVMGetParam(e.function, 0);
-    choose_fixed(&e);
-    LLVMBuilderRef b = e.builder;
-    LLVMValueRef x = run_field(&e, offsetof(rnl_cpu_block, block), 0);
-    LLVMValueRef rows =
-        LLVMBuildMul(b, run_field(&e, offsetof(rnl_cpu_block, block), 1),
-                     run_field(&e, offsetof(rnl_cpu_block, block), 2), "");
-    LLVMValueRef one_row =
-        LLVMBuildICmp(b, LLVMIntEQ, rows, number32(&e, 1), "");
-    LLVMValueRef rest = LLVMBuildAnd(b, x, number32(&e, 31), "");
-    LLVMValueRef even =
-        LLVMBuildICmp(b, LLVMIntEQ, rest, number32(&e, 0), "");
-    LLVMValueRef full_rows = LLVMBuildOr(b, one_row, even, "");
-    choose(&e, LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, x,
-                                             number32(&e, 16), ""),
-                            LLVMBuildNot(b, one_row, ""), ""), made[HALVES]);
-    if (made[PACKED])
-        choose(&e, full_rows, made[ROWS]);
-    call_variant(&e, made[PACKED] ? made[PACKED] : made[ROWS]);
-    LLVMDisposeBuilder(b);
-}
-
-static bool emit_fixed(struct kernel *kernel)
-{
-    const unsigned *size = kernel->fixed;
-    bool one_row = size[1] * size[2] == 1;
-    bool any = !kernel->has_warp_ops && !kernel->uses_yz;
-    int variant = PACKED;
-    if (size[0] == 16 && !kernel->has_warp_ops)
-        variant = HALVES;
-    else if (one_row || any || size[0] % 32 == 0)
-        variant = ROWS;
-    LLVMValueRef made = emit_variant(kernel, &variants[variant]);
-    if (kernel->refusal) {
-        LLVMDeleteFunction(made);
-        return false;
-    }
-    give_name(made, simt_format(kernel->alone ? "rnl_blocks_%u"
-                                              : "rnl_fixed_%u",
-                                kernel->number));
-    return true;
-}
-
-bool emit_kernel(struct kernel *kernel)
-{
-    if (kernel->fixed)
-        return emit_fixed(kernel);
-    LLVMValueRef made[VARIANTS] = {0};
-    // Rows serve any shape, unless warps must not end with them; what works on
-    // more axes gains from lanes that do.
-    made[ROWS] = emit_variant(kernel, &variants[ROWS]);
-    if (kernel->uses_yz && !kernel->has_warp_ops && !kernel->refusal)
-        made[HALVES] = emit_variant(kernel, &variants[HALVES]);
-    if ((kernel->uses_yz || kernel->has_warp_ops) && !kernel->refusal)
-        made[PACKED] = emit_variant(kernel, &variants[PACKED]);
-    if (!kernel->refusal) {
-        emit_choice(kernel, made);
-        return true;
-    }
-    for (int v = 0; v < VARIANTS; v++)
-        if (made[v])
-            LLVMDeleteFunction(made[v]);
-    return false;
 }
