@@ -84,6 +84,10 @@ struct flags {
 void flags_make(const struct cc_options *options, bool clang,
                 struct flags *flags);
 
+// The block size that was asked for, "256", "16x16" or "8x8x4", if any. False
+// if it is none.
+bool flags_block_size(const struct flags *flags, unsigned size[3]);
+
 // --- compiler.c: finding and running a C++ compiler ------------------------
 
 struct compiler {

@@ -178,6 +178,26 @@ static void add_code_generation(struct state *state, bool clang)
     list_format(arguments, "-march=%s", compiler_target());
 }
 
+bool flags_block_size(const struct flags *flags, unsigned size[3])
+{
+    enum { THREADS_MOST = 1024 };
+    unsigned read[3] = {1, 1, 1};
+    const char *text = flags->block_size;
+    for (unsigned i = 0; text && i < 3; i++) {
+        char *end;
+        unsigned long number = strtoul(text, &end, 10);
+        if (text[0] < '1' || text[0] > '9' || number > THREADS_MOST)
+            return false;
+        read[i] = (unsigned)number;
+        text = *end == 'x' && i < 2 ? end + 1 : NULL;
+        if (!text && *end)
+            return false;
+        if (!text)
+            memcpy(size, read, sizeof read);
+    }
+    return read[0] * read[1] * read[2] <= THREADS_MOST;
+}
+
 void flags_make(const struct cc_options *options, bool clang,
                 struct flags *flags)
 {

@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BLOCK_THREADS_MOST = 1024 };
-
 static int complain(int code, const char *format, const char *what)
 {
     fputs("runnel-cc: ", stderr);
@@ -311,25 +309,6 @@ static bool must_vectorise(const struct job *job)
     return strcmp(job->flags.tier, "B") == 0;
 }
 
-// "256", "16x16" or "8x8x4". NULL leaves `size` as it is.
-static bool read_block_size(const char *text, unsigned size[3])
-{
-    unsigned read[3] = {1, 1, 1};
-    for (unsigned i = 0; text && i < 3; i++) {
-        char *end;
-        unsigned long number = strtoul(text, &end, 10);
-        if (text[0] < '1' || text[0] > '9' || number > BLOCK_THREADS_MOST)
-            return false;
-        read[i] = (unsigned)number;
-        text = *end == 'x' && i < 2 ? end + 1 : NULL;
-        if (!text && *end)
-            return false;
-        if (!text)
-            memcpy(size, read, sizeof read);
-    }
-    return read[0] * read[1] * read[2] <= BLOCK_THREADS_MOST;
-}
-
 static int refuse(struct job *job, const char *why)
 {
     text_format(&job->log, "%s: error: %s\n", job->options->name, why);
@@ -434,7 +413,7 @@ static int compile_tier(struct job *job)
     if (strcmp(tier, "auto") != 0 && strcmp(tier, "F") != 0 &&
         !must_vectorise(job))
         return refuse(job, "--tier takes auto, F or B");
-    if (!read_block_size(job->flags.block_size, job->block_size))
+    if (!flags_block_size(&job->flags, job->block_size))
         return refuse(job, "--block-size takes threads as 256, 16x16 or "
                            "8x8x4, 1024 at most");
     if (job->flags.only && (!must_vectorise(job) || !job->block_size[0]))

@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #define SPIN_DEFAULT_US 30
-#define SPECIALISE_DEFAULT 0
+#define SPECIALISE_DEFAULT 1
 #define SPECIALISE_AFTER_NS UINT64_C(200000000)
 #define TEXT_SIZE 1024
 

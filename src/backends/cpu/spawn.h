@@ -20,7 +20,8 @@ struct spawn_result {
 };
 
 // Runs `arguments[0]`, a path, and waits for it at most until `deadline`
-// (base/clock.h), and until `*stop` is set, if `stop` is not NULL. Its temporary
-// files go to `folder`. 0, or an errno value when it could not be started.
+// (base/clock.h), and until `*stop` is set, if `stop` is not NULL. Its
+// temporary files go to `folder`. 0, or an errno value when it could not be
+// started.
 int spawn_run(char *const arguments[], const char *folder, uint64_t deadline,
               const atomic_bool *stop, struct spawn_result *out_result);

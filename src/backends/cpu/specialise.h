@@ -1,8 +1,8 @@
 // Kernels compiled once more for the block size that they are launched with.
 //
 // A kernel that has run for some time with blocks of one size is compiled for
-// that size alone (`runnel-cc --only-kernel`), by one thread of low priority for
-// all of the process. Launches that begin later use what comes of it; where
+// that size alone (`runnel-cc --only-kernel`), by one thread of low priority
+// for all of the process. Blocks that begin later use what comes of it; where
 // nothing does, the general code goes on. docs/decisions/block-size-code.md
 // tells what it gains.
 #pragma once
