@@ -9,7 +9,8 @@
 enum { ROWS, HALVES, PACKED, VARIANTS };
 
 // Instructions of a kernel that is still worth several versions of its code,
-// and of one that is worth many lanes at once; lanes' values that a loop may hold.
+// and of one that is worth many lanes at once; lanes' values that a loop may
+// hold.
 enum { SIZE_MOST = 600, CHAINED_MOST = 300, WIDE_MOST = 2000, HELD_MOST = 3 };
 
 // --- Functions ---------------------------------------------------------------
