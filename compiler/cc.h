@@ -14,6 +14,7 @@ enum cc_exit {
     CC_USAGE = 2,
     CC_NO_COMPILER = 3,
     CC_CRASHED = 4,
+    CC_OPTION = 5,
 };
 
 // Part of the identity; changes whenever the same input gives another object.
@@ -58,7 +59,6 @@ struct cc_options {
     const char *name;           // in diagnostics
     const char *dump_assembly;
     const char *dump_ir;        // prefix of paths
-    bool debug;
     struct list options;        // as NVRTC takes them
     struct list headers;        // NAME=FILE
     struct list expressions;
@@ -66,27 +66,42 @@ struct cc_options {
 
 extern const char cc_help[];  // help.c
 
-// --- flags.c: NVRTC's options as a C++ compiler's --------------------------
+// --- options.c: NVRTC's options, and Runnel's own --------------------------
+
+// What they ask for. Strings that are not in lists belong to the command line.
+struct choices {
+    const char *standard;   // as the compiler's option
+    const char *tier;       // "auto", "F" or "B"
+    const char *target;     // as -march= names it
+    unsigned block_size[3]; // that gets code of its own; [0] 0: none
+    const char *only;       // kernel that is made for that size alone, or NULL
+    bool contract, flush, precise_division;
+    bool debug, line_info, report_tiers, no_warnings;
+    struct list folders;    // of -I
+    struct list includes;   // of -include
+    struct list macros;     // "DX=1" and "UX", in their order
+    struct list passed;     // for the compiler, as they are
+};
+
+// False with a sentence in `problem` for an option that cannot be. Sentences
+// about those that have no effect go to `notes`.
+bool choices_read(const struct list *words, struct choices *choices,
+                  struct list *notes, struct text *problem);
+void choices_free(struct choices *choices);
+
+// --- flags.c: the same for a C++ compiler ----------------------------------
 
 struct flags {
     struct list arguments;  // for compiler and preprocessor
     struct text defines;    // the user's -D and -U as directives
     struct list includes;   // the user's -include
-    char tier[8];           // "auto", "F", "B", or something wrong
-    const char *block_size; // "16x16x1", or something wrong, or NULL
-    const char *only;       // kernel that is made for that size alone, or NULL
-    bool debug;
 };
 
-// What the prelude predefines, and the user's options. Relative directories are
+// What the prelude predefines, and the user's choices. Relative directories are
 // made absolute, because the compiler runs in the temporary folder. The user's
 // macros must not reach into the prelude, so they become a file after it.
-void flags_make(const struct cc_options *options, bool clang,
+void flags_make(const struct choices *choices, bool clang,
                 struct flags *flags);
-
-// The block size that was asked for, "256", "16x16" or "8x8x4", if any. False
-// if it is none.
-bool flags_block_size(const struct flags *flags, unsigned size[3]);
 
 // --- compiler.c: finding and running a C++ compiler ------------------------
 
@@ -225,6 +240,7 @@ struct elf_unit {
     bool initialized_tls;  // some __shared__ variable has an initial value
     struct elf_kernel *kernels;
     size_t kernel_count;
+    bool tells_thread;     // rnl_state.thread is right at every fault
 };
 
 // Reads a relocatable object. False if it is not one.

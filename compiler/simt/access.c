@@ -285,8 +285,8 @@ static bool may_have_stride(struct emitter *e, LLVMValueRef at,
                             struct shape address)
 {
     LLVMTypeRef type = accessed_type(at);
-    return address.kind == SHAPE_VARYING && type != e->i1 &&
-           address.guess == (int64_t)size_of(e, type);
+    return !e->kernel->compact && address.kind == SHAPE_VARYING &&
+           type != e->i1 && address.guess == (int64_t)size_of(e, type);
 }
 
 static void keep_invariance(struct emitter *e, LLVMValueRef at,

@@ -28,6 +28,7 @@ struct emitter {
     LLVMBuilderRef builder;
     LLVMValueRef function;
     LLVMBasicBlockRef entry;       // holds all allocas
+    LLVMMetadataRef line;          // of the function, or NULL: no lines
     LLVMTypeRef i1, i8, i32, i64, pointer, mask_type, void_type;
 
     // Of the launch
@@ -120,6 +121,13 @@ LLVMValueRef lanes_pick(struct emitter *e, LLVMTypeRef element,
                         LLVMValueRef memory, LLVMValueRef lane);
 void lanes_put(struct emitter *e, LLVMValueRef value, LLVMValueRef memory,
                LLVMValueRef lane);
+
+// --- lines.c -----------------------------------------------------------------
+
+// Gives the function its line, where the thread has lines.
+void lines_begin(struct emitter *e);
+// What is built next is of this instruction's line.
+void lines_at(struct emitter *e, LLVMValueRef at);
 
 // --- The others --------------------------------------------------------------
 

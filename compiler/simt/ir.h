@@ -103,6 +103,7 @@ struct kernel {
     bool has_warp_ops;
     bool has_atomics;
     bool compact;                 // made into short code rather than fast
+    bool huge;                    // and without a version for complete chunks
     const char *refusal;          // why it cannot be vectorised
     const unsigned *fixed;        // the block size it is made for; NULL: any
     bool alone;                   // no other code is there
@@ -199,6 +200,9 @@ LLVMAttributeRef attribute_flag(LLVMContextRef context, const char *name);
 // variant.c: makes rnl_blocks_<n>, or rnl_fixed_<n> for one block size. False
 // with kernel->refusal set.
 bool emit_kernel(struct kernel *kernel);
+
+// lines.c: completes the lines of all kernels.
+void lines_finish(void);
 
 // target.c: the processor; the widest vectors that the vector library takes,
 // in bytes, or 0 if there is none.

@@ -58,8 +58,8 @@ static LLVMValueRef thread_of(LLVMModuleRef module, unsigned number)
 }
 
 // `kernels` says for each what is special about it.
-static char *make_vectors(LLVMModuleRef module, struct kernel *kernels,
-                          unsigned count)
+static char *make_vectors(const struct simt_job *job, LLVMModuleRef module,
+                          struct kernel *kernels, unsigned count)
 {
     char *message = prepare_module(module);
     if (message)
@@ -77,9 +77,11 @@ static char *make_vectors(LLVMModuleRef module, struct kernel *kernels,
         kernel_split(&kernels[i]);
     }
     message = prepare_run(module, "function(reg2mem)");
+    dump(job, module, "threads");
     for (unsigned i = 0; i < count && !message; i++)
         if (kernels[i].function && kernel_read(&kernels[i]))
             emit_kernel(&kernels[i]);
+    lines_finish();
     return message;
 }
 
@@ -201,7 +203,7 @@ static char *vectorise_fixed(const struct simt_job *job, LLVMModuleRef module,
     prepare_block_size(module, job->block_size);
     for (unsigned i = 0; i < count; i++)
         fixed[i].fixed = job->block_size;
-    char *message = make_vectors(module, fixed, count);
+    char *message = make_vectors(job, module, fixed, count);
     for (unsigned i = 0; i < count && !message; i++)
         if (!fixed[i].refusal)
             kernels[i].chosen = job->block_size;
@@ -240,7 +242,7 @@ static char *vectorise(const struct simt_job *job, LLVMModuleRef module,
         message = vectorise_fixed(job, fixed, kernels, count);
     }
     if (!message)
-        message = make_vectors(*made, kernels, count);
+        message = make_vectors(job, *made, kernels, count);
     if (message)
         return message;
     dump(job, *made, "vectors");
@@ -306,7 +308,7 @@ static char *vectorise_one(const struct simt_job *job, LLVMModuleRef module,
     prepare_block_size(*made, job->block_size);
     kernel->fixed = job->block_size;
     kernel->alone = true;
-    char *message = make_vectors(*made, kernels, count);
+    char *message = make_vectors(job, *made, kernels, count);
     dump(job, *made, "fixed");
     if (!message)
         message = check(*made);

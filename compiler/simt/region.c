@@ -219,8 +219,10 @@ static void emit_instructions(struct emitter *e, const struct block *block,
                               LLVMValueRef from)
 {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(block->ir);
-    for (LLVMValueRef at = from; at != end; at = LLVMGetNextInstruction(at))
+    for (LLVMValueRef at = from; at != end; at = LLVMGetNextInstruction(at)) {
+        lines_at(e, at);
         instruction_emit(e, at);
+    }
 }
 
 // Blocks that touch memory, which masks make slow.
@@ -324,17 +326,35 @@ static void make_masks(struct emitter *e, struct chain *chain)
     }
 }
 
+// Where the order of a chain has to begin: lanes that start within a loop wait
+// for each other at its header, so that they stay in the same round.
+static int order_root(const struct emitter *e, const struct chain *chain,
+                      int start)
+{
+    int root = start;
+    for (int l = e->kernel->blocks[start].loop; l != NONE;
+         l = e->kernel->loops[l].parent)
+        if (set_has(&chain->blocks, (unsigned)e->kernel->loops[l].header))
+            root = e->kernel->loops[l].header;
+    return root;
+}
+
 static void emit_chain(struct emitter *e, const int *starts,
                        const LLVMValueRef *masks, unsigned count, int until,
                        enum version version)
 {
     struct chain chain = {.until = until};
+    int from[4];
     chain.blocks = graph_between(e->kernel, starts, count, until);
     make_masks(e, &chain);
     for (unsigned i = 0; i < count; i++)
         send(e, &chain, starts[i], masks[i]);
+    for (unsigned i = 0; i < count; i++) {
+        from[i] = starts[i];
+        from[count + i] = order_root(e, &chain, starts[i]);
+    }
     emit_order(e, &chain,
-               graph_order(e->kernel, &chain.blocks, starts, count));
+               graph_order(e->kernel, &chain.blocks, from, 2 * count));
     e->in_chain = false;
     if (chain.ends_threads)
         go_on_living(e, until, version);
@@ -634,11 +654,14 @@ void region_emit(struct emitter *e, int barrier)
         restore_slots(e, barrier);
     LLVMBasicBlockRef starts[] = {append(e, "begin.full"),
                                   append(e, "begin.partial")};
+    enum version first = e->kernel->huge ? PARTIAL : FULL;
     LLVMValueRef complete = is_complete(e, barrier);
-    bool always = LLVMIsAConstantInt(complete) &&
+    bool always = first == FULL && LLVMIsAConstantInt(complete) &&
                   LLVMConstIntGetZExtValue(complete);
-    LLVMBuildCondBr(e->builder, complete, starts[FULL], starts[PARTIAL]);
-    for (int v = 0; v < VERSIONS; v++) {
+    LLVMBuildCondBr(e->builder, complete, starts[first], starts[PARTIAL]);
+    if (first != FULL)
+        LLVMDeleteBasicBlock(starts[FULL]);
+    for (int v = first; v < VERSIONS; v++) {
         position(e, starts[v]);
         if (v == PARTIAL && always) {
             LLVMBuildUnreachable(e->builder);

@@ -219,7 +219,7 @@ RNL_TEST(a_block_size_can_be_asked_for_ahead)
                          context, source,
                          RNL_MODULE_OPTIONS(.options = wrong,
                                             .option_count = 1), &other),
-                     RNL_ERROR_COMPILE_FAILED);
+                     RNL_ERROR_INVALID_ARGUMENT);
     assert_non_null(strstr(rnl_last_error()->message, "1024 at most"));
     end();
 }
