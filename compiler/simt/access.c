@@ -176,9 +176,28 @@ static LLVMValueRef row_addresses(struct emitter *e, LLVMValueRef base,
     return LLVMBuildGEP2(e->builder, e->i8, base, &offsets, 1, "");
 }
 
+// A thread's loop may step far, so that nothing foresees where it reads; the
+// next chunk reads beside this one.
+static void prefetch_next_row(struct emitter *e, LLVMValueRef at,
+                              LLVMValueRef address)
+{
+    uint64_t size = size_of(e, LLVMTypeOf(at)) * e->width;
+    int block = kernel_block_of(e->kernel, at);
+    if (e->kernel->blocks[block].loop == NONE ||
+        access_is_shared(e, LLVMGetOperand(at, 0), 0))
+        return;
+    for (uint64_t offset = 0; offset < size; offset += 64) {
+        LLVMValueRef arguments[] = {
+            at_offset(e, address, size + offset), number32(e, 0),
+            number32(e, 3), number32(e, 1)};
+        call_intrinsic(e, "llvm.prefetch", &e->pointer, 1, arguments, 4);
+    }
+}
+
 static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,
                              LLVMValueRef address)
 {
+    prefetch_next_row(e, at, address);
     LLVMTypeRef type = vector_type(e, LLVMTypeOf(at));
     if (!e->mask) {
         LLVMValueRef load = LLVMBuildLoad2(e->builder, type, address, "");
