@@ -201,6 +201,16 @@ static int compile_bitcode(struct job *job, struct simt *simt)
     return judge(job, status);
 }
 
+// Its number, or one that no kernel has.
+static unsigned find_kernel(const struct job *job)
+{
+    size_t i = 0;
+    while (i < job->kernels.count &&
+           strcmp(job->kernels.items[i], job->choices.only) != 0)
+        i++;
+    return (unsigned)i;
+}
+
 static bool run_simt(struct job *job, const struct simt *simt,
                      struct text *message)
 {
@@ -217,6 +227,11 @@ static bool run_simt(struct job *job, const struct simt *simt,
         .bitcode = bitcode, .object = object, .target = job->choices.target,
         .dump = job->options->dump_ir,
         .assembly = job->options->dump_assembly ? assembly : NULL};
+    memcpy(work.block_size, job->choices.block_size, sizeof work.block_size);
+    if (job->choices.only) {
+        work.only = true;
+        work.kernel = find_kernel(job);
+    }
     return simt_compile(simt, &work, job->verdicts, job->kernels.count,
                         message);
 }
@@ -373,6 +388,9 @@ static int read_unit(struct job *job)
     in_folder(path, "kernel.o");
     bool read = text_read_file(&file, path) && elf_read_unit(&file, &job->unit);
     text_free(&file);
+    if (read && job->choices.only)
+        memcpy(job->unit.kernels[find_kernel(job)].block_size,
+               job->choices.block_size, sizeof job->choices.block_size);
     if (!read) {
         text_add(&job->log, "runnel-cc: the compiler's object file cannot be "
                             "understood\n");

@@ -21,6 +21,7 @@ struct emitter {
     struct shapes block_shapes;    // of all threads of a block at once
     bool steady;                   // all chunks always go to the same barrier,
                                    // with all their threads
+    bool unrolls;                  // code for each chunk
     unsigned width;
     LLVMContextRef context;
     LLVMModuleRef module;
@@ -166,6 +167,8 @@ LLVMValueRef emit_variant(struct kernel *kernel, const struct variant *variant);
 // region.c: emits the region that begins at a barrier (NONE: at the kernel's
 // begin) at the builder's place; e->exit tells where it ended.
 void region_emit(struct emitter *e, int barrier);
+
+bool has_barrier(const struct kernel *kernel, const struct loop *loop);
 
 // call.c: the address of a thread-local, that is `__shared__`, variable.
 LLVMValueRef call_shared(struct emitter *e, LLVMValueRef variable);

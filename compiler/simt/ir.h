@@ -106,6 +106,9 @@ struct kernel {
     bool compact;                 // made into short code rather than fast
     bool huge;                    // and without a version for complete chunks
     const char *refusal;          // why it cannot be vectorised
+    const unsigned *fixed;        // the block size it is made for; NULL: any
+    bool alone;                   // no other code is there
+    const unsigned *chosen;       // the one that other code is there for
 };
 
 // kernel.c: kernel_split makes every barrier begin a block; after reg2mem has
@@ -189,19 +192,23 @@ enum primitive primitive_of(LLVMValueRef instruction, int *axis);
 const char *callee_name(LLVMValueRef call);  // "" for pointers
 bool is_intrinsic(LLVMValueRef call, const char *name);  // "llvm.<name>."
 bool is_ignored_call(LLVMValueRef call);
+bool is_limit_call(LLVMValueRef call);  // the less, the greater, and their like
 
 // prepare.c. Those that return text return a message to dispose of, or NULL.
 void prepare_targets(LLVMModuleRef module);    // one processor for all
 void prepare_divisions(LLVMModuleRef module);  // none ends the program
 // Makes variables known to another module of the same object.
 void prepare_share_variables(LLVMModuleRef module);
+// For code that will only run with blocks of this size.
+void prepare_block_size(LLVMModuleRef module, const unsigned size[3]);
 void prepare_drop_used(LLVMModuleRef module);  // nothing is kept for its name
 char *prepare_module(LLVMModuleRef module);
 void prepare_hide_functions(LLVMModuleRef module);  // once vectors are made
 char *prepare_run(LLVMModuleRef module, const char *passes);
 LLVMAttributeRef attribute_flag(LLVMContextRef context, const char *name);
 
-// variant.c: makes rnl_blocks_<n>. False with kernel->refusal set.
+// variant.c: makes rnl_blocks_<n>, or rnl_fixed_<n> for one block size. False
+// with kernel->refusal set.
 bool emit_kernel(struct kernel *kernel);
 
 // lines.c: completes the lines of all kernels.

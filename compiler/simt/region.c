@@ -473,7 +473,7 @@ static void emit_block_from(struct emitter *e, int number, LLVMValueRef from,
     leave_block(e, number, version);
 }
 
-static bool has_barrier(const struct kernel *kernel, const struct loop *loop)
+bool has_barrier(const struct kernel *kernel, const struct loop *loop)
 {
     for (unsigned i = 0; i < kernel->barrier_count; i++)
         if (set_has(&loop->blocks, (unsigned)kernel->barrier_blocks[i]))
@@ -658,12 +658,18 @@ void region_emit(struct emitter *e, int barrier)
     LLVMBasicBlockRef starts[] = {append(e, "begin.full"),
                                   append(e, "begin.partial")};
     enum version first = e->kernel->huge ? PARTIAL : FULL;
-    LLVMBuildCondBr(e->builder, is_complete(e, barrier), starts[first],
-                    starts[PARTIAL]);
+    LLVMValueRef complete = is_complete(e, barrier);
+    bool always = first == FULL && LLVMIsAConstantInt(complete) &&
+                  LLVMConstIntGetZExtValue(complete);
+    LLVMBuildCondBr(e->builder, complete, starts[first], starts[PARTIAL]);
     if (first != FULL)
         LLVMDeleteBasicBlock(starts[FULL]);
     for (int v = first; v < VERSIONS; v++) {
         position(e, starts[v]);
+        if (v == PARTIAL && always) {
+            LLVMBuildUnreachable(e->builder);
+            continue;
+        }
         LLVMBuildStore(e->builder,
                        v == FULL ? mask_all(e) : first_live(e, barrier),
                        e->live);

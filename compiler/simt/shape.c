@@ -308,13 +308,6 @@ static struct shape warp_shape(const struct shapes *shapes, LLVMValueRef at)
     }
 }
 
-static bool is_limit(LLVMValueRef call)
-{
-    return is_intrinsic(call, "smin") || is_intrinsic(call, "smax") ||
-           is_intrinsic(call, "umin") || is_intrinsic(call, "umax") ||
-           is_intrinsic(call, "abs") || is_intrinsic(call, "usub.sat");
-}
-
 static struct shape call_shape(const struct shapes *shapes, LLVMValueRef at)
 {
     int axis = 0;
@@ -335,7 +328,7 @@ static struct shape call_shape(const struct shapes *shapes, LLVMValueRef at)
     struct shape all = uniform;
     for (unsigned i = 0; i < LLVMGetNumArgOperands(at); i++)
         all = join(all, operand_shape(shapes, at, i));
-    if (is_limit(at) && all.kind != SHAPE_UNIFORM)
+    if (is_limit_call(at) && all.kind != SHAPE_UNIFORM)
         return rising(likely_stride(all), shape_limit_rises(shapes, at));
     bool pure = calls_are_alike(at);
     return all.kind == SHAPE_UNIFORM && pure ? uniform : varying;

@@ -113,9 +113,10 @@ static int cost_of(const struct kernel *kernel, LLVMValueRef value, int left)
             return NONE;
         return cost_of(kernel, LLVMGetOperand(value, 0), left - 1);
     }
-    if (LLVMIsACallInst(value))
+    bool limit = LLVMIsACallInst(value) && is_limit_call(value);
+    if (LLVMIsACallInst(value) && !limit)
         return is_index(value) ? left - 1 : NONE;
-    if (!is_cheap(LLVMGetInstructionOpcode(value)))
+    if (!limit && !is_cheap(LLVMGetInstructionOpcode(value)))
         return NONE;
     left--;
     for (int i = 0; i < LLVMGetNumOperands(value); i++)
