@@ -99,12 +99,21 @@ const char *compiler_target(void);
 // One line for cache keys.
 void compiler_identity(const struct compiler *compiler, struct text *line);
 
-// --- process.c: child processes and the temporary folder -------------------
+// --- folder.c: the temporary folder ----------------------------------------
 
 // The private folder, made at the first call; NULL with errno set. Removed at
 // exit and on SIGTERM, SIGINT and SIGHUP.
 const char *work_folder(void);
 void work_folder_remove(void);
+
+// A name that stays inside the folder it is put in.
+bool work_holds(const char *name);
+void work_path(char path[4200], const char *name);
+// Makes the folders that lead to the file, too. False with errno set.
+bool work_write(const char *name, const void *data, size_t size);
+
+// --- process.c: child processes --------------------------------------------
+
 void process_catch_signals(void);
 
 // Runs arguments[0] in `folder` (NULL: here); its standard output is added to

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static int complain(int code, const char *format, const char *what)
@@ -39,45 +38,6 @@ struct job {
     bool vectorised;       // the SIMT compiler made the object
 };
 
-static void in_folder(char path[4200], const char *name)
-{
-    snprintf(path, 4200, "%s/%s", work_folder(), name);
-}
-
-// Makes the folders that lead to a file.
-static bool make_folders(const char *path)
-{
-    char copy[4200];
-    snprintf(copy, sizeof copy, "%s", path);
-    for (char *p = copy + 1; (p = strchr(p, '/')); p++) {
-        *p = 0;
-        if (mkdir(copy, 0700) != 0 && errno != EEXIST)
-            return false;
-        *p = '/';
-    }
-    return true;
-}
-
-static bool write_file(const char *name, const void *data, size_t size)
-{
-    char path[4200];
-    in_folder(path, name);
-    return make_folders(path) && text_write_file(path, data, size);
-}
-
-// A name that stays inside the folder it is put in.
-static bool is_inside(const char *name)
-{
-    if (name[0] == '/' || name[0] == 0)
-        return false;
-    for (const char *p = name; p; p = strchr(p, '/')) {
-        p += *p == '/';
-        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || p[2] == 0))
-            return false;
-    }
-    return true;
-}
-
 static int write_headers(const struct job *job)
 {
     const struct list *headers = &job->options->headers;
@@ -86,13 +46,13 @@ static int write_headers(const struct job *job)
         *equal = 0;
         char name[4096];
         struct text text = {0};
-        if (!is_inside(headers->items[i]))
+        if (!work_holds(headers->items[i]))
             return complain(CC_USAGE, "a header cannot be called %s",
                             headers->items[i]);
         if (!text_read_file(&text, equal + 1))
             return complain_file("read", equal + 1);
         snprintf(name, sizeof name, CC_HEADER_FOLDER "/%s", headers->items[i]);
-        if (!write_file(name, text.data, text.size))
+        if (!work_write(name, text.data, text.size))
             return complain_file("write", name);
         text_free(&text);
         *equal = '=';
@@ -107,7 +67,7 @@ static int write_part_headers(void)
     for (size_t i = 0; written && parts_header(i, &name, &text); i++) {
         char path[128];
         snprintf(path, sizeof path, CC_PARTS_FOLDER "/%s", name.data);
-        written = write_file(path, text.data, text.size);
+        written = work_write(path, text.data, text.size);
         text_free(&name);
         text_free(&text);
     }
@@ -130,7 +90,7 @@ static int write_stubs(const struct job *job)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char name[64];
         snprintf(name, sizeof name, CC_STUB_FOLDER "/%s", names[i]);
-        if (!write_file(name, "", 0))
+        if (!work_write(name, "", 0))
             return complain_file("write", name);
     }
     return write_part_headers();
@@ -155,7 +115,7 @@ static int write_prelude(const struct job *job)
         text_read_file(&seen, strchr(headers->items[i], '=') + 1);
     parts_ask(seen.data, has_folders(job), &text);
     text_add_bytes(&text, cc_prelude, cc_prelude_size);
-    bool written = write_file(CC_PRELUDE_FILE, text.data, text.size);
+    bool written = work_write(CC_PRELUDE_FILE, text.data, text.size);
     text_free(&seen);
     text_free(&text);
     return written ? CC_OK : complain_file("write", "a temporary file");
@@ -237,7 +197,7 @@ static int write_source(struct job *job)
     // names stand in a #line; gcc then reads the file they name.
     const char *name = job->options->name;
     struct text text = {0};
-    if (is_inside(name) && strncmp(name, "rnl-", 4) != 0) {
+    if (work_holds(name) && strncmp(name, "rnl-", 4) != 0) {
         free(job->file);
         job->file = strdup(name);
     } else {
@@ -248,7 +208,7 @@ static int write_source(struct job *job)
         text_add(&text, "\n");
     }
     text_add_bytes(&text, job->source.data, job->source.size);
-    bool written = job->file && write_file(job->file, text.data, text.size);
+    bool written = job->file && work_write(job->file, text.data, text.size);
     text_free(&text);
     return written ? CC_OK : complain_file("write", "the source");
 }
@@ -265,7 +225,7 @@ static int append_table(struct job *job)
                  job->compiler.clang ? "clang" : "gcc", job->compiler.version);
         table_write(&found, &job->options->expressions, version,
                     &job->kernels, &text);
-        in_folder(path, job->file);
+        work_path(path, job->file);
         FILE *file = fopen(path, "ab");
         if (!file || fwrite(text.data, 1, text.size, file) != text.size)
             status = complain_file("write", path);
@@ -338,9 +298,9 @@ static bool run_simt(struct job *job, const struct simt *simt,
                      struct text *message)
 {
     char bitcode[4200], object[4200], assembly[4200];
-    in_folder(bitcode, "kernel.bc");
-    in_folder(object, "kernel.o");
-    in_folder(assembly, "kernel.s");
+    work_path(bitcode, "kernel.bc");
+    work_path(object, "kernel.o");
+    work_path(assembly, "kernel.s");
     if (!simt->version)
         return text_add(message, "librunnel-simt.so cannot be loaded"), false;
     job->verdicts = calloc(job->kernels.count + 1, sizeof *job->verdicts);
@@ -493,7 +453,7 @@ static int read_unit(struct job *job)
 {
     char path[4200];
     struct text file = {0}, stub = {0};
-    in_folder(path, "kernel.o");
+    work_path(path, "kernel.o");
     bool read = text_read_file(&file, path) && elf_read_unit(&file, &job->unit);
     text_free(&file);
     if (!read) {
@@ -511,7 +471,7 @@ static int read_unit(struct job *job)
                        i < job->kernels.count; i++)
         job->unit.kernels[i].waits |= job->verdicts[i].waits;
     elf_write_stub(&job->unit.dynamic, &stub);
-    bool written = write_file("stub.o", stub.data, stub.size);
+    bool written = work_write("stub.o", stub.data, stub.size);
     text_free(&stub);
     return written ? CC_OK : complain_file("write", "a temporary file");
 }
@@ -521,7 +481,7 @@ static int deliver(struct job *job)
 {
     char path[4200];
     struct text file = {0}, beside = {0};
-    in_folder(path, "kernel.so");
+    work_path(path, "kernel.so");
     if (!text_read_file(&file, path) || !elf_patch(&file, &job->unit)) {
         text_add(&job->log, "runnel-cc: the linked object cannot be "
                             "understood\n");
@@ -549,7 +509,7 @@ static int dump_assembly(struct job *job)
     if (!wanted)
         return CC_OK;
     int status = CC_OK;
-    in_folder(path, "kernel.s");
+    work_path(path, "kernel.s");
     if (access(path, R_OK) != 0)
         status = compile_again(job, "-S", "kernel.s");
     if (status != CC_OK)
@@ -568,7 +528,7 @@ static int run_job(struct job *job)
     if ((status = write_headers(job)) || (status = write_stubs(job)) ||
         (status = write_source(job)))
         return status;
-    if (!write_file(CC_DEFINES_FILE, job->flags.defines.data,
+    if (!work_write(CC_DEFINES_FILE, job->flags.defines.data,
                     job->flags.defines.size))
         return complain_file("write", "a temporary file");
     if ((status = write_prelude(job)) || (status = append_table(job)) ||
