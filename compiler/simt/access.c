@@ -1,6 +1,9 @@
 // Loads and stores: of one place, of neighbours, or of places all over.
 #include "emit.h"
 
+// Accesses of a function to places all over that are not calls.
+enum { INLINE_MOST = 24 };
+
 static uint64_t size_of(struct emitter *e, LLVMTypeRef type)
 {
     return LLVMABISizeOfType(e->kernel->layout, type);
@@ -44,7 +47,134 @@ static void store_slot(struct emitter *e, LLVMValueRef value, unsigned slot)
     LLVMBuildStore(e->builder, vector, memory);
 }
 
+// --- All over ----------------------------------------------------------------
+
+// Without instructions for it, an access under a mask would become a branch for
+// each lane. Lanes that are not in the mask rather use a place that is theirs.
+static bool masks_are_native(struct emitter *e, LLVMTypeRef type)
+{
+    uint64_t size = size_of(e, type);
+    return target_vector_bytes() >= 64 ||
+           (target_vector_bytes() == 32 && (size == 4 || size == 8));
+}
+
+static LLVMValueRef nowhere(struct emitter *e)
+{
+    static const char name[] = "rnl_nowhere";
+    LLVMValueRef place = LLVMGetNamedGlobal(e->module, name);
+    if (place)
+        return place;
+    LLVMTypeRef type = LLVMArrayType2(e->i64, 8);
+    place = LLVMAddGlobal(e->module, type, name);
+    LLVMSetInitializer(place, LLVMConstNull(type));
+    LLVMSetLinkage(place, LLVMInternalLinkage);
+    LLVMSetGlobalConstant(place, true);
+    LLVMSetAlignment(place, 64);
+    return place;
+}
+
+static LLVMValueRef sink(struct emitter *e)
+{
+    if (!e->sink) {
+        e->sink = variable(e, LLVMArrayType2(e->i64, 8), "sink");
+        LLVMSetAlignment(e->sink, 64);
+    }
+    return e->sink;
+}
+
+// Addresses that all lanes may use; and the mask that is still needed.
+static LLVMValueRef safe_addresses(struct emitter *e, LLVMValueRef addresses,
+                                   LLVMValueRef place, LLVMValueRef *mask)
+{
+    *mask = mask_or_all(e, e->mask);
+    if (!e->mask || target_vector_bytes() >= 64)
+        return addresses;
+    *mask = mask_all(e);
+    return LLVMBuildSelect(e->builder, e->mask, addresses, splat(e, place), "");
+}
+
+// The function of the module that makes such an access.
+static LLVMValueRef accessor(struct emitter *e, const char *intrinsic,
+                             LLVMTypeRef *overloads, LLVMValueRef *arguments,
+                             LLVMTypeRef type, unsigned alignment)
+{
+    char *element = LLVMPrintTypeToString(overloads[0]);
+    char *name = simt_format("rnl_%s_%s_%u", intrinsic, element, alignment);
+    LLVMDisposeMessage(element);
+    LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
+    if (function)
+        return function;
+    function = emitter_function(e, name, type);
+    LLVMSetLinkage(function, LLVMInternalLinkage);
+    LLVMAddAttributeAtIndex(function, (unsigned)LLVMAttributeFunctionIndex,
+                            attribute_flag(e->context, "noinline"));
+    struct emitter inside = *e;
+    LLVMValueRef all[4];
+    unsigned variables = LLVMCountParams(function);
+    for (unsigned i = 0; i < 4; i++)
+        all[i] = i < variables ? LLVMGetParam(function, i) : arguments[i];
+    inside.function = function;
+    inside.builder = LLVMCreateBuilderInContext(e->context);
+    position(&inside, append(&inside, "entry"));
+    LLVMValueRef value =
+        call_intrinsic(&inside, intrinsic, overloads, 2, all, 4);
+    if (variables == 1)
+        LLVMBuildRet(inside.builder, value);
+    else
+        LLVMBuildRetVoid(inside.builder);
+    LLVMDisposeBuilder(inside.builder);
+    return function;
+}
+
+// Calls an intrinsic whose first `variables` arguments are not constants, by a
+// function where there are many.
+static LLVMValueRef call_masked(struct emitter *e, const char *intrinsic,
+                                LLVMTypeRef *overloads,
+                                LLVMValueRef *arguments, unsigned variables,
+                                unsigned alignment)
+{
+    if (target_vector_bytes() >= 64 || e->place_count++ < INLINE_MOST)
+        return call_intrinsic(e, intrinsic, overloads, 2, arguments, 4);
+    LLVMTypeRef result = variables == 1 ? overloads[0] : e->void_type;
+    LLVMTypeRef types[] = {LLVMTypeOf(arguments[0]), LLVMTypeOf(arguments[1])};
+    LLVMTypeRef type = LLVMFunctionType(result, types, variables, 0);
+    LLVMValueRef function =
+        accessor(e, intrinsic, overloads, arguments, type, alignment);
+    return LLVMBuildCall2(e->builder, type, function, arguments, variables, "");
+}
+
+static LLVMValueRef gather(struct emitter *e, LLVMValueRef at,
+                           LLVMValueRef addresses)
+{
+    LLVMValueRef mask;
+    LLVMTypeRef type = vector_type(e, LLVMTypeOf(at));
+    LLVMTypeRef overloads[] = {type, LLVMTypeOf(addresses)};
+    addresses = safe_addresses(e, addresses, nowhere(e), &mask);
+    LLVMValueRef arguments[] = {addresses, alignment_of(e, at), mask,
+                                LLVMConstNull(type)};
+    return call_masked(e, "llvm.masked.gather", overloads, arguments, 1,
+                       LLVMGetAlignment(at));
+}
+
+static void scatter(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
+                    LLVMValueRef addresses)
+{
+    LLVMValueRef mask;
+    LLVMTypeRef overloads[] = {LLVMTypeOf(value), LLVMTypeOf(addresses)};
+    addresses = safe_addresses(e, addresses, sink(e), &mask);
+    LLVMValueRef arguments[] = {value, addresses, alignment_of(e, at), mask};
+    call_masked(e, "llvm.masked.scatter", overloads, arguments, 2,
+                LLVMGetAlignment(at));
+}
+
 // --- Neighbours --------------------------------------------------------------
+
+static LLVMValueRef row_addresses(struct emitter *e, LLVMValueRef base,
+                                  LLVMTypeRef type)
+{
+    LLVMValueRef offsets = steps(e, e->i64, (int64_t)size_of(e, type));
+    return LLVMBuildGEP2(e->builder, e->i8, base, &offsets, 1, "");
+}
 
 static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,
                              LLVMValueRef address)
@@ -56,6 +186,8 @@ static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,
         LLVMSetVolatile(load, LLVMGetVolatile(at));
         return load;
     }
+    if (!masks_are_native(e, LLVMTypeOf(at)))
+        return gather(e, at, row_addresses(e, address, LLVMTypeOf(at)));
     LLVMTypeRef overloads[] = {type, e->pointer};
     LLVMValueRef arguments[] = {address, alignment_of(e, at), e->mask,
                                 LLVMConstNull(type)};
@@ -71,40 +203,22 @@ static void store_row(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
         LLVMSetVolatile(store, LLVMGetVolatile(at));
         return;
     }
+    if (!masks_are_native(e, accessed_type(at))) {
+        scatter(e, at, value, row_addresses(e, address, accessed_type(at)));
+        return;
+    }
     LLVMTypeRef overloads[] = {LLVMTypeOf(value), e->pointer};
     LLVMValueRef arguments[] = {value, address, alignment_of(e, at), e->mask};
     call_intrinsic(e, "llvm.masked.store", overloads, 2, arguments, 4);
 }
 
-// --- All over ----------------------------------------------------------------
-
-static LLVMValueRef gather(struct emitter *e, LLVMValueRef at,
-                           LLVMValueRef addresses)
-{
-    LLVMTypeRef type = vector_type(e, LLVMTypeOf(at));
-    LLVMTypeRef overloads[] = {type, LLVMTypeOf(addresses)};
-    LLVMValueRef arguments[] = {addresses, alignment_of(e, at),
-                                mask_or_all(e, e->mask), LLVMConstNull(type)};
-    return call_intrinsic(e, "llvm.masked.gather", overloads, 2, arguments, 4);
-}
-
-static void scatter(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
-                    LLVMValueRef addresses)
-{
-    LLVMTypeRef overloads[] = {LLVMTypeOf(value), LLVMTypeOf(addresses)};
-    LLVMValueRef arguments[] = {value, addresses, alignment_of(e, at),
-                                mask_or_all(e, e->mask)};
-    call_intrinsic(e, "llvm.masked.scatter", overloads, 2, arguments, 4);
-}
-
 // Whether the addresses happen to be neighbours after all.
 static LLVMValueRef are_neighbours(struct emitter *e, LLVMValueRef addresses,
-                                   LLVMValueRef *base, uint64_t size)
+                                   LLVMValueRef *base, LLVMTypeRef type)
 {
     LLVMBuilderRef b = e->builder;
     *base = extract(e, addresses, number32(e, 0));
-    LLVMValueRef offsets = steps(e, e->i64, (int64_t)size);
-    LLVMValueRef row = LLVMBuildGEP2(b, e->i8, *base, &offsets, 1, "");
+    LLVMValueRef row = row_addresses(e, *base, type);
     LLVMValueRef equal = LLVMBuildICmp(b, LLVMIntEQ, row, addresses, "");
     if (e->mask)
         equal = LLVMBuildOr(b, equal, LLVMBuildNot(b, e->mask, ""), "");
@@ -117,8 +231,7 @@ static LLVMValueRef load_likely_row(struct emitter *e, LLVMValueRef at,
     LLVMBasicBlockRef row = append(e, "row"), apart = append(e, "apart");
     LLVMBasicBlockRef end = append(e, "loaded");
     LLVMValueRef base;
-    LLVMValueRef test = are_neighbours(e, addresses, &base,
-                                       size_of(e, LLVMTypeOf(at)));
+    LLVMValueRef test = are_neighbours(e, addresses, &base, LLVMTypeOf(at));
     LLVMBuildCondBr(e->builder, test, row, apart);
     position(e, row);
     LLVMValueRef values[2] = {load_row(e, at, base)};
@@ -140,7 +253,7 @@ static void store_likely_row(struct emitter *e, LLVMValueRef at,
     LLVMBasicBlockRef end = append(e, "stored");
     LLVMValueRef base;
     LLVMValueRef test =
-        are_neighbours(e, addresses, &base, size_of(e, accessed_type(at)));
+        are_neighbours(e, addresses, &base, accessed_type(at));
     LLVMBuildCondBr(e->builder, test, row, apart);
     position(e, row);
     store_row(e, at, value, base);

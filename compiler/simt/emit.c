@@ -8,10 +8,6 @@
 // Private memory that may lie on the stack, bytes of a chunk.
 enum { STACK_MOST = 8192, RECORD_BEGIN = 64 };
 
-static const struct variant variants[] = {
-    {32, true, "rows"}, {16, true, "halves"}, {32, false, "packed"}};
-enum { ROWS, HALVES, PACKED, VARIANTS };
-
 // --- Loops -------------------------------------------------------------------
 
 struct counting {
@@ -166,7 +162,7 @@ static void emit_rows(struct emitter *e, const struct chunks *chunks,
     row = LLVMBuildAdd(b, row, y.index, "");
     e->first = LLVMBuildAdd(
         b, LLVMBuildMul(b, row, e->block_size[0], ""), x.index, "");
-    if (e->variant->width == 16)
+    if (e->variant->block_x == e->width)
         e->active = number32(e, 16);
     next_record(e, chunks);
     if (barrier == NONE)
@@ -383,7 +379,7 @@ static bool goes_apart(const struct emitter *e, unsigned number)
 
 static bool is_steady(struct emitter *e)
 {
-    static const struct variant whole = {1024, false, "block"};
+    static const struct variant whole = {1024, false, 0, "block"};
     e->block_shapes =
         (struct shapes){.kernel = e->kernel, .variant = &whole};
     if (e->kernel->barrier_count == 0)
@@ -456,7 +452,7 @@ static void place_on_stack(struct emitter *e)
 
 // --- The function ------------------------------------------------------------
 
-static LLVMValueRef run_field(struct emitter *e, size_t offset, unsigned i)
+LLVMValueRef run_field(struct emitter *e, size_t offset, unsigned i)
 {
     return load32(e, e->run, offset + 4 * i);
 }
@@ -471,8 +467,8 @@ static void read_launch(struct emitter *e)
         e->block_size[i] = run_field(e, offsetof(rnl_cpu_block, block), i);
     }
     // The shape that the variant is chosen for.
-    if (e->variant->width == 16)
-        e->block_size[0] = number32(e, 16);
+    if (e->variant->block_x)
+        e->block_size[0] = number32(e, e->variant->block_x);
 }
 
 static LLVMValueRef call_prelude(struct emitter *e, const char *name,
@@ -611,56 +607,16 @@ static void make_variables(struct emitter *e)
     }
 }
 
-static void make_types(struct emitter *e)
-{
-    e->i1 = LLVMInt1TypeInContext(e->context);
-    e->i8 = LLVMInt8TypeInContext(e->context);
-    e->i32 = LLVMInt32TypeInContext(e->context);
-    e->i64 = LLVMInt64TypeInContext(e->context);
-    e->pointer = LLVMPointerTypeInContext(e->context, 0);
-    e->void_type = LLVMVoidTypeInContext(e->context);
-    e->mask_type = LLVMVectorType(e->i1, e->width);
-}
-
-static void add_attribute(struct emitter *e, LLVMValueRef function,
-                          const char *name, const char *value)
-{
-    LLVMAddAttributeAtIndex(
-        function, (unsigned)LLVMAttributeFunctionIndex,
-        LLVMCreateStringAttribute(e->context, name, (unsigned)strlen(name),
-                                  value, (unsigned)strlen(value)));
-}
-
-static LLVMTypeRef blocks_type(struct emitter *e)
-{
-    LLVMTypeRef parameters[] = {e->pointer, e->i64};
-    return LLVMFunctionType(e->void_type, parameters, 2, 0);
-}
-
-static LLVMValueRef make_function(struct emitter *e, const char *name)
-{
-    LLVMValueRef function = LLVMAddFunction(e->module, name, blocks_type(e));
-    LLVMSetSection(function,
-                   simt_format(".text.rnl_blocks_%u", e->kernel->number));
-    LLVMAddAttributeAtIndex(function, (unsigned)LLVMAttributeFunctionIndex,
-                            attribute_flag(e->context, "nounwind"));
-    add_attribute(e, function, "min-legal-vector-width", "512");
-    add_attribute(e, function, "prefer-vector-width", "512");
-    add_attribute(e, function, "probe-stack", "inline-asm");
-    return function;
-}
-
-static LLVMValueRef emit_variant(struct kernel *kernel,
-                                 const struct variant *variant)
+LLVMValueRef emit_variant(struct kernel *kernel, const struct variant *variant)
 {
     struct emitter e = {.kernel = kernel, .variant = variant,
                         .width = variant->width, .context = kernel->context,
                         .module = kernel->module};
     e.shapes = (struct shapes){.kernel = kernel, .variant = variant};
     shapes_find(&e.shapes);
-    make_types(&e);
-    e.function = make_function(
-        &e, simt_format("rnl_%s_%u", variant->name, kernel->number));
+    emitter_types(&e);
+    e.function = emitter_function(
+        &e, simt_format("rnl_%s_%u", variant->name, kernel->number), NULL);
     LLVMSetLinkage(e.function, LLVMInternalLinkage);
     e.builder = LLVMCreateBuilderInContext(e.context);
     e.entry = append(&e, "entry");
@@ -675,87 +631,4 @@ static LLVMValueRef emit_variant(struct kernel *kernel,
     LLVMBuildBr(e.builder, begin);
     LLVMDisposeBuilder(e.builder);
     return e.function;
-}
-
-// --- Choosing a variant ------------------------------------------------------
-
-static void call_variant(struct emitter *e, LLVMValueRef variant)
-{
-    LLVMValueRef arguments[] = {LLVMGetParam(e->function, 0),
-                                LLVMGetParam(e->function, 1)};
-    LLVMValueRef call = LLVMBuildCall2(e->builder, blocks_type(e), variant,
-                                       arguments, 2, "");
-    LLVMSetTailCall(call, 1);
-    LLVMBuildRetVoid(e->builder);
-}
-
-static void choose(struct emitter *e, LLVMValueRef condition,
-                   LLVMValueRef variant)
-{
-    if (!variant)
-        return;
-    LLVMBasicBlockRef here = append(e, "this"), other = append(e, "other");
-    LLVMBuildCondBr(e->builder, condition, here, other);
-    position(e, here);
-    call_variant(e, variant);
-    position(e, other);
-}
-
-static void emit_choice(struct kernel *kernel, LLVMValueRef *made)
-{
-    struct emitter e = {.kernel = kernel, .context = kernel->context,
-                        .module = kernel->module};
-    e.width = 32;
-    make_types(&e);
-    char *name = simt_format("rnl_blocks_%u", kernel->number);
-    LLVMValueRef old = LLVMGetNamedFunction(kernel->module, name);
-    if (old)
-        LLVMSetValueName2(old, "rnl_old", 7);
-    e.function = make_function(&e, name);
-    LLVMSetVisibility(e.function, LLVMHiddenVisibility);
-    if (old) {
-        LLVMReplaceAllUsesWith(old, e.function);
-        LLVMDeleteFunction(old);
-    }
-    e.builder = LLVMCreateBuilderInContext(e.context);
-    position(&e, append(&e, "entry"));
-    e.run = LLVMGetParam(e.function, 0);
-    LLVMBuilderRef b = e.builder;
-    LLVMValueRef x = run_field(&e, offsetof(rnl_cpu_block, block), 0);
-    LLVMValueRef rows =
-        LLVMBuildMul(b, run_field(&e, offsetof(rnl_cpu_block, block), 1),
-                     run_field(&e, offsetof(rnl_cpu_block, block), 2), "");
-    LLVMValueRef one_row =
-        LLVMBuildICmp(b, LLVMIntEQ, rows, number32(&e, 1), "");
-    LLVMValueRef rest = LLVMBuildAnd(b, x, number32(&e, 31), "");
-    LLVMValueRef even =
-        LLVMBuildICmp(b, LLVMIntEQ, rest, number32(&e, 0), "");
-    LLVMValueRef full_rows = LLVMBuildOr(b, one_row, even, "");
-    choose(&e, LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, x,
-                                             number32(&e, 16), ""),
-                            LLVMBuildNot(b, one_row, ""), ""), made[HALVES]);
-    if (made[PACKED])
-        choose(&e, full_rows, made[ROWS]);
-    call_variant(&e, made[PACKED] ? made[PACKED] : made[ROWS]);
-    LLVMDisposeBuilder(b);
-}
-
-bool emit_kernel(struct kernel *kernel)
-{
-    LLVMValueRef made[VARIANTS] = {0};
-    // Rows serve any shape, unless warps must not end with them; what works on
-    // more axes gains from lanes that do.
-    made[ROWS] = emit_variant(kernel, &variants[ROWS]);
-    if (kernel->uses_yz && !kernel->has_warp_ops && !kernel->refusal)
-        made[HALVES] = emit_variant(kernel, &variants[HALVES]);
-    if ((kernel->uses_yz || kernel->has_warp_ops) && !kernel->refusal)
-        made[PACKED] = emit_variant(kernel, &variants[PACKED]);
-    if (!kernel->refusal) {
-        emit_choice(kernel, made);
-        return true;
-    }
-    for (int v = 0; v < VARIANTS; v++)
-        if (made[v])
-            LLVMDeleteFunction(made[v]);
-    return false;
 }

@@ -43,6 +43,8 @@ struct emitter {
 
     // Of the region: from a barrier (or the begin) to the next ones
     LLVMValueRef *slots;           // memory of the simple ones
+    unsigned place_count;          // accesses to places all over
+    LLVMValueRef sink;             // where lanes that are not there may write
     LLVMValueRef *private_memory;  // of the complex ones, for all lanes
     LLVMValueRef *common_in;       // slots that all chunks of a steady kernel
     LLVMValueRef *common_out;      // have in common: of this round, of the next
@@ -132,8 +134,19 @@ void call_emit(struct emitter *e, LLVMValueRef at);
 void warp_emit(struct emitter *e, LLVMValueRef at);
 void atomic_emit(struct emitter *e, LLVMValueRef at);
 
-// region.c: emits the region that begins at a barrier (NONE: the kernel's begin)
-// at the builder's place; e->exit tells where it ended.
+// variant.c
+void emitter_types(struct emitter *e);
+// A function of a type, or (NULL) one like run_blocks.
+LLVMValueRef emitter_function(struct emitter *e, const char *name,
+                              LLVMTypeRef type);
+
+// emit.c: number i of an array of 32-bit numbers in what describes the blocks.
+LLVMValueRef run_field(struct emitter *e, size_t offset, unsigned i);
+// The function that runs blocks by one variant.
+LLVMValueRef emit_variant(struct kernel *kernel, const struct variant *variant);
+
+// region.c: emits the region that begins at a barrier (NONE: at the kernel's
+// begin) at the builder's place; e->exit tells where it ended.
 void region_emit(struct emitter *e, int barrier);
 
 // call.c: the address of a thread-local, that is `__shared__`, variable.

@@ -56,6 +56,7 @@ struct block {
     int barrier;                  // number of the barrier it begins with
     LLVMValueRef barrier_call;
     bool reaches_barrier;
+    unsigned size;                // instructions
     int loop;                     // innermost loop around it, or NONE
 };
 
@@ -75,8 +76,6 @@ struct slot {
     unsigned load_count, store_count;
     bool remat;                   // cheaper computed anew than kept
     bool steady;                  // a store needs no mask: see slots.c
-
-
     bool kept;                    // its value must outlive a barrier
 };
 
@@ -88,6 +87,7 @@ struct kernel {
     LLVMValueRef function;        // rnl_thread_<n>
     struct block *blocks;         // [0] is the entry; reverse post-order
     unsigned block_count;
+    unsigned size;                // instructions
     struct loop *loops;           // outer ones first
     unsigned loop_count;
     struct slot *slots;
@@ -101,6 +101,8 @@ struct kernel {
     int *join_after;              // nearest postdominator, or NONE
     bool uses_yz;                 // the y or z of the thread's index
     bool has_warp_ops;
+    bool has_atomics;
+    bool compact;                 // made into short code rather than fast
     const char *refusal;          // why it cannot be vectorised
 };
 
@@ -149,6 +151,7 @@ struct shape {
 struct variant {
     unsigned width;
     bool rows;           // chunks run along x; else along the thread's number
+    unsigned block_x;    // that it is for, or 0
     const char *name;
 };
 
@@ -187,7 +190,7 @@ void prepare_hide_functions(LLVMModuleRef module);  // once vectors are made
 char *prepare_run(LLVMModuleRef module, const char *passes);
 LLVMAttributeRef attribute_flag(LLVMContextRef context, const char *name);
 
-// emit.c: makes rnl_blocks_<n>. False with kernel->refusal set.
+// variant.c: makes rnl_blocks_<n>. False with kernel->refusal set.
 bool emit_kernel(struct kernel *kernel);
 
 // target.c: the processor; the widest vectors that the vector library takes,

@@ -311,6 +311,8 @@ static bool is_plain(LLVMTypeRef type)
 static void read_instruction(struct kernel *kernel, int number,
                              LLVMValueRef at)
 {
+    kernel->blocks[number].size++;
+    kernel->size++;
     bool pair = LLVMIsAAtomicCmpXchgInst(at) ||
                 (LLVMIsACallInst(at) && is_intrinsic(at, "frexp"));
     if (!is_plain(LLVMTypeOf(at)) && !pair)
@@ -324,6 +326,7 @@ static void read_instruction(struct kernel *kernel, int number,
     if (LLVMIsAAllocaInst(at) &&
         (number != 0 || !LLVMIsAConstantInt(LLVMGetOperand(at, 0))))
         kernel->refusal = "it has a variable whose size is not constant";
+    kernel->has_atomics |= LLVMIsAAtomicRMWInst(at) != NULL;
     if (LLVMIsACallInst(at))
         read_call(kernel, number, at);
 }

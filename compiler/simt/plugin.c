@@ -209,8 +209,9 @@ static bool has_label_addresses(LLVMModuleRef module)
 static char *compile(const struct simt_job *job)
 {
     static const char *const words[] = {
-        "runnel-simt", "-vectorize-loops=false", "-scalarize-load-store"};
-    LLVMParseCommandLineOptions(3, words, NULL);
+        "runnel-simt", "-vectorize-loops=false", "-scalarize-load-store",
+        "-disable-post-ra"};  // its time grows faster than blocks do
+    LLVMParseCommandLineOptions(4, words, NULL);
     char *message = NULL;
     LLVMModuleRef module = read_module(job->bitcode, &message), vectors;
     if (!module)

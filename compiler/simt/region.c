@@ -261,7 +261,7 @@ static void emit_chain_block(struct emitter *e, struct chain *chain,
     LLVMBuildStore(e->builder, mask_none(e), chain->masks[number]);
     LLVMBuildCondBr(e->builder, mask_any(e, mask), body, next);
     position(e, body);
-    if (gains_without_mask(block)) {
+    if (!e->kernel->compact && gains_without_mask(block)) {
         LLVMBasicBlockRef all = append(e, "body.all");
         LLVMBasicBlockRef some = append(e, "body.some");
         LLVMBuildCondBr(e->builder, mask_is_full(e, mask), all, some);
@@ -404,7 +404,7 @@ static void leave_divergent(struct emitter *e, int number,
 {
     const struct block *block = &e->kernel->blocks[number];
     struct map values = {0};
-    if (version == FULL) {
+    if (version == FULL && !e->kernel->compact) {
         // Arriving at a barrier forgets the values of the block.
         values = e->values;
         e->values = map_copy(&values);
@@ -480,8 +480,8 @@ static const struct loop *divergent_loop_at(struct emitter *e, int block)
 static void emit_block(struct emitter *e, int number, enum version version)
 {
     // With all lanes there, rounds need no masks until lanes first disagree.
-    const struct loop *loop =
-        version == FULL ? NULL : divergent_loop_at(e, number);
+    const struct loop *loop = version == FULL && !e->kernel->compact
+                                  ? NULL : divergent_loop_at(e, number);
     map_clear(&e->values);
     if (!loop) {
         emit_block_from(e, number,

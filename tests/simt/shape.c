@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct variant rows = {32, true, "rows"};
-static const struct variant halves = {16, true, "halves"};
-static const struct variant packed = {32, false, "packed"};
+static const struct variant rows = {32, true, 0, "rows"};
+static const struct variant halves = {16, true, 16, "halves"};
+static const struct variant packed = {32, false, 0, "packed"};
 
 static struct shapes shapes;
 
@@ -363,7 +363,7 @@ RNL_TEST(warp_functions_give_all_lanes_the_same_or_not)
 // In a chunk of many warps each has its own.
 RNL_TEST(warp_functions_of_many_warps_vary)
 {
-    static const struct variant block = {1024, false, "block"};
+    static const struct variant block = {1024, false, 0, "block"};
     find("  %s = call i32 @rnl_sync(i32 1, i32 1)\n"
          "  ret void\n", &block);
     is("s", "uniform");

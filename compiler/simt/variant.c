@@ -1,0 +1,215 @@
+// The function of a kernel that the executor calls: it chooses a variant by the
+// shape of the block.
+#include "emit.h"
+
+#include <runnel/cpu_object.h>
+#include <stddef.h>
+#include <string.h>
+
+enum { ROWS, HALVES, PACKED, VARIANTS };
+
+// Instructions of a kernel that is still worth several versions of its code, and
+// of one that is worth many lanes at once; lanes' values that a loop may hold.
+enum { SIZE_MOST = 600, CHAINED_MOST = 300, WIDE_MOST = 2000, HELD_MOST = 3 };
+
+// --- Functions ---------------------------------------------------------------
+
+void emitter_types(struct emitter *e)
+{
+    e->i1 = LLVMInt1TypeInContext(e->context);
+    e->i8 = LLVMInt8TypeInContext(e->context);
+    e->i32 = LLVMInt32TypeInContext(e->context);
+    e->i64 = LLVMInt64TypeInContext(e->context);
+    e->pointer = LLVMPointerTypeInContext(e->context, 0);
+    e->void_type = LLVMVoidTypeInContext(e->context);
+    e->mask_type = LLVMVectorType(e->i1, e->width);
+}
+
+static void add_attribute(struct emitter *e, LLVMValueRef function,
+                          const char *name, const char *value)
+{
+    LLVMAddAttributeAtIndex(
+        function, (unsigned)LLVMAttributeFunctionIndex,
+        LLVMCreateStringAttribute(e->context, name, (unsigned)strlen(name),
+                                  value, (unsigned)strlen(value)));
+}
+
+static LLVMTypeRef blocks_type(struct emitter *e)
+{
+    LLVMTypeRef parameters[] = {e->pointer, e->i64};
+    return LLVMFunctionType(e->void_type, parameters, 2, 0);
+}
+
+LLVMValueRef emitter_function(struct emitter *e, const char *name,
+                              LLVMTypeRef type)
+{
+    LLVMValueRef function =
+        LLVMAddFunction(e->module, name, type ? type : blocks_type(e));
+    if (!type)
+        LLVMSetSection(function, simt_format(".text.rnl_blocks_%u",
+                                             e->kernel->number));
+    LLVMAddAttributeAtIndex(function, (unsigned)LLVMAttributeFunctionIndex,
+                            attribute_flag(e->context, "nounwind"));
+    add_attribute(e, function, "min-legal-vector-width", "512");
+    add_attribute(e, function, "prefer-vector-width", "512");
+    add_attribute(e, function, "probe-stack", "inline-asm");
+    // All tables lie in one section: a kernel would reach what others do.
+    add_attribute(e, function, "no-jump-tables", "true");
+    return function;
+}
+
+// --- Planning ----------------------------------------------------------------
+
+// Instructions of the chains that branches of a complete chunk begin: blocks
+// inside several such branches are in several chains.
+static unsigned chained_size(const struct shapes *shapes)
+{
+    const struct kernel *kernel = shapes->kernel;
+    unsigned size = 0;
+    for (unsigned i = 0; i < kernel->block_count; i++) {
+        if (!shapes->divergent[i])
+            continue;
+        const struct block *block = &kernel->blocks[i];
+        struct set blocks =
+            graph_between(kernel, block->successors, 2, kernel->join_after[i]);
+        for (unsigned k = 0; k < kernel->block_count; k++)
+            if (set_has(&blocks, k))
+                size += kernel->blocks[k].size;
+    }
+    return size;
+}
+
+static bool is_used_in(const struct kernel *kernel, const struct slot *slot,
+                       const struct loop *loop)
+{
+    for (unsigned i = 0; i < slot->load_count; i++)
+        if (set_has(&loop->blocks,
+                    (unsigned)kernel_block_of(kernel, slot->loads[i])))
+            return true;
+    return false;
+}
+
+// The most values that differ between lanes and live in one loop.
+static unsigned most_held(const struct shapes *shapes)
+{
+    const struct kernel *kernel = shapes->kernel;
+    unsigned most = 0;
+    for (unsigned l = 0; l < kernel->loop_count; l++) {
+        unsigned count = 0;
+        for (unsigned s = 0; s < kernel->slot_count; s++)
+            count += kernel->slots[s].kind == SLOT_SIMPLE &&
+                     shapes->slots[s].kind == SHAPE_VARYING &&
+                     is_used_in(kernel, &kernel->slots[s], &kernel->loops[l]);
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+// Many lanes at once hide what chunks and their loops cost; fewer leave values
+// in registers, and increments of shared memory in the order that processors
+// foresee.
+static unsigned choose_width(struct kernel *kernel)
+{
+    static const struct variant rows = {32, true, 0, "rows"};
+    struct shapes shapes = {.kernel = kernel, .variant = &rows};
+    shapes_find(&shapes);
+    kernel->compact =
+        kernel->size > SIZE_MOST || chained_size(&shapes) > CHAINED_MOST;
+    if (kernel->has_warp_ops)
+        return 32;
+    if (kernel->size > WIDE_MOST)
+        return 8;
+    bool narrow = kernel->compact || kernel->has_atomics ||
+                  (target_vector_bytes() < 64 &&
+                   most_held(&shapes) > HELD_MOST);
+    return narrow ? 16 : 32;
+}
+
+// --- Choosing ----------------------------------------------------------------
+
+static void call_variant(struct emitter *e, LLVMValueRef variant)
+{
+    LLVMValueRef arguments[] = {LLVMGetParam(e->function, 0),
+                                LLVMGetParam(e->function, 1)};
+    LLVMValueRef call = LLVMBuildCall2(e->builder, blocks_type(e), variant,
+                                       arguments, 2, "");
+    LLVMSetTailCall(call, 1);
+    LLVMBuildRetVoid(e->builder);
+}
+
+static void choose(struct emitter *e, LLVMValueRef condition,
+                   LLVMValueRef variant)
+{
+    if (!variant)
+        return;
+    LLVMBasicBlockRef here = append(e, "this"), other = append(e, "other");
+    LLVMBuildCondBr(e->builder, condition, here, other);
+    position(e, here);
+    call_variant(e, variant);
+    position(e, other);
+}
+
+static void emit_choice(struct kernel *kernel, unsigned width,
+                        LLVMValueRef *made)
+{
+    struct emitter e = {.kernel = kernel, .context = kernel->context,
+                        .module = kernel->module};
+    e.width = 32;
+    emitter_types(&e);
+    char *name = simt_format("rnl_blocks_%u", kernel->number);
+    LLVMValueRef old = LLVMGetNamedFunction(kernel->module, name);
+    if (old)
+        LLVMSetValueName2(old, "rnl_old", 7);
+    e.function = emitter_function(&e, name, NULL);
+    LLVMSetVisibility(e.function, LLVMHiddenVisibility);
+    if (old) {
+        LLVMReplaceAllUsesWith(old, e.function);
+        LLVMDeleteFunction(old);
+    }
+    e.builder = LLVMCreateBuilderInContext(e.context);
+    position(&e, append(&e, "entry"));
+    e.run = LLVMGetParam(e.function, 0);
+    LLVMBuilderRef b = e.builder;
+    LLVMValueRef x = run_field(&e, offsetof(rnl_cpu_block, block), 0);
+    LLVMValueRef rows =
+        LLVMBuildMul(b, run_field(&e, offsetof(rnl_cpu_block, block), 1),
+                     run_field(&e, offsetof(rnl_cpu_block, block), 2), "");
+    LLVMValueRef one_row =
+        LLVMBuildICmp(b, LLVMIntEQ, rows, number32(&e, 1), "");
+    LLVMValueRef rest = LLVMBuildAnd(b, x, number32(&e, width - 1), "");
+    LLVMValueRef even =
+        LLVMBuildICmp(b, LLVMIntEQ, rest, number32(&e, 0), "");
+    LLVMValueRef full_rows = LLVMBuildOr(b, one_row, even, "");
+    choose(&e, LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, x,
+                                             number32(&e, 16), ""),
+                            LLVMBuildNot(b, one_row, ""), ""), made[HALVES]);
+    if (made[PACKED])
+        choose(&e, full_rows, made[ROWS]);
+    call_variant(&e, made[PACKED] ? made[PACKED] : made[ROWS]);
+    LLVMDisposeBuilder(b);
+}
+
+bool emit_kernel(struct kernel *kernel)
+{
+    LLVMValueRef made[VARIANTS] = {0};
+    unsigned width = choose_width(kernel);
+    const struct variant variants[] = {{width, true, 0, "rows"},
+                                       {16, true, 16, "halves"},
+                                       {width, false, 0, "packed"}};
+    // Rows serve any shape, unless warps must not end with them; what works on
+    // more axes gains from lanes that do.
+    bool gains = kernel->uses_yz && !kernel->compact;
+    bool wanted[] = {true, gains && width == 32 && !kernel->has_warp_ops,
+                     gains || kernel->has_warp_ops};
+    for (int v = 0; v < VARIANTS; v++)
+        if (wanted[v] && !kernel->refusal)
+            made[v] = emit_variant(kernel, &variants[v]);
+    if (!kernel->refusal) {
+        emit_choice(kernel, width, made);
+        return true;
+    }
+    for (int v = 0; v < VARIANTS; v++)
+        if (made[v])
+            LLVMDeleteFunction(made[v]);
+    return false;
+}
