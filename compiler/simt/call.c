@@ -27,7 +27,12 @@ bool calls_are_alike(LLVMValueRef call)
 
 // How such an intrinsic is overloaded: by its result's type, and perhaps by the
 // first or the last argument's.
-enum overload { BY_RESULT, BY_RESULT_AND_FIRST, BY_RESULT_AND_SECOND, BY_FIRST };
+enum overload {
+    BY_RESULT,
+    BY_RESULT_AND_FIRST,
+    BY_RESULT_AND_SECOND,
+    BY_FIRST,
+};
 
 static const struct elementwise {
     const char *name;
