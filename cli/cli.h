@@ -15,6 +15,7 @@ enum {
 // The commands. `argv[0]` is the command's own name.
 int command_info(int argc, char **argv);
 int command_check(int argc, char **argv);
+int command_compile(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_help(int argc, char **argv);
 

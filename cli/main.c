@@ -1,4 +1,5 @@
-// The `runnel` program: looks at the devices, checks them, runs kernels.
+// The `runnel` program: looks at the devices, checks them, compiles and runs
+// kernels.
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ struct command {
 static const struct command commands[] = {
     {"info", command_info},
     {"check", command_check},
+    {"compile", command_compile},
     {"run", command_run},
     {"help", command_help},
 };
@@ -47,8 +49,8 @@ static int run_command(int argc, char **argv)
 int main(int argc, char **argv)
 {
     if (argc < 2)
-        return complain_usage("a command is missing: info, check, run or "
-                              "help");
+        return complain_usage("a command is missing: info, check, "
+                              "compile, run or help");
     int code = run_command(argc, argv);
     if (!output_finish() && code == EXIT_OK)
         code = EXIT_FAILED;

@@ -1,6 +1,5 @@
 // `runnel run`: compiles a kernel file and launches one of its kernels.
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,46 +15,15 @@ static int out_of_memory(void)
 
 // --- The source -------------------------------------------------------------
 
-// All of `file`, zero-terminated; NULL with errno set.
-static char *read_text(FILE *file, size_t *out_size)
-{
-    size_t size = 0, room = 4096;
-    char *text = malloc(room);
-    while (text) {
-        size += fread(text + size, 1, room - size - 1, file);
-        if (size < room - 1)
-            break;
-        char *larger = realloc(text, room *= 2);
-        if (!larger)
-            free(text);
-        text = larger;
-    }
-    if (text && ferror(file)) {
-        free(text);
-        return NULL;
-    }
-    if (text)
-        text[size] = 0;
-    *out_size = size;
-    return text;
-}
-
 static int read_source(struct run *run)
 {
-    const char *path = run->options.file;
-    bool standard_input = strcmp(path, "-") == 0;
-    FILE *file = standard_input ? stdin : fopen(path, "rb");
-    size_t size = 0;
-    if (file)
-        run->source = read_text(file, &size);
-    int error = errno;
-    if (file && !standard_input)
-        fclose(file);
-    if (!run->source)
-        return complain("'%s' cannot be read: %s", path, strerror(error));
-    if (strlen(run->source) != size)
-        return complain("'%s' is not a text file: it has zero bytes", path);
-    return EXIT_OK;
+    int code = source_read(run->options.file, &run->source, &run->size);
+    // Text has no zero bytes, binaries do.
+    run->binary = code == EXIT_OK && strlen(run->source) != run->size;
+    if (run->binary && run->options.compiles)
+        return complain("'%s' is a binary: options for the compiler come too "
+                        "late", run->options.file);
+    return code;
 }
 
 // --- The function -----------------------------------------------------------
@@ -74,12 +42,11 @@ static int compile(struct run *run)
 {
     const struct run_options *options = &run->options;
     bool expression = is_expression(options->function);
-    bool standard_input = strcmp(options->file, "-") == 0;
     rnl_module_options module = {
         .struct_size = sizeof module,
-        .name = standard_input ? "<stdin>" : options->file,
-        .options = (const char *const *)options->compiler,
-        .option_count = options->compiler_count,
+        .name = source_name(options->file),
+        .options = (const char *const *)options->compiler.items,
+        .option_count = options->compiler.count,
         .name_expressions = expression ? &options->function : NULL,
         .name_expression_count = expression,
         .dump_path = options->dump_path,
@@ -91,9 +58,23 @@ static int compile(struct run *run)
     const char *log = "";
     if (rnl_module_log(run->module, &log) == RNL_OK)
         write_log(stderr, log);
-    status = rnl_module_function(run->module, options->function,
-                                 &run->function);
-    return status == RNL_OK ? EXIT_OK : complain_failure(status);
+    return EXIT_OK;
+}
+
+static int find_function(struct run *run)
+{
+    int code = EXIT_OK;
+    rnl_status status = RNL_OK;
+    if (run->binary)
+        status = rnl_module_load(run->context, run->source, run->size,
+                                 source_name(run->options.file),
+                                 &run->module);
+    else
+        code = compile(run);
+    if (code == EXIT_OK && status == RNL_OK)
+        status = rnl_module_function(run->module, run->options.function,
+                                     &run->function);
+    return status == RNL_OK ? code : complain_failure(status);
 }
 
 // --- The arguments ----------------------------------------------------------
@@ -236,7 +217,7 @@ static void run_free(struct run *run)
 int command_run(int argc, char **argv)
 {
     static int (*const steps[])(struct run *) = {
-        read_source, open_context, compile,    create_buffers,
+        read_source, open_context, find_function, create_buffers,
         launch,      run_fetch,    run_report,
     };
     struct run run = {0};

@@ -6,6 +6,7 @@
 
 #include "argument.h"
 #include "parse.h"
+#include "source.h"
 
 struct run_options {
     const char *file;       // "-" is standard input
@@ -17,8 +18,8 @@ struct run_options {
     uint64_t repeat;        // launches
     uint64_t timeout_ns;
     bool json;
-    char **compiler;        // options for it, owned
-    size_t compiler_count;
+    struct words compiler;  // options for it
+    bool compiles;          // some were asked for
     struct argument *arguments;
     size_t argument_count;
     struct print_range *ranges;
@@ -41,7 +42,9 @@ struct result {
 
 struct run {
     struct run_options options;
-    char *source;
+    char *source;           // the file, which may be a binary
+    size_t size;
+    bool binary;
     rnl_context context;
     rnl_stream stream;
     rnl_module module;

@@ -48,19 +48,11 @@ static int check_value(const char *option, const char *value,
     return complain_usage("%s '%s' %s", option, value, problem);
 }
 
-// Adds `prefix` and `text`, together one option of the compiler.
 static int add_compiler_option(struct run_options *options, const char *prefix,
                                const char *text)
 {
-    size_t size = strlen(prefix) + strlen(text) + 1;
-    char *option = malloc(size);
-    if (!option) {
-        complain("there is no memory left");
-        return EXIT_FAILED;
-    }
-    snprintf(option, size, "%s%s", prefix, text);
-    options->compiler[options->compiler_count++] = option;
-    return EXIT_OK;
+    options->compiles = true;
+    return words_add(&options->compiler, prefix, text);
 }
 
 static int add_argument(struct run_options *options, const char *text)
@@ -131,7 +123,10 @@ static int read_option(struct run_options *options, int letter)
     switch (letter) {
     case 'f': options->function = optarg; return EXIT_OK;
     case 'd': options->device = optarg; return EXIT_OK;
-    case OPTION_DUMP: options->dump_path = optarg; return EXIT_OK;
+    case OPTION_DUMP:
+        options->dump_path = optarg;
+        options->compiles = true;
+        return EXIT_OK;
     case OPTION_JSON: options->json = true; return EXIT_OK;
     case 'a': return add_argument(options, optarg);
     case 'p': return add_range(options, optarg);
@@ -170,24 +165,6 @@ static int check_options(const struct run_options *options)
     return EXIT_OK;
 }
 
-// The source can include what lies beside it, as with every compiler.
-static int add_own_folder(struct run_options *options)
-{
-    const char *slash = strrchr(options->file, '/');
-    if (!slash)
-        return strcmp(options->file, "-") == 0
-                   ? EXIT_OK
-                   : add_compiler_option(options, "-I", ".");
-    char *folder = strndup(options->file, (size_t)(slash - options->file) + 1);
-    if (!folder) {
-        complain("there is no memory left");
-        return EXIT_FAILED;
-    }
-    int code = add_compiler_option(options, "-I", folder);
-    free(folder);
-    return code;
-}
-
 static int read_all(struct run_options *options, int argc, char **argv,
                     bool *out_done)
 {
@@ -209,21 +186,21 @@ static int read_all(struct run_options *options, int argc, char **argv,
     if (optind + 1 < argc)
         return complain_usage("'%s' is not expected here", argv[optind + 1]);
     code = check_options(options);
-    return code ? code : add_own_folder(options);
+    if (code == EXIT_OK)
+        code = words_add_own_folder(&options->compiler, options->file);
+    return code;
 }
 
 int run_options_read(struct run_options *options, int argc, char **argv,
                      bool *out_done)
 {
-    // No option can be given more often than there are words, and one more
-    // goes to the compiler.
-    size_t most = (size_t)argc + 1;
+    // No option can be given more often than there are words.
+    size_t most = (size_t)argc;
     *options = (struct run_options){.repeat = 1, .timeout_ns = RNL_FOREVER};
     *out_done = false;
-    options->compiler = calloc(most, sizeof *options->compiler);
     options->arguments = calloc(most, sizeof *options->arguments);
     options->ranges = calloc(most, sizeof *options->ranges);
-    if (!options->compiler || !options->arguments || !options->ranges) {
+    if (!options->arguments || !options->ranges) {
         complain("there is no memory left");
         return EXIT_FAILED;
     }
@@ -232,9 +209,7 @@ int run_options_read(struct run_options *options, int argc, char **argv,
 
 void run_options_free(struct run_options *options)
 {
-    for (size_t i = 0; i < options->compiler_count; i++)
-        free(options->compiler[i]);
-    free(options->compiler);
+    words_free(&options->compiler);
     free(options->arguments);
     free(options->ranges);
 }

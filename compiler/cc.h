@@ -14,6 +14,7 @@ enum cc_exit {
     CC_USAGE = 2,
     CC_NO_COMPILER = 3,
     CC_CRASHED = 4,
+    CC_OPTION = 5,
 };
 
 // Part of the identity; changes whenever the same input gives another object.
@@ -58,7 +59,6 @@ struct cc_options {
     const char *name;           // in diagnostics
     const char *dump_assembly;
     const char *dump_ir;        // prefix of paths
-    bool debug;
     struct list options;        // as NVRTC takes them
     struct list headers;        // NAME=FILE
     struct list expressions;
@@ -66,20 +66,40 @@ struct cc_options {
 
 extern const char cc_help[];  // help.c
 
-// --- flags.c: NVRTC's options as a C++ compiler's --------------------------
+// --- options.c: NVRTC's options, and Runnel's own --------------------------
+
+// What they ask for. Strings that are not in lists belong to the command line.
+struct choices {
+    const char *standard;   // as the compiler's option
+    const char *tier;       // "auto", "F" or "B"
+    const char *target;     // as -march= names it
+    bool contract, flush, precise_division;
+    bool approximate;       // functions of floats may be
+    bool debug, line_info, report_tiers, no_warnings;
+    struct list folders;    // of -I
+    struct list includes;   // of -include
+    struct list macros;     // "DX=1" and "UX", in their order
+    struct list passed;     // for the compiler, as they are
+};
+
+// False with a sentence in `problem` for an option that cannot be. Sentences
+// about those that have no effect go to `notes`.
+bool choices_read(const struct list *words, struct choices *choices,
+                  struct list *notes, struct text *problem);
+void choices_free(struct choices *choices);
+
+// --- flags.c: the same for a C++ compiler ----------------------------------
 
 struct flags {
     struct list arguments;  // for compiler and preprocessor
     struct text defines;    // the user's -D and -U as directives
     struct list includes;   // the user's -include
-    char tier[8];           // "auto", "F", "B", or something wrong
-    bool debug;
 };
 
-// What the prelude predefines, and the user's options. Relative directories are
+// What the prelude predefines, and the user's choices. Relative directories are
 // made absolute, because the compiler runs in the temporary folder. The user's
 // macros must not reach into the prelude, so they become a file after it.
-void flags_make(const struct cc_options *options, bool clang,
+void flags_make(const struct choices *choices, bool clang,
                 struct flags *flags);
 
 // --- compiler.c: finding and running a C++ compiler ------------------------
@@ -99,21 +119,12 @@ const char *compiler_target(void);
 // One line for cache keys.
 void compiler_identity(const struct compiler *compiler, struct text *line);
 
-// --- folder.c: the temporary folder ----------------------------------------
+// --- process.c: child processes and the temporary folder -------------------
 
 // The private folder, made at the first call; NULL with errno set. Removed at
 // exit and on SIGTERM, SIGINT and SIGHUP.
 const char *work_folder(void);
 void work_folder_remove(void);
-
-// A name that stays inside the folder it is put in.
-bool work_holds(const char *name);
-void work_path(char path[4200], const char *name);
-// Makes the folders that lead to the file, too. False with errno set.
-bool work_write(const char *name, const void *data, size_t size);
-
-// --- process.c: child processes --------------------------------------------
-
 void process_catch_signals(void);
 
 // Runs arguments[0] in `folder` (NULL: here); its standard output is added to
@@ -227,6 +238,7 @@ struct elf_unit {
     bool initialized_tls;  // some __shared__ variable has an initial value
     struct elf_kernel *kernels;
     size_t kernel_count;
+    bool tells_thread;     // rnl_state.thread is right at every fault
 };
 
 // Reads a relocatable object. False if it is not one.

@@ -20,7 +20,7 @@ string(CONCAT one "#pragma GCC system_header\n#ifndef RNL_HAS_CORE\n"
        "#define RNL_HAS_CORE\n")
 add()
 foreach(part prelude/base.h ../include/runnel/cpu_object.h prelude/dialect.h
-             prelude/threads.h prelude/math.h prelude/table.h)
+             prelude/threads.h prelude/lanes.h prelude/math.h prelude/table.h)
     add_file(${part})
 endforeach()
 foreach(part rounding special simd heap unsupported limits narrow half bfloat

@@ -192,6 +192,21 @@ static void write_symbol(const char *entry, char symbol[RNL_CPU_SYMBOL_SIZE])
     text_free(&name);
 }
 
+// Only block memory is laid out like the thread-local segment.
+static void patch_thread(const struct elf_view *view, rnl_cpu_object *object)
+{
+#if defined(__x86_64__)
+    const Elf64_Sym *state = elf_find_symbol(view, "rnl_state");
+    if (!state || ELF64_ST_TYPE(state->st_info) != STT_TLS)
+        return;
+    object->thread_offset = state->st_value;
+    object->flags |= RNL_CPU_OBJECT_TELLS;
+#else
+    (void)view;
+    (void)object;
+#endif
+}
+
 static bool patch_memory(const struct elf_view *view,
                          const struct elf_unit *unit, rnl_cpu_object *object)
 {
@@ -242,5 +257,7 @@ bool elf_patch(struct text *file, const struct elf_unit *unit)
             object->tier = 'B';
         write_symbol(kernel->symbol, symbols[i]);
     }
+    if (unit->tells_thread)
+        patch_thread(&view, object);
     return patch_memory(&view, unit, object);
 }

@@ -1,5 +1,5 @@
 // runnel-cc: kernel source in, a cpu object out. README.md tells how.
-#include "cc.h"
+#include "job.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int complain(int code, const char *format, const char *what)
+int complain(int code, const char *format, const char *what)
 {
     fputs("runnel-cc: ", stderr);
     fprintf(stderr, format, what);
@@ -15,7 +15,7 @@ static int complain(int code, const char *format, const char *what)
     return code;
 }
 
-static int complain_file(const char *action, const char *path)
+int complain_file(const char *action, const char *path)
 {
     fprintf(stderr, "runnel-cc: cannot %s %s: %s\n", action, path,
             strerror(errno));
@@ -23,103 +23,6 @@ static int complain_file(const char *action, const char *path)
 }
 
 // --- One compilation -------------------------------------------------------
-
-struct job {
-    const struct cc_options *options;
-    struct compiler compiler;
-    struct flags flags;
-    struct text source;
-    struct text log;       // diagnostics, filtered
-    struct text errors;    // of the last command, as they came
-    char *file;            // the source's name inside the folder
-    struct elf_unit unit;
-    struct list kernels;   // their names, in the order of the table
-    struct simt_verdict *verdicts;  // one for each
-    bool vectorised;       // the SIMT compiler made the object
-};
-
-static int write_headers(const struct job *job)
-{
-    const struct list *headers = &job->options->headers;
-    for (size_t i = 0; i < headers->count; i++) {
-        char *equal = strchr(headers->items[i], '=');
-        *equal = 0;
-        char name[4096];
-        struct text text = {0};
-        if (!work_holds(headers->items[i]))
-            return complain(CC_USAGE, "a header cannot be called %s",
-                            headers->items[i]);
-        if (!text_read_file(&text, equal + 1))
-            return complain_file("read", equal + 1);
-        snprintf(name, sizeof name, CC_HEADER_FOLDER "/%s", headers->items[i]);
-        if (!work_write(name, text.data, text.size))
-            return complain_file("write", name);
-        text_free(&text);
-        *equal = '=';
-    }
-    return CC_OK;
-}
-
-static int write_part_headers(void)
-{
-    struct text name = {0}, text = {0};
-    bool written = true;
-    for (size_t i = 0; written && parts_header(i, &name, &text); i++) {
-        char path[128];
-        snprintf(path, sizeof path, CC_PARTS_FOLDER "/%s", name.data);
-        written = work_write(path, text.data, text.size);
-        text_free(&name);
-        text_free(&text);
-    }
-    return written ? CC_OK : complain_file("write", "a temporary file");
-}
-
-// Headers that kernel source often includes although all they offer is built
-// in: empty files.
-static int write_stubs(const struct job *job)
-{
-    static const char *const names[] = {
-        "cuda_runtime.h", "cuda_runtime_api.h", "cuda.h", "stdio.h", "cstdio",
-        "device_launch_parameters.h", "stdint.h", "cstdint", "stddef.h",
-        "cstddef", "math.h", "cmath", "assert.h", "cassert", "stdlib.h",
-        "cstdlib", "string.h", "cstring", "device_functions.h",
-        "vector_types.h", "utility"};
-    if (!strstr(job->source.data, "include") &&
-        job->options->headers.count + job->flags.includes.count == 0)
-        return CC_OK;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char name[64];
-        snprintf(name, sizeof name, CC_STUB_FOLDER "/%s", names[i]);
-        if (!work_write(name, "", 0))
-            return complain_file("write", name);
-    }
-    return write_part_headers();
-}
-
-// Whether the source may include files that runnel-cc has not read.
-static bool has_folders(const struct job *job)
-{
-    for (size_t i = 0; i < job->flags.arguments.count; i++)
-        if (strncmp(job->flags.arguments.items[i], "-I/", 3) == 0)
-            return true;
-    return job->flags.includes.count > 0;
-}
-
-// The prelude, with what source and headers need of its optional parts.
-static int write_prelude(const struct job *job)
-{
-    struct text text = {0}, seen = {0};
-    const struct list *headers = &job->options->headers;
-    text_add_bytes(&seen, job->source.data, job->source.size);
-    for (size_t i = 0; i < headers->count; i++)
-        text_read_file(&seen, strchr(headers->items[i], '=') + 1);
-    parts_ask(seen.data, has_folders(job), &text);
-    text_add_bytes(&text, cc_prelude, cc_prelude_size);
-    bool written = work_write(CC_PRELUDE_FILE, text.data, text.size);
-    text_free(&seen);
-    text_free(&text);
-    return written ? CC_OK : complain_file("write", "a temporary file");
-}
 
 // Fills a command with the compiler and all flags but those that tell what to
 // make.
@@ -197,7 +100,7 @@ static int write_source(struct job *job)
     // names stand in a #line; gcc then reads the file they name.
     const char *name = job->options->name;
     struct text text = {0};
-    if (work_holds(name) && strncmp(name, "rnl-", 4) != 0) {
+    if (is_inside(name) && strncmp(name, "rnl-", 4) != 0) {
         free(job->file);
         job->file = strdup(name);
     } else {
@@ -208,7 +111,7 @@ static int write_source(struct job *job)
         text_add(&text, "\n");
     }
     text_add_bytes(&text, job->source.data, job->source.size);
-    bool written = job->file && work_write(job->file, text.data, text.size);
+    bool written = job->file && write_file(job->file, text.data, text.size);
     text_free(&text);
     return written ? CC_OK : complain_file("write", "the source");
 }
@@ -225,7 +128,7 @@ static int append_table(struct job *job)
                  job->compiler.clang ? "clang" : "gcc", job->compiler.version);
         table_write(&found, &job->options->expressions, version,
                     &job->kernels, &text);
-        work_path(path, job->file);
+        in_folder(path, job->file);
         FILE *file = fopen(path, "ab");
         if (!file || fwrite(text.data, 1, text.size, file) != text.size)
             status = complain_file("write", path);
@@ -265,7 +168,7 @@ static int compile_again(struct job *job, const char *kind, const char *output)
 
 static bool must_vectorise(const struct job *job)
 {
-    return strcmp(job->flags.tier, "B") == 0;
+    return strcmp(job->choices.tier, "B") == 0;
 }
 
 static int refuse_tier(struct job *job, const char *why)
@@ -285,6 +188,10 @@ static int compile_bitcode(struct job *job, struct simt *simt)
     start_command(job, &command, true);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         list_add(&command, words[i]);
+    if (job->choices.approximate) {
+        list_add(&command, "-fapprox-func");
+        list_add(&command, "-DRNL_FAST_MATH");
+    }
     list_add(&command, job->file);
     text_free(&job->errors);
     process_start(&command, work_folder(), &process);
@@ -298,16 +205,16 @@ static bool run_simt(struct job *job, const struct simt *simt,
                      struct text *message)
 {
     char bitcode[4200], object[4200], assembly[4200];
-    work_path(bitcode, "kernel.bc");
-    work_path(object, "kernel.o");
-    work_path(assembly, "kernel.s");
+    in_folder(bitcode, "kernel.bc");
+    in_folder(object, "kernel.o");
+    in_folder(assembly, "kernel.s");
     if (!simt->version)
         return text_add(message, "librunnel-simt.so cannot be loaded"), false;
     job->verdicts = calloc(job->kernels.count + 1, sizeof *job->verdicts);
     if (!job->verdicts)
         return text_add(message, "memory is short"), false;
     struct simt_job work = {
-        .bitcode = bitcode, .object = object, .target = compiler_target(),
+        .bitcode = bitcode, .object = object, .target = job->choices.target,
         .dump = job->options->dump_ir,
         .assembly = job->options->dump_assembly ? assembly : NULL};
     return simt_compile(simt, &work, job->verdicts, job->kernels.count,
@@ -332,39 +239,49 @@ static int report_refused(struct job *job)
 static int compile_vectors(struct job *job)
 {
     struct simt simt = {0};
-    struct text message = {0};
     int status = compile_bitcode(job, &simt);
     if (status != CC_OK)
         return status;
-    job->vectorised = run_simt(job, &simt, &message);
+    job->vectorised = run_simt(job, &simt, &job->no_vectors);
     if (job->vectorised && must_vectorise(job))
         status = report_refused(job);
     else if (must_vectorise(job))
-        status = refuse_tier(job, message.data);
+        status = refuse_tier(job, job->no_vectors.data);
     else if (!job->vectorised)
         status = compile_again(job, "-c", "kernel.o");
-    text_free(&message);
     return status;
 }
 
 // Threads one by one, or vectors where they are wanted and possible.
 static int compile_tier(struct job *job)
 {
-    const char *tier = job->flags.tier;
     char path[4096];
     bool possible = job->compiler.clang &&
                     job->compiler.version == SIMT_CLANG && simt_find(path);
-    if (strcmp(tier, "auto") != 0 && strcmp(tier, "F") != 0 &&
-        !must_vectorise(job))
-        return refuse_tier(job, "--tier takes auto, F or B");
-    if (must_vectorise(job) && job->flags.debug)
-        return refuse_tier(job, "--tier=B cannot be debugged: leave out -G");
     if (must_vectorise(job) && !possible)
         return refuse_tier(job, "--tier=B needs clang 19 and "
                                 "librunnel-simt.so beside runnel-cc");
-    if (possible && strcmp(tier, "F") != 0 && !job->flags.debug)
+    if (strcmp(job->choices.tier, "F") == 0)
+        text_add(&job->no_vectors, "--tier=F was asked for");
+    else if (job->choices.debug)
+        text_add(&job->no_vectors, "it is compiled for debugging");
+    else if (!possible)
+        text_add(&job->no_vectors, "there is no clang 19 with a SIMT compiler");
+    else
         return compile_vectors(job);
     return compile(job, "-c", "kernel.o");
+}
+
+// For people and programs who asked what became of each kernel.
+static void report_tiers(struct job *job)
+{
+    for (size_t i = 0; i < job->kernels.count; i++) {
+        const char *why = job->vectorised ? job->verdicts[i].why
+                                          : job->no_vectors.data;
+        text_format(&job->log, "%s: remark: kernel '%s': tier %s%s\n",
+                    job->options->name, job->kernels.items[i],
+                    why ? "F: " : "B", why ? why : "");
+    }
 }
 
 // --- From source to object -------------------------------------------------
@@ -453,7 +370,7 @@ static int read_unit(struct job *job)
 {
     char path[4200];
     struct text file = {0}, stub = {0};
-    work_path(path, "kernel.o");
+    in_folder(path, "kernel.o");
     bool read = text_read_file(&file, path) && elf_read_unit(&file, &job->unit);
     text_free(&file);
     if (!read) {
@@ -470,8 +387,9 @@ static int read_unit(struct job *job)
     for (size_t i = 0; job->vectorised && i < job->unit.kernel_count &&
                        i < job->kernels.count; i++)
         job->unit.kernels[i].waits |= job->verdicts[i].waits;
+    job->unit.tells_thread = job->choices.debug;
     elf_write_stub(&job->unit.dynamic, &stub);
-    bool written = work_write("stub.o", stub.data, stub.size);
+    bool written = write_file("stub.o", stub.data, stub.size);
     text_free(&stub);
     return written ? CC_OK : complain_file("write", "a temporary file");
 }
@@ -481,7 +399,7 @@ static int deliver(struct job *job)
 {
     char path[4200];
     struct text file = {0}, beside = {0};
-    work_path(path, "kernel.so");
+    in_folder(path, "kernel.so");
     if (!text_read_file(&file, path) || !elf_patch(&file, &job->unit)) {
         text_add(&job->log, "runnel-cc: the linked object cannot be "
                             "understood\n");
@@ -509,7 +427,7 @@ static int dump_assembly(struct job *job)
     if (!wanted)
         return CC_OK;
     int status = CC_OK;
-    work_path(path, "kernel.s");
+    in_folder(path, "kernel.s");
     if (access(path, R_OK) != 0)
         status = compile_again(job, "-S", "kernel.s");
     if (status != CC_OK)
@@ -524,11 +442,11 @@ static int dump_assembly(struct job *job)
 static int run_job(struct job *job)
 {
     int status;
-    flags_make(job->options, job->compiler.clang, &job->flags);
+    flags_make(&job->choices, job->compiler.clang, &job->flags);
     if ((status = write_headers(job)) || (status = write_stubs(job)) ||
         (status = write_source(job)))
         return status;
-    if (!work_write(CC_DEFINES_FILE, job->flags.defines.data,
+    if (!write_file(CC_DEFINES_FILE, job->flags.defines.data,
                     job->flags.defines.size))
         return complain_file("write", "a temporary file");
     if ((status = write_prelude(job)) || (status = append_table(job)) ||
@@ -536,7 +454,25 @@ static int run_job(struct job *job)
         (status = link_object(job)))
         return status;
     status = dump_assembly(job);
+    if (job->choices.report_tiers)
+        report_tiers(job);
     return status ? status : deliver(job);
+}
+
+static int read_choices(struct job *job)
+{
+    struct list notes = {0};
+    struct text problem = {0};
+    const char *name = job->options->name;
+    bool read = choices_read(&job->options->options, &job->choices, &notes,
+                             &problem);
+    if (!read)
+        text_format(&job->log, "%s: error: %s\n", name, problem.data);
+    for (size_t i = 0; i < notes.count && !job->choices.no_warnings; i++)
+        text_format(&job->log, "%s: note: %s\n", name, notes.items[i]);
+    list_free(&notes);
+    text_free(&problem);
+    return read ? CC_OK : CC_OPTION;
 }
 
 static int find_compiler(struct compiler *compiler)
@@ -557,8 +493,8 @@ static int find_compiler(struct compiler *compiler)
 static int compile_source(const struct cc_options *options)
 {
     struct job job = {.options = options};
-    int status = CC_OK;
-    if (!text_read_file(&job.source, options->source))
+    int status = read_choices(&job);
+    if (status == CC_OK && !text_read_file(&job.source, options->source))
         status = complain_file("read", options->source);
     if (status == CC_OK)
         status = find_compiler(&job.compiler);
@@ -571,6 +507,8 @@ static int compile_source(const struct cc_options *options)
     if (job.log.data)
         fputs(job.log.data, stderr);
     work_folder_remove();
+    choices_free(&job.choices);
+    text_free(&job.no_vectors);
     list_free(&job.flags.arguments);
     list_free(&job.flags.includes);
     text_free(&job.flags.defines);
@@ -631,7 +569,7 @@ static int read_options(int count, char **words, struct cc_options *options)
     options->source = "-";
     for (int i = 1; i < count; i++) {
         if (strcmp(words[i], "--debug") == 0)
-            options->debug = true;
+            list_add(&options->options, "-G");
         else if (i + 1 >= count ||
                  !take_option(options, words[i], words[i + 1]))
             return complain(CC_USAGE, "%s: unknown option, or its value is "

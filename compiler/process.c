@@ -1,6 +1,7 @@
 #include "cc.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,8 +12,43 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static char folder_path[4096];
 static volatile sig_atomic_t caught_signal;
 static volatile sig_atomic_t child;
+
+static int remove_entry(const char *path, const struct stat *status, int type,
+                        struct FTW *walk)
+{
+    (void)status, (void)type, (void)walk;
+    return remove(path);
+}
+
+void work_folder_remove(void)
+{
+    if (folder_path[0])
+        nftw(folder_path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    folder_path[0] = 0;
+}
+
+const char *work_folder(void)
+{
+    if (folder_path[0])
+        return folder_path;
+    const char *base = getenv("TMPDIR");
+    char path[sizeof folder_path];
+    int size = snprintf(path, sizeof path, "%s/runnel-cc-XXXXXX",
+                        base && *base ? base : "/tmp");
+    if (size < 0 || (size_t)size >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    if (!mkdtemp(path))
+        return NULL;
+    // The compiler runs inside it, so the path must be absolute.
+    if (!realpath(path, folder_path))
+        return NULL;
+    return folder_path;
+}
 
 // The child is killed here; everything else is done by whoever waits for it.
 static void on_signal(int number)

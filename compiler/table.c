@@ -238,8 +238,9 @@ static void add_table(struct writer *w, const char *compiler)
              "sizeof(rnl_cpu_global), sizeof(rnl_cpu_block), ");
     text_add_literal(text, compiler);
     text_format(text,
-                ", 'F', %zu, %zu, 0, rnl_kernels, rnl_globals, 0, 0, "
-                "RNL_CPU_DYNAMIC_LIMIT, &rnl_set_services};}\n",
+                ", 'F', %zu, %zu, RNL_OBJECT_FLAGS, rnl_kernels, rnl_globals, "
+                "0, 0, RNL_CPU_DYNAMIC_LIMIT, &rnl_set_services, "
+                "::rnl::rnl_processor, 0};}\n",
                 w->kernel_count, w->global_count);
 }
 

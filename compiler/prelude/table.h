@@ -171,3 +171,84 @@ static int rnl_set_services(const rnl_cpu_services *services)
     rnl_services = services;
     return 0;
 }
+
+#if defined(RNL_FLUSH)
+#define RNL_OBJECT_FLAGS RNL_CPU_OBJECT_FLUSHES
+#else
+#define RNL_OBJECT_FLAGS 0
+#endif
+
+// What -march= allows the compiler to use.
+namespace rnl {
+static constexpr uint64_t rnl_processor = 0
+#if defined(__SSE3__)
+    | RNL_CPU_SSE3
+#endif
+#if defined(__SSSE3__)
+    | RNL_CPU_SSSE3
+#endif
+#if defined(__SSE4_1__)
+    | RNL_CPU_SSE4_1
+#endif
+#if defined(__SSE4_2__)
+    | RNL_CPU_SSE4_2
+#endif
+#if defined(__POPCNT__)
+    | RNL_CPU_POPCNT
+#endif
+#if defined(__AVX__)
+    | RNL_CPU_AVX
+#endif
+#if defined(__AVX2__)
+    | RNL_CPU_AVX2
+#endif
+#if defined(__BMI__)
+    | RNL_CPU_BMI
+#endif
+#if defined(__BMI2__)
+    | RNL_CPU_BMI2
+#endif
+#if defined(__FMA__)
+    | RNL_CPU_FMA
+#endif
+#if defined(__AVX512F__)
+    | RNL_CPU_AVX512F
+#endif
+#if defined(__AVX512CD__)
+    | RNL_CPU_AVX512CD
+#endif
+#if defined(__AVX512BW__)
+    | RNL_CPU_AVX512BW
+#endif
+#if defined(__AVX512DQ__)
+    | RNL_CPU_AVX512DQ
+#endif
+#if defined(__AVX512VL__)
+    | RNL_CPU_AVX512VL
+#endif
+#if defined(__AVX512IFMA__)
+    | RNL_CPU_AVX512IFMA
+#endif
+#if defined(__AVX512VBMI__)
+    | RNL_CPU_AVX512VBMI
+#endif
+#if defined(__AVX512VBMI2__)
+    | RNL_CPU_AVX512VBMI2
+#endif
+#if defined(__AVX512VNNI__)
+    | RNL_CPU_AVX512VNNI
+#endif
+#if defined(__AVX512BITALG__)
+    | RNL_CPU_AVX512BITALG
+#endif
+#if defined(__AVX512VPOPCNTDQ__)
+    | RNL_CPU_AVX512VPOPCNTDQ
+#endif
+#if defined(__AVX512BF16__)
+    | RNL_CPU_AVX512BF16
+#endif
+#if defined(__GFNI__)
+    | RNL_CPU_GFNI
+#endif
+    ;
+}

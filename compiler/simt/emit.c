@@ -619,6 +619,7 @@ LLVMValueRef emit_variant(struct kernel *kernel, const struct variant *variant)
         &e, simt_format("rnl_%s_%u", variant->name, kernel->number), NULL);
     LLVMSetLinkage(e.function, LLVMInternalLinkage);
     e.builder = LLVMCreateBuilderInContext(e.context);
+    lines_begin(&e);
     e.entry = append(&e, "entry");
     LLVMBasicBlockRef begin = append(&e, "begin");
     position(&e, begin);

@@ -27,6 +27,7 @@ struct emitter {
     LLVMBuilderRef builder;
     LLVMValueRef function;
     LLVMBasicBlockRef entry;       // holds all allocas
+    LLVMMetadataRef line;          // of the function, or NULL: no lines
     LLVMTypeRef i1, i8, i32, i64, pointer, mask_type, void_type;
 
     // Of the launch
@@ -41,7 +42,8 @@ struct emitter {
     LLVMValueRef active;           // lanes that are threads of the block
     LLVMValueRef record;           // memory of the chunk, or NULL
 
-    // Of the region: from a barrier (or the begin) to the next ones
+    // Of the region: from a barrier (or the begin: NONE) to the next ones
+    int barrier;
     LLVMValueRef *slots;           // memory of the simple ones
     unsigned place_count;          // accesses to places all over
     LLVMValueRef sink;             // where lanes that are not there may write
@@ -78,6 +80,15 @@ LLVMValueRef lanes_vector(struct emitter *e, LLVMValueRef value);
 void lanes_set(struct emitter *e, LLVMValueRef value, LLVMValueRef scalar,
                LLVMValueRef vector);
 bool lanes_uniform(struct emitter *e, LLVMValueRef value);
+// Emits what a value is made of, as far as it is not there, and the value.
+void lanes_make(struct emitter *e, LLVMValueRef value);
+// The value of one lane.
+LLVMValueRef lanes_at(struct emitter *e, LLVMValueRef value, unsigned lane);
+// Whether a slot's loads compute it anew, where its lanes are needed.
+bool lanes_are_lazy(const struct emitter *e, const struct slot *slot);
+// The values so far, before code that is not always run adds its own: assign
+// what is returned to e->values after it.
+struct map lanes_save(struct emitter *e);
 LLVMTypeRef vector_type(struct emitter *e, LLVMTypeRef element);
 LLVMValueRef splat(struct emitter *e, LLVMValueRef scalar);
 // <0, stride, 2 * stride ...> of an integer type.
@@ -119,6 +130,13 @@ LLVMValueRef lanes_pick(struct emitter *e, LLVMTypeRef element,
                         LLVMValueRef memory, LLVMValueRef lane);
 void lanes_put(struct emitter *e, LLVMValueRef value, LLVMValueRef memory,
                LLVMValueRef lane);
+
+// --- lines.c -----------------------------------------------------------------
+
+// Gives the function its line, where the thread has lines.
+void lines_begin(struct emitter *e);
+// What is built next is of this instruction's line.
+void lines_at(struct emitter *e, LLVMValueRef at);
 
 // --- The others --------------------------------------------------------------
 

@@ -27,7 +27,8 @@ struct map {
 void *map_get(const struct map *map, const void *key);
 void map_set(struct map *map, const void *key, void *value);
 void map_clear(struct map *map);
-struct map map_copy(const struct map *map);
+// With copies of the values, which have that size each.
+struct map map_copy(const struct map *map, size_t size);
 
 struct set {
     uint64_t *words;
@@ -103,6 +104,7 @@ struct kernel {
     bool has_warp_ops;
     bool has_atomics;
     bool compact;                 // made into short code rather than fast
+    bool huge;                    // and without a version for complete chunks
     const char *refusal;          // why it cannot be vectorised
 };
 
@@ -144,6 +146,7 @@ struct shape {
     enum shape_kind kind;
     int64_t stride;      // affine: value of lane i is that of lane 0 + i*stride
     int64_t guess;       // varying: it may well be affine with this stride
+    bool rising;         // ... or less between some lanes: see rising.c
     unsigned alignment;  // lane 0's value is a multiple of 2 to the power of it
 };
 
@@ -165,6 +168,14 @@ struct shapes {
 };
 void shapes_find(struct shapes *shapes);
 struct shape shape_of(const struct shapes *shapes, LLVMValueRef value);
+// Whether an unsigned number of which this is the lane's grows without passing
+// 2^32 inside a chunk.
+bool shape_never_wraps(const struct shapes *shapes, LLVMValueRef value);
+
+// rising.c
+bool shape_rises(struct shape shape);
+bool shape_limit_rises(const struct shapes *shapes, LLVMValueRef call);
+bool shape_select_rises(const struct shapes *shapes, LLVMValueRef at);
 
 // --- Names the prelude promises ----------------------------------------------
 
@@ -192,6 +203,9 @@ LLVMAttributeRef attribute_flag(LLVMContextRef context, const char *name);
 
 // variant.c: makes rnl_blocks_<n>. False with kernel->refusal set.
 bool emit_kernel(struct kernel *kernel);
+
+// lines.c: completes the lines of all kernels.
+void lines_finish(void);
 
 // target.c: the processor; the widest vectors that the vector library takes,
 // in bytes, or 0 if there is none.

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+// Blocks of a kernel: code generation takes time that grows with their square.
+enum { BLOCKS_MOST = 600 };
+
 // --- What instructions are ---------------------------------------------------
 
 const char *callee_name(LLVMValueRef call)
@@ -339,6 +342,9 @@ bool kernel_read(struct kernel *kernel)
         for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
              at; at = LLVMGetNextInstruction(at))
             read_instruction(kernel, (int)i, at);
+    if (kernel->block_count > BLOCKS_MOST)
+        kernel->refusal = "it has so many branches that it would compile for "
+                          "too long";
     if (kernel->refusal)
         return false;
     graph_analyse(kernel);

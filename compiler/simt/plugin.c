@@ -57,8 +57,8 @@ static LLVMValueRef thread_of(LLVMModuleRef module, unsigned number)
     return LLVMGetNamedFunction(module, simt_format("rnl_thread_%u", number));
 }
 
-static char *make_vectors(LLVMModuleRef module, struct kernel *kernels,
-                          unsigned count)
+static char *make_vectors(const struct simt_job *job, LLVMModuleRef module,
+                          struct kernel *kernels, unsigned count)
 {
     char *message = prepare_module(module);
     if (message)
@@ -72,9 +72,11 @@ static char *make_vectors(LLVMModuleRef module, struct kernel *kernels,
         kernel_split(&kernels[i]);
     }
     message = prepare_run(module, "function(reg2mem)");
+    dump(job, module, "threads");
     for (unsigned i = 0; i < count && !message; i++)
         if (kernel_read(&kernels[i]))
             emit_kernel(&kernels[i]);
+    lines_finish();
     return message;
 }
 
@@ -182,7 +184,7 @@ static char *vectorise(const struct simt_job *job, LLVMModuleRef module,
                        LLVMModuleRef *made)
 {
     *made = LLVMCloneModule(module);
-    char *message = make_vectors(*made, kernels, count);
+    char *message = make_vectors(job, *made, kernels, count);
     if (message)
         return message;
     dump(job, *made, "vectors");

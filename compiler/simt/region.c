@@ -219,8 +219,10 @@ static void emit_instructions(struct emitter *e, const struct block *block,
                               LLVMValueRef from)
 {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(block->ir);
-    for (LLVMValueRef at = from; at != end; at = LLVMGetNextInstruction(at))
+    for (LLVMValueRef at = from; at != end; at = LLVMGetNextInstruction(at)) {
+        lines_at(e, at);
         instruction_emit(e, at);
+    }
 }
 
 // Blocks that touch memory, which masks make slow.
@@ -324,17 +326,35 @@ static void make_masks(struct emitter *e, struct chain *chain)
     }
 }
 
+// Where the order of a chain has to begin: lanes that start within a loop wait
+// for each other at its header, so that they stay in the same round.
+static int order_root(const struct emitter *e, const struct chain *chain,
+                      int start)
+{
+    int root = start;
+    for (int l = e->kernel->blocks[start].loop; l != NONE;
+         l = e->kernel->loops[l].parent)
+        if (set_has(&chain->blocks, (unsigned)e->kernel->loops[l].header))
+            root = e->kernel->loops[l].header;
+    return root;
+}
+
 static void emit_chain(struct emitter *e, const int *starts,
                        const LLVMValueRef *masks, unsigned count, int until,
                        enum version version)
 {
     struct chain chain = {.until = until};
+    int from[4];
     chain.blocks = graph_between(e->kernel, starts, count, until);
     make_masks(e, &chain);
     for (unsigned i = 0; i < count; i++)
         send(e, &chain, starts[i], masks[i]);
+    for (unsigned i = 0; i < count; i++) {
+        from[i] = starts[i];
+        from[count + i] = order_root(e, &chain, starts[i]);
+    }
     emit_order(e, &chain,
-               graph_order(e->kernel, &chain.blocks, starts, count));
+               graph_order(e->kernel, &chain.blocks, from, 2 * count));
     e->in_chain = false;
     if (chain.ends_threads)
         go_on_living(e, until, version);
@@ -403,11 +423,8 @@ static void leave_divergent(struct emitter *e, int number,
                             enum version version)
 {
     const struct block *block = &e->kernel->blocks[number];
-    struct map values = {0};
     if (version == FULL && !e->kernel->compact) {
-        // Arriving at a barrier forgets the values of the block.
-        values = e->values;
-        e->values = map_copy(&values);
+        struct map values = lanes_save(e);
         go_together(e, block);
         e->values = values;
     }
@@ -509,24 +526,34 @@ static void make_slots(struct emitter *e)
     }
 }
 
-// Computes what a value is made of, and it, in the order of the source.
-static void compute(struct emitter *e, LLVMValueRef value, bool *ready)
+static void restore(struct emitter *e, const struct slot *slot, bool *ready);
+
+// The slots that a value is made of.
+static void restore_behind(struct emitter *e, LLVMValueRef value, bool *ready)
 {
-    if (!LLVMIsAInstruction(value) || map_get(&e->values, value) ||
-        map_get(&e->kernel->slot_of, value))
+    if (!LLVMIsAInstruction(value) || map_get(&e->kernel->slot_of, value))
         return;
     const struct slot *slot = NULL;
     if (LLVMIsALoadInst(value))
         slot = map_get(&e->kernel->slot_of, LLVMGetOperand(value, 0));
-    if (slot && !ready[slot - e->kernel->slots]) {
-        unsigned number = (unsigned)(slot - e->kernel->slots);
-        ready[number] = true;
-        compute(e, LLVMGetOperand(slot->stores[0], 0), ready);
-        instruction_emit(e, slot->stores[0]);
-    }
+    if (slot)
+        restore(e, slot, ready);
     for (int i = 0; !slot && i < LLVMGetNumOperands(value); i++)
-        compute(e, LLVMGetOperand(value, (unsigned)i), ready);
-    instruction_emit(e, value);
+        restore_behind(e, LLVMGetOperand(value, (unsigned)i), ready);
+}
+
+static void restore(struct emitter *e, const struct slot *slot, bool *ready)
+{
+    unsigned number = (unsigned)(slot - e->kernel->slots);
+    if (ready[number])
+        return;
+    ready[number] = true;
+    LLVMValueRef value = LLVMGetOperand(slot->stores[0], 0);
+    restore_behind(e, value, ready);
+    if (lanes_are_lazy(e, slot))
+        return;
+    lanes_make(e, value);
+    instruction_emit(e, slot->stores[0]);
 }
 
 static void restore_slots(struct emitter *e, int barrier)
@@ -542,14 +569,9 @@ static void restore_slots(struct emitter *e, int barrier)
             LLVMBuildStore(b, LLVMBuildLoad2(b, slot_type(e, s),
                                              kept_from(e, s), ""),
                            e->slots[s]);
-    for (unsigned s = 0; s < count; s++) {
-        const struct slot *slot = &e->kernel->slots[s];
-        if (!set_has(&e->kernel->live[barrier], s) || !slot->remat || ready[s])
-            continue;
-        ready[s] = true;
-        compute(e, LLVMGetOperand(slot->stores[0], 0), ready);
-        instruction_emit(e, slot->stores[0]);
-    }
+    for (unsigned s = 0; s < count; s++)
+        if (set_has(&e->kernel->live[barrier], s) && e->kernel->slots[s].remat)
+            restore(e, &e->kernel->slots[s], ready);
 }
 
 // Whether the chunk's lanes are all there is known without a mask, unless some
@@ -624,6 +646,7 @@ void region_emit(struct emitter *e, int barrier)
 {
     unsigned count = e->kernel->block_count;
     e->done = append(e, "done");
+    e->barrier = barrier;
     for (int v = 0; v < VERSIONS; v++)
         e->blocks[v] = simt_allocate(count * sizeof *e->blocks[v]);
     e->work = NULL;
@@ -634,9 +657,12 @@ void region_emit(struct emitter *e, int barrier)
         restore_slots(e, barrier);
     LLVMBasicBlockRef starts[] = {append(e, "begin.full"),
                                   append(e, "begin.partial")};
-    LLVMBuildCondBr(e->builder, is_complete(e, barrier), starts[FULL],
+    enum version first = e->kernel->huge ? PARTIAL : FULL;
+    LLVMBuildCondBr(e->builder, is_complete(e, barrier), starts[first],
                     starts[PARTIAL]);
-    for (int v = 0; v < VERSIONS; v++) {
+    if (first != FULL)
+        LLVMDeleteBasicBlock(starts[FULL]);
+    for (int v = first; v < VERSIONS; v++) {
         position(e, starts[v]);
         LLVMBuildStore(e->builder,
                        v == FULL ? mask_all(e) : first_live(e, barrier),

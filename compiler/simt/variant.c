@@ -115,9 +115,10 @@ static unsigned choose_width(struct kernel *kernel)
     shapes_find(&shapes);
     kernel->compact =
         kernel->size > SIZE_MOST || chained_size(&shapes) > CHAINED_MOST;
+    kernel->huge = kernel->size > WIDE_MOST;
     if (kernel->has_warp_ops)
         return 32;
-    if (kernel->size > WIDE_MOST)
+    if (kernel->huge)
         return 8;
     bool narrow = kernel->compact || kernel->has_atomics ||
                   (target_vector_bytes() < 64 &&

@@ -199,6 +199,36 @@ typedef struct rnl_cpu_global {
     uint32_t flags;
 } rnl_cpu_global;
 
+// Flags of an object.
+#define RNL_CPU_OBJECT_FLUSHES 1u  // to be run with denormal numbers flushed
+                                   // to zero, in operands and results
+#define RNL_CPU_OBJECT_TELLS 2u    // `thread_offset` tells which thread runs
+
+// Instruction sets of x86-64 that an object's code may use.
+#define RNL_CPU_SSE3 (UINT64_C(1) << 0)
+#define RNL_CPU_SSSE3 (UINT64_C(1) << 1)
+#define RNL_CPU_SSE4_1 (UINT64_C(1) << 2)
+#define RNL_CPU_SSE4_2 (UINT64_C(1) << 3)
+#define RNL_CPU_POPCNT (UINT64_C(1) << 4)
+#define RNL_CPU_AVX (UINT64_C(1) << 5)
+#define RNL_CPU_AVX2 (UINT64_C(1) << 6)
+#define RNL_CPU_BMI (UINT64_C(1) << 7)
+#define RNL_CPU_BMI2 (UINT64_C(1) << 8)
+#define RNL_CPU_FMA (UINT64_C(1) << 9)
+#define RNL_CPU_AVX512F (UINT64_C(1) << 10)
+#define RNL_CPU_AVX512CD (UINT64_C(1) << 11)
+#define RNL_CPU_AVX512BW (UINT64_C(1) << 12)
+#define RNL_CPU_AVX512DQ (UINT64_C(1) << 13)
+#define RNL_CPU_AVX512VL (UINT64_C(1) << 14)
+#define RNL_CPU_AVX512IFMA (UINT64_C(1) << 15)
+#define RNL_CPU_AVX512VBMI (UINT64_C(1) << 16)
+#define RNL_CPU_AVX512VBMI2 (UINT64_C(1) << 17)
+#define RNL_CPU_AVX512VNNI (UINT64_C(1) << 18)
+#define RNL_CPU_AVX512BITALG (UINT64_C(1) << 19)
+#define RNL_CPU_AVX512VPOPCNTDQ (UINT64_C(1) << 20)
+#define RNL_CPU_AVX512BF16 (UINT64_C(1) << 21)
+#define RNL_CPU_GFNI (UINT64_C(1) << 22)
+
 typedef struct rnl_cpu_object {
     uint64_t magic;       // RNL_CPU_OBJECT_MAGIC
     uint32_t abi;         // RNL_CPU_ABI
@@ -209,7 +239,7 @@ typedef struct rnl_cpu_object {
                           // kernel has `run_blocks`
     uint32_t kernel_count;
     uint32_t global_count;
-    uint32_t reserved;
+    uint32_t flags;
     const rnl_cpu_kernel *kernels;
     const rnl_cpu_global *globals;
     uint64_t memory_size;     // of block memory, without the dynamic part
@@ -218,6 +248,11 @@ typedef struct rnl_cpu_object {
 
     // Returns 0, or -1 when the host lacks a service that the object needs.
     int (*set_services)(const rnl_cpu_services *services);
+
+    // Records of objects made before these were there end here.
+    uint64_t processor;      // the instruction sets above
+    uint64_t thread_offset;  // in block memory, of three uint32_t: the index of
+                             // the thread that `run_threads` runs
 } rnl_cpu_object;
 
 #ifdef __cplusplus

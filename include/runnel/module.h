@@ -29,6 +29,9 @@ typedef struct rnl_module_options {
     const char *dump_path;       // write the assembly (…/NAME.s) here
     uint64_t timeout_ns;         // limit for the compiler; 0: 60 s
     const char *label;           // copied
+    bool binary_only;            // compile, but load nothing: the module is
+                                 // good for its binary and its log, and may be
+                                 // for another processor (--target=…)
 } rnl_module_options;
 
 #define RNL_MODULE_OPTIONS(...) RNL_LITERAL(rnl_module_options, __VA_ARGS__)

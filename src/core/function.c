@@ -266,6 +266,9 @@ rnl_status rnl_function_compile(rnl_context context, const char *source,
         return status;
     if (!name[0])
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "name", "'name' is empty");
+    if (read.binary_only)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.binary_only",
+                       "a function cannot be 'options.binary_only'");
     status = context_find_and_keep(context, &kept);
     if (status != RNL_OK)
         return status;

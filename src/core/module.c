@@ -37,7 +37,8 @@ static void free_parts(struct module *module)
 static void module_finish(struct object *object)
 {
     struct module *module = (struct module *)object;
-    module->backend->module_finish(module);
+    if (module->loaded)
+        module->backend->module_finish(module);
     free_parts(module);
 }
 
@@ -59,10 +60,10 @@ static struct object_class *class_of(const struct backend *backend)
                            module_finish);
 }
 
-// Makes the object and loads `binary` into it, which it takes in any case.
-static rnl_status create(struct context *context, const char *label,
-                         struct compiled_binary *binary,
-                         struct module **out_module)
+// Makes the object around `binary`, which it takes in any case.
+static rnl_status create_unloaded(struct context *context, const char *label,
+                                  struct compiled_binary *binary,
+                                  struct module **out_module)
 {
     struct object *object =
         object_create(class_of(context->backend), context, label);
@@ -76,12 +77,26 @@ static rnl_status create(struct context *context, const char *label,
     module->binary = binary->data;
     module->binary_size = binary->size;
     module->log = binary->log;
-    rnl_status status = module->backend->module_init(module);
+    *out_module = module;
+    return RNL_OK;
+}
+
+// The same, and loads it.
+static rnl_status create(struct context *context, const char *label,
+                         struct compiled_binary *binary,
+                         struct module **out_module)
+{
+    struct module *module;
+    rnl_status status = create_unloaded(context, label, binary, &module);
+    if (status != RNL_OK)
+        return status;
+    status = module->backend->module_init(module);
     if (status != RNL_OK) {
         free_parts(module);
-        object_abandon(object);
+        object_abandon(&module->object);
         return status;
     }
+    module->loaded = true;
     *out_module = module;
     return RNL_OK;
 }
@@ -106,7 +121,10 @@ static rnl_status compile(struct context *context, const struct source *source,
         context->backend->module_compile(context, source, &binary);
     if (status != RNL_OK)
         return status;
-    return create(context, source->options->label, &binary, out_module);
+    const char *label = source->options->label;
+    return source->options->binary_only
+               ? create_unloaded(context, label, &binary, out_module)
+               : create(context, label, &binary, out_module);
 }
 
 // A binary that is whole but does not load any more is made again.
@@ -155,9 +173,10 @@ rnl_status module_build(struct context *context, const struct source *source,
     rnl_status status = check_compiles(context);
     if (status != RNL_OK)
         return status;
-    // Only a compiler that runs writes a dump, and only it reads files.
+    // Only a compiler that runs writes a dump and a log, and only it reads
+    // files.
     if (config_get()->cache_disabled || source->options->dump_path ||
-        !source_is_closed(source))
+        source->options->binary_only || !source_is_closed(source))
         return compile(context, source, out_module);
     return build_cached(context, source, out_module);
 }
@@ -317,6 +336,15 @@ rnl_status rnl_module_log(rnl_module module, const char **out_log)
     return status;
 }
 
+static rnl_status check_loaded(const struct module *module)
+{
+    if (module->loaded)
+        return RNL_OK;
+    return fail_at(RNL_ERROR_INVALID_STATE, "module",
+                   "the module was compiled with .binary_only: it is not "
+                   "loaded");
+}
+
 static rnl_status check_name(const char *name)
 {
     rnl_status status = check_pointer(name, "name");
@@ -339,6 +367,8 @@ rnl_status rnl_module_function(rnl_module module, const char *name,
     if (status == RNL_OK)
         status = check_pointer(out_function, "out_function");
     if (status == RNL_OK)
+        status = check_loaded(checked);
+    if (status == RNL_OK)
         status = function_build(checked, name, &function);
     if (status == RNL_OK)
         *out_function = object_publish(&function->object);
@@ -358,6 +388,8 @@ rnl_status rnl_module_global(rnl_module module, const char *name,
         status = check_name(name);
     if (status == RNL_OK)
         status = check_pointer(out_buffer, "out_buffer");
+    if (status == RNL_OK)
+        status = check_loaded(checked);
     if (status == RNL_OK)
         status = checked->backend->module_global(checked, name, &memory,
                                                  &size);

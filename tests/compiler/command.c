@@ -231,9 +231,9 @@ RNL_TEST(options_of_nvrtc)
                        "--option -arch --option sm_90 "
                        "--option -default-device --option -lineinfo "
                        "--option --use_fast_math --option -std=c++20 "
-                       "--option -Xptxas --option -v "
-                       "--option --maxrregcount=32 --option -rdc=true "
-                       "--option --unknown-thing --option -I/nowhere");
+                       "--option -dopt --option on --option -rdc=true "
+                       "--option -extra-device-vectorization "
+                       "--option -I/nowhere");
     assert_string_equal(built.log, "");
     assert_int_equal(built.status, 0);
     int out = 0;

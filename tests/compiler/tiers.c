@@ -46,12 +46,17 @@ static void is_tier_f(const char *arguments)
     assert_int_equal(out, 7);
 }
 
-static void fails(const char *arguments, const char *log)
+static void exits(const char *arguments, int status, const char *log)
 {
     built_make(&built, arguments);
-    assert_int_equal(built.status, 1);
+    assert_int_equal(built.status, status);
     if (!strstr(built.log, log))
         fail_msg("said: %s", built.log);
+}
+
+static void fails(const char *arguments, const char *log)
+{
+    exits(arguments, 1, log);
 }
 
 RNL_TEST(tier_f_can_be_asked_for)
@@ -66,9 +71,10 @@ RNL_TEST(tier_f_can_be_asked_for)
 RNL_TEST(tiers_that_cannot_be)
 {
     built_write(&built, "k.cu", simple);
-    fails("--source @/k.cu --option --tier=C", "error: --tier takes auto, F");
-    fails("--source @/k.cu --option --tier=much_too_long", "error: --tier");
-    fails("--source @/k.cu --option --tier=B --option -G", "leave out -G");
+    exits("--source @/k.cu --option --tier=C", 5,
+          "error: --tier takes auto, F or B, not 'C'");
+    exits("--source @/k.cu --option --tier=much_too_long", 5, "error: --tier");
+    exits("--source @/k.cu --option --tier=B --option -G", 5, "leave out -G");
     built_close(&built);
 }
 

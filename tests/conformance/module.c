@@ -358,6 +358,32 @@ RNL_TEST(a_binary_can_be_saved_and_loaded_again)
     expect_ok(rnl_module_release(from_file));
 }
 
+RNL_TEST(a_module_can_be_only_its_binary)
+{
+    rnl_module module = NULL, loaded = NULL;
+    rnl_function function = NULL;
+    rnl_buffer global = NULL;
+    const void *data = NULL;
+    size_t size = 0;
+    expect_ok(compile(counter_source,
+                      RNL_MODULE_OPTIONS(.binary_only = true), &module));
+    expect_error(rnl_module_function(module, "bump", &function),
+                 RNL_ERROR_INVALID_STATE, "module");
+    expect_error(rnl_module_global(module, "counter", &global),
+                 RNL_ERROR_INVALID_STATE, "module");
+    expect_ok(rnl_module_binary(module, &data, &size));
+    expect_ok(rnl_module_load(suite_context(), data, size, NULL, &loaded));
+    expect_ok(rnl_module_release(module));
+    function = function_of(loaded, "bump");
+    assert_int_equal(bump(function, 4), 9);
+    expect_ok(rnl_function_release(function));
+    expect_ok(rnl_module_release(loaded));
+    expect_error(rnl_function_compile(suite_context(), counter_source, "bump",
+                                      RNL_MODULE_OPTIONS(.binary_only = true),
+                                      &function),
+                 RNL_ERROR_INVALID_ARGUMENT, "options.binary_only");
+}
+
 RNL_TEST(damaged_binaries_are_refused)
 {
     rnl_module module = suite_module(counter_source), loaded = NULL;

@@ -46,6 +46,17 @@ RNL_TEST(an_error_has_file_line_and_caret)
     expect_in(log, "^");
 }
 
+RNL_TEST(an_unknown_option_is_refused)
+{
+    static const char *const options[] = {"--use_slow_math"};
+    rnl_module module = NULL;
+    expect_error(compile("", RNL_MODULE_OPTIONS(.options = options,
+                                                .option_count = 1),
+                         &module),
+                 RNL_ERROR_INVALID_ARGUMENT, NULL);
+    expect_in(rnl_last_error()->message, "--use_slow_math");
+}
+
 RNL_TEST(without_a_name_the_file_is_kernel_cu)
 {
     expect_in(log_of("\n\nint x = ;\n", NULL), "kernel.cu:3:");

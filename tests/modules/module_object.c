@@ -76,6 +76,31 @@ RNL_TEST(every_load_has_variables_of_its_own)
     mem_release(object.data, object.size);
 }
 
+// Sets bits of the table's `processor`.
+static void need_processor(struct bytes elf, uint64_t sets)
+{
+    const uint64_t magic = RNL_CPU_OBJECT_MAGIC;
+    char *table = memmem(elf.data, elf.size, &magic, sizeof magic);
+    assert_non_null(table);
+    memcpy(table + offsetof(rnl_cpu_object, processor), &sets, sizeof sets);
+}
+
+RNL_TEST(an_object_for_another_processor_is_refused)
+{
+    struct bytes elf = read_elf();
+    need_processor(elf, UINT64_MAX);
+    struct bytes object = wrap(elf);
+    refused(object);
+    assert_non_null(strstr(rnl_last_error()->message, "this one lacks "));
+    mem_release(object.data, object.size);
+    // What no version has known yet.
+    need_processor(elf, UINT64_C(1) << 63);
+    object = wrap(elf);
+    refused(object);
+    mem_release(object.data, object.size);
+    free(elf.data);
+}
+
 RNL_TEST(no_shortened_object_is_loaded)
 {
     struct bytes object = read_object();

@@ -495,7 +495,65 @@ static bool reserve_memory(struct worker *worker, size_t size)
     return reserved;
 }
 
+// --- Denormal numbers ------------------------------------------------------
+
+// The mode of floating point arithmetic, which fibers take over from the OS
+// thread that goes to them.
+#if defined(__x86_64__)
+enum { FLUSH_BITS = 0x8040 };  // results, and operands
+
+static uint64_t read_mode(void)
+{
+    return __builtin_ia32_stmxcsr();
+}
+
+static void write_mode(uint64_t mode)
+{
+    __builtin_ia32_ldmxcsr((unsigned)mode);
+}
+#elif defined(__aarch64__)
+enum { FLUSH_BITS = 1 << 24 };
+
+static uint64_t read_mode(void)
+{
+    uint64_t mode;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+    return mode;
+}
+
+static void write_mode(uint64_t mode)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"(mode));
+}
+#else
+enum { FLUSH_BITS = 0 };
+
+static uint64_t read_mode(void)
+{
+    return 0;
+}
+
+static void write_mode(uint64_t mode)
+{
+    (void)mode;
+}
+#endif
+
 // --- Running ---------------------------------------------------------------
+
+// Runs the blocks on their fibers, until all have ended or one has failed.
+static void run_all(struct worker *worker)
+{
+    bool flush = worker->run->object->flags & RNL_CPU_OBJECT_FLUSHES;
+    uint64_t mode = flush ? read_mode() : 0;
+    if (flush)
+        write_mode(mode | FLUSH_BITS);
+    worker->inside = true;
+    fiber_switch(&worker->native, worker->current);
+    worker->inside = false;
+    if (flush)
+        write_mode(mode);
+}
 
 // Fibers that were in the middle of a failed block start anew.
 static void drop_threads(struct worker *worker)
@@ -562,9 +620,7 @@ rnl_status block_run(const struct kernel_run *run, uint64_t first_block,
     if (!fiber)
         return out_of_memory(failure, failure_size);
     worker->current = fiber;
-    worker->inside = true;
-    fiber_switch(&worker->native, fiber);
-    worker->inside = false;
+    run_all(worker);
     fault_report(worker);
     if (worker->status != RNL_OK)
         drop_threads(worker);

@@ -24,6 +24,7 @@ enum {
     CODE_NOT_COMPILED = 1,
     CODE_USAGE = 2,
     CODE_NO_COMPILER = 3,
+    CODE_OPTION = 5,
 };
 
 // One run of it.
@@ -237,6 +238,9 @@ static rnl_status judge_exit(const struct job *job)
                       "the kernel source does not compile");
     case CODE_NO_COMPILER:
         return refuse_missing(job);
+    case CODE_OPTION:
+        return refuse(job, RNL_ERROR_INVALID_ARGUMENT,
+                      "a compiler option is wrong");
     case CODE_USAGE:
         return refuse_crash(job, "did not understand what it was asked");
     default:

@@ -251,12 +251,33 @@ static void describe(const struct worker *worker, char *text, size_t size)
         describe_access(worker, text, size);
 }
 
+// The thread that ran, where its object tells.
+static uint32_t thread_of(const struct worker *worker)
+{
+    const rnl_cpu_object *object = worker->run->object;
+    const uint32_t *block = worker->block.block;
+    uint32_t index[3];
+    if (!(object->flags & RNL_CPU_OBJECT_TELLS) ||
+        object->thread_offset + sizeof index > object->memory_size)
+        return WORKER_NO_THREAD;
+    memcpy(index, worker->memory + object->thread_offset, sizeof index);
+    for (int axis = 0; axis < 3; axis++)
+        if (index[axis] >= block[axis])
+            return WORKER_NO_THREAD;
+    return index[0] + block[0] * (index[1] + block[1] * index[2]);
+}
+
 void fault_report(struct worker *worker)
 {
-    char text[160];
+    char text[192];
+    uint32_t thread = thread_of(worker);
     if (worker->fault.number == 0)
         return;
     describe(worker, text, sizeof text);
-    worker_write_failure(worker, WORKER_NO_THREAD, text);
+    size_t length = strlen(text);
+    if (thread == WORKER_NO_THREAD && worker->block.thread_count > 1)
+        snprintf(text + length, sizeof text - length,
+                 "; compiled with -G it tells the thread");
+    worker_write_failure(worker, thread, text);
     worker->fault.number = 0;
 }

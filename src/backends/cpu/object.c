@@ -2,6 +2,7 @@
 
 #include "backends/cpu/block.h"
 #include "backends/cpu/fault.h"
+#include "backends/cpu/processor.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -18,10 +19,12 @@
 #if UINTPTR_MAX == UINT64_MAX
 typedef Elf64_Ehdr elf_header;
 typedef Elf64_Phdr elf_segment;
+typedef Elf64_Shdr elf_section;
 #define ELF_CLASS ELFCLASS64
 #else
 typedef Elf32_Ehdr elf_header;
 typedef Elf32_Phdr elf_segment;
+typedef Elf32_Shdr elf_section;
 #define ELF_CLASS ELFCLASS32
 #endif
 
@@ -98,6 +101,36 @@ const char *object_fault(const void *elf, size_t size)
     return dynamic ? NULL : "it has no dynamic section";
 }
 
+static bool read_section(const void *elf, size_t size,
+                         const elf_header *header, size_t index,
+                         elf_section *out)
+{
+    uint64_t offset = header->e_shoff + index * sizeof *out;
+    if (index >= header->e_shnum || header->e_shoff > size ||
+        !within(offset, sizeof *out, size))
+        return false;
+    memcpy(out, (const char *)elf + offset, sizeof *out);
+    return true;
+}
+
+// Whether it has lines for debuggers. Damage means that it has not.
+static bool has_lines(const void *elf, size_t size)
+{
+    static const char wanted[] = ".debug_line";
+    elf_header header;
+    elf_section names, section;
+    memcpy(&header, elf, sizeof header);
+    if (!read_section(elf, size, &header, header.e_shstrndx, &names) ||
+        !within(names.sh_offset, names.sh_size, size))
+        return false;
+    for (size_t i = 0; read_section(elf, size, &header, i, &section); i++)
+        if (within(section.sh_name, sizeof wanted, names.sh_size) &&
+            memcmp((const char *)elf + names.sh_offset + section.sh_name,
+                   wanted, sizeof wanted) == 0)
+            return true;
+    return false;
+}
+
 // --- Envelope --------------------------------------------------------------
 
 rnl_status object_wrap(const void *elf, size_t size, void **out_data,
@@ -169,8 +202,18 @@ static void *open_in_memory(const void *elf, size_t size)
     return library;
 }
 
-// Where there is no /proc, or memory may not be executed.
-static void *open_as_file(const void *elf, size_t size)
+static void remove_file(const char *path)
+{
+    char folder[4096 + 16];
+    snprintf(folder, sizeof folder, "%s", path);
+    *strrchr(folder, '/') = 0;
+    unlink(path);
+    rmdir(folder);
+}
+
+// Where there is no /proc, or memory may not be executed. The file goes at once
+// if nobody asks for its path.
+static void *open_as_file(const void *elf, size_t size, char **out_path)
 {
     const char *base = getenv("TMPDIR");
     char folder[4096], path[4096 + 16];
@@ -182,9 +225,33 @@ static void *open_as_file(const void *elf, size_t size)
     void *library = NULL;
     if (file_write_path(path, elf, size) == 0)
         library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    unlink(path);
-    rmdir(folder);
+    char *kept = library && out_path ? text_copy(path) : NULL;
+    if (kept)
+        *out_path = kept;
+    else
+        remove_file(path);
     return library;
+}
+
+// Debuggers find an object by the path that it was loaded from, when they come
+// and not when it is loaded, so it must stay there.
+static void *open_object(const void *elf, size_t size, char **out_path)
+{
+    void *library = NULL;
+    *out_path = NULL;
+    if (has_lines(elf, size))
+        library = open_as_file(elf, size, out_path);
+    if (!library)
+        library = open_in_memory(elf, size);
+    return library ? library : open_as_file(elf, size, NULL);
+}
+
+static void close_object(void *library, char *path)
+{
+    dlclose(library);
+    if (path)
+        remove_file(path);
+    text_release(path);
 }
 
 // True when `address` lies in the loaded object itself.
@@ -256,7 +323,7 @@ static const char *table_fault(const rnl_cpu_object *table)
         return "its table does not start as it should";
     if (table->abi != RNL_CPU_ABI)
         return "it was made for another version of Runnel";
-    if (table->struct_size < sizeof *table ||
+    if (table->struct_size < offsetof(rnl_cpu_object, processor) ||
         table->kernel_size < offsetof(rnl_cpu_kernel, run_blocks) ||
         table->parameter_size < sizeof(rnl_cpu_parameter) ||
         table->global_size < sizeof(rnl_cpu_global))
@@ -266,6 +333,14 @@ static const char *table_fault(const rnl_cpu_object *table)
         return "it takes no services";
     const char *fault = kernels_fault(table, own.dli_fbase);
     return fault ? fault : globals_fault(table, own.dli_fbase);
+}
+
+// The instruction sets that it needs, where it tells.
+static uint64_t object_needs(const rnl_cpu_object *table)
+{
+    return table->struct_size >= offsetof(rnl_cpu_object, thread_offset)
+               ? table->processor
+               : 0;
 }
 
 static rnl_status refuse(const char *fault)
@@ -294,27 +369,33 @@ rnl_status object_load(const void *data, size_t size,
     fault = object_fault(elf, elf_size);
     if (fault)
         return refuse(fault);
-    void *library = open_in_memory(elf, elf_size);
-    if (!library)
-        library = open_as_file(elf, elf_size);
+    char *path;
+    void *library = open_object(elf, elf_size, &path);
     if (!library)
         return refuse_open();
     const rnl_cpu_object *table = dlsym(library, RNL_CPU_OBJECT_SYMBOL);
     fault = table_fault(table);
+    const char *missing = fault ? NULL : processor_lacks(object_needs(table));
+    if (missing) {
+        close_object(library, path);
+        return fail(RNL_ERROR_INVALID_BINARY,
+                    "the cpu object was made for another processor: this one "
+                    "lacks %s", missing);
+    }
     if (!fault && table->set_services(block_services()) != 0)
         fault = "it needs services that this version does not have";
     if (fault) {
-        dlclose(library);
+        close_object(library, path);
         return refuse(fault);
     }
     fault_install();
-    *out_object = (struct loaded_object){library, table};
+    *out_object = (struct loaded_object){library, table, path};
     return RNL_OK;
 }
 
 void object_unload(struct loaded_object *object)
 {
-    dlclose(object->library);
+    close_object(object->library, object->path);
     *object = (struct loaded_object){0};
 }
 

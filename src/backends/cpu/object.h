@@ -13,6 +13,7 @@
 struct loaded_object {
     void *library;  // dlopen's
     const rnl_cpu_object *table;
+    char *path;     // of its file, which debuggers read; NULL if it has none
 };
 
 // Why these bytes are no ELF shared object of this machine, or NULL.

@@ -73,6 +73,28 @@ extern "C" __global__ void switch_machine(int *out, const int *in, int n)
     out[t] = sum * 100 + state;
 }
 
+// Lanes go apart within a round of a loop that they leave at different times.
+// @run int n=96 grid=1 block=96
+extern "C" __global__ void leave_from_the_middle(int *out, const int *in, int n)
+{
+    int t = threadIdx.x, state = t % 3, steps = 0, sum = 0;
+    while (steps++ < 6 && state != 9) {
+        if (state == 0) {
+            state = in[t] & 1 ? 1 : 2;
+        } else if (state == 1) {
+            sum += 3;
+            state = 0;
+        } else {
+            if (sum > 2) {
+                state = 9;
+                continue;
+            }
+            state = steps & 1;
+        }
+    }
+    out[t] = sum * 100 + state;
+}
+
 // @run int n=200 grid=2 block=100
 extern "C" __global__ void leave_by_goto(int *out, const int *in, int n)
 {

@@ -1,0 +1,128 @@
+// The files of a compilation.
+#include "job.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void in_folder(char path[4200], const char *name)
+{
+    snprintf(path, 4200, "%s/%s", work_folder(), name);
+}
+
+// Makes the folders that lead to a file.
+static bool make_folders(const char *path)
+{
+    char copy[4200];
+    snprintf(copy, sizeof copy, "%s", path);
+    for (char *p = copy + 1; (p = strchr(p, '/')); p++) {
+        *p = 0;
+        if (mkdir(copy, 0700) != 0 && errno != EEXIST)
+            return false;
+        *p = '/';
+    }
+    return true;
+}
+
+bool write_file(const char *name, const void *data, size_t size)
+{
+    char path[4200];
+    in_folder(path, name);
+    return make_folders(path) && text_write_file(path, data, size);
+}
+
+bool is_inside(const char *name)
+{
+    if (name[0] == '/' || name[0] == 0)
+        return false;
+    for (const char *p = name; p; p = strchr(p, '/')) {
+        p += *p == '/';
+        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || p[2] == 0))
+            return false;
+    }
+    return true;
+}
+
+int write_headers(const struct job *job)
+{
+    const struct list *headers = &job->options->headers;
+    for (size_t i = 0; i < headers->count; i++) {
+        char *equal = strchr(headers->items[i], '=');
+        *equal = 0;
+        char name[4096];
+        struct text text = {0};
+        if (!is_inside(headers->items[i]))
+            return complain(CC_USAGE, "a header cannot be called %s",
+                            headers->items[i]);
+        if (!text_read_file(&text, equal + 1))
+            return complain_file("read", equal + 1);
+        snprintf(name, sizeof name, CC_HEADER_FOLDER "/%s", headers->items[i]);
+        if (!write_file(name, text.data, text.size))
+            return complain_file("write", name);
+        text_free(&text);
+        *equal = '=';
+    }
+    return CC_OK;
+}
+
+static int write_part_headers(void)
+{
+    struct text name = {0}, text = {0};
+    bool written = true;
+    for (size_t i = 0; written && parts_header(i, &name, &text); i++) {
+        char path[128];
+        snprintf(path, sizeof path, CC_PARTS_FOLDER "/%s", name.data);
+        written = write_file(path, text.data, text.size);
+        text_free(&name);
+        text_free(&text);
+    }
+    return written ? CC_OK : complain_file("write", "a temporary file");
+}
+
+// Headers that kernel source often includes although all they offer is built
+// in: empty files.
+int write_stubs(const struct job *job)
+{
+    static const char *const names[] = {
+        "cuda_runtime.h", "cuda_runtime_api.h", "cuda.h", "stdio.h", "cstdio",
+        "device_launch_parameters.h", "stdint.h", "cstdint", "stddef.h",
+        "cstddef", "math.h", "cmath", "assert.h", "cassert", "stdlib.h",
+        "cstdlib", "string.h", "cstring", "device_functions.h",
+        "vector_types.h", "utility"};
+    if (!strstr(job->source.data, "include") &&
+        job->options->headers.count + job->flags.includes.count == 0)
+        return CC_OK;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char name[64];
+        snprintf(name, sizeof name, CC_STUB_FOLDER "/%s", names[i]);
+        if (!write_file(name, "", 0))
+            return complain_file("write", name);
+    }
+    return write_part_headers();
+}
+
+// Whether the source may include files that runnel-cc has not read.
+static bool has_folders(const struct job *job)
+{
+    for (size_t i = 0; i < job->flags.arguments.count; i++)
+        if (strncmp(job->flags.arguments.items[i], "-I/", 3) == 0)
+            return true;
+    return job->flags.includes.count > 0;
+}
+
+// The prelude, with what source and headers need of its optional parts.
+int write_prelude(const struct job *job)
+{
+    struct text text = {0}, seen = {0};
+    const struct list *headers = &job->options->headers;
+    text_add_bytes(&seen, job->source.data, job->source.size);
+    for (size_t i = 0; i < headers->count; i++)
+        text_read_file(&seen, strchr(headers->items[i], '=') + 1);
+    parts_ask(seen.data, has_folders(job), &text);
+    text_add_bytes(&text, cc_prelude, cc_prelude_size);
+    bool written = write_file(CC_PRELUDE_FILE, text.data, text.size);
+    text_free(&seen);
+    text_free(&text);
+    return written ? CC_OK : complain_file("write", "a temporary file");
+}

@@ -1,0 +1,39 @@
+// One compilation, and the files that it writes.
+#pragma once
+
+#include "cc.h"
+
+struct job {
+    const struct cc_options *options;
+    struct compiler compiler;
+    struct choices choices;
+    struct flags flags;
+    struct text source;
+    struct text log;       // diagnostics, filtered
+    struct text errors;    // of the last command, as they came
+    char *file;            // the source's name inside the folder
+    struct elf_unit unit;
+    struct list kernels;   // their names, in the order of the table
+    struct simt_verdict *verdicts;  // one for each
+    bool vectorised;       // the SIMT compiler made the object
+    struct text no_vectors; // why it did not
+};
+
+// Say what is wrong with the command line, or with a file after errno; return
+// the exit code.
+int complain(int code, const char *format, const char *what);
+int complain_file(const char *action, const char *path);
+
+// --- files.c: the private folder -------------------------------------------
+
+// The path of a file in it.
+void in_folder(char path[4200], const char *name);
+bool write_file(const char *name, const void *data, size_t size);
+
+// Whether a name stays inside the folder it is put in.
+bool is_inside(const char *name);
+
+// These return exit codes.
+int write_headers(const struct job *job);
+int write_stubs(const struct job *job);
+int write_prelude(const struct job *job);

@@ -1,0 +1,1 @@
+#warning this compiles, with a word
