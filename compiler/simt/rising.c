@@ -1,6 +1,6 @@
-// Values that may be clamped: from lane to lane they grow by nothing or by their
-// stride. If the last lane is as far from the first as the strides say, all
-// lanes lie in a row between them, which two lanes tell.
+// Values that may be clamped: from lane to lane they grow by nothing or by
+// their stride. If the last lane is as far from the first as the strides say,
+// all lanes lie in a row between them, which two lanes tell.
 //
 // Numbers may wrap between lanes. What is proven here keeps the test right even
 // then: the distance of the two ends would come out wrong.
