@@ -280,7 +280,8 @@ static struct shape load_shape(const struct shapes *shapes, LLVMValueRef at)
     struct shape address = operand_shape(shapes, at, 0);
     if (address.kind == SHAPE_UNKNOWN)
         return address;
-    if (LLVMGetVolatile(at) || LLVMGetOrdering(at) != LLVMAtomicOrderingNotAtomic)
+    if (LLVMGetVolatile(at) ||
+        LLVMGetOrdering(at) != LLVMAtomicOrderingNotAtomic)
         return varying;
     return address.kind == SHAPE_UNIFORM ? uniform : varying;
 }

@@ -1,4 +1,4 @@
-// The variables of a thread (after reg2mem: everything that outlives its block),
+// The variables of a thread (after reg2mem: all that outlives its block),
 // which of them barriers must preserve, and which are better computed anew.
 #include "ir.h"
 
@@ -132,8 +132,8 @@ static bool loop_has(const struct kernel *kernel, int loop, int block)
            set_has(&kernel->loops[loop].blocks, (unsigned)block);
 }
 
-// A value that is read only where the very store that made it came before in the
-// same round of all loops: lanes that were not there do not read it.
+// A value that is read only where the very store that made it came before in
+// the same round of all loops: lanes that were not there do not read it.
 static bool is_steady(const struct kernel *kernel, const struct slot *slot)
 {
     if (slot->store_count != 1)
