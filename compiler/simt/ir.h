@@ -102,6 +102,7 @@ struct kernel {
     int *join_after;              // nearest postdominator, or NONE
     bool uses_yz;                 // the y or z of the thread's index
     bool has_warp_ops;
+    bool waits;                   // for other threads, as the source says
     bool has_atomics;
     bool compact;                 // made into short code rather than fast
     bool huge;                    // and without a version for complete chunks
@@ -140,6 +141,10 @@ void slots_find(struct kernel *kernel);
 void slots_live(struct kernel *kernel);
 // Whether a load reads an argument of the kernel, which nothing changes.
 bool slots_is_argument_load(const struct kernel *kernel, LLVMValueRef load);
+
+// interchange.c: changes one loop that steps over the grid; what was read of the
+// kernel is then out of date.
+bool interchange_loops(struct kernel *kernel);
 
 // --- Shapes ------------------------------------------------------------------
 

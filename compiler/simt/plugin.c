@@ -57,6 +57,22 @@ static LLVMValueRef thread_of(LLVMModuleRef module, unsigned number)
     return LLVMGetNamedFunction(module, simt_format("rnl_thread_%u", number));
 }
 
+// With its loops over the grid interchanged, and read anew.
+static bool read_kernel(struct kernel *kernel)
+{
+    struct kernel unread = *kernel;
+    if (!kernel_read(kernel))
+        return false;
+    bool waits = kernel->barrier_count > 0 || kernel->has_warp_ops;
+    while (!kernel->compact && interchange_loops(kernel)) {
+        *kernel = unread;
+        if (!kernel_read(kernel))
+            return false;
+    }
+    kernel->waits = waits;
+    return true;
+}
+
 // `kernels` says for each what is special about it.
 static char *make_vectors(const struct simt_job *job, LLVMModuleRef module,
                           struct kernel *kernels, unsigned count)
@@ -79,7 +95,7 @@ static char *make_vectors(const struct simt_job *job, LLVMModuleRef module,
     message = prepare_run(module, "function(reg2mem)");
     dump(job, module, "threads");
     for (unsigned i = 0; i < count && !message; i++)
-        if (kernels[i].function && kernel_read(&kernels[i]))
+        if (kernels[i].function && read_kernel(&kernels[i]))
             emit_kernel(&kernels[i]);
     lines_finish();
     return message;
@@ -189,8 +205,7 @@ static void report(const struct simt_job *job, const struct kernel *kernels,
         if (job->only && i != job->kernel)
             continue;
         else if (!kernels[i].refusal)
-            job->vectorised(job->user, i, kernels[i].barrier_count > 0 ||
-                                              kernels[i].has_warp_ops);
+            job->vectorised(job->user, i, kernels[i].waits);
         else
             job->refused(job->user, i, kernels[i].refusal);
 }
