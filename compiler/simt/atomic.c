@@ -56,6 +56,8 @@ static LLVMValueRef update_one(struct emitter *e, LLVMValueRef at, bool shared,
 
 struct operand {
     LLVMValueRef source, memory;
+    LLVMValueRef index;  // what memory holds instead of addresses, or NULL
+    unsigned place;      // of the index among the operands of the source
 };
 
 static struct operand operand_of(struct emitter *e, LLVMValueRef at, unsigned i)
@@ -68,9 +70,55 @@ static struct operand operand_of(struct emitter *e, LLVMValueRef at, unsigned i)
     return operand;
 }
 
+// Indices are narrower than addresses.
+static struct operand address_of(struct emitter *e, LLVMValueRef at)
+{
+    LLVMValueRef source = LLVMGetOperand(at, 0);
+    struct operand operand = {.source = source};
+    if (!LLVMIsAGetElementPtrInst(source) || !map_get(&e->values, source))
+        return operand_of(e, at, 0);
+    for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(source); i++) {
+        LLVMValueRef index = LLVMGetOperand(source, i);
+        if (lanes_uniform(e, index))
+            continue;
+        if (i == 0 || operand.index ||
+            (!LLVMIsASExtInst(index) && !LLVMIsAZExtInst(index)))
+            return operand_of(e, at, 0);
+        operand.index = index;
+        operand.place = i;
+    }
+    if (!operand.index)
+        return operand_of(e, at, 0);
+    LLVMValueRef narrow = LLVMGetOperand(operand.index, 0);
+    operand.memory = lanes_spill(e, lanes_vector(e, narrow));
+    return operand;
+}
+
+static LLVMValueRef pick_address(struct emitter *e,
+                                 const struct operand *operand,
+                                 LLVMValueRef lane)
+{
+    LLVMValueRef source = operand->source;
+    LLVMValueRef index = lanes_pick(
+        e, LLVMTypeOf(LLVMGetOperand(operand->index, 0)), operand->memory,
+        lane);
+    index = LLVMBuildCast(e->builder, LLVMGetInstructionOpcode(operand->index),
+                          index, LLVMTypeOf(operand->index), "");
+    LLVMValueRef clone = LLVMInstructionClone(source);
+    for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(source); i++)
+        LLVMSetOperand(clone, i,
+                       i == operand->place
+                           ? index
+                           : lanes_scalar(e, LLVMGetOperand(source, i)));
+    LLVMInsertIntoBuilder(e->builder, clone);
+    return clone;
+}
+
 static LLVMValueRef pick(struct emitter *e, const struct operand *operand,
                          LLVMValueRef lane)
 {
+    if (operand->index)
+        return pick_address(e, operand, lane);
     return operand->memory ? lanes_pick(e, LLVMTypeOf(operand->source),
                                         operand->memory, lane)
                            : lanes_scalar(e, operand->source);
@@ -96,12 +144,14 @@ static void update_lane(struct emitter *e, const struct update *u,
 static void update(struct emitter *e, LLVMValueRef at)
 {
     LLVMTypeRef type = vector_type(e, LLVMTypeOf(at));
-    struct update u = {.at = at, .address = operand_of(e, at, 0),
+    struct update u = {.at = at, .address = address_of(e, at),
                        .value = operand_of(e, at, 1)};
     u.shared = access_is_shared(e, u.address.source, 0);
     if (LLVMGetFirstUse(at))
         u.old = lanes_spill(e, LLVMConstNull(type));
-    if (e->mask) {
+    // In a loop also without a mask: processors foresee by the place of a load
+    // whether it waits for a store, and many places confuse them.
+    if (e->mask || u.shared) {
         struct lane_loop loop = lane_loop_begin(e, e->mask);
         update_lane(e, &u, loop.lane);
         lane_loop_end(e, &loop);
@@ -119,7 +169,7 @@ static void update(struct emitter *e, LLVMValueRef at)
 // whether they were as expected.
 static void swap(struct emitter *e, LLVMValueRef at)
 {
-    struct operand address = operand_of(e, at, 0);
+    struct operand address = address_of(e, at);
     struct operand compare = operand_of(e, at, 1), value = operand_of(e, at, 2);
     LLVMTypeRef element = LLVMTypeOf(compare.source);
     LLVMTypeRef type = vector_type(e, element);

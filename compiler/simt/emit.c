@@ -1,7 +1,6 @@
 // The function that runs blocks of a kernel: launch, blocks, chunks, barriers.
 #include "emit.h"
 
-#include <llvm-c/DebugInfo.h>
 #include <runnel/cpu_object.h>
 #include <stddef.h>
 #include <string.h>
@@ -32,21 +31,6 @@ static struct counting count_begin(struct emitter *e)
     return loop;
 }
 
-// Asks for a copy of the loop's body for each round.
-static void ask_to_unroll(struct emitter *e, LLVMValueRef back)
-{
-    static const char text[] = "llvm.loop.unroll.full";
-    LLVMContextRef context = e->context;
-    LLVMMetadataRef name =
-        LLVMMDStringInContext2(context, text, sizeof text - 1);
-    LLVMMetadataRef parts[] = {LLVMTemporaryMDNode(context, NULL, 0),
-                               LLVMMDNodeInContext2(context, &name, 1)};
-    LLVMMetadataRef node = LLVMMDNodeInContext2(context, parts, 2);
-    LLVMMetadataReplaceAllUsesWith(parts[0], node);
-    LLVMSetMetadata(back, LLVMGetMDKindIDInContext(context, "llvm.loop", 9),
-                    LLVMMetadataAsValue(context, node));
-}
-
 static void count_end(struct emitter *e, struct counting *loop, unsigned step,
                       LLVMValueRef limit)
 {
@@ -63,7 +47,7 @@ static void count_end(struct emitter *e, struct counting *loop, unsigned step,
     } else {
         LLVMValueRef back = LLVMBuildCondBr(b, more, loop->head, loop->end);
         if (rounds <= UNROLL_CHUNKS && e->unrolls && step > 1)
-            ask_to_unroll(e, back);
+            loop_hint(e, back, "llvm.loop.unroll.full");
     }
     position(e, loop->end);
 }

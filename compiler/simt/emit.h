@@ -113,6 +113,8 @@ LLVMValueRef mask_bits32(struct emitter *e, LLVMValueRef mask);
 LLVMValueRef mask_any(struct emitter *e, LLVMValueRef mask);
 LLVMValueRef mask_is_full(struct emitter *e, LLVMValueRef mask);
 
+// Tells the optimiser about the loop of a branch back.
+void loop_hint(struct emitter *e, LLVMValueRef back, const char *hint);
 LLVMValueRef call_intrinsic(struct emitter *e, const char *name,
                             LLVMTypeRef *overloads, unsigned overload_count,
                             LLVMValueRef *arguments, unsigned count);
@@ -122,6 +124,7 @@ LLVMValueRef call_intrinsic(struct emitter *e, const char *name,
 struct lane_loop {
     LLVMBasicBlockRef head, end;
     LLVMValueRef lane, left;
+    bool all;
 };
 struct lane_loop lane_loop_begin(struct emitter *e, LLVMValueRef mask);
 void lane_loop_end(struct emitter *e, struct lane_loop *loop);

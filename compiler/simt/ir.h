@@ -103,7 +103,6 @@ struct kernel {
     bool uses_yz;                 // the y or z of the thread's index
     bool has_warp_ops;
     bool waits;                   // for other threads, as the source says
-    bool has_atomics;
     bool compact;                 // made into short code rather than fast
     bool huge;                    // and without a version for complete chunks
     const char *refusal;          // why it cannot be vectorised

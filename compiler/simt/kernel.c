@@ -339,7 +339,6 @@ static void read_instruction(struct kernel *kernel, int number,
     if (LLVMIsAAllocaInst(at) &&
         (number != 0 || !LLVMIsAConstantInt(LLVMGetOperand(at, 0))))
         kernel->refusal = "it has a variable whose size is not constant";
-    kernel->has_atomics |= LLVMIsAAtomicRMWInst(at) != NULL;
     if (LLVMIsACallInst(at))
         read_call(kernel, number, at);
 }

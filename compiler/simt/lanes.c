@@ -1,6 +1,7 @@
 // Values of lanes: scalars, vectors, masks, and single lanes of vectors.
 #include "emit.h"
 
+#include <llvm-c/DebugInfo.h>
 #include <string.h>
 
 LLVMTypeRef vector_type(struct emitter *e, LLVMTypeRef element)
@@ -319,6 +320,18 @@ LLVMValueRef call_intrinsic(struct emitter *e, const char *name,
     return LLVMBuildCall2(e->builder, type, function, arguments, count, "");
 }
 
+void loop_hint(struct emitter *e, LLVMValueRef back, const char *hint)
+{
+    LLVMContextRef context = e->context;
+    LLVMMetadataRef name = LLVMMDStringInContext2(context, hint, strlen(hint));
+    LLVMMetadataRef parts[] = {LLVMTemporaryMDNode(context, NULL, 0),
+                               LLVMMDNodeInContext2(context, &name, 1)};
+    LLVMMetadataRef node = LLVMMDNodeInContext2(context, parts, 2);
+    LLVMMetadataReplaceAllUsesWith(parts[0], node);
+    LLVMSetMetadata(back, LLVMGetMDKindIDInContext(context, "llvm.loop", 9),
+                    LLVMMetadataAsValue(context, node));
+}
+
 // --- One lane after another --------------------------------------------------
 
 struct lane_loop lane_loop_begin(struct emitter *e, LLVMValueRef mask)
@@ -326,7 +339,9 @@ struct lane_loop lane_loop_begin(struct emitter *e, LLVMValueRef mask)
     struct lane_loop loop = {.head = append(e, "lane"),
                              .end = append(e, "lanes.done")};
     loop.left = variable(e, e->i32, "left");
-    LLVMBuildStore(e->builder, mask_bits32(e, mask), loop.left);
+    loop.all = !mask;
+    LLVMBuildStore(e->builder, mask ? mask_bits32(e, mask) : number32(e, 0),
+                   loop.left);
     if (mask)
         LLVMBuildCondBr(e->builder, mask_any(e, mask), loop.head, loop.end);
     else
@@ -334,7 +349,8 @@ struct lane_loop lane_loop_begin(struct emitter *e, LLVMValueRef mask)
     position(e, loop.head);
     LLVMValueRef left = LLVMBuildLoad2(e->builder, e->i32, loop.left, "");
     LLVMValueRef arguments[] = {left, LLVMConstInt(e->i1, 1, 0)};
-    loop.lane = call_intrinsic(e, "llvm.cttz", &e->i32, 1, arguments, 2);
+    loop.lane = loop.all ? left : call_intrinsic(e, "llvm.cttz", &e->i32, 1,
+                                                 arguments, 2);
     return loop;
 }
 
@@ -342,12 +358,18 @@ void lane_loop_end(struct emitter *e, struct lane_loop *loop)
 {
     LLVMBuilderRef b = e->builder;
     LLVMValueRef left = LLVMBuildLoad2(b, e->i32, loop->left, "");
-    LLVMValueRef less = LLVMBuildSub(b, left, number32(e, 1), "");
-    left = LLVMBuildAnd(b, left, less, "");
+    LLVMValueRef one = number32(e, 1);
+    if (loop->all)
+        left = LLVMBuildAdd(b, left, one, "");
+    else
+        left = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, one, ""), "");
     LLVMBuildStore(b, left, loop->left);
-    LLVMValueRef more =
-        LLVMBuildICmp(b, LLVMIntNE, left, number32(e, 0), "");
-    LLVMBuildCondBr(b, more, loop->head, loop->end);
+    LLVMValueRef more = LLVMBuildICmp(
+        b, LLVMIntNE, left, number32(e, loop->all ? e->width : 0), "");
+    // One place for all lanes: processors learn by the place of a load which
+    // stores it depends on.
+    loop_hint(e, LLVMBuildCondBr(b, more, loop->head, loop->end),
+              "llvm.loop.unroll.disable");
     position(e, loop->end);
 }
 

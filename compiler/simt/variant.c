@@ -107,8 +107,7 @@ static unsigned most_held(const struct shapes *shapes)
 }
 
 // Many lanes at once hide what chunks and their loops cost; fewer leave values
-// in registers, and increments of shared memory in the order that processors
-// foresee.
+// in registers.
 static unsigned choose_width(struct kernel *kernel)
 {
     static const struct variant rows = {32, true, 0, "rows"};
@@ -121,7 +120,7 @@ static unsigned choose_width(struct kernel *kernel)
         return 32;
     if (kernel->huge)
         return 8;
-    bool narrow = kernel->compact || kernel->has_atomics ||
+    bool narrow = kernel->compact ||
                   (target_vector_bytes() < 64 &&
                    most_held(&shapes) > HELD_MOST);
     return narrow ? 16 : 32;
