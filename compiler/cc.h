@@ -18,7 +18,7 @@ enum cc_exit {
 };
 
 // Part of the identity; changes whenever the same input gives another object.
-#define CC_VERSION "2"
+#define CC_VERSION "3"
 
 // --- text.c: strings that grow ---------------------------------------------
 
@@ -235,6 +235,7 @@ struct elf_kernel {
 struct elf_unit {
     struct list dynamic;   // undefined thread-local symbols
     bool initialized_tls;  // some __shared__ variable has an initial value
+    bool needs_libraries;  // some symbol is not in every process
     struct elf_kernel *kernels;
     size_t kernel_count;
     bool tells_thread;     // rnl_state.thread is right at every fault
