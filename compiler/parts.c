@@ -12,6 +12,10 @@ struct part {
 };
 
 static const struct part parts[] = {
+    {"WARP",
+     {"shfl", "syncwarp", "activemask", "ballot", "any_sync", "all_sync",
+      "reduce_"}},
+    {"ATOMIC", {"atomic"}},
     {"ROUNDING", {"_rn", "_rz", "_ru", "_rd"}},
     {"SPECIAL", {"inv", "erfcx", "cyl_bessel", "norm"}},
     {"SIMD", {"__v", "__dp"}},
@@ -30,10 +34,10 @@ static const struct {
     {"cuda_fp16.hpp", {"ROUNDING", "NARROW", "HALF"}},
     {"cuda_bf16.h", {"ROUNDING", "NARROW", "BFLOAT"}},
     {"cuda_bf16.hpp", {"ROUNDING", "NARROW", "BFLOAT"}},
-    {"cooperative_groups.h", {"GROUPS"}},
-    {"cooperative_groups/reduce.h", {"GROUPS"}},
-    {"cooperative_groups/scan.h", {"GROUPS"}},
-    {"cooperative_groups/memcpy_async.h", {"GROUPS"}},
+    {"cooperative_groups.h", {"WARP", "GROUPS"}},
+    {"cooperative_groups/reduce.h", {"WARP", "GROUPS"}},
+    {"cooperative_groups/scan.h", {"WARP", "GROUPS"}},
+    {"cooperative_groups/memcpy_async.h", {"WARP", "GROUPS"}},
     {"math_constants.h", {"LIMITS"}},
     {"limits.h", {"LIMITS"}},
     {"climits", {"LIMITS"}},
