@@ -217,6 +217,9 @@ bool simt_compile(const struct simt *simt, struct simt_job *job,
 // all; they go before the prelude.
 void parts_ask(const char *source, bool all, struct text *text);
 
+// Whether errors of the compiler may come from a part that is not there.
+bool parts_missed(const char *errors);
+
 // The name and text of header number i, of those that bring a part with them
 // or say that it is not there. False after the last.
 bool parts_header(size_t i, struct text *name, struct text *text);

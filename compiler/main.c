@@ -282,11 +282,27 @@ static void report_tiers(struct job *job)
 
 // --- From source to object -------------------------------------------------
 
+// With all parts of the prelude if there are errors that a part could mend.
+static int compile_parts(struct job *job)
+{
+    size_t before = job->log.size;
+    int status = compile_tier(job);
+    if (status != CC_NOT_COMPILED || job->all_parts || !job->errors.data ||
+        !parts_missed(job->errors.data))
+        return status;
+    job->all_parts = true;
+    text_free(&job->no_vectors);
+    if (before < job->log.size)
+        job->log.data[job->log.size = before] = 0;
+    status = write_prelude(job);
+    return status == CC_OK ? compile_tier(job) : status;
+}
+
 // Compiles the source with its table. When that blames the table, the user's
 // text alone tells better what is wrong with it.
 static int compile_kernels(struct job *job)
 {
-    int status = compile_tier(job);
+    int status = compile_parts(job);
     if (status != CC_NOT_COMPILED || !job->errors.data ||
         !diagnostics_blame_table(job->errors.data))
         return status;
