@@ -15,13 +15,17 @@ struct part {
 };
 
 static const struct part parts[] = {
+    {"VECTOR", "char1 char2 char3 char4 short1 short2 short3 short4 int1 int2 "
+               "int3 int4 long1 long2 long3 long4 float1 float2 float3 float4 "
+               "double1 double2 double3 double4 __v __dp", ""},
     {"MATH", "INFINITY NAN inv erfcx cyl_bessel norm _rn _rz _ru _rd",
      "abs acos asin atan brev byte_perm cbrt ceil clz copysign cos double2 "
-     "double_as erf exp fabs fdim fdividef ffs float_as floor fm frexp funnel "
-     "hadd hiloint hypot ilogb int_as is j0 j1 jn labs ldexp lgamma llabs llm "
-     "llr log longlong_as lr max min mod mul nan nearby nextafter popc pow rcbrt rem rhadd "
-     "rhypot rint round rsqrt sad saturate scalb signbit sin sqrt tan tgamma "
-     "trunc uhadd uint_as ullm umax umin umul usad y0 y1 yn"},
+     "double_as erf exp fabs fdim fdividef ffs float_as floor fm frexp "
+     "funnel hadd hiloint hypot ilogb int_as is j0 j1 jn labs ldexp lgamma "
+     "llabs llm llr log longlong_as lr max min mod mul nan nearby nextafter "
+     "popc pow rcbrt rem rhadd rhypot rint round rsqrt sad saturate scalb "
+     "signbit sin sqrt tan tgamma trunc uhadd uint_as ullm umax umin umul "
+     "usad y0 y1 yn"},
     {"WARP", "shfl syncwarp activemask ballot any_sync all_sync reduce_", ""},
     {"ATOMIC", "atomic", ""},
     {"ROUNDING", "_rn _rz _ru _rd", ""},
@@ -35,12 +39,12 @@ static const struct part parts[] = {
 // Headers that bring a part with them.
 static const struct {
     const char *header;
-    const char *parts[4];
+    const char *parts[5];
 } headers[] = {
-    {"cuda_fp16.h", {"MATH", "ROUNDING", "NARROW", "HALF"}},
-    {"cuda_fp16.hpp", {"MATH", "ROUNDING", "NARROW", "HALF"}},
-    {"cuda_bf16.h", {"MATH", "ROUNDING", "NARROW", "BFLOAT"}},
-    {"cuda_bf16.hpp", {"MATH", "ROUNDING", "NARROW", "BFLOAT"}},
+    {"cuda_fp16.h", {"VECTOR", "MATH", "ROUNDING", "NARROW", "HALF"}},
+    {"cuda_fp16.hpp", {"VECTOR", "MATH", "ROUNDING", "NARROW", "HALF"}},
+    {"cuda_bf16.h", {"VECTOR", "MATH", "ROUNDING", "NARROW", "BFLOAT"}},
+    {"cuda_bf16.hpp", {"VECTOR", "MATH", "ROUNDING", "NARROW", "BFLOAT"}},
     {"cooperative_groups.h", {"MATH", "WARP", "GROUPS"}},
     {"cooperative_groups/reduce.h", {"MATH", "WARP", "GROUPS"}},
     {"cooperative_groups/scan.h", {"MATH", "WARP", "GROUPS"}},
@@ -104,12 +108,16 @@ void parts_ask(const char *source, bool all, struct text *text)
 // Names that are made by macros or passed on show no call.
 bool parts_missed(const char *errors)
 {
+    static const char *const phrases[] = {
+        "declared", "unknown type name", "does not name a type",
+        "no member named"};
     const char *line = errors;
     for (; (line = strstr(line, " error: ")); line += strcspn(line, "\n")) {
         char one[512];
         snprintf(one, sizeof one, "%.*s", (int)strcspn(line, "\n"), line);
-        if (strstr(one, "declared") || strstr(one, "no member named"))
-            return true;
+        for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
+            if (strstr(one, phrases[i]))
+                return true;
     }
     return false;
 }
@@ -119,7 +127,7 @@ bool parts_missed(const char *errors)
 static void write_header(size_t i, struct text *text)
 {
     text_add(text, "#pragma GCC system_header\n#ifdef RNL_HAS_CORE\n");
-    for (size_t p = 0; p < 4 && headers[i].parts[p]; p++)
+    for (size_t p = 0; p < 5 && headers[i].parts[p]; p++)
         text_format(text, "#define RNL_NEEDS_%s\n", headers[i].parts[p]);
     text_format(text, "#include \"%s../" CC_PRELUDE_FILE "\"\n#endif\n",
                 strchr(headers[i].header, '/') ? "../" : "");
