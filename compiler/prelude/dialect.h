@@ -55,6 +55,12 @@
 #define RNL_CONSTANT
 #endif
 
+// In macros a type is one word.
+typedef unsigned int rnl_uint;
+typedef unsigned long rnl_ulong;
+typedef long long rnl_llong;
+typedef unsigned long long rnl_ullong;
+
 // --- Vectors that built-in variables are made of ----------------------------
 
 struct rnl_dim_zero {};

@@ -393,10 +393,6 @@ RNL_INLINE unsigned int __funnelshift_rc(unsigned int low, unsigned int high,
     {                                                                    \
         return result(x) > result(y) ? result(x) : result(y);            \
     }
-typedef unsigned int rnl_uint;
-typedef unsigned long rnl_ulong;
-typedef long long rnl_llong;
-typedef unsigned long long rnl_ullong;
 RNL_MIN_MAX(int, int, int)
 RNL_MIN_MAX(rnl_uint, rnl_uint, rnl_uint)
 RNL_MIN_MAX(rnl_uint, int, rnl_uint)
