@@ -16,7 +16,7 @@ static const kernel_spec *const specs[] = {
     &saxpy_kernel,     &vector_add_kernel, &stencil_kernel,
 };
 
-enum { KERNELS = sizeof specs / sizeof *specs, VARIANTS = 3 };
+enum { KERNELS = sizeof specs / sizeof *specs, VARIANTS = 4 };
 
 typedef struct kernel_state {
     const bench_run *bench;
@@ -24,7 +24,8 @@ typedef struct kernel_state {
     size_t array_count;
     void *arrays[KERNEL_ARRAYS];
     void *expected[KERNEL_ARRAYS];  // of the results, by the OpenMP loop
-    rnl_function function;
+    rnl_function function;          // made for the size of its blocks
+    rnl_function general;           // for any size
     rnl_buffer buffers[KERNEL_ARRAYS];
     char no_runnel[200];
 } kernel_state;
@@ -83,7 +84,7 @@ static void free_arrays(kernel_state *state)
 
 // --- The ways --------------------------------------------------------------
 
-static bool runnel_once(const kernel_state *state)
+static bool launch(const kernel_state *state, rnl_function function)
 {
     const kernel_spec *spec = state->spec;
     rnl_stream stream = state->bench->runnel.stream;
@@ -95,11 +96,21 @@ static bool runnel_once(const kernel_state *state)
         list[arguments.count++] = rnl_arg_of_buffer(state->buffers[i]);
     list[arguments.count++] =
         rnl_arg_of_integer((uint64_t)spec->n, sizeof spec->n);
-    return !rnl_enqueue_function(stream, state->function,
+    return !rnl_enqueue_function(stream, function,
                                  RNL_LAUNCH(.grid = spec->grid,
                                             .block = spec->block),
                                  &arguments) &&
            !rnl_stream_synchronize(stream, RNL_FOREVER);
+}
+
+static bool runnel_once(const kernel_state *state)
+{
+    return launch(state, state->function);
+}
+
+static bool general_once(const kernel_state *state)
+{
+    return launch(state, state->general);
 }
 
 static bool pocl_once(const kernel_state *state)
@@ -124,6 +135,11 @@ static double timed(const kernel_state *state,
 static double runnel_sample(void *state)
 {
     return timed(state, runnel_once);
+}
+
+static double general_sample(void *state)
+{
+    return timed(state, general_once);
 }
 
 static double pocl_sample(void *state)
@@ -194,6 +210,11 @@ static const char *runnel_check(void *state)
     return check_with(state, runnel_once);
 }
 
+static const char *general_check(void *state)
+{
+    return check_with(state, general_once);
+}
+
 static const char *pocl_check(void *opaque)
 {
     const kernel_state *state = opaque;
@@ -237,16 +258,28 @@ static void find_expected(kernel_state *state)
 
 // --- A row -----------------------------------------------------------------
 
-static bool open_function(kernel_state *state)
+static bool compile(const kernel_state *state, bool any_size,
+                    rnl_function *function)
 {
-    static const char *const fast[] = {"--use_fast_math"};
+    const kernel_spec *spec = state->spec;
+    char size[64];
+    const char *options[2] = {size, "--use_fast_math"};
+    snprintf(size, sizeof size, "--block-size=%ux%ux%u", spec->block.x,
+             spec->block.y, spec->block.z);
+    return !rnl_function_compile(
+        state->bench->runnel.context, spec->cuda, spec->name,
+        RNL_MODULE_OPTIONS(.options = options + any_size,
+                           .option_count = (spec->fast_math ? 2u : 1u) -
+                                           any_size),
+        function);
+}
+
+static bool open_functions(kernel_state *state)
+{
     const kernel_spec *spec = state->spec;
     rnl_context context = state->bench->runnel.context;
-    if (rnl_function_compile(
-            context, spec->cuda, spec->name,
-            RNL_MODULE_OPTIONS(.options = fast,
-                               .option_count = spec->fast_math),
-            &state->function))
+    if (!compile(state, false, &state->function) ||
+        !compile(state, true, &state->general))
         return false;
     for (size_t i = 0; i < state->array_count; i++) {
         if (rnl_buffer_wrap(context, state->arrays[i],
@@ -263,7 +296,7 @@ static void open_runnel(kernel_state *state)
     size_t room = sizeof state->no_runnel;
     if (!state->bench->runnel.context)
         snprintf(why, room, "%s", state->bench->runnel.no_native);
-    else if (!open_function(state))
+    else if (!open_functions(state))
         snprintf(why, room, "%s", rnl_last_error()->message);
     why[strcspn(why, "\n")] = 0;
 }
@@ -273,6 +306,7 @@ static void close_peers(kernel_state *state)
     for (size_t i = 0; i < KERNEL_ARRAYS; i++)
         rnl_buffer_release(state->buffers[i]);
     rnl_function_release(state->function);
+    rnl_function_release(state->general);
     if (state->bench->pocl)
         state->bench->pocl->kernel_release();
 }
@@ -288,6 +322,8 @@ static void measure(bench_run *bench, const bench_plan *plan)
              runnel_sample, &state},
             {"pocl", bench->no_pocl, pocl_check, pocl_sample, &state},
             {"openmp", bench->no_openmp, openmp_check, openmp_sample, &state},
+            {"runnel, any block size", bench_reason(state.no_runnel),
+             general_check, general_sample, &state},
         };
         bench_measure(bench, plan, variants, VARIANTS);
         close_peers(&state);
@@ -317,7 +353,8 @@ static bool is_kernel_row(const bench_row *row)
 
 static void add_mean(bench_run *bench, bench_row *mean, size_t variant)
 {
-    static const char *const names[VARIANTS] = {"runnel", "pocl", "openmp"};
+    static const char *const names[VARIANTS] = {
+        "runnel", "pocl", "openmp", "runnel, any block size"};
     unsigned rounds = bench_rounds(bench, mean->plan), rows = 0;
     double *sums = calloc(rounds, sizeof *sums);
     bench_series *series = bench_add_series(mean, names[variant]);

@@ -50,6 +50,8 @@ static const char *const main_page[] = {
     "    RUNNEL_CACHE_DIR        where compiled kernels are kept",
     "    RUNNEL_CACHE_DISABLE    1: keep no compiled kernels",
     "    RUNNEL_CONTAIN          0: wild pointers in kernels crash the program",
+    "    RUNNEL_SPECIALISE       0: do not compile kernels that run for long",
+    "                            once more, for their block size",
     "    NO_COLOR                any value: no colours",
     "",
     "EXIT STATUS",

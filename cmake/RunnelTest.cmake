@@ -9,7 +9,8 @@
 #               [ENVIRONMENT <VAR=value>...]
 #               [TIMEOUT <seconds>]     of one test; default 30
 #               [LABELS <label>...])    no-asan, no-tsan, no-msan: cannot run
-#                                       under that sanitizer
+#                                       under that sanitizer; dev-only: need
+#                                       not run under any
 #
 # A test is called <program>.<test>. Where cmocka is missing nothing is added.
 

@@ -73,7 +73,10 @@ struct choices {
     const char *standard;   // as the compiler's option
     const char *tier;       // "auto", "F" or "B"
     const char *target;     // as -march= names it
+    unsigned block_size[3]; // that gets code of its own; [0] 0: none
+    const char *only;       // kernel that is made for that size alone, or NULL
     bool contract, flush, precise_division;
+    bool approximate;       // functions of floats may be
     bool debug, line_info, report_tiers, no_warnings;
     struct list folders;    // of -I
     struct list includes;   // of -include
@@ -228,6 +231,7 @@ bool parts_header(size_t i, struct text *name, struct text *text);
 
 // What only the compiled object tells about one kernel.
 struct elf_kernel {
+    unsigned block_size[3];  // the only one it is for; [0] 0: all
     char *symbol;          // of a function that has the kernel's in its own
     bool waits;
     bool has_threads;      // its record's functions

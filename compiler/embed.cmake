@@ -30,6 +30,9 @@ foreach(part vector math warp atomic rounding special simd heap unsupported
            "#if defined(RNL_NEEDS_${name}) && !defined(RNL_HAS_${name})\n"
            "#define RNL_HAS_${name}\n")
     add()
+    if(part STREQUAL math)
+        add_file(prelude/lanes.h)
+    endif()
     add_file(prelude/${part}.h)
 endforeach()
 set(one "#endif\n")

@@ -251,6 +251,8 @@ bool elf_patch(struct text *file, const struct elf_unit *unit)
             return false;
         kernels[i].flags = kernel->waits ? RNL_CPU_KERNEL_WAITS : 0;
         kernels[i].shared_size = kernel->shared_size;
+        memcpy(kernels[i].block_size, kernel->block_size,
+               sizeof kernel->block_size);
         if (!kernel->has_threads)
             kernels[i].form = RNL_CPU_FORM_BLOCKS;
         if (kernel->has_blocks)

@@ -188,6 +188,10 @@ static int compile_bitcode(struct job *job, struct simt *simt)
     start_command(job, &command, true);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         list_add(&command, words[i]);
+    if (job->choices.approximate) {
+        list_add(&command, "-fapprox-func");
+        list_add(&command, "-DRNL_FAST_MATH");
+    }
     list_add(&command, job->file);
     text_free(&job->errors);
     process_start(&command, work_folder(), &process);
@@ -195,6 +199,16 @@ static int compile_bitcode(struct job *job, struct simt *simt)
     int status = process_finish(&process, NULL, &job->errors);
     list_free(&command);
     return judge(job, status);
+}
+
+// Its number, or one that no kernel has.
+static unsigned find_kernel(const struct job *job)
+{
+    size_t i = 0;
+    while (i < job->kernels.count &&
+           strcmp(job->kernels.items[i], job->choices.only) != 0)
+        i++;
+    return (unsigned)i;
 }
 
 static bool run_simt(struct job *job, const struct simt *simt,
@@ -213,6 +227,11 @@ static bool run_simt(struct job *job, const struct simt *simt,
         .bitcode = bitcode, .object = object, .target = job->choices.target,
         .dump = job->options->dump_ir,
         .assembly = job->options->dump_assembly ? assembly : NULL};
+    memcpy(work.block_size, job->choices.block_size, sizeof work.block_size);
+    if (job->choices.only) {
+        work.only = true;
+        work.kernel = find_kernel(job);
+    }
     return simt_compile(simt, &work, job->verdicts, job->kernels.count,
                         message);
 }
@@ -397,6 +416,9 @@ static int read_unit(struct job *job)
     in_folder(path, "kernel.o");
     bool read = text_read_file(&file, path) && elf_read_unit(&file, &job->unit);
     text_free(&file);
+    if (read && job->choices.only)
+        memcpy(job->unit.kernels[find_kernel(job)].block_size,
+               job->choices.block_size, sizeof job->choices.block_size);
     if (!read) {
         text_add(&job->log, "runnel-cc: the compiler's object file cannot be "
                             "understood\n");

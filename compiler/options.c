@@ -67,6 +67,7 @@ static void set_fast(struct given *given)
     given->choices->flush = true;
     given->choices->contract = true;
     given->choices->precise_division = false;
+    given->choices->approximate = true;
 }
 
 static void set_flush(struct given *given)
@@ -109,6 +110,40 @@ static void set_tier(struct given *given)
         }
     text_format(given->problem, "--tier takes auto, F or B, not '%s'",
                 given->value);
+}
+
+// "256", "16x16" or "8x8x4". False for anything else.
+static bool read_size(const char *text, unsigned size[3])
+{
+    enum { THREADS_MOST = 1024 };
+    for (unsigned i = 0; i < 3; i++)
+        size[i] = 1;
+    for (unsigned i = 0; i < 3; i++) {
+        char *end;
+        unsigned long number = strtoul(text, &end, 10);
+        if (text[0] < '1' || text[0] > '9' || number > THREADS_MOST)
+            return false;
+        size[i] = (unsigned)number;
+        if (!*end)
+            return size[0] * size[1] * size[2] <= THREADS_MOST;
+        if (*end != 'x')
+            return false;
+        text = end + 1;
+    }
+    return false;
+}
+
+static void set_block_size(struct given *given)
+{
+    if (!read_size(given->value, given->choices->block_size))
+        text_format(given->problem,
+                    "--block-size takes threads as 256, 16x16 or 8x8x4, 1024 "
+                    "at most, not '%s'", given->value);
+}
+
+static void set_only(struct given *given)
+{
+    given->choices->only = given->value;
 }
 
 static void set_target(struct given *given)
@@ -157,6 +192,8 @@ static const struct rule {
     {"--tier", NULL, VALUE, set_tier},
     {"--target", NULL, VALUE, set_target},
     {"--report-tiers", NULL, NOTHING, set_report},
+    {"--block-size", NULL, VALUE, set_block_size},
+    {"--only-kernel", NULL, VALUE, set_only},
     // The preprocessor and the language.
     {"--define-macro", "-D", VALUE, set_define},
     {"--undefine-macro", "-U", VALUE, set_undefine},
@@ -326,6 +363,9 @@ bool choices_read(const struct list *words, struct choices *choices,
     }
     if (choices->debug && strcmp(choices->tier, "B") == 0)
         text_add(problem, "--tier=B cannot be debugged: leave out -G");
+    if (choices->only && (!choices->block_size[0] ||
+                          strcmp(choices->tier, "B") != 0))
+        text_add(problem, "--only-kernel needs --tier=B and --block-size");
     return problem->size == 0;
 }
 

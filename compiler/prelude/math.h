@@ -21,6 +21,20 @@
     RNL_INLINE double name(float x, double y) { return name(double(x), y); } \
     RNL_INLINE double name(double x, float y) { return name(x, double(y)); }
 
+#if defined(RNL_SIMT)
+// The same by the functions of lanes.h, which floats do not need where the
+// vector functions are good enough. Static functions are not libm's to clang.
+#define RNL_LANES_BOTH(name)                                     \
+    RNL_INLINE float name(float x) { return name##f(x); }          \
+    RNL_INLINE double name(double x) { return rnl_##name(x); }
+#define RNL_LANES_WIDE(name)                                      \
+    extern "C" float name##f(float) noexcept;                      \
+    RNL_LANES_BOTH(name)
+#define RNL_LANES(name)                                            \
+    RNL_INLINE float name##f(float x) { return rnl_##name##f(x); } \
+    RNL_LANES_BOTH(name)
+#endif
+
 RNL_MATH1(acos)
 RNL_MATH1(acosh)
 RNL_MATH1(asin)
@@ -29,11 +43,9 @@ RNL_MATH1(atan)
 RNL_MATH1(atanh)
 RNL_MATH1(cbrt)
 RNL_MATH1(ceil)
-RNL_MATH1(cos)
 RNL_MATH1(cosh)
 RNL_MATH1(erf)
 RNL_MATH1(erfc)
-RNL_MATH1(exp)
 RNL_MATH1(exp10)
 RNL_MATH1(exp2)
 RNL_MATH1(expm1)
@@ -42,7 +54,6 @@ RNL_MATH1(floor)
 RNL_MATH1(j0)
 RNL_MATH1(j1)
 RNL_MATH1(lgamma)
-RNL_MATH1(log)
 RNL_MATH1(log10)
 RNL_MATH1(log1p)
 RNL_MATH1(log2)
@@ -50,7 +61,6 @@ RNL_MATH1(logb)
 RNL_MATH1(nearbyint)
 RNL_MATH1(rint)
 RNL_MATH1(round)
-RNL_MATH1(sin)
 RNL_MATH1(sinh)
 RNL_MATH1(sqrt)
 RNL_MATH1(tan)
@@ -59,6 +69,22 @@ RNL_MATH1(tgamma)
 RNL_MATH1(trunc)
 RNL_MATH1(y0)
 RNL_MATH1(y1)
+#if defined(RNL_SIMT)
+RNL_LANES_WIDE(cos)
+RNL_LANES_WIDE(sin)
+#if defined(RNL_FAST_MATH)
+RNL_LANES_WIDE(exp)
+RNL_LANES_WIDE(log)
+#else
+RNL_LANES(exp)
+RNL_LANES(log)
+#endif
+#else
+RNL_MATH1(cos)
+RNL_MATH1(exp)
+RNL_MATH1(log)
+RNL_MATH1(sin)
+#endif
 RNL_MATH2(atan2)
 RNL_MATH2(copysign)
 RNL_MATH2(fdim)
@@ -130,9 +156,9 @@ RNL_INLINE float rsqrt(float x) { return rsqrtf(x); }
 // their place and small results their digits.
 RNL_INLINE double rnl_half_turn(double x, int *quarter)
 {
-    double halves = rint(2.0 * remainder(x, 2.0));
+    double rest = x - 2.0 * rint(0.5 * x), halves = rint(2.0 * rest);
     *quarter = __builtin_isfinite(x) ? int(halves) & 3 : 0;
-    return 3.14159265358979323846 * (remainder(x, 2.0) - 0.5 * halves);
+    return 3.14159265358979323846 * (rest - 0.5 * halves);
 }
 RNL_INLINE double sinpi(double x)
 {

@@ -24,6 +24,8 @@ static LLVMValueRef alignment_of(struct emitter *e, LLVMValueRef at)
 
 static void load_slot(struct emitter *e, LLVMValueRef at, unsigned slot)
 {
+    if (lanes_are_lazy(e, &e->kernel->slots[slot]))
+        return;
     bool wide = e->shapes.slots[slot].kind == SHAPE_VARYING;
     LLVMTypeRef type = wide ? vector_type(e, LLVMTypeOf(at)) : LLVMTypeOf(at);
     LLVMValueRef value =
@@ -176,9 +178,28 @@ static LLVMValueRef row_addresses(struct emitter *e, LLVMValueRef base,
     return LLVMBuildGEP2(e->builder, e->i8, base, &offsets, 1, "");
 }
 
+// A thread's loop may step far, so that nothing foresees where it reads; the
+// next chunk reads beside this one.
+static void prefetch_next_row(struct emitter *e, LLVMValueRef at,
+                              LLVMValueRef address)
+{
+    uint64_t size = size_of(e, LLVMTypeOf(at)) * e->width;
+    int block = kernel_block_of(e->kernel, at);
+    if (e->kernel->blocks[block].loop == NONE ||
+        access_is_shared(e, LLVMGetOperand(at, 0), 0))
+        return;
+    for (uint64_t offset = 0; offset < size; offset += 64) {
+        LLVMValueRef arguments[] = {
+            at_offset(e, address, size + offset), number32(e, 0),
+            number32(e, 3), number32(e, 1)};
+        call_intrinsic(e, "llvm.prefetch", &e->pointer, 1, arguments, 4);
+    }
+}
+
 static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,
                              LLVMValueRef address)
 {
+    prefetch_next_row(e, at, address);
     LLVMTypeRef type = vector_type(e, LLVMTypeOf(at));
     if (!e->mask) {
         LLVMValueRef load = LLVMBuildLoad2(e->builder, type, address, "");
@@ -213,10 +234,19 @@ static void store_row(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
 }
 
 // Whether the addresses happen to be neighbours after all.
-static LLVMValueRef are_neighbours(struct emitter *e, LLVMValueRef addresses,
+static LLVMValueRef are_neighbours(struct emitter *e, LLVMValueRef address,
                                    LLVMValueRef *base, LLVMTypeRef type)
 {
     LLVMBuilderRef b = e->builder;
+    if (!e->mask && shape_of(&e->shapes, address).rising) {
+        LLVMValueRef last = lanes_at(e, address, e->width - 1);
+        *base = lanes_at(e, address, 0);
+        LLVMValueRef end =
+            at_offset(e, *base, size_of(e, type) * (e->width - 1));
+        return LLVMBuildFreeze(b, LLVMBuildICmp(b, LLVMIntEQ, last, end, ""),
+                               "");
+    }
+    LLVMValueRef addresses = lanes_vector(e, address);
     *base = extract(e, addresses, number32(e, 0));
     LLVMValueRef row = row_addresses(e, *base, type);
     LLVMValueRef equal = LLVMBuildICmp(b, LLVMIntEQ, row, addresses, "");
@@ -225,19 +255,21 @@ static LLVMValueRef are_neighbours(struct emitter *e, LLVMValueRef addresses,
     return mask_is_full(e, LLVMBuildFreeze(b, equal, ""));
 }
 
-static LLVMValueRef load_likely_row(struct emitter *e, LLVMValueRef at,
-                                    LLVMValueRef addresses)
+static LLVMValueRef load_likely_row(struct emitter *e, LLVMValueRef at)
 {
+    LLVMValueRef address = LLVMGetOperand(at, 0);
     LLVMBasicBlockRef row = append(e, "row"), apart = append(e, "apart");
     LLVMBasicBlockRef end = append(e, "loaded");
     LLVMValueRef base;
-    LLVMValueRef test = are_neighbours(e, addresses, &base, LLVMTypeOf(at));
+    LLVMValueRef test = are_neighbours(e, address, &base, LLVMTypeOf(at));
     LLVMBuildCondBr(e->builder, test, row, apart);
     position(e, row);
     LLVMValueRef values[2] = {load_row(e, at, base)};
     LLVMBuildBr(e->builder, end);
     position(e, apart);
-    values[1] = gather(e, at, addresses);
+    struct map known = lanes_save(e);
+    values[1] = gather(e, at, lanes_vector(e, address));
+    e->values = known;
     LLVMBuildBr(e->builder, end);
     position(e, end);
     LLVMValueRef phi = LLVMBuildPhi(e->builder, LLVMTypeOf(values[0]), "");
@@ -247,19 +279,22 @@ static LLVMValueRef load_likely_row(struct emitter *e, LLVMValueRef at,
 }
 
 static void store_likely_row(struct emitter *e, LLVMValueRef at,
-                             LLVMValueRef value, LLVMValueRef addresses)
+                             LLVMValueRef value)
 {
+    LLVMValueRef address = LLVMGetOperand(at, 1);
     LLVMBasicBlockRef row = append(e, "row"), apart = append(e, "apart");
     LLVMBasicBlockRef end = append(e, "stored");
     LLVMValueRef base;
     LLVMValueRef test =
-        are_neighbours(e, addresses, &base, accessed_type(at));
+        are_neighbours(e, address, &base, accessed_type(at));
     LLVMBuildCondBr(e->builder, test, row, apart);
     position(e, row);
     store_row(e, at, value, base);
     LLVMBuildBr(e->builder, end);
     position(e, apart);
-    scatter(e, at, value, addresses);
+    struct map known = lanes_save(e);
+    scatter(e, at, value, lanes_vector(e, address));
+    e->values = known;
     LLVMBuildBr(e->builder, end);
     position(e, end);
 }
@@ -320,7 +355,7 @@ void access_load(struct emitter *e, LLVMValueRef at)
     if (has_stride(e, at, shape))
         vector = load_row(e, at, lanes_scalar(e, address));
     else if (may_have_stride(e, at, shape))
-        vector = load_likely_row(e, at, lanes_vector(e, address));
+        vector = load_likely_row(e, at);
     else
         vector = gather(e, at, lanes_vector(e, address));
     lanes_set(e, at, NULL, vector);
@@ -341,8 +376,7 @@ void access_store(struct emitter *e, LLVMValueRef at)
     else if (has_stride(e, at, shape))
         store_row(e, at, lanes_vector(e, value), lanes_scalar(e, address));
     else if (may_have_stride(e, at, shape))
-        store_likely_row(e, at, lanes_vector(e, value),
-                         lanes_vector(e, address));
+        store_likely_row(e, at, lanes_vector(e, value));
     else
         scatter(e, at, lanes_vector(e, value), lanes_vector(e, address));
 }

@@ -27,7 +27,12 @@ bool calls_are_alike(LLVMValueRef call)
 
 // How such an intrinsic is overloaded: by its result's type, and perhaps by the
 // first or the last argument's.
-enum overload { BY_RESULT, BY_RESULT_AND_FIRST, BY_RESULT_AND_SECOND, BY_FIRST };
+enum overload {
+    BY_RESULT,
+    BY_RESULT_AND_FIRST,
+    BY_RESULT_AND_SECOND,
+    BY_FIRST
+};
 
 static const struct elementwise {
     const char *name;
@@ -99,21 +104,33 @@ static LLVMValueRef call_elementwise(struct emitter *e, LLVMValueRef at,
 
 // --- The vector library ------------------------------------------------------
 
-static const struct {
+// The vector functions keep to 4 units in the last place. That is more than
+// CUDA documents for those named here: floats go through the function of
+// doubles, doubles to the C library lane by lane.
+enum rough { FINE = 0, ROUGH_FLOAT = 1, ROUGH_DOUBLE = 2, ROUGH = 3 };
+
+static const struct library_function {
     const char *name;
     unsigned arity;
+    enum rough rough;
 } library[] = {
-    {"acos", 1},  {"acosh", 1}, {"asin", 1},  {"asinh", 1}, {"atan", 1},
-    {"atan2", 2}, {"atanh", 1}, {"cbrt", 1},  {"cos", 1},   {"cosh", 1},
-    {"erf", 1},   {"erfc", 1},  {"exp", 1},   {"exp10", 1}, {"exp2", 1},
-    {"expm1", 1}, {"hypot", 2}, {"log", 1},   {"log10", 1}, {"log1p", 1},
-    {"log2", 1},  {"pow", 2},   {"sin", 1},   {"sinh", 1},  {"tan", 1},
-    {"tanh", 1},
+    {"acos", 1, ROUGH},         {"acosh", 1, FINE},
+    {"asin", 1, ROUGH},         {"asinh", 1, FINE},
+    {"atan", 1, ROUGH},         {"atan2", 2, ROUGH},
+    {"atanh", 1, ROUGH_DOUBLE}, {"cbrt", 1, ROUGH},
+    {"cos", 1, ROUGH},          {"cosh", 1, ROUGH},
+    {"erf", 1, ROUGH_DOUBLE},   {"erfc", 1, FINE},
+    {"exp", 1, ROUGH},          {"exp10", 1, ROUGH_DOUBLE},
+    {"exp2", 1, ROUGH_DOUBLE},  {"expm1", 1, ROUGH},
+    {"hypot", 2, FINE},         {"log", 1, ROUGH},
+    {"log10", 1, ROUGH_DOUBLE}, {"log1p", 1, ROUGH},
+    {"log2", 1, ROUGH},         {"pow", 2, FINE},
+    {"sin", 1, ROUGH},          {"sinh", 1, ROUGH_DOUBLE},
+    {"tan", 1, ROUGH_DOUBLE},   {"tanh", 1, ROUGH_DOUBLE},
 };
 
-// The stem of a mathematical function's name, without "llvm." and the type; its
-// arity, or 0.
-static unsigned library_arity(LLVMValueRef call, char stem[16])
+// By a mathematical function's name, without "llvm." and the type; or NULL.
+static const struct library_function *find_library(LLVMValueRef call)
 {
     const char *name = callee_name(call);
     bool intrinsic = strncmp(name, "llvm.", 5) == 0;
@@ -123,17 +140,22 @@ static unsigned library_arity(LLVMValueRef call, char stem[16])
         LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMFloatTypeKind;
     if (single && !intrinsic) {
         if (size == 0 || name[size - 1] != 'f')
-            return 0;
+            return NULL;
         size--;
     }
     for (size_t i = 0; i < sizeof library / sizeof *library; i++)
         if (strlen(library[i].name) == size &&
             strncmp(library[i].name, name, size) == 0 &&
-            LLVMGetNumArgOperands(call) == library[i].arity) {
-            strcpy(stem, library[i].name);
-            return library[i].arity;
-        }
-    return 0;
+            LLVMGetNumArgOperands(call) == library[i].arity)
+            return &library[i];
+    return NULL;
+}
+
+// Which --use_fast_math allows functions of floats to be.
+static bool is_approximate(LLVMValueRef call)
+{
+    return LLVMCanValueUseFastMathFlags(call) &&
+           (LLVMGetFastMathFlags(call) & LLVMFastMathApproxFunc);
 }
 
 static LLVMValueRef part_of(struct emitter *e, LLVMValueRef vector,
@@ -163,36 +185,77 @@ static LLVMValueRef concatenate(struct emitter *e, LLVMValueRef *parts,
                                   LLVMConstVector(lanes, size), "");
 }
 
-static LLVMValueRef call_library(struct emitter *e, LLVMValueRef at,
-                                 const char *stem, unsigned arity)
+static LLVMValueRef library_symbol(struct emitter *e, const char *stem,
+                                   unsigned arity, LLVMTypeRef vector)
 {
-    LLVMTypeRef element = LLVMTypeOf(at);
-    bool single = LLVMGetTypeKind(element) == LLVMFloatTypeKind;
-    unsigned bytes = target_vector_bytes();
-    unsigned size = bytes / (single ? 4 : 8);
-    size = size < e->width ? size : e->width;
+    bool single =
+        LLVMGetTypeKind(LLVMGetElementType(vector)) == LLVMFloatTypeKind;
+    unsigned size = LLVMGetVectorSize(vector), bytes = size * (single ? 4 : 8);
     char *name = simt_format(
-        "_ZGV%cN%u%s_%s%s",
-        size * (single ? 4 : 8) == 64 ? 'e'
-        : size * (single ? 4 : 8) == 32 ? 'd' : 'b',
-        size, arity == 2 ? "vv" : "v", stem, single ? "f" : "");
-    LLVMTypeRef type = LLVMVectorType(element, size);
-    LLVMTypeRef types[] = {type, type};
-    LLVMTypeRef signature = LLVMFunctionType(type, types, arity, 0);
+        "_ZGV%cN%u%s_%s%s", bytes == 64 ? 'e' : bytes == 32 ? 'd' : 'b', size,
+        arity == 2 ? "vv" : "v", stem, single ? "f" : "");
+    LLVMTypeRef types[] = {vector, vector};
     LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
-    if (!function)
-        function = LLVMAddFunction(e->module, name, signature);
-    LLVMValueRef parts[16], whole[2];
-    for (unsigned a = 0; a < arity; a++)
-        whole[a] = lanes_vector(e, LLVMGetOperand(at, a));
+    return function ? function
+                    : LLVMAddFunction(e->module, name,
+                                      LLVMFunctionType(vector, types, arity,
+                                                       0));
+}
+
+// Part by part, as wide as the processor's vectors are.
+static LLVMValueRef call_parts(struct emitter *e, const char *stem,
+                               unsigned arity, const LLVMValueRef *whole)
+{
+    LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(whole[0]));
+    bool single = LLVMGetTypeKind(element) == LLVMFloatTypeKind;
+    unsigned size = target_vector_bytes() / (single ? 4 : 8);
+    size = size < e->width ? size : e->width;
+    LLVMValueRef function = library_symbol(e, stem, arity,
+                                           LLVMVectorType(element, size));
+    LLVMValueRef parts[16];
     for (unsigned p = 0; p < e->width / size; p++) {
         LLVMValueRef arguments[2];
         for (unsigned a = 0; a < arity; a++)
             arguments[a] = part_of(e, whole[a], p * size, size);
-        parts[p] = LLVMBuildCall2(e->builder, signature, function, arguments,
-                                  arity, "");
+        parts[p] = LLVMBuildCall2(e->builder,
+                                  LLVMGlobalGetValueType(function), function,
+                                  arguments, arity, "");
     }
     return concatenate(e, parts, e->width / size);
+}
+
+static LLVMValueRef call_library(struct emitter *e, LLVMValueRef at,
+                                 const struct library_function *found)
+{
+    bool through_double =
+        LLVMGetTypeKind(LLVMTypeOf(at)) == LLVMFloatTypeKind &&
+        (found->rough & ROUGH_FLOAT) && !is_approximate(at);
+    LLVMTypeRef twice = LLVMVectorType(
+        LLVMDoubleTypeInContext(e->context), e->width);
+    LLVMValueRef whole[2] = {0};
+    for (unsigned a = 0; a < found->arity; a++) {
+        whole[a] = lanes_vector(e, LLVMGetOperand(at, a));
+        if (through_double)
+            whole[a] = LLVMBuildFPExt(e->builder, whole[a], twice, "");
+    }
+    LLVMValueRef made = call_parts(e, found->name, found->arity, whole);
+    return through_double ? LLVMBuildFPTrunc(e->builder, made,
+                                             vector_type(e, LLVMTypeOf(at)),
+                                             "")
+                          : made;
+}
+
+// The function that a call may be made to, or NULL.
+static const struct library_function *usable_library(LLVMValueRef call)
+{
+    LLVMTypeKind type = LLVMGetTypeKind(LLVMTypeOf(call));
+    if (target_vector_bytes() == 0 ||
+        (type != LLVMFloatTypeKind && type != LLVMDoubleTypeKind))
+        return NULL;
+    const struct library_function *found = find_library(call);
+    bool rough = type == LLVMDoubleTypeKind && found &&
+                 (found->rough & ROUGH_DOUBLE);
+    return rough ? NULL : found;
 }
 
 // --- Any function, lane by lane ----------------------------------------------
@@ -297,21 +360,17 @@ static void emit_index(struct emitter *e, LLVMValueRef at,
 
 static void emit_function(struct emitter *e, LLVMValueRef at)
 {
-    char stem[16];
     const struct elementwise *how = find_elementwise(at);
-    unsigned arity;
+    const struct library_function *found = usable_library(at);
     enum shape_kind shape = shape_of(&e->shapes, at).kind;
     bool alike = LLVMGetTypeKind(LLVMTypeOf(at)) != LLVMVoidTypeKind &&
                  shape <= SHAPE_UNIFORM;
-    LLVMTypeKind type = LLVMGetTypeKind(LLVMTypeOf(at));
-    bool real = type == LLVMFloatTypeKind || type == LLVMDoubleTypeKind;
     if (alike)
         lanes_set(e, at, instruction_clone(e, at), NULL);
     else if (how)
         lanes_set(e, at, NULL, call_elementwise(e, at, how));
-    else if (real && target_vector_bytes() &&
-             (arity = library_arity(at, stem)) > 0)
-        lanes_set(e, at, NULL, call_library(e, at, stem, arity));
+    else if (found)
+        lanes_set(e, at, NULL, call_library(e, at, found));
     else
         call_per_lane(e, at);
 }

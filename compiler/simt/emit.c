@@ -1,12 +1,16 @@
 // The function that runs blocks of a kernel: launch, blocks, chunks, barriers.
 #include "emit.h"
 
+#include <llvm-c/DebugInfo.h>
 #include <runnel/cpu_object.h>
 #include <stddef.h>
 #include <string.h>
 
 // Private memory that may lie on the stack, bytes of a chunk.
 enum { STACK_MOST = 8192, RECORD_BEGIN = 64 };
+
+// Kernels whose chunks get code of their own.
+enum { UNROLL_CHUNKS = 8, UNROLL_INSTRUCTIONS = 250 };
 
 // --- Loops -------------------------------------------------------------------
 
@@ -28,6 +32,21 @@ static struct counting count_begin(struct emitter *e)
     return loop;
 }
 
+// Asks for a copy of the loop's body for each round.
+static void ask_to_unroll(struct emitter *e, LLVMValueRef back)
+{
+    static const char text[] = "llvm.loop.unroll.full";
+    LLVMContextRef context = e->context;
+    LLVMMetadataRef name =
+        LLVMMDStringInContext2(context, text, sizeof text - 1);
+    LLVMMetadataRef parts[] = {LLVMTemporaryMDNode(context, NULL, 0),
+                               LLVMMDNodeInContext2(context, &name, 1)};
+    LLVMMetadataRef node = LLVMMDNodeInContext2(context, parts, 2);
+    LLVMMetadataReplaceAllUsesWith(parts[0], node);
+    LLVMSetMetadata(back, LLVMGetMDKindIDInContext(context, "llvm.loop", 9),
+                    LLVMMetadataAsValue(context, node));
+}
+
 static void count_end(struct emitter *e, struct counting *loop, unsigned step,
                       LLVMValueRef limit)
 {
@@ -36,8 +55,29 @@ static void count_end(struct emitter *e, struct counting *loop, unsigned step,
     next = LLVMBuildAdd(b, next, number32(e, step), "");
     LLVMBuildStore(b, next, loop->memory);
     LLVMValueRef more = LLVMBuildICmp(b, LLVMIntULT, next, limit, "");
-    LLVMBuildCondBr(b, more, loop->head, loop->end);
+    uint64_t rounds = UINT64_MAX;
+    if (LLVMIsAConstantInt(limit))
+        rounds = (LLVMConstIntGetZExtValue(limit) + step - 1) / step;
+    if (rounds <= 1) {
+        LLVMBuildBr(b, loop->end);
+    } else {
+        LLVMValueRef back = LLVMBuildCondBr(b, more, loop->head, loop->end);
+        if (rounds <= UNROLL_CHUNKS && e->unrolls && step > 1)
+            ask_to_unroll(e, back);
+    }
     position(e, loop->end);
+}
+
+// Whether what a chunk does from one barrier to the next is so little that it
+// pays to make it for each chunk apart.
+static bool gains_by_unrolling(const struct kernel *kernel)
+{
+    if (!kernel->fixed || kernel->barrier_count == 0)
+        return false;
+    for (unsigned l = 0; l < kernel->loop_count; l++)
+        if (!has_barrier(kernel, &kernel->loops[l]))
+            return false;
+    return kernel->size <= UNROLL_INSTRUCTIONS;
 }
 
 // --- Chunks ------------------------------------------------------------------
@@ -72,9 +112,16 @@ static void find_packed_threads(struct emitter *e)
     e->thread[2] = left;
 }
 
-static LLVMValueRef smaller(struct emitter *e, LLVMValueRef a, LLVMValueRef b)
+// How many lanes of the chunk from `first` on are among `count` threads.
+static LLVMValueRef lanes_among(struct emitter *e, LLVMValueRef count,
+                                LLVMValueRef first)
 {
-    LLVMValueRef arguments[] = {a, b};
+    LLVMValueRef width = number32(e, e->width);
+    if (LLVMIsAConstantInt(count) &&
+        LLVMConstIntGetZExtValue(count) % e->width == 0)
+        return width;
+    LLVMValueRef arguments[] = {LLVMBuildSub(e->builder, count, first, ""),
+                                width};
     return call_intrinsic(e, "llvm.umin", &e->i32, 1, arguments, 2);
 }
 
@@ -156,8 +203,7 @@ static void emit_rows(struct emitter *e, const struct chunks *chunks,
     e->thread[0] = x.index;
     e->thread[1] = y.index;
     e->thread[2] = z.index;
-    LLVMValueRef left = LLVMBuildSub(b, e->block_size[0], x.index, "");
-    e->active = smaller(e, left, number32(e, e->width));
+    e->active = lanes_among(e, e->block_size[0], x.index);
     LLVMValueRef row = LLVMBuildMul(b, z.index, e->block_size[1], "");
     row = LLVMBuildAdd(b, row, y.index, "");
     e->first = LLVMBuildAdd(
@@ -187,8 +233,7 @@ static void emit_packed(struct emitter *e, const struct chunks *chunks,
     LLVMValueRef threads = block_threads(e);
     struct counting t = count_begin(e);
     e->first = t.index;
-    LLVMValueRef left = LLVMBuildSub(e->builder, threads, t.index, "");
-    e->active = smaller(e, left, number32(e, e->width));
+    e->active = lanes_among(e, threads, t.index);
     next_record(e, chunks);
     if (barrier == NONE)
         emit_first_region(e, chunks->pending);
@@ -365,7 +410,10 @@ static bool goes_apart(const struct emitter *e, unsigned number)
 {
     const struct kernel *kernel = e->kernel;
     const struct block *block = &kernel->blocks[number];
-    if (!block->reaches_barrier)
+    bool ahead = false;  // behind the branch, not where its block begins
+    for (unsigned i = 0; i < block->successor_count; i++)
+        ahead |= kernel->blocks[block->successors[i]].reaches_barrier;
+    if (!ahead)
         return false;
     struct set between = graph_between(kernel, block->successors, 2,
                                        kernel->join_after[number]);
@@ -464,7 +512,10 @@ static void read_launch(struct emitter *e)
         at_offset(e, e->run, offsetof(rnl_cpu_block, arguments)), "");
     for (unsigned i = 0; i < 3; i++) {
         e->grid_size[i] = run_field(e, offsetof(rnl_cpu_block, grid), i);
-        e->block_size[i] = run_field(e, offsetof(rnl_cpu_block, block), i);
+        e->block_size[i] =
+            e->kernel->fixed
+                ? number32(e, e->kernel->fixed[i])
+                : run_field(e, offsetof(rnl_cpu_block, block), i);
     }
     // The shape that the variant is chosen for.
     if (e->variant->block_x)
@@ -625,6 +676,7 @@ LLVMValueRef emit_variant(struct kernel *kernel, const struct variant *variant)
     position(&e, begin);
     e.run = LLVMGetParam(e.function, 0);
     e.steady = is_steady(&e);
+    e.unrolls = e.steady && gains_by_unrolling(kernel);
     lay_out_record(&e);
     make_variables(&e);
     emit_blocks(&e);

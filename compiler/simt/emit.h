@@ -21,6 +21,7 @@ struct emitter {
     struct shapes block_shapes;    // of all threads of a block at once
     bool steady;                   // all chunks always go to the same barrier,
                                    // with all their threads
+    bool unrolls;                  // code for each chunk
     unsigned width;
     LLVMContextRef context;
     LLVMModuleRef module;
@@ -42,7 +43,8 @@ struct emitter {
     LLVMValueRef active;           // lanes that are threads of the block
     LLVMValueRef record;           // memory of the chunk, or NULL
 
-    // Of the region: from a barrier (or the begin) to the next ones
+    // Of the region: from a barrier (or the begin: NONE) to the next ones
+    int barrier;
     LLVMValueRef *slots;           // memory of the simple ones
     unsigned place_count;          // accesses to places all over
     LLVMValueRef sink;             // where lanes that are not there may write
@@ -79,6 +81,15 @@ LLVMValueRef lanes_vector(struct emitter *e, LLVMValueRef value);
 void lanes_set(struct emitter *e, LLVMValueRef value, LLVMValueRef scalar,
                LLVMValueRef vector);
 bool lanes_uniform(struct emitter *e, LLVMValueRef value);
+// Emits what a value is made of, as far as it is not there, and the value.
+void lanes_make(struct emitter *e, LLVMValueRef value);
+// The value of one lane.
+LLVMValueRef lanes_at(struct emitter *e, LLVMValueRef value, unsigned lane);
+// Whether a slot's loads compute it anew, where its lanes are needed.
+bool lanes_are_lazy(const struct emitter *e, const struct slot *slot);
+// The values so far, before code that is not always run adds its own: assign
+// what is returned to e->values after it.
+struct map lanes_save(struct emitter *e);
 LLVMTypeRef vector_type(struct emitter *e, LLVMTypeRef element);
 LLVMValueRef splat(struct emitter *e, LLVMValueRef scalar);
 // <0, stride, 2 * stride ...> of an integer type.
@@ -156,6 +167,8 @@ LLVMValueRef emit_variant(struct kernel *kernel, const struct variant *variant);
 // region.c: emits the region that begins at a barrier (NONE: at the kernel's
 // begin) at the builder's place; e->exit tells where it ended.
 void region_emit(struct emitter *e, int barrier);
+
+bool has_barrier(const struct kernel *kernel, const struct loop *loop);
 
 // call.c: the address of a thread-local, that is `__shared__`, variable.
 LLVMValueRef call_shared(struct emitter *e, LLVMValueRef variable);

@@ -267,8 +267,8 @@ static void find_loops(struct kernel *kernel)
 // --- Spinning ----------------------------------------------------------------
 
 // Lanes run in lockstep: one that waits in a loop for another of its warp would
-// wait for ever. A lock is taken by swapping constants, or by exchanging; a flag
-// is awaited by loading what nothing in the loop stores.
+// wait for ever. A lock is taken by swapping constants, or by exchanging; a
+// flag is awaited by loading what nothing in the loop stores.
 static bool is_awaiting(LLVMValueRef at)
 {
     if (LLVMIsAAtomicCmpXchgInst(at))

@@ -27,7 +27,8 @@ struct map {
 void *map_get(const struct map *map, const void *key);
 void map_set(struct map *map, const void *key, void *value);
 void map_clear(struct map *map);
-struct map map_copy(const struct map *map);
+// With copies of the values, which have that size each.
+struct map map_copy(const struct map *map, size_t size);
 
 struct set {
     uint64_t *words;
@@ -101,10 +102,14 @@ struct kernel {
     int *join_after;              // nearest postdominator, or NONE
     bool uses_yz;                 // the y or z of the thread's index
     bool has_warp_ops;
+    bool waits;                   // for other threads, as the source says
     bool has_atomics;
     bool compact;                 // made into short code rather than fast
     bool huge;                    // and without a version for complete chunks
     const char *refusal;          // why it cannot be vectorised
+    const unsigned *fixed;        // the block size it is made for; NULL: any
+    bool alone;                   // no other code is there
+    const unsigned *chosen;       // the one that other code is there for
 };
 
 // kernel.c: kernel_split makes every barrier begin a block; after reg2mem has
@@ -137,6 +142,10 @@ void slots_live(struct kernel *kernel);
 // Whether a load reads an argument of the kernel, which nothing changes.
 bool slots_is_argument_load(const struct kernel *kernel, LLVMValueRef load);
 
+// interchange.c: changes one loop that steps over the grid; what was read of the
+// kernel is then out of date.
+bool interchange_loops(struct kernel *kernel);
+
 // --- Shapes ------------------------------------------------------------------
 
 // How a value differs between the lanes of a chunk.
@@ -145,6 +154,7 @@ struct shape {
     enum shape_kind kind;
     int64_t stride;      // affine: value of lane i is that of lane 0 + i*stride
     int64_t guess;       // varying: it may well be affine with this stride
+    bool rising;         // ... or less between some lanes: see rising.c
     unsigned alignment;  // lane 0's value is a multiple of 2 to the power of it
 };
 
@@ -166,6 +176,14 @@ struct shapes {
 };
 void shapes_find(struct shapes *shapes);
 struct shape shape_of(const struct shapes *shapes, LLVMValueRef value);
+// Whether an unsigned number of which this is the lane's grows without passing
+// 2^32 inside a chunk.
+bool shape_never_wraps(const struct shapes *shapes, LLVMValueRef value);
+
+// rising.c
+bool shape_rises(struct shape shape);
+bool shape_limit_rises(const struct shapes *shapes, LLVMValueRef call);
+bool shape_select_rises(const struct shapes *shapes, LLVMValueRef at);
 
 // --- Names the prelude promises ----------------------------------------------
 
@@ -179,19 +197,23 @@ enum primitive primitive_of(LLVMValueRef instruction, int *axis);
 const char *callee_name(LLVMValueRef call);  // "" for pointers
 bool is_intrinsic(LLVMValueRef call, const char *name);  // "llvm.<name>."
 bool is_ignored_call(LLVMValueRef call);
+bool is_limit_call(LLVMValueRef call);  // the less, the greater, and their like
 
 // prepare.c. Those that return text return a message to dispose of, or NULL.
 void prepare_targets(LLVMModuleRef module);    // one processor for all
 void prepare_divisions(LLVMModuleRef module);  // none ends the program
 // Makes variables known to another module of the same object.
 void prepare_share_variables(LLVMModuleRef module);
+// For code that will only run with blocks of this size.
+void prepare_block_size(LLVMModuleRef module, const unsigned size[3]);
 void prepare_drop_used(LLVMModuleRef module);  // nothing is kept for its name
 char *prepare_module(LLVMModuleRef module);
 void prepare_hide_functions(LLVMModuleRef module);  // once vectors are made
 char *prepare_run(LLVMModuleRef module, const char *passes);
 LLVMAttributeRef attribute_flag(LLVMContextRef context, const char *name);
 
-// variant.c: makes rnl_blocks_<n>. False with kernel->refusal set.
+// variant.c: makes rnl_blocks_<n>, or rnl_fixed_<n> for one block size. False
+// with kernel->refusal set.
 bool emit_kernel(struct kernel *kernel);
 
 // lines.c: completes the lines of all kernels.

@@ -37,6 +37,16 @@ bool is_ignored_call(LLVMValueRef call)
     return false;
 }
 
+bool is_limit_call(LLVMValueRef call)
+{
+    static const char *const names[] = {"smin", "smax", "umin", "umax", "abs",
+                                        "usub.sat", "uadd.sat"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (is_intrinsic(call, names[i]))
+            return true;
+    return false;
+}
+
 static bool takes_axis(const char *name, const char *stem, int *axis)
 {
     size_t size = strlen(stem);

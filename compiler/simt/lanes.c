@@ -105,6 +105,100 @@ bool lanes_uniform(struct emitter *e, LLVMValueRef value)
     return kind == SHAPE_UNIFORM || kind == SHAPE_UNKNOWN;
 }
 
+struct map lanes_save(struct emitter *e)
+{
+    struct map saved = e->values;
+    e->values = map_copy(&saved, sizeof(struct lanes));
+    return saved;
+}
+
+bool lanes_are_lazy(const struct emitter *e, const struct slot *slot)
+{
+    return e->barrier != NONE && slot->remat &&
+           e->shapes.slots[slot - e->kernel->slots].kind == SHAPE_VARYING;
+}
+
+// The slot that a load is of if it is computed anew.
+static const struct slot *lazy_slot(struct emitter *e, LLVMValueRef value)
+{
+    const struct slot *slot = NULL;
+    if (LLVMIsALoadInst(value))
+        slot = map_get(&e->kernel->slot_of, LLVMGetOperand(value, 0));
+    return slot && lanes_are_lazy(e, slot) ? slot : NULL;
+}
+
+void lanes_make(struct emitter *e, LLVMValueRef value)
+{
+    if (!LLVMIsAInstruction(value) || map_get(&e->values, value) ||
+        map_get(&e->kernel->slot_of, value))
+        return;
+    const struct slot *slot = lazy_slot(e, value);
+    if (slot) {
+        LLVMValueRef stored = LLVMGetOperand(slot->stores[0], 0);
+        lanes_make(e, stored);
+        lanes_set(e, value, NULL, lanes_vector(e, stored));
+        return;
+    }
+    for (int i = 0; i < LLVMGetNumOperands(value); i++)
+        lanes_make(e, LLVMGetOperand(value, (unsigned)i));
+    instruction_emit(e, value);
+}
+
+static bool lane_is_simple(LLVMValueRef at)
+{
+    switch (LLVMGetInstructionOpcode(at)) {
+    case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMShl: case LLVMOr:
+    case LLVMSExt: case LLVMZExt: case LLVMTrunc: case LLVMICmp:
+    case LLVMSelect:
+        return true;
+    case LLVMGetElementPtr:
+        return LLVMGetNumOperands(at) <= 8;
+    case LLVMCall:
+        return is_intrinsic(at, "smin") || is_intrinsic(at, "smax") ||
+               is_intrinsic(at, "umin") || is_intrinsic(at, "umax") ||
+               is_intrinsic(at, "usub.sat");
+    default:
+        return false;
+    }
+}
+
+static LLVMValueRef clone_at(struct emitter *e, LLVMValueRef at, unsigned lane)
+{
+    unsigned count = LLVMIsACallInst(at) ? LLVMGetNumArgOperands(at)
+                                         : (unsigned)LLVMGetNumOperands(at);
+    LLVMValueRef operands[8];
+    for (unsigned i = 0; i < count; i++)
+        operands[i] = lanes_at(e, LLVMGetOperand(at, i), lane);
+    LLVMValueRef clone = LLVMInstructionClone(at);
+    for (unsigned i = 0; i < count; i++)
+        LLVMSetOperand(clone, i, operands[i]);
+    LLVMInsertIntoBuilder(e->builder, clone);
+    return clone;
+}
+
+LLVMValueRef lanes_at(struct emitter *e, LLVMValueRef value, unsigned lane)
+{
+    struct shape shape = shape_of(&e->shapes, value);
+    const struct slot *slot = lazy_slot(e, value);
+    if (shape.kind == SHAPE_VARYING && slot)
+        return lanes_at(e, LLVMGetOperand(slot->stores[0], 0), lane);
+    bool known = LLVMIsAInstruction(value) && map_get(&e->values, value);
+    if (shape.kind == SHAPE_VARYING && !known && lane_is_simple(value))
+        return clone_at(e, value, lane);
+    lanes_make(e, value);
+    if (shape.kind == SHAPE_VARYING)
+        return extract(e, lanes_vector(e, value), number32(e, lane));
+    LLVMValueRef first = lanes_scalar(e, value);
+    if (shape.kind != SHAPE_AFFINE || lane == 0)
+        return first;
+    LLVMTypeRef type = LLVMTypeOf(first);
+    if (LLVMGetTypeKind(type) == LLVMPointerTypeKind)
+        return at_offset(e, first, (uint64_t)(shape.stride * lane));
+    return LLVMBuildAdd(e->builder, first,
+                        LLVMConstInt(type, (uint64_t)(shape.stride * lane), 1),
+                        "");
+}
+
 LLVMValueRef lanes_scalar(struct emitter *e, LLVMValueRef value)
 {
     if (LLVMIsAArgument(value))
@@ -114,6 +208,8 @@ LLVMValueRef lanes_scalar(struct emitter *e, LLVMValueRef value)
         return e->private_memory[slot - e->kernel->slots];
     if (!LLVMIsAInstruction(value))
         return value;
+    if (lazy_slot(e, value))
+        lanes_make(e, value);
     struct lanes *lanes = lanes_of(e, value);
     if (!lanes->scalar && lanes->vector)
         lanes->scalar = extract(e, lanes->vector, number32(e, 0));
@@ -151,6 +247,8 @@ LLVMValueRef lanes_vector(struct emitter *e, LLVMValueRef value)
     struct shape shape = shape_of(&e->shapes, value);
     if (map_get(&e->kernel->slot_of, value))
         return progression(e, lanes_scalar(e, value), shape.stride);
+    if (lazy_slot(e, value))
+        lanes_make(e, value);
     struct lanes *lanes = lanes_of(e, value);
     if (lanes->vector)
         return lanes->vector;

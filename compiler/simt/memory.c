@@ -84,13 +84,18 @@ void map_clear(struct map *map)
     map->count = 0;
 }
 
-struct map map_copy(const struct map *map)
+struct map map_copy(const struct map *map, size_t size)
 {
     struct map copy = *map;
-    if (map->capacity) {
-        size_t size = map->capacity * sizeof *map->entries;
-        copy.entries = simt_allocate(size);
-        memcpy(copy.entries, map->entries, size);
+    if (!map->capacity)
+        return copy;
+    copy.entries = simt_allocate(map->capacity * sizeof *map->entries);
+    for (size_t i = 0; i < map->capacity; i++) {
+        if (!map->entries[i].key)
+            continue;
+        void *value = simt_allocate(size);
+        memcpy(value, map->entries[i].value, size);
+        copy.entries[i] = (struct map_entry){map->entries[i].key, value};
     }
     return copy;
 }

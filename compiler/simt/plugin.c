@@ -58,6 +58,23 @@ static LLVMValueRef thread_of(LLVMModuleRef module, unsigned number)
     return LLVMGetNamedFunction(module, simt_format("rnl_thread_%u", number));
 }
 
+// With its loops over the grid interchanged, and read anew.
+static bool read_kernel(struct kernel *kernel)
+{
+    struct kernel unread = *kernel;
+    if (!kernel_read(kernel))
+        return false;
+    bool waits = kernel->barrier_count > 0 || kernel->has_warp_ops;
+    while (!kernel->compact && interchange_loops(kernel)) {
+        *kernel = unread;
+        if (!kernel_read(kernel))
+            return false;
+    }
+    kernel->waits = waits;
+    return true;
+}
+
+// `kernels` says for each what is special about it.
 static char *make_vectors(const struct simt_job *job, LLVMModuleRef module,
                           struct kernel *kernels, unsigned count)
 {
@@ -65,17 +82,21 @@ static char *make_vectors(const struct simt_job *job, LLVMModuleRef module,
     if (message)
         return message;
     for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef thread = thread_of(module, i);
+        if (!thread)
+            continue;  // not asked for
         kernels[i] = (struct kernel){
             .number = i, .module = module,
             .context = LLVMGetModuleContext(module),
             .layout = LLVMGetModuleDataLayout(module),
-            .function = thread_of(module, i)};
+            .function = thread, .fixed = kernels[i].fixed,
+            .chosen = kernels[i].chosen, .alone = kernels[i].alone};
         kernel_split(&kernels[i]);
     }
     message = prepare_run(module, "function(reg2mem)");
     dump(job, module, "threads");
     for (unsigned i = 0; i < count && !message; i++)
-        if (kernel_read(&kernels[i]))
+        if (kernels[i].function && read_kernel(&kernels[i]))
             emit_kernel(&kernels[i]);
     lines_finish();
     return message;
@@ -93,11 +114,20 @@ static char *check(LLVMModuleRef module)
 #define COMBINE "instcombine<no-verify-fixpoint>"
 
 // No loop vectoriser: it miscompiles masked induction (llvm-project #156849).
-static char *finish_vectors(LLVMModuleRef module, unsigned count)
+static char *finish_vectors(LLVMModuleRef module, unsigned count, bool fixed)
 {
     for (unsigned i = 0; i < count; i++)
-        LLVMDeleteFunction(thread_of(module, i));
+        if (thread_of(module, i))
+            LLVMDeleteFunction(thread_of(module, i));
     prepare_hide_functions(module);
+    // Chunks that are known by number need not ask where they are.
+    if (fixed)
+        return prepare_run(
+            module,
+            "globaldce,function(sroa,early-cse<memssa>," COMBINE
+            ",simplifycfg,loop-simplify,lcssa,loop-mssa(licm),"
+            "loop(indvars,loop-unroll-full),sroa,gvn,dse," COMBINE
+            ",simplifycfg,adce)");
     return prepare_run(
         module,
         "globaldce,function(sroa,early-cse<memssa>," COMBINE ",simplifycfg,"
@@ -197,30 +227,162 @@ static bool report(const struct simt_job *job, const struct kernel *kernels,
 {
     bool refused = false;
     for (unsigned i = 0; i < count; i++) {
+        if (job->only && i != job->kernel)
+            continue;
         refused |= kernels[i].refusal != NULL;
         if (!kernels[i].refusal)
-            job->vectorised(job->user, i, kernels[i].barrier_count > 0 ||
-                                              kernels[i].has_warp_ops);
+            job->vectorised(job->user, i, kernels[i].waits);
         else
             job->refused(job->user, i, kernels[i].refusal);
     }
     return refused;
 }
 
+// Code for blocks of one size. Kernels that have it get `chosen` set.
+static char *vectorise_fixed(const struct simt_job *job, LLVMModuleRef module,
+                             struct kernel *kernels, unsigned count)
+{
+    struct kernel *fixed = simt_allocate(count * sizeof *fixed);
+    prepare_block_size(module, job->block_size);
+    for (unsigned i = 0; i < count; i++)
+        fixed[i].fixed = job->block_size;
+    char *message = make_vectors(job, module, fixed, count);
+    for (unsigned i = 0; i < count && !message; i++)
+        if (!fixed[i].refusal)
+            kernels[i].chosen = job->block_size;
+    dump(job, module, "fixed");
+    if (!message)
+        message = check(module);
+    if (!message)
+        message = finish_vectors(module, count, true);
+    dump(job, module, "fixed.finished");
+    return message;
+}
+
+static char *link_fixed(LLVMModuleRef module, LLVMModuleRef fixed,
+                        const struct kernel *kernels, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef unused =
+            LLVMGetNamedFunction(fixed, simt_format("rnl_fixed_%u", i));
+        if (kernels[i].refusal && unused)
+            LLVMDeleteFunction(unused);
+    }
+    return LLVMLinkModules2(module, fixed)
+               ? LLVMCreateMessage("code for one block size does not fit")
+               : NULL;
+}
+
 static char *vectorise(const struct simt_job *job, LLVMModuleRef module,
                        struct kernel *kernels, unsigned count,
                        LLVMModuleRef *made)
 {
+    LLVMModuleRef fixed = NULL;
+    char *message = NULL;
     *made = LLVMCloneModule(module);
-    char *message = make_vectors(job, *made, kernels, count);
+    if (job->block_size[0]) {
+        fixed = LLVMCloneModule(module);
+        message = vectorise_fixed(job, fixed, kernels, count);
+    }
+    if (!message)
+        message = make_vectors(job, *made, kernels, count);
     if (message)
         return message;
     dump(job, *made, "vectors");
     if ((message = check(*made)))
         return message;
-    message = finish_vectors(*made, count);
+    message = finish_vectors(*made, count, false);
     dump(job, *made, "finished");
+    return message || !fixed ? message
+                             : link_fixed(*made, fixed, kernels, count);
+}
+
+// --- One kernel for one block size -------------------------------------------
+
+static bool has_uses(LLVMValueRef value)
+{
+    return LLVMGetFirstUse(value) != NULL;
+}
+
+// Variables belong to the object that was there before.
+static bool uses_variables(LLVMModuleRef module)
+{
+    size_t size;
+    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g;
+         g = LLVMGetNextGlobal(g))
+        if (LLVMIsDeclaration(g) && has_uses(g) && !LLVMIsThreadLocal(g) &&
+            !strstr(LLVMGetValueName2(g, &size), "rnl_services"))
+            return true;
+    return false;
+}
+
+static void keep_one(LLVMModuleRef module, unsigned kernel, unsigned count)
+{
+    prepare_drop_used(module);
+    for (unsigned i = 0; i < count; i++)
+        if (i != kernel)
+            LLVMDeleteFunction(thread_of(module, i));
+}
+
+static void make_empty(LLVMValueRef function)
+{
+    LLVMContextRef context =
+        LLVMGetModuleContext(LLVMGetGlobalParent(function));
+    LLVMValueRef fresh = LLVMAddFunction(
+        LLVMGetGlobalParent(function), "rnl_entry_none",
+        LLVMGlobalGetValueType(function));
+    LLVMSetLinkage(fresh, LLVMInternalLinkage);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(context);
+    LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(context, fresh,
+                                                              "entry"));
+    LLVMBuildRetVoid(b);
+    LLVMDisposeBuilder(b);
+    LLVMReplaceAllUsesWith(function, fresh);
+    LLVMDeleteFunction(function);
+}
+
+static char *vectorise_one(const struct simt_job *job, LLVMModuleRef module,
+                           struct kernel *kernels, unsigned count,
+                           LLVMModuleRef *made)
+{
+    struct kernel *kernel = &kernels[job->kernel];
+    *made = LLVMCloneModule(module);
+    keep_one(*made, job->kernel, count);
+    prepare_block_size(*made, job->block_size);
+    kernel->fixed = job->block_size;
+    kernel->alone = true;
+    char *message = make_vectors(job, *made, kernels, count);
+    dump(job, *made, "fixed");
+    if (!message)
+        message = check(*made);
+    if (!message)
+        message = finish_vectors(*made, count, true);
+    dump(job, *made, "fixed.finished");
+    if (!message && !kernel->refusal && uses_variables(*made))
+        kernel->refusal = "it uses variables of its module";
+    for (unsigned i = 0; i < count; i++)
+        if (i != job->kernel)
+            kernels[i].refusal = "it was not asked for";
     return message;
+}
+
+static void drop_entries(const struct simt_job *job, LLVMModuleRef module,
+                         unsigned count)
+{
+    for (unsigned i = 0; job->only && i < count; i++)
+        if (i != job->kernel && entry_of(module, i))
+            make_empty(entry_of(module, i));
+}
+
+static char *vectorise_all(const struct simt_job *job, LLVMModuleRef module,
+                           struct kernel *kernels, unsigned count,
+                           LLVMModuleRef *made)
+{
+    if (!job->only)
+        return vectorise(job, module, kernels, count, made);
+    if (job->kernel >= count)
+        return LLVMCreateMessage("there is no kernel of that name");
+    return vectorise_one(job, module, kernels, count, made);
 }
 
 // Whether a function jumps to labels by their addresses, which a copy of a
@@ -243,7 +405,8 @@ static char *compile(const struct simt_job *job)
         "-disable-post-ra"};  // its time grows faster than blocks do
     LLVMParseCommandLineOptions(4, words, NULL);
     char *message = NULL;
-    LLVMModuleRef module = read_module(job->bitcode, &message), vectors;
+    LLVMModuleRef vectors = NULL;
+    LLVMModuleRef module = read_module(job->bitcode, &message);
     if (!module)
         return message;
     if (has_label_addresses(module))
@@ -261,13 +424,14 @@ static char *compile(const struct simt_job *job)
     if (job->scalar_only) {
         for (unsigned i = 0; i < count; i++)
             kernels[i].refusal = "tier F was asked for";
-        vectors = NULL;
-    } else if ((message = vectorise(job, module, kernels, count, &vectors))) {
+    } else if ((message = vectorise_all(job, module, kernels, count,
+                                        &vectors))) {
         return message;
     }
     bool has_kernels = report(job, kernels, count);
     prepare_drop_used(module);
     drop_threads(module, kernels, count);
+    drop_entries(job, module, count);
     if ((message = optimise(module, machine, has_kernels)))
         return message;
     if (vectors && LLVMLinkModules2(module, vectors))

@@ -212,6 +212,45 @@ void prepare_hide_functions(LLVMModuleRef module)
     }
 }
 
+// --- One block size ----------------------------------------------------------
+
+static void tell_range(LLVMValueRef call, unsigned size)
+{
+    LLVMTypeRef type = LLVMTypeOf(call);
+    LLVMContextRef context = LLVMGetTypeContext(type);
+    LLVMMetadataRef ends[] = {
+        LLVMValueAsMetadata(LLVMConstInt(type, 0, 0)),
+        LLVMValueAsMetadata(LLVMConstInt(type, size, 0))};
+    LLVMMetadataRef range = LLVMMDNodeInContext2(context, ends, 2);
+    LLVMSetMetadata(call, LLVMGetMDKindIDInContext(context, "range", 5),
+                    LLVMMetadataAsValue(context, range));
+}
+
+static void fix_index(LLVMValueRef call, const unsigned size[3])
+{
+    int axis = 0;
+    enum primitive primitive = primitive_of(call, &axis);
+    if (primitive == PRIMITIVE_BLOCK_SIZE)
+        LLVMReplaceAllUsesWith(
+            call, LLVMConstInt(LLVMTypeOf(call), size[axis], 0));
+    else if (primitive == PRIMITIVE_THREAD && size[axis] == 1)
+        LLVMReplaceAllUsesWith(call, LLVMConstNull(LLVMTypeOf(call)));
+    else if (primitive == PRIMITIVE_THREAD)
+        tell_range(call, size[axis]);
+}
+
+void prepare_block_size(LLVMModuleRef module, const unsigned size[3])
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+         f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
+             block = LLVMGetNextBasicBlock(block))
+            for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
+                 at = LLVMGetNextInstruction(at))
+                if (LLVMIsACallInst(at))
+                    fix_index(at, size);
+}
+
 char *prepare_run(LLVMModuleRef module, const char *passes)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();

@@ -423,11 +423,8 @@ static void leave_divergent(struct emitter *e, int number,
                             enum version version)
 {
     const struct block *block = &e->kernel->blocks[number];
-    struct map values = {0};
     if (version == FULL && !e->kernel->compact) {
-        // Arriving at a barrier forgets the values of the block.
-        values = e->values;
-        e->values = map_copy(&values);
+        struct map values = lanes_save(e);
         go_together(e, block);
         e->values = values;
     }
@@ -476,7 +473,7 @@ static void emit_block_from(struct emitter *e, int number, LLVMValueRef from,
     leave_block(e, number, version);
 }
 
-static bool has_barrier(const struct kernel *kernel, const struct loop *loop)
+bool has_barrier(const struct kernel *kernel, const struct loop *loop)
 {
     for (unsigned i = 0; i < kernel->barrier_count; i++)
         if (set_has(&loop->blocks, (unsigned)kernel->barrier_blocks[i]))
@@ -529,24 +526,34 @@ static void make_slots(struct emitter *e)
     }
 }
 
-// Computes what a value is made of, and it, in the order of the source.
-static void compute(struct emitter *e, LLVMValueRef value, bool *ready)
+static void restore(struct emitter *e, const struct slot *slot, bool *ready);
+
+// The slots that a value is made of.
+static void restore_behind(struct emitter *e, LLVMValueRef value, bool *ready)
 {
-    if (!LLVMIsAInstruction(value) || map_get(&e->values, value) ||
-        map_get(&e->kernel->slot_of, value))
+    if (!LLVMIsAInstruction(value) || map_get(&e->kernel->slot_of, value))
         return;
     const struct slot *slot = NULL;
     if (LLVMIsALoadInst(value))
         slot = map_get(&e->kernel->slot_of, LLVMGetOperand(value, 0));
-    if (slot && !ready[slot - e->kernel->slots]) {
-        unsigned number = (unsigned)(slot - e->kernel->slots);
-        ready[number] = true;
-        compute(e, LLVMGetOperand(slot->stores[0], 0), ready);
-        instruction_emit(e, slot->stores[0]);
-    }
+    if (slot)
+        restore(e, slot, ready);
     for (int i = 0; !slot && i < LLVMGetNumOperands(value); i++)
-        compute(e, LLVMGetOperand(value, (unsigned)i), ready);
-    instruction_emit(e, value);
+        restore_behind(e, LLVMGetOperand(value, (unsigned)i), ready);
+}
+
+static void restore(struct emitter *e, const struct slot *slot, bool *ready)
+{
+    unsigned number = (unsigned)(slot - e->kernel->slots);
+    if (ready[number])
+        return;
+    ready[number] = true;
+    LLVMValueRef value = LLVMGetOperand(slot->stores[0], 0);
+    restore_behind(e, value, ready);
+    if (lanes_are_lazy(e, slot))
+        return;
+    lanes_make(e, value);
+    instruction_emit(e, slot->stores[0]);
 }
 
 static void restore_slots(struct emitter *e, int barrier)
@@ -562,14 +569,9 @@ static void restore_slots(struct emitter *e, int barrier)
             LLVMBuildStore(b, LLVMBuildLoad2(b, slot_type(e, s),
                                              kept_from(e, s), ""),
                            e->slots[s]);
-    for (unsigned s = 0; s < count; s++) {
-        const struct slot *slot = &e->kernel->slots[s];
-        if (!set_has(&e->kernel->live[barrier], s) || !slot->remat || ready[s])
-            continue;
-        ready[s] = true;
-        compute(e, LLVMGetOperand(slot->stores[0], 0), ready);
-        instruction_emit(e, slot->stores[0]);
-    }
+    for (unsigned s = 0; s < count; s++)
+        if (set_has(&e->kernel->live[barrier], s) && e->kernel->slots[s].remat)
+            restore(e, &e->kernel->slots[s], ready);
 }
 
 // Whether the chunk's lanes are all there is known without a mask, unless some
@@ -644,6 +646,7 @@ void region_emit(struct emitter *e, int barrier)
 {
     unsigned count = e->kernel->block_count;
     e->done = append(e, "done");
+    e->barrier = barrier;
     for (int v = 0; v < VERSIONS; v++)
         e->blocks[v] = simt_allocate(count * sizeof *e->blocks[v]);
     e->work = NULL;
@@ -655,12 +658,18 @@ void region_emit(struct emitter *e, int barrier)
     LLVMBasicBlockRef starts[] = {append(e, "begin.full"),
                                   append(e, "begin.partial")};
     enum version first = e->kernel->huge ? PARTIAL : FULL;
-    LLVMBuildCondBr(e->builder, is_complete(e, barrier), starts[first],
-                    starts[PARTIAL]);
+    LLVMValueRef complete = is_complete(e, barrier);
+    bool always = first == FULL && LLVMIsAConstantInt(complete) &&
+                  LLVMConstIntGetZExtValue(complete);
+    LLVMBuildCondBr(e->builder, complete, starts[first], starts[PARTIAL]);
     if (first != FULL)
         LLVMDeleteBasicBlock(starts[FULL]);
     for (int v = first; v < VERSIONS; v++) {
         position(e, starts[v]);
+        if (v == PARTIAL && always) {
+            LLVMBuildUnreachable(e->builder);
+            continue;
+        }
         LLVMBuildStore(e->builder,
                        v == FULL ? mask_all(e) : first_live(e, barrier),
                        e->live);

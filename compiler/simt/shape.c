@@ -19,6 +19,12 @@ static struct shape guess(int64_t stride)
     return (struct shape){.kind = SHAPE_VARYING, .guess = stride};
 }
 
+static struct shape rising(int64_t stride, bool proven)
+{
+    return (struct shape){.kind = SHAPE_VARYING, .guess = stride,
+                          .rising = proven && stride > 0};
+}
+
 static int64_t likely_stride(struct shape shape)
 {
     return shape.kind == SHAPE_VARYING ? shape.guess : shape.stride;
@@ -27,7 +33,7 @@ static int64_t likely_stride(struct shape shape)
 static bool same(struct shape a, struct shape b)
 {
     return a.kind == b.kind && a.stride == b.stride && a.guess == b.guess &&
-           a.alignment == b.alignment;
+           a.alignment == b.alignment && a.rising == b.rising;
 }
 
 // The shape of what may be either.
@@ -88,7 +94,9 @@ static int64_t wrap(int64_t stride, LLVMTypeRef type)
 static struct shape add(struct shape a, struct shape b, int sign)
 {
     if (a.kind == SHAPE_VARYING || b.kind == SHAPE_VARYING)
-        return guess(likely_stride(a) + sign * likely_stride(b));
+        return rising(likely_stride(a) + sign * likely_stride(b),
+                      shape_rises(a) && shape_rises(b) &&
+                          (sign > 0 || b.kind == SHAPE_UNIFORM));
     struct shape sum = affine(a.stride + sign * b.stride);
     sum.alignment = a.alignment < b.alignment ? a.alignment : b.alignment;
     return sum;
@@ -97,7 +105,7 @@ static struct shape add(struct shape a, struct shape b, int sign)
 static struct shape scale(struct shape a, int64_t factor)
 {
     if (a.kind == SHAPE_VARYING)
-        return guess(a.guess * factor);
+        return rising(a.guess * factor, shape_rises(a) && factor < 65536);
     struct shape scaled = affine(a.stride * factor);
     scaled.alignment = a.alignment;
     return scaled;
@@ -164,8 +172,7 @@ static struct shape binary_shape(const struct shapes *shapes,
     }
 }
 
-// Whether an unsigned number of which this is the lane's grows without passing
-// 2^32 inside a chunk: made of indices and sizes by adding and multiplying.
+// Made of indices and sizes by adding and multiplying.
 static bool never_wraps(const struct shapes *shapes, LLVMValueRef value,
                         int depth)
 {
@@ -205,6 +212,11 @@ static bool never_wraps(const struct shapes *shapes, LLVMValueRef value,
     }
 }
 
+bool shape_never_wraps(const struct shapes *shapes, LLVMValueRef value)
+{
+    return never_wraps(shapes, value, 0);
+}
+
 static struct shape cast_shape(const struct shapes *shapes, LLVMValueRef at,
                                LLVMOpcode opcode)
 {
@@ -220,13 +232,13 @@ static struct shape cast_shape(const struct shapes *shapes, LLVMValueRef at,
         if (width >= 32 && a.kind == SHAPE_AFFINE && a.stride < 65536 &&
             a.stride > -65536)
             return a;
-        return guess(likely_stride(a));
+        return rising(likely_stride(a), shape_rises(a));
     case LLVMZExt:
         if (width >= 32 && a.kind == SHAPE_AFFINE && a.stride > 0 &&
             a.stride < 65536 && (LLVMGetNNeg(at) ||
                                  never_wraps(shapes, from, 0)))
             return a;
-        return guess(likely_stride(a));
+        return rising(likely_stride(a), width >= 32 && shape_rises(a));
     default:
         return varying;
     }
@@ -268,7 +280,8 @@ static struct shape load_shape(const struct shapes *shapes, LLVMValueRef at)
     struct shape address = operand_shape(shapes, at, 0);
     if (address.kind == SHAPE_UNKNOWN)
         return address;
-    if (LLVMGetVolatile(at) || LLVMGetOrdering(at) != LLVMAtomicOrderingNotAtomic)
+    if (LLVMGetVolatile(at) ||
+        LLVMGetOrdering(at) != LLVMAtomicOrderingNotAtomic)
         return varying;
     return address.kind == SHAPE_UNIFORM ? uniform : varying;
 }
@@ -296,13 +309,6 @@ static struct shape warp_shape(const struct shapes *shapes, LLVMValueRef at)
     }
 }
 
-static bool is_limit(LLVMValueRef call)
-{
-    return is_intrinsic(call, "smin") || is_intrinsic(call, "smax") ||
-           is_intrinsic(call, "umin") || is_intrinsic(call, "umax") ||
-           is_intrinsic(call, "abs");
-}
-
 static struct shape call_shape(const struct shapes *shapes, LLVMValueRef at)
 {
     int axis = 0;
@@ -323,8 +329,8 @@ static struct shape call_shape(const struct shapes *shapes, LLVMValueRef at)
     struct shape all = uniform;
     for (unsigned i = 0; i < LLVMGetNumArgOperands(at); i++)
         all = join(all, operand_shape(shapes, at, i));
-    if (is_limit(at) && all.kind != SHAPE_UNIFORM)
-        return guess(likely_stride(all));
+    if (is_limit_call(at) && all.kind != SHAPE_UNIFORM)
+        return rising(likely_stride(all), shape_limit_rises(shapes, at));
     bool pure = calls_are_alike(at);
     return all.kind == SHAPE_UNIFORM && pure ? uniform : varying;
 }
@@ -337,7 +343,7 @@ static struct shape select_shape(const struct shapes *shapes, LLVMValueRef at)
                                operand_shape(shapes, at, 2));
     if (operand_shape(shapes, at, 0).kind == SHAPE_UNIFORM)
         return either;
-    return guess(likely_stride(either));
+    return rising(likely_stride(either), shape_select_rises(shapes, at));
 }
 
 static bool operands_known(const struct shapes *shapes, LLVMValueRef at,

@@ -51,6 +51,11 @@ struct simt_job {
     // Called for each kernel that is not left to tier F: whether its threads
     // wait for each other, which its machine code does not show any more.
     void (*vectorised)(void *user, unsigned kernel, bool waits);
+    // Blocks of this size get code of their own beside that for all sizes;
+    // block_size[0] is 0 when none is wished.
+    unsigned block_size[3];
+    bool only;             // nothing but this kernel for that block size: the
+    unsigned kernel;       // others lose their code
 };
 
 // 0, or -1 with a sentence in `message`.

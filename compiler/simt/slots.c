@@ -1,4 +1,4 @@
-// The variables of a thread (after reg2mem: everything that outlives its block),
+// The variables of a thread (after reg2mem: all that outlives its block),
 // which of them barriers must preserve, and which are better computed anew.
 #include "ir.h"
 
@@ -113,9 +113,10 @@ static int cost_of(const struct kernel *kernel, LLVMValueRef value, int left)
             return NONE;
         return cost_of(kernel, LLVMGetOperand(value, 0), left - 1);
     }
-    if (LLVMIsACallInst(value))
+    bool limit = LLVMIsACallInst(value) && is_limit_call(value);
+    if (LLVMIsACallInst(value) && !limit)
         return is_index(value) ? left - 1 : NONE;
-    if (!is_cheap(LLVMGetInstructionOpcode(value)))
+    if (!limit && !is_cheap(LLVMGetInstructionOpcode(value)))
         return NONE;
     left--;
     for (int i = 0; i < LLVMGetNumOperands(value); i++)
@@ -131,8 +132,8 @@ static bool loop_has(const struct kernel *kernel, int loop, int block)
            set_has(&kernel->loops[loop].blocks, (unsigned)block);
 }
 
-// A value that is read only where the very store that made it came before in the
-// same round of all loops: lanes that were not there do not read it.
+// A value that is read only where the very store that made it came before in
+// the same round of all loops: lanes that were not there do not read it.
 static bool is_steady(const struct kernel *kernel, const struct slot *slot)
 {
     if (slot->store_count != 1)

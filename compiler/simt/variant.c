@@ -8,8 +8,9 @@
 
 enum { ROWS, HALVES, PACKED, VARIANTS };
 
-// Instructions of a kernel that is still worth several versions of its code, and
-// of one that is worth many lanes at once; lanes' values that a loop may hold.
+// Instructions of a kernel that is still worth several versions of its code,
+// and of one that is worth many lanes at once; lanes' values that a loop may
+// hold.
 enum { SIZE_MOST = 600, CHAINED_MOST = 300, WIDE_MOST = 2000, HELD_MOST = 3 };
 
 // --- Functions ---------------------------------------------------------------
@@ -150,6 +151,39 @@ static void choose(struct emitter *e, LLVMValueRef condition,
     position(e, other);
 }
 
+// Makes it the function of that name, which may have been declared.
+static void give_name(LLVMValueRef function, const char *name)
+{
+    LLVMValueRef old =
+        LLVMGetNamedFunction(LLVMGetGlobalParent(function), name);
+    if (old) {
+        LLVMReplaceAllUsesWith(old, function);
+        LLVMDeleteFunction(old);
+    }
+    LLVMSetValueName2(function, name, strlen(name));
+    LLVMSetLinkage(function, LLVMExternalLinkage);
+    LLVMSetVisibility(function, LLVMHiddenVisibility);
+}
+
+// Code for one block size is in another module.
+static void choose_fixed(struct emitter *e)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef same = LLVMConstInt(e->i1, 1, 0);
+    if (!e->kernel->chosen)
+        return;
+    for (unsigned i = 0; i < 3; i++) {
+        LLVMValueRef size = run_field(e, offsetof(rnl_cpu_block, block), i);
+        LLVMValueRef asked = number32(e, e->kernel->chosen[i]);
+        same = LLVMBuildAnd(b, same,
+                            LLVMBuildICmp(b, LLVMIntEQ, size, asked, ""), "");
+    }
+    char *name = simt_format("rnl_fixed_%u", e->kernel->number);
+    LLVMValueRef fixed = LLVMAddFunction(e->module, name, blocks_type(e));
+    LLVMSetVisibility(fixed, LLVMHiddenVisibility);
+    choose(e, same, fixed);
+}
+
 static void emit_choice(struct kernel *kernel, unsigned width,
                         LLVMValueRef *made)
 {
@@ -157,19 +191,12 @@ static void emit_choice(struct kernel *kernel, unsigned width,
                         .module = kernel->module};
     e.width = 32;
     emitter_types(&e);
-    char *name = simt_format("rnl_blocks_%u", kernel->number);
-    LLVMValueRef old = LLVMGetNamedFunction(kernel->module, name);
-    if (old)
-        LLVMSetValueName2(old, "rnl_old", 7);
-    e.function = emitter_function(&e, name, NULL);
-    LLVMSetVisibility(e.function, LLVMHiddenVisibility);
-    if (old) {
-        LLVMReplaceAllUsesWith(old, e.function);
-        LLVMDeleteFunction(old);
-    }
+    e.function = emitter_function(&e, "rnl_choice", NULL);
+    give_name(e.function, simt_format("rnl_blocks_%u", kernel->number));
     e.builder = LLVMCreateBuilderInContext(e.context);
     position(&e, append(&e, "entry"));
     e.run = LLVMGetParam(e.function, 0);
+    choose_fixed(&e);
     LLVMBuilderRef b = e.builder;
     LLVMValueRef x = run_field(&e, offsetof(rnl_cpu_block, block), 0);
     LLVMValueRef rows =
@@ -190,23 +217,57 @@ static void emit_choice(struct kernel *kernel, unsigned width,
     LLVMDisposeBuilder(b);
 }
 
+// Rows serve any shape, unless warps must not end with them; what works on more
+// axes gains from lanes that do.
+struct plan {
+    struct variant variants[VARIANTS];
+    bool wanted[VARIANTS];
+    unsigned width;
+};
+
+static struct plan plan_variants(struct kernel *kernel)
+{
+    unsigned width = choose_width(kernel);
+    bool gains = kernel->uses_yz && !kernel->compact;
+    return (struct plan){
+        .width = width,
+        .variants = {{width, true, 0, "rows"}, {16, true, 16, "halves"},
+                     {width, false, 0, "packed"}},
+        .wanted = {true, gains && width == 32 && !kernel->has_warp_ops,
+                   gains || kernel->has_warp_ops},
+    };
+}
+
+static bool emit_fixed(struct kernel *kernel)
+{
+    const unsigned *size = kernel->fixed;
+    struct plan plan = plan_variants(kernel);
+    bool full = size[0] % plan.width == 0 || size[1] * size[2] == 1;
+    int chosen = full || !plan.wanted[PACKED] ? ROWS : PACKED;
+    if (size[0] == 16 && plan.width == 32 && !kernel->has_warp_ops)
+        chosen = HALVES;
+    LLVMValueRef made = emit_variant(kernel, &plan.variants[chosen]);
+    if (kernel->refusal) {
+        LLVMDeleteFunction(made);
+        return false;
+    }
+    give_name(made, simt_format(kernel->alone ? "rnl_blocks_%u"
+                                              : "rnl_fixed_%u",
+                                kernel->number));
+    return true;
+}
+
 bool emit_kernel(struct kernel *kernel)
 {
+    if (kernel->fixed)
+        return emit_fixed(kernel);
     LLVMValueRef made[VARIANTS] = {0};
-    unsigned width = choose_width(kernel);
-    const struct variant variants[] = {{width, true, 0, "rows"},
-                                       {16, true, 16, "halves"},
-                                       {width, false, 0, "packed"}};
-    // Rows serve any shape, unless warps must not end with them; what works on
-    // more axes gains from lanes that do.
-    bool gains = kernel->uses_yz && !kernel->compact;
-    bool wanted[] = {true, gains && width == 32 && !kernel->has_warp_ops,
-                     gains || kernel->has_warp_ops};
+    struct plan plan = plan_variants(kernel);
     for (int v = 0; v < VARIANTS; v++)
-        if (wanted[v] && !kernel->refusal)
-            made[v] = emit_variant(kernel, &variants[v]);
+        if (plan.wanted[v] && !kernel->refusal)
+            made[v] = emit_variant(kernel, &plan.variants[v]);
     if (!kernel->refusal) {
-        emit_choice(kernel, width, made);
+        emit_choice(kernel, plan.width, made);
         return true;
     }
     for (int v = 0; v < VARIANTS; v++)

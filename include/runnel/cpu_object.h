@@ -185,6 +185,12 @@ typedef struct rnl_cpu_kernel {
     // block->index up to date as it goes; NULL if there is no such function.
     // Records of objects made before there was tier B end before it.
     void (*run_blocks)(rnl_cpu_block *block, uint64_t count);
+
+    // The only size of block that `run_blocks` takes; block_size[0] is 0 when
+    // it takes all. Such a kernel has no other code, and does not touch the
+    // variables of its object.
+    uint32_t block_size[3];
+    uint32_t reserved_2;
 } rnl_cpu_kernel;
 
 // Flags of a variable.

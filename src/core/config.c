@@ -9,6 +9,8 @@
 #include <strings.h>
 
 #define SPIN_DEFAULT_US 30
+#define SPECIALISE_DEFAULT 1
+#define SPECIALISE_AFTER_NS UINT64_C(200000000)
 #define TEXT_SIZE 1024
 
 static struct config config;
@@ -51,6 +53,17 @@ static bool read_flag(const char *name)
     return value && value[0] && strcmp(value, "0") != 0;
 }
 
+// How long a kernel runs before it is compiled for its block size. Enough that
+// what it gains can pay for the compiler.
+static uint64_t read_specialise(void)
+{
+    const char *value = getenv("RUNNEL_SPECIALISE");
+    if (value && strcmp(value, "now") == 0)
+        return 0;
+    return read_number("RUNNEL_SPECIALISE", 1, SPECIALISE_DEFAULT)
+               ? SPECIALISE_AFTER_NS : UINT64_MAX;
+}
+
 static int read_log_level(void)
 {
     static const char *const names[] = {"off", "error", "warning", "info",
@@ -77,6 +90,7 @@ static void read_all(void)
     config.compiler = read_text("RUNNEL_CC", compiler);
     config.cache_dir = read_text("RUNNEL_CACHE_DIR", cache_dir);
     config.cache_disabled = read_flag("RUNNEL_CACHE_DISABLE");
+    config.specialise_ns = read_specialise();
     config.contain = read_number("RUNNEL_CONTAIN", 1, 1) != 0;
 }
 

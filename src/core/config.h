@@ -13,6 +13,7 @@ struct config {
     const char *compiler;      // RUNNEL_CC; NULL: look for runnel-cc
     const char *cache_dir;     // RUNNEL_CACHE_DIR; NULL: the default place
     bool cache_disabled;       // RUNNEL_CACHE_DISABLE
+    uint64_t specialise_ns;    // RUNNEL_SPECIALISE; UINT64_MAX: never
     bool contain;              // RUNNEL_CONTAIN; false only when it is 0
 };
 

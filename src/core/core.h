@@ -99,6 +99,7 @@ struct module {
     void *binary;
     size_t binary_size;
     char *log;
+    const struct source *source;  // during module_init; NULL for binaries
     bool loaded;                // else only the binary is of use
     _Alignas(64) max_align_t native[];
 };

@@ -83,6 +83,7 @@ static rnl_status create_unloaded(struct context *context, const char *label,
 
 // The same, and loads it.
 static rnl_status create(struct context *context, const char *label,
+                         const struct source *source,
                          struct compiled_binary *binary,
                          struct module **out_module)
 {
@@ -90,7 +91,9 @@ static rnl_status create(struct context *context, const char *label,
     rnl_status status = create_unloaded(context, label, binary, &module);
     if (status != RNL_OK)
         return status;
+    module->source = source;
     status = module->backend->module_init(module);
+    module->source = NULL;
     if (status != RNL_OK) {
         free_parts(module);
         object_abandon(&module->object);
@@ -124,7 +127,7 @@ static rnl_status compile(struct context *context, const struct source *source,
     const char *label = source->options->label;
     return source->options->binary_only
                ? create_unloaded(context, label, &binary, out_module)
-               : create(context, label, &binary, out_module);
+               : create(context, label, source, &binary, out_module);
 }
 
 // A binary that is whole but does not load any more is made again.
@@ -136,7 +139,7 @@ static bool load_cached(struct context *context, const struct source *source,
     if (!cache_load(key->data, key->size, &binary.data, &binary.size))
         return false;
     rnl_status status =
-        create(context, source->options->label, &binary, out_module);
+        create(context, source->options->label, source, &binary, out_module);
     if (status != RNL_OK)
         cache_remove(key->data, key->size);
     return status == RNL_OK;
@@ -219,7 +222,7 @@ static rnl_status load(rnl_context context, void *data, size_t size,
         mem_release(data, size);
         return status;
     }
-    status = create(kept, label, &binary, &module);
+    status = create(kept, label, NULL, &binary, &module);
     if (status == RNL_OK)
         *out_module = object_publish(&module->object);
     object_drop(&kept->object);

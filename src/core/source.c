@@ -91,6 +91,96 @@ rnl_status source_check(const char *text, const rnl_module_options *given,
     return RNL_OK;
 }
 
+// --- Copies ----------------------------------------------------------------
+
+// Filled twice: once without memory, to learn the size.
+struct piece {
+    char *data;
+    size_t size;
+};
+
+static void *place(struct piece *piece, const void *from, size_t size)
+{
+    char *to = piece->data ? piece->data + piece->size : NULL;
+    if (to && size)
+        memcpy(to, from, size);
+    piece->size += (size + 7) & ~(size_t)7;
+    return to;
+}
+
+static const char *place_string(struct piece *piece, const char *string)
+{
+    return string ? place(piece, string, strlen(string) + 1) : NULL;
+}
+
+static const char *const *place_strings(struct piece *piece,
+                                        const char *const *strings,
+                                        size_t count)
+{
+    const char **list = place(piece, strings, count * sizeof *list);
+    for (size_t i = 0; i < count; i++) {
+        const char *string = place_string(piece, strings[i]);
+        if (list)
+            list[i] = string;
+    }
+    return list;
+}
+
+static const rnl_header *place_headers(struct piece *piece,
+                                       const rnl_header *headers, size_t count)
+{
+    rnl_header *list = place(piece, headers, count * sizeof *list);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = place_string(piece, headers[i].name);
+        const char *text = place_string(piece, headers[i].source);
+        if (list) {
+            list[i].name = name;
+            list[i].source = text;
+        }
+    }
+    return list;
+}
+
+static void copy_into(struct piece *piece, const struct source *source,
+                      struct source_copy *copy)
+{
+    const rnl_module_options *from = source->options;
+    place(piece, copy, sizeof *copy);
+    copy->options = *from;
+    copy->options.name = place_string(piece, from->name);
+    copy->options.label = NULL;
+    copy->options.dump_path = NULL;
+    copy->options.options =
+        place_strings(piece, from->options, from->option_count);
+    copy->options.headers =
+        place_headers(piece, from->headers, from->header_count);
+    copy->options.name_expressions = place_strings(
+        piece, from->name_expressions, from->name_expression_count);
+    copy->source.text = place_string(piece, source->text);
+    copy->size = piece->size;
+}
+
+struct source_copy *source_copy(const struct source *source)
+{
+    struct source_copy counted = {0};
+    struct piece piece = {0};
+    copy_into(&piece, source, &counted);
+    struct source_copy *copy = mem_allocate(piece.size);
+    if (!copy)
+        return NULL;
+    piece = (struct piece){.data = (char *)copy};
+    copy_into(&piece, source, &counted);
+    *copy = counted;
+    copy->source.options = &copy->options;
+    return copy;
+}
+
+void source_copy_free(struct source_copy *copy)
+{
+    if (copy)
+        mem_release(copy, copy->size);
+}
+
 // --- The key ---------------------------------------------------------------
 //
 // A list of numbers and of strings, each with its length in front, so that no

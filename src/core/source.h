@@ -8,6 +8,15 @@
 rnl_status source_check(const char *text, const rnl_module_options *given,
                         rnl_module_options *options, struct source *out);
 
+// A copy with everything it points to, in one piece; NULL when memory is short.
+struct source_copy {
+    struct source source;
+    rnl_module_options options;
+    size_t size;
+};
+struct source_copy *source_copy(const struct source *source);
+void source_copy_free(struct source_copy *copy);
+
 // Everything that decides what the source compiles to, but for the compiler and
 // for files that the options name.
 struct source_key {

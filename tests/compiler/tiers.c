@@ -2,6 +2,7 @@
 // missing or fails.
 #include "build.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,6 +204,91 @@ RNL_TEST(values_that_lanes_cannot_hold_are_refused)
                "    out[2] = (int)a;\n"
                "}\n", "it has values of structure");
 }
+
+// --- One block size ----------------------------------------------------------
+
+static void run_thirds(rnl_dim3 block)
+{
+    int out[256] = {0};
+    unsigned threads = block.x * block.y;
+    built_run_ints(&built, "k", (rnl_dim3){1}, block, 0, out, NULL, 0);
+    for (unsigned t = 0; t < threads; t++)
+        assert_int_equal(out[t], 3 * t + block.x);
+}
+
+static const char thirds[] =
+    "__device__ int own;\n"
+    "extern \"C\" __global__ void other(int *out) { out[0] = ++own; }\n"
+    KERNEL "{\n"
+    "    __shared__ int part[256];\n"
+    "    int t = threadIdx.y * blockDim.x + threadIdx.x;\n"
+    "    part[t] = t;\n"
+    "    __syncthreads();\n"
+    "    int all = blockDim.x * blockDim.y;\n"
+    "    out[t] = 2 * t + part[(t + all) % all] + blockDim.x;\n"
+    "}\n";
+
+RNL_TEST(code_for_one_block_size_stands_beside_the_other)
+{
+    need_simt();
+    built_write(&built, "k.cu", thirds);
+    built_make(&built, "--source @/k.cu --option --block-size=16x4");
+    assert_string_equal(built.log, "");
+    assert_int_equal(built_kernel(&built, "k")->block_size[0], 0);
+    run_thirds((rnl_dim3){16, 4, 1});
+    run_thirds((rnl_dim3){16, 8, 1});
+    run_thirds((rnl_dim3){40, 3, 1});
+    built_close(&built);
+}
+
+RNL_TEST(one_kernel_for_one_block_size)
+{
+    static const rnl_dim3 sizes[] = {{32, 1, 1}, {40, 1, 1}, {16, 1, 1},
+                                     {16, 5, 1}, {7, 5, 1}, {64, 2, 1}};
+    need_simt();
+    built_write(&built, "k.cu", thirds);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char arguments[256];
+        snprintf(arguments, sizeof arguments,
+                 "--source @/k.cu --option --tier=B --option --only-kernel=k "
+                 "--option --block-size=%ux%u", sizes[i].x, sizes[i].y);
+        built_make(&built, arguments);
+        assert_string_equal(built.log, "");
+        const rnl_cpu_kernel *kernel = built_kernel(&built, "k");
+        assert_int_equal(kernel->block_size[0], sizes[i].x);
+        assert_int_equal(kernel->block_size[1], sizes[i].y);
+        assert_int_equal(kernel->block_size[2], 1);
+        assert_null(kernel->run_threads);
+        assert_null(built_kernel(&built, "other")->run_blocks);
+        run_thirds(sizes[i]);
+        dlclose(built.library);
+        built.library = NULL;
+    }
+    built_close(&built);
+}
+
+RNL_TEST(block_sizes_and_kernels_that_cannot_be)
+{
+    static const char *const wrong[] = {"0", "16x", "x16", "32x64", "2x2x2x2",
+                                        "16*4", "-1"};
+    need_simt();
+    built_write(&built, "k.cu", thirds);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char arguments[128];
+        snprintf(arguments, sizeof arguments,
+                 "--source @/k.cu --option '--block-size=%s'", wrong[i]);
+        exits(arguments, 5, "--block-size takes threads as 256, 16x16");
+    }
+    exits("--source @/k.cu --option --only-kernel=k", 5,
+          "--only-kernel needs --tier=B and --block-size");
+    fails("--source @/k.cu --option --tier=B --option --block-size=32 "
+          "--option --only-kernel=none", "there is no kernel of that name");
+    fails("--source @/k.cu --option --tier=B --option --block-size=32 "
+          "--option --only-kernel=other", "it uses variables of its module");
+    built_close(&built);
+}
+
+// --- Other ways --------------------------------------------------------------
 
 // Nothing of such a source becomes vectors.
 RNL_TEST(jumps_to_labels_by_address_are_left_to_tier_f)

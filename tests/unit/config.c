@@ -13,7 +13,8 @@
 static const char *const names[] = {
     "RUNNEL_DEVICES", "RUNNEL_CPU_DEVICES", "RUNNEL_THREADS",
     "RUNNEL_SPIN_US", "RUNNEL_LOG", "RUNNEL_CC", "RUNNEL_CACHE_DIR",
-    "RUNNEL_CACHE_DISABLE", "RUNNEL_BLOCKING", "RUNNEL_CONTAIN"};
+    "RUNNEL_CACHE_DISABLE", "RUNNEL_BLOCKING", "RUNNEL_CONTAIN",
+    "RUNNEL_SPECIALISE"};
 
 // True when `check` holds in a process with only `name` set.
 static bool with(const char *name, const char *value,
@@ -37,7 +38,8 @@ static bool is_default(const struct config *c)
     return !c->devices && c->cpu_devices == 1 && c->threads == 0 &&
            c->spin_ns > 0 && c->spin_ns <= 1000000 && c->log_level == 0 &&
            !c->blocking && !c->compiler && !c->cache_dir &&
-           !c->cache_disabled && c->contain;
+           !c->cache_disabled && c->contain &&
+           c->specialise_ns == 200000000;
 }
 
 RNL_TEST(without_environment_all_is_default)
@@ -102,6 +104,16 @@ static bool not_contained(const struct config *c)
     return !c->contain;
 }
 
+static bool not_specialised(const struct config *c)
+{
+    return c->specialise_ns == UINT64_MAX;
+}
+
+static bool specialised_at_once(const struct config *c)
+{
+    return c->specialise_ns == 0;
+}
+
 RNL_TEST(good_values_are_read)
 {
     assert_true(with("RUNNEL_DEVICES", "cpu:1,cpu:0", devices_given));
@@ -115,6 +127,8 @@ RNL_TEST(good_values_are_read)
     assert_true(with("RUNNEL_CACHE_DISABLE", "1", disabled));
     assert_true(with("RUNNEL_BLOCKING", "yes", blocking));
     assert_true(with("RUNNEL_CONTAIN", "0", not_contained));
+    assert_true(with("RUNNEL_SPECIALISE", "0", not_specialised));
+    assert_true(with("RUNNEL_SPECIALISE", "now", specialised_at_once));
 }
 
 RNL_TEST(bad_values_leave_the_default)
@@ -130,7 +144,8 @@ RNL_TEST(bad_values_leave_the_default)
         {"RUNNEL_SPIN_US", "18446744073709551615"},
         {"RUNNEL_LOG", "loud"}, {"RUNNEL_LOG", "4"},
         {"RUNNEL_CACHE_DISABLE", "0"}, {"RUNNEL_BLOCKING", "0"},
-        {"RUNNEL_CONTAIN", "1"}, {"RUNNEL_CONTAIN", "no"}};
+        {"RUNNEL_CONTAIN", "1"}, {"RUNNEL_CONTAIN", "no"},
+        {"RUNNEL_SPECIALISE", "1"}, {"RUNNEL_SPECIALISE", "2"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (!with(rows[i][0], rows[i][1], is_default))
             fail_msg("%s=%s was not ignored", rows[i][0], rows[i][1]);

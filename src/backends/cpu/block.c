@@ -272,7 +272,8 @@ static void finish_threads(struct worker *worker)
 // Objects made before there was tier B have shorter records.
 static bool has_run_blocks(const struct kernel_run *run)
 {
-    return run->object->kernel_size >= sizeof *run->kernel &&
+    return run->object->kernel_size >=
+               offsetof(rnl_cpu_kernel, block_size) &&
            run->kernel->run_blocks;
 }
 

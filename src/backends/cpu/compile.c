@@ -32,6 +32,7 @@ struct job {
     char program[FIND_PATH_SIZE];
     char folder[FIND_PATH_SIZE];  // private; holds all files of the job
     const struct source *source;
+    const atomic_bool *stop;      // or NULL
     struct text words;            // the command line, each word with its end
     size_t word_count;
     struct spawn_result result;
@@ -164,7 +165,8 @@ static rnl_status run(struct job *job)
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory for the compiler's command line");
     uint64_t deadline = clock_deadline(job->source->options->timeout_ns);
-    int error = spawn_run(arguments, job->folder, deadline, &job->result);
+    int error = spawn_run(arguments, job->folder, deadline, job->stop,
+                          &job->result);
     mem_release(arguments, (job->word_count + 1) * sizeof(char *));
     if (!error)
         return RNL_OK;
@@ -318,10 +320,18 @@ rnl_status cpu_module_compile(struct context *context,
                               struct compiled_binary *out_binary)
 {
     (void)context;
+    return compile_source(source, NULL, out_binary);
+}
+
+rnl_status compile_source(const struct source *source,
+                          const atomic_bool *stop,
+                          struct compiled_binary *out_binary)
+{
     struct job *job = mem_allocate(sizeof *job);
     if (!job)
         return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to compile");
     job->source = source;
+    job->stop = stop;
     rnl_status status = find_compiler(job->program);
     if (status == RNL_OK)
         status = folder_make(job);

@@ -9,3 +9,8 @@ rnl_status cpu_compiler_identity(struct context *context, char *text,
 rnl_status cpu_module_compile(struct context *context,
                               const struct source *source,
                               struct compiled_binary *out_binary);
+
+// The same, given up once `*stop` is set, if `stop` is not NULL.
+rnl_status compile_source(const struct source *source,
+                          const atomic_bool *stop,
+                          struct compiled_binary *out_binary);

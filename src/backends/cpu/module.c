@@ -1,5 +1,6 @@
 #include "backends/cpu/module.h"
 
+#include "backends/cpu/specialise.h"
 #include "base/text.h"
 
 #include <string.h>
@@ -13,12 +14,17 @@ static const rnl_cpu_object *table_of(struct module *module)
 rnl_status cpu_module_init(struct module *module)
 {
     struct cpu_module *native = module_native(module);
-    return object_load(module->binary, module->binary_size, &native->object);
+    rnl_status status =
+        object_load(module->binary, module->binary_size, &native->object);
+    if (status == RNL_OK && module->source)
+        native->specials = specials_open(native->object.table, module->source);
+    return status;
 }
 
 void cpu_module_finish(struct module *module)
 {
     struct cpu_module *native = module_native(module);
+    specials_close(native->specials);
     object_unload(&native->object);
 }
 
@@ -111,8 +117,15 @@ rnl_status cpu_function_init(struct function *function, const char *name,
         return fail(RNL_ERROR_INVALID_BINARY,
                     "the kernel '%s' has a form that this version cannot run",
                     name);
+    if (object_fixed(table, kernel))
+        return fail(RNL_ERROR_INVALID_BINARY,
+                    "the kernel '%s' was compiled as a part of another module",
+                    name);
     native->object = table;
     native->kernel = kernel;
+    native->special = specials_find(
+        ((struct cpu_module *)module_native(function->module))->specials,
+        kernel);
     if (!parameters_make(native))
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory for the function '%s'", name);

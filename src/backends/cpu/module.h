@@ -6,6 +6,7 @@
 // The backend's part of a module.
 struct cpu_module {
     struct loaded_object object;
+    struct specials *specials;  // or NULL
 };
 
 // The backend's part of a function; all zero for native ones.
@@ -13,6 +14,7 @@ struct cpu_function {
     const rnl_cpu_object *object;
     const rnl_cpu_kernel *kernel;
     rnl_parameter *parameters;  // the kernel's, in the core's form
+    struct special *special;    // code for one block size, or NULL
 };
 
 // Hooks, as in core/backend.h.

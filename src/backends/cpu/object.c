@@ -276,7 +276,7 @@ static bool is_code_inside(const rnl_cpu_object *table,
 {
     const void *threads = (const void *)(uintptr_t)kernel->run_threads;
     const void *blocks = NULL;
-    if (table->kernel_size >= sizeof *kernel)
+    if (table->kernel_size >= offsetof(rnl_cpu_kernel, block_size))
         blocks = (const void *)(uintptr_t)kernel->run_blocks;
     if (kernel->form == RNL_CPU_FORM_THREADS && !is_inside(threads, base))
         return false;
@@ -405,6 +405,12 @@ const rnl_cpu_kernel *object_kernel(const rnl_cpu_object *table, size_t index)
 {
     const char *records = (const char *)table->kernels;
     return (const void *)(records + index * table->kernel_size);
+}
+
+bool object_fixed(const rnl_cpu_object *table, const rnl_cpu_kernel *kernel)
+{
+    return table->kernel_size >= offsetof(rnl_cpu_kernel, reserved_2) &&
+           kernel->block_size[0] > 0;
 }
 
 const rnl_cpu_parameter *object_parameter(const rnl_cpu_object *table,

@@ -35,4 +35,6 @@ const rnl_cpu_kernel *object_kernel(const rnl_cpu_object *table, size_t index);
 const rnl_cpu_parameter *object_parameter(const rnl_cpu_object *table,
                                           const rnl_cpu_kernel *kernel,
                                           size_t index);
+// Whether the kernel is for blocks of one size only.
+bool object_fixed(const rnl_cpu_object *table, const rnl_cpu_kernel *kernel);
 const rnl_cpu_global *object_global(const rnl_cpu_object *table, size_t index);

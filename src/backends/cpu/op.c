@@ -1,6 +1,7 @@
 #include "backends/cpu/block.h"
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/module.h"
+#include "backends/cpu/specialise.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,6 +115,8 @@ static rnl_status run_blocks(const struct region *region, uint64_t first,
         .grid = kernel->grid, .block = kernel->block,
         .shared_size = kernel->shared_size, .arguments = kernel->arguments,
     };
+    if (function->special)
+        special_use(function->special, kernel->block, &run);
     callback_begin();
     rnl_status status = block_run(&run, first, count, message, REGION_MESSAGE);
     callback_end();
@@ -238,6 +241,18 @@ static bool plan(struct region *region, const struct op *op)
     return width * rows >= PARALLEL_BYTES;
 }
 
+// What small ones take would not pay for anything.
+static struct special *watched(const struct op *op)
+{
+    if (op->kind != OP_KERNEL || op->kernel.function->native_fn)
+        return NULL;
+    struct cpu_function *function = function_native(op->kernel.function);
+    return function->special && special_waits(function->special) &&
+                   !op_is_small(op)
+               ? function->special
+               : NULL;
+}
+
 rnl_status op_perform(struct pool *pool, struct queue *queue,
                       const struct op *op, char *message)
 {
@@ -250,7 +265,11 @@ rnl_status op_perform(struct pool *pool, struct queue *queue,
     atomic_init(&region.participants, 1);
     atomic_init(&region.failed, 0);
     bool parallel = plan(&region, op);
+    struct special *special = watched(op);
+    uint64_t start = special ? clock_now() : 0;
     rnl_status status = region_run(pool, &region, parallel);
+    if (special && status == RNL_OK)
+        special_note(special, op->kernel.block, clock_now() - start);
     if (status != RNL_OK)
         memcpy(message, region.message, REGION_MESSAGE);
     return status;

@@ -191,12 +191,12 @@ static void doze(int fd, uint64_t pause, uint64_t deadline)
 // The end of the output is nearly the end of the child. But a grandchild may
 // hold it open, and a child may close it and go on, so both are looked at.
 static bool wait_for(pid_t child, int fd, uint64_t deadline,
-                     struct spawn_result *result)
+                     const atomic_bool *stop, struct spawn_result *result)
 {
     bool open = true;
     uint64_t pause = PAUSE_LEAST_NS;
     while (!look(child, WNOHANG, result)) {
-        if (clock_now() >= deadline)
+        if (clock_now() >= deadline || (stop && atomic_load(stop)))
             return false;
         doze(open ? fd : -1, open ? PAUSE_MOST_NS : pause, deadline);
         if (open)
@@ -211,9 +211,9 @@ static bool wait_for(pid_t child, int fd, uint64_t deadline,
 }
 
 static void supervise(pid_t child, int fd, uint64_t deadline,
-                      struct spawn_result *result)
+                      const atomic_bool *stop, struct spawn_result *result)
 {
-    if (wait_for(child, fd, deadline, result))
+    if (wait_for(child, fd, deadline, stop, result))
         return;
     // Not waited for yet, so the number still is this child's.
     kill(-child, SIGKILL);
@@ -224,7 +224,7 @@ static void supervise(pid_t child, int fd, uint64_t deadline,
 }
 
 int spawn_run(char *const arguments[], const char *folder, uint64_t deadline,
-              struct spawn_result *out_result)
+              const atomic_bool *stop, struct spawn_result *out_result)
 {
     *out_result = (struct spawn_result){0};
     struct environment *environment = environment_make(folder);
@@ -237,7 +237,7 @@ int spawn_run(char *const arguments[], const char *folder, uint64_t deadline,
         error = start(arguments, environment->variables, ends[1], &child);
         close(ends[1]);
         if (!error)
-            supervise(child, ends[0], deadline, out_result);
+            supervise(child, ends[0], deadline, stop, out_result);
         close(ends[0]);
     }
     mem_release(environment, environment->size);

@@ -4,10 +4,12 @@
 
 #include "base/text.h"
 
+#include <stdatomic.h>
+
 enum spawn_end {
     SPAWN_EXITED,     // `code` is the exit code
     SPAWN_SIGNALLED,  // `code` is the signal
-    SPAWN_TIMED_OUT,  // it was killed, with all its children
+    SPAWN_TIMED_OUT,  // it was killed, with all its children; or stopped
     SPAWN_REAPED,     // the host takes the status of every child away
 };
 
@@ -18,7 +20,8 @@ struct spawn_result {
 };
 
 // Runs `arguments[0]`, a path, and waits for it at most until `deadline`
-// (base/clock.h). Its temporary files go to `folder`. 0, or an errno value when
-// it could not be started.
+// (base/clock.h), and until `*stop` is set, if `stop` is not NULL. Its
+// temporary files go to `folder`. 0, or an errno value when it could not be
+// started.
 int spawn_run(char *const arguments[], const char *folder, uint64_t deadline,
-              struct spawn_result *out_result);
+              const atomic_bool *stop, struct spawn_result *out_result);

@@ -1,0 +1,464 @@
+// Loops in which a thread steps over the whole grid,
+//
+//     for (i = its number; i < n; i += threads of the grid)
+//
+// run chunk by chunk: a chunk would go through all memory in steps of pages
+// before the next one reads the bytes beside its own. This pass puts a barrier
+// into such loops, in memory form, so that the chunks of a block take every
+// round together and read what lies in a row:
+//
+//     for (base = i of thread 0; base < n; base += step) {
+//         if (base + thread < n)
+//             the body
+//         barrier
+//     }
+#include "ir.h"
+
+// A loop of that form. Slots with one store stand for the value stored.
+struct stride_loop {
+    struct kernel *kernel;
+    const struct loop *loop;
+    int guard, before, header, latch, back;  // back: NONE if it is the latch
+    int skipped, left;          // where threads go that have no round; at last
+    LLVMValueRef compare;       // of the latch
+    struct slot *index;
+    LLVMValueRef limit, step;   // constants or loads of such slots
+    LLVMValueRef first;         // index of the first round
+    LLVMValueRef advance;       // the store of the next one's
+    LLVMValueRef thread;        // the call that gives the thread's x
+};
+
+// --- Values ------------------------------------------------------------------
+
+static struct slot *slot_of_load(const struct kernel *kernel,
+                                 LLVMValueRef value)
+{
+    struct slot *slot = NULL;
+    if (LLVMIsALoadInst(value))
+        slot = map_get(&kernel->slot_of, LLVMGetOperand(value, 0));
+    return slot && slot->kind == SLOT_SIMPLE ? slot : NULL;
+}
+
+static LLVMValueRef resolve(const struct kernel *kernel, LLVMValueRef value)
+{
+    for (struct slot *slot; (slot = slot_of_load(kernel, value)) &&
+                            slot->store_count == 1;)
+        value = LLVMGetOperand(slot->stores[0], 0);
+    return value;
+}
+
+// What can be had again at any place.
+static bool is_portable(const struct kernel *kernel, LLVMValueRef value)
+{
+    struct slot *slot = slot_of_load(kernel, value);
+    return LLVMIsAConstantInt(value) || (slot && slot->store_count == 1);
+}
+
+// Whether a value is the same in all threads of a block, plus, when `thread` is
+// given, the thread's x once.
+static bool is_common(const struct kernel *kernel, LLVMValueRef value,
+                      LLVMValueRef *thread, int depth)
+{
+    int axis = 0;
+    value = resolve(kernel, value);
+    if (LLVMIsAConstantInt(value))
+        return !thread;
+    if (depth > 8 || !LLVMIsAInstruction(value))
+        return false;
+    switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMAdd: case LLVMOr:
+        if (LLVMGetInstructionOpcode(value) == LLVMOr &&
+            !LLVMGetIsDisjoint(value))
+            return false;
+        for (unsigned i = 0; thread && i < 2; i++)
+            if (is_common(kernel, LLVMGetOperand(value, i), thread,
+                          depth + 1) &&
+                is_common(kernel, LLVMGetOperand(value, 1 - i), NULL,
+                          depth + 1))
+                return true;
+        break;
+    case LLVMSExt: case LLVMZExt:
+        return is_common(kernel, LLVMGetOperand(value, 0), thread, depth + 1);
+    case LLVMLoad:
+        return !thread && slots_is_argument_load(kernel, value);
+    case LLVMCall:
+        if (thread) {
+            *thread = value;
+            return primitive_of(value, &axis) == PRIMITIVE_THREAD && axis == 0;
+        }
+        return primitive_of(value, &axis) == PRIMITIVE_BLOCK ||
+               primitive_of(value, &axis) == PRIMITIVE_BLOCK_SIZE ||
+               primitive_of(value, &axis) == PRIMITIVE_GRID_SIZE;
+    case LLVMMul: case LLVMShl: case LLVMSub:
+        break;
+    default:
+        return false;
+    }
+    return !thread &&
+           is_common(kernel, LLVMGetOperand(value, 0), NULL, depth + 1) &&
+           is_common(kernel, LLVMGetOperand(value, 1), NULL, depth + 1);
+}
+
+// --- Finding them ------------------------------------------------------------
+
+static bool find_edges(struct stride_loop *l)
+{
+    const struct kernel *kernel = l->kernel;
+    const struct block *header = &kernel->blocks[l->header];
+    if (header->predecessor_count != 2)
+        return false;
+    bool first_inside =
+        set_has(&l->loop->blocks, (unsigned)header->predecessors[0]);
+    l->before = header->predecessors[first_inside];
+    l->back = header->predecessors[!first_inside];
+    l->latch = l->back;
+    if (set_has(&l->loop->blocks, (unsigned)l->before) ||
+        !set_has(&l->loop->blocks, (unsigned)l->back))
+        return false;
+    const struct block *back = &kernel->blocks[l->back];
+    if (back->successor_count == 2)
+        l->back = NONE;
+    else if (back->predecessor_count == 1)
+        l->latch = back->predecessors[0];
+    const struct block *latch = &kernel->blocks[l->latch];
+    if (latch->successor_count != 2 ||
+        latch->successors[0] != (l->back == NONE ? l->header : l->back) ||
+        set_has(&l->loop->blocks, (unsigned)latch->successors[1]))
+        return false;
+    l->left = latch->successors[1];
+    return true;
+}
+
+// Whether all threads come to the guard, once.
+static bool all_come(const struct kernel *kernel, int guard)
+{
+    int at = 0;
+    for (unsigned i = 0; at != guard && i < kernel->block_count; i++) {
+        if (kernel->blocks[at].successor_count != 1)
+            return false;
+        at = kernel->blocks[at].successors[0];
+    }
+    return at == guard && kernel->blocks[guard].loop == NONE;
+}
+
+// What stands before the loop may then run in threads that have no round.
+static bool is_harmless(const struct kernel *kernel, int number)
+{
+    const struct block *block = &kernel->blocks[number];
+    int axis;
+    for (LLVMValueRef at = LLVMGetFirstInstruction(block->ir); at;
+         at = LLVMGetNextInstruction(at))
+        switch (LLVMGetInstructionOpcode(at)) {
+        case LLVMLoad:
+            if (!slot_of_load(kernel, at) &&
+                !slots_is_argument_load(kernel, at))
+                return false;
+            break;
+        case LLVMStore:
+            if (!map_get(&kernel->slot_of, LLVMGetOperand(at, 1)))
+                return false;
+            break;
+        case LLVMCall:
+            switch (primitive_of(at, &axis)) {
+            case PRIMITIVE_THREAD: case PRIMITIVE_BLOCK: case PRIMITIVE_TLS:
+            case PRIMITIVE_BLOCK_SIZE: case PRIMITIVE_GRID_SIZE:
+                break;
+            default:
+                if (!is_ignored_call(at))
+                    return false;
+            }
+            break;
+        case LLVMUDiv: case LLVMSDiv: case LLVMURem: case LLVMSRem:
+            return false;
+        default:
+            break;
+        }
+    return true;
+}
+
+static bool find_guard(struct stride_loop *l)
+{
+    const struct kernel *kernel = l->kernel;
+    const struct block *before = &kernel->blocks[l->before];
+    if (before->successor_count != 1 || before->predecessor_count != 1 ||
+        before->barrier != NONE || !is_harmless(kernel, l->before))
+        return false;
+    l->guard = before->predecessors[0];
+    const struct block *guard = &kernel->blocks[l->guard];
+    l->skipped = guard->successor_count == 2 ? guard->successors[1] : NONE;
+    return l->skipped != NONE && guard->successors[0] == l->before &&
+           all_come(kernel, l->guard);
+}
+
+// i < n, or what does the same.
+static bool read_compare(const struct kernel *kernel, LLVMValueRef condition,
+                         LLVMValueRef *compare, LLVMIntPredicate *how)
+{
+    *compare = resolve(kernel, condition);
+    if (!LLVMIsAICmpInst(*compare))
+        return false;
+    *how = LLVMGetICmpPredicate(*compare);
+    return *how == LLVMIntSLT || *how == LLVMIntSLE || *how == LLVMIntULT ||
+           *how == LLVMIntULE;
+}
+
+static bool find_index(struct stride_loop *l)
+{
+    const struct kernel *kernel = l->kernel;
+    LLVMIntPredicate how;
+    if (!read_compare(kernel, kernel->blocks[l->latch].condition, &l->compare,
+                      &how))
+        return false;
+    LLVMValueRef next = resolve(kernel, LLVMGetOperand(l->compare, 0));
+    l->limit = LLVMGetOperand(l->compare, 1);
+    if (!LLVMIsAInstruction(next) ||
+        LLVMGetInstructionOpcode(next) != LLVMAdd)
+        return false;
+    for (unsigned i = 0; i < 2; i++) {
+        l->index = slot_of_load(kernel, LLVMGetOperand(next, i));
+        l->step = LLVMGetOperand(next, 1 - i);
+        if (l->index && l->index->store_count == 2)
+            break;
+        l->index = NULL;
+    }
+    if (!l->index || !is_portable(kernel, l->step) ||
+        !is_portable(kernel, l->limit) ||
+        !is_common(kernel, l->step, NULL, 0) ||
+        !is_common(kernel, l->limit, NULL, 0))
+        return false;
+    for (unsigned i = 0; i < 2; i++) {
+        int block = kernel_block_of(kernel, l->index->stores[i]);
+        LLVMValueRef stored = LLVMGetOperand(l->index->stores[i], 0);
+        if (block == l->before)
+            l->first = stored;
+        else
+            l->advance = l->index->stores[i];
+        if (block != l->before &&
+            block != (l->back == NONE ? l->latch : l->back))
+            return false;
+        if (block != l->before && resolve(kernel, stored) != next)
+            return false;
+    }
+    return l->first && is_common(kernel, l->first, &l->thread, 0);
+}
+
+// The guard asks of the first round what the latch asks of the next ones.
+static bool guard_agrees(const struct stride_loop *l)
+{
+    const struct kernel *kernel = l->kernel;
+    LLVMValueRef compare;
+    LLVMIntPredicate how;
+    return read_compare(kernel, kernel->blocks[l->guard].condition, &compare,
+                        &how) &&
+           how == LLVMGetICmpPredicate(l->compare) &&
+           resolve(kernel, LLVMGetOperand(compare, 0)) ==
+               resolve(kernel, l->first) &&
+           resolve(kernel, LLVMGetOperand(compare, 1)) ==
+               resolve(kernel, l->limit);
+}
+
+static bool is_read_outside(const struct stride_loop *l,
+                            const struct slot *slot)
+{
+    for (unsigned i = 0; slot && i < slot->load_count; i++)
+        if (!set_has(&l->loop->blocks,
+                     (unsigned)kernel_block_of(l->kernel, slot->loads[i])))
+            return true;
+    return false;
+}
+
+// One way out, no barriers, and memory of the grid is read or written.
+static bool has_simple_body(const struct stride_loop *l)
+{
+    const struct kernel *kernel = l->kernel;
+    bool reaches_memory = false;
+    int axis;
+    for (unsigned b = 0; b < kernel->block_count; b++) {
+        const struct block *block = &kernel->blocks[b];
+        if (!set_has(&l->loop->blocks, b))
+            continue;
+        for (unsigned i = 0; i < block->successor_count; i++)
+            if ((int)b != l->latch &&
+                !set_has(&l->loop->blocks, (unsigned)block->successors[i]))
+                return false;
+        for (LLVMValueRef at = LLVMGetFirstInstruction(block->ir); at;
+             at = LLVMGetNextInstruction(at)) {
+            enum primitive primitive = primitive_of(at, &axis);
+            if (primitive == PRIMITIVE_SYNC || primitive == PRIMITIVE_WARP ||
+                primitive == PRIMITIVE_SPIN || primitive == PRIMITIVE_YIELD)
+                return false;
+            if (LLVMIsALoadInst(at))
+                reaches_memory |=
+                    !map_get(&kernel->slot_of, LLVMGetOperand(at, 0)) &&
+                    !slots_is_argument_load(kernel, at);
+        }
+        if (block->successor_count == 0)
+            return false;
+    }
+    return reaches_memory;
+}
+
+static bool find_stride_loop(struct stride_loop *l)
+{
+    return l->loop->parent == NONE && find_edges(l) && find_guard(l) &&
+           find_index(l) && guard_agrees(l) && has_simple_body(l) &&
+           !is_read_outside(l, l->index) &&
+           !is_read_outside(l, slot_of_load(l->kernel,
+                                            LLVMGetOperand(l->compare, 0)));
+}
+
+// --- Changing them -----------------------------------------------------------
+
+struct builder {
+    LLVMBuilderRef ir;
+    const struct kernel *kernel;
+    LLVMTypeRef type;           // of the index
+};
+
+static LLVMBasicBlockRef start(struct builder *b, const char *name)
+{
+    LLVMBasicBlockRef block = LLVMAppendBasicBlockInContext(
+        b->kernel->context, b->kernel->function, name);
+    LLVMPositionBuilderAtEnd(b->ir, block);
+    return block;
+}
+
+static LLVMValueRef again(struct builder *b, LLVMValueRef portable)
+{
+    if (!LLVMIsALoadInst(portable))
+        return portable;
+    LLVMValueRef slot = LLVMGetOperand(portable, 0);
+    return LLVMBuildLoad2(b->ir, LLVMTypeOf(portable), slot, "");
+}
+
+// An index made anew for the block's thread 0.
+static LLVMValueRef without_thread(struct builder *b, LLVMValueRef value)
+{
+    int axis = 0;
+    if (is_portable(b->kernel, value) &&
+        is_common(b->kernel, value, NULL, 0))
+        return again(b, value);
+    value = resolve(b->kernel, value);
+    if (!LLVMIsAInstruction(value))
+        return value;
+    if (primitive_of(value, &axis) == PRIMITIVE_THREAD)
+        return LLVMConstNull(LLVMTypeOf(value));
+    LLVMValueRef parts[8];
+    int count = LLVMIsACallInst(value) ? 0 : LLVMGetNumOperands(value);
+    for (int i = 0; i < count; i++)
+        parts[i] = without_thread(b, LLVMGetOperand(value, (unsigned)i));
+    LLVMValueRef clone = LLVMInstructionClone(value);
+    for (int i = 0; i < count; i++)
+        LLVMSetOperand(clone, (unsigned)i, parts[i]);
+    LLVMInsertIntoBuilder(b->ir, clone);
+    return clone;
+}
+
+static LLVMValueRef thread_index(struct builder *b, const struct stride_loop *l)
+{
+    LLVMValueRef callee = LLVMGetCalledValue(l->thread);
+    LLVMValueRef x = LLVMBuildCall2(b->ir, LLVMGlobalGetValueType(callee),
+                                    callee, NULL, 0, "");
+    return LLVMBuildZExtOrBitCast(b->ir, x, b->type, "");
+}
+
+static LLVMValueRef is_below(struct builder *b, const struct stride_loop *l,
+                             LLVMValueRef index)
+{
+    return LLVMBuildICmp(b->ir, LLVMGetICmpPredicate(l->compare), index,
+                         again(b, l->limit), "");
+}
+
+static void call_barrier(struct builder *b)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(b->kernel->context);
+    LLVMTypeRef types[] = {i32, i32};
+    LLVMTypeRef type = LLVMFunctionType(i32, types, 2, 0);
+    LLVMValueRef function = LLVMGetNamedFunction(b->kernel->module, "rnl_sync");
+    LLVMValueRef none[] = {LLVMConstNull(i32), LLVMConstNull(i32)};
+    if (!function)
+        function = LLVMAddFunction(b->kernel->module, "rnl_sync", type);
+    LLVMBuildCall2(b->ir, type, function, none, 2, "");
+}
+
+static void lead(const struct kernel *kernel, int from, unsigned way,
+                 LLVMBasicBlockRef to)
+{
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(kernel->blocks[from].ir);
+    LLVMSetSuccessor(end, way, to);
+}
+
+static void always_lead(struct builder *b, int from, LLVMBasicBlockRef to)
+{
+    LLVMBasicBlockRef block = b->kernel->blocks[from].ir;
+    LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(block));
+    LLVMPositionBuilderAtEnd(b->ir, block);
+    LLVMBuildBr(b->ir, to);
+}
+
+static void change(struct stride_loop *l)
+{
+    const struct kernel *kernel = l->kernel;
+    struct builder b = {.ir = LLVMCreateBuilderInContext(kernel->context),
+                        .kernel = kernel, .type = l->index->type};
+    LLVMPositionBuilderBefore(
+        b.ir, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(kernel->function)));
+    LLVMValueRef base = LLVMBuildAlloca(b.ir, b.type, "base");
+
+    LLVMBasicBlockRef begin = start(&b, "stride.begin");
+    LLVMBuildStore(b.ir, without_thread(&b, l->first), base);
+    LLVMBasicBlockRef head = start(&b, "stride.head");
+    LLVMBasicBlockRef round = start(&b, "stride.round");
+    LLVMBasicBlockRef sync = start(&b, "stride.sync");
+    LLVMBasicBlockRef end = start(&b, "stride.end");
+    LLVMPositionBuilderAtEnd(b.ir, begin);
+    LLVMBuildBr(b.ir, head);
+
+    LLVMPositionBuilderAtEnd(b.ir, head);
+    LLVMValueRef here = LLVMBuildLoad2(b.ir, b.type, base, "");
+    LLVMBuildCondBr(b.ir, is_below(&b, l, here), round, end);
+
+    LLVMPositionBuilderAtEnd(b.ir, round);
+    here = LLVMBuildLoad2(b.ir, b.type, base, "");
+    LLVMValueRef own = LLVMBuildAdd(b.ir, here, thread_index(&b, l), "");
+    LLVMBuildStore(b.ir, own, l->index->alloca);
+    LLVMBuildCondBr(b.ir, is_below(&b, l, own), kernel->blocks[l->header].ir,
+                    sync);
+    LLVMInstructionEraseFromParent(l->advance);
+
+    LLVMPositionBuilderAtEnd(b.ir, sync);
+    call_barrier(&b);
+    here = LLVMBuildLoad2(b.ir, b.type, base, "");
+    LLVMBuildStore(b.ir, LLVMBuildAdd(b.ir, here, again(&b, l->step), ""),
+                   base);
+    LLVMBuildBr(b.ir, head);
+
+    // Threads leave by the way they would have left.
+    LLVMPositionBuilderAtEnd(b.ir, end);
+    LLVMBuildCondBr(b.ir, is_below(&b, l, again(&b, l->first)),
+                    kernel->blocks[l->left].ir, kernel->blocks[l->skipped].ir);
+
+    always_lead(&b, l->guard, kernel->blocks[l->before].ir);
+    lead(kernel, l->before, 0, begin);
+    if (l->back == NONE) {
+        always_lead(&b, l->latch, sync);
+    } else {
+        always_lead(&b, l->latch, kernel->blocks[l->back].ir);
+        lead(kernel, l->back, 0, sync);
+    }
+    LLVMDisposeBuilder(b.ir);
+}
+
+bool interchange_loops(struct kernel *kernel)
+{
+    bool changed = false;
+    for (unsigned i = 0; i < kernel->loop_count && !changed; i++) {
+        struct stride_loop l = {.kernel = kernel, .loop = &kernel->loops[i],
+                                .header = kernel->loops[i].header};
+        if (!find_stride_loop(&l) || !is_portable(kernel, l.first))
+            continue;
+        change(&l);
+        changed = true;
+    }
+    return changed;
+}

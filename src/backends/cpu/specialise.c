@@ -1,0 +1,398 @@
+#include "backends/cpu/specialise.h"
+
+#include "backends/cpu/compile.h"
+#include "backends/cpu/object.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "base/text.h"
+#include "core/cache.h"
+#include "core/config.h"
+#include "core/source.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum state {
+    WATCHING,  // counting how long it runs
+    ASKED,     // in the queue, or being compiled
+    DONE,      // there is code, or there will never be any
+};
+
+struct special {
+    struct specials *owner;
+    const rnl_cpu_kernel *kernel;   // the general one
+    _Atomic uint32_t state;
+    _Atomic uint32_t watched;       // the block size last seen, packed
+    _Atomic uint64_t spent_ns;      // with that one
+    struct special *next;           // in the queue
+    _Atomic uint32_t ready;         // the size that there is code for; 0: none
+    struct loaded_object object;    // written before `ready`
+    const rnl_cpu_kernel *fixed;
+};
+
+struct specials {
+    struct source_copy *copy;
+    const rnl_cpu_object *table;
+    size_t count;
+    struct special items[];  // one for each kernel
+};
+
+// --- The thread that compiles ----------------------------------------------
+
+// It ends when it has nothing more to do, and is joined by whoever comes next.
+static struct {
+    struct lock lock;  // guards what follows
+    struct special *first;
+    struct special *current;
+    bool running, joinable, closed;
+    pid_t process;
+    pthread_t thread;
+    atomic_bool stop;           // `current` is not wanted any more
+    _Atomic uint32_t finished;  // futex: grows with each kernel
+    _Atomic uint32_t made;      // kernels that have code
+} maker;
+
+// Another process than the one that started the thread does not have it.
+static void maker_lock(void)
+{
+    lock_take(&maker.lock);
+    if (maker.process == getpid())
+        return;
+    maker.first = maker.current = NULL;
+    maker.running = maker.joinable = false;
+    atomic_store(&maker.stop, false);
+    maker.process = getpid();
+}
+
+// Joins the thread if it has nothing to do but end; else returns false.
+static bool maker_join(void)
+{
+    maker_lock();
+    bool idle = !maker.first && !maker.current;
+    bool join = idle && maker.joinable;
+    pthread_t thread = maker.thread;
+    if (join)
+        maker.joinable = false;
+    lock_give(&maker.lock);
+    if (join)
+        pthread_join(thread, NULL);
+    return idle;
+}
+
+// --- One kernel ------------------------------------------------------------
+
+static uint32_t pack(rnl_dim3 block)
+{
+    return block.x | block.y << 11 | block.z << 22;
+}
+
+#define OPTIONS 3
+
+// The source with the options that ask for one kernel and one block size.
+struct request {
+    struct source source;
+    rnl_module_options options;
+    char size[48];
+    struct text kernel;
+    const char *list[];
+};
+
+static struct request *request_make(const struct special *special)
+{
+    const struct source_copy *copy = special->owner->copy;
+    size_t count = copy->options.option_count;
+    uint32_t block = atomic_load(&special->watched);
+    struct request *request = mem_allocate(
+        sizeof *request + (count + OPTIONS) * sizeof *request->list);
+    if (!request)
+        return NULL;
+    request->options = copy->options;
+    request->source = (struct source){copy->source.text, &request->options};
+    snprintf(request->size, sizeof request->size, "--block-size=%ux%ux%u",
+             block & 0x7ff, block >> 11 & 0x7ff, block >> 22);
+    text_add(&request->kernel, "--only-kernel=%s", special->kernel->name);
+    for (size_t i = 0; i < count; i++)
+        request->list[i] = copy->options.options[i];
+    request->list[count] = "--tier=B";
+    request->list[count + 1] = request->size;
+    request->list[count + 2] = text_get(&request->kernel);
+    request->options.options = request->list;
+    request->options.option_count = count + OPTIONS;
+    return request;
+}
+
+static void request_free(struct request *request)
+{
+    text_finish(&request->kernel);
+    mem_release(request, sizeof *request + request->options.option_count *
+                                               sizeof *request->list);
+}
+
+// From the disk cache, or compiled and put there.
+static bool get_binary(const struct source *source,
+                       struct compiled_binary *binary)
+{
+    char prefix[2048 + 64];
+    struct source_key key;
+    int start = snprintf(prefix, sizeof prefix, "runnel %d cpu fixed ",
+                         RNL_VERSION);
+    if (config_get()->cache_disabled)
+        return compile_source(source, &maker.stop, binary) == RNL_OK;
+    if (cpu_compiler_identity(NULL, prefix + start, 2048) != RNL_OK ||
+        !source_key_make(&key, source, prefix))
+        return false;
+    bool got = cache_load(key.data, key.size, &binary->data, &binary->size);
+    if (!got && compile_source(source, &maker.stop, binary) == RNL_OK) {
+        got = true;
+        cache_store(key.data, key.size, binary->data, binary->size);
+    }
+    source_key_finish(&key);
+    return got;
+}
+
+static bool find_code(struct special *special)
+{
+    const rnl_cpu_object *table = special->object.table;
+    uint32_t block = atomic_load(&special->watched);
+    for (size_t i = 0; i < table->kernel_count; i++) {
+        const rnl_cpu_kernel *kernel = object_kernel(table, i);
+        if (!object_fixed(table, kernel) || !kernel->run_blocks ||
+            strcmp(kernel->name, special->kernel->name) != 0)
+            continue;
+        const uint32_t *size = kernel->block_size;
+        if (pack((rnl_dim3){size[0], size[1], size[2]}) != block)
+            continue;
+        special->fixed = kernel;
+        return true;
+    }
+    return false;
+}
+
+static bool make(struct special *special)
+{
+    struct request *request = request_make(special);
+    struct compiled_binary binary = {0};
+    if (!request)
+        return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory"), false;
+    bool made = get_binary(&request->source, &binary) &&
+                object_load(binary.data, binary.size, &special->object) ==
+                    RNL_OK;
+    request_free(request);
+    mem_release(binary.data, binary.size);
+    text_release(binary.log);
+    if (!made || find_code(special))
+        return made;
+    object_unload(&special->object);
+    return fail(RNL_ERROR_INVALID_BINARY, "the object has other code"), false;
+}
+
+static void make_or_say(struct special *special)
+{
+    if (make(special)) {
+        atomic_fetch_add(&maker.made, 1);
+        atomic_store_explicit(&special->ready, atomic_load(&special->watched),
+                              memory_order_release);
+    } else if (!atomic_load(&maker.stop)) {
+        const rnl_error *error = rnl_last_error();
+        bool refused = error->status == RNL_ERROR_COMPILE_FAILED;
+        log_write(refused ? RNL_LOG_INFO : RNL_LOG_WARNING,
+                  "the kernel '%s' is not compiled for its block size: %s",
+                  special->kernel->name, error->message);
+    }
+    rnl_last_error_clear();
+}
+
+static struct special *next(void)
+{
+    maker_lock();
+    struct special *special = maker.current = maker.first;
+    if (special)
+        maker.first = special->next;
+    else
+        maker.running = false;
+    atomic_store(&maker.stop, maker.closed);
+    lock_give(&maker.lock);
+    return special;
+}
+
+static void *run(void *argument)
+{
+    (void)argument;
+    setpriority(PRIO_PROCESS, 0, 10);  // of this thread and what it starts
+    struct special *special;
+    while ((special = next())) {
+        make_or_say(special);
+        atomic_store(&special->state, DONE);
+        maker_lock();
+        maker.current = NULL;
+        lock_give(&maker.lock);
+        atomic_fetch_add(&maker.finished, 1);
+        futex_wake(&maker.finished, INT32_MAX);
+    }
+    return NULL;
+}
+
+// --- Asking for it ---------------------------------------------------------
+
+static void ask(struct special *special)
+{
+    bool failed = false;
+    maker_lock();
+    if (!maker.running && maker.joinable) {
+        pthread_join(maker.thread, NULL);
+        maker.joinable = false;
+    }
+    struct special **last = &maker.first;
+    while (*last)
+        last = &(*last)->next;
+    if (!maker.running && !maker.closed) {
+        maker.running = maker.joinable =
+            thread_start(&maker.thread, "runnel-compile", run, NULL);
+        failed = !maker.running;
+    }
+    if (maker.running)
+        *last = special;
+    lock_give(&maker.lock);
+    if (failed)
+        log_write(RNL_LOG_WARNING, "no thread can be started to compile the "
+                  "kernel '%s' for its block size", special->kernel->name);
+}
+
+bool special_waits(const struct special *special)
+{
+    return atomic_load_explicit(&special->state, memory_order_relaxed) ==
+           WATCHING;
+}
+
+void special_note(struct special *special, rnl_dim3 block, uint64_t time_ns)
+{
+    uint32_t size = pack(block), watching = WATCHING;
+    if (atomic_load(&special->state) != WATCHING)
+        return;
+    if (atomic_exchange(&special->watched, size) != size)
+        atomic_store(&special->spent_ns, 0);
+    uint64_t spent = atomic_fetch_add(&special->spent_ns, time_ns) + time_ns;
+    if (spent < config_get()->specialise_ns ||
+        !atomic_compare_exchange_strong(&special->state, &watching, ASKED))
+        return;
+    special->next = NULL;
+    ask(special);
+}
+
+void special_use(const struct special *special, rnl_dim3 block,
+                 struct kernel_run *run)
+{
+    if (atomic_load_explicit(&special->ready, memory_order_acquire) !=
+        pack(block))
+        return;
+    run->object = special->object.table;
+    run->kernel = special->fixed;
+}
+
+// --- Of a module -----------------------------------------------------------
+
+// Whether compiling it once more, later, gives the same.
+static bool can_repeat(const struct source *source)
+{
+    const rnl_module_options *options = source->options;
+    for (size_t i = 0; i < options->option_count; i++)
+        if (strncmp(options->options[i], "--block-size", 12) == 0)
+            return false;
+    return !options->dump_path && source_is_closed(source);
+}
+
+struct specials *specials_open(const rnl_cpu_object *table,
+                               const struct source *source)
+{
+    if (config_get()->specialise_ns == UINT64_MAX || table->tier != 'B' ||
+        !can_repeat(source))
+        return NULL;
+    size_t count = table->kernel_count;
+    struct specials *specials =
+        mem_allocate(sizeof *specials + count * sizeof *specials->items);
+    struct source_copy *copy = specials ? source_copy(source) : NULL;
+    if (!copy) {
+        mem_release(specials, sizeof *specials + count *
+                                                     sizeof *specials->items);
+        return NULL;
+    }
+    specials->copy = copy;
+    specials->table = table;
+    specials->count = count;
+    for (size_t i = 0; i < count; i++) {
+        specials->items[i].owner = specials;
+        specials->items[i].kernel = object_kernel(table, i);
+    }
+    return specials;
+}
+
+struct special *specials_find(struct specials *specials,
+                              const rnl_cpu_kernel *kernel)
+{
+    for (size_t i = 0; specials && i < specials->count; i++)
+        if (specials->items[i].kernel == kernel)
+            return kernel->run_blocks ? &specials->items[i] : NULL;
+    return NULL;
+}
+
+// Takes them out of the queue; true if one of them is being compiled.
+static bool take_back(const struct specials *specials)
+{
+    maker_lock();
+    for (struct special **link = &maker.first; *link;)
+        if ((*link)->owner == specials)
+            *link = (*link)->next;
+        else
+            link = &(*link)->next;
+    bool busy = maker.current && maker.current->owner == specials;
+    if (busy)
+        atomic_store(&maker.stop, true);
+    lock_give(&maker.lock);
+    return busy;
+}
+
+void specials_close(struct specials *specials)
+{
+    if (!specials)
+        return;
+    for (;;) {
+        uint32_t seen = atomic_load(&maker.finished);
+        if (!take_back(specials))
+            break;
+        futex_wait(&maker.finished, seen, RNL_FOREVER);
+    }
+    maker_join();
+    for (size_t i = 0; i < specials->count; i++)
+        if (specials->items[i].fixed)
+            object_unload(&specials->items[i].object);
+    source_copy_free(specials->copy);
+    mem_release(specials, sizeof *specials + specials->count *
+                                                 sizeof *specials->items);
+}
+
+unsigned specials_finish(void)
+{
+    for (;;) {
+        uint32_t seen = atomic_load(&maker.finished);
+        if (maker_join())
+            break;
+        futex_wait(&maker.finished, seen, RNL_FOREVER);
+    }
+    return atomic_load(&maker.made);
+}
+
+// The end of the process, or of the library, does not wait for a compiler.
+__attribute__((destructor)) static void close_maker(void)
+{
+    maker_lock();
+    maker.closed = true;
+    maker.first = NULL;
+    atomic_store(&maker.stop, true);
+    bool join = maker.joinable;
+    maker.joinable = false;
+    lock_give(&maker.lock);
+    if (join)
+        pthread_join(maker.thread, NULL);
+}

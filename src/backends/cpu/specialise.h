@@ -1,0 +1,36 @@
+// Kernels compiled once more for the block size that they are launched with.
+//
+// A kernel that has run for some time with blocks of one size is compiled for
+// that size alone (`runnel-cc --only-kernel`), by one thread of low priority
+// for all of the process. Blocks that begin later use what comes of it; where
+// nothing does, the general code goes on. docs/decisions/block-size-code.md
+// tells what it gains.
+#pragma once
+
+#include "backends/cpu/block.h"
+#include "core/backend.h"
+
+struct special;   // of one kernel
+struct specials;  // of all kernels of a module
+
+// NULL when the module's kernels are not to be, or cannot be, compiled again.
+struct specials *specials_open(const rnl_cpu_object *table,
+                               const struct source *source);
+// Gives up what is being compiled for them. No kernel of theirs may run.
+void specials_close(struct specials *specials);
+
+// NULL when the kernel cannot have any.
+struct special *specials_find(struct specials *specials,
+                              const rnl_cpu_kernel *kernel);
+
+// Whether to tell it how long the kernel ran, with blocks of which size.
+bool special_waits(const struct special *special);
+void special_note(struct special *special, rnl_dim3 block, uint64_t time_ns);
+
+// Lets the run use the code for its block size if there is some.
+void special_use(const struct special *special, rnl_dim3 block,
+                 struct kernel_run *run);
+
+// Waits until all that was asked for is done, and tells how many kernels have
+// been given code for one block size; for tests.
+unsigned specials_finish(void);

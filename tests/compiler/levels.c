@@ -1,0 +1,53 @@
+// Kernels for other processors than the one at hand: what RUNNEL_CPU_TARGET
+// asks for.
+#include "build.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct built built;
+static const char tangents[] =
+    "extern \"C\" __global__ void k(float *out, double *wide) {\n"
+    "    int i = threadIdx.x;\n"
+    "    out[i] = tanf(out[i]);\n"
+    "    wide[i] = hypot(wide[i], 2.0);\n"
+    "}\n";
+
+static void read_assembly(char *text, size_t size)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/k.s", built.folder);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, size - 1, file)] = 0;
+    fclose(file);
+}
+
+static void calls(const char *target, const char *first, const char *second)
+{
+    static char text[1 << 20];
+    setenv("RUNNEL_CPU_TARGET", target, 1);
+    built_write(&built, "k.cu", tangents);
+    built_make(&built, "--source @/k.cu --dump-assembly @/k.s");
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.status, 0);
+    read_assembly(text, sizeof text);
+    if (!strstr(text, first) || !strstr(text, second))
+        fail_msg("for %s, %s or %s is not called", target, first, second);
+    built_close(&built);
+}
+
+RNL_TEST(functions_of_vectors_are_as_wide_as_the_processor_has_them)
+{
+#if defined(__x86_64__)
+    if (!built_may_be_tier_b())
+        skip();
+    calls("x86-64", "_ZGVbN4v_tanf", "_ZGVbN2vv_hypot");
+    calls("x86-64-v3", "_ZGVdN8v_tanf", "_ZGVdN4vv_hypot");
+    calls("x86-64-v4", "_ZGVeN16v_tanf", "_ZGVeN8vv_hypot");
+    unsetenv("RUNNEL_CPU_TARGET");
+#else
+    skip();
+#endif
+}

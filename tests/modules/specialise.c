@@ -1,0 +1,225 @@
+// Kernels compiled once more for their block size, through the public
+// functions, by the real kernel compiler or by scripts that stand before it.
+#include "backends/cpu/specialise.h"
+#include "base/thread.h"
+#include "folder.h"
+#include "test.h"  // its `fail` would hide ours
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BLOCKS 64
+#define COUNT (BLOCKS * 256)
+
+static const char source[] =
+    "__device__ int seen;\n"
+    "extern \"C\" __global__ void sums(int *out)\n"
+    "{\n"
+    "    __shared__ int part[256];\n"
+    "    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;\n"
+    "    part[t] = out[i];\n"
+    "    __syncthreads();\n"
+    "    for (int half = blockDim.x / 2; half > 0; half /= 2) {\n"
+    "        if (t < half)\n"
+    "            part[t] += part[t + half];\n"
+    "        __syncthreads();\n"
+    "    }\n"
+    "    out[i] = part[0] + t;\n"
+    "}\n"
+    "extern \"C\" __global__ void counts(int *out)\n"
+    "{\n"
+    "    if (threadIdx.x + blockIdx.x == 0)\n"
+    "        out[0] = ++seen;\n"
+    "}\n";
+
+static rnl_context context;
+static rnl_stream stream;
+static rnl_module module;
+static rnl_buffer buffer;
+static unsigned messages;
+static char message[512];
+
+static void on_log(rnl_log_level level, const char *text, void *user_data)
+{
+    (void)level;
+    (void)user_data;
+    if (!strstr(text, "for its block size"))
+        return;
+    messages++;
+    snprintf(message, sizeof message, "%s", text);
+}
+
+static const char *compiler(void)
+{
+    const char *path = getenv("RUNNEL_CC");
+    return path && *path ? path : "runnel-cc";
+}
+
+static void need_vectors(void)
+{
+    char command[4200], line[1024] = "";
+    snprintf(command, sizeof command, "%s --identity 2>&1", compiler());
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    bool read = fgets(line, sizeof line, pipe);
+    pclose(pipe);
+    if (!read || !strstr(line, " simt ") || strstr(line, " no simt "))
+        test_skip("no SIMT compiler");
+}
+
+// A script in front of the compiler; `first` sees what is asked in "$*".
+static void begin(const char *first)
+{
+    char script[8400];
+    need_vectors();
+    snprintf(script, sizeof script, "#!/bin/sh\n%s\nexec %s \"$@\"\n", first,
+             compiler());
+    test_script("cc", script);
+    setenv("RUNNEL_CC", test_path("cc"), 1);
+    setenv("RUNNEL_CACHE_DIR", test_path("cache"), 1);
+    setenv("RUNNEL_SPECIALISE", "now", 1);
+    assert_ok(rnl_log_set(on_log, RNL_LOG_INFO, NULL));
+    assert_ok(rnl_context_open("cpu", 0, NULL, &context));
+    assert_ok(rnl_context_default_stream(context, &stream));
+    assert_ok(rnl_module_compile(context, source, NULL, &module));
+    assert_ok(rnl_buffer_create(context, COUNT * sizeof(int), NULL, &buffer));
+}
+
+static void end(void)
+{
+    assert_ok(rnl_buffer_release(buffer));
+    assert_ok(rnl_module_release(module));
+    assert_ok(rnl_context_release(context));
+    assert_ok(rnl_log_set(NULL, RNL_LOG_INFO, NULL));
+    rnl_last_error_clear();
+    size_t held;
+    assert_ok(rnl_trim(&held));
+    assert_int_equal(held, 0);
+}
+
+static void launch(const char *name, unsigned block, int *out)
+{
+    rnl_function function;
+    assert_ok(rnl_module_function(module, name, &function));
+    assert_ok(rnl_enqueue_function(
+        stream, function,
+        RNL_LAUNCH(.grid = {COUNT / block}, .block = {block}),
+        RNL_ARGS(buffer)));
+    assert_ok(rnl_copy_from_buffer_and_wait(stream, out, buffer, 0,
+                                            COUNT * sizeof(int)));
+    assert_ok(rnl_function_release(function));
+}
+
+static void check_sums(unsigned block)
+{
+    static int in[COUNT], out[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        in[i] = i * 7 % 1000;
+    assert_ok(rnl_copy_to_buffer_and_wait(stream, buffer, 0, in, sizeof in));
+    launch("sums", block, out);
+    for (unsigned first = 0; first < COUNT; first += block) {
+        int sum = 0;
+        for (unsigned t = 0; t < block; t++)
+            sum += in[first + t];
+        for (unsigned t = 0; t < block; t++)
+            assert_int_equal(out[first + t], sum + (int)t);
+    }
+}
+
+RNL_TEST(a_kernel_gets_code_for_its_block_size)
+{
+    begin("case \"$*\" in *--only-kernel*) echo 1 >>$0.runs;; esac");
+    check_sums(256);
+    assert_int_equal(specials_finish(), 1);
+    check_sums(256);
+    check_sums(64);  // the general code
+    check_sums(256);
+    assert_int_equal(specials_finish(), 1);
+    assert_int_equal(messages, 0);
+    assert_int_equal(test_line_count("cc.runs"), 1);
+    // Once more, from the disk cache.
+    assert_ok(rnl_module_release(module));
+    assert_ok(rnl_module_compile(context, source, NULL, &module));
+    check_sums(256);
+    assert_int_equal(specials_finish(), 2);
+    check_sums(256);
+    assert_int_equal(test_line_count("cc.runs"), 1);
+    end();
+}
+
+RNL_TEST(kernels_with_variables_keep_theirs)
+{
+    static int out[COUNT];
+    begin("");
+    launch("counts", 256, out);
+    assert_int_equal(out[0], 1);
+    assert_int_equal(specials_finish(), 0);
+    launch("counts", 256, out);
+    assert_int_equal(out[0], 2);
+    assert_int_equal(messages, 1);
+    assert_non_null(strstr(message, "'counts'"));
+    assert_non_null(strstr(message, "variables of its module"));
+    end();
+}
+
+RNL_TEST(a_compiler_that_is_gone_is_said_once)
+{
+    begin("");
+    assert_int_equal(unlink(test_path("cc")), 0);
+    for (int i = 0; i < 3; i++) {
+        check_sums(256);
+        assert_int_equal(specials_finish(), 0);
+    }
+    assert_int_equal(messages, 1);
+    end();
+}
+
+RNL_TEST(a_thread_that_does_not_start_is_said_once)
+{
+    begin("");
+    static int out[COUNT];
+    assert_ok(rnl_copy_from_buffer_and_wait(stream, out, buffer, 0,
+                                            sizeof out));
+    thread_fail_next(0, 1000);
+    for (int i = 0; i < 3; i++)
+        check_sums(256);
+    thread_fail_next(0, 0);
+    assert_int_equal(specials_finish(), 0);
+    assert_int_equal(messages, 1);
+    assert_non_null(strstr(message, "no thread can be started"));
+    end();
+}
+
+RNL_TEST(a_compiler_that_is_at_work_is_not_waited_for)
+{
+    begin("case \"$*\" in *--only-kernel*) exec sleep 1000;; esac");
+    check_sums(256);
+    check_sums(256);
+    end();
+    assert_int_equal(specials_finish(), 0);
+    assert_int_equal(messages, 0);
+}
+
+RNL_TEST(a_block_size_can_be_asked_for_ahead)
+{
+    static const char *const options[] = {"--block-size=256"};
+    begin("case \"$*\" in *--only-kernel*) echo 1 >>$0.runs;; esac");
+    assert_ok(rnl_module_release(module));
+    assert_ok(rnl_module_compile(
+        context, source,
+        RNL_MODULE_OPTIONS(.options = options, .option_count = 1), &module));
+    check_sums(256);
+    check_sums(128);
+    assert_int_equal(specials_finish(), 0);
+    static const char *const wrong[] = {"--block-size=32x64"};
+    rnl_module other;
+    assert_int_equal(rnl_module_compile(
+                         context, source,
+                         RNL_MODULE_OPTIONS(.options = wrong,
+                                            .option_count = 1), &other),
+                     RNL_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(rnl_last_error()->message, "1024 at most"));
+    end();
+}
