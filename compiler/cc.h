@@ -18,7 +18,7 @@ enum cc_exit {
 };
 
 // Part of the identity; changes whenever the same input gives another object.
-#define CC_VERSION "2"
+#define CC_VERSION "3"
 
 // --- text.c: strings that grow ---------------------------------------------
 
@@ -220,6 +220,9 @@ bool simt_compile(const struct simt *simt, struct simt_job *job,
 // all; they go before the prelude.
 void parts_ask(const char *source, bool all, struct text *text);
 
+// Whether errors of the compiler may come from a part that is not there.
+bool parts_missed(const char *errors);
+
 // The name and text of header number i, of those that bring a part with them
 // or say that it is not there. False after the last.
 bool parts_header(size_t i, struct text *name, struct text *text);
@@ -239,6 +242,7 @@ struct elf_kernel {
 struct elf_unit {
     struct list dynamic;   // undefined thread-local symbols
     bool initialized_tls;  // some __shared__ variable has an initial value
+    bool needs_libraries;  // some symbol is not in every process
     struct elf_kernel *kernels;
     size_t kernel_count;
     bool tells_thread;     // rnl_state.thread is right at every fault

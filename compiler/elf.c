@@ -220,6 +220,33 @@ static bool read_kernels(const struct elf_view *view, struct elf_unit *unit)
     return true;
 }
 
+// Whether the object that is linked has it anyway, or every process with a C
+// library: what compilers themselves call, that is.
+static bool is_everywhere(const char *name)
+{
+    static const char *const names[] = {
+        "memcpy", "memmove", "memset", "memcmp", "bcmp", "strlen",
+        "__tls_get_addr", "_GLOBAL_OFFSET_TABLE_"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static void read_undefined(const struct elf_view *view, struct elf_unit *unit)
+{
+    for (size_t i = 1; i < view->symbol_count; i++) {
+        const Elf64_Sym *symbol = &view->symbols[i];
+        const char *name = elf_symbol_name(view, symbol);
+        if (symbol->st_shndx != SHN_UNDEF)
+            continue;
+        if (ELF64_ST_TYPE(symbol->st_info) == STT_TLS)
+            list_add(&unit->dynamic, name);
+        else if (ELF64_ST_BIND(symbol->st_info) != STB_WEAK)
+            unit->needs_libraries |= !is_everywhere(name);
+    }
+}
+
 bool elf_read_unit(const struct text *file, struct elf_unit *unit)
 {
     struct elf_view view;
@@ -229,10 +256,7 @@ bool elf_read_unit(const struct text *file, struct elf_unit *unit)
         unit->initialized_tls |= (view.sections[i].sh_flags & SHF_TLS) &&
                                  view.sections[i].sh_type == SHT_PROGBITS &&
                                  view.sections[i].sh_size > 0;
-    for (size_t i = 1; i < view.symbol_count; i++)
-        if (view.symbols[i].st_shndx == SHN_UNDEF &&
-            ELF64_ST_TYPE(view.symbols[i].st_info) == STT_TLS)
-            list_add(&unit->dynamic, elf_symbol_name(&view, &view.symbols[i]));
+    read_undefined(&view, unit);
     return read_kernels(&view, unit);
 }
 

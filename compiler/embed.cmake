@@ -20,16 +20,19 @@ string(CONCAT one "#pragma GCC system_header\n#ifndef RNL_HAS_CORE\n"
        "#define RNL_HAS_CORE\n")
 add()
 foreach(part prelude/base.h ../include/runnel/cpu_object.h prelude/dialect.h
-             prelude/threads.h prelude/lanes.h prelude/math.h prelude/table.h)
+             prelude/threads.h prelude/common.h prelude/table.h)
     add_file(${part})
 endforeach()
-foreach(part rounding special simd heap unsupported limits narrow half bfloat
-             groups)
+foreach(part vector math warp atomic rounding special simd heap unsupported
+             limits narrow half bfloat groups)
     string(TOUPPER ${part} name)
     string(CONCAT one "#endif\n"
            "#if defined(RNL_NEEDS_${name}) && !defined(RNL_HAS_${name})\n"
            "#define RNL_HAS_${name}\n")
     add()
+    if(part STREQUAL math)
+        add_file(prelude/lanes.h)
+    endif()
     add_file(prelude/${part}.h)
 endforeach()
 set(one "#endif\n")

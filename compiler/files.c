@@ -119,7 +119,7 @@ int write_prelude(const struct job *job)
     text_add_bytes(&seen, job->source.data, job->source.size);
     for (size_t i = 0; i < headers->count; i++)
         text_read_file(&seen, strchr(headers->items[i], '=') + 1);
-    parts_ask(seen.data, has_folders(job), &text);
+    parts_ask(seen.data, job->all_parts || has_folders(job), &text);
     text_add_bytes(&text, cc_prelude, cc_prelude_size);
     bool written = write_file(CC_PRELUDE_FILE, text.data, text.size);
     text_free(&seen);

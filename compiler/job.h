@@ -13,6 +13,7 @@ struct job {
     struct text errors;    // of the last command, as they came
     char *file;            // the source's name inside the folder
     struct elf_unit unit;
+    bool all_parts;        // of the prelude, asked for or not
     struct list kernels;   // their names, in the order of the table
     struct simt_verdict *verdicts;  // one for each
     bool vectorised;       // the SIMT compiler made the object

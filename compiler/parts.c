@@ -2,43 +2,58 @@
 // for them in compile time for nothing.
 #include "cc.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-// A part is compiled where RNL_NEEDS_<name> is defined.
+// A part is compiled where RNL_NEEDS_<name> is defined. Parts that use others
+// share words with them.
 struct part {
     const char *name;
-    const char *words[9];  // any of them in the source asks for the part
+    const char *words;  // any of them in the source asks for the part,
+    const char *calls;  // or a call of a function that begins so
 };
 
 static const struct part parts[] = {
-    {"ROUNDING", {"_rn", "_rz", "_ru", "_rd"}},
-    {"SPECIAL", {"inv", "erfcx", "cyl_bessel", "norm"}},
-    {"SIMD", {"__v", "__dp"}},
-    {"HEAP", {"malloc", "free", "new", "delete", "virtual", "~"}},
+    {"VECTOR", "char1 char2 char3 char4 short1 short2 short3 short4 int1 int2 "
+               "int3 int4 long1 long2 long3 long4 float1 float2 float3 float4 "
+               "double1 double2 double3 double4 __v __dp", ""},
+    {"MATH", "INFINITY NAN inv erfcx cyl_bessel norm _rn _rz _ru _rd",
+     "abs acos asin atan brev byte_perm cbrt ceil clz copysign cos double2 "
+     "double_as erf exp fabs fdim fdividef ffs float_as floor fm frexp "
+     "funnel hadd hiloint hypot ilogb int_as is j0 j1 jn labs ldexp lgamma "
+     "llabs llm llr log longlong_as lr max min mod mul nan nearby nextafter "
+     "popc pow rcbrt rem rhadd rhypot rint round rsqrt sad saturate scalb "
+     "signbit sin sqrt tan tgamma trunc uhadd uint_as ullm umax umin umul "
+     "usad y0 y1 yn"},
+    {"WARP", "shfl syncwarp activemask ballot any_sync all_sync reduce_", ""},
+    {"ATOMIC", "atomic", ""},
+    {"ROUNDING", "_rn _rz _ru _rd", ""},
+    {"SPECIAL", "inv erfcx cyl_bessel norm", ""},
+    {"SIMD", "__v __dp", ""},
+    {"HEAP", "malloc free new delete virtual ~", ""},
     {"UNSUPPORTED",
-     {"tex", "surf", "wmma", "cluster", "cuda", "__is", "__cvta", "__pipeline",
-      "maxnreg"}},
+     "tex surf wmma cluster cuda __is __cvta __pipeline maxnreg", ""},
 };
 
 // Headers that bring a part with them.
 static const struct {
     const char *header;
-    const char *parts[3];
+    const char *parts[5];
 } headers[] = {
-    {"cuda_fp16.h", {"ROUNDING", "NARROW", "HALF"}},
-    {"cuda_fp16.hpp", {"ROUNDING", "NARROW", "HALF"}},
-    {"cuda_bf16.h", {"ROUNDING", "NARROW", "BFLOAT"}},
-    {"cuda_bf16.hpp", {"ROUNDING", "NARROW", "BFLOAT"}},
-    {"cooperative_groups.h", {"GROUPS"}},
-    {"cooperative_groups/reduce.h", {"GROUPS"}},
-    {"cooperative_groups/scan.h", {"GROUPS"}},
-    {"cooperative_groups/memcpy_async.h", {"GROUPS"}},
-    {"math_constants.h", {"LIMITS"}},
-    {"limits.h", {"LIMITS"}},
-    {"climits", {"LIMITS"}},
-    {"float.h", {"LIMITS"}},
-    {"cfloat", {"LIMITS"}},
+    {"cuda_fp16.h", {"VECTOR", "MATH", "ROUNDING", "NARROW", "HALF"}},
+    {"cuda_fp16.hpp", {"VECTOR", "MATH", "ROUNDING", "NARROW", "HALF"}},
+    {"cuda_bf16.h", {"VECTOR", "MATH", "ROUNDING", "NARROW", "BFLOAT"}},
+    {"cuda_bf16.hpp", {"VECTOR", "MATH", "ROUNDING", "NARROW", "BFLOAT"}},
+    {"cooperative_groups.h", {"MATH", "WARP", "GROUPS"}},
+    {"cooperative_groups/reduce.h", {"MATH", "WARP", "GROUPS"}},
+    {"cooperative_groups/scan.h", {"MATH", "WARP", "GROUPS"}},
+    {"cooperative_groups/memcpy_async.h", {"MATH", "WARP", "GROUPS"}},
+    {"math_constants.h", {"MATH", "LIMITS"}},
+    {"limits.h", {"MATH", "LIMITS"}},
+    {"climits", {"MATH", "LIMITS"}},
+    {"float.h", {"MATH", "LIMITS"}},
+    {"cfloat", {"MATH", "LIMITS"}},
 };
 
 static const char *const refused[] = {
@@ -46,15 +61,65 @@ static const char *const refused[] = {
     "cuda/semaphore", "cuda/latch", "cuda_pipeline.h", "cuda_awbarrier.h",
     "cuda/std/barrier", "cuda/std/atomic", "cub/cub.cuh"};
 
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool has_word(const char *source, const char *word)
+{
+    return strstr(source, word) != NULL;
+}
+
+// Underscores in front do not count.
+static bool has_call(const char *source, const char *stem)
+{
+    for (const char *at = source; (at = strstr(at, stem)); at++) {
+        const char *start = at, *end = at;
+        while (start > source && start[-1] == '_')
+            start--;
+        while (is_word(*end))
+            end++;
+        if ((start == source || !is_word(start[-1])) &&
+            end[strspn(end, " \t\r\n")] == '(')
+            return true;
+    }
+    return false;
+}
+
+static bool has_any(const char *source, const char *words,
+                    bool (*has)(const char *source, const char *word))
+{
+    char word[24];
+    for (int size; sscanf(words, "%23s%n", word, &size) == 1; words += size)
+        if (has(source, word))
+            return true;
+    return false;
+}
+
 void parts_ask(const char *source, bool all, struct text *text)
 {
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        bool wanted = all;
-        for (size_t w = 0; w < 9 && parts[i].words[w]; w++)
-            wanted |= strstr(source, parts[i].words[w]) != NULL;
-        if (wanted)
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (all || has_any(source, parts[i].words, has_word) ||
+            has_any(source, parts[i].calls, has_call))
             text_format(text, "#define RNL_NEEDS_%s\n", parts[i].name);
+}
+
+// Names that are made by macros or passed on show no call.
+bool parts_missed(const char *errors)
+{
+    static const char *const phrases[] = {
+        "declared", "unknown type name", "does not name a type",
+        "no member named"};
+    const char *line = errors;
+    for (; (line = strstr(line, " error: ")); line += strcspn(line, "\n")) {
+        char one[512];
+        snprintf(one, sizeof one, "%.*s", (int)strcspn(line, "\n"), line);
+        for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
+            if (strstr(one, phrases[i]))
+                return true;
     }
+    return false;
 }
 
 // Goes back to the prelude for the parts. While kernels are searched there is
@@ -62,7 +127,7 @@ void parts_ask(const char *source, bool all, struct text *text)
 static void write_header(size_t i, struct text *text)
 {
     text_add(text, "#pragma GCC system_header\n#ifdef RNL_HAS_CORE\n");
-    for (size_t p = 0; p < 3 && headers[i].parts[p]; p++)
+    for (size_t p = 0; p < 5 && headers[i].parts[p]; p++)
         text_format(text, "#define RNL_NEEDS_%s\n", headers[i].parts[p]);
     text_format(text, "#include \"%s../" CC_PRELUDE_FILE "\"\n#endif\n",
                 strchr(headers[i].header, '/') ? "../" : "");

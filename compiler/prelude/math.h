@@ -419,10 +419,6 @@ RNL_INLINE unsigned int __funnelshift_rc(unsigned int low, unsigned int high,
     {                                                                    \
         return result(x) > result(y) ? result(x) : result(y);            \
     }
-typedef unsigned int rnl_uint;
-typedef unsigned long rnl_ulong;
-typedef long long rnl_llong;
-typedef unsigned long long rnl_ullong;
 RNL_MIN_MAX(int, int, int)
 RNL_MIN_MAX(rnl_uint, rnl_uint, rnl_uint)
 RNL_MIN_MAX(rnl_uint, int, rnl_uint)
@@ -449,75 +445,3 @@ RNL_INLINE double min(float x, double y) { return fmin(double(x), y); }
 RNL_INLINE double max(float x, double y) { return fmax(double(x), y); }
 RNL_INLINE double min(double x, float y) { return fmin(x, double(y)); }
 RNL_INLINE double max(double x, float y) { return fmax(x, double(y)); }
-
-// --- Memory and time -------------------------------------------------------
-
-#define RNL_LOAD(name) \
-    template <class T> RNL_INLINE T name(const T *p) { return *p; }
-#define RNL_STORE(name) \
-    template <class T> RNL_INLINE void name(T *p, T value) { *p = value; }
-RNL_LOAD(__ldg)
-RNL_LOAD(__ldca)
-RNL_LOAD(__ldcg)
-RNL_LOAD(__ldcs)
-RNL_LOAD(__ldlu)
-RNL_LOAD(__ldcv)
-RNL_STORE(__stcg)
-RNL_STORE(__stcs)
-RNL_STORE(__stwb)
-RNL_STORE(__stwt)
-
-// Where clang has a builtin of that name, gcc has none.
-#define __assume(condition) __builtin_assume(condition)
-#if !defined(__clang__)
-#define __builtin_assume(condition) \
-    ((condition) ? static_cast<void>(0) : __builtin_unreachable())
-#endif
-
-RNL_INLINE long long clock64()
-{
-#if defined(__x86_64__)
-    return (long long)__builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-    unsigned long long ticks;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-    return (long long)ticks;
-#else
-    return 0;
-#endif
-}
-RNL_INLINE int clock() { return (int)clock64(); }
-
-extern "C" void *memcpy(void *, const void *, size_t) noexcept;
-extern "C" void *memmove(void *, const void *, size_t) noexcept;
-extern "C" void *memset(void *, int, size_t) noexcept;
-extern "C" int memcmp(const void *, const void *, size_t) noexcept;
-extern "C" size_t strlen(const char *) noexcept;
-
-// What code with virtual functions refers to.
-extern "C" __attribute__((weak)) void __cxa_pure_virtual()
-{
-    rnl_trap("a pure virtual function was called", nullptr, 0);
-}
-
-namespace std {
-template <class T> struct rnl_bare {
-    typedef T type;
-};
-template <class T> struct rnl_bare<T &> {
-    typedef T type;
-};
-template <class T> struct rnl_bare<T &&> {
-    typedef T type;
-};
-template <class T>
-constexpr typename rnl_bare<T>::type &&move(T &&value) noexcept
-{
-    return static_cast<typename rnl_bare<T>::type &&>(value);
-}
-template <class T>
-constexpr T &&forward(typename rnl_bare<T>::type &value) noexcept
-{
-    return static_cast<T &&>(value);
-}
-} // namespace std

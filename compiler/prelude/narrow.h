@@ -253,11 +253,16 @@ template <class To, class From> RNL_INLINE To rnl_same_bits(From from)
     return to;
 }
 
+// Only where their parts are.
+#if defined(RNL_HAS_WARP)
 #define RNL_NARROW_SHUFFLE(T, Bits)                                          \
     RNL_NARROW_SHUFFLE_FORM(T, Bits, __shfl_sync, int)                       \
     RNL_NARROW_SHUFFLE_FORM(T, Bits, __shfl_up_sync, unsigned int)           \
     RNL_NARROW_SHUFFLE_FORM(T, Bits, __shfl_down_sync, unsigned int)         \
     RNL_NARROW_SHUFFLE_FORM(T, Bits, __shfl_xor_sync, int)
+#else
+#define RNL_NARROW_SHUFFLE(T, Bits)
+#endif
 #define RNL_NARROW_SHUFFLE_FORM(T, Bits, name, Which)                        \
     RNL_INLINE T name(unsigned int mask, T value, Which which,               \
                       int width = 32)                                        \
@@ -277,10 +282,14 @@ template <class To, class From> RNL_INLINE To rnl_same_bits(From from)
             old = seen;                                                      \
         return rnl_same_bits<T>(old);                                        \
     }
+#if defined(RNL_HAS_ATOMIC)
 #define RNL_NARROW_ATOMIC(T, Bits)                                           \
     RNL_NARROW_ATOMIC_FORM(T, Bits, atomicAdd, + value)                      \
     RNL_NARROW_ATOMIC_FORM(T, Bits, atomicAdd_block, + value)                \
     RNL_NARROW_ATOMIC_FORM(T, Bits, atomicAdd_system, + value)
+#else
+#define RNL_NARROW_ATOMIC(T, Bits)
+#endif
 typedef unsigned short rnl_ushort;
 
 // --- Conversions -----------------------------------------------------------

@@ -3,6 +3,7 @@
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitReader.h>
+#include <llvm-c/Comdat.h>
 #include <llvm-c/Linker.h>
 #include <llvm-c/Support.h>
 #include <llvm-c/Transforms/PassBuilder.h>
@@ -165,14 +166,36 @@ static void drop_threads(LLVMModuleRef module, const struct kernel *kernels,
     }
 }
 
-static char *optimise(LLVMModuleRef module, LLVMTargetMachineRef machine)
+// Device functions that the kernels of tier B have copies of.
+static void hide_functions(LLVMModuleRef module)
 {
+    size_t length;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+         f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f) &&
+            strncmp(LLVMGetValueName2(f, &length), "_Z", 2) == 0) {
+            LLVMSetComdat(f, NULL);
+            LLVMSetLinkage(f, LLVMInternalLinkage);
+            LLVMSetVisibility(f, LLVMDefaultVisibility);
+        }
+}
+
+// Without kernels nothing is left that is worth much time.
+static char *optimise(LLVMModuleRef module, LLVMTargetMachineRef machine,
+                      bool has_kernels)
+{
+    if (!has_kernels) {
+        hide_functions(module);
+        return prepare_run(module, "globaldce,always-inline,globaldce,"
+                                   "function(sroa,early-cse,simplifycfg)");
+    }
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
     LLVMPassBuilderOptionsSetLoopInterleaving(options, 0);
     LLVMPassBuilderOptionsSetSLPVectorization(options, 1);
-    LLVMErrorRef error = LLVMRunPasses(
-        module, "always-inline,globaldce,default<O2>", machine, options);
+    LLVMErrorRef error =
+        LLVMRunPasses(module, "globaldce,always-inline,globaldce,default<O2>",
+                      machine, options);
     LLVMDisposePassBuilderOptions(options);
     return error ? LLVMGetErrorMessage(error) : NULL;
 }
@@ -198,16 +221,21 @@ static char *emit_file(LLVMModuleRef module, LLVMTargetMachineRef machine,
     return failed ? message : NULL;
 }
 
-static void report(const struct simt_job *job, const struct kernel *kernels,
+// Whether some kernel is refused, which is tier F's then.
+static bool report(const struct simt_job *job, const struct kernel *kernels,
                    unsigned count)
 {
-    for (unsigned i = 0; i < count; i++)
+    bool refused = false;
+    for (unsigned i = 0; i < count; i++) {
         if (job->only && i != job->kernel)
             continue;
-        else if (!kernels[i].refusal)
+        refused |= kernels[i].refusal != NULL;
+        if (!kernels[i].refusal)
             job->vectorised(job->user, i, kernels[i].waits);
         else
             job->refused(job->user, i, kernels[i].refusal);
+    }
+    return refused;
 }
 
 // Code for blocks of one size. Kernels that have it get `chosen` set.
@@ -400,11 +428,11 @@ static char *compile(const struct simt_job *job)
                                         &vectors))) {
         return message;
     }
-    report(job, kernels, count);
+    bool has_kernels = report(job, kernels, count);
     prepare_drop_used(module);
     drop_threads(module, kernels, count);
     drop_entries(job, module, count);
-    if ((message = optimise(module, machine)))
+    if ((message = optimise(module, machine, has_kernels)))
         return message;
     if (vectors && LLVMLinkModules2(module, vectors))
         return LLVMCreateMessage("the vector code does not fit the rest");

@@ -271,7 +271,8 @@ char *prepare_module(LLVMModuleRef module)
             prepare_function(f);
     char *message = prepare_run(
         module,
-        "always-inline,globaldce,function(sroa,early-cse<memssa>,simplifycfg,"
+        "globaldce,always-inline,globaldce,"
+        "function(sroa,early-cse<memssa>,simplifycfg,"
         COMBINE ",loop-simplify,lcssa,loop(loop-rotate),"
         "loop(indvars,loop-unroll-full),sroa,scalarizer,early-cse<memssa>,gvn,"
         COMBINE ",simplifycfg,adce,lower-switch,loop-mssa(licm)," COMBINE

@@ -1,0 +1,108 @@
+// Atomic functions.
+
+// Replaces *p by f(old) and gives the old value. Works for every type of 2, 4
+// or 8 bytes.
+template <class Bits, class T, class F> RNL_INLINE T rnl_replace(T *p, F f)
+{
+    Bits *bits = reinterpret_cast<Bits *>(p);
+    Bits old = __atomic_load_n(bits, __ATOMIC_RELAXED);
+    for (;;) {
+        T before;
+        __builtin_memcpy(&before, &old, sizeof before);
+        T after = f(before);
+        Bits next;
+        __builtin_memcpy(&next, &after, sizeof next);
+        if (__atomic_compare_exchange_n(bits, &old, next, true,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return before;
+    }
+}
+
+#define RNL_ATOMIC(name, type, body) \
+    RNL_INLINE type name(type *p, type v) { body; }
+
+#define RNL_ATOMIC_MIN_MAX(type, bits)                                       \
+    RNL_ATOMIC(atomicMin, type, return rnl_replace<bits>(                    \
+        p, [=](type old) { return v < old ? v : old; }))                     \
+    RNL_ATOMIC(atomicMax, type, return rnl_replace<bits>(                    \
+        p, [=](type old) { return v > old ? v : old; }))
+
+// A lock taken by exchange or compare-and-swap may be held by a thread that can
+// only run when this one yields.
+#define RNL_ATOMIC_EXCHANGE(type, bits)                                      \
+    RNL_ATOMIC(atomicExch, type, {                                           \
+        bits old = __atomic_exchange_n(reinterpret_cast<bits *>(p),          \
+                                       static_cast<bits>(rnl_bits(v)),       \
+                                       __ATOMIC_ACQ_REL);                    \
+        if (__builtin_expect(old != 0, 0))                                   \
+            rnl_spin();                                                      \
+        return rnl_of_bits<type>(old);                                       \
+    })
+
+#define RNL_ATOMIC_CAS(type)                                                 \
+    RNL_INLINE type atomicCAS(type *p, type compare, type value)             \
+    {                                                                        \
+        type old = compare;                                                  \
+        if (!__atomic_compare_exchange_n(p, &old, value, false,              \
+                                         __ATOMIC_ACQ_REL,                   \
+                                         __ATOMIC_ACQUIRE))                  \
+            rnl_spin();                                                      \
+        return old;                                                          \
+    }
+
+#define RNL_ATOMIC_INTEGER(type, bits)                                       \
+    RNL_ATOMIC(atomicAdd, type,                                              \
+               return __atomic_fetch_add(p, v, __ATOMIC_RELAXED))            \
+    RNL_ATOMIC(atomicSub, type,                                              \
+               return __atomic_fetch_sub(p, v, __ATOMIC_RELAXED))            \
+    RNL_ATOMIC(atomicAnd, type,                                              \
+               return __atomic_fetch_and(p, v, __ATOMIC_RELAXED))            \
+    RNL_ATOMIC(atomicOr, type,                                               \
+               return __atomic_fetch_or(p, v, __ATOMIC_RELAXED))             \
+    RNL_ATOMIC(atomicXor, type,                                              \
+               return __atomic_fetch_xor(p, v, __ATOMIC_RELAXED))            \
+    RNL_ATOMIC_MIN_MAX(type, bits)                                           \
+    RNL_ATOMIC_EXCHANGE(type, bits)                                          \
+    RNL_ATOMIC_CAS(type)
+
+#define RNL_ATOMIC_FLOAT(type, bits)                                         \
+    RNL_ATOMIC(atomicAdd, type, return rnl_replace<bits>(                    \
+        p, [=](type old) { return old + v; }))                               \
+    RNL_ATOMIC_MIN_MAX(type, bits)                                           \
+    RNL_ATOMIC_EXCHANGE(type, bits)
+
+RNL_ATOMIC_INTEGER(int, unsigned int)
+RNL_ATOMIC_INTEGER(unsigned int, unsigned int)
+RNL_ATOMIC_INTEGER(unsigned long, unsigned long)
+RNL_ATOMIC_INTEGER(long long, unsigned long long)
+RNL_ATOMIC_INTEGER(unsigned long long, unsigned long long)
+RNL_ATOMIC_FLOAT(float, unsigned int)
+RNL_ATOMIC_FLOAT(double, unsigned long long)
+RNL_ATOMIC_CAS(unsigned short)
+RNL_ATOMIC(atomicInc, unsigned int, return rnl_replace<unsigned int>(
+    p, [=](unsigned int old) { return old >= v ? 0 : old + 1; }))
+RNL_ATOMIC(atomicDec, unsigned int, return rnl_replace<unsigned int>(
+    p, [=](unsigned int old) { return old == 0 || old > v ? v : old - 1; }))
+
+// The forms that name who may look are the same. Templates cost the compiler
+// less than an overload for each type.
+#define RNL_ATOMIC_FORM(name, form)                                          \
+    template <class T, class... V>                                           \
+    RNL_INLINE auto form(T *p, V... v)->decltype(name(p, v...))              \
+    {                                                                        \
+        return name(p, v...);                                                \
+    }
+#define RNL_ATOMIC_FORMS(name)            \
+    RNL_ATOMIC_FORM(name, name##_block)   \
+    RNL_ATOMIC_FORM(name, name##_system)
+RNL_ATOMIC_FORMS(atomicAdd)
+RNL_ATOMIC_FORMS(atomicSub)
+RNL_ATOMIC_FORMS(atomicAnd)
+RNL_ATOMIC_FORMS(atomicOr)
+RNL_ATOMIC_FORMS(atomicXor)
+RNL_ATOMIC_FORMS(atomicMin)
+RNL_ATOMIC_FORMS(atomicMax)
+RNL_ATOMIC_FORMS(atomicExch)
+RNL_ATOMIC_FORMS(atomicCAS)
+RNL_ATOMIC_FORMS(atomicInc)
+RNL_ATOMIC_FORMS(atomicDec)

@@ -1,0 +1,87 @@
+// The parts of the prelude, each alone, and the libraries of an object.
+#include "build.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct built built;
+
+// A kernel of one statement, after some text.
+static void make(const char *before, const char *statement)
+{
+    char source[1024];
+    snprintf(source, sizeof source,
+             "%s\nextern \"C\" __global__ void k(int *out, const int *in, "
+             "int n)\n{\n    int i = threadIdx.x;\n    %s\n}\n",
+             before, statement);
+    built_write(&built, "k.cu", source);
+    built_make(&built, "--source @/k.cu");
+    if (built.status != 0 || built.log[0])
+        fail_msg("%s: said: %s", statement, built.log);
+}
+
+static void gives(const char *before, const char *statement, int expected)
+{
+    int in[32] = {4, 9, 16}, out[32] = {0};
+    make(before, statement);
+    built_run_ints(&built, "k", (rnl_dim3){1}, (rnl_dim3){32}, 0, out, in, 32);
+    if (out[1] != expected)
+        fail_msg("%s: gave %d", statement, out[1]);
+    built_close(&built);
+}
+
+RNL_TEST(parts_are_enough_alone)
+{
+    gives("", "out[i] = sqrtf(in[i]);", 3);
+    gives("", "out[i] = max(in[i], 8) - __clz(1);", -22);
+    gives("", "out[i] = INFINITY > in[i];", 1);
+    gives("", "float4 v{1.f, 2.f, 3.f, 4.f}; out[i] = v.w;", 4);
+    gives("", "out[i] = __shfl_sync(~0u, in[i], 2);", 16);
+    gives("", "out[i] = atomicMax_block(&out[i], in[i]) + 5;", 5);
+    gives("", "out[i] = __vadd2(in[i], 1);", 10);
+    gives("", "out[i] = __float2int_rz(in[i] + .5f);", 9);
+    gives("", "out[i] = normcdfinv(.5) + in[i];", 9);
+    gives("", "int *p = new int(in[i]); out[i] = *p; delete p;", 9);
+}
+
+RNL_TEST(headers_bring_what_they_use)
+{
+    gives("#include <cooperative_groups.h>",
+          "out[i] = cooperative_groups::this_thread_block().size();", 32);
+    gives("#include <limits.h>", "out[i] = INT_MAX - in[i];", 2147483638);
+    gives("#include <cuda_bf16.h>",
+          "out[i] = __bfloat162float(__float2bfloat16(in[i]));", 9);
+}
+
+// Only the compiler sees them.
+RNL_TEST(names_that_macros_make)
+{
+    static const char join[] = "#define JOIN(a, b) a##b";
+    gives(join, "out[i] = JOIN(sq, rtf)(in[i]);", 3);
+    gives(join, "JOIN(flo, at2) v{2.f, 7.f}; out[i] = v.y;", 7);
+    gives("template <float (*F)(float)> __device__ float apply(float x)\n"
+          "{ return F(x); }", "out[i] = apply<sqrtf>(in[i]);", 3);
+}
+
+static bool object_says(const char *word)
+{
+    static char bytes[65536];
+    FILE *file = fopen(built.object, "rb");
+    assert_non_null(file);
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    return memmem(bytes, size, word, strlen(word)) != NULL;
+}
+
+RNL_TEST(libraries_are_linked_where_needed)
+{
+    make("struct big { int items[500]; };",
+         "((big *)out)[i] = ((const big *)in)[i];");
+    assert_false(object_says("libc.so"));
+    assert_false(object_says("libm"));
+    built_close(&built);
+    make("", "out[i] = sinf(in[i]);");
+    assert_true(object_says("libm"));
+    built_close(&built);
+}
