@@ -401,8 +401,8 @@ static void change(struct stride_loop *l)
     const struct kernel *kernel = l->kernel;
     struct builder b = {.ir = LLVMCreateBuilderInContext(kernel->context),
                         .kernel = kernel, .type = l->index->type};
-    LLVMPositionBuilderBefore(
-        b.ir, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(kernel->function)));
+    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(kernel->function);
+    LLVMPositionBuilderBefore(b.ir, LLVMGetFirstInstruction(entry));
     LLVMValueRef base = LLVMBuildAlloca(b.ir, b.type, "base");
 
     LLVMBasicBlockRef begin = start(&b, "stride.begin");

@@ -141,8 +141,8 @@ void slots_live(struct kernel *kernel);
 // Whether a load reads an argument of the kernel, which nothing changes.
 bool slots_is_argument_load(const struct kernel *kernel, LLVMValueRef load);
 
-// interchange.c: changes one loop that steps over the grid; what was read of the
-// kernel is then out of date.
+// interchange.c: changes one loop that steps over the grid; what was read of
+// the kernel is then out of date.
 bool interchange_loops(struct kernel *kernel);
 
 // --- Shapes ------------------------------------------------------------------
