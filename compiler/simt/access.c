@@ -178,22 +178,38 @@ static LLVMValueRef row_addresses(struct emitter *e, LLVMValueRef base,
     return LLVMBuildGEP2(e->builder, e->i8, base, &offsets, 1, "");
 }
 
+static void prefetch(struct emitter *e, LLVMValueRef address, uint64_t begin,
+                     uint64_t end)
+{
+    for (; begin < end; begin += 64) {
+        LLVMValueRef arguments[] = {at_offset(e, address, begin),
+                                    number32(e, 0), number32(e, 3),
+                                    number32(e, 1)};
+        call_intrinsic(e, "llvm.prefetch", &e->pointer, 1, arguments, 4);
+    }
+}
+
+void access_prefetch(struct emitter *e, LLVMValueRef at)
+{
+    LLVMValueRef address = LLVMGetOperand(at, 0);
+    struct shape shape = shape_of(&e->shapes, address);
+    if (!e->mask && shape.kind == SHAPE_AFFINE && shape.stride > 0 &&
+        shape.stride <= 16)
+        prefetch(e, lanes_scalar(e, address), 0,
+                 (uint64_t)shape.stride * e->width);
+}
+
 // A thread's loop may step far, so that nothing foresees where it reads; the
 // next chunk reads beside this one.
 static void prefetch_next_row(struct emitter *e, LLVMValueRef at,
                               LLVMValueRef address)
 {
+    const struct kernel *kernel = e->kernel;
     uint64_t size = size_of(e, LLVMTypeOf(at)) * e->width;
-    int block = kernel_block_of(e->kernel, at);
-    if (e->kernel->blocks[block].loop == NONE ||
-        access_is_shared(e, LLVMGetOperand(at, 0), 0))
-        return;
-    for (uint64_t offset = 0; offset < size; offset += 64) {
-        LLVMValueRef arguments[] = {
-            at_offset(e, address, size + offset), number32(e, 0),
-            number32(e, 3), number32(e, 1)};
-        call_intrinsic(e, "llvm.prefetch", &e->pointer, 1, arguments, 4);
-    }
+    int loop = kernel->blocks[kernel_block_of(kernel, at)].loop;
+    if (loop != NONE && !has_barrier(kernel, &kernel->loops[loop]) &&
+        !access_is_shared(e, LLVMGetOperand(at, 0), 0))
+        prefetch(e, address, size, 2 * size);
 }
 
 static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,

@@ -395,6 +395,8 @@ void call_emit(struct emitter *e, LLVMValueRef at)
     default:
         break;
     }
-    if (!is_ignored_call(at))
+    if (is_intrinsic(at, "prefetch"))
+        access_prefetch(e, at);
+    else if (!is_ignored_call(at))
         emit_function(e, at);
 }

@@ -149,6 +149,7 @@ LLVMValueRef instruction_widen(struct emitter *e, LLVMValueRef at);
 LLVMValueRef instruction_clone(struct emitter *e, LLVMValueRef at);
 
 void access_load(struct emitter *e, LLVMValueRef at);
+void access_prefetch(struct emitter *e, LLVMValueRef at);
 void access_store(struct emitter *e, LLVMValueRef at);
 bool access_is_shared(struct emitter *e, LLVMValueRef address, int depth);
 

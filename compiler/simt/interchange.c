@@ -14,6 +14,8 @@
 //     }
 #include "ir.h"
 
+enum { ROUNDS_AHEAD = 4 };
+
 // A loop of that form. Slots with one store stand for the value stored.
 struct stride_loop {
     struct kernel *kernel;
@@ -396,6 +398,65 @@ static void always_lead(struct builder *b, int from, LLVMBasicBlockRef to)
     LLVMBuildBr(b->ir, to);
 }
 
+// Of an address made from the loop's index: the place of the index among the
+// operands, or 0.
+static unsigned index_place(const struct stride_loop *l, LLVMValueRef address)
+{
+    if (!LLVMIsAGetElementPtrInst(address))
+        return 0;
+    unsigned place = (unsigned)LLVMGetNumOperands(address) - 1;
+    LLVMValueRef index = LLVMGetOperand(address, place);
+    if (LLVMIsASExtInst(index) || LLVMIsAZExtInst(index))
+        index = LLVMGetOperand(index, 0);
+    return slot_of_load(l->kernel, index) == l->index ? place : 0;
+}
+
+// Rounds are too far apart for processors to foresee where the next one reads.
+static void ask_for_next_round(struct builder *b, const struct stride_loop *l,
+                               LLVMValueRef load)
+{
+    LLVMValueRef address = LLVMGetOperand(load, 0);
+    unsigned place = index_place(l, address);
+    if (place == 0)
+        return;
+    LLVMPositionBuilderBefore(b->ir, load);
+    LLVMValueRef wide = LLVMGetOperand(address, place);
+    LLVMValueRef index = LLVMBuildLoad2(b->ir, b->type, l->index->alloca, "");
+    LLVMValueRef ahead = LLVMBuildMul(
+        b->ir, again(b, l->step), LLVMConstInt(b->type, ROUNDS_AHEAD, 0), "");
+    index = LLVMBuildAdd(b->ir, index, ahead, "");
+    if (LLVMTypeOf(wide) != b->type)
+        index = LLVMBuildCast(b->ir, LLVMGetInstructionOpcode(wide), index,
+                              LLVMTypeOf(wide), "");
+    LLVMValueRef next = LLVMInstructionClone(address);
+    LLVMSetOperand(next, place, index);
+    LLVMInsertIntoBuilder(b->ir, next);
+    LLVMTypeRef pointer = LLVMTypeOf(next);
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(b->kernel->context);
+    unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", 13);
+    LLVMValueRef function = LLVMGetIntrinsicDeclaration(b->kernel->module, id,
+                                                        &pointer, 1);
+    LLVMTypeRef type =
+        LLVMIntrinsicGetType(b->kernel->context, id, &pointer, 1);
+    LLVMValueRef arguments[] = {next, LLVMConstInt(i32, 0, 0),
+                                LLVMConstInt(i32, 3, 0),
+                                LLVMConstInt(i32, 1, 0)};
+    LLVMBuildCall2(b->ir, type, function, arguments, 4, "");
+}
+
+static void ask_for_all(struct builder *b, const struct stride_loop *l)
+{
+    for (unsigned i = 0; i < l->kernel->block_count; i++) {
+        if (!set_has(&l->loop->blocks, i))
+            continue;
+        LLVMBasicBlockRef block = l->kernel->blocks[i].ir;
+        for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
+             at = LLVMGetNextInstruction(at))
+            if (LLVMIsALoadInst(at))
+                ask_for_next_round(b, l, at);
+    }
+}
+
 static void change(struct stride_loop *l)
 {
     const struct kernel *kernel = l->kernel;
@@ -404,6 +465,7 @@ static void change(struct stride_loop *l)
     LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(kernel->function);
     LLVMPositionBuilderBefore(b.ir, LLVMGetFirstInstruction(entry));
     LLVMValueRef base = LLVMBuildAlloca(b.ir, b.type, "base");
+    ask_for_all(&b, l);
 
     LLVMBasicBlockRef begin = start(&b, "stride.begin");
     LLVMBuildStore(b.ir, without_thread(&b, l->first), base);
