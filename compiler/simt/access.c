@@ -271,26 +271,97 @@ static LLVMValueRef are_neighbours(struct emitter *e, LLVMValueRef address,
     return mask_is_full(e, LLVMBuildFreeze(b, equal, ""));
 }
 
+// The ways to load what is likely a row, and where they meet.
+struct ways {
+    LLVMBasicBlockRef end;
+    LLVMValueRef values[4];
+    LLVMBasicBlockRef from[4];
+    unsigned count;
+};
+
+static void end_way(struct emitter *e, struct ways *ways, LLVMValueRef value)
+{
+    ways->values[ways->count] = value;
+    ways->from[ways->count++] = LLVMGetInsertBlock(e->builder);
+    LLVMBuildBr(e->builder, ways->end);
+}
+
+// All but one lane of a row.
+static LLVMValueRef load_row_but(struct emitter *e, LLVMValueRef at,
+                                 LLVMValueRef base, unsigned lane,
+                                 LLVMValueRef value)
+{
+    LLVMValueRef others[32];
+    for (unsigned i = 0; i < e->width; i++)
+        others[i] = LLVMConstInt(e->i1, i != lane, 0);
+    e->mask = LLVMConstVector(others, e->width);
+    LLVMValueRef row = load_row(e, at, base);
+    e->mask = NULL;
+    return LLVMBuildInsertElement(e->builder, row, value, number32(e, lane),
+                                  "");
+}
+
+// A row that was clamped by one at an end: its first two lanes, or its last two,
+// are at the same place.
+static void load_clamped_rows(struct emitter *e, LLVMValueRef at,
+                              struct ways *ways)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMTypeRef type = LLVMTypeOf(at);
+    LLVMValueRef address = LLVMGetOperand(at, 0);
+    uint64_t size = size_of(e, type);
+    unsigned most = e->width - 1;
+    LLVMValueRef first = lanes_at(e, address, 0);
+    LLVMValueRef last = lanes_at(e, address, most);
+    LLVMValueRef end = at_offset(e, first, size * (most - 1));
+    LLVMBasicBlockRef once = append(e, "clamped"), low = append(e, "low");
+    LLVMBasicBlockRef high = append(e, "high"), neither = append(e, "neither");
+    LLVMBasicBlockRef not_low = append(e, "not.low");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, last, end, ""), once,
+                    neither);
+    position(e, once);
+    struct map known = lanes_save(e);
+    LLVMValueRef second = lanes_at(e, address, 1);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, first, second, ""), low,
+                    not_low);
+    position(e, not_low);
+    LLVMValueRef before = lanes_at(e, address, most - 1);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, last, before, ""), high,
+                    neither);
+    position(e, low);
+    LLVMValueRef value = LLVMBuildLoad2(b, type, first, "");
+    LLVMSetAlignment(value, LLVMGetAlignment(at));
+    end_way(e, ways, load_row_but(e, at, at_offset(e, first, -size), 0, value));
+    position(e, high);
+    value = LLVMBuildLoad2(b, type, last, "");
+    LLVMSetAlignment(value, LLVMGetAlignment(at));
+    end_way(e, ways, load_row_but(e, at, first, most, value));
+    e->values = known;
+    position(e, neither);
+}
+
 static LLVMValueRef load_likely_row(struct emitter *e, LLVMValueRef at)
 {
-    LLVMValueRef address = LLVMGetOperand(at, 0);
+    LLVMValueRef address = LLVMGetOperand(at, 0), base;
+    LLVMTypeRef type = LLVMTypeOf(at);
     LLVMBasicBlockRef row = append(e, "row"), apart = append(e, "apart");
-    LLVMBasicBlockRef end = append(e, "loaded");
-    LLVMValueRef base;
-    LLVMValueRef test = are_neighbours(e, address, &base, LLVMTypeOf(at));
-    LLVMBuildCondBr(e->builder, test, row, apart);
+    struct ways ways = {.end = append(e, "loaded")};
+    bool rising = !e->mask && shape_of(&e->shapes, address).rising;
+    LLVMBuildCondBr(e->builder, are_neighbours(e, address, &base, type), row,
+                    apart);
     position(e, row);
-    LLVMValueRef values[2] = {load_row(e, at, base)};
-    LLVMBuildBr(e->builder, end);
+    end_way(e, &ways, load_row(e, at, base));
     position(e, apart);
     struct map known = lanes_save(e);
-    values[1] = gather(e, at, lanes_vector(e, address));
+    if (rising && LLVMGetAlignment(at) >= size_of(e, type) &&
+        masks_are_native(e, type))
+        load_clamped_rows(e, at, &ways);
+    end_way(e, &ways, gather(e, at, lanes_vector(e, address)));
     e->values = known;
-    LLVMBuildBr(e->builder, end);
-    position(e, end);
-    LLVMValueRef phi = LLVMBuildPhi(e->builder, LLVMTypeOf(values[0]), "");
-    LLVMBasicBlockRef from[2] = {row, apart};
-    LLVMAddIncoming(phi, values, from, 2);
+    position(e, ways.end);
+    LLVMValueRef phi =
+        LLVMBuildPhi(e->builder, vector_type(e, type), "");
+    LLVMAddIncoming(phi, ways.values, ways.from, ways.count);
     return phi;
 }
 

@@ -65,6 +65,35 @@ static bool is_step(const struct shapes *shapes, LLVMValueRef value,
            small_constant(LLVMGetOperand(value, 1), step);
 }
 
+static bool is_thread_x(const struct shapes *shapes, LLVMValueRef value)
+{
+    int axis = NONE;
+    const struct slot *slot = NULL;
+    if (LLVMIsALoadInst(value))
+        slot = map_get(&shapes->kernel->slot_of, LLVMGetOperand(value, 0));
+    if (slot && slot->kind == SLOT_SIMPLE && slot->store_count == 1)
+        value = LLVMGetOperand(slot->stores[0], 0);
+    return primitive_of(value, &axis) == PRIMITIVE_THREAD && axis == 0;
+}
+
+// Whether a number is the least or the greatest that x can be: to be equal is
+// then to be beyond all others.
+static bool read_equal(const struct shapes *shapes, LLVMValueRef compare,
+                       int64_t *limit, bool *opposite)
+{
+    const unsigned *fixed = shapes->kernel->fixed;
+    bool equal = LLVMGetICmpPredicate(compare) == LLVMIntEQ;
+    if (!is_thread_x(shapes, LLVMGetOperand(compare, 0)))
+        return false;
+    if (*limit == 0) {
+        *limit = 1;
+        *opposite = equal;
+        return true;
+    }
+    *opposite = !equal;
+    return fixed && *limit == (int64_t)fixed[0] - 1;
+}
+
 // The condition as "x >= *limit", or its opposite.
 static bool read_condition(const struct shapes *shapes, LLVMValueRef compare,
                            int64_t *limit, bool *opposite)
@@ -73,6 +102,8 @@ static bool read_condition(const struct shapes *shapes, LLVMValueRef compare,
         !small_constant(LLVMGetOperand(compare, 1), limit))
         return false;
     LLVMIntPredicate how = LLVMGetICmpPredicate(compare);
+    if (how == LLVMIntEQ || how == LLVMIntNE)
+        return read_equal(shapes, compare, limit, opposite);
     bool is_signed = how >= LLVMIntSGT;
     if (!is_signed &&
         (*limit < 0 || !shape_never_wraps(shapes, LLVMGetOperand(compare, 0))))
