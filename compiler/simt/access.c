@@ -301,8 +301,8 @@ static LLVMValueRef load_row_but(struct emitter *e, LLVMValueRef at,
                                   "");
 }
 
-// A row that was clamped by one at an end: its first two lanes, or its last two,
-// are at the same place.
+// A row that was clamped by one at an end: its first two lanes, or its last
+// two, are at the same place.
 static void load_clamped_rows(struct emitter *e, LLVMValueRef at,
                               struct ways *ways)
 {
