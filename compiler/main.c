@@ -71,6 +71,13 @@ static int run_command(struct job *job, struct list *command,
     return judge(job, status);
 }
 
+// Takes back what was said since the log had that size.
+static void cut_log(struct job *job, size_t size)
+{
+    if (size < job->log.size)
+        job->log.data[job->log.size = size] = 0;
+}
+
 // Finds kernels and variables, after the preprocessor if need be. Errors of the
 // preprocessor are left to the compilation, which words them better.
 static int scan(struct job *job, struct scan *found)
@@ -81,6 +88,7 @@ static int scan(struct job *job, struct scan *found)
     }
     struct list command = {0};
     struct text output = {0};
+    size_t before = job->log.size;
     start_command(job, &command, false);
     list_add(&command, "-E");
     list_add(&command, "-P");
@@ -90,7 +98,7 @@ static int scan(struct job *job, struct scan *found)
     if (status == CC_OK && output.data)
         scan_source(output.data, found);
     text_free(&output);
-    text_free(&job->log);
+    cut_log(job, before);
     return status == CC_CRASHED ? status : CC_OK;
 }
 
@@ -309,12 +317,27 @@ static int compile_parts(struct job *job)
     if (status != CC_NOT_COMPILED || job->all_parts || !job->errors.data ||
         !parts_missed(job->errors.data))
         return status;
+    struct text log = {0}, errors = job->errors;
+    if (job->log.size > before)
+        text_add(&log, job->log.data + before);
+    job->errors = (struct text){0};
     job->all_parts = true;
     text_free(&job->no_vectors);
-    if (before < job->log.size)
-        job->log.data[job->log.size = before] = 0;
+    cut_log(job, before);
     status = write_prelude(job);
-    return status == CC_OK ? compile_tier(job) : status;
+    if (status == CC_OK)
+        status = compile_tier(job);
+    if (status == CC_NOT_COMPILED && job->errors.data &&
+        parts_missed(job->errors.data)) {
+        // No part has the name: the source's own mistake was told better.
+        cut_log(job, before);
+        text_add_bytes(&job->log, log.data, log.size);
+        text_free(&job->errors);
+        text_add(&job->errors, errors.data);
+    }
+    text_free(&log);
+    text_free(&errors);
+    return status;
 }
 
 // Compiles the source with its table. When that blames the table, the user's

@@ -56,49 +56,85 @@ static bool is_portable(const struct kernel *kernel, LLVMValueRef value)
     return LLVMIsAConstantInt(value) || (slot && slot->store_count == 1);
 }
 
-// Whether a value is the same in all threads of a block, plus, when `thread` is
-// given, the thread's x once.
-static bool is_common(const struct kernel *kernel, LLVMValueRef value,
-                      LLVMValueRef *thread, int depth)
+// What a value may be made of: of anything that is the same in all threads of a
+// block; of indices, sizes and small constants, so that it neither wraps nor
+// shrinks; or of those and, once, the thread's x.
+enum made_of { ALIKE, COUNTED, COUNTED_WITH_THREAD };
+
+static bool is_made_of(const struct kernel *kernel, LLVMValueRef value,
+                       enum made_of what, int depth);
+
+static bool call_is_made_of(LLVMValueRef call, enum made_of what)
 {
     int axis = 0;
-    value = resolve(kernel, value);
-    if (LLVMIsAConstantInt(value))
-        return !thread;
-    if (depth > 8 || !LLVMIsAInstruction(value))
-        return false;
-    switch (LLVMGetInstructionOpcode(value)) {
-    case LLVMAdd: case LLVMOr:
-        if (LLVMGetInstructionOpcode(value) == LLVMOr &&
-            !LLVMGetIsDisjoint(value))
-            return false;
-        for (unsigned i = 0; thread && i < 2; i++)
-            if (is_common(kernel, LLVMGetOperand(value, i), thread,
-                          depth + 1) &&
-                is_common(kernel, LLVMGetOperand(value, 1 - i), NULL,
-                          depth + 1))
-                return true;
-        break;
-    case LLVMSExt: case LLVMZExt:
-        return is_common(kernel, LLVMGetOperand(value, 0), thread, depth + 1);
-    case LLVMLoad:
-        return !thread && slots_is_argument_load(kernel, value);
-    case LLVMCall:
-        if (thread) {
-            *thread = value;
-            return primitive_of(value, &axis) == PRIMITIVE_THREAD && axis == 0;
-        }
-        return primitive_of(value, &axis) == PRIMITIVE_BLOCK ||
-               primitive_of(value, &axis) == PRIMITIVE_BLOCK_SIZE ||
-               primitive_of(value, &axis) == PRIMITIVE_GRID_SIZE;
-    case LLVMMul: case LLVMShl: case LLVMSub:
-        break;
+    switch (primitive_of(call, &axis)) {
+    case PRIMITIVE_THREAD:
+        return what == COUNTED_WITH_THREAD && axis == 0;
+    case PRIMITIVE_BLOCK: case PRIMITIVE_BLOCK_SIZE: case PRIMITIVE_GRID_SIZE:
+        return what != COUNTED_WITH_THREAD;
     default:
         return false;
     }
-    return !thread &&
-           is_common(kernel, LLVMGetOperand(value, 0), NULL, depth + 1) &&
-           is_common(kernel, LLVMGetOperand(value, 1), NULL, depth + 1);
+}
+
+static bool parts_are_made_of(const struct kernel *kernel, LLVMValueRef value,
+                              enum made_of one, enum made_of other, int depth)
+{
+    return is_made_of(kernel, LLVMGetOperand(value, 0), one, depth + 1) &&
+           is_made_of(kernel, LLVMGetOperand(value, 1), other, depth + 1);
+}
+
+static bool is_made_of(const struct kernel *kernel, LLVMValueRef value,
+                       enum made_of what, int depth)
+{
+    value = resolve(kernel, value);
+    if (LLVMIsAConstantInt(value))
+        return what == ALIKE ||
+               (what == COUNTED && LLVMConstIntGetSExtValue(value) >= 0 &&
+                LLVMConstIntGetSExtValue(value) < 1 << 20);
+    if (depth > 8 || !LLVMIsAInstruction(value))
+        return false;
+    switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMOr:
+        if (!LLVMGetIsDisjoint(value))
+            return false;
+        // fall through
+    case LLVMAdd:
+        if (what != COUNTED_WITH_THREAD)
+            return parts_are_made_of(kernel, value, what, what, depth);
+        return parts_are_made_of(kernel, value, what, COUNTED, depth) ||
+               parts_are_made_of(kernel, value, COUNTED, what, depth);
+    case LLVMMul: case LLVMShl:
+        return what != COUNTED_WITH_THREAD &&
+               parts_are_made_of(kernel, value, what, what, depth);
+    case LLVMSub:
+        return what == ALIKE &&
+               parts_are_made_of(kernel, value, what, what, depth);
+    case LLVMSExt: case LLVMZExt:
+        return is_made_of(kernel, LLVMGetOperand(value, 0), what, depth + 1);
+    case LLVMLoad:
+        return what == ALIKE && slots_is_argument_load(kernel, value);
+    case LLVMCall:
+        return call_is_made_of(value, what);
+    default:
+        return false;
+    }
+}
+
+static LLVMValueRef thread_call(const struct kernel *kernel,
+                                LLVMValueRef value)
+{
+    int axis = 0;
+    value = resolve(kernel, value);
+    if (!LLVMIsAInstruction(value))
+        return NULL;
+    if (LLVMIsACallInst(value))
+        return primitive_of(value, &axis) == PRIMITIVE_THREAD ? value : NULL;
+    LLVMValueRef found = NULL;
+    for (unsigned i = 0;
+         !found && i < (unsigned)LLVMGetNumOperands(value); i++)
+        found = thread_call(kernel, LLVMGetOperand(value, i));
+    return found;
 }
 
 // --- Finding them ------------------------------------------------------------
@@ -143,38 +179,58 @@ static bool all_come(const struct kernel *kernel, int guard)
     return at == guard && kernel->blocks[guard].loop == NONE;
 }
 
-// What stands before the loop may then run in threads that have no round.
-static bool is_harmless(const struct kernel *kernel, int number)
+// Whether a slot is read elsewhere than in the loop and one more block.
+static bool is_read_beyond(const struct stride_loop *l,
+                           const struct slot *slot, int block)
 {
-    const struct block *block = &kernel->blocks[number];
-    int axis;
-    for (LLVMValueRef at = LLVMGetFirstInstruction(block->ir); at;
-         at = LLVMGetNextInstruction(at))
-        switch (LLVMGetInstructionOpcode(at)) {
-        case LLVMLoad:
-            if (!slot_of_load(kernel, at) &&
-                !slots_is_argument_load(kernel, at))
-                return false;
-            break;
-        case LLVMStore:
-            if (!map_get(&kernel->slot_of, LLVMGetOperand(at, 1)))
-                return false;
-            break;
-        case LLVMCall:
-            switch (primitive_of(at, &axis)) {
-            case PRIMITIVE_THREAD: case PRIMITIVE_BLOCK: case PRIMITIVE_TLS:
-            case PRIMITIVE_BLOCK_SIZE: case PRIMITIVE_GRID_SIZE:
-                break;
-            default:
-                if (!is_ignored_call(at))
-                    return false;
-            }
-            break;
-        case LLVMUDiv: case LLVMSDiv: case LLVMURem: case LLVMSRem:
-            return false;
+    for (unsigned i = 0; i < slot->load_count; i++) {
+        int at = kernel_block_of(l->kernel, slot->loads[i]);
+        if (at != block && !set_has(&l->loop->blocks, (unsigned)at))
+            return true;
+    }
+    return false;
+}
+
+static bool is_harmless(const struct stride_loop *l, int number,
+                        LLVMValueRef at)
+{
+    const struct kernel *kernel = l->kernel;
+    const struct slot *slot;
+    int axis = 0;
+    switch (LLVMGetInstructionOpcode(at)) {
+    case LLVMLoad:
+        return slot_of_load(kernel, at) || slots_is_argument_load(kernel, at);
+    case LLVMStore:
+        slot = map_get(&kernel->slot_of, LLVMGetOperand(at, 1));
+        return slot && slot->kind == SLOT_SIMPLE &&
+               !is_read_beyond(l, slot, number);
+    case LLVMCall:
+        switch (primitive_of(at, &axis)) {
+        case PRIMITIVE_THREAD: case PRIMITIVE_BLOCK: case PRIMITIVE_TLS:
+        case PRIMITIVE_BLOCK_SIZE: case PRIMITIVE_GRID_SIZE:
+            return true;
         default:
-            break;
+            return is_ignored_call(at);
         }
+    case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMShl: case LLVMLShr:
+    case LLVMAShr: case LLVMAnd: case LLVMOr: case LLVMXor: case LLVMSExt:
+    case LLVMZExt: case LLVMTrunc: case LLVMBitCast: case LLVMICmp:
+    case LLVMSelect: case LLVMGetElementPtr: case LLVMBr: case LLVMFAdd:
+    case LLVMFSub: case LLVMFMul: case LLVMSIToFP: case LLVMUIToFP:
+        return true;
+    default:
+        return false;
+    }
+}
+
+// Whether a block may also run in threads, or rounds, that did not come to it.
+static bool all_harmless(const struct stride_loop *l, int number)
+{
+    LLVMBasicBlockRef block = l->kernel->blocks[number].ir;
+    for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
+         at = LLVMGetNextInstruction(at))
+        if (!is_harmless(l, number, at))
+            return false;
     return true;
 }
 
@@ -183,7 +239,8 @@ static bool find_guard(struct stride_loop *l)
     const struct kernel *kernel = l->kernel;
     const struct block *before = &kernel->blocks[l->before];
     if (before->successor_count != 1 || before->predecessor_count != 1 ||
-        before->barrier != NONE || !is_harmless(kernel, l->before))
+        before->barrier != NONE || !all_harmless(l, l->before) ||
+        (l->back != NONE && !all_harmless(l, l->back)))
         return false;
     l->guard = before->predecessors[0];
     const struct block *guard = &kernel->blocks[l->guard];
@@ -202,6 +259,16 @@ static bool read_compare(const struct kernel *kernel, LLVMValueRef condition,
     *how = LLVMGetICmpPredicate(*compare);
     return *how == LLVMIntSLT || *how == LLVMIntSLE || *how == LLVMIntULT ||
            *how == LLVMIntULE;
+}
+
+// Can be had again at any place, and is there before the loop.
+static bool is_known_before(const struct stride_loop *l, LLVMValueRef value)
+{
+    const struct slot *slot = slot_of_load(l->kernel, value);
+    return is_portable(l->kernel, value) &&
+           (!slot || !set_has(&l->loop->blocks,
+                              (unsigned)kernel_block_of(l->kernel,
+                                                        slot->stores[0])));
 }
 
 static bool find_index(struct stride_loop *l)
@@ -223,10 +290,10 @@ static bool find_index(struct stride_loop *l)
             break;
         l->index = NULL;
     }
-    if (!l->index || !is_portable(kernel, l->step) ||
-        !is_portable(kernel, l->limit) ||
-        !is_common(kernel, l->step, NULL, 0) ||
-        !is_common(kernel, l->limit, NULL, 0))
+    if (!l->index || !is_known_before(l, l->step) ||
+        !is_known_before(l, l->limit) ||
+        !is_made_of(kernel, l->step, COUNTED, 0) ||
+        !is_made_of(kernel, l->limit, ALIKE, 0))
         return false;
     for (unsigned i = 0; i < 2; i++) {
         int block = kernel_block_of(kernel, l->index->stores[i]);
@@ -241,7 +308,11 @@ static bool find_index(struct stride_loop *l)
         if (block != l->before && resolve(kernel, stored) != next)
             return false;
     }
-    return l->first && is_common(kernel, l->first, &l->thread, 0);
+    if (!l->first || !is_known_before(l, l->first) ||
+        !is_made_of(kernel, l->first, COUNTED_WITH_THREAD, 0))
+        return false;
+    l->thread = thread_call(kernel, l->first);
+    return l->thread != NULL;
 }
 
 // The guard asks of the first round what the latch asks of the next ones.
@@ -338,7 +409,7 @@ static LLVMValueRef without_thread(struct builder *b, LLVMValueRef value)
 {
     int axis = 0;
     if (is_portable(b->kernel, value) &&
-        is_common(b->kernel, value, NULL, 0))
+        is_made_of(b->kernel, value, COUNTED, 0))
         return again(b, value);
     value = resolve(b->kernel, value);
     if (!LLVMIsAInstruction(value))
@@ -517,7 +588,7 @@ bool interchange_loops(struct kernel *kernel)
     for (unsigned i = 0; i < kernel->loop_count && !changed; i++) {
         struct stride_loop l = {.kernel = kernel, .loop = &kernel->loops[i],
                                 .header = kernel->loops[i].header};
-        if (!find_stride_loop(&l) || !is_portable(kernel, l.first))
+        if (!find_stride_loop(&l))
             continue;
         change(&l);
         changed = true;

@@ -10,6 +10,9 @@
 
 enum { NONE = -1 };
 
+// Instructions beyond which a kernel's code is to be short rather than fast.
+enum { KERNEL_LARGE = 600 };
+
 // --- memory.c: memory until the end of the job; maps and sets ----------------
 
 // Zeroed. Ends the process when there is none: the caller runs the compiler in
@@ -89,6 +92,7 @@ struct kernel {
     struct block *blocks;         // [0] is the entry; reverse post-order
     unsigned block_count;
     unsigned size;                // instructions
+    uint64_t private_size;        // bytes of a thread's variables
     struct loop *loops;           // outer ones first
     unsigned loop_count;
     struct slot *slots;

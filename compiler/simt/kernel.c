@@ -5,7 +5,7 @@
 #include <string.h>
 
 // Blocks of a kernel: code generation takes time that grows with their square.
-enum { BLOCKS_MOST = 600 };
+enum { BLOCKS_MOST = 600, PRIVATE_MOST = 512 << 10 };
 
 // --- What instructions are ---------------------------------------------------
 
@@ -137,17 +137,42 @@ static void split_pair(const struct kernel *kernel, LLVMValueRef pair)
     LLVMDisposeBuilder(builder);
 }
 
+// What is not negative where it is used may be so in lanes that are elsewhere:
+// a row is then found from a lane 0 below zero.
+static void extend_signed(const struct kernel *kernel, LLVMValueRef zext)
+{
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(kernel->context);
+    LLVMPositionBuilderBefore(builder, zext);
+    LLVMValueRef sext = LLVMBuildSExt(builder, LLVMGetOperand(zext, 0),
+                                      LLVMTypeOf(zext), "");
+    LLVMReplaceAllUsesWith(zext, sext);
+    LLVMInstructionEraseFromParent(zext);
+    LLVMDisposeBuilder(builder);
+}
+
+static bool is_not_negative(LLVMValueRef at)
+{
+    LLVMTypeRef type =
+        LLVMIsAZExtInst(at) ? LLVMTypeOf(LLVMGetOperand(at, 0)) : NULL;
+    return type && LLVMGetTypeKind(type) == LLVMIntegerTypeKind &&
+           LLVMGetIntTypeWidth(type) >= 32 && LLVMGetNNeg(at);
+}
+
 void kernel_split(struct kernel *kernel)
 {
     int axis;
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(kernel->function);
          block; block = LLVMGetNextBasicBlock(block))
-        for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
-             at = LLVMGetNextInstruction(at))
+        for (LLVMValueRef at = LLVMGetFirstInstruction(block), next; at;
+             at = next) {
+            next = LLVMGetNextInstruction(at);
             if (primitive_of(at, &axis) == PRIMITIVE_SYNC)
                 split_before(kernel, at);
             else if (LLVMIsAAtomicCmpXchgInst(at))
                 split_pair(kernel, at);
+            else if (is_not_negative(at))
+                extend_signed(kernel, at);
+        }
 }
 
 // --- Blocks ------------------------------------------------------------------
@@ -307,8 +332,11 @@ static void read_call(struct kernel *kernel, int number, LLVMValueRef call)
 static bool is_plain(LLVMTypeRef type)
 {
     switch (LLVMGetTypeKind(type)) {
-    case LLVMIntegerTypeKind:
-        return LLVMGetIntTypeWidth(type) <= 128;
+    case LLVMIntegerTypeKind: {
+        unsigned width = LLVMGetIntTypeWidth(type);
+        return width == 1 || (width >= 8 && width <= 128 &&
+                              (width & (width - 1)) == 0);
+    }
     case LLVMHalfTypeKind:
     case LLVMBFloatTypeKind:
     case LLVMFloatTypeKind:
@@ -319,6 +347,16 @@ static bool is_plain(LLVMTypeRef type)
     default:
         return false;
     }
+}
+
+// CUDA gives a thread 512 KiB at most.
+static void add_private(struct kernel *kernel, LLVMValueRef variable)
+{
+    uint64_t size = LLVMABISizeOfType(kernel->layout,
+                                      LLVMGetAllocatedType(variable));
+    kernel->private_size += size < PRIVATE_MOST ? size : PRIVATE_MOST;
+    if (kernel->private_size >= PRIVATE_MOST)
+        kernel->refusal = "its variables take 512 KiB or more";
 }
 
 static void read_instruction(struct kernel *kernel, int number,
@@ -336,6 +374,8 @@ static void read_instruction(struct kernel *kernel, int number,
     if (LLVMIsAExtractValueInst(at) &&
         !LLVMIsAAtomicCmpXchgInst(LLVMGetOperand(at, 0)))
         kernel->refusal = "it has values of structure type";
+    if (LLVMIsAAllocaInst(at))
+        add_private(kernel, at);
     if (LLVMIsAAllocaInst(at) &&
         (number != 0 || !LLVMIsAConstantInt(LLVMGetOperand(at, 0))))
         kernel->refusal = "it has a variable whose size is not constant";

@@ -65,7 +65,7 @@ static bool read_kernel(struct kernel *kernel)
     if (!kernel_read(kernel))
         return false;
     bool waits = kernel->barrier_count > 0 || kernel->has_warp_ops;
-    while (!kernel->compact && interchange_loops(kernel)) {
+    while (kernel->size <= KERNEL_LARGE && interchange_loops(kernel)) {
         *kernel = unread;
         if (!kernel_read(kernel))
             return false;

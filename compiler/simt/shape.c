@@ -5,6 +5,9 @@
 #include <runnel/cpu_object.h>
 #include <string.h>
 
+// What an index may be multiplied with and still be taken for one of 32 bits.
+enum { FACTOR_MOST = 16 };
+
 static const struct shape uniform = {.kind = SHAPE_UNIFORM};
 static const struct shape varying = {.kind = SHAPE_VARYING};
 
@@ -172,22 +175,49 @@ static struct shape binary_shape(const struct shapes *shapes,
     }
 }
 
-// Made of indices and sizes by adding and multiplying.
+// Made of indices and sizes by adding, and by multiplying with what does not
+// lead 268 million threads beyond 32 bits.
 static bool never_wraps(const struct shapes *shapes, LLVMValueRef value,
-                        int depth)
+                        int depth, int64_t factor);
+
+static bool both_never_wrap(const struct shapes *shapes, LLVMValueRef value,
+                            int depth, int64_t factor)
+{
+    return never_wraps(shapes, LLVMGetOperand(value, 0), depth + 1, factor) &&
+           never_wraps(shapes, LLVMGetOperand(value, 1), depth + 1, factor);
+}
+
+static bool product_never_wraps(const struct shapes *shapes,
+                                LLVMValueRef value, int depth, int64_t factor)
+{
+    int64_t number;
+    bool shift = LLVMGetInstructionOpcode(value) == LLVMShl;
+    if (!constant_of(LLVMGetOperand(value, 1), &number))
+        return !shift && both_never_wrap(shapes, value, depth, factor);
+    if (number < 0 || number > FACTOR_MOST)
+        return false;
+    factor *= shift ? INT64_C(1) << number : number;
+    return factor <= FACTOR_MOST &&
+           never_wraps(shapes, LLVMGetOperand(value, 0), depth + 1, factor);
+}
+
+static bool never_wraps(const struct shapes *shapes, LLVMValueRef value,
+                        int depth, int64_t factor)
 {
     int64_t number;
     int axis;
     if (constant_of(value, &number))
-        return number >= 0;
+        return number >= 0 && number < 1 << 24;
     if (depth > 12 || !LLVMIsAInstruction(value))
         return false;
     switch (LLVMGetInstructionOpcode(value)) {
-    case LLVMAdd: case LLVMMul: case LLVMShl: case LLVMOr: case LLVMAnd:
-        return never_wraps(shapes, LLVMGetOperand(value, 0), depth + 1) &&
-               never_wraps(shapes, LLVMGetOperand(value, 1), depth + 1);
+    case LLVMMul: case LLVMShl:
+        return product_never_wraps(shapes, value, depth, factor);
+    case LLVMAdd: case LLVMOr: case LLVMAnd:
+        return both_never_wrap(shapes, value, depth, factor);
     case LLVMFreeze:
-        return never_wraps(shapes, LLVMGetOperand(value, 0), depth + 1);
+        return never_wraps(shapes, LLVMGetOperand(value, 0), depth + 1,
+                           factor);
     case LLVMCall:
         switch (primitive_of(value, &axis)) {
         case PRIMITIVE_THREAD: case PRIMITIVE_BLOCK:
@@ -203,7 +233,8 @@ static bool never_wraps(const struct shapes *shapes, LLVMValueRef value,
             return false;
         for (unsigned i = 0; i < slot->store_count; i++)
             if (!never_wraps(shapes, LLVMGetOperand(slot->stores[i], 0),
-                             slot->store_count > 1 ? depth + 4 : depth + 1))
+                             slot->store_count > 1 ? depth + 4 : depth + 1,
+                             factor))
                 return false;
         return slot->store_count > 0;
     }
@@ -214,7 +245,65 @@ static bool never_wraps(const struct shapes *shapes, LLVMValueRef value,
 
 bool shape_never_wraps(const struct shapes *shapes, LLVMValueRef value)
 {
-    return never_wraps(shapes, value, 0);
+    return never_wraps(shapes, value, 0, 1);
+}
+
+// Whether a number only becomes part of addresses. One that wraps is no index,
+// so where it does need not be known.
+static bool is_index_only(const struct shapes *shapes, LLVMValueRef value,
+                          int depth)
+{
+    if (depth > 5)
+        return false;
+    for (LLVMUseRef use = LLVMGetFirstUse(value); use;
+         use = LLVMGetNextUse(use)) {
+        LLVMValueRef user = LLVMGetUser(use);
+        const struct slot *slot = NULL;
+        switch (LLVMGetInstructionOpcode(user)) {
+        case LLVMGetElementPtr:
+            break;
+        case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMShl: case LLVMOr:
+            if (!is_index_only(shapes, user, depth + 1))
+                return false;
+            break;
+        case LLVMStore:
+            slot = map_get(&shapes->kernel->slot_of, LLVMGetOperand(user, 1));
+            if (!slot || slot->kind != SLOT_SIMPLE)
+                return false;
+            for (unsigned i = 0; i < slot->load_count; i++)
+                if (!is_index_only(shapes, slot->loads[i], depth + 1))
+                    return false;
+            break;
+        default:
+            return false;
+        }
+    }
+    return true;
+}
+
+// Whether a signed number grows without passing 2^31 inside a chunk.
+static bool stays_signed(const struct shapes *shapes, LLVMValueRef value,
+                         int depth)
+{
+    if (shape_of(shapes, value).kind == SHAPE_UNIFORM ||
+        shape_never_wraps(shapes, value))
+        return true;
+    if (depth > 6 || !LLVMIsAInstruction(value))
+        return false;
+    const struct slot *slot = NULL;
+    switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMLoad:
+        slot = map_get(&shapes->kernel->slot_of, LLVMGetOperand(value, 0));
+        return slot && slot->kind == SLOT_SIMPLE && slot->store_count == 1 &&
+               stays_signed(shapes, LLVMGetOperand(slot->stores[0], 0),
+                            depth + 1);
+    case LLVMAdd: case LLVMSub: case LLVMMul:
+        return LLVMGetNSW(value) &&
+               stays_signed(shapes, LLVMGetOperand(value, 0), depth + 1) &&
+               stays_signed(shapes, LLVMGetOperand(value, 1), depth + 1);
+    default:
+        return false;
+    }
 }
 
 static struct shape cast_shape(const struct shapes *shapes, LLVMValueRef at,
@@ -227,16 +316,15 @@ static struct shape cast_shape(const struct shapes *shapes, LLVMValueRef at,
     switch (opcode) {
     case LLVMTrunc: case LLVMFreeze: case LLVMPtrToInt: case LLVMIntToPtr:
         return a;
-    // An index that wraps is no index: only large strides can be meant to.
     case LLVMSExt:
         if (width >= 32 && a.kind == SHAPE_AFFINE && a.stride < 65536 &&
-            a.stride > -65536)
+            a.stride > -65536 && (is_index_only(shapes, at, 0) ||
+                                  stays_signed(shapes, from, 0)))
             return a;
         return rising(likely_stride(a), shape_rises(a));
     case LLVMZExt:
         if (width >= 32 && a.kind == SHAPE_AFFINE && a.stride > 0 &&
-            a.stride < 65536 && (LLVMGetNNeg(at) ||
-                                 never_wraps(shapes, from, 0)))
+            a.stride < 65536 && shape_never_wraps(shapes, from))
             return a;
         return rising(likely_stride(a), width >= 32 && shape_rises(a));
     default:
@@ -453,9 +541,9 @@ static struct set joins_of(const struct kernel *kernel, int branch)
 static bool make_varying(struct shapes *shapes, unsigned slot)
 {
     struct shape *shape = &shapes->slots[slot];
-    if (shape->kind == SHAPE_VARYING)
+    if (shape->kind == SHAPE_VARYING && !shape->rising)
         return false;
-    *shape = guess(shape->stride);
+    *shape = guess(likely_stride(*shape));
     return true;
 }
 

@@ -11,7 +11,7 @@ enum { ROWS, HALVES, PACKED, VARIANTS };
 // Instructions of a kernel that is still worth several versions of its code,
 // and of one that is worth many lanes at once; lanes' values that a loop may
 // hold.
-enum { SIZE_MOST = 600, CHAINED_MOST = 300, WIDE_MOST = 2000, HELD_MOST = 3 };
+enum { CHAINED_MOST = 300, WIDE_MOST = 2000, HELD_MOST = 3 };
 
 // --- Functions ---------------------------------------------------------------
 
@@ -114,7 +114,7 @@ static unsigned choose_width(struct kernel *kernel)
     struct shapes shapes = {.kernel = kernel, .variant = &rows};
     shapes_find(&shapes);
     kernel->compact =
-        kernel->size > SIZE_MOST || chained_size(&shapes) > CHAINED_MOST;
+        kernel->size > KERNEL_LARGE || chained_size(&shapes) > CHAINED_MOST;
     kernel->huge = kernel->size > WIDE_MOST;
     if (kernel->has_warp_ops)
         return 32;

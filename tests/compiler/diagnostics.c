@@ -151,11 +151,13 @@ RNL_TEST(wrong_name_expression)
 {
     says("template <class T> __global__ void k(T *out) { out[0] = 1; }\n",
          "--name-expression 'k<floot>'",
-         "name-expression:1:41: error: use of undeclared identifier 'floot'\n"
+         "name-expression:1:41: error: use of undeclared identifier 'floot'; "
+         "did you mean 'float'?\n"
          "    1 | static constexpr auto rnl_function0 = k<floot>;\n"
-         "      |                                         ^\n",
+         "      |                                         ^~~~~\n"
+         "      |                                         float\n",
          "name-expression:1:41: error: 'floot' was not declared in this scope; "
-         "did you mean 'floor'?\n"
+         "did you mean 'float'?\n"
          "name-expression:1:39: error: unable to deduce 'const auto' from "
          "'k<<expression error> >'\n"
          "name-expression:1:39: note:   couldn't deduce template parameter "

@@ -26,6 +26,7 @@ struct special {
     _Atomic uint32_t state;
     _Atomic uint32_t watched;       // the block size last seen, packed
     _Atomic uint64_t spent_ns;      // with that one
+    uint32_t asked;                 // the size that code is made for
     struct special *next;           // in the queue
     _Atomic uint32_t ready;         // the size that there is code for; 0: none
     struct loaded_object object;    // written before `ready`
@@ -46,13 +47,19 @@ static struct {
     struct lock lock;  // guards what follows
     struct special *first;
     struct special *current;
-    bool running, joinable, closed;
+    bool running, joinable, closed, noticed;
     pid_t process;
     pthread_t thread;
     atomic_bool stop;           // `current` is not wanted any more
     _Atomic uint32_t finished;  // futex: grows with each kernel
     _Atomic uint32_t made;      // kernels that have code
 } maker;
+
+// A thread of the parent may have had the lock.
+static void maker_forked(void)
+{
+    maker.lock = (struct lock){0};
+}
 
 // Another process than the one that started the thread does not have it.
 static void maker_lock(void)
@@ -103,7 +110,7 @@ static struct request *request_make(const struct special *special)
 {
     const struct source_copy *copy = special->owner->copy;
     size_t count = copy->options.option_count;
-    uint32_t block = atomic_load(&special->watched);
+    uint32_t block = special->asked;
     struct request *request = mem_allocate(
         sizeof *request + (count + OPTIONS) * sizeof *request->list);
     if (!request)
@@ -155,7 +162,7 @@ static bool get_binary(const struct source *source,
 static bool find_code(struct special *special)
 {
     const rnl_cpu_object *table = special->object.table;
-    uint32_t block = atomic_load(&special->watched);
+    uint32_t block = special->asked;
     for (size_t i = 0; i < table->kernel_count; i++) {
         const rnl_cpu_kernel *kernel = object_kernel(table, i);
         if (!object_fixed(table, kernel) || !kernel->run_blocks ||
@@ -192,7 +199,7 @@ static void make_or_say(struct special *special)
 {
     if (make(special)) {
         atomic_fetch_add(&maker.made, 1);
-        atomic_store_explicit(&special->ready, atomic_load(&special->watched),
+        atomic_store_explicit(&special->ready, special->asked,
                               memory_order_release);
     } else if (!atomic_load(&maker.stop)) {
         const rnl_error *error = rnl_last_error();
@@ -248,6 +255,9 @@ static void ask(struct special *special)
     while (*last)
         last = &(*last)->next;
     if (!maker.running && !maker.closed) {
+        if (!maker.noticed)
+            pthread_atfork(NULL, NULL, maker_forked);
+        maker.noticed = true;
         maker.running = maker.joinable =
             thread_start(&maker.thread, "runnel-compile", run, NULL);
         failed = !maker.running;
@@ -277,6 +287,7 @@ void special_note(struct special *special, rnl_dim3 block, uint64_t time_ns)
     if (spent < config_get()->specialise_ns ||
         !atomic_compare_exchange_strong(&special->state, &watching, ASKED))
         return;
+    special->asked = size;
     special->next = NULL;
     ask(special);
 }
