@@ -56,6 +56,35 @@ static bool is_portable(const struct kernel *kernel, LLVMValueRef value)
     return LLVMIsAConstantInt(value) || (slot && slot->store_count == 1);
 }
 
+// A number made of indices and sizes by adding and multiplying: it does not wrap.
+static bool is_counted(const struct kernel *kernel, LLVMValueRef value,
+                       int depth)
+{
+    int axis;
+    value = resolve(kernel, value);
+    if (LLVMIsAConstantInt(value))
+        return LLVMConstIntGetSExtValue(value) >= 0;
+    if (depth > 8 || !LLVMIsAInstruction(value))
+        return false;
+    switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMAdd: case LLVMMul: case LLVMShl: case LLVMOr:
+        return is_counted(kernel, LLVMGetOperand(value, 0), depth + 1) &&
+               is_counted(kernel, LLVMGetOperand(value, 1), depth + 1);
+    case LLVMSExt: case LLVMZExt:
+        return is_counted(kernel, LLVMGetOperand(value, 0), depth + 1);
+    case LLVMCall:
+        switch (primitive_of(value, &axis)) {
+        case PRIMITIVE_THREAD: case PRIMITIVE_BLOCK:
+        case PRIMITIVE_BLOCK_SIZE: case PRIMITIVE_GRID_SIZE:
+            return true;
+        default:
+            return false;
+        }
+    default:
+        return false;
+    }
+}
+
 // Whether a value is the same in all threads of a block, plus, when `thread` is
 // given, the thread's x once.
 static bool is_common(const struct kernel *kernel, LLVMValueRef value,
@@ -79,7 +108,11 @@ static bool is_common(const struct kernel *kernel, LLVMValueRef value,
                           depth + 1))
                 return true;
         break;
-    case LLVMSExt: case LLVMZExt:
+    case LLVMZExt:
+        if (thread && !is_counted(kernel, value, 0))
+            return false;
+        return is_common(kernel, LLVMGetOperand(value, 0), thread, depth + 1);
+    case LLVMSExt:
         return is_common(kernel, LLVMGetOperand(value, 0), thread, depth + 1);
     case LLVMLoad:
         return !thread && slots_is_argument_load(kernel, value);
@@ -241,7 +274,10 @@ static bool find_index(struct stride_loop *l)
         if (block != l->before && resolve(kernel, stored) != next)
             return false;
     }
-    return l->first && is_common(kernel, l->first, &l->thread, 0);
+    // When thread 0 has no round, then no thread has one.
+    bool is_signed = how == LLVMIntSLT || how == LLVMIntSLE;
+    return l->first && is_common(kernel, l->first, &l->thread, 0) &&
+           (is_signed || is_counted(kernel, l->first, 0));
 }
 
 // The guard asks of the first round what the latch asks of the next ones.
