@@ -666,8 +666,8 @@ static const struct part prologue[] = {
     {FEATURE_TOTALS, "unsigned *totals = (unsigned *)out + (n - 64);"},
     {FEATURE_WARP, "unsigned left = T - (tid & ~31u);\n"
                    "unsigned m0 = left >= 32u ? ~0u : (1u << left) - 1u;"},
-    {FEATURE_BINS, "__shared__ unsigned bins[16];\n"
-                   "for (unsigned k = tid; k < 16u; k += T) bins[k] = k;"},
+    {FEATURE_BINS, "__shared__ unsigned bins[24];\n"
+                   "for (unsigned k = tid; k < 24u; k += T) bins[k] = k;"},
     {FEATURE_SHARED, "sh[tid] = u0;"},
     {FEATURE_STRIDE, "const unsigned across = gridDim.x * blockDim.x;"},
     {FEATURE_MINE, "__shared__ unsigned mine[256];\n"
@@ -700,7 +700,7 @@ static const struct part epilogue[] = {
     {FEATURE_SHARED, "u2 ^= sh[T - 1u - tid];"},
     {FEATURE_MINE, "u0 ^= mine[tid]; u1 += __float_as_uint(mine_f[tid]);\n"
                    "u2 += (unsigned)(mine_w[tid] >> 16);"},
-    {FEATURE_BINS, "__syncthreads();\nu1 ^= bins[tid & 15u];"},
+    {FEATURE_BINS, "__syncthreads();\nu1 ^= bins[tid % 24u];"},
     {0, "slot[0] = (int)u0;\nslot[1] = (int)u1;\nslot[2] ^= (int)u2;\n"
         "slot[3] = (int)((unsigned)slot[3] + u3);"},
 };

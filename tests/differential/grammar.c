@@ -243,7 +243,7 @@ static const struct rule statements[] = {
     {FEATURE_BINS, 0, "atomicMax(bins + 8u + ($U & 3u), $U);"},
     {FEATURE_BINS, 0, "atomicAnd(bins + 12u + ($U & 3u), $U);"},
     {FEATURE_BINS, PLACE_UNIFORM,
-     "__syncthreads();\nu$0 += bins[$U & 15u];\n__syncthreads();"},
+     "__syncthreads();\nu$0 += bins[$U % 24u];\n__syncthreads();"},
     {FEATURE_WIDE, 0, "w$1 = $W;"}, {FEATURE_WIDE, 0, "w$1 += $W;"},
     {FEATURE_FLOAT, 0, "f$1 = bound($F);"},
     {FEATURE_FLOAT, 0, "f$1 = bound(f$1 + $F);"},
@@ -254,8 +254,8 @@ static const struct rule statements[] = {
     {FEATURE_STRUCT, 0, "p$1.part[$U & 1u] = $U;"},
     {FEATURE_STRUCT, 0, "{ pair &p = $C ? p0 : p1; p.low += $U; }"},
 
-    {FEATURE_BINS, 0, "atomicOr(bins + $0, $U);"},
-    {FEATURE_BINS, 0, "atomicMin(bins + 12u, $U);"},
+    {FEATURE_BINS, 0, "atomicOr(bins + 16u + ($U & 3u), $U);"},
+    {FEATURE_BINS, 0, "atomicMin(bins + 20u + ($U & 3u), $U);"},
     {FEATURE_BINS, 0, "atomicAdd(bins + $0, (unsigned)in[$G]);"},
 
     // Shared atomics on what is the thread's, and what it had before.
