@@ -8,12 +8,12 @@
 static void drop_promises(LLVMValueRef made)
 {
     switch (LLVMGetInstructionOpcode(made)) {
-    case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMShl:
+    case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMShl: case LLVMTrunc:
         LLVMSetNSW(made, 0);
         LLVMSetNUW(made, 0);
         break;
     case LLVMGetElementPtr:
-        LLVMSetIsInBounds(made, 0);
+        LLVMGEPSetNoWrapFlags(made, 0);
         break;
     case LLVMZExt:
         LLVMSetNNeg(made, 0);
@@ -29,8 +29,23 @@ static void drop_promises(LLVMValueRef made)
     }
 }
 
+// What is affine only by a promise that may not hold in lane 0, in a form that
+// is affine without it; otherwise NULL.
+static LLVMValueRef clone_promised(struct emitter *e, LLVMValueRef at)
+{
+    if (shape_of(&e->shapes, at).kind != SHAPE_AFFINE)
+        return NULL;
+    if (LLVMGetInstructionOpcode(at) != LLVMOr || !LLVMGetIsDisjoint(at))
+        return NULL;
+    return LLVMBuildAdd(e->builder, lanes_scalar(e, LLVMGetOperand(at, 0)),
+                        lanes_scalar(e, LLVMGetOperand(at, 1)), "");
+}
+
 LLVMValueRef instruction_clone(struct emitter *e, LLVMValueRef at)
 {
+    LLVMValueRef promised = clone_promised(e, at);
+    if (promised)
+        return promised;
     LLVMValueRef made = LLVMInstructionClone(at);
     for (int i = 0; i < LLVMGetNumOperands(at); i++) {
         LLVMValueRef operand = LLVMGetOperand(at, (unsigned)i);

@@ -20,7 +20,7 @@
 
 enum {
     KERNELS_MAX = 8,  // in a module
-    SHAPES_MAX = 8,
+    SHAPES_MAX = 12,
     SHAPES_RUN = 4,   // of each kernel, in turn
     TRIAL_SECONDS = 300,
     SHRINK_SECONDS = 60,
@@ -307,7 +307,7 @@ int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
     struct settings settings = {.seed = 1, .count = 64, .shrink = true};
-    parse_shapes(&settings, "32,256,100,16x16,7x5x3,1,33x2,8x2x16");
+    parse_shapes(&settings, "32,256,100,16x16,7x5x3,1,33x2,8x2x16,33,32x8,5x7x3");
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--print"))
             settings.print = true;

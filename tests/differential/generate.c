@@ -14,7 +14,11 @@ struct scope {
     bool uniform;     // the whole block comes by, as far as it lives
     int mask;         // number of the mask of the lanes here; -1: unknown
     unsigned loop;    // the PLACE_..._LOOP that `break` ends, or 0
+    bool again;       // `continue` is for a plain loop
     int label;        // of the loop that goto may leave, or -1
+    int state;        // number of the machine around, or -1
+    int row;          // number of the loop over a row around, or -1
+    bool own_row;     // each element of that is one thread's
     int counters[COUNTERS_MAX];
     int counter_count;
     int depth;
@@ -81,7 +85,11 @@ static unsigned places_of(const struct scope *scope)
     return scope->loop | (scope->uniform ? PLACE_UNIFORM : 0) |
            (scope->mask >= 0 ? PLACE_MASK : 0) |
            (scope->uniform && scope->mask == 0 ? PLACE_ALL : 0) |
-           (scope->label >= 0 ? PLACE_LABEL : 0);
+           (scope->label >= 0 ? PLACE_LABEL : 0) |
+           (scope->again ? PLACE_AGAIN : 0) |
+           (scope->state >= 0 ? PLACE_STATE : 0) |
+           (scope->row >= 0 ? PLACE_ROW : PLACE_NO_ROW) |
+           (scope->own_row ? PLACE_OWN_ROW : 0);
 }
 
 static bool fits(const struct generator *g, unsigned features, unsigned places)
@@ -114,7 +122,8 @@ static void add_counter(struct generator *g)
 {
     int count = g->scope->counter_count;
     if (count)
-        add(&g->text, "i%d", g->scope->counters[chance(g, (unsigned)count)]);
+        add(&g->text, "(unsigned)i%d",
+            g->scope->counters[chance(g, (unsigned)count)]);
     else
         add(&g->text, "tid");
 }
@@ -142,6 +151,12 @@ static void expand_name(struct generator *g, char letter)
         break;
     case 'E':
         add(&g->text, "%d", g->scope->label);
+        break;
+    case 'S':
+        add(&g->text, "%d", g->scope->row);
+        break;
+    case 'A':
+        add(&g->text, "%d", g->scope->state);
         break;
     case '0':
         add(&g->text, "%u", chance(g, 4));
@@ -174,6 +189,12 @@ static void expand_letter(struct generator *g, char letter, int depth)
         break;
     case 'I':
         apply(g, &rules_index, depth);
+        break;
+    case 'L':
+        apply(g, &rules_line, depth);
+        break;
+    case 'G':
+        apply(g, &rules_near, depth);
         break;
     case 'X':
         apply(g, &rules_uniform, depth);
@@ -215,9 +236,12 @@ enum inner {
     INNER_LABEL = 1 << 2,
     INNER_COUNTER = 1 << 3,   // i$N
     INNER_SWITCH = 1 << 4,
+    INNER_STATE = 1 << 5,     // s$N
+    INNER_ROW = 1 << 6,       // of$N[i$N]
+    INNER_OWN_ROW = 1 << 7,   // to$N[i$N]
 };
 
-enum { BRANCHES_MAX = 3 };
+enum { BRANCHES_MAX = 5 };
 
 struct compound {
     unsigned features, places;
@@ -230,7 +254,40 @@ struct compound {
 #define FOR_LOOP(trips)                                      \
     "for (unsigned i$N = 0, e$N = (" trips " & 3u) + 1u; "    \
     "i$N < e$N; i$N++) {"
-enum { PLAIN = INNER_DIVERGES | INNER_COUNTER };
+enum {
+    PLAIN = INNER_DIVERGES | INNER_COUNTER,
+    MACHINE = PLAIN | INNER_STATE,
+    ROW = PLAIN | INNER_SWITCH | INNER_ROW,  // without break
+    OWN_ROW = ROW | INNER_OWN_ROW,
+};
+
+#define MACHINE_CASES                                                      \
+    {{"case 0u: {", "} break;"},                                           \
+     {"case 1u: case 6u: {", "s$N = $U & 7u; } continue;"},                \
+     {"case 2u: {", "s$N = ($U & 1u) + 1u; }"},                            \
+     {"case 5u: {", "s$N = (s$N + $K) & 7u; } break;"},                    \
+     {"default: {", "s$N++; }"}}
+#define MACHINE_END "}\n  u$0 += s$N * 5u + i$N; }"
+
+// Rows of the whole grid, and of a block, to be walked along x.
+#define GRID_ROW                                                           \
+    "{ const unsigned at$N = (threadIdx.y + blockDim.y *\n"                \
+    "      (threadIdx.z + blockDim.z * blockIdx.y)) * (across * 4u);\n"    \
+    "  const int *of$N = in + at$N;\n"                                     \
+    "  int *to$N = out + across / blockDim.x * gridDim.y * T * 4u + at$N;\n"
+#define BLOCK_ROW                                                          \
+    "{ const unsigned at$N = (threadIdx.y + blockDim.y *\n"                \
+    "      (threadIdx.z + blockDim.z * bid)) * (blockDim.x * 4u);\n"       \
+    "  const int *of$N = in + at$N;\n"                                     \
+    "  int *to$N = out + across / blockDim.x * gridDim.y * T * 8u + at$N;\n"
+#define WHOLE_ROW "{ const int *of$N = in;\n"
+#define STRIDE(type, first, limit, step)                                   \
+    "  for (" type " i$N = " first "; i$N " limit "; i$N += " step ") {"
+#define GRID_STRIDE(type, limit)                                           \
+    STRIDE(type, "blockIdx.x * blockDim.x + threadIdx.x", limit,           \
+           "gridDim.x * blockDim.x")
+#define BLOCK_STRIDE(type, limit)                                          \
+    STRIDE(type, "threadIdx.x", limit, "blockDim.x")
 
 // clang-format off
 static const struct compound compounds[] = {
@@ -278,6 +335,92 @@ static const struct compound compounds[] = {
      "switch ($U % 5u) {", "}",
      {{"case 3u: {", "}"}, {"case 1u: case 4u: {", "} break;"},
       {"case 0u: {", "}"}}},
+
+    // What barriers and loops see of values made of indices.
+    {0, 0, INNER_COUNTER, 0, "{ const unsigned i$N = $L;", "}", {{0}}},
+    {0, 0, INNER_COUNTER, 0,
+     "{ const unsigned i$N = min(tid * 2u + $K, 99u);", "}", {{0}}},
+    {0, 0, INNER_COUNTER, 0,
+     "{ const unsigned i$N = $G;\n  const int *at$N = in + i$N;",
+     "u$0 += (unsigned)*at$N; }", {{0}}},
+    {FEATURE_LINE, 0, INNER_COUNTER, 0,
+     "{ const unsigned i$N = $L;\n  const unsigned *at$N = line_u + i$N;",
+     "u$0 += *at$N + line_u[i$N]; }", {{0}}},
+    {FEATURE_SHARED, 0, INNER_COUNTER, 0,
+     "{ const unsigned i$N = (tid + $K) % T;", "u$0 ^= sh[i$N]; }", {{0}}},
+
+    // Machines.
+    {FEATURE_MACHINE, 0, MACHINE | INNER_SWITCH, 0,
+     "{ unsigned s$N = $U & 7u, i$N = 0;\n"
+     "  while (i$N++ < 9u && s$N != 4u) {\n    switch (s$N) {",
+     "} " MACHINE_END, MACHINE_CASES},
+    {FEATURE_MACHINE, 0, MACHINE | INNER_SWITCH, 0,
+     "{ unsigned s$N = $U & 7u, i$N = 0;\n"
+     "  for (; i$N < ($X & 7u) + 3u && s$N != 7u; i$N++) {\n"
+     "    if ($C) s$N = $U & 7u;\n    switch (s$N) {",
+     "} " MACHINE_END, MACHINE_CASES},
+    {FEATURE_MACHINE, 0, MACHINE | INNER_SWITCH, 0,
+     "{ unsigned s$N = $U & 3u, i$N = 0;\n"
+     "  for (;;) {\n    if (i$N++ > 6u) break;\n"
+     "    if (s$N == 3u && $C) break;\n    switch (s$N) {",
+     "}\n    if ($C) s$N = $U & 7u;\n  " MACHINE_END, MACHINE_CASES},
+    {FEATURE_MACHINE, 0, MACHINE, PLACE_PLAIN_LOOP,
+     "{ unsigned s$N = $U & 7u, i$N = 0;\n"
+     "  while (i$N++ < 7u && s$N != 4u) {", MACHINE_END,
+     {{"if (s$N == 1u) {", "}"}, {"else if (s$N > 5u) {", "break; }"},
+      {"else {", "s$N++; }"}}},
+    {FEATURE_MACHINE, 0, MACHINE, PLACE_PLAIN_LOOP,
+     "{ unsigned s$N = $U & 7u, i$N = 0;\n  do {",
+     "} while (i$N++ < 6u && s$N != 4u);\n  u$0 += s$N * 5u + i$N; }", {{0}}},
+    {FEATURE_MACHINE, 0, MACHINE, PLACE_PLAIN_LOOP,
+     "{ unsigned s$N = $U & 7u, i$N = 0;\n"
+     "  while (i$N++ < 5u && (s$N & 3u) != 3u) {\n"
+     "    while (i$N < 9u && $C) { i$N++; u$0 += s$N; if ($C) break; }",
+     "s$N++; " MACHINE_END, {{0}}},
+
+    // Loops over rows.
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
+     GRID_ROW GRID_STRIDE("int", "< (int)(across * 4u) - (int)$K"), "} }",
+     {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
+     GRID_ROW GRID_STRIDE("unsigned", "< across * 3u + 1u"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
+     GRID_ROW GRID_STRIDE("size_t", "<= across * 3u"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
+     GRID_ROW GRID_STRIDE("int", "<= (int)(across * 2u)"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
+     GRID_ROW STRIDE("unsigned",
+                     "blockIdx.x * blockDim.x + threadIdx.x - $K",
+                     "< across * 4u - 1u", "across"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
+     GRID_ROW STRIDE("int", "blockIdx.x * blockDim.x + threadIdx.x",
+                     "< (int)across * 4", "across")
+     "\n  if (i$N < (int)$K || $C) continue;", "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
+     BLOCK_ROW BLOCK_STRIDE("int", "< (int)blockDim.x * 3 - (int)$K"), "} }",
+     {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
+     BLOCK_ROW BLOCK_STRIDE("unsigned", "<= blockDim.x * 3u"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
+     BLOCK_ROW STRIDE("unsigned", "threadIdx.x + $K", "< blockDim.x * 4u",
+                      "blockDim.x"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
+     BLOCK_ROW STRIDE("size_t", "threadIdx.x - $K", "< blockDim.x * 4u",
+                      "blockDim.x"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, 0,
+     WHOLE_ROW GRID_STRIDE("int", "< n"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, 0,
+     WHOLE_ROW GRID_STRIDE("unsigned", "< n"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, 0,
+     WHOLE_ROW GRID_STRIDE("size_t", "< (size_t)n"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, 0,
+     WHOLE_ROW GRID_STRIDE("int", "<= n - 2"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, 0,
+     WHOLE_ROW STRIDE("int", "gid", "< n", "(int)(T * across)"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, 0,
+     WHOLE_ROW BLOCK_STRIDE("int", "< n / 3"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, PLACE_PLAIN_LOOP,
+     WHOLE_ROW GRID_STRIDE("int", "< n"), "} }", {{0}}},
 };
 // clang-format on
 
@@ -293,8 +436,18 @@ static struct scope inner_scope(const struct generator *g,
     }
     if (compound->inner & INNER_SWITCH)
         scope.loop = 0;
-    if (compound->loop)
+    if (compound->loop) {
         scope.loop = compound->loop;
+        scope.again = compound->loop == PLACE_PLAIN_LOOP;
+    }
+    if (compound->inner & INNER_STATE)
+        scope.state = number;
+    if (compound->inner & INNER_ROW) {
+        scope.row = number;
+        scope.own_row = compound->inner & INNER_OWN_ROW;
+    }
+    if (compound->inner & (INNER_STATE | INNER_ROW))
+        scope.again = true;
     if (compound->inner & INNER_LABEL)
         scope.label = number;
     if (compound->inner & INNER_COUNTER && scope.counter_count < COUNTERS_MAX)
@@ -345,7 +498,8 @@ static struct statement *generate_compound(struct generator *g,
         *link = statement_new(
             expanded_in(g, &outer, number, compound->branches[i][0]));
         (*link)->first = generate_list(g, &scope);
-        (*link)->tail = strdup(compound->branches[i][1]);
+        (*link)->tail =
+            expanded_in(g, &outer, number, compound->branches[i][1]);
         link = &(*link)->next;
     }
     if (!compound->branches[0][0])
@@ -366,6 +520,21 @@ static struct statement *generate_statement(struct generator *g,
         compound =
             &compounds[chance(g, sizeof compounds / sizeof *compounds)];
     while (!fits(g, compound->features, compound->places));
+    return generate_compound(g, compound);
+}
+
+// Loops over rows are taken apart only near the kernel's begin.
+static struct statement *generate_opening(struct generator *g,
+                                          const struct scope *scope)
+{
+    g->scope = scope;
+    g->budget--;
+    const struct compound *compound;
+    do
+        compound =
+            &compounds[chance(g, sizeof compounds / sizeof *compounds)];
+    while (!(compound->inner & INNER_ROW) ||
+           !fits(g, compound->features, compound->places));
     return generate_compound(g, compound);
 }
 
@@ -395,6 +564,13 @@ static unsigned choose_features(struct generator *g)
     features |= chance(g, 4) ? 0 : FEATURE_STRUCT;
     if (chance(g, 4))
         features |= FEATURE_LOOP;
+    features |= chance(g, 3) ? 0 : FEATURE_STRIDE;
+    features |= chance(g, 4) ? 0 : FEATURE_MACHINE;
+    features |= chance(g, 3) ? 0 : FEATURE_LINE;
+    features |= chance(g, 4) ? 0 : FEATURE_MINE;
+    // Their elements need loops before the kernel begins.
+    if (features & FEATURE_STRIDE && chance(g, 4))
+        features &= ~(unsigned)(FEATURE_LINE | FEATURE_BINS | FEATURE_PRIVATE);
     // A mask would name lanes that have returned elsewhere.
     if (features & FEATURE_WARP)
         features &= ~(unsigned)FEATURE_RETURN;
@@ -405,14 +581,19 @@ void kernel_generate(struct kernel *kernel, uint64_t seed)
 {
     struct generator g = {.state = seed * UINT64_C(0x2545f4914f6cdd1d)};
     g.features = choose_features(&g);
-    struct scope scope = {.uniform = true, .label = -1};
+    struct scope scope = {.uniform = true, .label = -1, .state = -1,
+                          .row = -1};
     scope.mask = g.features & FEATURE_WARP ? 0 : -1;
     *kernel = (struct kernel){.seed = seed, .features = g.features};
     snprintf(kernel->name, sizeof kernel->name, "k%llu",
              (unsigned long long)seed);
     struct statement **link = &kernel->body;
-    for (g.budget = 4 + (int)chance(&g, 10); g.budget > 0;
-         link = &(*link)->next)
+    g.budget = 4 + (int)chance(&g, 10);
+    if (g.features & FEATURE_STRIDE && chance(&g, 4)) {
+        *link = generate_opening(&g, &scope);
+        link = &(*link)->next;
+    }
+    for (; g.budget > 0; link = &(*link)->next)
         *link = generate_statement(&g, &scope);
 }
 
@@ -485,10 +666,28 @@ static const struct part prologue[] = {
     {FEATURE_TOTALS, "unsigned *totals = (unsigned *)out + (n - 64);"},
     {FEATURE_WARP, "unsigned left = T - (tid & ~31u);\n"
                    "unsigned m0 = left >= 32u ? ~0u : (1u << left) - 1u;"},
-    {FEATURE_BINS, "__shared__ unsigned bins[16];\n"
-                   "for (unsigned k = tid; k < 16u; k += T) bins[k] = k;"},
+    {FEATURE_BINS, "__shared__ unsigned bins[24];\n"
+                   "for (unsigned k = tid; k < 24u; k += T) bins[k] = k;"},
     {FEATURE_SHARED, "sh[tid] = u0;"},
-    {FEATURE_SHARED | FEATURE_BINS, "__syncthreads();"},
+    {FEATURE_STRIDE, "const unsigned across = gridDim.x * blockDim.x;"},
+    {FEATURE_MINE, "__shared__ unsigned mine[256];\n"
+                   "__shared__ float mine_f[256];\n"
+                   "__shared__ unsigned long long mine_w[256];\n"
+                   "mine[tid] = u1; mine_f[tid] = 0.5f; mine_w[tid] = u0;"},
+    {FEATURE_LINE, "__shared__ signed char line_c[260];\n"
+                   "__shared__ short line_s[260];\n"
+                   "__shared__ unsigned line_u[260];\n"
+                   "__shared__ float line_f[260];\n"
+                   "__shared__ unsigned long long line_w[260];\n"
+                   "__shared__ double line_d[260];\n"
+                   "for (unsigned k = tid; k < 260u; k += T) {\n"
+                   "    line_c[k] = (signed char)(k * 7u);\n"
+                   "    line_s[k] = (short)(k * 1031u);\n"
+                   "    line_u[k] = k * 65537u; line_f[k] = (float)(int)k;\n"
+                   "    line_w[k] = k * 0x100000001ull;\n"
+                   "    line_d[k] = 0.5 * (double)(int)k;\n"
+                   "}"},
+    {FEATURE_SHARED | FEATURE_BINS | FEATURE_LINE, "__syncthreads();"},
 };
 
 static const struct part epilogue[] = {
@@ -499,7 +698,9 @@ static const struct part epilogue[] = {
     {FEATURE_PRIVATE, "for (unsigned k = 0; k < 8u; k++) u3 = u3 * 31u + own[k];"},
     {FEATURE_STRUCT, "u0 += p0.low * p0.part[0] + p1.part[1];"},
     {FEATURE_SHARED, "u2 ^= sh[T - 1u - tid];"},
-    {FEATURE_BINS, "__syncthreads();\nu1 ^= bins[tid & 15u];"},
+    {FEATURE_MINE, "u0 ^= mine[tid]; u1 += __float_as_uint(mine_f[tid]);\n"
+                   "u2 += (unsigned)(mine_w[tid] >> 16);"},
+    {FEATURE_BINS, "__syncthreads();\nu1 ^= bins[tid % 24u];"},
     {0, "slot[0] = (int)u0;\nslot[1] = (int)u1;\nslot[2] ^= (int)u2;\n"
         "slot[3] = (int)((unsigned)slot[3] + u3);"},
 };

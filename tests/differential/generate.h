@@ -1,9 +1,11 @@
 // Random kernels, each from a seed of its own, free of races and of undefined
 // behaviour by construction:
 //
-//   * A thread writes its own four elements of `out` and nothing else, but for
-//     commutative atomics on the last 64, whose results it does not use.
-//   * Shared memory is written between two barriers, an element by one thread.
+//   * A thread writes its own four elements of `out`, its own four in each of
+//     two sets of rows, and nothing else, but for commutative atomics on the
+//     last 64, whose results it does not use.
+//   * Shared memory is written between two barriers, an element by one thread,
+//     or by atomics, whose results count only where the element is the thread's.
 //   * Barriers stand where all threads of the block that live come by.
 //   * A warp operation names the lanes that are there, known from ballots; what
 //     comes from another lane is not used.
@@ -29,7 +31,7 @@ struct kernel {
     struct statement *body;
 };
 
-enum { KERNEL_ATOMICS = 64, KERNEL_SLOTS = 4, KERNEL_SHARED = 1024 };
+enum { KERNEL_ATOMICS = 64, KERNEL_SLOTS = 12, KERNEL_SHARED = 1024 };
 
 void kernel_generate(struct kernel *kernel, uint64_t seed);
 void kernel_free(struct kernel *kernel);

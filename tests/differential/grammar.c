@@ -55,6 +55,25 @@ static const struct rule all_unsigned[] = {
     {FEATURE_POINTER, 0, "chosen($U)($U)"},
     {FEATURE_STRUCT, 0, "turned(pair{$U, $U}, $U).low"},
     {FEATURE_STRUCT, 0, "p$1.low"}, {FEATURE_STRUCT, 0, "p$1.part[$U & 1u]"},
+    {0, 0, "(unsigned)in[$G]"}, {0, 0, "(unsigned)in[$G]"},
+    {FEATURE_LINE, 0, "(unsigned)line_c[$L]"},
+    {FEATURE_LINE, 0, "(unsigned)line_s[$L]"},
+    {FEATURE_LINE, 0, "line_u[$L]"}, {FEATURE_LINE, 0, "line_u[$L]"},
+    {FEATURE_LINE, 0, "(unsigned)line_w[$L]"},
+    {FEATURE_LINE, 0, "__float_as_uint(line_f[$L])"},
+    {FEATURE_LINE, 0, "(unsigned)__double_as_longlong(line_d[$L])"},
+    {FEATURE_LINE, 0, "(unsigned)((const signed char *)in)[$G]"},
+    {FEATURE_LINE, 0, "(unsigned)((const short *)in)[$G]"},
+    {FEATURE_LINE, 0, "(unsigned)((const unsigned short *)in)[$G]"},
+    {FEATURE_LINE, 0, "__float_as_uint(((const float *)in)[$G])"},
+    {FEATURE_LINE, 0, "(unsigned)(((const long long *)in)[$G] >> 16)"},
+    {FEATURE_LINE, 0,
+     "(unsigned)__double_as_longlong(((const double *)in)[$G])"},
+    {0, PLACE_ROW, "(unsigned)of$S[i$S]"}, {0, PLACE_ROW, "(unsigned)of$S[i$S]"},
+    {0, PLACE_ROW, "(unsigned)of$S[i$S > 0 ? i$S - 1 : 0]"},
+    {0, PLACE_ROW, "(unsigned)of$S[min((int)i$S + 1, n / 2)]"},
+    {0, PLACE_ROW, "(unsigned)of$S[max((int)i$S - 2, 0)]"},
+    {0, PLACE_OWN_ROW, "(unsigned)to$S[i$S]"}, {0, PLACE_STATE, "s$A"},
 };
 
 static const struct rule simple_wide[] = {
@@ -70,7 +89,7 @@ static const struct rule all_wide[] = {
     {0, 0, "(unsigned long long)((long long)$W >> ($U & 63u))"},
     {0, 0, "(unsigned long long)((long long)$W / (long long)(($U & 7u) + 2u))"},
     {0, 0, "__umul64hi($W, $W)"}, {0, 0, "__brevll($W)"}, {0, 0, "max($W, $W)"},
-    {0, 0, "((unsigned long long)$U * $U)"},
+    {0, 0, "((unsigned long long)$U * $U)"}, {FEATURE_LINE, 0, "line_w[$L]"},
 };
 
 static const struct rule simple_float[] = {
@@ -85,6 +104,8 @@ static const struct rule all_float[] = {
     {0, 0, "($F < $F ? $F : $F)"}, {0, 0, "($C ? $F : $F)"}, {0, 0, "-($F)"},
     {0, 0, "fmaf(f$1, $F, f$1)"}, {0, 0, "copysignf($F, f$1)"},
     {0, 0, "(float)$U"}, {0, 0, "(float)(int)$U"},
+    {FEATURE_LINE, 0, "line_f[$L]"}, {FEATURE_LINE, 0, "line_f[$L]"},
+    {FEATURE_LINE, 0, "(line_f[$L] + line_f[tid] + line_f[$L])"},
     {FEATURE_EXACT, 0, "__fadd_rn($F, $F)"},
     {FEATURE_EXACT, 0, "__fmul_rn($F, $F)"},
 };
@@ -98,6 +119,7 @@ static const struct rule all_double[] = {
     {0, 0, "($D + $D)"}, {0, 0, "($D - $D)"}, {0, 0, "($D * $D)"},
     {0, 0, "($D / (double)(($U & 255u) + 1u))"}, {0, 0, "sqrt(fabs($D))"},
     {0, 0, "($C ? $D : $D)"}, {0, 0, "floor($D)"}, {0, 0, "(double)$U"},
+    {FEATURE_LINE, 0, "line_d[$L]"},
     {FEATURE_WIDE, 0, "(double)(long long)($W >> 20)"},
 };
 
@@ -115,6 +137,7 @@ static const struct rule all_condition[] = {
     {FEATURE_DOUBLE, 0, "($D < $D)"}, {FEATURE_WIDE, 0, "($W > $W)"},
     {FEATURE_WIDE, 0, "((long long)$W < (long long)$W)"},
     {FEATURE_PRIVATE, 0, "((own[$U & 7u] & 1u) == 0u)"},
+    {0, PLACE_STATE, "(s$A > 3u)"}, {0, PLACE_ROW, "(of$S[i$S] > 100)"},
 };
 
 // Always less than n: there are more than 4 * gid + 64 elements.
@@ -124,6 +147,53 @@ static const struct rule simple_index[] = {
     {0, 0, "tid"}, {0, 0, "($U & 63u)"}, {0, 0, "$U % (unsigned)n"},
     {0, 0, "within(gid - 5u, n)"}, {0, 0, "within(gid * 3u - 40u, n)"},
     {0, 0, "((tid * 3u + $V) & 63u)"}, {0, 0, "gid + ($V & 31u)"},
+};
+
+// Less than 260, as long as the lines are.
+static const struct rule simple_line[] = {
+    {0, 0, "tid > 0u ? tid - 1u : 0u"}, {0, 0, "tid == 0u ? 0u : tid - 1u"},
+    {0, 0, "threadIdx.x > 0u ? tid - 1u : tid"}, {0, 0, "tid"},
+    {0, 0, "threadIdx.x > 0u ? threadIdx.x - 1u : 0u"},
+    {0, 0, "threadIdx.x != 0u ? threadIdx.x - 1u : 0u"},
+    {0, 0, "threadIdx.x == blockDim.x - 1u ? threadIdx.x : threadIdx.x + 1u"},
+    {0, 0, "threadIdx.x != 0u ? threadIdx.x - 1u : $K"},
+    {0, 0, "threadIdx.x == 31u ? 31u : threadIdx.x + 1u"},
+    {0, 0, "threadIdx.x == 255u ? 255u : threadIdx.x + 1u"},
+    {0, 0, "tid >= 3u ? tid - 3u : 0u"}, {0, 0, "tid < 70u ? tid + 1u : 70u"},
+    {0, 0, "tid < T - 1u ? tid + 1u : tid"},
+    {0, 0, "tid < T - 2u ? tid + 2u : T - 1u"},
+    {0, 0, "tid > 20u ? tid - 2u : 18u"}, {0, 0, "tid > 20u ? tid - 2u : 19u"},
+    {0, 0, "tid > 20u ? tid - 2u : 17u"}, {0, 0, "tid > $K ? tid - 1u : $K"},
+    {0, 0, "tid < $K ? tid + 1u : $K"}, {0, 0, "tid < 40u ? 40u : tid"},
+    {0, 0, "tid < 62u ? tid + 2u : 63u"}, {0, 0, "tid - min(tid, 2u)"},
+    {0, 0, "min(tid + 1u, T - 1u)"}, {0, 0, "min(tid + 3u, 40u)"},
+    {0, 0, "min((int)tid + 2, (int)T - 1)"}, {0, 0, "max((int)tid - 1, 0)"},
+    {0, 0, "max((int)tid - 2, 0)"}, {0, 0, "max((int)tid - 33, 0)"},
+    {0, 0, "max((int)tid, 45)"}, {0, 0, "min(tid, 45u)"},
+    {0, 0, "min(threadIdx.x + 1u, blockDim.x - 1u)"},
+    {0, 0, "min(max((int)tid - 1, 0), 61)"}, {0, 0, "min(tid + $K, 255u)"},
+    {0, 0, "max((int)threadIdx.x - (int)$K, 0)"}, {0, 0, "min($V, 255u)"},
+    {0, 0, "min((int)threadIdx.x + 1, (int)blockDim.x - 1)"},
+    {0, 0, "2u * min(tid, 100u) + 1u"}, {0, 0, "tid + 1u"}, {0, 0, "($U & 127u)"},
+    {0, 0, "(unsigned char)(tid - 1u)"}, {0, 0, "(tid + 1u) % T"},
+    {0, 0, "min(tid & 31u, 30u) + 1u"}, {0, 0, "(tid & ~31u) + min(lane + 1u, 31u)"},
+};
+
+// At most gid + 3 or 40.
+static const struct rule simple_near[] = {
+    {0, 0, "gid > 0u ? gid - 1u : 0u"}, {0, 0, "gid == 0u ? gid : gid - 1u"},
+    {0, 0, "min(gid + 1u, (unsigned)n - 1u)"}, {0, 0, "gid + 3u"},
+    {0, 0, "min((int)gid + 2, n - 1)"}, {0, 0, "max((int)gid - 1, 0)"},
+    {0, 0, "max((int)gid - 2, 0)"}, {0, 0, "max((int)gid - 3, 0)"},
+    {0, 0, "min((int)gid, 37)"}, {0, 0, "gid < 39u ? gid + 1u : 40u"},
+    {0, 0, "gid > 5u ? gid - 1u : 5u"}, {0, 0, "gid > 5u ? gid - 1u : 4u"},
+    {0, 0, "gid - min(gid, 3u)"}, {0, 0, "gid < 7u ? 7u : gid"},
+    {0, 0, "gid >= 33u ? gid - 1u : 32u"}, {0, 0, "min(threadIdx.x + 3u, 40u)"},
+    {0, 0, "gid + 1u < (unsigned)n ? gid + 1u : gid"},
+    {0, 0, "threadIdx.x > 0u ? gid - 1u : gid"}, {0, 0, "min(tid, 17u)"},
+    {0, 0, "threadIdx.x < blockDim.x - 1u ? gid + 1u : gid"},
+    {0, 0, "max((int)threadIdx.x - 1, 0)"}, {0, 0, "min((int)tid + 1, 33)"},
+    {0, 0, "blockIdx.x * blockDim.x + max((int)threadIdx.x - 1, 0)"},
 };
 
 static const struct rule simple_uniform[] = {
@@ -173,7 +243,7 @@ static const struct rule statements[] = {
     {FEATURE_BINS, 0, "atomicMax(bins + 8u + ($U & 3u), $U);"},
     {FEATURE_BINS, 0, "atomicAnd(bins + 12u + ($U & 3u), $U);"},
     {FEATURE_BINS, PLACE_UNIFORM,
-     "__syncthreads();\nu$0 += bins[$U & 15u];\n__syncthreads();"},
+     "__syncthreads();\nu$0 += bins[$U % 24u];\n__syncthreads();"},
     {FEATURE_WIDE, 0, "w$1 = $W;"}, {FEATURE_WIDE, 0, "w$1 += $W;"},
     {FEATURE_FLOAT, 0, "f$1 = bound($F);"},
     {FEATURE_FLOAT, 0, "f$1 = bound(f$1 + $F);"},
@@ -183,6 +253,73 @@ static const struct rule statements[] = {
     {FEATURE_STRUCT, 0, "swap(p0, p1);"}, {FEATURE_STRUCT, 0, "p$1.add($U);"},
     {FEATURE_STRUCT, 0, "p$1.part[$U & 1u] = $U;"},
     {FEATURE_STRUCT, 0, "{ pair &p = $C ? p0 : p1; p.low += $U; }"},
+
+    {FEATURE_BINS, 0, "atomicOr(bins + 16u + ($U & 3u), $U);"},
+    {FEATURE_BINS, 0, "atomicMin(bins + 20u + ($U & 3u), $U);"},
+    {FEATURE_BINS, 0, "atomicAdd(bins + $0, (unsigned)in[$G]);"},
+
+    // Shared atomics on what is the thread's, and what it had before.
+    {FEATURE_MINE, 0, "u$0 = atomicAdd(mine + tid, $U);"},
+    {FEATURE_MINE, 0, "u$0 += atomicSub(mine + tid, $U);"},
+    {FEATURE_MINE, 0, "u$0 ^= atomicExch(mine + tid, $U);"},
+    {FEATURE_MINE, 0, "u$0 ^= atomicCAS(mine + tid, mine[tid] + ($U & 1u), $U);"},
+    {FEATURE_MINE, 0, "u$0 += atomicMin(mine + tid, $U);"},
+    {FEATURE_MINE, 0, "u$0 += (unsigned)atomicMax((int *)mine + tid, (int)$U);"},
+    {FEATURE_MINE, 0, "u$0 += atomicInc(mine + tid, $K);"},
+    {FEATURE_MINE, 0, "u$0 += atomicDec(mine + tid, $U);"},
+    {FEATURE_MINE, 0, "u$0 += atomicAnd(mine + tid, $U);"},
+    {FEATURE_MINE, 0, "u$0 = atomicXor(mine + tid, 1u << ($U & 31u));"},
+    {FEATURE_MINE, 0, "atomicExch(mine + tid, $U);"},
+    {FEATURE_MINE, 0, "atomicInc(mine + tid, $U);"},
+    {FEATURE_MINE, 0, "atomicCAS(mine + tid, $U & 1u, $U);"},
+    {FEATURE_MINE, 0, "mine[tid] += $U;"}, {FEATURE_MINE, 0, "u$0 ^= mine[tid];"},
+    {FEATURE_MINE | FEATURE_FLOAT, 0,
+     "f$1 = bound(atomicAdd((float *)mine_f + tid, $F));"},
+    {FEATURE_MINE | FEATURE_FLOAT, 0, "atomicAdd(mine_f + tid, 0.5f);"},
+    {FEATURE_MINE | FEATURE_WIDE, 0, "w$1 += atomicAdd(mine_w + tid, $W);"},
+    {FEATURE_MINE | FEATURE_WIDE, 0, "w$1 ^= atomicMax(mine_w + tid, $W);"},
+    {FEATURE_MINE | FEATURE_WIDE, 0, "w$1 = atomicCAS(mine_w + tid, w$1, $W);"},
+
+    // Lines.
+    {FEATURE_LINE, PLACE_UNIFORM,
+     "{ unsigned e = $U;\n  __syncthreads();\n  line_u[tid] = e;\n"
+     "  line_c[tid] = (signed char)e;\n  line_s[tid] = (short)e;\n"
+     "  line_f[tid] = (float)(int)(e & 0xffffu);\n  __syncthreads(); }"},
+    {FEATURE_LINE, PLACE_UNIFORM,
+     "{ unsigned e = $U;\n  __syncthreads();\n  line_w[tid] = e * 3ull;\n"
+     "  line_d[tid] = (double)e;\n  __syncthreads(); }"},
+    {FEATURE_LINE, PLACE_UNIFORM,
+     "{ unsigned e = line_u[$L] + line_u[tid] * 2u + line_u[$L];\n"
+     "  __syncthreads();\n  line_u[tid] = e;\n  __syncthreads(); }"},
+    {FEATURE_LINE, 0, "u$0 += line_u[$L] + line_u[$L];"},
+    {FEATURE_LINE, 0, "u$0 += (unsigned)(line_c[$L] * line_s[$L]);"},
+    {FEATURE_LINE, 0, "u$0 ^= (unsigned)line_w[$L];"},
+    {0, 0, "u$0 += (unsigned)in[$G] * (unsigned)in[$G];"},
+
+    // Rows.
+    {0, PLACE_ROW, "u$0 += (unsigned)of$S[i$S];"},
+    {0, PLACE_ROW, "u$0 = u$0 * 3u + (unsigned)of$S[i$S];"},
+    {0, PLACE_ROW, "u$0 ^= (unsigned)of$S[i$S] * $U;"},
+    {0, PLACE_ROW, "if (of$S[i$S] > (int)$K) u$0 += $U;"},
+    {FEATURE_FLOAT, PLACE_ROW, "f$1 = bound(f$1 + (float)of$S[i$S]);"},
+    {FEATURE_TOTALS, PLACE_ROW,
+     "atomicAdd(totals + ((unsigned)of$S[i$S] & 7u), $U);"},
+    {FEATURE_BINS, PLACE_ROW,
+     "atomicAdd(bins + ((unsigned)of$S[i$S] & 3u), 1u);"},
+    {0, PLACE_OWN_ROW, "to$S[i$S] = (int)$U;"},
+    {0, PLACE_OWN_ROW, "to$S[i$S] = (int)$U;"},
+    {0, PLACE_OWN_ROW, "to$S[i$S] = of$S[i$S];"},
+    {0, PLACE_OWN_ROW, "to$S[i$S] ^= of$S[i$S];"},
+    {0, PLACE_OWN_ROW, "if ($C) to$S[i$S] = (int)u$0;"},
+    {0, PLACE_OWN_ROW, "to$S[i$S] = of$S[i$S > 0 ? i$S - 1 : 0];"},
+
+    // Machines.
+    {0, PLACE_STATE, "s$A = $U & 7u;"}, {0, PLACE_STATE, "s$A = $U & 7u;"},
+    {0, PLACE_STATE, "s$A = (s$A + 1u) & 7u;"},
+    {0, PLACE_STATE, "if ($C) s$A = $K & 7u;"},
+    {0, PLACE_AGAIN, "if ($C) continue;"},
+    {0, PLACE_AGAIN, "if ($C) { u$0 += $U; continue; }"},
+    {0, PLACE_AGAIN | PLACE_STATE, "if ($C) { s$A = $U & 7u; continue; }"},
 
     // Barriers.
     {0, PLACE_UNIFORM, "__syncthreads();"},
@@ -270,6 +407,8 @@ RULES(rules_float, simple_float, all_float);
 RULES(rules_double, simple_double, all_double);
 RULES(rules_condition, simple_condition, all_condition);
 RULES(rules_index, simple_index, simple_index);
+RULES(rules_line, simple_line, simple_line);
+RULES(rules_near, simple_near, simple_near);
 RULES(rules_uniform, simple_uniform, simple_uniform);
 RULES(rules_uniform_condition, simple_uniform_condition,
       simple_uniform_condition);

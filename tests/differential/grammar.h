@@ -5,6 +5,8 @@
 //   likewise   K small constant   M the mask of the lanes here   V a counter
 //   0 one of 0…3   1 one of 0…1   2 a power of two up to 32
 //   N the number of this statement   E the label behind the loop around
+//   L index into the lines   G index into `in`, of any type, both likely clamped
+//   S number of the loop around over rows   A the state of the machine around
 #pragma once
 
 #include <stddef.h>
@@ -30,6 +32,10 @@ enum feature {
     FEATURE_POINTER = 1 << 17,  // to functions
     FEATURE_EXACT = 1 << 18,    // __fadd_rn and such
     FEATURE_STRUCT = 1 << 19,
+    FEATURE_STRIDE = 1 << 20,   // loops over all that is there
+    FEATURE_MACHINE = 1 << 21,  // loops that threads leave apart
+    FEATURE_LINE = 1 << 22,     // neighbours
+    FEATURE_MINE = 1 << 23,     // shared atomics that give the old value
 };
 
 // Where a statement may stand.
@@ -41,6 +47,11 @@ enum place {
     PLACE_UNIFORM_LOOP = 1 << 4,
     PLACE_MASKED_LOOP = 1 << 5,
     PLACE_LABEL = 1 << 6,    // in a loop with a label behind it
+    PLACE_AGAIN = 1 << 7,    // `continue` is for a plain loop
+    PLACE_STATE = 1 << 8,
+    PLACE_ROW = 1 << 9,      // in a loop over a row
+    PLACE_OWN_ROW = 1 << 10, // … in which each element is one thread's
+    PLACE_NO_ROW = 1 << 11,
 };
 
 struct rule {
@@ -57,8 +68,8 @@ struct rules {
 };
 
 extern const struct rules rules_unsigned, rules_wide, rules_float,
-    rules_double, rules_condition, rules_index, rules_uniform,
-    rules_uniform_condition, rules_statement;
+    rules_double, rules_condition, rules_index, rules_line, rules_near,
+    rules_uniform, rules_uniform_condition, rules_statement;
 
 // Text before all kernels.
 extern const char grammar_preamble[];

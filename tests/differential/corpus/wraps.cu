@@ -1,0 +1,44 @@
+// Indices that wrap in lanes and threads that have no part in what follows.
+// @options --fmad=false --block-size=256
+
+// Thread 0 has no round, others have.
+// @run int n=4096 grid=3 block=256
+// @run int n=1200 grid=3 block=100
+extern "C" __global__ void stride_begins_below_zero(int *out, const int *in,
+                                                    int n)
+{
+    unsigned all = gridDim.x * blockDim.x, sum = 0;
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x - 16u;
+         i < all * 4u; i += all) {
+        sum = sum * 3u + (unsigned)in[i];
+        out[i] = (int)sum;
+    }
+}
+
+// @run int n=4096 grid=3 block=256
+// @run int n=1200 grid=3 block=100
+extern "C" __global__ void wide_stride_begins_below_zero(int *out,
+                                                         const int *in, int n)
+{
+    const size_t all = gridDim.x * blockDim.x;
+    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x - 5u; i < all * 4u;
+         i += all)
+        out[i] = in[i] * 2 + 1;
+}
+
+// The index is widened under a guard that lane 0 does not pass.
+// @run int n=4096 grid=1 block=256
+// @run int n=4096 grid=1 block=100
+extern "C" __global__ void widened_behind_guard(int *out, const int *in, int n)
+{
+    unsigned sum = 0, product = threadIdx.x;
+    for (size_t i = threadIdx.x - 7u; i < blockDim.x * 4u; i += blockDim.x) {
+        for (unsigned k = 0; k < 3u && in[i] > -500; k++)
+            product = product * 5u + (unsigned)in[i + k];
+        sum += blockDim.x;
+        product ^= sum;
+        out[i] = in[i];
+    }
+    out[n / 2 + (int)threadIdx.x] = (int)product;
+    out[n / 2 + 256 + (int)threadIdx.x] = (int)sum;
+}
