@@ -1,6 +1,7 @@
 #include "block.h"
 
 #include "fiber.h"
+#include "float_mode.h"
 #include "worker.h"
 
 #include <pthread.h>
@@ -538,64 +539,20 @@ static bool reserve_memory(struct worker *worker, const struct kernel_run *run)
     return reserved;
 }
 
-// --- Denormal numbers ------------------------------------------------------
-
-// The mode of floating point arithmetic, which fibers take over from the OS
-// thread that goes to them.
-#if defined(__x86_64__)
-enum { FLUSH_BITS = 0x8040 };  // results, and operands
-
-static uint64_t read_mode(void)
-{
-    return __builtin_ia32_stmxcsr();
-}
-
-static void write_mode(uint64_t mode)
-{
-    __builtin_ia32_ldmxcsr((unsigned)mode);
-}
-#elif defined(__aarch64__)
-enum { FLUSH_BITS = 1 << 24 };
-
-static uint64_t read_mode(void)
-{
-    uint64_t mode;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
-    return mode;
-}
-
-static void write_mode(uint64_t mode)
-{
-    __asm__ volatile("msr fpcr, %0" : : "r"(mode));
-}
-#else
-enum { FLUSH_BITS = 0 };
-
-static uint64_t read_mode(void)
-{
-    return 0;
-}
-
-static void write_mode(uint64_t mode)
-{
-    (void)mode;
-}
-#endif
-
 // --- Running ---------------------------------------------------------------
 
 // Runs the blocks on their fibers, until all have ended or one has failed.
 static void run_all(struct worker *worker)
 {
     bool flush = worker->run->object->flags & RNL_CPU_OBJECT_FLUSHES;
-    uint64_t mode = flush ? read_mode() : 0;
+    uint64_t mode = flush ? float_mode_read() : 0;
     if (flush)
-        write_mode(mode | FLUSH_BITS);
+        float_mode_write(mode | FLOAT_MODE_FLUSHES);
     worker->inside = true;
     fiber_switch(&worker->native, worker->current);
     worker->inside = false;
     if (flush)
-        write_mode(mode);
+        float_mode_write(mode);
 }
 
 // Fibers that were in the middle of a failed block start anew.

@@ -31,8 +31,8 @@ enum { BLOCK_COOPERATES = 1 };
 enum { BLOCK_COOPERATES = 0 };
 #endif
 
-// Whether a cooperative launch of the kernel needs all blocks at once: block_run
-// must then be given the whole grid. Others cannot wait for another block.
+// Whether a cooperative launch of the kernel needs all blocks at once, which
+// block_run must then be given. Other kernels cannot wait for another block.
 bool block_needs_grid(const rnl_cpu_object *object,
                       const rnl_cpu_kernel *kernel);
 
