@@ -1,6 +1,19 @@
 // <cooperative_groups.h> and its parts for reduction, scans and copies, above
-// the dialect's own barrier and warp functions. Groups are at most a warp or a
-// whole block; the grid can be counted but does not wait.
+// the dialect's own barrier and warp functions, and a barrier of the grid.
+
+// Blocks can take turns where block memory is not the OS thread's own.
+#if defined(__x86_64__)
+extern "C" {
+static void rnl_sync_grid() RNL_NAMED(rnl_sync_grid);
+
+RNL_WAITS void rnl_sync_grid()
+{
+    uint3 thread = rnl_state.thread;
+    rnl_services->sync_grid(rnl_state.run, rnl_thread_number());
+    rnl_state.thread = thread;
+}
+}
+#endif
 
 namespace cooperative_groups {
 
@@ -58,7 +71,12 @@ RNL_INLINE thread_block this_thread_block() { return thread_block(); }
 
 class grid_group {
 public:
-    static constexpr bool is_valid() { return false; }
+    // All of the barrier may be in the wait.
+    struct arrival_token {};
+    static bool is_valid()
+    {
+        return rnl_state.run->flags & RNL_CPU_BLOCK_COOPERATIVE;
+    }
     static unsigned long long num_blocks()
     {
         return (unsigned long long)gridDim.x * gridDim.y * gridDim.z;
@@ -81,9 +99,15 @@ public:
     static dim3 group_dim() { return dim3(gridDim.x, gridDim.y, gridDim.z); }
     static dim3 dim_blocks() { return group_dim(); }
     static dim3 block_index() { return thread_block::group_index(); }
+#if defined(__x86_64__)
+    static void sync() { rnl_sync_grid(); }
+#else
     __attribute__((unavailable(
-        "grid_group::sync() is not supported by Runnel on the CPU"))) static
+        "grid_group::sync() is not supported by Runnel on this CPU"))) static
     void sync();
+#endif
+    static arrival_token barrier_arrive() { return arrival_token(); }
+    static void barrier_wait(arrival_token &&) { sync(); }
 };
 RNL_INLINE grid_group this_grid() { return grid_group(); }
 

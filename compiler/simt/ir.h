@@ -193,7 +193,7 @@ bool shape_select_rises(const struct shapes *shapes, LLVMValueRef at);
 enum primitive {
     PRIMITIVE_NONE, PRIMITIVE_THREAD, PRIMITIVE_BLOCK, PRIMITIVE_BLOCK_SIZE,
     PRIMITIVE_GRID_SIZE, PRIMITIVE_SYNC, PRIMITIVE_WARP, PRIMITIVE_SPIN,
-    PRIMITIVE_YIELD, PRIMITIVE_TRAP, PRIMITIVE_TLS,
+    PRIMITIVE_YIELD, PRIMITIVE_SYNC_GRID, PRIMITIVE_TRAP, PRIMITIVE_TLS,
 };
 // What a call calls; *axis is 0..2 for the built-in variables.
 enum primitive primitive_of(LLVMValueRef instruction, int *axis);

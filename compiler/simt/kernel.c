@@ -72,6 +72,7 @@ enum primitive primitive_of(LLVMValueRef instruction, int *axis)
         {"rnl_warp", PRIMITIVE_WARP, false},
         {"rnl_spin", PRIMITIVE_SPIN, false},
         {"rnl_yield", PRIMITIVE_YIELD, false},
+        {"rnl_sync_grid", PRIMITIVE_SYNC_GRID, false},
         {"rnl_trap", PRIMITIVE_TRAP, false},
     };
     if (!LLVMIsACallInst(instruction))
@@ -277,7 +278,8 @@ static bool waits(LLVMValueRef function, int depth)
             enum primitive primitive = primitive_of(at, &axis);
             LLVMValueRef callee = LLVMGetCalledValue(at);
             if (primitive == PRIMITIVE_SYNC || primitive == PRIMITIVE_WARP ||
-                primitive == PRIMITIVE_YIELD)
+                primitive == PRIMITIVE_YIELD ||
+                primitive == PRIMITIVE_SYNC_GRID)
                 return true;
             if (primitive == PRIMITIVE_NONE && callee != function &&
                 (!LLVMIsAFunction(callee) || waits(callee, depth + 1)))
@@ -316,6 +318,9 @@ static void read_call(struct kernel *kernel, int number, LLVMValueRef call)
         return;
     case PRIMITIVE_YIELD:
         kernel->refusal = "it waits for other threads by __nanosleep";
+        return;
+    case PRIMITIVE_SYNC_GRID:
+        kernel->refusal = "it waits for the whole grid";
         return;
     case PRIMITIVE_NONE:
         break;

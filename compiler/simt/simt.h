@@ -23,6 +23,7 @@
 //   rnl_warp         u64 (int kind, u32 mask, u64 value, u32 argument,
 //                    int width)
 //   rnl_spin, rnl_yield   void (void): another thread may have to act first
+//   rnl_sync_grid    void (void): a barrier of the whole grid
 //   rnl_trap         ends the launch; does not return
 //   rnl_enter        void (rnl_cpu_block *): sets rnl_state for a block
 //   rnl_scratch      void *(rnl_cpu_block *, u64 size): memory until the end of

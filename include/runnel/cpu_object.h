@@ -54,6 +54,9 @@ extern "C" {
 
 // --- A block being run -----------------------------------------------------
 
+// Flags of a block.
+#define RNL_CPU_BLOCK_COOPERATIVE 1u  // of a cooperative launch
+
 // Filled by the host before `run_threads`; the object only writes
 // `next_thread`. Threads are numbered x fastest.
 typedef struct rnl_cpu_block {
@@ -65,7 +68,7 @@ typedef struct rnl_cpu_block {
     uint32_t next_thread;          // first thread that no call has taken yet
     uint32_t epoch;                // the host adds 1 whenever a thread waited:
                                    // a call must then read next_thread again
-    uint32_t reserved;
+    uint32_t flags;                // RNL_CPU_BLOCK_…
     const void *const *arguments;  // address of each parameter's value
     void *host;                    // the host's own
 } rnl_cpu_block;
@@ -146,6 +149,11 @@ typedef struct rnl_cpu_services {
     // counts: it may move the memory, and what was in it is lost. Where memory
     // is short it fails the launch and never returns.
     void *(*scratch)(rnl_cpu_block *block, uint64_t size);
+
+    // Waits for all threads of the grid that have not ended. Runs others, those
+    // of other blocks too: block_memory() then gives those another address.
+    // Fails the launch if it is not cooperative.
+    void (*sync_grid)(rnl_cpu_block *block, uint32_t thread);
 } rnl_cpu_services;
 
 // --- What an object holds --------------------------------------------------

@@ -12,7 +12,8 @@
 
 // An extra of a launch, by number, with the value that the number calls for.
 typedef enum rnl_launch_attribute_id {
-    RNL_LAUNCH_COOPERATIVE = 1,  // all blocks resident at once
+    RNL_LAUNCH_COOPERATIVE = 1,  // all blocks resident at once, so that they
+                                 // may wait for each other
     RNL_LAUNCH_PRIORITY = 2,     // of this launch; cpu: without effect
     RNL_LAUNCH_SYNC_POLICY = 3,
     RNL_LAUNCH_ACCESS_POLICY = 4,
@@ -95,9 +96,11 @@ RNL_BEGIN_DECLS
 // position: RNL_ERROR_ARGUMENT_MISMATCH when their number, a kind or a size
 // differs from the function's parameters (no conversions: an int is not a
 // size_t, 2.0 is not 2.0f). RNL_ERROR_INVALID_ARGUMENT for dimensions that are
-// zero or beyond the device's or function's limits. `args` may be NULL for
-// none. What fails while the kernel runs is the stream's failure; cpu: a wild
-// pointer, a full stack or a division by zero too, as RNL_ERROR_LAUNCH_FAILED.
+// zero or beyond the device's or function's limits, and for a cooperative
+// launch of more blocks than can be resident; cpu: of 65536 threads, if the
+// kernel waits. `args` may be NULL for none. What fails while the kernel runs
+// is the stream's failure; cpu: a wild pointer, a full stack or a division by
+// zero too, as RNL_ERROR_LAUNCH_FAILED.
 // Stands for cuLaunchKernelEx.
 RNL_API rnl_status rnl_enqueue_function(rnl_stream stream,
                                         rnl_function function,

@@ -123,6 +123,11 @@ struct backend {
     rnl_status (*function_init)(struct function *function, const char *name,
                                 struct function_facts *out_facts);
     void (*function_finish)(struct function *function);
+
+    // optional: whether a cooperative launch, checked in all else, is small
+    // enough. INVALID_ARGUMENT when not.
+    rnl_status (*cooperative_check)(struct function *function,
+                                    const rnl_launch *launch);
 };
 
 // The message for the first rule that the table breaks, or NULL.

@@ -65,14 +65,29 @@ static rnl_status check_cluster(const rnl_device_info *info,
     return RNL_OK;
 }
 
-static rnl_status check_attributes(struct context *context,
+static rnl_status check_cooperative(struct function *function,
+                                    const rnl_launch *launch)
+{
+    struct context *context = function->object.context;
+    const struct backend *backend = context->backend;
+    rnl_feature cooperative = RNL_FEATURE_COOPERATIVE_LAUNCH;
+    if (!(backend->features & BACKEND_FEATURE(cooperative)))
+        return fail_at(RNL_ERROR_UNSUPPORTED, "attributes",
+                       "cooperative launches are not supported: %s",
+                       backend->feature_reason(context, cooperative));
+    return backend->cooperative_check
+               ? backend->cooperative_check(function, launch)
+               : RNL_OK;
+}
+
+static rnl_status check_attributes(struct function *function,
                                    const rnl_launch *launch)
 {
+    bool cooperative = false;
     if (launch->attribute_count > 0 && !launch->attributes)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "attributes",
                        "%zu attributes are announced, but 'attributes' is NULL",
                        launch->attribute_count);
-    rnl_feature cooperative = RNL_FEATURE_COOPERATIVE_LAUNCH;
     for (size_t i = 0; i < launch->attribute_count; i++) {
         const rnl_launch_attribute *attribute = &launch->attributes[i];
         if (attribute->id < RNL_LAUNCH_COOPERATIVE ||
@@ -80,14 +95,10 @@ static rnl_status check_attributes(struct context *context,
             return fail_at(RNL_ERROR_INVALID_ARGUMENT, "attributes",
                            "%d is no rnl_launch_attribute_id",
                            (int)attribute->id);
-        if (attribute->id == RNL_LAUNCH_COOPERATIVE && attribute->value &&
-            !(context->backend->features & BACKEND_FEATURE(cooperative)))
-            return fail_at(
-                RNL_ERROR_UNSUPPORTED, "attributes",
-                "cooperative launches are not supported: %s",
-                context->backend->feature_reason(context, cooperative));
+        cooperative |=
+            attribute->id == RNL_LAUNCH_COOPERATIVE && attribute->value;
     }
-    return RNL_OK;
+    return cooperative ? check_cooperative(function, launch) : RNL_OK;
 }
 
 static rnl_status check_shared(const struct function *function,
@@ -119,7 +130,7 @@ static rnl_status check_launch(struct function *function, rnl_launch *launch)
         (status = check_cluster(info, launch)) ||
         (status = check_shared(function, info, launch->shared_size)))
         return status;
-    return check_attributes(context, launch);
+    return check_attributes(function, launch);
 }
 
 // --- Arguments -------------------------------------------------------------

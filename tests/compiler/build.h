@@ -13,7 +13,8 @@ struct built {
     char object[128];          // path of the object
     void *library;
     const rnl_cpu_object *table;
-    char failure[512];         // of the last built_run
+    bool cooperative;          // for the next built_run
+    char failure[512];         // of the last one
 };
 
 // Runs runnel-cc with `arguments`, each a word or a quoted one as the shell

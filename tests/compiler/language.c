@@ -296,19 +296,3 @@ RNL_TEST(what_is_not_supported_is_named)
     refuses("#include <cuda/barrier>", "o[0] = 0;", "<cuda/barrier>");
     refuses("#include <mma.h>", "o[0] = 0;", "<mma.h>");
 }
-
-RNL_TEST(grids_do_not_wait)
-{
-    built_write(&built, "source",
-                "#include <cooperative_groups.h>\n"
-                "extern \"C\" __global__ void k(int *o)\n"
-                "{\n"
-                "    cooperative_groups::this_grid().sync();\n"
-                "}\n");
-    built_make(&built, "--source @/source --name kernel.cu");
-    assert_int_equal(built.status, 1);
-    assert_non_null(strstr(built.log, "kernel.cu:4:"));
-    assert_non_null(strstr(built.log, "grid_group::sync() is not supported by "
-                                      "Runnel on the CPU"));
-    built_close(&built);
-}

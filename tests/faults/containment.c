@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 static const char source[] =
+    "#include <cooperative_groups.h>\n"
     "extern \"C\" __global__ void fine(int *out, int) { *out = 7; }\n"
     "extern \"C\" __global__ void reads(int *out, int) {\n"
     "    *out = *(volatile int *)0x1230;\n"
@@ -40,6 +41,11 @@ static const char source[] =
     "    __syncthreads();\n"
     "    if (blockIdx.x == 3 && threadIdx.x > 40) out[1ll << 44] = 1;\n"
     "    __syncthreads();\n"
+    "}\n"
+    "extern \"C\" __global__ void between_grids(int *out, int) {\n"
+    "    cooperative_groups::this_grid().sync();\n"
+    "    if (blockIdx.x == 2 && threadIdx.x > 40) out[1ll << 44] = 1;\n"
+    "    cooperative_groups::this_grid().sync();\n"
     "}\n"
     "__device__ __noinline__ int deep(volatile int *p, int n) {\n"
     "    volatile int kept[100];\n"
@@ -132,9 +138,12 @@ static int start(const struct scene *scene, rnl_stream stream,
 {
     rnl_function function = NULL;
     CHECK(rnl_module_function(scene->module, kernel, &function) == RNL_OK);
+    const rnl_launch_attribute cooperative = {
+        RNL_LAUNCH_COOPERATIVE, strcmp(kernel, "between_grids") == 0};
     CHECK(rnl_enqueue_function(
               stream, function,
-              RNL_LAUNCH(.grid = {4}, .block = {threads}, .label = "bad"),
+              RNL_LAUNCH(.grid = {4}, .block = {threads}, .label = "bad",
+                         .attributes = &cooperative, .attribute_count = 1),
               RNL_ARGS(scene->buffer, 0)) == RNL_OK);
     CHECK(rnl_function_release(function) == RNL_OK);
     return 0;
@@ -238,6 +247,20 @@ RNL_TEST(a_wild_pointer_fails_the_launch)
 }
 
 #if defined(__x86_64__)
+static int while_blocks_wait(void)
+{
+    struct scene scene;
+    CHECK(open_scene(&scene, 2) == 0);
+    for (int round = 0; round < 3; round++)
+        CHECK(fails(&scene, "between_grids", 64, "block (2, 0, 0)") == 0);
+    return close_scene(&scene);
+}
+
+RNL_TEST(a_wild_pointer_fails_a_grid_that_waits)
+{
+    run(while_blocks_wait, "RUNNEL_CONTAIN");
+}
+
 static int kinds_of_access(void)
 {
     struct scene scene;

@@ -55,7 +55,8 @@ static rnl_status run(rnl_cpu_kernel kernel, size_t kernel_size, rnl_dim3 grid,
                       uint64_t first, uint64_t count)
 {
     rnl_cpu_object object = {.kernel_size = (uint32_t)kernel_size};
-    struct kernel_run run = {&object, &kernel, grid, {64, 1, 1}, 0, NULL};
+    struct kernel_run run = {&object, &kernel, grid, {64, 1, 1}, 0, NULL,
+                             false};
     services = block_services();
     memset(&seen, 0, sizeof seen);
     return block_run(&run, first, count, failure, sizeof failure);

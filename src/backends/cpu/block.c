@@ -1,6 +1,7 @@
 #include "block.h"
 
 #include "fiber.h"
+#include "float_mode.h"
 #include "worker.h"
 
 #include <pthread.h>
@@ -17,7 +18,7 @@ static _Thread_local struct worker *thread_worker
 
 // --- Queues and failure ----------------------------------------------------
 
-static void queue_clear(struct waiter_queue *queue)
+void queue_clear(struct waiter_queue *queue)
 {
     *queue = (struct waiter_queue){.end = &queue->first};
 }
@@ -40,7 +41,7 @@ static struct waiter *queue_take(struct waiter_queue *queue)
     return waiter;
 }
 
-static void queue_move(struct waiter_queue *from, struct waiter_queue *to)
+void queue_move(struct waiter_queue *from, struct waiter_queue *to)
 {
     if (!from->first)
         return;
@@ -160,12 +161,21 @@ static void release_barrier(struct worker *worker)
     queue_move(&worker->barrier, &worker->ready);
 }
 
-// Some threads wait for a barrier and others for lanes that are among them.
+// Some threads wait for a barrier and others for lanes that are among them, or
+// at another barrier.
 static _Noreturn void fail_deadlock(struct worker *worker)
 {
     const struct waiter *lane = warp_any_waiter(worker);
-    const struct waiter *other = worker->barrier.first;
+    const struct waiter *barrier = worker->barrier.first;
+    const struct waiter *other = barrier ? barrier : worker->at_grid.first;
+    const char *where = barrier ? "__syncthreads" : "grid_group::sync()";
     char name[48];
+    if (!lane) {
+        worker_name_thread(worker, worker->at_grid.first->thread, name);
+        worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, other->thread,
+                    "waits for ever at __syncthreads, while thread %s waits "
+                    "at grid_group::sync(): the barrier is divergent", name);
+    }
     if (!other)
         worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, lane->thread,
                     "waits for ever in %s with mask 0x%08x: other lanes of "
@@ -174,28 +184,39 @@ static _Noreturn void fail_deadlock(struct worker *worker)
     worker_name_thread(worker, other->thread, name);
     worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, lane->thread,
                 "waits for ever in %s with mask 0x%08x, while thread %s waits "
-                "at __syncthreads: the barrier is divergent",
-                warp_kind_name(lane->op.kind), lane->op.mask, name);
+                "at %s: the barrier is divergent",
+                warp_kind_name(lane->op.kind), lane->op.mask, name, where);
 }
 
-// No thread is ready and all have begun: lets go whom the rules allow to.
+// Some spin, and no other thread of the block can go on.
+static void release_yielded(struct worker *worker)
+{
+    // They may be waiting for another block on another OS thread.
+    if (++worker->futile_yields % 64 == 0)
+        sched_yield();
+    if (worker->grid)
+        grid_pass(worker);
+    else
+        queue_move(&worker->yielded, &worker->ready);
+}
+
+// No thread is ready and all have begun: lets go whom the rules allow to, or
+// goes to another block of the grid.
 static void release_some(struct worker *worker)
 {
     if (warp_release_ended(worker))
         return;
-    if (worker->barrier.count &&
-        worker->barrier.count == suspended_count(worker)) {
+    uint32_t suspended = suspended_count(worker);
+    if (worker->barrier.count && worker->barrier.count == suspended)
         release_barrier(worker);
+    else if (warp_release_active(worker))
         return;
-    }
-    if (warp_release_active(worker))
-        return;
-    if (!worker->yielded.first)
+    else if (worker->at_grid.count && worker->at_grid.count == suspended)
+        grid_arrive(worker);
+    else if (worker->yielded.first)
+        release_yielded(worker);
+    else
         fail_deadlock(worker);
-    // Whoever spins may be waiting for another block on another OS thread.
-    if (++worker->futile_yields % 64 == 0)
-        sched_yield();
-    queue_move(&worker->yielded, &worker->ready);
 }
 
 static bool has_begun_all(const struct worker *worker)
@@ -258,7 +279,9 @@ static void next_block(struct worker *worker)
 static void finish_threads(struct worker *worker)
 {
     struct fiber *self = worker->current;
-    if (suspended_count(worker) > 0) {
+    bool more = suspended_count(worker) > 0 ||
+                (worker->grid && grid_next(worker));
+    if (more) {
         put_idle(worker, self);
         run_another(worker, worker->block.thread_count - 1);
     } else if (worker->blocks_left > 0) {
@@ -270,11 +293,18 @@ static void finish_threads(struct worker *worker)
 }
 
 // Objects made before there was tier B have shorter records.
-static bool has_run_blocks(const struct kernel_run *run)
+static bool has_run_blocks(const rnl_cpu_object *object,
+                           const rnl_cpu_kernel *kernel)
 {
-    return run->object->kernel_size >=
-               offsetof(rnl_cpu_kernel, block_size) &&
-           run->kernel->run_blocks;
+    return object->kernel_size >= offsetof(rnl_cpu_kernel, block_size) &&
+           kernel->run_blocks;
+}
+
+bool block_needs_grid(const rnl_cpu_object *object,
+                      const rnl_cpu_kernel *kernel)
+{
+    return kernel->flags & RNL_CPU_KERNEL_WAITS &&
+           !has_run_blocks(object, kernel);
 }
 
 static void run_whole_blocks(struct worker *worker)
@@ -290,7 +320,7 @@ static void run_blocks(void *argument)
 {
     struct worker *worker = argument;
     for (;;) {
-        if (has_run_blocks(worker->run)) {
+        if (has_run_blocks(worker->run->object, worker->run->kernel)) {
             run_whole_blocks(worker);
             continue;
         }
@@ -409,6 +439,7 @@ const rnl_cpu_services *block_services(void)
         .trap = service_trap,
         .print = service_print,
         .scratch = service_scratch,
+        .sync_grid = grid_sync,
     };
     return &services;
 }
@@ -489,56 +520,24 @@ size_t block_thread_held(void)
            worker->signal_stack.ss_size + sizeof *worker;
 }
 
-static bool reserve_memory(struct worker *worker, size_t size)
+void worker_use_memory(struct worker *worker, char *memory)
 {
+    worker->memory_here = memory;
+    block_memory = memory;
+}
+
+uint64_t block_memory_size(const rnl_cpu_object *object, size_t shared_size)
+{
+    return object->dynamic_offset + shared_size;
+}
+
+static bool reserve_memory(struct worker *worker, const struct kernel_run *run)
+{
+    uint64_t size = block_memory_size(run->object, run->shared_size);
     bool reserved = reserve(&worker->memory, &worker->memory_size, size);
-    block_memory = worker->memory;
+    worker_use_memory(worker, worker->memory);
     return reserved;
 }
-
-// --- Denormal numbers ------------------------------------------------------
-
-// The mode of floating point arithmetic, which fibers take over from the OS
-// thread that goes to them.
-#if defined(__x86_64__)
-enum { FLUSH_BITS = 0x8040 };  // results, and operands
-
-static uint64_t read_mode(void)
-{
-    return __builtin_ia32_stmxcsr();
-}
-
-static void write_mode(uint64_t mode)
-{
-    __builtin_ia32_ldmxcsr((unsigned)mode);
-}
-#elif defined(__aarch64__)
-enum { FLUSH_BITS = 1 << 24 };
-
-static uint64_t read_mode(void)
-{
-    uint64_t mode;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
-    return mode;
-}
-
-static void write_mode(uint64_t mode)
-{
-    __asm__ volatile("msr fpcr, %0" : : "r"(mode));
-}
-#else
-enum { FLUSH_BITS = 0 };
-
-static uint64_t read_mode(void)
-{
-    return 0;
-}
-
-static void write_mode(uint64_t mode)
-{
-    (void)mode;
-}
-#endif
 
 // --- Running ---------------------------------------------------------------
 
@@ -546,14 +545,14 @@ static void write_mode(uint64_t mode)
 static void run_all(struct worker *worker)
 {
     bool flush = worker->run->object->flags & RNL_CPU_OBJECT_FLUSHES;
-    uint64_t mode = flush ? read_mode() : 0;
+    uint64_t mode = flush ? float_mode_read() : 0;
     if (flush)
-        write_mode(mode | FLUSH_BITS);
+        float_mode_write(mode | FLOAT_MODE_FLUSHES);
     worker->inside = true;
     fiber_switch(&worker->native, worker->current);
     worker->inside = false;
     if (flush)
-        write_mode(mode);
+        float_mode_write(mode);
 }
 
 // Fibers that were in the middle of a failed block start anew.
@@ -568,6 +567,25 @@ static void drop_threads(struct worker *worker)
     memset(worker->warps, 0, sizeof worker->warps);
 }
 
+// A grid may have needed more stacks than a block ever will.
+static void trim_fibers(struct worker *worker)
+{
+    struct fiber *next, *fiber = worker->made;
+    worker->made = worker->idle = NULL;
+    worker->fiber_count = 0;
+    for (; fiber; fiber = next) {
+        next = fiber->next_made;
+        if (worker->fiber_count >= BLOCK_THREADS_MOST) {
+            fiber_destroy(fiber);
+            continue;
+        }
+        fiber->next_made = worker->made;
+        worker->made = fiber;
+        worker->fiber_count++;
+        put_idle(worker, fiber);
+    }
+}
+
 static void begin(struct worker *worker, const struct kernel_run *run,
                   uint64_t first_block, uint64_t block_count)
 {
@@ -580,15 +598,18 @@ static void begin(struct worker *worker, const struct kernel_run *run,
         .block = {run->block.x, run->block.y, run->block.z},
         .index = {(uint32_t)(first_block % run->grid.x),
                   (uint32_t)(row % run->grid.y), (uint32_t)(row / run->grid.y)},
+        .flags = run->cooperative ? RNL_CPU_BLOCK_COOPERATIVE : 0,
         .arguments = run->arguments,
         .host = worker,
     };
     worker->run = run;
+    worker->grid = NULL;
     worker->blocks_left = block_count - 1;
     worker->status = RNL_OK;
     queue_clear(&worker->ready);
     queue_clear(&worker->yielded);
     queue_clear(&worker->barrier);
+    queue_clear(&worker->at_grid);
     start_block(worker);
 }
 
@@ -596,6 +617,33 @@ static rnl_status out_of_memory(char *failure, size_t size)
 {
     snprintf(failure, size, "no memory for a stack or for shared memory");
     return RNL_ERROR_OUT_OF_MEMORY;
+}
+
+// Runs what has been begun; the stack to begin on is there already.
+static rnl_status run_begun(struct worker *worker, struct fiber *fiber)
+{
+    worker->current = fiber;
+    run_all(worker);
+    fault_report(worker);
+    if (worker->status != RNL_OK)
+        drop_threads(worker);
+    return worker->status;
+}
+
+// All blocks of the grid at once, the begun one first.
+static rnl_status run_grid(struct worker *worker, struct fiber *fiber,
+                           uint64_t count)
+{
+    struct grid grid;
+    if (!grid_open(&grid, worker, count)) {
+        put_idle(worker, fiber);
+        return out_of_memory(worker->failure, worker->failure_size);
+    }
+    worker->blocks_left = 0;
+    rnl_status status = run_begun(worker, fiber);
+    grid_close(&grid, worker);
+    trim_fibers(worker);
+    return status;
 }
 
 rnl_status block_run(const struct kernel_run *run, uint64_t first_block,
@@ -611,20 +659,17 @@ rnl_status block_run(const struct kernel_run *run, uint64_t first_block,
     if (block_count == 0)
         return RNL_OK;
     struct worker *worker = take_worker();
-    if (!worker ||
-        !reserve_memory(worker, run->object->dynamic_offset + run->shared_size))
+    struct fiber *fiber = NULL;
+    if (!worker || !reserve_memory(worker, run) ||
+        !(fiber = take_idle(worker)))
         return out_of_memory(failure, failure_size);
     begin(worker, run, first_block, block_count);
     worker->failure = failure;
     worker->failure_size = failure_size;
-    struct fiber *fiber = take_idle(worker);
-    if (!fiber)
-        return out_of_memory(failure, failure_size);
-    worker->current = fiber;
-    run_all(worker);
-    fault_report(worker);
-    if (worker->status != RNL_OK)
-        drop_threads(worker);
+    rnl_status status =
+        run->cooperative && block_needs_grid(run->object, run->kernel)
+            ? run_grid(worker, fiber, block_count)
+            : run_begun(worker, fiber);
     worker->run = NULL;
-    return worker->status;
+    return status;
 }

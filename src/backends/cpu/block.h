@@ -6,6 +6,7 @@
 
 #include <runnel/cpu_object.h>
 #include <runnel/status.h>
+#include <stdbool.h>
 
 // The most threads a block may have.
 enum { BLOCK_THREADS_MOST = 1024 };
@@ -16,7 +17,27 @@ struct kernel_run {
     rnl_dim3 grid, block;          // no zeros
     size_t shared_size;            // dynamic, at most object->dynamic_limit
     const void *const *arguments;  // address of each parameter's value
+    bool cooperative;
 };
+
+// The most threads that a cooperative launch of a kernel that needs all its
+// blocks at once may have; each that waits has a stack.
+enum { GRID_THREADS_MOST = 65536 };
+
+// Where block memory is not the OS thread's own, blocks can take turns.
+#if defined(__x86_64__)
+enum { BLOCK_COOPERATES = 1 };
+#else
+enum { BLOCK_COOPERATES = 0 };
+#endif
+
+// Whether a cooperative launch of the kernel needs all blocks at once, which
+// block_run must then be given. Other kernels cannot wait for another block.
+bool block_needs_grid(const rnl_cpu_object *object,
+                      const rnl_cpu_kernel *kernel);
+
+// Block memory of one block, bytes.
+uint64_t block_memory_size(const rnl_cpu_object *object, size_t shared_size);
 
 // What every object must be given through `set_services` before it runs.
 const rnl_cpu_services *block_services(void);

@@ -47,7 +47,7 @@ static rnl_status device_attribute(uint32_t index, rnl_attribute id,
         *out_value = 1;
         return RNL_OK;
     case RNL_ATTRIBUTE_COOPERATIVE:
-        *out_value = 0;
+        *out_value = BLOCK_COOPERATES;
         return RNL_OK;
     default:
         return fail_at(RNL_ERROR_UNSUPPORTED, "id",
@@ -100,7 +100,8 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
     case RNL_FEATURE_CLUSTERS:
         return "blocks of a cpu run one by one and share no memory";
     case RNL_FEATURE_COOPERATIVE_LAUNCH:
-        return "blocks of a cpu are not all resident at once yet";
+        return BLOCK_COOPERATES ? ""
+                                : "blocks take turns on x86-64 only";
     case RNL_FEATURE_INTERPROCESS:
         return "cpu events live in one process";
     case RNL_FEATURE_CAPTURE:
@@ -139,7 +140,8 @@ const struct backend cpu_backend = {
     .api = "cpu",
     .features = HAS(COMPILE) | HAS(NATIVE_FUNCTIONS) | HAS(MANAGED_MEMORY) |
                 HAS(ZERO_COPY_MAP) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
-                HAS(PROMISES) | HAS(PEER_ACCESS),
+                HAS(PROMISES) | HAS(PEER_ACCESS) |
+                (BLOCK_COOPERATES ? HAS(COOPERATIVE_LAUNCH) : 0),
     .context_size = sizeof(struct cpu_context),
     .stream_size = sizeof(struct queue),
     .event_size = sizeof(struct cpu_event),
@@ -188,4 +190,5 @@ const struct backend cpu_backend = {
     .module_kernel = cpu_module_kernel,
     .function_init = cpu_function_init,
     .function_finish = cpu_function_finish,
+    .cooperative_check = cpu_cooperative_check,
 };

@@ -260,7 +260,7 @@ static uint32_t thread_of(const struct worker *worker)
     if (!(object->flags & RNL_CPU_OBJECT_TELLS) ||
         object->thread_offset + sizeof index > object->memory_size)
         return WORKER_NO_THREAD;
-    memcpy(index, worker->memory + object->thread_offset, sizeof index);
+    memcpy(index, worker->memory_here + object->thread_offset, sizeof index);
     for (int axis = 0; axis < 3; axis++)
         if (index[axis] >= block[axis])
             return WORKER_NO_THREAD;

@@ -1,5 +1,6 @@
 #include "backends/cpu/module.h"
 
+#include "backends/cpu/block.h"
 #include "backends/cpu/specialise.h"
 #include "base/text.h"
 
@@ -152,4 +153,32 @@ void cpu_function_finish(struct function *function)
         mem_release(native->parameters, native->kernel->parameter_count *
                                             sizeof *native->parameters);
     native->parameters = NULL;
+}
+
+rnl_status cpu_cooperative_check(struct function *function,
+                                 const rnl_launch *launch)
+{
+    const struct cpu_function *native = function_native(function);
+    const rnl_dim3 *grid = &launch->grid, *block = &launch->block;
+    if (function->native_fn || !block_needs_grid(native->object,
+                                                 native->kernel))
+        return RNL_OK;
+    uint64_t threads = (uint64_t)block->x * block->y * block->z;
+    uint64_t most = GRID_THREADS_MOST / threads;
+    uint64_t blocks = (uint64_t)grid->x * grid->y;
+    if (blocks > most || (blocks *= grid->z) > most)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "grid",
+                       "a cooperative launch of %u x %u x %u blocks of %llu "
+                       "threads is too large: %s can have %llu such blocks",
+                       grid->x, grid->y, grid->z, (unsigned long long)threads,
+                       function->name, (unsigned long long)most);
+    uint64_t memory = function->object.context->device->info.memory_size;
+    uint64_t size = block_memory_size(native->object, launch->shared_size);
+    if (memory > 0 && size > 0 && blocks > memory / 2 / size)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "grid",
+                       "a cooperative launch of %llu blocks with %llu bytes of "
+                       "shared memory each is beyond half of the machine's "
+                       "memory", (unsigned long long)blocks,
+                       (unsigned long long)size);
+    return RNL_OK;
 }

@@ -26,3 +26,5 @@ const char *cpu_module_kernel(struct module *module, size_t index);
 rnl_status cpu_function_init(struct function *function, const char *name,
                              struct function_facts *out_facts);
 void cpu_function_finish(struct function *function);
+rnl_status cpu_cooperative_check(struct function *function,
+                                 const rnl_launch *launch);

@@ -105,6 +105,15 @@ static void note_writes(const struct op *op)
     (void)op;
 }
 
+static bool is_cooperative(const struct op_kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->attribute_count; i++)
+        if (kernel->attributes[i].id == RNL_LAUNCH_COOPERATIVE &&
+            kernel->attributes[i].value)
+            return true;
+    return false;
+}
+
 static rnl_status run_blocks(const struct region *region, uint64_t first,
                              uint64_t count, char *message)
 {
@@ -114,6 +123,7 @@ static rnl_status run_blocks(const struct region *region, uint64_t first,
         .object = function->object, .kernel = function->kernel,
         .grid = kernel->grid, .block = kernel->block,
         .shared_size = kernel->shared_size, .arguments = kernel->arguments,
+        .cooperative = is_cooperative(kernel),
     };
     if (function->special)
         special_use(function->special, kernel->block, &run);
@@ -122,6 +132,26 @@ static rnl_status run_blocks(const struct region *region, uint64_t first,
     callback_end();
     note_writes(region->op);
     return status;
+}
+
+// The grid as one unit.
+static rnl_status run_grid(const struct region *region, uint64_t first,
+                           uint64_t count, char *message)
+{
+    uint64_t blocks = volume(&region->op->kernel.grid);
+    return run_blocks(region, first * blocks, count * blocks, message);
+}
+
+static void plan_kernel(struct region *region, const struct op_kernel *kernel)
+{
+    struct cpu_function *function = function_native(kernel->function);
+    region->total = volume(&kernel->grid);
+    region->run = kernel->function->native_fn ? run_native : run_blocks;
+    if (region->run == run_blocks && is_cooperative(kernel) &&
+        block_needs_grid(function->object, function->kernel)) {
+        region->total = 1;
+        region->run = run_grid;
+    }
 }
 
 // --- Copies and fills ------------------------------------------------------
@@ -225,8 +255,7 @@ static uint64_t units_of(size_t width, uint64_t rows)
 static bool plan(struct region *region, const struct op *op)
 {
     if (op->kind == OP_KERNEL) {
-        region->run = op->kernel.function->native_fn ? run_native : run_blocks;
-        region->total = volume(&op->kernel.grid);
+        plan_kernel(region, &op->kernel);
         return false;
     }
     bool copies = op->kind == OP_COPY;

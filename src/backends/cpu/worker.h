@@ -5,6 +5,8 @@
 #include "fault.h"
 #include "fiber.h"
 
+struct grid;
+
 enum { WARP_SIZE = 32, WARPS_MOST = BLOCK_THREADS_MOST / WARP_SIZE };
 
 // A thread that waits. Lies on its fiber's stack.
@@ -49,11 +51,14 @@ struct worker {
     size_t fiber_count;
     char *memory;            // block memory
     size_t memory_size;
+    char *memory_here;       // of the block that runs: this, or the grid's
     char *scratch;           // of kernels that run whole blocks
     size_t scratch_size;
     struct waiter_queue ready;    // may go on
     struct waiter_queue yielded;  // may go on when nothing else can
     struct waiter_queue barrier;  // at the block barrier
+    struct waiter_queue at_grid;  // at the barrier of the grid
+    struct grid *grid;       // where all its blocks are alive, else NULL
     uint32_t futile_yields;
     struct warp warps[WARPS_MOST];
     rnl_status status;
@@ -68,7 +73,14 @@ struct worker {
 // too.
 struct worker *worker_here(void);
 
+void queue_clear(struct waiter_queue *queue);
 void queue_add(struct waiter_queue *queue, struct waiter *waiter);
+
+// Appends all of `from`.
+void queue_move(struct waiter_queue *from, struct waiter_queue *to);
+
+// Makes `memory` what the service block_memory gives.
+void worker_use_memory(struct worker *worker, char *memory);
 
 // Suspends the calling thread, which is in some queue or group already, until
 // something puts it into `ready`. Runs others meanwhile.
@@ -88,6 +100,47 @@ void worker_write_failure(const struct worker *worker, uint32_t thread,
 // "(x, y, z)" of a thread.
 void worker_name_thread(const struct worker *worker, uint32_t thread,
                         char name[48]);
+
+// grid.c -----------------------------------------------------------------
+
+// A block of a grid that is not running now.
+struct resident {
+    struct resident *next;
+    rnl_cpu_block block;
+    struct waiter_queue ready, barrier, at_grid;
+    struct warp warps[WARPS_MOST];
+};
+
+struct resident_queue {
+    struct resident *first, **end;
+};
+
+// A grid whose blocks are all alive, and take turns on one OS thread.
+struct grid {
+    struct resident *residents, *running;
+    uint64_t count, begun;
+    struct resident_queue runnable, arrived;  // others have ended
+    char *memory;            // the block memories
+    size_t memory_size, stride;
+};
+
+// Makes the worker, whose first block is about to begin, run a grid of `count`
+// blocks. False when memory is short.
+bool grid_open(struct grid *grid, struct worker *worker, uint64_t count);
+void grid_close(struct grid *grid, struct worker *worker);
+
+// The service sync_grid.
+void grid_sync(rnl_cpu_block *block, uint32_t thread);
+
+// The running block has ended: goes to another one, which has threads that are
+// ready or have not begun. False when all have ended.
+bool grid_next(struct worker *worker);
+
+// The same, for a block whose threads all wait at the barrier of the grid.
+void grid_arrive(struct worker *worker);
+
+// The same, for a block that waits for values in memory.
+void grid_pass(struct worker *worker);
 
 // warp.c -----------------------------------------------------------------
 
