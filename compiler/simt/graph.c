@@ -266,14 +266,51 @@ static void find_loops(struct kernel *kernel)
 
 // --- Spinning ----------------------------------------------------------------
 
+static bool is_stored_in(const struct kernel *kernel, LLVMValueRef variable,
+                         int loop)
+{
+    for (LLVMUseRef use = LLVMGetFirstUse(variable); use;
+         use = LLVMGetNextUse(use)) {
+        LLVMValueRef user = LLVMGetUser(use);
+        if (!LLVMIsALoadInst(user) &&
+            set_has(&kernel->loops[loop].blocks,
+                    (unsigned)kernel_block_of(kernel, user)))
+            return true;
+    }
+    return false;
+}
+
+// Whether a value is the same in all rounds of a loop.
+static bool stays_alike(const struct kernel *kernel, LLVMValueRef value,
+                        int loop, int depth)
+{
+    int axis;
+    if (!LLVMIsAInstruction(value))
+        return true;
+    if (depth > 4)
+        return false;
+    if (LLVMIsALoadInst(value) && LLVMIsAAllocaInst(LLVMGetOperand(value, 0)))
+        return !is_stored_in(kernel, LLVMGetOperand(value, 0), loop);
+    if (LLVMIsACallInst(value))
+        return primitive_of(value, &axis) == PRIMITIVE_THREAD ||
+               primitive_of(value, &axis) == PRIMITIVE_BLOCK;
+    if (!LLVMIsABinaryOperator(value) && !LLVMIsACastInst(value))
+        return false;
+    for (int i = 0; i < LLVMGetNumOperands(value); i++)
+        if (!stays_alike(kernel, LLVMGetOperand(value, (unsigned)i), loop,
+                         depth + 1))
+            return false;
+    return true;
+}
+
 // Lanes run in lockstep: one that waits in a loop for another of its warp would
-// wait for ever. A lock is taken by swapping constants, or by exchanging; a
-// flag is awaited by loading what nothing in the loop stores.
-static bool is_awaiting(LLVMValueRef at)
+// wait for ever. A lock is taken by swapping what is expected to be the same
+// each time, or by exchanging; a flag is awaited by loading what nothing in the
+// loop stores.
+static bool is_awaiting(const struct kernel *kernel, LLVMValueRef at, int loop)
 {
     if (LLVMIsAAtomicCmpXchgInst(at))
-        return LLVMIsConstant(LLVMGetOperand(at, 1)) &&
-               LLVMIsConstant(LLVMGetOperand(at, 2));
+        return stays_alike(kernel, LLVMGetOperand(at, 1), loop, 0);
     if (LLVMIsAAtomicRMWInst(at))
         return LLVMGetAtomicRMWBinOp(at) == LLVMAtomicRMWBinOpXchg &&
                LLVMGetFirstUse(at);
@@ -304,7 +341,7 @@ static void find_spinning(struct kernel *kernel)
             continue;
         for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
              at; at = LLVMGetNextInstruction(at))
-            if (is_awaiting(at) &&
+            if (is_awaiting(kernel, at, loop) &&
                 !(LLVMIsALoadInst(at) && stores_anything(kernel, loop)))
                 kernel->refusal =
                     "it waits in a loop for what another thread does";
