@@ -56,7 +56,7 @@ static bool is_portable(const struct kernel *kernel, LLVMValueRef value)
     return LLVMIsAConstantInt(value) || (slot && slot->store_count == 1);
 }
 
-// A number made of indices and sizes by adding and multiplying: it does not wrap.
+// Made of indices and sizes by adding and multiplying: such do not wrap.
 static bool is_counted(const struct kernel *kernel, LLVMValueRef value,
                        int depth)
 {
