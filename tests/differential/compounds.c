@@ -127,7 +127,8 @@ const struct compound compounds[] = {
      "    while (i$N < 9u && $C) { i$N++; u$0 += s$N; if ($C) break; }",
      "s$N++; " MACHINE_END, {{0}}},
 
-    // Loops over rows.
+    // Loops over rows. Where the index begins elsewhere, elements would be those
+    // of other threads than in the other loops.
     {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW | INNER_OPENING, 0,
      GRID_ROW GRID_STRIDE("int", "< (int)(across * 4u) - (int)$K"), "} }",
      {{0}}},
@@ -137,7 +138,7 @@ const struct compound compounds[] = {
      GRID_ROW GRID_STRIDE("size_t", "<= across * 3u"), "} }", {{0}}},
     {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
      GRID_ROW GRID_STRIDE("int", "<= (int)(across * 2u)"), "} }", {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, 0,
      GRID_ROW STRIDE("unsigned",
                      "blockIdx.x * blockDim.x + threadIdx.x - $K",
                      "< across * 4u - 1u", "across"), "} }", {{0}}},
@@ -150,10 +151,10 @@ const struct compound compounds[] = {
      {{0}}},
     {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
      BLOCK_ROW BLOCK_STRIDE("unsigned", "<= blockDim.x * 3u"), "} }", {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW | INNER_OPENING, 0,
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW | INNER_OPENING, 0,
      BLOCK_ROW STRIDE("unsigned", "threadIdx.x + $K", "< blockDim.x * 4u",
                       "blockDim.x"), "} }", {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW | INNER_OPENING, 0,
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW | INNER_OPENING, 0,
      BLOCK_ROW STRIDE("size_t", "threadIdx.x - $K", "< blockDim.x * 4u",
                       "blockDim.x"), "} }", {{0}}},
     {FEATURE_STRIDE, PLACE_NO_ROW, ROW | INNER_OPENING, 0,
