@@ -528,6 +528,30 @@ static void ask_for_all(struct builder *b, const struct stride_loop *l)
     }
 }
 
+static bool is_stored_inside(const struct stride_loop *l,
+                             const struct slot *slot)
+{
+    for (unsigned i = 0; i < slot->store_count; i++)
+        if (set_has(&l->loop->blocks,
+                    (unsigned)kernel_block_of(l->kernel, slot->stores[i])))
+            return true;
+    return false;
+}
+
+// All threads leave together now, but with what their own last round stored.
+static void mark_late_slots(const struct stride_loop *l)
+{
+    const struct kernel *kernel = l->kernel;
+    LLVMValueRef nothing = LLVMMetadataAsValue(
+        kernel->context, LLVMMDNodeInContext2(kernel->context, NULL, 0));
+    for (unsigned i = 0; i < kernel->slot_count; i++) {
+        const struct slot *slot = &kernel->slots[i];
+        if (slot->kind == SLOT_SIMPLE && is_stored_inside(l, slot) &&
+            is_read_outside(l, slot))
+            LLVMSetMetadata(slot->alloca, slots_late_kind(kernel), nothing);
+    }
+}
+
 static void change(struct stride_loop *l)
 {
     const struct kernel *kernel = l->kernel;
@@ -537,6 +561,7 @@ static void change(struct stride_loop *l)
     LLVMPositionBuilderBefore(b.ir, LLVMGetFirstInstruction(entry));
     LLVMValueRef base = LLVMBuildAlloca(b.ir, b.type, "base");
     ask_for_all(&b, l);
+    mark_late_slots(l);
 
     LLVMBasicBlockRef begin = start(&b, "stride.begin");
     LLVMBuildStore(b.ir, without_thread(&b, l->first), base);

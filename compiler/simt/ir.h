@@ -80,6 +80,7 @@ struct slot {
     unsigned load_count, store_count;
     bool remat;                   // cheaper computed anew than kept
     bool steady;                  // a store needs no mask: see slots.c
+    bool late;                    // lanes may read what an earlier round stored
     bool kept;                    // its value must outlive a barrier
 };
 
@@ -144,6 +145,8 @@ void slots_find(struct kernel *kernel);
 void slots_live(struct kernel *kernel);
 // Whether a load reads an argument of the kernel, which nothing changes.
 bool slots_is_argument_load(const struct kernel *kernel, LLVMValueRef load);
+// The mark of a variable of which lanes may read what an earlier round stored.
+unsigned slots_late_kind(const struct kernel *kernel);
 
 // interchange.c: changes one loop that steps over the grid; what was read of
 // the kernel is then out of date.

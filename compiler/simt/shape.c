@@ -651,6 +651,8 @@ static bool spread_stores(struct shapes *shapes)
             shape = join(shape, operand_shape(shapes, slot->stores[s], 0));
         if (slot->store_count == 0)
             shape = uniform;
+        if (slot->late && shape.kind != SHAPE_UNKNOWN)
+            shape = guess(likely_stride(shape));
         changed |= !same(shape, shapes->slots[i]);
         shapes->slots[i] = shape;
     }

@@ -148,6 +148,11 @@ static bool is_steady(const struct kernel *kernel, const struct slot *slot)
            slot->load_count > 0;
 }
 
+unsigned slots_late_kind(const struct kernel *kernel)
+{
+    return LLVMGetMDKindIDInContext(kernel->context, "rnl.late", 8);
+}
+
 void slots_find(struct kernel *kernel)
 {
     LLVMValueRef at;
@@ -162,6 +167,7 @@ void slots_find(struct kernel *kernel)
             continue;
         struct slot *slot = &kernel->slots[number++];
         slot->alloca = at;
+        slot->late = LLVMGetMetadata(at, slots_late_kind(kernel)) != NULL;
         slot->type = LLVMGetAllocatedType(at);
         map_set(&kernel->slot_of, at, slot);
         read_uses(kernel, slot);

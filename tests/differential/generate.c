@@ -1,5 +1,6 @@
 #include "generate.h"
 
+#include "compounds.h"
 #include "grammar.h"
 
 #include <stdarg.h>
@@ -230,200 +231,6 @@ static char *expanded(struct generator *g, const char *template)
 
 // --- Statements with others inside -----------------------------------------
 
-enum inner {
-    INNER_DIVERGES = 1 << 0,  // which threads come by is unknown
-    INNER_MASK = 1 << 1,      // … but known as m$N
-    INNER_LABEL = 1 << 2,
-    INNER_COUNTER = 1 << 3,   // i$N
-    INNER_SWITCH = 1 << 4,
-    INNER_STATE = 1 << 5,     // s$N
-    INNER_ROW = 1 << 6,       // of$N[i$N]
-    INNER_OWN_ROW = 1 << 7,   // to$N[i$N]
-};
-
-enum { BRANCHES_MAX = 5 };
-
-struct compound {
-    unsigned features, places;
-    unsigned inner;
-    unsigned loop;  // PLACE_..._LOOP
-    const char *head, *tail;
-    const char *branches[BRANCHES_MAX][2];  // instead of what is inside
-};
-
-#define FOR_LOOP(trips)                                      \
-    "for (unsigned i$N = 0, e$N = (" trips " & 3u) + 1u; "    \
-    "i$N < e$N; i$N++) {"
-enum {
-    PLAIN = INNER_DIVERGES | INNER_COUNTER,
-    MACHINE = PLAIN | INNER_STATE,
-    ROW = PLAIN | INNER_SWITCH | INNER_ROW,  // without break
-    OWN_ROW = ROW | INNER_OWN_ROW,
-};
-
-#define MACHINE_CASES                                                      \
-    {{"case 0u: {", "} break;"},                                           \
-     {"case 1u: case 6u: {", "s$N = $U & 7u; } continue;"},                \
-     {"case 2u: {", "s$N = ($U & 1u) + 1u; }"},                            \
-     {"case 5u: {", "s$N = (s$N + $K) & 7u; } break;"},                    \
-     {"default: {", "s$N++; }"}}
-#define MACHINE_END "}\n  u$0 += s$N * 5u + i$N; }"
-
-// Rows of the whole grid, and of a block, to be walked along x.
-#define GRID_ROW                                                           \
-    "{ const unsigned at$N = (threadIdx.y + blockDim.y *\n"                \
-    "      (threadIdx.z + blockDim.z * blockIdx.y)) * (across * 4u);\n"    \
-    "  const int *of$N = in + at$N;\n"                                     \
-    "  int *to$N = out + across / blockDim.x * gridDim.y * T * 4u + at$N;\n"
-#define BLOCK_ROW                                                          \
-    "{ const unsigned at$N = (threadIdx.y + blockDim.y *\n"                \
-    "      (threadIdx.z + blockDim.z * bid)) * (blockDim.x * 4u);\n"       \
-    "  const int *of$N = in + at$N;\n"                                     \
-    "  int *to$N = out + across / blockDim.x * gridDim.y * T * 8u + at$N;\n"
-#define WHOLE_ROW "{ const int *of$N = in;\n"
-#define STRIDE(type, first, limit, step)                                   \
-    "  for (" type " i$N = " first "; i$N " limit "; i$N += " step ") {"
-#define GRID_STRIDE(type, limit)                                           \
-    STRIDE(type, "blockIdx.x * blockDim.x + threadIdx.x", limit,           \
-           "gridDim.x * blockDim.x")
-#define BLOCK_STRIDE(type, limit)                                          \
-    STRIDE(type, "threadIdx.x", limit, "blockDim.x")
-
-// clang-format off
-static const struct compound compounds[] = {
-    {0, 0, INNER_DIVERGES, 0, "if ($C) {", "}", {{0}}},
-    {0, 0, INNER_DIVERGES, 0, NULL, NULL,
-     {{"if ($C) {", "}"}, {"else {", "}"}}},
-    {0, 0, INNER_DIVERGES, 0, NULL, NULL,
-     {{"if ($C) {", "}"}, {"else if ($C) {", "}"}, {"else {", "}"}}},
-    {0, 0, 0, 0, "if ($Y) {", "}", {{0}}},
-    {0, 0, 0, 0, NULL, NULL, {{"if ($Y) {", "}"}, {"else {", "}"}}},
-    {0, PLACE_UNIFORM, 0, 0, "if (__syncthreads_or($C)) {", "}", {{0}}},
-    {FEATURE_WARP, PLACE_MASK, INNER_DIVERGES | INNER_MASK, 0,
-     "{ const bool c$N = $C;\n  unsigned m$N = __ballot_sync($M, c$N);\n"
-     "  if (c$N) {", "} }", {{0}}},
-    {FEATURE_WARP, PLACE_MASK, INNER_DIVERGES | INNER_MASK, 0,
-     "{ const bool c$N = $C;\n  unsigned m$N = __ballot_sync($M, c$N);", "}",
-     {{"if (c$N) {", "}"}, {"else {\n    m$N = $M & ~m$N;", "}"}}},
-    {FEATURE_LOOP, 0, INNER_COUNTER, PLACE_UNIFORM_LOOP, FOR_LOOP("$X"), "}",
-     {{0}}},
-    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP, FOR_LOOP("$U"), "}", {{0}}},
-    {FEATURE_LOOP | FEATURE_GOTO, 0, PLAIN | INNER_LABEL, PLACE_PLAIN_LOOP,
-     FOR_LOOP("$U"), "}\nend$N:;", {{0}}},
-    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP,
-     "for (unsigned i$N = lane; i$N < 70u; i$N += 32u) {", "}", {{0}}},
-    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP,
-     "for (unsigned i$N = 0;; i$N++) {\n    if (i$N >= ($U & 3u)) break;", "}",
-     {{0}}},
-    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP,
-     "{ unsigned i$N = 0;\n  while (i$N++ < 5u && $C) {", "} }", {{0}}},
-    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP,
-     "{ unsigned i$N = 0;\n  do {", "} while (++i$N < 4u && $C); }", {{0}}},
-    {FEATURE_LOOP, PLACE_UNIFORM, INNER_COUNTER, PLACE_UNIFORM_LOOP,
-     "{ unsigned i$N = 0;\n  do {",
-     "} while (++i$N < 3u && __syncthreads_or($C)); }", {{0}}},
-    {FEATURE_LOOP | FEATURE_WARP, PLACE_MASK,
-     INNER_DIVERGES | INNER_MASK | INNER_COUNTER, PLACE_MASKED_LOOP,
-     "{ unsigned m$N = $M;\n"
-     "  for (unsigned i$N = 0, e$N = ($U & 3u) + 1u;; i$N++) {\n"
-     "    m$N = __ballot_sync(m$N, i$N < e$N);\n    if (i$N >= e$N) break;",
-     "} }", {{0}}},
-    {FEATURE_SWITCH, 0, INNER_DIVERGES | INNER_SWITCH, 0,
-     "switch ($U & 3u) {", "}",
-     {{"case 0u: {", "} break;"}, {"case 2u: {", "}"}, {"default: {", "}"}}},
-    {FEATURE_SWITCH, 0, INNER_DIVERGES | INNER_SWITCH, 0,
-     "switch ($U % 5u) {", "}",
-     {{"case 3u: {", "}"}, {"case 1u: case 4u: {", "} break;"},
-      {"case 0u: {", "}"}}},
-
-    // What barriers and loops see of values made of indices.
-    {0, 0, INNER_COUNTER, 0, "{ const unsigned i$N = $L;", "}", {{0}}},
-    {0, 0, INNER_COUNTER, 0,
-     "{ const unsigned i$N = min(tid * 2u + $K, 99u);", "}", {{0}}},
-    {0, 0, INNER_COUNTER, 0,
-     "{ const unsigned i$N = $G;\n  const int *at$N = in + i$N;",
-     "u$0 += (unsigned)*at$N; }", {{0}}},
-    {FEATURE_LINE, 0, INNER_COUNTER, 0,
-     "{ const unsigned i$N = $L;\n  const unsigned *at$N = line_u + i$N;",
-     "u$0 += *at$N + line_u[i$N]; }", {{0}}},
-    {FEATURE_SHARED, 0, INNER_COUNTER, 0,
-     "{ const unsigned i$N = (tid + $K) % T;", "u$0 ^= sh[i$N]; }", {{0}}},
-
-    // Machines.
-    {FEATURE_MACHINE, 0, MACHINE | INNER_SWITCH, 0,
-     "{ unsigned s$N = $U & 7u, i$N = 0;\n"
-     "  while (i$N++ < 9u && s$N != 4u) {\n    switch (s$N) {",
-     "} " MACHINE_END, MACHINE_CASES},
-    {FEATURE_MACHINE, 0, MACHINE | INNER_SWITCH, 0,
-     "{ unsigned s$N = $U & 7u, i$N = 0;\n"
-     "  for (; i$N < ($X & 7u) + 3u && s$N != 7u; i$N++) {\n"
-     "    if ($C) s$N = $U & 7u;\n    switch (s$N) {",
-     "} " MACHINE_END, MACHINE_CASES},
-    {FEATURE_MACHINE, 0, MACHINE | INNER_SWITCH, 0,
-     "{ unsigned s$N = $U & 3u, i$N = 0;\n"
-     "  for (;;) {\n    if (i$N++ > 6u) break;\n"
-     "    if (s$N == 3u && $C) break;\n    switch (s$N) {",
-     "}\n    if ($C) s$N = $U & 7u;\n  " MACHINE_END, MACHINE_CASES},
-    {FEATURE_MACHINE, 0, MACHINE, PLACE_PLAIN_LOOP,
-     "{ unsigned s$N = $U & 7u, i$N = 0;\n"
-     "  while (i$N++ < 7u && s$N != 4u) {", MACHINE_END,
-     {{"if (s$N == 1u) {", "}"}, {"else if (s$N > 5u) {", "break; }"},
-      {"else {", "s$N++; }"}}},
-    {FEATURE_MACHINE, 0, MACHINE, PLACE_PLAIN_LOOP,
-     "{ unsigned s$N = $U & 7u, i$N = 0;\n  do {",
-     "} while (i$N++ < 6u && s$N != 4u);\n  u$0 += s$N * 5u + i$N; }", {{0}}},
-    {FEATURE_MACHINE, 0, MACHINE, PLACE_PLAIN_LOOP,
-     "{ unsigned s$N = $U & 7u, i$N = 0;\n"
-     "  while (i$N++ < 5u && (s$N & 3u) != 3u) {\n"
-     "    while (i$N < 9u && $C) { i$N++; u$0 += s$N; if ($C) break; }",
-     "s$N++; " MACHINE_END, {{0}}},
-
-    // Loops over rows.
-    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
-     GRID_ROW GRID_STRIDE("int", "< (int)(across * 4u) - (int)$K"), "} }",
-     {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
-     GRID_ROW GRID_STRIDE("unsigned", "< across * 3u + 1u"), "} }", {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
-     GRID_ROW GRID_STRIDE("size_t", "<= across * 3u"), "} }", {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
-     GRID_ROW GRID_STRIDE("int", "<= (int)(across * 2u)"), "} }", {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
-     GRID_ROW STRIDE("unsigned",
-                     "blockIdx.x * blockDim.x + threadIdx.x - $K",
-                     "< across * 4u - 1u", "across"), "} }", {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
-     GRID_ROW STRIDE("int", "blockIdx.x * blockDim.x + threadIdx.x",
-                     "< (int)across * 4", "across")
-     "\n  if (i$N < (int)$K || $C) continue;", "} }", {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
-     BLOCK_ROW BLOCK_STRIDE("int", "< (int)blockDim.x * 3 - (int)$K"), "} }",
-     {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
-     BLOCK_ROW BLOCK_STRIDE("unsigned", "<= blockDim.x * 3u"), "} }", {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
-     BLOCK_ROW STRIDE("unsigned", "threadIdx.x + $K", "< blockDim.x * 4u",
-                      "blockDim.x"), "} }", {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
-     BLOCK_ROW STRIDE("size_t", "threadIdx.x - $K", "< blockDim.x * 4u",
-                      "blockDim.x"), "} }", {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, 0,
-     WHOLE_ROW GRID_STRIDE("int", "< n"), "} }", {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, 0,
-     WHOLE_ROW GRID_STRIDE("unsigned", "< n"), "} }", {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, 0,
-     WHOLE_ROW GRID_STRIDE("size_t", "< (size_t)n"), "} }", {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, 0,
-     WHOLE_ROW GRID_STRIDE("int", "<= n - 2"), "} }", {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, 0,
-     WHOLE_ROW STRIDE("int", "gid", "< n", "(int)(T * across)"), "} }", {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, 0,
-     WHOLE_ROW BLOCK_STRIDE("int", "< n / 3"), "} }", {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, PLACE_PLAIN_LOOP,
-     WHOLE_ROW GRID_STRIDE("int", "< n"), "} }", {{0}}},
-};
-// clang-format on
-
 static struct scope inner_scope(const struct generator *g,
                                 const struct compound *compound, int number)
 {
@@ -467,12 +274,23 @@ static struct statement *statement_new(char *head)
     return statement;
 }
 
+// Whether a rule suits a loop over a row. What does not change in the loop is
+// computed before it, and the simplest loops are to stay so.
+static bool suits_row(const struct rule *rule, bool simple)
+{
+    return rule->places & (PLACE_ROW | PLACE_OWN_ROW) &&
+           !(simple && (strstr(rule->text, "$U") || strstr(rule->text, "$C")));
+}
+
 static struct statement *generate_leaf(struct generator *g)
 {
     const struct rule *rule;
+    bool simple = g->scope->depth > DEPTH_MAX;
+    bool row = g->scope->row >= 0 && (simple || chance(g, 3));
     do
         rule = &rules_statement.all[chance(g, (unsigned)rules_statement.count)];
-    while (!fits(g, rule->features, rule->places));
+    while (!fits(g, rule->features, rule->places) ||
+           (row && !suits_row(rule, simple)));
     return statement_new(expanded(g, rule->text));
 }
 
@@ -517,23 +335,24 @@ static struct statement *generate_statement(struct generator *g,
         return generate_leaf(g);
     const struct compound *compound;
     do
-        compound =
-            &compounds[chance(g, sizeof compounds / sizeof *compounds)];
+        compound = &compounds[chance(g, (unsigned)compound_count)];
     while (!fits(g, compound->features, compound->places));
     return generate_compound(g, compound);
 }
 
-// Loops over rows are taken apart only near the kernel's begin.
+// Loops over rows are taken apart only at the kernel's begin, and simple ones.
 static struct statement *generate_opening(struct generator *g,
                                           const struct scope *scope)
 {
-    g->scope = scope;
+    struct scope alone = *scope;
+    bool simple = chance(g, 4);
+    alone.depth = simple ? DEPTH_MAX : 0;
+    g->scope = &alone;
     g->budget--;
     const struct compound *compound;
     do
-        compound =
-            &compounds[chance(g, sizeof compounds / sizeof *compounds)];
-    while (!(compound->inner & INNER_ROW) ||
+        compound = &compounds[chance(g, (unsigned)compound_count)];
+    while (!(compound->inner & (simple ? INNER_OPENING : INNER_ROW)) ||
            !fits(g, compound->features, compound->places));
     return generate_compound(g, compound);
 }
@@ -564,7 +383,7 @@ static unsigned choose_features(struct generator *g)
     features |= chance(g, 4) ? 0 : FEATURE_STRUCT;
     if (chance(g, 4))
         features |= FEATURE_LOOP;
-    features |= chance(g, 3) ? 0 : FEATURE_STRIDE;
+    features |= chance(g, 2) ? 0 : FEATURE_STRIDE;
     features |= chance(g, 4) ? 0 : FEATURE_MACHINE;
     features |= chance(g, 3) ? 0 : FEATURE_LINE;
     features |= chance(g, 4) ? 0 : FEATURE_MINE;

@@ -5,7 +5,7 @@
 //     two sets of rows, and nothing else, but for commutative atomics on the
 //     last 64, whose results it does not use.
 //   * Shared memory is written between two barriers, an element by one thread,
-//     or by atomics, whose results count only where the element is the thread's.
+//     or by atomics, whose results are used only by the element's one thread.
 //   * Barriers stand where all threads of the block that live come by.
 //   * A warp operation names the lanes that are there, known from ballots; what
 //     comes from another lane is not used.

@@ -5,8 +5,8 @@
 //   likewise   K small constant   M the mask of the lanes here   V a counter
 //   0 one of 0…3   1 one of 0…1   2 a power of two up to 32
 //   N the number of this statement   E the label behind the loop around
-//   L index into the lines   G index into `in`, of any type, both likely clamped
-//   S number of the loop around over rows   A the state of the machine around
+//   L index into the lines, G into `in` as any type: likely clamped
+//   S number of the loop over a row around   A number of the machine around
 #pragma once
 
 #include <stddef.h>

@@ -1,0 +1,177 @@
+#include "compounds.h"
+
+#define FOR_LOOP(trips)                                      \
+    "for (unsigned i$N = 0, e$N = (" trips " & 3u) + 1u; "    \
+    "i$N < e$N; i$N++) {"
+enum {
+    PLAIN = INNER_DIVERGES | INNER_COUNTER,
+    MACHINE = PLAIN | INNER_STATE,
+    ROW = PLAIN | INNER_SWITCH | INNER_ROW,  // without break
+    OWN_ROW = ROW | INNER_OWN_ROW,
+};
+
+#define MACHINE_CASES                                                      \
+    {{"case 0u: {", "} break;"},                                           \
+     {"case 1u: case 6u: {", "s$N = $U & 7u; } continue;"},                \
+     {"case 2u: {", "s$N = ($U & 1u) + 1u; }"},                            \
+     {"case 5u: {", "s$N = (s$N + $K) & 7u; } break;"},                    \
+     {"default: {", "s$N++; }"}}
+#define MACHINE_END "}\n  u$0 += s$N * 5u + i$N; }"
+
+// Rows of the whole grid, and of a block, to be walked along x.
+#define GRID_ROW                                                           \
+    "{ const unsigned at$N = (threadIdx.y + blockDim.y *\n"                \
+    "      (threadIdx.z + blockDim.z * blockIdx.y)) * (across * 4u);\n"    \
+    "  const int *of$N = in + at$N;\n"                                     \
+    "  int *to$N = out + across / blockDim.x * gridDim.y * T * 4u + at$N;\n"
+#define BLOCK_ROW                                                          \
+    "{ const unsigned at$N = (threadIdx.y + blockDim.y *\n"                \
+    "      (threadIdx.z + blockDim.z * bid)) * (blockDim.x * 4u);\n"       \
+    "  const int *of$N = in + at$N;\n"                                     \
+    "  int *to$N = out + across / blockDim.x * gridDim.y * T * 8u + at$N;\n"
+#define WHOLE_ROW "{ const int *of$N = in;\n"
+#define STRIDE(type, first, limit, step)                                   \
+    "  for (" type " i$N = " first "; i$N " limit "; i$N += " step ") {"
+#define GRID_STRIDE(type, limit)                                           \
+    STRIDE(type, "blockIdx.x * blockDim.x + threadIdx.x", limit,           \
+           "gridDim.x * blockDim.x")
+#define BLOCK_STRIDE(type, limit)                                          \
+    STRIDE(type, "threadIdx.x", limit, "blockDim.x")
+
+// clang-format off
+const struct compound compounds[] = {
+    {0, 0, INNER_DIVERGES, 0, "if ($C) {", "}", {{0}}},
+    {0, 0, INNER_DIVERGES, 0, NULL, NULL,
+     {{"if ($C) {", "}"}, {"else {", "}"}}},
+    {0, 0, INNER_DIVERGES, 0, NULL, NULL,
+     {{"if ($C) {", "}"}, {"else if ($C) {", "}"}, {"else {", "}"}}},
+    {0, 0, 0, 0, "if ($Y) {", "}", {{0}}},
+    {0, 0, 0, 0, NULL, NULL, {{"if ($Y) {", "}"}, {"else {", "}"}}},
+    {0, PLACE_UNIFORM, 0, 0, "if (__syncthreads_or($C)) {", "}", {{0}}},
+    {FEATURE_WARP, PLACE_MASK, INNER_DIVERGES | INNER_MASK, 0,
+     "{ const bool c$N = $C;\n  unsigned m$N = __ballot_sync($M, c$N);\n"
+     "  if (c$N) {", "} }", {{0}}},
+    {FEATURE_WARP, PLACE_MASK, INNER_DIVERGES | INNER_MASK, 0,
+     "{ const bool c$N = $C;\n  unsigned m$N = __ballot_sync($M, c$N);", "}",
+     {{"if (c$N) {", "}"}, {"else {\n    m$N = $M & ~m$N;", "}"}}},
+    {FEATURE_LOOP, 0, INNER_COUNTER, PLACE_UNIFORM_LOOP, FOR_LOOP("$X"), "}",
+     {{0}}},
+    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP, FOR_LOOP("$U"), "}", {{0}}},
+    {FEATURE_LOOP | FEATURE_GOTO, 0, PLAIN | INNER_LABEL, PLACE_PLAIN_LOOP,
+     FOR_LOOP("$U"), "}\nend$N:;", {{0}}},
+    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP,
+     "for (unsigned i$N = lane; i$N < 70u; i$N += 32u) {", "}", {{0}}},
+    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP,
+     "for (unsigned i$N = 0;; i$N++) {\n    if (i$N >= ($U & 3u)) break;", "}",
+     {{0}}},
+    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP,
+     "{ unsigned i$N = 0;\n  while (i$N++ < 5u && $C) {", "} }", {{0}}},
+    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP,
+     "{ unsigned i$N = 0;\n  do {", "} while (++i$N < 4u && $C); }", {{0}}},
+    {FEATURE_LOOP, PLACE_UNIFORM, INNER_COUNTER, PLACE_UNIFORM_LOOP,
+     "{ unsigned i$N = 0;\n  do {",
+     "} while (++i$N < 3u && __syncthreads_or($C)); }", {{0}}},
+    {FEATURE_LOOP | FEATURE_WARP, PLACE_MASK,
+     INNER_DIVERGES | INNER_MASK | INNER_COUNTER, PLACE_MASKED_LOOP,
+     "{ unsigned m$N = $M;\n"
+     "  for (unsigned i$N = 0, e$N = ($U & 3u) + 1u;; i$N++) {\n"
+     "    m$N = __ballot_sync(m$N, i$N < e$N);\n    if (i$N >= e$N) break;",
+     "} }", {{0}}},
+    {FEATURE_SWITCH, 0, INNER_DIVERGES | INNER_SWITCH, 0,
+     "switch ($U & 3u) {", "}",
+     {{"case 0u: {", "} break;"}, {"case 2u: {", "}"}, {"default: {", "}"}}},
+    {FEATURE_SWITCH, 0, INNER_DIVERGES | INNER_SWITCH, 0,
+     "switch ($U % 5u) {", "}",
+     {{"case 3u: {", "}"}, {"case 1u: case 4u: {", "} break;"},
+      {"case 0u: {", "}"}}},
+
+    // What barriers and loops see of values made of indices.
+    {0, 0, INNER_COUNTER, 0, "{ const unsigned i$N = $L;", "}", {{0}}},
+    {0, 0, INNER_COUNTER, 0,
+     "{ const unsigned i$N = min(tid * 2u + $K, 99u);", "}", {{0}}},
+    {0, 0, INNER_COUNTER, 0,
+     "{ const unsigned i$N = $G;\n  const int *at$N = in + i$N;",
+     "u$0 += (unsigned)*at$N; }", {{0}}},
+    {FEATURE_LINE, 0, INNER_COUNTER, 0,
+     "{ const unsigned i$N = $L;\n  const unsigned *at$N = line_u + i$N;",
+     "u$0 += *at$N + line_u[i$N]; }", {{0}}},
+    {FEATURE_SHARED, 0, INNER_COUNTER, 0,
+     "{ const unsigned i$N = (tid + $K) % T;", "u$0 ^= sh[i$N]; }", {{0}}},
+
+    // Machines.
+    {FEATURE_MACHINE, 0, MACHINE | INNER_SWITCH, 0,
+     "{ unsigned s$N = $U & 7u, i$N = 0;\n"
+     "  while (i$N++ < 9u && s$N != 4u) {\n    switch (s$N) {",
+     "} " MACHINE_END, MACHINE_CASES},
+    {FEATURE_MACHINE, 0, MACHINE | INNER_SWITCH, 0,
+     "{ unsigned s$N = $U & 7u, i$N = 0;\n"
+     "  for (; i$N < ($X & 7u) + 3u && s$N != 7u; i$N++) {\n"
+     "    if ($C) s$N = $U & 7u;\n    switch (s$N) {",
+     "} " MACHINE_END, MACHINE_CASES},
+    {FEATURE_MACHINE, 0, MACHINE | INNER_SWITCH, 0,
+     "{ unsigned s$N = $U & 3u, i$N = 0;\n"
+     "  for (;;) {\n    if (i$N++ > 6u) break;\n"
+     "    if (s$N == 3u && $C) break;\n    switch (s$N) {",
+     "}\n    if ($C) s$N = $U & 7u;\n  " MACHINE_END, MACHINE_CASES},
+    {FEATURE_MACHINE, 0, MACHINE, PLACE_PLAIN_LOOP,
+     "{ unsigned s$N = $U & 7u, i$N = 0;\n"
+     "  while (i$N++ < 7u && s$N != 4u) {", MACHINE_END,
+     {{"if (s$N == 1u) {", "}"}, {"else if (s$N > 5u) {", "break; }"},
+      {"else {", "s$N++; }"}}},
+    {FEATURE_MACHINE, 0, MACHINE, PLACE_PLAIN_LOOP,
+     "{ unsigned s$N = $U & 7u, i$N = 0;\n  do {",
+     "} while (i$N++ < 6u && s$N != 4u);\n  u$0 += s$N * 5u + i$N; }", {{0}}},
+    {FEATURE_MACHINE, 0, MACHINE, PLACE_PLAIN_LOOP,
+     "{ unsigned s$N = $U & 7u, i$N = 0;\n"
+     "  while (i$N++ < 5u && (s$N & 3u) != 3u) {\n"
+     "    while (i$N < 9u && $C) { i$N++; u$0 += s$N; if ($C) break; }",
+     "s$N++; " MACHINE_END, {{0}}},
+
+    // Loops over rows. Where the index begins elsewhere, elements would be those
+    // of other threads than in the other loops.
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW | INNER_OPENING, 0,
+     GRID_ROW GRID_STRIDE("int", "< (int)(across * 4u) - (int)$K"), "} }",
+     {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW | INNER_OPENING, 0,
+     GRID_ROW GRID_STRIDE("unsigned", "< across * 3u + 1u"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
+     GRID_ROW GRID_STRIDE("size_t", "<= across * 3u"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
+     GRID_ROW GRID_STRIDE("int", "<= (int)(across * 2u)"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, 0,
+     GRID_ROW STRIDE("unsigned",
+                     "blockIdx.x * blockDim.x + threadIdx.x - $K",
+                     "< across * 4u - 1u", "across"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
+     GRID_ROW STRIDE("int", "blockIdx.x * blockDim.x + threadIdx.x",
+                     "< (int)across * 4", "across")
+     "\n  if (i$N < (int)$K || $C) continue;", "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW | INNER_OPENING, 0,
+     BLOCK_ROW BLOCK_STRIDE("int", "< (int)blockDim.x * 3 - (int)$K"), "} }",
+     {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW, 0,
+     BLOCK_ROW BLOCK_STRIDE("unsigned", "<= blockDim.x * 3u"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW | INNER_OPENING, 0,
+     BLOCK_ROW STRIDE("unsigned", "threadIdx.x + $K", "< blockDim.x * 4u",
+                      "blockDim.x"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW | INNER_OPENING, 0,
+     BLOCK_ROW STRIDE("size_t", "threadIdx.x - $K", "< blockDim.x * 4u",
+                      "blockDim.x"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW | INNER_OPENING, 0,
+     WHOLE_ROW GRID_STRIDE("int", "< n"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW | INNER_OPENING, 0,
+     WHOLE_ROW GRID_STRIDE("unsigned", "< n"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW | INNER_OPENING, 0,
+     WHOLE_ROW GRID_STRIDE("size_t", "< (size_t)n"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, 0,
+     WHOLE_ROW GRID_STRIDE("int", "<= n - 2"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, 0,
+     WHOLE_ROW STRIDE("int", "gid", "< n", "(int)(T * across)"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, 0,
+     WHOLE_ROW BLOCK_STRIDE("int", "< n / 3"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, PLACE_PLAIN_LOOP,
+     WHOLE_ROW GRID_STRIDE("int", "< n"), "} }", {{0}}},
+};
+// clang-format on
+
+const size_t compound_count = sizeof compounds / sizeof *compounds;
