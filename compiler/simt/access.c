@@ -388,12 +388,6 @@ static void store_likely_row(struct emitter *e, LLVMValueRef at,
 
 // --- Dispatch ----------------------------------------------------------------
 
-static struct slot *simple_slot(struct emitter *e, LLVMValueRef address)
-{
-    struct slot *slot = map_get(&e->kernel->slot_of, address);
-    return slot && slot->kind == SLOT_SIMPLE ? slot : NULL;
-}
-
 static bool has_stride(struct emitter *e, LLVMValueRef at,
                        struct shape address)
 {
@@ -425,7 +419,7 @@ static void keep_invariance(struct emitter *e, LLVMValueRef at,
 void access_load(struct emitter *e, LLVMValueRef at)
 {
     LLVMValueRef address = LLVMGetOperand(at, 0);
-    struct slot *slot = simple_slot(e, address);
+    struct slot *slot = slots_simple(e->kernel, address);
     if (slot) {
         load_slot(e, at, (unsigned)(slot - e->kernel->slots));
         return;
@@ -452,7 +446,7 @@ void access_store(struct emitter *e, LLVMValueRef at)
 {
     LLVMValueRef value = LLVMGetOperand(at, 0);
     LLVMValueRef address = LLVMGetOperand(at, 1);
-    struct slot *slot = simple_slot(e, address);
+    struct slot *slot = slots_simple(e->kernel, address);
     if (slot) {
         store_slot(e, value, (unsigned)(slot - e->kernel->slots));
         return;
@@ -479,7 +473,7 @@ bool access_is_shared(struct emitter *e, LLVMValueRef address, int depth)
         return true;
     if (!LLVMIsALoadInst(address))
         return false;
-    const struct slot *slot = simple_slot(e, LLVMGetOperand(address, 0));
+    const struct slot *slot = slots_loaded(e->kernel, address);
     return slot && slot->store_count == 1 &&
            access_is_shared(e, LLVMGetOperand(slot->stores[0], 0), depth + 1);
 }

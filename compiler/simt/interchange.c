@@ -32,27 +32,10 @@ struct stride_loop {
 
 // --- Values ------------------------------------------------------------------
 
-static struct slot *slot_of_load(const struct kernel *kernel,
-                                 LLVMValueRef value)
-{
-    struct slot *slot = NULL;
-    if (LLVMIsALoadInst(value))
-        slot = map_get(&kernel->slot_of, LLVMGetOperand(value, 0));
-    return slot && slot->kind == SLOT_SIMPLE ? slot : NULL;
-}
-
-static LLVMValueRef resolve(const struct kernel *kernel, LLVMValueRef value)
-{
-    for (struct slot *slot; (slot = slot_of_load(kernel, value)) &&
-                            slot->store_count == 1;)
-        value = LLVMGetOperand(slot->stores[0], 0);
-    return value;
-}
-
 // What can be had again at any place.
 static bool is_portable(const struct kernel *kernel, LLVMValueRef value)
 {
-    struct slot *slot = slot_of_load(kernel, value);
+    struct slot *slot = slots_loaded(kernel, value);
     return LLVMIsAConstantInt(value) || (slot && slot->store_count == 1);
 }
 
@@ -87,7 +70,7 @@ static bool parts_are_made_of(const struct kernel *kernel, LLVMValueRef value,
 static bool is_made_of(const struct kernel *kernel, LLVMValueRef value,
                        enum made_of what, int depth)
 {
-    value = resolve(kernel, value);
+    value = slots_resolve(kernel, value);
     if (LLVMIsAConstantInt(value))
         return what == ALIKE ||
                (what == COUNTED && LLVMConstIntGetSExtValue(value) >= 0 &&
@@ -125,7 +108,7 @@ static LLVMValueRef thread_call(const struct kernel *kernel,
                                 LLVMValueRef value)
 {
     int axis = 0;
-    value = resolve(kernel, value);
+    value = slots_resolve(kernel, value);
     if (!LLVMIsAInstruction(value))
         return NULL;
     if (LLVMIsACallInst(value))
@@ -179,15 +162,21 @@ static bool all_come(const struct kernel *kernel, int guard)
     return at == guard && kernel->blocks[guard].loop == NONE;
 }
 
-// Whether a slot is read elsewhere than in the loop and one more block.
-static bool is_read_beyond(const struct stride_loop *l,
-                           const struct slot *slot, int block)
+static bool is_inside(const struct stride_loop *l, LLVMValueRef instruction)
 {
-    for (unsigned i = 0; i < slot->load_count; i++) {
-        int at = kernel_block_of(l->kernel, slot->loads[i]);
-        if (at != block && !set_has(&l->loop->blocks, (unsigned)at))
+    int block = kernel_block_of(l->kernel, instruction);
+    return set_has(&l->loop->blocks, (unsigned)block);
+}
+
+// Whether a slot is read elsewhere than in the loop and one more block (NONE:
+// no other).
+static bool is_read_outside(const struct stride_loop *l,
+                            const struct slot *slot, int block)
+{
+    for (unsigned i = 0; slot && i < slot->load_count; i++)
+        if (!is_inside(l, slot->loads[i]) &&
+            kernel_block_of(l->kernel, slot->loads[i]) != block)
             return true;
-    }
     return false;
 }
 
@@ -196,22 +185,14 @@ static bool is_harmless(const struct stride_loop *l, int number,
 {
     const struct kernel *kernel = l->kernel;
     const struct slot *slot;
-    int axis = 0;
     switch (LLVMGetInstructionOpcode(at)) {
     case LLVMLoad:
-        return slot_of_load(kernel, at) || slots_is_argument_load(kernel, at);
+        return slots_loaded(kernel, at) || slots_is_argument_load(kernel, at);
     case LLVMStore:
-        slot = map_get(&kernel->slot_of, LLVMGetOperand(at, 1));
-        return slot && slot->kind == SLOT_SIMPLE &&
-               !is_read_beyond(l, slot, number);
+        slot = slots_simple(kernel, LLVMGetOperand(at, 1));
+        return slot && !is_read_outside(l, slot, number);
     case LLVMCall:
-        switch (primitive_of(at, &axis)) {
-        case PRIMITIVE_THREAD: case PRIMITIVE_BLOCK: case PRIMITIVE_TLS:
-        case PRIMITIVE_BLOCK_SIZE: case PRIMITIVE_GRID_SIZE:
-            return true;
-        default:
-            return is_ignored_call(at);
-        }
+        return slots_is_index(at) || is_ignored_call(at);
     case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMShl: case LLVMLShr:
     case LLVMAShr: case LLVMAnd: case LLVMOr: case LLVMXor: case LLVMSExt:
     case LLVMZExt: case LLVMTrunc: case LLVMBitCast: case LLVMICmp:
@@ -253,7 +234,7 @@ static bool find_guard(struct stride_loop *l)
 static bool read_compare(const struct kernel *kernel, LLVMValueRef condition,
                          LLVMValueRef *compare, LLVMIntPredicate *how)
 {
-    *compare = resolve(kernel, condition);
+    *compare = slots_resolve(kernel, condition);
     if (!LLVMIsAICmpInst(*compare))
         return false;
     *how = LLVMGetICmpPredicate(*compare);
@@ -264,11 +245,9 @@ static bool read_compare(const struct kernel *kernel, LLVMValueRef condition,
 // Can be had again at any place, and is there before the loop.
 static bool is_known_before(const struct stride_loop *l, LLVMValueRef value)
 {
-    const struct slot *slot = slot_of_load(l->kernel, value);
+    const struct slot *slot = slots_loaded(l->kernel, value);
     return is_portable(l->kernel, value) &&
-           (!slot || !set_has(&l->loop->blocks,
-                              (unsigned)kernel_block_of(l->kernel,
-                                                        slot->stores[0])));
+           (!slot || !is_inside(l, slot->stores[0]));
 }
 
 static bool find_index(struct stride_loop *l)
@@ -278,13 +257,13 @@ static bool find_index(struct stride_loop *l)
     if (!read_compare(kernel, kernel->blocks[l->latch].condition, &l->compare,
                       &how))
         return false;
-    LLVMValueRef next = resolve(kernel, LLVMGetOperand(l->compare, 0));
+    LLVMValueRef next = slots_resolve(kernel, LLVMGetOperand(l->compare, 0));
     l->limit = LLVMGetOperand(l->compare, 1);
     if (!LLVMIsAInstruction(next) ||
         LLVMGetInstructionOpcode(next) != LLVMAdd)
         return false;
     for (unsigned i = 0; i < 2; i++) {
-        l->index = slot_of_load(kernel, LLVMGetOperand(next, i));
+        l->index = slots_loaded(kernel, LLVMGetOperand(next, i));
         l->step = LLVMGetOperand(next, 1 - i);
         if (l->index && l->index->store_count == 2)
             break;
@@ -300,12 +279,10 @@ static bool find_index(struct stride_loop *l)
         LLVMValueRef stored = LLVMGetOperand(l->index->stores[i], 0);
         if (block == l->before)
             l->first = stored;
-        else
+        else if (block == (l->back == NONE ? l->latch : l->back) &&
+                 slots_resolve(kernel, stored) == next)
             l->advance = l->index->stores[i];
-        if (block != l->before &&
-            block != (l->back == NONE ? l->latch : l->back))
-            return false;
-        if (block != l->before && resolve(kernel, stored) != next)
+        else
             return false;
     }
     if (!l->first || !is_known_before(l, l->first) ||
@@ -324,20 +301,10 @@ static bool guard_agrees(const struct stride_loop *l)
     return read_compare(kernel, kernel->blocks[l->guard].condition, &compare,
                         &how) &&
            how == LLVMGetICmpPredicate(l->compare) &&
-           resolve(kernel, LLVMGetOperand(compare, 0)) ==
-               resolve(kernel, l->first) &&
-           resolve(kernel, LLVMGetOperand(compare, 1)) ==
-               resolve(kernel, l->limit);
-}
-
-static bool is_read_outside(const struct stride_loop *l,
-                            const struct slot *slot)
-{
-    for (unsigned i = 0; slot && i < slot->load_count; i++)
-        if (!set_has(&l->loop->blocks,
-                     (unsigned)kernel_block_of(l->kernel, slot->loads[i])))
-            return true;
-    return false;
+           slots_resolve(kernel, LLVMGetOperand(compare, 0)) ==
+               slots_resolve(kernel, l->first) &&
+           slots_resolve(kernel, LLVMGetOperand(compare, 1)) ==
+               slots_resolve(kernel, l->limit);
 }
 
 // One way out, no barriers, and memory of the grid is read or written.
@@ -375,9 +342,10 @@ static bool find_stride_loop(struct stride_loop *l)
 {
     return l->loop->parent == NONE && find_edges(l) && find_guard(l) &&
            find_index(l) && guard_agrees(l) && has_simple_body(l) &&
-           !is_read_outside(l, l->index) &&
-           !is_read_outside(l, slot_of_load(l->kernel,
-                                            LLVMGetOperand(l->compare, 0)));
+           !is_read_outside(l, l->index, NONE) &&
+           !is_read_outside(l, slots_loaded(l->kernel,
+                                            LLVMGetOperand(l->compare, 0)),
+                            NONE);
 }
 
 // --- Changing them -----------------------------------------------------------
@@ -411,7 +379,7 @@ static LLVMValueRef without_thread(struct builder *b, LLVMValueRef value)
     if (is_portable(b->kernel, value) &&
         is_made_of(b->kernel, value, COUNTED, 0))
         return again(b, value);
-    value = resolve(b->kernel, value);
+    value = slots_resolve(b->kernel, value);
     if (!LLVMIsAInstruction(value))
         return value;
     if (primitive_of(value, &axis) == PRIMITIVE_THREAD)
@@ -479,7 +447,7 @@ static unsigned index_place(const struct stride_loop *l, LLVMValueRef address)
     LLVMValueRef index = LLVMGetOperand(address, place);
     if (LLVMIsASExtInst(index) || LLVMIsAZExtInst(index))
         index = LLVMGetOperand(index, 0);
-    return slot_of_load(l->kernel, index) == l->index ? place : 0;
+    return slots_loaded(l->kernel, index) == l->index ? place : 0;
 }
 
 // Rounds are too far apart for processors to foresee where the next one reads.
@@ -532,8 +500,7 @@ static bool is_stored_inside(const struct stride_loop *l,
                              const struct slot *slot)
 {
     for (unsigned i = 0; i < slot->store_count; i++)
-        if (set_has(&l->loop->blocks,
-                    (unsigned)kernel_block_of(l->kernel, slot->stores[i])))
+        if (is_inside(l, slot->stores[i]))
             return true;
     return false;
 }
@@ -547,7 +514,7 @@ static void mark_late_slots(const struct stride_loop *l)
     for (unsigned i = 0; i < kernel->slot_count; i++) {
         const struct slot *slot = &kernel->slots[i];
         if (slot->kind == SLOT_SIMPLE && is_stored_inside(l, slot) &&
-            is_read_outside(l, slot))
+            is_read_outside(l, slot, NONE))
             LLVMSetMetadata(slot->alloca, slots_late_kind(kernel), nothing);
     }
 }
@@ -609,14 +576,13 @@ static void change(struct stride_loop *l)
 
 bool interchange_loops(struct kernel *kernel)
 {
-    bool changed = false;
-    for (unsigned i = 0; i < kernel->loop_count && !changed; i++) {
+    for (unsigned i = 0; i < kernel->loop_count; i++) {
         struct stride_loop l = {.kernel = kernel, .loop = &kernel->loops[i],
                                 .header = kernel->loops[i].header};
-        if (!find_stride_loop(&l))
-            continue;
-        change(&l);
-        changed = true;
+        if (find_stride_loop(&l)) {
+            change(&l);
+            return true;
+        }
     }
-    return changed;
+    return false;
 }

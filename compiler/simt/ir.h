@@ -143,6 +143,13 @@ struct order *graph_order(const struct kernel *kernel, const struct set *blocks,
 // slots.c
 void slots_find(struct kernel *kernel);
 void slots_live(struct kernel *kernel);
+// The simple slot at an address, or that a load is of; NULL if there is none.
+struct slot *slots_simple(const struct kernel *kernel, LLVMValueRef address);
+struct slot *slots_loaded(const struct kernel *kernel, LLVMValueRef value);
+// What a value is where it is the load of a slot with a single store.
+LLVMValueRef slots_resolve(const struct kernel *kernel, LLVMValueRef value);
+// Whether a call gives an index, a size or the place of a shared variable.
+bool slots_is_index(LLVMValueRef call);
 // Whether a load reads an argument of the kernel, which nothing changes.
 bool slots_is_argument_load(const struct kernel *kernel, LLVMValueRef load);
 // The mark of a variable of which lanes may read what an earlier round stored.

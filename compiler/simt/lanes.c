@@ -122,9 +122,7 @@ bool lanes_are_lazy(const struct emitter *e, const struct slot *slot)
 // The slot that a load is of if it is computed anew.
 static const struct slot *lazy_slot(struct emitter *e, LLVMValueRef value)
 {
-    const struct slot *slot = NULL;
-    if (LLVMIsALoadInst(value))
-        slot = map_get(&e->kernel->slot_of, LLVMGetOperand(value, 0));
+    const struct slot *slot = slots_loaded(e->kernel, value);
     return slot && lanes_are_lazy(e, slot) ? slot : NULL;
 }
 

@@ -34,6 +34,40 @@ static const char *name_of(LLVMValueRef value)
     return LLVMGetValueName2(value, &size);
 }
 
+// --- All instructions of a module --------------------------------------------
+
+// The first one in a block or after it, up to the end of its function.
+static LLVMValueRef first_from(LLVMBasicBlockRef block)
+{
+    LLVMValueRef at = NULL;
+    for (; block && !at; block = LLVMGetNextBasicBlock(block))
+        at = LLVMGetFirstInstruction(block);
+    return at;
+}
+
+static LLVMValueRef first_of(LLVMValueRef function)
+{
+    LLVMValueRef at = NULL;
+    for (; function && !at; function = LLVMGetNextFunction(function))
+        at = first_from(LLVMGetFirstBasicBlock(function));
+    return at;
+}
+
+static LLVMValueRef first_instruction(LLVMModuleRef module)
+{
+    return first_of(LLVMGetFirstFunction(module));
+}
+
+static LLVMValueRef next_instruction(LLVMValueRef at)
+{
+    LLVMBasicBlockRef block = LLVMGetInstructionParent(at);
+    LLVMValueRef next = LLVMGetNextInstruction(at);
+    if (!next)
+        next = first_from(LLVMGetNextBasicBlock(block));
+    return next ? next
+                : first_of(LLVMGetNextFunction(LLVMGetBasicBlockParent(block)));
+}
+
 void prepare_targets(LLVMModuleRef module)
 {
     static const char *const names[] = {"target-cpu", "target-features",
@@ -79,22 +113,18 @@ void prepare_divisions(LLVMModuleRef module)
 {
     LLVMBuilderRef b =
         LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
-             block = LLVMGetNextBasicBlock(block))
-            for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
-                 at = LLVMGetNextInstruction(at))
-                switch (LLVMGetInstructionOpcode(at)) {
-                case LLVMUDiv: case LLVMURem:
-                    guard_division(b, at, false);
-                    break;
-                case LLVMSDiv: case LLVMSRem:
-                    guard_division(b, at, true);
-                    break;
-                default:
-                    break;
-                }
+    for (LLVMValueRef at = first_instruction(module); at;
+         at = next_instruction(at))
+        switch (LLVMGetInstructionOpcode(at)) {
+        case LLVMUDiv: case LLVMURem:
+            guard_division(b, at, false);
+            break;
+        case LLVMSDiv: case LLVMSRem:
+            guard_division(b, at, true);
+            break;
+        default:
+            break;
+        }
     LLVMDisposeBuilder(b);
 }
 
@@ -191,15 +221,11 @@ static void drop_scopes(LLVMModuleRef module)
     unsigned kinds[] = {
         LLVMGetMDKindIDInContext(context, "alias.scope", 11),
         LLVMGetMDKindIDInContext(context, "noalias", 7)};
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
-             block = LLVMGetNextBasicBlock(block))
-            for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
-                 at = LLVMGetNextInstruction(at))
-                for (unsigned k = 0; k < 2; k++)
-                    if (LLVMHasMetadata(at))
-                        LLVMSetMetadata(at, kinds[k], NULL);
+    for (LLVMValueRef at = first_instruction(module); at;
+         at = next_instruction(at))
+        for (unsigned k = 0; k < 2; k++)
+            if (LLVMHasMetadata(at))
+                LLVMSetMetadata(at, kinds[k], NULL);
 }
 
 void prepare_hide_functions(LLVMModuleRef module)
@@ -241,14 +267,10 @@ static void fix_index(LLVMValueRef call, const unsigned size[3])
 
 void prepare_block_size(LLVMModuleRef module, const unsigned size[3])
 {
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
-             block = LLVMGetNextBasicBlock(block))
-            for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
-                 at = LLVMGetNextInstruction(at))
-                if (LLVMIsACallInst(at))
-                    fix_index(at, size);
+    for (LLVMValueRef at = first_instruction(module); at;
+         at = next_instruction(at))
+        if (LLVMIsACallInst(at))
+            fix_index(at, size);
 }
 
 char *prepare_run(LLVMModuleRef module, const char *passes)

@@ -533,9 +533,7 @@ static void restore_behind(struct emitter *e, LLVMValueRef value, bool *ready)
 {
     if (!LLVMIsAInstruction(value) || map_get(&e->kernel->slot_of, value))
         return;
-    const struct slot *slot = NULL;
-    if (LLVMIsALoadInst(value))
-        slot = map_get(&e->kernel->slot_of, LLVMGetOperand(value, 0));
+    const struct slot *slot = slots_loaded(e->kernel, value);
     if (slot)
         restore(e, slot, ready);
     for (int i = 0; !slot && i < LLVMGetNumOperands(value); i++)

@@ -44,12 +44,9 @@ bool shape_limit_rises(const struct shapes *shapes, LLVMValueRef call)
 static bool is_same(const struct shapes *shapes, LLVMValueRef a,
                     LLVMValueRef b)
 {
-    if (a == b || !LLVMIsALoadInst(a) || !LLVMIsALoadInst(b))
-        return a == b;
-    const struct slot *slot =
-        map_get(&shapes->kernel->slot_of, LLVMGetOperand(a, 0));
-    return slot && slot->kind == SLOT_SIMPLE && slot->store_count == 1 &&
-           LLVMGetOperand(a, 0) == LLVMGetOperand(b, 0);
+    const struct slot *slot = slots_loaded(shapes->kernel, a);
+    return a == b || (slot && slot->store_count == 1 &&
+                      slot == slots_loaded(shapes->kernel, b));
 }
 
 // Whether `value` is x plus a constant.
@@ -68,11 +65,7 @@ static bool is_step(const struct shapes *shapes, LLVMValueRef value,
 static bool is_thread_x(const struct shapes *shapes, LLVMValueRef value)
 {
     int axis = NONE;
-    const struct slot *slot = NULL;
-    if (LLVMIsALoadInst(value))
-        slot = map_get(&shapes->kernel->slot_of, LLVMGetOperand(value, 0));
-    if (slot && slot->kind == SLOT_SIMPLE && slot->store_count == 1)
-        value = LLVMGetOperand(slot->stores[0], 0);
+    value = slots_resolve(shapes->kernel, value);
     return primitive_of(value, &axis) == PRIMITIVE_THREAD && axis == 0;
 }
 

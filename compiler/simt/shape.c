@@ -227,9 +227,8 @@ static bool never_wraps(const struct shapes *shapes, LLVMValueRef value,
             return false;
         }
     case LLVMLoad: {
-        const struct slot *slot =
-            map_get(&shapes->kernel->slot_of, LLVMGetOperand(value, 0));
-        if (!slot || slot->kind != SLOT_SIMPLE || depth > 8)
+        const struct slot *slot = slots_loaded(shapes->kernel, value);
+        if (!slot || depth > 8)
             return false;
         for (unsigned i = 0; i < slot->store_count; i++)
             if (!never_wraps(shapes, LLVMGetOperand(slot->stores[i], 0),
@@ -267,8 +266,8 @@ static bool is_index_only(const struct shapes *shapes, LLVMValueRef value,
                 return false;
             break;
         case LLVMStore:
-            slot = map_get(&shapes->kernel->slot_of, LLVMGetOperand(user, 1));
-            if (!slot || slot->kind != SLOT_SIMPLE)
+            slot = slots_simple(shapes->kernel, LLVMGetOperand(user, 1));
+            if (!slot)
                 return false;
             for (unsigned i = 0; i < slot->load_count; i++)
                 if (!is_index_only(shapes, slot->loads[i], depth + 1))
@@ -293,8 +292,8 @@ static bool stays_signed(const struct shapes *shapes, LLVMValueRef value,
     const struct slot *slot = NULL;
     switch (LLVMGetInstructionOpcode(value)) {
     case LLVMLoad:
-        slot = map_get(&shapes->kernel->slot_of, LLVMGetOperand(value, 0));
-        return slot && slot->kind == SLOT_SIMPLE && slot->store_count == 1 &&
+        slot = slots_loaded(shapes->kernel, value);
+        return slot && slot->store_count == 1 &&
                stays_signed(shapes, LLVMGetOperand(slot->stores[0], 0),
                             depth + 1);
     case LLVMAdd: case LLVMSub: case LLVMMul:
@@ -361,9 +360,8 @@ static struct shape address_shape(const struct shapes *shapes,
 
 static struct shape load_shape(const struct shapes *shapes, LLVMValueRef at)
 {
-    const struct slot *slot =
-        map_get(&shapes->kernel->slot_of, LLVMGetOperand(at, 0));
-    if (slot && slot->kind == SLOT_SIMPLE)
+    const struct slot *slot = slots_loaded(shapes->kernel, at);
+    if (slot)
         return shapes->slots[slot - shapes->kernel->slots];
     struct shape address = operand_shape(shapes, at, 0);
     if (address.kind == SHAPE_UNKNOWN)

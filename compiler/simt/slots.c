@@ -40,6 +40,26 @@ static void read_uses(struct kernel *kernel, struct slot *slot)
         slot->kind = SLOT_COMPLEX;
 }
 
+struct slot *slots_simple(const struct kernel *kernel, LLVMValueRef address)
+{
+    struct slot *slot = map_get(&kernel->slot_of, address);
+    return slot && slot->kind == SLOT_SIMPLE ? slot : NULL;
+}
+
+struct slot *slots_loaded(const struct kernel *kernel, LLVMValueRef value)
+{
+    return LLVMIsALoadInst(value)
+               ? slots_simple(kernel, LLVMGetOperand(value, 0)) : NULL;
+}
+
+LLVMValueRef slots_resolve(const struct kernel *kernel, LLVMValueRef value)
+{
+    const struct slot *slot;
+    while ((slot = slots_loaded(kernel, value)) && slot->store_count == 1)
+        value = LLVMGetOperand(slot->stores[0], 0);
+    return value;
+}
+
 // --- Computing anew ----------------------------------------------------------
 
 static bool is_cheap(LLVMOpcode opcode)
@@ -56,7 +76,7 @@ static bool is_cheap(LLVMOpcode opcode)
     }
 }
 
-static bool is_index(LLVMValueRef call)
+bool slots_is_index(LLVMValueRef call)
 {
     int axis;
     switch (primitive_of(call, &axis)) {
@@ -115,7 +135,7 @@ static int cost_of(const struct kernel *kernel, LLVMValueRef value, int left)
     }
     bool limit = LLVMIsACallInst(value) && is_limit_call(value);
     if (LLVMIsACallInst(value) && !limit)
-        return is_index(value) ? left - 1 : NONE;
+        return slots_is_index(value) ? left - 1 : NONE;
     if (!limit && !is_cheap(LLVMGetInstructionOpcode(value)))
         return NONE;
     left--;
