@@ -14,27 +14,19 @@
 set -eu
 
 tolerance=3  # percent, but never less than one instruction
+least=1
+unit=instructions
+# shellcheck source=bench/guard/figures.sh
+. "$(dirname "$0")/figures.sh"
 
-update=no
-if [ "${1-}" = --update ]; then
-    update=yes
-    shift
-fi
 if [ $# -ne 3 ]; then
     echo "usage: guard.sh [--update] PROGRAM EXPECTED BUILD" >&2
     exit 2
 fi
 program=$1 expected=$2 build=$3
 
-if ! command -v valgrind >/dev/null; then
-    echo "skipped: valgrind is not installed"
-    exit 77
-fi
-if [ $update = no ] && ! grep -q "^$build " "$expected"; then
-    echo "skipped: $expected has no figures for $build; add them with"
-    echo "    cmake --build BUILD_FOLDER --target guard-update"
-    exit 77
-fi
+command -v valgrind >/dev/null || skip "valgrind is not installed"
+figures_needed
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -61,32 +53,4 @@ measure() {
         'BEGIN { printf "%.1f", (many - few) / 1000 }'
 }
 
-status=0
-[ $update = no ] || grep -v "^$build " "$expected" >"$folder/new" || true
-for operation in event-query event-record launch-synchronize; do
-    now=$(measure "$operation")
-    if [ $update = yes ]; then
-        echo "$build $operation $now" >>"$folder/new"
-        echo "$operation: $now instructions"
-        continue
-    fi
-    before=$(awk -v build="$build" -v operation="$operation" \
-        '$1 == build && $2 == operation { print $3 }' "$expected")
-    verdict=$(awk -v now="$now" -v before="${before:-0}" -v part=$tolerance '
-        BEGIN {
-            room = before * part / 100
-            if (room < 1) room = 1
-            print (now > before + room) ? "MORE" : \
-                  (now < before - room) ? "LESS" : "ok"
-        }')
-    echo "$operation: $now instructions, expected ${before:-none}: $verdict"
-    [ "$verdict" = ok ] || status=1
-done
-
-if [ $update = yes ]; then
-    cat "$folder/new" >"$expected"
-elif [ $status -ne 0 ]; then
-    echo "Where the change is meant, or an improvement, commit new figures:"
-    echo "    cmake --build BUILD_FOLDER --target guard-update"
-fi
-exit $status
+take_figures event-query event-record launch-synchronize
