@@ -62,9 +62,10 @@ struct backend {
     // Why a feature that is missing is missing; never NULL.
     const char *(*feature_reason)(struct context *context,
                                   rnl_feature feature);
-    // optional, both or neither
-    bool (*peer_can_access)(struct context *context, struct context *peer);
-    rnl_status (*peer_enable)(struct context *context, struct context *peer);
+    // optional: lets kernels of `context` use memory of `peer`, or only tells
+    // whether that can be: RNL_OK or UNSUPPORTED.
+    rnl_status (*peer_access)(struct context *context, struct context *peer,
+                              bool enable);
 
     // --- streams. `deadline` is base/clock.h's time.
     rnl_status (*stream_init)(struct stream *stream);
@@ -99,10 +100,9 @@ struct backend {
     void (*memory_free)(struct context *context, struct stream *stream,
                         rnl_memory_kind kind, struct memory memory,
                         size_t size);
+    // Page-locks ordinary memory, or undoes it, which cannot fail.
     rnl_status (*host_register)(struct context *context, void *pointer,
-                                size_t size);
-    void (*host_unregister)(struct context *context, void *pointer,
-                            size_t size);
+                                size_t size, bool locked);
 
     // --- modules. Everything that the binary depends on besides the source
     // goes into the identity: compiler, target, format.

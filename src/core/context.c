@@ -307,8 +307,8 @@ static bool can_access(struct context *context, struct context *peer)
 {
     return context == peer ||
            (context->backend == peer->backend &&
-            context->backend->peer_can_access &&
-            context->backend->peer_can_access(context, peer));
+            context->backend->peer_access &&
+            context->backend->peer_access(context, peer, false) == RNL_OK);
 }
 
 rnl_status rnl_context_can_access_peer(rnl_context handle, rnl_context other,
@@ -330,7 +330,7 @@ static rnl_status peer_add(struct context *context, struct context *other)
     struct peer *peer = mem_allocate(sizeof *peer);
     if (!peer)
         return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a peer");
-    rnl_status status = context->backend->peer_enable(context, other);
+    rnl_status status = context->backend->peer_access(context, other, true);
     if (status != RNL_OK) {
         mem_release(peer, sizeof *peer);
         return status;

@@ -6,7 +6,9 @@
 
 // What is reported when there is no memory to say more: one for each status,
 // never freed.
-static struct failure no_memory[RNL_ERROR_INTERNAL + 1];
+#define COUNT_ONE(name, number, sentence) +1
+static struct failure no_memory[RNL_STATUS_MAP(COUNT_ONE)];
+#undef COUNT_ONE
 static struct lock no_memory_lock;
 
 static struct failure *without_memory(rnl_status status)

@@ -17,7 +17,8 @@ static void range_free(struct context *context, struct host_range *range)
         context->backend->memory_free(context, NULL, RNL_MEMORY_HOST,
                                       range->memory, range->size);
     else
-        context->backend->host_unregister(context, range->start, range->size);
+        context->backend->host_register(context, range->start, range->size,
+                                        false);
     mem_release(range, sizeof *range);
 }
 
@@ -134,7 +135,7 @@ static rnl_status host_register(struct context *context, void *pointer,
                        size, pointer);
     }
     rnl_status status =
-        context->backend->host_register(context, pointer, size);
+        context->backend->host_register(context, pointer, size, true);
     if (status != RNL_OK)
         mem_release(range_take(context, pointer, false), sizeof *range);
     return status;

@@ -254,8 +254,7 @@ rnl_status cpu_memory_allocate(struct context *context, struct stream *stream,
 void cpu_memory_free(struct context *context, struct stream *stream,
                      rnl_memory_kind kind, struct memory memory, size_t size);
 rnl_status cpu_host_register(struct context *context, void *pointer,
-                             size_t size);
-void cpu_host_unregister(struct context *context, void *pointer, size_t size);
+                             size_t size, bool locked);
 
 // Facts about the machine, in machine.c.
 unsigned machine_cores(void);  // by affinity and cgroup quota

@@ -116,18 +116,13 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
     }
 }
 
-static bool peer_can_access(struct context *context, struct context *peer)
+static rnl_status peer_access(struct context *context, struct context *peer,
+                              bool enable)
 {
     (void)context;
     (void)peer;
-    return true;  // one address space
-}
-
-static rnl_status peer_enable(struct context *context, struct context *peer)
-{
-    (void)context;
-    (void)peer;
-    return RNL_OK;
+    (void)enable;
+    return RNL_OK;  // one address space
 }
 
 // --- The table -------------------------------------------------------------
@@ -157,8 +152,7 @@ const struct backend cpu_backend = {
     .context_finish = context_finish,
     .context_memory = context_memory,
     .feature_reason = feature_reason,
-    .peer_can_access = peer_can_access,
-    .peer_enable = peer_enable,
+    .peer_access = peer_access,
 
     .stream_init = cpu_stream_init,
     .stream_finish = cpu_stream_finish,
@@ -180,7 +174,6 @@ const struct backend cpu_backend = {
     .memory_allocate = cpu_memory_allocate,
     .memory_free = cpu_memory_free,
     .host_register = cpu_host_register,
-    .host_unregister = cpu_host_unregister,
 
     .compiler_identity = cpu_compiler_identity,
     .module_compile = cpu_module_compile,

@@ -51,7 +51,7 @@ bool op_is_small(const struct op *op)
 static rnl_status native_failed(rnl_status status, char *message)
 {
     bool known = status >= RNL_ERROR_INVALID_ARGUMENT &&
-                 status <= RNL_ERROR_INTERNAL;
+                 status <= RNL_ERROR_GRAPH_UPDATE;
     if (known)
         snprintf(message, REGION_MESSAGE, "the native function returned %s: %s",
                  rnl_status_name(status), rnl_status_text(status));

@@ -212,21 +212,15 @@ static void memory_free(struct context *context, struct stream *stream,
 }
 
 static rnl_status host_register(struct context *context, void *pointer,
-                                size_t size)
+                                size_t size, bool locked)
 {
     (void)context;
     (void)pointer;
     (void)size;
-    return begin();
-}
-
-static void host_unregister(struct context *context, void *pointer,
-                            size_t size)
-{
-    (void)context;
-    (void)pointer;
-    (void)size;
+    if (locked)
+        return begin();
     live--;
+    return RNL_OK;
 }
 
 // --- The table -------------------------------------------------------------
@@ -262,5 +256,4 @@ const struct backend null_backend = {
     .memory_allocate = memory_allocate,
     .memory_free = memory_free,
     .host_register = host_register,
-    .host_unregister = host_unregister,
 };
