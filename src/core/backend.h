@@ -12,6 +12,8 @@
 #include "core/core.h"
 #include "core/op.h"
 
+struct graph_exec;
+
 #define BACKEND_ABI 1u
 #define BACKEND_FEATURE(feature) (1u << (feature))
 
@@ -44,6 +46,7 @@ struct backend {
     bool accelerator;    // counts as a gpu
     uint32_t features;   // BACKEND_FEATURE bits that every device has
     size_t context_size, stream_size, event_size, module_size, function_size;
+    size_t exec_size;
 
     // --- devices: no vendor context, no device memory
     size_t (*device_count)(void);
@@ -123,6 +126,13 @@ struct backend {
     rnl_status (*function_init)(struct function *function, const char *name,
                                 struct function_facts *out_facts);
     void (*function_finish)(struct function *function);
+
+    // optional, with GRAPHS. The exec's snapshot says what it does. `index`:
+    // the node that was changed, UINT32_MAX for all; launches under way go on with
+    // what was. Both are called with the exec's lock held. A launch is an op.
+    rnl_status (*exec_init)(struct graph_exec *exec);
+    void (*exec_finish)(struct graph_exec *exec);
+    rnl_status (*exec_change)(struct graph_exec *exec, uint32_t index);
 
     // optional: whether a cooperative launch, checked in all else, is small
     // enough. INVALID_ARGUMENT when not.

@@ -1,4 +1,5 @@
 #include "core/library.h"
+#include "core/capture.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -283,8 +284,11 @@ rnl_status rnl_context_synchronize(rnl_context handle, uint64_t timeout_ns)
     struct object *object = object_find_and_keep(handle, OBJECT_CONTEXT);
     if (!object)
         return object_refuse(handle, OBJECT_CONTEXT, "context");
-    struct wait_all all = {.deadline = clock_deadline(timeout_ns)};
-    context_each_stream((struct context *)object, wait_for, &all);
+    struct context *context = (struct context *)object;
+    struct wait_all all = {.deadline = clock_deadline(timeout_ns),
+                           .first = capture_check_context(context, true)};
+    if (all.first == RNL_OK)
+        context_each_stream(context, wait_for, &all);
     object_drop(object);
     return all.first;
 }
