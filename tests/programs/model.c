@@ -27,11 +27,14 @@ static const struct task *failed_before(const struct program *program,
     return NULL;
 }
 
-static bool promise_failed(const struct program *program, int promise)
+static bool promise_failed(const struct program *program,
+                           const struct task *task)
 {
-    int task = promise == NONE ? NONE : program->promise_task[promise];
-    return task == PROMISE_BROKEN ||
-           (task >= 0 && program->tasks[task].failed);
+    int promised = task->promise == NONE
+                       ? NONE : program->promise_task[task->promise];
+    return promised == PROMISE_BROKEN ||
+           (promised >= 0 && program->tasks[promised].failed &&
+            program->tasks[promised].stream != task->stream);
 }
 
 // The first failure counts, and that of a stream comes before what the stream
@@ -45,7 +48,7 @@ static void find_failure(const struct program *program, struct task *task)
     else if (task->work.kind == WORK_FAIL)
         task->status = RNL_ERROR_IO;
     else if (failed_before(program, task, true) ||
-             promise_failed(program, task->promise))
+             promise_failed(program, task))
         task->status = RNL_ERROR_DEPENDENCY_FAILED;
     else
         task->failed = false;

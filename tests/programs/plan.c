@@ -151,15 +151,18 @@ static bool reset(struct plan *plan, int stream)
 
 // --- Order between streams -------------------------------------------------
 
+// A stream does not wait for itself, and does not fail again by what it did
+// before it was reset.
 static void wait_for(struct plan *plan, int stream, int task)
 {
-    if (task == NONE)
+    if (task == NONE || plan->program->tasks[task].stream == stream)
         return;
     plan_begin(plan, stream);
     model_edge(plan->program, task, EDGE_WAIT);
     plan_end(plan, stream);
 }
 
+// With timing, which odd ones have, a record is work of its own.
 static void record(struct plan *plan, int stream, int event)
 {
     struct plan_event *at = &plan->events[event];
@@ -168,6 +171,10 @@ static void record(struct plan *plan, int stream, int event)
         return;
     }
     plan_call(plan, CALL_RECORD, stream)->event = event;
+    if (event % 2) {
+        plan_begin(plan, stream);
+        plan_end(plan, stream);
+    }
     *at = (struct plan_event){.recorded = true, .capture = NONE,
                               .task = plan->streams[stream].tail};
 }

@@ -18,6 +18,13 @@ enum queue_state {
     QUEUE_BLOCKED,  // its head waits for another stream or a promise
 };
 
+// A failure that a reset has ended, and the ops that were hit by it.
+struct past {
+    struct failure *failure;  // NULL: there was none
+    uint64_t from, to;
+    struct past *older;
+};
+
 // Fields are grouped by who writes them: threads that submit, the owner, and
 // hardly anyone; each group has its own cache lines.
 struct queue {
@@ -40,8 +47,7 @@ struct queue {
     struct op *waiters;        // WAIT ops of other streams
     struct stream *blocked_on; // kept by the WAIT op that is first in `batch`
     uint64_t failed_at;        // the op that failed first; 0: none
-    struct failure *past;      // before the last reset, of these ops
-    uint64_t past_from, past_to;
+    struct past past;          // newest first
     _Atomic bool needs_worker; // only a worker can run what comes first
     bool poked;                // unblocked while it was running
 };
@@ -83,9 +89,12 @@ void queue_run(struct queue *queue, bool worker, uint64_t until);
 rnl_status queue_wait(struct queue *queue, uint64_t sequence,
                       uint64_t deadline, bool idly);
 
-// Forgets the stream's failure, but for those who wait for what failed. Only
-// the last one is remembered.
+// Forgets the stream's failure, but for those who wait for what failed; only the
+// last few are remembered.
 void queue_reset(struct queue *queue);
+
+// Forgets those, too.
+void queue_forget(struct queue *queue);
 
 // Makes a blocked queue ready again, because something that it waited for
 // happened. One that runs is poked. May come late, and too often.

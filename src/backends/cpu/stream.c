@@ -9,7 +9,7 @@ rnl_status cpu_stream_init(struct stream *stream)
 
 void cpu_stream_finish(struct stream *stream)
 {
-    failure_drop(stream_queue(stream)->past);
+    queue_forget(stream_queue(stream));
 }
 
 rnl_status cpu_stream_submit(struct stream *stream, struct op *op)
