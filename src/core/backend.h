@@ -127,9 +127,9 @@ struct backend {
                                 struct function_facts *out_facts);
     void (*function_finish)(struct function *function);
 
-    // optional, with GRAPHS. The exec's snapshot says what it does. `index`:
-    // the node that was changed, UINT32_MAX for all; launches under way go on with
-    // what was. Both are called with the exec's lock held. A launch is an op.
+    // optional, with GRAPHS. The snapshot of the exec says what it does.
+    // `index`: the node changed, UINT32_MAX for all; launches under way go on
+    // with what was. Both are called with the lock held. A launch is an op.
     rnl_status (*exec_init)(struct graph_exec *exec);
     void (*exec_finish)(struct graph_exec *exec);
     rnl_status (*exec_change)(struct graph_exec *exec, uint32_t index);

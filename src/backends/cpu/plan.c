@@ -6,20 +6,65 @@
 
 // --- One step --------------------------------------------------------------
 
-// What a body's steps and those of its plan have in common.
+static void fail_plan(struct plan *plan, const struct op *op,
+                      rnl_status status, const char *message)
+{
+    queue_fail(plan->queue, plan->op->sequence, op, status, message);
+    atomic_store(&plan->failed, true);
+}
+
 static void run_ops(struct plan *plan, const struct step *step)
 {
-    struct queue *queue = plan->queue;
-    struct pool *pool = stream_pool(queue->stream);
+    struct pool *pool = stream_pool(plan->queue->stream);
     char message[REGION_MESSAGE];
-    for (const struct op *op = step->recipe->ops; op; op = op->next) {
-        rnl_status status = op_perform(pool, queue, op, message);
-        if (status == RNL_OK)
-            continue;
-        queue_fail(queue, plan->op->sequence, op, status, message);
-        atomic_store(&plan->failed, true);
-        return;
-    }
+    rnl_status status = RNL_OK;
+    const struct op *op = step->recipe->ops;
+    for (; op && status == RNL_OK; op = op->next)
+        if ((status = op_perform(pool, plan->queue, op, message)))
+            fail_plan(plan, op, status, message);
+}
+
+static void run_call(struct plan *plan, const struct step *step)
+{
+    char message[REGION_MESSAGE];
+    const struct op *op = step->recipe->ops;
+    rnl_status status = op_call(op, &step->call, message);
+    if (__builtin_expect(status != RNL_OK, 0))
+        fail_plan(plan, op, status, message);
+}
+
+static const struct step *step_of_run(const struct kernel_run *run)
+{
+    return (const struct step *)(const void *)(
+        (const char *)run - offsetof(struct step, run));
+}
+
+// Runs a step and all that are linked behind it; returns how many.
+static uint32_t run_chain(struct plan *plan, const struct step *step)
+{
+    char message[REGION_MESSAGE];
+    const struct kernel_run *failed, *at = &step->run;
+    uint32_t count = 1;
+    for (; at->next; at = at->next)
+        count++;
+    callback_begin();
+    rnl_status status =
+        block_run_list(&step->run, &failed, message, sizeof message);
+    callback_end();
+    if (status != RNL_OK)
+        fail_plan(plan, step_of_run(failed)->recipe->ops, status,
+                  message);
+    return count;
+}
+
+static void run_single(struct plan *plan, const struct step *step)
+{
+    char message[REGION_MESSAGE];
+    callback_begin();
+    rnl_status status = block_run(&step->run, 0, 1, message, sizeof message);
+    callback_end();
+    if (status != RNL_OK)
+        fail_plan(plan, step->recipe->ops, status, message);
 }
 
 static bool has_failed(const struct plan *plan)
@@ -33,6 +78,14 @@ static void run_step(struct plan *plan, struct step *step)
 {
     struct stream *stream = plan->queue->stream;
     switch (step->kind) {
+    case STEP_CALL:
+        if (!has_failed(plan))
+            run_call(plan, step);
+        break;
+    case STEP_RUN:
+        if (!has_failed(plan))
+            run_single(plan, step);
+        break;
     case STEP_HOST:
         queue_call_host(plan->queue, step->recipe->ops);
         break;
@@ -138,9 +191,13 @@ static bool run_alone(struct plan *plan, bool worker, enum next *out_next)
             return false;
         if (*out_next != NEXT_GO)
             return false;
-        run_step(plan, step);
-        plan->next++;
-        if (plan->straight || plan->next % 4)
+        uint32_t done = 1;
+        if (step->kind == STEP_RUN && !has_failed(plan))
+            done = run_chain(plan, step);
+        else
+            run_step(plan, step);
+        plan->next += done;
+        if (plan->straight || (done == 1 && plan->next % 4))
             continue;
         uint64_t now = clock_ticks();
         plan->ticks += now - start;

@@ -7,12 +7,15 @@
 // handed out, to the owner and to whoever joins its region.
 #pragma once
 
+#include "backends/cpu/block.h"
 #include "backends/cpu/cpu.h"
 #include "core/graph.h"
 
 enum step_kind {
     STEP_NOTHING,
     STEP_OPS,
+    STEP_CALL,    // a C function, once
+    STEP_RUN,     // a compiled kernel of one block
     STEP_HOST,    // only a worker may run it
     STEP_RECORD,
     STEP_WAIT,
@@ -30,6 +33,11 @@ struct step {
     struct recipe *recipe;   // shared; NULL for joints
     struct plan *body;       // IF, WHILE
     struct op *wait;         // WAIT: its own op
+    union {
+        rnl_native_call call;    // CALL
+        struct kernel_run run;   // RUN; `next` is of the next step, if that is
+                                 // to be run with it
+    };
 };
 
 struct plan {
