@@ -151,6 +151,7 @@ const char *op_name(const struct op *op)
     static const char *const names[] = {
         [OP_KERNEL] = "kernel",     [OP_COPY] = "copy",
         [OP_FILL] = "fill",         [OP_HOST] = "host function",
+        [OP_VALUES] = "value operation",
         [OP_WAIT] = "wait",         [OP_STAMP] = "event record",
         [OP_RELEASE] = "release",
     };
@@ -177,7 +178,8 @@ static rnl_status submit_and_wait(struct op *op)
 rnl_status op_submit(struct op *op)
 {
     struct stream *stream = op->stream;
-    if (__builtin_expect(config_get()->blocking, 0))
+    // What value operations wait for may be up to the caller's next lines.
+    if (__builtin_expect(config_get()->blocking, 0) && op->kind != OP_VALUES)
         return submit_and_wait(op);
     rnl_status status = stream->backend->stream_submit(stream, op);
     if (status != RNL_OK)
