@@ -238,6 +238,30 @@ ROW_CALL(wait_fill_region_buffer, buffer,
                                                         .width = 16,
                                                         .pattern_size = 4)))
 
+// --- Values ----------------------------------------------------------------
+
+ROW_CALL(write32_stream, stream,
+         rnl_enqueue_write_value32(h, with.buffer, 0, 1))
+ROW_CALL(write32_buffer, buffer,
+         rnl_enqueue_write_value32(with.stream, h, 0, 1))
+ROW_CALL(write64_stream, stream,
+         rnl_enqueue_write_value64(h, with.buffer, 0, 1))
+ROW_CALL(write64_buffer, buffer,
+         rnl_enqueue_write_value64(with.stream, h, 0, 1))
+ROW_CALL(wait32_stream, stream,
+         rnl_enqueue_wait_value32(h, with.buffer, 0, 1, RNL_WAIT_EQ))
+ROW_CALL(wait32_buffer, buffer,
+         rnl_enqueue_wait_value32(with.stream, h, 0, 1, RNL_WAIT_EQ))
+ROW_CALL(wait64_stream, stream,
+         rnl_enqueue_wait_value64(h, with.buffer, 0, 1, RNL_WAIT_GEQ))
+ROW_CALL(wait64_buffer, buffer,
+         rnl_enqueue_wait_value64(with.stream, h, 0, 1, RNL_WAIT_GEQ))
+ROW_CALL(values_stream, stream, rnl_enqueue_values(h, NULL, 0))
+ROW_CALL(values_buffer, buffer,
+         rnl_enqueue_values(with.stream,
+                            RNL_VALUE_OP(.action = RNL_WRITE_VALUE,
+                                         .width = 32, .buffer = h), 1))
+
 // --- Modules, functions, launches ------------------------------------------
 
 static rnl_status function_info_of(void *handle)
@@ -396,6 +420,16 @@ static const struct row rows[] = {
     {"rnl_fill_and_wait", "to", BUFFER, wait_fill_buffer, 0},
     {"rnl_fill_region_and_wait", "stream", STREAM, wait_fill_region, 0},
     {"rnl_fill_region_and_wait", NULL, BUFFER, wait_fill_region_buffer, 1},
+    {"rnl_enqueue_write_value32", "stream", STREAM, write32_stream, 0},
+    {"rnl_enqueue_write_value32", "buffer", BUFFER, write32_buffer, 0},
+    {"rnl_enqueue_write_value64", "stream", STREAM, write64_stream, 0},
+    {"rnl_enqueue_write_value64", "buffer", BUFFER, write64_buffer, 0},
+    {"rnl_enqueue_wait_value32", "stream", STREAM, wait32_stream, 0},
+    {"rnl_enqueue_wait_value32", "buffer", BUFFER, wait32_buffer, 0},
+    {"rnl_enqueue_wait_value64", "stream", STREAM, wait64_stream, 0},
+    {"rnl_enqueue_wait_value64", "buffer", BUFFER, wait64_buffer, 0},
+    {"rnl_enqueue_values", "stream", STREAM, values_stream, 0},
+    {"rnl_enqueue_values", NULL, BUFFER, values_buffer, 1},
     {"rnl_module_compile", "context", CONTEXT, module_compile, 0},
     {"rnl_module_load", "context", CONTEXT, module_load, 0},
     {"rnl_module_load_file", "context", CONTEXT, module_load_file, 0},
