@@ -79,8 +79,8 @@ RNL_API rnl_status rnl_enqueue_write_value64(rnl_stream stream,
                                              uint64_t value);
 
 // Makes later work of `stream` wait until the word at byte `offset` of `buffer`
-// and `value` fulfil `condition`, one of RNL_WAIT_…. Errors as above. Does not
-// block. Stands for cuStreamWaitValue32 and 64.
+// and `value` fulfil `condition`, one of RNL_WAIT_…. Errors as above. Does
+// not block. Stands for cuStreamWaitValue32 and 64.
 RNL_API rnl_status rnl_enqueue_wait_value32(rnl_stream stream,
                                             rnl_buffer buffer, size_t offset,
                                             uint32_t value,

@@ -3,8 +3,8 @@
 
 #include "core/op.h"
 
-// Checks `count` operations, at least 1, and makes one op of them, not submitted
-// yet, that keeps their buffers. For the stream's work as for graph nodes.
+// Checks `count` operations, at least 1, and makes one op of them that keeps
+// their buffers and is not submitted yet. For graph nodes, too.
 rnl_status values_op(struct stream *stream, const rnl_value_op *ops,
                      size_t count, struct op **out_op);
 

@@ -106,7 +106,7 @@ bool watch_add(struct pool *pool, struct watch *watch)
 {
     struct watches *all = &pool->watches;
     // Counted first: who goes to sleep without having seen the count is seen by
-    // pool_watch_begin. Once listed, the queue and its pool may be gone at any moment.
+    // pool_watch_begin. Once listed, queue and pool may be gone at any moment.
     atomic_fetch_add(&all->count, 1);
     pool_watch_begin(pool);
     lock_take(&all->lock);
