@@ -137,10 +137,13 @@ struct pool;
 
 // In the op or node that waits.
 struct watch {
-    const struct value *value;
+    struct value value;
     struct queue *queue;  // blocked; unblocked once the value holds
     struct watch *next;
 };
+
+_Static_assert(sizeof(struct watch) <= sizeof((struct op *)0)->backend,
+               "a watch fits into its op");
 
 struct watches {
     _Alignas(64) _Atomic uint32_t count;

@@ -214,7 +214,7 @@ static bool pass_wait(struct queue *queue, struct op *op)
 static bool await_value(struct queue *queue, struct op *op,
                         const struct value *value)
 {
-    *op_watch(op) = (struct watch){.value = value, .queue = queue};
+    *op_watch(op) = (struct watch){.value = *value, .queue = queue};
     set_blocked(queue, QUEUE_BLOCKED, NULL);
     if (watch_add(stream_pool(queue->stream), op_watch(op)))
         return false;
@@ -532,7 +532,7 @@ void queue_nudge(struct queue *queue)
 {
     lock_take(&queue->lock);
     struct watch *watch = watch_of_locked(queue);
-    const char *address = watch ? watch->value->address : NULL;
+    const char *address = watch ? watch->value.address : NULL;
     lock_give(&queue->lock);
     struct pool *pool = stream_pool(queue->stream);
     if (address)

@@ -18,24 +18,64 @@ static unsigned bucket_of(const char *address)
 
 // --- Looking ---------------------------------------------------------------
 
-// Moves those of the bucket whose values hold to the list `*taken`.
-static void take_locked(struct watches *all, unsigned bucket,
-                        struct watch **taken)
+// Goes on by one in a bucket's list; a watch whose value holds is moved to the
+// list `*taken`. Returns where the next one is linked.
+static struct watch **step_locked(struct watches *all, struct watch **link,
+                                  struct watch **taken)
 {
-    struct watch **link = &all->buckets[bucket];
-    while (*link) {
-        struct watch *watch = *link;
-        if (!value_holds(watch->value)) {
-            link = &watch->next;
-            continue;
-        }
-        *link = watch->next;
-        watch->next = *taken;
-        *taken = watch;
-        atomic_fetch_sub(&all->count, 1);
-    }
+    struct watch *watch = *link;
+    __builtin_prefetch(watch->next);
+    if (!value_holds(&watch->value))
+        return &watch->next;
+    *link = watch->next;
+    watch->next = *taken;
+    *taken = watch;
+    atomic_fetch_sub(&all->count, 1);
+    return link;
+}
+
+static void note_empty_locked(struct watches *all, unsigned bucket)
+{
     if (!all->buckets[bucket])
         all->occupied &= ~(UINT64_C(1) << bucket);
+}
+
+static struct watch *take_bucket_locked(struct watches *all, unsigned bucket)
+{
+    struct watch *taken = NULL, **link = &all->buckets[bucket];
+    while (*link)
+        link = step_locked(all, link, &taken);
+    note_empty_locked(all, bucket);
+    return taken;
+}
+
+static unsigned first_of(uint64_t bits)
+{
+    return (unsigned)__builtin_ctzll(bits);
+}
+
+// With thousands of watches neither they nor their words are cached: walks all
+// buckets abreast, so that many are on their way at once.
+static struct watch *take_all_locked(struct watches *all)
+{
+    struct watch **links[WATCH_BUCKETS];
+    struct watch *taken = NULL;
+    uint64_t active = all->occupied;
+    for (uint64_t left = active; left; left &= left - 1)
+        links[first_of(left)] = &all->buckets[first_of(left)];
+    while (active) {
+        for (uint64_t left = active; left; left &= left - 1)
+            __builtin_prefetch((*links[first_of(left)])->value.address);
+        for (uint64_t left = active; left; left &= left - 1) {
+            struct watch ***link = &links[first_of(left)];
+            *link = step_locked(all, *link, &taken);
+            if (!**link)
+                active &= ~(left & -left);
+        }
+    }
+    for (uint64_t left = all->occupied; left; left &= left - 1)
+        note_empty_locked(all, first_of(left));
+    return taken;
 }
 
 static bool release(struct watch *watch)
@@ -69,9 +109,7 @@ bool watch_glance_now(struct pool *pool, unsigned pause)
         start - atomic_load_explicit(&all->looked, memory_order_relaxed);
     if (since < pause * cost || !lock_try(&all->lock))
         return false;
-    struct watch *taken = NULL;
-    for (uint64_t left = all->occupied; left; left &= left - 1)
-        take_locked(all, (unsigned)__builtin_ctzll(left), &taken);
+    struct watch *taken = take_all_locked(all);
     note_look(all, start);
     lock_give(&all->lock);
     return release(taken);
@@ -82,9 +120,8 @@ bool watch_look_at(struct pool *pool, const char *address)
     struct watches *all = &pool->watches;
     if (atomic_load(&all->count) == 0)
         return false;
-    struct watch *taken = NULL;
     lock_take(&all->lock);
-    take_locked(all, bucket_of(address), &taken);
+    struct watch *taken = take_bucket_locked(all, bucket_of(address));
     lock_give(&all->lock);
     return release(taken);
 }
@@ -110,11 +147,11 @@ bool watch_add(struct pool *pool, struct watch *watch)
     atomic_fetch_add(&all->count, 1);
     pool_watch_begin(pool);
     lock_take(&all->lock);
-    bool holds = value_holds(watch->value);
+    bool holds = value_holds(&watch->value);
     if (holds) {
         atomic_fetch_sub(&all->count, 1);
     } else {
-        unsigned bucket = bucket_of(watch->value->address);
+        unsigned bucket = bucket_of(watch->value.address);
         watch->next = all->buckets[bucket];
         all->buckets[bucket] = watch;
         all->occupied |= UINT64_C(1) << bucket;
@@ -130,7 +167,7 @@ void watch_describe(const struct watch *watch, char *text, size_t size)
         [RNL_WAIT_AND] = "sharing a bit with",
         [RNL_WAIT_NOR] = "free of a bit outside of",
     };
-    const struct value *value = watch->value;
+    const struct value *value = &watch->value;
     snprintf(text, size,
              "it waits for the %u-bit word at %p, which is 0x%llx, to be %s "
              "0x%llx",
