@@ -27,6 +27,7 @@
 #include <runnel/module.h>
 #include <runnel/status.h>
 #include <runnel/stream.h>
+#include <runnel/values.h>
 #include <runnel/version.h>
 
 #endif

@@ -253,6 +253,9 @@ rnl_status context_each_stream(struct context *context,
                                rnl_status (*visit)(struct stream *, void *),
                                void *argument);
 
+// True when one allocated or registered range has all these bytes.
+bool host_range_has(struct context *context, uintptr_t start, size_t size);
+
 // Frees host memory that the caller left to the context's end.
 void host_ranges_finish(struct context *context);
 

@@ -152,6 +152,7 @@ const char *op_name(const struct op *op)
     static const char *const names[] = {
         [OP_KERNEL] = "kernel",     [OP_COPY] = "copy",
         [OP_FILL] = "fill",         [OP_HOST] = "host function",
+        [OP_VALUES] = "value operation",
         [OP_WAIT] = "wait",         [OP_STAMP] = "event record",
         [OP_RELEASE] = "release",   [OP_GRAPH] = "graph",
     };
@@ -182,7 +183,8 @@ rnl_status op_submit(struct op *op)
     if (__builtin_expect(stream_is_captured(stream), 0) &&
         capture_ops(op, &status))
         return status;
-    if (__builtin_expect(config_get()->blocking, 0))
+    // What value operations wait for may be up to the caller's next lines.
+    if (__builtin_expect(config_get()->blocking, 0) && op->kind != OP_VALUES)
         return submit_and_wait(op);
     status = stream->backend->stream_submit(stream, op);
     if (status != RNL_OK)

@@ -10,6 +10,7 @@ enum op_kind {
     OP_COPY,    // op->copy
     OP_FILL,    // op->fill
     OP_HOST,    // op->host
+    OP_VALUES,  // op->values
     OP_WAIT,    // made by backends: wait for another stream
     OP_STAMP,   // made by backends: an event's time
     OP_RELEASE, // nothing but to keep something alive up to here
@@ -51,6 +52,21 @@ struct op_graph {
     struct graph_exec *exec;  // kept
 };
 
+// A word of memory to write or to wait for; checked, the address resolved.
+struct value {
+    rnl_value_action action;
+    uint32_t width;  // 32 or 64
+    char *address;
+    uint64_t value;
+};
+
+struct op_values {
+    const struct value *items;  // in the payload
+    size_t count;               // at least 1
+    size_t done;                // the backend's: how many are behind it …
+    bool waits;                 // … and whether the last of them waits
+};
+
 #define OP_INLINE_PAYLOAD 128
 #define OP_INLINE_KEPT 2
 #define OP_BACKEND_WORDS 6
@@ -74,6 +90,7 @@ struct op {
         struct op_fill fill;
         struct op_host host;
         struct op_graph graph;
+        struct op_values values;
     };
     uint64_t backend[OP_BACKEND_WORDS];  // the backend's own
     _Alignas(64) unsigned char inline_payload[OP_INLINE_PAYLOAD];

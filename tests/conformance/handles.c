@@ -238,6 +238,8 @@ ROW_CALL(wait_fill_region_buffer, buffer,
                                                         .width = 16,
                                                         .pattern_size = 4)))
 
+#include "handles_values.h"
+
 // --- Modules, functions, launches ------------------------------------------
 
 static rnl_status function_info_of(void *handle)
@@ -396,6 +398,16 @@ static const struct row rows[] = {
     {"rnl_fill_and_wait", "to", BUFFER, wait_fill_buffer, 0},
     {"rnl_fill_region_and_wait", "stream", STREAM, wait_fill_region, 0},
     {"rnl_fill_region_and_wait", NULL, BUFFER, wait_fill_region_buffer, 1},
+    {"rnl_enqueue_write_value32", "stream", STREAM, write32_stream, 0},
+    {"rnl_enqueue_write_value32", "buffer", BUFFER, write32_buffer, 0},
+    {"rnl_enqueue_write_value64", "stream", STREAM, write64_stream, 0},
+    {"rnl_enqueue_write_value64", "buffer", BUFFER, write64_buffer, 0},
+    {"rnl_enqueue_wait_value32", "stream", STREAM, wait32_stream, 0},
+    {"rnl_enqueue_wait_value32", "buffer", BUFFER, wait32_buffer, 0},
+    {"rnl_enqueue_wait_value64", "stream", STREAM, wait64_stream, 0},
+    {"rnl_enqueue_wait_value64", "buffer", BUFFER, wait64_buffer, 0},
+    {"rnl_enqueue_values", "stream", STREAM, values_stream, 0},
+    {"rnl_enqueue_values", NULL, BUFFER, values_buffer, 1},
     {"rnl_module_compile", "context", CONTEXT, module_compile, 0},
     {"rnl_module_load", "context", CONTEXT, module_load, 0},
     {"rnl_module_load_file", "context", CONTEXT, module_load_file, 0},

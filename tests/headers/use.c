@@ -31,6 +31,9 @@ int use(rnl_context context, rnl_device device, rnl_function function)
     status |= rnl_enqueue_copy_region(
         stream, RNL_COPY(.to = {.buffer = buffer}, .from = {.pointer = host},
                          .width = sizeof host));
+    status |= rnl_enqueue_values(
+        stream, RNL_VALUE_OP(.action = RNL_WRITE_VALUE, .width = 32,
+                             .buffer = buffer), 1);
     status |= rnl_enqueue_function(
         stream, function, RNL_LAUNCH(.grid = {1}, .block = {256}),
         RNL_ARGS(buffer, 1, 2u, 3L, 4UL, 5LL, 6ULL, 7.0f, 8.0, 'c', true, host,

@@ -14,5 +14,8 @@ int use20(rnl_context context, rnl_function function, rnl_buffer buffer)
     status |= rnl_enqueue_copy_region(
         stream, RNL_COPY(.to = {.buffer = buffer},
                          .from = {.buffer = buffer, .offset = 64}, .width = 8));
+    status |= rnl_enqueue_values(
+        stream, RNL_VALUE_OP(.action = RNL_WAIT_GEQ, .width = 64,
+                             .buffer = buffer, .value = 1), 1);
     return status;
 }

@@ -105,8 +105,6 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
                                 : "blocks take turns on x86-64 only";
     case RNL_FEATURE_INTERPROCESS:
         return "cpu events live in one process";
-    case RNL_FEATURE_MEMORY_OPERATIONS:
-        return "stream memory operations are not part of this version";
     case RNL_FEATURE_BATCHED_STREAMS:
         return "batched streams are not part of this version";
     default:
@@ -134,6 +132,7 @@ const struct backend cpu_backend = {
     .features = HAS(COMPILE) | HAS(NATIVE_FUNCTIONS) | HAS(MANAGED_MEMORY) |
                 HAS(ZERO_COPY_MAP) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
                 HAS(PROMISES) | HAS(PEER_ACCESS) | HAS(GRAPHS) | HAS(CAPTURE) |
+                HAS(MEMORY_OPERATIONS) |
                 (BLOCK_COOPERATES ? HAS(COOPERATIVE_LAUNCH) : 0),
     .context_size = sizeof(struct cpu_context),
     .stream_size = sizeof(struct queue),

@@ -292,7 +292,7 @@ rnl_status cpu_event_query(struct event *event)
     rnl_status status = RNL_OK;
     if (atomic_load_explicit(&queue->completed, memory_order_acquire) <
         sequence) {
-        pool_nudge(stream_pool(stream));
+        queue_nudge(queue);
         status = RNL_NOT_READY;
     } else if (queue_failed(queue, sequence, &failure)) {
         status = failure_report(failure, stream);

@@ -58,6 +58,8 @@ static enum step_kind kind_of(const struct node *node, struct step *step)
         return kind_of_ops(node, step);
     case RNL_NODE_HOST_FUNCTION:
         return node->enabled ? STEP_HOST : STEP_NOTHING;
+    case RNL_NODE_VALUES:
+        return node->recipe->ops ? STEP_VALUES : STEP_NOTHING;
     case RNL_NODE_EVENT_RECORD:
         return STEP_RECORD;
     case RNL_NODE_EVENT_WAIT:

@@ -1,5 +1,7 @@
 #include "backends/cpu/plan.h"
 
+#include "core/values.h"
+
 // Steps that take this long on average, in ticks, are worth handing out.
 #define SHARE_TICKS 6000
 #define NO_STEP UINT32_MAX
@@ -103,6 +105,7 @@ static void run_step(struct plan *plan, struct step *step)
             run_body(plan, step);
         break;
     case STEP_WAIT:
+    case STEP_VALUES:
         step->passed = false;
         break;
     default:
@@ -156,6 +159,30 @@ static bool wait_is_over(struct plan *plan, struct step *step)
     return true;
 }
 
+// Writes and waits until one of them has to wait. A wait counts as done when it
+// begins, as in queue.c.
+static bool values_are_over(struct plan *plan, struct step *step)
+{
+    const struct op_values *values = &step->recipe->ops->values;
+    struct pool *pool = stream_pool(plan->queue->stream);
+    if (atomic_load(&step->watch.listed))
+        return false;
+    while (step->value < values->count && !has_failed(plan)) {
+        const struct value *value = &values->items[step->value++];
+        if (value->action == RNL_WRITE_VALUE) {
+            value_write(value);
+            watch_look_at(pool, value->address);
+        } else if (!value_holds(value)) {
+            step->watch = (struct watch){.value = *value,
+                                         .queue = plan->queue};
+            if (watch_add(pool, &step->watch))
+                return false;
+        }
+    }
+    step->value = 0;
+    return true;
+}
+
 // --- Alone: in order -------------------------------------------------------
 
 enum next {
@@ -168,9 +195,12 @@ static enum next may_run(struct plan *plan, struct step *step, bool worker)
 {
     if (step->kind == STEP_HOST && !worker)
         return NEXT_WORKER;
-    if (step->kind != STEP_WAIT || wait_is_over(plan, step))
-        return NEXT_GO;
-    return NEXT_WAIT;
+    bool over = true;
+    if (step->kind == STEP_WAIT)
+        over = wait_is_over(plan, step);
+    else if (step->kind == STEP_VALUES)
+        over = values_are_over(plan, step);
+    return over ? NEXT_GO : NEXT_WAIT;
 }
 
 // True once it would pay to let others have some of the steps.
@@ -257,10 +287,14 @@ static uint32_t follow(struct plan *plan, const struct step *step)
     return next;
 }
 
+static bool waits(const struct step *step)
+{
+    return step->kind == STEP_WAIT || step->kind == STEP_VALUES;
+}
+
 static bool may_run_shared(const struct step *step, bool worker)
 {
-    return step->kind == STEP_WAIT ? step->passed
-                                   : step->kind != STEP_HOST || worker;
+    return waits(step) ? step->passed : step->kind != STEP_HOST || worker;
 }
 
 // Runs a step that is ready, and what follows; false when there is none.
@@ -330,7 +364,7 @@ static bool unpark(struct plan *plan, bool worker)
             continue;
         }
         any = true;
-        plan->steps[at].passed = plan->steps[at].kind == STEP_WAIT;
+        plan->steps[at].passed = waits(&plan->steps[at]);
         slot_give(plan, at);
     }
     plan->parked_count = kept;

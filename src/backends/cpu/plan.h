@@ -18,14 +18,15 @@ enum step_kind {
     STEP_RUN,     // a compiled kernel of one block
     STEP_HOST,    // only a worker may run it
     STEP_RECORD,
-    STEP_WAIT,
+    STEP_WAIT,    // for an event
+    STEP_VALUES,
     STEP_IF,
     STEP_WHILE,
 };
 
 struct step {
     enum step_kind kind;
-    bool passed;             // a WAIT that is over, but still counts as a step
+    bool passed;             // what it waits for is over, but it still counts
     bool straight;           // its only follower is the next step, which comes
                              // after nothing else
     uint32_t needs;          // steps that it comes after
@@ -34,6 +35,10 @@ struct step {
     struct plan *body;       // IF, WHILE
     struct op *wait;         // WAIT: its own op
     union {
+        struct {                 // VALUES: how many are done, and the last,
+            size_t value;        // if it waits
+            struct watch watch;
+        };
         rnl_native_call call;    // CALL
         struct kernel_run run;   // RUN; `next` is of the next step, if that is
                                  // to be run with it

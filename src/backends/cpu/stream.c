@@ -25,7 +25,7 @@ rnl_status cpu_stream_query(struct stream *stream)
         atomic_load_explicit(&stream->submitted, memory_order_acquire))
         return RNL_OK;
     // Who asks wants it done: make sure that somebody is awake.
-    pool_nudge(stream_pool(stream));
+    queue_nudge(queue);
     return RNL_NOT_READY;
 }
 
