@@ -71,6 +71,8 @@ const char *backend_check(const struct backend *b)
         return "RNL_FEATURE_PROMISES and event_break go together";
     if (has(b, RNL_FEATURE_PEER_ACCESS) != (b->peer_access != NULL))
         return "RNL_FEATURE_PEER_ACCESS and peer_access go together";
+    if (has(b, RNL_FEATURE_MEMORY_HINTS) != (b->memory_advise != NULL))
+        return "RNL_FEATURE_MEMORY_HINTS and memory_advise go together";
     if (b->accelerator && has(b, RNL_FEATURE_NATIVE_FUNCTIONS))
         return "an accelerator cannot run native functions";
     return NULL;

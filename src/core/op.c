@@ -152,7 +152,8 @@ const char *op_name(const struct op *op)
         [OP_KERNEL] = "kernel",     [OP_COPY] = "copy",
         [OP_FILL] = "fill",         [OP_HOST] = "host function",
         [OP_WAIT] = "wait",         [OP_STAMP] = "event record",
-        [OP_RELEASE] = "release",
+        [OP_RELEASE] = "release",   [OP_PREFETCH] = "prefetch",
+        [OP_ATTACH] = "attach",
     };
     return op->kind == OP_KERNEL ? op->kernel.function->name : names[op->kind];
 }

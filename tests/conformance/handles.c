@@ -36,7 +36,7 @@ static struct {
 } with;
 
 static rnl_context_options no_context_options = {sizeof no_context_options, 0,
-                                                 0, NULL};
+                                                 0, NULL, 0};
 
 #define ROW_CALL(name, type, call)               \
     static rnl_status name(void *handle)         \
