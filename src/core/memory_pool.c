@@ -1,4 +1,4 @@
-#include "core/memory_pool.h"
+#include "core/pool_waiting.h"
 
 #include "base/poison.h"
 #include "core/backend.h"
@@ -14,13 +14,6 @@
 #define HUGE_PAGE ((size_t)2 << 20)
 #define SIZE_MOST ((size_t)1 << 47)  // more is refused by every backend
 
-// What is asked for, and where it is looked for.
-struct request {
-    rnl_memory_kind kind;
-    size_t size, capacity;
-    unsigned bin;
-};
-
 static unsigned bin_of(size_t size, size_t *out_capacity)
 {
     size_t last = (size - 1) >> UNIT_BITS;  // the number of the last unit
@@ -30,9 +23,9 @@ static unsigned bin_of(size_t size, size_t *out_capacity)
     return 4 * shift + (unsigned)last;
 }
 
-static struct request request_of(rnl_memory_kind kind, size_t size)
+static struct pool_request request_of(rnl_memory_kind kind, size_t size)
 {
-    struct request request = {kind, size, size, POOL_BINS - 1};
+    struct pool_request request = {kind, size, size, POOL_BINS - 1};
     if (size >= SIZE_MOST)
         return request;
     if (size < HUGE_PAGE)
@@ -62,14 +55,14 @@ static unsigned thread_part(void)
     return thread_state.pool_part - 1;
 }
 
-static bool is_small(const struct request *request)
+static bool is_small(const struct pool_request *request)
 {
     return request->capacity <= POOL_SMALL_MOST &&
            request->kind == RNL_MEMORY_DEVICE;
 }
 
 static struct pool_part *part_for(struct memory_pool *pool,
-                                  const struct request *request)
+                                  const struct pool_request *request)
 {
     return is_small(request) ? &pool->parts[thread_part()] : &pool->large;
 }
@@ -140,21 +133,15 @@ static void leave(struct context *context, struct pool_part *part)
 
 #define LOOK_MOST 64  // blocks of a list
 
-static bool fits(const struct buffer *buffer, const struct request *request)
-{
-    return buffer->capacity >= request->capacity &&
-           buffer->capacity - request->capacity <= request->capacity / 4;
-}
-
 // Unlinks the smallest of the list that fits, if any.
 static struct buffer *best_of(struct buffer **list,
-                              const struct request *request)
+                              const struct pool_request *request)
 {
     struct buffer **best = NULL;
     unsigned looks = 0;
     for (struct buffer **at = list; *at && looks++ < LOOK_MOST;
          at = &(*at)->next_kept) {
-        if (!fits(*at, request) ||
+        if (!pool_fits(*at, request) ||
             (best && (*best)->capacity <= (*at)->capacity))
             continue;
         best = at;
@@ -168,7 +155,7 @@ static struct buffer *best_of(struct buffer **list,
 }
 
 static struct buffer *find_large_locked(struct memory_pool *pool,
-                                        const struct request *request)
+                                        const struct pool_request *request)
 {
     unsigned first = large_bin(request->capacity), last = first + 1;
     struct buffer **bins = pool->large_bins[request->kind];
@@ -180,7 +167,7 @@ static struct buffer *find_large_locked(struct memory_pool *pool,
 
 static struct buffer *find_locked(struct memory_pool *pool,
                                   struct pool_part *part,
-                                  const struct request *request)
+                                  const struct pool_request *request)
 {
     if (part == &pool->large)
         return find_large_locked(pool, request);
@@ -190,96 +177,7 @@ static struct buffer *find_locked(struct memory_pool *pool,
     return found;
 }
 
-// --- Buffers that wait for their release stream ----------------------------
-
-static bool has_passed(const struct stream *stream, uint64_t point)
-{
-    const _Atomic uint64_t *completed = stream->completed;
-    return !completed ||
-           atomic_load_explicit(completed, memory_order_acquire) >= point;
-}
-
-static void unlist_locked(struct stream *stream)
-{
-    struct pool_waiting *waiting = &stream->waiting;
-    *waiting->link = waiting->next;
-    if (waiting->next)
-        waiting->next->waiting.link = waiting->link;
-    waiting->link = NULL;
-}
-
-static void wait_locked(struct memory_pool *pool, struct stream *stream,
-                        struct buffer *buffer)
-{
-    struct pool_waiting *waiting = &stream->waiting;
-    buffer->next_kept = atomic_load(&waiting->first);
-    atomic_store(&waiting->first, buffer);
-    atomic_fetch_add(&pool->waiting_count, 1);
-    if (waiting->link)
-        return;
-    waiting->next = pool->waiting_streams;
-    waiting->link = &pool->waiting_streams;
-    if (waiting->next)
-        waiting->next->waiting.link = &waiting->next;
-    pool->waiting_streams = stream;
-}
-
-// The default stream of a context that is going away may be gone already.
-static bool keep_default(struct context *context, struct stream *stream)
-{
-    if (!object_keep_if_alive(&stream->object))
-        return false;
-    if (stream->is_default && stream_context(stream) == context)
-        return true;
-    object_drop(&stream->object);
-    return false;
-}
-
-// True when the buffer is at its stream now, from where another thread may
-// already have taken it.
-static bool wait_at_stream(struct buffer *buffer, struct stream *stream)
-{
-    struct context *context = buffer->object.context;
-    struct memory_pool *pool = &context->pool;
-    uint64_t point = atomic_load_explicit(&buffer->release_point,
-                                          memory_order_relaxed);
-    if (point == 0 || atomic_load_explicit(&pool->closed,
-                                           memory_order_acquire))
-        return false;
-    struct stream *target = stream ? stream : context->default_stream;
-    if (has_passed(target, point) ||
-        (!stream && !keep_default(context, target)))
-        return false;
-    lock_take(&pool->waiting_lock);
-    bool waits = !has_passed(target, point);
-    if (waits)
-        wait_locked(pool, target, buffer);
-    lock_give(&pool->waiting_lock);
-    if (!stream)
-        object_drop(&target->object);
-    return waits;
-}
-
-// Takes those out of a stream's list whose time has come, or all.
-static struct buffer *ready_locked(struct memory_pool *pool,
-                                   struct stream *stream, bool all)
-{
-    struct buffer *ready = NULL, *kept = NULL;
-    struct buffer *buffer = atomic_load(&stream->waiting.first);
-    while (buffer) {
-        struct buffer *next = buffer->next_kept;
-        bool passed = all || has_passed(stream, buffer->release_point);
-        buffer->next_kept = passed ? ready : kept;
-        *(passed ? &ready : &kept) = buffer;
-        if (passed)
-            atomic_fetch_sub(&pool->waiting_count, 1);
-        buffer = next;
-    }
-    atomic_store(&stream->waiting.first, kept);
-    if (!kept && stream->waiting.link)
-        unlist_locked(stream);
-    return ready;
-}
+// --- Keeping ---------------------------------------------------------------
 
 static void keep_locked(struct memory_pool *pool, struct buffer *buffer)
 {
@@ -288,7 +186,7 @@ static void keep_locked(struct memory_pool *pool, struct buffer *buffer)
     *bin = buffer;
 }
 
-static void keep_all(struct memory_pool *pool, struct buffer *buffer)
+void pool_keep_list(struct memory_pool *pool, struct buffer *buffer)
 {
     while (buffer) {
         struct buffer *next = buffer->next_kept;
@@ -298,57 +196,6 @@ static void keep_all(struct memory_pool *pool, struct buffer *buffer)
         lock_give(&part->lock);
         buffer = next;
     }
-}
-
-// Makes what waited for nothing any more anybody's.
-static void collect(struct memory_pool *pool)
-{
-    if (atomic_load_explicit(&pool->waiting_count, memory_order_relaxed) == 0)
-        return;
-    lock_take(&pool->waiting_lock);
-    struct stream *stream = pool->waiting_streams;
-    while (stream) {
-        struct stream *next = stream->waiting.next;
-        // No other lock is taken while a part's is held.
-        keep_all(pool, ready_locked(pool, stream, false));
-        stream = next;
-    }
-    lock_give(&pool->waiting_lock);
-}
-
-void memory_pool_stream_finish(struct stream *stream)
-{
-    struct memory_pool *pool = &stream_context(stream)->pool;
-    if (!atomic_load(&stream->waiting.first))
-        return;
-    lock_take(&pool->waiting_lock);
-    keep_all(pool, ready_locked(pool, stream, true));
-    lock_give(&pool->waiting_lock);
-}
-
-// One that waits for the stream that the new one is for.
-static struct buffer *find_waiting(struct memory_pool *pool,
-                                   struct stream *stream,
-                                   const struct request *request)
-{
-    if (!stream || !atomic_load_explicit(&stream->waiting.first,
-                                         memory_order_relaxed))
-        return NULL;
-    lock_take(&pool->waiting_lock);
-    struct buffer *all = atomic_load(&stream->waiting.first), *found, *at;
-    struct buffer **link = &all;
-    for (at = all; at && (at->kind != request->kind || !fits(at, request));)
-        at = *(link = &at->next_kept);
-    found = at;
-    if (found) {
-        *link = found->next_kept;
-        atomic_store(&stream->waiting.first, all);
-        atomic_fetch_sub(&pool->waiting_count, 1);
-        if (!all)
-            unlist_locked(stream);
-    }
-    lock_give(&pool->waiting_lock);
-    return found;
 }
 
 // --- Memory from the backend -----------------------------------------------
@@ -451,7 +298,7 @@ static void discard(struct context *context, struct buffer *buffer)
 // With new memory. The part was entered.
 static struct buffer *take_new(struct context *context, struct stream *stream,
                                struct pool_part *part,
-                               const struct request *request)
+                               const struct pool_request *request)
 {
     struct buffer *buffer =
         buffer_new(context, request->kind, request->size, NULL);
@@ -488,7 +335,7 @@ static struct buffer *use_again(struct buffer *buffer, uint64_t id, size_t size)
 
 // Enters the part and looks for a buffer there; false when the context is gone.
 static bool enter(struct context *context, struct pool_part *part,
-                  const struct request *request, struct buffer **out_buffer,
+                  const struct pool_request *request, struct buffer **out_buffer,
                   uint64_t *out_id)
 {
     lock_take(&part->lock);
@@ -507,12 +354,12 @@ static bool enter(struct context *context, struct pool_part *part,
 static struct buffer *take_slowly(struct context *context,
                                   struct stream *stream,
                                   struct pool_part *part,
-                                  const struct request *request)
+                                  const struct pool_request *request)
 {
     struct memory_pool *pool = &context->pool;
-    struct buffer *found = find_waiting(pool, stream, request);
+    struct buffer *found = pool_find_waiting(pool, stream, request);
     if (!found) {
-        collect(pool);
+        pool_collect(pool);
         lock_take(&part->lock);
         found = find_locked(pool, part, request);
         lock_give(&part->lock);
@@ -534,7 +381,7 @@ static struct buffer *take_slowly(struct context *context,
 struct buffer *memory_pool_take(struct context *context, struct stream *stream,
                                 rnl_memory_kind kind, size_t size)
 {
-    struct request request = request_of(kind, size);
+    struct pool_request request = request_of(kind, size);
     struct pool_part *part = part_for(&context->pool, &request);
     struct buffer *buffer;
     uint64_t id = 0;
@@ -567,7 +414,7 @@ void memory_pool_give(struct buffer *buffer, struct stream *stream)
         atomic_fetch_sub(&pool->reserved, buffer->set_aside ? 0 : capacity);
         atomic_fetch_add(&pool->trims, 1);
         discard(context, buffer);
-    } else if (wait_at_stream(buffer, stream)) {
+    } else if (pool_wait_at_stream(buffer, stream)) {
         keep = false;
     }
     lock_take(&part->lock);
@@ -625,7 +472,7 @@ static void trim_part(struct context *context, struct pool_part *part,
 
 void memory_pool_trim(struct context *context, size_t keep)
 {
-    collect(&context->pool);
+    pool_collect(&context->pool);
     for (unsigned i = POOL_PARTS + 1; i-- > 0;)
         trim_part(context, part_at(&context->pool, i), keep);
 }
