@@ -42,7 +42,8 @@ static bool buffer_park(struct object *object)
     struct buffer *buffer = (struct buffer *)object;
     if (!buffer->part)
         return false;
-    shadow_end(buffer);
+    if (buffer->map_shadow)
+        shadow_end(buffer);
     struct stream *stream =
         atomic_load_explicit(&buffer->release_stream, memory_order_relaxed);
     atomic_store_explicit(&buffer->release_stream, NULL, memory_order_relaxed);
@@ -76,8 +77,9 @@ struct buffer *buffer_new(struct context *context, rnl_memory_kind kind,
 
 static rnl_status check_kind(struct context *context, rnl_memory_kind kind)
 {
-    if (kind != RNL_MEMORY_DEVICE && kind != RNL_MEMORY_HOST &&
-        kind != RNL_MEMORY_MANAGED)
+    if (kind == RNL_MEMORY_DEVICE)
+        return RNL_OK;
+    if (kind != RNL_MEMORY_HOST && kind != RNL_MEMORY_MANAGED)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
                        "%d is no rnl_memory_kind", (int)kind);
     rnl_feature managed = RNL_FEATURE_MANAGED_MEMORY;
@@ -111,9 +113,10 @@ static rnl_status buffer_create(struct context *context, struct stream *stream,
                                 size_t size, const rnl_buffer_options *given,
                                 rnl_buffer *out_buffer)
 {
-    rnl_buffer_options options;
-    rnl_status status = options_read(&options, sizeof options, given,
-                                     "options");
+    rnl_buffer_options options = {.struct_size = sizeof options};
+    rnl_status status = RNL_OK;
+    if (given)  // no options are the usual case, and a fast one
+        status = options_read(&options, sizeof options, given, "options");
     if (status != RNL_OK || (status = check_kind(context, options.kind)) ||
         (status = check_pointer(out_buffer, "out_buffer")))
         return status;
@@ -122,7 +125,8 @@ static rnl_status buffer_create(struct context *context, struct stream *stream,
                  : buffer_new(context, options.kind, size, NULL);
     if (!buffer)
         return fail_status();
-    if (!object_set_label(&buffer->object, options.label))
+    if ((options.label || buffer->object.label) &&
+        !object_set_label(&buffer->object, options.label))
         status = fail_status();
     else if (stream)
         status = object_keep_for(&stream->object, "stream");

@@ -89,7 +89,7 @@ struct buffer {
     struct pool_part *part;        // where its memory is kept; NULL: nowhere
     struct buffer *next_kept;
     size_t capacity;               // bytes that its memory has
-    bool set_aside;                // the memory is part of what the pool set aside
+    bool set_aside;                // the memory is the pool's own
     rnl_attach_mode attach_mode;
     struct lock lock;              // guards attach_mode and the mapping
     bool mapped;

@@ -114,8 +114,8 @@ rnl_status rnl_enqueue_attach(rnl_stream stream_handle, rnl_buffer handle,
                                         .what = (int)mode});
 }
 
-static rnl_status advise_buffer(struct buffer *buffer, size_t offset, size_t size,
-                         rnl_memory_advice advice)
+static rnl_status advise_buffer(struct buffer *buffer, size_t offset,
+                                size_t size, rnl_memory_advice advice)
 {
     rnl_status status = check_managed(buffer);
     if (status != RNL_OK || (status = check_range(buffer, offset, size)))

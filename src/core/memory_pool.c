@@ -335,8 +335,8 @@ static struct buffer *use_again(struct buffer *buffer, uint64_t id, size_t size)
 
 // Enters the part and looks for a buffer there; false when the context is gone.
 static bool enter(struct context *context, struct pool_part *part,
-                  const struct pool_request *request, struct buffer **out_buffer,
-                  uint64_t *out_id)
+                  const struct pool_request *request,
+                  struct buffer **out_buffer, uint64_t *out_id)
 {
     lock_take(&part->lock);
     bool alive = enter_locked(part, context);

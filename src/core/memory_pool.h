@@ -53,7 +53,7 @@ struct memory_pool {
     _Atomic size_t reserved_peak;
     _Atomic uint64_t trims, retries;
     size_t threshold;       // bytes to keep at most
-    _Atomic bool closed;    // the caller's last reference to the context is gone
+    _Atomic bool closed;    // the caller has no reference to the context
     struct memory set_aside;           // taken when the context was opened …
     size_t set_aside_size;
     _Atomic size_t set_aside_used;     // … and given out up to here
