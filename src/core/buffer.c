@@ -279,13 +279,14 @@ static void note_release(struct buffer *buffer)
 
 rnl_status rnl_buffer_release(rnl_buffer handle)
 {
+    bool last;
     rnl_status status = ENTER();
-    if (status != RNL_OK)
+    if (status != RNL_OK || !handle)
         return status;
     struct object *object = object_find(handle, OBJECT_BUFFER);
     if (object)
         note_release((struct buffer *)object);
-    return object_release(handle, OBJECT_BUFFER, "buffer");
+    return object_release_found(object, handle, OBJECT_BUFFER, "buffer", &last);
 }
 
 rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,

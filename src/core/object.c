@@ -361,13 +361,11 @@ rnl_status object_retain(const void *handle, enum object_kind kind,
     return RNL_OK;
 }
 
-rnl_status object_release_last(const void *handle, enum object_kind kind,
-                               const char *parameter, bool *out_last)
+rnl_status object_release_found(struct object *object, const void *handle,
+                                enum object_kind kind, const char *parameter,
+                                bool *out_last)
 {
     *out_last = false;
-    if (!handle)
-        return RNL_OK;
-    struct object *object = object_find(handle, kind);
     uint32_t count = object ? change_users(object, handle, -1) : 0;
     if (count == 0)
         return object_refuse(handle, kind, parameter);
@@ -377,6 +375,15 @@ rnl_status object_release_last(const void *handle, enum object_kind kind,
     atomic_store_explicit(&object->handle, 0, memory_order_release);
     object_drop(object);
     return RNL_OK;
+}
+
+rnl_status object_release_last(const void *handle, enum object_kind kind,
+                               const char *parameter, bool *out_last)
+{
+    *out_last = false;
+    return handle ? object_release_found(object_find(handle, kind), handle,
+                                         kind, parameter, out_last)
+                  : RNL_OK;
 }
 
 rnl_status object_release(const void *handle, enum object_kind kind,

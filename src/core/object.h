@@ -175,6 +175,11 @@ rnl_status object_release(const void *handle, enum object_kind kind,
 rnl_status object_release_last(const void *handle, enum object_kind kind,
                                const char *parameter, bool *out_last);
 
+// The same for what object_find found; NULL: nothing.
+rnl_status object_release_found(struct object *object, const void *handle,
+                                enum object_kind kind, const char *parameter,
+                                bool *out_last);
+
 // The handle of an object, for results and infos.
 static inline void *object_handle(struct object *object)
 {
