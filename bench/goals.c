@@ -47,6 +47,8 @@ const bench_goal goals[] = {
      "<= 8 us", ""},
     {"value wait, parked", "value-wait/parked", "runnel + query",
      "futex wake", 1 / 1.5, 1, "<= 1.5 x futex", "<= 1.0 x"},
+    {"buffer create+release", "buffer/hit/4Ki", "runnel", NULL, 80, 25,
+     "<= 80 ns", "<= 25 ns"},
     {"copy 1 GiB", "copy/1GiB", "runnel", "memcpy, all threads", 0.95, 0.95,
      ">= 0.95 x memcpy", "the same"},
     {"CPU time, 10 s idle", "idle/10s", "runnel", NULL, 2e6, 0.2e6,

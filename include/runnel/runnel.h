@@ -24,6 +24,7 @@
 #include <runnel/graph.h>
 #include <runnel/host.h>
 #include <runnel/launch.h>
+#include <runnel/memory.h>
 #include <runnel/module.h>
 #include <runnel/status.h>
 #include <runnel/stream.h>

@@ -103,6 +103,9 @@ struct backend {
     void (*memory_free)(struct context *context, struct stream *stream,
                         rnl_memory_kind kind, struct memory memory,
                         size_t size);
+    // optional, with MEMORY_HINTS: how managed memory will be used
+    rnl_status (*memory_advise)(struct context *context, void *address,
+                                size_t size, rnl_memory_advice advice);
     // Page-locks ordinary memory, or undoes it, which cannot fail.
     rnl_status (*host_register)(struct context *context, void *pointer,
                                 size_t size, bool locked);

@@ -2,6 +2,7 @@
 // object follows the core's in the same memory: `stream_native(stream)`.
 #pragma once
 
+#include "core/memory_pool.h"
 #include "core/object.h"
 
 #include <runnel/runnel.h>
@@ -42,6 +43,7 @@ struct context {
     struct host_range *host_ranges;   // allocated or registered host memory
     struct compiled *compiled;        // rnl_function_compile's cache
     struct failure *_Atomic lost;     // set once: the context is unusable
+    struct memory_pool pool;
     _Alignas(64) max_align_t native[];
 };
 
@@ -58,11 +60,14 @@ struct stream {
     const struct backend *backend;
     int priority;
     rnl_stream_flags flags;
-    bool is_default;
+    _Atomic bool is_default;
     struct stream *next, **link;      // in context->streams
     // Operations are numbered from 1 on each stream. `submitted` is written
     // only by the backend's submit, under its own lock.
     _Atomic uint64_t submitted;
+    // How far it got, where the backend knows; NULL: work is done when its
+    // submission returns.
+    const _Atomic uint64_t *completed;
     struct lock failure_lock;         // guards the pointer
     struct failure *_Atomic failure;  // the first one; NULL while all is well
     _Atomic bool inherited;           // it is another stream's
@@ -70,6 +75,7 @@ struct stream {
     struct capture *_Atomic capture;  // NULL: not captured
     struct node_set after;            // what the next node comes after
     struct stream *capture_next;      // of the same capture
+    struct pool_waiting waiting;      // memory to be had when work is done
     _Alignas(64) max_align_t native[];
 };
 
@@ -84,13 +90,6 @@ struct event {
     _Alignas(64) max_align_t native[];
 };
 
-// Memory as a backend gave it.
-struct memory {
-    void *device;  // what kernels see
-    void *host;    // NULL where the host cannot reach it
-    uint64_t cookie;
-};
-
 struct buffer {
     struct object object;
     const struct backend *backend;
@@ -101,8 +100,14 @@ struct buffer {
     rnl_deleter_fn deleter;
     void *user_data;
     struct object *owner;          // referenced: parent buffer or module
-    struct stream *release_stream; // referenced; NULL: the default stream
-    struct lock lock;              // guards release_stream and the mapping
+    struct stream *_Atomic release_stream; // referenced; NULL: the default one
+    _Atomic uint64_t release_point; // how far that one was at the release
+    struct pool_part *part;        // where its memory is kept; NULL: nowhere
+    struct buffer *next_kept;
+    size_t capacity;               // bytes that its memory has
+    bool set_aside;                // the memory is the pool's own
+    rnl_attach_mode attach_mode;
+    struct lock lock;              // guards attach_mode and the mapping
     bool mapped;
     rnl_map_mode map_mode;
     void *map_shadow;              // host copy of a mapping, where needed
@@ -227,6 +232,10 @@ rnl_status failure_report(const struct failure *failure,
 
 // Opens the library once: environment, fork handler, backends, devices.
 rnl_status library_open(void);
+
+// An unpublished buffer without memory. NULL after recording why.
+struct buffer *buffer_new(struct context *context, rnl_memory_kind kind,
+                          size_t size, const char *label);
 
 // A buffer that borrows `memory` and keeps `owner` alive.
 rnl_status buffer_borrow(struct context *context, struct memory memory,

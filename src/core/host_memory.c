@@ -100,8 +100,8 @@ rnl_status rnl_host_allocate(rnl_context handle, size_t size,
     if (!range)
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory to keep track of host memory");
-    status = context->backend->memory_allocate(context, NULL, RNL_MEMORY_HOST,
-                                               size, &range->memory);
+    status = memory_pool_allocate(context, NULL, RNL_MEMORY_HOST, size,
+                                  &range->memory);
     if (status != RNL_OK) {
         mem_release(range, sizeof *range);
         return status;

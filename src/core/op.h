@@ -15,6 +15,8 @@ enum op_kind {
     OP_STAMP,   // made by backends: an event's time
     OP_RELEASE, // nothing but to keep something alive up to here
     OP_GRAPH,   // op->graph
+    OP_PREFETCH,// op->hint; `what` is a rnl_memory_target
+    OP_ATTACH,  // op->hint; `what` is a rnl_attach_mode
 };
 
 struct op_kernel {
@@ -41,6 +43,13 @@ struct op_fill {
     size_t width, height, depth, row, slice;
     uint64_t pattern;
     size_t pattern_size;
+};
+
+// Of managed memory.
+struct op_hint {
+    void *address;
+    size_t size;
+    int what;
 };
 
 struct op_host {
@@ -91,6 +100,7 @@ struct op {
         struct op_host host;
         struct op_graph graph;
         struct op_values values;
+        struct op_hint hint;
     };
     uint64_t backend[OP_BACKEND_WORDS];  // the backend's own
     _Alignas(64) unsigned char inline_payload[OP_INLINE_PAYLOAD];

@@ -30,6 +30,7 @@ static void stream_finish(struct object *object)
 {
     struct stream *stream = (struct stream *)object;
     stream_unlink(stream);
+    memory_pool_stream_finish(stream);
     stream->backend->stream_finish(stream);
     failure_drop(atomic_exchange(&stream->failure, NULL));
 }
@@ -134,7 +135,7 @@ rnl_status rnl_stream_release(rnl_stream handle)
         return status;
     struct object *object = object_find(handle, OBJECT_STREAM);
     if (object && ((struct stream *)object)->is_default &&
-        atomic_load(&object->user_references) == 1)
+        object_users(object) == 1)
         return fail_at(RNL_ERROR_INVALID_STATE, "stream",
                        "the default stream belongs to its context and is not "
                        "released by itself");

@@ -36,7 +36,7 @@ static struct {
 } with;
 
 static rnl_context_options no_context_options = {sizeof no_context_options, 0,
-                                                 0, NULL};
+                                                 0, NULL, 0};
 
 #define ROW_CALL(name, type, call)               \
     static rnl_status name(void *handle)         \
@@ -127,6 +127,14 @@ ROW_CALL(buffer_enqueue, stream,
 ROW_CALL(buffer_wrap, context,
          rnl_buffer_wrap(h, with.host, 64, NULL, &with.out.buffer))
 ROW_CALL(buffer_slice, buffer, rnl_buffer_slice(h, 0, 4, &with.out.buffer))
+ROW_CALL(pool_stats, context,
+         rnl_context_pool_stats(h, &(rnl_pool_stats){.struct_size = 72}))
+ROW_CALL(trim, context, rnl_context_trim(h, 0))
+ROW_CALL(prefetch_stream, stream, rnl_enqueue_prefetch(h, with.buffer, 0, 4, 0))
+ROW_CALL(prefetch, buffer, rnl_enqueue_prefetch(with.stream, h, 0, 4, 0))
+ROW_CALL(attach_stream, stream, rnl_enqueue_attach(h, with.buffer, 0))
+ROW_CALL(attach, buffer, rnl_enqueue_attach(with.stream, h, 0))
+ROW_CALL(advise, buffer, rnl_buffer_advise(h, 0, 4, RNL_ADVICE_NONE))
 ROW_CALL(buffer_retain, buffer, rnl_buffer_retain(h))
 ROW_CALL(buffer_release, buffer, rnl_buffer_release(h))
 ROW_CALL(release_stream, stream,
@@ -348,6 +356,13 @@ static const struct row rows[] = {
     {"rnl_enqueue_buffer_create", "stream", STREAM, buffer_enqueue, 0},
     {"rnl_buffer_wrap", "context", CONTEXT, buffer_wrap, 0},
     {"rnl_buffer_slice", "buffer", BUFFER, buffer_slice, 0},
+    {"rnl_context_pool_stats", "context", CONTEXT, pool_stats, 0},
+    {"rnl_context_trim", "context", CONTEXT, trim, 0},
+    {"rnl_enqueue_prefetch", "stream", STREAM, prefetch_stream, 0},
+    {"rnl_enqueue_prefetch", "buffer", BUFFER, prefetch, 0},
+    {"rnl_enqueue_attach", "stream", STREAM, attach_stream, 0},
+    {"rnl_enqueue_attach", "buffer", BUFFER, attach, 0},
+    {"rnl_buffer_advise", "buffer", BUFFER, advise, 0},
     {"rnl_buffer_retain", "buffer", BUFFER, buffer_retain, 0},
     {"rnl_buffer_release", "buffer", BUFFER, buffer_release, 1},
     {"rnl_enqueue_buffer_release", "stream", STREAM, release_stream, 0},

@@ -159,6 +159,11 @@ static rnl_status buffer_life(void)
     deletions = 0;
     TRY(sweep_open(&context));
     TRY(rnl_stream_create(context, NULL, &stream));
+    // Later ones are made of this one's memory.
+    TRY(rnl_buffer_create(context, 256, RNL_BUFFER_OPTIONS(.label = "kept"),
+                          &buffers[0]));
+    TRY(rnl_buffer_release(buffers[0]));
+    buffers[0] = NULL;
     TRY(rnl_buffer_create(context, 256,
                           RNL_BUFFER_OPTIONS(.zeroed = true, .label = "b"),
                           &buffers[0]));

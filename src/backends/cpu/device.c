@@ -103,6 +103,9 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
     case RNL_FEATURE_COOPERATIVE_LAUNCH:
         return BLOCK_COOPERATES ? ""
                                 : "blocks take turns on x86-64 only";
+    case RNL_FEATURE_MEMORY_HINTS:
+        return "host and device share one memory on cpu: there is nowhere to "
+               "move it";
     case RNL_FEATURE_INTERPROCESS:
         return "cpu events live in one process";
     case RNL_FEATURE_BATCHED_STREAMS:

@@ -4,6 +4,7 @@
 rnl_status cpu_stream_init(struct stream *stream)
 {
     stream_queue(stream)->stream = stream;
+    stream->completed = &stream_queue(stream)->completed;
     return RNL_OK;
 }
 

@@ -11,9 +11,9 @@ unsigned null_live(void)
     return atomic_load(&live);
 }
 
-void null_fail_after(int skip)
+int null_fail_after(int skip)
 {
-    atomic_store(&fail_after, skip);
+    return atomic_exchange(&fail_after, skip);
 }
 
 static rnl_status may_fail(void)
