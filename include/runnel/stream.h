@@ -22,6 +22,13 @@ typedef uint32_t rnl_stream_flags;
 // No implicit order with the vendor's legacy default stream.
 #define RNL_STREAM_NON_BLOCKING 1u
 
+// Work is collected, and submitted together: by rnl_stream_flush, when there is
+// much of it (256 operations), and by every call that looks at how far the
+// stream is: query, synchronize and other calls that wait, recording an event,
+// waits of or for the stream, the caller's last release. Cheaper for many small
+// launches; nothing else differs from an ordinary stream.
+#define RNL_STREAM_BATCHED 2u
+
 // How a stream is made.
 typedef struct rnl_stream_options {
     size_t struct_size;
@@ -65,6 +72,11 @@ RNL_API rnl_status rnl_stream_release(rnl_stream stream);
 // Fills `*out_info`, whose struct_size the caller has set.
 RNL_API rnl_status rnl_stream_get_info(rnl_stream stream,
                                        rnl_stream_info *out_info);
+
+// Submits what a stream with RNL_STREAM_BATCHED has collected; on another stream
+// does nothing. Needed before anything outside of Runnel waits for the work.
+// Does not block. Returns the failure of the stream.
+RNL_API rnl_status rnl_stream_flush(rnl_stream stream);
 
 // RNL_OK when all work submitted before the call is done, RNL_NOT_READY when it
 // is not, or the failure of the stream. Stands for cuStreamQuery.

@@ -70,9 +70,11 @@ struct backend {
     // --- streams. `deadline` is base/clock.h's time.
     rnl_status (*stream_init)(struct stream *stream);
     void (*stream_finish)(struct stream *stream);  // nothing is in flight
-    // Takes the op over. Sets its sequence. A backend that cannot fail returns
-    // RNL_OK; one that fails leaves the op to the core.
-    rnl_status (*stream_submit)(struct stream *stream, struct op *op);
+    // Takes a list of ops over, linked by `next`, and sets their sequences. A
+    // backend that cannot fail returns RNL_OK; one that fails leaves them all
+    // to the core. The lock of a batched stream is held: nothing that this
+    // calls may enqueue on the same stream.
+    rnl_status (*stream_submit)(struct stream *stream, struct op *first);
     rnl_status (*stream_query)(struct stream *stream);  // OK or NOT_READY
     rnl_status (*stream_wait)(struct stream *stream, uint64_t deadline);
     // Later work of `stream` waits for all of `other` so far.

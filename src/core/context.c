@@ -275,6 +275,13 @@ static rnl_status wait_for(struct stream *stream, void *argument)
     return all->first;
 }
 
+// All of them before the first wait: one may wait for what another collected.
+static rnl_status flush(struct stream *stream, void *argument)
+{
+    (void)argument;
+    return stream_flush(stream);
+}
+
 rnl_status rnl_context_synchronize(rnl_context handle, uint64_t timeout_ns)
 {
     rnl_status status = ENTER();
@@ -283,8 +290,11 @@ rnl_status rnl_context_synchronize(rnl_context handle, uint64_t timeout_ns)
     struct object *object = object_find_and_keep(handle, OBJECT_CONTEXT);
     if (!object)
         return object_refuse(handle, OBJECT_CONTEXT, "context");
+    struct context *context = (struct context *)object;
     struct wait_all all = {.deadline = clock_deadline(timeout_ns)};
-    context_each_stream((struct context *)object, wait_for, &all);
+    if (atomic_load(&context->has_batched))
+        context_each_stream(context, flush, NULL);
+    context_each_stream(context, wait_for, &all);
     object_drop(object);
     return all.first;
 }

@@ -115,7 +115,8 @@ rnl_status rnl_enqueue_event_record(rnl_stream stream_handle, rnl_event handle)
         return status;
     if (event->object.context != stream_context(stream))
         return foreign_event(event);
-    return event->backend->event_record(event, stream);
+    status = stream_flush(stream);
+    return status ? status : event->backend->event_record(event, stream);
 }
 
 rnl_status rnl_enqueue_event(rnl_stream stream_handle,
@@ -130,7 +131,9 @@ rnl_status rnl_enqueue_event(rnl_stream stream_handle,
         (status = check_pointer(out_event, "out_event")) ||
         (status = event_new(stream_context(stream), options, &event)))
         return status;
-    status = event->backend->event_record(event, stream);
+    status = stream_flush(stream);
+    if (status == RNL_OK)
+        status = event->backend->event_record(event, stream);
     if (status == RNL_OK)
         *out_event = object_publish(&event->object);
     else

@@ -179,6 +179,8 @@ rnl_status op_submit(struct op *op)
     struct stream *stream = op->stream;
     if (__builtin_expect(config_get()->blocking, 0))
         return submit_and_wait(op);
+    if (__builtin_expect(stream->flags & RNL_STREAM_BATCHED, 0))
+        return batch_add(op);
     rnl_status status = stream->backend->stream_submit(stream, op);
     if (status != RNL_OK)
         op_finish(op);

@@ -61,6 +61,8 @@ static rnl_status stream_new(struct context *context,
     stream->priority = clamp_priority(&context->device->info,
                                       options->priority);
     stream->flags = options->flags;
+    if (options->flags & RNL_STREAM_BATCHED)
+        atomic_store(&context->has_batched, true);
     rnl_status status = context->backend->stream_init(stream);
     if (status != RNL_OK) {
         object_abandon(&stream->object);
@@ -96,6 +98,21 @@ void default_stream_release(struct context *context)
 
 // --- Life ------------------------------------------------------------------
 
+static rnl_status check_flags(struct context *context, rnl_stream_flags flags)
+{
+    if (flags & ~(RNL_STREAM_NON_BLOCKING | RNL_STREAM_BATCHED))
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
+                       "the stream flags 0x%x contain bits that mean nothing",
+                       flags);
+    rnl_feature feature = RNL_FEATURE_BATCHED_STREAMS;
+    if (!(flags & RNL_STREAM_BATCHED) ||
+        context->backend->features & BACKEND_FEATURE(feature))
+        return RNL_OK;
+    return fail_at(RNL_ERROR_UNSUPPORTED, "options",
+                   "batched streams are not supported: %s",
+                   context->backend->feature_reason(context, feature));
+}
+
 rnl_status rnl_stream_create(rnl_context handle,
                              const rnl_stream_options *given,
                              rnl_stream *out_stream)
@@ -109,10 +126,8 @@ rnl_status rnl_stream_create(rnl_context handle,
         (status = options_read(&options, sizeof options, given, "options")) ||
         (status = check_pointer(out_stream, "out_stream")))
         return status;
-    if (options.flags & ~RNL_STREAM_NON_BLOCKING)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
-                       "the stream flags 0x%x contain bits that mean nothing",
-                       options.flags);
+    if ((status = check_flags(context, options.flags)))
+        return status;
     status = stream_new(context, &options, &stream);
     if (status == RNL_OK)
         *out_stream = object_publish(&stream->object);
@@ -123,6 +138,21 @@ rnl_status rnl_stream_retain(rnl_stream stream)
 {
     rnl_status status = ENTER();
     return status ? status : object_retain(stream, OBJECT_STREAM, "stream");
+}
+
+// Work that was enqueued still runs.
+static rnl_status release_batched(rnl_stream handle)
+{
+    struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
+    if (!object)
+        return object_refuse(handle, OBJECT_STREAM, "stream");
+    bool last;
+    rnl_status status =
+        object_release_last(handle, OBJECT_STREAM, "stream", &last);
+    if (last)
+        batch_close((struct stream *)object);
+    object_drop(object);
+    return status;
 }
 
 rnl_status rnl_stream_release(rnl_stream handle)
@@ -136,6 +166,8 @@ rnl_status rnl_stream_release(rnl_stream handle)
         return fail_at(RNL_ERROR_INVALID_STATE, "stream",
                        "the default stream belongs to its context and is not "
                        "released by itself");
+    if (object && ((struct stream *)object)->flags & RNL_STREAM_BATCHED)
+        return release_batched(handle);
     return object_release(handle, OBJECT_STREAM, "stream");
 }
 
@@ -210,7 +242,9 @@ rnl_status stream_check_failure(struct stream *stream)
 rnl_status stream_wait_done(struct stream *stream, uint64_t timeout_ns)
 {
     uint64_t deadline = clock_deadline(timeout_ns);
-    rnl_status status = stream->backend->stream_wait(stream, deadline);
+    rnl_status status = stream_flush(stream);
+    if (status == RNL_OK)
+        status = stream->backend->stream_wait(stream, deadline);
     return status ? status : stream_check_failure(stream);
 }
 
@@ -220,7 +254,9 @@ rnl_status rnl_stream_query(rnl_stream handle)
     rnl_status status = ENTER();
     if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
         return status;
-    status = stream->backend->stream_query(stream);
+    status = stream_flush(stream);
+    if (status == RNL_OK)
+        status = stream->backend->stream_query(stream);
     return status ? status : stream_check_failure(stream);
 }
 
@@ -256,6 +292,7 @@ rnl_status rnl_stream_reset_and_wait(rnl_stream handle)
     if (!object)
         return object_refuse(handle, OBJECT_STREAM, "stream");
     struct stream *stream = (struct stream *)object;
+    stream_flush(stream);  // a failure is about to be forgotten
     status = stream->backend->stream_wait(stream, RNL_FOREVER);
     if (status == RNL_OK) {
         if (stream->backend->stream_reset)
@@ -288,9 +325,23 @@ rnl_status rnl_enqueue_wait_event(rnl_stream handle, rnl_event event_handle)
         (status = check_stream(handle, "stream", &stream)) ||
         (status = check_event(event_handle, "event", &event)) ||
         (status = same_api(stream, event->object.context, "event")) ||
-        (status = stream_check_failure(stream)))
+        (status = stream_check_failure(stream)) ||
+        (status = stream_flush(stream)))
         return status;
     return stream->backend->event_join(stream, event);
+}
+
+// Both may be batched: the one must not overtake its own work, the other has to
+// run.
+static rnl_status join(struct stream *other, void *argument)
+{
+    struct stream *stream = argument;
+    rnl_status status;
+    if (stream == other)
+        return RNL_OK;
+    if ((status = stream_flush(stream)) || (status = stream_flush(other)))
+        return status;
+    return stream->backend->stream_join(stream, other);
 }
 
 rnl_status rnl_enqueue_wait_stream(rnl_stream handle, rnl_stream other_handle)
@@ -303,15 +354,7 @@ rnl_status rnl_enqueue_wait_stream(rnl_stream handle, rnl_stream other_handle)
         (status = same_api(stream, stream_context(other), "other")) ||
         (status = stream_check_failure(stream)))
         return status;
-    return stream == other ? RNL_OK
-                           : stream->backend->stream_join(stream, other);
-}
-
-static rnl_status join(struct stream *other, void *argument)
-{
-    struct stream *stream = argument;
-    return stream == other ? RNL_OK
-                           : stream->backend->stream_join(stream, other);
+    return join(other, stream);
 }
 
 rnl_status rnl_enqueue_wait_context(rnl_stream handle,

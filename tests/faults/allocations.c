@@ -63,6 +63,38 @@ RNL_TEST(streams_without_memory)
     sweep(stream_life);
 }
 
+static rnl_status batched_life(void)
+{
+    rnl_status status = RNL_OK;
+    rnl_context context = NULL;
+    rnl_stream stream = NULL;
+    rnl_buffer buffer = NULL;
+    TRY(sweep_open(&context));
+    TRY(rnl_stream_create(context,
+                          RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED),
+                          &stream));
+    TRY(rnl_buffer_create(context, 64, NULL, &buffer));
+    calls = 0;
+    TRY(rnl_enqueue_host_function(stream, count_call, NULL));
+    for (int i = 0; i < 100; i++)
+        TRY(rnl_enqueue_fill(stream, buffer, 0, 64, 1, 4));
+    EXPECT(calls == 0);
+    TRY(rnl_stream_flush(stream));
+    TRY(rnl_enqueue_host_function(stream, count_call, NULL));
+    TRY(rnl_stream_synchronize(stream, RNL_FOREVER));
+    EXPECT(calls == 2);
+    TRY(rnl_enqueue_fill(stream, buffer, 0, 64, 2, 4));
+    RELEASE(rnl_buffer_release(buffer));
+    RELEASE(rnl_stream_release(stream));
+    RELEASE(rnl_context_release(context));
+    return status;
+}
+
+RNL_TEST(batched_streams_without_memory)
+{
+    sweep(batched_life);
+}
+
 static rnl_status event_life(void)
 {
     rnl_status status = RNL_OK;

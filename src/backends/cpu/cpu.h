@@ -66,8 +66,8 @@ static inline struct queue *stream_queue(struct stream *stream)
     return stream_native(stream);
 }
 
-// Appends the op and sees to it that somebody will run it.
-rnl_status queue_submit(struct queue *queue, struct op *op);
+// Appends a list of ops and sees to it that somebody will run them.
+rnl_status queue_submit(struct queue *queue, struct op *first);
 
 // Runs ops of a queue that the caller owns (state RUNNING) until it is empty,
 // blocked, or done with number `until`; then gives it up. Workers run host
@@ -234,7 +234,7 @@ bool op_is_small(const struct op *op);
 rnl_status cpu_stream_init(struct stream *stream);
 void cpu_stream_finish(struct stream *stream);
 void cpu_stream_reset(struct stream *stream);
-rnl_status cpu_stream_submit(struct stream *stream, struct op *op);
+rnl_status cpu_stream_submit(struct stream *stream, struct op *first);
 rnl_status cpu_stream_query(struct stream *stream);
 rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline);
 rnl_status cpu_stream_join(struct stream *stream, struct stream *other);

@@ -109,8 +109,6 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
         return "graphs are not part of this version";
     case RNL_FEATURE_MEMORY_OPERATIONS:
         return "stream memory operations are not part of this version";
-    case RNL_FEATURE_BATCHED_STREAMS:
-        return "batched streams are not part of this version";
     default:
         return "";
     }
@@ -135,7 +133,7 @@ const struct backend cpu_backend = {
     .api = "cpu",
     .features = HAS(COMPILE) | HAS(NATIVE_FUNCTIONS) | HAS(MANAGED_MEMORY) |
                 HAS(ZERO_COPY_MAP) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
-                HAS(PROMISES) | HAS(PEER_ACCESS) |
+                HAS(PROMISES) | HAS(PEER_ACCESS) | HAS(BATCHED_STREAMS) |
                 (BLOCK_COOPERATES ? HAS(COOPERATIVE_LAUNCH) : 0),
     .context_size = sizeof(struct cpu_context),
     .stream_size = sizeof(struct queue),

@@ -11,10 +11,34 @@ static rnl_status refuse_dead(void)
                    "the stream was released by another thread during the call");
 }
 
-rnl_status queue_submit(struct queue *queue, struct op *op)
+// Numbers the ops from `sequence` on and puts them behind the others.
+static void append_locked(struct queue *queue, struct op *first,
+                          uint64_t sequence)
+{
+    struct op *last = first;
+    for (;;) {
+        last->sequence = sequence;
+        if (!last->next)
+            break;
+        last = last->next;
+        sequence++;
+    }
+    atomic_store_explicit(&queue->stream->submitted, sequence,
+                          memory_order_release);
+    if (queue->head)
+        queue->tail->next = first;
+    else
+        queue->head = first;
+    queue->tail = last;
+}
+
+rnl_status queue_submit(struct queue *queue, struct op *first)
 {
     struct stream *stream = queue->stream;
-    bool small = op_is_small(op);
+    bool small = op_is_small(first);
+    uint32_t count = 1;
+    for (const struct op *op = first->next; op; op = op->next, count++)
+        small = small && op_is_small(op);
     lock_take(&queue->lock);
     bool idle = queue->state == QUEUE_IDLE;
     // While it has work, a queue keeps its stream.
@@ -22,23 +46,17 @@ rnl_status queue_submit(struct queue *queue, struct op *op)
         lock_give(&queue->lock);
         return refuse_dead();
     }
-    uint64_t sequence =
-        atomic_load_explicit(&stream->submitted, memory_order_relaxed) + 1;
-    atomic_store_explicit(&stream->submitted, sequence, memory_order_release);
-    op->sequence = sequence;
-    if (queue->head)
-        queue->tail->next = op;
-    else
-        queue->head = op;
-    queue->tail = op;
-    uint32_t untaken = ++queue->untaken;
+    append_locked(queue, first,
+                  atomic_load_explicit(&stream->submitted,
+                                       memory_order_relaxed) + 1);
+    uint32_t untaken = queue->untaken += count;
     if (idle) {
         queue->state = QUEUE_READY;
-        atomic_store_explicit(&queue->needs_worker, op->kind == OP_HOST,
-                              memory_order_relaxed);
+        atomic_store_explicit(&queue->needs_worker,
+                              first->kind == OP_HOST, memory_order_relaxed);
     }
     // A queue that grows while nobody looks at it is worth a worker.
-    bool urgent = !small || untaken % PATIENCE == 0;
+    bool urgent = !small || untaken % PATIENCE < count;
     bool notify = idle || (queue->state == QUEUE_READY && urgent);
     // Once listed, the queue may be run to its end, and the stream and its pool
     // with it, before this thread has notified anybody.

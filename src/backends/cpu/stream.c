@@ -11,9 +11,9 @@ void cpu_stream_finish(struct stream *stream)
     failure_drop(stream_queue(stream)->past);
 }
 
-rnl_status cpu_stream_submit(struct stream *stream, struct op *op)
+rnl_status cpu_stream_submit(struct stream *stream, struct op *first)
 {
-    return queue_submit(stream_queue(stream), op);
+    return queue_submit(stream_queue(stream), first);
 }
 
 rnl_status cpu_stream_query(struct stream *stream)
