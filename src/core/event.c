@@ -104,6 +104,14 @@ static rnl_status foreign_event(const struct event *event)
                    object_describe(&event->object, text, sizeof text));
 }
 
+// Out of the way of the usual case.
+__attribute__((noinline)) static rnl_status
+flush_and_record(struct event *event, struct stream *stream)
+{
+    rnl_status status = stream_flush(stream);
+    return status ? status : event->backend->event_record(event, stream);
+}
+
 rnl_status rnl_enqueue_event_record(rnl_stream stream_handle, rnl_event handle)
 {
     struct stream *stream;
@@ -115,8 +123,9 @@ rnl_status rnl_enqueue_event_record(rnl_stream stream_handle, rnl_event handle)
         return status;
     if (event->object.context != stream_context(stream))
         return foreign_event(event);
-    status = stream_flush(stream);
-    return status ? status : event->backend->event_record(event, stream);
+    if (__builtin_expect(stream->flags & RNL_STREAM_BATCHED, 0))
+        return flush_and_record(event, stream);
+    return event->backend->event_record(event, stream);
 }
 
 rnl_status rnl_enqueue_event(rnl_stream stream_handle,
@@ -131,9 +140,7 @@ rnl_status rnl_enqueue_event(rnl_stream stream_handle,
         (status = check_pointer(out_event, "out_event")) ||
         (status = event_new(stream_context(stream), options, &event)))
         return status;
-    status = stream_flush(stream);
-    if (status == RNL_OK)
-        status = event->backend->event_record(event, stream);
+    status = flush_and_record(event, stream);
     if (status == RNL_OK)
         *out_event = object_publish(&event->object);
     else
