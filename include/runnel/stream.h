@@ -73,8 +73,8 @@ RNL_API rnl_status rnl_stream_release(rnl_stream stream);
 RNL_API rnl_status rnl_stream_get_info(rnl_stream stream,
                                        rnl_stream_info *out_info);
 
-// Submits what a stream with RNL_STREAM_BATCHED has collected; on another stream
-// does nothing. Needed before anything outside of Runnel waits for the work.
+// Submits what a stream with RNL_STREAM_BATCHED has collected; does nothing on
+// another stream. Needed before anything outside of Runnel waits for the work.
 // Does not block. Returns the failure of the stream.
 RNL_API rnl_status rnl_stream_flush(rnl_stream stream);
 

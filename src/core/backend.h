@@ -14,6 +14,7 @@
 
 #define BACKEND_ABI 1u
 #define BACKEND_FEATURE(feature) (1u << (feature))
+#define BACKEND_ATTRIBUTE(id) (1u << (id))
 
 // Source to compile, checked by the core.
 struct source {
@@ -43,6 +44,9 @@ struct backend {
     const char *api;     // "cpu", "cuda", "hip", "null"
     bool accelerator;    // counts as a gpu
     uint32_t features;   // BACKEND_FEATURE bits that every device has
+    // BACKEND_ATTRIBUTE bits of the stream attributes that it heeds; it reads
+    // them by stream_get_attributes
+    uint32_t stream_attributes;
     size_t context_size, stream_size, event_size, module_size, function_size;
 
     // --- devices: no vendor context, no device memory

@@ -213,6 +213,21 @@ rnl_status rnl_context_supports(rnl_context handle, rnl_feature feature,
                    reason);
 }
 
+rnl_status rnl_context_priority_range(rnl_context handle, int *out_least,
+                                      int *out_greatest)
+{
+    struct context *context;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)))
+        return status;
+    if (out_least)
+        *out_least = context->device->info.priority_least;
+    if (out_greatest)
+        *out_greatest = context->device->info.priority_greatest;
+    return RNL_OK;
+}
+
 rnl_status rnl_context_default_stream(rnl_context handle,
                                       rnl_stream *out_stream)
 {

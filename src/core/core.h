@@ -46,6 +46,14 @@ struct context {
     _Alignas(64) max_align_t native[];
 };
 
+// Those that can be set; sync_policy 0 stands for RNL_SYNC_AUTO.
+struct stream_attributes {
+    rnl_access_policy access_policy;
+    rnl_sync_policy sync_policy;
+    rnl_domain_map domain_map;
+    rnl_memory_domain domain;
+};
+
 struct stream {
     struct object object;
     const struct backend *backend;
@@ -59,6 +67,9 @@ struct stream {
     bool batch_closed;                // nobody is left to submit what is added
     uint32_t batch_count;
     struct op *batch, *batch_last;
+    struct lock attribute_lock;       // guards the attributes
+    struct stream_attributes attributes;
+    _Atomic int sync_policy;          // the attribute once more, for waits
     // Operations are numbered from 1 on each stream. `submitted` is written
     // only by the backend's submit, under its own lock.
     _Atomic uint64_t submitted;
@@ -198,6 +209,9 @@ rnl_status batch_add(struct op *op);
 
 // The same as batch_flush, and from now on nothing is collected.
 void batch_close(struct stream *stream);
+
+// The attributes as they are now; sync_policy is never 0.
+struct stream_attributes stream_get_attributes(struct stream *stream);
 
 // RNL_OK, or records and returns the failure of the stream or its context.
 rnl_status stream_check_failure(struct stream *stream);

@@ -75,10 +75,10 @@ rnl_status queue_submit(struct queue *queue, struct op *first);
 void queue_run(struct queue *queue, bool worker, uint64_t until);
 
 // Waits until op `sequence` is done; the calling thread helps when it may wait
-// for ever. RNL_ERROR_TIMED_OUT is recorded.
-// `idly`: it neither helps nor spins.
+// for ever. RNL_ERROR_TIMED_OUT is recorded. `policy` is an rnl_sync_policy, or
+// 0 for the usual one; with RNL_SYNC_BLOCKING it neither helps nor spins.
 rnl_status queue_wait(struct queue *queue, uint64_t sequence,
-                      uint64_t deadline, bool idly);
+                      uint64_t deadline, int policy);
 
 // Forgets the stream's failure, but for those who wait for what failed. Only
 // the last one is remembered.

@@ -135,6 +135,8 @@ const struct backend cpu_backend = {
                 HAS(ZERO_COPY_MAP) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
                 HAS(PROMISES) | HAS(PEER_ACCESS) | HAS(BATCHED_STREAMS) |
                 (BLOCK_COOPERATES ? HAS(COOPERATIVE_LAUNCH) : 0),
+    .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
+                         BACKEND_ATTRIBUTE(RNL_STREAM_PRIORITY),
     .context_size = sizeof(struct cpu_context),
     .stream_size = sizeof(struct queue),
     .event_size = sizeof(struct cpu_event),

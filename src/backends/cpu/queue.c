@@ -488,6 +488,14 @@ static void sleep_for(struct queue *queue, uint64_t sequence,
     atomic_fetch_sub(&pool->waiting, 1);
 }
 
+// Who waits wants it done, and there may be no worker awake.
+static void stay_awake(struct queue *queue, int policy)
+{
+    pool_nudge(stream_pool(queue->stream));
+    if (policy == RNL_SYNC_YIELD)
+        sched_yield();
+}
+
 static rnl_status timed_out(struct queue *queue, uint64_t sequence)
 {
     char text[160];
@@ -502,8 +510,9 @@ static rnl_status timed_out(struct queue *queue, uint64_t sequence)
 }
 
 rnl_status queue_wait(struct queue *queue, uint64_t sequence,
-                      uint64_t deadline, bool idly)
+                      uint64_t deadline, int policy)
 {
+    bool idly = policy == RNL_SYNC_BLOCKING;
     // Work of unknown length is not started by a thread with a time limit.
     bool helps = deadline == RNL_FOREVER && !idly;
     while (!is_done(queue, sequence)) {
@@ -511,7 +520,11 @@ rnl_status queue_wait(struct queue *queue, uint64_t sequence,
             continue;
         if (!helps && clock_now() >= deadline)
             return timed_out(queue, sequence);
-        if (idly || !spin_for(queue, sequence, deadline))
+        if (!idly && spin_for(queue, sequence, deadline))
+            continue;
+        if (policy == RNL_SYNC_SPIN || policy == RNL_SYNC_YIELD)
+            stay_awake(queue, policy);
+        else
             sleep_for(queue, sequence, deadline);
     }
     return RNL_OK;

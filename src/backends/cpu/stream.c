@@ -30,7 +30,9 @@ rnl_status cpu_stream_query(struct stream *stream)
 rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
     return queue_wait(stream_queue(stream), atomic_load(&stream->submitted),
-                      deadline, false);
+                      deadline,
+                      atomic_load_explicit(&stream->sync_policy,
+                                           memory_order_relaxed));
 }
 
 void cpu_stream_reset(struct stream *stream)
