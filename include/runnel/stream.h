@@ -83,7 +83,9 @@ RNL_API rnl_status rnl_stream_flush(rnl_stream stream);
 RNL_API rnl_status rnl_stream_query(rnl_stream stream);
 
 // Blocks until all work submitted before the call is done, or `timeout_ns` has
-// passed: RNL_ERROR_TIMED_OUT leaves the stream as it was. With RNL_FOREVER the
+// passed: RNL_ERROR_TIMED_OUT leaves the stream as it was, and the message says
+// what the stream waits for (cpu: the whole chain of streams and promises, and
+// that it is a circle, if it is). With RNL_FOREVER the
 // calling thread may run cpu kernels of the stream itself, which is faster than
 // waking another thread. Returns the failure of the stream. Stands for
 // cuStreamSynchronize.

@@ -80,6 +80,10 @@ void queue_run(struct queue *queue, bool worker, uint64_t until);
 rnl_status queue_wait(struct queue *queue, uint64_t sequence,
                       uint64_t deadline, int policy);
 
+// What the queue waits for, and what that waits for, as the end of a sentence;
+// "" when it is not blocked.
+void chain_describe(struct queue *queue, char *text, size_t size);
+
 // Forgets the stream's failure, but for those who wait for what failed. Only
 // the last one is remembered.
 void queue_reset(struct queue *queue);

@@ -498,13 +498,14 @@ static void stay_awake(struct queue *queue, int policy)
 
 static rnl_status timed_out(struct queue *queue, uint64_t sequence)
 {
-    char text[160];
+    char text[160], chain[800];
     object_describe(&queue->stream->object, text, sizeof text);
+    chain_describe(queue, chain, sizeof chain);
     rnl_status status =
         fail(RNL_ERROR_TIMED_OUT,
-             "the time limit passed: %s has done %llu of %llu operations",
+             "the time limit passed: %s has done %llu of %llu operations%s",
              text, (unsigned long long)atomic_load(&queue->completed),
-             (unsigned long long)sequence);
+             (unsigned long long)sequence, chain);
     fail_set_object("%s", text);
     return status;
 }
