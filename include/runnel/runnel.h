@@ -15,11 +15,13 @@
 
 #include <runnel/base.h>
 #include <runnel/buffer.h>
+#include <runnel/capture.h>
 #include <runnel/context.h>
 #include <runnel/copy.h>
 #include <runnel/cpu.h>
 #include <runnel/device.h>
 #include <runnel/event.h>
+#include <runnel/graph.h>
 #include <runnel/host.h>
 #include <runnel/launch.h>
 #include <runnel/module.h>

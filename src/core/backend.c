@@ -71,6 +71,9 @@ const char *backend_check(const struct backend *b)
         return "RNL_FEATURE_PROMISES and event_break go together";
     if (has(b, RNL_FEATURE_PEER_ACCESS) != (b->peer_access != NULL))
         return "RNL_FEATURE_PEER_ACCESS and peer_access go together";
+    if (has(b, RNL_FEATURE_GRAPHS) !=
+        (b->exec_init && b->exec_finish && b->exec_change))
+        return "RNL_FEATURE_GRAPHS and the exec hooks go together";
     if (b->accelerator && has(b, RNL_FEATURE_NATIVE_FUNCTIONS))
         return "an accelerator cannot run native functions";
     return NULL;

@@ -12,6 +12,8 @@
 #include "core/core.h"
 #include "core/op.h"
 
+struct graph_exec;
+
 #define BACKEND_ABI 1u
 #define BACKEND_FEATURE(feature) (1u << (feature))
 #define BACKEND_ATTRIBUTE(id) (1u << (id))
@@ -48,6 +50,7 @@ struct backend {
     // them by stream_get_attributes
     uint32_t stream_attributes;
     size_t context_size, stream_size, event_size, module_size, function_size;
+    size_t exec_size;
 
     // --- devices: no vendor context, no device memory
     size_t (*device_count)(void);
@@ -74,10 +77,10 @@ struct backend {
     // --- streams. `deadline` is base/clock.h's time.
     rnl_status (*stream_init)(struct stream *stream);
     void (*stream_finish)(struct stream *stream);  // nothing is in flight
-    // Takes a list of ops over, linked by `next`, and sets their sequences. A
-    // backend that cannot fail returns RNL_OK; one that fails leaves them all
-    // to the core. The lock of a batched stream is held: nothing that this
-    // calls may enqueue on the same stream.
+    // Takes a list of ops over, linked by `next`, and sets their sequences. An
+    // OP_GRAPH comes alone. A backend that cannot fail returns RNL_OK; one that
+    // fails leaves them all to the core. The lock of a batched stream is held:
+    // nothing that this calls may enqueue on the same stream.
     rnl_status (*stream_submit)(struct stream *stream, struct op *first);
     rnl_status (*stream_query)(struct stream *stream);  // OK or NOT_READY
     rnl_status (*stream_wait)(struct stream *stream, uint64_t deadline);
@@ -129,6 +132,13 @@ struct backend {
     rnl_status (*function_init)(struct function *function, const char *name,
                                 struct function_facts *out_facts);
     void (*function_finish)(struct function *function);
+
+    // optional, with GRAPHS. The exec's snapshot says what it does. `index`:
+    // the node that was changed, UINT32_MAX for all; launches under way go on with
+    // what was. Both are called with the exec's lock held. A launch is an op.
+    rnl_status (*exec_init)(struct graph_exec *exec);
+    void (*exec_finish)(struct graph_exec *exec);
+    rnl_status (*exec_change)(struct graph_exec *exec, uint32_t index);
 
     // optional: whether a cooperative launch, checked in all else, is small
     // enough. INVALID_ARGUMENT when not.

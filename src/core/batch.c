@@ -19,7 +19,7 @@ static struct op *submit_locked(struct stream *stream, rnl_status *out_status)
         return NULL;
     // The calls that gave it returned RNL_OK, so it fails as if it had run.
     stream_set_failure(stream,
-                       failure_create(first, *out_status,
+                       failure_create(stream, 0, first, *out_status,
                                       rnl_last_error()->message),
                        false);
     return first;
@@ -51,18 +51,17 @@ rnl_status batch_add(struct op *op)
 {
     struct stream *stream = op->stream;
     struct op *refused = NULL;
-    rnl_status status = RNL_OK;
+    rnl_status status = RNL_OK, lost = RNL_OK;
     lock_take(&stream->batch_lock);
-    bool closed = stream->batch_closed;
-    if (!closed)
+    bool alone = stream->batch_closed || op->kind == OP_GRAPH;
+    if (!alone)
         append_locked(stream, op);
-    if (stream->batch_count == BATCH_MOST)
-        refused = submit_locked(stream, &status);
+    if (alone || stream->batch_count == BATCH_MOST)
+        refused = submit_locked(stream, &lost);
+    if (alone)
+        status = stream->backend->stream_submit(stream, op);
     lock_give(&stream->batch_lock);
-    abandon(refused, status);
-    if (!closed)
-        return RNL_OK;
-    status = stream->backend->stream_submit(stream, op);
+    abandon(refused, lost);
     if (status != RNL_OK)
         op_finish(op);
     return status;

@@ -1,4 +1,6 @@
 #include "core/library.h"
+#include "core/capture.h"
+#include "core/make.h"
 
 #include "base/clock.h"
 
@@ -87,16 +89,15 @@ static rnl_status zero(struct context *context, struct stream *stream,
                   : stream_wait_done(context->default_stream, RNL_FOREVER);
 }
 
-// `stream` NULL: ready at return.
-static rnl_status buffer_create(struct context *context, struct stream *stream,
-                                size_t size, const rnl_buffer_options *given,
-                                rnl_buffer *out_buffer)
+// Not yet published. `stream` NULL: ready at return.
+static rnl_status buffer_make(struct context *context, struct stream *stream,
+                              size_t size, const rnl_buffer_options *given,
+                              struct buffer **out_buffer)
 {
     rnl_buffer_options options;
     rnl_status status = options_read(&options, sizeof options, given,
                                      "options");
-    if (status != RNL_OK || (status = check_kind(context, options.kind)) ||
-        (status = check_pointer(out_buffer, "out_buffer")))
+    if (status != RNL_OK || (status = check_kind(context, options.kind)))
         return status;
     struct buffer *buffer =
         buffer_new(context, options.kind, size, options.label);
@@ -113,12 +114,41 @@ static rnl_status buffer_create(struct context *context, struct stream *stream,
         status = object_keep_for(&stream->object, "stream");
     if (stream && status == RNL_OK)
         buffer->release_stream = stream;
+    if (stream && status == RNL_OK)
+        capture_buffer(stream, buffer, RNL_NODE_BUFFER_CREATE, &status);
     if (status == RNL_OK && options.zeroed && size > 0)
         status = zero(context, stream, buffer);
     if (status == RNL_OK)
-        *out_buffer = object_publish(&buffer->object);
+        *out_buffer = buffer;
     else
         object_drop(&buffer->object);
+    return status;
+}
+
+static rnl_status buffer_create(struct context *context, struct stream *stream,
+                                size_t size, const rnl_buffer_options *options,
+                                rnl_buffer *out_buffer)
+{
+    struct buffer *buffer;
+    rnl_status status = check_pointer(out_buffer, "out_buffer");
+    if (status != RNL_OK ||
+        (status = buffer_make(context, stream, size, options, &buffer)))
+        return status;
+    *out_buffer = object_publish(&buffer->object);
+    return RNL_OK;
+}
+
+rnl_status make_graph_buffer(struct context *context, size_t size,
+                             const rnl_buffer_options *options,
+                             struct object **out_object)
+{
+    struct buffer *buffer;
+    if (options && options->struct_size >= sizeof *options && options->zeroed)
+        return fail_at(RNL_ERROR_UNSUPPORTED, "options",
+                       "a node's buffer is not zeroed; add a FILL node");
+    rnl_status status = buffer_make(context, NULL, size, options, &buffer);
+    if (status == RNL_OK)
+        *out_object = &buffer->object;
     return status;
 }
 
@@ -249,6 +279,12 @@ rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,
     struct object *buffer = object_find_and_keep(handle, OBJECT_BUFFER);
     if (!buffer)
         return object_refuse(handle, OBJECT_BUFFER, "buffer");
+    if (capture_buffer(stream, (struct buffer *)buffer,
+                       RNL_NODE_BUFFER_RELEASE, &status)) {
+        object_drop(buffer);
+        return status ? status
+                      : object_release(handle, OBJECT_BUFFER, "buffer");
+    }
     struct op *op = op_create(stream, OP_RELEASE, 0);
     if (!op) {
         object_drop(buffer);
@@ -396,6 +432,8 @@ static rnl_status find_map(rnl_stream stream_handle, rnl_buffer handle,
     rnl_status status = RNL_OK;
     if (!buffer)
         status = object_refuse(handle, OBJECT_BUFFER, "buffer");
+    else if ((status = capture_check_stream((struct stream *)stream)))
+        ;
     else if (stream->context != buffer->context)
         status = fail_at(RNL_ERROR_INVALID_HANDLE, "buffer",
                          "'buffer' belongs to another context than the stream");

@@ -1,4 +1,5 @@
 #include "core/library.h"
+#include "core/capture.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -306,10 +307,12 @@ rnl_status rnl_context_synchronize(rnl_context handle, uint64_t timeout_ns)
     if (!object)
         return object_refuse(handle, OBJECT_CONTEXT, "context");
     struct context *context = (struct context *)object;
-    struct wait_all all = {.deadline = clock_deadline(timeout_ns)};
-    if (atomic_load(&context->has_batched))
+    struct wait_all all = {.deadline = clock_deadline(timeout_ns),
+                           .first = capture_check_context(context, true)};
+    if (all.first == RNL_OK && atomic_load(&context->has_batched))
         context_each_stream(context, flush, NULL);
-    context_each_stream(context, wait_for, &all);
+    if (all.first == RNL_OK)
+        context_each_stream(context, wait_for, &all);
     object_drop(object);
     return all.first;
 }

@@ -54,6 +54,14 @@ struct stream_attributes {
     rnl_memory_domain domain;
 };
 
+struct capture;
+
+// Nodes of the graph of a capture, by index.
+struct node_set {
+    uint32_t *items;
+    uint32_t count, most;
+};
+
 struct stream {
     struct object object;
     const struct backend *backend;
@@ -76,6 +84,10 @@ struct stream {
     struct lock failure_lock;         // guards the pointer
     struct failure *_Atomic failure;  // the first one; NULL while all is well
     _Atomic bool inherited;           // it is another stream's
+    // Guarded by the lock in capture.c, as all of its kind.
+    struct capture *_Atomic capture;  // NULL: not captured
+    struct node_set after;            // what the next node comes after
+    struct stream *capture_next;      // of the same capture
     _Alignas(64) max_align_t native[];
 };
 
@@ -83,6 +95,10 @@ struct event {
     struct object object;
     const struct backend *backend;
     rnl_event_options options;
+    _Atomic bool recorded;   // at least once, on a stream that runs
+    _Atomic bool captured;   // it stands for nodes of `capture`
+    struct capture *capture; // referenced; guarded by the lock in capture.c
+    struct node_set after;
     _Alignas(64) max_align_t native[];
 };
 
@@ -230,8 +246,10 @@ rnl_status stream_wait_done(struct stream *stream, uint64_t timeout_ns);
 // The same without limit, for a handle: keeps the stream meanwhile.
 rnl_status stream_wait_handle(rnl_stream handle);
 
-// Makes a failure of `op`; never NULL (when memory is short, a static one).
-struct failure *failure_create(const struct op *op, rnl_status status,
+// Makes a failure of `op`, which is or belongs to operation `sequence` of the
+// stream; never NULL (when memory is short, a static one).
+struct failure *failure_create(struct stream *stream, uint64_t sequence,
+                               const struct op *op, rnl_status status,
                                const char *message);
 void failure_drop(struct failure *failure);
 

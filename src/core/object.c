@@ -22,6 +22,7 @@ static _Atomic uint64_t last_id;
 static const char *const kind_names[OBJECT_KINDS] = {
     "nothing", "device", "context",  "stream",
     "event",   "buffer", "module", "function",
+    "graph",   "graph exec", "node",
 };
 
 const char *object_kind_name(enum object_kind kind)

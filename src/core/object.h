@@ -22,6 +22,9 @@ enum object_kind {
     OBJECT_BUFFER,
     OBJECT_MODULE,
     OBJECT_FUNCTION,
+    OBJECT_GRAPH,
+    OBJECT_GRAPH_EXEC,
+    OBJECT_NODE,  // no object: a handle of this kind names a graph and an index
     OBJECT_KINDS,
 };
 

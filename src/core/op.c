@@ -1,6 +1,7 @@
 #include "core/op.h"
 
 #include "core/backend.h"
+#include "core/capture.h"
 #include "core/config.h"
 
 // Ops are recycled through small caches, one per thread, that exchange whole
@@ -152,7 +153,7 @@ const char *op_name(const struct op *op)
         [OP_KERNEL] = "kernel",     [OP_COPY] = "copy",
         [OP_FILL] = "fill",         [OP_HOST] = "host function",
         [OP_WAIT] = "wait",         [OP_STAMP] = "event record",
-        [OP_RELEASE] = "release",
+        [OP_RELEASE] = "release",   [OP_GRAPH] = "graph",
     };
     return op->kind == OP_KERNEL ? op->kernel.function->name : names[op->kind];
 }
@@ -177,11 +178,15 @@ static rnl_status submit_and_wait(struct op *op)
 rnl_status op_submit(struct op *op)
 {
     struct stream *stream = op->stream;
+    rnl_status status;
+    if (__builtin_expect(stream_is_captured(stream), 0) &&
+        capture_ops(op, &status))
+        return status;
     if (__builtin_expect(config_get()->blocking, 0))
         return submit_and_wait(op);
     if (__builtin_expect(stream->flags & RNL_STREAM_BATCHED, 0))
         return batch_add(op);
-    rnl_status status = stream->backend->stream_submit(stream, op);
+    status = stream->backend->stream_submit(stream, op);
     if (status != RNL_OK)
         op_finish(op);
     return status;
@@ -198,6 +203,9 @@ void op_finish_list(struct op *op)
 
 rnl_status op_submit_list(struct op *op)
 {
+    rnl_status captured;
+    if (op && stream_is_captured(op->stream) && capture_ops(op, &captured))
+        return captured;
     while (op) {
         struct op *next = op->next;
         op->next = NULL;

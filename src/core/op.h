@@ -13,6 +13,7 @@ enum op_kind {
     OP_WAIT,    // made by backends: wait for another stream
     OP_STAMP,   // made by backends: an event's time
     OP_RELEASE, // nothing but to keep something alive up to here
+    OP_GRAPH,   // op->graph
 };
 
 struct op_kernel {
@@ -46,6 +47,10 @@ struct op_host {
     void *user_data;
 };
 
+struct op_graph {
+    struct graph_exec *exec;  // kept
+};
+
 #define OP_INLINE_PAYLOAD 128
 #define OP_INLINE_KEPT 2
 #define OP_BACKEND_WORDS 6
@@ -68,6 +73,7 @@ struct op {
         struct op_copy copy;
         struct op_fill fill;
         struct op_host host;
+        struct op_graph graph;
     };
     uint64_t backend[OP_BACKEND_WORDS];  // the backend's own
     _Alignas(64) unsigned char inline_payload[OP_INLINE_PAYLOAD];

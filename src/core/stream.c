@@ -1,4 +1,6 @@
 #include "core/library.h"
+#include "core/capture.h"
+#include "core/make.h"
 
 #include "base/clock.h"
 
@@ -141,18 +143,11 @@ rnl_status rnl_stream_retain(rnl_stream stream)
 }
 
 // Work that was enqueued still runs.
-static rnl_status release_batched(rnl_stream handle)
+static void last_released(struct stream *stream)
 {
-    struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
-    if (!object)
-        return object_refuse(handle, OBJECT_STREAM, "stream");
-    bool last;
-    rnl_status status =
-        object_release_last(handle, OBJECT_STREAM, "stream", &last);
-    if (last)
-        batch_close((struct stream *)object);
-    object_drop(object);
-    return status;
+    capture_stream_gone(stream);
+    if (stream->flags & RNL_STREAM_BATCHED)
+        batch_close(stream);
 }
 
 rnl_status rnl_stream_release(rnl_stream handle)
@@ -166,9 +161,14 @@ rnl_status rnl_stream_release(rnl_stream handle)
         return fail_at(RNL_ERROR_INVALID_STATE, "stream",
                        "the default stream belongs to its context and is not "
                        "released by itself");
-    if (object && ((struct stream *)object)->flags & RNL_STREAM_BATCHED)
-        return release_batched(handle);
-    return object_release(handle, OBJECT_STREAM, "stream");
+    bool last = false;
+    object = object_find_and_keep(handle, OBJECT_STREAM);
+    status = object_release_last(handle, OBJECT_STREAM, "stream", &last);
+    if (last)
+        last_released((struct stream *)object);
+    if (object)
+        object_drop(object);
+    return status;
 }
 
 rnl_status rnl_stream_get_info(rnl_stream handle, rnl_stream_info *out_info)
@@ -252,7 +252,9 @@ rnl_status rnl_stream_query(rnl_stream handle)
 {
     struct stream *stream;
     rnl_status status = ENTER();
-    if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
+    if (status != RNL_OK ||
+        (status = check_stream(handle, "stream", &stream)) ||
+        (status = capture_check_stream(stream)))
         return status;
     status = stream_flush(stream);
     if (status == RNL_OK)
@@ -266,8 +268,9 @@ static rnl_status wait_handle(rnl_stream handle, uint64_t timeout_ns)
     struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
     if (!object)
         return object_refuse(handle, OBJECT_STREAM, "stream");
-    rnl_status status =
-        stream_wait_done((struct stream *)object, timeout_ns);
+    rnl_status status = capture_check_stream((struct stream *)object);
+    if (status == RNL_OK)
+        status = stream_wait_done((struct stream *)object, timeout_ns);
     object_drop(object);
     return status;
 }
@@ -292,8 +295,11 @@ rnl_status rnl_stream_reset_and_wait(rnl_stream handle)
     if (!object)
         return object_refuse(handle, OBJECT_STREAM, "stream");
     struct stream *stream = (struct stream *)object;
-    stream_flush(stream);  // a failure is about to be forgotten
-    status = stream->backend->stream_wait(stream, RNL_FOREVER);
+    status = capture_check_stream(stream);
+    if (status == RNL_OK)
+        stream_flush(stream);  // a failure is about to be forgotten
+    if (status == RNL_OK)
+        status = stream->backend->stream_wait(stream, RNL_FOREVER);
     if (status == RNL_OK) {
         if (stream->backend->stream_reset)
             stream->backend->stream_reset(stream);
@@ -316,19 +322,32 @@ static rnl_status same_api(struct stream *stream, struct context *other,
                    parameter, other->backend->api, stream->backend->api);
 }
 
-rnl_status rnl_enqueue_wait_event(rnl_stream handle, rnl_event event_handle)
+static rnl_status wait_event(rnl_stream handle, rnl_event event_handle,
+                             bool external)
 {
     struct stream *stream;
     struct event *event;
-    rnl_status status = ENTER();
+    rnl_status status = check_stream(handle, "stream", &stream);
     if (status != RNL_OK ||
-        (status = check_stream(handle, "stream", &stream)) ||
         (status = check_event(event_handle, "event", &event)) ||
         (status = same_api(stream, event->object.context, "event")) ||
         (status = stream_check_failure(stream)) ||
+        capture_wait(stream, event, external, &status) ||
         (status = stream_flush(stream)))
         return status;
     return stream->backend->event_join(stream, event);
+}
+
+rnl_status rnl_enqueue_wait_event(rnl_stream stream, rnl_event event)
+{
+    rnl_status status = ENTER();
+    return status ? status : wait_event(stream, event, false);
+}
+
+rnl_status rnl_enqueue_external_wait(rnl_stream stream, rnl_event event)
+{
+    rnl_status status = ENTER();
+    return status ? status : wait_event(stream, event, true);
 }
 
 // Both may be batched: the one must not overtake its own work, the other has to
@@ -352,7 +371,8 @@ rnl_status rnl_enqueue_wait_stream(rnl_stream handle, rnl_stream other_handle)
         (status = check_stream(handle, "stream", &stream)) ||
         (status = check_stream(other_handle, "other", &other)) ||
         (status = same_api(stream, stream_context(other), "other")) ||
-        (status = stream_check_failure(stream)))
+        (status = stream_check_failure(stream)) ||
+        capture_join(stream, other, &status))
         return status;
     return join(other, stream);
 }
@@ -367,29 +387,38 @@ rnl_status rnl_enqueue_wait_context(rnl_stream handle,
         (status = check_stream(handle, "stream", &stream)) ||
         (status = check_context(other_handle, "other", &other)) ||
         (status = same_api(stream, other, "other")) ||
-        (status = stream_check_failure(stream)))
+        (status = stream_check_failure(stream)) ||
+        (status = capture_refuse(stream)) ||
+        (status = capture_check_context(other, false)))
         return status;
     return context_each_stream(other, join, stream);
 }
 
 // --- Host functions --------------------------------------------------------
 
+rnl_status make_host_op(struct stream *stream, rnl_host_fn function,
+                        void *user_data, struct op **out_op)
+{
+    if (!function)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "function",
+                       "'function' is NULL");
+    *out_op = op_create(stream, OP_HOST, 0);
+    if (!*out_op)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    (*out_op)->host = (struct op_host){function, user_data};
+    return RNL_OK;
+}
+
 rnl_status rnl_enqueue_host_function(rnl_stream handle, rnl_host_fn function,
                                      void *user_data)
 {
     struct stream *stream;
+    struct op *op = NULL;
     rnl_status status = ENTER();
     if (status != RNL_OK ||
-        (status = check_stream(handle, "stream", &stream)))
+        (status = check_stream(handle, "stream", &stream)) ||
+        (function && (status = stream_check_failure(stream))) ||
+        (status = make_host_op(stream, function, user_data, &op)))
         return status;
-    if (!function)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "function",
-                       "'function' is NULL");
-    if ((status = stream_check_failure(stream)))
-        return status;
-    struct op *op = op_create(stream, OP_HOST, 0);
-    if (!op)
-        return RNL_ERROR_OUT_OF_MEMORY;
-    op->host = (struct op_host){function, user_data};
     return op_submit(op);
 }

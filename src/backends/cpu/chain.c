@@ -6,14 +6,14 @@
 
 #define LINKS_MOST 8
 
-// A stream whose first op waits, and for what: a stream, a promise that was not
-// recorded, or, with neither, something that is not told.
+// A stream whose first op waits, and for what: a stream, or an event that a
+// record is still awaited of.
 struct link {
     struct stream *stream;
     uint64_t operation;      // the number of the wait
     struct stream *target;   // referenced, or NULL
     uint64_t sequence;       // of the target
-    struct event *promise;   // referenced, or NULL
+    struct event *event;     // referenced, or NULL
 };
 
 static bool look(struct stream *stream, struct link *link)
@@ -32,8 +32,8 @@ static bool look(struct stream *stream, struct link *link)
             link->sequence = wait->sequence;
             object_keep(&link->target->object);
         } else {
-            link->promise = wait->promise;
-            object_keep(&link->promise->object);
+            link->event = wait->promise;
+            object_keep(&link->event->object);
         }
     }
     lock_give(&queue->lock);
@@ -65,8 +65,8 @@ static void drop(struct link *links, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (links[i].target)
             object_drop(&links[i].target->object);
-        if (links[i].promise)
-            object_drop(&links[i].promise->object);
+        if (links[i].event)
+            object_drop(&links[i].event->object);
     }
 }
 
@@ -96,10 +96,10 @@ static void add_link(const struct link *link, bool first, char *text,
 {
     char name[96];
     const char *who = first ? "; it" : ", which";
-    if (link->promise)
-        snprintf(text, size, "%s waits for the promise %s, which was not "
-                             "recorded",
-                 who, name_of(&link->promise->object, name));
+    if (link->event)
+        snprintf(text, size, "%s waits for the %s%s, which was not recorded",
+                 who, link->event->options.promise ? "promise " : "",
+                 name_of(&link->event->object, name));
     else
         snprintf(text, size, "%s waits for %s (operation %llu)", who,
                  name_of(&link->target->object, name),
@@ -110,7 +110,7 @@ static void add_end(const struct link *links, size_t count, char *text,
                     size_t size)
 {
     const struct link *last = &links[count - 1];
-    if (last->promise)
+    if (last->event)
         return;
     struct stream *target = last->target;
     if (closes_circle(links, count)) {

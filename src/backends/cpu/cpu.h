@@ -42,7 +42,8 @@ struct queue {
     uint64_t failed_at;        // the op that failed first; 0: none
     struct failure *past;      // before the last reset, of these ops
     uint64_t past_from, past_to;
-    _Atomic bool needs_worker; // its first op is a host function
+    _Atomic bool needs_worker; // only a worker can run what comes first
+    bool poked;                // unblocked while it was running
 };
 
 // What a WAIT op waits for, in op->backend.
@@ -51,6 +52,8 @@ struct wait {
     uint64_t sequence;
     struct event *promise;  // kept by the op, or NULL
     struct op *next;        // in the target's or the promise's list
+    _Atomic bool listed;    // in one of them
+    bool order_only;        // a failure of what it waits for is not its own
 };
 
 _Static_assert(sizeof(struct wait) <= sizeof((struct op *)0)->backend,
@@ -88,12 +91,30 @@ void chain_describe(struct queue *queue, char *text, size_t size);
 // the last one is remembered.
 void queue_reset(struct queue *queue);
 
-// Makes a blocked queue ready again, because what it waited for happened.
+// Makes a blocked queue ready again, because something that it waited for
+// happened. One that runs is poked. May come late, and too often.
 void queue_unblock(struct queue *queue);
 
-// Puts a WAIT for (target, sequence) or for `promise` into the queue.
-rnl_status queue_add_wait(struct stream *stream, struct stream *target,
-                          uint64_t sequence, struct event *promise);
+// For the owner of a queue that has nothing to do before it is unblocked. False
+// when that has happened already: it goes on. Else it is no longer the owner's.
+bool queue_block(struct queue *queue);
+
+// Puts a wait into the queue.
+rnl_status queue_add_wait(struct stream *stream, const struct wait *wait);
+
+// Unblocks the queues of a list of WAIT ops, linked by their waits.
+void queue_release_waits(struct op *op);
+
+// True when what the op waits for is over; otherwise its stream's queue will be
+// unblocked. A failure becomes that of the op's stream.
+bool queue_wait_is_over(struct op *op);
+
+// `op`, or the graph whose node it is, was operation `sequence` and failed.
+void queue_fail(struct queue *queue, uint64_t sequence, const struct op *op,
+                rnl_status status, const char *message);
+
+// Calls a host function on this worker.
+void queue_call_host(struct queue *queue, const struct op *op);
 
 // True with a reference to the failure in `*out` when the ops up to `sequence`
 // contain a failed one.
@@ -110,7 +131,8 @@ struct cpu_event {
     uint64_t sequence;         // … up to here
     uint64_t time;             // of completion; 0: not yet
     uint64_t record;           // which record `time` is for
-    struct op *waiters;        // WAIT ops on a promise not recorded yet
+    uint32_t to_come;          // launches that will record it
+    struct op *waiters;        // WAIT ops on a record that is to come
     _Atomic bool done;         // complete, without failure
     _Atomic uint32_t recorded_word;  // futex: a promise's record
 };
@@ -120,10 +142,16 @@ static inline struct cpu_event *event_cpu(struct event *event)
     return event_native(event);
 }
 
-// For a WAIT on a promise: true with what it stands for, or with `*out_broken`
-// when it will never be recorded; false after adding the op to the promise's
-// list.
+// For a WAIT on a record that is to come: true with what the event stands for
+// (no target: nothing), or with `*out_broken` when it will never be recorded;
+// false when the op is in the event's list.
 bool event_resolve(struct op *op, bool *out_broken);
+
+// A launch under way will record the event, and does so now. `failed`: its
+// stream, when the launch failed, as that operation of it; otherwise NULL.
+void event_expect(struct event *event);
+void event_arrive(struct event *event, struct stream *failed,
+                  uint64_t sequence);
 
 // Performs a STAMP op.
 void event_stamp(struct op *op);
@@ -133,6 +161,7 @@ void event_stamp(struct op *op);
 #define PRIORITIES 3  // 0 normal, -1, -2
 
 struct region;
+struct plan;
 
 // Grouped by cache lines, as the queue is.
 struct pool {
@@ -197,6 +226,10 @@ struct region {
     uint64_t total;
     unsigned most;                   // threads that may take part
     uint64_t share;                  // units taken at once; 0: shrinking parts
+    // Of a plan, whose steps are not numbered: runs one; whether there is any.
+    struct plan *plan;
+    bool (*take)(struct region *region, bool worker);
+    bool (*any)(const struct region *region);
     bool open;                       // listed; guarded by the pool's lock
     _Atomic uint64_t taken;
     _Atomic uint32_t participants;   // futex of the owner
@@ -208,6 +241,13 @@ struct region {
 // Runs all of it: alone if it is short, otherwise with whoever joins. Returns
 // region->status. `parallel` skips the try alone.
 rnl_status region_run(struct pool *pool, struct region *region, bool parallel);
+
+// Lets others in, of a plan's region: there is something to take.
+void region_offer(struct pool *pool, struct region *region);
+
+// For its owner, who found nothing to take: closes it and waits for the others.
+// False as soon as there is something to take again.
+bool region_close(struct pool *pool, struct region *region);
 
 // Joins some region of the pool, or of `queue` if not NULL; false when there is
 // none to join.

@@ -4,6 +4,7 @@
 #include "backends/cpu/compile.h"
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/find.h"
+#include "backends/cpu/graph.h"
 #include "backends/cpu/module.h"
 #include "core/config.h"
 
@@ -104,9 +105,6 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
                                 : "blocks take turns on x86-64 only";
     case RNL_FEATURE_INTERPROCESS:
         return "cpu events live in one process";
-    case RNL_FEATURE_CAPTURE:
-    case RNL_FEATURE_GRAPHS:
-        return "graphs are not part of this version";
     case RNL_FEATURE_MEMORY_OPERATIONS:
         return "stream memory operations are not part of this version";
     default:
@@ -133,7 +131,8 @@ const struct backend cpu_backend = {
     .api = "cpu",
     .features = HAS(COMPILE) | HAS(NATIVE_FUNCTIONS) | HAS(MANAGED_MEMORY) |
                 HAS(ZERO_COPY_MAP) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
-                HAS(PROMISES) | HAS(PEER_ACCESS) | HAS(BATCHED_STREAMS) |
+                HAS(PROMISES) | HAS(PEER_ACCESS) | HAS(GRAPHS) | HAS(CAPTURE) |
+                HAS(BATCHED_STREAMS) |
                 (BLOCK_COOPERATES ? HAS(COOPERATIVE_LAUNCH) : 0),
     .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_PRIORITY),
@@ -142,6 +141,7 @@ const struct backend cpu_backend = {
     .event_size = sizeof(struct cpu_event),
     .module_size = sizeof(struct cpu_module),
     .function_size = sizeof(struct cpu_function),
+    .exec_size = sizeof(struct cpu_exec),
 
     .device_count = device_count,
     .reason = reason,
@@ -183,5 +183,8 @@ const struct backend cpu_backend = {
     .module_kernel = cpu_module_kernel,
     .function_init = cpu_function_init,
     .function_finish = cpu_function_finish,
+    .exec_init = cpu_exec_init,
+    .exec_finish = cpu_exec_finish,
+    .exec_change = cpu_exec_change,
     .cooperative_check = cpu_cooperative_check,
 };

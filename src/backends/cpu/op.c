@@ -1,6 +1,7 @@
 #include "backends/cpu/block.h"
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/module.h"
+#include "backends/cpu/plan.h"
 #include "backends/cpu/specialise.h"
 
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #define PARALLEL_BYTES ((size_t)256 << 10)
 #define SMALL_BYTES ((size_t)64 << 10)
 #define SMALL_THREADS 4096u
+#define SMALL_STEPS 64
 
 static uint64_t volume(const rnl_dim3 *dim)
 {
@@ -40,6 +42,8 @@ bool op_is_small(const struct op *op)
                SMALL_BYTES;
     case OP_HOST:
         return false;  // only a worker may run it
+    case OP_GRAPH:
+        return op_plan(op)->count <= SMALL_STEPS;
     default:
         return true;
     }
@@ -289,6 +293,8 @@ rnl_status op_perform(struct pool *pool, struct queue *queue,
     region.queue = queue;
     region.op = op;
     region.open = false;
+    region.take = NULL;
+    region.any = NULL;
     region.status = RNL_OK;
     atomic_init(&region.taken, 0);
     atomic_init(&region.participants, 1);

@@ -1,5 +1,7 @@
 #include "backends/cpu/cpu.h"
 
+#include "backends/cpu/plan.h"
+
 #define PATIENCE 16  // untaken ops
 #define HOPS_MOST 64  // from stream to stream; there may be a circle
 
@@ -75,16 +77,16 @@ rnl_status queue_submit(struct queue *queue, struct op *first)
 
 // --- Waiting for other queues ----------------------------------------------
 
-rnl_status queue_add_wait(struct stream *stream, struct stream *target,
-                          uint64_t sequence, struct event *promise)
+rnl_status queue_add_wait(struct stream *stream, const struct wait *wait)
 {
     struct op *op = op_create(stream, OP_WAIT, 0);
     if (!op)
         return RNL_ERROR_OUT_OF_MEMORY;
-    *op_wait(op) = (struct wait){target, sequence, promise, NULL};
-    struct object *kept = target ? &target->object : &promise->object;
+    *op_wait(op) = *wait;
+    struct object *kept =
+        wait->target ? &wait->target->object : &wait->promise->object;
     rnl_status status =
-        object_keep_for(kept, target ? "other" : "event");
+        object_keep_for(kept, wait->target ? "other" : "event");
     if (status == RNL_OK)
         op->kept[op->kept_count++] = kept;
     // Not op_submit, which may wait: this is no work to wait for.
@@ -105,6 +107,7 @@ void queue_unblock(struct queue *queue)
         atomic_store_explicit(&queue->needs_worker, false,
                               memory_order_relaxed);
     }
+    queue->poked |= queue->state == QUEUE_RUNNING;
     bool awaited = queue->sleepers > 0;
     struct stream *stream = queue->stream;
     if (blocked)
@@ -116,6 +119,17 @@ void queue_unblock(struct queue *queue)
     pool_push(pool, queue);
     pool_notify(pool, !awaited);
     object_drop(&stream->object);
+}
+
+bool queue_block(struct queue *queue)
+{
+    lock_take(&queue->lock);
+    bool poked = queue->poked;
+    queue->poked = false;
+    if (!poked)
+        queue->state = QUEUE_BLOCKED;
+    lock_give(&queue->lock);
+    return !poked;
 }
 
 bool queue_failed(struct queue *queue, uint64_t sequence,
@@ -150,24 +164,25 @@ void queue_reset(struct queue *queue)
     failure_drop(older);
 }
 
-static void fail_queue(struct queue *queue, const struct op *op,
-                       rnl_status status, const char *message)
+void queue_fail(struct queue *queue, uint64_t sequence, const struct op *op,
+                rnl_status status, const char *message)
 {
     bool inherited = op->kind == OP_WAIT;
-    struct failure *failure = failure_create(op, status, message);
+    struct failure *failure =
+        failure_create(queue->stream, sequence, op, status, message);
     lock_take(&queue->lock);
     if (!atomic_load(&queue->stream->failure))
-        queue->failed_at = op->sequence;
+        queue->failed_at = sequence;
     lock_give(&queue->lock);
     stream_set_failure(queue->stream, failure, inherited);
 }
 
-static void inherit_failure(struct queue *queue, const struct op *op,
-                            struct stream *target)
+static void inherit_failure(struct queue *queue, struct op *op)
 {
     struct failure *failure;
-    if (!queue_failed(stream_queue(target), op_wait((struct op *)op)->sequence,
-                      &failure))
+    const struct wait *wait = op_wait(op);
+    if (wait->order_only || !queue_failed(stream_queue(wait->target),
+                                          wait->sequence, &failure))
         return;
     lock_take(&queue->lock);
     queue->failed_at = op->sequence;
@@ -175,22 +190,48 @@ static void inherit_failure(struct queue *queue, const struct op *op,
     stream_set_failure(queue->stream, failure, true);
 }
 
-// Joins the target's list of waiters unless the target is already there.
-static bool wait_is_over(struct op *op)
+// Joins the target's list of waiters unless the target is already there. Who is
+// still listed is about to be told.
+static bool target_is_there(struct op *op)
 {
     struct wait *wait = op_wait(op);
     struct queue *target = stream_queue(wait->target);
     lock_take(&target->lock);
-    atomic_fetch_add(&target->attention, 1);
-    bool over = atomic_load(&target->completed) >= wait->sequence;
-    if (over) {
+    bool listed = atomic_load(&wait->listed);
+    if (!listed)
+        atomic_fetch_add(&target->attention, 1);
+    bool there = atomic_load(&target->completed) >= wait->sequence;
+    if (!listed && there) {
         atomic_fetch_sub(&target->attention, 1);
-    } else {
+    } else if (!listed) {
+        atomic_store(&wait->listed, true);
         wait->next = target->waiters;
         target->waiters = op;
     }
     lock_give(&target->lock);
-    return over;
+    return there && !listed;
+}
+
+static void fail_broken(struct queue *queue, const struct op *op)
+{
+    queue_fail(queue, op->sequence, op, RNL_ERROR_DEPENDENCY_FAILED,
+               "the promise was released without being recorded");
+}
+
+bool queue_wait_is_over(struct op *op)
+{
+    struct queue *queue = stream_queue(op->stream);
+    bool broken = false;
+    if (!op_wait(op)->target && !event_resolve(op, &broken))
+        return false;
+    if (broken)
+        fail_broken(queue, op);
+    if (!op_wait(op)->target)
+        return true;
+    if (!target_is_there(op))
+        return false;
+    inherit_failure(queue, op);
+    return true;
 }
 
 static void set_blocked(struct queue *queue, enum queue_state state,
@@ -213,24 +254,24 @@ static bool pass_wait(struct queue *queue, struct op *op)
         bool broken;
         if (!event_resolve(op, &broken))
             return false;
-        set_blocked(queue, broken ? QUEUE_RUNNING : QUEUE_BLOCKED,
+        bool over = broken || !wait->target;
+        set_blocked(queue, over ? QUEUE_RUNNING : QUEUE_BLOCKED,
                     wait->target);
         if (broken)
-            fail_queue(queue, op, RNL_ERROR_DEPENDENCY_FAILED,
-                       "the promise was released without being recorded");
-        if (broken)
+            fail_broken(queue, op);
+        if (over)
             return true;
     }
-    if (!wait_is_over(op))
+    if (!target_is_there(op))
         return false;
     set_blocked(queue, QUEUE_RUNNING, NULL);
-    inherit_failure(queue, op, wait->target);
+    inherit_failure(queue, op);
     return true;
 }
 
 // --- Running ---------------------------------------------------------------
 
-static void call_host(struct queue *queue, const struct op *op)
+void queue_call_host(struct queue *queue, const struct op *op)
 {
     struct failure *failure = stream_get_failure(queue->stream);
     rnl_status status =
@@ -250,7 +291,7 @@ static void run_op(struct queue *queue, struct op *op)
     rnl_status status;
     switch (op->kind) {
     case OP_HOST:
-        call_host(queue, op);
+        queue_call_host(queue, op);
         break;
     case OP_STAMP:
         event_stamp(op);
@@ -263,7 +304,7 @@ static void run_op(struct queue *queue, struct op *op)
             break;
         status = op_perform(stream_pool(queue->stream), queue, op, message);
         if (status != RNL_OK)
-            fail_queue(queue, op, status, message);
+            queue_fail(queue, op->sequence, op, status, message);
         break;
     default:
         break;
@@ -289,13 +330,15 @@ static struct op *take_waiters_locked(struct queue *queue, uint64_t completed)
     return taken;
 }
 
-static void unblock_all(struct op *op)
+void queue_release_waits(struct op *op)
 {
     while (op) {
-        // Once unblocked, the op is its queue's again.
-        struct op *next = op_wait(op)->next;
-        queue_unblock(stream_queue(op->stream));
-        op = next;
+        // Once it is no longer listed, the op is its queue's again.
+        struct wait *wait = op_wait(op);
+        struct queue *queue = stream_queue(op->stream);
+        op = wait->next;
+        atomic_store(&wait->listed, false);
+        queue_unblock(queue);
     }
 }
 
@@ -310,7 +353,7 @@ static void announce(struct queue *queue, uint64_t completed)
     lock_give(&queue->lock);
     if (wake)
         futex_wake(&queue->signal, INT32_MAX);
-    unblock_all(released);
+    queue_release_waits(released);
 }
 
 // Ends the first op of the batch. The store comes before the look at
@@ -319,6 +362,8 @@ static void announce(struct queue *queue, uint64_t completed)
 static void complete(struct queue *queue, struct op *op)
 {
     queue->batch = op->next;
+    if (op->kind == OP_GRAPH)
+        plan_drop(op_plan(op));
     atomic_store(&queue->completed, op->sequence);
     if (atomic_load(&queue->attention) > 0)
         announce(queue, op->sequence);
@@ -345,12 +390,18 @@ static bool refill(struct queue *queue)
     return more;
 }
 
+static bool needs_worker(const struct op *op)
+{
+    return op->kind == OP_HOST ||
+           (op->kind == OP_GRAPH && op_plan(op)->needs_worker);
+}
+
 static void give_back(struct queue *queue)
 {
     lock_take(&queue->lock);
     queue->state = QUEUE_READY;
-    atomic_store_explicit(&queue->needs_worker,
-                          queue->batch->kind == OP_HOST, memory_order_relaxed);
+    atomic_store_explicit(&queue->needs_worker, needs_worker(queue->batch),
+                          memory_order_relaxed);
     lock_give(&queue->lock);
     struct pool *pool = stream_pool(queue->stream);
     pool_push(pool, queue);
@@ -361,12 +412,30 @@ static void give_back(struct queue *queue)
 static bool should_leave(struct queue *queue, bool worker, uint64_t until,
                          unsigned done)
 {
-    if (!worker && (queue->batch->kind == OP_HOST ||
+    if (!worker && (needs_worker(queue->batch) ||
                     atomic_load(&queue->completed) >= until))
         return true;
     if (done == 0 || !worker)
         return false;
     return pool_prefers_other(stream_pool(queue->stream), done);
+}
+
+// Runs the first op as far as it goes. False when the queue is no longer the
+// caller's.
+static bool run_first(struct queue *queue, struct op *op, bool worker)
+{
+    bool failed = atomic_load_explicit(&queue->stream->failure,
+                                       memory_order_relaxed) != NULL;
+    if (op->kind == OP_WAIT)
+        return failed || pass_wait(queue, op);
+    if (op->kind != OP_GRAPH) {
+        run_op(queue, op);
+        return true;
+    }
+    enum plan_outcome outcome = plan_run(op_plan(op), queue, op, worker);
+    if (outcome == PLAN_NEEDS_WORKER)
+        give_back(queue);
+    return outcome == PLAN_DONE;
 }
 
 void queue_run(struct queue *queue, bool worker, uint64_t until)
@@ -378,12 +447,8 @@ void queue_run(struct queue *queue, bool worker, uint64_t until)
         }
         struct op *op = queue->batch;
         op_prefetch(op->next);
-        if (op->kind == OP_WAIT &&
-            !atomic_load_explicit(&queue->stream->failure,
-                                  memory_order_relaxed) &&
-            !pass_wait(queue, op))
+        if (!run_first(queue, op, worker))
             return;
-        run_op(queue, op);
         complete(queue, op);
     }
 }

@@ -1,4 +1,5 @@
 #include "backends/cpu/cpu.h"
+#include "backends/cpu/graph.h"
 
 rnl_status cpu_stream_init(struct stream *stream)
 {
@@ -13,7 +14,9 @@ void cpu_stream_finish(struct stream *stream)
 
 rnl_status cpu_stream_submit(struct stream *stream, struct op *first)
 {
-    return queue_submit(stream_queue(stream), first);
+    return first->kind == OP_GRAPH
+               ? graph_submit(stream, first)
+               : queue_submit(stream_queue(stream), first);
 }
 
 rnl_status cpu_stream_query(struct stream *stream)
@@ -52,5 +55,6 @@ rnl_status cpu_stream_join(struct stream *stream, struct stream *other)
         return RNL_OK;
     if (done)
         failure_drop(failure);
-    return queue_add_wait(stream, other, sequence, NULL);
+    return queue_add_wait(
+        stream, &(struct wait){.target = other, .sequence = sequence});
 }
