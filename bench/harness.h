@@ -88,7 +88,7 @@ typedef struct bench_case {
 
 extern const bench_case enqueue_case, launch_sync_case, axpy_case, event_case,
     host_function_case, copy_case, idle_case, handle_check_case, kernels_case,
-    compile_case;
+    compile_case, graph_case, streams_case;
 
 // A constant array and its length, for a bench_case.
 #define BENCH_PLANS(array) \

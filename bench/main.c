@@ -11,7 +11,7 @@
 static const bench_case *const cases[] = {
     &enqueue_case, &launch_sync_case,   &axpy_case, &event_case,
     &host_function_case, &copy_case, &handle_check_case, &idle_case,
-    &kernels_case, &compile_case,
+    &kernels_case, &compile_case, &graph_case, &streams_case,
 };
 
 enum { CASES = sizeof cases / sizeof *cases };
