@@ -240,6 +240,35 @@ RNL_TEST(batched_streams_wait_for_each_other)
     expect_ok(rnl_stream_release(streams[1]));
 }
 
+// A graph runs behind what was collected, and before what comes later.
+RNL_TEST(a_graph_keeps_its_place_on_a_batched_stream)
+{
+    suite_need(RNL_FEATURE_CAPTURE);
+    rnl_stream stream = new_batched(NULL);
+    rnl_buffer ints = suite_ints(1, 0);
+    rnl_graph graph = NULL;
+    rnl_graph_exec exec = NULL;
+    int read[3] = {0};
+    // What is collected before a capture is no part of it.
+    expect_ok(rnl_enqueue_fill(stream, ints, 0, 4, 1, 4));
+    expect_ok(rnl_stream_begin_capture(stream, NULL));
+    expect_ok(rnl_enqueue_fill(stream, ints, 0, 4, 2, 4));
+    expect_ok(rnl_stream_end_capture(stream, &graph));
+    expect_ok(rnl_graph_instantiate(graph, &exec));
+    expect_ok(rnl_enqueue_copy_from_buffer(stream, &read[0], ints, 0, 4));
+    expect_ok(rnl_enqueue_graph(stream, exec));
+    expect_ok(rnl_enqueue_copy_from_buffer(stream, &read[1], ints, 0, 4));
+    expect_ok(rnl_enqueue_fill(stream, ints, 0, 4, 3, 4));
+    expect_ok(rnl_enqueue_copy_from_buffer(stream, &read[2], ints, 0, 4));
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(read[i], i + 1);
+    expect_ok(rnl_graph_exec_release(exec));
+    expect_ok(rnl_graph_release(graph));
+    expect_ok(rnl_buffer_release(ints));
+    expect_ok(rnl_stream_release(stream));
+}
+
 static rnl_status break_down(const rnl_native_call *call)
 {
     (void)call;

@@ -170,6 +170,25 @@ RNL_TEST(timing_checks_its_arguments)
     free_timed(&timed);
 }
 
+// Timing waits, which a captured stream cannot.
+RNL_TEST(a_captured_stream_is_not_timed)
+{
+    suite_need(RNL_FEATURE_CAPTURE);
+    struct timed timed = new_timed();
+    rnl_graph graph = NULL;
+    uint64_t ns = 77;
+    expect_ok(rnl_stream_begin_capture(timed.stream, NULL));
+    expect_error(rnl_time_and_wait(timed.stream, 1, step, &timed, &ns),
+                 RNL_ERROR_CAPTURE_UNSUPPORTED, NULL);
+    assert_int_equal(timed.count, 0);
+    assert_int_equal(ns, 77);
+    assert_true(rnl_stream_end_capture(timed.stream, &graph) != RNL_OK ||
+                graph);
+    expect_ok(rnl_graph_release(graph));
+    expect_ok(rnl_time_and_wait(timed.stream, 1, step, &timed, &ns));
+    free_timed(&timed);
+}
+
 static rnl_status release_it(rnl_stream stream, size_t iteration,
                              void *user_data)
 {
