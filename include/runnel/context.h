@@ -88,6 +88,14 @@ RNL_API rnl_status rnl_context_supports(rnl_context context,
 RNL_API rnl_status rnl_context_default_stream(rnl_context context,
                                               rnl_stream *out_stream);
 
+// The priorities that streams of the context can have: from `*out_least`, the
+// number of the least urgent, to `*out_greatest`, a smaller number or, where
+// there are no priorities, the same. Either may be NULL. Stands for
+// cuCtxGetStreamPriorityRange.
+RNL_API rnl_status rnl_context_priority_range(rnl_context context,
+                                              int *out_least,
+                                              int *out_greatest);
+
 // Blocks until all work submitted to any stream of the context before the call
 // is done, or `timeout_ns` has passed (RNL_ERROR_TIMED_OUT; RNL_FOREVER waits
 // without limit). Reports the first asynchronous failure it meets. Stands for

@@ -28,6 +28,8 @@
 #include <runnel/module.h>
 #include <runnel/status.h>
 #include <runnel/stream.h>
+#include <runnel/stream_attribute.h>
+#include <runnel/timing.h>
 #include <runnel/values.h>
 #include <runnel/version.h>
 

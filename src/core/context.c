@@ -226,6 +226,21 @@ rnl_status rnl_context_supports(rnl_context handle, rnl_feature feature,
                    reason);
 }
 
+rnl_status rnl_context_priority_range(rnl_context handle, int *out_least,
+                                      int *out_greatest)
+{
+    struct context *context;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)))
+        return status;
+    if (out_least)
+        *out_least = context->device->info.priority_least;
+    if (out_greatest)
+        *out_greatest = context->device->info.priority_greatest;
+    return RNL_OK;
+}
+
 rnl_status rnl_context_default_stream(rnl_context handle,
                                       rnl_stream *out_stream)
 {
@@ -288,6 +303,13 @@ static rnl_status wait_for(struct stream *stream, void *argument)
     return all->first;
 }
 
+// All of them before the first wait: one may wait for what another collected.
+static rnl_status flush(struct stream *stream, void *argument)
+{
+    (void)argument;
+    return stream_flush(stream);
+}
+
 rnl_status rnl_context_synchronize(rnl_context handle, uint64_t timeout_ns)
 {
     rnl_status status = ENTER();
@@ -299,6 +321,8 @@ rnl_status rnl_context_synchronize(rnl_context handle, uint64_t timeout_ns)
     struct context *context = (struct context *)object;
     struct wait_all all = {.deadline = clock_deadline(timeout_ns),
                            .first = capture_check_context(context, true)};
+    if (all.first == RNL_OK && atomic_load(&context->has_batched))
+        context_each_stream(context, flush, NULL);
     if (all.first == RNL_OK)
         context_each_stream(context, wait_for, &all);
     object_drop(object);

@@ -37,6 +37,7 @@ struct context {
     const struct backend *backend;
     rnl_context_options options;  // `label` is in object.label
     struct stream *default_stream;
+    _Atomic bool has_batched;     // a batched stream was created
     struct lock lock;             // guards the lists below
     struct stream *streams;       // every stream that is not finished
     struct peer *peers;           // contexts whose memory it may use
@@ -45,6 +46,14 @@ struct context {
     struct failure *_Atomic lost;     // set once: the context is unusable
     struct memory_pool pool;
     _Alignas(64) max_align_t native[];
+};
+
+// Those that can be set; sync_policy 0 stands for RNL_SYNC_AUTO.
+struct stream_attributes {
+    rnl_access_policy access_policy;
+    rnl_sync_policy sync_policy;
+    rnl_domain_map domain_map;
+    rnl_memory_domain domain;
 };
 
 struct capture;
@@ -62,6 +71,15 @@ struct stream {
     rnl_stream_flags flags;
     _Atomic bool is_default;
     struct stream *next, **link;      // in context->streams
+    // Of a batched stream: what is not submitted yet. The lock guards it, and
+    // the order in which batches are submitted.
+    struct lock batch_lock;
+    bool batch_closed;                // nobody is left to submit what is added
+    uint32_t batch_count;
+    struct op *batch, *batch_last;
+    struct lock attribute_lock;       // guards the attributes
+    struct stream_attributes attributes;
+    _Atomic int sync_policy;          // the attribute once more, for waits
     // Operations are numbered from 1 on each stream. `submitted` is written
     // only by the backend's submit, under its own lock.
     _Atomic uint64_t submitted;
@@ -194,6 +212,27 @@ rnl_status info_write(void *out, const void *info, size_t size,
 rnl_status check_pointer(const void *pointer, const char *parameter);
 
 // --- Streams and failures --------------------------------------------------
+
+// A batched stream submits what it has collected: before anything looks at how
+// far the stream is, or goes past the core's op_submit. What the backend
+// refuses becomes the stream's failure, which is returned.
+rnl_status batch_flush(struct stream *stream);
+
+static inline rnl_status stream_flush(struct stream *stream)
+{
+    return __builtin_expect(stream->flags & RNL_STREAM_BATCHED, 0)
+               ? batch_flush(stream)
+               : RNL_OK;
+}
+
+// Adds an op, which it takes over, and submits the batch when it is full.
+rnl_status batch_add(struct op *op);
+
+// The same as batch_flush, and from now on nothing is collected.
+void batch_close(struct stream *stream);
+
+// The attributes as they are now; sync_policy is never 0.
+struct stream_attributes stream_get_attributes(struct stream *stream);
 
 // RNL_OK, or records and returns the failure of the stream or its context.
 rnl_status stream_check_failure(struct stream *stream);

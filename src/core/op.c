@@ -187,6 +187,8 @@ rnl_status op_submit(struct op *op)
     // What value operations wait for may be up to the caller's next lines.
     if (__builtin_expect(config_get()->blocking, 0) && op->kind != OP_VALUES)
         return submit_and_wait(op);
+    if (__builtin_expect(stream->flags & RNL_STREAM_BATCHED, 0))
+        return batch_add(op);
     status = stream->backend->stream_submit(stream, op);
     if (status != RNL_OK)
         op_finish(op);

@@ -127,7 +127,8 @@ void op_finish(struct op *op);
 // "copy", "fill", …, or the kernel's name.
 const char *op_name(const struct op *op);
 
-// Gives it to the stream's backend; waits for it when RUNNEL_BLOCKING is set.
+// Gives it to the stream's backend, or to the batch of a batched stream; waits
+// for it when RUNNEL_BLOCKING is set.
 rnl_status op_submit(struct op *op);
 
 // The same for a list linked by `next`, in its order; may be empty.

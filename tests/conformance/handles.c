@@ -45,6 +45,8 @@ static rnl_context_options no_context_options = {sizeof no_context_options, 0,
         return call;                             \
     }
 
+#include "handle_rows.h"
+
 // --- Devices and contexts --------------------------------------------------
 
 static rnl_status device_info_of(void *handle)
@@ -87,6 +89,7 @@ static rnl_status stream_info_of(void *handle)
 ROW_CALL(stream_create, context, rnl_stream_create(h, NULL, &with.out.stream))
 ROW_CALL(stream_retain, stream, rnl_stream_retain(h))
 ROW_CALL(stream_release, stream, rnl_stream_release(h))
+ROW_CALL(stream_flush, stream, rnl_stream_flush(h))
 ROW_CALL(stream_query, stream, rnl_stream_query(h))
 ROW_CALL(stream_synchronize, stream, rnl_stream_synchronize(h, 0))
 ROW_CALL(stream_reset, stream, rnl_stream_reset_and_wait(h))
@@ -332,6 +335,13 @@ static const struct row rows[] = {
     {"rnl_stream_retain", "stream", STREAM, stream_retain, 0},
     {"rnl_stream_release", "stream", STREAM, stream_release, 1},
     {"rnl_stream_get_info", "stream", STREAM, stream_info_of, 0},
+    {"rnl_context_priority_range", "context", CONTEXT, context_priorities, 0},
+    {"rnl_stream_set_attribute", "stream", STREAM, set_attribute, 0},
+    {"rnl_stream_get_attribute", "stream", STREAM, get_attribute, 0},
+    {"rnl_stream_copy_attributes", "to", STREAM, copy_attributes_to, 0},
+    {"rnl_stream_copy_attributes", "from", STREAM, copy_attributes_from, 0},
+    {"rnl_time_and_wait", "stream", STREAM, time_and_wait, 0},
+    {"rnl_stream_flush", "stream", STREAM, stream_flush, 0},
     {"rnl_stream_query", "stream", STREAM, stream_query, 0},
     {"rnl_stream_synchronize", "stream", STREAM, stream_synchronize, 0},
     {"rnl_stream_reset_and_wait", "stream", STREAM, stream_reset, 0},

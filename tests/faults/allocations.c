@@ -63,6 +63,71 @@ RNL_TEST(streams_without_memory)
     sweep(stream_life);
 }
 
+static rnl_status batched_life(void)
+{
+    rnl_status status = RNL_OK;
+    rnl_context context = NULL;
+    rnl_stream stream = NULL;
+    rnl_buffer buffer = NULL;
+    TRY(sweep_open(&context));
+    TRY(rnl_stream_create(context,
+                          RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED),
+                          &stream));
+    TRY(rnl_buffer_create(context, 64, NULL, &buffer));
+    calls = 0;
+    TRY(rnl_enqueue_host_function(stream, count_call, NULL));
+    for (int i = 0; i < 100; i++)
+        TRY(rnl_enqueue_fill(stream, buffer, 0, 64, 1, 4));
+    EXPECT(calls == 0);
+    TRY(rnl_stream_flush(stream));
+    TRY(rnl_enqueue_host_function(stream, count_call, NULL));
+    TRY(rnl_stream_synchronize(stream, RNL_FOREVER));
+    EXPECT(calls == 2);
+    TRY(rnl_enqueue_fill(stream, buffer, 0, 64, 2, 4));
+    RELEASE(rnl_buffer_release(buffer));
+    RELEASE(rnl_stream_release(stream));
+    RELEASE(rnl_context_release(context));
+    return status;
+}
+
+RNL_TEST(batched_streams_without_memory)
+{
+    sweep(batched_life);
+}
+
+static rnl_status enqueue_call(rnl_stream stream, size_t iteration,
+                               void *user_data)
+{
+    (void)iteration;
+    rnl_status status = RNL_OK;
+    TRY(rnl_enqueue_host_function(stream, count_call, user_data));
+    return status;
+}
+
+static rnl_status timing_life(void)
+{
+    rnl_status status = RNL_OK;
+    rnl_context context = NULL;
+    rnl_stream stream = NULL;
+    uint64_t ns = 0;
+    TRY(sweep_open(&context));
+    TRY(rnl_stream_create(context, NULL, &stream));
+    TRY(rnl_stream_set_attribute(
+        stream, RNL_STREAM_ATTRIBUTE(.id = RNL_STREAM_SYNC_POLICY,
+                                     .value = {.sync_policy =
+                                                   RNL_SYNC_BLOCKING})));
+    TRY(rnl_time_and_wait(stream, 3, enqueue_call, NULL, &ns));
+    EXPECT(ns > 0);
+    RELEASE(rnl_stream_release(stream));
+    RELEASE(rnl_context_release(context));
+    return status;
+}
+
+RNL_TEST(timing_without_memory)
+{
+    sweep(timing_life);
+}
+
 static rnl_status event_life(void)
 {
     rnl_status status = RNL_OK;

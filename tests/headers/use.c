@@ -22,6 +22,10 @@ int use(rnl_context context, rnl_device device, rnl_function function)
         device, RNL_CONTEXT_OPTIONS(.threads = 1, .label = "a"), &context);
     status |= rnl_stream_create(context, RNL_STREAM_OPTIONS(.priority = 1),
                                 &stream);
+    status |= rnl_stream_set_attribute(
+        stream, RNL_STREAM_ATTRIBUTE(.id = RNL_STREAM_SYNC_POLICY,
+                                     .value = {.sync_policy =
+                                                   RNL_SYNC_YIELD}));
     status |= rnl_event_create(context, RNL_EVENT_OPTIONS(.timing = true),
                                &event);
     status |= rnl_buffer_create(context, sizeof host,

@@ -70,6 +70,42 @@ static rnl_status scenario(void)
     return status;
 }
 
+static rnl_status refused_status;
+
+static void note_refused(rnl_status status, void *user_data)
+{
+    (void)user_data;
+    host_calls++;
+    refused_status = status;
+}
+
+// The calls that gave the work returned RNL_OK: it fails as if it had run.
+RNL_TEST(a_batch_that_the_backend_refuses_fails_its_stream)
+{
+    static const struct backend *const table[] = {&null_backend, NULL};
+    rnl_context context;
+    rnl_stream stream;
+    assert_ok(library_reopen(table));
+    assert_ok(rnl_context_open("null", 0, NULL, &context));
+    assert_ok(rnl_stream_create(
+        context, RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED), &stream));
+    host_calls = 0;
+    assert_ok(rnl_enqueue_host_function(stream, note_refused, NULL));
+    null_fail_after(0);
+    assert_status(rnl_stream_flush(stream), RNL_ERROR_OUT_OF_MEMORY);
+    null_fail_after(-1);
+    assert_int_equal(host_calls, 1);
+    assert_int_equal(refused_status, RNL_ERROR_OUT_OF_MEMORY);
+    assert_status(rnl_stream_query(stream), RNL_ERROR_OUT_OF_MEMORY);
+    assert_ok(rnl_stream_reset_and_wait(stream));
+    assert_ok(rnl_enqueue_host_function(stream, note_refused, NULL));
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_int_equal(host_calls, 2);
+    assert_int_equal(refused_status, RNL_OK);
+    assert_ok(rnl_stream_release(stream));
+    assert_ok(rnl_context_release(context));
+}
+
 RNL_TEST(every_call_of_the_backend_may_fail)
 {
     static const struct backend *const table[] = {&null_backend, NULL};

@@ -70,8 +70,8 @@ static inline struct queue *stream_queue(struct stream *stream)
     return stream_native(stream);
 }
 
-// Appends the op and sees to it that somebody will run it.
-rnl_status queue_submit(struct queue *queue, struct op *op);
+// Appends a list of ops and sees to it that somebody will run them.
+rnl_status queue_submit(struct queue *queue, struct op *first);
 
 // Runs ops of a queue that the caller owns (state RUNNING) until it is empty,
 // blocked, or done with number `until`; then gives it up. Workers run host
@@ -79,10 +79,14 @@ rnl_status queue_submit(struct queue *queue, struct op *op);
 void queue_run(struct queue *queue, bool worker, uint64_t until);
 
 // Waits until op `sequence` is done; the calling thread helps when it may wait
-// for ever. RNL_ERROR_TIMED_OUT is recorded.
-// `idly`: it neither helps nor spins.
+// for ever. RNL_ERROR_TIMED_OUT is recorded. `policy` is an rnl_sync_policy, or
+// 0 for the usual one; with RNL_SYNC_BLOCKING it neither helps nor spins.
 rnl_status queue_wait(struct queue *queue, uint64_t sequence,
-                      uint64_t deadline, bool idly);
+                      uint64_t deadline, int policy);
+
+// What the queue waits for, and what that waits for, as the end of a sentence;
+// "" when it is not blocked.
+void chain_describe(struct queue *queue, char *text, size_t size);
 
 // Somebody asks for the queue's work: sees to it that it goes on if it can.
 void queue_nudge(struct queue *queue);
@@ -362,7 +366,7 @@ bool op_is_small(const struct op *op);
 rnl_status cpu_stream_init(struct stream *stream);
 void cpu_stream_finish(struct stream *stream);
 void cpu_stream_reset(struct stream *stream);
-rnl_status cpu_stream_submit(struct stream *stream, struct op *op);
+rnl_status cpu_stream_submit(struct stream *stream, struct op *first);
 rnl_status cpu_stream_query(struct stream *stream);
 rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline);
 rnl_status cpu_stream_join(struct stream *stream, struct stream *other);

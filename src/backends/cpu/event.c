@@ -348,7 +348,7 @@ rnl_status cpu_event_wait(struct event *event, uint64_t deadline)
         point_of(event, &stream, &sequence) != POINT_ON_STREAM)
         return status;
     status = queue_wait(stream_queue(stream), sequence, deadline,
-                                   event->options.blocking_sync);
+                        event->options.blocking_sync ? RNL_SYNC_BLOCKING : 0);
     object_drop(&stream->object);
     return status ? status : cpu_event_query(event);
 }

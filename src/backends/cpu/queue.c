@@ -13,10 +13,34 @@ static rnl_status refuse_dead(void)
                    "the stream was released by another thread during the call");
 }
 
-rnl_status queue_submit(struct queue *queue, struct op *op)
+// Numbers the ops from `sequence` on and puts them behind the others.
+static void append_locked(struct queue *queue, struct op *first,
+                          uint64_t sequence)
+{
+    struct op *last = first;
+    for (;;) {
+        last->sequence = sequence;
+        if (!last->next)
+            break;
+        last = last->next;
+        sequence++;
+    }
+    atomic_store_explicit(&queue->stream->submitted, sequence,
+                          memory_order_release);
+    if (queue->head)
+        queue->tail->next = first;
+    else
+        queue->head = first;
+    queue->tail = last;
+}
+
+rnl_status queue_submit(struct queue *queue, struct op *first)
 {
     struct stream *stream = queue->stream;
-    bool small = op_is_small(op);
+    bool small = op_is_small(first);
+    uint32_t count = 1;
+    for (const struct op *op = first->next; op; op = op->next, count++)
+        small = small && op_is_small(op);
     lock_take(&queue->lock);
     bool idle = queue->state == QUEUE_IDLE;
     // While it has work, a queue keeps its stream.
@@ -24,23 +48,17 @@ rnl_status queue_submit(struct queue *queue, struct op *op)
         lock_give(&queue->lock);
         return refuse_dead();
     }
-    uint64_t sequence =
-        atomic_load_explicit(&stream->submitted, memory_order_relaxed) + 1;
-    atomic_store_explicit(&stream->submitted, sequence, memory_order_release);
-    op->sequence = sequence;
-    if (queue->head)
-        queue->tail->next = op;
-    else
-        queue->head = op;
-    queue->tail = op;
-    uint32_t untaken = ++queue->untaken;
+    append_locked(queue, first,
+                  atomic_load_explicit(&stream->submitted,
+                                       memory_order_relaxed) + 1);
+    uint32_t untaken = queue->untaken += count;
     if (idle) {
         queue->state = QUEUE_READY;
-        atomic_store_explicit(&queue->needs_worker, op->kind == OP_HOST,
-                              memory_order_relaxed);
+        atomic_store_explicit(&queue->needs_worker,
+                              first->kind == OP_HOST, memory_order_relaxed);
     }
     // A queue that grows while nobody looks at it is worth a worker.
-    bool urgent = !small || untaken % PATIENCE == 0;
+    bool urgent = !small || untaken % PATIENCE < count;
     bool notify = idle || (queue->state == QUEUE_READY && urgent);
     // Once listed, the queue may be run to its end, and the stream and its pool
     // with it, before this thread has notified anybody.
@@ -616,27 +634,37 @@ void queue_nudge(struct queue *queue)
     pool_nudge(pool);
 }
 
+// Who waits wants it done, and there may be no worker awake.
+static void stay_awake(struct queue *queue, int policy)
+{
+    pool_nudge(stream_pool(queue->stream));
+    if (policy == RNL_SYNC_YIELD)
+        sched_yield();
+}
+
 static rnl_status timed_out(struct queue *queue, uint64_t sequence)
 {
-    char text[160], reason[160] = "";
+    char text[160], reason[160] = "", chain[800];
     lock_take(&queue->lock);
     struct watch *watch = watch_of_locked(queue);
     if (watch)
         watch_describe(watch, reason, sizeof reason);
     lock_give(&queue->lock);
     object_describe(&queue->stream->object, text, sizeof text);
+    chain_describe(queue, chain, sizeof chain);
     rnl_status status =
         fail(RNL_ERROR_TIMED_OUT,
-             "the time limit passed: %s has done %llu of %llu operations%s%s",
+             "the time limit passed: %s has done %llu of %llu operations%s%s%s",
              text, (unsigned long long)atomic_load(&queue->completed),
-             (unsigned long long)sequence, *reason ? "; " : "", reason);
+             (unsigned long long)sequence, *reason ? "; " : "", reason, chain);
     fail_set_object("%s", text);
     return status;
 }
 
 rnl_status queue_wait(struct queue *queue, uint64_t sequence,
-                      uint64_t deadline, bool idly)
+                      uint64_t deadline, int policy)
 {
+    bool idly = policy == RNL_SYNC_BLOCKING;
     // Work of unknown length is not started by a thread with a time limit.
     bool helps = deadline == RNL_FOREVER && !idly;
     while (!is_done(queue, sequence)) {
@@ -644,7 +672,11 @@ rnl_status queue_wait(struct queue *queue, uint64_t sequence,
             continue;
         if (!helps && clock_now() >= deadline)
             return timed_out(queue, sequence);
-        if (idly || !spin_for(queue, sequence, deadline))
+        if (!idly && spin_for(queue, sequence, deadline))
+            continue;
+        if (policy == RNL_SYNC_SPIN || policy == RNL_SYNC_YIELD)
+            stay_awake(queue, policy);
+        else
             sleep_for(queue, sequence, deadline);
     }
     return RNL_OK;

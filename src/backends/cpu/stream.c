@@ -13,10 +13,11 @@ void cpu_stream_finish(struct stream *stream)
     failure_drop(stream_queue(stream)->past);
 }
 
-rnl_status cpu_stream_submit(struct stream *stream, struct op *op)
+rnl_status cpu_stream_submit(struct stream *stream, struct op *first)
 {
-    return op->kind == OP_GRAPH ? graph_submit(stream, op)
-                                : queue_submit(stream_queue(stream), op);
+    return first->kind == OP_GRAPH
+               ? graph_submit(stream, first)
+               : queue_submit(stream_queue(stream), first);
 }
 
 rnl_status cpu_stream_query(struct stream *stream)
@@ -33,7 +34,9 @@ rnl_status cpu_stream_query(struct stream *stream)
 rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
     return queue_wait(stream_queue(stream), atomic_load(&stream->submitted),
-                      deadline, false);
+                      deadline,
+                      atomic_load_explicit(&stream->sync_policy,
+                                           memory_order_relaxed));
 }
 
 void cpu_stream_reset(struct stream *stream)
