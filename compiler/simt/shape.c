@@ -657,16 +657,38 @@ static bool spread_stores(struct shapes *shapes)
     return changed;
 }
 
+// At once, so that later blocks need not wait for the next time around.
+static bool spread_store(struct shapes *shapes, LLVMValueRef store)
+{
+    const struct kernel *kernel = shapes->kernel;
+    const struct slot *slot = slots_simple(kernel, LLVMGetOperand(store, 1));
+    if (!slot || slot->late)
+        return false;
+    struct shape *shape = &shapes->slots[slot - kernel->slots];
+    struct shape before = *shape;
+    *shape = join(before, operand_shape(shapes, store, 0));
+    return !same(before, *shape);
+}
+
+static bool spread_block(struct shapes *shapes, const struct block *block)
+{
+    bool changed = false;
+    for (LLVMValueRef at = LLVMGetFirstInstruction(block->ir); at;
+         at = LLVMGetNextInstruction(at))
+        if (LLVMIsAStoreInst(at))
+            changed |= spread_store(shapes, at);
+        else if (LLVMGetTypeKind(LLVMTypeOf(at)) != LLVMVoidTypeKind &&
+                 !LLVMIsAAllocaInst(at))
+            changed |= set_shape(shapes, at, instruction_shape(shapes, at));
+    return changed;
+}
+
 static bool spread_once(struct shapes *shapes)
 {
     const struct kernel *kernel = shapes->kernel;
     bool changed = false;
     for (unsigned i = 0; i < kernel->block_count; i++)
-        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
-             at; at = LLVMGetNextInstruction(at))
-            if (LLVMGetTypeKind(LLVMTypeOf(at)) != LLVMVoidTypeKind &&
-                !LLVMIsAAllocaInst(at))
-                changed |= set_shape(shapes, at, instruction_shape(shapes, at));
+        changed |= spread_block(shapes, &kernel->blocks[i]);
     changed |= spread_stores(shapes);
     for (unsigned i = 0; i < kernel->block_count; i++)
         changed |= spread_branch(shapes, (int)i);
