@@ -636,38 +636,20 @@ static bool spread_branch(struct shapes *shapes, int branch)
 
 // --- To a fixpoint -----------------------------------------------------------
 
-static bool spread_stores(struct shapes *shapes)
-{
-    const struct kernel *kernel = shapes->kernel;
-    bool changed = false;
-    for (unsigned i = 0; i < kernel->slot_count; i++) {
-        const struct slot *slot = &kernel->slots[i];
-        if (slot->kind != SLOT_SIMPLE)
-            continue;
-        struct shape shape = shapes->slots[i];
-        for (unsigned s = 0; s < slot->store_count; s++)
-            shape = join(shape, operand_shape(shapes, slot->stores[s], 0));
-        if (slot->store_count == 0)
-            shape = uniform;
-        if (slot->late && shape.kind != SHAPE_UNKNOWN)
-            shape = guess(likely_stride(shape));
-        changed |= !same(shape, shapes->slots[i]);
-        shapes->slots[i] = shape;
-    }
-    return changed;
-}
-
 // At once, so that later blocks need not wait for the next time around.
 static bool spread_store(struct shapes *shapes, LLVMValueRef store)
 {
     const struct kernel *kernel = shapes->kernel;
     const struct slot *slot = slots_simple(kernel, LLVMGetOperand(store, 1));
-    if (!slot || slot->late)
+    if (!slot)
         return false;
     struct shape *shape = &shapes->slots[slot - kernel->slots];
-    struct shape before = *shape;
-    *shape = join(before, operand_shape(shapes, store, 0));
-    return !same(before, *shape);
+    struct shape found = join(*shape, operand_shape(shapes, store, 0));
+    if (slot->late && found.kind != SHAPE_UNKNOWN)
+        found = guess(likely_stride(found));
+    bool changed = !same(*shape, found);
+    *shape = found;
+    return changed;
 }
 
 static bool spread_block(struct shapes *shapes, const struct block *block)
@@ -689,7 +671,6 @@ static bool spread_once(struct shapes *shapes)
     bool changed = false;
     for (unsigned i = 0; i < kernel->block_count; i++)
         changed |= spread_block(shapes, &kernel->blocks[i]);
-    changed |= spread_stores(shapes);
     for (unsigned i = 0; i < kernel->block_count; i++)
         changed |= spread_branch(shapes, (int)i);
     return changed;
@@ -701,6 +682,9 @@ void shapes_find(struct shapes *shapes)
     shapes->slots = simt_allocate(kernel->slot_count * sizeof(struct shape));
     shapes->divergent = simt_allocate(kernel->block_count);
     shapes->divergent_loop = simt_allocate(kernel->loop_count);
+    for (unsigned i = 0; i < kernel->slot_count; i++)
+        if (kernel->slots[i].store_count == 0)
+            shapes->slots[i] = uniform;
     while (spread_once(shapes)) {
     }
 }
