@@ -55,9 +55,19 @@ void thread_fail_next(unsigned skip, unsigned count)
     atomic_store(&fail_count, count);
 }
 
+static _Atomic(void (*)(void)) hold_next;
+
+void thread_hold_next(void (*hold)(void))
+{
+    atomic_store(&hold_next, hold);
+}
+
 bool thread_start(pthread_t *out_thread, const char *name, void *(*run)(void *),
                   void *argument)
 {
+    void (*hold)(void) = atomic_exchange(&hold_next, NULL);
+    if (hold)
+        hold();
     if (fault_injected())
         return false;
     // The host's signals are the host's business: a worker takes none.
