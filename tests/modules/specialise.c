@@ -264,11 +264,7 @@ RNL_TEST(a_fork_while_another_thread_has_the_lock)
     pthread_t thread;
     begin("");
     check_child();
-    // Workers are started before.
-    static int out[COUNT];
-    assert_ok(rnl_copy_from_buffer_and_wait(stream, out, buffer, 0,
-                                            sizeof out));
-    thread_hold_next(hold_lock);
+    thread_hold_next("runnel-compile", hold_lock);
     assert_int_equal(pthread_create(&thread, NULL, ask_for_code, NULL), 0);
     while (!atomic_load(&held))
         futex_wait(&held, 0, RNL_FOREVER);
