@@ -50,6 +50,30 @@ static void compute_branch(unsigned *n, unsigned *out, unsigned j)
 
 static const struct kind branches = {write_branch, compute_branch};
 
+// With a barrier now and then.
+static void write_mixed(FILE *file, unsigned j)
+{
+    if (j % 33 == 32)
+        fprintf(file, "s[i] = %c; __syncthreads(); %c ^= s[i];\n", NAME(j),
+                NAME(j + 1));
+    else if (j % 5 == 0)
+        write_branch(file, j);
+    else
+        write_straight(file, j);
+}
+
+static void compute_mixed(unsigned *n, unsigned *out, unsigned j)
+{
+    if (j % 33 == 32)
+        n[(j + 1) % 3] ^= n[j % 3];
+    else if (j % 5 == 0)
+        compute_branch(n, out, j);
+    else
+        compute_straight(n, out, j);
+}
+
+static const struct kind mixed = {write_mixed, compute_mixed};
+
 static void write_loop(FILE *file, unsigned j)
 {
     fprintf(file, "for (unsigned q = 0; q < (a >> %u & 3); q++)\n"
@@ -71,7 +95,9 @@ static void write_kernel(const struct kind *kind, unsigned count)
     FILE *file = open_memstream(&text, &size);
     assert_non_null(file);
     fprintf(file, "extern \"C\" __global__ void k(unsigned *out)\n{\n"
-            "unsigned i = threadIdx.x, a = out[i], b = i, c = 1;\n");
+            "__shared__ unsigned s[%d];\n"
+            "unsigned i = threadIdx.x, a = out[i], b = i, c = 1;\n",
+            THREADS);
     for (unsigned j = 0; j < count; j++)
         kind->write(file, j);
     fprintf(file, "out[i] += a + b + c;\n}\n");
@@ -145,6 +171,11 @@ RNL_TEST(four_thousand_statements)
 RNL_TEST(a_thousand_branches)
 {
     grows_little(&branches, 1000, 15);
+}
+
+RNL_TEST(two_thousand_statements_with_barriers)
+{
+    grows_little(&mixed, 2000, 12);
 }
 
 RNL_TEST(more_than_600_blocks_are_left_to_tier_f)
