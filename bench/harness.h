@@ -140,4 +140,9 @@ void bench_runnel_close(bench_runnel *runnel);
 // ns from the source of axpy to its function, in a context of its own;
 // negative when there is no compiler.
 double bench_runnel_compile(void);
+
+// ns for many kernels like it, by one thread or two.
+enum { BENCH_MANY_KERNELS = 100 };
+double bench_runnel_compile_many(bool two_threads);
+
 void bench_free_rows(bench_run *bench);

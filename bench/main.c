@@ -144,7 +144,9 @@ int main(int count, char **arguments)
     if (count == 4 && !strcmp(arguments[1], "--idle-child"))
         return process_idle(arguments[2], (unsigned)atoi(arguments[3]));
     if (count == 2 && !strcmp(arguments[1], "--compile-child"))
-        return process_compile();
+        return process_compile(0);
+    if (count == 3 && !strcmp(arguments[1], "--compile-child"))
+        return process_compile(atoi(arguments[2]));
 
     bench_options options = read_options(count, arguments);
     bench_run bench = {

@@ -398,6 +398,19 @@ static bool has_label_addresses(LLVMModuleRef module)
     return false;
 }
 
+// Thousands of constants that are loaded before a loop do not stay in registers
+// anyway, and to find equal ones takes long.
+static void stay_in_loops(const struct kernel *kernels, unsigned count)
+{
+    static const char *const words[] = {"runnel-simt",
+                                        "-disable-machine-licm"};
+    for (unsigned i = 0; i < count; i++)
+        if (kernels[i].huge) {
+            LLVMParseCommandLineOptions(2, words, NULL);
+            return;
+        }
+}
+
 static char *compile(const struct simt_job *job)
 {
     static const char *const words[] = {
@@ -429,6 +442,7 @@ static char *compile(const struct simt_job *job)
         return message;
     }
     bool has_kernels = report(job, kernels, count);
+    stay_in_loops(kernels, count);
     prepare_drop_used(module);
     drop_threads(module, kernels, count);
     drop_entries(job, module, count);
