@@ -14,6 +14,7 @@
 #define EXPORTED __attribute__((visibility("default")))
 
 EXPORTED simt_version_fn runnel_simt_version;
+EXPORTED simt_prepare_fn runnel_simt_prepare;
 EXPORTED simt_compile_fn runnel_simt_compile;
 
 const char *runnel_simt_version(void)
@@ -398,12 +399,17 @@ static bool has_label_addresses(LLVMModuleRef module)
     return false;
 }
 
-static char *compile(const struct simt_job *job)
+static void set_options(void)
 {
     static const char *const words[] = {
         "runnel-simt", "-vectorize-loops=false", "-scalarize-load-store",
         "-disable-post-ra"};  // its time grows faster than blocks do
     LLVMParseCommandLineOptions(4, words, NULL);
+}
+
+static char *compile(const struct simt_job *job)
+{
+    set_options();
     char *message = NULL;
     LLVMModuleRef vectors = NULL;
     LLVMModuleRef module = read_module(job->bitcode, &message);
@@ -441,6 +447,19 @@ static char *compile(const struct simt_job *job)
     if (!message && job->assembly)
         message = emit_file(module, machine, job->assembly, LLVMAssemblyFile);
     return message;
+}
+
+// Tables of the processor, and the pages of the library with them.
+void runnel_simt_prepare(const struct simt_job *job)
+{
+    char *message = NULL;
+    char *triple = LLVMGetDefaultTargetTriple();
+    LLVMTargetMachineRef machine =
+        target_create(triple, job->target, &message);
+    if (machine)
+        LLVMDisposeTargetMachine(machine);
+    LLVMDisposeMessage(triple);
+    LLVMDisposeMessage(message);
 }
 
 int runnel_simt_compile(const struct simt_job *job, char *message,
