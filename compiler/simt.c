@@ -81,6 +81,17 @@ static int compile(const struct library *library, struct simt_job *job)
     return failed ? CC_NOT_COMPILED : CC_OK;
 }
 
+// Whether a processor would do nothing else.
+static bool is_idle(void)
+{
+    struct text load = {0};
+    int running = 0;
+    bool known = text_read_file(&load, "/proc/loadavg") &&
+                 sscanf(load.data, "%*f %*f %*f %d", &running) == 1;
+    text_free(&load);
+    return known && running <= sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 static int work(void *argument)
 {
     const struct call *call = argument;
@@ -89,7 +100,7 @@ static int work(void *argument)
     int status = CC_NOT_COMPILED;
     close(call->go[1]);
     bool loaded = load(&library);
-    if (loaded)
+    if (loaded && is_idle())
         library.prepare(call->job);
     if (read(call->go[0], &byte, 1) == 1 && loaded)
         status = compile(&library, call->job);

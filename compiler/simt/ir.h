@@ -236,6 +236,9 @@ void lines_finish(void);
 // in bytes, or 0 if there is none.
 LLVMTargetMachineRef target_create(const char *triple, const char *name,
                                    char **message);
+
+// warm.c: what takes time only once, before there is anything to compile.
+void warm_up(const char *target);
 unsigned target_vector_bytes(void);
 
 // sections.c: a section for each function and variable.

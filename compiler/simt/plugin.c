@@ -404,24 +404,20 @@ static void set_options(void)
     static const char *const words[] = {
         "runnel-simt", "-vectorize-loops=false", "-scalarize-load-store",
         "-disable-post-ra"};  // its time grows faster than blocks do
-    LLVMParseCommandLineOptions(4, words, NULL);
+    static bool set;
+    if (!set)
+        LLVMParseCommandLineOptions(4, words, NULL);
+    set = true;
 }
 
-static char *compile(const struct simt_job *job)
+static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
+                            LLVMTargetMachineRef machine)
 {
-    set_options();
     char *message = NULL;
     LLVMModuleRef vectors = NULL;
-    LLVMModuleRef module = read_module(job->bitcode, &message);
-    if (!module)
-        return message;
     if (has_label_addresses(module))
         return LLVMCreateMessage("a function jumps to addresses of labels");
     prepare_targets(module);
-    LLVMTargetMachineRef machine =
-        target_create(LLVMGetTarget(module), job->target, &message);
-    if (!machine)
-        return message;
     prepare_divisions(module);
     prepare_share_variables(module);
     dump(job, module, "source");
@@ -443,23 +439,32 @@ static char *compile(const struct simt_job *job)
     if (vectors && LLVMLinkModules2(module, vectors))
         return LLVMCreateMessage("the vector code does not fit the rest");
     sections_set(module);
-    message = emit_file(module, machine, job->object, LLVMObjectFile);
+    return NULL;
+}
+
+static char *compile(const struct simt_job *job)
+{
+    set_options();
+    char *message = NULL;
+    LLVMModuleRef module = read_module(job->bitcode, &message);
+    if (!module)
+        return message;
+    LLVMTargetMachineRef machine =
+        target_create(LLVMGetTarget(module), job->target, &message);
+    if (!machine)
+        return message;
+    message = compile_module(job, module, machine);
+    if (!message)
+        message = emit_file(module, machine, job->object, LLVMObjectFile);
     if (!message && job->assembly)
         message = emit_file(module, machine, job->assembly, LLVMAssemblyFile);
     return message;
 }
 
-// Tables of the processor, and the pages of the library with them.
 void runnel_simt_prepare(const struct simt_job *job)
 {
-    char *message = NULL;
-    char *triple = LLVMGetDefaultTargetTriple();
-    LLVMTargetMachineRef machine =
-        target_create(triple, job->target, &message);
-    if (machine)
-        LLVMDisposeTargetMachine(machine);
-    LLVMDisposeMessage(triple);
-    LLVMDisposeMessage(message);
+    set_options();
+    warm_up(job->target);
 }
 
 int runnel_simt_compile(const struct simt_job *job, char *message,

@@ -64,8 +64,8 @@ struct simt_job {
 typedef int simt_compile_fn(const struct simt_job *job, char *message,
                             size_t message_size);
 
-// May be called before, while the bitcode is not there yet: does what takes time
-// and only depends on the job.
+// May be called while the bitcode is not there yet: does what takes time and
+// does not depend on it.
 typedef void simt_prepare_fn(const struct simt_job *job);
 
 // What the compiled code depends on, for cache keys: "simt 1 llvm 19.1.7".
