@@ -301,3 +301,4 @@ bool diagnostics_blame_table(const char *errors);
 
 extern const char cc_prelude[];
 extern const size_t cc_prelude_size;
+extern const size_t cc_prelude_core_size;  // up to the #endif that ends it
