@@ -4,6 +4,10 @@
 #include "ir.h"
 
 #include <llvm-c/IRReader.h>
+#include <malloc.h>
+#include <stdlib.h>
+
+enum { HEAP_BYTES = 3 << 20 };  // that a small kernel takes
 
 static const char source[] =
     "declare <8 x float> @llvm.masked.load.v8f32.p0(ptr, i32, <8 x i1>,"
@@ -57,6 +61,17 @@ static LLVMModuleRef read_source(const char *triple,
     return module;
 }
 
+// Gives the heap memory that it keeps.
+static void fill_heap(void)
+{
+    mallopt(M_TRIM_THRESHOLD, 8 * HEAP_BYTES);
+    mallopt(M_MMAP_THRESHOLD, 2 * HEAP_BYTES);
+    char *memory = malloc(HEAP_BYTES);
+    for (size_t i = 0; memory && i < HEAP_BYTES; i += 4096)
+        ((volatile char *)memory)[i] = 0;
+    free(memory);
+}
+
 // Nothing that fails matters here.
 void warm_up(const char *target)
 {
@@ -68,4 +83,5 @@ void warm_up(const char *target)
         LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile,
                                             &message, &object);
     LLVMDisposeMessage(triple);
+    fill_heap();
 }
