@@ -72,11 +72,10 @@ static void fill_heap(void)
     free(memory);
 }
 
-// Nothing that fails matters here.
-void warm_up(const char *target)
+bool warm_up(const char *target)
 {
     char *message = NULL, *triple = LLVMGetDefaultTargetTriple();
-    LLVMMemoryBufferRef object;
+    LLVMMemoryBufferRef object = NULL;
     LLVMTargetMachineRef machine = target_create(triple, target, &message);
     LLVMModuleRef module = machine ? read_source(triple, machine) : NULL;
     if (module && !prepare_module(module))
@@ -84,4 +83,5 @@ void warm_up(const char *target)
                                             &message, &object);
     LLVMDisposeMessage(triple);
     fill_heap();
+    return object != NULL;
 }
