@@ -26,7 +26,8 @@ const char *tbb_flow_open(int *cells, size_t wide, size_t stride,
 {
     current = std::make_unique<flow>();
     tbb::flow::graph &graph = current->graph;
-    current->start = std::make_unique<tbb::flow::broadcast_node<message>>(graph);
+    current->start =
+        std::make_unique<tbb::flow::broadcast_node<message>>(graph);
     tbb::flow::sender<message> *before = current->start.get();
     for (size_t level = 0; level < levels; level++) {
         auto join = std::make_unique<node>(graph, [](const message &) {});
