@@ -242,6 +242,8 @@ static rnl_node_kind kind_of(const struct op *first)
             return RNL_NODE_FILL;
         if (op->kind == OP_HOST)
             return RNL_NODE_HOST_FUNCTION;
+        if (op->kind == OP_VALUES)
+            return RNL_NODE_VALUES;
         if (op->kind != OP_COPY)
             return 0;
     }

@@ -112,6 +112,8 @@ static rnl_status record(struct stream *stream, struct event *event,
     rnl_status status;
     if (capture_record(stream, event, external, &status))
         return status;
+    if ((status = stream_flush(stream)))
+        return status;
     status = event->backend->event_record(event, stream);
     if (status == RNL_OK)
         atomic_store_explicit(&event->recorded, true, memory_order_relaxed);

@@ -180,7 +180,7 @@ rnl_status rnl_graph_release(rnl_graph handle)
         return status;
     struct object *object = object_find(handle, OBJECT_GRAPH);
     if (object && ((struct graph *)object)->owned &&
-        atomic_load(&object->user_references) == 1)
+        object_users(object) == 1)
         return fail_at(RNL_ERROR_INVALID_STATE, "graph",
                        "the graph belongs to a node or a capture and is not "
                        "released by itself");

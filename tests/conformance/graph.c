@@ -194,6 +194,19 @@ RNL_TEST(a_diamond_runs_each_node_once_and_in_order)
     drop(graph, exec);
 }
 
+RNL_TEST(host_functions_side_by_side_are_all_called)
+{
+    rnl_graph graph = new_graph();
+    struct host_calls calls = {0, -1};
+    for (int i = 0; i < 200; i++)
+        host_node(graph, RNL_AT_START, count_host_call, &calls);
+    rnl_graph_exec exec = instantiate(graph);
+    for (int i = 0; i < 10; i++)
+        launch_and_wait(exec);
+    assert_int_equal(calls.count, 2000);
+    drop(graph, exec);
+}
+
 RNL_TEST(wide_graphs_with_waits_do_not_hold_up_other_branches)
 {
     rnl_graph graph = new_graph();
