@@ -123,6 +123,11 @@ static void do_work(struct memory *memory, const struct work *work)
     case WORK_COPY:
         do_copy(memory, work);
         break;
+    case WORK_WRITE:
+        memcpy(&memory->bytes[work->to][work->to_offset], &work->value,
+               work->size);
+        memset(&memory->unknown[work->to][work->to_offset], 0, work->size);
+        break;
     default:
         do_cells(memory, work);
     }

@@ -36,7 +36,7 @@ static enum work_kind pick_kind(struct random *random)
 {
     static const enum work_kind kinds[] = {
         WORK_FILL, WORK_FILL, WORK_COPY, WORK_COPY, WORK_ADD, WORK_ADD,
-        WORK_MULTIPLY, WORK_MULTIPLY, WORK_MIX, WORK_HOST,
+        WORK_MULTIPLY, WORK_MULTIPLY, WORK_MIX, WORK_HOST, WORK_WRITE,
     };
     return kinds[below(random, sizeof kinds / sizeof *kinds)];
 }
@@ -54,6 +54,10 @@ static void make_work(struct random *random, struct work *work,
     make_range(random, work, kind == WORK_FILL   ? work->pattern_size
                              : kind == WORK_COPY ? 1
                                                  : 8);
+    if (kind == WORK_WRITE) {
+        work->to = (uint8_t)below(random, BUFFERS);
+        work->size = work->value % 2 ? 4 : 8;
+    }
     if (kind != WORK_HOST)
         return;
     work->to = (uint8_t)(BUFFERS + below(random, MEMORIES - BUFFERS));
@@ -65,7 +69,8 @@ static void make_body(struct random *random, struct step *step)
     for (int i = 0; i < BODY; i++) {
         enum work_kind kind = pick_kind(random);
         make_work(random, &step->body[i],
-                  kind == WORK_HOST ? WORK_NOTHING : kind);
+                  kind == WORK_HOST || kind == WORK_WRITE ? WORK_NOTHING
+                                                          : kind);
     }
     step->work.kind = WORK_COUNT_DOWN;
     step->work.to = (uint8_t)below(random, BUFFERS);
@@ -83,7 +88,8 @@ static const uint8_t weights[STEP_KINDS] = {
     [STEP_QUERY_EVENT] = 3,  [STEP_SYNCHRONIZE] = 2,
     [STEP_SYNCHRONIZE_EVENT] = 2, [STEP_RESET] = 1,
     [STEP_PROMISE_WAIT] = 4, [STEP_PROMISE_RECORD] = 5,
-    [STEP_PROMISE_BREAK] = 1,
+    [STEP_PROMISE_BREAK] = 1, [STEP_WORD_WAIT] = 3,
+    [STEP_WORD_WRITE] = 4,   [STEP_FLUSH] = 1,
     [STEP_BEGIN] = 5,        [STEP_END] = 5,
     [STEP_ADD_NODE] = 10,    [STEP_ADD_CHILD] = 2,
     [STEP_ADD_BODY] = 3,     [STEP_SET_NODE] = 2,
@@ -126,6 +132,8 @@ void program_generate(struct program *program, uint64_t seed)
     program->seed = seed;
     program->failures = seed % 3 == 2;
     program->threads = 1 + below(&random, 4);
+    if (seed % 2)
+        program->batched = below(&random, 1u << STREAMS);
     program->step_count = 20 + (int)below(&random, STEPS - 20);
     for (int i = 0; i < program->step_count; i++) {
         make_step(&random, &program->steps[i], program->failures);

@@ -30,7 +30,8 @@ static const struct task *failed_before(const struct program *program,
 static bool promise_failed(const struct program *program,
                            const struct task *task)
 {
-    int promised = task->promise == NONE
+    int promised = task->promise == NONE ||
+                           program->promise_is_word[task->promise]
                        ? NONE : program->promise_task[task->promise];
     return promised == PROMISE_BROKEN ||
            (promised >= 0 && program->tasks[promised].failed &&

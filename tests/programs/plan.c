@@ -307,29 +307,37 @@ static void look_at_event(struct plan *plan, int event, bool wait)
 
 // --- Promises --------------------------------------------------------------
 
-static bool promise_make(struct plan *plan, int slot)
+static bool promise_make(struct plan *plan, int slot, bool word)
 {
     if (plan->promise_count == PROMISES)
         return false;
     int promise = plan->promise_count++;
     plan->slots[slot] = promise;
     plan->program->promise_task[promise] = PROMISE_OPEN;
-    plan_call(plan, CALL_PROMISE_NEW, NONE)->promise = promise;
+    plan->program->promise_is_word[promise] = word;
+    if (!word)
+        plan_call(plan, CALL_PROMISE_NEW, NONE)->promise = promise;
     return true;
 }
 
-static void promise_wait(struct plan *plan, int stream, int slot, bool fresh)
+// Words have slots of their own, behind those of promises.
+static void promise_wait(struct plan *plan, int stream, int slot,
+                         uint64_t value)
 {
+    bool word = slot >= SLOTS, fresh = value % 2;
     int promise = plan->slots[slot];
     if (plan_is_captured(plan, stream))
         return;
     int task = promise == NONE ? PROMISE_BROKEN
                                : plan->program->promise_task[promise];
     if ((task == PROMISE_BROKEN || (fresh && task != PROMISE_OPEN)) &&
-        !promise_make(plan, slot))
+        !promise_make(plan, slot, word))
         return;
     promise = plan->slots[slot];
-    plan_enqueue(plan, CALL_PROMISE_WAIT, stream)->promise = promise;
+    struct call *call = plan_enqueue(
+        plan, word ? CALL_WORD_WAIT : CALL_PROMISE_WAIT, stream);
+    call->promise = promise;
+    call->value = value / 2;
     plan_begin(plan, stream)->promise = promise;
     plan_end(plan, stream);
 }
@@ -357,6 +365,28 @@ static void promise_record(struct plan *plan, int stream, int promise)
     model_settle(program);
 }
 
+// What a stream that fails would write is written by the host instead, and what
+// a stream collects is flushed: else somebody might wait for good.
+static void word_write(struct plan *plan, int stream, int word, bool by_host)
+{
+    struct program *program = plan->program;
+    if (!is_open(plan, word))
+        return;
+    if (by_host || program->failures || plan_is_captured(plan, stream) ||
+        model_awaits(program, plan->streams[stream].tail, word)) {
+        plan_call(plan, CALL_WORD_STORE, NONE)->promise = word;
+        model_begin(program);
+        model_edge(program, plan->host, EDGE_HOST);
+        program->promise_task[word] = model_end(program);
+    } else {
+        plan_enqueue(plan, CALL_WORD_WRITE, stream)->promise = word;
+        plan_begin(plan, stream);
+        program->promise_task[word] = plan_end(plan, stream);
+        plan_enqueue(plan, CALL_FLUSH, stream);
+    }
+    model_settle(program);
+}
+
 static void promise_break(struct plan *plan, int promise)
 {
     if (!is_open(plan, promise))
@@ -364,6 +394,12 @@ static void promise_break(struct plan *plan, int promise)
     plan_call(plan, CALL_PROMISE_BREAK, NONE)->promise = promise;
     plan->program->promise_task[promise] = PROMISE_BROKEN;
     model_settle(plan->program);
+}
+
+static void flush(struct plan *plan, int stream)
+{
+    if (!plan_is_captured(plan, stream))
+        plan_enqueue(plan, CALL_FLUSH, stream);
 }
 
 // --- Steps -----------------------------------------------------------------
@@ -401,7 +437,16 @@ static void do_step(struct plan *plan, const struct step *step)
         look_at_event(plan, event, step->kind == STEP_SYNCHRONIZE_EVENT);
         break;
     case STEP_PROMISE_WAIT:
-        promise_wait(plan, stream, slot, step->value % 2);
+        promise_wait(plan, stream, slot, step->value);
+        break;
+    case STEP_WORD_WAIT:
+        promise_wait(plan, stream, SLOTS + slot, step->value);
+        break;
+    case STEP_WORD_WRITE:
+        word_write(plan, stream, plan->slots[SLOTS + slot], step->value % 2);
+        break;
+    case STEP_FLUSH:
+        flush(plan, stream);
         break;
     case STEP_PROMISE_RECORD:
         promise_record(plan, stream, plan->slots[slot]);
@@ -428,7 +473,9 @@ static void finish(struct plan *plan)
         if (plan->captures[i].active)
             plan_end_capture(plan, i, i);
     for (int i = 0; i < plan->promise_count; i++)
-        if (plan->program->failures && i % 2)
+        if (plan->program->promise_is_word[i])
+            word_write(plan, DRAIN, i, i % 2);
+        else if (plan->program->failures && i % 2)
             promise_break(plan, i);
         else
             promise_record(plan, DRAIN, i);
@@ -445,7 +492,7 @@ static void begin(struct plan *plan, struct program *program)
         plan->streams[i] = (struct plan_stream){.tail = NONE, .capture = NONE};
     for (int i = 0; i <= EVENTS; i++)
         plan->events[i] = (struct plan_event){.task = NONE, .capture = NONE};
-    for (int i = 0; i < SLOTS; i++)
+    for (int i = 0; i < 2 * SLOTS; i++)
         plan->slots[i] = NONE;
     program->call_count = program->task_count = program->edge_count = 0;
     program->frozen_count = 0;

@@ -39,7 +39,7 @@ struct plan {
     struct plan_capture captures[CAPTURES];
     struct graph graphs[GRAPHS];
     struct plan_exec execs[EXECS];
-    int slots[SLOTS];        // promises
+    int slots[2 * SLOTS];    // promises, and words
     int promise_count, serial, launches;
     int host;                // all that the host has waited for
 };

@@ -21,6 +21,8 @@ static rnl_node_kind kind_of(const struct work *work)
         return RNL_NODE_COPY;
     case WORK_HOST:
         return RNL_NODE_HOST_FUNCTION;
+    case WORK_WRITE:
+        return RNL_NODE_VALUES;
     default:
         return RNL_NODE_FUNCTION;
     }
@@ -498,7 +500,7 @@ static void enable(struct plan *plan, const struct step *step)
     struct node *node = find_node(plan, exec, step->b, &index);
     bool on = step->value % 2;
     if (!node || is_loop(node) || node->kind == RNL_NODE_CHILD ||
-        node->kind == RNL_NODE_EMPTY)
+        node->kind == RNL_NODE_EMPTY || node->kind == RNL_NODE_VALUES)
         return;
     bool off = node->disabled;
     node->disabled = false;

@@ -13,7 +13,7 @@ static void print_work(const struct work *work)
 {
     static const char *const names[] = {
         "nothing", "fill", "copy", "add", "multiply", "mix", "count_down",
-        "fail",    "host",
+        "fail",    "write",   "host",
     };
     printf("%s(", names[work->kind]);
     if (work->kind == WORK_NOTHING || work->kind == WORK_FAIL) {
@@ -125,10 +125,14 @@ static void print_call(const struct call *call)
         [CALL_SYNCHRONIZE_EVENT] = "event_synchronize(e%2$d)",
         [CALL_PROMISE_NEW] = "p%2$d = event_create(.promise = true)",
         [CALL_PROMISE_BREAK] = "event_release(p%2$d)",
+        [CALL_WORD_WAIT] = "wait_value(s%d, w%d)",
+        [CALL_WORD_WRITE] = "write_value64(s%d, w%d, 5)",
+        [CALL_WORD_STORE] = "w%2$d = 5",
+        [CALL_FLUSH] = "stream_flush(s%d)",
     };
     int other = call->kind == CALL_WAIT_STREAM ? call->other
                 : call->kind >= CALL_PROMISE_NEW &&
-                          call->kind <= CALL_PROMISE_BREAK
+                          call->kind <= CALL_WORD_STORE
                     ? call->promise : call->event;
     bool known = call->kind < sizeof names / sizeof *names &&
                  names[call->kind];
@@ -144,8 +148,9 @@ static void print_call(const struct call *call)
 
 void program_print(const struct program *program)
 {
-    printf("// seed %llu, %u threads\n", (unsigned long long)program->seed,
-           program->threads);
+    printf("// seed %llu, %u threads, batched streams 0x%x\n",
+           (unsigned long long)program->seed, program->threads,
+           program->batched);
     for (int i = 0; i < program->call_count; i++) {
         const struct call *call = &program->calls[i];
         printf("/* %3d */ ", i);

@@ -50,6 +50,7 @@ enum work_kind {
     WORK_MIX,        // cells = 3 * cells + those of `from`
     WORK_COUNT_DOWN, // the low two bits of a cell, nothing else is left
     WORK_FAIL,
+    WORK_WRITE,      // a word of a buffer, as a stream memory operation
     WORK_HOST,       // a host function, which multiplies a cell of the host
 };
 
@@ -83,6 +84,9 @@ enum step_kind {
     STEP_PROMISE_WAIT,    // stream a for promise b, made if need be
     STEP_PROMISE_RECORD,  // promise b on stream a
     STEP_PROMISE_BREAK,
+    STEP_WORD_WAIT,       // stream a for word b, a promise of another kind
+    STEP_WORD_WRITE,      // by stream a, or by the host
+    STEP_FLUSH,           // stream a
     STEP_BEGIN,           // capture of stream a
     STEP_END,             // of stream a's capture, as graph b
     STEP_ADD_NODE,        // to graph b, after those in `value`
@@ -171,6 +175,10 @@ enum call_kind {
     CALL_PROMISE_WAIT,
     CALL_PROMISE_RECORD,
     CALL_PROMISE_BREAK,
+    CALL_WORD_WAIT,
+    CALL_WORD_WRITE,
+    CALL_WORD_STORE,
+    CALL_FLUSH,
     CALL_BEGIN,
     CALL_END,
     CALL_GRAPH_NEW,
@@ -218,6 +226,7 @@ struct program {
     uint64_t seed;
     uint32_t threads;
     bool failures;   // some work fails
+    uint32_t batched;  // streams, as bits
     int step_count, call_count, task_count, edge_count, frozen_count;
     struct step steps[STEPS];
     struct call calls[CALLS];
@@ -225,6 +234,7 @@ struct program {
     struct edge edges[EDGES];
     struct graph frozen[FROZEN];
     int promise_task[PROMISES];  // what it stands for; see plan.c
+    bool promise_is_word[PROMISES];
 
     // What a run found.
     rnl_status answers[CALLS];

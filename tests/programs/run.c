@@ -30,6 +30,7 @@ struct run {
     rnl_stream streams[STREAMS_ALL];
     rnl_event events[EVENTS + 1], promises[PROMISES];
     rnl_buffer buffers[BUFFERS];
+    rnl_buffer words;  // one of 64 bits for each promise that is one
     uint64_t host[MEMORIES - BUFFERS][BYTES / 8];
     rnl_function kernels[KERNELS];
     struct graph_objects graphs[GRAPHS];
@@ -128,6 +129,7 @@ struct params {
     rnl_arg items[3];
     rnl_copy copy;
     rnl_fill fill;
+    rnl_value_op value;
 };
 
 static void set_kernel(struct run *run, struct params *params,
@@ -184,6 +186,19 @@ static void set_host(struct run *run, struct params *params,
     params->node.user_data = target;
 }
 
+static void set_values(struct run *run, struct params *params,
+                       const struct work *work)
+{
+    params->value = (rnl_value_op){
+        .struct_size = sizeof params->value, .action = RNL_WRITE_VALUE,
+        .width = work->size * 8u, .buffer = run->buffers[work->to],
+        .offset = work->to_offset, .value = work->value};
+    if (work->size == 4)
+        params->value.value = (uint32_t)work->value;
+    params->node.values = &params->value;
+    params->node.value_count = 1;
+}
+
 static void set_params(struct run *run, struct params *params,
                        rnl_node_kind kind, const struct work *work)
 {
@@ -198,6 +213,8 @@ static void set_params(struct run *run, struct params *params,
         set_copy(run, params, work);
     else if (kind == RNL_NODE_HOST_FUNCTION)
         set_host(run, params, work);
+    else if (kind == RNL_NODE_VALUES)
+        set_values(run, params, work);
 }
 
 static rnl_node_kind kind_of(const struct work *work)
@@ -205,7 +222,22 @@ static rnl_node_kind kind_of(const struct work *work)
     return work->kind == WORK_FILL   ? RNL_NODE_FILL
            : work->kind == WORK_COPY ? RNL_NODE_COPY
            : work->kind == WORK_HOST ? RNL_NODE_HOST_FUNCTION
+           : work->kind == WORK_WRITE ? RNL_NODE_VALUES
                                      : RNL_NODE_FUNCTION;
+}
+
+static rnl_status enqueue_write(struct run *run, rnl_stream stream,
+                                const struct work *work,
+                                const rnl_value_op *op)
+{
+    if (work->id % 3 == 0)
+        return rnl_enqueue_values(stream, op, 1);
+    return work->size == 4
+               ? rnl_enqueue_write_value32(stream, run->buffers[work->to],
+                                           work->to_offset,
+                                           (uint32_t)work->value)
+               : rnl_enqueue_write_value64(stream, run->buffers[work->to],
+                                           work->to_offset, work->value);
 }
 
 // The plain forms of a copy, where there is one.
@@ -213,8 +245,9 @@ static rnl_status enqueue_copy(struct run *run, rnl_stream stream,
                                const struct work *work, const rnl_copy *copy)
 {
     bool from = work->from < BUFFERS, to = work->to < BUFFERS;
-    char *to_pointer = (char *)copy->to.pointer + work->to_offset;
-    char *from_pointer = (char *)copy->from.pointer + work->from_offset;
+    char *to_pointer = to ? NULL : (char *)copy->to.pointer + work->to_offset;
+    char *from_pointer =
+        from ? NULL : (char *)copy->from.pointer + work->from_offset;
     if (work->id % 4 == 0)
         return rnl_enqueue_copy_region(stream, copy);
     if (from && to)
@@ -249,6 +282,8 @@ static rnl_status enqueue_work(struct run *run, rnl_stream stream,
     case RNL_NODE_HOST_FUNCTION:
         return rnl_enqueue_host_function(stream, run_host,
                                          params.node.user_data);
+    case RNL_NODE_VALUES:
+        return enqueue_write(run, stream, work, &params.value);
     default:
         return rnl_enqueue_function(stream, params.node.function,
                                     &params.launch, &params.args);
@@ -370,6 +405,48 @@ static rnl_status break_promise(struct run *run, int promise)
     return rnl_event_release(event);
 }
 
+// Words are 0 until they are kept, and 5 then.
+static rnl_status wait_for_word(struct run *run, const struct call *call,
+                                rnl_stream stream)
+{
+    static const struct {
+        rnl_value_action action;
+        uint32_t value;
+    } waits[] = {{RNL_WAIT_GEQ, 3}, {RNL_WAIT_EQ, 5}, {RNL_WAIT_AND, 4}};
+    size_t offset = 8 * (size_t)call->promise, kind = call->value % 3;
+    rnl_value_action action = waits[kind].action;
+    return call->value / 3 % 2
+               ? rnl_enqueue_wait_value32(stream, run->words, offset,
+                                          waits[kind].value, action)
+               : rnl_enqueue_wait_value64(stream, run->words, offset,
+                                          waits[kind].value, action);
+}
+
+static rnl_status store_word(struct run *run, int word)
+{
+    void *words = NULL;
+    rnl_status status = rnl_buffer_host_pointer(run->words, &words);
+    if (status == RNL_OK)
+        atomic_store(&((_Atomic uint64_t *)words)[word], 5);
+    return status;
+}
+
+static rnl_status make_word_call(struct run *run, const struct call *call,
+                                 rnl_stream stream)
+{
+    switch (call->kind) {
+    case CALL_WORD_WAIT:
+        return wait_for_word(run, call, stream);
+    case CALL_WORD_WRITE:
+        return rnl_enqueue_write_value64(stream, run->words,
+                                         8 * (size_t)call->promise, 5);
+    case CALL_WORD_STORE:
+        return store_word(run, call->promise);
+    default:
+        return rnl_stream_flush(stream);
+    }
+}
+
 static rnl_status make_graph_call(struct run *run, const struct call *call)
 {
     rnl_graph_exec exec = run->execs[call->exec].exec;
@@ -444,6 +521,11 @@ static rnl_status make_call(struct run *run, const struct call *call)
         return rnl_stream_synchronize(stream, 1000);
     case CALL_RESET:
         return rnl_stream_reset_and_wait(stream);
+    case CALL_WORD_WAIT:
+    case CALL_WORD_WRITE:
+    case CALL_WORD_STORE:
+    case CALL_FLUSH:
+        return make_word_call(run, call, stream);
     case CALL_BEGIN:
         return rnl_stream_begin_capture(
             stream, RNL_CAPTURE_OPTIONS(.mode = call->value
@@ -456,6 +538,11 @@ static rnl_status make_call(struct run *run, const struct call *call)
 
 // --- Begin and end ---------------------------------------------------------
 
+static rnl_stream_flags flags_of(const struct run *run, int stream)
+{
+    return run->program->batched >> stream & 1 ? RNL_STREAM_BATCHED : 0;
+}
+
 static bool make_streams(struct run *run)
 {
     bool made = true;
@@ -464,7 +551,8 @@ static bool make_streams(struct run *run)
         snprintf(label, sizeof label, "stream %d", i);
         made = rnl_stream_create(run->context,
                                  RNL_STREAM_OPTIONS(.label = label,
-                                                    .priority = i % 3 - 1),
+                                                    .priority = i % 3 - 1,
+                                                    .flags = flags_of(run, i)),
                                  &run->streams[i]) == RNL_OK;
     }
     for (int i = 0; made && i <= EVENTS; i++)
@@ -477,6 +565,11 @@ static bool make_streams(struct run *run)
 
 static bool make_memory(struct run *run)
 {
+    void *words = NULL;
+    if (rnl_buffer_create(run->context, 8 * PROMISES, NULL, &run->words) ||
+        rnl_buffer_host_pointer(run->words, &words))
+        return false;
+    memset(words, 0, 8 * PROMISES);
     for (int i = 0; i < MEMORIES; i++) {
         void *bytes = i < BUFFERS ? NULL : run->host[i - BUFFERS];
         if (i < BUFFERS &&
@@ -526,6 +619,7 @@ static void end(struct run *run)
         rnl_event_release(run->promises[i]);
     for (int i = 0; i < BUFFERS; i++)
         rnl_buffer_release(run->buffers[i]);
+    rnl_buffer_release(run->words);
     for (int i = 0; i < KERNELS; i++)
         rnl_function_release(run->kernels[i]);
     rnl_context_release(run->context);
