@@ -76,6 +76,7 @@ static bool check_answers(struct program *program)
 struct memory {
     uint8_t bytes[MEMORIES][BYTES];
     bool unknown[MEMORIES][BYTES];
+    bool broken;
 };
 
 static void load(const struct memory *memory, int at, int offset,
@@ -163,7 +164,7 @@ static void do_body(struct memory *memory, const struct task *task,
 
 static void do_task(struct memory *memory, const struct task *task)
 {
-    if (task->failed)
+    if (task->failed || (memory->broken && task->work.kind == WORK_MIX))
         return;
     if (task->maybe)
         forget(memory, &task->footprint);
@@ -178,6 +179,7 @@ static bool check_memory(struct program *program)
     static struct memory memory;
     int order[TASKS];
     memset(&memory, 0, sizeof memory);
+    memory.broken = program->broken;
     for (int i = 0; i < MEMORIES; i++)
         for (int k = 0; k < BYTES; k++)
             memory.bytes[i][k] = memory_start(i, k);

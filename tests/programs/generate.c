@@ -90,12 +90,12 @@ static const uint8_t weights[STEP_KINDS] = {
     [STEP_PROMISE_WAIT] = 4, [STEP_PROMISE_RECORD] = 5,
     [STEP_PROMISE_BREAK] = 1, [STEP_WORD_WAIT] = 3,
     [STEP_WORD_WRITE] = 4,   [STEP_FLUSH] = 1,
-    [STEP_BEGIN] = 5,        [STEP_END] = 5,
+    [STEP_BEGIN] = 5,        [STEP_END] = 6,
     [STEP_ADD_NODE] = 10,    [STEP_ADD_CHILD] = 2,
-    [STEP_ADD_BODY] = 3,     [STEP_SET_NODE] = 2,
-    [STEP_CLONE] = 1,        [STEP_INSTANTIATE] = 8,
-    [STEP_LAUNCH] = 12,      [STEP_UPDATE] = 3,
-    [STEP_SET_EXEC_NODE] = 3, [STEP_ENABLE] = 3,
+    [STEP_ADD_BODY] = 3,     [STEP_SET_NODE] = 5,
+    [STEP_CLONE] = 1,        [STEP_INSTANTIATE] = 12,
+    [STEP_LAUNCH] = 24,      [STEP_UPDATE] = 6,
+    [STEP_SET_EXEC_NODE] = 9, [STEP_ENABLE] = 5,
 };
 
 static enum step_kind pick_step(struct random *random)

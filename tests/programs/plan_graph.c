@@ -516,6 +516,12 @@ static void enable(struct plan *plan, const struct step *step)
     call->value = on;
 }
 
+static void end_capture(struct plan *plan, int capture, int slot)
+{
+    if (plan->captures[capture].active)
+        plan_end_capture(plan, capture, slot);
+}
+
 bool plan_graph_step(struct plan *plan, const struct step *step)
 {
     int capture = plan->streams[step->a].capture;
@@ -525,8 +531,8 @@ bool plan_graph_step(struct plan *plan, const struct step *step)
         begin_capture(plan, step->a, step->value % 2);
         return true;
     case STEP_END:
-        if (capture != NONE)
-            plan_end_capture(plan, capture, slot);
+        end_capture(plan, capture != NONE ? capture : (int)(step->value % 2),
+                    slot);
         return true;
     case STEP_ADD_NODE:
         add_work(plan, step);

@@ -25,8 +25,8 @@ enum {
     BUFFERS = 4,         // device memory, and behind them …
     MEMORIES = BUFFERS + 2,  // … ordinary memory of the host
     BYTES = 64,          // of each: one bit each in a footprint
-    GRAPHS = 4,
-    EXECS = 4,
+    GRAPHS = 3,
+    EXECS = 2,
     NODES = 40,
     FROZEN = 48,         // graphs that are children of others
     BODY = 3,
@@ -226,6 +226,7 @@ struct program {
     uint64_t seed;
     uint32_t threads;
     bool failures;   // some work fails
+    bool broken;     // the model is wrong, which has to be found
     uint32_t batched;  // streams, as bits
     int step_count, call_count, task_count, edge_count, frozen_count;
     struct step steps[STEPS];

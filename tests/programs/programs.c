@@ -2,9 +2,11 @@
 // long as it fails, and printed.
 //
 // usage: programs [--seed S] [--count N] [--repeat R] [--print] [--no-shrink]
+//                 [--break]
 //
 // Each program is run R times. All of Runnel runs in child processes, so that a
-// crash, a hang or a sanitizer's report is a result, too.
+// crash, a hang or a sanitizer's report is a result, too. --break makes the
+// model wrong, to see that it is found.
 #include "program.h"
 
 #include <signal.h>
@@ -25,7 +27,7 @@ enum {
 
 struct settings {
     uint64_t seed, count, repeat;
-    bool print, shrink;
+    bool print, shrink, broken;
 };
 
 // What a child finds out, in memory that it shares with its parent.
@@ -98,6 +100,7 @@ static void try_seeds(const void *argument)
         alarm(TRIAL_SECONDS);
         trial->seed = settings->seed + i;
         program_generate(&program, trial->seed);
+        program.broken = settings->broken;
         if (!run_program(settings->repeat))
             keep_problem();
     }
@@ -156,7 +159,7 @@ static void examine(const struct settings *settings, uint64_t seed)
     if (!settings->shrink)
         return;
     program_generate(&program, seed);
-    program.problem[0] = 0;
+    program.broken = settings->broken;
     if (!still_fails())
         printf("it does not fail again in %d runs\n", SHRINK_RUNS);
     else
@@ -201,7 +204,7 @@ static void print_all(const struct settings *settings)
 static void usage(void)
 {
     fprintf(stderr, "usage: programs [--seed S] [--count N] [--repeat R] "
-                    "[--print] [--no-shrink]\n");
+                    "[--print] [--no-shrink] [--break]\n");
     exit(2);
 }
 
@@ -231,6 +234,8 @@ int main(int argc, char **argv)
             settings.print = true;
         else if (!strcmp(argv[i], "--no-shrink"))
             settings.shrink = false;
+        else if (!strcmp(argv[i], "--break"))
+            settings.broken = true;
         else
             parse_valued(&settings, argv[i], argv[i + 1]), i++;
     }

@@ -549,11 +549,11 @@ static bool make_streams(struct run *run)
     for (int i = 0; made && i < STREAMS_ALL; i++) {
         char label[LABEL];
         snprintf(label, sizeof label, "stream %d", i);
-        made = rnl_stream_create(run->context,
-                                 RNL_STREAM_OPTIONS(.label = label,
-                                                    .priority = i % 3 - 1,
-                                                    .flags = flags_of(run, i)),
-                                 &run->streams[i]) == RNL_OK;
+        made = rnl_stream_create(
+                   run->context,
+                   RNL_STREAM_OPTIONS(.label = label, .priority = i % 3 - 1,
+                                      .flags = flags_of(run, i)),
+                   &run->streams[i]) == RNL_OK;
     }
     for (int i = 0; made && i <= EVENTS; i++)
         made = rnl_event_create(run->context,

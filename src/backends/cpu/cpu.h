@@ -97,8 +97,8 @@ void chain_describe(struct queue *queue, char *text, size_t size);
 // Somebody asks for the queue's work: sees to it that it goes on if it can.
 void queue_nudge(struct queue *queue);
 
-// Forgets the stream's failure, but for those who wait for what failed; only the
-// last few are remembered.
+// Forgets the stream's failure, but for those who wait for what failed; only
+// the last few are remembered.
 void queue_reset(struct queue *queue);
 
 // Forgets those, too.

@@ -25,8 +25,9 @@ bool queue_failed(struct queue *queue, uint64_t sequence,
     return *out != NULL;
 }
 
-// What is submitted next, nothing at all included, has not failed: an idle queue
-// steps over a number, so that its end is no longer among those that did.
+// What is submitted next, nothing at all included, has not failed: an idle
+// queue steps over a number, so that its end is no longer among those that
+// did.
 static void step_over_locked(struct queue *queue)
 {
     _Atomic uint64_t *submitted = &queue->stream->submitted;
