@@ -16,10 +16,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
-    KERNELS_MAX = 8,  // in a module
+    KERNELS_MAX = 24,  // in a module
     SHAPES_MAX = 12,
     SHAPES_RUN = 4,   // of each kernel, in turn
     TRIAL_SECONDS = 300,
@@ -220,10 +221,25 @@ static size_t run_module(const struct settings *settings,
     return 1;
 }
 
+static void print_all(const struct kernel *kernels, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        print_kernel(&kernels[i]);
+}
+
+static void report(uint64_t first, uint64_t count, size_t wrong, time_t start)
+{
+    printf("seeds %llu to %llu: %zu wrong, %lld s\n",
+           (unsigned long long)first, (unsigned long long)(first + count - 1),
+           wrong, (long long)(time(NULL) - start));
+    fflush(stdout);
+}
+
 static size_t run_all(const struct settings *settings)
 {
     struct kernel kernels[KERNELS_MAX];
     size_t wrong = 0;
+    time_t start = time(NULL);
     for (uint64_t done = 0; done < settings->count; done += KERNELS_MAX) {
         size_t count = settings->count - done < KERNELS_MAX
                            ? (size_t)(settings->count - done)
@@ -231,12 +247,13 @@ static size_t run_all(const struct settings *settings)
         for (size_t i = 0; i < count; i++)
             kernel_generate(&kernels[i], settings->seed + done + i);
         if (settings->print)
-            for (size_t i = 0; i < count; i++)
-                print_kernel(&kernels[i]);
+            print_all(kernels, count);
         else
             wrong += run_module(settings, kernels, count);
         for (size_t i = 0; i < count; i++)
             kernel_free(&kernels[i]);
+        if (!settings->print)
+            report(settings->seed, done + count, wrong, start);
     }
     return wrong;
 }
@@ -323,10 +340,5 @@ int main(int argc, char **argv)
     if (trial == MAP_FAILED)
         usage();
     size_t wrong = run_all(&settings);
-    if (!settings.print)
-        printf("seeds %llu to %llu: %zu wrong\n",
-               (unsigned long long)settings.seed,
-               (unsigned long long)(settings.seed + settings.count - 1),
-               wrong);
     return wrong != 0;
 }
