@@ -408,7 +408,8 @@ void kernel_generate(struct kernel *kernel, uint64_t seed)
     snprintf(kernel->name, sizeof kernel->name, "k%llu",
              (unsigned long long)seed);
     struct statement **link = &kernel->body;
-    g.budget = 4 + (int)chance(&g, 10);
+    // Many small kernels find more than few large ones.
+    g.budget = 2 + (int)chance(&g, 1 + chance(&g, 12));
     if (g.features & FEATURE_STRIDE && chance(&g, 4)) {
         *link = generate_opening(&g, &scope);
         link = &(*link)->next;
