@@ -388,6 +388,9 @@ static unsigned choose_features(struct generator *g)
     features |= chance(g, 4) ? 0 : FEATURE_MACHINE;
     features |= chance(g, 3) ? 0 : FEATURE_LINE;
     features |= chance(g, 4) ? 0 : FEATURE_MINE;
+    features |= chance(g, 3) ? 0 : FEATURE_NARROW;
+    features |= chance(g, 4) ? 0 : FEATURE_FOUR;
+    features |= chance(g, 4) ? 0 : FEATURE_ARRAYS;
     // Their elements need loops before the kernel begins.
     if (features & FEATURE_STRIDE && chance(g, 4))
         features &= ~(unsigned)(FEATURE_LINE | FEATURE_BINS | FEATURE_PRIVATE);
@@ -489,6 +492,18 @@ static const struct part prologue[] = {
             "for (unsigned k = 0; k < 8u; k++) own[k] = u0 + k;"},
     {"p0", "pair p0(u0, u1);"},
     {"p1", "pair p1(u2, u3);"},
+    {"small0", "unsigned char small0 = (unsigned char)u0;"},
+    {"small1", "unsigned char small1 = (unsigned char)tid;"},
+    {"short0", "short short0 = (short)u1;"},
+    {"short1", "short short1 = (short)lane;"},
+    {"flag0", "bool flag0 = (u0 & 1u) != 0u;"},
+    {"flag1", "bool flag1 = tid > 3u;"},
+    {"four0", "int4 four0 = make_int4(1, (int)u0, 3, (int)tid);"},
+    {"four1", "int4 four1 = make_int4((int)bid, 5, (int)lane, (int)u3);"},
+    {"own_c", "signed char own_c[8];\n#pragma unroll 1\n"
+              "for (int k = 0; k < 8; k++) own_c[k] = (signed char)(u0 >> k);"},
+    {"own_w", "unsigned long long own_w[4] = {u0, 1u, u1 * 0x10001ull, 3u};"},
+    {"own_p", "pair own_p[2] = {pair(u0, u1), pair(u2, u3)};"},
     {"totals", "unsigned *totals = (unsigned *)out + (n - 64);"},
     {"m0", "unsigned left = T - (tid & ~31u);\n"
            "unsigned m0 = left >= 32u ? ~0u : (1u << left) - 1u;"},
@@ -532,6 +547,17 @@ static const struct part epilogue[] = {
             "for (unsigned k = 0; k < 8u; k++) u3 = u3 * 31u + own[k];"},
     {"p0", "u0 += p0.low * p0.part[0];"},
     {"p1", "u0 += p1.part[1];"},
+    {"small0", "u0 += small0;"}, {"small1", "u1 ^= small1;"},
+    {"short0", "u2 += (unsigned)short0;"}, {"short1", "u3 ^= (unsigned)short1;"},
+    {"flag0", "u0 ^= (unsigned)flag0;"}, {"flag1", "u1 += (unsigned)flag1;"},
+    {"four0", "u0 ^= (unsigned)(four0.x ^ four0.y);\n"
+              "u1 += (unsigned)four0.z + (unsigned)four0.w;"},
+    {"four1", "u2 ^= (unsigned)(four1.x ^ four1.y);\n"
+              "u3 += (unsigned)four1.z + (unsigned)four1.w;"},
+    {"own_c", "#pragma unroll 1\n"
+              "for (int k = 0; k < 8; k++) u3 = u3 * 31u + (unsigned)own_c[k];"},
+    {"own_w", "u2 += (unsigned)((own_w[0] ^ own_w[1] ^ own_w[2] ^ own_w[3]) >> 7);"},
+    {"own_p", "u1 ^= own_p[0].low * own_p[1].part[1] + own_p[1].low;"},
     {"sh", "u2 ^= sh[T - 1u - tid];"},
     {"mine", "u0 ^= mine[tid];"},
     {"mine_f", "u1 += __float_as_uint(mine_f[tid]);"},

@@ -69,6 +69,17 @@ static const struct rule all_unsigned[] = {
     {FEATURE_LINE, 0, "(unsigned)(((const long long *)in)[$G] >> 16)"},
     {FEATURE_LINE, 0,
      "(unsigned)__double_as_longlong(((const double *)in)[$G])"},
+    {0, 0, "found(in, gid, $U)"}, {0, 0, "walk(in + gid, in + gid + ($U & 3u))"},
+    {0, 0, "(unsigned)abs((int)$U >> 1)"}, {0, 0, "(unsigned)(in + gid)[-(int)tid]"},
+    {FEATURE_NARROW, 0, "(unsigned)small$1"},
+    {FEATURE_NARROW, 0, "(unsigned)short$1"},
+    {FEATURE_NARROW, 0, "(unsigned)(small$1 * short$1)"},
+    {FEATURE_NARROW, 0, "(flag$1 ? $U : $U)"},
+    {FEATURE_FOUR, 0, "(unsigned)four$1.x"}, {FEATURE_FOUR, 0, "(unsigned)four$1.z"},
+    {FEATURE_FOUR, 0, "(unsigned)((const int4 *)in)[gid].y"},
+    {FEATURE_ARRAYS, 0, "(unsigned)own_c[$U & 7u]"},
+    {FEATURE_ARRAYS, 0, "(unsigned)(own_w[$U & 3u] >> 9)"},
+    {FEATURE_ARRAYS, 0, "own_p[$U & 1u].part[$U & 1u]"},
     {0, PLACE_ROW, "(unsigned)of$S[i$S]"}, {0, PLACE_ROW, "(unsigned)of$S[i$S]"},
     {0, PLACE_ROW, "(unsigned)of$S[i$S > 0 ? i$S - 1 : 0]"},
     {0, PLACE_ROW, "(unsigned)of$S[min((int)i$S + 1, n / 2)]"},
@@ -133,6 +144,9 @@ static const struct rule simple_condition[] = {
 static const struct rule all_condition[] = {
     {0, 0, "($C && $C)"}, {0, 0, "($C || $C)"}, {0, 0, "!$C"},
     {0, 0, "($C != $C)"}, {0, 0, "($U >= $U)"}, {0, 0, "($U % 3u == 1u)"},
+    {0, 0, "($C && in[$I] > 0)"}, {0, 0, "($C || in[$G] < (int)$K)"},
+    {FEATURE_NARROW, 0, "flag$1"}, {FEATURE_NARROW, 0, "(small$1 < $U)"},
+    {FEATURE_NARROW, 0, "(short$1 > (short)$U)"},
     {FEATURE_FLOAT, 0, "($F < $F)"}, {FEATURE_FLOAT, 0, "(f$1 >= $F)"},
     {FEATURE_DOUBLE, 0, "($D < $D)"}, {FEATURE_WIDE, 0, "($W > $W)"},
     {FEATURE_WIDE, 0, "((long long)$W < (long long)$W)"},
@@ -257,6 +271,36 @@ static const struct rule statements[] = {
     {FEATURE_BINS, 0, "atomicOr(bins + 16u + ($U & 3u), $U);"},
     {FEATURE_BINS, 0, "atomicMin(bins + 20u + ($U & 3u), $U);"},
     {FEATURE_BINS, 0, "atomicAdd(bins + $0, (unsigned)in[$G]);"},
+
+    // Types that take less, or more, than a lane.
+    {FEATURE_NARROW, 0, "small$1 = (unsigned char)$U;"},
+    {FEATURE_NARROW, 0, "small$1++;"},
+    {FEATURE_NARROW, 0, "small$1 += (unsigned char)$U;"},
+    {FEATURE_NARROW, 0, "short$1 = (short)$U;"},
+    {FEATURE_NARROW, 0, "short$1 = (short)(short$1 * 3 + small$1);"},
+    {FEATURE_NARROW, 0, "flag$1 = $C;"}, {FEATURE_NARROW, 0, "flag$1 = !flag$1;"},
+    {FEATURE_NARROW, 0, "flag$1 = flag$1 && $C;"},
+    {FEATURE_NARROW, 0, "if (flag$1 && $C) u$0 += $U;"},
+    {FEATURE_FOUR, 0, "four$1 = ((const int4 *)in)[gid];"},
+    {FEATURE_FOUR, 0, "four$1 = ((const int4 *)in)[$U & 15u];"},
+    {FEATURE_FOUR, 0, "four$1.x ^= (int)$U;"},
+    {FEATURE_FOUR, 0, "four$1.w = four$1.y;"},
+    {FEATURE_FOUR, 0, "{ int4 four = four0; four0 = four1; four1 = four; }"},
+    {FEATURE_FOUR, 0,
+     "four$1 = $C ? four$1 : make_int4((int)u$0, 2, (int)$K, (int)$U);"},
+    {FEATURE_FOUR | FEATURE_SLOT, 0, "*(int4 *)slot = four$1;"},
+    {FEATURE_FOUR | FEATURE_SLOT, 0, "four$1 = *(const int4 *)slot;"},
+    {FEATURE_ARRAYS, 0, "own_c[$U & 7u] = (signed char)$U;"},
+    {FEATURE_ARRAYS, 0, "own_c[$U & 7u]++;"},
+    {FEATURE_ARRAYS, 0, "own_w[$U & 3u] += $U * 3ull;"},
+    {FEATURE_ARRAYS | FEATURE_WIDE, 0, "own_w[$U & 3u] = $W;"},
+    {FEATURE_ARRAYS | FEATURE_WIDE, 0, "w$1 ^= own_w[$U & 3u];"},
+    {FEATURE_ARRAYS, 0, "own_p[$U & 1u].add($U);"},
+    {FEATURE_ARRAYS, 0, "own_p[1] = turned(own_p[$U & 1u], $U);"},
+    {FEATURE_ARRAYS, 0, "own_p[$U & 1u] = own_p[$U & 1u];"},
+    {FEATURE_SHARED, 0,
+     "{ const unsigned *p = $C ? sh : (const unsigned *)in; u$0 ^= p[$U % T]; }"},
+    {0, 0, "u$0 += found(in, gid, $U) * walk(in + bid, in + bid + ($U & 3u));"},
 
     // Shared atomics on what is the thread's, and what it had before.
     {FEATURE_MINE, 0, "u$0 = atomicAdd(mine + tid, $U);"},
@@ -470,6 +514,22 @@ const char grammar_preamble[] =
     "{\n"
     "    for (unsigned i = 0; i < count; i++)\n"
     "        array[i] = array[i + 1];\n"
+    "}\n"
+    "\n"
+    "__device__ unsigned found(const int *in, unsigned from, unsigned what)\n"
+    "{\n"
+    "    for (unsigned i = 0; i < 4u; i++)\n"
+    "        if (in[from + i] > (int)(what & 255u))\n"
+    "            return i;\n"
+    "    return what;\n"
+    "}\n"
+    "\n"
+    "__device__ unsigned walk(const int *p, const int *end)\n"
+    "{\n"
+    "    unsigned sum = 0;\n"
+    "    for (; p != end; p++)\n"
+    "        sum = sum * 3u + (unsigned)*p;\n"
+    "    return sum;\n"
     "}\n"
     "\n"
     "template <class T> __device__ T bound(T x)\n"
