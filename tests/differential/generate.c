@@ -391,6 +391,8 @@ static unsigned choose_features(struct generator *g)
     features |= chance(g, 3) ? 0 : FEATURE_NARROW;
     features |= chance(g, 4) ? 0 : FEATURE_FOUR;
     features |= chance(g, 4) ? 0 : FEATURE_ARRAYS;
+    // A third of the code suffices for what knows one axis.
+    features |= chance(g, 4) ? 0 : FEATURE_AXES;
     // Their elements need loops before the kernel begins.
     if (features & FEATURE_STRIDE && chance(g, 4))
         features &= ~(unsigned)(FEATURE_LINE | FEATURE_BINS | FEATURE_PRIVATE);
@@ -400,14 +402,15 @@ static unsigned choose_features(struct generator *g)
     return features;
 }
 
-void kernel_generate(struct kernel *kernel, uint64_t seed)
+void kernel_generate(struct kernel *kernel, uint64_t seed, bool all_axes)
 {
     struct generator g = {.state = seed * UINT64_C(0x2545f4914f6cdd1d)};
-    g.features = choose_features(&g);
+    g.features = choose_features(&g) | (all_axes ? FEATURE_AXES : 0);
     struct scope scope = {.uniform = true, .label = -1, .state = -1,
                           .row = -1};
     scope.mask = g.features & FEATURE_WARP ? 0 : -1;
-    *kernel = (struct kernel){.seed = seed, .features = g.features};
+    *kernel = (struct kernel){.seed = seed, .features = g.features,
+                              .one_axis = !(g.features & FEATURE_AXES)};
     snprintf(kernel->name, sizeof kernel->name, "k%llu",
              (unsigned long long)seed);
     struct statement **link = &kernel->body;
@@ -471,13 +474,18 @@ struct part {
     const char *lines;
 };
 
-// What rules may use. Shared memory is written before anyone can return.
 // clang-format off
+static const char index_all_axes[] =
+    "unsigned T = blockDim.x * blockDim.y * blockDim.z;\n"
+    "unsigned row = threadIdx.y + blockDim.y * threadIdx.z;\n"
+    "unsigned rows = blockDim.y * blockDim.z;\n"
+    "unsigned tid = threadIdx.x + blockDim.x * row;";
+static const char index_one_axis[] =
+    "unsigned T = blockDim.x, row = 0u, rows = 1u, tid = threadIdx.x;";
+
+// What rules may use. Shared memory is written before anyone can return.
 static const struct part prologue[] = {
-    {NULL, "unsigned T = blockDim.x * blockDim.y * blockDim.z;\n"
-           "unsigned tid = threadIdx.x +\n"
-           "    blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);\n"
-           "unsigned bid = blockIdx.x + gridDim.x * blockIdx.y;\n"
+    {NULL, "unsigned bid = blockIdx.x + gridDim.x * blockIdx.y;\n"
            "unsigned gid = bid * T + tid, lane = tid & 31u;\n"
            "unsigned u0 = (unsigned)in[gid], u1 = gid * 7u + 3u, u2 = tid;\n"
            "unsigned u3 = (unsigned)in[gid + 1u] ^ lane;"},
@@ -516,22 +524,22 @@ static const struct part prologue[] = {
     {"mine_w", "__shared__ unsigned long long mine_w[256];\n"
                "mine_w[tid] = u0;"},
     {"line_c", "__shared__ signed char line_c[260];\n"
-               "for (unsigned k = tid; k < 260u; k += T)\n"
+               "if (tid == 0u) for (unsigned k = 0; k < 260u; k++)\n"
                "    line_c[k] = (signed char)(k * 7u);"},
     {"line_s", "__shared__ short line_s[260];\n"
-               "for (unsigned k = tid; k < 260u; k += T)\n"
+               "if (tid == 0u) for (unsigned k = 0; k < 260u; k++)\n"
                "    line_s[k] = (short)(k * 1031u);"},
     {"line_u", "__shared__ unsigned line_u[260];\n"
-               "for (unsigned k = tid; k < 260u; k += T)\n"
+               "if (tid == 0u) for (unsigned k = 0; k < 260u; k++)\n"
                "    line_u[k] = k * 65537u;"},
     {"line_f", "__shared__ float line_f[260];\n"
-               "for (unsigned k = tid; k < 260u; k += T)\n"
+               "if (tid == 0u) for (unsigned k = 0; k < 260u; k++)\n"
                "    line_f[k] = (float)(int)k;"},
     {"line_w", "__shared__ unsigned long long line_w[260];\n"
-               "for (unsigned k = tid; k < 260u; k += T)\n"
+               "if (tid == 0u) for (unsigned k = 0; k < 260u; k++)\n"
                "    line_w[k] = k * 0x100000001ull;"},
     {"line_d", "__shared__ double line_d[260];\n"
-               "for (unsigned k = tid; k < 260u; k += T)\n"
+               "if (tid == 0u) for (unsigned k = 0; k < 260u; k++)\n"
                "    line_d[k] = 0.5 * (double)(int)k;"},
     {"sh bins line_c line_s line_u line_f line_w line_d", "__syncthreads();"},
 };
@@ -620,6 +628,8 @@ static void add_kernel(struct text *text, const struct kernel *kernel)
         add_lines(text, kernel->features & FEATURE_DYNAMIC
                             ? "extern __shared__ unsigned sh[];"
                             : "__shared__ unsigned sh[256];", 1);
+    add_lines(text, kernel->features & FEATURE_AXES ? index_all_axes
+                                                    : index_one_axis, 1);
     add_parts(text, body, prologue, sizeof prologue / sizeof *prologue);
     add(text, "\n%s\n", body);
     add_parts(text, body, epilogue, sizeof epilogue / sizeof *epilogue);

@@ -13,7 +13,7 @@ static const struct rule simple_unsigned[] = {
     {0, 0, "u$0"}, {0, 0, "u$0"}, {0, 0, "u$0"}, {0, 0, "$K"}, {0, 0, "tid"},
     {0, 0, "lane"}, {0, 0, "gid"}, {0, 0, "$V"}, {0, 0, "$V"}, {0, 0, "$X"},
     {0, 0, "(unsigned)in[gid]"}, {0, 0, "threadIdx.x"}, {0, 0, "0x9e3779b9u"},
-    {0, 0, "0x80000001u"}, {0, 0, "threadIdx.y"},
+    {0, 0, "0x80000001u"}, {FEATURE_AXES, 0, "threadIdx.y"},
 };
 
 static const struct rule all_unsigned[] = {

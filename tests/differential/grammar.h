@@ -39,6 +39,7 @@ enum feature {
     FEATURE_NARROW = 1 << 24,   // variables of less than 32 bits
     FEATURE_FOUR = 1 << 25,     // int4
     FEATURE_ARRAYS = 1 << 26,   // of the thread, of other types
+    FEATURE_AXES = 1 << 27,     // blocks may have more than one axis
 };
 
 // Where a statement may stand.
