@@ -21,10 +21,12 @@ enum {
 // Rows of the whole grid, and of a block, to be walked along x.
 #define GRID_ROW                                                           \
     "{ const unsigned at$N = (row + rows * blockIdx.y) * (across * 4u);\n" \
+    "  const unsigned step$N = across;\n"                                   \
     "  const int *of$N = in + at$N;\n"                                     \
     "  int *to$N = out + across / blockDim.x * gridDim.y * T * 4u + at$N;\n"
 #define BLOCK_ROW                                                          \
     "{ const unsigned at$N = (row + rows * bid) * (blockDim.x * 4u);\n"    \
+    "  const unsigned step$N = blockDim.x;\n"                               \
     "  const int *of$N = in + at$N;\n"                                     \
     "  int *to$N = out + across / blockDim.x * gridDim.y * T * 8u + at$N;\n"
 #define WHOLE_ROW "{ const int *of$N = in;\n"

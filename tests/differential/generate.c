@@ -416,6 +416,8 @@ void kernel_generate(struct kernel *kernel, uint64_t seed, bool all_axes)
     struct statement **link = &kernel->body;
     // Many small kernels find more than few large ones.
     g.budget = 2 + (int)chance(&g, 1 + chance(&g, 12));
+    if (chance(&g, 96) == 0)
+        g.budget += 40;
     if (g.features & FEATURE_STRIDE && chance(&g, 4)) {
         *link = generate_opening(&g, &scope);
         link = &(*link)->next;

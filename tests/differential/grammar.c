@@ -85,6 +85,9 @@ static const struct rule all_unsigned[] = {
     {0, PLACE_ROW, "(unsigned)of$S[min((int)i$S + 1, n / 2)]"},
     {0, PLACE_ROW, "(unsigned)of$S[max((int)i$S - 2, 0)]"},
     {0, PLACE_OWN_ROW, "(unsigned)to$S[i$S]"}, {0, PLACE_STATE, "s$A"},
+    {0, PLACE_OWN_ROW, "(unsigned)(i$S >= step$S ? to$S[i$S - step$S] : 3)"},
+    {0, PLACE_OWN_ROW,
+     "(unsigned)(i$S < step$S * 3u ? to$S[i$S + step$S] : 5)"},
 };
 
 static const struct rule simple_wide[] = {
@@ -298,6 +301,14 @@ static const struct rule statements[] = {
     {FEATURE_ARRAYS, 0, "own_p[$U & 1u].add($U);"},
     {FEATURE_ARRAYS, 0, "own_p[1] = turned(own_p[$U & 1u], $U);"},
     {FEATURE_ARRAYS, 0, "own_p[$U & 1u] = own_p[$U & 1u];"},
+    {FEATURE_ARRAYS, 0,
+     "((unsigned char *)own_w)[$U & 31u] ^= (unsigned char)$U;"},
+    {0, 0, "{ unsigned word = $U;\n"
+           "  ((unsigned char *)&word)[$U & 3u] = (unsigned char)$U;\n"
+           "  u$0 ^= word; }"},
+    {0, 0, "{ unsigned box[4] = {u0, 1u, u$0, 3u};\n  box[$U & 3u] = $U;\n"
+           "  u$0 ^= box[$U & 3u]; }"},
+    {FEATURE_PRIVATE | FEATURE_CALL, 0, "turn_round(own, $U);"},
     {FEATURE_SHARED, 0,
      "{ const unsigned *p = $C ? sh : (const unsigned *)in; u$0 ^= p[$U % T]; }"},
     {0, 0, "u$0 += found(in, gid, $U) * walk(in + bid, in + bid + ($U & 3u));"},
@@ -364,6 +375,9 @@ static const struct rule statements[] = {
     {0, PLACE_OWN_ROW, "to$S[i$S] ^= of$S[i$S];"},
     {0, PLACE_OWN_ROW, "if ($C) to$S[i$S] = (int)u$0;"},
     {0, PLACE_OWN_ROW, "to$S[i$S] = of$S[i$S > 0 ? i$S - 1 : 0];"},
+    {0, PLACE_OWN_ROW, "if (i$S >= step$S) to$S[i$S] ^= to$S[i$S - step$S];"},
+    {0, PLACE_OWN_ROW,
+     "to$S[i$S] = i$S < step$S * 3u ? to$S[i$S + step$S] : of$S[i$S];"},
 
     // Machines.
     {0, PLACE_STATE, "s$A = $U & 7u;"}, {0, PLACE_STATE, "s$A = $U & 7u;"},
@@ -530,6 +544,15 @@ const char grammar_preamble[] =
     "    for (; p != end; p++)\n"
     "        sum = sum * 3u + (unsigned)*p;\n"
     "    return sum;\n"
+    "}\n"
+    "\n"
+    "__device__ __noinline__ void turn_round(unsigned *array, unsigned by)\n"
+    "{\n"
+    "    for (unsigned i = 0; i < 4u; i++) {\n"
+    "        unsigned old = array[i];\n"
+    "        array[i] = array[7u - i] + by;\n"
+    "        array[7u - i] = old;\n"
+    "    }\n"
     "}\n"
     "\n"
     "template <class T> __device__ T bound(T x)\n"
