@@ -61,6 +61,9 @@ typedef struct rnl_event_handle *rnl_event;        // a point in a stream
 typedef struct rnl_buffer_handle *rnl_buffer;      // memory with an owner
 typedef struct rnl_module_handle *rnl_module;      // compiled code, loaded
 typedef struct rnl_function_handle *rnl_function;  // one kernel of a module
+typedef struct rnl_graph_handle *rnl_graph;        // work as nodes and edges
+typedef struct rnl_graph_exec_handle *rnl_graph_exec;  // ready to be launched
+typedef struct rnl_node_handle *rnl_node;          // of a graph; not an object
 
 // --- Small values ----------------------------------------------------------
 

@@ -15,16 +15,22 @@
 
 #include <runnel/base.h>
 #include <runnel/buffer.h>
+#include <runnel/capture.h>
 #include <runnel/context.h>
 #include <runnel/copy.h>
 #include <runnel/cpu.h>
 #include <runnel/device.h>
 #include <runnel/event.h>
+#include <runnel/graph.h>
 #include <runnel/host.h>
 #include <runnel/launch.h>
+#include <runnel/memory.h>
 #include <runnel/module.h>
 #include <runnel/status.h>
 #include <runnel/stream.h>
+#include <runnel/stream_attribute.h>
+#include <runnel/timing.h>
+#include <runnel/values.h>
 #include <runnel/version.h>
 
 #endif

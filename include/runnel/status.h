@@ -34,7 +34,22 @@
     X(ERROR_IO, 21, "a file could not be read or written")                    \
     X(ERROR_INVALID_STATE, 22, "the object is not in a state that allows "    \
                                "this")                                        \
-    X(ERROR_INTERNAL, 23, "Runnel broke a rule of its own; please report it")
+    X(ERROR_INTERNAL, 23, "Runnel broke a rule of its own; please report it") \
+    X(ERROR_CAPTURE_UNSUPPORTED, 24, "the call is not legal while work is "   \
+                                     "being captured")                        \
+    X(ERROR_CAPTURE_INVALIDATED, 25, "an earlier call made the capture "      \
+                                     "invalid; end it")                       \
+    X(ERROR_CAPTURE_MERGE, 26, "the call would merge two separate captures")  \
+    X(ERROR_CAPTURE_UNMATCHED, 27, "the capture was not begun on this "       \
+                                   "stream")                                  \
+    X(ERROR_CAPTURE_UNJOINED, 28, "a stream that joined the capture was not " \
+                                  "joined back")                              \
+    X(ERROR_CAPTURE_ISOLATION, 29, "the call would make captured work depend "\
+                                   "on work outside of the capture")          \
+    X(ERROR_CAPTURED_EVENT, 30, "the event was recorded in a capture and "    \
+                                "stands for no work that runs")               \
+    X(ERROR_CAPTURE_THREAD, 31, "the capture was begun by another thread")    \
+    X(ERROR_GRAPH_UPDATE, 32, "the graph differs too much for an update")
 
 // What a call returns. RNL_OK and RNL_NOT_READY are not errors.
 typedef enum rnl_status {

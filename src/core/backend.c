@@ -21,7 +21,6 @@ static const char *missing_hook(const struct backend *b)
         HOOK(event_join),     HOOK(event_query),
         HOOK(event_wait),     HOOK(memory_allocate),
         HOOK(memory_free),    HOOK(host_register),
-        HOOK(host_unregister),
 #undef HOOK
     };
     for (size_t i = 0; i < sizeof hooks / sizeof hooks[0]; i++)
@@ -70,10 +69,13 @@ const char *backend_check(const struct backend *b)
         return "RNL_FEATURE_EVENT_TIMING and event_time go together";
     if (has(b, RNL_FEATURE_PROMISES) != (b->event_break != NULL))
         return "RNL_FEATURE_PROMISES and event_break go together";
-    if (!b->peer_can_access != !b->peer_enable)
-        return "peer_can_access and peer_enable go together";
-    if (has(b, RNL_FEATURE_PEER_ACCESS) != (b->peer_enable != NULL))
-        return "RNL_FEATURE_PEER_ACCESS and the peer hooks go together";
+    if (has(b, RNL_FEATURE_PEER_ACCESS) != (b->peer_access != NULL))
+        return "RNL_FEATURE_PEER_ACCESS and peer_access go together";
+    if (has(b, RNL_FEATURE_GRAPHS) !=
+        (b->exec_init && b->exec_finish && b->exec_change))
+        return "RNL_FEATURE_GRAPHS and the exec hooks go together";
+    if (has(b, RNL_FEATURE_MEMORY_HINTS) != (b->memory_advise != NULL))
+        return "RNL_FEATURE_MEMORY_HINTS and memory_advise go together";
     if (b->accelerator && has(b, RNL_FEATURE_NATIVE_FUNCTIONS))
         return "an accelerator cannot run native functions";
     return NULL;

@@ -12,8 +12,11 @@
 #include "core/core.h"
 #include "core/op.h"
 
+struct graph_exec;
+
 #define BACKEND_ABI 1u
 #define BACKEND_FEATURE(feature) (1u << (feature))
+#define BACKEND_ATTRIBUTE(id) (1u << (id))
 
 // Source to compile, checked by the core.
 struct source {
@@ -43,7 +46,11 @@ struct backend {
     const char *api;     // "cpu", "cuda", "hip", "null"
     bool accelerator;    // counts as a gpu
     uint32_t features;   // BACKEND_FEATURE bits that every device has
+    // BACKEND_ATTRIBUTE bits of the stream attributes that it heeds; it reads
+    // them by stream_get_attributes
+    uint32_t stream_attributes;
     size_t context_size, stream_size, event_size, module_size, function_size;
+    size_t exec_size;
 
     // --- devices: no vendor context, no device memory
     size_t (*device_count)(void);
@@ -62,16 +69,19 @@ struct backend {
     // Why a feature that is missing is missing; never NULL.
     const char *(*feature_reason)(struct context *context,
                                   rnl_feature feature);
-    // optional, both or neither
-    bool (*peer_can_access)(struct context *context, struct context *peer);
-    rnl_status (*peer_enable)(struct context *context, struct context *peer);
+    // optional: lets kernels of `context` use memory of `peer`, or only tells
+    // whether that can be: RNL_OK or UNSUPPORTED.
+    rnl_status (*peer_access)(struct context *context, struct context *peer,
+                              bool enable);
 
     // --- streams. `deadline` is base/clock.h's time.
     rnl_status (*stream_init)(struct stream *stream);
     void (*stream_finish)(struct stream *stream);  // nothing is in flight
-    // Takes the op over. Sets its sequence. A backend that cannot fail returns
-    // RNL_OK; one that fails leaves the op to the core.
-    rnl_status (*stream_submit)(struct stream *stream, struct op *op);
+    // Takes a list of ops over, linked by `next`, and sets their sequences. An
+    // OP_GRAPH comes alone. A backend that cannot fail returns RNL_OK; one that
+    // fails leaves them all to the core. The lock of a batched stream is held:
+    // nothing that this calls may enqueue on the same stream.
+    rnl_status (*stream_submit)(struct stream *stream, struct op *first);
     rnl_status (*stream_query)(struct stream *stream);  // OK or NOT_READY
     rnl_status (*stream_wait)(struct stream *stream, uint64_t deadline);
     // Later work of `stream` waits for all of `other` so far.
@@ -99,10 +109,12 @@ struct backend {
     void (*memory_free)(struct context *context, struct stream *stream,
                         rnl_memory_kind kind, struct memory memory,
                         size_t size);
+    // optional, with MEMORY_HINTS: how managed memory will be used
+    rnl_status (*memory_advise)(struct context *context, void *address,
+                                size_t size, rnl_memory_advice advice);
+    // Page-locks ordinary memory, or undoes it, which cannot fail.
     rnl_status (*host_register)(struct context *context, void *pointer,
-                                size_t size);
-    void (*host_unregister)(struct context *context, void *pointer,
-                            size_t size);
+                                size_t size, bool locked);
 
     // --- modules. Everything that the binary depends on besides the source
     // goes into the identity: compiler, target, format.
@@ -123,6 +135,13 @@ struct backend {
     rnl_status (*function_init)(struct function *function, const char *name,
                                 struct function_facts *out_facts);
     void (*function_finish)(struct function *function);
+
+    // optional, with GRAPHS. The snapshot of the exec says what it does.
+    // `index`: the node changed, UINT32_MAX for all; launches under way go on
+    // with what was. Both are called with the lock held. A launch is an op.
+    rnl_status (*exec_init)(struct graph_exec *exec);
+    void (*exec_finish)(struct graph_exec *exec);
+    rnl_status (*exec_change)(struct graph_exec *exec, uint32_t index);
 
     // optional: whether a cooperative launch, checked in all else, is small
     // enough. INVALID_ARGUMENT when not.

@@ -1,4 +1,6 @@
 #include "core/backend.h"
+#include "core/capture.h"
+#include "core/make.h"
 
 // A resolved end of a copy or fill.
 struct end {
@@ -183,10 +185,8 @@ static struct op *copy_op(struct stream *stream, const size_t size[3],
     return op;
 }
 
-// Checks a copy and makes its op; `*out_op` is NULL when there is nothing to
-// copy.
-static rnl_status copy_prepare(struct stream *stream, const rnl_copy *copy,
-                               struct op **out_op)
+rnl_status make_copy_op(struct stream *stream, const rnl_copy *copy,
+                        struct op **out_op)
 {
     size_t size[3];
     struct end to, from;
@@ -217,9 +217,12 @@ drop_to:
     return status;
 }
 
-static rnl_status stream_for_work(rnl_stream handle, struct stream **out)
+static rnl_status stream_for_work(rnl_stream handle, bool wait,
+                                  struct stream **out)
 {
     rnl_status status = check_stream(handle, "stream", out);
+    if (status == RNL_OK && wait)
+        status = capture_check_stream(*out);
     return status ? status : stream_check_failure(*out);
 }
 
@@ -228,8 +231,8 @@ static rnl_status enqueue_copy(rnl_stream handle, const rnl_copy *copy,
 {
     struct stream *stream;
     struct op *op;
-    rnl_status status = stream_for_work(handle, &stream);
-    if (status != RNL_OK || (status = copy_prepare(stream, copy, &op)) ||
+    rnl_status status = stream_for_work(handle, wait, &stream);
+    if (status != RNL_OK || (status = make_copy_op(stream, copy, &op)) ||
         (op && (status = op_submit(op))))
         return status;
     return wait ? stream_wait_handle(handle) : RNL_OK;
@@ -406,7 +409,8 @@ rnl_status rnl_enqueue_copy_batch(rnl_stream handle, const rnl_copy *copies,
 {
     struct stream *stream;
     rnl_status status = ENTER();
-    if (status != RNL_OK || (status = stream_for_work(handle, &stream)) ||
+    if (status != RNL_OK ||
+        (status = stream_for_work(handle, false, &stream)) ||
         (count > 0 && (status = check_pointer(copies, "copies"))))
         return status;
     struct op *first = NULL, **last = &first;
@@ -415,7 +419,7 @@ rnl_status rnl_enqueue_copy_batch(rnl_stream handle, const rnl_copy *copies,
         rnl_copy copy;
         struct op *op = NULL;
         status = options_read(&copy, sizeof copy, given, "copies");
-        if (status != RNL_OK || (status = copy_prepare(stream, &copy, &op))) {
+        if (status != RNL_OK || (status = make_copy_op(stream, &copy, &op))) {
             op_finish_list(first);
             return status;
         }
@@ -462,28 +466,36 @@ static struct op *fill_op(struct stream *stream, const rnl_fill *fill,
     return op;
 }
 
+rnl_status make_fill_op(struct stream *stream, const rnl_fill *fill,
+                        struct op **out_op)
+{
+    struct end to;
+    size_t size[3];
+    *out_op = NULL;
+    shape(fill->width, fill->height, fill->depth, size);
+    rnl_status status = check_pattern(fill, size);
+    if (status != RNL_OK)
+        return status;
+    if (fill->width == 0)
+        return check_empty_place(&fill->to, "to");
+    if ((status = resolve(stream, &fill->to, size, "to", &to)))
+        return status;
+    *out_op = fill_op(stream, fill, size, &to);
+    if (*out_op)
+        return RNL_OK;
+    end_drop(&to);
+    return RNL_ERROR_OUT_OF_MEMORY;
+}
+
 static rnl_status enqueue_fill(rnl_stream handle, const rnl_fill *fill,
                                bool wait)
 {
     struct stream *stream;
-    struct end to;
-    size_t size[3];
-    shape(fill->width, fill->height, fill->depth, size);
-    rnl_status status = stream_for_work(handle, &stream);
-    if (status != RNL_OK || (status = check_pattern(fill, size)) ||
-        (fill->width == 0 && (status = check_empty_place(&fill->to, "to"))))
+    struct op *op;
+    rnl_status status = stream_for_work(handle, wait, &stream);
+    if (status != RNL_OK || (status = make_fill_op(stream, fill, &op)) ||
+        (op && (status = op_submit(op))))
         return status;
-    if (fill->width > 0) {
-        if ((status = resolve(stream, &fill->to, size, "to", &to)))
-            return status;
-        struct op *op = fill_op(stream, fill, size, &to);
-        if (!op) {
-            end_drop(&to);
-            return RNL_ERROR_OUT_OF_MEMORY;
-        }
-        if ((status = op_submit(op)))
-            return status;
-    }
     return wait ? stream_wait_handle(handle) : RNL_OK;
 }
 
@@ -501,33 +513,36 @@ rnl_status fill_submit(struct stream *stream, struct buffer *buffer,
     return op_submit(op);
 }
 
-static rnl_status fill_buffer(rnl_stream stream, rnl_place to, size_t size,
-                              uint64_t pattern, size_t pattern_size)
+// A fill of one line.
+static rnl_fill plain_fill(rnl_place to, size_t size, uint64_t pattern,
+                           size_t pattern_size)
 {
-    rnl_fill fill = {.struct_size = sizeof fill, .to = to, .width = size,
-                     .pattern = pattern, .pattern_size = pattern_size};
-    rnl_status status = need_buffer(to.buffer, "to");
-    return status ? status : enqueue_fill(stream, &fill, false);
+    return (rnl_fill){.struct_size = sizeof(rnl_fill), .to = to, .width = size,
+                      .pattern = pattern, .pattern_size = pattern_size};
+}
+
+static rnl_status fill_buffer(rnl_stream stream, const rnl_fill *fill,
+                              bool wait)
+{
+    rnl_status status = need_buffer(fill->to.buffer, "to");
+    return status ? status : enqueue_fill(stream, fill, wait);
 }
 
 rnl_status rnl_enqueue_fill(rnl_stream stream, rnl_buffer to, size_t offset,
                             size_t size, uint64_t pattern, size_t pattern_size)
 {
+    rnl_fill fill = plain_fill(in(to, offset), size, pattern, pattern_size);
     rnl_status status = ENTER();
-    return status ? status
-                  : fill_buffer(stream, in(to, offset), size, pattern,
-                                pattern_size);
+    return status ? status : fill_buffer(stream, &fill, false);
 }
 
 rnl_status rnl_fill_and_wait(rnl_stream stream, rnl_buffer to, size_t offset,
                              size_t size, uint64_t pattern,
                              size_t pattern_size)
 {
+    rnl_fill fill = plain_fill(in(to, offset), size, pattern, pattern_size);
     rnl_status status = ENTER();
-    if (status != RNL_OK || (status = fill_buffer(stream, in(to, offset), size,
-                                                  pattern, pattern_size)))
-        return status;
-    return stream_wait_handle(stream);
+    return status ? status : fill_buffer(stream, &fill, true);
 }
 
 static rnl_status fill_region(rnl_stream stream, const rnl_fill *given,

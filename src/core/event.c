@@ -1,10 +1,12 @@
 #include "core/library.h"
+#include "core/capture.h"
 
 #include "base/clock.h"
 
 static void event_finish(struct object *object)
 {
     struct event *event = (struct event *)object;
+    capture_forget(event);
     event->backend->event_finish(event);
 }
 
@@ -104,18 +106,43 @@ static rnl_status foreign_event(const struct event *event)
                    object_describe(&event->object, text, sizeof text));
 }
 
-rnl_status rnl_enqueue_event_record(rnl_stream stream_handle, rnl_event handle)
+static rnl_status record(struct stream *stream, struct event *event,
+                         bool external)
+{
+    rnl_status status;
+    if (capture_record(stream, event, external, &status))
+        return status;
+    if ((status = stream_flush(stream)))
+        return status;
+    status = event->backend->event_record(event, stream);
+    if (status == RNL_OK)
+        atomic_store_explicit(&event->recorded, true, memory_order_relaxed);
+    return status;
+}
+
+static rnl_status enqueue_record(rnl_stream stream_handle, rnl_event handle,
+                                 bool external)
 {
     struct stream *stream;
     struct event *event;
-    rnl_status status = ENTER();
-    if (status != RNL_OK ||
-        (status = check_stream(stream_handle, "stream", &stream)) ||
-        (status = check_event(handle, "event", &event)))
+    rnl_status status = check_stream(stream_handle, "stream", &stream);
+    if (status != RNL_OK || (status = check_event(handle, "event", &event)))
         return status;
     if (event->object.context != stream_context(stream))
         return foreign_event(event);
-    return event->backend->event_record(event, stream);
+    return record(stream, event, external);
+}
+
+rnl_status rnl_enqueue_event_record(rnl_stream stream, rnl_event event)
+{
+    rnl_status status = ENTER();
+    return status ? status : enqueue_record(stream, event, false);
+}
+
+rnl_status rnl_enqueue_external_record(rnl_stream stream, rnl_event event)
+{
+    rnl_status status = ENTER();
+    return status ? status : enqueue_record(stream, event, true);
 }
 
 rnl_status rnl_enqueue_event(rnl_stream stream_handle,
@@ -130,7 +157,7 @@ rnl_status rnl_enqueue_event(rnl_stream stream_handle,
         (status = check_pointer(out_event, "out_event")) ||
         (status = event_new(stream_context(stream), options, &event)))
         return status;
-    status = event->backend->event_record(event, stream);
+    status = record(stream, event, false);
     if (status == RNL_OK)
         *out_event = object_publish(&event->object);
     else
@@ -142,7 +169,9 @@ rnl_status rnl_event_query(rnl_event handle)
 {
     struct event *event;
     rnl_status status = ENTER();
-    if (status != RNL_OK || (status = check_event(handle, "event", &event)))
+    if (status != RNL_OK ||
+        (status = check_event(handle, "event", &event)) ||
+        (status = capture_check_event(event)))
         return status;
     return event->backend->event_query(event);
 }
@@ -156,7 +185,9 @@ rnl_status rnl_event_synchronize(rnl_event handle, uint64_t timeout_ns)
     if (!object)
         return object_refuse(handle, OBJECT_EVENT, "event");
     struct event *event = (struct event *)object;
-    status = event->backend->event_wait(event, clock_deadline(timeout_ns));
+    status = capture_check_event(event);
+    if (status == RNL_OK)
+        status = event->backend->event_wait(event, clock_deadline(timeout_ns));
     object_drop(object);
     return status;
 }
@@ -179,6 +210,9 @@ static rnl_status event_time(struct event *event, const char *parameter,
     if (!event->options.timing)
         return refuse_event(RNL_ERROR_INVALID_ARGUMENT, event, parameter,
                             "was created without .timing");
+    if (event_is_captured(event))
+        return refuse_event(RNL_ERROR_CAPTURED_EVENT, event, parameter,
+                            "was recorded in a capture");
     rnl_status status = event->backend->event_time(event, out_ns);
     if (status == RNL_ERROR_INVALID_STATE)
         return refuse_event(status, event, parameter, "was never recorded");

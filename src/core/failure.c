@@ -6,7 +6,9 @@
 
 // What is reported when there is no memory to say more: one for each status,
 // never freed.
-static struct failure no_memory[RNL_ERROR_INTERNAL + 1];
+#define COUNT_ONE(name, number, sentence) +1
+static struct failure no_memory[RNL_STATUS_MAP(COUNT_ONE)];
+#undef COUNT_ONE
 static struct lock no_memory_lock;
 
 static struct failure *without_memory(rnl_status status)
@@ -22,7 +24,8 @@ static struct failure *without_memory(rnl_status status)
     return failure;
 }
 
-struct failure *failure_create(const struct op *op, rnl_status status,
+struct failure *failure_create(struct stream *stream, uint64_t sequence,
+                               const struct op *op, rnl_status status,
                                const char *message)
 {
     struct failure *failure = mem_allocate(sizeof *failure);
@@ -30,10 +33,10 @@ struct failure *failure_create(const struct op *op, rnl_status status,
         return without_memory(status);
     atomic_store(&failure->references, 1);
     failure->status = status;
-    failure->operation = op->sequence;
+    failure->operation = sequence;
     failure->file = op->file;
     failure->line = op->line;
-    object_describe(&op->stream->object, failure->stream,
+    object_describe(&stream->object, failure->stream,
                     sizeof failure->stream);
     snprintf(failure->name, sizeof failure->name, "%s", op_name(op));
     snprintf(failure->label, sizeof failure->label, "%s",

@@ -17,7 +17,8 @@ static void range_free(struct context *context, struct host_range *range)
         context->backend->memory_free(context, NULL, RNL_MEMORY_HOST,
                                       range->memory, range->size);
     else
-        context->backend->host_unregister(context, range->start, range->size);
+        context->backend->host_register(context, range->start, range->size,
+                                        false);
     mem_release(range, sizeof *range);
 }
 
@@ -37,6 +38,19 @@ static bool overlaps_locked(struct context *context, const char *start,
         if (start < at->start + at->size && at->start < start + size)
             return true;
     return false;
+}
+
+bool host_range_has(struct context *context, uintptr_t start, size_t size)
+{
+    bool found = false;
+    lock_take(&context->lock);
+    for (struct host_range *at = context->host_ranges; at && !found;
+         at = at->next) {
+        uintptr_t offset = start - (uintptr_t)at->start;
+        found = offset < at->size && size <= at->size - offset;
+    }
+    lock_give(&context->lock);
+    return found;
 }
 
 // False when the range meets one that is there. Memory just allocated can only
@@ -86,8 +100,8 @@ rnl_status rnl_host_allocate(rnl_context handle, size_t size,
     if (!range)
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory to keep track of host memory");
-    status = context->backend->memory_allocate(context, NULL, RNL_MEMORY_HOST,
-                                               size, &range->memory);
+    status = memory_pool_allocate(context, NULL, RNL_MEMORY_HOST, size,
+                                  &range->memory);
     if (status != RNL_OK) {
         mem_release(range, sizeof *range);
         return status;
@@ -134,7 +148,7 @@ static rnl_status host_register(struct context *context, void *pointer,
                        size, pointer);
     }
     rnl_status status =
-        context->backend->host_register(context, pointer, size);
+        context->backend->host_register(context, pointer, size, true);
     if (status != RNL_OK)
         mem_release(range_take(context, pointer, false), sizeof *range);
     return status;

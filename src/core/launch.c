@@ -1,4 +1,5 @@
 #include "core/backend.h"
+#include "core/make.h"
 
 #include <string.h>
 
@@ -413,19 +414,16 @@ static rnl_status make_ops(struct stream *stream, struct function *function,
 }
 
 // On success the function is kept.
-static rnl_status check_objects(rnl_stream stream_handle, rnl_function handle,
-                                struct stream **stream,
+static rnl_status find_function(struct stream *stream, rnl_function handle,
                                 struct function **function)
 {
-    rnl_status status = check_stream(stream_handle, "stream", stream);
-    if (status != RNL_OK)
-        return status;
+    rnl_status status;
     struct object *object = object_find_and_keep(handle, OBJECT_FUNCTION);
     if (!object)
         return object_refuse(handle, OBJECT_FUNCTION, "function");
     *function = (struct function *)object;
-    if (object->context == stream_context(*stream))
-        status = stream_check_failure(*stream);
+    if (object->context == stream_context(stream))
+        status = stream_check_failure(stream);
     else
         status = fail_at(RNL_ERROR_INVALID_HANDLE, "function",
                          "'%s' belongs to another context than the stream",
@@ -454,19 +452,29 @@ static rnl_status prepare(struct stream *stream, struct function *function,
     return make_ops(stream, function, &launch, args, out_first);
 }
 
-rnl_status rnl_enqueue_function(rnl_stream stream_handle, rnl_function handle,
+rnl_status make_launch_ops(struct stream *stream, rnl_function handle,
+                           const rnl_launch *launch, const rnl_args *args,
+                           struct op **out_first)
+{
+    struct function *function = NULL;
+    rnl_status status = find_function(stream, handle, &function);
+    if (status != RNL_OK)
+        return status;
+    status = prepare(stream, function, launch, args, out_first);
+    if (status != RNL_OK)
+        object_drop(&function->object);
+    return status;
+}
+
+rnl_status rnl_enqueue_function(rnl_stream handle, rnl_function function,
                                 const rnl_launch *launch, const rnl_args *args)
 {
-    struct stream *stream = NULL;
-    struct function *function = NULL;
+    struct stream *stream;
     struct op *first = NULL;
     rnl_status status = ENTER();
     if (status != RNL_OK ||
-        (status = check_objects(stream_handle, handle, &stream, &function)))
+        (status = check_stream(handle, "stream", &stream)) ||
+        (status = make_launch_ops(stream, function, launch, args, &first)))
         return status;
-    status = prepare(stream, function, launch, args, &first);
-    if (status == RNL_OK)
-        return op_submit_list(first);
-    object_drop(&function->object);
-    return status;
+    return op_submit_list(first);
 }

@@ -1,6 +1,7 @@
 #include "core/op.h"
 
 #include "core/backend.h"
+#include "core/capture.h"
 #include "core/config.h"
 
 // Ops are recycled through small caches, one per thread, that exchange whole
@@ -151,8 +152,10 @@ const char *op_name(const struct op *op)
     static const char *const names[] = {
         [OP_KERNEL] = "kernel",     [OP_COPY] = "copy",
         [OP_FILL] = "fill",         [OP_HOST] = "host function",
+        [OP_VALUES] = "value operation",
         [OP_WAIT] = "wait",         [OP_STAMP] = "event record",
-        [OP_RELEASE] = "release",
+        [OP_RELEASE] = "release",   [OP_GRAPH] = "graph",
+        [OP_PREFETCH] = "prefetch", [OP_ATTACH] = "attach",
     };
     return op->kind == OP_KERNEL ? op->kernel.function->name : names[op->kind];
 }
@@ -177,9 +180,16 @@ static rnl_status submit_and_wait(struct op *op)
 rnl_status op_submit(struct op *op)
 {
     struct stream *stream = op->stream;
-    if (__builtin_expect(config_get()->blocking, 0))
+    rnl_status status;
+    if (__builtin_expect(stream_is_captured(stream), 0) &&
+        capture_ops(op, &status))
+        return status;
+    // What value operations wait for may be up to the caller's next lines.
+    if (__builtin_expect(config_get()->blocking, 0) && op->kind != OP_VALUES)
         return submit_and_wait(op);
-    rnl_status status = stream->backend->stream_submit(stream, op);
+    if (__builtin_expect(stream->flags & RNL_STREAM_BATCHED, 0))
+        return batch_add(op);
+    status = stream->backend->stream_submit(stream, op);
     if (status != RNL_OK)
         op_finish(op);
     return status;
@@ -196,6 +206,9 @@ void op_finish_list(struct op *op)
 
 rnl_status op_submit_list(struct op *op)
 {
+    rnl_status captured;
+    if (op && stream_is_captured(op->stream) && capture_ops(op, &captured))
+        return captured;
     while (op) {
         struct op *next = op->next;
         op->next = NULL;

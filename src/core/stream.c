@@ -1,4 +1,6 @@
 #include "core/library.h"
+#include "core/capture.h"
+#include "core/make.h"
 
 #include "base/clock.h"
 
@@ -28,6 +30,7 @@ static void stream_finish(struct object *object)
 {
     struct stream *stream = (struct stream *)object;
     stream_unlink(stream);
+    memory_pool_stream_finish(stream);
     stream->backend->stream_finish(stream);
     failure_drop(atomic_exchange(&stream->failure, NULL));
 }
@@ -61,6 +64,8 @@ static rnl_status stream_new(struct context *context,
     stream->priority = clamp_priority(&context->device->info,
                                       options->priority);
     stream->flags = options->flags;
+    if (options->flags & RNL_STREAM_BATCHED)
+        atomic_store(&context->has_batched, true);
     rnl_status status = context->backend->stream_init(stream);
     if (status != RNL_OK) {
         object_abandon(&stream->object);
@@ -96,6 +101,21 @@ void default_stream_release(struct context *context)
 
 // --- Life ------------------------------------------------------------------
 
+static rnl_status check_flags(struct context *context, rnl_stream_flags flags)
+{
+    if (flags & ~(RNL_STREAM_NON_BLOCKING | RNL_STREAM_BATCHED))
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
+                       "the stream flags 0x%x contain bits that mean nothing",
+                       flags);
+    rnl_feature feature = RNL_FEATURE_BATCHED_STREAMS;
+    if (!(flags & RNL_STREAM_BATCHED) ||
+        context->backend->features & BACKEND_FEATURE(feature))
+        return RNL_OK;
+    return fail_at(RNL_ERROR_UNSUPPORTED, "options",
+                   "batched streams are not supported: %s",
+                   context->backend->feature_reason(context, feature));
+}
+
 rnl_status rnl_stream_create(rnl_context handle,
                              const rnl_stream_options *given,
                              rnl_stream *out_stream)
@@ -109,10 +129,8 @@ rnl_status rnl_stream_create(rnl_context handle,
         (status = options_read(&options, sizeof options, given, "options")) ||
         (status = check_pointer(out_stream, "out_stream")))
         return status;
-    if (options.flags & ~RNL_STREAM_NON_BLOCKING)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
-                       "the stream flags 0x%x contain bits that mean nothing",
-                       options.flags);
+    if ((status = check_flags(context, options.flags)))
+        return status;
     status = stream_new(context, &options, &stream);
     if (status == RNL_OK)
         *out_stream = object_publish(&stream->object);
@@ -125,6 +143,14 @@ rnl_status rnl_stream_retain(rnl_stream stream)
     return status ? status : object_retain(stream, OBJECT_STREAM, "stream");
 }
 
+// Work that was enqueued still runs.
+static void last_released(struct stream *stream)
+{
+    capture_stream_gone(stream);
+    if (stream->flags & RNL_STREAM_BATCHED)
+        batch_close(stream);
+}
+
 rnl_status rnl_stream_release(rnl_stream handle)
 {
     rnl_status status = ENTER();
@@ -132,11 +158,18 @@ rnl_status rnl_stream_release(rnl_stream handle)
         return status;
     struct object *object = object_find(handle, OBJECT_STREAM);
     if (object && ((struct stream *)object)->is_default &&
-        atomic_load(&object->user_references) == 1)
+        object_users(object) == 1)
         return fail_at(RNL_ERROR_INVALID_STATE, "stream",
                        "the default stream belongs to its context and is not "
                        "released by itself");
-    return object_release(handle, OBJECT_STREAM, "stream");
+    bool last = false;
+    object = object_find_and_keep(handle, OBJECT_STREAM);
+    status = object_release_last(handle, OBJECT_STREAM, "stream", &last);
+    if (last)
+        last_released((struct stream *)object);
+    if (object)
+        object_drop(object);
+    return status;
 }
 
 rnl_status rnl_stream_get_info(rnl_stream handle, rnl_stream_info *out_info)
@@ -210,7 +243,9 @@ rnl_status stream_check_failure(struct stream *stream)
 rnl_status stream_wait_done(struct stream *stream, uint64_t timeout_ns)
 {
     uint64_t deadline = clock_deadline(timeout_ns);
-    rnl_status status = stream->backend->stream_wait(stream, deadline);
+    rnl_status status = stream_flush(stream);
+    if (status == RNL_OK)
+        status = stream->backend->stream_wait(stream, deadline);
     return status ? status : stream_check_failure(stream);
 }
 
@@ -218,9 +253,13 @@ rnl_status rnl_stream_query(rnl_stream handle)
 {
     struct stream *stream;
     rnl_status status = ENTER();
-    if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
+    if (status != RNL_OK ||
+        (status = check_stream(handle, "stream", &stream)) ||
+        (status = capture_check_stream(stream)))
         return status;
-    status = stream->backend->stream_query(stream);
+    status = stream_flush(stream);
+    if (status == RNL_OK)
+        status = stream->backend->stream_query(stream);
     return status ? status : stream_check_failure(stream);
 }
 
@@ -230,8 +269,9 @@ static rnl_status wait_handle(rnl_stream handle, uint64_t timeout_ns)
     struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
     if (!object)
         return object_refuse(handle, OBJECT_STREAM, "stream");
-    rnl_status status =
-        stream_wait_done((struct stream *)object, timeout_ns);
+    rnl_status status = capture_check_stream((struct stream *)object);
+    if (status == RNL_OK)
+        status = stream_wait_done((struct stream *)object, timeout_ns);
     object_drop(object);
     return status;
 }
@@ -256,7 +296,11 @@ rnl_status rnl_stream_reset_and_wait(rnl_stream handle)
     if (!object)
         return object_refuse(handle, OBJECT_STREAM, "stream");
     struct stream *stream = (struct stream *)object;
-    status = stream->backend->stream_wait(stream, RNL_FOREVER);
+    status = capture_check_stream(stream);
+    if (status == RNL_OK)
+        stream_flush(stream);  // a failure is about to be forgotten
+    if (status == RNL_OK)
+        status = stream->backend->stream_wait(stream, RNL_FOREVER);
     if (status == RNL_OK) {
         if (stream->backend->stream_reset)
             stream->backend->stream_reset(stream);
@@ -279,18 +323,45 @@ static rnl_status same_api(struct stream *stream, struct context *other,
                    parameter, other->backend->api, stream->backend->api);
 }
 
-rnl_status rnl_enqueue_wait_event(rnl_stream handle, rnl_event event_handle)
+static rnl_status wait_event(rnl_stream handle, rnl_event event_handle,
+                             bool external)
 {
     struct stream *stream;
     struct event *event;
-    rnl_status status = ENTER();
+    rnl_status status = check_stream(handle, "stream", &stream);
     if (status != RNL_OK ||
-        (status = check_stream(handle, "stream", &stream)) ||
         (status = check_event(event_handle, "event", &event)) ||
         (status = same_api(stream, event->object.context, "event")) ||
-        (status = stream_check_failure(stream)))
+        (status = stream_check_failure(stream)) ||
+        capture_wait(stream, event, external, &status) ||
+        (status = stream_flush(stream)))
         return status;
     return stream->backend->event_join(stream, event);
+}
+
+rnl_status rnl_enqueue_wait_event(rnl_stream stream, rnl_event event)
+{
+    rnl_status status = ENTER();
+    return status ? status : wait_event(stream, event, false);
+}
+
+rnl_status rnl_enqueue_external_wait(rnl_stream stream, rnl_event event)
+{
+    rnl_status status = ENTER();
+    return status ? status : wait_event(stream, event, true);
+}
+
+// Both may be batched: the one must not overtake its own work, the other has to
+// run.
+static rnl_status join(struct stream *other, void *argument)
+{
+    struct stream *stream = argument;
+    rnl_status status;
+    if (stream == other)
+        return RNL_OK;
+    if ((status = stream_flush(stream)) || (status = stream_flush(other)))
+        return status;
+    return stream->backend->stream_join(stream, other);
 }
 
 rnl_status rnl_enqueue_wait_stream(rnl_stream handle, rnl_stream other_handle)
@@ -301,17 +372,10 @@ rnl_status rnl_enqueue_wait_stream(rnl_stream handle, rnl_stream other_handle)
         (status = check_stream(handle, "stream", &stream)) ||
         (status = check_stream(other_handle, "other", &other)) ||
         (status = same_api(stream, stream_context(other), "other")) ||
-        (status = stream_check_failure(stream)))
+        (status = stream_check_failure(stream)) ||
+        capture_join(stream, other, &status))
         return status;
-    return stream == other ? RNL_OK
-                           : stream->backend->stream_join(stream, other);
-}
-
-static rnl_status join(struct stream *other, void *argument)
-{
-    struct stream *stream = argument;
-    return stream == other ? RNL_OK
-                           : stream->backend->stream_join(stream, other);
+    return join(other, stream);
 }
 
 rnl_status rnl_enqueue_wait_context(rnl_stream handle,
@@ -324,29 +388,38 @@ rnl_status rnl_enqueue_wait_context(rnl_stream handle,
         (status = check_stream(handle, "stream", &stream)) ||
         (status = check_context(other_handle, "other", &other)) ||
         (status = same_api(stream, other, "other")) ||
-        (status = stream_check_failure(stream)))
+        (status = stream_check_failure(stream)) ||
+        (status = capture_refuse(stream)) ||
+        (status = capture_check_context(other, false)))
         return status;
     return context_each_stream(other, join, stream);
 }
 
 // --- Host functions --------------------------------------------------------
 
+rnl_status make_host_op(struct stream *stream, rnl_host_fn function,
+                        void *user_data, struct op **out_op)
+{
+    if (!function)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "function",
+                       "'function' is NULL");
+    *out_op = op_create(stream, OP_HOST, 0);
+    if (!*out_op)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    (*out_op)->host = (struct op_host){function, user_data};
+    return RNL_OK;
+}
+
 rnl_status rnl_enqueue_host_function(rnl_stream handle, rnl_host_fn function,
                                      void *user_data)
 {
     struct stream *stream;
+    struct op *op = NULL;
     rnl_status status = ENTER();
     if (status != RNL_OK ||
-        (status = check_stream(handle, "stream", &stream)))
+        (status = check_stream(handle, "stream", &stream)) ||
+        (function && (status = stream_check_failure(stream))) ||
+        (status = make_host_op(stream, function, user_data, &op)))
         return status;
-    if (!function)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "function",
-                       "'function' is NULL");
-    if ((status = stream_check_failure(stream)))
-        return status;
-    struct op *op = op_create(stream, OP_HOST, 0);
-    if (!op)
-        return RNL_ERROR_OUT_OF_MEMORY;
-    op->host = (struct op_host){function, user_data};
     return op_submit(op);
 }

@@ -36,7 +36,7 @@ static struct {
 } with;
 
 static rnl_context_options no_context_options = {sizeof no_context_options, 0,
-                                                 0, NULL};
+                                                 0, NULL, 0};
 
 #define ROW_CALL(name, type, call)               \
     static rnl_status name(void *handle)         \
@@ -44,6 +44,8 @@ static rnl_context_options no_context_options = {sizeof no_context_options, 0,
         rnl_##type h = handle;                   \
         return call;                             \
     }
+
+#include "handle_rows.h"
 
 // --- Devices and contexts --------------------------------------------------
 
@@ -87,6 +89,7 @@ static rnl_status stream_info_of(void *handle)
 ROW_CALL(stream_create, context, rnl_stream_create(h, NULL, &with.out.stream))
 ROW_CALL(stream_retain, stream, rnl_stream_retain(h))
 ROW_CALL(stream_release, stream, rnl_stream_release(h))
+ROW_CALL(stream_flush, stream, rnl_stream_flush(h))
 ROW_CALL(stream_query, stream, rnl_stream_query(h))
 ROW_CALL(stream_synchronize, stream, rnl_stream_synchronize(h, 0))
 ROW_CALL(stream_reset, stream, rnl_stream_reset_and_wait(h))
@@ -127,6 +130,14 @@ ROW_CALL(buffer_enqueue, stream,
 ROW_CALL(buffer_wrap, context,
          rnl_buffer_wrap(h, with.host, 64, NULL, &with.out.buffer))
 ROW_CALL(buffer_slice, buffer, rnl_buffer_slice(h, 0, 4, &with.out.buffer))
+ROW_CALL(pool_stats, context,
+         rnl_context_pool_stats(h, &(rnl_pool_stats){.struct_size = 72}))
+ROW_CALL(trim, context, rnl_context_trim(h, 0))
+ROW_CALL(prefetch_stream, stream, rnl_enqueue_prefetch(h, with.buffer, 0, 4, 0))
+ROW_CALL(prefetch, buffer, rnl_enqueue_prefetch(with.stream, h, 0, 4, 0))
+ROW_CALL(attach_stream, stream, rnl_enqueue_attach(h, with.buffer, 0))
+ROW_CALL(attach, buffer, rnl_enqueue_attach(with.stream, h, 0))
+ROW_CALL(advise, buffer, rnl_buffer_advise(h, 0, 4, RNL_ADVICE_NONE))
 ROW_CALL(buffer_retain, buffer, rnl_buffer_retain(h))
 ROW_CALL(buffer_release, buffer, rnl_buffer_release(h))
 ROW_CALL(release_stream, stream,
@@ -238,6 +249,8 @@ ROW_CALL(wait_fill_region_buffer, buffer,
                                                         .width = 16,
                                                         .pattern_size = 4)))
 
+#include "handles_values.h"
+
 // --- Modules, functions, launches ------------------------------------------
 
 static rnl_status function_info_of(void *handle)
@@ -322,6 +335,13 @@ static const struct row rows[] = {
     {"rnl_stream_retain", "stream", STREAM, stream_retain, 0},
     {"rnl_stream_release", "stream", STREAM, stream_release, 1},
     {"rnl_stream_get_info", "stream", STREAM, stream_info_of, 0},
+    {"rnl_context_priority_range", "context", CONTEXT, context_priorities, 0},
+    {"rnl_stream_set_attribute", "stream", STREAM, set_attribute, 0},
+    {"rnl_stream_get_attribute", "stream", STREAM, get_attribute, 0},
+    {"rnl_stream_copy_attributes", "to", STREAM, copy_attributes_to, 0},
+    {"rnl_stream_copy_attributes", "from", STREAM, copy_attributes_from, 0},
+    {"rnl_time_and_wait", "stream", STREAM, time_and_wait, 0},
+    {"rnl_stream_flush", "stream", STREAM, stream_flush, 0},
     {"rnl_stream_query", "stream", STREAM, stream_query, 0},
     {"rnl_stream_synchronize", "stream", STREAM, stream_synchronize, 0},
     {"rnl_stream_reset_and_wait", "stream", STREAM, stream_reset, 0},
@@ -346,6 +366,13 @@ static const struct row rows[] = {
     {"rnl_enqueue_buffer_create", "stream", STREAM, buffer_enqueue, 0},
     {"rnl_buffer_wrap", "context", CONTEXT, buffer_wrap, 0},
     {"rnl_buffer_slice", "buffer", BUFFER, buffer_slice, 0},
+    {"rnl_context_pool_stats", "context", CONTEXT, pool_stats, 0},
+    {"rnl_context_trim", "context", CONTEXT, trim, 0},
+    {"rnl_enqueue_prefetch", "stream", STREAM, prefetch_stream, 0},
+    {"rnl_enqueue_prefetch", "buffer", BUFFER, prefetch, 0},
+    {"rnl_enqueue_attach", "stream", STREAM, attach_stream, 0},
+    {"rnl_enqueue_attach", "buffer", BUFFER, attach, 0},
+    {"rnl_buffer_advise", "buffer", BUFFER, advise, 0},
     {"rnl_buffer_retain", "buffer", BUFFER, buffer_retain, 0},
     {"rnl_buffer_release", "buffer", BUFFER, buffer_release, 1},
     {"rnl_enqueue_buffer_release", "stream", STREAM, release_stream, 0},
@@ -396,6 +423,16 @@ static const struct row rows[] = {
     {"rnl_fill_and_wait", "to", BUFFER, wait_fill_buffer, 0},
     {"rnl_fill_region_and_wait", "stream", STREAM, wait_fill_region, 0},
     {"rnl_fill_region_and_wait", NULL, BUFFER, wait_fill_region_buffer, 1},
+    {"rnl_enqueue_write_value32", "stream", STREAM, write32_stream, 0},
+    {"rnl_enqueue_write_value32", "buffer", BUFFER, write32_buffer, 0},
+    {"rnl_enqueue_write_value64", "stream", STREAM, write64_stream, 0},
+    {"rnl_enqueue_write_value64", "buffer", BUFFER, write64_buffer, 0},
+    {"rnl_enqueue_wait_value32", "stream", STREAM, wait32_stream, 0},
+    {"rnl_enqueue_wait_value32", "buffer", BUFFER, wait32_buffer, 0},
+    {"rnl_enqueue_wait_value64", "stream", STREAM, wait64_stream, 0},
+    {"rnl_enqueue_wait_value64", "buffer", BUFFER, wait64_buffer, 0},
+    {"rnl_enqueue_values", "stream", STREAM, values_stream, 0},
+    {"rnl_enqueue_values", NULL, BUFFER, values_buffer, 1},
     {"rnl_module_compile", "context", CONTEXT, module_compile, 0},
     {"rnl_module_load", "context", CONTEXT, module_load, 0},
     {"rnl_module_load_file", "context", CONTEXT, module_load_file, 0},

@@ -28,7 +28,7 @@ RNL_TEST(every_built_in_backend_is_legal)
     X(stream_finish) X(stream_submit) X(stream_query) X(stream_wait)         \
     X(stream_join) X(event_init) X(event_finish) X(event_record)             \
     X(event_join) X(event_query) X(event_wait) X(memory_allocate)            \
-    X(memory_free) X(host_register) X(host_unregister)
+    X(memory_free) X(host_register)
 
 RNL_TEST(a_missing_hook_is_named)
 {
@@ -80,14 +80,10 @@ static rnl_status some_event_time(struct event *event, uint64_t *out_ns)
     return RNL_OK;
 }
 
-static bool some_peer_can_access(struct context *context, struct context *peer)
+static rnl_status some_peer_access(struct context *context,
+                                   struct context *peer, bool enable)
 {
-    return context == peer;
-}
-
-static rnl_status some_peer_enable(struct context *context,
-                                   struct context *peer)
-{
+    (void)enable;
     return context == peer ? RNL_OK : RNL_ERROR_UNSUPPORTED;
 }
 
@@ -106,10 +102,7 @@ RNL_TEST(features_and_hooks_agree)
              broken.event_time = NULL));
     REFUSED((broken.features &= ~BACKEND_FEATURE(RNL_FEATURE_EVENT_TIMING),
              broken.event_time = some_event_time));
-    REFUSED(broken.peer_can_access = some_peer_can_access);
-    REFUSED(broken.peer_enable = some_peer_enable);
-    REFUSED((broken.peer_can_access = some_peer_can_access,
-             broken.peer_enable = some_peer_enable));
+    REFUSED(broken.peer_access = some_peer_access);
     REFUSED(broken.features |= BACKEND_FEATURE(RNL_FEATURE_PEER_ACCESS));
     REFUSED((broken.accelerator = true,
              broken.features |=

@@ -41,17 +41,11 @@ void cpu_memory_free(struct context *context, struct stream *stream,
 }
 
 rnl_status cpu_host_register(struct context *context, void *pointer,
-                             size_t size)
+                             size_t size, bool locked)
 {
     (void)context;
     (void)pointer;
     (void)size;
+    (void)locked;
     return RNL_OK;  // every page is as good as locked
-}
-
-void cpu_host_unregister(struct context *context, void *pointer, size_t size)
-{
-    (void)context;
-    (void)pointer;
-    (void)size;
 }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "core/backend.h"
+#include "core/values.h"
 
 // --- Streams ---------------------------------------------------------------
 
@@ -15,7 +16,7 @@ enum queue_state {
     QUEUE_IDLE,     // empty
     QUEUE_READY,    // in the pool's ready list
     QUEUE_RUNNING,  // some thread owns it
-    QUEUE_BLOCKED,  // its head waits for another stream or a promise
+    QUEUE_BLOCKED,  // its head waits for another stream, a promise or a value
 };
 
 // Fields are grouped by who writes them: threads that submit, the owner, and
@@ -42,7 +43,8 @@ struct queue {
     uint64_t failed_at;        // the op that failed first; 0: none
     struct failure *past;      // before the last reset, of these ops
     uint64_t past_from, past_to;
-    _Atomic bool needs_worker; // its first op is a host function
+    _Atomic bool needs_worker; // only a worker can run what comes first
+    bool poked;                // unblocked while it was running
 };
 
 // What a WAIT op waits for, in op->backend.
@@ -51,6 +53,8 @@ struct wait {
     uint64_t sequence;
     struct event *promise;  // kept by the op, or NULL
     struct op *next;        // in the target's or the promise's list
+    _Atomic bool listed;    // in one of them
+    bool order_only;        // a failure of what it waits for is not its own
 };
 
 _Static_assert(sizeof(struct wait) <= sizeof((struct op *)0)->backend,
@@ -66,8 +70,8 @@ static inline struct queue *stream_queue(struct stream *stream)
     return stream_native(stream);
 }
 
-// Appends the op and sees to it that somebody will run it.
-rnl_status queue_submit(struct queue *queue, struct op *op);
+// Appends a list of ops and sees to it that somebody will run them.
+rnl_status queue_submit(struct queue *queue, struct op *first);
 
 // Runs ops of a queue that the caller owns (state RUNNING) until it is empty,
 // blocked, or done with number `until`; then gives it up. Workers run host
@@ -75,21 +79,46 @@ rnl_status queue_submit(struct queue *queue, struct op *op);
 void queue_run(struct queue *queue, bool worker, uint64_t until);
 
 // Waits until op `sequence` is done; the calling thread helps when it may wait
-// for ever. RNL_ERROR_TIMED_OUT is recorded.
-// `idly`: it neither helps nor spins.
+// for ever. RNL_ERROR_TIMED_OUT is recorded. `policy` is an rnl_sync_policy, or
+// 0 for the usual one; with RNL_SYNC_BLOCKING it neither helps nor spins.
 rnl_status queue_wait(struct queue *queue, uint64_t sequence,
-                      uint64_t deadline, bool idly);
+                      uint64_t deadline, int policy);
+
+// What the queue waits for, and what that waits for, as the end of a sentence;
+// "" when it is not blocked.
+void chain_describe(struct queue *queue, char *text, size_t size);
+
+// Somebody asks for the queue's work: sees to it that it goes on if it can.
+void queue_nudge(struct queue *queue);
 
 // Forgets the stream's failure, but for those who wait for what failed. Only
 // the last one is remembered.
 void queue_reset(struct queue *queue);
 
-// Makes a blocked queue ready again, because what it waited for happened.
+// Makes a blocked queue ready again, because something that it waited for
+// happened. One that runs is poked. May come late, and too often.
 void queue_unblock(struct queue *queue);
 
-// Puts a WAIT for (target, sequence) or for `promise` into the queue.
-rnl_status queue_add_wait(struct stream *stream, struct stream *target,
-                          uint64_t sequence, struct event *promise);
+// For the owner of a queue that has nothing to do before it is unblocked. False
+// when that has happened already: it goes on. Else it is no longer the owner's.
+bool queue_block(struct queue *queue);
+
+// Puts a wait into the queue.
+rnl_status queue_add_wait(struct stream *stream, const struct wait *wait);
+
+// Unblocks the queues of a list of WAIT ops, linked by their waits.
+void queue_release_waits(struct op *op);
+
+// True when what the op waits for is over; otherwise its stream's queue will be
+// unblocked. A failure becomes that of the op's stream.
+bool queue_wait_is_over(struct op *op);
+
+// `op`, or the graph whose node it is, was operation `sequence` and failed.
+void queue_fail(struct queue *queue, uint64_t sequence, const struct op *op,
+                rnl_status status, const char *message);
+
+// Calls a host function on this worker.
+void queue_call_host(struct queue *queue, const struct op *op);
 
 // True with a reference to the failure in `*out` when the ops up to `sequence`
 // contain a failed one.
@@ -106,7 +135,8 @@ struct cpu_event {
     uint64_t sequence;         // … up to here
     uint64_t time;             // of completion; 0: not yet
     uint64_t record;           // which record `time` is for
-    struct op *waiters;        // WAIT ops on a promise not recorded yet
+    uint32_t to_come;          // launches that will record it
+    struct op *waiters;        // WAIT ops on a record that is to come
     _Atomic bool done;         // complete, without failure
     _Atomic uint32_t recorded_word;  // futex: a promise's record
 };
@@ -116,19 +146,72 @@ static inline struct cpu_event *event_cpu(struct event *event)
     return event_native(event);
 }
 
-// For a WAIT on a promise: true with what it stands for, or with `*out_broken`
-// when it will never be recorded; false after adding the op to the promise's
-// list.
+// For a WAIT on a record that is to come: true with what the event stands for
+// (no target: nothing), or with `*out_broken` when it will never be recorded;
+// false when the op is in the event's list.
 bool event_resolve(struct op *op, bool *out_broken);
+
+// A launch under way will record the event, and does so now. `failed`: its
+// stream, when the launch failed, as that operation of it; otherwise NULL.
+void event_expect(struct event *event);
+void event_arrive(struct event *event, struct stream *failed,
+                  uint64_t sequence);
 
 // Performs a STAMP op.
 void event_stamp(struct op *op);
+
+// --- Watches: words that blocked queues wait for ---------------------------
+
+struct pool;
+
+#define WATCH_BUCKETS 64
+#define WATCH_NAP_NS 1000000  // at most, as long as a look takes little time
+
+// In the op or node that waits.
+struct watch {
+    struct value value;
+    struct queue *queue;  // blocked; unblocked once the value holds
+    struct watch *next;
+    _Atomic bool listed;
+};
+
+_Static_assert(sizeof(struct watch) <= sizeof((struct op *)0)->backend,
+               "a watch fits into its op");
+
+struct watches {
+    _Alignas(64) _Atomic uint32_t count;
+    _Atomic uint64_t looked, cost;  // clock_ticks of the last look at all
+    _Alignas(64) struct lock lock;  // guards what follows
+    uint64_t occupied;              // bit i: bucket i is not empty
+    struct watch *buckets[WATCH_BUCKETS];  // by address
+};
+
+static inline struct watch *op_watch(struct op *op)
+{
+    return (struct watch *)op->backend;
+}
+
+// Makes the pool look at `watch` until its value holds; then the queue, which
+// must be blocked already, is unblocked. False when the value holds now: then
+// nothing was added.
+bool watch_add(struct pool *pool, struct watch *watch);
+
+// Looks at the words at this address, after it was written. True when a queue
+// was unblocked.
+bool watch_look_at(struct pool *pool, const char *address);
+
+// "it waits for …". The watch must be pending.
+void watch_describe(const struct watch *watch, char *text, size_t size);
+
+// `wanted`, or less while words are watched.
+uint64_t watch_nap_ns(struct pool *pool, uint64_t wanted);
 
 // --- The pool --------------------------------------------------------------
 
 #define PRIORITIES 3  // 0 normal, -1, -2
 
 struct region;
+struct plan;
 
 // Grouped by cache lines, as the queue is.
 struct pool {
@@ -139,6 +222,8 @@ struct pool {
 
     _Alignas(64) _Atomic uint32_t region_count;  // that can still be joined
     struct region *regions;
+
+    struct watches watches;
 
     _Alignas(64) _Atomic uint32_t spinning;
     _Atomic uint32_t sleeping, napping, waking;
@@ -168,6 +253,34 @@ void pool_notify(struct pool *pool, bool small);
 // Sees to it that a worker looks if there is anything to look at.
 void pool_nudge(struct pool *pool);
 
+// True when words are watched and no worker idles in a way that looks at them.
+bool pool_unwatched(struct pool *pool);
+
+// Sees to it that one does, unless all are busy.
+void pool_guard(struct pool *pool);
+
+// The calling thread, if it is no worker, is about to leave a word to workers.
+void pool_watch_begin(struct pool *pool);
+
+static inline bool watch_pending(struct pool *pool)
+{
+    return atomic_load_explicit(&pool->watches.count, memory_order_relaxed) >
+           0;
+}
+
+bool watch_glance_now(struct pool *pool, unsigned pause);
+
+// Looks at all watched words, unless the last look was less than `pause` times
+// its own length ago or is going on. True when a queue was unblocked.
+static inline bool watch_glance(struct pool *pool, unsigned pause)
+{
+    return __builtin_expect(watch_pending(pool), 0) &&
+           watch_glance_now(pool, pause);
+}
+
+#define GLANCE_IDLE 4   // pauses: of who has nothing else to do …
+#define GLANCE_BUSY 32  // … and between ops
+
 // Takes this queue off the ready list; false when it is not there.
 bool pool_take(struct pool *pool, struct queue *queue);
 
@@ -193,6 +306,10 @@ struct region {
     uint64_t total;
     unsigned most;                   // threads that may take part
     uint64_t share;                  // units taken at once; 0: shrinking parts
+    // Of a plan, whose steps are not numbered: runs one; whether there is any.
+    struct plan *plan;
+    bool (*take)(struct region *region, bool worker);
+    bool (*any)(const struct region *region);
     bool open;                       // listed; guarded by the pool's lock
     _Atomic uint64_t taken;
     _Atomic uint32_t participants;   // futex of the owner
@@ -204,6 +321,13 @@ struct region {
 // Runs all of it: alone if it is short, otherwise with whoever joins. Returns
 // region->status. `parallel` skips the try alone.
 rnl_status region_run(struct pool *pool, struct region *region, bool parallel);
+
+// Lets others in, of a plan's region: there is something to take.
+void region_offer(struct pool *pool, struct region *region);
+
+// For its owner, who found nothing to take: closes it and waits for the others.
+// False as soon as there is something to take again.
+bool region_close(struct pool *pool, struct region *region);
 
 // Joins some region of the pool, or of `queue` if not NULL; false when there is
 // none to join.
@@ -226,6 +350,14 @@ static inline struct pool *stream_pool(struct stream *stream)
 rnl_status op_perform(struct pool *pool, struct queue *queue,
                       const struct op *op, char *message);
 
+// A kernel of one block that needs nothing but to be called: by op_call, or by
+// block_run_list. False for all other ops.
+struct kernel_run;
+bool op_quick_call(const struct op *op, rnl_native_call *out_call);
+bool op_quick_run(const struct op *op, struct kernel_run *out_run);
+rnl_status op_call(const struct op *op, const rnl_native_call *call,
+                   char *message);
+
 // True when a worker need not be woken for it at once.
 bool op_is_small(const struct op *op);
 
@@ -234,7 +366,7 @@ bool op_is_small(const struct op *op);
 rnl_status cpu_stream_init(struct stream *stream);
 void cpu_stream_finish(struct stream *stream);
 void cpu_stream_reset(struct stream *stream);
-rnl_status cpu_stream_submit(struct stream *stream, struct op *op);
+rnl_status cpu_stream_submit(struct stream *stream, struct op *first);
 rnl_status cpu_stream_query(struct stream *stream);
 rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline);
 rnl_status cpu_stream_join(struct stream *stream, struct stream *other);
@@ -254,8 +386,7 @@ rnl_status cpu_memory_allocate(struct context *context, struct stream *stream,
 void cpu_memory_free(struct context *context, struct stream *stream,
                      rnl_memory_kind kind, struct memory memory, size_t size);
 rnl_status cpu_host_register(struct context *context, void *pointer,
-                             size_t size);
-void cpu_host_unregister(struct context *context, void *pointer, size_t size);
+                             size_t size, bool locked);
 
 // Facts about the machine, in machine.c.
 unsigned machine_cores(void);  // by affinity and cgroup quota

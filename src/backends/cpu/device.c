@@ -4,6 +4,7 @@
 #include "backends/cpu/compile.h"
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/find.h"
+#include "backends/cpu/graph.h"
 #include "backends/cpu/module.h"
 #include "core/config.h"
 
@@ -102,32 +103,23 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
     case RNL_FEATURE_COOPERATIVE_LAUNCH:
         return BLOCK_COOPERATES ? ""
                                 : "blocks take turns on x86-64 only";
+    case RNL_FEATURE_MEMORY_HINTS:
+        return "host and device share one memory on cpu: there is nowhere to "
+               "move it";
     case RNL_FEATURE_INTERPROCESS:
         return "cpu events live in one process";
-    case RNL_FEATURE_CAPTURE:
-    case RNL_FEATURE_GRAPHS:
-        return "graphs are not part of this version";
-    case RNL_FEATURE_MEMORY_OPERATIONS:
-        return "stream memory operations are not part of this version";
-    case RNL_FEATURE_BATCHED_STREAMS:
-        return "batched streams are not part of this version";
     default:
         return "";
     }
 }
 
-static bool peer_can_access(struct context *context, struct context *peer)
+static rnl_status peer_access(struct context *context, struct context *peer,
+                              bool enable)
 {
     (void)context;
     (void)peer;
-    return true;  // one address space
-}
-
-static rnl_status peer_enable(struct context *context, struct context *peer)
-{
-    (void)context;
-    (void)peer;
-    return RNL_OK;
+    (void)enable;
+    return RNL_OK;  // one address space
 }
 
 // --- The table -------------------------------------------------------------
@@ -140,13 +132,17 @@ const struct backend cpu_backend = {
     .api = "cpu",
     .features = HAS(COMPILE) | HAS(NATIVE_FUNCTIONS) | HAS(MANAGED_MEMORY) |
                 HAS(ZERO_COPY_MAP) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
-                HAS(PROMISES) | HAS(PEER_ACCESS) |
+                HAS(PROMISES) | HAS(PEER_ACCESS) | HAS(GRAPHS) | HAS(CAPTURE) |
+                HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) |
                 (BLOCK_COOPERATES ? HAS(COOPERATIVE_LAUNCH) : 0),
+    .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
+                         BACKEND_ATTRIBUTE(RNL_STREAM_PRIORITY),
     .context_size = sizeof(struct cpu_context),
     .stream_size = sizeof(struct queue),
     .event_size = sizeof(struct cpu_event),
     .module_size = sizeof(struct cpu_module),
     .function_size = sizeof(struct cpu_function),
+    .exec_size = sizeof(struct cpu_exec),
 
     .device_count = device_count,
     .reason = reason,
@@ -157,8 +153,7 @@ const struct backend cpu_backend = {
     .context_finish = context_finish,
     .context_memory = context_memory,
     .feature_reason = feature_reason,
-    .peer_can_access = peer_can_access,
-    .peer_enable = peer_enable,
+    .peer_access = peer_access,
 
     .stream_init = cpu_stream_init,
     .stream_finish = cpu_stream_finish,
@@ -180,7 +175,6 @@ const struct backend cpu_backend = {
     .memory_allocate = cpu_memory_allocate,
     .memory_free = cpu_memory_free,
     .host_register = cpu_host_register,
-    .host_unregister = cpu_host_unregister,
 
     .compiler_identity = cpu_compiler_identity,
     .module_compile = cpu_module_compile,
@@ -190,5 +184,8 @@ const struct backend cpu_backend = {
     .module_kernel = cpu_module_kernel,
     .function_init = cpu_function_init,
     .function_finish = cpu_function_finish,
+    .exec_init = cpu_exec_init,
+    .exec_finish = cpu_exec_finish,
+    .exec_change = cpu_exec_change,
     .cooperative_check = cpu_cooperative_check,
 };

@@ -15,15 +15,6 @@ void cpu_event_finish(struct event *event)
 
 // --- Recording -------------------------------------------------------------
 
-static void release_waiters(struct op *op)
-{
-    while (op) {
-        struct op *next = op_wait(op)->next;
-        queue_unblock(stream_queue(op->stream));
-        op = next;
-    }
-}
-
 static rnl_status already_recorded(struct event *event)
 {
     char text[160];
@@ -92,7 +83,7 @@ static void announce_record(struct cpu_event *cpu, struct op *waiters)
 {
     atomic_fetch_add(&cpu->recorded_word, 1);
     futex_wake(&cpu->recorded_word, INT32_MAX);
-    release_waiters(waiters);
+    queue_release_waits(waiters);
 }
 
 // On an idle stream the event is complete, and stands for no stream any more.
@@ -159,22 +150,76 @@ void event_stamp(struct op *op)
     lock_give(&cpu->lock);
 }
 
+// --- Recording by graphs ---------------------------------------------------
+
+void event_expect(struct event *event)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    lock_take(&cpu->lock);
+    cpu->to_come++;
+    atomic_store_explicit(&cpu->done, false, memory_order_release);
+    lock_give(&cpu->lock);
+}
+
+void event_arrive(struct event *event, struct stream *failed,
+                  uint64_t sequence)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    if (failed)
+        object_keep(&failed->object);
+    lock_take(&cpu->lock);
+    bool last = --cpu->to_come == 0;
+    struct stream *old = cpu->stream;
+    struct op *waiters = last ? cpu->waiters : NULL;
+    if (last)
+        cpu->waiters = NULL;
+    cpu->record++;
+    cpu->time = event->options.timing ? clock_now() : 0;
+    cpu->stream = failed;
+    cpu->sequence = sequence;
+    cpu->recorded = true;
+    atomic_store_explicit(&cpu->done, last && !failed, memory_order_release);
+    lock_give(&cpu->lock);
+    if (last)
+        announce_record(cpu, waiters);
+    if (old)
+        object_drop(&old->object);
+}
+
 // --- Waiting ---------------------------------------------------------------
 
-// What the event stands for, with a reference to the stream; false when it was
-// never recorded. The stream is NULL when the event is known to be complete.
-static bool point_of(struct cpu_event *cpu, struct stream **out_stream,
-                     uint64_t *out_sequence)
+// To be recorded: a promise, or a node of a launch under way.
+static bool is_awaited_locked(const struct event *event,
+                              const struct cpu_event *cpu)
 {
+    return cpu->to_come > 0 || (event->options.promise && !cpu->recorded);
+}
+
+enum point {
+    POINT_NOWHERE,  // never recorded, or known to be complete
+    POINT_TO_COME,
+    POINT_ON_STREAM,
+};
+
+// What the event stands for, with a reference to the stream.
+static enum point point_of(struct event *event, struct stream **out_stream,
+                           uint64_t *out_sequence)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    enum point point = POINT_NOWHERE;
     lock_take(&cpu->lock);
-    bool recorded = cpu->recorded;
     bool done = atomic_load_explicit(&cpu->done, memory_order_acquire);
-    *out_stream = recorded && !done ? cpu->stream : NULL;
-    *out_sequence = cpu->sequence;
-    if (*out_stream)
-        object_keep(&(*out_stream)->object);
+    if (is_awaited_locked(event, cpu))
+        point = POINT_TO_COME;
+    else if (cpu->recorded && !done && cpu->stream)
+        point = POINT_ON_STREAM;
+    if (point == POINT_ON_STREAM) {
+        *out_stream = cpu->stream;
+        *out_sequence = cpu->sequence;
+        object_keep(&cpu->stream->object);
+    }
     lock_give(&cpu->lock);
-    return recorded;
+    return point;
 }
 
 rnl_status cpu_event_join(struct stream *stream, struct event *event)
@@ -184,16 +229,15 @@ rnl_status cpu_event_join(struct stream *stream, struct event *event)
     uint64_t sequence;
     if (atomic_load_explicit(&cpu->done, memory_order_acquire))
         return RNL_OK;
-    if (!point_of(cpu, &target, &sequence))
-        return event->options.promise
-                   ? queue_add_wait(stream, NULL, 0, event)
-                   : RNL_OK;
-    if (!target)
+    enum point point = point_of(event, &target, &sequence);
+    if (point == POINT_NOWHERE)
         return RNL_OK;
+    if (point == POINT_TO_COME)
+        return queue_add_wait(stream, &(struct wait){.promise = event});
     // The order within one stream is already there.
-    rnl_status status = target == stream
-                            ? RNL_OK
-                            : queue_add_wait(stream, target, sequence, NULL);
+    struct wait wait = {.target = target, .sequence = sequence};
+    rnl_status status =
+        target == stream ? RNL_OK : queue_add_wait(stream, &wait);
     object_drop(&target->object);
     return status;
 }
@@ -203,14 +247,18 @@ bool event_resolve(struct op *op, bool *out_broken)
     struct wait *wait = op_wait(op);
     struct cpu_event *cpu = event_cpu(wait->promise);
     lock_take(&cpu->lock);
-    bool known = cpu->recorded || cpu->broken;
-    *out_broken = cpu->broken;
-    if (cpu->recorded) {
-        // The event keeps the stream, and the op the event. What comes later on
-        // the promise's own stream is in order as it is.
+    bool listed = atomic_load(&wait->listed);
+    bool known = !listed && (cpu->broken ||
+                             !is_awaited_locked(wait->promise, cpu));
+    *out_broken = known && cpu->broken;
+    if (known && cpu->stream) {
+        // What comes later on the event's own stream is in order as it is.
         wait->target = cpu->stream;
         wait->sequence = cpu->stream == op->stream ? 0 : cpu->sequence;
-    } else if (!known) {
+        object_keep(&cpu->stream->object);
+        op->kept[op->kept_count++] = &cpu->stream->object;
+    } else if (!known && !listed) {
+        atomic_store(&wait->listed, true);
         wait->next = cpu->waiters;
         cpu->waiters = op;
     }
@@ -236,16 +284,15 @@ rnl_status cpu_event_query(struct event *event)
     uint64_t sequence;
     if (atomic_load_explicit(&cpu->done, memory_order_acquire))
         return RNL_OK;
-    if (!point_of(cpu, &stream, &sequence))
-        return event->options.promise ? RNL_NOT_READY : RNL_OK;
-    if (!stream)
-        return RNL_OK;
+    enum point point = point_of(event, &stream, &sequence);
+    if (point != POINT_ON_STREAM)
+        return point == POINT_TO_COME ? RNL_NOT_READY : RNL_OK;
     struct queue *queue = stream_queue(stream);
     struct failure *failure = NULL;
     rnl_status status = RNL_OK;
     if (atomic_load_explicit(&queue->completed, memory_order_acquire) <
         sequence) {
-        pool_nudge(stream_pool(stream));
+        queue_nudge(queue);
         status = RNL_NOT_READY;
     } else if (queue_failed(queue, sequence, &failure)) {
         status = failure_report(failure, stream);
@@ -278,10 +325,10 @@ static rnl_status await_record(struct event *event, uint64_t deadline)
     struct cpu_event *cpu = event_cpu(event);
     for (;;) {
         lock_take(&cpu->lock);
-        bool recorded = cpu->recorded, broken = cpu->broken;
+        bool recorded = !is_awaited_locked(event, cpu), broken = cpu->broken;
         uint32_t word = atomic_load(&cpu->recorded_word);
         lock_give(&cpu->lock);
-        if (recorded)
+        if (recorded && !broken)
             return RNL_OK;
         if (broken)
             return fail_at(RNL_ERROR_DEPENDENCY_FAILED, "event",
@@ -294,18 +341,14 @@ static rnl_status await_record(struct event *event, uint64_t deadline)
 
 rnl_status cpu_event_wait(struct event *event, uint64_t deadline)
 {
-    struct cpu_event *cpu = event_cpu(event);
     struct stream *stream;
     uint64_t sequence;
-    if (event->options.promise) {
-        rnl_status status = await_record(event, deadline);
-        if (status != RNL_OK)
-            return status;
-    }
-    if (!point_of(cpu, &stream, &sequence) || !stream)
-        return RNL_OK;
-    rnl_status status = queue_wait(stream_queue(stream), sequence, deadline,
-                                   event->options.blocking_sync);
+    rnl_status status = await_record(event, deadline);
+    if (status != RNL_OK ||
+        point_of(event, &stream, &sequence) != POINT_ON_STREAM)
+        return status;
+    status = queue_wait(stream_queue(stream), sequence, deadline,
+                        event->options.blocking_sync ? RNL_SYNC_BLOCKING : 0);
     object_drop(&stream->object);
     return status ? status : cpu_event_query(event);
 }
@@ -314,8 +357,8 @@ rnl_status cpu_event_time(struct event *event, uint64_t *out_ns)
 {
     struct cpu_event *cpu = event_cpu(event);
     lock_take(&cpu->lock);
-    bool recorded = cpu->recorded;
-    uint64_t time = cpu->time;
+    bool recorded = cpu->recorded || cpu->to_come > 0;
+    uint64_t time = cpu->to_come > 0 ? 0 : cpu->time;
     lock_give(&cpu->lock);
     if (!recorded)
         return RNL_ERROR_INVALID_STATE;

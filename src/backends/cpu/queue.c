@@ -1,5 +1,7 @@
 #include "backends/cpu/cpu.h"
 
+#include "backends/cpu/plan.h"
+
 #define PATIENCE 16  // untaken ops
 #define HOPS_MOST 64  // from stream to stream; there may be a circle
 
@@ -11,10 +13,34 @@ static rnl_status refuse_dead(void)
                    "the stream was released by another thread during the call");
 }
 
-rnl_status queue_submit(struct queue *queue, struct op *op)
+// Numbers the ops from `sequence` on and puts them behind the others.
+static void append_locked(struct queue *queue, struct op *first,
+                          uint64_t sequence)
+{
+    struct op *last = first;
+    for (;;) {
+        last->sequence = sequence;
+        if (!last->next)
+            break;
+        last = last->next;
+        sequence++;
+    }
+    atomic_store_explicit(&queue->stream->submitted, sequence,
+                          memory_order_release);
+    if (queue->head)
+        queue->tail->next = first;
+    else
+        queue->head = first;
+    queue->tail = last;
+}
+
+rnl_status queue_submit(struct queue *queue, struct op *first)
 {
     struct stream *stream = queue->stream;
-    bool small = op_is_small(op);
+    bool small = op_is_small(first);
+    uint32_t count = 1;
+    for (const struct op *op = first->next; op; op = op->next, count++)
+        small = small && op_is_small(op);
     lock_take(&queue->lock);
     bool idle = queue->state == QUEUE_IDLE;
     // While it has work, a queue keeps its stream.
@@ -22,23 +48,17 @@ rnl_status queue_submit(struct queue *queue, struct op *op)
         lock_give(&queue->lock);
         return refuse_dead();
     }
-    uint64_t sequence =
-        atomic_load_explicit(&stream->submitted, memory_order_relaxed) + 1;
-    atomic_store_explicit(&stream->submitted, sequence, memory_order_release);
-    op->sequence = sequence;
-    if (queue->head)
-        queue->tail->next = op;
-    else
-        queue->head = op;
-    queue->tail = op;
-    uint32_t untaken = ++queue->untaken;
+    append_locked(queue, first,
+                  atomic_load_explicit(&stream->submitted,
+                                       memory_order_relaxed) + 1);
+    uint32_t untaken = queue->untaken += count;
     if (idle) {
         queue->state = QUEUE_READY;
-        atomic_store_explicit(&queue->needs_worker, op->kind == OP_HOST,
-                              memory_order_relaxed);
+        atomic_store_explicit(&queue->needs_worker,
+                              first->kind == OP_HOST, memory_order_relaxed);
     }
     // A queue that grows while nobody looks at it is worth a worker.
-    bool urgent = !small || untaken % PATIENCE == 0;
+    bool urgent = !small || untaken % PATIENCE < count;
     bool notify = idle || (queue->state == QUEUE_READY && urgent);
     // Once listed, the queue may be run to its end, and the stream and its pool
     // with it, before this thread has notified anybody.
@@ -57,16 +77,16 @@ rnl_status queue_submit(struct queue *queue, struct op *op)
 
 // --- Waiting for other queues ----------------------------------------------
 
-rnl_status queue_add_wait(struct stream *stream, struct stream *target,
-                          uint64_t sequence, struct event *promise)
+rnl_status queue_add_wait(struct stream *stream, const struct wait *wait)
 {
     struct op *op = op_create(stream, OP_WAIT, 0);
     if (!op)
         return RNL_ERROR_OUT_OF_MEMORY;
-    *op_wait(op) = (struct wait){target, sequence, promise, NULL};
-    struct object *kept = target ? &target->object : &promise->object;
+    *op_wait(op) = *wait;
+    struct object *kept =
+        wait->target ? &wait->target->object : &wait->promise->object;
     rnl_status status =
-        object_keep_for(kept, target ? "other" : "event");
+        object_keep_for(kept, wait->target ? "other" : "event");
     if (status == RNL_OK)
         op->kept[op->kept_count++] = kept;
     // Not op_submit, which may wait: this is no work to wait for.
@@ -87,6 +107,7 @@ void queue_unblock(struct queue *queue)
         atomic_store_explicit(&queue->needs_worker, false,
                               memory_order_relaxed);
     }
+    queue->poked |= queue->state == QUEUE_RUNNING;
     bool awaited = queue->sleepers > 0;
     struct stream *stream = queue->stream;
     if (blocked)
@@ -98,6 +119,17 @@ void queue_unblock(struct queue *queue)
     pool_push(pool, queue);
     pool_notify(pool, !awaited);
     object_drop(&stream->object);
+}
+
+bool queue_block(struct queue *queue)
+{
+    lock_take(&queue->lock);
+    bool poked = queue->poked;
+    queue->poked = false;
+    if (!poked)
+        queue->state = QUEUE_BLOCKED;
+    lock_give(&queue->lock);
+    return !poked;
 }
 
 bool queue_failed(struct queue *queue, uint64_t sequence,
@@ -132,24 +164,25 @@ void queue_reset(struct queue *queue)
     failure_drop(older);
 }
 
-static void fail_queue(struct queue *queue, const struct op *op,
-                       rnl_status status, const char *message)
+void queue_fail(struct queue *queue, uint64_t sequence, const struct op *op,
+                rnl_status status, const char *message)
 {
     bool inherited = op->kind == OP_WAIT;
-    struct failure *failure = failure_create(op, status, message);
+    struct failure *failure =
+        failure_create(queue->stream, sequence, op, status, message);
     lock_take(&queue->lock);
     if (!atomic_load(&queue->stream->failure))
-        queue->failed_at = op->sequence;
+        queue->failed_at = sequence;
     lock_give(&queue->lock);
     stream_set_failure(queue->stream, failure, inherited);
 }
 
-static void inherit_failure(struct queue *queue, const struct op *op,
-                            struct stream *target)
+static void inherit_failure(struct queue *queue, struct op *op)
 {
     struct failure *failure;
-    if (!queue_failed(stream_queue(target), op_wait((struct op *)op)->sequence,
-                      &failure))
+    const struct wait *wait = op_wait(op);
+    if (wait->order_only || !queue_failed(stream_queue(wait->target),
+                                          wait->sequence, &failure))
         return;
     lock_take(&queue->lock);
     queue->failed_at = op->sequence;
@@ -157,22 +190,48 @@ static void inherit_failure(struct queue *queue, const struct op *op,
     stream_set_failure(queue->stream, failure, true);
 }
 
-// Joins the target's list of waiters unless the target is already there.
-static bool wait_is_over(struct op *op)
+// Joins the target's list of waiters unless the target is already there. Who is
+// still listed is about to be told.
+static bool target_is_there(struct op *op)
 {
     struct wait *wait = op_wait(op);
     struct queue *target = stream_queue(wait->target);
     lock_take(&target->lock);
-    atomic_fetch_add(&target->attention, 1);
-    bool over = atomic_load(&target->completed) >= wait->sequence;
-    if (over) {
+    bool listed = atomic_load(&wait->listed);
+    if (!listed)
+        atomic_fetch_add(&target->attention, 1);
+    bool there = atomic_load(&target->completed) >= wait->sequence;
+    if (!listed && there) {
         atomic_fetch_sub(&target->attention, 1);
-    } else {
+    } else if (!listed) {
+        atomic_store(&wait->listed, true);
         wait->next = target->waiters;
         target->waiters = op;
     }
     lock_give(&target->lock);
-    return over;
+    return there && !listed;
+}
+
+static void fail_broken(struct queue *queue, const struct op *op)
+{
+    queue_fail(queue, op->sequence, op, RNL_ERROR_DEPENDENCY_FAILED,
+               "the promise was released without being recorded");
+}
+
+bool queue_wait_is_over(struct op *op)
+{
+    struct queue *queue = stream_queue(op->stream);
+    bool broken = false;
+    if (!op_wait(op)->target && !event_resolve(op, &broken))
+        return false;
+    if (broken)
+        fail_broken(queue, op);
+    if (!op_wait(op)->target)
+        return true;
+    if (!target_is_there(op))
+        return false;
+    inherit_failure(queue, op);
+    return true;
 }
 
 static void set_blocked(struct queue *queue, enum queue_state state,
@@ -195,24 +254,69 @@ static bool pass_wait(struct queue *queue, struct op *op)
         bool broken;
         if (!event_resolve(op, &broken))
             return false;
-        set_blocked(queue, broken ? QUEUE_RUNNING : QUEUE_BLOCKED,
+        bool over = broken || !wait->target;
+        set_blocked(queue, over ? QUEUE_RUNNING : QUEUE_BLOCKED,
                     wait->target);
         if (broken)
-            fail_queue(queue, op, RNL_ERROR_DEPENDENCY_FAILED,
-                       "the promise was released without being recorded");
-        if (broken)
+            fail_broken(queue, op);
+        if (over)
             return true;
     }
-    if (!wait_is_over(op))
+    if (!target_is_there(op))
         return false;
     set_blocked(queue, QUEUE_RUNNING, NULL);
-    inherit_failure(queue, op, wait->target);
+    inherit_failure(queue, op);
+    return true;
+}
+
+// False while the watch is listed: whoever takes it off unblocks the queue,
+// which can also happen for no reason.
+static bool watch_is_over(struct queue *queue, struct op *op)
+{
+    set_blocked(queue, QUEUE_BLOCKED, NULL);
+    if (atomic_load(&op_watch(op)->listed))
+        return false;
+    set_blocked(queue, QUEUE_RUNNING, NULL);
+    op->values.waits = false;
+    return true;
+}
+
+// False when the queue is blocked now and no longer the caller's.
+static bool await_value(struct queue *queue, struct op *op,
+                        const struct value *value)
+{
+    *op_watch(op) = (struct watch){.value = *value, .queue = queue};
+    op->values.waits = true;
+    set_blocked(queue, QUEUE_BLOCKED, NULL);
+    if (watch_add(stream_pool(queue->stream), op_watch(op)))
+        return false;
+    set_blocked(queue, QUEUE_RUNNING, NULL);
+    op->values.waits = false;
+    return true;
+}
+
+// The same. A wait counts as done when it begins: who takes the watch off has
+// seen its value, which may be another one by now.
+static bool pass_values(struct queue *queue, struct op *op)
+{
+    struct op_values *values = &op->values;
+    if (values->waits && !watch_is_over(queue, op))
+        return false;
+    while (values->done < values->count) {
+        const struct value *value = &values->items[values->done++];
+        if (value->action == RNL_WRITE_VALUE) {
+            value_write(value);
+            watch_look_at(stream_pool(queue->stream), value->address);
+        } else if (!value_holds(value) && !await_value(queue, op, value)) {
+            return false;
+        }
+    }
     return true;
 }
 
 // --- Running ---------------------------------------------------------------
 
-static void call_host(struct queue *queue, const struct op *op)
+void queue_call_host(struct queue *queue, const struct op *op)
 {
     struct failure *failure = stream_get_failure(queue->stream);
     rnl_status status =
@@ -232,7 +336,7 @@ static void run_op(struct queue *queue, struct op *op)
     rnl_status status;
     switch (op->kind) {
     case OP_HOST:
-        call_host(queue, op);
+        queue_call_host(queue, op);
         break;
     case OP_STAMP:
         event_stamp(op);
@@ -245,7 +349,7 @@ static void run_op(struct queue *queue, struct op *op)
             break;
         status = op_perform(stream_pool(queue->stream), queue, op, message);
         if (status != RNL_OK)
-            fail_queue(queue, op, status, message);
+            queue_fail(queue, op->sequence, op, status, message);
         break;
     default:
         break;
@@ -271,13 +375,15 @@ static struct op *take_waiters_locked(struct queue *queue, uint64_t completed)
     return taken;
 }
 
-static void unblock_all(struct op *op)
+void queue_release_waits(struct op *op)
 {
     while (op) {
-        // Once unblocked, the op is its queue's again.
-        struct op *next = op_wait(op)->next;
-        queue_unblock(stream_queue(op->stream));
-        op = next;
+        // Once it is no longer listed, the op is its queue's again.
+        struct wait *wait = op_wait(op);
+        struct queue *queue = stream_queue(op->stream);
+        op = wait->next;
+        atomic_store(&wait->listed, false);
+        queue_unblock(queue);
     }
 }
 
@@ -292,7 +398,7 @@ static void announce(struct queue *queue, uint64_t completed)
     lock_give(&queue->lock);
     if (wake)
         futex_wake(&queue->signal, INT32_MAX);
-    unblock_all(released);
+    queue_release_waits(released);
 }
 
 // Ends the first op of the batch. The store comes before the look at
@@ -301,6 +407,8 @@ static void announce(struct queue *queue, uint64_t completed)
 static void complete(struct queue *queue, struct op *op)
 {
     queue->batch = op->next;
+    if (op->kind == OP_GRAPH)
+        plan_drop(op_plan(op));
     atomic_store(&queue->completed, op->sequence);
     if (atomic_load(&queue->attention) > 0)
         announce(queue, op->sequence);
@@ -327,12 +435,18 @@ static bool refill(struct queue *queue)
     return more;
 }
 
+static bool needs_worker(const struct op *op)
+{
+    return op->kind == OP_HOST ||
+           (op->kind == OP_GRAPH && op_plan(op)->needs_worker);
+}
+
 static void give_back(struct queue *queue)
 {
     lock_take(&queue->lock);
     queue->state = QUEUE_READY;
-    atomic_store_explicit(&queue->needs_worker,
-                          queue->batch->kind == OP_HOST, memory_order_relaxed);
+    atomic_store_explicit(&queue->needs_worker, needs_worker(queue->batch),
+                          memory_order_relaxed);
     lock_give(&queue->lock);
     struct pool *pool = stream_pool(queue->stream);
     pool_push(pool, queue);
@@ -343,7 +457,7 @@ static void give_back(struct queue *queue)
 static bool should_leave(struct queue *queue, bool worker, uint64_t until,
                          unsigned done)
 {
-    if (!worker && (queue->batch->kind == OP_HOST ||
+    if (!worker && (needs_worker(queue->batch) ||
                     atomic_load(&queue->completed) >= until))
         return true;
     if (done == 0 || !worker)
@@ -351,8 +465,29 @@ static bool should_leave(struct queue *queue, bool worker, uint64_t until,
     return pool_prefers_other(stream_pool(queue->stream), done);
 }
 
+// Runs the first op as far as it goes. False when the queue is no longer the
+// caller's.
+static bool run_first(struct queue *queue, struct op *op, bool worker)
+{
+    bool failed = atomic_load_explicit(&queue->stream->failure,
+                                       memory_order_relaxed) != NULL;
+    if (op->kind == OP_WAIT)
+        return failed || pass_wait(queue, op);
+    if (op->kind == OP_VALUES)
+        return failed || pass_values(queue, op);
+    if (op->kind != OP_GRAPH) {
+        run_op(queue, op);
+        return true;
+    }
+    enum plan_outcome outcome = plan_run(op_plan(op), queue, op, worker);
+    if (outcome == PLAN_NEEDS_WORKER)
+        give_back(queue);
+    return outcome == PLAN_DONE;
+}
+
 void queue_run(struct queue *queue, bool worker, uint64_t until)
 {
+    struct pool *pool = stream_pool(queue->stream);
     for (unsigned done = 0; refill(queue); done++) {
         if (should_leave(queue, worker, until, done)) {
             give_back(queue);
@@ -360,13 +495,10 @@ void queue_run(struct queue *queue, bool worker, uint64_t until)
         }
         struct op *op = queue->batch;
         op_prefetch(op->next);
-        if (op->kind == OP_WAIT &&
-            !atomic_load_explicit(&queue->stream->failure,
-                                  memory_order_relaxed) &&
-            !pass_wait(queue, op))
+        if (!run_first(queue, op, worker))
             return;
-        run_op(queue, op);
         complete(queue, op);
+        watch_glance(pool, GLANCE_BUSY);
     }
 }
 
@@ -419,8 +551,10 @@ static bool help(struct queue *queue, uint64_t sequence)
         helped = region_join(stream_pool(queue->stream), queue);
         uint64_t next_sequence = 0;
         struct stream *next = helped ? NULL : blocked_on(queue, &next_sequence);
-        if (!next)
+        if (!next) {
+            helped |= watch_glance(stream_pool(queue->stream), GLANCE_IDLE);
             break;
+        }
         if (held)
             object_drop(&held->object);
         held = next;
@@ -434,18 +568,25 @@ static bool help(struct queue *queue, uint64_t sequence)
     return helped;
 }
 
+// True when it is time to look again.
 static bool spin_for(struct queue *queue, uint64_t sequence, uint64_t deadline)
 {
-    uint64_t end = clock_now() + stream_pool(queue->stream)->spin_ns;
+    struct pool *pool = stream_pool(queue->stream);
+    uint64_t end = clock_now() + pool->spin_ns;
     end = end < deadline ? end : deadline;
     do {
         for (int i = 0; i < 32; i++) {
-            if (is_done(queue, sequence))
+            if (is_done(queue, sequence) || watch_glance(pool, GLANCE_IDLE))
                 return true;
             cpu_relax();
         }
     } while (clock_now() < end);
     return false;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 static void sleep_for(struct queue *queue, uint64_t sequence,
@@ -461,6 +602,9 @@ static void sleep_for(struct queue *queue, uint64_t sequence,
     lock_give(&queue->lock);
     if (!done) {
         pool_nudge(pool);
+        // With every worker busy this thread has to look at words itself.
+        if (pool_unwatched(pool))
+            deadline = earlier(deadline, clock_now() + WATCH_NAP_NS);
         futex_wait(&queue->signal, signal, deadline);
     }
     lock_take(&queue->lock);
@@ -470,22 +614,57 @@ static void sleep_for(struct queue *queue, uint64_t sequence,
     atomic_fetch_sub(&pool->waiting, 1);
 }
 
+// The value that a blocked queue waits for, or NULL.
+static struct watch *watch_of_locked(struct queue *queue)
+{
+    return queue->state == QUEUE_BLOCKED && queue->batch->kind == OP_VALUES
+               ? op_watch(queue->batch)
+               : NULL;
+}
+
+void queue_nudge(struct queue *queue)
+{
+    lock_take(&queue->lock);
+    struct watch *watch = watch_of_locked(queue);
+    const char *address = watch ? watch->value.address : NULL;
+    lock_give(&queue->lock);
+    struct pool *pool = stream_pool(queue->stream);
+    if (address)
+        watch_look_at(pool, address);
+    pool_nudge(pool);
+}
+
+// Who waits wants it done, and there may be no worker awake.
+static void stay_awake(struct queue *queue, int policy)
+{
+    pool_nudge(stream_pool(queue->stream));
+    if (policy == RNL_SYNC_YIELD)
+        sched_yield();
+}
+
 static rnl_status timed_out(struct queue *queue, uint64_t sequence)
 {
-    char text[160];
+    char text[160], reason[160] = "", chain[800];
+    lock_take(&queue->lock);
+    struct watch *watch = watch_of_locked(queue);
+    if (watch)
+        watch_describe(watch, reason, sizeof reason);
+    lock_give(&queue->lock);
     object_describe(&queue->stream->object, text, sizeof text);
+    chain_describe(queue, chain, sizeof chain);
     rnl_status status =
         fail(RNL_ERROR_TIMED_OUT,
-             "the time limit passed: %s has done %llu of %llu operations",
+             "the time limit passed: %s has done %llu of %llu operations%s%s%s",
              text, (unsigned long long)atomic_load(&queue->completed),
-             (unsigned long long)sequence);
+             (unsigned long long)sequence, *reason ? "; " : "", reason, chain);
     fail_set_object("%s", text);
     return status;
 }
 
 rnl_status queue_wait(struct queue *queue, uint64_t sequence,
-                      uint64_t deadline, bool idly)
+                      uint64_t deadline, int policy)
 {
+    bool idly = policy == RNL_SYNC_BLOCKING;
     // Work of unknown length is not started by a thread with a time limit.
     bool helps = deadline == RNL_FOREVER && !idly;
     while (!is_done(queue, sequence)) {
@@ -493,7 +672,11 @@ rnl_status queue_wait(struct queue *queue, uint64_t sequence,
             continue;
         if (!helps && clock_now() >= deadline)
             return timed_out(queue, sequence);
-        if (idly || !spin_for(queue, sequence, deadline))
+        if (!idly && spin_for(queue, sequence, deadline))
+            continue;
+        if (policy == RNL_SYNC_SPIN || policy == RNL_SYNC_YIELD)
+            stay_awake(queue, policy);
+        else
             sleep_for(queue, sequence, deadline);
     }
     return RNL_OK;

@@ -6,6 +6,7 @@
 // is left, others are let in; much later the sleeping ones are woken, too.
 #define ALONE_TICKS 2000
 #define WAKE_TICKS 20000
+#define LOOK_NS 100000
 
 static void run_part(struct region *region, uint64_t first, uint64_t count)
 {
@@ -46,10 +47,8 @@ static bool take_part(struct region *region)
 
 // --- Sharing ---------------------------------------------------------------
 
-static void open_to_others(struct pool *pool, struct region *region)
+static void open_locked(struct pool *pool, struct region *region)
 {
-    atomic_store(&region->participants, 1);
-    lock_take(&pool->lock);
     region->next = pool->regions;
     region->link = &pool->regions;
     if (region->next)
@@ -57,7 +56,25 @@ static void open_to_others(struct pool *pool, struct region *region)
     pool->regions = region;
     region->open = true;
     atomic_fetch_add(&pool->region_count, 1);
+}
+
+static void open_to_others(struct pool *pool, struct region *region)
+{
+    atomic_store(&region->participants, 1);
+    lock_take(&pool->lock);
+    open_locked(pool, region);
     lock_give(&pool->lock);
+}
+
+void region_offer(struct pool *pool, struct region *region)
+{
+    lock_take(&pool->lock);
+    bool opens = !region->open;
+    if (opens)
+        open_locked(pool, region);
+    lock_give(&pool->lock);
+    if (opens)
+        pool_notify(pool, false);
 }
 
 static void close_locked(struct pool *pool, struct region *region)
@@ -71,12 +88,18 @@ static void close_locked(struct pool *pool, struct region *region)
     atomic_fetch_sub(&pool->region_count, 1);
 }
 
+static bool has_more(const struct region *region)
+{
+    return region->any ? region->any(region)
+                       : atomic_load(&region->taken) < region->total;
+}
+
 static struct region *find_locked(struct pool *pool, struct queue *queue)
 {
     struct region *next;
     for (struct region *at = pool->regions; at; at = next) {
         next = at->next;
-        if (atomic_load(&at->taken) >= at->total)
+        if (!has_more(at))
             close_locked(pool, at);  // nothing is left to join for
         else if (!queue || at->queue == queue)
             return at;
@@ -99,7 +122,7 @@ bool region_join(struct pool *pool, struct queue *queue)
         return false;
     if (more)
         pool_notify(pool, false);
-    while (take_part(region)) {
+    while (region->take ? region->take(region, !queue) : take_part(region)) {
     }
     // The owner frees the region once it sees that nobody is left: the wake
     // may then hit a word that is something else, which wakes for no reason.
@@ -108,7 +131,8 @@ bool region_join(struct pool *pool, struct queue *queue)
     return true;
 }
 
-static void wait_for_others(struct pool *pool, struct region *region)
+// False as soon as there is something to take again.
+static bool wait_for_others(struct pool *pool, struct region *region)
 {
     lock_take(&pool->lock);
     close_locked(pool, region);
@@ -117,13 +141,32 @@ static void wait_for_others(struct pool *pool, struct region *region)
     uint32_t others;
     for (unsigned i = 0; (others = atomic_load(&region->participants)) > 1;
          i++) {
+        if (region->any && region->any(region))
+            return false;
         cpu_relax();
         if (i % 64 != 63)
             continue;
         uint64_t now = clock_now();
         end = end ? end : now + pool->spin_ns;
+        // Nobody wakes the owner for a new step, so it looks now and then.
         if (now >= end)
-            futex_wait(&region->participants, others, RNL_FOREVER);
+            futex_wait(&region->participants, others,
+                       region->any ? now + LOOK_NS : RNL_FOREVER);
+    }
+    return true;
+}
+
+bool region_close(struct pool *pool, struct region *region)
+{
+    for (;;) {
+        if (!wait_for_others(pool, region) || region->any(region))
+            return false;
+        // Whoever left last may have let others in before.
+        lock_take(&pool->lock);
+        bool closed = !region->open;
+        lock_give(&pool->lock);
+        if (closed)
+            return true;
     }
 }
 

@@ -1,8 +1,10 @@
 #include "backends/cpu/cpu.h"
+#include "backends/cpu/graph.h"
 
 rnl_status cpu_stream_init(struct stream *stream)
 {
     stream_queue(stream)->stream = stream;
+    stream->completed = &stream_queue(stream)->completed;
     return RNL_OK;
 }
 
@@ -11,9 +13,11 @@ void cpu_stream_finish(struct stream *stream)
     failure_drop(stream_queue(stream)->past);
 }
 
-rnl_status cpu_stream_submit(struct stream *stream, struct op *op)
+rnl_status cpu_stream_submit(struct stream *stream, struct op *first)
 {
-    return queue_submit(stream_queue(stream), op);
+    return first->kind == OP_GRAPH
+               ? graph_submit(stream, first)
+               : queue_submit(stream_queue(stream), first);
 }
 
 rnl_status cpu_stream_query(struct stream *stream)
@@ -23,14 +27,16 @@ rnl_status cpu_stream_query(struct stream *stream)
         atomic_load_explicit(&stream->submitted, memory_order_acquire))
         return RNL_OK;
     // Who asks wants it done: make sure that somebody is awake.
-    pool_nudge(stream_pool(stream));
+    queue_nudge(queue);
     return RNL_NOT_READY;
 }
 
 rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
     return queue_wait(stream_queue(stream), atomic_load(&stream->submitted),
-                      deadline, false);
+                      deadline,
+                      atomic_load_explicit(&stream->sync_policy,
+                                           memory_order_relaxed));
 }
 
 void cpu_stream_reset(struct stream *stream)
@@ -50,5 +56,6 @@ rnl_status cpu_stream_join(struct stream *stream, struct stream *other)
         return RNL_OK;
     if (done)
         failure_drop(failure);
-    return queue_add_wait(stream, other, sequence, NULL);
+    return queue_add_wait(
+        stream, &(struct wait){.target = other, .sequence = sequence});
 }

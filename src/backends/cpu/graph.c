@@ -1,0 +1,111 @@
+// Executable graphs on the cpu: a plan, exchanged for another when a launch of
+// it is under way while it is to be changed.
+#include "backends/cpu/graph.h"
+
+#include "backends/cpu/plan.h"
+
+static inline struct cpu_exec *exec_cpu(struct graph_exec *exec)
+{
+    return exec_native(exec);
+}
+
+rnl_status cpu_exec_init(struct graph_exec *exec)
+{
+    exec_cpu(exec)->plan = plan_create(exec->snapshot);
+    return exec_cpu(exec)->plan ? RNL_OK : fail_status();
+}
+
+void cpu_exec_finish(struct graph_exec *exec)
+{
+    struct cpu_exec *cpu = exec_cpu(exec);
+    plan_drop(cpu->plan);
+    if (cpu->last)
+        object_drop(&cpu->last->object);
+}
+
+rnl_status cpu_exec_change(struct graph_exec *exec, uint32_t index)
+{
+    struct cpu_exec *cpu = exec_cpu(exec);
+    lock_take(&cpu->lock);
+    bool free = atomic_load(&cpu->plan->references) == 1;
+    bool changed = free && index != UINT32_MAX &&
+                   plan_change(cpu->plan, exec->snapshot, index);
+    lock_give(&cpu->lock);
+    if (changed)
+        return RNL_OK;
+    struct plan *plan = plan_create(exec->snapshot);
+    if (!plan)
+        return fail_status();
+    lock_take(&cpu->lock);
+    struct plan *old = cpu->plan;
+    cpu->plan = plan;
+    lock_give(&cpu->lock);
+    plan_drop(old);
+    return RNL_OK;
+}
+
+// --- Launching -------------------------------------------------------------
+
+static void each_event(struct plan *plan, void (*visit)(struct event *))
+{
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (plan->steps[i].kind == STEP_RECORD)
+            visit((struct event *)plan->steps[i].recipe->subject);
+}
+
+static void arrive(struct event *event)
+{
+    event_arrive(event, NULL, 0);
+}
+
+// Launches of one plan must not overlap.
+static rnl_status wait_for_last_locked(struct cpu_exec *cpu,
+                                       struct stream *stream)
+{
+    struct wait wait = {.target = cpu->last, .sequence = cpu->last_sequence,
+                        .order_only = true};
+    if (!cpu->last || cpu->last == stream ||
+        atomic_load(&stream_queue(cpu->last)->completed) >= wait.sequence)
+        return RNL_OK;
+    return queue_add_wait(stream, &wait);
+}
+
+static rnl_status launch_locked(struct cpu_exec *cpu, struct stream *stream,
+                                struct op *op, struct stream **out_old)
+{
+    struct plan *plan = cpu->plan;
+    rnl_status status = wait_for_last_locked(cpu, stream);
+    if (status != RNL_OK)
+        return status;
+    op->backend[0] = (uint64_t)(uintptr_t)plan;
+    atomic_fetch_add(&plan->references, 1);
+    each_event(plan, event_expect);
+    object_keep(&stream->object);
+    status = queue_submit(stream_queue(stream), op);
+    if (status != RNL_OK) {
+        each_event(plan, arrive);
+        plan_drop(plan);
+        *out_old = stream;
+        return status;
+    }
+    *out_old = cpu->last;
+    cpu->last = stream;
+    cpu->last_sequence = atomic_load(&stream->submitted);
+    return RNL_OK;
+}
+
+rnl_status graph_submit(struct stream *stream, struct op *op)
+{
+    struct cpu_exec *cpu = exec_cpu(op->graph.exec);
+    struct stream *old = NULL;
+    rnl_status status = object_keep_for(&stream->object, "stream");
+    if (status != RNL_OK)
+        return status;
+    lock_take(&cpu->lock);
+    status = launch_locked(cpu, stream, op, &old);
+    lock_give(&cpu->lock);
+    if (old)
+        object_drop(&old->object);
+    object_drop(&stream->object);
+    return status;
+}

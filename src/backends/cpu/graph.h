@@ -1,0 +1,19 @@
+// Executable graphs of the cpu backend.
+#pragma once
+
+#include "backends/cpu/cpu.h"
+#include "core/graph.h"
+
+struct cpu_exec {
+    struct lock lock;        // guards all of it
+    struct plan *plan;       // counted, by launches
+    struct stream *last;     // referenced; where it was launched last …
+    uint64_t last_sequence;  // … as this operation
+};
+
+rnl_status cpu_exec_init(struct graph_exec *exec);
+void cpu_exec_finish(struct graph_exec *exec);
+rnl_status cpu_exec_change(struct graph_exec *exec, uint32_t index);
+
+// Puts a launch into the stream's queue.
+rnl_status graph_submit(struct stream *stream, struct op *op);

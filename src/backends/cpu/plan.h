@@ -1,0 +1,100 @@
+// Plans: graphs laid flat for replay. Running one allocates nothing and takes
+// no lock per step.
+//
+// A plan is run by whoever owns the queue that its launch is in, step after
+// step in an order that the edges allow. If that turns out to be worth while,
+// or if a step would hold up the others, it is shared: steps that could run are
+// handed out, to the owner and to whoever joins its region.
+#pragma once
+
+#include "backends/cpu/block.h"
+#include "backends/cpu/cpu.h"
+#include "core/graph.h"
+
+enum step_kind {
+    STEP_NOTHING,
+    STEP_OPS,
+    STEP_CALL,    // a C function, once
+    STEP_RUN,     // a compiled kernel of one block
+    STEP_HOST,    // only a worker may run it
+    STEP_RECORD,
+    STEP_WAIT,    // for an event
+    STEP_VALUES,
+    STEP_IF,
+    STEP_WHILE,
+};
+
+struct step {
+    enum step_kind kind;
+    bool passed;             // what it waits for is over, but it still counts
+    bool straight;           // its only follower is the next step, which comes
+                             // after nothing else
+    uint32_t needs;          // steps that it comes after
+    uint32_t first, end;     // its followers in plan->followers
+    struct recipe *recipe;   // shared; NULL for joints
+    struct plan *body;       // IF, WHILE
+    struct op *wait;         // WAIT: its own op
+    union {
+        struct {                 // VALUES: how many are done, and the last,
+            size_t value;        // if it waits
+            struct watch watch;
+        };
+        rnl_native_call call;    // CALL
+        struct kernel_run run;   // RUN; `next` is of the next step, if that is
+                                 // to be run with it
+    };
+};
+
+struct plan {
+    _Atomic uint32_t references;
+    uint32_t count, most;    // steps
+    struct step *steps;
+    uint32_t follower_count;
+    uint32_t *followers;
+    uint32_t node_count;
+    uint32_t *step_of;       // by node; of a CHILD, where it ends
+    bool straight;           // all steps are
+
+    // The launch under way.
+    struct queue *queue;
+    const struct op *op;
+    bool started, shared;
+    bool needs_worker;       // nothing else is left to do for now
+    uint32_t next;           // before it is shared: what comes next
+    uint64_t ticks;          // in steps, so far
+    _Atomic bool failed;
+
+    // Once shared. Slots hold a step's number plus one; each step is put in one
+    // slot, once.
+    struct region region;
+    _Atomic uint32_t *left;  // per step: how many it waits for
+    _Atomic uint32_t *slots;
+    _Atomic uint32_t taken, given;
+    _Atomic uint32_t unfinished;
+    struct lock lock;        // guards the parked
+    uint32_t *parked;        // steps that wait, or for a worker
+    uint32_t parked_count;
+};
+
+// Lays a snapshot flat; NULL after recording why.
+struct plan *plan_create(const struct graph *graph);
+
+// Takes over what a node was changed to. False when that needs a new plan.
+bool plan_change(struct plan *plan, const struct graph *graph, uint32_t index);
+
+void plan_drop(struct plan *plan);
+
+enum plan_outcome {
+    PLAN_DONE,
+    PLAN_BLOCKED,       // the queue will be unblocked; no longer the caller's
+    PLAN_NEEDS_WORKER,
+};
+
+// Goes on with the launch `op`, which is the first of the caller's queue.
+enum plan_outcome plan_run(struct plan *plan, struct queue *queue,
+                           const struct op *op, bool worker);
+
+static inline struct plan *op_plan(const struct op *op)
+{
+    return (struct plan *)(uintptr_t)op->backend[0];
+}

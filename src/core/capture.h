@@ -1,0 +1,49 @@
+// Capture: what the front door asks before it gives work to a stream.
+#pragma once
+
+#include "core/core.h"
+
+// Nothing is being captured in most programs, and this is all they pay.
+static inline bool stream_is_captured(struct stream *stream)
+{
+    return atomic_load_explicit(&stream->capture, memory_order_relaxed) != NULL;
+}
+
+static inline bool event_is_captured(struct event *event)
+{
+    return atomic_load_explicit(&event->captured, memory_order_relaxed);
+}
+
+// Makes one node of a list of ops for a stream that is captured, and takes the
+// list over, also when it fails. False when the stream is captured no more.
+bool capture_ops(struct op *first, rnl_status *out_status);
+
+// The same for calls that are no ops. `*out_status` is theirs when they return
+// true; otherwise nothing concerned was captured.
+bool capture_record(struct stream *stream, struct event *event, bool external,
+                    rnl_status *out_status);
+bool capture_wait(struct stream *stream, struct event *event, bool external,
+                  rnl_status *out_status);
+bool capture_join(struct stream *stream, struct stream *other,
+                  rnl_status *out_status);
+
+// A buffer made or given up in the order of a captured stream.
+bool capture_buffer(struct stream *stream, struct buffer *buffer,
+                    rnl_node_kind kind, rnl_status *out_status);
+
+// For calls that wait for a stream or an event or look at it: refuses captured
+// ones, and any while the calling thread may not make such calls.
+rnl_status capture_check_stream(struct stream *stream);
+rnl_status capture_check_event(struct event *event);
+
+// For calls that cannot be captured at all.
+rnl_status capture_refuse(struct stream *stream);
+
+// For calls that concern all streams of a context; `waits`: the call itself.
+rnl_status capture_check_context(struct context *context, bool waits);
+
+// The event stands for something else from now on, or is gone.
+void capture_forget(struct event *event);
+
+// The caller's last reference to a stream is gone: what it began is over.
+void capture_stream_gone(struct stream *stream);

@@ -1,0 +1,357 @@
+// How captures begin and end.
+#include "core/capture_state.h"
+
+// --- Begin -----------------------------------------------------------------
+
+static rnl_status read_start(struct graph *graph,
+                             const rnl_capture_options *options,
+                             struct node_set *set)
+{
+    if (options->after_count == 0)
+        return RNL_OK;
+    if (!set_reserve(set, options->after_count))
+        return capture_no_memory();
+    rnl_status status =
+        nodes_find_locked(graph, options->after, options->after_count, "after",
+                          set->items);
+    if (status == RNL_OK)
+        set->count = (uint32_t)options->after_count;
+    return status;
+}
+
+// The graph to capture into, referenced and marked.
+static rnl_status take_graph(struct stream *stream, struct capture *capture,
+                             const rnl_capture_options *options)
+{
+    struct graph *graph = NULL;
+    if (!options->graph) {
+        capture->graph = graph_new(stream_context(stream), options->label);
+        return capture->graph ? RNL_OK : fail_status();
+    }
+    rnl_status status = graph_find(options->graph, "graph", &graph);
+    if (status != RNL_OK)
+        return status;
+    lock_take(&graph->lock);
+    if (graph->object.context != stream_context(stream))
+        status = fail_at(RNL_ERROR_INVALID_HANDLE, "graph",
+                         "'graph' belongs to another context than the stream");
+    else if (graph->capture || graph->owned)
+        status = fail_at(RNL_ERROR_INVALID_STATE, "graph",
+                         "the graph belongs to a node or to a capture");
+    else
+        status = read_start(graph, options, &stream->after);
+    if (status == RNL_OK)
+        graph->capture = capture;
+    capture->old_count = graph->count;
+    lock_give(&graph->lock);
+    capture->graph = graph;
+    capture->given = true;
+    if (status != RNL_OK)
+        object_drop(&graph->object);
+    return status;
+}
+
+static rnl_status begin_locked(struct stream *stream,
+                               const rnl_capture_options *options)
+{
+    if (capture_of(stream))
+        return fail_at(RNL_ERROR_INVALID_STATE, "stream",
+                       "the stream is being captured already");
+    struct capture *capture = mem_allocate(sizeof *capture);
+    if (!capture)
+        return capture_no_memory();
+    atomic_init(&capture->references, 1);
+    capture->mode = options->mode;
+    capture->id = object_new_id();
+    capture->thread = capture_thread();
+    rnl_status status = take_graph(stream, capture, options);
+    if (status == RNL_OK)
+        status = capture_add_stream_locked(capture, stream);
+    if (status != RNL_OK) {
+        set_finish(&stream->after);
+        mem_release(capture, sizeof *capture);
+        return status;
+    }
+    if (!capture->given) {
+        capture->graph->capture = capture;
+        capture->graph->owned = true;
+        object_publish(&capture->graph->object);
+    }
+    capture->origin = stream;
+    capture->next = captures;
+    captures = capture;
+    atomic_fetch_add(&capture_count, 1);
+    atomic_fetch_add(&capture_strict_count, capture->mode != RNL_CAPTURE_RELAXED);
+    return RNL_OK;
+}
+
+static rnl_status begin(struct stream *stream,
+                        const rnl_capture_options *given)
+{
+    rnl_capture_options options;
+    const struct backend *backend = stream->backend;
+    rnl_feature feature = RNL_FEATURE_CAPTURE;
+    rnl_status status = options_read(&options, sizeof options, given,
+                                     "options");
+    if (status != RNL_OK || (status = stream_check_failure(stream)))
+        return status;
+    if (!(backend->features & BACKEND_FEATURE(feature)))
+        return fail_at(RNL_ERROR_UNSUPPORTED, "stream",
+                       "capture is not supported: %s",
+                       backend->feature_reason(stream_context(stream),
+                                               feature));
+    if (options.mode < RNL_CAPTURE_THREAD_LOCAL ||
+        options.mode > RNL_CAPTURE_RELAXED)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
+                       "%d is no rnl_capture_mode", (int)options.mode);
+    if (options.after_count > 0 && (!options.after || !options.graph ||
+                                    options.after_count > UINT32_MAX / 8))
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
+                       "'after' needs its nodes, and the graph that has them");
+    lock_take(&capture_lock);
+    status = begin_locked(stream, &options);
+    lock_give(&capture_lock);
+    return status;
+}
+
+rnl_status rnl_stream_begin_capture(rnl_stream handle,
+                                    const rnl_capture_options *options)
+{
+    struct stream *stream;
+    rnl_status status = ENTER();
+    if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
+        return status;
+    return begin(stream, options);
+}
+
+// --- End -------------------------------------------------------------------
+
+// Marks the nodes of `set` and all that come before them.
+static void mark_locked(const struct graph *graph, const struct node_set *set,
+                        uint8_t *marks, uint32_t *stack)
+{
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < set->count; i++) {
+        marks[set->items[i]] = 1;
+        stack[depth++] = set->items[i];
+    }
+    while (depth > 0) {
+        const struct node *node = &graph->nodes[stack[--depth]];
+        for (uint32_t i = 0; i < node->after_count; i++) {
+            if (!marks[node->after[i]])
+                stack[depth++] = node->after[i];
+            marks[node->after[i]] = 1;
+        }
+    }
+}
+
+// The stream with work that the origin's does not come after; NULL: none.
+static struct stream *unjoined(const struct capture *capture,
+                               const uint8_t *marks)
+{
+    for (struct stream *at = capture->members; at; at = at->capture_next)
+        for (uint32_t i = 0; i < at->after.count; i++)
+            if (!marks[at->after.items[i]])
+                return at;
+    return NULL;
+}
+
+static rnl_status check_joined(struct capture *capture)
+{
+    struct graph *graph = capture->graph;
+    size_t size = (size_t)graph->count * (1 + sizeof(uint32_t));
+    uint32_t *stack = mem_allocate(size);
+    if (!stack)
+        return capture_no_memory();
+    uint8_t *marks = (uint8_t *)(stack + graph->count);
+    lock_take(&graph->lock);
+    mark_locked(graph, &capture->origin->after, marks, stack);
+    lock_give(&graph->lock);
+    struct stream *stream = unjoined(capture, marks);
+    mem_release(stack, size);
+    if (!stream)
+        return RNL_OK;
+    char text[160];
+    return fail_at(RNL_ERROR_CAPTURE_UNJOINED, "stream",
+                   "%s joined the capture, and its work was not waited for",
+                   object_describe(&stream->object, text, sizeof text));
+}
+
+static void unlink_locked(struct capture *capture)
+{
+    struct capture **link = &captures;
+    while (*link != capture)
+        link = &(*link)->next;
+    *link = capture->next;
+    atomic_fetch_sub(&capture_count, 1);
+    atomic_fetch_sub(&capture_strict_count, capture->mode != RNL_CAPTURE_RELAXED);
+}
+
+// Makes ordinary streams of its members; returns them for the caller to drop.
+static struct stream *disband_locked(struct capture *capture)
+{
+    struct stream *members = capture->members;
+    for (struct stream *at = members; at; at = at->capture_next) {
+        atomic_store(&at->capture, NULL);
+        set_finish(&at->after);
+    }
+    unlink_locked(capture);
+    capture->members = NULL;
+    capture->origin = NULL;
+    return members;
+}
+
+static void drop_members(struct stream *stream)
+{
+    while (stream) {
+        struct stream *next = stream->capture_next;
+        object_drop(&stream->object);
+        stream = next;
+    }
+}
+
+// Without success, what was captured goes again.
+static void free_graph_locked(struct capture *capture, rnl_status status)
+{
+    struct graph *graph = capture->graph;
+    lock_take(&graph->lock);
+    if (status != RNL_OK && capture->given)
+        nodes_cut_locked(graph, capture->old_count);
+    graph->capture = NULL;
+    lock_give(&graph->lock);
+}
+
+// The caller's part of an ended capture, outside of the lock.
+static void finish(struct capture *capture, struct stream *members,
+                   rnl_status status, rnl_graph *out_graph)
+{
+    struct graph *graph = capture->graph;
+    drop_members(members);
+    if (status == RNL_OK) {
+        graph->owned = false;
+        *out_graph = object_handle(&graph->object);
+        if (capture->given)
+            object_retain(*out_graph, OBJECT_GRAPH, "graph");
+    } else if (!capture->given) {
+        graph_release_owned(graph);
+    }
+    if (capture->given)
+        object_drop(&graph->object);
+    capture_drop(capture);
+}
+
+static rnl_status judge(struct capture *capture)
+{
+    if (capture->invalid)
+        return capture_fail_invalid(capture);
+    rnl_status status = check_joined(capture);
+    if (status == RNL_OK && capture->mode != RNL_CAPTURE_RELAXED &&
+        capture->thread != capture_thread())
+        status = fail_at(RNL_ERROR_CAPTURE_THREAD, "stream",
+                         "another thread began the capture; it is over, and "
+                         "its graph is lost");
+    return status;
+}
+
+static rnl_status end(struct stream *stream, rnl_graph *out_graph)
+{
+    struct stream *members = NULL;
+    rnl_status status;
+    lock_take(&capture_lock);
+    struct capture *capture = capture_of(stream);
+    if (!capture) {
+        status = fail_at(RNL_ERROR_INVALID_STATE, "stream",
+                         "the stream is not being captured");
+    } else if (capture->origin != stream) {
+        capture_invalidate_locked(capture);
+        status = fail_at(RNL_ERROR_CAPTURE_UNMATCHED, "stream",
+                         "the stream joined the capture; it has to be ended "
+                         "where it began");
+        capture = NULL;
+    } else {
+        status = judge(capture);
+        members = disband_locked(capture);
+        free_graph_locked(capture, status);
+    }
+    lock_give(&capture_lock);
+    if (capture)
+        finish(capture, members, status, out_graph);
+    return status;
+}
+
+rnl_status rnl_stream_end_capture(rnl_stream handle, rnl_graph *out_graph)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK || (status = check_pointer(out_graph, "out_graph")))
+        return status;
+    struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
+    if (!object)
+        return object_refuse(handle, OBJECT_STREAM, "stream");
+    status = end((struct stream *)object, out_graph);
+    object_drop(object);
+    return status;
+}
+
+void capture_stream_gone(struct stream *stream)
+{
+    struct stream *members = NULL;
+    lock_take(&capture_lock);
+    struct capture *capture = capture_of(stream);
+    bool origin = capture && capture->origin == stream;
+    if (origin) {
+        members = disband_locked(capture);
+        free_graph_locked(capture, RNL_ERROR_INVALID_STATE);
+    }
+    lock_give(&capture_lock);
+    if (origin)
+        finish(capture, members, RNL_ERROR_INVALID_STATE, NULL);
+}
+
+// --- In one go -------------------------------------------------------------
+
+rnl_status rnl_stream_capture(rnl_stream handle,
+                              const rnl_capture_options *options,
+                              rnl_capture_fn function, void *user_data,
+                              rnl_graph *out_graph)
+{
+    rnl_graph graph = NULL;
+    rnl_status status = ENTER();
+    if (status != RNL_OK || (status = check_pointer(out_graph, "out_graph")))
+        return status;
+    if (!function)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "function",
+                       "'function' is NULL");
+    if ((status = rnl_stream_begin_capture(handle, options)))
+        return status;
+    rnl_status told = function(handle, user_data);
+    rnl_status ended = rnl_stream_end_capture(handle, &graph);
+    if (told != RNL_OK && ended == RNL_OK)
+        rnl_graph_release(graph);
+    else if (ended == RNL_OK)
+        *out_graph = graph;
+    return told ? told : ended;
+}
+
+// --- Facts -----------------------------------------------------------------
+
+rnl_status rnl_stream_get_capture_info(rnl_stream handle,
+                                       rnl_capture_info *out_info)
+{
+    struct stream *stream;
+    rnl_capture_info info = {0};
+    rnl_status status = ENTER();
+    if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
+        return status;
+    lock_take(&capture_lock);
+    struct capture *capture = capture_of(stream);
+    if (capture) {
+        info.status = capture->invalid ? RNL_CAPTURE_INVALIDATED
+                                       : RNL_CAPTURE_ACTIVE;
+        info.mode = capture->mode;
+        info.id = capture->id;
+        info.graph = object_handle(&capture->graph->object);
+        info.node_count = stream->after.count;
+    }
+    lock_give(&capture_lock);
+    return info_write(out_info, &info, sizeof info, "out_info");
+}

@@ -1,0 +1,297 @@
+// Graphs and their life: creation, copies, queries.
+#include "core/graph.h"
+
+void node_finish(struct node *node)
+{
+    recipe_drop(node->recipe);
+    if (node->inner)
+        graph_release_owned(node->inner);
+    mem_release(node->after, node->after_most * sizeof *node->after);
+}
+
+static void graph_finish(struct object *object)
+{
+    struct graph *graph = (struct graph *)object;
+    for (uint32_t i = 0; i < graph->count; i++)
+        if (graph->nodes[i].kind)
+            node_finish(&graph->nodes[i]);
+    mem_release(graph->nodes, graph->most * sizeof *graph->nodes);
+}
+
+static struct object_class graph_class = {
+    .kind = OBJECT_GRAPH,
+    .size = sizeof(struct graph),
+    .finish = graph_finish,
+};
+
+struct graph *graph_new(struct context *context, const char *label)
+{
+    // 28 bits in a handle; the first is never 0.
+    static _Atomic uint32_t last_number;
+    struct graph *graph =
+        (struct graph *)object_create(&graph_class, context, label);
+    if (!graph)
+        return NULL;
+    graph->backend = context->backend;
+    graph->number = atomic_fetch_add(&last_number, 1) % GRAPH_NUMBERS + 1;
+    return graph;
+}
+
+void graph_release_owned(struct graph *graph)
+{
+    rnl_graph handle = object_handle(&graph->object);
+    graph->owned = false;
+    if (handle)
+        object_release(handle, OBJECT_GRAPH, "graph");
+    else
+        object_drop(&graph->object);
+}
+
+rnl_status graph_find(rnl_graph handle, const char *parameter,
+                      struct graph **out_graph)
+{
+    *out_graph = (struct graph *)object_find_and_keep(handle, OBJECT_GRAPH);
+    return *out_graph ? RNL_OK
+                      : object_refuse(handle, OBJECT_GRAPH, parameter);
+}
+
+// Gives handles to the graph and to all inside of it.
+static rnl_graph publish(struct graph *graph)
+{
+    for (uint32_t i = 0; i < graph->count; i++) {
+        struct graph *inner = graph->nodes[i].inner;
+        if (graph->nodes[i].kind && inner) {
+            inner->owned = true;
+            publish(inner);
+        }
+    }
+    return object_publish(&graph->object);
+}
+
+void graph_publish_inner(struct graph *inner)
+{
+    inner->owned = true;
+    publish(inner);
+}
+
+// --- Copies ----------------------------------------------------------------
+
+static bool copy_node(const struct node *from, struct node *to)
+{
+    *to = (struct node){0};
+    if (!from->kind)
+        return true;
+    uint32_t *after = NULL;
+    if (from->after_count > 0) {
+        after = mem_allocate(from->after_count * sizeof *after);
+        if (!after)
+            return false;
+        for (uint32_t i = 0; i < from->after_count; i++)
+            after[i] = from->after[i];
+    }
+    struct graph *inner = from->inner ? graph_copy(from->inner) : NULL;
+    if (from->inner && !inner) {
+        mem_release(after, from->after_count * sizeof *after);
+        return false;
+    }
+    *to = *from;
+    to->after = after;
+    to->after_most = from->after_count;
+    to->inner = inner;
+    recipe_share(to->recipe);
+    return true;
+}
+
+static bool copy_nodes_locked(const struct graph *from, struct graph *to)
+{
+    if (from->count == 0)
+        return true;
+    to->nodes = mem_allocate(from->count * sizeof *to->nodes);
+    if (!to->nodes)
+        return false;
+    to->most = from->count;
+    for (; to->count < from->count; to->count++)
+        if (!copy_node(&from->nodes[to->count], &to->nodes[to->count]))
+            return false;
+    to->live_count = from->live_count;
+    to->edge_count = from->edge_count;
+    return true;
+}
+
+struct graph *graph_copy(struct graph *graph)
+{
+    struct graph *copy = graph_new(graph->object.context, graph->object.label);
+    if (!copy)
+        return NULL;
+    copy->copied_from = graph->number;
+    copy->body = graph->body;
+    lock_take(&graph->lock);
+    bool done = copy_nodes_locked(graph, copy);
+    lock_give(&graph->lock);
+    if (done)
+        return copy;
+    object_drop(&copy->object);
+    fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to copy the graph");
+    return NULL;
+}
+
+// --- Life ------------------------------------------------------------------
+
+static rnl_status need_graphs(struct context *context)
+{
+    const struct backend *backend = context->backend;
+    if (backend->features & BACKEND_FEATURE(RNL_FEATURE_GRAPHS))
+        return RNL_OK;
+    return fail_at(RNL_ERROR_UNSUPPORTED, "context",
+                   "graphs are not supported: %s",
+                   backend->feature_reason(context, RNL_FEATURE_GRAPHS));
+}
+
+rnl_status rnl_graph_create(rnl_context handle,
+                            const rnl_graph_options *given,
+                            rnl_graph *out_graph)
+{
+    struct context *context;
+    rnl_graph_options options;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)) ||
+        (status = options_read(&options, sizeof options, given, "options")) ||
+        (status = check_pointer(out_graph, "out_graph")) ||
+        (status = need_graphs(context)))
+        return status;
+    struct graph *graph = graph_new(context, options.label);
+    if (!graph)
+        return fail_status();
+    *out_graph = object_publish(&graph->object);
+    return RNL_OK;
+}
+
+rnl_status rnl_graph_retain(rnl_graph graph)
+{
+    rnl_status status = ENTER();
+    return status ? status : object_retain(graph, OBJECT_GRAPH, "graph");
+}
+
+rnl_status rnl_graph_release(rnl_graph handle)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK)
+        return status;
+    struct object *object = object_find(handle, OBJECT_GRAPH);
+    if (object && ((struct graph *)object)->owned &&
+        object_users(object) == 1)
+        return fail_at(RNL_ERROR_INVALID_STATE, "graph",
+                       "the graph belongs to a node or a capture and is not "
+                       "released by itself");
+    return object_release(handle, OBJECT_GRAPH, "graph");
+}
+
+rnl_status rnl_graph_clone(rnl_graph handle, rnl_graph *out_clone)
+{
+    struct graph *graph;
+    rnl_status status = ENTER();
+    if (status != RNL_OK || (status = graph_find(handle, "graph", &graph)))
+        return status;
+    struct graph *copy = NULL;
+    status = check_pointer(out_clone, "out_clone");
+    if (status == RNL_OK && !(copy = graph_copy(graph)))
+        status = fail_status();
+    if (copy)
+        *out_clone = publish(copy);
+    object_drop(&graph->object);
+    return status;
+}
+
+// --- Queries ---------------------------------------------------------------
+
+rnl_status rnl_graph_get_info(rnl_graph handle, rnl_graph_info *out_info)
+{
+    struct graph *graph;
+    rnl_status status = ENTER();
+    if (status != RNL_OK || (status = graph_find(handle, "graph", &graph)))
+        return status;
+    rnl_graph_info info = {
+        .id = graph->object.id,
+        .context = object_handle(&graph->object.context->object),
+        .label = graph->object.label ? graph->object.label : "",
+    };
+    lock_take(&graph->lock);
+    info.node_count = graph->live_count;
+    info.edge_count = graph->edge_count;
+    lock_give(&graph->lock);
+    object_drop(&graph->object);
+    return info_write(out_info, &info, sizeof info, "out_info");
+}
+
+static void list_nodes_locked(const struct graph *graph, rnl_node *nodes,
+                              size_t capacity, size_t *out_count)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < graph->count; i++) {
+        if (!graph->nodes[i].kind)
+            continue;
+        if (count < capacity)
+            nodes[count] = node_handle(graph, i);
+        count++;
+    }
+    *out_count = count;
+}
+
+static void list_edges_locked(const struct graph *graph, rnl_edge *edges,
+                              size_t capacity, size_t *out_count)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < graph->count; i++) {
+        const struct node *node = &graph->nodes[i];
+        for (uint32_t k = 0; node->kind && k < node->after_count; k++) {
+            if (count < capacity)
+                edges[count] =
+                    (rnl_edge){.from = node_handle(graph, node->after[k]),
+                               .to = node_handle(graph, i)};
+            count++;
+        }
+    }
+    *out_count = count;
+}
+
+static rnl_status check_list(const void *items, size_t capacity,
+                             size_t *out_count, const char *name)
+{
+    rnl_status status = check_pointer(out_count, "out_count");
+    if (status == RNL_OK && capacity > 0)
+        status = check_pointer(items, name);
+    return status;
+}
+
+rnl_status rnl_graph_get_nodes(rnl_graph handle, rnl_node *out_nodes,
+                               size_t capacity, size_t *out_count)
+{
+    struct graph *graph;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_list(out_nodes, capacity, out_count, "out_nodes")) ||
+        (status = graph_find(handle, "graph", &graph)))
+        return status;
+    lock_take(&graph->lock);
+    list_nodes_locked(graph, out_nodes, capacity, out_count);
+    lock_give(&graph->lock);
+    object_drop(&graph->object);
+    return RNL_OK;
+}
+
+rnl_status rnl_graph_get_edges(rnl_graph handle, rnl_edge *out_edges,
+                               size_t capacity, size_t *out_count)
+{
+    struct graph *graph;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_list(out_edges, capacity, out_count, "out_edges")) ||
+        (status = graph_find(handle, "graph", &graph)))
+        return status;
+    lock_take(&graph->lock);
+    list_edges_locked(graph, out_edges, capacity, out_count);
+    lock_give(&graph->lock);
+    object_drop(&graph->object);
+    return RNL_OK;
+}

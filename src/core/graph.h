@@ -1,0 +1,152 @@
+// Graphs as the core and the backends see them.
+#pragma once
+
+#include "core/backend.h"
+
+#define GRAPH_NUMBERS 0xfffffffu  // 28 bits of a node's handle
+
+// What a node does. Never changed once it is made: graphs, their copies and
+// executable graphs share it.
+struct recipe {
+    _Atomic uint32_t references;
+    int priority;
+    struct op *ops;         // FUNCTION, COPY, FILL, HOST_FUNCTION, VALUES:
+                            // linked by `next`, in their order; without a stream
+    struct object *subject; // referenced: the event or the buffer
+    const uint32_t *word;   // IF, WHILE: what decides
+    char label[];
+};
+
+struct node {
+    rnl_node_kind kind;     // 0: removed
+    bool enabled;           // in executable graphs
+    struct recipe *recipe;
+    struct graph *inner;    // referenced: a CHILD's copy, a body
+    uint32_t *after;        // indices of the nodes it comes after
+    uint32_t after_count, after_most;
+    uint32_t before_count;  // nodes that come after it
+};
+
+struct graph {
+    struct object object;
+    const struct backend *backend;
+    uint32_t number;       // in the handles of its nodes
+    uint32_t copied_from;  // that of the graph it is a copy of
+    bool owned;            // by a node or a capture: not the user's to release
+    bool body;             // of an IF or WHILE: some kinds are refused
+    struct lock lock;      // guards all below; an inner graph's comes after
+    struct capture *capture;  // that is adding to it; NULL
+    struct node *nodes;       // removed ones keep their index
+    uint32_t count, most;
+    uint32_t live_count, edge_count;
+};
+
+struct graph_exec {
+    struct object object;
+    const struct backend *backend;
+    uint32_t source;         // number of the graph it was made of
+    struct lock lock;        // guards the snapshot, and changes of the plan
+    struct graph *snapshot;  // never published; referenced
+    _Alignas(64) max_align_t native[];
+};
+
+static inline void *exec_native(struct graph_exec *exec)
+{
+    return exec->native;
+}
+
+// --- Graphs ----------------------------------------------------------------
+
+// A graph that has no handle yet; NULL after recording why.
+struct graph *graph_new(struct context *context, const char *label);
+
+// A copy, inner graphs included; likewise.
+struct graph *graph_copy(struct graph *graph);
+
+// Gives handles to a new inner graph and all inside of it.
+void graph_publish_inner(struct graph *inner);
+
+// Ends a graph that belonged to a node or a capture.
+void graph_release_owned(struct graph *graph);
+
+// Finds and keeps; the caller drops it.
+rnl_status graph_find(rnl_graph handle, const char *parameter,
+                      struct graph **out_graph);
+
+// --- Nodes: of a locked graph ----------------------------------------------
+
+// A node as it is handed over, before it is in a graph.
+struct new_node {
+    rnl_node_kind kind;
+    struct recipe *recipe;  // both are taken over on success
+    struct graph *inner;
+};
+
+// Adds a node after `count` others, which are checked already.
+rnl_status node_add_locked(struct graph *graph, const struct new_node *node,
+                           const uint32_t *after, size_t count,
+                           uint32_t *out_index);
+
+// The node that a handle means, in a graph that carries `number`.
+rnl_status node_find_locked(const struct graph *graph, uint32_t number,
+                            rnl_node handle, const char *parameter,
+                            uint32_t *out_index);
+
+// The same for many, into `indices`.
+rnl_status nodes_find_locked(const struct graph *graph, const rnl_node *nodes,
+                             size_t count, const char *parameter,
+                             uint32_t *indices);
+
+// Removes the nodes from index `count` on.
+void nodes_cut_locked(struct graph *graph, uint32_t count);
+
+rnl_node node_handle(const struct graph *graph, uint32_t index);
+
+// Refuses parameters of another kind, and kinds that cannot be changed.
+rnl_status node_check_change(const struct node *node, rnl_node_kind kind);
+
+// Gives the node what is in `*given`, and the other way round.
+void node_exchange(struct node *node, struct new_node *given);
+
+void node_finish(struct node *node);
+
+// The function's name, "copy", "fill", …
+const char *node_what(const struct node *node);
+
+// --- Order -----------------------------------------------------------------
+
+// A graph's nodes in an order that its edges allow, urgent ones first.
+struct order {
+    uint32_t most;       // nodes of the graph, removed ones included
+    uint32_t count;      // nodes in `indices`; fewer than live: a circle
+    uint32_t *indices;
+    uint32_t *first;     // followers of node i: follower[first[i]] …
+    uint32_t *follower;  // … to follower[first[i + 1]], not included
+    uint32_t edge_count;
+};
+
+// False after recording why. The caller finishes it.
+bool order_init(struct order *order, const struct graph *graph);
+void order_finish(struct order *order);
+
+// --- Recipes ---------------------------------------------------------------
+
+// Checks the parameters of a node of `graph` and makes its recipe and, for
+// CHILD, IF and WHILE, its inner graph.
+rnl_status recipe_create(struct graph *graph, const rnl_node_params *params,
+                         struct new_node *out_node);
+
+// A recipe of a list of ops, which it takes over on success only.
+rnl_status recipe_of_ops(struct op *ops, struct recipe **out_recipe);
+
+// A recipe that only holds `subject`, which it keeps; may be NULL.
+rnl_status recipe_of_object(struct object *subject,
+                            struct recipe **out_recipe);
+
+static inline struct recipe *recipe_share(struct recipe *recipe)
+{
+    atomic_fetch_add_explicit(&recipe->references, 1, memory_order_relaxed);
+    return recipe;
+}
+
+void recipe_drop(struct recipe *recipe);

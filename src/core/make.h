@@ -1,0 +1,24 @@
+// Operations from a caller's parameters: checked, with everything they need
+// inside, for a stream to be given or a graph to keep.
+#pragma once
+
+#include "core/op.h"
+
+// A launch: its constants, then the kernel, as a list.
+rnl_status make_launch_ops(struct stream *stream, rnl_function function,
+                           const rnl_launch *launch, const rnl_args *args,
+                           struct op **out_first);
+
+// `*out_op` is NULL when there is nothing to copy or fill.
+rnl_status make_copy_op(struct stream *stream, const rnl_copy *copy,
+                        struct op **out_op);
+rnl_status make_fill_op(struct stream *stream, const rnl_fill *fill,
+                        struct op **out_op);
+
+rnl_status make_host_op(struct stream *stream, rnl_host_fn function,
+                        void *user_data, struct op **out_op);
+
+// A buffer for a graph, not yet published.
+rnl_status make_graph_buffer(struct context *context, size_t size,
+                             const rnl_buffer_options *options,
+                             struct object **out_object);

@@ -1,0 +1,526 @@
+// Nodes and edges of graphs.
+#include "core/graph.h"
+
+// --- Handles ---------------------------------------------------------------
+
+rnl_node node_handle(const struct graph *graph, uint32_t index)
+{
+    uint64_t value = (uint64_t)OBJECT_NODE << OBJECT_KIND_SHIFT |
+                     (uint64_t)graph->number << 32 | index;
+    return (rnl_node)(uintptr_t)value;
+}
+
+rnl_status node_find_locked(const struct graph *graph, uint32_t number,
+                            rnl_node handle, const char *parameter,
+                            uint32_t *out_index)
+{
+    uint64_t value = (uint64_t)(uintptr_t)handle;
+    uint32_t index = (uint32_t)value;
+    if (value >> OBJECT_KIND_SHIFT != OBJECT_NODE)
+        return object_refuse(handle, OBJECT_NODE, parameter);
+    if ((value >> 32 & GRAPH_NUMBERS) != number)
+        return fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
+                       "'%s' is a node of another graph", parameter);
+    if (index >= graph->count || !graph->nodes[index].kind)
+        return fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
+                       "'%s' is a node that was removed", parameter);
+    *out_index = index;
+    return RNL_OK;
+}
+
+rnl_status nodes_find_locked(const struct graph *graph, const rnl_node *nodes,
+                             size_t count, const char *parameter,
+                             uint32_t *indices)
+{
+    for (size_t i = 0; i < count; i++) {
+        rnl_status status = node_find_locked(graph, graph->number, nodes[i],
+                                             parameter, &indices[i]);
+        if (status != RNL_OK)
+            return status;
+        for (size_t k = 0; k < i; k++)
+            if (indices[k] == indices[i])
+                return fail_at(RNL_ERROR_INVALID_ARGUMENT, parameter,
+                               "'%s' names a node twice", parameter);
+    }
+    return RNL_OK;
+}
+
+const char *node_what(const struct node *node)
+{
+    static const char *const names[] = {
+        [RNL_NODE_EMPTY] = "empty",
+        [RNL_NODE_FUNCTION] = "kernel",
+        [RNL_NODE_COPY] = "copy",
+        [RNL_NODE_FILL] = "fill",
+        [RNL_NODE_HOST_FUNCTION] = "host function",
+        [RNL_NODE_VALUES] = "value operation",
+        [RNL_NODE_EVENT_RECORD] = "event record",
+        [RNL_NODE_EVENT_WAIT] = "event wait",
+        [RNL_NODE_CHILD] = "child graph",
+        [RNL_NODE_BUFFER_CREATE] = "buffer create",
+        [RNL_NODE_BUFFER_RELEASE] = "buffer release",
+        [RNL_NODE_IF] = "if",
+        [RNL_NODE_WHILE] = "while",
+    };
+    for (const struct op *op = node->recipe->ops; op; op = op->next)
+        if (op->kind == OP_KERNEL)
+            return op_name(op);
+    return names[node->kind];
+}
+
+// --- Adding ----------------------------------------------------------------
+
+static bool grow_locked(struct graph *graph)
+{
+    if (graph->count < graph->most)
+        return true;
+    if (graph->most > UINT32_MAX / 4)
+        return false;
+    uint32_t most = graph->most ? 2 * graph->most : 8;
+    struct node *nodes = mem_allocate(most * sizeof *nodes);
+    if (!nodes)
+        return false;
+    for (uint32_t i = 0; i < graph->count; i++)
+        nodes[i] = graph->nodes[i];
+    mem_release(graph->nodes, graph->most * sizeof *nodes);
+    graph->nodes = nodes;
+    graph->most = most;
+    return true;
+}
+
+// Room for one more edge into the node.
+static bool grow_after(struct node *node)
+{
+    if (node->after_count < node->after_most)
+        return true;
+    uint32_t most = node->after_most ? 2 * node->after_most : 2;
+    uint32_t *after = mem_allocate(most * sizeof *after);
+    if (!after)
+        return false;
+    for (uint32_t i = 0; i < node->after_count; i++)
+        after[i] = node->after[i];
+    mem_release(node->after, node->after_most * sizeof *after);
+    node->after = after;
+    node->after_most = most;
+    return true;
+}
+
+static rnl_status no_memory(void)
+{
+    return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a node");
+}
+
+rnl_status node_add_locked(struct graph *graph, const struct new_node *given,
+                           const uint32_t *after, size_t count,
+                           uint32_t *out_index)
+{
+    uint32_t *edges = mem_allocate(count * sizeof *edges);
+    if (!edges || !grow_locked(graph)) {
+        mem_release(edges, count * sizeof *edges);
+        return no_memory();
+    }
+    for (size_t i = 0; i < count; i++) {
+        edges[i] = after[i];
+        graph->nodes[after[i]].before_count++;
+    }
+    graph->nodes[graph->count] = (struct node){
+        .kind = given->kind, .enabled = true, .recipe = given->recipe,
+        .inner = given->inner, .after = edges,
+        .after_count = (uint32_t)count, .after_most = (uint32_t)count,
+    };
+    if (given->inner)
+        graph_publish_inner(given->inner);
+    *out_index = graph->count++;
+    graph->live_count++;
+    graph->edge_count += (uint32_t)count;
+    return RNL_OK;
+}
+
+// A graph that is being captured into is the capture's alone.
+static rnl_status check_free_locked(const struct graph *graph)
+{
+    return graph->capture
+               ? fail_at(RNL_ERROR_INVALID_STATE, "graph",
+                         "a capture is adding to the graph; end it first")
+               : RNL_OK;
+}
+
+static rnl_status check_release_locked(const struct graph *graph,
+                                       const struct new_node *given)
+{
+    bool created = false, released = false;
+    if (given->kind != RNL_NODE_BUFFER_RELEASE)
+        return RNL_OK;
+    for (uint32_t i = 0; i < graph->count; i++) {
+        const struct node *node = &graph->nodes[i];
+        bool same =
+            node->kind && node->recipe->subject == given->recipe->subject;
+        created |= same && node->kind == RNL_NODE_BUFFER_CREATE;
+        released |= same && node->kind == RNL_NODE_BUFFER_RELEASE;
+    }
+    if (created && !released)
+        return RNL_OK;
+    return fail_at(RNL_ERROR_INVALID_ARGUMENT, "buffer",
+                   created ? "the graph releases this buffer already"
+                           : "the buffer was not created by a node of the "
+                             "graph");
+}
+
+static rnl_status add_node(struct graph *graph, const rnl_node *after,
+                           size_t count, const struct new_node *given,
+                           rnl_node *out_node)
+{
+    uint32_t *indices = mem_allocate(count * sizeof *indices);
+    uint32_t index;
+    if (!indices)
+        return no_memory();
+    lock_take(&graph->lock);
+    rnl_status status = check_free_locked(graph);
+    if (status == RNL_OK &&
+        (status = nodes_find_locked(graph, after, count, "after", indices)) ==
+            RNL_OK &&
+        (status = check_release_locked(graph, given)) == RNL_OK)
+        status = node_add_locked(graph, given, indices, count, &index);
+    lock_give(&graph->lock);
+    mem_release(indices, count * sizeof *indices);
+    if (status == RNL_OK)
+        *out_node = node_handle(graph, index);
+    return status;
+}
+
+// What was made for a node that is not to be.
+static void new_node_drop(struct new_node *node)
+{
+    recipe_drop(node->recipe);
+    if (node->inner)
+        object_drop(&node->inner->object);
+}
+
+static rnl_status read_params(rnl_node_params *params,
+                              const rnl_node_params *given)
+{
+    rnl_status status = check_pointer(given, "params");
+    return status ? status
+                  : options_read(params, sizeof *params, given, "params");
+}
+
+// The recipe cannot go before its graph does, which the caller keeps.
+static void give_results(const rnl_node_params *params,
+                         const struct new_node *node)
+{
+    if (params->kind == RNL_NODE_IF || params->kind == RNL_NODE_WHILE)
+        *params->out_body = object_handle(&node->inner->object);
+    if (params->kind != RNL_NODE_BUFFER_CREATE)
+        return;
+    object_keep(node->recipe->subject);
+    *params->out_buffer = object_publish(node->recipe->subject);
+}
+
+rnl_status rnl_graph_add_node(rnl_graph handle, const rnl_node *after,
+                              size_t count, const rnl_node_params *given,
+                              rnl_node *out_node)
+{
+    struct graph *graph;
+    rnl_node_params params;
+    struct new_node node = {0};
+    rnl_status status = ENTER();
+    if (status != RNL_OK || (status = read_params(&params, given)) ||
+        (status = check_pointer(out_node, "out_node")) ||
+        (count > 0 && (status = check_pointer(after, "after"))) ||
+        (status = graph_find(handle, "graph", &graph)))
+        return status;
+    status = count > UINT32_MAX / 8
+                 ? fail_at(RNL_ERROR_OUT_OF_RANGE, "count",
+                           "%zu nodes are too many", count)
+                 : recipe_create(graph, &params, &node);
+    if (status == RNL_OK) {
+        status = add_node(graph, after, count, &node, out_node);
+        if (status == RNL_OK)
+            give_results(&params, &node);
+        else
+            new_node_drop(&node);
+    }
+    object_drop(&graph->object);
+    return status;
+}
+
+// --- Changing --------------------------------------------------------------
+
+rnl_status node_check_change(const struct node *node, rnl_node_kind kind)
+{
+    if (node->kind != kind)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "params",
+                       "the node is of kind %d (%s), the parameters of %d",
+                       (int)node->kind, node_what(node), (int)kind);
+    if (kind == RNL_NODE_BUFFER_CREATE || kind == RNL_NODE_BUFFER_RELEASE ||
+        kind == RNL_NODE_IF || kind == RNL_NODE_WHILE)
+        return fail_at(RNL_ERROR_UNSUPPORTED, "params",
+                       "a node of kind '%s' cannot be changed",
+                       node_what(node));
+    return RNL_OK;
+}
+
+void node_exchange(struct node *node, struct new_node *given)
+{
+    struct new_node old = {node->kind, node->recipe, node->inner};
+    node->recipe = given->recipe;
+    node->inner = given->inner;
+    *given = old;
+}
+
+// On success `*node` holds what was there before.
+static rnl_status set_node_locked(struct graph *graph, rnl_node handle,
+                                  struct new_node *given)
+{
+    uint32_t index;
+    rnl_status status = check_free_locked(graph);
+    if (status != RNL_OK ||
+        (status = node_find_locked(graph, graph->number, handle, "node",
+                                   &index)) ||
+        (status = node_check_change(&graph->nodes[index], given->kind)))
+        return status;
+    if (given->inner)
+        graph_publish_inner(given->inner);
+    node_exchange(&graph->nodes[index], given);
+    return RNL_OK;
+}
+
+static rnl_status check_kind_of(struct graph *graph, rnl_node handle,
+                                rnl_node_kind kind)
+{
+    uint32_t index;
+    lock_take(&graph->lock);
+    rnl_status status =
+        node_find_locked(graph, graph->number, handle, "node", &index);
+    if (status == RNL_OK)
+        status = node_check_change(&graph->nodes[index], kind);
+    lock_give(&graph->lock);
+    return status;
+}
+
+rnl_status rnl_graph_set_node(rnl_graph handle, rnl_node node,
+                              const rnl_node_params *given)
+{
+    struct graph *graph;
+    rnl_node_params params;
+    struct new_node made;
+    rnl_status status = ENTER();
+    if (status != RNL_OK || (status = read_params(&params, given)) ||
+        (status = graph_find(handle, "graph", &graph)))
+        return status;
+    // Before anything is made, so that it need not be undone.
+    status = check_kind_of(graph, node, params.kind);
+    if (status == RNL_OK)
+        status = recipe_create(graph, &params, &made);
+    if (status == RNL_OK) {
+        lock_take(&graph->lock);
+        status = set_node_locked(graph, node, &made);
+        lock_give(&graph->lock);
+        recipe_drop(made.recipe);
+        if (made.inner)
+            graph_release_owned(made.inner);
+    }
+    object_drop(&graph->object);
+    return status;
+}
+
+// --- Edges -----------------------------------------------------------------
+
+static uint32_t edge_find(const struct node *node, uint32_t from)
+{
+    uint32_t i = 0;
+    while (i < node->after_count && node->after[i] != from)
+        i++;
+    return i;
+}
+
+static void edge_remove_locked(struct graph *graph, struct node *node,
+                               uint32_t at)
+{
+    graph->nodes[node->after[at]].before_count--;
+    for (node->after_count--; at < node->after_count; at++)
+        node->after[at] = node->after[at + 1];
+    graph->edge_count--;
+}
+
+// True when `from` comes after `to` already, however far; `seen` has room for
+// every node, and a stack of them.
+static bool reaches(const struct graph *graph, uint32_t from, uint32_t to,
+                    uint32_t *seen)
+{
+    uint32_t *stack = seen + graph->count, depth = 0;
+    stack[depth++] = from;
+    seen[from] = 1;
+    while (depth > 0) {
+        const struct node *node = &graph->nodes[stack[--depth]];
+        for (uint32_t i = 0; i < node->after_count; i++) {
+            uint32_t next = node->after[i];
+            if (next == to)
+                return true;
+            if (!seen[next])
+                stack[depth++] = next;
+            seen[next] = 1;
+        }
+    }
+    return false;
+}
+
+static rnl_status check_circle_locked(const struct graph *graph, uint32_t from,
+                                      uint32_t to)
+{
+    size_t size = 2 * (size_t)graph->count * sizeof(uint32_t);
+    uint32_t *seen = mem_allocate(size);
+    if (!seen)
+        return no_memory();
+    bool circle = from == to || reaches(graph, from, to, seen);
+    mem_release(seen, size);
+    return circle ? fail_at(RNL_ERROR_INVALID_ARGUMENT, "to",
+                            "with this edge a node would come after itself")
+                  : RNL_OK;
+}
+
+static rnl_status add_edge_locked(struct graph *graph, uint32_t from,
+                                  uint32_t to)
+{
+    struct node *node = &graph->nodes[to];
+    if (edge_find(node, from) < node->after_count)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "to",
+                       "'to' comes after 'from' already");
+    rnl_status status = check_circle_locked(graph, from, to);
+    if (status != RNL_OK)
+        return status;
+    if (!grow_after(node))
+        return no_memory();
+    node->after[node->after_count++] = from;
+    graph->nodes[from].before_count++;
+    graph->edge_count++;
+    return RNL_OK;
+}
+
+static rnl_status remove_edge_locked(struct graph *graph, uint32_t from,
+                                     uint32_t to)
+{
+    struct node *node = &graph->nodes[to];
+    uint32_t at = edge_find(node, from);
+    if (at == node->after_count)
+        return fail_at(RNL_ERROR_NOT_FOUND, "to",
+                       "'to' does not come right after 'from'");
+    edge_remove_locked(graph, node, at);
+    return RNL_OK;
+}
+
+static rnl_status change_edge(rnl_graph handle, rnl_node from_handle,
+                              rnl_node to_handle,
+                              rnl_status (*change)(struct graph *, uint32_t,
+                                                   uint32_t))
+{
+    struct graph *graph;
+    uint32_t from, to;
+    rnl_status status = graph_find(handle, "graph", &graph);
+    if (status != RNL_OK)
+        return status;
+    lock_take(&graph->lock);
+    if ((status = check_free_locked(graph)) == RNL_OK &&
+        (status = node_find_locked(graph, graph->number, from_handle, "from",
+                                   &from)) == RNL_OK &&
+        (status = node_find_locked(graph, graph->number, to_handle, "to",
+                                   &to)) == RNL_OK)
+        status = change(graph, from, to);
+    lock_give(&graph->lock);
+    object_drop(&graph->object);
+    return status;
+}
+
+rnl_status rnl_graph_add_edge(rnl_graph graph, rnl_node from, rnl_node to)
+{
+    rnl_status status = ENTER();
+    return status ? status : change_edge(graph, from, to, add_edge_locked);
+}
+
+rnl_status rnl_graph_remove_edge(rnl_graph graph, rnl_node from, rnl_node to)
+{
+    rnl_status status = ENTER();
+    return status ? status : change_edge(graph, from, to, remove_edge_locked);
+}
+
+// --- Removing --------------------------------------------------------------
+
+static void detach_locked(struct graph *graph, uint32_t index)
+{
+    for (uint32_t i = 0; i < graph->count; i++) {
+        struct node *node = &graph->nodes[i];
+        uint32_t at = edge_find(node, index);
+        if (node->kind && at < node->after_count)
+            edge_remove_locked(graph, node, at);
+    }
+    struct node *node = &graph->nodes[index];
+    while (node->after_count > 0)
+        edge_remove_locked(graph, node, node->after_count - 1);
+}
+
+rnl_status rnl_graph_remove_node(rnl_graph handle, rnl_node node)
+{
+    struct graph *graph;
+    struct node removed = {0};
+    uint32_t index;
+    rnl_status status = ENTER();
+    if (status != RNL_OK || (status = graph_find(handle, "graph", &graph)))
+        return status;
+    lock_take(&graph->lock);
+    if ((status = check_free_locked(graph)) == RNL_OK &&
+        (status = node_find_locked(graph, graph->number, node, "node",
+                                   &index)) == RNL_OK) {
+        detach_locked(graph, index);
+        removed = graph->nodes[index];
+        graph->nodes[index] = (struct node){0};
+        graph->live_count--;
+    }
+    lock_give(&graph->lock);
+    if (removed.kind)
+        node_finish(&removed);
+    object_drop(&graph->object);
+    return status;
+}
+
+void nodes_cut_locked(struct graph *graph, uint32_t count)
+{
+    while (graph->count > count) {
+        struct node removed = graph->nodes[graph->count - 1];
+        if (removed.kind) {
+            detach_locked(graph, graph->count - 1);
+            node_finish(&removed);
+            graph->live_count--;
+        }
+        graph->count--;
+    }
+}
+
+// --- Facts -----------------------------------------------------------------
+
+rnl_status rnl_graph_get_node_info(rnl_graph handle, rnl_node node_given,
+                                   rnl_node_info *out_info)
+{
+    struct graph *graph;
+    rnl_node_info info = {0};
+    uint32_t index;
+    rnl_status status = ENTER();
+    if (status != RNL_OK || (status = graph_find(handle, "graph", &graph)))
+        return status;
+    lock_take(&graph->lock);
+    status = node_find_locked(graph, graph->number, node_given, "node",
+                              &index);
+    if (status == RNL_OK) {
+        const struct node *node = &graph->nodes[index];
+        info.kind = node->kind;
+        info.priority = node->recipe->priority;
+        info.label = node->recipe->label;
+        info.what = node_what(node);
+        info.dependency_count = node->after_count;
+        info.dependent_count = node->before_count;
+        info.graph = node->inner ? object_handle(&node->inner->object) : NULL;
+    }
+    lock_give(&graph->lock);
+    object_drop(&graph->object);
+    return status ? status
+                  : info_write(out_info, &info, sizeof info, "out_info");
+}

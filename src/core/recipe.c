@@ -1,0 +1,304 @@
+// What a node does: from the caller's parameters to checked operations.
+#include "core/graph.h"
+#include "core/make.h"
+#include "core/values.h"
+
+#include <string.h>
+
+static size_t size_of(const char *label)
+{
+    return sizeof(struct recipe) + (label ? strlen(label) : 0) + 1;
+}
+
+static struct recipe *recipe_new(const char *label, int priority)
+{
+    struct recipe *recipe = mem_allocate(size_of(label));
+    if (!recipe) {
+        fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a node");
+        return NULL;
+    }
+    atomic_init(&recipe->references, 1);
+    recipe->priority = priority;
+    strcpy(recipe->label, label ? label : "");
+    return recipe;
+}
+
+void recipe_drop(struct recipe *recipe)
+{
+    if (!recipe || atomic_fetch_sub(&recipe->references, 1) != 1)
+        return;
+    op_finish_list(recipe->ops);
+    if (recipe->subject)
+        object_drop(recipe->subject);
+    mem_release(recipe, size_of(recipe->label));
+}
+
+// Whoever runs them says where.
+static void take_ops(struct recipe *recipe, struct op *ops)
+{
+    recipe->ops = ops;
+    for (struct op *op = ops; op; op = op->next) {
+        op->stream = NULL;
+        if (!op->label && recipe->label[0])
+            op->label = recipe->label;
+    }
+}
+
+rnl_status recipe_of_ops(struct op *ops, struct recipe **out_recipe)
+{
+    const char *label = NULL;
+    for (struct op *op = ops; op; op = op->next)
+        label = op->label ? op->label : label;
+    struct recipe *recipe = recipe_new(label, 0);
+    if (!recipe)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    take_ops(recipe, ops);
+    *out_recipe = recipe;
+    return RNL_OK;
+}
+
+rnl_status recipe_of_object(struct object *subject, struct recipe **out_recipe)
+{
+    struct recipe *recipe = recipe_new(NULL, 0);
+    if (!recipe)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    if (subject)
+        object_keep(subject);
+    recipe->subject = subject;
+    *out_recipe = recipe;
+    return RNL_OK;
+}
+
+// --- Kinds whose work is operations ----------------------------------------
+
+static rnl_status make_copy(struct stream *draft, const rnl_node_params *params,
+                            struct op **out_ops)
+{
+    rnl_copy copy;
+    rnl_status status = check_pointer(params->copy, "copy");
+    if (status != RNL_OK ||
+        (status = options_read(&copy, sizeof copy, params->copy, "copy")))
+        return status;
+    return make_copy_op(draft, &copy, out_ops);
+}
+
+static rnl_status make_fill(struct stream *draft, const rnl_node_params *params,
+                            struct op **out_ops)
+{
+    rnl_fill fill;
+    rnl_status status = check_pointer(params->fill, "fill");
+    if (status != RNL_OK ||
+        (status = options_read(&fill, sizeof fill, params->fill, "fill")))
+        return status;
+    return make_fill_op(draft, &fill, out_ops);
+}
+
+static rnl_status make_values(struct stream *draft,
+                              const rnl_node_params *params,
+                              struct op **out_ops)
+{
+    if (params->value_count == 0)
+        return RNL_OK;
+    rnl_status status = check_pointer(params->values, "values");
+    return status ? status : values_op(draft, params->values,
+                                       params->value_count, out_ops);
+}
+
+static rnl_status make_ops(struct graph *graph, const rnl_node_params *params,
+                           struct op **out_ops)
+{
+    // Enough of a stream to make operations for.
+    struct stream draft = {.object = {.context = graph->object.context},
+                           .backend = graph->backend};
+    switch (params->kind) {
+    case RNL_NODE_FUNCTION:
+        return make_launch_ops(&draft, params->function, params->launch,
+                               params->args, out_ops);
+    case RNL_NODE_COPY:
+        return make_copy(&draft, params, out_ops);
+    case RNL_NODE_FILL:
+        return make_fill(&draft, params, out_ops);
+    case RNL_NODE_VALUES:
+        return make_values(&draft, params, out_ops);
+    case RNL_NODE_HOST_FUNCTION:
+        return make_host_op(&draft, params->host, params->user_data, out_ops);
+    default:
+        return RNL_OK;
+    }
+}
+
+// --- Kinds that refer to an object -----------------------------------------
+
+static rnl_status find_event(struct graph *graph, rnl_event handle,
+                             struct object **out_event)
+{
+    struct object *object = object_find_and_keep(handle, OBJECT_EVENT);
+    if (!object)
+        return object_refuse(handle, OBJECT_EVENT, "event");
+    struct event *event = (struct event *)object;
+    rnl_status status = RNL_OK;
+    if (event->backend != graph->backend)
+        status = fail_at(RNL_ERROR_INVALID_HANDLE, "event",
+                         "'event' is of %s, the graph of %s",
+                         event->backend->api, graph->backend->api);
+    else if (event->options.promise)
+        status = fail_at(RNL_ERROR_INVALID_ARGUMENT, "event",
+                         "a promise is kept once; a graph cannot use it");
+    if (status == RNL_OK)
+        *out_event = object;
+    else
+        object_drop(object);
+    return status;
+}
+
+static rnl_status find_buffer(struct graph *graph, rnl_buffer handle,
+                              struct object **out_buffer)
+{
+    struct object *object = object_find_and_keep(handle, OBJECT_BUFFER);
+    if (!object)
+        return object_refuse(handle, OBJECT_BUFFER, "buffer");
+    if (object->context == graph->object.context) {
+        *out_buffer = object;
+        return RNL_OK;
+    }
+    object_drop(object);
+    return fail_at(RNL_ERROR_INVALID_HANDLE, "buffer",
+                   "'buffer' belongs to another context than the graph");
+}
+
+// The word that an IF or WHILE looks at.
+static rnl_status find_word(struct graph *graph, const rnl_node_params *params,
+                            struct recipe *recipe)
+{
+    rnl_status status = find_buffer(graph, params->buffer, &recipe->subject);
+    if (status != RNL_OK)
+        return status;
+    const struct buffer *buffer = (const struct buffer *)recipe->subject;
+    if (params->offset % sizeof(uint32_t))
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "offset",
+                       "the offset %zu of a number is no multiple of 4",
+                       params->offset);
+    if (buffer->size < sizeof(uint32_t) ||
+        params->offset > buffer->size - sizeof(uint32_t))
+        return fail_at(RNL_ERROR_OUT_OF_RANGE, "offset",
+                       "a number at %zu leaves the buffer of %zu bytes",
+                       params->offset, buffer->size);
+    recipe->word = (const uint32_t *)(const void *)(
+        (const char *)buffer->memory.device + params->offset);
+    return RNL_OK;
+}
+
+static rnl_status create_buffer(struct graph *graph,
+                                const rnl_node_params *params,
+                                struct recipe *recipe)
+{
+    rnl_status status = check_pointer(params->out_buffer, "out_buffer");
+    return status ? status
+                  : make_graph_buffer(graph->object.context, params->size,
+                                      params->options, &recipe->subject);
+}
+
+static rnl_status find_subject(struct graph *graph,
+                               const rnl_node_params *params,
+                               struct recipe *recipe)
+{
+    switch (params->kind) {
+    case RNL_NODE_EVENT_RECORD:
+    case RNL_NODE_EVENT_WAIT:
+        return find_event(graph, params->event, &recipe->subject);
+    case RNL_NODE_BUFFER_CREATE:
+        return create_buffer(graph, params, recipe);
+    case RNL_NODE_BUFFER_RELEASE:
+        return find_buffer(graph, params->buffer, &recipe->subject);
+    case RNL_NODE_IF:
+    case RNL_NODE_WHILE:
+        return find_word(graph, params, recipe);
+    default:
+        return RNL_OK;
+    }
+}
+
+// --- Inner graphs ----------------------------------------------------------
+
+static rnl_status copy_child(struct graph *graph, rnl_graph handle,
+                             struct graph **out_inner)
+{
+    struct graph *child;
+    rnl_status status = graph_find(handle, "child", &child);
+    if (status != RNL_OK)
+        return status;
+    if (child->object.context != graph->object.context)
+        status = fail_at(RNL_ERROR_INVALID_HANDLE, "child",
+                         "'child' belongs to another context than the graph");
+    else if (!(*out_inner = graph_copy(child)))
+        status = fail_status();
+    object_drop(&child->object);
+    return status;
+}
+
+// Published by the caller once nothing can fail any more.
+static rnl_status make_inner(struct graph *graph, const rnl_node_params *params,
+                             struct graph **out_inner)
+{
+    bool body = params->kind == RNL_NODE_IF || params->kind == RNL_NODE_WHILE;
+    *out_inner = NULL;
+    if (params->kind == RNL_NODE_CHILD)
+        return copy_child(graph, params->child, out_inner);
+    if (!body)
+        return RNL_OK;
+    rnl_status status = check_pointer(params->out_body, "out_body");
+    if (status != RNL_OK)
+        return status;
+    *out_inner = graph_new(graph->object.context, params->label);
+    if (!*out_inner)
+        return fail_status();
+    (*out_inner)->body = true;
+    return RNL_OK;
+}
+
+// --- All kinds -------------------------------------------------------------
+
+static rnl_status check_node_kind(const struct graph *graph, rnl_node_kind kind)
+{
+    if (kind < RNL_NODE_EMPTY || kind > RNL_NODE_WHILE)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "params",
+                       "%d is no rnl_node_kind", (int)kind);
+    const unsigned legal_in_body =
+        1u << RNL_NODE_EMPTY | 1u << RNL_NODE_FUNCTION | 1u << RNL_NODE_COPY |
+        1u << RNL_NODE_FILL | 1u << RNL_NODE_CHILD | 1u << RNL_NODE_IF |
+        1u << RNL_NODE_WHILE;
+    if (graph->body && !(legal_in_body & 1u << kind))
+        return fail_at(RNL_ERROR_UNSUPPORTED, "params",
+                       "a body cannot have nodes that wait, call the host or "
+                       "own memory");
+    return RNL_OK;
+}
+
+rnl_status recipe_create(struct graph *graph, const rnl_node_params *params,
+                         struct new_node *out_node)
+{
+    struct op *ops = NULL;
+    struct graph *inner;
+    rnl_status status = check_node_kind(graph, params->kind);
+    if (status != RNL_OK)
+        return status;
+    struct recipe *recipe = recipe_new(params->label, params->priority);
+    if (!recipe)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    status = make_ops(graph, params, &ops);
+    if (status == RNL_OK)
+        take_ops(recipe, ops);
+    if (status != RNL_OK || (status = make_inner(graph, params, &inner)))
+        goto drop;
+    status = find_subject(graph, params, recipe);
+    if (status != RNL_OK && inner)
+        object_drop(&inner->object);
+    if (status != RNL_OK)
+        goto drop;
+    *out_node = (struct new_node){params->kind, recipe, inner};
+    return RNL_OK;
+
+drop:
+    recipe_drop(recipe);
+    return status;
+}

@@ -1,0 +1,35 @@
+// Calls of the matrix in handles.c, which has no room for all of them. Included
+// there, in the middle.
+
+// --- Attributes, priorities, timing ----------------------------------------
+
+static rnl_status set_attribute(void *handle)
+{
+    rnl_stream_attribute attribute = {.struct_size = sizeof attribute,
+                                      .id = RNL_STREAM_DOMAIN};
+    return rnl_stream_set_attribute(handle, &attribute);
+}
+
+static rnl_status get_attribute(void *handle)
+{
+    rnl_stream_attribute attribute = {.struct_size = sizeof attribute};
+    return rnl_stream_get_attribute(handle, RNL_STREAM_DOMAIN, &attribute);
+}
+
+static rnl_status time_nothing(rnl_stream stream, size_t iteration,
+                               void *user_data)
+{
+    (void)stream;
+    (void)iteration;
+    (void)user_data;
+    return RNL_OK;
+}
+
+ROW_CALL(context_priorities, context,
+         rnl_context_priority_range(h, NULL, NULL))
+ROW_CALL(copy_attributes_to, stream,
+         rnl_stream_copy_attributes(h, with.stream))
+ROW_CALL(copy_attributes_from, stream,
+         rnl_stream_copy_attributes(with.stream, h))
+ROW_CALL(time_and_wait, stream,
+         rnl_time_and_wait(h, 1, time_nothing, NULL, with.out.bits))
