@@ -333,7 +333,8 @@ static rnl_status wait_event(rnl_stream handle, rnl_event event_handle,
         (status = check_event(event_handle, "event", &event)) ||
         (status = same_api(stream, event->object.context, "event")) ||
         (status = stream_check_failure(stream)) ||
-        capture_wait(stream, event, external, &status) ||
+        (capture_is_used() &&
+         capture_wait(stream, event, external, &status)) ||
         (status = stream_flush(stream)))
         return status;
     return stream->backend->event_join(stream, event);
@@ -373,7 +374,7 @@ rnl_status rnl_enqueue_wait_stream(rnl_stream handle, rnl_stream other_handle)
         (status = check_stream(other_handle, "other", &other)) ||
         (status = same_api(stream, stream_context(other), "other")) ||
         (status = stream_check_failure(stream)) ||
-        capture_join(stream, other, &status))
+        (capture_is_used() && capture_join(stream, other, &status)))
         return status;
     return join(other, stream);
 }
