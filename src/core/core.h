@@ -69,7 +69,6 @@ struct stream {
     // Guarded by the lock in capture.c, as all of its kind.
     struct capture *_Atomic capture;  // NULL: not captured
     struct node_set after;            // what the next node comes after
-    struct stream *capture_next;      // of the same capture
     _Alignas(64) max_align_t native[];
 };
 
