@@ -10,7 +10,7 @@
 // A call that cannot be captured (waiting for a captured stream, say) is
 // refused and makes the capture invalid: all later calls on its streams give
 // RNL_ERROR_CAPTURE_INVALIDATED, with the name of the call that was at fault,
-// until the capture is ended. docs/concepts/capture.md has the whole table.
+// until the capture is ended. docs/concepts/capture-table.md has them all.
 //
 // Threads: safe. What other threads may do meanwhile depends on the mode.
 #ifndef RUNNEL_CAPTURE_H
