@@ -179,8 +179,9 @@ static inline struct context *stream_context(const struct stream *stream)
 rnl_status options_read(void *options, size_t size, const void *given,
                         const char *parameter);
 
-// Checks an out-struct's struct_size and copies as much as the caller has room
+// Checks an out-struct's struct_size, and copies as much as the caller has room
 // for.
+rnl_status info_check(const void *out, size_t size, const char *parameter);
 rnl_status info_write(void *out, const void *info, size_t size,
                       const char *parameter);
 
