@@ -10,7 +10,7 @@
 // A call that cannot be captured (waiting for a captured stream, say) is
 // refused and makes the capture invalid: all later calls on its streams give
 // RNL_ERROR_CAPTURE_INVALIDATED, with the name of the call that was at fault,
-// until the capture is ended. docs/concepts/capture.md has the whole table.
+// until the capture is ended. docs/concepts/capture-table.md has them all.
 //
 // Threads: safe. What other threads may do meanwhile depends on the mode.
 #ifndef RUNNEL_CAPTURE_H
@@ -64,12 +64,14 @@ RNL_BEGIN_DECLS
 RNL_API rnl_status rnl_stream_begin_capture(rnl_stream stream,
                                             const rnl_capture_options *options);
 
-// Ends it, on the stream where it began and, unless the mode is RELAXED, on the
-// thread that began it (RNL_ERROR_CAPTURE_UNMATCHED, …_THREAD: it goes on). All
-// its streams are ordinary ones again, also after an error:
-// RNL_ERROR_CAPTURE_UNJOINED names a stream that did not come back,
-// RNL_ERROR_CAPTURE_INVALIDATED the call that was at fault. Gives the caller a
-// reference to the graph. Stands for cuStreamEndCapture.
+// Ends it and gives the caller a reference to the graph. All its streams are
+// ordinary ones again, also after an error, which loses what was captured:
+// RNL_ERROR_CAPTURE_UNJOINED names a stream whose work did not come back,
+// RNL_ERROR_CAPTURE_INVALIDATED the call that was at fault, and
+// RNL_ERROR_CAPTURE_THREAD tells that another thread began it, in a mode other
+// than RELAXED. Only a call on a stream that joined does not end it, but makes
+// it invalid (RNL_ERROR_CAPTURE_UNMATCHED). RNL_ERROR_INVALID_STATE when the
+// stream is not captured. Stands for cuStreamEndCapture.
 RNL_API rnl_status rnl_stream_end_capture(rnl_stream stream,
                                           rnl_graph *out_graph);
 

@@ -136,9 +136,9 @@ RNL_API rnl_status rnl_graph_get_info(rnl_graph graph,
 // A copy, nodes, bodies and children included. Stands for cuGraphClone.
 RNL_API rnl_status rnl_graph_clone(rnl_graph graph, rnl_graph *out_clone);
 
-// The node of `clone` that is the copy of `node`. RNL_ERROR_NOT_FOUND when
-// `node` is not of the graph it was cloned from, or gone in the clone. Stands
-// for cuGraphNodeFindInClone.
+// The node of `clone` that is the copy of `node`, a node of the graph that it
+// was cloned from. RNL_ERROR_NOT_FOUND when the clone has none, or none any
+// more. Stands for cuGraphNodeFindInClone.
 RNL_API rnl_status rnl_graph_find_node(rnl_graph clone, rnl_node node,
                                        rnl_node *out_node);
 

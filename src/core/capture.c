@@ -10,8 +10,18 @@ _Atomic uint32_t capture_traces;
 
 void capture_drop(struct capture *capture)
 {
-    if (atomic_fetch_sub(&capture->references, 1) == 1)
-        mem_release(capture, sizeof *capture);
+    if (atomic_fetch_sub(&capture->references, 1) != 1)
+        return;
+    mem_release(capture->members,
+                capture->member_most * sizeof *capture->members);
+    mem_release(capture, sizeof *capture);
+}
+
+void capture_forked(void)
+{
+    capture_lock = (struct lock){0};
+    captures = NULL;
+    atomic_store(&capture_traces, 0);
 }
 
 // --- Threads ---------------------------------------------------------------
@@ -256,8 +266,11 @@ static rnl_status refuse_ops(struct op *first)
 // The capture was ended meanwhile.
 static void give_back(struct recipe *recipe, struct stream *stream)
 {
-    for (struct op *op = recipe->ops; op; op = op->next)
+    for (struct op *op = recipe->ops; op; op = op->next) {
         op->stream = stream;
+        if (op->label == recipe->label)
+            op->label = NULL;
+    }
     recipe->ops = NULL;
     recipe_drop(recipe);
 }
@@ -303,15 +316,10 @@ static rnl_status add_object_locked(struct stream *stream,
 static rnl_status check_release_locked(struct graph *graph,
                                        const struct buffer *buffer)
 {
-    bool created = false;
     lock_take(&graph->lock);
-    for (uint32_t i = 0; i < graph->count; i++)
-        created |= graph->nodes[i].kind == RNL_NODE_BUFFER_CREATE &&
-                   graph->nodes[i].recipe->subject == &buffer->object;
+    rnl_status status = node_check_release_locked(graph, &buffer->object);
     lock_give(&graph->lock);
-    return created ? RNL_OK
-                   : fail_at(RNL_ERROR_INVALID_ARGUMENT, "buffer",
-                             "the buffer was not created in this capture");
+    return status;
 }
 
 bool capture_buffer(struct stream *stream, struct buffer *buffer,
@@ -403,15 +411,31 @@ bool capture_record(struct stream *stream, struct event *event, bool external,
     return capture != NULL;
 }
 
-// The stream's work belongs to the capture from now on.
+static bool grow_locked(struct capture *capture)
+{
+    if (capture->member_count < capture->member_most)
+        return true;
+    uint32_t most = capture->member_most ? 2 * capture->member_most : 4;
+    struct stream **members = mem_allocate(most * sizeof *members);
+    if (!members)
+        return false;
+    for (uint32_t i = 0; i < capture->member_count; i++)
+        members[i] = capture->members[i];
+    mem_release(capture->members, capture->member_most * sizeof *members);
+    capture->members = members;
+    capture->member_most = most;
+    return true;
+}
+
 rnl_status capture_add_stream_locked(struct capture *capture,
                                     struct stream *stream)
 {
+    if (!grow_locked(capture))
+        return capture_no_memory();
     rnl_status status = object_keep_for(&stream->object, "stream");
     if (status != RNL_OK)
         return status;
-    stream->capture_next = capture->members;
-    capture->members = stream;
+    capture->members[capture->member_count++] = stream;
     atomic_store(&stream->capture, capture);
     return RNL_OK;
 }

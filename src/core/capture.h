@@ -67,5 +67,8 @@ rnl_status capture_check_context(struct context *context, bool waits);
 // The event stands for something else from now on, or is gone.
 void capture_forget(struct event *event);
 
+// In the child after fork: captures belong to the parent.
+void capture_forked(void);
+
 // The caller's last reference to a stream is gone: what it began is over.
 void capture_stream_gone(struct stream *stream);

@@ -64,12 +64,14 @@ static rnl_status begin_locked(struct stream *stream,
     capture->mode = options->mode;
     capture->id = object_new_id();
     capture->thread = capture_thread();
-    rnl_status status = take_graph(stream, capture, options);
-    if (status == RNL_OK)
-        status = capture_add_stream_locked(capture, stream);
+    rnl_status status = capture_add_stream_locked(capture, stream);
+    if (status == RNL_OK && (status = take_graph(stream, capture, options))) {
+        atomic_store(&stream->capture, NULL);
+        object_drop(&stream->object);  // the caller has it, too
+    }
     if (status != RNL_OK) {
         set_finish(&stream->after);
-        mem_release(capture, sizeof *capture);
+        capture_drop(capture);
         return status;
     }
     if (!capture->given) {
@@ -125,49 +127,44 @@ rnl_status rnl_stream_begin_capture(rnl_stream handle,
 
 // --- End -------------------------------------------------------------------
 
-// Marks the nodes of `set` and all that come before them.
-static void mark_locked(const struct graph *graph, const struct node_set *set,
-                        uint8_t *marks, uint32_t *stack)
+// Marks the nodes of `set` and all that come before them, as far as they are of
+// this capture: those come after nodes that are older.
+static void mark_locked(struct graph *graph, const struct node_set *set)
 {
-    uint32_t depth = 0;
-    for (uint32_t i = 0; i < set->count; i++) {
-        marks[set->items[i]] = 1;
-        stack[depth++] = set->items[i];
-    }
-    while (depth > 0) {
-        const struct node *node = &graph->nodes[stack[--depth]];
-        for (uint32_t i = 0; i < node->after_count; i++) {
-            if (!marks[node->after[i]])
-                stack[depth++] = node->after[i];
-            marks[node->after[i]] = 1;
-        }
-    }
+    for (uint32_t i = 0; i < graph->count; i++)
+        graph->nodes[i].marked = false;
+    for (uint32_t i = 0; i < set->count; i++)
+        graph->nodes[set->items[i]].marked = true;
+    for (uint32_t i = graph->count; i-- > 0;)
+        for (uint32_t k = 0; k < graph->nodes[i].after_count; k++)
+            graph->nodes[graph->nodes[i].after[k]].marked |=
+                graph->nodes[i].marked;
+}
+
+static bool all_marked(const struct graph *graph, const struct node_set *set)
+{
+    for (uint32_t i = 0; i < set->count; i++)
+        if (!graph->nodes[set->items[i]].marked)
+            return false;
+    return true;
 }
 
 // The stream with work that the origin's does not come after; NULL: none.
-static struct stream *unjoined(const struct capture *capture,
-                               const uint8_t *marks)
+static struct stream *unjoined(const struct capture *capture)
 {
-    for (struct stream *at = capture->members; at; at = at->capture_next)
-        for (uint32_t i = 0; i < at->after.count; i++)
-            if (!marks[at->after.items[i]])
-                return at;
+    for (uint32_t i = 0; i < capture->member_count; i++)
+        if (!all_marked(capture->graph, &capture->members[i]->after))
+            return capture->members[i];
     return NULL;
 }
 
 static rnl_status check_joined(struct capture *capture)
 {
     struct graph *graph = capture->graph;
-    size_t size = (size_t)graph->count * (1 + sizeof(uint32_t));
-    uint32_t *stack = mem_allocate(size);
-    if (!stack)
-        return capture_no_memory();
-    uint8_t *marks = (uint8_t *)(stack + graph->count);
     lock_take(&graph->lock);
-    mark_locked(graph, &capture->origin->after, marks, stack);
+    mark_locked(graph, &capture->origin->after);
+    struct stream *stream = unjoined(capture);
     lock_give(&graph->lock);
-    struct stream *stream = unjoined(capture, marks);
-    mem_release(stack, size);
     if (!stream)
         return RNL_OK;
     char text[160];
@@ -185,46 +182,50 @@ static void unlink_locked(struct capture *capture)
     atomic_fetch_sub(&capture_traces, 1);
 }
 
-// Makes ordinary streams of its members; returns them for the caller to drop.
-static struct stream *disband_locked(struct capture *capture)
+// Makes ordinary streams of its members, which the caller has to drop.
+static void disband_locked(struct capture *capture)
 {
-    struct stream *members = capture->members;
-    for (struct stream *at = members; at; at = at->capture_next) {
-        atomic_store(&at->capture, NULL);
-        set_finish(&at->after);
+    for (uint32_t i = 0; i < capture->member_count; i++) {
+        atomic_store(&capture->members[i]->capture, NULL);
+        set_finish(&capture->members[i]->after);
     }
     unlink_locked(capture);
-    capture->members = NULL;
     capture->origin = NULL;
-    return members;
 }
 
-static void drop_members(struct stream *stream)
+// Takes what was captured out of a graph of the caller's again, with nothing
+// held: what a node keeps may go with it.
+static void cut_nodes(struct graph *graph, uint32_t count)
 {
-    while (stream) {
-        struct stream *next = stream->capture_next;
-        object_drop(&stream->object);
-        stream = next;
-    }
+    struct node removed;
+    bool found;
+    do {
+        lock_take(&graph->lock);
+        found = node_cut_locked(graph, count, &removed);
+        lock_give(&graph->lock);
+        if (found && removed.kind)
+            node_finish(&removed);
+    } while (found);
 }
 
-// Without success, what was captured goes again.
-static void free_graph_locked(struct capture *capture, rnl_status status)
+static void free_graph(struct capture *capture, rnl_status status)
 {
     struct graph *graph = capture->graph;
-    lock_take(&graph->lock);
     if (status != RNL_OK && capture->given)
-        nodes_cut_locked(graph, capture->old_count);
+        cut_nodes(graph, capture->old_count);
+    lock_take(&graph->lock);
     graph->capture = NULL;
     lock_give(&graph->lock);
 }
 
 // The caller's part of an ended capture, outside of the lock.
-static void finish(struct capture *capture, struct stream *members,
-                   rnl_status status, rnl_graph *out_graph)
+static void finish(struct capture *capture, rnl_status status,
+                   rnl_graph *out_graph)
 {
     struct graph *graph = capture->graph;
-    drop_members(members);
+    free_graph(capture, status);
+    for (uint32_t i = 0; i < capture->member_count; i++)
+        object_drop(&capture->members[i]->object);
     if (status == RNL_OK) {
         graph->owned = false;
         *out_graph = object_handle(&graph->object);
@@ -253,7 +254,6 @@ static rnl_status judge(struct capture *capture)
 
 static rnl_status end(struct stream *stream, rnl_graph *out_graph)
 {
-    struct stream *members = NULL;
     rnl_status status;
     lock_take(&capture_lock);
     struct capture *capture = capture_of(stream);
@@ -268,41 +268,42 @@ static rnl_status end(struct stream *stream, rnl_graph *out_graph)
         capture = NULL;
     } else {
         status = judge(capture);
-        members = disband_locked(capture);
-        free_graph_locked(capture, status);
+        disband_locked(capture);
     }
     lock_give(&capture_lock);
     if (capture)
-        finish(capture, members, status, out_graph);
+        finish(capture, status, out_graph);
+    return status;
+}
+
+static rnl_status end_handle(rnl_stream handle, rnl_graph *out_graph)
+{
+    struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
+    if (!object)
+        return object_refuse(handle, OBJECT_STREAM, "stream");
+    rnl_status status = end((struct stream *)object, out_graph);
+    object_drop(object);
     return status;
 }
 
 rnl_status rnl_stream_end_capture(rnl_stream handle, rnl_graph *out_graph)
 {
     rnl_status status = ENTER();
-    if (status != RNL_OK || (status = check_pointer(out_graph, "out_graph")))
-        return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
-    if (!object)
-        return object_refuse(handle, OBJECT_STREAM, "stream");
-    status = end((struct stream *)object, out_graph);
-    object_drop(object);
-    return status;
+    if (status == RNL_OK)
+        status = check_pointer(out_graph, "out_graph");
+    return status ? status : end_handle(handle, out_graph);
 }
 
 void capture_stream_gone(struct stream *stream)
 {
-    struct stream *members = NULL;
     lock_take(&capture_lock);
     struct capture *capture = capture_of(stream);
     bool origin = capture && capture->origin == stream;
-    if (origin) {
-        members = disband_locked(capture);
-        free_graph_locked(capture, RNL_ERROR_INVALID_STATE);
-    }
+    if (origin)
+        disband_locked(capture);
     lock_give(&capture_lock);
     if (origin)
-        finish(capture, members, RNL_ERROR_INVALID_STATE, NULL);
+        finish(capture, RNL_ERROR_INVALID_STATE, NULL);
 }
 
 // --- In one go -------------------------------------------------------------
@@ -312,6 +313,7 @@ rnl_status rnl_stream_capture(rnl_stream handle,
                               rnl_capture_fn function, void *user_data,
                               rnl_graph *out_graph)
 {
+    struct stream *stream;
     rnl_graph graph = NULL;
     rnl_status status = ENTER();
     if (status != RNL_OK || (status = check_pointer(out_graph, "out_graph")))
@@ -319,10 +321,12 @@ rnl_status rnl_stream_capture(rnl_stream handle,
     if (!function)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "function",
                        "'function' is NULL");
-    if ((status = rnl_stream_begin_capture(handle, options)))
+    if ((status = check_stream(handle, "stream", &stream)) ||
+        (status = begin(stream, options)))
         return status;
     rnl_status told = function(handle, user_data);
-    rnl_status ended = rnl_stream_end_capture(handle, &graph);
+    thread_state.function = __func__;  // the calls inside have other names
+    rnl_status ended = end_handle(handle, &graph);
     if (told != RNL_OK && ended == RNL_OK)
         rnl_graph_release(graph);
     else if (ended == RNL_OK)

@@ -10,7 +10,8 @@ struct capture {
     rnl_capture_mode mode;
     uint64_t thread;         // number of the one that began it
     struct stream *origin;   // NULL once it is over
-    struct stream *members;  // referenced, the origin too; by capture_next
+    struct stream **members; // referenced, the origin too
+    uint32_t member_count, member_most;
     struct graph *graph;     // referenced
     bool given;              // the graph is the caller's, not new …
     uint32_t old_count;      // … and had so many nodes

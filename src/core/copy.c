@@ -217,13 +217,23 @@ drop_to:
     return status;
 }
 
-static rnl_status stream_for_work(rnl_stream handle, bool wait,
-                                  struct stream **out)
+static rnl_status stream_for_work(rnl_stream handle, struct stream **out)
 {
     rnl_status status = check_stream(handle, "stream", out);
-    if (status == RNL_OK && wait)
-        status = capture_check_stream(*out);
     return status ? status : stream_check_failure(*out);
+}
+
+// The rest of a call whose arguments are good; takes the op over, which may be
+// NULL.
+static rnl_status submit_work(struct stream *stream, rnl_stream handle,
+                              struct op *op, bool wait)
+{
+    rnl_status status = wait ? capture_check_stream(stream) : RNL_OK;
+    if (status != RNL_OK && op)
+        op_finish(op);
+    if (status != RNL_OK || (op && (status = op_submit(op))))
+        return status;
+    return wait ? stream_wait_handle(handle) : RNL_OK;
 }
 
 static rnl_status enqueue_copy(rnl_stream handle, const rnl_copy *copy,
@@ -231,11 +241,10 @@ static rnl_status enqueue_copy(rnl_stream handle, const rnl_copy *copy,
 {
     struct stream *stream;
     struct op *op;
-    rnl_status status = stream_for_work(handle, wait, &stream);
-    if (status != RNL_OK || (status = make_copy_op(stream, copy, &op)) ||
-        (op && (status = op_submit(op))))
+    rnl_status status = stream_for_work(handle, &stream);
+    if (status != RNL_OK || (status = make_copy_op(stream, copy, &op)))
         return status;
-    return wait ? stream_wait_handle(handle) : RNL_OK;
+    return submit_work(stream, handle, op, wait);
 }
 
 rnl_status copy_submit(struct stream *stream, void *to, const void *from,
@@ -410,7 +419,7 @@ rnl_status rnl_enqueue_copy_batch(rnl_stream handle, const rnl_copy *copies,
     struct stream *stream;
     rnl_status status = ENTER();
     if (status != RNL_OK ||
-        (status = stream_for_work(handle, false, &stream)) ||
+        (status = stream_for_work(handle, &stream)) ||
         (count > 0 && (status = check_pointer(copies, "copies"))))
         return status;
     struct op *first = NULL, **last = &first;
@@ -492,11 +501,10 @@ static rnl_status enqueue_fill(rnl_stream handle, const rnl_fill *fill,
 {
     struct stream *stream;
     struct op *op;
-    rnl_status status = stream_for_work(handle, wait, &stream);
-    if (status != RNL_OK || (status = make_fill_op(stream, fill, &op)) ||
-        (op && (status = op_submit(op))))
+    rnl_status status = stream_for_work(handle, &stream);
+    if (status != RNL_OK || (status = make_fill_op(stream, fill, &op)))
         return status;
-    return wait ? stream_wait_handle(handle) : RNL_OK;
+    return submit_work(stream, handle, op, wait);
 }
 
 rnl_status fill_submit(struct stream *stream, struct buffer *buffer,

@@ -92,7 +92,6 @@ struct stream {
     // Guarded by the lock in capture.c, as all of its kind.
     struct capture *_Atomic capture;  // NULL: not captured
     struct node_set after;            // what the next node comes after
-    struct stream *capture_next;      // of the same capture
     struct pool_waiting waiting;      // memory to be had when work is done
     _Alignas(64) max_align_t native[];
 };
@@ -203,8 +202,9 @@ static inline struct context *stream_context(const struct stream *stream)
 rnl_status options_read(void *options, size_t size, const void *given,
                         const char *parameter);
 
-// Checks an out-struct's struct_size and copies as much as the caller has room
+// Checks an out-struct's struct_size, and copies as much as the caller has room
 // for.
+rnl_status info_check(const void *out, size_t size, const char *parameter);
 rnl_status info_write(void *out, const void *info, size_t size,
                       const char *parameter);
 

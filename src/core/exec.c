@@ -172,14 +172,18 @@ static rnl_status exec_set(struct graph_exec *exec, rnl_node handle,
 {
     struct new_node made;
     uint32_t index;
-    struct graph *snapshot = exec->snapshot;
     lock_take(&exec->lock);
+    struct graph *snapshot = exec->snapshot;
+    object_keep(&snapshot->object);  // an update may exchange it
     rnl_status status = node_find_locked(snapshot, exec->source, handle,
                                          "node", &index);
     if (status == RNL_OK)
         status = node_check_change(&snapshot->nodes[index], params->kind);
     lock_give(&exec->lock);
-    if (status != RNL_OK || (status = recipe_create(snapshot, params, &made)))
+    if (status == RNL_OK)
+        status = recipe_create(snapshot, params, &made);
+    object_drop(&snapshot->object);
+    if (status != RNL_OK)
         return status;
     lock_take(&exec->lock);
     status = change_locked(exec, index, &made);

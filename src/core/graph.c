@@ -178,13 +178,22 @@ rnl_status rnl_graph_release(rnl_graph handle)
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    struct object *object = object_find(handle, OBJECT_GRAPH);
-    if (object && ((struct graph *)object)->owned &&
-        object_users(object) == 1)
-        return fail_at(RNL_ERROR_INVALID_STATE, "graph",
-                       "the graph belongs to a node or a capture and is not "
-                       "released by itself");
-    return object_release(handle, OBJECT_GRAPH, "graph");
+    struct object *object = object_find_and_keep(handle, OBJECT_GRAPH);
+    if (!object)
+        return object_release(handle, OBJECT_GRAPH, "graph");
+    struct graph *graph = (struct graph *)object;
+    lock_take(&graph->lock);
+    bool last = object_users(object) == 1;
+    bool taken = last && (graph->owned || graph->capture);
+    lock_give(&graph->lock);
+    if (taken)
+        status = fail_at(RNL_ERROR_INVALID_STATE, "graph",
+                         "the graph belongs to a node or a capture and is not "
+                         "released by itself");
+    else
+        status = object_release(handle, OBJECT_GRAPH, "graph");
+    object_drop(object);
+    return status;
 }
 
 rnl_status rnl_graph_clone(rnl_graph handle, rnl_graph *out_clone)
@@ -200,6 +209,27 @@ rnl_status rnl_graph_clone(rnl_graph handle, rnl_graph *out_clone)
     if (copy)
         *out_clone = publish(copy);
     object_drop(&graph->object);
+    return status;
+}
+
+rnl_status rnl_graph_find_node(rnl_graph handle, rnl_node node,
+                               rnl_node *out_node)
+{
+    struct graph *clone;
+    uint32_t index;
+    rnl_status status = ENTER();
+    if (status != RNL_OK || (status = check_pointer(out_node, "out_node")) ||
+        (status = graph_find(handle, "clone", &clone)))
+        return status;
+    lock_take(&clone->lock);
+    status = node_find_locked(clone, clone->copied_from, node, "node", &index);
+    lock_give(&clone->lock);
+    if (status == RNL_OK)
+        *out_node = node_handle(clone, index);
+    else if (node_is_of(node, clone->copied_from))
+        status = fail_at(RNL_ERROR_NOT_FOUND, "node",
+                         "the clone has no copy of 'node'");
+    object_drop(&clone->object);
     return status;
 }
 

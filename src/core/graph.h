@@ -20,6 +20,7 @@ struct recipe {
 struct node {
     rnl_node_kind kind;     // 0: removed
     bool enabled;           // in executable graphs
+    bool marked;            // by whoever holds the lock
     struct recipe *recipe;
     struct graph *inner;    // referenced: a CHILD's copy, a body
     uint32_t *after;        // indices of the nodes it comes after
@@ -97,10 +98,20 @@ rnl_status nodes_find_locked(const struct graph *graph, const rnl_node *nodes,
                              size_t count, const char *parameter,
                              uint32_t *indices);
 
-// Removes the nodes from index `count` on.
-void nodes_cut_locked(struct graph *graph, uint32_t count);
+// Refuses to release a buffer that no node creates, or that one releases.
+rnl_status node_check_release_locked(const struct graph *graph,
+                                     const struct object *buffer);
+
+// Removes the last node, which no other comes after, if there are more than
+// `count`; false when there are not. The caller finishes it, without the lock, unless it was removed before
+// (kind 0).
+bool node_cut_locked(struct graph *graph, uint32_t count,
+                     struct node *out_removed);
 
 rnl_node node_handle(const struct graph *graph, uint32_t index);
+
+// True for what is or was a node of a graph that carries `number`.
+bool node_is_of(rnl_node handle, uint32_t number);
 
 // Refuses parameters of another kind, and kinds that cannot be changed.
 rnl_status node_check_change(const struct node *node, rnl_node_kind kind);

@@ -1,6 +1,7 @@
 #include "core/library.h"
 
 #include "base/log.h"
+#include "core/capture.h"
 #include "core/config.h"
 
 #include <stdio.h>
@@ -87,6 +88,7 @@ static void after_fork_in_child(void)
     log_forked();
     object_table_forked();
     op_forked();
+    capture_forked();
 }
 
 // Before anything that a fork could interrupt.

@@ -10,6 +10,13 @@ rnl_node node_handle(const struct graph *graph, uint32_t index)
     return (rnl_node)(uintptr_t)value;
 }
 
+bool node_is_of(rnl_node handle, uint32_t number)
+{
+    uint64_t value = (uint64_t)(uintptr_t)handle;
+    return value >> OBJECT_KIND_SHIFT == OBJECT_NODE &&
+           (value >> 32 & GRAPH_NUMBERS) == number;
+}
+
 rnl_status node_find_locked(const struct graph *graph, uint32_t number,
                             rnl_node handle, const char *parameter,
                             uint32_t *out_index)
@@ -18,7 +25,7 @@ rnl_status node_find_locked(const struct graph *graph, uint32_t number,
     uint32_t index = (uint32_t)value;
     if (value >> OBJECT_KIND_SHIFT != OBJECT_NODE)
         return object_refuse(handle, OBJECT_NODE, parameter);
-    if ((value >> 32 & GRAPH_NUMBERS) != number)
+    if (!node_is_of(handle, number))
         return fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
                        "'%s' is a node of another graph", parameter);
     if (index >= graph->count || !graph->nodes[index].kind)
@@ -145,16 +152,13 @@ static rnl_status check_free_locked(const struct graph *graph)
                : RNL_OK;
 }
 
-static rnl_status check_release_locked(const struct graph *graph,
-                                       const struct new_node *given)
+rnl_status node_check_release_locked(const struct graph *graph,
+                                     const struct object *buffer)
 {
     bool created = false, released = false;
-    if (given->kind != RNL_NODE_BUFFER_RELEASE)
-        return RNL_OK;
     for (uint32_t i = 0; i < graph->count; i++) {
         const struct node *node = &graph->nodes[i];
-        bool same =
-            node->kind && node->recipe->subject == given->recipe->subject;
+        bool same = node->kind && node->recipe->subject == buffer;
         created |= same && node->kind == RNL_NODE_BUFFER_CREATE;
         released |= same && node->kind == RNL_NODE_BUFFER_RELEASE;
     }
@@ -179,7 +183,9 @@ static rnl_status add_node(struct graph *graph, const rnl_node *after,
     if (status == RNL_OK &&
         (status = nodes_find_locked(graph, after, count, "after", indices)) ==
             RNL_OK &&
-        (status = check_release_locked(graph, given)) == RNL_OK)
+        (given->kind != RNL_NODE_BUFFER_RELEASE ||
+         (status = node_check_release_locked(
+              graph, given->recipe->subject)) == RNL_OK))
         status = node_add_locked(graph, given, indices, count, &index);
     lock_give(&graph->lock);
     mem_release(indices, count * sizeof *indices);
@@ -482,17 +488,17 @@ rnl_status rnl_graph_remove_node(rnl_graph handle, rnl_node node)
     return status;
 }
 
-void nodes_cut_locked(struct graph *graph, uint32_t count)
+bool node_cut_locked(struct graph *graph, uint32_t count,
+                     struct node *out_removed)
 {
-    while (graph->count > count) {
-        struct node removed = graph->nodes[graph->count - 1];
-        if (removed.kind) {
-            detach_locked(graph, graph->count - 1);
-            node_finish(&removed);
-            graph->live_count--;
-        }
-        graph->count--;
-    }
+    if (graph->count <= count)
+        return false;
+    struct node *node = &graph->nodes[--graph->count];
+    while (node->after_count > 0)
+        edge_remove_locked(graph, node, node->after_count - 1);
+    graph->live_count -= node->kind != 0;
+    *out_removed = *node;
+    return true;
 }
 
 // --- Facts -----------------------------------------------------------------

@@ -48,16 +48,26 @@ rnl_status options_read(void *options, size_t size, const void *given,
     return RNL_OK;
 }
 
-rnl_status info_write(void *out, const void *info, size_t size,
-                      const char *parameter)
+rnl_status info_check(const void *out, size_t size, const char *parameter)
 {
+    size_t room;
     rnl_status status = check_pointer(out, parameter);
     if (status != RNL_OK)
         return status;
-    size_t room;
     memcpy(&room, out, sizeof room);
-    if (room < sizeof room || room > STRUCT_SIZE_MAX)
-        return refuse_size(parameter, room, size);
+    return room < sizeof room || room > STRUCT_SIZE_MAX
+               ? refuse_size(parameter, room, size)
+               : RNL_OK;
+}
+
+rnl_status info_write(void *out, const void *info, size_t size,
+                      const char *parameter)
+{
+    size_t room;
+    rnl_status status = info_check(out, size, parameter);
+    if (status != RNL_OK)
+        return status;
+    memcpy(&room, out, sizeof room);
     size_t filled = room < size ? room : size;
     memcpy(out, info, filled);
     memset((char *)out + filled, 0, room - filled);

@@ -129,18 +129,23 @@ static rnl_status make_ops(struct graph *graph, const rnl_node_params *params,
 
 // --- Kinds that refer to an object -----------------------------------------
 
-static rnl_status find_event(struct graph *graph, rnl_event handle,
+static rnl_status find_event(struct graph *graph,
+                             const rnl_node_params *params,
                              struct object **out_event)
 {
-    struct object *object = object_find_and_keep(handle, OBJECT_EVENT);
+    struct object *object = object_find_and_keep(params->event, OBJECT_EVENT);
     if (!object)
-        return object_refuse(handle, OBJECT_EVENT, "event");
+        return object_refuse(params->event, OBJECT_EVENT, "event");
     struct event *event = (struct event *)object;
     rnl_status status = RNL_OK;
     if (event->backend != graph->backend)
         status = fail_at(RNL_ERROR_INVALID_HANDLE, "event",
                          "'event' is of %s, the graph of %s",
                          event->backend->api, graph->backend->api);
+    else if (params->kind == RNL_NODE_EVENT_RECORD &&
+             object->context != graph->object.context)
+        status = fail_at(RNL_ERROR_INVALID_HANDLE, "event",
+                         "'event' belongs to another context than the graph");
     else if (event->options.promise)
         status = fail_at(RNL_ERROR_INVALID_ARGUMENT, "event",
                          "a promise is kept once; a graph cannot use it");
@@ -205,7 +210,7 @@ static rnl_status find_subject(struct graph *graph,
     switch (params->kind) {
     case RNL_NODE_EVENT_RECORD:
     case RNL_NODE_EVENT_WAIT:
-        return find_event(graph, params->event, &recipe->subject);
+        return find_event(graph, params, &recipe->subject);
     case RNL_NODE_BUFFER_CREATE:
         return create_buffer(graph, params, recipe);
     case RNL_NODE_BUFFER_RELEASE:
@@ -220,6 +225,34 @@ static rnl_status find_subject(struct graph *graph,
 
 // --- Inner graphs ----------------------------------------------------------
 
+static rnl_status check_body_kind(rnl_node_kind kind)
+{
+    const unsigned legal =
+        1u << RNL_NODE_EMPTY | 1u << RNL_NODE_FUNCTION | 1u << RNL_NODE_COPY |
+        1u << RNL_NODE_FILL | 1u << RNL_NODE_CHILD | 1u << RNL_NODE_IF |
+        1u << RNL_NODE_WHILE;
+    return legal & 1u << kind
+               ? RNL_OK
+               : fail_at(RNL_ERROR_UNSUPPORTED, "params",
+                         "a body cannot have nodes that wait, call the host or "
+                         "own memory");
+}
+
+// What becomes a part of a body is held to the rules of bodies, too. Nobody
+// else has the copy.
+static rnl_status make_body(struct graph *copy)
+{
+    rnl_status status = RNL_OK;
+    copy->body = true;
+    for (uint32_t i = 0; i < copy->count && status == RNL_OK; i++) {
+        const struct node *node = &copy->nodes[i];
+        status = node->kind ? check_body_kind(node->kind) : RNL_OK;
+        if (status == RNL_OK && node->kind && node->inner)
+            status = make_body(node->inner);
+    }
+    return status;
+}
+
 static rnl_status copy_child(struct graph *graph, rnl_graph handle,
                              struct graph **out_inner)
 {
@@ -232,6 +265,8 @@ static rnl_status copy_child(struct graph *graph, rnl_graph handle,
                          "'child' belongs to another context than the graph");
     else if (!(*out_inner = graph_copy(child)))
         status = fail_status();
+    else if (graph->body && (status = make_body(*out_inner)))
+        object_drop(&(*out_inner)->object);
     object_drop(&child->object);
     return status;
 }
@@ -263,15 +298,7 @@ static rnl_status check_node_kind(const struct graph *graph, rnl_node_kind kind)
     if (kind < RNL_NODE_EMPTY || kind > RNL_NODE_WHILE)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "params",
                        "%d is no rnl_node_kind", (int)kind);
-    const unsigned legal_in_body =
-        1u << RNL_NODE_EMPTY | 1u << RNL_NODE_FUNCTION | 1u << RNL_NODE_COPY |
-        1u << RNL_NODE_FILL | 1u << RNL_NODE_CHILD | 1u << RNL_NODE_IF |
-        1u << RNL_NODE_WHILE;
-    if (graph->body && !(legal_in_body & 1u << kind))
-        return fail_at(RNL_ERROR_UNSUPPORTED, "params",
-                       "a body cannot have nodes that wait, call the host or "
-                       "own memory");
-    return RNL_OK;
+    return graph->body ? check_body_kind(kind) : RNL_OK;
 }
 
 rnl_status recipe_create(struct graph *graph, const rnl_node_params *params,

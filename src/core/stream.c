@@ -95,8 +95,14 @@ rnl_status default_stream_create(struct context *context)
 void default_stream_release(struct context *context)
 {
     struct stream *stream = context->default_stream;
+    bool last = false;
     stream->is_default = false;  // from now on like any other, if retained
-    object_release(object_handle(&stream->object), OBJECT_STREAM, "stream");
+    object_keep(&stream->object);
+    object_release_last(object_handle(&stream->object), OBJECT_STREAM,
+                        "stream", &last);
+    if (last)
+        capture_stream_gone(stream);
+    object_drop(&stream->object);
 }
 
 // --- Life ------------------------------------------------------------------

@@ -198,8 +198,10 @@ rnl_status rnl_graph_exec_update(rnl_graph_exec handle, rnl_graph graph_handle,
     struct update update = {0};
     struct graph *graph;
     rnl_status status = ENTER();
-    if (status != RNL_OK || (status = graph_find(graph_handle, "graph",
-                                                 &graph)))
+    if (status != RNL_OK ||
+        (out_result && (status = info_check(out_result, sizeof *out_result,
+                                            "out_result"))) ||
+        (status = graph_find(graph_handle, "graph", &graph)))
         return status;
     struct object *exec = object_find_and_keep(handle, OBJECT_GRAPH_EXEC);
     if (exec) {
@@ -214,7 +216,6 @@ rnl_status rnl_graph_exec_update(rnl_graph_exec handle, rnl_graph graph_handle,
         return status;
     rnl_update_result result = {.reason = update.reason, .node = update.node,
                                 .sentence = sentences[update.reason]};
-    rnl_status written = info_write(out_result, &result, sizeof result,
-                                    "out_result");
-    return written ? written : status;
+    info_write(out_result, &result, sizeof result, "out_result");
+    return status;
 }

@@ -1,10 +1,11 @@
-"""Every handle parameter of every public function has its row in handles.c."""
+"""Every handle parameter of every public function has its row in handles*.c."""
 import pathlib
 import re
 import sys
 
 HANDLE = re.compile(
-    r"rnl_(?:device|context|stream|event|buffer|module|function) (\w+)$")
+    r"rnl_(?:device|context|stream|event|buffer|module|function|"
+    r"graph|graph_exec|node) (\w+)$")
 
 
 def parameters(headers):
@@ -23,7 +24,8 @@ def parameters(headers):
 
 def main():
     needed = parameters(pathlib.Path(sys.argv[1]))
-    table = pathlib.Path(sys.argv[2]).read_text(encoding="utf-8")
+    table = "".join(pathlib.Path(path).read_text(encoding="utf-8")
+                    for path in sys.argv[2:])
     rows = set(re.findall(r'\{"(rnl_\w+)", "(\w+)"', table))
     for function, parameter in sorted(needed - rows):
         print(f"no row for {function}({parameter})")

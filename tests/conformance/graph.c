@@ -1,62 +1,7 @@
 // Graphs built by hand: nodes, launches, order, children, bodies, failures.
-#include "suite.h"
+#include "graphs.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
-
-static rnl_graph new_graph(void)
-{
-    rnl_graph graph = NULL;
-    suite_need(RNL_FEATURE_GRAPHS);
-    expect_ok(rnl_graph_create(suite_context(), NULL, &graph));
-    return graph;
-}
-
-static rnl_graph_exec instantiate(rnl_graph graph)
-{
-    rnl_graph_exec exec = NULL;
-    expect_ok(rnl_graph_instantiate(graph, &exec));
-    return exec;
-}
-
-static rnl_node fill_node(rnl_graph graph, const rnl_node *after, size_t count,
-                          rnl_buffer buffer, int value)
-{
-    rnl_node node = NULL;
-    rnl_buffer_info info = {.struct_size = sizeof info};
-    expect_ok(rnl_buffer_get_info(buffer, &info));
-    const rnl_fill *fill =
-        RNL_FILL(.to = {.buffer = buffer}, .width = info.size,
-                 .pattern = (uint32_t)value, .pattern_size = 4);
-    expect_ok(rnl_graph_add_node(
-        graph, after, count, RNL_NODE(.kind = RNL_NODE_FILL, .fill = fill),
-        &node));
-    return node;
-}
-
-static rnl_node host_node(rnl_graph graph, const rnl_node *after, size_t count,
-                          rnl_host_fn host, void *user_data)
-{
-    rnl_node node = NULL;
-    expect_ok(rnl_graph_add_node(graph, after, count,
-                                 RNL_NODE(.kind = RNL_NODE_HOST_FUNCTION,
-                                          .host = host,
-                                          .user_data = user_data),
-                                 &node));
-    return node;
-}
-
-static void launch_and_wait(rnl_graph_exec exec)
-{
-    expect_ok(rnl_enqueue_graph(suite_stream(), exec));
-    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
-}
-
-static void drop(rnl_graph graph, rnl_graph_exec exec)
-{
-    expect_ok(rnl_graph_exec_release(exec));
-    expect_ok(rnl_graph_release(graph));
-}
 
 // --- What nodes do ---------------------------------------------------------
 
@@ -66,7 +11,7 @@ RNL_TEST(an_empty_graph_can_be_launched)
     rnl_graph_exec exec = instantiate(graph);
     for (int i = 0; i < 3; i++)
         launch_and_wait(exec);
-    drop(graph, exec);
+    drop_both(graph, exec);
 }
 
 RNL_TEST(nothing_happens_before_the_launch)
@@ -79,7 +24,7 @@ RNL_TEST(nothing_happens_before_the_launch)
     suite_expect_ints(buffer, 16, 1);
     launch_and_wait(exec);
     suite_expect_ints(buffer, 16, 2);
-    drop(graph, exec);
+    drop_both(graph, exec);
     expect_ok(rnl_buffer_release(buffer));
 }
 
@@ -98,58 +43,21 @@ RNL_TEST(fills_and_copies_run_in_the_order_of_their_edges)
     launch_and_wait(exec);
     suite_expect_ints(b, 64, 7);
     suite_expect_ints(a, 64, 9);
-    drop(graph, exec);
+    drop_both(graph, exec);
     expect_ok(rnl_buffer_release(a));
     expect_ok(rnl_buffer_release(b));
 }
 
-static rnl_status add_to(const rnl_native_call *call)
-{
-    int *sum = *(int *const *)call->arguments[0];
-    *sum += *(const int *)call->arguments[1];
-    return RNL_OK;
-}
-
-static const rnl_parameter parameters[] = {
-    {RNL_VALUE_POINTER, 8, 8, "int *"},
-    {RNL_VALUE_INTEGER, 4, 4, "int"},
-};
-
-static rnl_function native(const char *name, rnl_native_fn code,
-                           size_t parameter_count)
-{
-    rnl_function function = NULL;
-    suite_need(RNL_FEATURE_NATIVE_FUNCTIONS);
-    expect_ok(rnl_function_create_native(
-        suite_context(), name, code,
-        RNL_NATIVE_OPTIONS(.parameters = parameters,
-                           .parameter_count = parameter_count),
-        &function));
-    return function;
-}
-
-static rnl_function adder(void)
-{
-    return native("add_to", add_to, 2);
-}
-
-static const rnl_launch *one(void)
-{
-    static rnl_launch launch = {.struct_size = sizeof launch,
-                                .grid = {1, 0, 0}, .block = {1, 0, 0}};
-    return &launch;
-}
-
 RNL_TEST(a_kernel_node_keeps_its_arguments)
 {
-    rnl_function function = adder();
+    rnl_function function = new_adder();
     rnl_graph graph = new_graph();
     rnl_buffer sum = suite_ints(1, 0);
     rnl_node node = NULL;
     expect_ok(rnl_graph_add_node(
         graph, RNL_AT_START,
         RNL_NODE(.kind = RNL_NODE_FUNCTION, .function = function,
-                 .launch = one(), .args = RNL_ARGS(sum, 5)),
+                 .launch = one_thread(), .args = RNL_ARGS(sum, 5)),
         &node));
     rnl_graph_exec exec = instantiate(graph);
     for (int i = 0; i < 10; i++)
@@ -159,20 +67,7 @@ RNL_TEST(a_kernel_node_keeps_its_arguments)
     expect_ok(rnl_function_release(function));
     expect_ok(rnl_buffer_release(sum));
     launch_and_wait(exec);  // it keeps both
-    drop(graph, exec);
-}
-
-struct trace {
-    _Atomic int next;
-    int seen[32];
-};
-
-static struct trace trace;
-
-static void note(rnl_status status, void *user_data)
-{
-    trace.seen[atomic_fetch_add(&trace.next, 1)] =
-        status == RNL_OK ? (int)(intptr_t)user_data : -1;
+    drop_both(graph, exec);
 }
 
 RNL_TEST(a_diamond_runs_each_node_once_and_in_order)
@@ -191,7 +86,7 @@ RNL_TEST(a_diamond_runs_each_node_once_and_in_order)
         assert_int_equal(trace.seen[1] + trace.seen[2], 5);
         assert_int_equal(trace.seen[3], 4);
     }
-    drop(graph, exec);
+    drop_both(graph, exec);
 }
 
 RNL_TEST(host_functions_side_by_side_are_all_called)
@@ -204,7 +99,7 @@ RNL_TEST(host_functions_side_by_side_are_all_called)
     for (int i = 0; i < 10; i++)
         launch_and_wait(exec);
     assert_int_equal(calls.count, 2000);
-    drop(graph, exec);
+    drop_both(graph, exec);
 }
 
 RNL_TEST(wide_graphs_with_waits_do_not_hold_up_other_branches)
@@ -235,7 +130,7 @@ RNL_TEST(wide_graphs_with_waits_do_not_hold_up_other_branches)
     suite_expect_ints(b, 4, 2);
     launch_and_wait(exec);
     gate_free(gate);
-    drop(graph, exec);
+    drop_both(graph, exec);
     expect_ok(rnl_buffer_release(a));
     expect_ok(rnl_buffer_release(b));
     expect_ok(rnl_event_release(event));
@@ -269,22 +164,15 @@ RNL_TEST(a_child_runs_as_one_node_and_is_a_copy)
     expect_error(rnl_graph_release(info.graph), RNL_ERROR_INVALID_STATE,
                  "graph");
     expect_ok(rnl_graph_release(child));
-    drop(graph, exec);
+    drop_both(graph, exec);
     expect_ok(rnl_buffer_release(a));
     expect_ok(rnl_buffer_release(b));
 }
 
-static rnl_status count_down(const rnl_native_call *call)
-{
-    uint32_t *word = *(uint32_t *const *)call->arguments[0];
-    *word -= 1;
-    return RNL_OK;
-}
-
 RNL_TEST(a_while_node_runs_its_body_until_the_number_is_zero)
 {
-    rnl_function down = native("count_down", count_down, 1);
-    rnl_function add = adder();
+    rnl_function down = new_count_down();
+    rnl_function add = new_adder();
     rnl_graph graph = new_graph(), body = NULL;
     rnl_buffer word = suite_ints(1, 0), sum = suite_ints(1, 0);
     rnl_node set = fill_node(graph, RNL_AT_START, word, 7), loop = NULL;
@@ -295,18 +183,18 @@ RNL_TEST(a_while_node_runs_its_body_until_the_number_is_zero)
     rnl_node node = NULL;
     expect_ok(rnl_graph_add_node(
         body, RNL_AT_START,
-        RNL_NODE(.kind = RNL_NODE_FUNCTION, .function = add, .launch = one(),
+        RNL_NODE(.kind = RNL_NODE_FUNCTION, .function = add, .launch = one_thread(),
                  .args = RNL_ARGS(sum, 3)), &node));
     expect_ok(rnl_graph_add_node(
         body, RNL_AFTER(node),
-        RNL_NODE(.kind = RNL_NODE_FUNCTION, .function = down, .launch = one(),
+        RNL_NODE(.kind = RNL_NODE_FUNCTION, .function = down, .launch = one_thread(),
                  .args = RNL_ARGS(word)), &node));
     rnl_graph_exec exec = instantiate(graph);
     launch_and_wait(exec);
     suite_expect_ints(sum, 1, 21);
     launch_and_wait(exec);
     suite_expect_ints(sum, 1, 42);
-    drop(graph, exec);
+    drop_both(graph, exec);
     expect_ok(rnl_function_release(down));
     expect_ok(rnl_function_release(add));
     expect_ok(rnl_buffer_release(word));
@@ -334,7 +222,7 @@ RNL_TEST(a_node_set_while_a_launch_waits_is_for_the_next)
     launch_and_wait(exec);
     suite_expect_ints(b, 4, 2);
     gate_free(gate);
-    drop(graph, exec);
+    drop_both(graph, exec);
     expect_ok(rnl_buffer_release(a));
     expect_ok(rnl_buffer_release(b));
 }
@@ -354,7 +242,7 @@ RNL_TEST(a_node_that_is_not_enabled_does_nothing)
     expect_ok(rnl_graph_exec_set_enabled(exec, node, true));
     launch_and_wait(exec);
     suite_expect_ints(a, 4, 1);
-    drop(graph, exec);
+    drop_both(graph, exec);
     expect_ok(rnl_buffer_release(a));
 }
 
@@ -386,7 +274,7 @@ RNL_TEST(an_update_takes_over_all_parameters_or_says_why_not)
     launch_and_wait(exec);
     suite_expect_ints(a, 4, 4);
     expect_ok(rnl_graph_release(other));
-    drop(graph, exec);
+    drop_both(graph, exec);
     expect_ok(rnl_buffer_release(a));
 }
 
@@ -408,7 +296,7 @@ RNL_TEST(launches_on_two_streams_do_not_overlap)
     expect_ok(rnl_stream_synchronize(other, RNL_FOREVER));
     assert_int_equal(trace.next, 2);
     gate_free(gate);
-    drop(graph, exec);
+    drop_both(graph, exec);
     expect_ok(rnl_stream_release(other));
 }
 
@@ -430,7 +318,7 @@ static rnl_event promise_for(rnl_stream stream)
 
 RNL_TEST(a_launch_on_a_failed_stream_waits_for_its_turn)
 {
-    rnl_function bad = native("bad", fail_now, 0);
+    rnl_function bad = suite_native("bad", fail_now, NULL);
     rnl_graph graph = new_graph();
     host_node(graph, RNL_AT_START, note, (void *)1);
     rnl_graph_exec exec = instantiate(graph);
@@ -438,7 +326,7 @@ RNL_TEST(a_launch_on_a_failed_stream_waits_for_its_turn)
     rnl_event first = promise_for(good), second = promise_for(failed);
     rnl_event at_failure = suite_new_event();
     atomic_store(&trace.next, 0);
-    expect_ok(rnl_enqueue_function(failed, bad, one(), RNL_NO_ARGS));
+    expect_ok(rnl_enqueue_function(failed, bad, one_thread(), RNL_NO_ARGS));
     expect_ok(rnl_enqueue_event_record(failed, at_failure));
     expect_ok(rnl_enqueue_graph(good, exec));
     expect_ok(rnl_enqueue_graph(failed, exec));
@@ -457,21 +345,21 @@ RNL_TEST(a_launch_on_a_failed_stream_waits_for_its_turn)
     expect_ok(rnl_event_release(second));
     expect_ok(rnl_event_release(at_failure));
     expect_ok(rnl_function_release(bad));
-    drop(graph, exec);
+    drop_both(graph, exec);
     expect_ok(rnl_stream_release(good));
     expect_ok(rnl_stream_release(failed));
 }
 
 RNL_TEST(a_node_that_fails_ends_the_launch_and_is_named)
 {
-    rnl_function bad = native("bad", fail_now, 0);
+    rnl_function bad = suite_native("bad", fail_now, NULL);
     rnl_graph graph = new_graph();
     rnl_buffer a = suite_ints(4, 0);
     rnl_node node = NULL;
     expect_ok(rnl_graph_add_node(
         graph, RNL_AT_START,
         RNL_NODE(.kind = RNL_NODE_FUNCTION, .label = "the bad one",
-                 .function = bad, .launch = one(), .args = RNL_NO_ARGS),
+                 .function = bad, .launch = one_thread(), .args = RNL_NO_ARGS),
         &node));
     fill_node(graph, RNL_AFTER(node), a, 1);
     host_node(graph, RNL_AFTER(node), note, (void *)1);
@@ -486,7 +374,7 @@ RNL_TEST(a_node_that_fails_ends_the_launch_and_is_named)
     assert_int_equal(trace.seen[0], -1);
     expect_ok(rnl_stream_reset_and_wait(suite_stream()));
     suite_expect_ints(a, 4, 0);
-    drop(graph, exec);
+    drop_both(graph, exec);
     expect_ok(rnl_function_release(bad));
     expect_ok(rnl_buffer_release(a));
 }

@@ -2,48 +2,14 @@
 // (rows) against NULL, bits that were never a handle, dead handles, dead ones
 // whose slot was used again, and handles of another type (columns). Each cell
 // must give RNL_ERROR_INVALID_HANDLE, name the parameter, and change nothing.
-#include "suite.h"
+#include "handles.h"
 
 #include <stdio.h>
 
-enum kind { DEVICE, CONTEXT, STREAM, EVENT, BUFFER, MODULE, FUNCTION, KINDS };
-
-// Valid handles for the other parameters, and where results would go.
-static struct {
-    rnl_device device;
-    rnl_context context;
-    rnl_stream stream;
-    rnl_event event;
-    rnl_buffer buffer;
-    rnl_module module;
-    rnl_function function;
-    int host[16];
-    union {
-        uint64_t bits[64];
-        void *pointer;
-        const void *constant;
-        const char *text;
-        rnl_context context;
-        rnl_device device;
-        rnl_stream stream;
-        rnl_event event;
-        rnl_buffer buffer;
-        rnl_module module;
-        rnl_function function;
-        bool flag;
-        int64_t value;
-    } out;
-} with;
+struct handles with;
 
 static rnl_context_options no_context_options = {sizeof no_context_options, 0,
                                                  0, NULL, 0};
-
-#define ROW_CALL(name, type, call)               \
-    static rnl_status name(void *handle)         \
-    {                                            \
-        rnl_##type h = handle;                   \
-        return call;                             \
-    }
 
 #include "handle_rows.h"
 
@@ -304,153 +270,156 @@ ROW_CALL(launch_function, function,
 
 // --- The table -------------------------------------------------------------
 
-struct row {
-    const char *function, *parameter;
-    enum kind kind;
-    rnl_status (*call)(void *handle);
-    bool null_is_legal;  // release, or a place that has a pointer instead
-};
-
 static const struct row rows[] = {
-    {"rnl_device_get_info", "device", DEVICE, device_info_of, 0},
-    {"rnl_device_attribute", "device", DEVICE, device_attribute, 0},
-    {"rnl_context_create", "device", DEVICE, context_create, 0},
-    {"rnl_context_retain", "context", CONTEXT, context_retain, 0},
-    {"rnl_context_release", "context", CONTEXT, context_release, 1},
-    {"rnl_context_device", "context", CONTEXT, context_device, 0},
-    {"rnl_context_id", "context", CONTEXT, context_id, 0},
-    {"rnl_context_memory", "context", CONTEXT, context_memory, 0},
-    {"rnl_context_is_compatible", "context", CONTEXT, context_compatible, 0},
-    {"rnl_context_supports", "context", CONTEXT, context_supports, 0},
+    {"rnl_device_get_info", "device", DEVICE, device_info_of, 0, 0},
+    {"rnl_device_attribute", "device", DEVICE, device_attribute, 0, 0},
+    {"rnl_context_create", "device", DEVICE, context_create, 0, 0},
+    {"rnl_context_retain", "context", CONTEXT, context_retain, 0, 0},
+    {"rnl_context_release", "context", CONTEXT, context_release, 1, 0},
+    {"rnl_context_device", "context", CONTEXT, context_device, 0, 0},
+    {"rnl_context_id", "context", CONTEXT, context_id, 0, 0},
+    {"rnl_context_memory", "context", CONTEXT, context_memory, 0, 0},
+    {"rnl_context_is_compatible", "context", CONTEXT, context_compatible, 0, 0},
+    {"rnl_context_supports", "context", CONTEXT, context_supports, 0, 0},
     {"rnl_context_default_stream", "context", CONTEXT, context_default_stream,
-     0},
-    {"rnl_context_synchronize", "context", CONTEXT, context_synchronize, 0},
+     0, 0},
+    {"rnl_context_synchronize", "context", CONTEXT, context_synchronize, 0, 0},
     {"rnl_context_can_access_peer", "context", CONTEXT, context_can_access,
-     0},
+     0, 0},
     {"rnl_context_can_access_peer", "peer", CONTEXT, context_can_be_accessed,
-     0},
-    {"rnl_context_enable_peer", "context", CONTEXT, context_enable, 0},
-    {"rnl_context_enable_peer", "peer", CONTEXT, context_enabled, 0},
-    {"rnl_stream_create", "context", CONTEXT, stream_create, 0},
-    {"rnl_stream_retain", "stream", STREAM, stream_retain, 0},
-    {"rnl_stream_release", "stream", STREAM, stream_release, 1},
-    {"rnl_stream_get_info", "stream", STREAM, stream_info_of, 0},
-    {"rnl_context_priority_range", "context", CONTEXT, context_priorities, 0},
-    {"rnl_stream_set_attribute", "stream", STREAM, set_attribute, 0},
-    {"rnl_stream_get_attribute", "stream", STREAM, get_attribute, 0},
-    {"rnl_stream_copy_attributes", "to", STREAM, copy_attributes_to, 0},
-    {"rnl_stream_copy_attributes", "from", STREAM, copy_attributes_from, 0},
-    {"rnl_time_and_wait", "stream", STREAM, time_and_wait, 0},
-    {"rnl_stream_flush", "stream", STREAM, stream_flush, 0},
-    {"rnl_stream_query", "stream", STREAM, stream_query, 0},
-    {"rnl_stream_synchronize", "stream", STREAM, stream_synchronize, 0},
-    {"rnl_stream_reset_and_wait", "stream", STREAM, stream_reset, 0},
-    {"rnl_enqueue_wait_event", "stream", STREAM, wait_event_stream, 0},
-    {"rnl_enqueue_wait_event", "event", EVENT, wait_event_event, 0},
-    {"rnl_enqueue_wait_stream", "stream", STREAM, wait_stream_stream, 0},
-    {"rnl_enqueue_wait_stream", "other", STREAM, wait_stream_other, 0},
-    {"rnl_enqueue_wait_context", "stream", STREAM, wait_context_stream, 0},
-    {"rnl_enqueue_wait_context", "other", CONTEXT, wait_context_other, 0},
-    {"rnl_enqueue_host_function", "stream", STREAM, host_function, 0},
-    {"rnl_event_create", "context", CONTEXT, event_create, 0},
-    {"rnl_event_retain", "event", EVENT, event_retain, 0},
-    {"rnl_event_release", "event", EVENT, event_release, 1},
-    {"rnl_enqueue_event_record", "stream", STREAM, record_stream, 0},
-    {"rnl_enqueue_event_record", "event", EVENT, record_event, 0},
-    {"rnl_enqueue_event", "stream", STREAM, enqueue_event, 0},
-    {"rnl_event_query", "event", EVENT, event_query, 0},
-    {"rnl_event_synchronize", "event", EVENT, event_synchronize, 0},
-    {"rnl_event_elapsed", "start", EVENT, elapsed_start, 0},
-    {"rnl_event_elapsed", "end", EVENT, elapsed_end, 0},
-    {"rnl_buffer_create", "context", CONTEXT, buffer_create, 0},
-    {"rnl_enqueue_buffer_create", "stream", STREAM, buffer_enqueue, 0},
-    {"rnl_buffer_wrap", "context", CONTEXT, buffer_wrap, 0},
-    {"rnl_buffer_slice", "buffer", BUFFER, buffer_slice, 0},
-    {"rnl_context_pool_stats", "context", CONTEXT, pool_stats, 0},
-    {"rnl_context_trim", "context", CONTEXT, trim, 0},
-    {"rnl_enqueue_prefetch", "stream", STREAM, prefetch_stream, 0},
-    {"rnl_enqueue_prefetch", "buffer", BUFFER, prefetch, 0},
-    {"rnl_enqueue_attach", "stream", STREAM, attach_stream, 0},
-    {"rnl_enqueue_attach", "buffer", BUFFER, attach, 0},
-    {"rnl_buffer_advise", "buffer", BUFFER, advise, 0},
-    {"rnl_buffer_retain", "buffer", BUFFER, buffer_retain, 0},
-    {"rnl_buffer_release", "buffer", BUFFER, buffer_release, 1},
-    {"rnl_enqueue_buffer_release", "stream", STREAM, release_stream, 0},
-    {"rnl_enqueue_buffer_release", "buffer", BUFFER, release_buffer, 1},
+     0, 0},
+    {"rnl_context_enable_peer", "context", CONTEXT, context_enable, 0, 0},
+    {"rnl_context_enable_peer", "peer", CONTEXT, context_enabled, 0, 0},
+    {"rnl_stream_create", "context", CONTEXT, stream_create, 0, 0},
+    {"rnl_stream_retain", "stream", STREAM, stream_retain, 0, 0},
+    {"rnl_stream_release", "stream", STREAM, stream_release, 1, 0},
+    {"rnl_stream_get_info", "stream", STREAM, stream_info_of, 0, 0},
+    {"rnl_context_priority_range", "context", CONTEXT, context_priorities, 0, 0},
+    {"rnl_stream_set_attribute", "stream", STREAM, set_attribute, 0, 0},
+    {"rnl_stream_get_attribute", "stream", STREAM, get_attribute, 0, 0},
+    {"rnl_stream_copy_attributes", "to", STREAM, copy_attributes_to, 0, 0},
+    {"rnl_stream_copy_attributes", "from", STREAM, copy_attributes_from, 0, 0},
+    {"rnl_time_and_wait", "stream", STREAM, time_and_wait, 0, 0},
+    {"rnl_stream_flush", "stream", STREAM, stream_flush, 0, 0},
+    {"rnl_stream_query", "stream", STREAM, stream_query, 0, 0},
+    {"rnl_stream_synchronize", "stream", STREAM, stream_synchronize, 0, 0},
+    {"rnl_stream_reset_and_wait", "stream", STREAM, stream_reset, 0, 0},
+    {"rnl_enqueue_wait_event", "stream", STREAM, wait_event_stream, 0, 0},
+    {"rnl_enqueue_wait_event", "event", EVENT, wait_event_event, 0, 0},
+    {"rnl_enqueue_wait_stream", "stream", STREAM, wait_stream_stream, 0, 0},
+    {"rnl_enqueue_wait_stream", "other", STREAM, wait_stream_other, 0, 0},
+    {"rnl_enqueue_wait_context", "stream", STREAM, wait_context_stream, 0, 0},
+    {"rnl_enqueue_wait_context", "other", CONTEXT, wait_context_other, 0, 0},
+    {"rnl_enqueue_host_function", "stream", STREAM, host_function, 0, 0},
+    {"rnl_event_create", "context", CONTEXT, event_create, 0, 0},
+    {"rnl_event_retain", "event", EVENT, event_retain, 0, 0},
+    {"rnl_event_release", "event", EVENT, event_release, 1, 0},
+    {"rnl_enqueue_event_record", "stream", STREAM, record_stream, 0, 0},
+    {"rnl_enqueue_event_record", "event", EVENT, record_event, 0, 0},
+    {"rnl_enqueue_event", "stream", STREAM, enqueue_event, 0, 0},
+    {"rnl_event_query", "event", EVENT, event_query, 0, 0},
+    {"rnl_event_synchronize", "event", EVENT, event_synchronize, 0, 0},
+    {"rnl_event_elapsed", "start", EVENT, elapsed_start, 0, 0},
+    {"rnl_event_elapsed", "end", EVENT, elapsed_end, 0, 0},
+    {"rnl_buffer_create", "context", CONTEXT, buffer_create, 0, 0},
+    {"rnl_enqueue_buffer_create", "stream", STREAM, buffer_enqueue, 0, 0},
+    {"rnl_buffer_wrap", "context", CONTEXT, buffer_wrap, 0, 0},
+    {"rnl_buffer_slice", "buffer", BUFFER, buffer_slice, 0, 0},
+    {"rnl_context_pool_stats", "context", CONTEXT, pool_stats, 0, 0},
+    {"rnl_context_trim", "context", CONTEXT, trim, 0, 0},
+    {"rnl_enqueue_prefetch", "stream", STREAM, prefetch_stream, 0, 0},
+    {"rnl_enqueue_prefetch", "buffer", BUFFER, prefetch, 0, 0},
+    {"rnl_enqueue_attach", "stream", STREAM, attach_stream, 0, 0},
+    {"rnl_enqueue_attach", "buffer", BUFFER, attach, 0, 0},
+    {"rnl_buffer_advise", "buffer", BUFFER, advise, 0, 0},
+    {"rnl_buffer_retain", "buffer", BUFFER, buffer_retain, 0, 0},
+    {"rnl_buffer_release", "buffer", BUFFER, buffer_release, 1, 0},
+    {"rnl_enqueue_buffer_release", "stream", STREAM, release_stream, 0, 0},
+    {"rnl_enqueue_buffer_release", "buffer", BUFFER, release_buffer, 1, 0},
     {"rnl_buffer_set_release_stream", "buffer", BUFFER, set_release_buffer,
-     0},
+     0, 0},
     {"rnl_buffer_set_release_stream", "stream", STREAM, set_release_stream,
-     0},
-    {"rnl_buffer_get_info", "buffer", BUFFER, buffer_info_of, 0},
-    {"rnl_buffer_host_pointer", "buffer", BUFFER, host_pointer, 0},
-    {"rnl_buffer_map_and_wait", "stream", STREAM, map_stream, 0},
-    {"rnl_buffer_map_and_wait", "buffer", BUFFER, map_buffer, 0},
-    {"rnl_buffer_unmap_and_wait", "stream", STREAM, unmap_stream, 0},
-    {"rnl_buffer_unmap_and_wait", "buffer", BUFFER, unmap_buffer, 0},
-    {"rnl_host_allocate", "context", CONTEXT, host_allocate, 0},
-    {"rnl_host_free", "context", CONTEXT, host_free, 0},
-    {"rnl_host_register", "context", CONTEXT, host_register, 0},
-    {"rnl_host_unregister", "context", CONTEXT, host_unregister, 0},
-    {"rnl_enqueue_copy", "stream", STREAM, copy_stream, 0},
-    {"rnl_enqueue_copy_to_buffer", "stream", STREAM, copy_to_stream, 0},
-    {"rnl_enqueue_copy_to_buffer", "to", BUFFER, copy_to_buffer, 0},
-    {"rnl_enqueue_copy_from_buffer", "stream", STREAM, copy_from_stream, 0},
-    {"rnl_enqueue_copy_from_buffer", "from", BUFFER, copy_from_buffer, 0},
-    {"rnl_enqueue_copy_buffer", "stream", STREAM, copy_buffer_stream, 0},
-    {"rnl_enqueue_copy_buffer", "to", BUFFER, copy_buffer_to, 0},
-    {"rnl_enqueue_copy_buffer", "from", BUFFER, copy_buffer_from, 0},
-    {"rnl_enqueue_copy_region", "stream", STREAM, region_stream, 0},
-    {"rnl_enqueue_copy_region", NULL, BUFFER, region_to, 1},
-    {"rnl_enqueue_copy_region", NULL, BUFFER, region_from, 1},
-    {"rnl_enqueue_copy_batch", "stream", STREAM, batch_stream, 0},
-    {"rnl_enqueue_copy_batch", NULL, BUFFER, batch_to, 1},
-    {"rnl_copy_and_wait", "stream", STREAM, wait_copy, 0},
-    {"rnl_copy_to_buffer_and_wait", "stream", STREAM, wait_copy_to, 0},
-    {"rnl_copy_to_buffer_and_wait", "to", BUFFER, wait_copy_to_buffer, 0},
-    {"rnl_copy_from_buffer_and_wait", "stream", STREAM, wait_copy_from, 0},
+     0, 0},
+    {"rnl_buffer_get_info", "buffer", BUFFER, buffer_info_of, 0, 0},
+    {"rnl_buffer_host_pointer", "buffer", BUFFER, host_pointer, 0, 0},
+    {"rnl_buffer_map_and_wait", "stream", STREAM, map_stream, 0, 0},
+    {"rnl_buffer_map_and_wait", "buffer", BUFFER, map_buffer, 0, 0},
+    {"rnl_buffer_unmap_and_wait", "stream", STREAM, unmap_stream, 0, 0},
+    {"rnl_buffer_unmap_and_wait", "buffer", BUFFER, unmap_buffer, 0, 0},
+    {"rnl_host_allocate", "context", CONTEXT, host_allocate, 0, 0},
+    {"rnl_host_free", "context", CONTEXT, host_free, 0, 0},
+    {"rnl_host_register", "context", CONTEXT, host_register, 0, 0},
+    {"rnl_host_unregister", "context", CONTEXT, host_unregister, 0, 0},
+    {"rnl_enqueue_copy", "stream", STREAM, copy_stream, 0, 0},
+    {"rnl_enqueue_copy_to_buffer", "stream", STREAM, copy_to_stream, 0, 0},
+    {"rnl_enqueue_copy_to_buffer", "to", BUFFER, copy_to_buffer, 0, 0},
+    {"rnl_enqueue_copy_from_buffer", "stream", STREAM, copy_from_stream, 0, 0},
+    {"rnl_enqueue_copy_from_buffer", "from", BUFFER, copy_from_buffer, 0, 0},
+    {"rnl_enqueue_copy_buffer", "stream", STREAM, copy_buffer_stream, 0, 0},
+    {"rnl_enqueue_copy_buffer", "to", BUFFER, copy_buffer_to, 0, 0},
+    {"rnl_enqueue_copy_buffer", "from", BUFFER, copy_buffer_from, 0, 0},
+    {"rnl_enqueue_copy_region", "stream", STREAM, region_stream, 0, 0},
+    {"rnl_enqueue_copy_region", NULL, BUFFER, region_to, 1, 0},
+    {"rnl_enqueue_copy_region", NULL, BUFFER, region_from, 1, 0},
+    {"rnl_enqueue_copy_batch", "stream", STREAM, batch_stream, 0, 0},
+    {"rnl_enqueue_copy_batch", NULL, BUFFER, batch_to, 1, 0},
+    {"rnl_copy_and_wait", "stream", STREAM, wait_copy, 0, 0},
+    {"rnl_copy_to_buffer_and_wait", "stream", STREAM, wait_copy_to, 0, 0},
+    {"rnl_copy_to_buffer_and_wait", "to", BUFFER, wait_copy_to_buffer, 0, 0},
+    {"rnl_copy_from_buffer_and_wait", "stream", STREAM, wait_copy_from, 0, 0},
     {"rnl_copy_from_buffer_and_wait", "from", BUFFER, wait_copy_from_buffer,
-     0},
-    {"rnl_copy_buffer_and_wait", "stream", STREAM, wait_copy_buffer, 0},
-    {"rnl_copy_buffer_and_wait", "to", BUFFER, wait_copy_buffer_to, 0},
-    {"rnl_copy_buffer_and_wait", "from", BUFFER, wait_copy_buffer_from, 0},
-    {"rnl_copy_region_and_wait", "stream", STREAM, wait_region_stream, 0},
-    {"rnl_copy_region_and_wait", NULL, BUFFER, wait_region_to, 1},
-    {"rnl_enqueue_fill", "stream", STREAM, fill_stream, 0},
-    {"rnl_enqueue_fill", "to", BUFFER, fill_buffer, 0},
-    {"rnl_enqueue_fill_region", "stream", STREAM, fill_region_stream, 0},
-    {"rnl_enqueue_fill_region", NULL, BUFFER, fill_region_buffer, 1},
-    {"rnl_fill_and_wait", "stream", STREAM, wait_fill_stream, 0},
-    {"rnl_fill_and_wait", "to", BUFFER, wait_fill_buffer, 0},
-    {"rnl_fill_region_and_wait", "stream", STREAM, wait_fill_region, 0},
-    {"rnl_fill_region_and_wait", NULL, BUFFER, wait_fill_region_buffer, 1},
-    {"rnl_enqueue_write_value32", "stream", STREAM, write32_stream, 0},
-    {"rnl_enqueue_write_value32", "buffer", BUFFER, write32_buffer, 0},
-    {"rnl_enqueue_write_value64", "stream", STREAM, write64_stream, 0},
-    {"rnl_enqueue_write_value64", "buffer", BUFFER, write64_buffer, 0},
-    {"rnl_enqueue_wait_value32", "stream", STREAM, wait32_stream, 0},
-    {"rnl_enqueue_wait_value32", "buffer", BUFFER, wait32_buffer, 0},
-    {"rnl_enqueue_wait_value64", "stream", STREAM, wait64_stream, 0},
-    {"rnl_enqueue_wait_value64", "buffer", BUFFER, wait64_buffer, 0},
-    {"rnl_enqueue_values", "stream", STREAM, values_stream, 0},
-    {"rnl_enqueue_values", NULL, BUFFER, values_buffer, 1},
-    {"rnl_module_compile", "context", CONTEXT, module_compile, 0},
-    {"rnl_module_load", "context", CONTEXT, module_load, 0},
-    {"rnl_module_load_file", "context", CONTEXT, module_load_file, 0},
-    {"rnl_module_retain", "module", MODULE, module_retain, 0},
-    {"rnl_module_release", "module", MODULE, module_release, 1},
-    {"rnl_module_binary", "module", MODULE, module_binary, 0},
-    {"rnl_module_log", "module", MODULE, module_log, 0},
-    {"rnl_module_function", "module", MODULE, module_function, 0},
-    {"rnl_module_global", "module", MODULE, module_global, 0},
-    {"rnl_function_compile", "context", CONTEXT, function_compile, 0},
-    {"rnl_function_create_native", "context", CONTEXT, function_native, 0},
-    {"rnl_function_retain", "function", FUNCTION, function_retain, 0},
-    {"rnl_function_release", "function", FUNCTION, function_release, 1},
-    {"rnl_function_get_info", "function", FUNCTION, function_info_of, 0},
-    {"rnl_enqueue_function", "stream", STREAM, launch_stream, 0},
-    {"rnl_enqueue_function", "function", FUNCTION, launch_function, 0},
+     0, 0},
+    {"rnl_copy_buffer_and_wait", "stream", STREAM, wait_copy_buffer, 0, 0},
+    {"rnl_copy_buffer_and_wait", "to", BUFFER, wait_copy_buffer_to, 0, 0},
+    {"rnl_copy_buffer_and_wait", "from", BUFFER, wait_copy_buffer_from, 0, 0},
+    {"rnl_copy_region_and_wait", "stream", STREAM, wait_region_stream, 0, 0},
+    {"rnl_copy_region_and_wait", NULL, BUFFER, wait_region_to, 1, 0},
+    {"rnl_enqueue_fill", "stream", STREAM, fill_stream, 0, 0},
+    {"rnl_enqueue_fill", "to", BUFFER, fill_buffer, 0, 0},
+    {"rnl_enqueue_fill_region", "stream", STREAM, fill_region_stream, 0, 0},
+    {"rnl_enqueue_fill_region", NULL, BUFFER, fill_region_buffer, 1, 0},
+    {"rnl_fill_and_wait", "stream", STREAM, wait_fill_stream, 0, 0},
+    {"rnl_fill_and_wait", "to", BUFFER, wait_fill_buffer, 0, 0},
+    {"rnl_fill_region_and_wait", "stream", STREAM, wait_fill_region, 0, 0},
+    {"rnl_fill_region_and_wait", NULL, BUFFER, wait_fill_region_buffer, 1, 0},
+    {"rnl_enqueue_write_value32", "stream", STREAM, write32_stream, 0, 0},
+    {"rnl_enqueue_write_value32", "buffer", BUFFER, write32_buffer, 0, 0},
+    {"rnl_enqueue_write_value64", "stream", STREAM, write64_stream, 0, 0},
+    {"rnl_enqueue_write_value64", "buffer", BUFFER, write64_buffer, 0, 0},
+    {"rnl_enqueue_wait_value32", "stream", STREAM, wait32_stream, 0, 0},
+    {"rnl_enqueue_wait_value32", "buffer", BUFFER, wait32_buffer, 0, 0},
+    {"rnl_enqueue_wait_value64", "stream", STREAM, wait64_stream, 0, 0},
+    {"rnl_enqueue_wait_value64", "buffer", BUFFER, wait64_buffer, 0, 0},
+    {"rnl_enqueue_values", "stream", STREAM, values_stream, 0, 0},
+    {"rnl_enqueue_values", NULL, BUFFER, values_buffer, 1, 0},
+    {"rnl_module_compile", "context", CONTEXT, module_compile, 0, 0},
+    {"rnl_module_load", "context", CONTEXT, module_load, 0, 0},
+    {"rnl_module_load_file", "context", CONTEXT, module_load_file, 0, 0},
+    {"rnl_module_retain", "module", MODULE, module_retain, 0, 0},
+    {"rnl_module_release", "module", MODULE, module_release, 1, 0},
+    {"rnl_module_binary", "module", MODULE, module_binary, 0, 0},
+    {"rnl_module_log", "module", MODULE, module_log, 0, 0},
+    {"rnl_module_function", "module", MODULE, module_function, 0, 0},
+    {"rnl_module_global", "module", MODULE, module_global, 0, 0},
+    {"rnl_function_compile", "context", CONTEXT, function_compile, 0, 0},
+    {"rnl_function_create_native", "context", CONTEXT, function_native, 0, 0},
+    {"rnl_function_retain", "function", FUNCTION, function_retain, 0, 0},
+    {"rnl_function_release", "function", FUNCTION, function_release, 1, 0},
+    {"rnl_function_get_info", "function", FUNCTION, function_info_of, 0, 0},
+    {"rnl_enqueue_function", "stream", STREAM, launch_stream, 0, 0},
+    {"rnl_enqueue_function", "function", FUNCTION, launch_function, 0, 0},
 };
-enum { ROWS = sizeof rows / sizeof rows[0] };
+enum { OWN_ROWS = sizeof rows / sizeof rows[0] };
+
+static int row_count(void)
+{
+    return OWN_ROWS + graph_row_count;
+}
+
+static const struct row *row_at(int i)
+{
+    return i < OWN_ROWS ? &rows[i] : &graph_rows[i - OWN_ROWS];
+}
 
 // --- Making handles --------------------------------------------------------
 
@@ -490,7 +459,7 @@ static void *make(enum kind kind)
                                            &function));
         return function;
     default:
-        return NULL;
+        return make_of_graph(kind);
     }
 }
 
@@ -503,7 +472,7 @@ static rnl_status release(enum kind kind, void *handle)
     case BUFFER: return rnl_buffer_release(handle);
     case MODULE: return rnl_module_release(handle);
     case FUNCTION: return rnl_function_release(handle);
-    default: return RNL_OK;
+    default: return release_of_graph(kind, handle);
     }
 }
 
@@ -517,6 +486,12 @@ static void prepare(void)
     with.buffer = make(BUFFER);
     with.module = make(MODULE);
     with.function = make(FUNCTION);
+    with.graph = make(GRAPH);
+    with.node = make(NODE);
+    with.second = make(NODE);
+    with.exec = make(EXEC);
+    if (with.graph)
+        expect_ok(rnl_graph_clone(with.graph, &with.clone));
     expect_ok(rnl_fill_and_wait(with.stream, with.buffer, 0, 64, 1, 4));
     memset(with.out.bits, 0x5a, sizeof with.out.bits);
 }
@@ -534,6 +509,9 @@ static void finish(void)
     expect_ok(rnl_buffer_release(with.buffer));
     expect_ok(rnl_module_release(with.module));
     expect_ok(rnl_function_release(with.function));
+    expect_ok(rnl_graph_exec_release(with.exec));
+    expect_ok(rnl_graph_release(with.clone));
+    expect_ok(rnl_graph_release(with.graph));
 }
 
 static size_t cells;
@@ -569,9 +547,9 @@ static void try_cell(const struct row *row, void *handle, const char *column)
 RNL_TEST(no_handle_may_be_null)
 {
     prepare();
-    for (int i = 0; i < ROWS; i++)
-        if (!rows[i].null_is_legal)
-            try_cell(&rows[i], NULL, "NULL");
+    for (int i = 0; i < row_count(); i++)
+        if (!row_at(i)->null_is_legal)
+            try_cell(row_at(i), NULL, "NULL");
     finish();
 }
 
@@ -583,6 +561,8 @@ RNL_TEST(releasing_null_does_nothing)
     expect_ok(rnl_buffer_release(NULL));
     expect_ok(rnl_module_release(NULL));
     expect_ok(rnl_function_release(NULL));
+    expect_ok(rnl_graph_release(NULL));
+    expect_ok(rnl_graph_exec_release(NULL));
 }
 
 RNL_TEST(bits_that_were_never_a_handle_are_refused)
@@ -603,8 +583,8 @@ RNL_TEST(bits_that_were_never_a_handle_are_refused)
     char column[32];
     for (size_t b = 0; b < sizeof bits / sizeof bits[0]; b++) {
         snprintf(column, sizeof column, "%#zx", (size_t)bits[b]);
-        for (int i = 0; i < ROWS; i++)
-            try_cell(&rows[i], (void *)bits[b], column);
+        for (int i = 0; i < row_count(); i++)
+            try_cell(row_at(i), (void *)bits[b], column);
     }
     finish();
 }
@@ -617,8 +597,8 @@ RNL_TEST(random_bits_are_refused)
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        for (int i = 0; i < ROWS; i++)
-            try_cell(&rows[i], (void *)(uintptr_t)state, "random");
+        for (int i = 0; i < row_count(); i++)
+            try_cell(row_at(i), (void *)(uintptr_t)state, "random");
     }
     finish();
 }
@@ -627,13 +607,15 @@ RNL_TEST(random_bits_are_refused)
 // device cannot make are left out with a line.
 static void try_dead(const char *column, void *const dead[KINDS])
 {
-    for (int i = 0; i < ROWS; i++) {
-        if (rows[i].kind == DEVICE)
+    for (int i = 0; i < row_count(); i++) {
+        if (row_at(i)->kind == DEVICE)
             continue;  // devices never die
-        if (dead[rows[i].kind])
-            try_cell(&rows[i], dead[rows[i].kind], column);
+        if (row_at(i)->may_be_dead)
+            continue;
+        if (dead[row_at(i)->kind])
+            try_cell(row_at(i), dead[row_at(i)->kind], column);
         else
-            printf("left out: %s needs a compiler\n", rows[i].function);
+            printf("left out: %s needs a compiler\n", row_at(i)->function);
     }
 }
 
@@ -674,15 +656,17 @@ RNL_TEST(handles_of_another_type_are_refused)
 {
     static const char *const names[KINDS] = {
         "a device", "a context", "a stream", "an event",
-        "a buffer", "a module", "a function"};
+        "a buffer", "a module", "a function",
+        "a graph", "an executable graph", "a node"};
     prepare();
     void *const handles[KINDS] = {with.device, with.context, with.stream,
                                   with.event, with.buffer, with.module,
-                                  with.function};
-    for (int i = 0; i < ROWS; i++)
+                                  with.function, with.graph, with.exec,
+                                  with.node};
+    for (int i = 0; i < row_count(); i++)
         for (enum kind kind = DEVICE; kind < KINDS; kind++)
-            if (kind != rows[i].kind && handles[kind])
-                try_cell(&rows[i], handles[kind], names[kind]);
+            if (kind != row_at(i)->kind && handles[kind])
+                try_cell(row_at(i), handles[kind], names[kind]);
     finish();
 }
 
