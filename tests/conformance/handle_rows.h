@@ -33,3 +33,12 @@ ROW_CALL(copy_attributes_from, stream,
          rnl_stream_copy_attributes(with.stream, h))
 ROW_CALL(time_and_wait, stream,
          rnl_time_and_wait(h, 1, time_nothing, NULL, with.out.bits))
+
+// --- Peers -----------------------------------------------------------------
+
+ROW_CALL(context_can_access, context,
+         rnl_context_can_access_peer(h, with.context, &with.out.flag))
+ROW_CALL(context_can_be_accessed, context,
+         rnl_context_can_access_peer(with.context, h, &with.out.flag))
+ROW_CALL(context_enable, context, rnl_context_enable_peer(h, with.context))
+ROW_CALL(context_enabled, context, rnl_context_enable_peer(with.context, h))

@@ -37,12 +37,6 @@ ROW_CALL(context_supports, context,
 ROW_CALL(context_default_stream, context,
          rnl_context_default_stream(h, &with.out.stream))
 ROW_CALL(context_synchronize, context, rnl_context_synchronize(h, 0))
-ROW_CALL(context_can_access, context,
-         rnl_context_can_access_peer(h, with.context, &with.out.flag))
-ROW_CALL(context_can_be_accessed, context,
-         rnl_context_can_access_peer(with.context, h, &with.out.flag))
-ROW_CALL(context_enable, context, rnl_context_enable_peer(h, with.context))
-ROW_CALL(context_enabled, context, rnl_context_enable_peer(with.context, h))
 
 // --- Streams and events ----------------------------------------------------
 
