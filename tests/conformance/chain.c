@@ -62,6 +62,38 @@ RNL_TEST(a_timeout_tells_the_chain_down_to_a_promise)
     expect_ok(rnl_stream_release(second));
 }
 
+RNL_TEST(a_timeout_tells_the_chain_down_to_a_word_or_a_graph)
+{
+    need_cpu();
+    suite_need(RNL_FEATURE_MEMORY_OPERATIONS);
+    rnl_stream first = labelled("first"), second = labelled("second");
+    rnl_buffer word = suite_ints(1, 5);
+    rnl_graph graph = NULL;
+    rnl_graph_exec exec = NULL;
+    expect_ok(rnl_stream_begin_capture(second, NULL));
+    expect_ok(rnl_enqueue_wait_value32(second, word, 0, 7, RNL_WAIT_EQ));
+    expect_ok(rnl_stream_end_capture(second, &graph));
+    expect_ok(rnl_graph_instantiate(graph, &exec));
+    expect_ok(rnl_enqueue_wait_value32(second, word, 0, 6, RNL_WAIT_EQ));
+    expect_ok(rnl_enqueue_graph(second, exec));
+    expect_ok(rnl_enqueue_wait_stream(first, second));
+    const char *const parts[] = {"'first'", "waits for", "'second'",
+                                 "(operation 2)", "32-bit word", "is 0x5",
+                                 "equal to 0x6", NULL};
+    expect_parts(first, parts);
+    expect_ok(rnl_fill_and_wait(suite_stream(), word, 0, 4, 6, 4));
+    const char *const then[] = {"'second' (operation 2)", "a node of its graph",
+                                NULL};
+    expect_parts(first, then);
+    expect_ok(rnl_fill_and_wait(suite_stream(), word, 0, 4, 7, 4));
+    expect_ok(rnl_stream_synchronize(first, RNL_FOREVER));
+    expect_ok(rnl_graph_exec_release(exec));
+    expect_ok(rnl_graph_release(graph));
+    expect_ok(rnl_buffer_release(word));
+    expect_ok(rnl_stream_release(first));
+    expect_ok(rnl_stream_release(second));
+}
+
 RNL_TEST(a_timeout_tells_how_far_the_last_stream_is)
 {
     need_cpu();

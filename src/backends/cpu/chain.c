@@ -7,34 +7,45 @@
 #define LINKS_MOST 8
 
 // A stream whose first op waits, and for what: a stream, or an event that a
-// record is still awaited of.
+// record is still awaited of, or something that only words tell.
 struct link {
     struct stream *stream;
     uint64_t operation;      // the number of the wait
     struct stream *target;   // referenced, or NULL
     uint64_t sequence;       // of the target
     struct event *event;     // referenced, or NULL
+    char words[160];
 };
+
+static void look_at_wait(struct queue *queue, struct link *link)
+{
+    struct wait *wait = op_wait(queue->batch);
+    link->target = queue->blocked_on;
+    // The rest of a wait for a promise is not settled before its record.
+    if (link->target) {
+        link->sequence = wait->sequence;
+        object_keep(&link->target->object);
+    } else {
+        link->event = wait->promise;
+        object_keep(&link->event->object);
+    }
+}
 
 static bool look(struct stream *stream, struct link *link)
 {
     struct queue *queue = stream_queue(stream);
     lock_take(&queue->lock);
-    bool blocked = queue->state == QUEUE_BLOCKED &&
-                   queue->batch->kind == OP_WAIT;
+    bool blocked = queue->state == QUEUE_BLOCKED;
     if (blocked) {
-        struct wait *wait = op_wait(queue->batch);
-        *link = (struct link){.stream = stream,
-                              .operation = queue->batch->sequence,
-                              .target = queue->blocked_on};
-        // The rest of a wait for a promise is not settled before its record.
-        if (link->target) {
-            link->sequence = wait->sequence;
-            object_keep(&link->target->object);
-        } else {
-            link->event = wait->promise;
-            object_keep(&link->event->object);
-        }
+        struct op *op = queue->batch;
+        *link = (struct link){.stream = stream, .operation = op->sequence};
+        if (op->kind == OP_WAIT)
+            look_at_wait(queue, link);
+        else if (op->kind == OP_VALUES)
+            watch_describe(op_watch(op), link->words, sizeof link->words);
+        else
+            snprintf(link->words, sizeof link->words,
+                     "a node of its graph that waits");
     }
     lock_give(&queue->lock);
     return blocked;
@@ -96,7 +107,9 @@ static void add_link(const struct link *link, bool first, char *text,
 {
     char name[96];
     const char *who = first ? "; it" : ", which";
-    if (link->event)
+    if (link->words[0])
+        snprintf(text, size, "%s waits for %s", who, link->words);
+    else if (link->event)
         snprintf(text, size, "%s waits for the %s%s, which was not recorded",
                  who, link->event->options.promise ? "promise " : "",
                  name_of(&link->event->object, name));
@@ -110,7 +123,7 @@ static void add_end(const struct link *links, size_t count, char *text,
                     size_t size)
 {
     const struct link *last = &links[count - 1];
-    if (last->event)
+    if (last->event || last->words[0])
         return;
     struct stream *target = last->target;
     if (closes_circle(links, count)) {

@@ -613,19 +613,14 @@ static void stay_awake(struct queue *queue, int policy)
 
 static rnl_status timed_out(struct queue *queue, uint64_t sequence)
 {
-    char text[160], reason[160] = "", chain[800];
-    lock_take(&queue->lock);
-    struct watch *watch = watch_of_locked(queue);
-    if (watch)
-        watch_describe(watch, reason, sizeof reason);
-    lock_give(&queue->lock);
+    char text[160], chain[800];
     object_describe(&queue->stream->object, text, sizeof text);
     chain_describe(queue, chain, sizeof chain);
     rnl_status status =
         fail(RNL_ERROR_TIMED_OUT,
-             "the time limit passed: %s has done %llu of %llu operations%s%s%s",
+             "the time limit passed: %s has done %llu of %llu operations%s",
              text, (unsigned long long)atomic_load(&queue->completed),
-             (unsigned long long)sequence, *reason ? "; " : "", reason, chain);
+             (unsigned long long)sequence, chain);
     fail_set_object("%s", text);
     return status;
 }

@@ -172,8 +172,7 @@ void watch_describe(const struct watch *watch, char *text, size_t size)
     };
     const struct value *value = &watch->value;
     snprintf(text, size,
-             "it waits for the %u-bit word at %p, which is 0x%llx, to be %s "
-             "0x%llx",
+             "the %u-bit word at %p, which is 0x%llx, to be %s 0x%llx",
              value->width, (void *)value->address,
              (unsigned long long)value_read(value), words[value->action],
              (unsigned long long)value->value);
