@@ -332,6 +332,9 @@ static struct special *watched(const struct op *op)
 rnl_status op_perform(struct pool *pool, struct queue *queue,
                       const struct op *op, char *message)
 {
+    rnl_native_call call;
+    if (op_quick_call(op, &call))
+        return op_call(op, &call, message);
     struct region region;
     region.queue = queue;
     region.op = op;
