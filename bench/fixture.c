@@ -2,6 +2,8 @@
 #include "harness.h"
 #include "native_kernels.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 static const char source[] =
@@ -78,6 +80,51 @@ double bench_runnel_compile(void)
         rnl_function_release(function);
     rnl_context_release(context);
     return good ? time : -1;
+}
+
+// What the threads of bench_runnel_compile_many take turns at.
+struct many {
+    rnl_context context;
+    _Atomic unsigned next;
+    atomic_bool failed;
+};
+
+// Kernels that no cache can take for each other.
+static void *compile_many(void *data)
+{
+    struct many *many = data;
+    unsigned number;
+    while ((number = atomic_fetch_add(&many->next, 1)) < BENCH_MANY_KERNELS) {
+        char define[32];
+        const char *const options[] = {define};
+        rnl_function function;
+        snprintf(define, sizeof define, "-DNUMBER=%u", number);
+        if (rnl_function_compile(many->context, source, "axpy",
+                                 RNL_MODULE_OPTIONS(.options = options,
+                                                    .option_count = 1),
+                                 &function))
+            atomic_store(&many->failed, true);
+        else
+            rnl_function_release(function);
+    }
+    return NULL;
+}
+
+double bench_runnel_compile_many(bool two_threads)
+{
+    struct many many = {0};
+    pthread_t other;
+    if (rnl_context_open("cpu", 0, NULL, &many.context))
+        return -1;
+    uint64_t start = bench_now_ns();
+    bool started = two_threads &&
+                   !pthread_create(&other, NULL, compile_many, &many);
+    compile_many(&many);
+    if (started)
+        pthread_join(other, NULL);
+    double time = (double)(bench_now_ns() - start);
+    rnl_context_release(many.context);
+    return many.failed || started != two_threads ? -1 : time;
 }
 
 void bench_runnel_close(bench_runnel *runnel)

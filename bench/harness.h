@@ -88,7 +88,7 @@ typedef struct bench_case {
 
 extern const bench_case enqueue_case, launch_sync_case, axpy_case, event_case,
     host_function_case, copy_case, idle_case, handle_check_case, kernels_case,
-    compile_case;
+    compile_case, graph_case, streams_case, value_wait_case, buffer_case;
 
 // A constant array and its length, for a bench_case.
 #define BENCH_PLANS(array) \
@@ -140,4 +140,9 @@ void bench_runnel_close(bench_runnel *runnel);
 // ns from the source of axpy to its function, in a context of its own;
 // negative when there is no compiler.
 double bench_runnel_compile(void);
+
+// ns for many kernels like it, by one thread or two.
+enum { BENCH_MANY_KERNELS = 100 };
+double bench_runnel_compile_many(bool two_threads);
+
 void bench_free_rows(bench_run *bench);

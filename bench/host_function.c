@@ -6,12 +6,9 @@
 // PoCL's two ways (a callback on a marker, and a native kernel) stand the
 // floors: waking a thread that sleeps in a futex or on a condition variable.
 #include "harness.h"
+#include "sleeper.h"
 
-#include <linux/futex.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 typedef struct latency_state {
     const bench_run *bench;
@@ -78,95 +75,13 @@ static double native_sample(void *opaque)
     return ((latency_state *)opaque)->bench->pocl->native_kernel();
 }
 
-// --- The floors ------------------------------------------------------------
-
-enum { SLEEP, RUN, STOP };
-
-typedef struct sleeper {
-    pthread_t thread;
-    bool started;
-    _Atomic uint32_t command;
-    pthread_mutex_t mutex;  // guards the condition
-    pthread_cond_t condition;
-    void (*wait)(struct sleeper *);  // until the command is not SLEEP
-    void (*wake)(struct sleeper *);
-} sleeper;
-
-static void *sleep_and_run(void *opaque)
-{
-    sleeper *self = opaque;
-    for (;;) {
-        self->wait(self);
-        if (atomic_load(&self->command) == STOP)
-            return NULL;
-        atomic_store(&self->command, SLEEP);
-        atomic_store(&called_at, bench_now_ns());
-    }
-}
-
-static void futex_wait(sleeper *self)
-{
-    while (atomic_load(&self->command) == SLEEP)
-        syscall(SYS_futex, &self->command, FUTEX_WAIT_PRIVATE, SLEEP, NULL);
-}
-
-static void futex_wake(sleeper *self)
-{
-    syscall(SYS_futex, &self->command, FUTEX_WAKE_PRIVATE, 1);
-}
-
-static void condition_wait(sleeper *self)
-{
-    pthread_mutex_lock(&self->mutex);
-    while (atomic_load(&self->command) == SLEEP)
-        pthread_cond_wait(&self->condition, &self->mutex);
-    pthread_mutex_unlock(&self->mutex);
-}
-
-static void condition_wake(sleeper *self)
-{
-    // The sleeper looks and sleeps in one step only against this lock.
-    pthread_mutex_lock(&self->mutex);
-    pthread_mutex_unlock(&self->mutex);
-    pthread_cond_signal(&self->condition);
-}
-
-static double sleeper_sample(void *opaque)
-{
-    sleeper *self = opaque;
-    atomic_store(&called_at, 0);
-    uint64_t start = bench_now_ns();
-    atomic_store(&self->command, RUN);
-    self->wake(self);
-    return latency_since(start);
-}
-
-static void sleeper_start(sleeper *self)
-{
-    pthread_mutex_init(&self->mutex, NULL);
-    pthread_cond_init(&self->condition, NULL);
-    self->started = !pthread_create(&self->thread, NULL, sleep_and_run, self);
-}
-
-static void sleeper_stop(sleeper *self)
-{
-    if (self->started) {
-        atomic_store(&self->command, STOP);
-        self->wake(self);
-        pthread_join(self->thread, NULL);
-    }
-    pthread_cond_destroy(&self->condition);
-    pthread_mutex_destroy(&self->mutex);
-}
-
 // --- The case --------------------------------------------------------------
 
 static void run(bench_run *bench, const bench_plan *plan)
 {
-    sleeper futex = {.wait = futex_wait, .wake = futex_wake};
-    sleeper condition = {.wait = condition_wait, .wake = condition_wake};
-    sleeper_start(&futex);
-    sleeper_start(&condition);
+    sleeper futex, condition;
+    sleeper_start(&futex, false);
+    sleeper_start(&condition, true);
     const char *no_thread = "no thread";
     const char *no_native = bench->no_pocl;
     if (bench->pocl && !bench->pocl->has_native_kernel)

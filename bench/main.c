@@ -10,8 +10,9 @@
 
 static const bench_case *const cases[] = {
     &enqueue_case, &launch_sync_case,   &axpy_case, &event_case,
-    &host_function_case, &copy_case, &handle_check_case, &idle_case,
-    &kernels_case, &compile_case,
+    &buffer_case, &host_function_case, &value_wait_case, &copy_case,
+    &handle_check_case, &idle_case, &kernels_case, &compile_case, &graph_case,
+    &streams_case,
 };
 
 enum { CASES = sizeof cases / sizeof *cases };
@@ -143,7 +144,9 @@ int main(int count, char **arguments)
     if (count == 4 && !strcmp(arguments[1], "--idle-child"))
         return process_idle(arguments[2], (unsigned)atoi(arguments[3]));
     if (count == 2 && !strcmp(arguments[1], "--compile-child"))
-        return process_compile();
+        return process_compile(0);
+    if (count == 3 && !strcmp(arguments[1], "--compile-child"))
+        return process_compile(atoi(arguments[2]));
 
     bench_options options = read_options(count, arguments);
     bench_run bench = {

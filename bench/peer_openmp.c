@@ -39,7 +39,28 @@ static void copy(void *to, const void *from, size_t size)
     }
 }
 
-static const openmp_peer peer = {threads, region, axpy, copy};
+static void tasks(int *cells, size_t wide, size_t levels)
+{
+    char join = 0, fork[64];
+    (void)join;
+    (void)fork;  // named in dependences alone
+#pragma omp parallel
+#pragma omp single
+    for (size_t level = 0; level < levels; level++) {
+        for (size_t i = 0; i < wide; i++) {
+            int *cell = cells + i * 16;
+#pragma omp task depend(in : join) depend(out : fork[i]) firstprivate(cell)
+            *cell += 1;
+        }
+        // All of the level's tasks come before it.
+#pragma omp task depend(iterator(size_t i = 0:wide), in : fork[i]) \
+    depend(out : join)
+        {
+        }
+    }
+}
+
+static const openmp_peer peer = {threads, region, axpy, copy, tasks};
 
 const openmp_peer *openmp_peer_open(const char **out_why)
 {

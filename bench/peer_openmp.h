@@ -9,6 +9,9 @@ typedef struct openmp_peer {
     void (*region)(void);  // an empty parallel region
     void (*axpy)(float a, const float *x, float *y, size_t count);
     void (*copy)(void *to, const void *from, size_t size);  // on all threads
+    // `levels` times: a task for each of the `wide` cells (16 ints apart) adds
+    // 1 to it, and one that depends on all of them comes after.
+    void (*tasks)(int *cells, size_t wide, size_t levels);
 } openmp_peer;
 
 // The peer, or NULL and the reason.

@@ -192,6 +192,44 @@ static double queries(unsigned count)
     return status == CL_COMPLETE ? time : -1;
 }
 
+// --- Many queues -----------------------------------------------------------
+
+static bool queue_step(cl_command_queue queue, cl_event *event)
+{
+    cl_event before = *event;
+    size_t one = 1;
+    bool fits = (!before || !clEnqueueBarrierWithWaitList(queue, 1, &before,
+                                                          NULL)) &&
+                !clEnqueueNDRangeKernel(queue, cl.empty, 1, NULL, &one, &one,
+                                        0, NULL, event);
+    if (before && fits)
+        clReleaseEvent(before);
+    clFlush(queue);
+    return fits;
+}
+
+static double queues(size_t count)
+{
+    cl_command_queue *all = calloc(count, sizeof *all);
+    cl_event event = NULL;
+    size_t made = 0, run = 0;
+    while (all && made < count &&
+           (all[made] = clCreateCommandQueue(cl.context, cl.device, 0, NULL)))
+        made++;
+    uint64_t start = bench_now_ns();
+    while (run < made && queue_step(all[run], &event))
+        run++;
+    for (size_t i = 0; i < run; i++)
+        clFinish(all[i]);
+    double time = (double)(bench_now_ns() - start) / (double)count;
+    if (event)
+        clReleaseEvent(event);
+    for (size_t i = 0; i < made; i++)
+        clReleaseCommandQueue(all[i]);
+    free(all);
+    return run == count ? time : -1;
+}
+
 // --- Host code behind the queue's work -------------------------------------
 
 static _Atomic uint64_t called_at;
@@ -364,7 +402,7 @@ static bool kernel_prepare(const pocl_kernel *kernel)
 
 static pocl_peer peer = {
     enqueue_empty, finish, empty_and_wait, axpy_prepare, axpy_and_wait,
-    axpy_release, markers, queries, markers_and_waits, callback,
+    axpy_release, markers, queries, markers_and_waits, queues, callback,
     native_kernel, copy_prepare, copy, copy_release, kernel_prepare,
     kernel_and_wait, kernel_release, "", "clFinish", false,
 };

@@ -38,6 +38,10 @@ typedef struct pocl_peer {
     double (*queries)(unsigned count);
     double (*markers_and_waits)(unsigned count);  // wait: on a second queue
 
+    // ns a queue: `count` in-order queues, each waits for the one before and
+    // runs an empty kernel; until all are done.
+    double (*queues)(size_t count);
+
     // ns until host code ran that stands behind the queue's work.
     double (*callback)(void);
     double (*native_kernel)(void);

@@ -263,9 +263,18 @@ double process_compile_time(char *setting)
     return await_answer(spawn_self(arguments, setting));
 }
 
-int process_compile(void)
+double process_compile_many(bool two_threads)
 {
-    double answer = bench_runnel_compile();
+    char threads[] = "1";
+    char *arguments[] = {"runnel-bench", "--compile-child", threads, NULL};
+    threads[0] += two_threads;
+    return await_answer(spawn_self(arguments, "RUNNEL_CACHE_DISABLE=1"));
+}
+
+int process_compile(int threads)
+{
+    double answer = threads ? bench_runnel_compile_many(threads == 2)
+                            : bench_runnel_compile();
     return send(STDOUT_FILENO, &answer, sizeof answer, MSG_NOSIGNAL) > 0 ? 0
                                                                          : 1;
 }

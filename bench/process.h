@@ -46,5 +46,8 @@ int process_idle(const char *what, unsigned seconds);
 // environment; negative: it did not compile.
 double process_compile_time(char *setting);
 
-// The child's part.
-int process_compile(void);
+// ns to compile BENCH_MANY_KERNELS kernels in a child, without the caches.
+double process_compile_many(bool two_threads);
+
+// The child's part; 0 threads: one kernel.
+int process_compile(int threads);

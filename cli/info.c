@@ -34,6 +34,7 @@ static const struct {
     {RNL_FEATURE_MEMORY_OPERATIONS, "memory operations"},
     {RNL_FEATURE_BATCHED_STREAMS, "batched streams"},
     {RNL_FEATURE_PEER_ACCESS, "peer access"},
+    {RNL_FEATURE_MEMORY_HINTS, "memory hints"},
 };
 
 #define FEATURE_COUNT (sizeof features / sizeof features[0])

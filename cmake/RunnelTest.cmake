@@ -80,3 +80,33 @@ function(runnel_test)
     list(LENGTH tests count)
     set_property(GLOBAL APPEND PROPERTY RUNNEL_TEST_COUNTS ${count})
 endfunction()
+
+# Adds tests of a program once more, with other settings:
+#
+#   runnel_test_again(NAME <program> AS <prefix>
+#                     SOURCES <file>...        of the program
+#                     ENVIRONMENT <VAR=value>...
+#                     [TIMEOUT <seconds>])
+#
+# A test is called <program>.<prefix>.<test>.
+function(runnel_test_again)
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;AS;TIMEOUT" "SOURCES;ENVIRONMENT")
+    if(NOT TARGET test_${arg_NAME})
+        return()
+    endif()
+    if(NOT arg_TIMEOUT)
+        set(arg_TIMEOUT 30)
+    endif()
+    math(EXPR timeout "${arg_TIMEOUT} * ${RUNNEL_TIME_FACTOR}")
+    runnel_find_tests(${arg_NAME} names ${arg_SOURCES})
+    foreach(name IN LISTS names)
+        add_test(NAME ${arg_NAME}.${arg_AS}.${name} COMMAND test_${arg_NAME} ${name})
+    endforeach()
+    list(TRANSFORM names PREPEND ${arg_NAME}.${arg_AS}. OUTPUT_VARIABLE tests)
+    set_tests_properties(${tests} PROPERTIES
+        TIMEOUT ${timeout}
+        SKIP_RETURN_CODE 77
+        ENVIRONMENT "${RUNNEL_TEST_ENVIRONMENT};${arg_ENVIRONMENT}")
+    list(LENGTH tests count)
+    set_property(GLOBAL APPEND PROPERTY RUNNEL_TEST_COUNTS ${count})
+endfunction()

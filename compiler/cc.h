@@ -135,11 +135,13 @@ void process_catch_signals(void);
 int process_run(const struct list *arguments, const char *folder,
                 struct text *output, struct text *errors);
 
-// The same in two steps, for work of one's own in between. One at a time.
+// The same in steps, for work of one's own in between. Two at a time.
 struct process {
     int id;
     int output, errors;  // ends to read from
 };
+
+#define PROCESS_NONE {-1, -1, -1}
 
 // Not started: the other step tells.
 void process_start(const struct list *arguments, const char *folder,
@@ -147,6 +149,10 @@ void process_start(const struct list *arguments, const char *folder,
 // Calls a function in a child; its result is the exit status.
 void process_fork(int (*function)(void *), void *argument,
                   struct process *process);
+// Takes what it says until it says no more, or, which is told by true, until a
+// file can be read from (none: -1).
+bool process_listen(struct process *process, struct text *output,
+                    struct text *errors, int until);
 int process_finish(struct process *process, struct text *output,
                    struct text *errors);
 
@@ -191,15 +197,11 @@ void table_write(const struct scan *scan, const struct list *expressions,
 // The compiler whose bitcode it reads.
 enum { SIMT_CLANG = 19 };
 
-struct simt {
-    void *library;
-    int (*compile)(const struct simt_job *job, char *message, size_t size);
-    const char *version;
-};
-
 // Where it would be. False if there is no such file.
 bool simt_find(char path[4096]);
-bool simt_load(struct simt *simt);
+
+// Its version, or NULL when it cannot be loaded.
+const char *simt_version(void);
 
 // What it says about one kernel.
 struct simt_verdict {
@@ -207,12 +209,26 @@ struct simt_verdict {
     bool waits; // its threads wait for others
 };
 
-// Runs it in a child, because LLVM ends the process on internal errors. The
-// callbacks of *job are not the caller's. `verdicts` has one for each kernel.
-// False with a sentence in `message` when there is no object.
-bool simt_compile(const struct simt *simt, struct simt_job *job,
-                  struct simt_verdict *verdicts, size_t count,
-                  struct text *message);
+// Runs in a child, because LLVM ends the process on internal errors.
+struct simt_worker {
+    struct process process;
+    int input;  // the end to tell it by that the bitcode is there, or -1
+};
+
+#define SIMT_NO_WORKER {PROCESS_NONE, -1}
+
+// Loads the library, which takes as long as clang takes for a small kernel,
+// and waits for the bitcode. The callbacks of *job are not the caller's.
+void simt_start(struct simt_worker *worker, struct simt_job *job);
+void simt_go(struct simt_worker *worker);
+
+// What came of it. `verdicts` has one for each kernel. False with a sentence in
+// `message` when there is no object.
+bool simt_listen(struct simt_worker *worker, struct simt_verdict *verdicts,
+                 size_t count, struct text *message);
+
+// Waits for its end, if there is one. Without bitcode it has nothing to do.
+void simt_finish(struct simt_worker *worker);
 
 // --- parts.c: what only some sources need of the prelude --------------------
 
@@ -285,3 +301,4 @@ bool diagnostics_blame_table(const char *errors);
 
 extern const char cc_prelude[];
 extern const size_t cc_prelude_size;
+extern const size_t cc_prelude_core_size;  // up to the #endif that ends it

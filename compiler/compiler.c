@@ -160,10 +160,10 @@ void compiler_identity(const struct compiler *compiler, struct text *line)
                 (unsigned long long)hash(cc_prelude, cc_prelude_size),
                 resolved, compiler->version, (long long)status.st_size,
                 (long long)status.st_mtime);
-    struct simt simt;
-    bool vectors = compiler->clang && compiler->version == SIMT_CLANG &&
-                   simt_load(&simt);
-    text_format(line, " %s", vectors ? simt.version : "no simt");
+    const char *simt = compiler->clang && compiler->version == SIMT_CLANG
+                           ? simt_version()
+                           : NULL;
+    text_format(line, " %s", simt ? simt : "no simt");
     const char *target = compiler_target();
     text_format(line, " target %s", target);
     if (strcmp(target, "native") == 0)

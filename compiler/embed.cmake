@@ -1,5 +1,6 @@
 # Writes the prelude as a C array: cmake -DOUTPUT=x.c -P embed.cmake
-# The parts are joined in order; standard headers are replaced by base.h.
+# The parts are joined in order; standard headers are replaced by base.h, and
+# comments left out, which every compilation would read.
 set(here ${CMAKE_CURRENT_LIST_DIR})
 set(text "")
 
@@ -11,6 +12,7 @@ endmacro()
 macro(add_file path)
     file(READ ${here}/${path} one)
     string(REGEX REPLACE "#include <[a-z/_]+.h>\n" "" one "${one}")
+    string(REGEX REPLACE "\n( *//[^\n]*\n)+" "\n" one "\n${one}")
     add()
 endmacro()
 
@@ -29,6 +31,10 @@ foreach(part vector math warp atomic rounding special simd heap unsupported
     string(CONCAT one "#endif\n"
            "#if defined(RNL_NEEDS_${name}) && !defined(RNL_HAS_${name})\n"
            "#define RNL_HAS_${name}\n")
+    if(NOT core_size)
+        string(LENGTH "${text}" core_size)
+        math(EXPR core_size "${core_size} / 2")
+    endif()
     add()
     if(part STREQUAL math)
         add_file(prelude/lanes.h)
@@ -44,6 +50,7 @@ file(WRITE ${OUTPUT}.new "#include \"cc.h\"
 
 const char cc_prelude[] = {\n${bytes}0};
 const size_t cc_prelude_size = sizeof cc_prelude - 1;
+const size_t cc_prelude_core_size = ${core_size};
 ")
 file(COPY_FILE ${OUTPUT}.new ${OUTPUT} ONLY_IF_DIFFERENT)
 file(REMOVE ${OUTPUT}.new)

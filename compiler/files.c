@@ -111,7 +111,8 @@ static bool has_folders(const struct job *job)
     return job->flags.includes.count > 0;
 }
 
-// The prelude, with what source and headers need of its optional parts.
+// The prelude, with what source and headers need of its optional parts: its
+// core alone takes a millisecond less where nothing can ask for more.
 int write_prelude(const struct job *job)
 {
     struct text text = {0}, seen = {0};
@@ -120,7 +121,12 @@ int write_prelude(const struct job *job)
     for (size_t i = 0; i < headers->count; i++)
         text_read_file(&seen, strchr(headers->items[i], '=') + 1);
     parts_ask(seen.data, job->all_parts || has_folders(job), &text);
-    text_add_bytes(&text, cc_prelude, cc_prelude_size);
+    if (text.size == 0 && !strstr(seen.data, "include")) {
+        text_add_bytes(&text, cc_prelude, cc_prelude_core_size);
+        text_add(&text, "#endif\n");
+    } else {
+        text_add_bytes(&text, cc_prelude, cc_prelude_size);
+    }
     bool written = write_file(CC_PRELUDE_FILE, text.data, text.size);
     text_free(&seen);
     text_free(&text);

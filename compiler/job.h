@@ -16,6 +16,7 @@ struct job {
     bool all_parts;        // of the prelude, asked for or not
     struct list kernels;   // their names, in the order of the table
     struct simt_verdict *verdicts;  // one for each
+    struct simt_worker worker;
     bool vectorised;       // the SIMT compiler made the object
     struct text no_vectors; // why it did not
 };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
 int complain(int code, const char *format, const char *what)
@@ -185,14 +186,12 @@ static int refuse_tier(struct job *job, const char *why)
     return CC_NOT_COMPILED;
 }
 
-// Loading LLVM takes as long as clang takes for a small kernel: both at once.
-static int compile_bitcode(struct job *job, struct simt *simt)
+static void start_bitcode(const struct job *job, struct process *process)
 {
     static const char *const words[] = {
         "-DRNL_SIMT", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c",
         "-o", "kernel.bc"};
     struct list command = {0};
-    struct process process;
     start_command(job, &command, true);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         list_add(&command, words[i]);
@@ -201,12 +200,8 @@ static int compile_bitcode(struct job *job, struct simt *simt)
         list_add(&command, "-DRNL_FAST_MATH");
     }
     list_add(&command, job->file);
-    text_free(&job->errors);
-    process_start(&command, work_folder(), &process);
-    simt_load(simt);
-    int status = process_finish(&process, NULL, &job->errors);
+    process_start(&command, work_folder(), process);
     list_free(&command);
-    return judge(job, status);
 }
 
 // Its number, or one that no kernel has.
@@ -219,18 +214,12 @@ static unsigned find_kernel(const struct job *job)
     return (unsigned)i;
 }
 
-static bool run_simt(struct job *job, const struct simt *simt,
-                     struct text *message)
+static void start_worker(struct job *job)
 {
     char bitcode[4200], object[4200], assembly[4200];
     in_folder(bitcode, "kernel.bc");
     in_folder(object, "kernel.o");
     in_folder(assembly, "kernel.s");
-    if (!simt->version)
-        return text_add(message, "librunnel-simt.so cannot be loaded"), false;
-    job->verdicts = calloc(job->kernels.count + 1, sizeof *job->verdicts);
-    if (!job->verdicts)
-        return text_add(message, "memory is short"), false;
     struct simt_job work = {
         .bitcode = bitcode, .object = object, .target = job->choices.target,
         .dump = job->options->dump_ir,
@@ -240,8 +229,38 @@ static bool run_simt(struct job *job, const struct simt *simt,
         work.only = true;
         work.kernel = find_kernel(job);
     }
-    return simt_compile(simt, &work, job->verdicts, job->kernels.count,
-                        message);
+    simt_finish(&job->worker);
+    simt_start(&job->worker, &work);
+}
+
+// Compiler and worker at once. A file of the compiler's gets its name when it
+// is complete, which is some milliseconds before the compiler has ended.
+static int compile_bitcode(struct job *job)
+{
+    struct process process;
+    int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (watch >= 0)
+        inotify_add_watch(watch, work_folder(), IN_MOVED_TO);
+    start_bitcode(job, &process);
+    start_worker(job);
+    text_free(&job->errors);
+    if (process_listen(&process, NULL, &job->errors, watch))
+        simt_go(&job->worker);
+    int status = process_finish(&process, NULL, &job->errors);
+    if (watch >= 0)
+        close(watch);
+    return judge(job, status);
+}
+
+// The worker may still be about to end after it.
+static bool take_verdicts(struct job *job)
+{
+    if (!job->verdicts)
+        job->verdicts = calloc(job->kernels.count + 1, sizeof *job->verdicts);
+    if (!job->verdicts)
+        return text_add(&job->no_vectors, "memory is short"), false;
+    return simt_listen(&job->worker, job->verdicts, job->kernels.count,
+                       &job->no_vectors);
 }
 
 static int report_refused(struct job *job)
@@ -261,11 +280,10 @@ static int report_refused(struct job *job)
 
 static int compile_vectors(struct job *job)
 {
-    struct simt simt = {0};
-    int status = compile_bitcode(job, &simt);
+    int status = compile_bitcode(job);
     if (status != CC_OK)
         return status;
-    job->vectorised = run_simt(job, &simt, &job->no_vectors);
+    job->vectorised = take_verdicts(job);
     if (job->vectorised && must_vectorise(job))
         status = report_refused(job);
     else if (must_vectorise(job))
@@ -561,7 +579,7 @@ static int find_compiler(struct compiler *compiler)
 
 static int compile_source(const struct cc_options *options)
 {
-    struct job job = {.options = options};
+    struct job job = {.options = options, .worker = SIMT_NO_WORKER};
     int status = read_choices(&job);
     if (status == CC_OK && !text_read_file(&job.source, options->source))
         status = complain_file("read", options->source);
@@ -575,6 +593,7 @@ static int compile_source(const struct cc_options *options)
         diagnostics_explain(&job.log);
     if (job.log.data)
         fputs(job.log.data, stderr);
+    simt_finish(&job.worker);
     work_folder_remove();
     choices_free(&job.choices);
     text_free(&job.no_vectors);

@@ -14,7 +14,7 @@
 
 static char folder_path[4096];
 static volatile sig_atomic_t caught_signal;
-static volatile sig_atomic_t child;
+static volatile sig_atomic_t children[2];
 
 static int remove_entry(const char *path, const struct stat *status, int type,
                         struct FTW *walk)
@@ -50,12 +50,22 @@ const char *work_folder(void)
     return folder_path;
 }
 
-// The child is killed here; everything else is done by whoever waits for it.
+// Children are killed here; everything else is done by whoever waits for them.
 static void on_signal(int number)
 {
     caught_signal = number;
-    if (child > 0)
-        kill((pid_t)child, SIGKILL);
+    for (int i = 0; i < 2; i++)
+        if (children[i] > 0)
+            kill((pid_t)children[i], SIGKILL);
+}
+
+static void replace_child(pid_t old, pid_t id)
+{
+    for (int i = 0; i < 2; i++)
+        if (children[i] == old) {
+            children[i] = id;
+            return;
+        }
 }
 
 void process_catch_signals(void)
@@ -101,29 +111,33 @@ static bool take(int file, struct text *text)
     return got > 0 || (got < 0 && errno == EINTR);
 }
 
-static void collect(int output_end, int errors_end, struct text *output,
-                    struct text *errors)
+bool process_listen(struct process *process, struct text *output,
+                    struct text *errors, int until)
 {
-    struct pollfd ends[2] = {{.fd = output_end, .events = POLLIN},
-                             {.fd = errors_end, .events = POLLIN}};
+    struct pollfd ends[3] = {{.fd = process->output, .events = POLLIN},
+                             {.fd = process->errors, .events = POLLIN},
+                             {.fd = until, .events = POLLIN}};
     while (ends[0].fd >= 0 || ends[1].fd >= 0) {
-        if (poll(ends, 2, -1) < 0) {
+        if (poll(ends, 3, -1) < 0) {
             if (errno == EINTR && !caught_signal)
                 continue;
             break;
         }
-        if (ends[0].revents && !take(output_end, output))
+        if (ends[0].revents && !take(process->output, output))
             ends[0].fd = -1;
-        if (ends[1].revents && !take(errors_end, errors))
+        if (ends[1].revents && !take(process->errors, errors))
             ends[1].fd = -1;
+        if (ends[2].revents)
+            return true;
     }
+    return false;
 }
 
 // A child with its output and errors in pipes. True in the child.
 static bool split(struct process *process)
 {
     int output[2], errors[2];
-    *process = (struct process){.id = -1, .output = -1, .errors = -1};
+    *process = (struct process)PROCESS_NONE;
     if (pipe(output) != 0)
         return false;
     if (pipe(errors) != 0) {
@@ -136,7 +150,7 @@ static bool split(struct process *process)
         enter_child(output, errors);
         return true;
     }
-    child = id;
+    replace_child(0, id);
     if (caught_signal && id > 0)
         kill(id, SIGKILL);
     close(output[1]);
@@ -161,23 +175,27 @@ void process_fork(int (*function)(void *), void *argument,
     if (!split(process))
         return;
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    _exit(function(argument));
+    int status = function(argument);
+    // Who listens need not wait until the kernel has taken all memory back.
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
+    _exit(status);
 }
 
 int process_finish(struct process *process, struct text *output,
                    struct text *errors)
 {
     pid_t id = process->id;
-    if (id > 0)
-        collect(process->output, process->errors, output, errors);
     if (process->output >= 0) {
+        process_listen(process, output, errors, -1);
         close(process->output);
         close(process->errors);
     }
     int status = -1;
     while (id > 0 && waitpid(id, &status, 0) < 0 && errno == EINTR)
         ;
-    child = 0;
+    replace_child(id, 0);
+    *process = (struct process)PROCESS_NONE;
     die_if_signalled();
     if (id < 0)
         return -1;

@@ -38,6 +38,13 @@ static rnl_status launch(const setup *with)
     return status ? status : rnl_stream_synchronize(with->stream, RNL_FOREVER);
 }
 
+static rnl_status create_release(const setup *with)
+{
+    rnl_buffer buffer;
+    rnl_status status = rnl_buffer_create(with->context, 4096, NULL, &buffer);
+    return status ? status : rnl_buffer_release(buffer);
+}
+
 static const struct {
     const char *name;
     rnl_status (*run)(const setup *);
@@ -45,6 +52,7 @@ static const struct {
     {"event-query", query},
     {"event-record", record},
     {"launch-synchronize", launch},
+    {"buffer-create-release", create_release},
 };
 
 // Only what happens in here is counted: the name is known to guard.sh.

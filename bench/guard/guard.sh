@@ -53,4 +53,5 @@ measure() {
         'BEGIN { printf "%.1f", (many - few) / 1000 }'
 }
 
-take_figures event-query event-record launch-synchronize
+take_figures event-query event-record launch-synchronize \
+    buffer-create-release

@@ -306,7 +306,7 @@ static bool stays_alike(const struct kernel *kernel, LLVMValueRef value,
 // Lanes run in lockstep: one that waits in a loop for another of its warp would
 // wait for ever. A lock is taken by swapping what is expected to be the same
 // each time, or by exchanging; a flag is awaited by loading what nothing in the
-// loop stores.
+// loop stores. Of what is swapped otherwise, the first expectation is loaded.
 static bool is_awaiting(const struct kernel *kernel, LLVMValueRef at, int loop)
 {
     if (LLVMIsAAtomicCmpXchgInst(at))
@@ -326,8 +326,9 @@ static bool stores_anything(const struct kernel *kernel, int loop)
             continue;
         for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
              at; at = LLVMGetNextInstruction(at))
-            if (LLVMIsAStoreInst(at) &&
-                !LLVMIsAAllocaInst(LLVMGetOperand(at, 1)))
+            if (LLVMIsAAtomicCmpXchgInst(at) ||
+                (LLVMIsAStoreInst(at) &&
+                 !LLVMIsAAllocaInst(LLVMGetOperand(at, 1))))
                 return true;
     }
     return false;

@@ -236,6 +236,10 @@ void lines_finish(void);
 // in bytes, or 0 if there is none.
 LLVMTargetMachineRef target_create(const char *triple, const char *name,
                                    char **message);
+
+// warm.c: what takes time only once, before there is anything to compile. False
+// if a function does not come through, which does no harm.
+bool warm_up(const char *target);
 unsigned target_vector_bytes(void);
 
 // sections.c: a section for each function and variable.

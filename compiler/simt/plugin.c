@@ -14,6 +14,7 @@
 #define EXPORTED __attribute__((visibility("default")))
 
 EXPORTED simt_version_fn runnel_simt_version;
+EXPORTED simt_prepare_fn runnel_simt_prepare;
 EXPORTED simt_compile_fn runnel_simt_compile;
 
 const char *runnel_simt_version(void)
@@ -398,24 +399,38 @@ static bool has_label_addresses(LLVMModuleRef module)
     return false;
 }
 
-static char *compile(const struct simt_job *job)
+// Thousands of constants that are loaded before a loop do not stay in registers
+// anyway, and to find equal ones takes long.
+static void stay_in_loops(const struct kernel *kernels, unsigned count)
+{
+    static const char *const words[] = {"runnel-simt",
+                                        "-disable-machine-licm"};
+    for (unsigned i = 0; i < count; i++)
+        if (kernels[i].huge) {
+            LLVMParseCommandLineOptions(2, words, NULL);
+            return;
+        }
+}
+
+static void set_options(void)
 {
     static const char *const words[] = {
         "runnel-simt", "-vectorize-loops=false", "-scalarize-load-store",
         "-disable-post-ra"};  // its time grows faster than blocks do
-    LLVMParseCommandLineOptions(4, words, NULL);
+    static bool set;
+    if (!set)
+        LLVMParseCommandLineOptions(4, words, NULL);
+    set = true;
+}
+
+static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
+                            LLVMTargetMachineRef machine)
+{
     char *message = NULL;
     LLVMModuleRef vectors = NULL;
-    LLVMModuleRef module = read_module(job->bitcode, &message);
-    if (!module)
-        return message;
     if (has_label_addresses(module))
         return LLVMCreateMessage("a function jumps to addresses of labels");
     prepare_targets(module);
-    LLVMTargetMachineRef machine =
-        target_create(LLVMGetTarget(module), job->target, &message);
-    if (!machine)
-        return message;
     prepare_divisions(module);
     prepare_share_variables(module);
     dump(job, module, "source");
@@ -429,6 +444,7 @@ static char *compile(const struct simt_job *job)
         return message;
     }
     bool has_kernels = report(job, kernels, count);
+    stay_in_loops(kernels, count);
     prepare_drop_used(module);
     drop_threads(module, kernels, count);
     drop_entries(job, module, count);
@@ -437,10 +453,32 @@ static char *compile(const struct simt_job *job)
     if (vectors && LLVMLinkModules2(module, vectors))
         return LLVMCreateMessage("the vector code does not fit the rest");
     sections_set(module);
-    message = emit_file(module, machine, job->object, LLVMObjectFile);
+    return NULL;
+}
+
+static char *compile(const struct simt_job *job)
+{
+    set_options();
+    char *message = NULL;
+    LLVMModuleRef module = read_module(job->bitcode, &message);
+    if (!module)
+        return message;
+    LLVMTargetMachineRef machine =
+        target_create(LLVMGetTarget(module), job->target, &message);
+    if (!machine)
+        return message;
+    message = compile_module(job, module, machine);
+    if (!message)
+        message = emit_file(module, machine, job->object, LLVMObjectFile);
     if (!message && job->assembly)
         message = emit_file(module, machine, job->assembly, LLVMAssemblyFile);
     return message;
+}
+
+void runnel_simt_prepare(const struct simt_job *job)
+{
+    set_options();
+    warm_up(job->target);
 }
 
 int runnel_simt_compile(const struct simt_job *job, char *message,

@@ -636,24 +636,32 @@ static bool spread_branch(struct shapes *shapes, int branch)
 
 // --- To a fixpoint -----------------------------------------------------------
 
-static bool spread_stores(struct shapes *shapes)
+// At once, so that later blocks need not wait for the next time around.
+static bool spread_store(struct shapes *shapes, LLVMValueRef store)
 {
     const struct kernel *kernel = shapes->kernel;
+    const struct slot *slot = slots_simple(kernel, LLVMGetOperand(store, 1));
+    if (!slot)
+        return false;
+    struct shape *shape = &shapes->slots[slot - kernel->slots];
+    struct shape found = join(*shape, operand_shape(shapes, store, 0));
+    if (slot->late && found.kind != SHAPE_UNKNOWN)
+        found = guess(likely_stride(found));
+    bool changed = !same(*shape, found);
+    *shape = found;
+    return changed;
+}
+
+static bool spread_block(struct shapes *shapes, const struct block *block)
+{
     bool changed = false;
-    for (unsigned i = 0; i < kernel->slot_count; i++) {
-        const struct slot *slot = &kernel->slots[i];
-        if (slot->kind != SLOT_SIMPLE)
-            continue;
-        struct shape shape = shapes->slots[i];
-        for (unsigned s = 0; s < slot->store_count; s++)
-            shape = join(shape, operand_shape(shapes, slot->stores[s], 0));
-        if (slot->store_count == 0)
-            shape = uniform;
-        if (slot->late && shape.kind != SHAPE_UNKNOWN)
-            shape = guess(likely_stride(shape));
-        changed |= !same(shape, shapes->slots[i]);
-        shapes->slots[i] = shape;
-    }
+    for (LLVMValueRef at = LLVMGetFirstInstruction(block->ir); at;
+         at = LLVMGetNextInstruction(at))
+        if (LLVMIsAStoreInst(at))
+            changed |= spread_store(shapes, at);
+        else if (LLVMGetTypeKind(LLVMTypeOf(at)) != LLVMVoidTypeKind &&
+                 !LLVMIsAAllocaInst(at))
+            changed |= set_shape(shapes, at, instruction_shape(shapes, at));
     return changed;
 }
 
@@ -662,12 +670,7 @@ static bool spread_once(struct shapes *shapes)
     const struct kernel *kernel = shapes->kernel;
     bool changed = false;
     for (unsigned i = 0; i < kernel->block_count; i++)
-        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
-             at; at = LLVMGetNextInstruction(at))
-            if (LLVMGetTypeKind(LLVMTypeOf(at)) != LLVMVoidTypeKind &&
-                !LLVMIsAAllocaInst(at))
-                changed |= set_shape(shapes, at, instruction_shape(shapes, at));
-    changed |= spread_stores(shapes);
+        changed |= spread_block(shapes, &kernel->blocks[i]);
     for (unsigned i = 0; i < kernel->block_count; i++)
         changed |= spread_branch(shapes, (int)i);
     return changed;
@@ -679,6 +682,9 @@ void shapes_find(struct shapes *shapes)
     shapes->slots = simt_allocate(kernel->slot_count * sizeof(struct shape));
     shapes->divergent = simt_allocate(kernel->block_count);
     shapes->divergent_loop = simt_allocate(kernel->loop_count);
+    for (unsigned i = 0; i < kernel->slot_count; i++)
+        if (kernel->slots[i].store_count == 0)
+            shapes->slots[i] = uniform;
     while (spread_once(shapes)) {
     }
 }

@@ -36,6 +36,7 @@
 #include <stddef.h>
 
 #define SIMT_SYMBOL "runnel_simt_compile"
+#define SIMT_PREPARE_SYMBOL "runnel_simt_prepare"
 #define SIMT_VERSION_SYMBOL "runnel_simt_version"
 
 struct simt_job {
@@ -62,6 +63,10 @@ struct simt_job {
 // 0, or -1 with a sentence in `message`.
 typedef int simt_compile_fn(const struct simt_job *job, char *message,
                             size_t message_size);
+
+// May be called while the bitcode is not there yet: does what takes time and
+// does not depend on it.
+typedef void simt_prepare_fn(const struct simt_job *job);
 
 // What the compiled code depends on, for cache keys: "simt 1 llvm 19.1.7".
 typedef const char *simt_version_fn(void);

@@ -3,7 +3,8 @@
 // Lifetime: counted; keeps its context alive. Work in flight keeps the buffers
 //           it uses, so a buffer may be released right after the launch that
 //           uses it. The memory goes back in the order of the buffer's release
-//           stream: the stream it was created on, or the default stream.
+//           stream: the stream it was created on, or the default stream. It is
+//           kept for other buffers: <runnel/memory.h>.
 // Threads:  safe. The bytes themselves are the caller's to guard.
 #ifndef RUNNEL_BUFFER_H
 #define RUNNEL_BUFFER_H
@@ -43,6 +44,13 @@ typedef struct rnl_wrap_options {
 
 #define RNL_WRAP_OPTIONS(...) RNL_LITERAL(rnl_wrap_options, __VA_ARGS__)
 
+// Who uses managed memory, as rnl_enqueue_attach said.
+typedef enum rnl_attach_mode {
+    RNL_ATTACH_GLOBAL = 0,  // every stream, and the host
+    RNL_ATTACH_HOST = 1,    // the host alone
+    RNL_ATTACH_SINGLE = 2,  // the stream it was attached on, and the host
+} rnl_attach_mode;
+
 // What a buffer is. `label` lives as long as the buffer.
 typedef struct rnl_buffer_info {
     size_t struct_size;
@@ -55,6 +63,7 @@ typedef struct rnl_buffer_info {
     bool borrowed;          // wrapped without a deleter, or a module's global
     rnl_buffer parent;      // of a slice; NULL otherwise
     const char *label;
+    rnl_attach_mode attach_mode;  // as last asked for
 } rnl_buffer_info;
 
 // What a mapping will be used for: what is not asked for is not copied.

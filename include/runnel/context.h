@@ -11,9 +11,12 @@
 // How a context is opened.
 typedef struct rnl_context_options {
     size_t struct_size;
-    size_t buffer_cache_size;  // bytes set aside for device buffers; 0: none
+    size_t buffer_cache_size;  // bytes taken at once for later device buffers
     uint32_t threads;          // cpu: worker threads; 0: RUNNEL_THREADS, cores
     const char *label;         // shown in errors and logs; copied
+    // While the context has more device memory than that, released buffers give
+    // theirs back instead of keeping it for others; 0: never.
+    size_t pool_threshold;
 } rnl_context_options;
 
 #define RNL_CONTEXT_OPTIONS(...) RNL_LITERAL(rnl_context_options, __VA_ARGS__)
@@ -35,6 +38,7 @@ typedef enum rnl_feature {
     RNL_FEATURE_MEMORY_OPERATIONS,  // write and wait value on a stream
     RNL_FEATURE_BATCHED_STREAMS,
     RNL_FEATURE_PEER_ACCESS,
+    RNL_FEATURE_MEMORY_HINTS,       // prefetch, advice, attachment do something
 } rnl_feature;
 
 RNL_BEGIN_DECLS
@@ -83,6 +87,14 @@ RNL_API rnl_status rnl_context_supports(rnl_context context,
 // others. Borrowed: it lives as long as the context and is not released.
 RNL_API rnl_status rnl_context_default_stream(rnl_context context,
                                               rnl_stream *out_stream);
+
+// The priorities that streams of the context can have: from `*out_least`, the
+// number of the least urgent, to `*out_greatest`, a smaller number or, where
+// there are no priorities, the same. Either may be NULL. Stands for
+// cuCtxGetStreamPriorityRange.
+RNL_API rnl_status rnl_context_priority_range(rnl_context context,
+                                              int *out_least,
+                                              int *out_greatest);
 
 // Blocks until all work submitted to any stream of the context before the call
 // is done, or `timeout_ns` has passed (RNL_ERROR_TIMED_OUT; RNL_FOREVER waits

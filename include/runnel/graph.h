@@ -24,6 +24,7 @@
 #include <runnel/copy.h>
 #include <runnel/launch.h>
 #include <runnel/stream.h>
+#include <runnel/values.h>
 
 // --- Nodes -----------------------------------------------------------------
 
@@ -33,6 +34,7 @@ typedef enum rnl_node_kind {
     RNL_NODE_COPY,
     RNL_NODE_FILL,
     RNL_NODE_HOST_FUNCTION,
+    RNL_NODE_VALUES,         // stream memory operations, in their order
     RNL_NODE_EVENT_RECORD,   // records `event` each time it runs
     RNL_NODE_EVENT_WAIT,     // waits for what `event` stands for at that time
     RNL_NODE_CHILD,          // a copy of another graph, as one node
@@ -56,6 +58,8 @@ typedef struct rnl_node_params {
     const rnl_fill *fill;     // FILL
     rnl_host_fn host;         // HOST_FUNCTION, called in each launch, with …
     void *user_data;          // … this, which must live as long
+    const rnl_value_op *values; // VALUES, …
+    size_t value_count;       // … so many
     rnl_event event;          // EVENT_RECORD, EVENT_WAIT; no promises
     rnl_graph child;          // CHILD: copied
     size_t size;              // BUFFER_CREATE: bytes, and …

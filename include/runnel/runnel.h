@@ -24,9 +24,13 @@
 #include <runnel/graph.h>
 #include <runnel/host.h>
 #include <runnel/launch.h>
+#include <runnel/memory.h>
 #include <runnel/module.h>
 #include <runnel/status.h>
 #include <runnel/stream.h>
+#include <runnel/stream_attribute.h>
+#include <runnel/timing.h>
+#include <runnel/values.h>
 #include <runnel/version.h>
 
 #endif

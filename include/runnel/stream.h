@@ -22,6 +22,13 @@ typedef uint32_t rnl_stream_flags;
 // No implicit order with the vendor's legacy default stream.
 #define RNL_STREAM_NON_BLOCKING 1u
 
+// Work is collected, and submitted together: by rnl_stream_flush, when there is
+// much of it (256 operations), and by every call that looks at how far the
+// stream is: query, synchronize and other calls that wait, recording an event,
+// waits of or for the stream, the caller's last release. Cheaper for many small
+// launches; nothing else differs from an ordinary stream.
+#define RNL_STREAM_BATCHED 2u
+
 // How a stream is made.
 typedef struct rnl_stream_options {
     size_t struct_size;
@@ -66,12 +73,19 @@ RNL_API rnl_status rnl_stream_release(rnl_stream stream);
 RNL_API rnl_status rnl_stream_get_info(rnl_stream stream,
                                        rnl_stream_info *out_info);
 
+// Submits what a stream with RNL_STREAM_BATCHED has collected; does nothing on
+// another stream. Needed before anything outside of Runnel waits for the work.
+// Does not block. Returns the failure of the stream.
+RNL_API rnl_status rnl_stream_flush(rnl_stream stream);
+
 // RNL_OK when all work submitted before the call is done, RNL_NOT_READY when it
 // is not, or the failure of the stream. Stands for cuStreamQuery.
 RNL_API rnl_status rnl_stream_query(rnl_stream stream);
 
 // Blocks until all work submitted before the call is done, or `timeout_ns` has
-// passed: RNL_ERROR_TIMED_OUT leaves the stream as it was. With RNL_FOREVER the
+// passed: RNL_ERROR_TIMED_OUT leaves the stream as it was, and the message says
+// what the stream waits for (cpu: the whole chain of streams and promises, and
+// that it is a circle, if it is). With RNL_FOREVER the
 // calling thread may run cpu kernels of the stream itself, which is faster than
 // waking another thread. Returns the failure of the stream. Stands for
 // cuStreamSynchronize.

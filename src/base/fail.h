@@ -11,6 +11,7 @@ struct thread_state {
     unsigned callback_depth;// inside host functions, native kernels, deleters
     unsigned cached_ops;
     bool end_noticed;       // its end will empty the cache
+    unsigned char pool_part;  // of every memory pool, from 1; 0: none yet
     struct op *op_cache;
 };
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -55,9 +56,29 @@ void thread_fail_next(unsigned skip, unsigned count)
     atomic_store(&fail_count, count);
 }
 
+static const char *hold_name;
+static _Atomic(void (*)(void)) hold_next;
+
+void thread_hold_next(const char *name, void (*hold)(void))
+{
+    hold_name = name;
+    atomic_store(&hold_next, hold);
+}
+
+static void hold(const char *name)
+{
+    if (!atomic_load_explicit(&hold_next, memory_order_acquire) ||
+        strcmp(name, hold_name) != 0)
+        return;
+    void (*function)(void) = atomic_exchange(&hold_next, NULL);
+    if (function)
+        function();
+}
+
 bool thread_start(pthread_t *out_thread, const char *name, void *(*run)(void *),
                   void *argument)
 {
+    hold(name);
     if (fault_injected())
         return false;
     // The host's signals are the host's business: a worker takes none.

@@ -60,3 +60,7 @@ bool thread_start(pthread_t *out_thread, const char *name, void *(*run)(void *),
 
 // Makes thread_start fail `count` times after `skip` successes; for tests.
 void thread_fail_next(unsigned skip, unsigned count);
+
+// Makes the next thread_start of that name call `hold` before all else; for
+// tests.
+void thread_hold_next(const char *name, void (*hold)(void));

@@ -74,6 +74,8 @@ const char *backend_check(const struct backend *b)
     if (has(b, RNL_FEATURE_GRAPHS) !=
         (b->exec_init && b->exec_finish && b->exec_change))
         return "RNL_FEATURE_GRAPHS and the exec hooks go together";
+    if (has(b, RNL_FEATURE_MEMORY_HINTS) != (b->memory_advise != NULL))
+        return "RNL_FEATURE_MEMORY_HINTS and memory_advise go together";
     if (b->accelerator && has(b, RNL_FEATURE_NATIVE_FUNCTIONS))
         return "an accelerator cannot run native functions";
     return NULL;

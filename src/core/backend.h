@@ -16,6 +16,7 @@ struct graph_exec;
 
 #define BACKEND_ABI 1u
 #define BACKEND_FEATURE(feature) (1u << (feature))
+#define BACKEND_ATTRIBUTE(id) (1u << (id))
 
 // Source to compile, checked by the core.
 struct source {
@@ -45,6 +46,9 @@ struct backend {
     const char *api;     // "cpu", "cuda", "hip", "null"
     bool accelerator;    // counts as a gpu
     uint32_t features;   // BACKEND_FEATURE bits that every device has
+    // BACKEND_ATTRIBUTE bits of the stream attributes that it heeds; it reads
+    // them by stream_get_attributes
+    uint32_t stream_attributes;
     size_t context_size, stream_size, event_size, module_size, function_size;
     size_t exec_size;
 
@@ -73,9 +77,11 @@ struct backend {
     // --- streams. `deadline` is base/clock.h's time.
     rnl_status (*stream_init)(struct stream *stream);
     void (*stream_finish)(struct stream *stream);  // nothing is in flight
-    // Takes the op over. Sets its sequence. A backend that cannot fail returns
-    // RNL_OK; one that fails leaves the op to the core.
-    rnl_status (*stream_submit)(struct stream *stream, struct op *op);
+    // Takes a list of ops over, linked by `next`, and sets their sequences. An
+    // OP_GRAPH comes alone. A backend that cannot fail returns RNL_OK; one that
+    // fails leaves them all to the core. The lock of a batched stream is held:
+    // nothing that this calls may enqueue on the same stream.
+    rnl_status (*stream_submit)(struct stream *stream, struct op *first);
     rnl_status (*stream_query)(struct stream *stream);  // OK or NOT_READY
     rnl_status (*stream_wait)(struct stream *stream, uint64_t deadline);
     // Later work of `stream` waits for all of `other` so far.
@@ -103,6 +109,9 @@ struct backend {
     void (*memory_free)(struct context *context, struct stream *stream,
                         rnl_memory_kind kind, struct memory memory,
                         size_t size);
+    // optional, with MEMORY_HINTS: how managed memory will be used
+    rnl_status (*memory_advise)(struct context *context, void *address,
+                                size_t size, rnl_memory_advice advice);
     // Page-locks ordinary memory, or undoes it, which cannot fail.
     rnl_status (*host_register)(struct context *context, void *pointer,
                                 size_t size, bool locked);
@@ -127,9 +136,9 @@ struct backend {
                                 struct function_facts *out_facts);
     void (*function_finish)(struct function *function);
 
-    // optional, with GRAPHS. The exec's snapshot says what it does. `index`:
-    // the node that was changed, UINT32_MAX for all; launches under way go on with
-    // what was. Both are called with the exec's lock held. A launch is an op.
+    // optional, with GRAPHS. The snapshot of the exec says what it does.
+    // `index`: the node changed, UINT32_MAX for all; launches under way go on
+    // with what was. Both are called with the lock held. A launch is an op.
     rnl_status (*exec_init)(struct graph_exec *exec);
     void (*exec_finish)(struct graph_exec *exec);
     rnl_status (*exec_change)(struct graph_exec *exec, uint32_t index);

@@ -8,6 +8,17 @@
 
 static struct object_class buffer_class;
 
+// Frees the host copy of a mapping.
+static void shadow_end(struct buffer *buffer)
+{
+    if (buffer->map_shadow)
+        buffer->backend->memory_free(
+            buffer->object.context, NULL, RNL_MEMORY_HOST,
+            (struct memory){buffer->map_shadow, buffer->map_shadow, 0},
+            buffer->size);
+    buffer->map_shadow = NULL;
+}
+
 static void run_deleter(struct buffer *buffer)
 {
     callback_begin();
@@ -18,31 +29,40 @@ static void run_deleter(struct buffer *buffer)
 static void buffer_finish(struct object *object)
 {
     struct buffer *buffer = (struct buffer *)object;
-    struct context *context = object->context;
-    if (buffer->map_shadow)
-        buffer->backend->memory_free(
-            context, NULL, RNL_MEMORY_HOST,
-            (struct memory){buffer->map_shadow, buffer->map_shadow, 0},
-            buffer->size);
+    shadow_end(buffer);
     if (buffer->deleter)
         run_deleter(buffer);
-    else if (!buffer->borrowed && buffer->size > 0)
-        buffer->backend->memory_free(context, buffer->release_stream,
-                                     buffer->kind, buffer->memory,
-                                     buffer->size);
     if (buffer->release_stream)
         object_drop(&buffer->release_stream->object);
     if (buffer->owner)
         object_drop(buffer->owner);
 }
 
+// The pool keeps a buffer with its memory.
+static bool buffer_park(struct object *object)
+{
+    struct buffer *buffer = (struct buffer *)object;
+    if (!buffer->part)
+        return false;
+    if (buffer->map_shadow)
+        shadow_end(buffer);
+    struct stream *stream =
+        atomic_load_explicit(&buffer->release_stream, memory_order_relaxed);
+    atomic_store_explicit(&buffer->release_stream, NULL, memory_order_relaxed);
+    memory_pool_give(buffer, stream);
+    if (stream)
+        object_drop(&stream->object);
+    return true;
+}
+
 static struct object_class buffer_class = {
     .kind = OBJECT_BUFFER,
     .size = sizeof(struct buffer),
     .finish = buffer_finish,
+    .park = buffer_park,
 };
 
-static struct buffer *buffer_new(struct context *context, rnl_memory_kind kind,
+struct buffer *buffer_new(struct context *context, rnl_memory_kind kind,
                                  size_t size, const char *label)
 {
     struct buffer *buffer =
@@ -59,8 +79,9 @@ static struct buffer *buffer_new(struct context *context, rnl_memory_kind kind,
 
 static rnl_status check_kind(struct context *context, rnl_memory_kind kind)
 {
-    if (kind != RNL_MEMORY_DEVICE && kind != RNL_MEMORY_HOST &&
-        kind != RNL_MEMORY_MANAGED)
+    if (kind == RNL_MEMORY_DEVICE)
+        return RNL_OK;
+    if (kind != RNL_MEMORY_HOST && kind != RNL_MEMORY_MANAGED)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
                        "%d is no rnl_memory_kind", (int)kind);
     rnl_feature managed = RNL_FEATURE_MANAGED_MEMORY;
@@ -94,26 +115,25 @@ static rnl_status buffer_make(struct context *context, struct stream *stream,
                               size_t size, const rnl_buffer_options *given,
                               struct buffer **out_buffer)
 {
-    rnl_buffer_options options;
-    rnl_status status = options_read(&options, sizeof options, given,
-                                     "options");
+    rnl_buffer_options options = {.struct_size = sizeof options};
+    rnl_status status = RNL_OK;
+    if (given)  // no options are the usual case, and a fast one
+        status = options_read(&options, sizeof options, given, "options");
     if (status != RNL_OK || (status = check_kind(context, options.kind)))
         return status;
     struct buffer *buffer =
-        buffer_new(context, options.kind, size, options.label);
+        size > 0 ? memory_pool_take(context, stream, options.kind, size)
+                 : buffer_new(context, options.kind, size, NULL);
     if (!buffer)
         return fail_status();
-    if (size > 0)
-        status = context->backend->memory_allocate(
-            context, stream, options.kind, size, &buffer->memory);
-    if (status != RNL_OK) {
-        object_abandon(&buffer->object);
-        return status;
-    }
-    if (stream)
+    if ((options.label || buffer->object.label) &&
+        !object_set_label(&buffer->object, options.label))
+        status = fail_status();
+    else if (stream)
         status = object_keep_for(&stream->object, "stream");
     if (stream && status == RNL_OK)
-        buffer->release_stream = stream;
+        atomic_store_explicit(&buffer->release_stream, stream,
+                              memory_order_relaxed);
     if (stream && status == RNL_OK)
         capture_buffer(stream, buffer, RNL_NODE_BUFFER_CREATE, &status);
     if (status == RNL_OK && options.zeroed && size > 0)
@@ -232,15 +252,9 @@ rnl_status buffer_borrow(struct context *context, struct memory memory,
     return RNL_OK;
 }
 
-rnl_status rnl_buffer_slice(rnl_buffer handle, size_t offset, size_t size,
-                            rnl_buffer *out_slice)
+static rnl_status slice(struct buffer *parent, size_t offset, size_t size,
+                        rnl_buffer *out_slice)
 {
-    struct buffer *parent;
-    rnl_status status = ENTER();
-    if (status != RNL_OK ||
-        (status = check_buffer(handle, "buffer", &parent)) ||
-        (status = check_pointer(out_slice, "out_slice")))
-        return status;
     if (offset > parent->size || size > parent->size - offset)
         return fail_at(RNL_ERROR_OUT_OF_RANGE, "size",
                        "%zu bytes from %zu leave the buffer of %zu bytes",
@@ -254,6 +268,21 @@ rnl_status rnl_buffer_slice(rnl_buffer handle, size_t offset, size_t size,
                          &parent->object, parent->object.label, out_slice);
 }
 
+rnl_status rnl_buffer_slice(rnl_buffer handle, size_t offset, size_t size,
+                            rnl_buffer *out_slice)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_pointer(out_slice, "out_slice")))
+        return status;
+    struct object *object = object_find_and_keep(handle, OBJECT_BUFFER);
+    if (!object)
+        return object_refuse(handle, OBJECT_BUFFER, "buffer");
+    status = slice((struct buffer *)object, offset, size, out_slice);
+    object_drop(object);
+    return status;
+}
+
 // --- Release ---------------------------------------------------------------
 
 rnl_status rnl_buffer_retain(rnl_buffer buffer)
@@ -262,10 +291,32 @@ rnl_status rnl_buffer_retain(rnl_buffer buffer)
     return status ? status : object_retain(buffer, OBJECT_BUFFER, "buffer");
 }
 
-rnl_status rnl_buffer_release(rnl_buffer buffer)
+// How far its release stream is. A slice's release counts for the whole.
+static void note_release(struct buffer *buffer)
 {
+    while (buffer->owner && buffer->owner->class->kind == OBJECT_BUFFER)
+        buffer = (struct buffer *)buffer->owner;
+    struct stream *stream =
+        atomic_load_explicit(&buffer->release_stream, memory_order_relaxed);
+    if (!stream)
+        stream = buffer->object.context->default_stream;
+    if (stream)  // none while another thread ends the context
+        atomic_store_explicit(
+            &buffer->release_point,
+            atomic_load_explicit(&stream->submitted, memory_order_relaxed),
+            memory_order_relaxed);
+}
+
+rnl_status rnl_buffer_release(rnl_buffer handle)
+{
+    bool last;
     rnl_status status = ENTER();
-    return status ? status : object_release(buffer, OBJECT_BUFFER, "buffer");
+    if (status != RNL_OK || !handle)
+        return status;
+    struct object *object = object_find(handle, OBJECT_BUFFER);
+    if (object)
+        note_release((struct buffer *)object);
+    return object_release_found(object, handle, OBJECT_BUFFER, "buffer", &last);
 }
 
 rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,
@@ -299,34 +350,45 @@ rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,
     return op_submit(op);
 }
 
-rnl_status rnl_buffer_set_release_stream(rnl_buffer handle,
-                                         rnl_stream stream_handle)
+static rnl_status set_release_stream(struct buffer *buffer,
+                                     struct stream *stream)
 {
-    struct buffer *buffer;
-    struct stream *stream;
-    rnl_status status = ENTER();
-    if (status != RNL_OK ||
-        (status = check_buffer(handle, "buffer", &buffer)) ||
-        (status = check_stream(stream_handle, "stream", &stream)))
-        return status;
+    rnl_status status;
     if (stream_context(stream) != buffer->object.context)
         return fail_at(RNL_ERROR_INVALID_HANDLE, "stream",
                        "'stream' belongs to another context than the buffer");
     if ((status = object_keep_for(&stream->object, "stream")))
         return status;
-    lock_take(&buffer->lock);
-    struct stream *old = buffer->release_stream;
-    buffer->release_stream = stream;
-    lock_give(&buffer->lock);
+    struct stream *old = atomic_exchange(&buffer->release_stream, stream);
     if (old)
         object_drop(&old->object);
     return RNL_OK;
 }
 
+rnl_status rnl_buffer_set_release_stream(rnl_buffer handle,
+                                         rnl_stream stream_handle)
+{
+    struct stream *stream;
+    rnl_status status = ENTER();
+    if (status != RNL_OK)
+        return status;
+    struct object *buffer = object_find_and_keep(handle, OBJECT_BUFFER);
+    if (!buffer)
+        return object_refuse(handle, OBJECT_BUFFER, "buffer");
+    status = check_stream(stream_handle, "stream", &stream);
+    if (status == RNL_OK)
+        status = set_release_stream((struct buffer *)buffer, stream);
+    object_drop(buffer);
+    return status;
+}
+
 // --- Facts -----------------------------------------------------------------
 
-static void describe_buffer(const struct buffer *buffer, rnl_buffer_info *info)
+static void describe_buffer(struct buffer *buffer, rnl_buffer_info *info)
 {
+    lock_take(&buffer->lock);
+    rnl_attach_mode attach_mode = buffer->attach_mode;
+    lock_give(&buffer->lock);
     struct object *owner = buffer->owner;
     bool slice = owner && owner->class->kind == OBJECT_BUFFER;
     *info = (rnl_buffer_info){
@@ -339,6 +401,7 @@ static void describe_buffer(const struct buffer *buffer, rnl_buffer_info *info)
         .borrowed = buffer->borrowed && !slice,
         .parent = slice ? object_handle(owner) : NULL,
         .label = buffer->object.label ? buffer->object.label : "",
+        .attach_mode = attach_mode,
     };
 }
 
@@ -390,7 +453,7 @@ static rnl_status copy_shadow(struct stream *stream, struct buffer *buffer,
 static rnl_status shadow_begin(struct stream *stream, struct buffer *buffer)
 {
     struct memory memory;
-    rnl_status status = buffer->backend->memory_allocate(
+    rnl_status status = memory_pool_allocate(
         buffer->object.context, NULL, RNL_MEMORY_HOST, buffer->size, &memory);
     if (status != RNL_OK)
         return status;
@@ -398,16 +461,6 @@ static rnl_status shadow_begin(struct stream *stream, struct buffer *buffer)
     return buffer->map_mode == RNL_MAP_WRITE
                ? RNL_OK
                : copy_shadow(stream, buffer, false);
-}
-
-static void shadow_end(struct buffer *buffer)
-{
-    if (buffer->map_shadow)
-        buffer->backend->memory_free(
-            buffer->object.context, NULL, RNL_MEMORY_HOST,
-            (struct memory){buffer->map_shadow, buffer->map_shadow, 0},
-            buffer->size);
-    buffer->map_shadow = NULL;
 }
 
 // Marks it as mapped, or as unmapped; false when it already is.

@@ -6,7 +6,7 @@
 
 struct lock capture_lock;
 struct capture *captures;
-_Atomic uint32_t capture_count, capture_strict_count;
+_Atomic uint32_t capture_traces;
 
 void capture_drop(struct capture *capture)
 {
@@ -21,8 +21,7 @@ void capture_forked(void)
 {
     capture_lock = (struct lock){0};
     captures = NULL;
-    atomic_store(&capture_count, 0);
-    atomic_store(&capture_strict_count, 0);
+    atomic_store(&capture_traces, 0);
 }
 
 // --- Threads ---------------------------------------------------------------
@@ -104,10 +103,8 @@ static rnl_status check_thread_locked(void)
                : RNL_OK;
 }
 
-rnl_status capture_check_stream(struct stream *stream)
+rnl_status capture_judge_stream(struct stream *stream)
 {
-    if (!stream_is_captured(stream) && atomic_load(&capture_strict_count) == 0)
-        return RNL_OK;
     lock_take(&capture_lock);
     struct capture *capture = capture_of(stream);
     rnl_status status = capture ? refuse_locked(capture, "stream")
@@ -126,10 +123,8 @@ static rnl_status fail_event(const struct event *event, bool over)
                    over ? " that is over" : "");
 }
 
-rnl_status capture_check_event(struct event *event)
+rnl_status capture_judge_event(struct event *event)
 {
-    if (!event_is_captured(event) && atomic_load(&capture_strict_count) == 0)
-        return RNL_OK;
     lock_take(&capture_lock);
     struct capture *capture = event->capture;
     rnl_status status;
@@ -159,7 +154,7 @@ rnl_status capture_refuse(struct stream *stream)
 rnl_status capture_check_context(struct context *context, bool waits)
 {
     rnl_status status = RNL_OK;
-    if (atomic_load(&capture_count) == 0)
+    if (!capture_is_used())
         return RNL_OK;
     lock_take(&capture_lock);
     for (struct capture *at = captures; at; at = at->next)
@@ -253,6 +248,8 @@ static rnl_node_kind kind_of(const struct op *first)
             return RNL_NODE_FILL;
         if (op->kind == OP_HOST)
             return RNL_NODE_HOST_FUNCTION;
+        if (op->kind == OP_VALUES)
+            return RNL_NODE_VALUES;
         if (op->kind != OP_COPY)
             return 0;
     }
@@ -352,8 +349,10 @@ static void forget_locked(struct event *event)
     event->capture = NULL;
     atomic_store(&event->captured, false);
     set_finish(&event->after);
-    if (capture)
-        capture_drop(capture);
+    if (!capture)
+        return;
+    capture_drop(capture);
+    atomic_fetch_sub(&capture_traces, 1);
 }
 
 void capture_forget(struct event *event)
@@ -379,6 +378,7 @@ static rnl_status record_locked(struct stream *stream, struct event *event,
     event->after = set;
     event->capture = capture;
     atomic_fetch_add(&capture->references, 1);
+    atomic_fetch_add(&capture_traces, 1);
     atomic_store(&event->captured, true);
     return RNL_OK;
 }

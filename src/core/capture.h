@@ -3,15 +3,27 @@
 
 #include "core/core.h"
 
-// Nothing is being captured in most programs, and this is all they pay.
+// Captures under way, and events that stand for nodes. Nothing is captured in
+// most programs, and looking at this is all they pay.
+extern _Atomic uint32_t capture_traces;
+
+static inline bool capture_is_used(void)
+{
+    return __builtin_expect(atomic_load_explicit(&capture_traces,
+                                                 memory_order_relaxed) != 0,
+                            0);
+}
+
 static inline bool stream_is_captured(struct stream *stream)
 {
-    return atomic_load_explicit(&stream->capture, memory_order_relaxed) != NULL;
+    return capture_is_used() &&
+           atomic_load_explicit(&stream->capture, memory_order_relaxed) != NULL;
 }
 
 static inline bool event_is_captured(struct event *event)
 {
-    return atomic_load_explicit(&event->captured, memory_order_relaxed);
+    return capture_is_used() &&
+           atomic_load_explicit(&event->captured, memory_order_relaxed);
 }
 
 // Makes one node of a list of ops for a stream that is captured, and takes the
@@ -31,10 +43,20 @@ bool capture_join(struct stream *stream, struct stream *other,
 bool capture_buffer(struct stream *stream, struct buffer *buffer,
                     rnl_node_kind kind, rnl_status *out_status);
 
+rnl_status capture_judge_stream(struct stream *stream);
+rnl_status capture_judge_event(struct event *event);
+
 // For calls that wait for a stream or an event or look at it: refuses captured
 // ones, and any while the calling thread may not make such calls.
-rnl_status capture_check_stream(struct stream *stream);
-rnl_status capture_check_event(struct event *event);
+static inline rnl_status capture_check_stream(struct stream *stream)
+{
+    return capture_is_used() ? capture_judge_stream(stream) : RNL_OK;
+}
+
+static inline rnl_status capture_check_event(struct event *event)
+{
+    return capture_is_used() ? capture_judge_event(event) : RNL_OK;
+}
 
 // For calls that cannot be captured at all.
 rnl_status capture_refuse(struct stream *stream);

@@ -82,8 +82,7 @@ static rnl_status begin_locked(struct stream *stream,
     capture->origin = stream;
     capture->next = captures;
     captures = capture;
-    atomic_fetch_add(&capture_count, 1);
-    atomic_fetch_add(&capture_strict_count, capture->mode != RNL_CAPTURE_RELAXED);
+    atomic_fetch_add(&capture_traces, 1);
     return RNL_OK;
 }
 
@@ -180,8 +179,7 @@ static void unlink_locked(struct capture *capture)
     while (*link != capture)
         link = &(*link)->next;
     *link = capture->next;
-    atomic_fetch_sub(&capture_count, 1);
-    atomic_fetch_sub(&capture_strict_count, capture->mode != RNL_CAPTURE_RELAXED);
+    atomic_fetch_sub(&capture_traces, 1);
 }
 
 // Makes ordinary streams of its members, which the caller has to drop.

@@ -22,8 +22,6 @@ struct capture {
 
 extern struct lock capture_lock;  // guards all of it, in streams and events too
 extern struct capture *captures;  // that are not over
-extern _Atomic uint32_t capture_count;
-extern _Atomic uint32_t capture_strict_count;  // that are not relaxed
 
 static inline struct capture *capture_of(struct stream *stream)
 {

@@ -120,15 +120,7 @@ static struct entry *remove_oldest_locked(struct compiled *table)
 static bool retain_if_alive(rnl_function function)
 {
     struct object *object = object_find(function, OBJECT_FUNCTION);
-    if (!object)
-        return false;
-    uint32_t count = atomic_load(&object->user_references);
-    do {
-        if (count == 0)
-            return false;
-    } while (!atomic_compare_exchange_weak(&object->user_references, &count,
-                                           count + 1));
-    return true;
+    return object && object_retain_if_alive(object, function);
 }
 
 void compiled_find(struct context *context, const struct source_key *key,

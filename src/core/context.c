@@ -24,6 +24,7 @@ static void context_finish(struct object *object)
     struct context *context = (struct context *)object;
     compiled_cache_finish(context);
     host_ranges_finish(context);
+    memory_pool_finish(context);
     context->backend->context_finish(context);
     peers_free(context);
     failure_drop(atomic_load(&context->lost));
@@ -55,14 +56,19 @@ static rnl_status context_open(struct device *device,
     rnl_status status = device->backend->context_init(context);
     if (status != RNL_OK)
         goto abandon;
-    status = default_stream_create(context);
+    status = memory_pool_init(context);
     if (status != RNL_OK)
         goto finish;
+    status = default_stream_create(context);
+    if (status != RNL_OK)
+        goto finish_pool;
     *out_context = object_publish(&context->object);
     log_write(RNL_LOG_INFO, "opened %s:%u (%s)", device->info.api,
               device->index, device->info.name);
     return RNL_OK;
 
+finish_pool:
+    memory_pool_finish(context);
 finish:
     device->backend->context_finish(context);
 abandon:
@@ -117,8 +123,14 @@ rnl_status rnl_context_retain(rnl_context context)
     return status ? status : object_retain(context, OBJECT_CONTEXT, "context");
 }
 
-// The default stream goes with the caller's last reference: it would otherwise
-// keep its context for ever.
+// What would otherwise keep the context for ever goes with the caller's last
+// reference.
+static void give_up(struct context *context)
+{
+    default_stream_release(context);
+    memory_pool_close(context);
+}
+
 rnl_status rnl_context_release(rnl_context handle)
 {
     rnl_status status = ENTER();
@@ -130,7 +142,7 @@ rnl_status rnl_context_release(rnl_context handle)
     bool last;
     status = object_release_last(handle, OBJECT_CONTEXT, "context", &last);
     if (last)
-        default_stream_release((struct context *)object);
+        give_up((struct context *)object);
     object_drop(object);
     return status;
 }
@@ -200,7 +212,7 @@ rnl_status rnl_context_supports(rnl_context handle, rnl_feature feature,
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)))
         return status;
-    if (feature < RNL_FEATURE_COMPILE || feature > RNL_FEATURE_PEER_ACCESS)
+    if (feature < RNL_FEATURE_COMPILE || feature > RNL_FEATURE_MEMORY_HINTS)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "feature",
                        "%d is no rnl_feature", (int)feature);
     const char *reason = context->backend->feature_reason(context, feature);
@@ -212,6 +224,21 @@ rnl_status rnl_context_supports(rnl_context handle, rnl_feature feature,
         return RNL_OK;
     return fail_at(RNL_ERROR_UNSUPPORTED, "feature", "not supported: %s",
                    reason);
+}
+
+rnl_status rnl_context_priority_range(rnl_context handle, int *out_least,
+                                      int *out_greatest)
+{
+    struct context *context;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)))
+        return status;
+    if (out_least)
+        *out_least = context->device->info.priority_least;
+    if (out_greatest)
+        *out_greatest = context->device->info.priority_greatest;
+    return RNL_OK;
 }
 
 rnl_status rnl_context_default_stream(rnl_context handle,
@@ -276,6 +303,13 @@ static rnl_status wait_for(struct stream *stream, void *argument)
     return all->first;
 }
 
+// All of them before the first wait: one may wait for what another collected.
+static rnl_status flush(struct stream *stream, void *argument)
+{
+    (void)argument;
+    return stream_flush(stream);
+}
+
 rnl_status rnl_context_synchronize(rnl_context handle, uint64_t timeout_ns)
 {
     rnl_status status = ENTER();
@@ -287,6 +321,8 @@ rnl_status rnl_context_synchronize(rnl_context handle, uint64_t timeout_ns)
     struct context *context = (struct context *)object;
     struct wait_all all = {.deadline = clock_deadline(timeout_ns),
                            .first = capture_check_context(context, true)};
+    if (all.first == RNL_OK && atomic_load(&context->has_batched))
+        context_each_stream(context, flush, NULL);
     if (all.first == RNL_OK)
         context_each_stream(context, wait_for, &all);
     object_drop(object);

@@ -2,6 +2,7 @@
 // object follows the core's in the same memory: `stream_native(stream)`.
 #pragma once
 
+#include "core/memory_pool.h"
 #include "core/object.h"
 
 #include <runnel/runnel.h>
@@ -36,13 +37,23 @@ struct context {
     const struct backend *backend;
     rnl_context_options options;  // `label` is in object.label
     struct stream *default_stream;
+    _Atomic bool has_batched;     // a batched stream was created
     struct lock lock;             // guards the lists below
     struct stream *streams;       // every stream that is not finished
     struct peer *peers;           // contexts whose memory it may use
     struct host_range *host_ranges;   // allocated or registered host memory
     struct compiled *compiled;        // rnl_function_compile's cache
     struct failure *_Atomic lost;     // set once: the context is unusable
+    struct memory_pool pool;
     _Alignas(64) max_align_t native[];
+};
+
+// Those that can be set; sync_policy 0 stands for RNL_SYNC_AUTO.
+struct stream_attributes {
+    rnl_access_policy access_policy;
+    rnl_sync_policy sync_policy;
+    rnl_domain_map domain_map;
+    rnl_memory_domain domain;
 };
 
 struct capture;
@@ -58,17 +69,30 @@ struct stream {
     const struct backend *backend;
     int priority;
     rnl_stream_flags flags;
-    bool is_default;
+    _Atomic bool is_default;
     struct stream *next, **link;      // in context->streams
+    // Of a batched stream: what is not submitted yet. The lock guards it, and
+    // the order in which batches are submitted.
+    struct lock batch_lock;
+    bool batch_closed;                // nobody is left to submit what is added
+    uint32_t batch_count;
+    struct op *batch, *batch_last;
+    struct lock attribute_lock;       // guards the attributes
+    struct stream_attributes attributes;
+    _Atomic int sync_policy;          // the attribute once more, for waits
     // Operations are numbered from 1 on each stream. `submitted` is written
     // only by the backend's submit, under its own lock.
     _Atomic uint64_t submitted;
+    // How far it got, where the backend knows; NULL: work is done when its
+    // submission returns.
+    const _Atomic uint64_t *completed;
     struct lock failure_lock;         // guards the pointer
     struct failure *_Atomic failure;  // the first one; NULL while all is well
     _Atomic bool inherited;           // it is another stream's
     // Guarded by the lock in capture.c, as all of its kind.
     struct capture *_Atomic capture;  // NULL: not captured
     struct node_set after;            // what the next node comes after
+    struct pool_waiting waiting;      // memory to be had when work is done
     _Alignas(64) max_align_t native[];
 };
 
@@ -83,13 +107,6 @@ struct event {
     _Alignas(64) max_align_t native[];
 };
 
-// Memory as a backend gave it.
-struct memory {
-    void *device;  // what kernels see
-    void *host;    // NULL where the host cannot reach it
-    uint64_t cookie;
-};
-
 struct buffer {
     struct object object;
     const struct backend *backend;
@@ -100,8 +117,14 @@ struct buffer {
     rnl_deleter_fn deleter;
     void *user_data;
     struct object *owner;          // referenced: parent buffer or module
-    struct stream *release_stream; // referenced; NULL: the default stream
-    struct lock lock;              // guards release_stream and the mapping
+    struct stream *_Atomic release_stream; // referenced; NULL: the default one
+    _Atomic uint64_t release_point; // how far that one was at the release
+    struct pool_part *part;        // where its memory is kept; NULL: nowhere
+    struct buffer *next_kept;
+    size_t capacity;               // bytes that its memory has
+    bool set_aside;                // the memory is the pool's own
+    rnl_attach_mode attach_mode;
+    struct lock lock;              // guards attach_mode and the mapping
     bool mapped;
     rnl_map_mode map_mode;
     void *map_shadow;              // host copy of a mapping, where needed
@@ -190,6 +213,27 @@ rnl_status check_pointer(const void *pointer, const char *parameter);
 
 // --- Streams and failures --------------------------------------------------
 
+// A batched stream submits what it has collected: before anything looks at how
+// far the stream is, or goes past the core's op_submit. What the backend
+// refuses becomes the stream's failure, which is returned.
+rnl_status batch_flush(struct stream *stream);
+
+static inline rnl_status stream_flush(struct stream *stream)
+{
+    return __builtin_expect(stream->flags & RNL_STREAM_BATCHED, 0)
+               ? batch_flush(stream)
+               : RNL_OK;
+}
+
+// Adds an op, which it takes over, and submits the batch when it is full.
+rnl_status batch_add(struct op *op);
+
+// The same as batch_flush, and from now on nothing is collected.
+void batch_close(struct stream *stream);
+
+// The attributes as they are now; sync_policy is never 0.
+struct stream_attributes stream_get_attributes(struct stream *stream);
+
 // RNL_OK, or records and returns the failure of the stream or its context.
 rnl_status stream_check_failure(struct stream *stream);
 
@@ -228,6 +272,10 @@ rnl_status failure_report(const struct failure *failure,
 // Opens the library once: environment, fork handler, backends, devices.
 rnl_status library_open(void);
 
+// An unpublished buffer without memory. NULL after recording why.
+struct buffer *buffer_new(struct context *context, rnl_memory_kind kind,
+                          size_t size, const char *label);
+
 // A buffer that borrows `memory` and keeps `owner` alive.
 rnl_status buffer_borrow(struct context *context, struct memory memory,
                          size_t size, struct object *owner, const char *label,
@@ -252,6 +300,9 @@ void default_stream_release(struct context *context);
 rnl_status context_each_stream(struct context *context,
                                rnl_status (*visit)(struct stream *, void *),
                                void *argument);
+
+// True when one allocated or registered range has all these bytes.
+bool host_range_has(struct context *context, uintptr_t start, size_t size);
 
 // Frees host memory that the caller left to the context's end.
 void host_ranges_finish(struct context *context);

@@ -110,7 +110,9 @@ static rnl_status record(struct stream *stream, struct event *event,
                          bool external)
 {
     rnl_status status;
-    if (capture_record(stream, event, external, &status))
+    if (capture_is_used() && capture_record(stream, event, external, &status))
+        return status;
+    if ((status = stream_flush(stream)))
         return status;
     status = event->backend->event_record(event, stream);
     if (status == RNL_OK)

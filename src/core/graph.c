@@ -183,7 +183,7 @@ rnl_status rnl_graph_release(rnl_graph handle)
         return object_release(handle, OBJECT_GRAPH, "graph");
     struct graph *graph = (struct graph *)object;
     lock_take(&graph->lock);
-    bool last = atomic_load(&object->user_references) == 1;
+    bool last = object_users(object) == 1;
     bool taken = last && (graph->owned || graph->capture);
     lock_give(&graph->lock);
     if (taken)

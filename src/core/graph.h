@@ -10,8 +10,8 @@
 struct recipe {
     _Atomic uint32_t references;
     int priority;
-    struct op *ops;         // FUNCTION, COPY, FILL, HOST_FUNCTION: linked by
-                            // `next`, in their order; without a stream
+    struct op *ops;         // FUNCTION, COPY, FILL, HOST_FUNCTION, VALUES:
+                            // linked by `next`, in their order; no stream
     struct object *subject; // referenced: the event or the buffer
     const uint32_t *word;   // IF, WHILE: what decides
     char label[];

@@ -40,6 +40,19 @@ static bool overlaps_locked(struct context *context, const char *start,
     return false;
 }
 
+bool host_range_has(struct context *context, uintptr_t start, size_t size)
+{
+    bool found = false;
+    lock_take(&context->lock);
+    for (struct host_range *at = context->host_ranges; at && !found;
+         at = at->next) {
+        uintptr_t offset = start - (uintptr_t)at->start;
+        found = offset < at->size && size <= at->size - offset;
+    }
+    lock_give(&context->lock);
+    return found;
+}
+
 // False when the range meets one that is there. Memory just allocated can only
 // meet a registration that was forgotten when its memory went.
 static bool range_add(struct context *context, struct host_range *range)
@@ -87,8 +100,8 @@ rnl_status rnl_host_allocate(rnl_context handle, size_t size,
     if (!range)
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory to keep track of host memory");
-    status = context->backend->memory_allocate(context, NULL, RNL_MEMORY_HOST,
-                                               size, &range->memory);
+    status = memory_pool_allocate(context, NULL, RNL_MEMORY_HOST, size,
+                                  &range->memory);
     if (status != RNL_OK) {
         mem_release(range, sizeof *range);
         return status;

@@ -60,6 +60,7 @@ const char *node_what(const struct node *node)
         [RNL_NODE_COPY] = "copy",
         [RNL_NODE_FILL] = "fill",
         [RNL_NODE_HOST_FUNCTION] = "host function",
+        [RNL_NODE_VALUES] = "value operation",
         [RNL_NODE_EVENT_RECORD] = "event record",
         [RNL_NODE_EVENT_WAIT] = "event wait",
         [RNL_NODE_CHILD] = "child graph",

@@ -16,7 +16,7 @@ static uint32_t slot_count;
 static uint32_t live_count;     // without those of static storage
 static uint32_t first_generation = 1;  // of slots made from now on
 static struct object_class *classes;
-static uint32_t generations = OBJECT_GENERATIONS;
+static _Atomic uint32_t generations = OBJECT_GENERATIONS;
 static _Atomic uint64_t last_id;
 
 static const char *const kind_names[OBJECT_KINDS] = {
@@ -30,9 +30,14 @@ const char *object_kind_name(enum object_kind kind)
     return kind_names[kind];
 }
 
+uint64_t object_new_ids(uint64_t count)
+{
+    return atomic_fetch_add_explicit(&last_id, count, memory_order_relaxed) + 1;
+}
+
 uint64_t object_new_id(void)
 {
-    return atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
+    return object_new_ids(1);
 }
 
 void object_set_generations(uint32_t count)
@@ -169,7 +174,6 @@ struct object *object_create(struct object_class *class,
     object->label = copy;
     object->id = object_new_id();
     object->context = context;
-    atomic_store(&object->user_references, 1);
     atomic_store(&object->references, 1);
     return object;
 }
@@ -183,6 +187,9 @@ static uint64_t handle_value(const struct object *object)
 void *object_publish(struct object *object)
 {
     uint64_t value = handle_value(object);
+    atomic_store_explicit(&object->user_references,
+                          (uint64_t)object->generation << 32 | 1,
+                          memory_order_relaxed);
     atomic_store_explicit(&object->handle, value, memory_order_release);
     return (void *)(uintptr_t)value;
 }
@@ -191,33 +198,67 @@ void *object_publish(struct object *object)
 // thread that still looks; a slot whose generations are used up is retired.
 static void bury(struct object *object)
 {
-    struct context *context = object->context;
     atomic_store(&object->references, 0);
     lock_take(&table_lock);
     live_count--;
     if (atomic_fetch_add(&object->generation, 1) + 1 < generations)
         put_free_locked(object);
     lock_give(&table_lock);
-    if (context)
-        object_drop((struct object *)context);
 }
 
 void object_abandon(struct object *object)
 {
+    struct context *context = object->context;
     bury(object);
+    if (context)
+        object_drop((struct object *)context);
 }
 
 void object_destroy(struct object *object)
 {
+    if (object->class->park && object->class->park(object))
+        return;
     object->class->finish(object);
+    object_abandon(object);
+}
+
+// --- Objects kept aside ----------------------------------------------------
+
+bool object_retire(struct object *object)
+{
+    uint32_t next = atomic_load_explicit(&object->generation,
+                                         memory_order_relaxed) + 1;
+    if (next >= generations)
+        return false;
+    atomic_store_explicit(&object->generation, next, memory_order_relaxed);
+    return true;
+}
+
+void object_revive(struct object *object, uint64_t id)
+{
+    object->id = id;
+    atomic_store_explicit(&object->references, 1, memory_order_relaxed);
+}
+
+void object_discard(struct object *object)
+{
     bury(object);
+}
+
+bool object_set_label(struct object *object, const char *label)
+{
+    label = label && label[0] ? label : NULL;
+    text_release(object->label);
+    object->label = label ? text_copy(label) : NULL;
+    if (label && !object->label)
+        fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a label");
+    return !label || object->label;
 }
 
 void object_adopt(struct object_class *class, struct object *object)
 {
     object->class = class;
     object->id = object_new_id();
-    atomic_store(&object->user_references, 1);
     atomic_store(&object->references, 1);
     lock_take(&table_lock);
     // The first chunk is static, so this cannot fail while it has room.
@@ -288,18 +329,52 @@ struct object *object_find_and_keep(const void *handle, enum object_kind kind)
     return NULL;
 }
 
+// Adds `change` to the caller's references of the handle's generation, and only
+// of that: the object may have become another since it was found. Tells how
+// many there were; 0 when none.
+static uint32_t change_users(struct object *object, const void *handle,
+                             int change)
+{
+    uint32_t generation =
+        (uint32_t)((uint64_t)(uintptr_t)handle >> 32) % OBJECT_GENERATIONS;
+    uint64_t users = atomic_load_explicit(&object->user_references,
+                                          memory_order_relaxed);
+    do {
+        if ((uint32_t)users == 0 || users >> 32 != generation)
+            return 0;
+    } while (!atomic_compare_exchange_weak_explicit(
+        &object->user_references, &users, users + (uint64_t)(int64_t)change,
+        memory_order_acq_rel, memory_order_relaxed));
+    return (uint32_t)users;
+}
+
+bool object_retain_if_alive(struct object *object, const void *handle)
+{
+    return change_users(object, handle, 1) > 0;
+}
+
 rnl_status object_retain(const void *handle, enum object_kind kind,
                          const char *parameter)
 {
     struct object *object = object_find(handle, kind);
-    if (!object)
+    if (!object || change_users(object, handle, 1) == 0)
         return object_refuse(handle, kind, parameter);
-    uint32_t count = atomic_load(&object->user_references);
-    do {
-        if (count == 0)
-            return object_refuse(handle, kind, parameter);
-    } while (!atomic_compare_exchange_weak(&object->user_references, &count,
-                                           count + 1));
+    return RNL_OK;
+}
+
+rnl_status object_release_found(struct object *object, const void *handle,
+                                enum object_kind kind, const char *parameter,
+                                bool *out_last)
+{
+    *out_last = false;
+    uint32_t count = object ? change_users(object, handle, -1) : 0;
+    if (count == 0)
+        return object_refuse(handle, kind, parameter);
+    if (count > 1)
+        return RNL_OK;
+    *out_last = true;
+    atomic_store_explicit(&object->handle, 0, memory_order_release);
+    object_drop(object);
     return RNL_OK;
 }
 
@@ -307,23 +382,9 @@ rnl_status object_release_last(const void *handle, enum object_kind kind,
                                const char *parameter, bool *out_last)
 {
     *out_last = false;
-    if (!handle)
-        return RNL_OK;
-    struct object *object = object_find(handle, kind);
-    if (!object)
-        return object_refuse(handle, kind, parameter);
-    uint32_t count = atomic_load(&object->user_references);
-    do {
-        if (count == 0)
-            return object_refuse(handle, kind, parameter);
-    } while (!atomic_compare_exchange_weak(&object->user_references, &count,
-                                           count - 1));
-    if (count > 1)
-        return RNL_OK;
-    *out_last = true;
-    atomic_store_explicit(&object->handle, 0, memory_order_release);
-    object_drop(object);
-    return RNL_OK;
+    return handle ? object_release_found(object_find(handle, kind), handle,
+                                         kind, parameter, out_last)
+                  : RNL_OK;
 }
 
 rnl_status object_release(const void *handle, enum object_kind kind,

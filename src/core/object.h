@@ -31,8 +31,8 @@ enum object_kind {
 struct object {
     _Atomic uint64_t handle;           // 0 while dead
     _Atomic uint32_t references;       // the library's: memory lives while > 0
-    _Atomic uint32_t user_references;  // the caller's: the handle lives
     uint32_t index;
+    _Atomic uint64_t user_references;  // the caller's, below its generation
     _Atomic uint32_t generation;
     struct object_class *class;
     struct context *context;  // referenced; NULL for devices and contexts
@@ -47,6 +47,9 @@ struct object_class {
     enum object_kind kind;
     size_t size;                      // of the whole object
     void (*finish)(struct object *);  // undoes what its init did
+    // optional, before `finish`: true when it keeps the object aside instead,
+    // for object_revive or object_discard
+    bool (*park)(struct object *);
     // Dead objects, oldest first; guarded by the table's lock.
     struct object *free, *last_free;
     uint32_t free_count;
@@ -71,6 +74,18 @@ void *object_publish(struct object *object);
 // Undoes object_create for an object that was never published: its finish is
 // not called.
 void object_abandon(struct object *object);
+
+// For a class that parks. object_retire makes sure that the next handle will be
+// another; false when there is none left: then object_discard. An object that
+// is revived is as object_create leaves it, but for its fields and its label. A
+// parked object has no reference to its context, and discarding drops none.
+bool object_retire(struct object *object);
+void object_revive(struct object *object, uint64_t id);
+void object_discard(struct object *object);
+
+// Gives an object that is not published another label, NULL for none. False
+// after recording RNL_ERROR_OUT_OF_MEMORY.
+bool object_set_label(struct object *object, const char *label);
 
 // Puts an object of static storage into the table for good.
 void object_adopt(struct object_class *class, struct object *object);
@@ -144,6 +159,15 @@ rnl_status object_refuse(const void *handle, enum object_kind kind,
 struct object *object_find_and_keep(const void *handle,
                                     enum object_kind kind);
 
+// The caller's references; 0 for a handle that died.
+static inline uint32_t object_users(struct object *object)
+{
+    return (uint32_t)atomic_load(&object->user_references);
+}
+
+// One more, if the handle still lives; records nothing.
+bool object_retain_if_alive(struct object *object, const void *handle);
+
 // One caller's reference more or less. NULL is fine for release.
 rnl_status object_retain(const void *handle, enum object_kind kind,
                          const char *parameter);
@@ -153,6 +177,11 @@ rnl_status object_release(const void *handle, enum object_kind kind,
 // The same, and tells whether it was the caller's last one.
 rnl_status object_release_last(const void *handle, enum object_kind kind,
                                const char *parameter, bool *out_last);
+
+// The same for what object_find found; NULL: nothing.
+rnl_status object_release_found(struct object *object, const void *handle,
+                                enum object_kind kind, const char *parameter,
+                                bool *out_last);
 
 // The handle of an object, for results and infos.
 static inline void *object_handle(struct object *object)
@@ -168,8 +197,9 @@ const char *object_describe(const struct object *object, char *text,
 
 const char *object_kind_name(enum object_kind kind);
 
-// A number never given before.
+// A number never given before, or the first of `count`.
 uint64_t object_new_id(void);
+uint64_t object_new_ids(uint64_t count);
 
 // Frees the memory of dead objects. The caller promises that no other thread is
 // inside the library.

@@ -152,8 +152,10 @@ const char *op_name(const struct op *op)
     static const char *const names[] = {
         [OP_KERNEL] = "kernel",     [OP_COPY] = "copy",
         [OP_FILL] = "fill",         [OP_HOST] = "host function",
+        [OP_VALUES] = "value operation",
         [OP_WAIT] = "wait",         [OP_STAMP] = "event record",
         [OP_RELEASE] = "release",   [OP_GRAPH] = "graph",
+        [OP_PREFETCH] = "prefetch", [OP_ATTACH] = "attach",
     };
     return op->kind == OP_KERNEL ? op->kernel.function->name : names[op->kind];
 }
@@ -182,8 +184,11 @@ rnl_status op_submit(struct op *op)
     if (__builtin_expect(stream_is_captured(stream), 0) &&
         capture_ops(op, &status))
         return status;
-    if (__builtin_expect(config_get()->blocking, 0))
+    // What value operations wait for may be up to the caller's next lines.
+    if (__builtin_expect(config_get()->blocking, 0) && op->kind != OP_VALUES)
         return submit_and_wait(op);
+    if (__builtin_expect(stream->flags & RNL_STREAM_BATCHED, 0))
+        return batch_add(op);
     status = stream->backend->stream_submit(stream, op);
     if (status != RNL_OK)
         op_finish(op);

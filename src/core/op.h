@@ -10,10 +10,13 @@ enum op_kind {
     OP_COPY,    // op->copy
     OP_FILL,    // op->fill
     OP_HOST,    // op->host
+    OP_VALUES,  // op->values
     OP_WAIT,    // made by backends: wait for another stream
     OP_STAMP,   // made by backends: an event's time
     OP_RELEASE, // nothing but to keep something alive up to here
     OP_GRAPH,   // op->graph
+    OP_PREFETCH,// op->hint; `what` is a rnl_memory_target
+    OP_ATTACH,  // op->hint; `what` is a rnl_attach_mode
 };
 
 struct op_kernel {
@@ -42,6 +45,13 @@ struct op_fill {
     size_t pattern_size;
 };
 
+// Of managed memory.
+struct op_hint {
+    void *address;
+    size_t size;
+    int what;
+};
+
 struct op_host {
     rnl_host_fn function;
     void *user_data;
@@ -49,6 +59,21 @@ struct op_host {
 
 struct op_graph {
     struct graph_exec *exec;  // kept
+};
+
+// A word of memory to write or to wait for; checked, the address resolved.
+struct value {
+    rnl_value_action action;
+    uint32_t width;  // 32 or 64
+    char *address;
+    uint64_t value;
+};
+
+struct op_values {
+    const struct value *items;  // in the payload
+    size_t count;               // at least 1
+    size_t done;                // the backend's: how many are behind it …
+    bool waits;                 // … and whether the last of them waits
 };
 
 #define OP_INLINE_PAYLOAD 128
@@ -74,6 +99,8 @@ struct op {
         struct op_fill fill;
         struct op_host host;
         struct op_graph graph;
+        struct op_values values;
+        struct op_hint hint;
     };
     uint64_t backend[OP_BACKEND_WORDS];  // the backend's own
     _Alignas(64) unsigned char inline_payload[OP_INLINE_PAYLOAD];
@@ -100,7 +127,8 @@ void op_finish(struct op *op);
 // "copy", "fill", …, or the kernel's name.
 const char *op_name(const struct op *op);
 
-// Gives it to the stream's backend; waits for it when RUNNEL_BLOCKING is set.
+// Gives it to the stream's backend, or to the batch of a batched stream; waits
+// for it when RUNNEL_BLOCKING is set.
 rnl_status op_submit(struct op *op);
 
 // The same for a list linked by `next`, in its order; may be empty.

@@ -1,6 +1,7 @@
 // What a node does: from the caller's parameters to checked operations.
 #include "core/graph.h"
 #include "core/make.h"
+#include "core/values.h"
 
 #include <string.h>
 
@@ -92,6 +93,17 @@ static rnl_status make_fill(struct stream *draft, const rnl_node_params *params,
     return make_fill_op(draft, &fill, out_ops);
 }
 
+static rnl_status make_values(struct stream *draft,
+                              const rnl_node_params *params,
+                              struct op **out_ops)
+{
+    if (params->value_count == 0)
+        return RNL_OK;
+    rnl_status status = check_pointer(params->values, "values");
+    return status ? status : values_op(draft, params->values,
+                                       params->value_count, out_ops);
+}
+
 static rnl_status make_ops(struct graph *graph, const rnl_node_params *params,
                            struct op **out_ops)
 {
@@ -106,6 +118,8 @@ static rnl_status make_ops(struct graph *graph, const rnl_node_params *params,
         return make_copy(&draft, params, out_ops);
     case RNL_NODE_FILL:
         return make_fill(&draft, params, out_ops);
+    case RNL_NODE_VALUES:
+        return make_values(&draft, params, out_ops);
     case RNL_NODE_HOST_FUNCTION:
         return make_host_op(&draft, params->host, params->user_data, out_ops);
     default:

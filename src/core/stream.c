@@ -30,6 +30,7 @@ static void stream_finish(struct object *object)
 {
     struct stream *stream = (struct stream *)object;
     stream_unlink(stream);
+    memory_pool_stream_finish(stream);
     stream->backend->stream_finish(stream);
     failure_drop(atomic_exchange(&stream->failure, NULL));
 }
@@ -63,6 +64,8 @@ static rnl_status stream_new(struct context *context,
     stream->priority = clamp_priority(&context->device->info,
                                       options->priority);
     stream->flags = options->flags;
+    if (options->flags & RNL_STREAM_BATCHED)
+        atomic_store(&context->has_batched, true);
     rnl_status status = context->backend->stream_init(stream);
     if (status != RNL_OK) {
         object_abandon(&stream->object);
@@ -104,6 +107,21 @@ void default_stream_release(struct context *context)
 
 // --- Life ------------------------------------------------------------------
 
+static rnl_status check_flags(struct context *context, rnl_stream_flags flags)
+{
+    if (flags & ~(RNL_STREAM_NON_BLOCKING | RNL_STREAM_BATCHED))
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
+                       "the stream flags 0x%x contain bits that mean nothing",
+                       flags);
+    rnl_feature feature = RNL_FEATURE_BATCHED_STREAMS;
+    if (!(flags & RNL_STREAM_BATCHED) ||
+        context->backend->features & BACKEND_FEATURE(feature))
+        return RNL_OK;
+    return fail_at(RNL_ERROR_UNSUPPORTED, "options",
+                   "batched streams are not supported: %s",
+                   context->backend->feature_reason(context, feature));
+}
+
 rnl_status rnl_stream_create(rnl_context handle,
                              const rnl_stream_options *given,
                              rnl_stream *out_stream)
@@ -117,10 +135,8 @@ rnl_status rnl_stream_create(rnl_context handle,
         (status = options_read(&options, sizeof options, given, "options")) ||
         (status = check_pointer(out_stream, "out_stream")))
         return status;
-    if (options.flags & ~RNL_STREAM_NON_BLOCKING)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
-                       "the stream flags 0x%x contain bits that mean nothing",
-                       options.flags);
+    if ((status = check_flags(context, options.flags)))
+        return status;
     status = stream_new(context, &options, &stream);
     if (status == RNL_OK)
         *out_stream = object_publish(&stream->object);
@@ -133,6 +149,14 @@ rnl_status rnl_stream_retain(rnl_stream stream)
     return status ? status : object_retain(stream, OBJECT_STREAM, "stream");
 }
 
+// Work that was enqueued still runs.
+static void last_released(struct stream *stream)
+{
+    capture_stream_gone(stream);
+    if (stream->flags & RNL_STREAM_BATCHED)
+        batch_close(stream);
+}
+
 rnl_status rnl_stream_release(rnl_stream handle)
 {
     rnl_status status = ENTER();
@@ -140,7 +164,7 @@ rnl_status rnl_stream_release(rnl_stream handle)
         return status;
     struct object *object = object_find(handle, OBJECT_STREAM);
     if (object && ((struct stream *)object)->is_default &&
-        atomic_load(&object->user_references) == 1)
+        object_users(object) == 1)
         return fail_at(RNL_ERROR_INVALID_STATE, "stream",
                        "the default stream belongs to its context and is not "
                        "released by itself");
@@ -148,7 +172,7 @@ rnl_status rnl_stream_release(rnl_stream handle)
     object = object_find_and_keep(handle, OBJECT_STREAM);
     status = object_release_last(handle, OBJECT_STREAM, "stream", &last);
     if (last)
-        capture_stream_gone((struct stream *)object);
+        last_released((struct stream *)object);
     if (object)
         object_drop(object);
     return status;
@@ -225,7 +249,9 @@ rnl_status stream_check_failure(struct stream *stream)
 rnl_status stream_wait_done(struct stream *stream, uint64_t timeout_ns)
 {
     uint64_t deadline = clock_deadline(timeout_ns);
-    rnl_status status = stream->backend->stream_wait(stream, deadline);
+    rnl_status status = stream_flush(stream);
+    if (status == RNL_OK)
+        status = stream->backend->stream_wait(stream, deadline);
     return status ? status : stream_check_failure(stream);
 }
 
@@ -237,7 +263,9 @@ rnl_status rnl_stream_query(rnl_stream handle)
         (status = check_stream(handle, "stream", &stream)) ||
         (status = capture_check_stream(stream)))
         return status;
-    status = stream->backend->stream_query(stream);
+    status = stream_flush(stream);
+    if (status == RNL_OK)
+        status = stream->backend->stream_query(stream);
     return status ? status : stream_check_failure(stream);
 }
 
@@ -276,6 +304,8 @@ rnl_status rnl_stream_reset_and_wait(rnl_stream handle)
     struct stream *stream = (struct stream *)object;
     status = capture_check_stream(stream);
     if (status == RNL_OK)
+        stream_flush(stream);  // a failure is about to be forgotten
+    if (status == RNL_OK)
         status = stream->backend->stream_wait(stream, RNL_FOREVER);
     if (status == RNL_OK) {
         if (stream->backend->stream_reset)
@@ -309,7 +339,9 @@ static rnl_status wait_event(rnl_stream handle, rnl_event event_handle,
         (status = check_event(event_handle, "event", &event)) ||
         (status = same_api(stream, event->object.context, "event")) ||
         (status = stream_check_failure(stream)) ||
-        capture_wait(stream, event, external, &status))
+        (capture_is_used() &&
+         capture_wait(stream, event, external, &status)) ||
+        (status = stream_flush(stream)))
         return status;
     return stream->backend->event_join(stream, event);
 }
@@ -326,6 +358,19 @@ rnl_status rnl_enqueue_external_wait(rnl_stream stream, rnl_event event)
     return status ? status : wait_event(stream, event, true);
 }
 
+// Both may be batched: the one must not overtake its own work, the other has to
+// run.
+static rnl_status join(struct stream *other, void *argument)
+{
+    struct stream *stream = argument;
+    rnl_status status;
+    if (stream == other)
+        return RNL_OK;
+    if ((status = stream_flush(stream)) || (status = stream_flush(other)))
+        return status;
+    return stream->backend->stream_join(stream, other);
+}
+
 rnl_status rnl_enqueue_wait_stream(rnl_stream handle, rnl_stream other_handle)
 {
     struct stream *stream, *other;
@@ -335,17 +380,9 @@ rnl_status rnl_enqueue_wait_stream(rnl_stream handle, rnl_stream other_handle)
         (status = check_stream(other_handle, "other", &other)) ||
         (status = same_api(stream, stream_context(other), "other")) ||
         (status = stream_check_failure(stream)) ||
-        capture_join(stream, other, &status))
+        (capture_is_used() && capture_join(stream, other, &status)))
         return status;
-    return stream == other ? RNL_OK
-                           : stream->backend->stream_join(stream, other);
-}
-
-static rnl_status join(struct stream *other, void *argument)
-{
-    struct stream *stream = argument;
-    return stream == other ? RNL_OK
-                           : stream->backend->stream_join(stream, other);
+    return join(other, stream);
 }
 
 rnl_status rnl_enqueue_wait_context(rnl_stream handle,

@@ -53,6 +53,12 @@ if(TARGET runnel-simt AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
             --json "kernels 3 tier=F" --json "target=x86-64-v3"
             --json "kernels 3 reason=it waits in a loop for what another thread does"
         ARGS compile kernels/turn.cu -o ${folder}/vectors.rnl --target x86-64-v3 --json)
+    cli_case(NAME compile_avx512
+        EXPECT --json "kernels 0 tier=B" --json "target=x86-64-v4"
+        ARGS compile kernels/axpy.cu -o ${folder}/avx512.rnl --target x86-64-v4 --json)
+    cli_case(NAME compile_other_architecture
+        EXPECT --code 1 --err "^runnel compile: .*'aarch64'"
+        ARGS compile kernels/axpy.cu -o ${folder}/x.rnl --target aarch64)
 endif()
 
 # --- Bad ----------------------------------------------------------------------

@@ -6,11 +6,17 @@
 #include <string.h>
 
 __attribute__((visibility("default"))) simt_version_fn runnel_simt_version;
+__attribute__((visibility("default"))) simt_prepare_fn runnel_simt_prepare;
 __attribute__((visibility("default"))) simt_compile_fn runnel_simt_compile;
 
 const char *runnel_simt_version(void)
 {
     return "simt fake";
+}
+
+void runnel_simt_prepare(const struct simt_job *job)
+{
+    (void)job;
 }
 
 int runnel_simt_compile(const struct simt_job *job, char *message,

@@ -51,3 +51,33 @@ RNL_TEST(functions_of_vectors_are_as_wide_as_the_processor_has_them)
     skip();
 #endif
 }
+
+#if defined(__x86_64__)
+// Which of `sets` an object for that target may use.
+static uint64_t uses(const char *target, uint64_t sets)
+{
+    char arguments[128];
+    snprintf(arguments, sizeof arguments,
+             "--source @/k.cu --option --target=%s", target);
+    built_write(&built, "k.cu", tangents);
+    built_make(&built, arguments);
+    assert_string_equal(built.log, "");
+    uint64_t found = built.table->processor & sets;
+    built_close(&built);
+    return found;
+}
+#endif
+
+RNL_TEST(objects_tell_the_instruction_sets_of_their_target)
+{
+#if defined(__x86_64__)
+    const uint64_t avx2 = RNL_CPU_AVX2 | RNL_CPU_FMA | RNL_CPU_BMI2;
+    const uint64_t avx512 = RNL_CPU_AVX512F | RNL_CPU_AVX512BW |
+                            RNL_CPU_AVX512DQ | RNL_CPU_AVX512VL;
+    assert_int_equal(uses("x86-64", avx2 | avx512 | RNL_CPU_SSE3), 0);
+    assert_int_equal(uses("x86-64-v3", avx2 | avx512), avx2);
+    assert_int_equal(uses("x86-64-v4", avx2 | avx512), avx2 | avx512);
+#else
+    skip();
+#endif
+}

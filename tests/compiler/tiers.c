@@ -176,6 +176,26 @@ RNL_TEST(waits_that_lanes_cannot_do_are_refused)
                "apart\n");
 }
 
+// They begin with a load, and nothing else in the loop may store.
+RNL_TEST(atomic_functions_that_try_again_do_not_wait)
+{
+    static const char *const bodies[] = {
+        "atomicMax(out + 8, i * 7)", "atomicMin(out + threadIdx.x, out[i])",
+        "atomicInc((unsigned *)out + i, 5u)", "atomicAdd((float *)out, 0.5f)"};
+    need_simt();
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        char source[256];
+        snprintf(source, sizeof source, KERNEL
+                 "{ for (int i = 0; i < out[threadIdx.x]; i++) %s; }\n",
+                 bodies[i]);
+        built_write(&built, "k.cu", source);
+        built_make(&built, "--source @/k.cu --option --tier=B");
+        assert_string_equal(built.log, "");
+        assert_int_equal(built.status, 0);
+        built_close(&built);
+    }
+}
+
 RNL_TEST(calls_that_lanes_cannot_do_are_refused)
 {
     need_simt();

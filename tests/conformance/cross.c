@@ -268,3 +268,144 @@ RNL_TEST(virtual_devices_work_together)
     assert_int_equal(suite_spawn("child_copies_between_devices", environment),
                      0);
 }
+
+// Events, promises and waits between two devices, with a stream of each.
+struct devices {
+    rnl_context contexts[2];
+    rnl_stream streams[2];
+};
+
+static struct devices open_devices(void)
+{
+    struct devices devices;
+    for (size_t i = 0; i < 2; i++) {
+        expect_ok(rnl_context_open("cpu", i, NULL, &devices.contexts[i]));
+        expect_ok(rnl_stream_create(devices.contexts[i], NULL,
+                                    &devices.streams[i]));
+    }
+    return devices;
+}
+
+static void close_devices(struct devices *devices)
+{
+    for (int i = 0; i < 2; i++) {
+        expect_ok(rnl_stream_release(devices->streams[i]));
+        expect_ok(rnl_context_release(devices->contexts[i]));
+    }
+    suite_expect_empty();
+}
+
+// Device 1 waits for device 0 by `wait`; both ways of knowing agree.
+static void expect_wait(void (*wait)(struct devices *, rnl_event))
+{
+    struct devices devices = open_devices();
+    struct host_calls calls = {0, -1};
+    rnl_event event = NULL;
+    struct gate *gate = gate_shut(devices.streams[0]);
+    expect_ok(rnl_enqueue_event(devices.streams[0], NULL, &event));
+    wait(&devices, event);
+    expect_ok(rnl_enqueue_host_function(devices.streams[1], count_host_call,
+                                        &calls));
+    assert_status(rnl_stream_query(devices.streams[1]), RNL_NOT_READY);
+    expect_error(rnl_stream_synchronize(devices.streams[1], 100000),
+                 RNL_ERROR_TIMED_OUT, NULL);
+    expect_error(rnl_context_synchronize(devices.contexts[1], 0),
+                 RNL_ERROR_TIMED_OUT, NULL);
+    expect_error(rnl_event_synchronize(event, 100000), RNL_ERROR_TIMED_OUT,
+                 NULL);
+    assert_int_equal(calls.count, 0);
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(devices.streams[1], RNL_FOREVER));
+    assert_int_equal(calls.count, 1);
+    expect_ok(rnl_event_query(event));
+    gate_free(gate);
+    expect_ok(rnl_event_release(event));
+    close_devices(&devices);
+}
+
+static void for_event(struct devices *devices, rnl_event event)
+{
+    expect_ok(rnl_enqueue_wait_event(devices->streams[1], event));
+}
+
+static void for_stream(struct devices *devices, rnl_event event)
+{
+    (void)event;
+    expect_ok(rnl_enqueue_wait_stream(devices->streams[1],
+                                      devices->streams[0]));
+}
+
+static void for_context(struct devices *devices, rnl_event event)
+{
+    (void)event;
+    expect_ok(rnl_enqueue_wait_context(devices->streams[1],
+                                       devices->contexts[0]));
+}
+
+static void for_promise(struct devices *devices, rnl_event event)
+{
+    rnl_event promise = NULL;
+    (void)event;
+    expect_ok(rnl_event_create(devices->contexts[0],
+                               RNL_EVENT_OPTIONS(.promise = true), &promise));
+    expect_ok(rnl_enqueue_wait_event(devices->streams[1], promise));
+    assert_status(rnl_stream_query(devices->streams[1]), RNL_NOT_READY);
+    expect_ok(rnl_enqueue_event_record(devices->streams[0], promise));
+    expect_ok(rnl_event_release(promise));
+}
+
+SUITE_CHILD(child_waits_between_devices)
+{
+    expect_wait(for_event);
+    expect_wait(for_stream);
+    expect_wait(for_context);
+    expect_wait(for_promise);
+}
+
+RNL_TEST(virtual_devices_wait_for_each_other)
+{
+    const char *const environment[] = {"RUNNEL_CPU_DEVICES=2", NULL};
+    assert_int_equal(suite_spawn("child_waits_between_devices", environment),
+                     0);
+}
+
+// An event is recorded on its own device only; two of them can be compared.
+SUITE_CHILD(child_times_two_devices)
+{
+    struct devices devices = open_devices();
+    rnl_event events[2], promise = NULL;
+    uint64_t ns = 77;
+    for (int i = 0; i < 2; i++)
+        expect_ok(rnl_event_create(devices.contexts[i],
+                                   RNL_EVENT_OPTIONS(.timing = true),
+                                   &events[i]));
+    expect_error(rnl_enqueue_event_record(devices.streams[1], events[0]),
+                 RNL_ERROR_INVALID_HANDLE, "event");
+    expect_error(rnl_event_elapsed(events[0], events[1], &ns),
+                 RNL_ERROR_INVALID_STATE, "start");
+    expect_ok(rnl_enqueue_event_record(devices.streams[0], events[0]));
+    expect_error(rnl_event_elapsed(events[0], events[1], &ns),
+                 RNL_ERROR_INVALID_STATE, "end");
+    expect_ok(rnl_enqueue_wait_event(devices.streams[1], events[0]));
+    expect_ok(rnl_enqueue_event_record(devices.streams[1], events[1]));
+    expect_ok(rnl_event_synchronize(events[1], RNL_FOREVER));
+    assert_int_equal(ns, 77);
+    expect_ok(rnl_event_elapsed(events[0], events[1], &ns));
+    // A promise of one device that is broken fails the other's stream.
+    expect_ok(rnl_event_create(devices.contexts[0],
+                               RNL_EVENT_OPTIONS(.promise = true), &promise));
+    expect_ok(rnl_enqueue_wait_event(devices.streams[1], promise));
+    expect_ok(rnl_event_release(promise));
+    expect_error(rnl_stream_synchronize(devices.streams[1], RNL_FOREVER),
+                 RNL_ERROR_DEPENDENCY_FAILED, NULL);
+    expect_ok(rnl_stream_query(devices.streams[0]));
+    for (int i = 0; i < 2; i++)
+        expect_ok(rnl_event_release(events[i]));
+    close_devices(&devices);
+}
+
+RNL_TEST(events_of_two_virtual_devices_are_compared)
+{
+    const char *const environment[] = {"RUNNEL_CPU_DEVICES=2", NULL};
+    assert_int_equal(suite_spawn("child_times_two_devices", environment), 0);
+}

@@ -427,6 +427,71 @@ RNL_TEST(elapsed_time_of_unfinished_events_is_not_ready)
     expect_ok(rnl_event_release(end));
 }
 
+// A promise with .timing is an event like any other once it is recorded.
+RNL_TEST(promises_keep_their_time)
+{
+    suite_need(RNL_FEATURE_EVENT_TIMING);
+    suite_need(RNL_FEATURE_PROMISES);
+    rnl_event start = make(RNL_EVENT_OPTIONS(.timing = true));
+    rnl_event end = make(RNL_EVENT_OPTIONS(.timing = true, .promise = true));
+    uint64_t ns = 77;
+    expect_ok(rnl_enqueue_event_record(suite_stream(), start));
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    expect_error(rnl_event_elapsed(start, end, &ns), RNL_ERROR_INVALID_STATE,
+                 "end");
+    expect_ok(rnl_enqueue_event_record(suite_stream(), end));
+    expect_ok(rnl_event_synchronize(end, RNL_FOREVER));
+    assert_int_equal(ns, 77);
+    expect_ok(rnl_event_elapsed(start, end, &ns));
+    expect_ok(rnl_event_release(start));
+    expect_ok(rnl_event_release(end));
+}
+
+// Recording again forgets the time of the record before.
+RNL_TEST(a_time_is_the_last_records)
+{
+    suite_need(RNL_FEATURE_EVENT_TIMING);
+    rnl_event start = make(RNL_EVENT_OPTIONS(.timing = true));
+    rnl_event end = make(RNL_EVENT_OPTIONS(.timing = true));
+    uint64_t first = 0, second = 0, ns = 77;
+    expect_ok(rnl_enqueue_event_record(suite_stream(), start));
+    expect_ok(rnl_enqueue_event_record(suite_stream(), end));
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    expect_ok(rnl_event_elapsed(start, end, &first));
+    struct gate *gate = gate_shut(suite_stream());
+    expect_ok(rnl_enqueue_event_record(suite_stream(), end));
+    assert_status(rnl_event_elapsed(start, end, &ns), RNL_NOT_READY);
+    assert_int_equal(ns, 77);
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    expect_ok(rnl_event_elapsed(start, end, &second));
+    assert_true(second > first);
+    gate_free(gate);
+    expect_ok(rnl_event_release(start));
+    expect_ok(rnl_event_release(end));
+}
+
+// Limits of every size end in time, and leave the event as it was.
+RNL_TEST(an_event_is_waited_for_within_any_limit)
+{
+    rnl_stream stream = suite_new_stream();
+    rnl_event event = make(RNL_EVENT_OPTIONS(.label = "late"));
+    struct gate *gate = gate_shut(stream);
+    const uint64_t limits[] = {0, 1, 1000, 50000, 2000000};
+    expect_ok(rnl_enqueue_event_record(stream, event));
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+        expect_error(rnl_event_synchronize(event, limits[i]),
+                     RNL_ERROR_TIMED_OUT, NULL);
+    gate_open(gate);
+    // A limit that overflows is none.
+    expect_ok(rnl_event_synchronize(event, RNL_FOREVER - 1));
+    expect_ok(rnl_event_synchronize(event, 0));
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    gate_free(gate);
+    expect_ok(rnl_event_release(event));
+    expect_ok(rnl_stream_release(stream));
+}
+
 // --- Refused ---------------------------------------------------------------
 
 RNL_TEST(event_results_and_options_are_checked)

@@ -186,6 +186,63 @@ RNL_TEST(a_reset_stream_works_again)
     expect_ok(rnl_stream_release(stream));
 }
 
+// What waits for it afterwards waits for nothing that failed.
+RNL_TEST(a_reset_stream_is_no_ones_failure)
+{
+    rnl_function bad = breaker(&launch_failed);
+    rnl_stream stream = suite_new_stream(), other = suite_new_stream();
+    launch(stream, bad);
+    expect_ok(rnl_stream_reset_and_wait(stream));
+    expect_ok(rnl_enqueue_wait_stream(other, stream));
+    expect_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    expect_ok(rnl_enqueue_wait_context(other, suite_context()));
+    expect_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    expect_ok(rnl_function_release(bad));
+    expect_ok(rnl_stream_release(other));
+    expect_ok(rnl_stream_release(stream));
+}
+
+RNL_TEST(a_promise_of_a_reset_stream_is_kept)
+{
+    suite_need(RNL_FEATURE_PROMISES);
+    rnl_function bad = breaker(&launch_failed);
+    rnl_stream stream = suite_new_stream(), other = suite_new_stream();
+    rnl_event promise = NULL;
+    expect_ok(rnl_event_create(suite_context(),
+                               RNL_EVENT_OPTIONS(.promise = true), &promise));
+    expect_ok(rnl_enqueue_wait_event(other, promise));
+    launch(stream, bad);
+    expect_ok(rnl_stream_reset_and_wait(stream));
+    expect_ok(rnl_enqueue_event_record(stream, promise));
+    expect_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    expect_ok(rnl_event_release(promise));
+    expect_ok(rnl_function_release(bad));
+    expect_ok(rnl_stream_release(other));
+    expect_ok(rnl_stream_release(stream));
+}
+
+// … also when the stream has failed again, and was reset again.
+RNL_TEST(an_event_of_failed_work_stays_so)
+{
+    rnl_function bad = breaker(&launch_failed);
+    rnl_stream stream = suite_new_stream(), other = suite_new_stream();
+    rnl_event event = suite_new_event();
+    launch(stream, bad);
+    expect_ok(rnl_enqueue_event_record(stream, event));
+    for (int i = 0; i < 3; i++) {
+        expect_ok(rnl_stream_reset_and_wait(stream));
+        assert_status(rnl_event_query(event), RNL_ERROR_LAUNCH_FAILED);
+        launch(stream, bad);
+    }
+    expect_ok(rnl_enqueue_wait_event(other, event));
+    assert_status(rnl_stream_synchronize(other, RNL_FOREVER),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    expect_ok(rnl_event_release(event));
+    expect_ok(rnl_function_release(bad));
+    expect_ok(rnl_stream_release(other));
+    expect_ok(rnl_stream_release(stream));
+}
+
 RNL_TEST(a_reset_waits_for_the_work_first)
 {
     rnl_function bad = breaker(&launch_failed);

@@ -89,6 +89,19 @@ RNL_TEST(a_diamond_runs_each_node_once_and_in_order)
     drop_both(graph, exec);
 }
 
+RNL_TEST(host_functions_side_by_side_are_all_called)
+{
+    rnl_graph graph = new_graph();
+    struct host_calls calls = {0, -1};
+    for (int i = 0; i < 200; i++)
+        host_node(graph, RNL_AT_START, count_host_call, &calls);
+    rnl_graph_exec exec = instantiate(graph);
+    for (int i = 0; i < 10; i++)
+        launch_and_wait(exec);
+    assert_int_equal(calls.count, 2000);
+    drop_both(graph, exec);
+}
+
 RNL_TEST(wide_graphs_with_waits_do_not_hold_up_other_branches)
 {
     rnl_graph graph = new_graph();
@@ -291,6 +304,50 @@ static rnl_status fail_now(const rnl_native_call *call)
 {
     (void)call;
     return RNL_ERROR_INVALID_ARGUMENT;
+}
+
+static rnl_event promise_for(rnl_stream stream)
+{
+    rnl_event promise = NULL;
+    suite_need(RNL_FEATURE_PROMISES);
+    expect_ok(rnl_event_create(suite_context(),
+                               RNL_EVENT_OPTIONS(.promise = true), &promise));
+    expect_ok(rnl_enqueue_wait_event(stream, promise));
+    return promise;
+}
+
+RNL_TEST(a_launch_on_a_failed_stream_waits_for_its_turn)
+{
+    rnl_function bad = suite_native("bad", fail_now, NULL);
+    rnl_graph graph = new_graph();
+    host_node(graph, RNL_AT_START, note, (void *)1);
+    rnl_graph_exec exec = instantiate(graph);
+    rnl_stream good = suite_new_stream(), failed = suite_new_stream();
+    rnl_event first = promise_for(good), second = promise_for(failed);
+    rnl_event at_failure = suite_new_event();
+    atomic_store(&trace.next, 0);
+    expect_ok(rnl_enqueue_function(failed, bad, one_thread(), RNL_NO_ARGS));
+    expect_ok(rnl_enqueue_event_record(failed, at_failure));
+    expect_ok(rnl_enqueue_graph(good, exec));
+    expect_ok(rnl_enqueue_graph(failed, exec));
+    expect_ok(rnl_enqueue_event_record(suite_stream(), second));
+    assert_status(rnl_event_synchronize(at_failure, RNL_FOREVER),
+                  RNL_ERROR_INVALID_ARGUMENT);
+    assert_status(rnl_stream_query(failed), RNL_NOT_READY);
+    expect_ok(rnl_enqueue_event_record(suite_stream(), first));
+    assert_status(rnl_stream_synchronize(failed, RNL_FOREVER),
+                  RNL_ERROR_INVALID_ARGUMENT);
+    expect_ok(rnl_stream_synchronize(good, RNL_FOREVER));
+    assert_int_equal(trace.next, 2);
+    assert_int_equal(trace.seen[0], 1);
+    assert_int_equal(trace.seen[1], -1);
+    expect_ok(rnl_event_release(first));
+    expect_ok(rnl_event_release(second));
+    expect_ok(rnl_event_release(at_failure));
+    expect_ok(rnl_function_release(bad));
+    drop_both(graph, exec);
+    expect_ok(rnl_stream_release(good));
+    expect_ok(rnl_stream_release(failed));
 }
 
 RNL_TEST(a_node_that_fails_ends_the_launch_and_is_named)

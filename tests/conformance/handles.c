@@ -9,38 +9,9 @@
 struct handles with;
 
 static rnl_context_options no_context_options = {sizeof no_context_options, 0,
-                                                 0, NULL};
+                                                 0, NULL, 0};
 
-// --- Devices and contexts --------------------------------------------------
-
-static rnl_status device_info_of(void *handle)
-{
-    rnl_device_info info = {.struct_size = sizeof info};
-    return rnl_device_get_info(handle, &info);
-}
-
-ROW_CALL(device_attribute, device,
-         rnl_device_attribute(h, RNL_ATTRIBUTE_WARP_SIZE, &with.out.value))
-ROW_CALL(context_create, device,
-         rnl_context_create(h, &no_context_options, &with.out.context))
-ROW_CALL(context_retain, context, rnl_context_retain(h))
-ROW_CALL(context_release, context, rnl_context_release(h))
-ROW_CALL(context_device, context, rnl_context_device(h, &with.out.device))
-ROW_CALL(context_id, context, rnl_context_id(h, with.out.bits))
-ROW_CALL(context_memory, context, rnl_context_memory(h, NULL, NULL))
-ROW_CALL(context_compatible, context,
-         rnl_context_is_compatible(h, &with.out.text))
-ROW_CALL(context_supports, context,
-         rnl_context_supports(h, RNL_FEATURE_COMPILE, &with.out.text))
-ROW_CALL(context_default_stream, context,
-         rnl_context_default_stream(h, &with.out.stream))
-ROW_CALL(context_synchronize, context, rnl_context_synchronize(h, 0))
-ROW_CALL(context_can_access, context,
-         rnl_context_can_access_peer(h, with.context, &with.out.flag))
-ROW_CALL(context_can_be_accessed, context,
-         rnl_context_can_access_peer(with.context, h, &with.out.flag))
-ROW_CALL(context_enable, context, rnl_context_enable_peer(h, with.context))
-ROW_CALL(context_enabled, context, rnl_context_enable_peer(with.context, h))
+#include "handle_rows.h"
 
 // --- Streams and events ----------------------------------------------------
 
@@ -53,6 +24,7 @@ static rnl_status stream_info_of(void *handle)
 ROW_CALL(stream_create, context, rnl_stream_create(h, NULL, &with.out.stream))
 ROW_CALL(stream_retain, stream, rnl_stream_retain(h))
 ROW_CALL(stream_release, stream, rnl_stream_release(h))
+ROW_CALL(stream_flush, stream, rnl_stream_flush(h))
 ROW_CALL(stream_query, stream, rnl_stream_query(h))
 ROW_CALL(stream_synchronize, stream, rnl_stream_synchronize(h, 0))
 ROW_CALL(stream_reset, stream, rnl_stream_reset_and_wait(h))
@@ -93,6 +65,14 @@ ROW_CALL(buffer_enqueue, stream,
 ROW_CALL(buffer_wrap, context,
          rnl_buffer_wrap(h, with.host, 64, NULL, &with.out.buffer))
 ROW_CALL(buffer_slice, buffer, rnl_buffer_slice(h, 0, 4, &with.out.buffer))
+ROW_CALL(pool_stats, context,
+         rnl_context_pool_stats(h, &(rnl_pool_stats){.struct_size = 72}))
+ROW_CALL(trim, context, rnl_context_trim(h, 0))
+ROW_CALL(prefetch_stream, stream, rnl_enqueue_prefetch(h, with.buffer, 0, 4, 0))
+ROW_CALL(prefetch, buffer, rnl_enqueue_prefetch(with.stream, h, 0, 4, 0))
+ROW_CALL(attach_stream, stream, rnl_enqueue_attach(h, with.buffer, 0))
+ROW_CALL(attach, buffer, rnl_enqueue_attach(with.stream, h, 0))
+ROW_CALL(advise, buffer, rnl_buffer_advise(h, 0, 4, RNL_ADVICE_NONE))
 ROW_CALL(buffer_retain, buffer, rnl_buffer_retain(h))
 ROW_CALL(buffer_release, buffer, rnl_buffer_release(h))
 ROW_CALL(release_stream, stream,
@@ -204,6 +184,8 @@ ROW_CALL(wait_fill_region_buffer, buffer,
                                                         .width = 16,
                                                         .pattern_size = 4)))
 
+#include "handles_values.h"
+
 // --- Modules, functions, launches ------------------------------------------
 
 static rnl_status function_info_of(void *handle)
@@ -258,119 +240,143 @@ ROW_CALL(launch_function, function,
 // --- The table -------------------------------------------------------------
 
 static const struct row rows[] = {
-    {"rnl_device_get_info", "device", DEVICE, device_info_of, 0, 0},
-    {"rnl_device_attribute", "device", DEVICE, device_attribute, 0, 0},
-    {"rnl_context_create", "device", DEVICE, context_create, 0, 0},
-    {"rnl_context_retain", "context", CONTEXT, context_retain, 0, 0},
-    {"rnl_context_release", "context", CONTEXT, context_release, 1, 0},
-    {"rnl_context_device", "context", CONTEXT, context_device, 0, 0},
-    {"rnl_context_id", "context", CONTEXT, context_id, 0, 0},
-    {"rnl_context_memory", "context", CONTEXT, context_memory, 0, 0},
-    {"rnl_context_is_compatible", "context", CONTEXT, context_compatible, 0, 0},
-    {"rnl_context_supports", "context", CONTEXT, context_supports, 0, 0},
+    {"rnl_device_get_info", "device", DEVICE, device_info_of, 0},
+    {"rnl_device_attribute", "device", DEVICE, device_attribute, 0},
+    {"rnl_context_create", "device", DEVICE, context_create, 0},
+    {"rnl_context_retain", "context", CONTEXT, context_retain, 0},
+    {"rnl_context_release", "context", CONTEXT, context_release, 1},
+    {"rnl_context_device", "context", CONTEXT, context_device, 0},
+    {"rnl_context_id", "context", CONTEXT, context_id, 0},
+    {"rnl_context_memory", "context", CONTEXT, context_memory, 0},
+    {"rnl_context_is_compatible", "context", CONTEXT, context_compatible, 0},
+    {"rnl_context_supports", "context", CONTEXT, context_supports, 0},
     {"rnl_context_default_stream", "context", CONTEXT, context_default_stream,
-     0, 0},
-    {"rnl_context_synchronize", "context", CONTEXT, context_synchronize, 0, 0},
+     0},
+    {"rnl_context_synchronize", "context", CONTEXT, context_synchronize, 0},
     {"rnl_context_can_access_peer", "context", CONTEXT, context_can_access,
-     0, 0},
+     0},
     {"rnl_context_can_access_peer", "peer", CONTEXT, context_can_be_accessed,
-     0, 0},
-    {"rnl_context_enable_peer", "context", CONTEXT, context_enable, 0, 0},
-    {"rnl_context_enable_peer", "peer", CONTEXT, context_enabled, 0, 0},
-    {"rnl_stream_create", "context", CONTEXT, stream_create, 0, 0},
-    {"rnl_stream_retain", "stream", STREAM, stream_retain, 0, 0},
-    {"rnl_stream_release", "stream", STREAM, stream_release, 1, 0},
-    {"rnl_stream_get_info", "stream", STREAM, stream_info_of, 0, 0},
-    {"rnl_stream_query", "stream", STREAM, stream_query, 0, 0},
-    {"rnl_stream_synchronize", "stream", STREAM, stream_synchronize, 0, 0},
-    {"rnl_stream_reset_and_wait", "stream", STREAM, stream_reset, 0, 0},
-    {"rnl_enqueue_wait_event", "stream", STREAM, wait_event_stream, 0, 0},
-    {"rnl_enqueue_wait_event", "event", EVENT, wait_event_event, 0, 0},
-    {"rnl_enqueue_wait_stream", "stream", STREAM, wait_stream_stream, 0, 0},
-    {"rnl_enqueue_wait_stream", "other", STREAM, wait_stream_other, 0, 0},
-    {"rnl_enqueue_wait_context", "stream", STREAM, wait_context_stream, 0, 0},
-    {"rnl_enqueue_wait_context", "other", CONTEXT, wait_context_other, 0, 0},
-    {"rnl_enqueue_host_function", "stream", STREAM, host_function, 0, 0},
-    {"rnl_event_create", "context", CONTEXT, event_create, 0, 0},
-    {"rnl_event_retain", "event", EVENT, event_retain, 0, 0},
-    {"rnl_event_release", "event", EVENT, event_release, 1, 0},
-    {"rnl_enqueue_event_record", "stream", STREAM, record_stream, 0, 0},
-    {"rnl_enqueue_event_record", "event", EVENT, record_event, 0, 0},
-    {"rnl_enqueue_event", "stream", STREAM, enqueue_event, 0, 0},
-    {"rnl_event_query", "event", EVENT, event_query, 0, 0},
-    {"rnl_event_synchronize", "event", EVENT, event_synchronize, 0, 0},
-    {"rnl_event_elapsed", "start", EVENT, elapsed_start, 0, 0},
-    {"rnl_event_elapsed", "end", EVENT, elapsed_end, 0, 0},
-    {"rnl_buffer_create", "context", CONTEXT, buffer_create, 0, 0},
-    {"rnl_enqueue_buffer_create", "stream", STREAM, buffer_enqueue, 0, 0},
-    {"rnl_buffer_wrap", "context", CONTEXT, buffer_wrap, 0, 0},
-    {"rnl_buffer_slice", "buffer", BUFFER, buffer_slice, 0, 0},
-    {"rnl_buffer_retain", "buffer", BUFFER, buffer_retain, 0, 0},
-    {"rnl_buffer_release", "buffer", BUFFER, buffer_release, 1, 0},
-    {"rnl_enqueue_buffer_release", "stream", STREAM, release_stream, 0, 0},
-    {"rnl_enqueue_buffer_release", "buffer", BUFFER, release_buffer, 1, 0},
+     0},
+    {"rnl_context_enable_peer", "context", CONTEXT, context_enable, 0},
+    {"rnl_context_enable_peer", "peer", CONTEXT, context_enabled, 0},
+    {"rnl_stream_create", "context", CONTEXT, stream_create, 0},
+    {"rnl_stream_retain", "stream", STREAM, stream_retain, 0},
+    {"rnl_stream_release", "stream", STREAM, stream_release, 1},
+    {"rnl_stream_get_info", "stream", STREAM, stream_info_of, 0},
+    {"rnl_context_priority_range", "context", CONTEXT, context_priorities, 0},
+    {"rnl_stream_set_attribute", "stream", STREAM, set_attribute, 0},
+    {"rnl_stream_get_attribute", "stream", STREAM, get_attribute, 0},
+    {"rnl_stream_copy_attributes", "to", STREAM, copy_attributes_to, 0},
+    {"rnl_stream_copy_attributes", "from", STREAM, copy_attributes_from, 0},
+    {"rnl_time_and_wait", "stream", STREAM, time_and_wait, 0},
+    {"rnl_stream_flush", "stream", STREAM, stream_flush, 0},
+    {"rnl_stream_query", "stream", STREAM, stream_query, 0},
+    {"rnl_stream_synchronize", "stream", STREAM, stream_synchronize, 0},
+    {"rnl_stream_reset_and_wait", "stream", STREAM, stream_reset, 0},
+    {"rnl_enqueue_wait_event", "stream", STREAM, wait_event_stream, 0},
+    {"rnl_enqueue_wait_event", "event", EVENT, wait_event_event, 0},
+    {"rnl_enqueue_wait_stream", "stream", STREAM, wait_stream_stream, 0},
+    {"rnl_enqueue_wait_stream", "other", STREAM, wait_stream_other, 0},
+    {"rnl_enqueue_wait_context", "stream", STREAM, wait_context_stream, 0},
+    {"rnl_enqueue_wait_context", "other", CONTEXT, wait_context_other, 0},
+    {"rnl_enqueue_host_function", "stream", STREAM, host_function, 0},
+    {"rnl_event_create", "context", CONTEXT, event_create, 0},
+    {"rnl_event_retain", "event", EVENT, event_retain, 0},
+    {"rnl_event_release", "event", EVENT, event_release, 1},
+    {"rnl_enqueue_event_record", "stream", STREAM, record_stream, 0},
+    {"rnl_enqueue_event_record", "event", EVENT, record_event, 0},
+    {"rnl_enqueue_event", "stream", STREAM, enqueue_event, 0},
+    {"rnl_event_query", "event", EVENT, event_query, 0},
+    {"rnl_event_synchronize", "event", EVENT, event_synchronize, 0},
+    {"rnl_event_elapsed", "start", EVENT, elapsed_start, 0},
+    {"rnl_event_elapsed", "end", EVENT, elapsed_end, 0},
+    {"rnl_buffer_create", "context", CONTEXT, buffer_create, 0},
+    {"rnl_enqueue_buffer_create", "stream", STREAM, buffer_enqueue, 0},
+    {"rnl_buffer_wrap", "context", CONTEXT, buffer_wrap, 0},
+    {"rnl_buffer_slice", "buffer", BUFFER, buffer_slice, 0},
+    {"rnl_context_pool_stats", "context", CONTEXT, pool_stats, 0},
+    {"rnl_context_trim", "context", CONTEXT, trim, 0},
+    {"rnl_enqueue_prefetch", "stream", STREAM, prefetch_stream, 0},
+    {"rnl_enqueue_prefetch", "buffer", BUFFER, prefetch, 0},
+    {"rnl_enqueue_attach", "stream", STREAM, attach_stream, 0},
+    {"rnl_enqueue_attach", "buffer", BUFFER, attach, 0},
+    {"rnl_buffer_advise", "buffer", BUFFER, advise, 0},
+    {"rnl_buffer_retain", "buffer", BUFFER, buffer_retain, 0},
+    {"rnl_buffer_release", "buffer", BUFFER, buffer_release, 1},
+    {"rnl_enqueue_buffer_release", "stream", STREAM, release_stream, 0},
+    {"rnl_enqueue_buffer_release", "buffer", BUFFER, release_buffer, 1},
     {"rnl_buffer_set_release_stream", "buffer", BUFFER, set_release_buffer,
-     0, 0},
+     0},
     {"rnl_buffer_set_release_stream", "stream", STREAM, set_release_stream,
-     0, 0},
-    {"rnl_buffer_get_info", "buffer", BUFFER, buffer_info_of, 0, 0},
-    {"rnl_buffer_host_pointer", "buffer", BUFFER, host_pointer, 0, 0},
-    {"rnl_buffer_map_and_wait", "stream", STREAM, map_stream, 0, 0},
-    {"rnl_buffer_map_and_wait", "buffer", BUFFER, map_buffer, 0, 0},
-    {"rnl_buffer_unmap_and_wait", "stream", STREAM, unmap_stream, 0, 0},
-    {"rnl_buffer_unmap_and_wait", "buffer", BUFFER, unmap_buffer, 0, 0},
-    {"rnl_host_allocate", "context", CONTEXT, host_allocate, 0, 0},
-    {"rnl_host_free", "context", CONTEXT, host_free, 0, 0},
-    {"rnl_host_register", "context", CONTEXT, host_register, 0, 0},
-    {"rnl_host_unregister", "context", CONTEXT, host_unregister, 0, 0},
-    {"rnl_enqueue_copy", "stream", STREAM, copy_stream, 0, 0},
-    {"rnl_enqueue_copy_to_buffer", "stream", STREAM, copy_to_stream, 0, 0},
-    {"rnl_enqueue_copy_to_buffer", "to", BUFFER, copy_to_buffer, 0, 0},
-    {"rnl_enqueue_copy_from_buffer", "stream", STREAM, copy_from_stream, 0, 0},
-    {"rnl_enqueue_copy_from_buffer", "from", BUFFER, copy_from_buffer, 0, 0},
-    {"rnl_enqueue_copy_buffer", "stream", STREAM, copy_buffer_stream, 0, 0},
-    {"rnl_enqueue_copy_buffer", "to", BUFFER, copy_buffer_to, 0, 0},
-    {"rnl_enqueue_copy_buffer", "from", BUFFER, copy_buffer_from, 0, 0},
-    {"rnl_enqueue_copy_region", "stream", STREAM, region_stream, 0, 0},
-    {"rnl_enqueue_copy_region", NULL, BUFFER, region_to, 1, 0},
-    {"rnl_enqueue_copy_region", NULL, BUFFER, region_from, 1, 0},
-    {"rnl_enqueue_copy_batch", "stream", STREAM, batch_stream, 0, 0},
-    {"rnl_enqueue_copy_batch", NULL, BUFFER, batch_to, 1, 0},
-    {"rnl_copy_and_wait", "stream", STREAM, wait_copy, 0, 0},
-    {"rnl_copy_to_buffer_and_wait", "stream", STREAM, wait_copy_to, 0, 0},
-    {"rnl_copy_to_buffer_and_wait", "to", BUFFER, wait_copy_to_buffer, 0, 0},
-    {"rnl_copy_from_buffer_and_wait", "stream", STREAM, wait_copy_from, 0, 0},
+     0},
+    {"rnl_buffer_get_info", "buffer", BUFFER, buffer_info_of, 0},
+    {"rnl_buffer_host_pointer", "buffer", BUFFER, host_pointer, 0},
+    {"rnl_buffer_map_and_wait", "stream", STREAM, map_stream, 0},
+    {"rnl_buffer_map_and_wait", "buffer", BUFFER, map_buffer, 0},
+    {"rnl_buffer_unmap_and_wait", "stream", STREAM, unmap_stream, 0},
+    {"rnl_buffer_unmap_and_wait", "buffer", BUFFER, unmap_buffer, 0},
+    {"rnl_host_allocate", "context", CONTEXT, host_allocate, 0},
+    {"rnl_host_free", "context", CONTEXT, host_free, 0},
+    {"rnl_host_register", "context", CONTEXT, host_register, 0},
+    {"rnl_host_unregister", "context", CONTEXT, host_unregister, 0},
+    {"rnl_enqueue_copy", "stream", STREAM, copy_stream, 0},
+    {"rnl_enqueue_copy_to_buffer", "stream", STREAM, copy_to_stream, 0},
+    {"rnl_enqueue_copy_to_buffer", "to", BUFFER, copy_to_buffer, 0},
+    {"rnl_enqueue_copy_from_buffer", "stream", STREAM, copy_from_stream, 0},
+    {"rnl_enqueue_copy_from_buffer", "from", BUFFER, copy_from_buffer, 0},
+    {"rnl_enqueue_copy_buffer", "stream", STREAM, copy_buffer_stream, 0},
+    {"rnl_enqueue_copy_buffer", "to", BUFFER, copy_buffer_to, 0},
+    {"rnl_enqueue_copy_buffer", "from", BUFFER, copy_buffer_from, 0},
+    {"rnl_enqueue_copy_region", "stream", STREAM, region_stream, 0},
+    {"rnl_enqueue_copy_region", NULL, BUFFER, region_to, 1},
+    {"rnl_enqueue_copy_region", NULL, BUFFER, region_from, 1},
+    {"rnl_enqueue_copy_batch", "stream", STREAM, batch_stream, 0},
+    {"rnl_enqueue_copy_batch", NULL, BUFFER, batch_to, 1},
+    {"rnl_copy_and_wait", "stream", STREAM, wait_copy, 0},
+    {"rnl_copy_to_buffer_and_wait", "stream", STREAM, wait_copy_to, 0},
+    {"rnl_copy_to_buffer_and_wait", "to", BUFFER, wait_copy_to_buffer, 0},
+    {"rnl_copy_from_buffer_and_wait", "stream", STREAM, wait_copy_from, 0},
     {"rnl_copy_from_buffer_and_wait", "from", BUFFER, wait_copy_from_buffer,
-     0, 0},
-    {"rnl_copy_buffer_and_wait", "stream", STREAM, wait_copy_buffer, 0, 0},
-    {"rnl_copy_buffer_and_wait", "to", BUFFER, wait_copy_buffer_to, 0, 0},
-    {"rnl_copy_buffer_and_wait", "from", BUFFER, wait_copy_buffer_from, 0, 0},
-    {"rnl_copy_region_and_wait", "stream", STREAM, wait_region_stream, 0, 0},
-    {"rnl_copy_region_and_wait", NULL, BUFFER, wait_region_to, 1, 0},
-    {"rnl_enqueue_fill", "stream", STREAM, fill_stream, 0, 0},
-    {"rnl_enqueue_fill", "to", BUFFER, fill_buffer, 0, 0},
-    {"rnl_enqueue_fill_region", "stream", STREAM, fill_region_stream, 0, 0},
-    {"rnl_enqueue_fill_region", NULL, BUFFER, fill_region_buffer, 1, 0},
-    {"rnl_fill_and_wait", "stream", STREAM, wait_fill_stream, 0, 0},
-    {"rnl_fill_and_wait", "to", BUFFER, wait_fill_buffer, 0, 0},
-    {"rnl_fill_region_and_wait", "stream", STREAM, wait_fill_region, 0, 0},
-    {"rnl_fill_region_and_wait", NULL, BUFFER, wait_fill_region_buffer, 1, 0},
-    {"rnl_module_compile", "context", CONTEXT, module_compile, 0, 0},
-    {"rnl_module_load", "context", CONTEXT, module_load, 0, 0},
-    {"rnl_module_load_file", "context", CONTEXT, module_load_file, 0, 0},
-    {"rnl_module_retain", "module", MODULE, module_retain, 0, 0},
-    {"rnl_module_release", "module", MODULE, module_release, 1, 0},
-    {"rnl_module_binary", "module", MODULE, module_binary, 0, 0},
-    {"rnl_module_log", "module", MODULE, module_log, 0, 0},
-    {"rnl_module_function", "module", MODULE, module_function, 0, 0},
-    {"rnl_module_global", "module", MODULE, module_global, 0, 0},
-    {"rnl_function_compile", "context", CONTEXT, function_compile, 0, 0},
-    {"rnl_function_create_native", "context", CONTEXT, function_native, 0, 0},
-    {"rnl_function_retain", "function", FUNCTION, function_retain, 0, 0},
-    {"rnl_function_release", "function", FUNCTION, function_release, 1, 0},
-    {"rnl_function_get_info", "function", FUNCTION, function_info_of, 0, 0},
-    {"rnl_enqueue_function", "stream", STREAM, launch_stream, 0, 0},
-    {"rnl_enqueue_function", "function", FUNCTION, launch_function, 0, 0},
+     0},
+    {"rnl_copy_buffer_and_wait", "stream", STREAM, wait_copy_buffer, 0},
+    {"rnl_copy_buffer_and_wait", "to", BUFFER, wait_copy_buffer_to, 0},
+    {"rnl_copy_buffer_and_wait", "from", BUFFER, wait_copy_buffer_from, 0},
+    {"rnl_copy_region_and_wait", "stream", STREAM, wait_region_stream, 0},
+    {"rnl_copy_region_and_wait", NULL, BUFFER, wait_region_to, 1},
+    {"rnl_enqueue_fill", "stream", STREAM, fill_stream, 0},
+    {"rnl_enqueue_fill", "to", BUFFER, fill_buffer, 0},
+    {"rnl_enqueue_fill_region", "stream", STREAM, fill_region_stream, 0},
+    {"rnl_enqueue_fill_region", NULL, BUFFER, fill_region_buffer, 1},
+    {"rnl_fill_and_wait", "stream", STREAM, wait_fill_stream, 0},
+    {"rnl_fill_and_wait", "to", BUFFER, wait_fill_buffer, 0},
+    {"rnl_fill_region_and_wait", "stream", STREAM, wait_fill_region, 0},
+    {"rnl_fill_region_and_wait", NULL, BUFFER, wait_fill_region_buffer, 1},
+    {"rnl_enqueue_write_value32", "stream", STREAM, write32_stream, 0},
+    {"rnl_enqueue_write_value32", "buffer", BUFFER, write32_buffer, 0},
+    {"rnl_enqueue_write_value64", "stream", STREAM, write64_stream, 0},
+    {"rnl_enqueue_write_value64", "buffer", BUFFER, write64_buffer, 0},
+    {"rnl_enqueue_wait_value32", "stream", STREAM, wait32_stream, 0},
+    {"rnl_enqueue_wait_value32", "buffer", BUFFER, wait32_buffer, 0},
+    {"rnl_enqueue_wait_value64", "stream", STREAM, wait64_stream, 0},
+    {"rnl_enqueue_wait_value64", "buffer", BUFFER, wait64_buffer, 0},
+    {"rnl_enqueue_values", "stream", STREAM, values_stream, 0},
+    {"rnl_enqueue_values", NULL, BUFFER, values_buffer, 1},
+    {"rnl_module_compile", "context", CONTEXT, module_compile, 0},
+    {"rnl_module_load", "context", CONTEXT, module_load, 0},
+    {"rnl_module_load_file", "context", CONTEXT, module_load_file, 0},
+    {"rnl_module_retain", "module", MODULE, module_retain, 0},
+    {"rnl_module_release", "module", MODULE, module_release, 1},
+    {"rnl_module_binary", "module", MODULE, module_binary, 0},
+    {"rnl_module_log", "module", MODULE, module_log, 0},
+    {"rnl_module_function", "module", MODULE, module_function, 0},
+    {"rnl_module_global", "module", MODULE, module_global, 0},
+    {"rnl_function_compile", "context", CONTEXT, function_compile, 0},
+    {"rnl_function_create_native", "context", CONTEXT, function_native, 0},
+    {"rnl_function_retain", "function", FUNCTION, function_retain, 0},
+    {"rnl_function_release", "function", FUNCTION, function_release, 1},
+    {"rnl_function_get_info", "function", FUNCTION, function_info_of, 0},
+    {"rnl_enqueue_function", "stream", STREAM, launch_stream, 0},
+    {"rnl_enqueue_function", "function", FUNCTION, launch_function, 0},
 };
 enum { OWN_ROWS = sizeof rows / sizeof rows[0] };
 

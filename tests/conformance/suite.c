@@ -12,6 +12,9 @@ enum { CHILD_SECONDS = 25, EMPTY_SECONDS = 10 };
 
 static rnl_context context;
 
+// In the place of its default stream, when the suite runs batched.
+static rnl_stream batched_default;
+
 // What the library held when the test began: more than nothing only when all
 // tests run in one process and one before this failed.
 static size_t baseline;
@@ -61,14 +64,28 @@ rnl_context suite_context(void)
 rnl_stream suite_stream(void)
 {
     rnl_stream stream = NULL;
+    if (suite_is_batched() && !batched_default)
+        expect_ok(rnl_stream_create(
+            suite_context(),
+            RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED,
+                               .label = "default"), &batched_default));
+    if (batched_default)
+        return batched_default;
     expect_ok(rnl_context_default_stream(suite_context(), &stream));
     return stream;
+}
+
+bool suite_is_batched(void)
+{
+    return getenv("RUNNEL_TEST_BATCHED") != NULL;
 }
 
 rnl_stream suite_new_stream(void)
 {
     rnl_stream stream = NULL;
-    expect_ok(rnl_stream_create(suite_context(), NULL, &stream));
+    rnl_stream_flags flags = suite_is_batched() ? RNL_STREAM_BATCHED : 0;
+    expect_ok(rnl_stream_create(suite_context(),
+                                RNL_STREAM_OPTIONS(.flags = flags), &stream));
     return stream;
 }
 
@@ -133,7 +150,9 @@ rnl_function suite_native(const char *name, rnl_native_fn native,
 // A test before this one in the same process was skipped or failed.
 static void clean_up_after_another(void)
 {
+    assert_status(rnl_stream_release(batched_default), RNL_OK);
     assert_status(rnl_context_release(context), RNL_OK);
+    batched_default = NULL;
     context = NULL;
     for (int i = 0; i < 1000; i++) {
         assert_ok(rnl_trim(&baseline));
@@ -159,8 +178,10 @@ void suite_begin(const char *test)
 
 void suite_end(void)
 {
+    expect_ok(rnl_stream_release(batched_default));
     if (context)
         expect_ok(rnl_context_release(context));
+    batched_default = NULL;
     context = NULL;
     suite_expect_empty();
 }
@@ -307,6 +328,7 @@ struct gate *gate_shut(rnl_stream stream)
 {
     struct gate *gate = gate_create(1);
     expect_ok(rnl_enqueue_host_function(stream, gate_host, gate));
+    expect_ok(rnl_stream_flush(stream));
     return gate;
 }
 
@@ -321,6 +343,7 @@ struct gate *gate_block_workers(rnl_stream stream, uint32_t blocks)
     expect_ok(rnl_enqueue_function(
         stream, gate->function, RNL_LAUNCH(.grid = {blocks}, .block = {1}),
         RNL_NO_ARGS));
+    expect_ok(rnl_stream_flush(stream));
     expect_ok(rnl_function_release(gate->function));
     return gate;
 }

@@ -62,6 +62,9 @@ rnl_device suite_device(void);
 rnl_context suite_context(void);
 rnl_stream suite_stream(void);
 
+// True with RUNNEL_TEST_BATCHED: suite_stream and suite_new_stream are batched.
+bool suite_is_batched(void);
+
 // Another context of the same device; the caller's to release.
 rnl_context suite_open(const rnl_context_options *options);
 

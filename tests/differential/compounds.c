@@ -20,13 +20,13 @@ enum {
 
 // Rows of the whole grid, and of a block, to be walked along x.
 #define GRID_ROW                                                           \
-    "{ const unsigned at$N = (threadIdx.y + blockDim.y *\n"                \
-    "      (threadIdx.z + blockDim.z * blockIdx.y)) * (across * 4u);\n"    \
+    "{ const unsigned at$N = (row + rows * blockIdx.y) * (across * 4u);\n" \
+    "  const unsigned step$N = across;\n"                                   \
     "  const int *of$N = in + at$N;\n"                                     \
     "  int *to$N = out + across / blockDim.x * gridDim.y * T * 4u + at$N;\n"
 #define BLOCK_ROW                                                          \
-    "{ const unsigned at$N = (threadIdx.y + blockDim.y *\n"                \
-    "      (threadIdx.z + blockDim.z * bid)) * (blockDim.x * 4u);\n"       \
+    "{ const unsigned at$N = (row + rows * bid) * (blockDim.x * 4u);\n"    \
+    "  const unsigned step$N = blockDim.x;\n"                               \
     "  const int *of$N = in + at$N;\n"                                     \
     "  int *to$N = out + across / blockDim.x * gridDim.y * T * 8u + at$N;\n"
 #define WHOLE_ROW "{ const int *of$N = in;\n"
@@ -68,6 +68,23 @@ const struct compound compounds[] = {
      "{ unsigned i$N = 0;\n  while (i$N++ < 5u && $C) {", "} }", {{0}}},
     {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP,
      "{ unsigned i$N = 0;\n  do {", "} while (++i$N < 4u && $C); }", {{0}}},
+    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP,
+     "for (int i$N = 5; i$N > (int)($U & 3u); i$N--) {", "}", {{0}}},
+    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP,
+     "for (unsigned char i$N = 253; i$N != ($K & 3u); i$N++) {", "}", {{0}}},
+    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP,
+     "for (size_t i$N = gid; i$N < gid + ($U & 3u); i$N++) {", "}", {{0}}},
+    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP,
+     "for (long long i$N = (long long)($U & 3u) - 3; i$N < 1; i$N++) {", "}",
+     {{0}}},
+    {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP,
+     "for (unsigned i$N = 1u + ($U & 7u); i$N; i$N >>= 1) {", "}", {{0}}},
+    {FEATURE_LOOP, 0, INNER_DIVERGES, PLACE_PLAIN_LOOP,
+     "for (float x$N = 0.0f; x$N < 3.0f; x$N += 0.75f) {", "}", {{0}}},
+    {FEATURE_LOOP, 0, INNER_DIVERGES, PLACE_PLAIN_LOOP, "do {", "} while (0);",
+     {{0}}},
+    {FEATURE_LOOP, 0, INNER_COUNTER, PLACE_UNIFORM_LOOP,
+     "for (int i$N = (int)($X & 3u); i$N >= 0; i$N--) {", "}", {{0}}},
     {FEATURE_LOOP, PLACE_UNIFORM, INNER_COUNTER, PLACE_UNIFORM_LOOP,
      "{ unsigned i$N = 0;\n  do {",
      "} while (++i$N < 3u && __syncthreads_or($C)); }", {{0}}},
@@ -97,6 +114,10 @@ const struct compound compounds[] = {
      "u$0 += *at$N + line_u[i$N]; }", {{0}}},
     {FEATURE_SHARED, 0, INNER_COUNTER, 0,
      "{ const unsigned i$N = (tid + $K) % T;", "u$0 ^= sh[i$N]; }", {{0}}},
+    {0, 0, 0, 0, "{ const int *at$N = $C ? in + gid : in + ($U & 63u);",
+     "u$0 += (unsigned)at$N[0] - (unsigned)at$N[3]; }", {{0}}},
+    {FEATURE_PRIVATE, 0, 0, 0, "{ unsigned *at$N = $C ? own : own + 4;",
+     "at$N[$U & 3u] ^= $U; }", {{0}}},
 
     // Machines.
     {FEATURE_MACHINE, 0, MACHINE | INNER_SWITCH, 0,

@@ -1,6 +1,6 @@
 // Random kernels on both sides: see generate.h. Kernel number i of a run has
-// the seed S + i, so that `--seed S+i --count 1` makes it alone. What fails is
-// made smaller as long as it fails, and printed.
+// the seed S + i, so that `--seed S+i --count 1` makes it alone, with the same
+// shapes. What fails is made smaller as long as it fails, and printed.
 //
 // usage: differential [--seed S] [--count N] [--shapes 32,7x5x3,…] [--print]
 //                     [--first OPTION]… [--second OPTION]… [--no-shrink]
@@ -16,10 +16,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
-    KERNELS_MAX = 8,  // in a module
+    KERNELS_MAX = 24,  // in a module
     SHAPES_MAX = 12,
     SHAPES_RUN = 4,   // of each kernel, in turn
     TRIAL_SECONDS = 300,
@@ -31,7 +32,9 @@ struct settings {
     uint64_t seed, count;
     struct side sides[SIDES];
     rnl_dim3 shapes[SHAPES_MAX];
+    rnl_dim3 lines[SHAPES_MAX];  // of kernels that know one axis
     size_t shape_count;
+    bool all_axes;  // no shape is a line
     bool print, shrink;
 };
 
@@ -66,7 +69,8 @@ static bool run_shapes(const struct settings *settings,
                                                        : SHAPES_RUN;
     for (size_t i = 0; i < shapes; i++) {
         size_t turn = (i + kernel->seed) % settings->shape_count;
-        trial->block = settings->shapes[turn];
+        trial->block = kernel->one_axis ? settings->lines[turn]
+                                        : settings->shapes[turn];
         struct launch launch = launch_of(kernel, trial->block);
         if (!comparison_run(comparison, kernel->name, &launch))
             return false;
@@ -220,23 +224,40 @@ static size_t run_module(const struct settings *settings,
     return 1;
 }
 
+static void print_all(const struct kernel *kernels, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        print_kernel(&kernels[i]);
+}
+
+static void report(uint64_t first, uint64_t count, size_t wrong, time_t start)
+{
+    printf("seeds %llu to %llu: %zu wrong, %lld s\n",
+           (unsigned long long)first, (unsigned long long)(first + count - 1),
+           wrong, (long long)(time(NULL) - start));
+    fflush(stdout);
+}
+
 static size_t run_all(const struct settings *settings)
 {
     struct kernel kernels[KERNELS_MAX];
     size_t wrong = 0;
+    time_t start = time(NULL);
     for (uint64_t done = 0; done < settings->count; done += KERNELS_MAX) {
         size_t count = settings->count - done < KERNELS_MAX
                            ? (size_t)(settings->count - done)
                            : KERNELS_MAX;
         for (size_t i = 0; i < count; i++)
-            kernel_generate(&kernels[i], settings->seed + done + i);
+            kernel_generate(&kernels[i], settings->seed + done + i,
+                            settings->all_axes);
         if (settings->print)
-            for (size_t i = 0; i < count; i++)
-                print_kernel(&kernels[i]);
+            print_all(kernels, count);
         else
             wrong += run_module(settings, kernels, count);
         for (size_t i = 0; i < count; i++)
             kernel_free(&kernels[i]);
+        if (!settings->print)
+            report(settings->seed, done + count, wrong, start);
     }
     return wrong;
 }
@@ -251,17 +272,29 @@ static void usage(void)
     exit(2);
 }
 
-static void parse_shapes(struct settings *settings, const char *text)
+static size_t parse_list(const char *text, rnl_dim3 shapes[SHAPES_MAX])
 {
-    settings->shape_count = 0;
-    while (*text && settings->shape_count < SHAPES_MAX) {
+    size_t count = 0;
+    while (*text && count < SHAPES_MAX) {
         rnl_dim3 shape = {1, 1, 1};
         if (sscanf(text, "%ux%ux%u", &shape.x, &shape.y, &shape.z) < 1 ||
             shape.x * shape.y * shape.z - 1 >= 256)
             usage();
-        settings->shapes[settings->shape_count++] = shape;
+        shapes[count++] = shape;
         text += strcspn(text, ",");
         text += *text == ',';
+    }
+    return count;
+}
+
+static void parse_shapes(struct settings *settings, const char *text)
+{
+    settings->shape_count = parse_list(text, settings->shapes);
+    settings->all_axes = true;
+    for (size_t i = 0; i < settings->shape_count; i++) {
+        rnl_dim3 shape = settings->shapes[i];
+        settings->lines[i] = (rnl_dim3){shape.x * shape.y * shape.z, 1, 1};
+        settings->all_axes &= shape.y * shape.z > 1;
     }
 }
 
@@ -307,7 +340,9 @@ int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
     struct settings settings = {.seed = 1, .count = 64, .shrink = true};
-    parse_shapes(&settings, "32,256,100,16x16,7x5x3,1,33x2,8x2x16,33,32x8,5x7x3");
+    parse_shapes(&settings, "32,256,100,16x16,7x5x3,1,33x2,8x2x16,33,32x8,"
+                            "5x7x3");
+    parse_list("32,256,100,16,65,1,224,40,33,7,128", settings.lines);
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--print"))
             settings.print = true;
@@ -323,10 +358,5 @@ int main(int argc, char **argv)
     if (trial == MAP_FAILED)
         usage();
     size_t wrong = run_all(&settings);
-    if (!settings.print)
-        printf("seeds %llu to %llu: %zu wrong\n",
-               (unsigned long long)settings.seed,
-               (unsigned long long)(settings.seed + settings.count - 1),
-               wrong);
     return wrong != 0;
 }

@@ -3,6 +3,7 @@
 #include "compounds.h"
 #include "grammar.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -387,6 +388,11 @@ static unsigned choose_features(struct generator *g)
     features |= chance(g, 4) ? 0 : FEATURE_MACHINE;
     features |= chance(g, 3) ? 0 : FEATURE_LINE;
     features |= chance(g, 4) ? 0 : FEATURE_MINE;
+    features |= chance(g, 3) ? 0 : FEATURE_NARROW;
+    features |= chance(g, 4) ? 0 : FEATURE_FOUR;
+    features |= chance(g, 4) ? 0 : FEATURE_ARRAYS;
+    // A third of the code suffices for what knows one axis.
+    features |= chance(g, 4) ? 0 : FEATURE_AXES;
     // Their elements need loops before the kernel begins.
     if (features & FEATURE_STRIDE && chance(g, 4))
         features &= ~(unsigned)(FEATURE_LINE | FEATURE_BINS | FEATURE_PRIVATE);
@@ -396,18 +402,22 @@ static unsigned choose_features(struct generator *g)
     return features;
 }
 
-void kernel_generate(struct kernel *kernel, uint64_t seed)
+void kernel_generate(struct kernel *kernel, uint64_t seed, bool all_axes)
 {
     struct generator g = {.state = seed * UINT64_C(0x2545f4914f6cdd1d)};
-    g.features = choose_features(&g);
+    g.features = choose_features(&g) | (all_axes ? FEATURE_AXES : 0);
     struct scope scope = {.uniform = true, .label = -1, .state = -1,
                           .row = -1};
     scope.mask = g.features & FEATURE_WARP ? 0 : -1;
-    *kernel = (struct kernel){.seed = seed, .features = g.features};
+    *kernel = (struct kernel){.seed = seed, .features = g.features,
+                              .one_axis = !(g.features & FEATURE_AXES)};
     snprintf(kernel->name, sizeof kernel->name, "k%llu",
              (unsigned long long)seed);
     struct statement **link = &kernel->body;
-    g.budget = 4 + (int)chance(&g, 10);
+    // Many small kernels find more than few large ones.
+    g.budget = 2 + (int)chance(&g, 1 + chance(&g, 12));
+    if (chance(&g, 96) == 0)
+        g.budget += 40;
     if (g.features & FEATURE_STRIDE && chance(&g, 4)) {
         *link = generate_opening(&g, &scope);
         link = &(*link)->next;
@@ -460,94 +470,174 @@ static void add_list(struct text *text, const struct statement *statement,
     }
 }
 
+// Text that a kernel has if its body uses one of the names, which are words.
 struct part {
-    unsigned features;
+    const char *names;  // or NULL: always
     const char *lines;
 };
 
-// The names that rules use. Shared memory is written before anyone can return.
 // clang-format off
+static const char index_all_axes[] =
+    "unsigned T = blockDim.x * blockDim.y * blockDim.z;\n"
+    "unsigned row = threadIdx.y + blockDim.y * threadIdx.z;\n"
+    "unsigned rows = blockDim.y * blockDim.z;\n"
+    "unsigned tid = threadIdx.x + blockDim.x * row;";
+static const char index_one_axis[] =
+    "unsigned T = blockDim.x, row = 0u, rows = 1u, tid = threadIdx.x;";
+
+// What rules may use. Shared memory is written before anyone can return.
 static const struct part prologue[] = {
-    {0, "unsigned T = blockDim.x * blockDim.y * blockDim.z;\n"
-        "unsigned tid = threadIdx.x +\n"
-        "    blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);\n"
-        "unsigned bid = blockIdx.x + gridDim.x * blockIdx.y;\n"
-        "unsigned gid = bid * T + tid, lane = tid & 31u;\n"
-        "unsigned u0 = (unsigned)in[gid], u1 = gid * 7u + 3u, u2 = tid;\n"
-        "unsigned u3 = (unsigned)in[gid + 1u] ^ lane;\n"
-        "int *slot = out + gid * 4u;"},
-    {FEATURE_WIDE, "unsigned long long w0 = u0 * 0x100000001ull, w1 = ~0ull * gid;"},
-    {FEATURE_FLOAT, "float f0 = (float)in[gid], f1 = (float)(int)tid * 0.25f;"},
-    {FEATURE_DOUBLE, "double d0 = (double)in[gid] / 3.0, d1 = (double)bid;"},
-    {FEATURE_PRIVATE, "unsigned own[8];\n"
-                      "for (unsigned k = 0; k < 8u; k++) own[k] = u0 + k;"},
-    {FEATURE_STRUCT, "pair p0(u0, u1), p1(u2, u3);"},
-    {FEATURE_TOTALS, "unsigned *totals = (unsigned *)out + (n - 64);"},
-    {FEATURE_WARP, "unsigned left = T - (tid & ~31u);\n"
-                   "unsigned m0 = left >= 32u ? ~0u : (1u << left) - 1u;"},
-    {FEATURE_BINS, "__shared__ unsigned bins[24];\n"
-                   "for (unsigned k = tid; k < 24u; k += T) bins[k] = k;"},
-    {FEATURE_SHARED, "sh[tid] = u0;"},
-    {FEATURE_STRIDE, "const unsigned across = gridDim.x * blockDim.x;"},
-    {FEATURE_MINE, "__shared__ unsigned mine[256];\n"
-                   "__shared__ float mine_f[256];\n"
-                   "__shared__ unsigned long long mine_w[256];\n"
-                   "mine[tid] = u1; mine_f[tid] = 0.5f; mine_w[tid] = u0;"},
-    {FEATURE_LINE, "__shared__ signed char line_c[260];\n"
-                   "__shared__ short line_s[260];\n"
-                   "__shared__ unsigned line_u[260];\n"
-                   "__shared__ float line_f[260];\n"
-                   "__shared__ unsigned long long line_w[260];\n"
-                   "__shared__ double line_d[260];\n"
-                   "for (unsigned k = tid; k < 260u; k += T) {\n"
-                   "    line_c[k] = (signed char)(k * 7u);\n"
-                   "    line_s[k] = (short)(k * 1031u);\n"
-                   "    line_u[k] = k * 65537u; line_f[k] = (float)(int)k;\n"
-                   "    line_w[k] = k * 0x100000001ull;\n"
-                   "    line_d[k] = 0.5 * (double)(int)k;\n"
-                   "}"},
-    {FEATURE_SHARED | FEATURE_BINS | FEATURE_LINE, "__syncthreads();"},
+    {NULL, "unsigned bid = blockIdx.x + gridDim.x * blockIdx.y;\n"
+           "unsigned gid = bid * T + tid, lane = tid & 31u;\n"
+           "unsigned u0 = (unsigned)in[gid], u1 = gid * 7u + 3u, u2 = tid;\n"
+           "unsigned u3 = (unsigned)in[gid + 1u] ^ lane;"},
+    {"slot", "int *slot = out + gid * 4u;"},
+    {"w0", "unsigned long long w0 = u0 * 0x100000001ull;"},
+    {"w1", "unsigned long long w1 = ~0ull * gid;"},
+    {"f0", "float f0 = (float)in[gid];"},
+    {"f1", "float f1 = (float)(int)tid * 0.25f;"},
+    {"d0", "double d0 = (double)in[gid] / 3.0;"},
+    {"d1", "double d1 = (double)bid;"},
+    {"own", "unsigned own[8];\n#pragma unroll 1\n"
+            "for (unsigned k = 0; k < 8u; k++) own[k] = u0 + k;"},
+    {"p0", "pair p0(u0, u1);"},
+    {"p1", "pair p1(u2, u3);"},
+    {"small0", "unsigned char small0 = (unsigned char)u0;"},
+    {"small1", "unsigned char small1 = (unsigned char)tid;"},
+    {"short0", "short short0 = (short)u1;"},
+    {"short1", "short short1 = (short)lane;"},
+    {"flag0", "bool flag0 = (u0 & 1u) != 0u;"},
+    {"flag1", "bool flag1 = tid > 3u;"},
+    {"four0", "int4 four0 = make_int4(1, (int)u0, 3, (int)tid);"},
+    {"four1", "int4 four1 = make_int4((int)bid, 5, (int)lane, (int)u3);"},
+    {"own_c", "signed char own_c[8];\n#pragma unroll 1\n"
+              "for (int k = 0; k < 8; k++) own_c[k] = (signed char)(u0 >> k);"},
+    {"own_w", "unsigned long long own_w[4] = {u0, 1u, u1 * 0x10001ull, 3u};"},
+    {"own_p", "pair own_p[2] = {pair(u0, u1), pair(u2, u3)};"},
+    {"totals", "unsigned *totals = (unsigned *)out + (n - 64);"},
+    {"m0", "unsigned left = T - (tid & ~31u);\n"
+           "unsigned m0 = left >= 32u ? ~0u : (1u << left) - 1u;"},
+    {"across", "const unsigned across = gridDim.x * blockDim.x;"},
+    {"bins", "__shared__ unsigned bins[24];\n"
+             "if (tid == 0u) for (unsigned k = 0; k < 24u; k++) bins[k] = k;"},
+    {"sh", "sh[tid] = u0;"},
+    {"mine", "__shared__ unsigned mine[256];\nmine[tid] = u1;"},
+    {"mine_f", "__shared__ float mine_f[256];\nmine_f[tid] = 0.5f;"},
+    {"mine_w", "__shared__ unsigned long long mine_w[256];\n"
+               "mine_w[tid] = u0;"},
+    {"line_c", "__shared__ signed char line_c[260];\n"
+               "if (tid == 0u) for (unsigned k = 0; k < 260u; k++)\n"
+               "    line_c[k] = (signed char)(k * 7u);"},
+    {"line_s", "__shared__ short line_s[260];\n"
+               "if (tid == 0u) for (unsigned k = 0; k < 260u; k++)\n"
+               "    line_s[k] = (short)(k * 1031u);"},
+    {"line_u", "__shared__ unsigned line_u[260];\n"
+               "if (tid == 0u) for (unsigned k = 0; k < 260u; k++)\n"
+               "    line_u[k] = k * 65537u;"},
+    {"line_f", "__shared__ float line_f[260];\n"
+               "if (tid == 0u) for (unsigned k = 0; k < 260u; k++)\n"
+               "    line_f[k] = (float)(int)k;"},
+    {"line_w", "__shared__ unsigned long long line_w[260];\n"
+               "if (tid == 0u) for (unsigned k = 0; k < 260u; k++)\n"
+               "    line_w[k] = k * 0x100000001ull;"},
+    {"line_d", "__shared__ double line_d[260];\n"
+               "if (tid == 0u) for (unsigned k = 0; k < 260u; k++)\n"
+               "    line_d[k] = 0.5 * (double)(int)k;"},
+    {"sh bins line_c line_s line_u line_f line_w line_d", "__syncthreads();"},
 };
 
 static const struct part epilogue[] = {
-    {FEATURE_WIDE, "u0 ^= (unsigned)(w0 ^ w0 >> 32); u1 += (unsigned)(w1 >> 16);"},
-    {FEATURE_FLOAT, "u1 ^= __float_as_uint(f0); u2 += __float_as_uint(f1);"},
-    {FEATURE_DOUBLE, "u3 ^= (unsigned)(__double_as_longlong(d0) >> 20);\n"
-                     "u2 ^= (unsigned)(__double_as_longlong(d1) >> 32);"},
-    {FEATURE_PRIVATE, "for (unsigned k = 0; k < 8u; k++) u3 = u3 * 31u + own[k];"},
-    {FEATURE_STRUCT, "u0 += p0.low * p0.part[0] + p1.part[1];"},
-    {FEATURE_SHARED, "u2 ^= sh[T - 1u - tid];"},
-    {FEATURE_MINE, "u0 ^= mine[tid]; u1 += __float_as_uint(mine_f[tid]);\n"
-                   "u2 += (unsigned)(mine_w[tid] >> 16);"},
-    {FEATURE_BINS, "__syncthreads();\nu1 ^= bins[tid % 24u];"},
-    {0, "slot[0] = (int)u0;\nslot[1] = (int)u1;\nslot[2] ^= (int)u2;\n"
-        "slot[3] = (int)((unsigned)slot[3] + u3);"},
+    {"w0", "u0 ^= (unsigned)(w0 ^ w0 >> 32);"},
+    {"w1", "u1 += (unsigned)(w1 >> 16);"},
+    {"f0", "u1 ^= __float_as_uint(f0);"},
+    {"f1", "u2 += __float_as_uint(f1);"},
+    {"d0", "u3 ^= (unsigned)(__double_as_longlong(d0) >> 20);"},
+    {"d1", "u2 ^= (unsigned)(__double_as_longlong(d1) >> 32);"},
+    {"own", "#pragma unroll 1\n"
+            "for (unsigned k = 0; k < 8u; k++) u3 = u3 * 31u + own[k];"},
+    {"p0", "u0 += p0.low * p0.part[0];"},
+    {"p1", "u0 += p1.part[1];"},
+    {"small0", "u0 += small0;"}, {"small1", "u1 ^= small1;"},
+    {"short0", "u2 += (unsigned)short0;"}, {"short1", "u3 ^= (unsigned)short1;"},
+    {"flag0", "u0 ^= (unsigned)flag0;"}, {"flag1", "u1 += (unsigned)flag1;"},
+    {"four0", "u0 ^= (unsigned)(four0.x ^ four0.y);\n"
+              "u1 += (unsigned)four0.z + (unsigned)four0.w;"},
+    {"four1", "u2 ^= (unsigned)(four1.x ^ four1.y);\n"
+              "u3 += (unsigned)four1.z + (unsigned)four1.w;"},
+    {"own_c", "#pragma unroll 1\n"
+              "for (int k = 0; k < 8; k++) u3 = u3 * 31u + (unsigned)own_c[k];"},
+    {"own_w", "u2 += (unsigned)((own_w[0] ^ own_w[1] ^ own_w[2] ^ own_w[3]) >> 7);"},
+    {"own_p", "u1 ^= own_p[0].low * own_p[1].part[1] + own_p[1].low;"},
+    {"sh", "u2 ^= sh[T - 1u - tid];"},
+    {"mine", "u0 ^= mine[tid];"},
+    {"mine_f", "u1 += __float_as_uint(mine_f[tid]);"},
+    {"mine_w", "u2 += (unsigned)(mine_w[tid] >> 16);"},
+    {"bins", "__syncthreads();\nu1 ^= bins[tid % 24u];"},
 };
+
+// The last results. Neighbours of a thread in a row cost a compiler less than
+// its four in a row do, so those are for kernels that use them otherwise, too.
+static const char epilogue_slot[] =
+    "slot[0] = (int)u0;\nslot[1] = (int)u1;\nslot[2] ^= (int)u2;\n"
+    "slot[3] = (int)((unsigned)slot[3] + u3);";
+static const char epilogue_rows[] =
+    "out += gid;\nn = (int)(gridDim.x * gridDim.y * T);\n"
+    "out[0] = (int)u0;\nout[n] = (int)u1;\nout[2 * n] ^= (int)u2;\n"
+    "out[3 * n] = (int)((unsigned)out[3 * n] + u3);";
 // clang-format on
 
-// All parts whose features the kernel has; of several features, one will do.
-static void add_parts(struct text *text, const struct kernel *kernel,
+static bool is_of_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool uses_word(const char *text, const char *word, size_t size)
+{
+    for (const char *at = text; (at = strchr(at, word[0])); at++)
+        if (!strncmp(at, word, size) && !is_of_word(at[size]) &&
+            (at == text || !is_of_word(at[-1])))
+            return true;
+    return false;
+}
+
+static bool uses(const char *text, const char *names)
+{
+    for (; *names; names += strspn(names, " ")) {
+        size_t size = strcspn(names, " ");
+        if (uses_word(text, names, size))
+            return true;
+        names += size;
+    }
+    return false;
+}
+
+static void add_parts(struct text *text, const char *body,
                       const struct part *parts, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!parts[i].features || parts[i].features & kernel->features)
+        if (!parts[i].names || uses(body, parts[i].names))
             add_lines(text, parts[i].lines, 1);
 }
 
 static void add_kernel(struct text *text, const struct kernel *kernel)
 {
+    struct text list = {0};
+    add_list(&list, kernel->body, 1);
+    char *body = take(&list);
     add(text, "\nextern \"C\" __global__ void %s(int *out, const int *in, "
               "int n)\n{\n", kernel->name);
-    if (kernel->features & FEATURE_SHARED)
+    if (uses(body, "sh"))
         add_lines(text, kernel->features & FEATURE_DYNAMIC
                             ? "extern __shared__ unsigned sh[];"
                             : "__shared__ unsigned sh[256];", 1);
-    add_parts(text, kernel, prologue, sizeof prologue / sizeof *prologue);
-    add(text, "\n");
-    add_list(text, kernel->body, 1);
-    add(text, "\n");
-    add_parts(text, kernel, epilogue, sizeof epilogue / sizeof *epilogue);
+    add_lines(text, kernel->features & FEATURE_AXES ? index_all_axes
+                                                    : index_one_axis, 1);
+    add_parts(text, body, prologue, sizeof prologue / sizeof *prologue);
+    add(text, "\n%s\n", body);
+    add_parts(text, body, epilogue, sizeof epilogue / sizeof *epilogue);
+    add_lines(text, uses(body, "slot") ? epilogue_slot : epilogue_rows, 1);
     add(text, "}\n");
+    free(body);
 }
 
 char *kernel_module(const struct kernel *kernels, size_t count)

@@ -28,12 +28,14 @@ struct kernel {
     char name[32];
     uint64_t seed;
     unsigned features;
+    bool one_axis;  // its blocks have nothing but x
     struct statement *body;
 };
 
 enum { KERNEL_ATOMICS = 64, KERNEL_SLOTS = 12, KERNEL_SHARED = 1024 };
 
-void kernel_generate(struct kernel *kernel, uint64_t seed);
+// With `all_axes` it is no kernel for one axis.
+void kernel_generate(struct kernel *kernel, uint64_t seed, bool all_axes);
 void kernel_free(struct kernel *kernel);
 
 // The text of a module of `count` kernels; the caller frees it.

@@ -13,7 +13,7 @@ static const struct rule simple_unsigned[] = {
     {0, 0, "u$0"}, {0, 0, "u$0"}, {0, 0, "u$0"}, {0, 0, "$K"}, {0, 0, "tid"},
     {0, 0, "lane"}, {0, 0, "gid"}, {0, 0, "$V"}, {0, 0, "$V"}, {0, 0, "$X"},
     {0, 0, "(unsigned)in[gid]"}, {0, 0, "threadIdx.x"}, {0, 0, "0x9e3779b9u"},
-    {0, 0, "0x80000001u"}, {0, 0, "threadIdx.y"},
+    {0, 0, "0x80000001u"}, {FEATURE_AXES, 0, "threadIdx.y"},
 };
 
 static const struct rule all_unsigned[] = {
@@ -69,11 +69,25 @@ static const struct rule all_unsigned[] = {
     {FEATURE_LINE, 0, "(unsigned)(((const long long *)in)[$G] >> 16)"},
     {FEATURE_LINE, 0,
      "(unsigned)__double_as_longlong(((const double *)in)[$G])"},
+    {0, 0, "found(in, gid, $U)"}, {0, 0, "walk(in + gid, in + gid + ($U & 3u))"},
+    {0, 0, "(unsigned)abs((int)$U >> 1)"}, {0, 0, "(unsigned)(in + gid)[-(int)tid]"},
+    {FEATURE_NARROW, 0, "(unsigned)small$1"},
+    {FEATURE_NARROW, 0, "(unsigned)short$1"},
+    {FEATURE_NARROW, 0, "(unsigned)(small$1 * short$1)"},
+    {FEATURE_NARROW, 0, "(flag$1 ? $U : $U)"},
+    {FEATURE_FOUR, 0, "(unsigned)four$1.x"}, {FEATURE_FOUR, 0, "(unsigned)four$1.z"},
+    {FEATURE_FOUR, 0, "(unsigned)((const int4 *)in)[gid].y"},
+    {FEATURE_ARRAYS, 0, "(unsigned)own_c[$U & 7u]"},
+    {FEATURE_ARRAYS, 0, "(unsigned)(own_w[$U & 3u] >> 9)"},
+    {FEATURE_ARRAYS, 0, "own_p[$U & 1u].part[$U & 1u]"},
     {0, PLACE_ROW, "(unsigned)of$S[i$S]"}, {0, PLACE_ROW, "(unsigned)of$S[i$S]"},
     {0, PLACE_ROW, "(unsigned)of$S[i$S > 0 ? i$S - 1 : 0]"},
     {0, PLACE_ROW, "(unsigned)of$S[min((int)i$S + 1, n / 2)]"},
     {0, PLACE_ROW, "(unsigned)of$S[max((int)i$S - 2, 0)]"},
     {0, PLACE_OWN_ROW, "(unsigned)to$S[i$S]"}, {0, PLACE_STATE, "s$A"},
+    {0, PLACE_OWN_ROW, "(unsigned)(i$S >= step$S ? to$S[i$S - step$S] : 3)"},
+    {0, PLACE_OWN_ROW,
+     "(unsigned)(i$S < step$S * 3u ? to$S[i$S + step$S] : 5)"},
 };
 
 static const struct rule simple_wide[] = {
@@ -133,6 +147,9 @@ static const struct rule simple_condition[] = {
 static const struct rule all_condition[] = {
     {0, 0, "($C && $C)"}, {0, 0, "($C || $C)"}, {0, 0, "!$C"},
     {0, 0, "($C != $C)"}, {0, 0, "($U >= $U)"}, {0, 0, "($U % 3u == 1u)"},
+    {0, 0, "($C && in[$I] > 0)"}, {0, 0, "($C || in[$G] < (int)$K)"},
+    {FEATURE_NARROW, 0, "flag$1"}, {FEATURE_NARROW, 0, "(small$1 < $U)"},
+    {FEATURE_NARROW, 0, "(short$1 > (short)$U)"},
     {FEATURE_FLOAT, 0, "($F < $F)"}, {FEATURE_FLOAT, 0, "(f$1 >= $F)"},
     {FEATURE_DOUBLE, 0, "($D < $D)"}, {FEATURE_WIDE, 0, "($W > $W)"},
     {FEATURE_WIDE, 0, "((long long)$W < (long long)$W)"},
@@ -258,6 +275,44 @@ static const struct rule statements[] = {
     {FEATURE_BINS, 0, "atomicMin(bins + 20u + ($U & 3u), $U);"},
     {FEATURE_BINS, 0, "atomicAdd(bins + $0, (unsigned)in[$G]);"},
 
+    // Types that take less, or more, than a lane.
+    {FEATURE_NARROW, 0, "small$1 = (unsigned char)$U;"},
+    {FEATURE_NARROW, 0, "small$1++;"},
+    {FEATURE_NARROW, 0, "small$1 += (unsigned char)$U;"},
+    {FEATURE_NARROW, 0, "short$1 = (short)$U;"},
+    {FEATURE_NARROW, 0, "short$1 = (short)(short$1 * 3 + small$1);"},
+    {FEATURE_NARROW, 0, "flag$1 = $C;"}, {FEATURE_NARROW, 0, "flag$1 = !flag$1;"},
+    {FEATURE_NARROW, 0, "flag$1 = flag$1 && $C;"},
+    {FEATURE_NARROW, 0, "if (flag$1 && $C) u$0 += $U;"},
+    {FEATURE_FOUR, 0, "four$1 = ((const int4 *)in)[gid];"},
+    {FEATURE_FOUR, 0, "four$1 = ((const int4 *)in)[$U & 15u];"},
+    {FEATURE_FOUR, 0, "four$1.x ^= (int)$U;"},
+    {FEATURE_FOUR, 0, "four$1.w = four$1.y;"},
+    {FEATURE_FOUR, 0, "{ int4 four = four0; four0 = four1; four1 = four; }"},
+    {FEATURE_FOUR, 0,
+     "four$1 = $C ? four$1 : make_int4((int)u$0, 2, (int)$K, (int)$U);"},
+    {FEATURE_FOUR | FEATURE_SLOT, 0, "*(int4 *)slot = four$1;"},
+    {FEATURE_FOUR | FEATURE_SLOT, 0, "four$1 = *(const int4 *)slot;"},
+    {FEATURE_ARRAYS, 0, "own_c[$U & 7u] = (signed char)$U;"},
+    {FEATURE_ARRAYS, 0, "own_c[$U & 7u]++;"},
+    {FEATURE_ARRAYS, 0, "own_w[$U & 3u] += $U * 3ull;"},
+    {FEATURE_ARRAYS | FEATURE_WIDE, 0, "own_w[$U & 3u] = $W;"},
+    {FEATURE_ARRAYS | FEATURE_WIDE, 0, "w$1 ^= own_w[$U & 3u];"},
+    {FEATURE_ARRAYS, 0, "own_p[$U & 1u].add($U);"},
+    {FEATURE_ARRAYS, 0, "own_p[1] = turned(own_p[$U & 1u], $U);"},
+    {FEATURE_ARRAYS, 0, "own_p[$U & 1u] = own_p[$U & 1u];"},
+    {FEATURE_ARRAYS, 0,
+     "((unsigned char *)own_w)[$U & 31u] ^= (unsigned char)$U;"},
+    {0, 0, "{ unsigned word = $U;\n"
+           "  ((unsigned char *)&word)[$U & 3u] = (unsigned char)$U;\n"
+           "  u$0 ^= word; }"},
+    {0, 0, "{ unsigned box[4] = {u0, 1u, u$0, 3u};\n  box[$U & 3u] = $U;\n"
+           "  u$0 ^= box[$U & 3u]; }"},
+    {FEATURE_PRIVATE | FEATURE_CALL, 0, "turn_round(own, $U);"},
+    {FEATURE_SHARED, 0,
+     "{ const unsigned *p = $C ? sh : (const unsigned *)in; u$0 ^= p[$U % T]; }"},
+    {0, 0, "u$0 += found(in, gid, $U) * walk(in + bid, in + bid + ($U & 3u));"},
+
     // Shared atomics on what is the thread's, and what it had before.
     {FEATURE_MINE, 0, "u$0 = atomicAdd(mine + tid, $U);"},
     {FEATURE_MINE, 0, "u$0 += atomicSub(mine + tid, $U);"},
@@ -320,6 +375,9 @@ static const struct rule statements[] = {
     {0, PLACE_OWN_ROW, "to$S[i$S] ^= of$S[i$S];"},
     {0, PLACE_OWN_ROW, "if ($C) to$S[i$S] = (int)u$0;"},
     {0, PLACE_OWN_ROW, "to$S[i$S] = of$S[i$S > 0 ? i$S - 1 : 0];"},
+    {0, PLACE_OWN_ROW, "if (i$S >= step$S) to$S[i$S] ^= to$S[i$S - step$S];"},
+    {0, PLACE_OWN_ROW,
+     "to$S[i$S] = i$S < step$S * 3u ? to$S[i$S + step$S] : of$S[i$S];"},
 
     // Machines.
     {0, PLACE_STATE, "s$A = $U & 7u;"}, {0, PLACE_STATE, "s$A = $U & 7u;"},
@@ -470,6 +528,31 @@ const char grammar_preamble[] =
     "{\n"
     "    for (unsigned i = 0; i < count; i++)\n"
     "        array[i] = array[i + 1];\n"
+    "}\n"
+    "\n"
+    "__device__ unsigned found(const int *in, unsigned from, unsigned what)\n"
+    "{\n"
+    "    for (unsigned i = 0; i < 4u; i++)\n"
+    "        if (in[from + i] > (int)(what & 255u))\n"
+    "            return i;\n"
+    "    return what;\n"
+    "}\n"
+    "\n"
+    "__device__ unsigned walk(const int *p, const int *end)\n"
+    "{\n"
+    "    unsigned sum = 0;\n"
+    "    for (; p != end; p++)\n"
+    "        sum = sum * 3u + (unsigned)*p;\n"
+    "    return sum;\n"
+    "}\n"
+    "\n"
+    "__device__ __noinline__ void turn_round(unsigned *array, unsigned by)\n"
+    "{\n"
+    "    for (unsigned i = 0; i < 4u; i++) {\n"
+    "        unsigned old = array[i];\n"
+    "        array[i] = array[7u - i] + by;\n"
+    "        array[7u - i] = old;\n"
+    "    }\n"
     "}\n"
     "\n"
     "template <class T> __device__ T bound(T x)\n"

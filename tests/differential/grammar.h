@@ -36,6 +36,10 @@ enum feature {
     FEATURE_MACHINE = 1 << 21,  // loops that threads leave apart
     FEATURE_LINE = 1 << 22,     // neighbours
     FEATURE_MINE = 1 << 23,     // shared atomics that give the old value
+    FEATURE_NARROW = 1 << 24,   // variables of less than 32 bits
+    FEATURE_FOUR = 1 << 25,     // int4
+    FEATURE_ARRAYS = 1 << 26,   // of the thread, of other types
+    FEATURE_AXES = 1 << 27,     // blocks may have more than one axis
 };
 
 // Where a statement may stand.

@@ -63,6 +63,71 @@ RNL_TEST(streams_without_memory)
     sweep(stream_life);
 }
 
+static rnl_status batched_life(void)
+{
+    rnl_status status = RNL_OK;
+    rnl_context context = NULL;
+    rnl_stream stream = NULL;
+    rnl_buffer buffer = NULL;
+    TRY(sweep_open(&context));
+    TRY(rnl_stream_create(context,
+                          RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED),
+                          &stream));
+    TRY(rnl_buffer_create(context, 64, NULL, &buffer));
+    calls = 0;
+    TRY(rnl_enqueue_host_function(stream, count_call, NULL));
+    for (int i = 0; i < 100; i++)
+        TRY(rnl_enqueue_fill(stream, buffer, 0, 64, 1, 4));
+    EXPECT(calls == 0);
+    TRY(rnl_stream_flush(stream));
+    TRY(rnl_enqueue_host_function(stream, count_call, NULL));
+    TRY(rnl_stream_synchronize(stream, RNL_FOREVER));
+    EXPECT(calls == 2);
+    TRY(rnl_enqueue_fill(stream, buffer, 0, 64, 2, 4));
+    RELEASE(rnl_buffer_release(buffer));
+    RELEASE(rnl_stream_release(stream));
+    RELEASE(rnl_context_release(context));
+    return status;
+}
+
+RNL_TEST(batched_streams_without_memory)
+{
+    sweep(batched_life);
+}
+
+static rnl_status enqueue_call(rnl_stream stream, size_t iteration,
+                               void *user_data)
+{
+    (void)iteration;
+    rnl_status status = RNL_OK;
+    TRY(rnl_enqueue_host_function(stream, count_call, user_data));
+    return status;
+}
+
+static rnl_status timing_life(void)
+{
+    rnl_status status = RNL_OK;
+    rnl_context context = NULL;
+    rnl_stream stream = NULL;
+    uint64_t ns = 0;
+    TRY(sweep_open(&context));
+    TRY(rnl_stream_create(context, NULL, &stream));
+    TRY(rnl_stream_set_attribute(
+        stream, RNL_STREAM_ATTRIBUTE(.id = RNL_STREAM_SYNC_POLICY,
+                                     .value = {.sync_policy =
+                                                   RNL_SYNC_BLOCKING})));
+    TRY(rnl_time_and_wait(stream, 3, enqueue_call, NULL, &ns));
+    EXPECT(ns > 0);
+    RELEASE(rnl_stream_release(stream));
+    RELEASE(rnl_context_release(context));
+    return status;
+}
+
+RNL_TEST(timing_without_memory)
+{
+    sweep(timing_life);
+}
+
 static rnl_status event_life(void)
 {
     rnl_status status = RNL_OK;
@@ -122,15 +187,19 @@ static rnl_status promise_life(void)
     return status;
 }
 
-RNL_TEST(promises_without_memory)
+static void need(rnl_feature feature, const char *what)
 {
     rnl_context context = NULL;
     assert_ok(sweep_open(&context));
-    rnl_status status =
-        rnl_context_supports(context, RNL_FEATURE_PROMISES, NULL);
+    rnl_status status = rnl_context_supports(context, feature, NULL);
     assert_ok(rnl_context_release(context));
     if (status != RNL_OK)
-        test_skip("the device has no promises");
+        test_skip("the device has no %s", what);
+}
+
+RNL_TEST(promises_without_memory)
+{
+    need(RNL_FEATURE_PROMISES, "promises");
     sweep(promise_life);
 }
 
@@ -155,6 +224,11 @@ static rnl_status buffer_life(void)
     deletions = 0;
     TRY(sweep_open(&context));
     TRY(rnl_stream_create(context, NULL, &stream));
+    // Later ones are made of this one's memory.
+    TRY(rnl_buffer_create(context, 256, RNL_BUFFER_OPTIONS(.label = "kept"),
+                          &buffers[0]));
+    TRY(rnl_buffer_release(buffers[0]));
+    buffers[0] = NULL;
     TRY(rnl_buffer_create(context, 256,
                           RNL_BUFFER_OPTIONS(.zeroed = true, .label = "b"),
                           &buffers[0]));
@@ -264,6 +338,50 @@ RNL_TEST(copies_and_fills_without_memory)
     sweep(copy_life);
 }
 
+// Whatever fails, the host releases the wait in the end.
+static rnl_status value_life(void)
+{
+    static _Atomic uint32_t host[4];
+    static uint32_t results[40];
+    rnl_status status = RNL_OK;
+    rnl_context context = NULL;
+    rnl_stream first = NULL, second = NULL;
+    rnl_buffer words = NULL;
+    rnl_value_op ops[40];
+    memset((void *)host, 0, sizeof host);
+    TRY(sweep_open(&context));
+    TRY(rnl_stream_create(context, NULL, &first));
+    TRY(rnl_stream_create(context, NULL, &second));
+    TRY(rnl_buffer_create(context, sizeof results, NULL, &words));
+    TRY(rnl_host_register(context, (void *)host, sizeof host));
+    for (size_t i = 0; i < 40; i++)
+        ops[i] = *RNL_VALUE_OP(.action = RNL_WRITE_VALUE, .width = 32,
+                               .buffer = words, .offset = i * 4,
+                               .value = i + 1);
+    ops[20] = *RNL_VALUE_OP(.action = RNL_WAIT_EQ, .width = 32,
+                            .pointer = (void *)host, .value = 7);
+    TRY(rnl_enqueue_values(first, ops, 40));
+    TRY(rnl_enqueue_wait_value64(second, words, 24 * 4,
+                                 UINT64_C(26) << 32 | 25, RNL_WAIT_EQ));
+    atomic_store(host, 7);
+    TRY(rnl_stream_synchronize(first, RNL_FOREVER));
+    TRY(rnl_enqueue_write_value32(second, words, 0, 9));
+    TRY(rnl_copy_from_buffer_and_wait(second, results, words, 0,
+                                      sizeof results));
+    EXPECT(results[0] == 9 && results[19] == 20 && results[39] == 40);
+    RELEASE(rnl_buffer_release(words));
+    RELEASE(rnl_stream_release(first));
+    RELEASE(rnl_stream_release(second));
+    RELEASE(rnl_context_release(context));
+    return status;
+}
+
+RNL_TEST(values_without_memory)
+{
+    need(RNL_FEATURE_MEMORY_OPERATIONS, "stream memory operations");
+    sweep(value_life);
+}
+
 // A failed enqueue must have enqueued nothing, and a successful one once.
 static rnl_status host_function_life(void)
 {
@@ -348,13 +466,7 @@ static rnl_status launch_life(void)
 
 static void need_native(void)
 {
-    rnl_context context = NULL;
-    assert_ok(sweep_open(&context));
-    rnl_status status =
-        rnl_context_supports(context, RNL_FEATURE_NATIVE_FUNCTIONS, NULL);
-    assert_ok(rnl_context_release(context));
-    if (status != RNL_OK)
-        test_skip("the device has no native functions");
+    need(RNL_FEATURE_NATIVE_FUNCTIONS, "native functions");
 }
 
 RNL_TEST(launches_without_memory)

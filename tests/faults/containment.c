@@ -79,6 +79,21 @@ static const char source[] =
     "    for (int i = 0; i < n + 10; i++) kept[i] = i;\n"
     "    *out = kept[n + 5];\n"
     "}\n"
+    // One thread of one block goes wrong.
+    "#define THERE (blockIdx.x == 2 && threadIdx.x == 37)\n"
+    "extern \"C\" __global__ void reads_there(int *out, int) {\n"
+    "    if (THERE) *out = *(volatile int *)0x1230;\n"
+    "}\n"
+    "extern \"C\" __global__ void writes_there(int *, int) {\n"
+    "    if (THERE) *(volatile int *)0x1230 = 1;\n"
+    "}\n"
+    "extern \"C\" __global__ void recurses_there(int *out, int) {\n"
+    "    *out = 1;\n"
+    "    if (THERE) *out = deep(out, 0);\n"
+    "}\n"
+    "extern \"C\" __global__ void divides_there(int *out, int zero) {\n"
+    "    if (THERE) *out = (int)(threadIdx.x + 1) / zero;\n"
+    "}\n"
     // Holds numbers in registers that calls expect to be empty.
     "extern \"C\" __global__ void long_sum(int *out, int n) {\n"
     "    long double a = *out, b = a * 3 + n, c = b * a, d = c - b + n;\n"
@@ -277,6 +292,81 @@ static int kinds_of_access(void)
 RNL_TEST(the_kind_of_access_is_told)
 {
     run(kinds_of_access, "RUNNEL_CONTAIN");
+}
+#endif
+
+#if defined(__x86_64__)
+static int fails_there(const struct scene *scene, const char *kernel,
+                       const char *thread, const char *what)
+{
+    char words[128];
+    snprintf(words, sizeof words, "block (2, 0, 0)%s: %s", thread, what);
+    return fails(scene, kernel, 64, words);
+}
+
+// Whether kernels become vectors where they can.
+static bool makes_vectors(const struct scene *scene)
+{
+    static const char *const option = "--tier=B";
+    rnl_module module = NULL;
+    bool made = rnl_module_compile(
+                    scene->context, "__global__ void k(int *p) { *p = 1; }",
+                    RNL_MODULE_OPTIONS(.options = &option, .option_count = 1),
+                    &module) == RNL_OK;
+    rnl_module_release(module);
+    return made;
+}
+
+static int of_one_thread(const char *option, const char *thread, bool divides)
+{
+    struct scene scene;
+    CHECK(open_scene(&scene, 2) == 0);
+    CHECK(use_tier(&scene, option) == 0);
+    CHECK(fails_there(&scene, "reads_there", thread,
+                      "read of address 0x1230") == 0);
+    CHECK(fails_there(&scene, "writes_there", thread,
+                      "write of address 0x1230") == 0);
+    CHECK(fails_there(&scene, "recurses_there", thread, "stack overflow") ==
+          0);
+    // Lanes divide by what never traps.
+    if (divides || !makes_vectors(&scene)) {
+        CHECK(fails_there(&scene, "divides_there", thread,
+                          "integer division by zero") == 0);
+    } else {
+        CHECK(start(&scene, scene.stream, "divides_there", 64) == 0);
+        CHECK(rnl_stream_synchronize(scene.stream, RNL_FOREVER) == RNL_OK);
+    }
+    return close_scene(&scene);
+}
+
+static int one_of_a_debuggable_kernel(void)
+{
+    return of_one_thread("-G", ", thread (37, 0, 0)", true);
+}
+
+RNL_TEST(a_debuggable_kernel_tells_block_and_thread)
+{
+    run(one_of_a_debuggable_kernel, "RUNNEL_CONTAIN");
+}
+
+static int one_of_tier_f(void)
+{
+    return of_one_thread("--tier=F", "", true);
+}
+
+RNL_TEST(threads_of_tier_f_tell_the_block)
+{
+    run(one_of_tier_f, "RUNNEL_CONTAIN");
+}
+
+static int one_of_lanes(void)
+{
+    return of_one_thread("--tier=auto", "", false);
+}
+
+RNL_TEST(lanes_tell_the_block)
+{
+    run(one_of_lanes, "RUNNEL_CONTAIN");
 }
 #endif
 

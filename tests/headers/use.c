@@ -22,6 +22,10 @@ int use(rnl_context context, rnl_device device, rnl_function function)
         device, RNL_CONTEXT_OPTIONS(.threads = 1, .label = "a"), &context);
     status |= rnl_stream_create(context, RNL_STREAM_OPTIONS(.priority = 1),
                                 &stream);
+    status |= rnl_stream_set_attribute(
+        stream, RNL_STREAM_ATTRIBUTE(.id = RNL_STREAM_SYNC_POLICY,
+                                     .value = {.sync_policy =
+                                                   RNL_SYNC_YIELD}));
     status |= rnl_event_create(context, RNL_EVENT_OPTIONS(.timing = true),
                                &event);
     status |= rnl_buffer_create(context, sizeof host,
@@ -31,6 +35,9 @@ int use(rnl_context context, rnl_device device, rnl_function function)
     status |= rnl_enqueue_copy_region(
         stream, RNL_COPY(.to = {.buffer = buffer}, .from = {.pointer = host},
                          .width = sizeof host));
+    status |= rnl_enqueue_values(
+        stream, RNL_VALUE_OP(.action = RNL_WRITE_VALUE, .width = 32,
+                             .buffer = buffer), 1);
     status |= rnl_enqueue_function(
         stream, function, RNL_LAUNCH(.grid = {1}, .block = {256}),
         RNL_ARGS(buffer, 1, 2u, 3L, 4UL, 5LL, 6ULL, 7.0f, 8.0, 'c', true, host,

@@ -8,11 +8,18 @@ int use20(rnl_context context, rnl_function function, rnl_buffer buffer)
     rnl_stream stream = nullptr;
     int status = rnl_stream_create(
         context, RNL_STREAM_OPTIONS(.priority = -1, .label = "fast"), &stream);
+    status |= rnl_stream_set_attribute(
+        stream, RNL_STREAM_ATTRIBUTE(.id = RNL_STREAM_SYNC_POLICY,
+                                     .value = {.sync_policy =
+                                                   RNL_SYNC_YIELD}));
     status |= rnl_enqueue_function(
         stream, function, RNL_LAUNCH(.grid = {4}, .block = {256}),
         RNL_ARGS(buffer, 20.0f));
     status |= rnl_enqueue_copy_region(
         stream, RNL_COPY(.to = {.buffer = buffer},
                          .from = {.buffer = buffer, .offset = 64}, .width = 8));
+    status |= rnl_enqueue_values(
+        stream, RNL_VALUE_OP(.action = RNL_WAIT_GEQ, .width = 64,
+                             .buffer = buffer, .value = 1), 1);
     return status;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define BLOCKS 64
@@ -221,5 +222,89 @@ RNL_TEST(a_block_size_can_be_asked_for_ahead)
                                             .option_count = 1), &other),
                      RNL_ERROR_INVALID_ARGUMENT);
     assert_non_null(strstr(rnl_last_error()->message, "1024 at most"));
+    end();
+}
+
+// --- Forks -------------------------------------------------------------------
+
+static _Atomic uint32_t held, let_go;
+
+// Called under the lock of the thread that compiles.
+static void hold_lock(void)
+{
+    atomic_store(&held, 1);
+    futex_wake(&held, 1);
+    while (!atomic_load(&let_go))
+        futex_wait(&let_go, 0, RNL_FOREVER);
+}
+
+static void *ask_for_code(void *unused)
+{
+    check_sums(256);
+    return unused;
+}
+
+static void check_child(void)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        // Takes the lock, which nobody in this process has.
+        _exit(specials_finish() == 0 ? 7 : 8);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+RNL_TEST(a_fork_while_another_thread_has_the_lock)
+{
+    pthread_t thread;
+    begin("");
+    check_child();
+    thread_hold_next("runnel-compile", hold_lock);
+    assert_int_equal(pthread_create(&thread, NULL, ask_for_code, NULL), 0);
+    while (!atomic_load(&held))
+        futex_wait(&held, 0, RNL_FOREVER);
+    check_child();
+    atomic_store(&let_go, 1);
+    futex_wake(&let_go, 1);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    // The parent's code is made as if nothing had been.
+    assert_int_equal(specials_finish(), 1);
+    check_sums(256);
+    end();
+}
+
+static int use_own_code(const char *real_compiler)
+{
+    setenv("RUNNEL_CC", real_compiler, 1);
+    begin("");
+    check_sums(256);
+    if (specials_finish() == 0)
+        return 1;
+    check_sums(256);
+    return 7;
+}
+
+// The thread that compiles is the parent's; the child starts one of its own.
+RNL_TEST(a_fork_while_a_kernel_is_compiled)
+{
+    char real[4096];
+    snprintf(real, sizeof real, "%s", compiler());
+    begin("case \"$*\" in *--only-kernel*) exec sleep 1000;; esac");
+    check_sums(256);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(60);
+        _exit(use_own_code(real));
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
     end();
 }

@@ -16,80 +16,6 @@ static _Thread_local char *block_memory
 static _Thread_local struct worker *thread_worker
     __attribute__((tls_model("initial-exec")));
 
-// --- Queues and failure ----------------------------------------------------
-
-void queue_clear(struct waiter_queue *queue)
-{
-    *queue = (struct waiter_queue){.end = &queue->first};
-}
-
-void queue_add(struct waiter_queue *queue, struct waiter *waiter)
-{
-    waiter->next = NULL;
-    *queue->end = waiter;
-    queue->end = &waiter->next;
-    queue->count++;
-}
-
-static struct waiter *queue_take(struct waiter_queue *queue)
-{
-    struct waiter *waiter = queue->first;
-    queue->first = waiter->next;
-    if (!queue->first)
-        queue->end = &queue->first;
-    queue->count--;
-    return waiter;
-}
-
-void queue_move(struct waiter_queue *from, struct waiter_queue *to)
-{
-    if (!from->first)
-        return;
-    *to->end = from->first;
-    to->end = from->end;
-    to->count += from->count;
-    queue_clear(from);
-}
-
-void worker_name_thread(const struct worker *worker, uint32_t thread,
-                        char name[48])
-{
-    const uint32_t *block = worker->block.block;
-    uint32_t row = thread / block[0];
-    snprintf(name, 48, "(%u, %u, %u)", thread % block[0], row % block[1],
-             row / block[1]);
-}
-
-void worker_write_failure(const struct worker *worker, uint32_t thread,
-                          const char *text)
-{
-    const uint32_t *index = worker->block.index;
-    char name[48] = "";
-    if (thread == WORKER_NO_THREAD && worker->block.thread_count == 1)
-        thread = 0;
-    if (thread != WORKER_NO_THREAD)
-        worker_name_thread(worker, thread, name);
-    if (worker->failure_size)
-        snprintf(worker->failure, worker->failure_size,
-                 "block (%u, %u, %u)%s%s: %s", index[0], index[1], index[2],
-                 name[0] ? ", thread " : "", name, text);
-}
-
-_Noreturn void worker_fail(struct worker *worker, rnl_status status,
-                           uint32_t thread, const char *format, ...)
-{
-    char text[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    worker_write_failure(worker, thread, text);
-    worker->status = status;
-    worker->current->busy = true;  // whatever it was, it ends in the middle
-    fiber_switch(worker->current, &worker->native);
-    __builtin_unreachable();
-}
-
 // --- Scheduling ------------------------------------------------------------
 
 static void run_blocks(void *argument);
@@ -307,10 +233,23 @@ bool block_needs_grid(const rnl_cpu_object *object,
            !has_run_blocks(object, kernel);
 }
 
+bool block_can_follow(const struct kernel_run *run,
+                      const struct kernel_run *next)
+{
+    return has_run_blocks(run->object, run->kernel) &&
+           has_run_blocks(next->object, next->kernel) && !run->cooperative &&
+           !next->cooperative && run->object->flags == next->object->flags;
+}
+
+static bool begin_next(struct worker *worker);
+
 static void run_whole_blocks(struct worker *worker)
 {
-    worker->run->kernel->run_blocks(&worker->block, worker->blocks_left + 1);
-    worker->blocks_left = 0;
+    do {
+        worker->run->kernel->run_blocks(&worker->block,
+                                        worker->blocks_left + 1);
+        worker->blocks_left = 0;
+    } while (worker->run->next && begin_next(worker));
     put_idle(worker, worker->current);
     resume(worker, &worker->native);
 }
@@ -613,10 +552,27 @@ static void begin(struct worker *worker, const struct kernel_run *run,
     start_block(worker);
 }
 
+static uint64_t grid_blocks(const struct kernel_run *run)
+{
+    return (uint64_t)run->grid.x * run->grid.y * run->grid.z;
+}
+
 static rnl_status out_of_memory(char *failure, size_t size)
 {
     snprintf(failure, size, "no memory for a stack or for shared memory");
     return RNL_ERROR_OUT_OF_MEMORY;
+}
+
+// Within a list. False when memory is short.
+static bool begin_next(struct worker *worker)
+{
+    const struct kernel_run *next = worker->run->next;
+    if (!reserve_memory(worker, next)) {
+        worker->status = out_of_memory(worker->failure, worker->failure_size);
+        return false;
+    }
+    begin(worker, next, 0, grid_blocks(next));
+    return true;
 }
 
 // Runs what has been begun; the stack to begin on is there already.
@@ -646,8 +602,9 @@ static rnl_status run_grid(struct worker *worker, struct fiber *fiber,
     return status;
 }
 
-rnl_status block_run(const struct kernel_run *run, uint64_t first_block,
-                     uint64_t block_count, char *failure, size_t failure_size)
+static rnl_status enter(const struct kernel_run *run, uint64_t first_block,
+                        uint64_t block_count, char *failure,
+                        size_t failure_size)
 {
     uint64_t threads = (uint64_t)run->block.x * run->block.y;
     if (threads > BLOCK_THREADS_MOST ||
@@ -670,6 +627,31 @@ rnl_status block_run(const struct kernel_run *run, uint64_t first_block,
         run->cooperative && block_needs_grid(run->object, run->kernel)
             ? run_grid(worker, fiber, block_count)
             : run_begun(worker, fiber);
-    worker->run = NULL;
+    return status;
+}
+
+rnl_status block_run(const struct kernel_run *run, uint64_t first_block,
+                     uint64_t block_count, char *failure, size_t failure_size)
+{
+    struct kernel_run alone = *run;
+    alone.next = NULL;
+    rnl_status status =
+        enter(&alone, first_block, block_count, failure, failure_size);
+    if (thread_worker)
+        thread_worker->run = NULL;
+    return status;
+}
+
+rnl_status block_run_list(const struct kernel_run *first,
+                          const struct kernel_run **out_failed, char *failure,
+                          size_t failure_size)
+{
+    rnl_status status =
+        enter(first, 0, grid_blocks(first), failure, failure_size);
+    *out_failed = first;
+    if (thread_worker) {
+        *out_failed = thread_worker->run ? thread_worker->run : first;
+        thread_worker->run = NULL;
+    }
     return status;
 }

@@ -18,7 +18,13 @@ struct kernel_run {
     size_t shared_size;            // dynamic, at most object->dynamic_limit
     const void *const *arguments;  // address of each parameter's value
     bool cooperative;
+    const struct kernel_run *next; // for block_run_list; NULL: the last
 };
+
+// Whether `next` may stand behind `run` in a list: both run whole blocks, with
+// the same mode of floating-point arithmetic, and neither is cooperative.
+bool block_can_follow(const struct kernel_run *run,
+                      const struct kernel_run *next);
 
 // The most threads that a cooperative launch of a kernel that needs all its
 // blocks at once may have; each that waits has a stack.
@@ -50,6 +56,13 @@ const rnl_cpu_services *block_services(void);
 // why, the blocks not begun are not run, and threads that waited are dropped.
 rnl_status block_run(const struct kernel_run *run, uint64_t first_block,
                      uint64_t block_count, char *failure, size_t failure_size);
+
+// Runs all blocks of each kernel in a list, one after the other: what entering
+// and leaving costs is paid once. On failure `*out_failed` is the one that
+// failed, and those behind it are not run.
+rnl_status block_run_list(const struct kernel_run *first,
+                          const struct kernel_run **out_failed, char *failure,
+                          size_t failure_size);
 
 // Frees the stacks and block memory that the calling OS thread keeps for its
 // next launches. Happens by itself when the thread ends.

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "core/backend.h"
+#include "core/values.h"
 
 // --- Streams ---------------------------------------------------------------
 
@@ -15,7 +16,14 @@ enum queue_state {
     QUEUE_IDLE,     // empty
     QUEUE_READY,    // in the pool's ready list
     QUEUE_RUNNING,  // some thread owns it
-    QUEUE_BLOCKED,  // its head waits for another stream or a promise
+    QUEUE_BLOCKED,  // its head waits for another stream, a promise or a value
+};
+
+// A failure that a reset has ended, and the ops that were hit by it.
+struct past {
+    struct failure *failure;  // NULL: there was none
+    uint64_t from, to;
+    struct past *older;
 };
 
 // Fields are grouped by who writes them: threads that submit, the owner, and
@@ -40,8 +48,7 @@ struct queue {
     struct op *waiters;        // WAIT ops of other streams
     struct stream *blocked_on; // kept by the WAIT op that is first in `batch`
     uint64_t failed_at;        // the op that failed first; 0: none
-    struct failure *past;      // before the last reset, of these ops
-    uint64_t past_from, past_to;
+    struct past past;          // newest first
     _Atomic bool needs_worker; // only a worker can run what comes first
     bool poked;                // unblocked while it was running
 };
@@ -69,8 +76,8 @@ static inline struct queue *stream_queue(struct stream *stream)
     return stream_native(stream);
 }
 
-// Appends the op and sees to it that somebody will run it.
-rnl_status queue_submit(struct queue *queue, struct op *op);
+// Appends a list of ops and sees to it that somebody will run them.
+rnl_status queue_submit(struct queue *queue, struct op *first);
 
 // Runs ops of a queue that the caller owns (state RUNNING) until it is empty,
 // blocked, or done with number `until`; then gives it up. Workers run host
@@ -78,14 +85,24 @@ rnl_status queue_submit(struct queue *queue, struct op *op);
 void queue_run(struct queue *queue, bool worker, uint64_t until);
 
 // Waits until op `sequence` is done; the calling thread helps when it may wait
-// for ever. RNL_ERROR_TIMED_OUT is recorded.
-// `idly`: it neither helps nor spins.
+// for ever. RNL_ERROR_TIMED_OUT is recorded. `policy` is an rnl_sync_policy, or
+// 0 for the usual one; with RNL_SYNC_BLOCKING it neither helps nor spins.
 rnl_status queue_wait(struct queue *queue, uint64_t sequence,
-                      uint64_t deadline, bool idly);
+                      uint64_t deadline, int policy);
 
-// Forgets the stream's failure, but for those who wait for what failed. Only
-// the last one is remembered.
+// What the queue waits for, and what that waits for, as the end of a sentence;
+// "" when it is not blocked.
+void chain_describe(struct queue *queue, char *text, size_t size);
+
+// Somebody asks for the queue's work: sees to it that it goes on if it can.
+void queue_nudge(struct queue *queue);
+
+// Forgets the stream's failure, but for those who wait for what failed; only
+// the last few are remembered.
 void queue_reset(struct queue *queue);
+
+// Forgets those, too.
+void queue_forget(struct queue *queue);
 
 // Makes a blocked queue ready again, because something that it waited for
 // happened. One that runs is poked. May come late, and too often.
@@ -152,6 +169,52 @@ void event_arrive(struct event *event, struct stream *failed,
 // Performs a STAMP op.
 void event_stamp(struct op *op);
 
+// --- Watches: words that blocked queues wait for ---------------------------
+
+struct pool;
+
+#define WATCH_BUCKETS 64
+#define WATCH_NAP_NS 1000000  // at most, as long as a look takes little time
+
+// In the op or node that waits.
+struct watch {
+    struct value value;
+    struct queue *queue;  // blocked; unblocked once the value holds
+    struct watch *next;
+    _Atomic bool listed;
+};
+
+_Static_assert(sizeof(struct watch) <= sizeof((struct op *)0)->backend,
+               "a watch fits into its op");
+
+struct watches {
+    _Alignas(64) _Atomic uint32_t count;
+    _Atomic uint64_t looked, cost;  // clock_ticks of the last look at all
+    _Alignas(64) struct lock lock;  // guards what follows
+    uint64_t occupied;              // bit i: bucket i is not empty
+    struct watch *buckets[WATCH_BUCKETS];  // by address
+};
+
+static inline struct watch *op_watch(struct op *op)
+{
+    return (struct watch *)op->backend;
+}
+
+// Makes the pool look at `watch` until its value holds; then the queue, which
+// must be blocked already, is unblocked. False when the value holds now: then
+// nothing was added.
+bool watch_add(struct pool *pool, struct watch *watch);
+
+// Looks at the words at this address, after it was written. True when a queue
+// was unblocked.
+bool watch_look_at(struct pool *pool, const char *address);
+
+// "it waits for …". The watch must be pending.
+void watch_describe(const struct watch *watch, char *text, size_t size);
+
+// `wanted`, or less while words are watched.
+uint64_t watch_nap_ns(struct pool *pool, uint64_t wanted);
+
 // --- The pool --------------------------------------------------------------
 
 #define PRIORITIES 3  // 0 normal, -1, -2
@@ -168,6 +231,8 @@ struct pool {
 
     _Alignas(64) _Atomic uint32_t region_count;  // that can still be joined
     struct region *regions;
+
+    struct watches watches;
 
     _Alignas(64) _Atomic uint32_t spinning;
     _Atomic uint32_t sleeping, napping, waking;
@@ -196,6 +261,34 @@ void pool_notify(struct pool *pool, bool small);
 
 // Sees to it that a worker looks if there is anything to look at.
 void pool_nudge(struct pool *pool);
+
+// True when words are watched and no worker idles in a way that looks at them.
+bool pool_unwatched(struct pool *pool);
+
+// Sees to it that one does, unless all are busy.
+void pool_guard(struct pool *pool);
+
+// The calling thread, if it is no worker, is about to leave a word to workers.
+void pool_watch_begin(struct pool *pool);
+
+static inline bool watch_pending(struct pool *pool)
+{
+    return atomic_load_explicit(&pool->watches.count, memory_order_relaxed) >
+           0;
+}
+
+bool watch_glance_now(struct pool *pool, unsigned pause);
+
+// Looks at all watched words, unless the last look was less than `pause` times
+// its own length ago or is going on. True when a queue was unblocked.
+static inline bool watch_glance(struct pool *pool, unsigned pause)
+{
+    return __builtin_expect(watch_pending(pool), 0) &&
+           watch_glance_now(pool, pause);
+}
+
+#define GLANCE_IDLE 4   // pauses: of who has nothing else to do …
+#define GLANCE_BUSY 32  // … and between ops
 
 // Takes this queue off the ready list; false when it is not there.
 bool pool_take(struct pool *pool, struct queue *queue);
@@ -266,6 +359,14 @@ static inline struct pool *stream_pool(struct stream *stream)
 rnl_status op_perform(struct pool *pool, struct queue *queue,
                       const struct op *op, char *message);
 
+// A kernel of one block that needs nothing but to be called: by op_call, or by
+// block_run_list. False for all other ops.
+struct kernel_run;
+bool op_quick_call(const struct op *op, rnl_native_call *out_call);
+bool op_quick_run(const struct op *op, struct kernel_run *out_run);
+rnl_status op_call(const struct op *op, const rnl_native_call *call,
+                   char *message);
+
 // True when a worker need not be woken for it at once.
 bool op_is_small(const struct op *op);
 
@@ -274,7 +375,7 @@ bool op_is_small(const struct op *op);
 rnl_status cpu_stream_init(struct stream *stream);
 void cpu_stream_finish(struct stream *stream);
 void cpu_stream_reset(struct stream *stream);
-rnl_status cpu_stream_submit(struct stream *stream, struct op *op);
+rnl_status cpu_stream_submit(struct stream *stream, struct op *first);
 rnl_status cpu_stream_query(struct stream *stream);
 rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline);
 rnl_status cpu_stream_join(struct stream *stream, struct stream *other);

@@ -103,12 +103,11 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
     case RNL_FEATURE_COOPERATIVE_LAUNCH:
         return BLOCK_COOPERATES ? ""
                                 : "blocks take turns on x86-64 only";
+    case RNL_FEATURE_MEMORY_HINTS:
+        return "host and device share one memory on cpu: there is nowhere to "
+               "move it";
     case RNL_FEATURE_INTERPROCESS:
         return "cpu events live in one process";
-    case RNL_FEATURE_MEMORY_OPERATIONS:
-        return "stream memory operations are not part of this version";
-    case RNL_FEATURE_BATCHED_STREAMS:
-        return "batched streams are not part of this version";
     default:
         return "";
     }
@@ -134,7 +133,10 @@ const struct backend cpu_backend = {
     .features = HAS(COMPILE) | HAS(NATIVE_FUNCTIONS) | HAS(MANAGED_MEMORY) |
                 HAS(ZERO_COPY_MAP) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
                 HAS(PROMISES) | HAS(PEER_ACCESS) | HAS(GRAPHS) | HAS(CAPTURE) |
+                HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) |
                 (BLOCK_COOPERATES ? HAS(COOPERATIVE_LAUNCH) : 0),
+    .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
+                         BACKEND_ATTRIBUTE(RNL_STREAM_PRIORITY),
     .context_size = sizeof(struct cpu_context),
     .stream_size = sizeof(struct queue),
     .event_size = sizeof(struct cpu_event),

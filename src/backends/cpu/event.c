@@ -292,7 +292,7 @@ rnl_status cpu_event_query(struct event *event)
     rnl_status status = RNL_OK;
     if (atomic_load_explicit(&queue->completed, memory_order_acquire) <
         sequence) {
-        pool_nudge(stream_pool(stream));
+        queue_nudge(queue);
         status = RNL_NOT_READY;
     } else if (queue_failed(queue, sequence, &failure)) {
         status = failure_report(failure, stream);
@@ -348,7 +348,7 @@ rnl_status cpu_event_wait(struct event *event, uint64_t deadline)
         point_of(event, &stream, &sequence) != POINT_ON_STREAM)
         return status;
     status = queue_wait(stream_queue(stream), sequence, deadline,
-                                   event->options.blocking_sync);
+                        event->options.blocking_sync ? RNL_SYNC_BLOCKING : 0);
     object_drop(&stream->object);
     return status ? status : cpu_event_query(event);
 }

@@ -36,15 +36,15 @@ static bool try_path(const char *path, struct text *tried)
 }
 
 // As a shell would find it.
-static bool search_path(const char *name, char path[FIND_PATH_SIZE])
+static bool search_path(const char *name, char path[FIND_PATH_SIZE],
+                        struct stat *facts)
 {
-    struct stat facts;
     const char *folders = getenv("PATH");
     while (folders && *folders) {
         size_t length = strcspn(folders, ":");
         int size = snprintf(path, FIND_PATH_SIZE, "%.*s/%s", (int)length,
                             folders, name);
-        if (length > 0 && size < FIND_PATH_SIZE && is_program(path, &facts))
+        if (length > 0 && size < FIND_PATH_SIZE && is_program(path, facts))
             return true;
         folders += length + (folders[length] == ':');
     }
@@ -97,7 +97,8 @@ static bool find_installed(char path[FIND_PATH_SIZE], struct text *tried)
 static bool find_configured(const char *configured, char path[FIND_PATH_SIZE],
                             struct text *tried)
 {
-    if (!strchr(configured, '/') && search_path(configured, path))
+    struct stat facts;
+    if (!strchr(configured, '/') && search_path(configured, path, &facts))
         return true;
     snprintf(path, FIND_PATH_SIZE, "%s", configured);
     return try_path(path, tried);
@@ -107,11 +108,12 @@ rnl_status find_compiler(char path[FIND_PATH_SIZE])
 {
     const char *configured = config_get()->compiler;
     struct text tried = {0};
+    struct stat facts;
     // A choice of the user's is not overruled by what happens to be there.
     bool found = configured ? find_configured(configured, path, &tried)
                             : find_beside(path, &tried) ||
                                   find_installed(path, &tried) ||
-                                  search_path(PROGRAM, path);
+                                  search_path(PROGRAM, path, &facts);
     rnl_status status = RNL_OK;
     if (!found)
         status = fail(RNL_ERROR_COMPILER_UNAVAILABLE,
@@ -164,33 +166,35 @@ static void add_compilers(struct text *identity)
     static const char *const names[] = {"clang++-19", "clang++", "g++", "c++"};
     const char *chosen = getenv("RUNNEL_CXX");
     char path[FIND_PATH_SIZE];
+    struct stat facts;
     if (chosen && strchr(chosen, '/'))
         add_program(identity, chosen);
-    else if (chosen && *chosen && search_path(chosen, path))
-        add_program(identity, path);
+    else if (chosen && *chosen && search_path(chosen, path, &facts))
+        add_file(identity, path, &facts);
     if (chosen && *chosen)
         return;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (search_path(names[i], path))
-            add_program(identity, path);
+        if (search_path(names[i], path, &facts))
+            add_file(identity, path, &facts);
 }
 
-// Objects are made for the processor at hand.
+// Objects are made for the processor at hand. In a virtual machine each
+// question takes some microseconds: the family alone tells the maker.
 static uint64_t processor_hash(void)
 {
-    uint32_t words[16] = {0};
+    uint32_t words[12] = {0};
 #if defined(__x86_64__)
-    uint32_t none;
-    __cpuid(0, none, words[0], words[1], words[2]);
+    uint32_t none, more;
     // Of leaf 1, ebx has the number of the core that asks.
-    __cpuid(1, words[3], none, words[4], words[5]);
-    __cpuid_count(7, 0, none, words[6], words[7], words[8]);
-    __cpuid_count(7, 1, words[9], none, none, words[10]);
-    __cpuid(0x80000001, none, none, words[11], words[12]);
+    __cpuid(1, words[0], none, words[1], words[2]);
+    __cpuid_count(7, 0, more, words[3], words[4], words[5]);
+    if (more > 0)
+        __cpuid_count(7, 1, words[6], none, none, words[7]);
+    __cpuid(0x80000001, none, none, words[8], words[9]);
 #endif
     unsigned long capabilities[2] = {getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
-    memcpy(&words[13], &capabilities[0], sizeof words[13]);
-    memcpy(&words[14], &capabilities[1], sizeof words[14]);
+    memcpy(&words[10], &capabilities[0], sizeof words[10]);
+    memcpy(&words[11], &capabilities[1], sizeof words[11]);
     return hash_64(words, sizeof words);
 }
 

@@ -34,15 +34,32 @@ static void count(const struct graph *graph, size_t *steps, size_t *edges)
 
 // --- Steps -----------------------------------------------------------------
 
-static enum step_kind kind_of(const struct node *node)
+// Most steps that are run in one go.
+#define CHAIN 64
+
+static enum step_kind kind_of_ops(const struct node *node, struct step *step)
+{
+    const struct op *ops = node->recipe->ops;
+    if (!node->enabled || !ops)
+        return STEP_NOTHING;
+    if (!ops->next && op_quick_call(ops, &step->call))
+        return STEP_CALL;
+    if (!ops->next && op_quick_run(ops, &step->run))
+        return STEP_RUN;
+    return STEP_OPS;
+}
+
+static enum step_kind kind_of(const struct node *node, struct step *step)
 {
     switch (node->kind) {
     case RNL_NODE_FUNCTION:
     case RNL_NODE_COPY:
     case RNL_NODE_FILL:
-        return node->enabled && node->recipe->ops ? STEP_OPS : STEP_NOTHING;
+        return kind_of_ops(node, step);
     case RNL_NODE_HOST_FUNCTION:
         return node->enabled ? STEP_HOST : STEP_NOTHING;
+    case RNL_NODE_VALUES:
+        return node->recipe->ops ? STEP_VALUES : STEP_NOTHING;
     case RNL_NODE_EVENT_RECORD:
         return STEP_RECORD;
     case RNL_NODE_EVENT_WAIT:
@@ -58,7 +75,8 @@ static enum step_kind kind_of(const struct node *node)
 
 static bool fill_step(struct step *step, const struct node *node)
 {
-    *step = (struct step){.kind = kind_of(node)};
+    *step = (struct step){0};
+    step->kind = kind_of(node, step);
     if (step->kind == STEP_IF || step->kind == STEP_WHILE) {
         step->body = plan_create(node->inner);
         if (!step->body)
@@ -181,6 +199,19 @@ static void find_straight(struct plan *plan)
     }
 }
 
+// Lets a step be run together with the one before it.
+static void link_run(struct plan *plan, uint32_t index)
+{
+    if (index == 0 || index >= plan->count)
+        return;
+    struct step *step = &plan->steps[index], *before = step - 1;
+    if (before->kind != STEP_RUN)
+        return;
+    bool linked = step->kind == STEP_RUN && index % CHAIN != 0 &&
+                  block_can_follow(&before->run, &step->run);
+    before->run.next = linked ? &step->run : NULL;
+}
+
 // --- Plans -----------------------------------------------------------------
 
 static bool plan_reserve(struct plan *plan, const struct graph *graph,
@@ -212,6 +243,8 @@ static bool plan_fill(struct plan *plan, const struct graph *graph)
     if (fits) {
         list_followers(&flat);
         find_straight(plan);
+        for (uint32_t i = 0; i < plan->count; i++)
+            link_run(plan, i);
         for (uint32_t i = 0; i < graph->count; i++)
             plan->step_of[i] = spans[i].last;
     }
@@ -264,9 +297,12 @@ bool plan_change(struct plan *plan, const struct graph *graph, uint32_t index)
     if (node->kind == RNL_NODE_CHILD || node->kind == RNL_NODE_IF ||
         node->kind == RNL_NODE_WHILE)
         return false;
-    struct step *step = &plan->steps[plan->step_of[index]];
+    uint32_t at = plan->step_of[index];
+    struct step *step = &plan->steps[at];
     recipe_drop(step->recipe);
     step->recipe = recipe_share(node->recipe);
-    step->kind = kind_of(node);
+    step->kind = kind_of(node, step);
+    link_run(plan, at);
+    link_run(plan, at + 1);
     return true;
 }

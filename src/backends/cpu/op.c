@@ -8,9 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NOTES_WRITES 0
 #if defined(__has_feature)
 #if __has_feature(memory_sanitizer)
 #include <sanitizer/msan_interface.h>
+#undef NOTES_WRITES
+#define NOTES_WRITES 1
 #endif
 #endif
 
@@ -66,6 +69,16 @@ static rnl_status native_failed(rnl_status status, char *message)
     return known ? status : RNL_ERROR_LAUNCH_FAILED;
 }
 
+static rnl_native_call native_call_of(const struct op_kernel *kernel)
+{
+    return (rnl_native_call){
+        .struct_size = sizeof(rnl_native_call),
+        .grid = kernel->grid, .block = kernel->block, .block_count = 1,
+        .arguments = kernel->arguments, .shared_size = kernel->shared_size,
+        .user_data = kernel->function->user_data,
+    };
+}
+
 static rnl_status run_native(const struct region *region, uint64_t first,
                              uint64_t count, char *message)
 {
@@ -79,14 +92,10 @@ static rnl_status run_native(const struct region *region, uint64_t first,
                  kernel->shared_size);
         return RNL_ERROR_OUT_OF_MEMORY;
     }
-    rnl_native_call call = {
-        .struct_size = sizeof call,
-        .grid = kernel->grid, .block = kernel->block,
-        .first_block = first, .block_count = count,
-        .arguments = kernel->arguments,
-        .shared = shared, .shared_size = kernel->shared_size,
-        .user_data = function->user_data,
-    };
+    rnl_native_call call = native_call_of(kernel);
+    call.first_block = first;
+    call.block_count = count;
+    call.shared = shared;
     callback_begin();
     rnl_status status = function->native_fn(&call);
     callback_end();
@@ -97,14 +106,12 @@ static rnl_status run_native(const struct region *region, uint64_t first,
 // Kernels are compiled apart: MemorySanitizer does not see what they write.
 static void note_writes(const struct op *op)
 {
-#if defined(__has_feature)
-#if __has_feature(memory_sanitizer)
+#if NOTES_WRITES
     for (size_t i = 0; i < op->kept_count; i++) {
         struct buffer *buffer = (struct buffer *)op->kept[i];
         if (buffer->object.class->kind == OBJECT_BUFFER)
             __msan_unpoison(buffer->memory.host, buffer->size);
     }
-#endif
 #endif
     (void)op;
 }
@@ -118,17 +125,24 @@ static bool is_cooperative(const struct op_kernel *kernel)
     return false;
 }
 
-static rnl_status run_blocks(const struct region *region, uint64_t first,
-                             uint64_t count, char *message)
+// As it is without a specialised version.
+static struct kernel_run kernel_run_of(const struct op_kernel *kernel)
 {
-    const struct op_kernel *kernel = &region->op->kernel;
-    struct cpu_function *function = function_native(kernel->function);
-    struct kernel_run run = {
+    const struct cpu_function *function = function_native(kernel->function);
+    return (struct kernel_run){
         .object = function->object, .kernel = function->kernel,
         .grid = kernel->grid, .block = kernel->block,
         .shared_size = kernel->shared_size, .arguments = kernel->arguments,
         .cooperative = is_cooperative(kernel),
     };
+}
+
+static rnl_status run_blocks(const struct region *region, uint64_t first,
+                             uint64_t count, char *message)
+{
+    const struct op_kernel *kernel = &region->op->kernel;
+    const struct cpu_function *function = function_native(kernel->function);
+    struct kernel_run run = kernel_run_of(kernel);
     if (function->special)
         special_use(function->special, kernel->block, &run);
     callback_begin();
@@ -156,6 +170,35 @@ static void plan_kernel(struct region *region, const struct op_kernel *kernel)
         region->total = 1;
         region->run = run_grid;
     }
+}
+
+// --- Kernels of one block --------------------------------------------------
+
+bool op_quick_call(const struct op *op, rnl_native_call *out_call)
+{
+    if (op->kind != OP_KERNEL || !op->kernel.function->native_fn ||
+        volume(&op->kernel.grid) != 1 || op->kernel.shared_size > 0)
+        return false;
+    *out_call = native_call_of(&op->kernel);
+    return true;
+}
+
+rnl_status op_call(const struct op *op, const rnl_native_call *call,
+                   char *message)
+{
+    callback_begin();
+    rnl_status status = op->kernel.function->native_fn(call);
+    callback_end();
+    return status ? native_failed(status, message) : RNL_OK;
+}
+
+bool op_quick_run(const struct op *op, struct kernel_run *out_run)
+{
+    if (NOTES_WRITES || op->kind != OP_KERNEL ||
+        op->kernel.function->native_fn || volume(&op->kernel.grid) != 1)
+        return false;
+    *out_run = kernel_run_of(&op->kernel);
+    return block_can_follow(out_run, out_run);
 }
 
 // --- Copies and fills ------------------------------------------------------

@@ -1,25 +1,72 @@
 #include "backends/cpu/plan.h"
 
+#include "core/values.h"
+
 // Steps that take this long on average, in ticks, are worth handing out.
 #define SHARE_TICKS 6000
 #define NO_STEP UINT32_MAX
 
 // --- One step --------------------------------------------------------------
 
-// What a body's steps and those of its plan have in common.
+static void fail_plan(struct plan *plan, const struct op *op,
+                      rnl_status status, const char *message)
+{
+    queue_fail(plan->queue, plan->op->sequence, op, status, message);
+    atomic_store(&plan->failed, true);
+}
+
 static void run_ops(struct plan *plan, const struct step *step)
 {
-    struct queue *queue = plan->queue;
-    struct pool *pool = stream_pool(queue->stream);
+    struct pool *pool = stream_pool(plan->queue->stream);
     char message[REGION_MESSAGE];
-    for (const struct op *op = step->recipe->ops; op; op = op->next) {
-        rnl_status status = op_perform(pool, queue, op, message);
-        if (status == RNL_OK)
-            continue;
-        queue_fail(queue, plan->op->sequence, op, status, message);
-        atomic_store(&plan->failed, true);
-        return;
-    }
+    rnl_status status = RNL_OK;
+    const struct op *op = step->recipe->ops;
+    for (; op && status == RNL_OK; op = op->next)
+        if ((status = op_perform(pool, plan->queue, op, message)))
+            fail_plan(plan, op, status, message);
+}
+
+static void run_call(struct plan *plan, const struct step *step)
+{
+    char message[REGION_MESSAGE];
+    const struct op *op = step->recipe->ops;
+    rnl_status status = op_call(op, &step->call, message);
+    if (__builtin_expect(status != RNL_OK, 0))
+        fail_plan(plan, op, status, message);
+}
+
+static const struct step *step_of_run(const struct kernel_run *run)
+{
+    return (const struct step *)(const void *)(
+        (const char *)run - offsetof(struct step, run));
+}
+
+// Runs a step and all that are linked behind it; returns how many.
+static uint32_t run_chain(struct plan *plan, const struct step *step)
+{
+    char message[REGION_MESSAGE];
+    const struct kernel_run *failed, *at = &step->run;
+    uint32_t count = 1;
+    for (; at->next; at = at->next)
+        count++;
+    callback_begin();
+    rnl_status status =
+        block_run_list(&step->run, &failed, message, sizeof message);
+    callback_end();
+    if (status != RNL_OK)
+        fail_plan(plan, step_of_run(failed)->recipe->ops, status,
+                  message);
+    return count;
+}
+
+static void run_single(struct plan *plan, const struct step *step)
+{
+    char message[REGION_MESSAGE];
+    callback_begin();
+    rnl_status status = block_run(&step->run, 0, 1, message, sizeof message);
+    callback_end();
+    if (status != RNL_OK)
+        fail_plan(plan, step->recipe->ops, status, message);
 }
 
 static bool has_failed(const struct plan *plan)
@@ -33,6 +80,14 @@ static void run_step(struct plan *plan, struct step *step)
 {
     struct stream *stream = plan->queue->stream;
     switch (step->kind) {
+    case STEP_CALL:
+        if (!has_failed(plan))
+            run_call(plan, step);
+        break;
+    case STEP_RUN:
+        if (!has_failed(plan))
+            run_single(plan, step);
+        break;
     case STEP_HOST:
         queue_call_host(plan->queue, step->recipe->ops);
         break;
@@ -50,6 +105,7 @@ static void run_step(struct plan *plan, struct step *step)
             run_body(plan, step);
         break;
     case STEP_WAIT:
+    case STEP_VALUES:
         step->passed = false;
         break;
     default:
@@ -103,6 +159,30 @@ static bool wait_is_over(struct plan *plan, struct step *step)
     return true;
 }
 
+// Writes and waits until one of them has to wait. A wait counts as done when it
+// begins, as in queue.c.
+static bool values_are_over(struct plan *plan, struct step *step)
+{
+    const struct op_values *values = &step->recipe->ops->values;
+    struct pool *pool = stream_pool(plan->queue->stream);
+    if (atomic_load(&step->watch.listed))
+        return false;
+    while (step->value < values->count && !has_failed(plan)) {
+        const struct value *value = &values->items[step->value++];
+        if (value->action == RNL_WRITE_VALUE) {
+            value_write(value);
+            watch_look_at(pool, value->address);
+        } else if (!value_holds(value)) {
+            step->watch = (struct watch){.value = *value,
+                                         .queue = plan->queue};
+            if (watch_add(pool, &step->watch))
+                return false;
+        }
+    }
+    step->value = 0;
+    return true;
+}
+
 // --- Alone: in order -------------------------------------------------------
 
 enum next {
@@ -115,9 +195,12 @@ static enum next may_run(struct plan *plan, struct step *step, bool worker)
 {
     if (step->kind == STEP_HOST && !worker)
         return NEXT_WORKER;
-    if (step->kind != STEP_WAIT || wait_is_over(plan, step))
-        return NEXT_GO;
-    return NEXT_WAIT;
+    bool over = true;
+    if (step->kind == STEP_WAIT)
+        over = wait_is_over(plan, step);
+    else if (step->kind == STEP_VALUES)
+        over = values_are_over(plan, step);
+    return over ? NEXT_GO : NEXT_WAIT;
 }
 
 // True once it would pay to let others have some of the steps.
@@ -138,9 +221,13 @@ static bool run_alone(struct plan *plan, bool worker, enum next *out_next)
             return false;
         if (*out_next != NEXT_GO)
             return false;
-        run_step(plan, step);
-        plan->next++;
-        if (plan->straight || plan->next % 4)
+        uint32_t done = 1;
+        if (step->kind == STEP_RUN && !has_failed(plan))
+            done = run_chain(plan, step);
+        else
+            run_step(plan, step);
+        plan->next += done;
+        if (plan->straight || (done == 1 && plan->next % 4))
             continue;
         uint64_t now = clock_ticks();
         plan->ticks += now - start;
@@ -200,10 +287,14 @@ static uint32_t follow(struct plan *plan, const struct step *step)
     return next;
 }
 
+static bool waits(const struct step *step)
+{
+    return step->kind == STEP_WAIT || step->kind == STEP_VALUES;
+}
+
 static bool may_run_shared(const struct step *step, bool worker)
 {
-    return step->kind == STEP_WAIT ? step->passed
-                                   : step->kind != STEP_HOST || worker;
+    return waits(step) ? step->passed : step->kind != STEP_HOST || worker;
 }
 
 // Runs a step that is ready, and what follows; false when there is none.
@@ -258,12 +349,22 @@ static void share(struct plan *plan)
     region_offer(pool, &plan->region);
 }
 
+// While nobody else is there, all slots have been taken: what was parked needs
+// new ones.
+static void empty_slots(struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->given; i++)
+        atomic_store_explicit(&plan->slots[i], 0, memory_order_relaxed);
+    plan->taken = plan->given = 0;
+}
+
 // Looks again at what is parked; true when something can go on.
 static bool unpark(struct plan *plan, bool worker)
 {
     bool any = false;
     uint32_t kept = 0;
     plan->needs_worker = false;
+    empty_slots(plan);
     for (uint32_t i = 0; i < plan->parked_count; i++) {
         uint32_t at = plan->parked[i];
         enum next next = may_run(plan, &plan->steps[at], worker);
@@ -273,7 +374,7 @@ static bool unpark(struct plan *plan, bool worker)
             continue;
         }
         any = true;
-        plan->steps[at].passed = plan->steps[at].kind == STEP_WAIT;
+        plan->steps[at].passed = waits(&plan->steps[at]);
         slot_give(plan, at);
     }
     plan->parked_count = kept;

@@ -7,22 +7,26 @@
 // handed out, to the owner and to whoever joins its region.
 #pragma once
 
+#include "backends/cpu/block.h"
 #include "backends/cpu/cpu.h"
 #include "core/graph.h"
 
 enum step_kind {
     STEP_NOTHING,
     STEP_OPS,
+    STEP_CALL,    // a C function, once
+    STEP_RUN,     // a compiled kernel of one block
     STEP_HOST,    // only a worker may run it
     STEP_RECORD,
-    STEP_WAIT,
+    STEP_WAIT,    // for an event
+    STEP_VALUES,
     STEP_IF,
     STEP_WHILE,
 };
 
 struct step {
     enum step_kind kind;
-    bool passed;             // a WAIT that is over, but still counts as a step
+    bool passed;             // what it waits for is over, but it still counts
     bool straight;           // its only follower is the next step, which comes
                              // after nothing else
     uint32_t needs;          // steps that it comes after
@@ -30,6 +34,15 @@ struct step {
     struct recipe *recipe;   // shared; NULL for joints
     struct plan *body;       // IF, WHILE
     struct op *wait;         // WAIT: its own op
+    union {
+        struct {                 // VALUES: how many are done, and the last,
+            size_t value;        // if it waits
+            struct watch watch;
+        };
+        rnl_native_call call;    // CALL
+        struct kernel_run run;   // RUN; `next` is of the next step, if that is
+                                 // to be run with it
+    };
 };
 
 struct plan {
@@ -52,7 +65,7 @@ struct plan {
     _Atomic bool failed;
 
     // Once shared. Slots hold a step's number plus one; each step is put in one
-    // slot, once.
+    // slot, once until all are empty again.
     struct region region;
     _Atomic uint32_t *left;  // per step: how many it waits for
     _Atomic uint32_t *slots;

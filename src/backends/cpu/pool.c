@@ -4,7 +4,8 @@
 //   it spins for a while, if enough others do not already;
 //   then one of them, the sentinel, naps: it sleeps for a time that doubles
 //   from NAP_FIRST to NAP_LAST and looks around in between;
-//   then it sleeps until it is woken.
+//   then it sleeps until it is woken. While words are watched there is always a
+//   sentinel, which naps for up to WATCH_NAP_NS and looks at them in between.
 // Waking a sleeper costs the waker several microseconds. A small op is usually
 // followed by a wait, whose thread then runs the op itself; so while the
 // sentinel naps, nobody is woken for a small op: if no one waits for it, the
@@ -30,6 +31,13 @@ static bool work_visible(struct pool *pool)
     return atomic_load(&pool->ready_count) > 0 ||
            atomic_load(&pool->region_count) > 0 ||
            atomic_load_explicit(&pool->wake_word, memory_order_relaxed) & 1;
+}
+
+bool pool_unwatched(struct pool *pool)
+{
+    return atomic_load(&pool->watches.count) > 0 &&
+           atomic_load(&pool->napping) == 0 &&
+           atomic_load(&pool->spinning) == 0;
 }
 
 static unsigned rank_of(const struct queue *queue)
@@ -162,8 +170,28 @@ void pool_notify(struct pool *pool, bool small)
 
 void pool_nudge(struct pool *pool)
 {
+    watch_glance(pool, GLANCE_IDLE);
     if (work_visible(pool))
         pool_notify(pool, false);
+    else
+        pool_guard(pool);
+}
+
+void pool_guard(struct pool *pool)
+{
+    if (!pool_unwatched(pool))
+        return;
+    if (atomic_load(&pool->sleeping) > 0)
+        wake_one(pool);
+    else if (can_grow(pool))
+        grow(pool);
+}
+
+void pool_watch_begin(struct pool *pool)
+{
+    // A worker idles next, or looks after others in work_once.
+    if (worker_pool != pool)
+        pool_guard(pool);
 }
 
 void pool_block_begin(struct pool *pool)
@@ -196,7 +224,8 @@ static bool spin(struct pool *pool)
     // waits runs its op itself by then, and one that enqueues a lot is not
     // disturbed for every op. A region is waiting for help right now.
     do {
-        for (int i = 0; i < SPIN_ROUND && !regions_visible(pool); i++)
+        for (int i = 0; i < SPIN_ROUND && !regions_visible(pool) &&
+                        !watch_glance(pool, GLANCE_IDLE); i++)
             cpu_relax();
     } while (!work_visible(pool) && clock_now() < end);
     atomic_fetch_sub(&pool->spinning, 1);
@@ -210,7 +239,8 @@ static void sleep_until(struct pool *pool, uint64_t deadline)
     uint32_t word = atomic_load(&pool->wake_word);
     atomic_store(&pool->waking, 0);
     atomic_fetch_add(&pool->sleeping, 1);
-    if (!work_visible(pool))
+    bool leaves = deadline == RNL_FOREVER && pool_unwatched(pool);
+    if (!work_visible(pool) && !leaves)
         futex_wait(&pool->wake_word, word, deadline);
     atomic_fetch_sub(&pool->sleeping, 1);
     atomic_store(&pool->waking, 0);
@@ -222,10 +252,15 @@ static bool nap(struct pool *pool)
         return false;
     uint64_t length = NAP_FIRST_NS;
     uint32_t activity = atomic_load(&pool->activity);
-    while (length <= NAP_LAST_NS && !work_visible(pool)) {
-        sleep_until(pool, clock_now() + length);
+    while ((length <= NAP_LAST_NS || watch_pending(pool)) &&
+           !work_visible(pool)) {
+        sleep_until(pool, clock_now() + watch_nap_ns(pool, length));
+        watch_glance(pool, 0);
         uint32_t now = atomic_load(&pool->activity);
-        length = now == activity ? length * 2 : NAP_FIRST_NS;
+        if (now != activity)
+            length = NAP_FIRST_NS;
+        else if (length <= NAP_LAST_NS)
+            length *= 2;
         activity = now;
     }
     atomic_store(&pool->napping, 0);
@@ -250,6 +285,8 @@ static bool work_once(struct pool *pool)
     lock_give(&queue->lock);
     if (atomic_load_explicit(&pool->ready_count, memory_order_relaxed) > 0)
         pool_notify(pool, false);
+    else if (watch_pending(pool))
+        pool_guard(pool);
     queue_run(queue, true, UINT64_MAX);
     return true;
 }

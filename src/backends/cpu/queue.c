@@ -13,10 +13,34 @@ static rnl_status refuse_dead(void)
                    "the stream was released by another thread during the call");
 }
 
-rnl_status queue_submit(struct queue *queue, struct op *op)
+// Numbers the ops from `sequence` on and puts them behind the others.
+static void append_locked(struct queue *queue, struct op *first,
+                          uint64_t sequence)
+{
+    struct op *last = first;
+    for (;;) {
+        last->sequence = sequence;
+        if (!last->next)
+            break;
+        last = last->next;
+        sequence++;
+    }
+    atomic_store_explicit(&queue->stream->submitted, sequence,
+                          memory_order_release);
+    if (queue->head)
+        queue->tail->next = first;
+    else
+        queue->head = first;
+    queue->tail = last;
+}
+
+rnl_status queue_submit(struct queue *queue, struct op *first)
 {
     struct stream *stream = queue->stream;
-    bool small = op_is_small(op);
+    bool small = op_is_small(first);
+    uint32_t count = 1;
+    for (const struct op *op = first->next; op; op = op->next, count++)
+        small = small && op_is_small(op);
     lock_take(&queue->lock);
     bool idle = queue->state == QUEUE_IDLE;
     // While it has work, a queue keeps its stream.
@@ -24,23 +48,17 @@ rnl_status queue_submit(struct queue *queue, struct op *op)
         lock_give(&queue->lock);
         return refuse_dead();
     }
-    uint64_t sequence =
-        atomic_load_explicit(&stream->submitted, memory_order_relaxed) + 1;
-    atomic_store_explicit(&stream->submitted, sequence, memory_order_release);
-    op->sequence = sequence;
-    if (queue->head)
-        queue->tail->next = op;
-    else
-        queue->head = op;
-    queue->tail = op;
-    uint32_t untaken = ++queue->untaken;
+    append_locked(queue, first,
+                  atomic_load_explicit(&stream->submitted,
+                                       memory_order_relaxed) + 1);
+    uint32_t untaken = queue->untaken += count;
     if (idle) {
         queue->state = QUEUE_READY;
-        atomic_store_explicit(&queue->needs_worker, op->kind == OP_HOST,
-                              memory_order_relaxed);
+        atomic_store_explicit(&queue->needs_worker,
+                              first->kind == OP_HOST, memory_order_relaxed);
     }
     // A queue that grows while nobody looks at it is worth a worker.
-    bool urgent = !small || untaken % PATIENCE == 0;
+    bool urgent = !small || untaken % PATIENCE < count;
     bool notify = idle || (queue->state == QUEUE_READY && urgent);
     // Once listed, the queue may be run to its end, and the stream and its pool
     // with it, before this thread has notified anybody.
@@ -112,38 +130,6 @@ bool queue_block(struct queue *queue)
         queue->state = QUEUE_BLOCKED;
     lock_give(&queue->lock);
     return !poked;
-}
-
-bool queue_failed(struct queue *queue, uint64_t sequence,
-                  struct failure **out)
-{
-    lock_take(&queue->lock);
-    bool failed = queue->failed_at && queue->failed_at <= sequence;
-    bool past = !failed && queue->past && queue->past_from <= sequence &&
-                sequence <= queue->past_to;
-    *out = past ? queue->past : NULL;
-    if (past)
-        atomic_fetch_add(&queue->past->references, 1);
-    lock_give(&queue->lock);
-    if (failed)
-        *out = stream_get_failure(queue->stream);
-    return *out != NULL;
-}
-
-// Work that waits for what failed before the reset must still not run.
-void queue_reset(struct queue *queue)
-{
-    struct failure *failure = stream_get_failure(queue->stream);
-    if (!failure)
-        return;
-    lock_take(&queue->lock);
-    struct failure *older = queue->past;
-    queue->past = failure;
-    queue->past_from = queue->failed_at;
-    queue->past_to = atomic_load(&queue->completed);
-    queue->failed_at = 0;
-    lock_give(&queue->lock);
-    failure_drop(older);
 }
 
 void queue_fail(struct queue *queue, uint64_t sequence, const struct op *op,
@@ -248,6 +234,51 @@ static bool pass_wait(struct queue *queue, struct op *op)
         return false;
     set_blocked(queue, QUEUE_RUNNING, NULL);
     inherit_failure(queue, op);
+    return true;
+}
+
+// False while the watch is listed: whoever takes it off unblocks the queue,
+// which can also happen for no reason.
+static bool watch_is_over(struct queue *queue, struct op *op)
+{
+    set_blocked(queue, QUEUE_BLOCKED, NULL);
+    if (atomic_load(&op_watch(op)->listed))
+        return false;
+    set_blocked(queue, QUEUE_RUNNING, NULL);
+    op->values.waits = false;
+    return true;
+}
+
+// False when the queue is blocked now and no longer the caller's.
+static bool await_value(struct queue *queue, struct op *op,
+                        const struct value *value)
+{
+    *op_watch(op) = (struct watch){.value = *value, .queue = queue};
+    op->values.waits = true;
+    set_blocked(queue, QUEUE_BLOCKED, NULL);
+    if (watch_add(stream_pool(queue->stream), op_watch(op)))
+        return false;
+    set_blocked(queue, QUEUE_RUNNING, NULL);
+    op->values.waits = false;
+    return true;
+}
+
+// The same. A wait counts as done when it begins: who takes the watch off has
+// seen its value, which may be another one by now.
+static bool pass_values(struct queue *queue, struct op *op)
+{
+    struct op_values *values = &op->values;
+    if (values->waits && !watch_is_over(queue, op))
+        return false;
+    while (values->done < values->count) {
+        const struct value *value = &values->items[values->done++];
+        if (value->action == RNL_WRITE_VALUE) {
+            value_write(value);
+            watch_look_at(stream_pool(queue->stream), value->address);
+        } else if (!value_holds(value) && !await_value(queue, op, value)) {
+            return false;
+        }
+    }
     return true;
 }
 
@@ -408,8 +439,11 @@ static bool run_first(struct queue *queue, struct op *op, bool worker)
 {
     bool failed = atomic_load_explicit(&queue->stream->failure,
                                        memory_order_relaxed) != NULL;
+    // Launches of one graph never overlap, also where they will not run.
     if (op->kind == OP_WAIT)
-        return failed || pass_wait(queue, op);
+        return (failed && !op_wait(op)->order_only) || pass_wait(queue, op);
+    if (op->kind == OP_VALUES)
+        return failed || pass_values(queue, op);
     if (op->kind != OP_GRAPH) {
         run_op(queue, op);
         return true;
@@ -422,6 +456,7 @@ static bool run_first(struct queue *queue, struct op *op, bool worker)
 
 void queue_run(struct queue *queue, bool worker, uint64_t until)
 {
+    struct pool *pool = stream_pool(queue->stream);
     for (unsigned done = 0; refill(queue); done++) {
         if (should_leave(queue, worker, until, done)) {
             give_back(queue);
@@ -432,6 +467,7 @@ void queue_run(struct queue *queue, bool worker, uint64_t until)
         if (!run_first(queue, op, worker))
             return;
         complete(queue, op);
+        watch_glance(pool, GLANCE_BUSY);
     }
 }
 
@@ -484,8 +520,10 @@ static bool help(struct queue *queue, uint64_t sequence)
         helped = region_join(stream_pool(queue->stream), queue);
         uint64_t next_sequence = 0;
         struct stream *next = helped ? NULL : blocked_on(queue, &next_sequence);
-        if (!next)
+        if (!next) {
+            helped |= watch_glance(stream_pool(queue->stream), GLANCE_IDLE);
             break;
+        }
         if (held)
             object_drop(&held->object);
         held = next;
@@ -499,18 +537,25 @@ static bool help(struct queue *queue, uint64_t sequence)
     return helped;
 }
 
+// True when it is time to look again.
 static bool spin_for(struct queue *queue, uint64_t sequence, uint64_t deadline)
 {
-    uint64_t end = clock_now() + stream_pool(queue->stream)->spin_ns;
+    struct pool *pool = stream_pool(queue->stream);
+    uint64_t end = clock_now() + pool->spin_ns;
     end = end < deadline ? end : deadline;
     do {
         for (int i = 0; i < 32; i++) {
-            if (is_done(queue, sequence))
+            if (is_done(queue, sequence) || watch_glance(pool, GLANCE_IDLE))
                 return true;
             cpu_relax();
         }
     } while (clock_now() < end);
     return false;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 static void sleep_for(struct queue *queue, uint64_t sequence,
@@ -526,6 +571,9 @@ static void sleep_for(struct queue *queue, uint64_t sequence,
     lock_give(&queue->lock);
     if (!done) {
         pool_nudge(pool);
+        // With every worker busy this thread has to look at words itself.
+        if (pool_unwatched(pool))
+            deadline = earlier(deadline, clock_now() + WATCH_NAP_NS);
         futex_wait(&queue->signal, signal, deadline);
     }
     lock_take(&queue->lock);
@@ -535,22 +583,57 @@ static void sleep_for(struct queue *queue, uint64_t sequence,
     atomic_fetch_sub(&pool->waiting, 1);
 }
 
+// The value that a blocked queue waits for, or NULL.
+static struct watch *watch_of_locked(struct queue *queue)
+{
+    return queue->state == QUEUE_BLOCKED && queue->batch->kind == OP_VALUES
+               ? op_watch(queue->batch)
+               : NULL;
+}
+
+void queue_nudge(struct queue *queue)
+{
+    lock_take(&queue->lock);
+    struct watch *watch = watch_of_locked(queue);
+    const char *address = watch ? watch->value.address : NULL;
+    lock_give(&queue->lock);
+    struct pool *pool = stream_pool(queue->stream);
+    if (address)
+        watch_look_at(pool, address);
+    pool_nudge(pool);
+}
+
+// Who waits wants it done, and there may be no worker awake.
+static void stay_awake(struct queue *queue, int policy)
+{
+    pool_nudge(stream_pool(queue->stream));
+    if (policy == RNL_SYNC_YIELD)
+        sched_yield();
+}
+
 static rnl_status timed_out(struct queue *queue, uint64_t sequence)
 {
-    char text[160];
+    char text[160], reason[160] = "", chain[800];
+    lock_take(&queue->lock);
+    struct watch *watch = watch_of_locked(queue);
+    if (watch)
+        watch_describe(watch, reason, sizeof reason);
+    lock_give(&queue->lock);
     object_describe(&queue->stream->object, text, sizeof text);
+    chain_describe(queue, chain, sizeof chain);
     rnl_status status =
         fail(RNL_ERROR_TIMED_OUT,
-             "the time limit passed: %s has done %llu of %llu operations",
+             "the time limit passed: %s has done %llu of %llu operations%s%s%s",
              text, (unsigned long long)atomic_load(&queue->completed),
-             (unsigned long long)sequence);
+             (unsigned long long)sequence, *reason ? "; " : "", reason, chain);
     fail_set_object("%s", text);
     return status;
 }
 
 rnl_status queue_wait(struct queue *queue, uint64_t sequence,
-                      uint64_t deadline, bool idly)
+                      uint64_t deadline, int policy)
 {
+    bool idly = policy == RNL_SYNC_BLOCKING;
     // Work of unknown length is not started by a thread with a time limit.
     bool helps = deadline == RNL_FOREVER && !idly;
     while (!is_done(queue, sequence)) {
@@ -558,7 +641,11 @@ rnl_status queue_wait(struct queue *queue, uint64_t sequence,
             continue;
         if (!helps && clock_now() >= deadline)
             return timed_out(queue, sequence);
-        if (idly || !spin_for(queue, sequence, deadline))
+        if (!idly && spin_for(queue, sequence, deadline))
+            continue;
+        if (policy == RNL_SYNC_SPIN || policy == RNL_SYNC_YIELD)
+            stay_awake(queue, policy);
+        else
             sleep_for(queue, sequence, deadline);
     }
     return RNL_OK;

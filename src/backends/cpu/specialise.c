@@ -47,7 +47,7 @@ static struct {
     struct lock lock;  // guards what follows
     struct special *first;
     struct special *current;
-    bool running, joinable, closed, noticed;
+    bool running, joinable, closed;
     pid_t process;
     pthread_t thread;
     atomic_bool stop;           // `current` is not wanted any more
@@ -59,6 +59,14 @@ static struct {
 static void maker_forked(void)
 {
     maker.lock = (struct lock){0};
+}
+
+// Before anybody takes the lock.
+static void notice_forks(void)
+{
+    static atomic_bool noticed;
+    if (!atomic_exchange(&noticed, true))
+        pthread_atfork(NULL, NULL, maker_forked);
 }
 
 // Another process than the one that started the thread does not have it.
@@ -255,9 +263,6 @@ static void ask(struct special *special)
     while (*last)
         last = &(*last)->next;
     if (!maker.running && !maker.closed) {
-        if (!maker.noticed)
-            pthread_atfork(NULL, NULL, maker_forked);
-        maker.noticed = true;
         maker.running = maker.joinable =
             thread_start(&maker.thread, "runnel-compile", run, NULL);
         failed = !maker.running;
@@ -320,6 +325,7 @@ struct specials *specials_open(const rnl_cpu_object *table,
     if (config_get()->specialise_ns == UINT64_MAX || table->tier != 'B' ||
         !can_repeat(source))
         return NULL;
+    notice_forks();
     size_t count = table->kernel_count;
     struct specials *specials =
         mem_allocate(sizeof *specials + count * sizeof *specials->items);

@@ -4,18 +4,20 @@
 rnl_status cpu_stream_init(struct stream *stream)
 {
     stream_queue(stream)->stream = stream;
+    stream->completed = &stream_queue(stream)->completed;
     return RNL_OK;
 }
 
 void cpu_stream_finish(struct stream *stream)
 {
-    failure_drop(stream_queue(stream)->past);
+    queue_forget(stream_queue(stream));
 }
 
-rnl_status cpu_stream_submit(struct stream *stream, struct op *op)
+rnl_status cpu_stream_submit(struct stream *stream, struct op *first)
 {
-    return op->kind == OP_GRAPH ? graph_submit(stream, op)
-                                : queue_submit(stream_queue(stream), op);
+    return first->kind == OP_GRAPH
+               ? graph_submit(stream, first)
+               : queue_submit(stream_queue(stream), first);
 }
 
 rnl_status cpu_stream_query(struct stream *stream)
@@ -25,14 +27,16 @@ rnl_status cpu_stream_query(struct stream *stream)
         atomic_load_explicit(&stream->submitted, memory_order_acquire))
         return RNL_OK;
     // Who asks wants it done: make sure that somebody is awake.
-    pool_nudge(stream_pool(stream));
+    queue_nudge(queue);
     return RNL_NOT_READY;
 }
 
 rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
     return queue_wait(stream_queue(stream), atomic_load(&stream->submitted),
-                      deadline, false);
+                      deadline,
+                      atomic_load_explicit(&stream->sync_policy,
+                                           memory_order_relaxed));
 }
 
 void cpu_stream_reset(struct stream *stream)

@@ -75,6 +75,7 @@ struct worker *worker_here(void);
 
 void queue_clear(struct waiter_queue *queue);
 void queue_add(struct waiter_queue *queue, struct waiter *waiter);
+struct waiter *queue_take(struct waiter_queue *queue);
 
 // Appends all of `from`.
 void queue_move(struct waiter_queue *from, struct waiter_queue *to);

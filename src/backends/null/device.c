@@ -11,9 +11,9 @@ unsigned null_live(void)
     return atomic_load(&live);
 }
 
-void null_fail_after(int skip)
+int null_fail_after(int skip)
 {
-    atomic_store(&fail_after, skip);
+    return atomic_exchange(&fail_after, skip);
 }
 
 static rnl_status may_fail(void)
@@ -84,7 +84,8 @@ static rnl_status context_memory(struct context *context, size_t *out_free,
 static const char *feature_reason(struct context *context, rnl_feature feature)
 {
     (void)context;
-    return feature == RNL_FEATURE_NATIVE_FUNCTIONS
+    return feature == RNL_FEATURE_NATIVE_FUNCTIONS ||
+                   feature == RNL_FEATURE_BATCHED_STREAMS
                ? ""
                : "the null device can do nothing";
 }
@@ -103,18 +104,21 @@ static void stream_finish(struct stream *stream)
     live--;
 }
 
-static rnl_status stream_submit(struct stream *stream, struct op *op)
+static rnl_status stream_submit(struct stream *stream, struct op *first)
 {
     rnl_status status = may_fail();
     if (status != RNL_OK)
         return status;
-    op->sequence = atomic_fetch_add(&stream->submitted, 1) + 1;
-    if (op->kind == OP_HOST) {
-        callback_begin();
-        op->host.function(RNL_OK, op->host.user_data);
-        callback_end();
+    for (struct op *op = first, *next; op; op = next) {
+        next = op->next;
+        op->sequence = atomic_fetch_add(&stream->submitted, 1) + 1;
+        if (op->kind == OP_HOST) {
+            callback_begin();
+            op->host.function(RNL_OK, op->host.user_data);
+            callback_end();
+        }
+        op_finish(op);
     }
-    op_finish(op);
     return RNL_OK;
 }
 
@@ -228,7 +232,8 @@ static rnl_status host_register(struct context *context, void *pointer,
 const struct backend null_backend = {
     .abi = BACKEND_ABI,
     .api = "null",
-    .features = BACKEND_FEATURE(RNL_FEATURE_NATIVE_FUNCTIONS),
+    .features = BACKEND_FEATURE(RNL_FEATURE_NATIVE_FUNCTIONS) |
+                BACKEND_FEATURE(RNL_FEATURE_BATCHED_STREAMS),
 
     .device_count = device_count,
     .reason = reason,

@@ -12,5 +12,5 @@ extern const struct backend null_backend;
 unsigned null_live(void);
 
 // Makes the `skip`-th next hook that can fail do so with OUT_OF_MEMORY; 0 is
-// the very next. Negative: none.
-void null_fail_after(int skip);
+// the very next. Negative: none. Returns what was left; negative: it failed.
+int null_fail_after(int skip);

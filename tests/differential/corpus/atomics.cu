@@ -221,3 +221,26 @@ extern "C" __global__ void last_block(int *out, const int *in, int n)
     __threadfence();
     atomicAdd_system(&out[(threadIdx.x + 1) & 63], 1);
 }
+
+// @run int n=256 grid=1 block=100
+// @run int n=256 grid=2 block=8,4,2
+extern "C" __global__ void extremes_in_loops(int *out, const int *in, int n)
+{
+    __shared__ unsigned high[8];
+    unsigned t = threadIdx.x +
+                 blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    unsigned size = blockDim.x * blockDim.y * blockDim.z, steps = 0;
+    if (t < 8u)
+        high[t] = t;
+    __syncthreads();
+    for (int k = 0; k < (in[t] & 7); k++) {
+        atomicMax(&high[k & 3], (unsigned)in[t + k] & 1023u);
+        if (in[t + k] > 100)
+            atomicMin(&high[4 + (t & 3u)], (unsigned)k);
+    }
+    for (int k = (int)(t & 3u); k < 5; k++)
+        steps = steps * 3u + atomicInc((unsigned *)out + blockIdx.x * size + t,
+                                       (unsigned)k + 2u);
+    __syncthreads();
+    out[blockIdx.x * size + t] = (int)(steps + high[t & 7u]);
+}

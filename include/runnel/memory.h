@@ -1,0 +1,90 @@
+// Memory: what a context keeps for later, and hints about managed memory.
+//
+// The memory of a released buffer is not given back to the device: the
+// context's pool keeps it for the next buffer of about the same size. Buffers
+// that are made and released over and over cost next to nothing, and a device
+// whose allocator waits for its work is not asked. Sizes are rounded up to one
+// of four for each power of two (to whole huge pages from 2 MiB on), and a
+// large buffer may get memory that is up to a quarter larger.
+//
+// Order:    memory goes to another buffer when no work uses it any more and its
+//           release stream (rnl_buffer_set_release_stream) has come to the
+//           point of the release; a buffer created on that stream gets it
+//           before, since its work comes later anyway.
+// Threads:  safe; threads that create and release small buffers do not meet.
+#ifndef RUNNEL_MEMORY_H
+#define RUNNEL_MEMORY_H
+
+#include <runnel/buffer.h>
+
+// What a context's pool has done. In bytes, as rounded up, or in times. Memory
+// of wrapped buffers and of rnl_host_allocate is not in it.
+typedef struct rnl_pool_stats {
+    size_t struct_size;
+    size_t live;           // of buffers that are in use
+    size_t reserved;       // of all that the device gave: in use, or kept
+    size_t live_peak;      // the most that was live; with several threads the
+                           // sum of what each had at most
+    size_t reserved_peak;
+    uint64_t hits;         // buffers made of memory that was kept
+    uint64_t misses;       // buffers made of memory new or set aside
+    uint64_t trims;        // blocks given back to the device
+    uint64_t retries;      // times the device had no memory at the first try
+} rnl_pool_stats;
+
+// Where managed memory should be.
+typedef enum rnl_memory_target {
+    RNL_MEMORY_TO_DEVICE = 0,  // the stream's device
+    RNL_MEMORY_TO_HOST = 1,
+} rnl_memory_target;
+
+// How a range of managed memory will be used. RNL_ADVICE_NONE takes back all
+// that was said. Stand for CUmem_advise.
+typedef enum rnl_memory_advice {
+    RNL_ADVICE_NONE = 0,
+    RNL_ADVICE_READ_MOSTLY = 1,    // copies on both sides are welcome
+    RNL_ADVICE_PREFER_DEVICE = 2,  // it should stay there
+    RNL_ADVICE_PREFER_HOST = 3,
+    RNL_ADVICE_USED_BY_DEVICE = 4, // both should reach it without a fault
+    RNL_ADVICE_USED_BY_HOST = 5,
+} rnl_memory_advice;
+
+RNL_BEGIN_DECLS
+
+// --- The pool --------------------------------------------------------------
+
+// Fills `*out_stats`, whose struct_size the caller has set.
+RNL_API rnl_status rnl_context_pool_stats(rnl_context context,
+                                          rnl_pool_stats *out_stats);
+
+// Gives memory that is kept back to the device until the pool has no more than
+// `keep` bytes in all, or only what is in use or was set aside when the context
+// was opened. Stands for cuMemPoolTrimTo.
+RNL_API rnl_status rnl_context_trim(rnl_context context, size_t keep);
+
+// --- Managed memory --------------------------------------------------------
+//
+// Only for buffers of RNL_MEMORY_MANAGED and slices of them, otherwise
+// RNL_ERROR_INVALID_ARGUMENT. These are hints: they change what work costs and
+// never what it computes. Where RNL_FEATURE_MEMORY_HINTS is missing (on cpu, as
+// there is one memory) they are checked and have no further effect.
+
+// Moves `size` bytes from `offset` to where work wants them, in stream order.
+// Stands for cuMemPrefetchAsync.
+RNL_API rnl_status rnl_enqueue_prefetch(rnl_stream stream, rnl_buffer buffer,
+                                        size_t offset, size_t size,
+                                        rnl_memory_target target);
+
+// Says how `size` bytes from `offset` will be used, from now on. Stands for
+// cuMemAdvise.
+RNL_API rnl_status rnl_buffer_advise(rnl_buffer buffer, size_t offset,
+                                     size_t size, rnl_memory_advice advice);
+
+// Says who uses the whole buffer from here on in stream order: every stream,
+// the host alone, or this stream alone. Stands for cuStreamAttachMemAsync.
+RNL_API rnl_status rnl_enqueue_attach(rnl_stream stream, rnl_buffer buffer,
+                                      rnl_attach_mode mode);
+
+RNL_END_DECLS
+
+#endif

@@ -1,0 +1,141 @@
+// Who waits for whom, in words: for a wait whose time limit has passed.
+#include "backends/cpu/cpu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LINKS_MOST 8
+
+// A stream whose first op waits, and for what: a stream, or an event that a
+// record is still awaited of.
+struct link {
+    struct stream *stream;
+    uint64_t operation;      // the number of the wait
+    struct stream *target;   // referenced, or NULL
+    uint64_t sequence;       // of the target
+    struct event *event;     // referenced, or NULL
+};
+
+static bool look(struct stream *stream, struct link *link)
+{
+    struct queue *queue = stream_queue(stream);
+    lock_take(&queue->lock);
+    bool blocked = queue->state == QUEUE_BLOCKED &&
+                   queue->batch->kind == OP_WAIT;
+    if (blocked) {
+        struct wait *wait = op_wait(queue->batch);
+        *link = (struct link){.stream = stream,
+                              .operation = queue->batch->sequence,
+                              .target = queue->blocked_on};
+        // The rest of a wait for a promise is not settled before its record.
+        if (link->target) {
+            link->sequence = wait->sequence;
+            object_keep(&link->target->object);
+        } else {
+            link->event = wait->promise;
+            object_keep(&link->event->object);
+        }
+    }
+    lock_give(&queue->lock);
+    return blocked;
+}
+
+static bool closes_circle(const struct link *links, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (links[i].stream == links[count - 1].target)
+            return true;
+    return false;
+}
+
+// Locks one queue at a time, so what it finds may never have been true at once.
+static size_t walk(struct stream *stream, struct link *links)
+{
+    size_t count = 0;
+    while (stream && count < LINKS_MOST && look(stream, &links[count])) {
+        stream = links[count++].target;
+        if (closes_circle(links, count))
+            break;
+    }
+    return count;
+}
+
+static void drop(struct link *links, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (links[i].target)
+            object_drop(&links[i].target->object);
+        if (links[i].event)
+            object_drop(&links[i].event->object);
+    }
+}
+
+// A circle whose every wait is found twice was whole in between.
+static bool stays(const struct link *links, size_t count)
+{
+    struct link again[LINKS_MOST];
+    size_t found = walk(links[0].stream, again);
+    bool same = found == count;
+    for (size_t i = 0; i < count && same; i++)
+        same = again[i].stream == links[i].stream &&
+               again[i].operation == links[i].operation &&
+               again[i].target == links[i].target;
+    drop(again, found);
+    return same;
+}
+
+// --- Words -----------------------------------------------------------------
+
+static const char *name_of(const struct object *object, char name[96])
+{
+    return object_describe(object, name, 96);
+}
+
+static void add_link(const struct link *link, bool first, char *text,
+                     size_t size)
+{
+    char name[96];
+    const char *who = first ? "; it" : ", which";
+    if (link->event)
+        snprintf(text, size, "%s waits for the %s%s, which was not recorded",
+                 who, link->event->options.promise ? "promise " : "",
+                 name_of(&link->event->object, name));
+    else
+        snprintf(text, size, "%s waits for %s (operation %llu)", who,
+                 name_of(&link->target->object, name),
+                 (unsigned long long)link->sequence);
+}
+
+static void add_end(const struct link *links, size_t count, char *text,
+                    size_t size)
+{
+    const struct link *last = &links[count - 1];
+    if (last->event)
+        return;
+    struct stream *target = last->target;
+    if (closes_circle(links, count)) {
+        if (stays(links, count))
+            snprintf(text, size, ": they wait for each other for good");
+    } else if (count == LINKS_MOST) {
+        snprintf(text, size, ", and so on");
+    } else {
+        snprintf(text, size, ", which has done %llu of %llu operations",
+                 (unsigned long long)atomic_load(
+                     &stream_queue(target)->completed),
+                 (unsigned long long)atomic_load(&target->submitted));
+    }
+}
+
+void chain_describe(struct queue *queue, char *text, size_t size)
+{
+    struct link links[LINKS_MOST];
+    size_t count = walk(queue->stream, links), used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        add_link(&links[i], i == 0, text + used, size - used);
+        used += strlen(text + used);
+    }
+    if (count > 0)
+        add_end(links, count, text + used, size - used);
+    drop(links, count);
+}

@@ -1,0 +1,180 @@
+// Words that blocked queues wait for. Nobody is told when host code or a kernel
+// writes one, so threads that have nothing better to do look at them: workers
+// while they idle, and threads that synchronize. What the pool itself writes is
+// looked for at once.
+
+#include "backends/cpu/cpu.h"
+
+#include <stdio.h>
+
+#define TICKS_MOST 400  // for a look at one word
+
+static unsigned bucket_of(const char *address)
+{
+    // Words of one kind are often next to each other or a page apart.
+    uint64_t hash = (uint64_t)(uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15);
+    return (unsigned)(hash >> 58);
+}
+
+// --- Looking ---------------------------------------------------------------
+
+// Goes on by one in a bucket's list; a watch whose value holds is moved to the
+// list `*taken`. Returns where the next one is linked.
+static struct watch **step_locked(struct watches *all, struct watch **link,
+                                  struct watch **taken)
+{
+    struct watch *watch = *link;
+    __builtin_prefetch(watch->next);
+    if (!value_holds(&watch->value))
+        return &watch->next;
+    *link = watch->next;
+    watch->next = *taken;
+    *taken = watch;
+    atomic_fetch_sub(&all->count, 1);
+    return link;
+}
+
+static void note_empty_locked(struct watches *all, unsigned bucket)
+{
+    if (!all->buckets[bucket])
+        all->occupied &= ~(UINT64_C(1) << bucket);
+}
+
+static struct watch *take_bucket_locked(struct watches *all, unsigned bucket)
+{
+    struct watch *taken = NULL, **link = &all->buckets[bucket];
+    while (*link)
+        link = step_locked(all, link, &taken);
+    note_empty_locked(all, bucket);
+    return taken;
+}
+
+static unsigned first_of(uint64_t bits)
+{
+    return (unsigned)__builtin_ctzll(bits);
+}
+
+// With thousands of watches neither they nor their words are cached: walks all
+// buckets abreast, so that many are on their way at once.
+static struct watch *take_all_locked(struct watches *all)
+{
+    struct watch **links[WATCH_BUCKETS];
+    struct watch *taken = NULL;
+    uint64_t active = all->occupied;
+    for (uint64_t left = active; left; left &= left - 1)
+        links[first_of(left)] = &all->buckets[first_of(left)];
+    while (active) {
+        for (uint64_t left = active; left; left &= left - 1)
+            __builtin_prefetch((*links[first_of(left)])->value.address);
+        for (uint64_t left = active; left; left &= left - 1) {
+            struct watch ***link = &links[first_of(left)];
+            *link = step_locked(all, *link, &taken);
+            if (!**link)
+                active &= ~(left & -left);
+        }
+    }
+    for (uint64_t left = all->occupied; left; left &= left - 1)
+        note_empty_locked(all, first_of(left));
+    return taken;
+}
+
+static bool release(struct watch *watch)
+{
+    bool any = watch != NULL;
+    while (watch) {
+        // Once it is not listed, the watch is its queue's again.
+        struct watch *next = watch->next;
+        struct queue *queue = watch->queue;
+        atomic_store(&watch->listed, false);
+        queue_unblock(queue);
+        watch = next;
+    }
+    return any;
+}
+
+// What it took, but for times in which the thread did not have a processor.
+static void note_look(struct watches *all, uint64_t start)
+{
+    uint64_t most = TICKS_MOST * (uint64_t)(atomic_load(&all->count) + 1);
+    uint64_t end = clock_ticks();
+    uint64_t cost = end - start < most ? end - start : most;
+    atomic_store_explicit(&all->looked, end, memory_order_relaxed);
+    atomic_store_explicit(&all->cost, cost, memory_order_relaxed);
+}
+
+bool watch_glance_now(struct pool *pool, unsigned pause)
+{
+    struct watches *all = &pool->watches;
+    uint64_t start = clock_ticks();
+    uint64_t cost = atomic_load_explicit(&all->cost, memory_order_relaxed);
+    uint64_t since =
+        start - atomic_load_explicit(&all->looked, memory_order_relaxed);
+    if (since < pause * cost || !lock_try(&all->lock))
+        return false;
+    struct watch *taken = take_all_locked(all);
+    note_look(all, start);
+    lock_give(&all->lock);
+    return release(taken);
+}
+
+bool watch_look_at(struct pool *pool, const char *address)
+{
+    struct watches *all = &pool->watches;
+    if (atomic_load(&all->count) == 0)
+        return false;
+    lock_take(&all->lock);
+    struct watch *taken = take_bucket_locked(all, bucket_of(address));
+    lock_give(&all->lock);
+    return release(taken);
+}
+
+uint64_t watch_nap_ns(struct pool *pool, uint64_t wanted)
+{
+    if (!watch_pending(pool))
+        return wanted;
+    // Two ticks a nanosecond: a look takes at most about a 64th of the time.
+    uint64_t most = 32 * atomic_load_explicit(&pool->watches.cost,
+                                              memory_order_relaxed);
+    most = most > WATCH_NAP_NS ? most : WATCH_NAP_NS;
+    return wanted < most ? wanted : most;
+}
+
+// --- Waiting ---------------------------------------------------------------
+
+bool watch_add(struct pool *pool, struct watch *watch)
+{
+    struct watches *all = &pool->watches;
+    // Counted first: who goes to sleep without having seen the count is seen by
+    // pool_watch_begin. Once listed, queue and pool may be gone at any moment.
+    atomic_fetch_add(&all->count, 1);
+    pool_watch_begin(pool);
+    lock_take(&all->lock);
+    bool holds = value_holds(&watch->value);
+    if (holds) {
+        atomic_fetch_sub(&all->count, 1);
+    } else {
+        unsigned bucket = bucket_of(watch->value.address);
+        watch->next = all->buckets[bucket];
+        all->buckets[bucket] = watch;
+        atomic_store(&watch->listed, true);
+        all->occupied |= UINT64_C(1) << bucket;
+    }
+    lock_give(&all->lock);
+    return !holds;
+}
+
+void watch_describe(const struct watch *watch, char *text, size_t size)
+{
+    static const char *const words[] = {
+        [RNL_WAIT_GEQ] = "at least", [RNL_WAIT_EQ] = "equal to",
+        [RNL_WAIT_AND] = "sharing a bit with",
+        [RNL_WAIT_NOR] = "free of a bit outside of",
+    };
+    const struct value *value = &watch->value;
+    snprintf(text, size,
+             "it waits for the %u-bit word at %p, which is 0x%llx, to be %s "
+             "0x%llx",
+             value->width, (void *)value->address,
+             (unsigned long long)value_read(value), words[value->action],
+             (unsigned long long)value->value);
+}

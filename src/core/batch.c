@@ -1,0 +1,105 @@
+#include "core/library.h"
+
+// What a batched stream has collected is submitted as one list. Its lock is
+// held over the backend's submit: otherwise another thread could submit later
+// work in between.
+#define BATCH_MOST 256  // ops
+
+// Submits it all. Returns what the backend refused, to be given to abandon.
+static struct op *submit_locked(struct stream *stream, rnl_status *out_status)
+{
+    struct op *first = stream->batch;
+    stream->batch = stream->batch_last = NULL;
+    stream->batch_count = 0;
+    *out_status = RNL_OK;
+    if (!first)
+        return NULL;
+    *out_status = stream->backend->stream_submit(stream, first);
+    if (*out_status == RNL_OK)
+        return NULL;
+    // The calls that gave it returned RNL_OK, so it fails as if it had run.
+    stream_set_failure(stream,
+                       failure_create(stream, 0, first, *out_status,
+                                      rnl_last_error()->message),
+                       false);
+    return first;
+}
+
+static void abandon(struct op *first, rnl_status status)
+{
+    for (struct op *op = first; op; op = op->next) {
+        if (op->kind != OP_HOST)
+            continue;
+        callback_begin();
+        op->host.function(status, op->host.user_data);
+        callback_end();
+    }
+    op_finish_list(first);
+}
+
+static void append_locked(struct stream *stream, struct op *op)
+{
+    if (stream->batch)
+        stream->batch_last->next = op;
+    else
+        stream->batch = op;
+    stream->batch_last = op;
+    stream->batch_count++;
+}
+
+rnl_status batch_add(struct op *op)
+{
+    struct stream *stream = op->stream;
+    struct op *refused = NULL;
+    rnl_status status = RNL_OK, lost = RNL_OK;
+    lock_take(&stream->batch_lock);
+    bool alone = stream->batch_closed || op->kind == OP_GRAPH;
+    if (!alone)
+        append_locked(stream, op);
+    if (alone || stream->batch_count == BATCH_MOST)
+        refused = submit_locked(stream, &lost);
+    if (alone)
+        status = stream->backend->stream_submit(stream, op);
+    lock_give(&stream->batch_lock);
+    abandon(refused, lost);
+    if (status != RNL_OK)
+        op_finish(op);
+    return status;
+}
+
+static rnl_status flush(struct stream *stream, bool close)
+{
+    rnl_status status;
+    lock_take(&stream->batch_lock);
+    stream->batch_closed = stream->batch_closed || close;
+    struct op *refused = submit_locked(stream, &status);
+    lock_give(&stream->batch_lock);
+    abandon(refused, status);
+    return status;
+}
+
+rnl_status batch_flush(struct stream *stream)
+{
+    return flush(stream, false);
+}
+
+void batch_close(struct stream *stream)
+{
+    flush(stream, true);
+}
+
+rnl_status rnl_stream_flush(rnl_stream handle)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK)
+        return status;
+    struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
+    if (!object)
+        return object_refuse(handle, OBJECT_STREAM, "stream");
+    struct stream *stream = (struct stream *)object;
+    status = stream_flush(stream);
+    if (status == RNL_OK)
+        status = stream_check_failure(stream);
+    object_drop(object);
+    return status;
+}

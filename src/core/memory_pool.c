@@ -1,0 +1,591 @@
+#include "core/pool_waiting.h"
+
+#include "base/poison.h"
+#include "core/backend.h"
+
+#include <stdio.h>
+
+// --- Sizes -----------------------------------------------------------------
+//
+// Memory comes in units of 256 bytes, as aligned as a GPU's. There are four
+// sizes for each power of two; large blocks are whole huge pages of any number.
+
+#define UNIT_BITS 8
+#define HUGE_PAGE ((size_t)2 << 20)
+#define SIZE_MOST ((size_t)1 << 47)  // more is refused by every backend
+
+static unsigned bin_of(size_t size, size_t *out_capacity)
+{
+    size_t last = (size - 1) >> UNIT_BITS;  // the number of the last unit
+    unsigned shift = last < 8 ? 0 : 61 - (unsigned)__builtin_clzll(last);
+    last >>= shift;
+    *out_capacity = (last + 1) << shift << UNIT_BITS;
+    return 4 * shift + (unsigned)last;
+}
+
+static struct pool_request request_of(rnl_memory_kind kind, size_t size)
+{
+    struct pool_request request = {kind, size, size, POOL_BINS - 1};
+    if (size >= SIZE_MOST)
+        return request;
+    if (size < HUGE_PAGE)
+        request.bin = bin_of(size, &request.capacity);
+    else
+        request.capacity = (size + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+    return request;
+}
+
+// Where a block is kept: large ones by what they have.
+static unsigned large_bin(size_t size)
+{
+    size_t capacity;
+    unsigned bin = bin_of(size, &capacity);
+    return bin < POOL_BINS ? bin : POOL_BINS - 1;
+}
+
+// --- Parts -----------------------------------------------------------------
+
+static unsigned thread_part(void)
+{
+    static _Atomic unsigned threads;
+    if (thread_state.pool_part == 0)
+        thread_state.pool_part = (unsigned char)(
+            1 + atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) %
+                    POOL_PARTS);
+    return thread_state.pool_part - 1;
+}
+
+static bool is_small(const struct pool_request *request)
+{
+    return request->capacity <= POOL_SMALL_MOST &&
+           request->kind == RNL_MEMORY_DEVICE;
+}
+
+static struct pool_part *part_for(struct memory_pool *pool,
+                                  const struct pool_request *request)
+{
+    return is_small(request) ? &pool->parts[thread_part()] : &pool->large;
+}
+
+static struct buffer **bin_for(struct memory_pool *pool,
+                               const struct buffer *buffer)
+{
+    size_t capacity;
+    return buffer->part == &pool->large
+               ? &pool->large_bins[buffer->kind][large_bin(buffer->capacity)]
+               : &buffer->part->bins[bin_of(buffer->capacity, &capacity)];
+}
+
+static struct pool_part *part_at(struct memory_pool *pool, unsigned index)
+{
+    return index < POOL_PARTS ? &pool->parts[index] : &pool->large;
+}
+
+static uint64_t next_id_locked(struct pool_part *part)
+{
+    const uint64_t batch = 64;
+    if (part->next_id == part->end_id) {
+        part->next_id = object_new_ids(batch);
+        part->end_id = part->next_id + batch;
+    }
+    return part->next_id++;
+}
+
+// One more buffer is in use, or about to be. False when the context is gone.
+static bool enter_locked(struct pool_part *part, struct context *context)
+{
+    if (!part->holds && !object_keep_if_alive(&context->object))
+        return false;
+    part->holds = true;
+    part->live_count++;
+    return true;
+}
+
+// One less; true when the caller has to drop the context.
+static bool leave_locked(struct memory_pool *pool, struct pool_part *part)
+{
+    part->live_count--;
+    if (part->live_count > 0 ||
+        !atomic_load_explicit(&pool->closed, memory_order_acquire))
+        return false;
+    part->holds = false;
+    return true;
+}
+
+static void count_live_locked(struct pool_part *part, size_t size)
+{
+    part->live += size;
+    if (part->live > part->peak)
+        part->peak = part->live;
+}
+
+// Takes what memory_pool_take entered for back.
+static void leave(struct context *context, struct pool_part *part)
+{
+    lock_take(&part->lock);
+    bool drop = leave_locked(&context->pool, part);
+    lock_give(&part->lock);
+    if (drop)
+        object_drop(&context->object);
+}
+
+// --- Finding ---------------------------------------------------------------
+
+#define LOOK_MOST 64  // blocks of a list
+
+// Unlinks the smallest of the list that fits, if any.
+static struct buffer *best_of(struct buffer **list,
+                              const struct pool_request *request)
+{
+    struct buffer **best = NULL;
+    unsigned looks = 0;
+    for (struct buffer **at = list; *at && looks++ < LOOK_MOST;
+         at = &(*at)->next_kept) {
+        if (!pool_fits(*at, request) ||
+            (best && (*best)->capacity <= (*at)->capacity))
+            continue;
+        best = at;
+        if ((*at)->capacity == request->capacity)
+            break;
+    }
+    struct buffer *found = best ? *best : NULL;
+    if (found)
+        *best = found->next_kept;
+    return found;
+}
+
+static struct buffer *find_large_locked(struct memory_pool *pool,
+                                        const struct pool_request *request)
+{
+    unsigned first = large_bin(request->capacity), last = first + 1;
+    struct buffer **bins = pool->large_bins[request->kind];
+    struct buffer *found = NULL;
+    for (unsigned i = first; i <= last && i < POOL_BINS && !found; i++)
+        found = best_of(&bins[i], request);
+    return found;
+}
+
+static struct buffer *find_locked(struct memory_pool *pool,
+                                  struct pool_part *part,
+                                  const struct pool_request *request)
+{
+    if (part == &pool->large)
+        return find_large_locked(pool, request);
+    struct buffer *found = part->bins[request->bin];
+    if (found)
+        part->bins[request->bin] = found->next_kept;
+    return found;
+}
+
+// --- Keeping ---------------------------------------------------------------
+
+static void keep_locked(struct memory_pool *pool, struct buffer *buffer)
+{
+    struct buffer **bin = bin_for(pool, buffer);
+    buffer->next_kept = *bin;
+    *bin = buffer;
+}
+
+void pool_keep_list(struct memory_pool *pool, struct buffer *buffer)
+{
+    while (buffer) {
+        struct buffer *next = buffer->next_kept;
+        struct pool_part *part = buffer->part;
+        lock_take(&part->lock);
+        keep_locked(pool, buffer);
+        lock_give(&part->lock);
+        buffer = next;
+    }
+}
+
+// --- Memory from the backend -----------------------------------------------
+
+static void count_reserved(struct memory_pool *pool, size_t size)
+{
+    size_t now = atomic_fetch_add(&pool->reserved, size) + size;
+    size_t peak = atomic_load(&pool->reserved_peak);
+    while (now > peak &&
+           !atomic_compare_exchange_weak(&pool->reserved_peak, &peak, now))
+        continue;
+}
+
+static size_t live_bytes(struct memory_pool *pool)
+{
+    size_t live = 0;
+    for (unsigned i = 0; i <= POOL_PARTS; i++) {
+        struct pool_part *part = part_at(pool, i);
+        lock_take(&part->lock);
+        live += part->live;
+        lock_give(&part->lock);
+    }
+    return live;
+}
+
+static rnl_status out_of_memory(struct context *context, size_t size)
+{
+    struct memory_pool *pool = &context->pool;
+    char why[256];
+    snprintf(why, sizeof why, "%s", rnl_last_error()->message);
+    return fail(RNL_ERROR_OUT_OF_MEMORY,
+                "%zu bytes are asked for; buffers of this context have %zu and "
+                "its pool has %zu in all, after giving back what it could: %s",
+                size, live_bytes(pool), atomic_load(&pool->reserved), why);
+}
+
+rnl_status memory_pool_allocate(struct context *context, struct stream *stream,
+                                rnl_memory_kind kind, size_t size,
+                                struct memory *out_memory)
+{
+    const struct backend *backend = context->backend;
+    rnl_status status =
+        backend->memory_allocate(context, stream, kind, size, out_memory);
+    if (status != RNL_ERROR_OUT_OF_MEMORY)
+        return status;
+    atomic_fetch_add(&context->pool.retries, 1);
+    memory_pool_trim(context, 0);
+    status = backend->memory_allocate(context, stream, kind, size, out_memory);
+    return status == RNL_ERROR_OUT_OF_MEMORY ? out_of_memory(context, size)
+                                             : status;
+}
+
+static bool take_set_aside(struct memory_pool *pool, rnl_memory_kind kind,
+                           size_t size, struct memory *out_memory)
+{
+    if (kind != RNL_MEMORY_DEVICE || size > pool->set_aside_size)
+        return false;
+    size_t used = atomic_load(&pool->set_aside_used);
+    do {
+        if (size > pool->set_aside_size - used)
+            return false;
+    } while (!atomic_compare_exchange_weak(&pool->set_aside_used, &used,
+                                           used + size));
+    *out_memory = pool->set_aside;
+    out_memory->device = (char *)out_memory->device + used;
+    if (out_memory->host)
+        out_memory->host = (char *)out_memory->host + used;
+    return true;
+}
+
+static rnl_status fill_buffer(struct context *context, struct stream *stream,
+                              struct buffer *buffer, size_t capacity)
+{
+    struct memory_pool *pool = &context->pool;
+    buffer->capacity = capacity;
+    buffer->set_aside =
+        take_set_aside(pool, buffer->kind, capacity, &buffer->memory);
+    if (buffer->set_aside)
+        return RNL_OK;
+    rnl_status status = memory_pool_allocate(
+        context, stream, buffer->kind, capacity, &buffer->memory);
+    if (status == RNL_OK)
+        count_reserved(pool, capacity);
+    return status;
+}
+
+// A kept buffer ends here, and its memory goes back.
+static void discard(struct context *context, struct buffer *buffer)
+{
+    if (buffer->memory.host)
+        unpoison(buffer->memory.host, buffer->capacity);
+    if (!buffer->set_aside)
+        context->backend->memory_free(context, NULL, buffer->kind,
+                                      buffer->memory, buffer->capacity);
+    object_discard(&buffer->object);
+}
+
+// --- Taking and giving -----------------------------------------------------
+
+// With new memory. The part was entered.
+static struct buffer *take_new(struct context *context, struct stream *stream,
+                               struct pool_part *part,
+                               const struct pool_request *request)
+{
+    struct buffer *buffer =
+        buffer_new(context, request->kind, request->size, NULL);
+    if (!buffer)
+        goto leave;
+    if (fill_buffer(context, stream, buffer, request->capacity))
+        goto abandon;
+    buffer->part = part;
+    object_drop(&context->object);  // the part holds it for all
+    lock_take(&part->lock);
+    part->misses++;
+    count_live_locked(part, buffer->capacity);
+    lock_give(&part->lock);
+    return buffer;
+
+abandon:
+    object_abandon(&buffer->object);
+leave:
+    leave(context, part);
+    return NULL;
+}
+
+static struct buffer *use_again(struct buffer *buffer, uint64_t id, size_t size)
+{
+    object_revive(&buffer->object, id);
+    buffer->size = size;
+    buffer->mapped = false;
+    buffer->attach_mode = RNL_ATTACH_GLOBAL;
+    atomic_store_explicit(&buffer->release_point, 0, memory_order_relaxed);
+    if (buffer->memory.host)
+        unpoison(buffer->memory.host, size);
+    return buffer;
+}
+
+// Enters the part and looks for a buffer there; false when the context is gone.
+static bool enter(struct context *context, struct pool_part *part,
+                  const struct pool_request *request,
+                  struct buffer **out_buffer, uint64_t *out_id)
+{
+    lock_take(&part->lock);
+    bool alive = enter_locked(part, context);
+    *out_buffer = alive ? find_locked(&context->pool, part, request) : NULL;
+    if (*out_buffer) {
+        part->hits++;
+        count_live_locked(part, (*out_buffer)->capacity);
+        *out_id = next_id_locked(part);
+    }
+    lock_give(&part->lock);
+    return alive;
+}
+
+// Nothing was there at once.
+static struct buffer *take_slowly(struct context *context,
+                                  struct stream *stream,
+                                  struct pool_part *part,
+                                  const struct pool_request *request)
+{
+    struct memory_pool *pool = &context->pool;
+    struct buffer *found = pool_find_waiting(pool, stream, request);
+    if (!found) {
+        pool_collect(pool);
+        lock_take(&part->lock);
+        found = find_locked(pool, part, request);
+        lock_give(&part->lock);
+    }
+    if (!found)
+        return take_new(context, stream, part, request);
+    // It may be of another part than the one that was entered.
+    struct pool_part *home = found->part;
+    lock_take(&home->lock);
+    enter_locked(home, context);  // it cannot fail: `part` holds the context
+    home->hits++;
+    count_live_locked(home, found->capacity);
+    uint64_t id = next_id_locked(home);
+    lock_give(&home->lock);
+    leave(context, part);
+    return use_again(found, id, request->size);
+}
+
+struct buffer *memory_pool_take(struct context *context, struct stream *stream,
+                                rnl_memory_kind kind, size_t size)
+{
+    struct pool_request request = request_of(kind, size);
+    struct pool_part *part = part_for(&context->pool, &request);
+    struct buffer *buffer;
+    uint64_t id = 0;
+    if (!enter(context, part, &request, &buffer, &id)) {
+        fail_at(RNL_ERROR_INVALID_HANDLE, "context",
+                "the context was released by another thread during the call");
+        return NULL;
+    }
+    return buffer ? use_again(buffer, id, size)
+                  : take_slowly(context, stream, part, &request);
+}
+
+static bool may_keep(struct memory_pool *pool, struct buffer *buffer)
+{
+    return buffer->set_aside ||
+           atomic_load_explicit(&pool->reserved, memory_order_relaxed) <=
+               pool->threshold;
+}
+
+void memory_pool_give(struct buffer *buffer, struct stream *stream)
+{
+    struct context *context = buffer->object.context;
+    struct memory_pool *pool = &context->pool;
+    struct pool_part *part = buffer->part;
+    size_t capacity = buffer->capacity;
+    bool keep = may_keep(pool, buffer) && object_retire(&buffer->object);
+    if (buffer->memory.host)
+        poison(buffer->memory.host, capacity);
+    if (!keep) {
+        atomic_fetch_sub(&pool->reserved, buffer->set_aside ? 0 : capacity);
+        atomic_fetch_add(&pool->trims, 1);
+        discard(context, buffer);
+    } else if (pool_wait_at_stream(buffer, stream)) {
+        keep = false;
+    }
+    lock_take(&part->lock);
+    if (keep)
+        keep_locked(pool, buffer);
+    part->live -= capacity;
+    bool drop = leave_locked(pool, part);
+    lock_give(&part->lock);
+    if (drop)
+        object_drop(&context->object);
+}
+
+// --- The whole pool --------------------------------------------------------
+
+// Moves what may go from one list to another; the bytes are no longer counted.
+static void trim_list_locked(struct memory_pool *pool, struct buffer **list,
+                             size_t keep, struct buffer **to)
+{
+    while (*list && atomic_load(&pool->reserved) > keep) {
+        struct buffer *buffer = *list;
+        if (buffer->set_aside) {
+            list = &buffer->next_kept;
+            continue;
+        }
+        *list = buffer->next_kept;
+        buffer->next_kept = *to;
+        *to = buffer;
+        atomic_fetch_sub(&pool->reserved, buffer->capacity);
+        atomic_fetch_add(&pool->trims, 1);
+    }
+}
+
+static void trim_part(struct context *context, struct pool_part *part,
+                      size_t keep)
+{
+    struct memory_pool *pool = &context->pool;
+    struct buffer *gone = NULL;
+    lock_take(&part->lock);
+    if (part == &pool->large) {
+        for (unsigned i = POOL_KINDS * POOL_BINS; i-- > 0;)
+            trim_list_locked(
+                pool, &pool->large_bins[i % POOL_KINDS][i / POOL_KINDS], keep,
+                &gone);
+    } else {
+        for (unsigned i = POOL_SMALL_BINS; i-- > 0;)
+            trim_list_locked(pool, &part->bins[i], keep, &gone);
+    }
+    lock_give(&part->lock);
+    while (gone) {
+        struct buffer *next = gone->next_kept;
+        discard(context, gone);
+        gone = next;
+    }
+}
+
+void memory_pool_trim(struct context *context, size_t keep)
+{
+    pool_collect(&context->pool);
+    for (unsigned i = POOL_PARTS + 1; i-- > 0;)
+        trim_part(context, part_at(&context->pool, i), keep);
+}
+
+rnl_status memory_pool_init(struct context *context)
+{
+    struct memory_pool *pool = &context->pool;
+    size_t size = context->options.buffer_cache_size;
+    pool->threshold = context->options.pool_threshold;
+    if (pool->threshold == 0)
+        pool->threshold = SIZE_MAX;
+    if (size == 0)
+        return RNL_OK;
+    rnl_status status = memory_pool_allocate(context, NULL, RNL_MEMORY_DEVICE,
+                                             size, &pool->set_aside);
+    if (status != RNL_OK)
+        return status;
+    if (pool->set_aside.host)
+        poison(pool->set_aside.host, size);
+    pool->set_aside_size = size;
+    count_reserved(pool, size);
+    return RNL_OK;
+}
+
+void memory_pool_close(struct context *context)
+{
+    struct memory_pool *pool = &context->pool;
+    atomic_store(&pool->closed, true);
+    for (unsigned i = 0; i <= POOL_PARTS; i++) {
+        struct pool_part *part = part_at(pool, i);
+        lock_take(&part->lock);
+        bool drop = part->holds && part->live_count == 0;
+        if (drop)
+            part->holds = false;
+        lock_give(&part->lock);
+        if (drop)
+            object_drop(&context->object);
+    }
+}
+
+static void free_list(struct context *context, struct buffer **list)
+{
+    while (*list) {
+        struct buffer *buffer = *list;
+        *list = buffer->next_kept;
+        discard(context, buffer);
+    }
+}
+
+void memory_pool_finish(struct context *context)
+{
+    struct memory_pool *pool = &context->pool;
+    for (unsigned i = 0; i < POOL_PARTS; i++)
+        for (unsigned j = 0; j < POOL_SMALL_BINS; j++)
+            free_list(context, &pool->parts[i].bins[j]);
+    for (unsigned i = 0; i < POOL_KINDS * POOL_BINS; i++)
+        free_list(context, &pool->large_bins[i / POOL_BINS][i % POOL_BINS]);
+    if (pool->set_aside_size == 0)
+        return;
+    if (pool->set_aside.host)
+        unpoison(pool->set_aside.host, pool->set_aside_size);
+    context->backend->memory_free(context, NULL, RNL_MEMORY_DEVICE,
+                                  pool->set_aside, pool->set_aside_size);
+}
+
+// --- Public ----------------------------------------------------------------
+
+static void add_part(struct pool_part *part, rnl_pool_stats *stats)
+{
+    lock_take(&part->lock);
+    stats->live += part->live;
+    stats->live_peak += part->peak;
+    stats->hits += part->hits;
+    stats->misses += part->misses;
+    lock_give(&part->lock);
+}
+
+static void add_up(struct memory_pool *pool, rnl_pool_stats *stats)
+{
+    *stats = (rnl_pool_stats){
+        .reserved = atomic_load(&pool->reserved),
+        .reserved_peak = atomic_load(&pool->reserved_peak),
+        .trims = atomic_load(&pool->trims),
+        .retries = atomic_load(&pool->retries),
+    };
+    for (unsigned i = 0; i <= POOL_PARTS; i++)
+        add_part(part_at(pool, i), stats);
+}
+
+rnl_status rnl_context_pool_stats(rnl_context handle,
+                                  rnl_pool_stats *out_stats)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK)
+        return status;
+    struct object *object = object_find_and_keep(handle, OBJECT_CONTEXT);
+    if (!object)
+        return object_refuse(handle, OBJECT_CONTEXT, "context");
+    rnl_pool_stats stats;
+    add_up(&((struct context *)object)->pool, &stats);
+    object_drop(object);
+    return info_write(out_stats, &stats, sizeof stats, "out_stats");
+}
+
+rnl_status rnl_context_trim(rnl_context handle, size_t keep)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK)
+        return status;
+    struct object *object = object_find_and_keep(handle, OBJECT_CONTEXT);
+    if (!object)
+        return object_refuse(handle, OBJECT_CONTEXT, "context");
+    memory_pool_trim((struct context *)object, keep);
+    object_drop(object);
+    return RNL_OK;
+}

@@ -1,0 +1,136 @@
+#include "core/pool_waiting.h"
+
+static bool has_passed(const struct stream *stream, uint64_t point)
+{
+    const _Atomic uint64_t *completed = stream->completed;
+    return !completed ||
+           atomic_load_explicit(completed, memory_order_acquire) >= point;
+}
+
+static void unlist_locked(struct stream *stream)
+{
+    struct pool_waiting *waiting = &stream->waiting;
+    *waiting->link = waiting->next;
+    if (waiting->next)
+        waiting->next->waiting.link = waiting->link;
+    waiting->link = NULL;
+}
+
+static void wait_locked(struct memory_pool *pool, struct stream *stream,
+                        struct buffer *buffer)
+{
+    struct pool_waiting *waiting = &stream->waiting;
+    buffer->next_kept = atomic_load(&waiting->first);
+    atomic_store(&waiting->first, buffer);
+    atomic_fetch_add(&pool->waiting_count, 1);
+    if (waiting->link)
+        return;
+    waiting->next = pool->waiting_streams;
+    waiting->link = &pool->waiting_streams;
+    if (waiting->next)
+        waiting->next->waiting.link = &waiting->next;
+    pool->waiting_streams = stream;
+}
+
+// The default stream of a context that is going away may be gone already.
+static bool keep_default(struct context *context, struct stream *stream)
+{
+    if (!object_keep_if_alive(&stream->object))
+        return false;
+    if (stream->is_default && stream_context(stream) == context)
+        return true;
+    object_drop(&stream->object);
+    return false;
+}
+
+bool pool_wait_at_stream(struct buffer *buffer, struct stream *stream)
+{
+    struct context *context = buffer->object.context;
+    struct memory_pool *pool = &context->pool;
+    uint64_t point = atomic_load_explicit(&buffer->release_point,
+                                          memory_order_relaxed);
+    if (point == 0 || (!stream && atomic_load_explicit(&pool->closed,
+                                                       memory_order_acquire)))
+        return false;
+    struct stream *target = stream ? stream : context->default_stream;
+    if (has_passed(target, point) ||
+        (!stream && !keep_default(context, target)))
+        return false;
+    lock_take(&pool->waiting_lock);
+    bool waits = !has_passed(target, point);
+    if (waits)
+        wait_locked(pool, target, buffer);
+    lock_give(&pool->waiting_lock);
+    if (!stream)
+        object_drop(&target->object);
+    return waits;
+}
+
+// Takes those out of a stream's list whose time has come, or all.
+static struct buffer *ready_locked(struct memory_pool *pool,
+                                   struct stream *stream, bool all)
+{
+    struct buffer *ready = NULL, *kept = NULL;
+    struct buffer *buffer = atomic_load(&stream->waiting.first);
+    while (buffer) {
+        struct buffer *next = buffer->next_kept;
+        bool passed = all || has_passed(stream, buffer->release_point);
+        buffer->next_kept = passed ? ready : kept;
+        *(passed ? &ready : &kept) = buffer;
+        if (passed)
+            atomic_fetch_sub(&pool->waiting_count, 1);
+        buffer = next;
+    }
+    atomic_store(&stream->waiting.first, kept);
+    if (!kept && stream->waiting.link)
+        unlist_locked(stream);
+    return ready;
+}
+
+void pool_collect(struct memory_pool *pool)
+{
+    if (atomic_load_explicit(&pool->waiting_count, memory_order_relaxed) == 0)
+        return;
+    lock_take(&pool->waiting_lock);
+    struct stream *stream = pool->waiting_streams;
+    while (stream) {
+        struct stream *next = stream->waiting.next;
+        pool_keep_list(pool, ready_locked(pool, stream, false));
+        stream = next;
+    }
+    lock_give(&pool->waiting_lock);
+}
+
+void memory_pool_stream_finish(struct stream *stream)
+{
+    struct memory_pool *pool = &stream_context(stream)->pool;
+    if (!atomic_load(&stream->waiting.first))
+        return;
+    lock_take(&pool->waiting_lock);
+    pool_keep_list(pool, ready_locked(pool, stream, true));
+    lock_give(&pool->waiting_lock);
+}
+
+struct buffer *pool_find_waiting(struct memory_pool *pool,
+                                 struct stream *stream,
+                                 const struct pool_request *request)
+{
+    if (!stream || !atomic_load_explicit(&stream->waiting.first,
+                                         memory_order_relaxed))
+        return NULL;
+    lock_take(&pool->waiting_lock);
+    struct buffer *all = atomic_load(&stream->waiting.first), *found, *at;
+    struct buffer **link = &all;
+    for (at = all; at && !pool_fits(at, request); at = *link)
+        link = &at->next_kept;
+    found = at;
+    if (found) {
+        *link = found->next_kept;
+        atomic_store(&stream->waiting.first, all);
+        atomic_fetch_sub(&pool->waiting_count, 1);
+        if (!all)
+            unlist_locked(stream);
+    }
+    lock_give(&pool->waiting_lock);
+    return found;
+}

@@ -1,0 +1,206 @@
+// Large kernels: what they compute, and that the time to compile them grows
+// little faster than they do.
+#include "build.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define THREADS 64
+
+static struct built built;
+
+// What one kind of kernel is made of: its j-th statement, and what that does to
+// the thread's three numbers.
+struct kind {
+    void (*write)(FILE *file, unsigned j);
+    void (*compute)(unsigned *numbers, unsigned *out, unsigned j);
+};
+
+#define NAME(j) ("abc"[(j) % 3])
+
+static void write_straight(FILE *file, unsigned j)
+{
+    fprintf(file, "%c = %c * %uu + (%c ^ %uu);\n", NAME(j), NAME(j), 2 * j + 3,
+            NAME(j + 1), j * 7);
+}
+
+static void compute_straight(unsigned *n, unsigned *out, unsigned j)
+{
+    (void)out;
+    n[j % 3] = n[j % 3] * (2 * j + 3) + (n[(j + 1) % 3] ^ (j * 7));
+}
+
+static const struct kind straight = {write_straight, compute_straight};
+
+static void write_branch(FILE *file, unsigned j)
+{
+    fprintf(file, "if (%c & %uu) out[i] = %c + %uu; else %c += %c * %uu;\n",
+            NAME(j), 1u << j % 16, NAME(j + 1), j, NAME(j + 1), NAME(j), j);
+}
+
+static void compute_branch(unsigned *n, unsigned *out, unsigned j)
+{
+    if (n[j % 3] & 1u << j % 16)
+        *out = n[(j + 1) % 3] + j;
+    else
+        n[(j + 1) % 3] += n[j % 3] * j;
+}
+
+static const struct kind branches = {write_branch, compute_branch};
+
+// With a barrier now and then.
+static void write_mixed(FILE *file, unsigned j)
+{
+    if (j % 33 == 32)
+        fprintf(file, "s[i] = %c; __syncthreads(); %c ^= s[i];\n", NAME(j),
+                NAME(j + 1));
+    else if (j % 5 == 0)
+        write_branch(file, j);
+    else
+        write_straight(file, j);
+}
+
+static void compute_mixed(unsigned *n, unsigned *out, unsigned j)
+{
+    if (j % 33 == 32)
+        n[(j + 1) % 3] ^= n[j % 3];
+    else if (j % 5 == 0)
+        compute_branch(n, out, j);
+    else
+        compute_straight(n, out, j);
+}
+
+static const struct kind mixed = {write_mixed, compute_mixed};
+
+static void write_loop(FILE *file, unsigned j)
+{
+    fprintf(file, "for (unsigned q = 0; q < (a >> %u & 3); q++)\n"
+            "    b = b * %uu + (out[i] ^ q);\n", j % 13, j);
+}
+
+static void compute_loop(unsigned *n, unsigned *out, unsigned j)
+{
+    for (unsigned q = 0; q < (n[0] >> j % 13 & 3); q++)
+        n[1] = n[1] * j + (*out ^ q);
+}
+
+static const struct kind loops = {write_loop, compute_loop};
+
+static void write_kernel(const struct kind *kind, unsigned count)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    fprintf(file, "extern \"C\" __global__ void k(unsigned *out)\n{\n"
+            "__shared__ unsigned s[%d];\n"
+            "unsigned i = threadIdx.x, a = out[i], b = i, c = 1;\n",
+            THREADS);
+    for (unsigned j = 0; j < count; j++)
+        kind->write(file, j);
+    fprintf(file, "out[i] += a + b + c;\n}\n");
+    assert_int_equal(fclose(file), 0);
+    built_write(&built, "k.cu", text);
+    free(text);
+}
+
+static void check(const struct kind *kind, unsigned count)
+{
+    unsigned out[THREADS], *address = out;
+    const void *arguments[] = {&address};
+    for (unsigned i = 0; i < THREADS; i++)
+        out[i] = i * 2654435761u;
+    if (built_run(&built, "k", (rnl_dim3){1}, (rnl_dim3){THREADS}, 0,
+                  arguments) != RNL_OK)
+        fail_msg("%s", built.failure);
+    for (unsigned i = 0; i < THREADS; i++) {
+        unsigned expected = i * 2654435761u, n[] = {expected, i, 1};
+        for (unsigned j = 0; j < count; j++)
+            kind->compute(n, &expected, j);
+        assert_int_equal(out[i], expected + n[0] + n[1] + n[2]);
+    }
+}
+
+static double children_seconds(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
+    return (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
+           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+// Compiles and runs one; gives the CPU time that compiling took.
+static double compile(const struct kind *kind, unsigned count)
+{
+    write_kernel(kind, count);
+    double before = children_seconds();
+    built_make(&built, "--source @/k.cu --option --tier=B");
+    double seconds = children_seconds() - before;
+    assert_string_equal(built.log, "");
+    check(kind, count);
+    built_close(&built);
+    print_message("%u: %.2f s\n", count, seconds);
+    return seconds;
+}
+
+static void need_simt(void)
+{
+    if (!built_may_be_tier_b())
+        test_skip("no SIMT compiler");
+}
+
+// Four times as much may take eight times as long, which leaves room for a busy
+// machine; growth with the square would be sixteen.
+static void grows_little(const struct kind *kind, unsigned count, double most)
+{
+    need_simt();
+    double quarter = compile(kind, count / 4), whole = compile(kind, count);
+    if (whole > 8 * quarter)
+        fail_msg("%.2f s, and %.2f s for a quarter", whole, quarter);
+    if (whole > most)
+        fail_msg("%.2f s, more than %.2f s", whole, most);
+}
+
+RNL_TEST(four_thousand_statements)
+{
+    grows_little(&straight, 4000, 13);
+}
+
+RNL_TEST(a_thousand_branches)
+{
+    grows_little(&branches, 1000, 15);
+}
+
+RNL_TEST(two_thousand_statements_with_barriers)
+{
+    grows_little(&mixed, 2000, 12);
+}
+
+RNL_TEST(more_than_600_blocks_are_left_to_tier_f)
+{
+    static const char why[] = "it has so many branches that it would compile "
+                              "for too long\n";
+    char said[256];
+    need_simt();
+    write_kernel(&loops, 220);
+    built_make(&built, "--source @/k.cu --name k.cu --option --tier=B");
+    assert_int_equal(built.status, 1);
+    snprintf(said, sizeof said,
+             "k.cu: error: kernel 'k' cannot be vectorised: %s", why);
+    assert_string_equal(built.log, said);
+    built_make(&built, "--source @/k.cu --name k.cu "
+                       "--option --report-tiers");
+    snprintf(said, sizeof said, "k.cu: remark: kernel 'k': tier F: %s", why);
+    assert_string_equal(built.log, said);
+    assert_null(built_kernel(&built, "k")->run_blocks);
+    check(&loops, 220);
+    built_close(&built);
+}
+
+RNL_TEST(fewer_blocks_are_not)
+{
+    need_simt();
+    compile(&loops, 60);
+}

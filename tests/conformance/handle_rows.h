@@ -1,0 +1,66 @@
+// Calls of the matrix in handles.c, which has no room for all of them. Included
+// there, in the middle.
+
+// --- Attributes, priorities, timing ----------------------------------------
+
+static rnl_status set_attribute(void *handle)
+{
+    rnl_stream_attribute attribute = {.struct_size = sizeof attribute,
+                                      .id = RNL_STREAM_DOMAIN};
+    return rnl_stream_set_attribute(handle, &attribute);
+}
+
+static rnl_status get_attribute(void *handle)
+{
+    rnl_stream_attribute attribute = {.struct_size = sizeof attribute};
+    return rnl_stream_get_attribute(handle, RNL_STREAM_DOMAIN, &attribute);
+}
+
+static rnl_status time_nothing(rnl_stream stream, size_t iteration,
+                               void *user_data)
+{
+    (void)stream;
+    (void)iteration;
+    (void)user_data;
+    return RNL_OK;
+}
+
+ROW_CALL(context_priorities, context,
+         rnl_context_priority_range(h, NULL, NULL))
+ROW_CALL(copy_attributes_to, stream,
+         rnl_stream_copy_attributes(h, with.stream))
+ROW_CALL(copy_attributes_from, stream,
+         rnl_stream_copy_attributes(with.stream, h))
+ROW_CALL(time_and_wait, stream,
+         rnl_time_and_wait(h, 1, time_nothing, NULL, with.out.bits))
+
+// --- Devices and contexts --------------------------------------------------
+
+static rnl_status device_info_of(void *handle)
+{
+    rnl_device_info info = {.struct_size = sizeof info};
+    return rnl_device_get_info(handle, &info);
+}
+
+ROW_CALL(device_attribute, device,
+         rnl_device_attribute(h, RNL_ATTRIBUTE_WARP_SIZE, &with.out.value))
+ROW_CALL(context_create, device,
+         rnl_context_create(h, &no_context_options, &with.out.context))
+ROW_CALL(context_retain, context, rnl_context_retain(h))
+ROW_CALL(context_release, context, rnl_context_release(h))
+ROW_CALL(context_device, context, rnl_context_device(h, &with.out.device))
+ROW_CALL(context_id, context, rnl_context_id(h, with.out.bits))
+ROW_CALL(context_memory, context, rnl_context_memory(h, NULL, NULL))
+ROW_CALL(context_compatible, context,
+         rnl_context_is_compatible(h, &with.out.text))
+ROW_CALL(context_supports, context,
+         rnl_context_supports(h, RNL_FEATURE_COMPILE, &with.out.text))
+ROW_CALL(context_default_stream, context,
+         rnl_context_default_stream(h, &with.out.stream))
+ROW_CALL(context_synchronize, context, rnl_context_synchronize(h, 0))
+ROW_CALL(context_can_access, context,
+         rnl_context_can_access_peer(h, with.context, &with.out.flag))
+ROW_CALL(context_can_be_accessed, context,
+         rnl_context_can_access_peer(with.context, h, &with.out.flag))
+ROW_CALL(context_enable, context, rnl_context_enable_peer(h, with.context))
+ROW_CALL(context_enabled, context, rnl_context_enable_peer(with.context, h))
