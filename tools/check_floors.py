@@ -42,6 +42,7 @@ FLOORS = [
     (r"src/backends/\w+/.*", BACKEND),
     (r"compiler/.*", {"libc", "public/cpu_object", "llvm"}),
     (r"(cli|examples)/.*", PUBLIC | {"libc"}),
+    (r"bench/.*\.cpp", PUBLIC | {"libc", "peers", "c++"}),
     (r"bench/.*", PUBLIC | {"libc", "peers", "cjson"}),
     (r"tests/support/.*", TESTS),
     (r"tests/(conformance|install|headers)/.*", TESTS),
@@ -56,7 +57,7 @@ OUTSIDE = [
     (re.compile(r"xxhash\.h"), "hash"),
     (re.compile(r"cmocka\.h"), "cmocka"),
     (re.compile(r"cjson/cJSON\.h"), "cjson"),
-    (re.compile(r"(CL/\w+|omp)\.h"), "peers"),
+    (re.compile(r"(CL/\w+|omp|oneapi/tbb/\w+)\.h"), "peers"),
     (re.compile(r"(llvm-c|clang-c)/[\w/]+\.h"), "llvm"),
     (re.compile(r"[a-z_]+"), "c++"),
 ]

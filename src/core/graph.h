@@ -103,8 +103,8 @@ rnl_status node_check_release_locked(const struct graph *graph,
                                      const struct object *buffer);
 
 // Removes the last node, which no other comes after, if there are more than
-// `count`; false when there are not. The caller finishes it, without the lock, unless it was removed before
-// (kind 0).
+// `count`; false when there are not. The caller finishes it, without the lock,
+// unless it was removed before (kind 0).
 bool node_cut_locked(struct graph *graph, uint32_t count,
                      struct node *out_removed);
 

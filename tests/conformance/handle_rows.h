@@ -34,30 +34,8 @@ ROW_CALL(copy_attributes_from, stream,
 ROW_CALL(time_and_wait, stream,
          rnl_time_and_wait(h, 1, time_nothing, NULL, with.out.bits))
 
-// --- Devices and contexts --------------------------------------------------
+// --- Peers -----------------------------------------------------------------
 
-static rnl_status device_info_of(void *handle)
-{
-    rnl_device_info info = {.struct_size = sizeof info};
-    return rnl_device_get_info(handle, &info);
-}
-
-ROW_CALL(device_attribute, device,
-         rnl_device_attribute(h, RNL_ATTRIBUTE_WARP_SIZE, &with.out.value))
-ROW_CALL(context_create, device,
-         rnl_context_create(h, &no_context_options, &with.out.context))
-ROW_CALL(context_retain, context, rnl_context_retain(h))
-ROW_CALL(context_release, context, rnl_context_release(h))
-ROW_CALL(context_device, context, rnl_context_device(h, &with.out.device))
-ROW_CALL(context_id, context, rnl_context_id(h, with.out.bits))
-ROW_CALL(context_memory, context, rnl_context_memory(h, NULL, NULL))
-ROW_CALL(context_compatible, context,
-         rnl_context_is_compatible(h, &with.out.text))
-ROW_CALL(context_supports, context,
-         rnl_context_supports(h, RNL_FEATURE_COMPILE, &with.out.text))
-ROW_CALL(context_default_stream, context,
-         rnl_context_default_stream(h, &with.out.stream))
-ROW_CALL(context_synchronize, context, rnl_context_synchronize(h, 0))
 ROW_CALL(context_can_access, context,
          rnl_context_can_access_peer(h, with.context, &with.out.flag))
 ROW_CALL(context_can_be_accessed, context,

@@ -502,6 +502,13 @@ static rnl_status make_event_call(struct run *run, const struct call *call,
     }
 }
 
+static rnl_status begin_capture(rnl_stream stream, bool relaxed)
+{
+    rnl_capture_mode mode =
+        relaxed ? RNL_CAPTURE_RELAXED : RNL_CAPTURE_THREAD_LOCAL;
+    return rnl_stream_begin_capture(stream, RNL_CAPTURE_OPTIONS(.mode = mode));
+}
+
 static rnl_status make_call(struct run *run, const struct call *call)
 {
     rnl_stream stream =
@@ -527,10 +534,7 @@ static rnl_status make_call(struct run *run, const struct call *call)
     case CALL_FLUSH:
         return make_word_call(run, call, stream);
     case CALL_BEGIN:
-        return rnl_stream_begin_capture(
-            stream, RNL_CAPTURE_OPTIONS(.mode = call->value
-                                                    ? RNL_CAPTURE_RELAXED
-                                                    : RNL_CAPTURE_THREAD_LOCAL));
+        return begin_capture(stream, call->value != 0);
     default:
         return make_event_call(run, call, stream);
     }
