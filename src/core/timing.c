@@ -1,4 +1,4 @@
-#include "core/core.h"
+#include "core/capture.h"
 
 // Made of public calls, which know all about streams that are captured, batched
 // or failed: only the name of the function is put right.
@@ -33,17 +33,16 @@ rnl_status rnl_time_and_wait(rnl_stream stream, size_t iterations,
                              uint64_t *out_total_ns)
 {
     rnl_event start;
+    struct stream *checked;
     rnl_status status = ENTER();
-    if (status != RNL_OK)
+    if (status != RNL_OK ||
+        (status = check_stream(stream, "stream", &checked)))
         return status;
-    // Asks for the failure that the stream may have, too.
-    status = of_time_and_wait(rnl_stream_query(stream));
-    if (status != RNL_OK && status != RNL_NOT_READY)
-        return status;
-    thread_state.function = __func__;
     if (!function)
         return check_pointer(NULL, "function");
     if ((status = check_pointer(out_total_ns, "out_total_ns")) ||
+        (status = capture_check_stream(checked)) ||
+        (status = stream_check_failure(checked)) ||
         (status = mark(stream, &start)))
         return status;
     for (size_t i = 0; i < iterations && status == RNL_OK; i++)

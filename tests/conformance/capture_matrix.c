@@ -16,7 +16,7 @@ struct stage {
     rnl_event ended;     // recorded in a capture that is over
     rnl_event promise;
     rnl_event start, end;  // with times, complete
-    rnl_buffer buffer;
+    rnl_buffer buffer, managed;
     rnl_buffer made;     // created in the capture
     rnl_function function;
     rnl_graph graph;     // an ordinary one
@@ -109,6 +109,24 @@ OP(release_other, rnl_enqueue_buffer_release(s->captured, s->buffer))
 OP(no_copy, rnl_enqueue_copy(s->captured, s->host, s->host + 8, 0))
 OP(launch_graph, rnl_enqueue_graph(s->captured, s->exec))
 OP(upload_graph, rnl_enqueue_graph_upload(s->captured, s->exec))
+
+static const rnl_value_op *write_op(struct stage *s)
+{
+    static _Thread_local rnl_value_op op;
+    op = (rnl_value_op){.struct_size = sizeof op, .action = RNL_WRITE_VALUE,
+                        .width = 32, .buffer = s->buffer, .value = 3};
+    return &op;
+}
+
+OP(write_value, rnl_enqueue_write_value32(s->captured, s->buffer, 0, 1))
+OP(wait_value, rnl_enqueue_wait_value64(s->captured, s->buffer, 8, 1,
+                                        RNL_WAIT_EQ))
+OP(values, rnl_enqueue_values(s->captured, write_op(s), 1))
+OP(bad_value, rnl_enqueue_write_value32(s->captured, s->buffer, 2, 1))
+OP(prefetch, rnl_enqueue_prefetch(s->captured, s->managed, 0, 64,
+                                  RNL_MEMORY_TO_DEVICE))
+OP(attach, rnl_enqueue_attach(s->captured, s->managed, RNL_ATTACH_GLOBAL))
+OP(flush, rnl_stream_flush(s->captured))
 
 // --- Arguments that are not legal ------------------------------------------
 
@@ -203,6 +221,26 @@ static rnl_status instantiate_capture(struct stage *s)
 {
     rnl_graph_exec exec;
     return rnl_graph_instantiate(s->capture, &exec);
+}
+
+static rnl_status set_attribute(struct stage *s)
+{
+    rnl_stream_attribute attribute = {.struct_size = sizeof attribute,
+                                      .id = RNL_STREAM_DOMAIN};
+    return rnl_stream_set_attribute(s->captured, &attribute);
+}
+
+static rnl_status time_nothing(rnl_stream stream, size_t iteration,
+                               void *user_data)
+{
+    (void)stream, (void)iteration, (void)user_data;
+    return RNL_OK;
+}
+
+static rnl_status time_work(struct stage *s)
+{
+    uint64_t total = 0;
+    return rnl_time_and_wait(s->captured, 1, time_nothing, NULL, &total);
 }
 
 OP(query, rnl_stream_query(s->captured))
@@ -339,6 +377,14 @@ static const struct row {
      ALL(RECORDED)},
     {"rnl_enqueue_buffer_release", "another buffer", release_other,
      ALL(REFUSED)},
+    {"rnl_enqueue_write_value32", "captured stream", write_value,
+     ALL(RECORDED)},
+    {"rnl_enqueue_wait_value64", "captured stream", wait_value,
+     ALL(RECORDED)},
+    {"rnl_enqueue_values", "captured stream", values, ALL(RECORDED)},
+    {"rnl_enqueue_prefetch", "captured stream", prefetch, ALL(INVALID)},
+    {"rnl_enqueue_attach", "captured stream", attach, ALL(INVALID)},
+    {"rnl_stream_flush", "captured stream", flush, ALL(FINE)},
     {"rnl_enqueue_external_record", "captured stream", record_external,
      ALL(RECORDED)},
     {"rnl_enqueue_external_wait", "captured stream", wait_external,
@@ -388,6 +434,9 @@ static const struct row {
     {"rnl_fill_and_wait", "captured stream", fill_wait, ALL(INVALID)},
     {"rnl_buffer_map_and_wait", "captured stream", map_captured,
      ALL(INVALID)},
+    {"rnl_time_and_wait", "captured stream", time_work, ALL(INVALID)},
+    {"rnl_stream_set_attribute", "captured stream", set_attribute,
+     ALL(FINE)},
     {"rnl_context_synchronize", "its context", synchronize_all, ALL(INVALID)},
     {"rnl_stream_begin_capture", "captured stream", begin_again,
      ALL(REFUSED)},
@@ -403,6 +452,7 @@ static const struct row {
     {"rnl_enqueue_copy_to_buffer", "out of range", bad_copy, ALL(REFUSED)},
     {"rnl_copy_to_buffer_and_wait", "out of range", bad_copy_wait,
      ALL(REFUSED)},
+    {"rnl_enqueue_write_value32", "not aligned", bad_value, ALL(REFUSED)},
     {"rnl_enqueue_fill", "illegal pattern", bad_fill, ALL(REFUSED)},
     {"rnl_enqueue_host_function", "NULL", bad_host_function, ALL(REFUSED)},
     {"rnl_enqueue_event_record", "NULL", bad_event, ALL(REFUSED)},
@@ -457,6 +507,9 @@ static void stage_set_up(struct stage *s, rnl_capture_mode mode)
                         .fresh = suite_new_event(),
                         .ended = suite_new_event(),
                         .buffer = suite_new_buffer(64)};
+    expect_ok(rnl_buffer_create(
+        context, 64, RNL_BUFFER_OPTIONS(.kind = RNL_MEMORY_MANAGED),
+        &s->managed));
     expect_ok(rnl_event_create(context, RNL_EVENT_OPTIONS(.promise = true),
                                &s->promise));
     const rnl_event_options *timed = RNL_EVENT_OPTIONS(.timing = true);
@@ -501,6 +554,7 @@ static void stage_tear_down(struct stage *s)
         expect_ok(rnl_event_release(events[i]));
     expect_ok(rnl_buffer_release(s->buffer));
     expect_ok(rnl_buffer_release(s->made));
+    expect_ok(rnl_buffer_release(s->managed));
     expect_ok(rnl_function_release(s->function));
     expect_ok(rnl_graph_exec_release(s->exec));
     expect_ok(rnl_graph_release(s->graph));
@@ -588,6 +642,8 @@ static void check_cell(const struct row *row, int cell)
 RNL_TEST(every_call_does_in_a_capture_what_the_table_says)
 {
     suite_need(RNL_FEATURE_CAPTURE);
+    suite_need(RNL_FEATURE_MANAGED_MEMORY);
+    suite_need(RNL_FEATURE_MEMORY_OPERATIONS);
     for (int i = 0; i < ROWS; i++)
         for (int cell = 0; cell < CELLS; cell++)
             check_cell(&rows[i], cell);

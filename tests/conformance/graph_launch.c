@@ -124,6 +124,90 @@ RNL_TEST(events_in_a_graph_have_their_times)
     expect_ok(rnl_buffer_release(a));
 }
 
+// Launches that are enqueued ahead do not hold up who waits for an earlier one.
+RNL_TEST(waits_mean_the_launch_before_them)
+{
+    two_streams();
+    rnl_function adder = new_adder();
+    rnl_buffer sum = suite_ints(1, 0);
+    rnl_graph graph = new_graph();
+    rnl_event sent = suite_new_event(), answered = suite_new_event();
+    rnl_node node = add_node(graph, RNL_AT_START, adder, sum, 1);
+    event_node(graph, RNL_NODE_EVENT_RECORD, RNL_AFTER(node), sent);
+    rnl_graph_exec exec = instantiate(graph);
+    struct gate *gate = gate_shut(first);
+    for (int i = 0; i < 20; i++) {
+        expect_ok(rnl_enqueue_graph(first, exec));
+        expect_ok(rnl_enqueue_wait_event(second, sent));
+        expect_ok(rnl_enqueue_function(second, adder, one_thread(),
+                                       RNL_ARGS(sum, 100)));
+        expect_ok(rnl_enqueue_event_record(second, answered));
+        expect_ok(rnl_enqueue_wait_event(first, answered));
+    }
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(first, RNL_FOREVER));
+    gate_free(gate);
+    suite_expect_ints(sum, 1, 2020);
+    drop_both(graph, exec);
+    expect_ok(rnl_function_release(adder));
+    expect_ok(rnl_buffer_release(sum));
+    expect_ok(rnl_event_release(sent));
+    expect_ok(rnl_event_release(answered));
+    release_streams();
+}
+
+// Six records, more than fit into a launch, and each waited for in the graph.
+RNL_TEST(a_graph_may_wait_for_what_it_records)
+{
+    rnl_event event = suite_new_event();
+    rnl_graph graph = new_graph();
+    rnl_node node =
+        event_node(graph, RNL_NODE_EVENT_WAIT, RNL_AT_START, event);
+    for (int i = 0; i < 6; i++) {
+        node = event_node(graph, RNL_NODE_EVENT_RECORD, RNL_AFTER(node),
+                          event);
+        node = event_node(graph, RNL_NODE_EVENT_WAIT, RNL_AFTER(node), event);
+    }
+    rnl_graph_exec exec = instantiate(graph), other = instantiate(graph);
+    struct gate *gate = gate_shut(suite_stream());
+    for (int i = 0; i < 10; i++) {
+        expect_ok(rnl_enqueue_graph(suite_stream(), exec));
+        expect_ok(rnl_enqueue_graph(suite_stream(), other));
+    }
+    assert_status(rnl_event_query(event), RNL_NOT_READY);
+    assert_status(rnl_event_synchronize(event, 0), RNL_ERROR_TIMED_OUT);
+    gate_open(gate);
+    expect_ok(rnl_event_synchronize(event, RNL_FOREVER));
+    expect_ok(rnl_event_query(event));
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    gate_free(gate);
+    expect_ok(rnl_graph_exec_release(other));
+    drop_both(graph, exec);
+    expect_ok(rnl_event_release(event));
+}
+
+RNL_TEST(an_ordinary_record_counts_more_than_earlier_launches)
+{
+    two_streams();
+    rnl_event event = suite_new_event();
+    rnl_graph graph = new_graph();
+    event_node(graph, RNL_NODE_EVENT_RECORD, RNL_AT_START, event);
+    rnl_graph_exec exec = instantiate(graph);
+    struct gate *gate = gate_shut(first);
+    expect_ok(rnl_enqueue_graph(first, exec));
+    assert_status(rnl_event_query(event), RNL_NOT_READY);
+    expect_ok(rnl_enqueue_event_record(second, event));
+    expect_ok(rnl_event_synchronize(event, RNL_FOREVER));
+    expect_ok(rnl_event_query(event));
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(first, RNL_FOREVER));
+    gate_free(gate);
+    expect_ok(rnl_event_query(event));
+    drop_both(graph, exec);
+    expect_ok(rnl_event_release(event));
+    release_streams();
+}
+
 static rnl_status note_number(const rnl_native_call *call)
 {
     note(RNL_OK, (void *)(intptr_t)*(const int *)call->arguments[0]);
@@ -293,13 +377,13 @@ RNL_TEST(everything_may_be_released_while_a_launch_waits)
     rnl_graph graph = new_graph(), child = new_graph(), body = NULL;
     rnl_buffer a = suite_ints(1, 0), b = suite_ints(1, 0);
     rnl_function adder = new_adder();
-    rnl_event event = suite_new_event(), other = suite_new_event();
+    rnl_event event = suite_new_event();
     rnl_stream stream = suite_new_stream();
     struct host_calls calls = {0};
     add_node(child, RNL_AT_START, adder, a, 3);
     rnl_node node = child_node(graph, RNL_AT_START, child);
     node = event_node(graph, RNL_NODE_EVENT_RECORD, RNL_AFTER(node), event);
-    node = event_node(graph, RNL_NODE_EVENT_WAIT, RNL_AFTER(node), other);
+    node = event_node(graph, RNL_NODE_EVENT_WAIT, RNL_AFTER(node), event);
     node = body_node(graph, RNL_NODE_IF, RNL_AFTER(node), a, &body);
     fill_node(body, RNL_AT_START, b, 4);
     host_node(graph, RNL_AFTER(node), count_host_call, &calls);
@@ -313,7 +397,6 @@ RNL_TEST(everything_may_be_released_while_a_launch_waits)
     expect_ok(rnl_graph_release(child));
     expect_ok(rnl_function_release(adder));
     expect_ok(rnl_event_release(event));
-    expect_ok(rnl_event_release(other));
     expect_ok(rnl_buffer_release(a));
     expect_ok(rnl_stream_release(stream));
     gate_open(gate);

@@ -57,7 +57,8 @@ struct queue {
 struct wait {
     struct stream *target;  // kept by the op; NULL: a promise not recorded yet
     uint64_t sequence;
-    struct event *promise;  // kept by the op, or NULL
+    struct event *promise;  // kept by the op, or NULL; …
+    uint64_t ticket;        // … or the launch whose record of it is meant
     struct op *next;        // in the target's or the promise's list
     _Atomic bool listed;    // in one of them
     bool order_only;        // a failure of what it waits for is not its own
@@ -136,6 +137,13 @@ bool queue_failed(struct queue *queue, uint64_t sequence,
 
 // --- Events ----------------------------------------------------------------
 
+// A record that a launch under way will make; in the launch's op.
+struct to_come {
+    struct to_come *next;  // of a later launch
+    uint64_t ticket;       // that launch's number: even, and ever larger
+    struct op *waiters;    // WAIT ops
+};
+
 struct cpu_event {
     struct lock lock;          // guards all but the atomic
     bool recorded;
@@ -144,8 +152,9 @@ struct cpu_event {
     uint64_t sequence;         // … up to here
     uint64_t time;             // of completion; 0: not yet
     uint64_t record;           // which record `time` is for
-    uint32_t to_come;          // launches that will record it
-    struct op *waiters;        // WAIT ops on a record that is to come
+    struct to_come *to_come;   // oldest first
+    uint64_t ticket;           // what launches before it record does not count
+    struct op *waiters;        // WAIT ops on a promise
     _Atomic bool done;         // complete, without failure
     _Atomic uint32_t recorded_word;  // futex: a promise's record
 };
@@ -160,11 +169,20 @@ static inline struct cpu_event *event_cpu(struct event *event)
 // false when the op is in the event's list.
 bool event_resolve(struct op *op, bool *out_broken);
 
-// A launch under way will record the event, and does so now. `failed`: its
-// stream, when the launch failed, as that operation of it; otherwise NULL.
-void event_expect(struct event *event);
-void event_arrive(struct event *event, struct stream *failed,
-                  uint64_t sequence);
+// The number of a new launch.
+uint64_t event_new_ticket(void);
+
+// A launch under way will record the event; it does so now; it will not.
+// `failed`: its stream, when the launch failed, as that operation of it;
+// otherwise NULL.
+void event_expect(struct event *event, struct to_come *record);
+void event_arrive(struct event *event, struct to_come *record,
+                  struct stream *failed, uint64_t sequence);
+void event_give_up(struct event *event, struct to_come *record);
+
+// The launch before launch `ticket` whose record of the event still counts and
+// is to come; 0: there is none.
+uint64_t event_ticket_before(struct event *event, uint64_t ticket);
 
 // Performs a STAMP op.
 void event_stamp(struct op *op);

@@ -13,6 +13,52 @@ void cpu_event_finish(struct event *event)
         object_drop(&cpu->stream->object);
 }
 
+// --- Records to come -------------------------------------------------------
+
+static _Atomic uint64_t last_ticket;
+
+uint64_t event_new_ticket(void)
+{
+    return atomic_fetch_add_explicit(&last_ticket, 2, memory_order_relaxed) +
+           2;
+}
+
+// The newest launch below `limit` whose record still counts and is to come.
+static uint64_t newest_before_locked(const struct cpu_event *cpu,
+                                     uint64_t limit)
+{
+    uint64_t newest = 0;
+    for (const struct to_come *at = cpu->to_come; at; at = at->next)
+        if (at->ticket < limit && at->ticket > cpu->ticket)
+            newest = at->ticket;
+    return newest;
+}
+
+uint64_t event_ticket_before(struct event *event, uint64_t ticket)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    lock_take(&cpu->lock);
+    uint64_t before = newest_before_locked(cpu, ticket);
+    lock_give(&cpu->lock);
+    return before;
+}
+
+static struct to_come *find_locked(const struct cpu_event *cpu,
+                                   uint64_t ticket)
+{
+    struct to_come *at = ticket ? cpu->to_come : NULL;
+    while (at && at->ticket != ticket)
+        at = at->next;
+    return at;
+}
+
+// An ordinary record counts from now on, not those of launches before it.
+static void supersede_locked(struct cpu_event *cpu)
+{
+    for (const struct to_come *at = cpu->to_come; at; at = at->next)
+        cpu->ticket = at->ticket + 1;
+}
+
 // --- Recording -------------------------------------------------------------
 
 static rnl_status already_recorded(struct event *event)
@@ -67,6 +113,7 @@ static rnl_status record_locked(struct event *event, struct stream *stream,
         if (status != RNL_OK)
             return status;
     }
+    supersede_locked(cpu);
     cpu->record++;
     cpu->time = event->options.timing && idle ? clock_now() : 0;
     *old = cpu->stream;
@@ -91,6 +138,7 @@ static rnl_status record_done(struct event *event)
 {
     struct cpu_event *cpu = event_cpu(event);
     lock_take(&cpu->lock);
+    supersede_locked(cpu);
     cpu->record++;
     cpu->time = event->options.timing ? clock_now() : 0;
     struct stream *old = cpu->stream;
@@ -152,47 +200,81 @@ void event_stamp(struct op *op)
 
 // --- Recording by graphs ---------------------------------------------------
 
-void event_expect(struct event *event)
+void event_expect(struct event *event, struct to_come *record)
 {
     struct cpu_event *cpu = event_cpu(event);
+    struct to_come **link = &cpu->to_come;
     lock_take(&cpu->lock);
-    cpu->to_come++;
+    while (*link)
+        link = &(*link)->next;
+    *link = record;
     atomic_store_explicit(&cpu->done, false, memory_order_release);
     lock_give(&cpu->lock);
 }
 
-void event_arrive(struct event *event, struct stream *failed,
-                  uint64_t sequence)
+static void unlink_locked(struct cpu_event *cpu, const struct to_come *record)
+{
+    struct to_come **link = &cpu->to_come;
+    while (*link != record)
+        link = &(*link)->next;
+    *link = record->next;
+}
+
+// Returns the stream that the event stood for before, for the caller to drop.
+static struct stream *arrive_locked(struct event *event, uint64_t ticket,
+                                    struct stream *failed, uint64_t sequence)
 {
     struct cpu_event *cpu = event_cpu(event);
-    if (failed)
-        object_keep(&failed->object);
-    lock_take(&cpu->lock);
-    bool last = --cpu->to_come == 0;
+    if (ticket < cpu->ticket)
+        return failed;
     struct stream *old = cpu->stream;
-    struct op *waiters = last ? cpu->waiters : NULL;
-    if (last)
-        cpu->waiters = NULL;
+    cpu->ticket = ticket;
     cpu->record++;
     cpu->time = event->options.timing ? clock_now() : 0;
     cpu->stream = failed;
     cpu->sequence = sequence;
     cpu->recorded = true;
-    atomic_store_explicit(&cpu->done, last && !failed, memory_order_release);
+    bool done = !failed && newest_before_locked(cpu, UINT64_MAX) == 0;
+    atomic_store_explicit(&cpu->done, done, memory_order_release);
+    return old;
+}
+
+void event_arrive(struct event *event, struct to_come *record,
+                  struct stream *failed, uint64_t sequence)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    if (failed)
+        object_keep(&failed->object);
+    lock_take(&cpu->lock);
+    unlink_locked(cpu, record);
+    struct op *waiters = record->waiters;
+    struct stream *old =
+        arrive_locked(event, record->ticket, failed, sequence);
     lock_give(&cpu->lock);
-    if (last)
-        announce_record(cpu, waiters);
+    announce_record(cpu, waiters);
     if (old)
         object_drop(&old->object);
 }
 
+void event_give_up(struct event *event, struct to_come *record)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    lock_take(&cpu->lock);
+    unlink_locked(cpu, record);
+    struct op *waiters = record->waiters;
+    lock_give(&cpu->lock);
+    announce_record(cpu, waiters);
+}
+
 // --- Waiting ---------------------------------------------------------------
 
-// To be recorded: a promise, or a node of a launch under way.
+// Whether what a wait means is still to come: a promise, or the record of a
+// launch.
 static bool is_awaited_locked(const struct event *event,
-                              const struct cpu_event *cpu)
+                              const struct cpu_event *cpu, uint64_t ticket)
 {
-    return cpu->to_come > 0 || (event->options.promise && !cpu->recorded);
+    return find_locked(cpu, ticket) ||
+           (event->options.promise && !cpu->recorded);
 }
 
 enum point {
@@ -201,7 +283,8 @@ enum point {
     POINT_ON_STREAM,
 };
 
-// What the event stands for, with a reference to the stream.
+// What the event stands for, with a reference to the stream. `*out_sequence` is
+// the launch's ticket for what is to come.
 static enum point point_of(struct event *event, struct stream **out_stream,
                            uint64_t *out_sequence)
 {
@@ -209,7 +292,8 @@ static enum point point_of(struct event *event, struct stream **out_stream,
     enum point point = POINT_NOWHERE;
     lock_take(&cpu->lock);
     bool done = atomic_load_explicit(&cpu->done, memory_order_acquire);
-    if (is_awaited_locked(event, cpu))
+    *out_sequence = newest_before_locked(cpu, UINT64_MAX);
+    if (is_awaited_locked(event, cpu, *out_sequence))
         point = POINT_TO_COME;
     else if (cpu->recorded && !done && cpu->stream)
         point = POINT_ON_STREAM;
@@ -233,7 +317,8 @@ rnl_status cpu_event_join(struct stream *stream, struct event *event)
     if (point == POINT_NOWHERE)
         return RNL_OK;
     if (point == POINT_TO_COME)
-        return queue_add_wait(stream, &(struct wait){.promise = event});
+        return queue_add_wait(stream, &(struct wait){.promise = event,
+                                                     .ticket = sequence});
     // The order within one stream is already there.
     struct wait wait = {.target = target, .sequence = sequence};
     rnl_status status =
@@ -242,25 +327,36 @@ rnl_status cpu_event_join(struct stream *stream, struct event *event)
     return status;
 }
 
+// What comes later on the event's own stream is in order as it is.
+static void resolve_locked(struct op *op, struct cpu_event *cpu)
+{
+    struct wait *wait = op_wait(op);
+    if (!cpu->stream || (wait->ticket && wait->ticket != cpu->ticket))
+        return;
+    wait->target = cpu->stream;
+    wait->sequence = cpu->stream == op->stream ? 0 : cpu->sequence;
+    object_keep(&cpu->stream->object);
+    op->kept[op->kept_count++] = &cpu->stream->object;
+}
+
 bool event_resolve(struct op *op, bool *out_broken)
 {
     struct wait *wait = op_wait(op);
     struct cpu_event *cpu = event_cpu(wait->promise);
     lock_take(&cpu->lock);
     bool listed = atomic_load(&wait->listed);
-    bool known = !listed && (cpu->broken ||
-                             !is_awaited_locked(wait->promise, cpu));
+    bool known = !listed &&
+                 (cpu->broken ||
+                  !is_awaited_locked(wait->promise, cpu, wait->ticket));
     *out_broken = known && cpu->broken;
-    if (known && cpu->stream) {
-        // What comes later on the event's own stream is in order as it is.
-        wait->target = cpu->stream;
-        wait->sequence = cpu->stream == op->stream ? 0 : cpu->sequence;
-        object_keep(&cpu->stream->object);
-        op->kept[op->kept_count++] = &cpu->stream->object;
-    } else if (!known && !listed) {
+    if (known) {
+        resolve_locked(op, cpu);
+    } else if (!listed) {
+        struct to_come *record = find_locked(cpu, wait->ticket);
+        struct op **list = record ? &record->waiters : &cpu->waiters;
         atomic_store(&wait->listed, true);
-        wait->next = cpu->waiters;
-        cpu->waiters = op;
+        wait->next = *list;
+        *list = op;
     }
     lock_give(&cpu->lock);
     return known;
@@ -300,7 +396,8 @@ rnl_status cpu_event_query(struct event *event)
     } else {
         // Only for the point that was looked at: it may have moved since.
         lock_take(&cpu->lock);
-        if (cpu->stream == stream && cpu->sequence == sequence)
+        if (cpu->stream == stream && cpu->sequence == sequence &&
+            newest_before_locked(cpu, UINT64_MAX) == 0)
             atomic_store_explicit(&cpu->done, 1, memory_order_release);
         lock_give(&cpu->lock);
     }
@@ -319,13 +416,15 @@ static rnl_status timed_out(struct event *event)
     return status;
 }
 
-// Sleeps until a promise is recorded.
+// Sleeps until what is to come now is recorded.
 static rnl_status await_record(struct event *event, uint64_t deadline)
 {
     struct cpu_event *cpu = event_cpu(event);
+    uint64_t ticket = event_ticket_before(event, UINT64_MAX);
     for (;;) {
         lock_take(&cpu->lock);
-        bool recorded = !is_awaited_locked(event, cpu), broken = cpu->broken;
+        bool recorded = !is_awaited_locked(event, cpu, ticket);
+        bool broken = cpu->broken;
         uint32_t word = atomic_load(&cpu->recorded_word);
         lock_give(&cpu->lock);
         if (recorded && !broken)
@@ -357,8 +456,9 @@ rnl_status cpu_event_time(struct event *event, uint64_t *out_ns)
 {
     struct cpu_event *cpu = event_cpu(event);
     lock_take(&cpu->lock);
-    bool recorded = cpu->recorded || cpu->to_come > 0;
-    uint64_t time = cpu->to_come > 0 ? 0 : cpu->time;
+    bool to_come = newest_before_locked(cpu, UINT64_MAX) != 0;
+    bool recorded = cpu->recorded || to_come;
+    uint64_t time = to_come ? 0 : cpu->time;
     lock_give(&cpu->lock);
     if (!recorded)
         return RNL_ERROR_INVALID_STATE;

@@ -46,16 +46,31 @@ rnl_status cpu_exec_change(struct graph_exec *exec, uint32_t index)
 
 // --- Launching -------------------------------------------------------------
 
-static void each_event(struct plan *plan, void (*visit)(struct event *))
+static void each_record(struct plan *plan, const struct op *op,
+                        void (*visit)(struct event *, struct to_come *))
 {
-    for (uint32_t i = 0; i < plan->count; i++)
+    for (uint32_t i = 0; i < plan->count && plan->record_count > 0; i++)
         if (plan->steps[i].kind == STEP_RECORD)
-            visit((struct event *)plan->steps[i].recipe->subject);
+            visit((struct event *)plan->steps[i].recipe->subject,
+                  &op_records(op)[plan->steps[i].record]);
 }
 
-static void arrive(struct event *event)
+// Room in the op for what the launch records, each with its ticket.
+static rnl_status number_launch(struct plan *plan, struct op *op)
 {
-    event_arrive(event, NULL, 0);
+    size_t size = plan->record_count * sizeof(struct to_come);
+    if (size > OP_INLINE_PAYLOAD) {
+        void *payload = mem_allocate_aligned(size, 64);
+        if (!payload)
+            return fail(RNL_ERROR_OUT_OF_MEMORY,
+                        "there is no memory for another launch");
+        op->payload = payload;
+        op->payload_size = size;
+    }
+    op->backend[1] = event_new_ticket();
+    for (uint32_t i = 0; i < plan->record_count; i++)
+        op_records(op)[i] = (struct to_come){.ticket = op_ticket(op)};
+    return RNL_OK;
 }
 
 // Launches of one plan must not overlap.
@@ -74,16 +89,16 @@ static rnl_status launch_locked(struct cpu_exec *cpu, struct stream *stream,
                                 struct op *op, struct stream **out_old)
 {
     struct plan *plan = cpu->plan;
-    rnl_status status = wait_for_last_locked(cpu, stream);
-    if (status != RNL_OK)
+    rnl_status status = number_launch(plan, op);
+    if (status != RNL_OK || (status = wait_for_last_locked(cpu, stream)))
         return status;
     op->backend[0] = (uint64_t)(uintptr_t)plan;
     atomic_fetch_add(&plan->references, 1);
-    each_event(plan, event_expect);
+    each_record(plan, op, event_expect);
     object_keep(&stream->object);
     status = queue_submit(stream_queue(stream), op);
     if (status != RNL_OK) {
-        each_event(plan, arrive);
+        each_record(plan, op, event_give_up);
         plan_drop(plan);
         *out_old = stream;
         return status;

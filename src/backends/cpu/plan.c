@@ -93,6 +93,7 @@ static void run_step(struct plan *plan, struct step *step)
         break;
     case STEP_RECORD:
         event_arrive((struct event *)step->recipe->subject,
+                     &op_records(plan->op)[step->record],
                      has_failed(plan) ? stream : NULL, plan->op->sequence);
         break;
     case STEP_OPS:
@@ -149,6 +150,8 @@ static bool wait_is_over(struct plan *plan, struct step *step)
         op->stream = plan->queue->stream;
         op->sequence = plan->op->sequence;
         wait->promise = (struct event *)step->recipe->subject;
+        wait->ticket =
+            event_ticket_before(wait->promise, op_ticket(plan->op));
     }
     bool vain = has_failed(plan) && !atomic_load(&wait->listed);
     if (!vain && !queue_wait_is_over(op))

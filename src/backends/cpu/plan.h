@@ -39,6 +39,7 @@ struct step {
             size_t value;        // if it waits
             struct watch watch;
         };
+        uint32_t record;         // RECORD: its number among the plan's
         rnl_native_call call;    // CALL
         struct kernel_run run;   // RUN; `next` is of the next step, if that is
                                  // to be run with it
@@ -54,6 +55,7 @@ struct plan {
     uint32_t node_count;
     uint32_t *step_of;       // by node; of a CHILD, where it ends
     bool straight;           // all steps are
+    uint32_t record_count;   // steps that record events
 
     // The launch under way.
     struct queue *queue;
@@ -97,4 +99,15 @@ enum plan_outcome plan_run(struct plan *plan, struct queue *queue,
 static inline struct plan *op_plan(const struct op *op)
 {
     return (struct plan *)(uintptr_t)op->backend[0];
+}
+
+// The launch's number for events, and what it records.
+static inline uint64_t op_ticket(const struct op *op)
+{
+    return op->backend[1];
+}
+
+static inline struct to_come *op_records(const struct op *op)
+{
+    return op->payload;
 }
