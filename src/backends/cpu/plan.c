@@ -206,37 +206,48 @@ static enum next may_run(struct plan *plan, struct step *step, bool worker)
     return over ? NEXT_GO : NEXT_WAIT;
 }
 
-// True once it would pay to let others have some of the steps.
-static bool worth_sharing(const struct plan *plan)
+// Notes how long steps took; true once it would pay to let others have some. A
+// thread that lost its processor for a moment finds one of the times long, so it
+// takes two in a row.
+static bool worth_sharing(struct plan *plan, uint64_t ticks, uint32_t steps)
 {
-    return !plan->straight && plan->ticks / (plan->next + 1) > SHARE_TICKS;
+    plan->slow = ticks / steps > SHARE_TICKS ? plan->slow + 1 : 0;
+    return plan->slow >= 2;
+}
+
+// Runs the next step, and those that are linked behind it.
+static void run_next(struct plan *plan)
+{
+    struct step *step = &plan->steps[plan->next];
+    uint32_t done = 1;
+    if (step->kind == STEP_RUN && !has_failed(plan))
+        done = run_chain(plan, step);
+    else
+        run_step(plan, step);
+    plan->next += done;
 }
 
 // False when a step cannot run now (`*out_next`), or should not run alone.
 static bool run_alone(struct plan *plan, bool worker, enum next *out_next)
 {
-    uint64_t start = clock_ticks();
+    uint64_t start = plan->straight ? 0 : clock_ticks();
+    uint32_t first = plan->next;
     while (plan->next < plan->count) {
         struct step *step = &plan->steps[plan->next];
         *out_next = may_run(plan, step, worker);
-        bool slow = step->kind == STEP_HOST || *out_next != NEXT_GO;
-        if (slow && !plan->straight)
+        if (*out_next != NEXT_GO ||
+            (step->kind == STEP_HOST && !plan->straight))
             return false;
-        if (*out_next != NEXT_GO)
-            return false;
-        uint32_t done = 1;
-        if (step->kind == STEP_RUN && !has_failed(plan))
-            done = run_chain(plan, step);
-        else
-            run_step(plan, step);
-        plan->next += done;
-        if (plan->straight || (done == 1 && plan->next % 4))
+        run_next(plan);
+        // The first ones are looked at singly: they may be long.
+        uint32_t steps = plan->next - first;
+        if (plan->straight || (plan->next > 8 && steps < 4))
             continue;
         uint64_t now = clock_ticks();
-        plan->ticks += now - start;
-        start = now;
-        if (worth_sharing(plan))
+        if (worth_sharing(plan, now - start, steps))
             return false;
+        start = now;
+        first = plan->next;
     }
     return true;
 }
@@ -412,7 +423,7 @@ static void start(struct plan *plan, struct queue *queue, const struct op *op)
     plan->started = true;
     plan->shared = plan->needs_worker = false;
     plan->next = 0;
-    plan->ticks = 0;
+    plan->slow = 0;
     atomic_store(&plan->failed, atomic_load(&queue->stream->failure) != NULL);
 }
 

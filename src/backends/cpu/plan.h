@@ -63,7 +63,7 @@ struct plan {
     bool started, shared;
     bool needs_worker;       // nothing else is left to do for now
     uint32_t next;           // before it is shared: what comes next
-    uint64_t ticks;          // in steps, so far
+    unsigned slow;           // how often in a row steps took long
     _Atomic bool failed;
 
     // Once shared. Slots hold a step's number plus one; each step is put in one
