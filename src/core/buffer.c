@@ -121,8 +121,11 @@ static rnl_status buffer_make(struct context *context, struct stream *stream,
         status = options_read(&options, sizeof options, given, "options");
     if (status != RNL_OK || (status = check_kind(context, options.kind)))
         return status;
+    // A graph may be launched on any stream: its memory must be free for all.
+    struct stream *order =
+        stream && !stream_is_captured(stream) ? stream : NULL;
     struct buffer *buffer =
-        size > 0 ? memory_pool_take(context, stream, options.kind, size)
+        size > 0 ? memory_pool_take(context, order, options.kind, size)
                  : buffer_new(context, options.kind, size, NULL);
     if (!buffer)
         return fail_status();

@@ -77,8 +77,10 @@ static inline struct queue *stream_queue(struct stream *stream)
     return stream_native(stream);
 }
 
-// Appends a list of ops and sees to it that somebody will run them.
-rnl_status queue_submit(struct queue *queue, struct op *first);
+// Appends a list of ops and sees to it that somebody will run them. Gives the
+// number of the first in `out_sequence`, which may be NULL.
+rnl_status queue_submit(struct queue *queue, struct op *first,
+                        uint64_t *out_sequence);
 
 // Runs ops of a queue that the caller owns (state RUNNING) until it is empty,
 // blocked, or done with number `until`; then gives it up. Workers run host

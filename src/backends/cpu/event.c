@@ -109,7 +109,8 @@ static rnl_status record_locked(struct event *event, struct stream *stream,
     struct cpu_event *cpu = event_cpu(event);
     if (stamp) {
         stamp->backend[1] = cpu->record + 1;
-        rnl_status status = queue_submit(stream_queue(stream), stamp);
+        rnl_status status = queue_submit(stream_queue(stream), stamp,
+                                         NULL);
         if (status != RNL_OK)
             return status;
     }

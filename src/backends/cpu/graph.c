@@ -96,7 +96,8 @@ static rnl_status launch_locked(struct cpu_exec *cpu, struct stream *stream,
     atomic_fetch_add(&plan->references, 1);
     each_record(plan, op, event_expect);
     object_keep(&stream->object);
-    status = queue_submit(stream_queue(stream), op);
+    uint64_t sequence;
+    status = queue_submit(stream_queue(stream), op, &sequence);
     if (status != RNL_OK) {
         each_record(plan, op, event_give_up);
         plan_drop(plan);
@@ -105,7 +106,7 @@ static rnl_status launch_locked(struct cpu_exec *cpu, struct stream *stream,
     }
     *out_old = cpu->last;
     cpu->last = stream;
-    cpu->last_sequence = atomic_load(&stream->submitted);
+    cpu->last_sequence = sequence;
     return RNL_OK;
 }
 

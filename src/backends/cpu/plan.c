@@ -207,8 +207,8 @@ static enum next may_run(struct plan *plan, struct step *step, bool worker)
 }
 
 // Notes how long steps took; true once it would pay to let others have some. A
-// thread that lost its processor for a moment finds one of the times long, so it
-// takes two in a row.
+// thread that lost its processor for a moment finds one of the times long, so
+// it takes two in a row.
 static bool worth_sharing(struct plan *plan, uint64_t ticks, uint32_t steps)
 {
     plan->slow = ticks / steps > SHARE_TICKS ? plan->slow + 1 : 0;

@@ -34,7 +34,8 @@ static void append_locked(struct queue *queue, struct op *first,
     queue->tail = last;
 }
 
-rnl_status queue_submit(struct queue *queue, struct op *first)
+rnl_status queue_submit(struct queue *queue, struct op *first,
+                        uint64_t *out_sequence)
 {
     struct stream *stream = queue->stream;
     bool small = op_is_small(first);
@@ -48,9 +49,9 @@ rnl_status queue_submit(struct queue *queue, struct op *first)
         lock_give(&queue->lock);
         return refuse_dead();
     }
-    append_locked(queue, first,
-                  atomic_load_explicit(&stream->submitted,
-                                       memory_order_relaxed) + 1);
+    uint64_t sequence = atomic_load_explicit(&stream->submitted,
+                                             memory_order_relaxed) + 1;
+    append_locked(queue, first, sequence);
     uint32_t untaken = queue->untaken += count;
     if (idle) {
         queue->state = QUEUE_READY;
@@ -65,6 +66,8 @@ rnl_status queue_submit(struct queue *queue, struct op *first)
     if (notify)
         object_keep(&stream->object);
     lock_give(&queue->lock);
+    if (out_sequence)
+        *out_sequence = sequence;
     if (!notify)
         return RNL_OK;
     struct pool *pool = stream_pool(stream);
@@ -91,7 +94,7 @@ rnl_status queue_add_wait(struct stream *stream, const struct wait *wait)
         op->kept[op->kept_count++] = kept;
     // Not op_submit, which may wait: this is no work to wait for.
     if (status == RNL_OK)
-        status = queue_submit(stream_queue(stream), op);
+        status = queue_submit(stream_queue(stream), op, NULL);
     if (status != RNL_OK)
         op_finish(op);
     return status;

@@ -17,7 +17,7 @@ rnl_status cpu_stream_submit(struct stream *stream, struct op *first)
 {
     return first->kind == OP_GRAPH
                ? graph_submit(stream, first)
-               : queue_submit(stream_queue(stream), first);
+               : queue_submit(stream_queue(stream), first, NULL);
 }
 
 rnl_status cpu_stream_query(struct stream *stream)
