@@ -121,8 +121,11 @@ static rnl_status buffer_make(struct context *context, struct stream *stream,
         status = options_read(&options, sizeof options, given, "options");
     if (status != RNL_OK || (status = check_kind(context, options.kind)))
         return status;
+    // A graph may run beside what a captured stream did before.
+    struct stream *order = stream && !stream_is_captured(stream) ? stream
+                                                                 : NULL;
     struct buffer *buffer =
-        size > 0 ? memory_pool_take(context, stream, options.kind, size)
+        size > 0 ? memory_pool_take(context, order, options.kind, size)
                  : buffer_new(context, options.kind, size, NULL);
     if (!buffer)
         return fail_status();
@@ -300,11 +303,13 @@ static void note_release(struct buffer *buffer)
         atomic_load_explicit(&buffer->release_stream, memory_order_relaxed);
     if (!stream)
         stream = buffer->object.context->default_stream;
-    if (stream)  // none while another thread ends the context
-        atomic_store_explicit(
-            &buffer->release_point,
-            atomic_load_explicit(&stream->submitted, memory_order_relaxed),
-            memory_order_relaxed);
+    if (!stream)  // another thread ends the context
+        return;
+    // What a batch has collected comes before the release, too.
+    uint64_t point = atomic_load_explicit(&stream->batch_count,
+                                          memory_order_acquire);
+    point += atomic_load_explicit(&stream->submitted, memory_order_relaxed);
+    atomic_store_explicit(&buffer->release_point, point, memory_order_relaxed);
 }
 
 rnl_status rnl_buffer_release(rnl_buffer handle)

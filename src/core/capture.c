@@ -450,8 +450,12 @@ static rnl_status join_locked(struct stream *stream, struct capture *capture,
                        "a stream of another context cannot join the capture");
     if (!set_unite(&stream->after, after))
         return capture_no_memory();
-    return capture_of(stream) ? RNL_OK
-                              : capture_add_stream_locked(capture, stream);
+    if (capture_of(stream))
+        return RNL_OK;
+    rnl_status status = capture_add_stream_locked(capture, stream);
+    if (status != RNL_OK)
+        set_finish(&stream->after);  // of a graph that is not the stream's
+    return status;
 }
 
 static rnl_status merge_locked(struct capture *one, struct capture *other)
