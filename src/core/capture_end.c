@@ -57,6 +57,11 @@ static rnl_status begin_locked(struct stream *stream,
     if (capture_of(stream))
         return fail_at(RNL_ERROR_INVALID_STATE, "stream",
                        "the stream is being captured already");
+    // Else capture_stream_gone comes later, and ends what begins here.
+    if (!object_handle(&stream->object))
+        return fail_at(RNL_ERROR_INVALID_HANDLE, "stream",
+                       "'stream' was released by another thread during the "
+                       "call");
     struct capture *capture = mem_allocate(sizeof *capture);
     if (!capture)
         return capture_no_memory();

@@ -9,8 +9,13 @@ rnl_status cpu_event_init(struct event *event)
 void cpu_event_finish(struct event *event)
 {
     struct cpu_event *cpu = event_cpu(event);
-    if (cpu->stream)
-        object_drop(&cpu->stream->object);
+    lock_take(&cpu->lock);
+    struct stream *stream = cpu->stream;
+    cpu->stream = NULL;
+    cpu->gone = true;
+    lock_give(&cpu->lock);
+    if (stream)
+        object_drop(&stream->object);
 }
 
 // --- Recording -------------------------------------------------------------
@@ -21,6 +26,12 @@ static rnl_status already_recorded(struct event *event)
     return fail_at(RNL_ERROR_INVALID_STATE, "event",
                    "%s is a promise and was already recorded",
                    object_describe(&event->object, text, sizeof text));
+}
+
+static rnl_status already_gone(void)
+{
+    return fail_at(RNL_ERROR_INVALID_HANDLE, "event",
+                   "the event was released by another thread during the call");
 }
 
 static bool stream_is_idle(struct stream *stream)
@@ -61,6 +72,8 @@ static rnl_status record_locked(struct event *event, struct stream *stream,
                                 struct stream **old)
 {
     struct cpu_event *cpu = event_cpu(event);
+    if (cpu->gone)
+        return already_gone();
     if (stamp) {
         stamp->backend[1] = cpu->record + 1;
         rnl_status status = queue_submit(stream_queue(stream), stamp);
@@ -91,6 +104,7 @@ static rnl_status record_done(struct event *event)
 {
     struct cpu_event *cpu = event_cpu(event);
     lock_take(&cpu->lock);
+    bool gone = cpu->gone;
     cpu->record++;
     cpu->time = event->options.timing ? clock_now() : 0;
     struct stream *old = cpu->stream;
@@ -100,7 +114,7 @@ static rnl_status record_done(struct event *event)
     lock_give(&cpu->lock);
     if (old)
         object_drop(&old->object);
-    return RNL_OK;
+    return gone ? already_gone() : RNL_OK;
 }
 
 rnl_status cpu_event_record(struct event *event, struct stream *stream)
