@@ -79,7 +79,7 @@ typedef struct rnl_node_params {
     (const rnl_node[]){__VA_ARGS__}, RNL_COUNT(__VA_ARGS__)
 #define RNL_AT_START NULL, 0
 
-// What a node is. `label` lives as long as the node.
+// What a node is. The texts live until the node is removed or changed.
 typedef struct rnl_node_info {
     size_t struct_size;
     rnl_node_kind kind;
@@ -112,7 +112,7 @@ typedef struct rnl_graph_info {
     const char *label;  // lives as long as the graph
 } rnl_graph_info;
 
-// Receives a part of a text; false ends the writing.
+// Receives a part of a text; false ends the writing. May not call Runnel.
 typedef bool (*rnl_write_fn)(const char *text, size_t size, void *user_data);
 
 RNL_BEGIN_DECLS
@@ -156,7 +156,8 @@ RNL_API rnl_status rnl_graph_save_dot(rnl_graph graph, const char *path);
 // is checked as for the call that it stands for; buffers and functions must be
 // of the graph's context. The body of an IF or WHILE may have nodes of kinds
 // EMPTY, FUNCTION, COPY, FILL, CHILD, IF and WHILE (RNL_ERROR_UNSUPPORTED).
-// Stands for cuGraphAddNode.
+// Graphs may be 64 deep inside of each other (RNL_ERROR_OUT_OF_RANGE). Stands
+// for cuGraphAddNode.
 RNL_API rnl_status rnl_graph_add_node(rnl_graph graph, const rnl_node *after,
                                       size_t count,
                                       const rnl_node_params *params,

@@ -5,16 +5,26 @@
 // work in between.
 #define BATCH_MOST 256  // ops
 
+static uint32_t count_of(const struct stream *stream)
+{
+    return atomic_load_explicit(&stream->batch_count, memory_order_relaxed);
+}
+
+static void set_count_locked(struct stream *stream, uint32_t count)
+{
+    atomic_store_explicit(&stream->batch_count, count, memory_order_release);
+}
+
 // Submits it all. Returns what the backend refused, to be given to abandon.
 static struct op *submit_locked(struct stream *stream, rnl_status *out_status)
 {
     struct op *first = stream->batch;
     stream->batch = stream->batch_last = NULL;
-    stream->batch_count = 0;
     *out_status = RNL_OK;
     if (!first)
         return NULL;
     *out_status = stream->backend->stream_submit(stream, first);
+    set_count_locked(stream, 0);
     if (*out_status == RNL_OK)
         return NULL;
     // The calls that gave it returned RNL_OK, so it fails as if it had run.
@@ -44,7 +54,7 @@ static void append_locked(struct stream *stream, struct op *op)
     else
         stream->batch = op;
     stream->batch_last = op;
-    stream->batch_count++;
+    set_count_locked(stream, count_of(stream) + 1);
 }
 
 rnl_status batch_add(struct op *op)
@@ -56,7 +66,7 @@ rnl_status batch_add(struct op *op)
     bool alone = stream->batch_closed || op->kind == OP_GRAPH;
     if (!alone)
         append_locked(stream, op);
-    if (alone || stream->batch_count == BATCH_MOST)
+    if (alone || count_of(stream) == BATCH_MOST)
         refused = submit_locked(stream, &lost);
     if (alone)
         status = stream->backend->stream_submit(stream, op);

@@ -303,11 +303,13 @@ static void note_release(struct buffer *buffer)
         atomic_load_explicit(&buffer->release_stream, memory_order_relaxed);
     if (!stream)
         stream = buffer->object.context->default_stream;
-    if (stream)  // none while another thread ends the context
-        atomic_store_explicit(
-            &buffer->release_point,
-            atomic_load_explicit(&stream->submitted, memory_order_relaxed),
-            memory_order_relaxed);
+    if (!stream)  // another thread ends the context
+        return;
+    // What a batch has collected comes before the release, too.
+    uint64_t point = atomic_load_explicit(&stream->batch_count,
+                                          memory_order_acquire);
+    point += atomic_load_explicit(&stream->submitted, memory_order_relaxed);
+    atomic_store_explicit(&buffer->release_point, point, memory_order_relaxed);
 }
 
 rnl_status rnl_buffer_release(rnl_buffer handle)

@@ -398,6 +398,8 @@ bool capture_record(struct stream *stream, struct event *event, bool external,
         capture_forget(event);
         return false;
     }
+    if ((*out_status = object_keep_for(&event->object, "event")))
+        return true;
     lock_take(&capture_lock);
     struct capture *capture = capture_of(stream);
     if (capture)
@@ -408,6 +410,7 @@ bool capture_record(struct stream *stream, struct event *event, bool external,
     else
         forget_locked(event);
     lock_give(&capture_lock);
+    object_drop(&event->object);
     return capture != NULL;
 }
 
@@ -450,8 +453,12 @@ static rnl_status join_locked(struct stream *stream, struct capture *capture,
                        "a stream of another context cannot join the capture");
     if (!set_unite(&stream->after, after))
         return capture_no_memory();
-    return capture_of(stream) ? RNL_OK
-                              : capture_add_stream_locked(capture, stream);
+    if (capture_of(stream))
+        return RNL_OK;
+    rnl_status status = capture_add_stream_locked(capture, stream);
+    if (status != RNL_OK)
+        set_finish(&stream->after);  // of a graph that is not the stream's
+    return status;
 }
 
 static rnl_status merge_locked(struct capture *one, struct capture *other)
@@ -495,6 +502,8 @@ bool capture_wait(struct stream *stream, struct event *event, bool external,
 {
     if (!stream_is_captured(stream) && (external || !event_is_captured(event)))
         return false;
+    if ((*out_status = object_keep_for(&event->object, "event")))
+        return true;
     lock_take(&capture_lock);
     struct capture *mine = capture_of(stream);
     bool concerned = mine || (!external && event->capture);
@@ -504,6 +513,7 @@ bool capture_wait(struct stream *stream, struct event *event, bool external,
     else if (concerned)
         *out_status = wait_locked(stream, event, mine);
     lock_give(&capture_lock);
+    object_drop(&event->object);
     return concerned;
 }
 

@@ -57,6 +57,11 @@ static rnl_status begin_locked(struct stream *stream,
     if (capture_of(stream))
         return fail_at(RNL_ERROR_INVALID_STATE, "stream",
                        "the stream is being captured already");
+    // Else capture_stream_gone comes later, and ends what begins here.
+    if (!object_handle(&stream->object))
+        return fail_at(RNL_ERROR_INVALID_HANDLE, "stream",
+                       "'stream' was released by another thread during the "
+                       "call");
     struct capture *capture = mem_allocate(sizeof *capture);
     if (!capture)
         return capture_no_memory();
@@ -215,6 +220,8 @@ static void free_graph(struct capture *capture, rnl_status status)
         cut_nodes(graph, capture->old_count);
     lock_take(&graph->lock);
     graph->capture = NULL;
+    if (status == RNL_OK)
+        graph->owned = false;
     lock_give(&graph->lock);
 }
 
@@ -227,7 +234,6 @@ static void finish(struct capture *capture, rnl_status status,
     for (uint32_t i = 0; i < capture->member_count; i++)
         object_drop(&capture->members[i]->object);
     if (status == RNL_OK) {
-        graph->owned = false;
         *out_graph = object_handle(&graph->object);
         if (capture->given)
             object_retain(*out_graph, OBJECT_GRAPH, "graph");
@@ -252,7 +258,9 @@ static rnl_status judge(struct capture *capture)
     return status;
 }
 
-static rnl_status end(struct stream *stream, rnl_graph *out_graph)
+// `told`: unless RNL_OK, the capture is lost for that.
+static rnl_status end(struct stream *stream, rnl_status told,
+                      rnl_graph *out_graph)
 {
     rnl_status status;
     lock_take(&capture_lock);
@@ -267,7 +275,7 @@ static rnl_status end(struct stream *stream, rnl_graph *out_graph)
                          "where it began");
         capture = NULL;
     } else {
-        status = judge(capture);
+        status = told ? told : judge(capture);
         disband_locked(capture);
     }
     lock_give(&capture_lock);
@@ -276,12 +284,13 @@ static rnl_status end(struct stream *stream, rnl_graph *out_graph)
     return status;
 }
 
-static rnl_status end_handle(rnl_stream handle, rnl_graph *out_graph)
+static rnl_status end_handle(rnl_stream handle, rnl_status told,
+                             rnl_graph *out_graph)
 {
     struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
     if (!object)
         return object_refuse(handle, OBJECT_STREAM, "stream");
-    rnl_status status = end((struct stream *)object, out_graph);
+    rnl_status status = end((struct stream *)object, told, out_graph);
     object_drop(object);
     return status;
 }
@@ -291,7 +300,7 @@ rnl_status rnl_stream_end_capture(rnl_stream handle, rnl_graph *out_graph)
     rnl_status status = ENTER();
     if (status == RNL_OK)
         status = check_pointer(out_graph, "out_graph");
-    return status ? status : end_handle(handle, out_graph);
+    return status ? status : end_handle(handle, RNL_OK, out_graph);
 }
 
 void capture_stream_gone(struct stream *stream)
@@ -326,10 +335,8 @@ rnl_status rnl_stream_capture(rnl_stream handle,
         return status;
     rnl_status told = function(handle, user_data);
     thread_state.function = __func__;  // the calls inside have other names
-    rnl_status ended = end_handle(handle, &graph);
-    if (told != RNL_OK && ended == RNL_OK)
-        rnl_graph_release(graph);
-    else if (ended == RNL_OK)
+    rnl_status ended = end_handle(handle, told, &graph);
+    if (ended == RNL_OK)
         *out_graph = graph;
     return told ? told : ended;
 }

@@ -75,7 +75,7 @@ struct stream {
     // the order in which batches are submitted.
     struct lock batch_lock;
     bool batch_closed;                // nobody is left to submit what is added
-    uint32_t batch_count;
+    _Atomic uint32_t batch_count;     // 0 only once `submitted` has them
     struct op *batch, *batch_last;
     struct lock attribute_lock;       // guards the attributes
     struct stream_attributes attributes;

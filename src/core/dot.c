@@ -116,7 +116,7 @@ static rnl_status draw(rnl_graph handle, struct text *text)
                         : RNL_OK;
 }
 
-// The callback may do what it likes, so it is called with nothing held.
+// The callback may take as long as it likes: nothing is held.
 static rnl_status write_parts(const struct text *text, rnl_write_fn write,
                               void *user_data)
 {

@@ -40,7 +40,9 @@ struct graph *graph_new(struct context *context, const char *label)
 void graph_release_owned(struct graph *graph)
 {
     rnl_graph handle = object_handle(&graph->object);
+    lock_take(&graph->lock);
     graph->owned = false;
+    lock_give(&graph->lock);
     if (handle)
         object_release(handle, OBJECT_GRAPH, "graph");
     else
@@ -125,6 +127,7 @@ struct graph *graph_copy(struct graph *graph)
         return NULL;
     copy->copied_from = graph->number;
     copy->body = graph->body;
+    copy->depth = graph->depth;
     lock_take(&graph->lock);
     bool done = copy_nodes_locked(graph, copy);
     lock_give(&graph->lock);

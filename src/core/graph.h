@@ -4,6 +4,7 @@
 #include "core/backend.h"
 
 #define GRAPH_NUMBERS 0xfffffffu  // 28 bits of a node's handle
+#define GRAPH_DEPTH_MOST 64       // what is inside is visited recursively
 
 // What a node does. Never changed once it is made: graphs, their copies and
 // executable graphs share it.
@@ -35,6 +36,7 @@ struct graph {
     uint32_t copied_from;  // that of the graph it is a copy of
     bool owned;            // by a node or a capture: not the user's to release
     bool body;             // of an IF or WHILE: some kinds are refused
+    uint32_t depth;        // how many graphs it is inside of
     struct lock lock;      // guards all below; an inner graph's comes after
     struct capture *capture;  // that is adding to it; NULL
     struct node *nodes;       // removed ones keep their index

@@ -170,9 +170,21 @@ rnl_status node_check_release_locked(const struct graph *graph,
                              "graph");
 }
 
+// With the lock, so that nobody removes the node meanwhile.
+static void give_results_locked(const rnl_node_params *params,
+                                const struct new_node *node)
+{
+    if (params->kind == RNL_NODE_IF || params->kind == RNL_NODE_WHILE)
+        *params->out_body = object_handle(&node->inner->object);
+    if (params->kind != RNL_NODE_BUFFER_CREATE)
+        return;
+    object_keep(node->recipe->subject);
+    *params->out_buffer = object_publish(node->recipe->subject);
+}
+
 static rnl_status add_node(struct graph *graph, const rnl_node *after,
-                           size_t count, const struct new_node *given,
-                           rnl_node *out_node)
+                           size_t count, const rnl_node_params *params,
+                           const struct new_node *given, rnl_node *out_node)
 {
     uint32_t *indices = mem_allocate(count * sizeof *indices);
     uint32_t index;
@@ -187,10 +199,12 @@ static rnl_status add_node(struct graph *graph, const rnl_node *after,
          (status = node_check_release_locked(
               graph, given->recipe->subject)) == RNL_OK))
         status = node_add_locked(graph, given, indices, count, &index);
+    if (status == RNL_OK) {
+        give_results_locked(params, given);
+        *out_node = node_handle(graph, index);
+    }
     lock_give(&graph->lock);
     mem_release(indices, count * sizeof *indices);
-    if (status == RNL_OK)
-        *out_node = node_handle(graph, index);
     return status;
 }
 
@@ -208,18 +222,6 @@ static rnl_status read_params(rnl_node_params *params,
     rnl_status status = check_pointer(given, "params");
     return status ? status
                   : options_read(params, sizeof *params, given, "params");
-}
-
-// The recipe cannot go before its graph does, which the caller keeps.
-static void give_results(const rnl_node_params *params,
-                         const struct new_node *node)
-{
-    if (params->kind == RNL_NODE_IF || params->kind == RNL_NODE_WHILE)
-        *params->out_body = object_handle(&node->inner->object);
-    if (params->kind != RNL_NODE_BUFFER_CREATE)
-        return;
-    object_keep(node->recipe->subject);
-    *params->out_buffer = object_publish(node->recipe->subject);
 }
 
 rnl_status rnl_graph_add_node(rnl_graph handle, const rnl_node *after,
@@ -240,10 +242,8 @@ rnl_status rnl_graph_add_node(rnl_graph handle, const rnl_node *after,
                            "%zu nodes are too many", count)
                  : recipe_create(graph, &params, &node);
     if (status == RNL_OK) {
-        status = add_node(graph, after, count, &node, out_node);
-        if (status == RNL_OK)
-            give_results(&params, &node);
-        else
+        status = add_node(graph, after, count, &params, &node, out_node);
+        if (status != RNL_OK)
             new_node_drop(&node);
     }
     object_drop(&graph->object);

@@ -168,7 +168,9 @@ static rnl_status submit_and_wait(struct op *op)
         op_finish(op);
         return status;
     }
-    status = stream->backend->stream_submit(stream, op);
+    status = stream_flush(stream);  // value operations may be in a batch
+    if (status == RNL_OK)
+        status = stream->backend->stream_submit(stream, op);
     if (status == RNL_OK)
         status = stream_wait_done(stream, RNL_FOREVER);
     else

@@ -253,6 +253,21 @@ static rnl_status make_body(struct graph *copy)
     return status;
 }
 
+// The same for how deep graphs are inside of each other.
+static rnl_status set_depth(struct graph *graph, uint32_t depth)
+{
+    rnl_status status = RNL_OK;
+    if (depth > GRAPH_DEPTH_MOST)
+        return fail_at(RNL_ERROR_OUT_OF_RANGE, "graph",
+                       "graphs can be %d deep inside of each other",
+                       GRAPH_DEPTH_MOST);
+    graph->depth = depth;
+    for (uint32_t i = 0; i < graph->count && status == RNL_OK; i++)
+        if (graph->nodes[i].kind && graph->nodes[i].inner)
+            status = set_depth(graph->nodes[i].inner, depth + 1);
+    return status;
+}
+
 static rnl_status copy_child(struct graph *graph, rnl_graph handle,
                              struct graph **out_inner)
 {
@@ -265,22 +280,15 @@ static rnl_status copy_child(struct graph *graph, rnl_graph handle,
                          "'child' belongs to another context than the graph");
     else if (!(*out_inner = graph_copy(child)))
         status = fail_status();
-    else if (graph->body && (status = make_body(*out_inner)))
-        object_drop(&(*out_inner)->object);
+    else if (graph->body)
+        status = make_body(*out_inner);
     object_drop(&child->object);
     return status;
 }
 
-// Published by the caller once nothing can fail any more.
-static rnl_status make_inner(struct graph *graph, const rnl_node_params *params,
-                             struct graph **out_inner)
+static rnl_status new_body(struct graph *graph, const rnl_node_params *params,
+                           struct graph **out_inner)
 {
-    bool body = params->kind == RNL_NODE_IF || params->kind == RNL_NODE_WHILE;
-    *out_inner = NULL;
-    if (params->kind == RNL_NODE_CHILD)
-        return copy_child(graph, params->child, out_inner);
-    if (!body)
-        return RNL_OK;
     rnl_status status = check_pointer(params->out_body, "out_body");
     if (status != RNL_OK)
         return status;
@@ -289,6 +297,23 @@ static rnl_status make_inner(struct graph *graph, const rnl_node_params *params,
         return fail_status();
     (*out_inner)->body = true;
     return RNL_OK;
+}
+
+// Published by the caller once nothing can fail any more.
+static rnl_status make_inner(struct graph *graph, const rnl_node_params *params,
+                             struct graph **out_inner)
+{
+    rnl_status status = RNL_OK;
+    *out_inner = NULL;
+    if (params->kind == RNL_NODE_CHILD)
+        status = copy_child(graph, params->child, out_inner);
+    else if (params->kind == RNL_NODE_IF || params->kind == RNL_NODE_WHILE)
+        status = new_body(graph, params, out_inner);
+    if (status == RNL_OK && *out_inner)
+        status = set_depth(*out_inner, graph->depth + 1);
+    if (status != RNL_OK && *out_inner)
+        object_drop(&(*out_inner)->object);
+    return status;
 }
 
 // --- All kinds -------------------------------------------------------------

@@ -318,6 +318,30 @@ RNL_TEST(a_lost_capture_leaves_the_graph_that_was_given)
     expect_ok(rnl_buffer_release(a));
 }
 
+static rnl_status give_up(rnl_stream stream, void *user_data)
+{
+    rnl_status status = rnl_enqueue_fill(stream, user_data, 0, 4, 1, 4);
+    return status ? status : rnl_enqueue_fill(stream, user_data, 0, 8, 1, 4);
+}
+
+RNL_TEST(a_callback_that_gives_up_leaves_the_graph_that_was_given)
+{
+    suite_need(RNL_FEATURE_CAPTURE);
+    rnl_graph graph = new_graph(), captured = NULL;
+    rnl_buffer buffer = suite_ints(1, 0);
+    rnl_stream stream = suite_new_stream();
+    assert_status(
+        rnl_stream_capture(stream, RNL_CAPTURE_OPTIONS(.graph = graph), give_up,
+                           buffer, &captured), RNL_ERROR_OUT_OF_RANGE);
+    assert_int_equal(rnl_last_error()->status, RNL_ERROR_OUT_OF_RANGE);
+    assert_null(captured);
+    expect_shape(graph, 0, 0);
+    expect_usable(stream, buffer);
+    expect_ok(rnl_graph_release(graph));
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_buffer_release(buffer));
+}
+
 RNL_TEST(the_graph_of_another_capture_or_of_a_node_is_refused)
 {
     rnl_stream stream = new_captured_stream(), other = suite_new_stream();

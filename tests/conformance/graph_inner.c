@@ -313,6 +313,45 @@ RNL_TEST(a_failure_in_a_body_ends_the_launch)
     expect_ok(rnl_buffer_release(a));
 }
 
+// --- How deep --------------------------------------------------------------
+
+// Adds bodies inside of each other until that is refused.
+static int fill_depth(rnl_graph graph, rnl_buffer word, rnl_graph *out_last)
+{
+    for (int depth = 0;; depth++) {
+        rnl_node node = NULL;
+        const rnl_node_params *params = RNL_NODE(
+            .kind = RNL_NODE_IF, .buffer = word, .out_body = &graph);
+        *out_last = graph;
+        if (depth == 64) {
+            expect_error(rnl_graph_add_node(graph, RNL_AT_START, params, &node),
+                         RNL_ERROR_OUT_OF_RANGE, "graph");
+            return depth;
+        }
+        expect_ok(rnl_graph_add_node(graph, RNL_AT_START, params, &node));
+    }
+}
+
+RNL_TEST(graphs_are_not_too_deep_inside_of_each_other)
+{
+    rnl_graph graph = new_graph(), outer = new_graph(), last = NULL;
+    rnl_buffer word = suite_ints(1, 1), sum = suite_ints(1, 0);
+    rnl_node node = NULL;
+    assert_int_equal(fill_depth(graph, word, &last), 64);
+    fill_node(last, RNL_AT_START, sum, 5);
+    expect_error(rnl_graph_add_node(
+                     outer, RNL_AT_START,
+                     RNL_NODE(.kind = RNL_NODE_CHILD, .child = graph), &node),
+                 RNL_ERROR_OUT_OF_RANGE, "graph");
+    expect_shape(outer, 0, 0);
+    launch_once(graph);
+    suite_expect_ints(sum, 1, 5);
+    expect_ok(rnl_graph_release(outer));
+    expect_ok(rnl_graph_release(graph));
+    expect_ok(rnl_buffer_release(word));
+    expect_ok(rnl_buffer_release(sum));
+}
+
 // --- Buffers ---------------------------------------------------------------
 
 RNL_TEST(a_buffer_of_a_graph_lives_as_long_as_somebody_has_it)

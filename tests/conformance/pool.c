@@ -342,6 +342,52 @@ RNL_TEST(memory_is_anybodys_once_the_release_stream_passed)
     expect_ok(rnl_stream_release(other));
 }
 
+// A graph of the stream's may run beside what the stream still has to do.
+RNL_TEST(memory_that_waits_for_a_stream_is_not_a_graphs)
+{
+    suite_need(RNL_FEATURE_CAPTURE);
+    rnl_stream stream = suite_new_stream();
+    rnl_graph graph = NULL;
+    rnl_buffer first = on_stream(stream, 4096);
+    void *was = address(first);
+    struct gate *gate = gate_shut(stream);
+    expect_ok(rnl_buffer_release(first));
+    expect_ok(rnl_stream_begin_capture(stream, NULL));
+    rnl_buffer captured = on_stream(stream, 4096);
+    expect_ok(rnl_stream_end_capture(stream, &graph));
+    assert_ptr_not_equal(address(captured), was);
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    gate_free(gate);
+    expect_ok(rnl_buffer_release(captured));
+    expect_ok(rnl_graph_release(graph));
+    expect_ok(rnl_stream_release(stream));
+}
+
+RNL_TEST(memory_waits_for_what_a_batch_has_collected)
+{
+    suite_need(RNL_FEATURE_BATCHED_STREAMS);
+    rnl_stream stream = NULL, other = suite_new_stream();
+    struct host_calls calls = {0, -1};
+    expect_ok(rnl_stream_create(
+        suite_context(), RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED),
+        &stream));
+    rnl_buffer first = on_stream(stream, 4096);
+    void *was = address(first);
+    expect_ok(rnl_enqueue_host_function(stream, count_host_call, &calls));
+    expect_ok(rnl_buffer_release(first));
+    rnl_buffer second = on_stream(other, 4096);
+    assert_ptr_not_equal(address(second), was);
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    rnl_buffer third = on_stream(other, 4096);
+    assert_ptr_equal(address(third), was);
+    assert_int_equal(calls.count, 1);
+    expect_ok(rnl_buffer_release(second));
+    expect_ok(rnl_buffer_release(third));
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_stream_release(other));
+}
+
 RNL_TEST(the_release_stream_may_be_changed)
 {
     rnl_stream stream = suite_new_stream(), other = suite_new_stream();

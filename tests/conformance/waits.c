@@ -518,3 +518,25 @@ RNL_TEST(a_wait_for_a_value_does_not_block_a_blocking_library)
     assert_int_equal(
         suite_spawn("child_waits_for_a_value_blocking", environment), 51);
 }
+
+SUITE_CHILD(child_writes_a_value_blocking)
+{
+    struct words words = new_words(8);
+    rnl_stream stream = NULL;
+    uint32_t seen = 0;
+    expect_ok(rnl_stream_create(
+        suite_context(), RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED),
+        &stream));
+    expect_ok(rnl_enqueue_write_value32(stream, words.buffer, 0, 5));
+    expect_ok(rnl_enqueue_copy_from_buffer(stream, &seen, words.buffer, 0, 4));
+    _exit(seen == 5 ? 51 : 1);
+}
+
+RNL_TEST(a_blocking_library_keeps_the_order_of_a_batch)
+{
+    suite_need(RNL_FEATURE_MEMORY_OPERATIONS);
+    suite_need(RNL_FEATURE_BATCHED_STREAMS);
+    const char *const environment[] = {"RUNNEL_BLOCKING=1", NULL};
+    assert_int_equal(suite_spawn("child_writes_a_value_blocking", environment),
+                     51);
+}

@@ -150,6 +150,7 @@ struct cpu_event {
     struct lock lock;          // guards all but the atomic
     bool recorded;
     bool broken;               // a promise released without being recorded
+    bool gone;                 // its last reference went during a call
     struct stream *stream;     // referenced; what it stands for …
     uint64_t sequence;         // … up to here
     uint64_t time;             // of completion; 0: not yet

@@ -9,8 +9,13 @@ rnl_status cpu_event_init(struct event *event)
 void cpu_event_finish(struct event *event)
 {
     struct cpu_event *cpu = event_cpu(event);
-    if (cpu->stream)
-        object_drop(&cpu->stream->object);
+    lock_take(&cpu->lock);
+    struct stream *stream = cpu->stream;
+    cpu->stream = NULL;
+    cpu->gone = true;
+    lock_give(&cpu->lock);
+    if (stream)
+        object_drop(&stream->object);
 }
 
 // --- Records to come -------------------------------------------------------
@@ -69,6 +74,12 @@ static rnl_status already_recorded(struct event *event)
                    object_describe(&event->object, text, sizeof text));
 }
 
+static rnl_status already_gone(void)
+{
+    return fail_at(RNL_ERROR_INVALID_HANDLE, "event",
+                   "the event was released by another thread during the call");
+}
+
 static bool stream_is_idle(struct stream *stream)
 {
     return atomic_load_explicit(&stream_queue(stream)->completed,
@@ -107,6 +118,8 @@ static rnl_status record_locked(struct event *event, struct stream *stream,
                                 struct stream **old)
 {
     struct cpu_event *cpu = event_cpu(event);
+    if (cpu->gone)
+        return already_gone();
     if (stamp) {
         stamp->backend[1] = cpu->record + 1;
         rnl_status status = queue_submit(stream_queue(stream), stamp,
@@ -140,6 +153,7 @@ static rnl_status record_done(struct event *event)
     struct cpu_event *cpu = event_cpu(event);
     lock_take(&cpu->lock);
     supersede_locked(cpu);
+    bool gone = cpu->gone;
     cpu->record++;
     cpu->time = event->options.timing ? clock_now() : 0;
     struct stream *old = cpu->stream;
@@ -149,7 +163,7 @@ static rnl_status record_done(struct event *event)
     lock_give(&cpu->lock);
     if (old)
         object_drop(&old->object);
-    return RNL_OK;
+    return gone ? already_gone() : RNL_OK;
 }
 
 rnl_status cpu_event_record(struct event *event, struct stream *stream)

@@ -112,16 +112,19 @@ static rnl_status launch_locked(struct cpu_exec *cpu, struct stream *stream,
 
 rnl_status graph_submit(struct stream *stream, struct op *op)
 {
-    struct cpu_exec *cpu = exec_cpu(op->graph.exec);
+    struct graph_exec *exec = op->graph.exec;
+    struct cpu_exec *cpu = exec_cpu(exec);
     struct stream *old = NULL;
     rnl_status status = object_keep_for(&stream->object, "stream");
     if (status != RNL_OK)
         return status;
+    object_keep(&exec->object);  // the op may be done before this call is
     lock_take(&cpu->lock);
     status = launch_locked(cpu, stream, op, &old);
     lock_give(&cpu->lock);
     if (old)
         object_drop(&old->object);
+    object_drop(&exec->object);
     object_drop(&stream->object);
     return status;
 }
