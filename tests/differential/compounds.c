@@ -54,6 +54,8 @@ const struct compound compounds[] = {
     {FEATURE_WARP, PLACE_MASK, INNER_DIVERGES | INNER_MASK, 0,
      "{ const bool c$N = $C;\n  unsigned m$N = __ballot_sync($M, c$N);", "}",
      {{"if (c$N) {", "}"}, {"else {\n    m$N = $M & ~m$N;", "}"}}},
+    {FEATURE_WARP, PLACE_MASK, INNER_DIVERGES | INNER_MASK, 0,
+     "{ unsigned m$N = $M & 0xffffu;\n  if (lane < 16u) {", "} }", {{0}}},
     {FEATURE_LOOP, 0, INNER_COUNTER, PLACE_UNIFORM_LOOP, FOR_LOOP("$X"), "}",
      {{0}}},
     {FEATURE_LOOP, 0, PLAIN, PLACE_PLAIN_LOOP, FOR_LOOP("$U"), "}", {{0}}},

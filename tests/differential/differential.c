@@ -22,7 +22,7 @@
 enum {
     KERNELS_MAX = 24,  // in a module
     SHAPES_MAX = 12,
-    SHAPES_RUN = 4,   // of each kernel, in turn
+    SHAPES_RUN = 6,   // of each kernel, in turn
     TRIAL_SECONDS = 300,
     SHRINK_SECONDS = 60,
     SHRINKS_MAX = 400,

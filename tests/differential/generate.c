@@ -491,6 +491,7 @@ static const struct part prologue[] = {
            "unsigned gid = bid * T + tid, lane = tid & 31u;\n"
            "unsigned u0 = (unsigned)in[gid], u1 = gid * 7u + 3u, u2 = tid;\n"
            "unsigned u3 = (unsigned)in[gid + 1u] ^ lane;"},
+    {"it", "const int it = (int)tid;"}, {"ig", "const int ig = (int)gid;"},
     {"slot", "int *slot = out + gid * 4u;"},
     {"w0", "unsigned long long w0 = u0 * 0x100000001ull;"},
     {"w1", "unsigned long long w1 = ~0ull * gid;"},

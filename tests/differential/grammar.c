@@ -14,6 +14,7 @@ static const struct rule simple_unsigned[] = {
     {0, 0, "lane"}, {0, 0, "gid"}, {0, 0, "$V"}, {0, 0, "$V"}, {0, 0, "$X"},
     {0, 0, "(unsigned)in[gid]"}, {0, 0, "threadIdx.x"}, {0, 0, "0x9e3779b9u"},
     {0, 0, "0x80000001u"}, {FEATURE_AXES, 0, "threadIdx.y"},
+    {0, 0, "(unsigned)ig"}, {0, 0, "(unsigned)(it * 5 - 2)"},
 };
 
 static const struct rule all_unsigned[] = {
@@ -147,6 +148,8 @@ static const struct rule simple_condition[] = {
 static const struct rule all_condition[] = {
     {0, 0, "($C && $C)"}, {0, 0, "($C || $C)"}, {0, 0, "!$C"},
     {0, 0, "($C != $C)"}, {0, 0, "($U >= $U)"}, {0, 0, "($U % 3u == 1u)"},
+    {0, 0, "(ig < n / 13)"}, {0, 0, "(it - 5 < (int)$K)"},
+    {0, 0, "(it % 3 == 1)"}, {0, 0, "((ig >> 2 & 1) == 0)"},
     {0, 0, "($C && in[$I] > 0)"}, {0, 0, "($C || in[$G] < (int)$K)"},
     {FEATURE_NARROW, 0, "flag$1"}, {FEATURE_NARROW, 0, "(small$1 < $U)"},
     {FEATURE_NARROW, 0, "(short$1 > (short)$U)"},
@@ -164,6 +167,8 @@ static const struct rule simple_index[] = {
     {0, 0, "tid"}, {0, 0, "($U & 63u)"}, {0, 0, "$U % (unsigned)n"},
     {0, 0, "within(gid - 5u, n)"}, {0, 0, "within(gid * 3u - 40u, n)"},
     {0, 0, "((tid * 3u + $V) & 63u)"}, {0, 0, "gid + ($V & 31u)"},
+    {0, 0, "ig"}, {0, 0, "ig + (int)$K"}, {0, 0, "ig * 3 + 2"},
+    {0, 0, "n - 1 - ig"}, {0, 0, "(ig + 1) * 2"}, {0, 0, "it * 4 - it"},
 };
 
 // Less than 260, as long as the lines are.
@@ -191,6 +196,8 @@ static const struct rule simple_line[] = {
     {0, 0, "min(max((int)tid - 1, 0), 61)"}, {0, 0, "min(tid + $K, 255u)"},
     {0, 0, "max((int)threadIdx.x - (int)$K, 0)"}, {0, 0, "min($V, 255u)"},
     {0, 0, "min((int)threadIdx.x + 1, (int)blockDim.x - 1)"},
+    {0, 0, "it + 1"}, {0, 0, "it > 0 ? it - 1 : 0"}, {0, 0, "(it + 3) % 64"},
+    {0, 0, "it < 200 ? it + 2 : 200"}, {0, 0, "it - (it & 1)"},
     {0, 0, "2u * min(tid, 100u) + 1u"}, {0, 0, "tid + 1u"}, {0, 0, "($U & 127u)"},
     {0, 0, "(unsigned char)(tid - 1u)"}, {0, 0, "(tid + 1u) % T"},
     {0, 0, "min(tid & 31u, 30u) + 1u"}, {0, 0, "(tid & ~31u) + min(lane + 1u, 31u)"},
@@ -210,6 +217,8 @@ static const struct rule simple_near[] = {
     {0, 0, "threadIdx.x > 0u ? gid - 1u : gid"}, {0, 0, "min(tid, 17u)"},
     {0, 0, "threadIdx.x < blockDim.x - 1u ? gid + 1u : gid"},
     {0, 0, "max((int)threadIdx.x - 1, 0)"}, {0, 0, "min((int)tid + 1, 33)"},
+    {0, 0, "ig > 0 ? ig - 1 : 0"}, {0, 0, "ig + 2"}, {0, 0, "min(ig + 1, n - 1)"},
+    {0, 0, "ig - (ig > 4 ? 4 : ig)"}, {0, 0, "max(ig - 2, it)"},
     {0, 0, "blockIdx.x * blockDim.x + max((int)threadIdx.x - 1, 0)"},
 };
 
@@ -440,6 +449,16 @@ static const struct rule statements[] = {
     {FEATURE_WARP, PLACE_MASK, "u$0 = __reduce_max_sync($M, $U);"},
     {FEATURE_WARP, PLACE_MASK, "u$0 ^= __reduce_xor_sync($M, $U);"},
     {FEATURE_WARP, PLACE_MASK, "__syncwarp($M);"},
+    {FEATURE_WARP, PLACE_ALL, "u$0 ^= __ballot_sync(0xffffffffu, $C);"},
+    {FEATURE_WARP, PLACE_ALL, "u$0 += __reduce_add_sync(0xffffffffu, $U);"},
+    {FEATURE_WARP, PLACE_ALL, "if (__any_sync(0xffffffffu, $C)) u$0 -= $U;"},
+    {FEATURE_WARP, PLACE_ALL,
+     "{ const unsigned by = $K & 31u;\n"
+     "  unsigned e = __shfl_xor_sync(0xffffffffu, $U, (int)by);\n"
+     "  u$0 += m0 >> (lane ^ by) & 1u ? e : by; }"},
+    {FEATURE_WARP, PLACE_ALL,
+     "{ unsigned e = __shfl_down_sync(0xffffffffu, $U, 1);\n"
+     "  u$0 ^= lane < 31u && (m0 >> (lane + 1u) & 1u) ? e : 7u; }"},
     {FEATURE_WARP, PLACE_MASK,
      "for (unsigned s = 16u; s > 0u; s >>= 1)\n"
      "    u$0 += shuffle_xor($M, lane, u$0, s);"},
