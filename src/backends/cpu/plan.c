@@ -93,7 +93,8 @@ static void run_step(struct plan *plan, struct step *step)
         break;
     case STEP_RECORD:
         event_arrive((struct event *)step->recipe->subject,
-                     has_failed(plan) ? stream : NULL, plan->op->sequence);
+                     op_launch(plan->op), has_failed(plan) ? stream : NULL,
+                     plan->op->sequence);
         break;
     case STEP_OPS:
         if (!has_failed(plan))
@@ -395,7 +396,7 @@ static enum plan_outcome run_shared(struct plan *plan, bool worker)
             continue;
         if (plan->needs_worker)
             return PLAN_NEEDS_WORKER;
-        if (queue_block(plan->queue))
+        if (queue_block(plan->queue, NULL))
             return PLAN_BLOCKED;
     }
 }
@@ -425,7 +426,7 @@ static enum plan_outcome go_on(struct plan *plan, bool worker)
             plan->needs_worker = next == NEXT_WORKER;
             if (plan->needs_worker)
                 return PLAN_NEEDS_WORKER;
-            if (queue_block(plan->queue))
+            if (queue_block(plan->queue, NULL))
                 return PLAN_BLOCKED;
         }
         return PLAN_DONE;

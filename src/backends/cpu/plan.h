@@ -98,3 +98,9 @@ static inline struct plan *op_plan(const struct op *op)
 {
     return (struct plan *)(uintptr_t)op->backend[0];
 }
+
+// The launch's number in the process, from 1 on.
+static inline uint64_t op_launch(const struct op *op)
+{
+    return op->backend[1];
+}
