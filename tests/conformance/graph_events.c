@@ -129,3 +129,25 @@ RNL_TEST(two_graphs_that_record_one_event_do_not_mix_it_up)
     expect_ok(rnl_stream_release(third));
     drop_recorder();
 }
+
+// A producer and a graph that take turns, with the host far ahead of both.
+RNL_TEST(a_wait_node_waits_for_records_before_the_launch_only)
+{
+    make_recorder();
+    rnl_graph waiting = new_graph();
+    event_node(waiting, RNL_NODE_EVENT_WAIT, RNL_AT_START, other);
+    rnl_graph_exec waits = instantiate(waiting);
+    struct gate *gate = gate_shut(second);
+    for (int i = 0; i < 5; i++) {
+        expect_ok(rnl_enqueue_event_record(second, other));
+        expect_ok(rnl_enqueue_graph(first, waits));
+        expect_ok(rnl_enqueue_wait_stream(second, first));
+    }
+    assert_status(rnl_stream_query(first), RNL_NOT_READY);
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(first, LIMIT));
+    expect_ok(rnl_stream_synchronize(second, LIMIT));
+    gate_free(gate);
+    drop_both(waiting, waits);
+    drop_recorder();
+}

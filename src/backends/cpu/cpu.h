@@ -159,6 +159,10 @@ static inline struct cpu_event *event_cpu(struct event *event)
     return event_native(event);
 }
 
+// What the event stands for now, with a reference to its target; all zero:
+// nothing.
+struct wait event_point(struct event *event);
+
 // For a WAIT on a record that is to come: true with what the event stands for
 // (no target: nothing), or with `*out_broken` when it will never be recorded;
 // false when the op is in the event's list.

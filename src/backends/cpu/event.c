@@ -364,14 +364,26 @@ rnl_status cpu_event_join(struct stream *stream, struct event *event)
     return status;
 }
 
+struct wait event_point(struct event *event)
+{
+    struct stream *target;
+    uint64_t sequence;
+    switch (point_of(event, &target, &sequence)) {
+    case POINT_TO_COME:
+        return (struct wait){.sequence = sequence, .promise = event};
+    case POINT_ON_STREAM:
+        return (struct wait){.target = target, .sequence = sequence};
+    default:
+        return (struct wait){0};
+    }
+}
+
 bool event_resolve(struct op *op, bool *out_broken)
 {
     struct wait *wait = op_wait(op);
     struct event *event = wait->promise;
     struct cpu_event *cpu = event_cpu(event);
     lock_take(&cpu->lock);
-    if (wait->sequence == 0 && cpu->to_come)
-        wait->sequence = cpu->launch;
     bool known = cpu->broken ||
                  !is_to_come_locked(event, cpu, wait->sequence);
     bool latest = wait->sequence == 0 || wait->sequence == cpu->launch;

@@ -74,6 +74,35 @@ static void give_up_events(const struct plan *plan, uint64_t launch)
     }
 }
 
+// Notes what the events stand for that its steps wait for. Before it is to
+// record any itself.
+static bool note_points(const struct plan *plan, struct op *op)
+{
+    size_t size = plan->point_count * sizeof(struct wait);
+    struct wait *points = size ? mem_allocate(size) : NULL;
+    op->backend[2] = (uint64_t)(uintptr_t)points;
+    for (uint32_t i = 0; points && i < plan->count; i++) {
+        const struct step *step = &plan->steps[i];
+        if (step->kind == STEP_WAIT)
+            points[step->point] =
+                event_point((struct event *)step->recipe->subject);
+    }
+    if (size && !points)
+        fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a launch");
+    return points || !size;
+}
+
+void graph_launch_finish(struct op *op)
+{
+    struct plan *plan = op_plan(op);
+    struct wait *points = op_points(op);
+    for (uint32_t i = 0; points && i < plan->point_count; i++)
+        if (points[i].target)
+            object_drop(&points[i].target->object);
+    mem_release(points, plan->point_count * sizeof *points);
+    plan_drop(plan);
+}
+
 // Launches of one plan must not overlap.
 static rnl_status wait_for_last_locked(struct cpu_exec *cpu,
                                        struct stream *stream)
@@ -98,12 +127,12 @@ static rnl_status launch_locked(struct cpu_exec *cpu, struct stream *stream,
     op->backend[1] = launch;
     atomic_fetch_add(&plan->references, 1);
     object_keep(&stream->object);
-    status = expect_events(plan, launch)
+    status = note_points(plan, op) && expect_events(plan, launch)
                  ? queue_submit(stream_queue(stream), op)
                  : fail_status();
     if (status != RNL_OK) {
         give_up_events(plan, launch);
-        plan_drop(plan);
+        graph_launch_finish(op);
         *out_old = stream;
         return status;
     }

@@ -1,5 +1,6 @@
 #include "backends/cpu/cpu.h"
 
+#include "backends/cpu/graph.h"
 #include "backends/cpu/plan.h"
 
 #define PATIENCE 16  // untaken ops
@@ -338,7 +339,7 @@ static void complete(struct queue *queue, struct op *op)
 {
     queue->batch = op->next;
     if (op->kind == OP_GRAPH)
-        plan_drop(op_plan(op));
+        graph_launch_finish(op);
     atomic_store(&queue->completed, op->sequence);
     if (atomic_load(&queue->attention) > 0)
         announce(queue, op->sequence);
