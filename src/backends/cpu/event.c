@@ -1,5 +1,7 @@
 #include "backends/cpu/cpu.h"
 
+#include <string.h>
+
 rnl_status cpu_event_init(struct event *event)
 {
     (void)event;  // zeroed memory is an event that was never recorded
@@ -9,6 +11,7 @@ rnl_status cpu_event_init(struct event *event)
 void cpu_event_finish(struct event *event)
 {
     struct cpu_event *cpu = event_cpu(event);
+    mem_release(cpu->expected, cpu->expected_most * sizeof *cpu->expected);
     lock_take(&cpu->lock);
     struct stream *stream = cpu->stream;
     cpu->stream = NULL;
@@ -81,6 +84,8 @@ static rnl_status record_locked(struct event *event, struct stream *stream,
             return status;
     }
     cpu->record++;
+    cpu->launch = 0;
+    cpu->to_come = false;
     cpu->time = event->options.timing && idle ? clock_now() : 0;
     *old = cpu->stream;
     cpu->stream = stream;
@@ -106,6 +111,8 @@ static rnl_status record_done(struct event *event)
     lock_take(&cpu->lock);
     bool gone = cpu->gone;
     cpu->record++;
+    cpu->launch = 0;
+    cpu->to_come = false;
     cpu->time = event->options.timing ? clock_now() : 0;
     struct stream *old = cpu->stream;
     cpu->stream = NULL;
@@ -166,33 +173,136 @@ void event_stamp(struct op *op)
 
 // --- Recording by graphs ---------------------------------------------------
 
-void event_expect(struct event *event)
+// Makes room for one more at the end.
+static bool reserve_locked(struct cpu_event *cpu)
 {
-    struct cpu_event *cpu = event_cpu(event);
-    lock_take(&cpu->lock);
-    cpu->to_come++;
-    atomic_store_explicit(&cpu->done, false, memory_order_release);
-    lock_give(&cpu->lock);
+    uint32_t most = cpu->expected_most, count = cpu->expected_count;
+    if (cpu->expected_first + count < most)
+        return true;
+    uint64_t *from = cpu->expected + cpu->expected_first, *to = cpu->expected;
+    if (count >= most / 2) {
+        most = most ? 2 * most : 4;
+        to = mem_allocate(most * sizeof *to);
+    }
+    if (!to)
+        return false;
+    if (count > 0)
+        memmove(to, from, count * sizeof *to);
+    if (to != cpu->expected)
+        mem_release(cpu->expected, cpu->expected_most * sizeof *to);
+    cpu->expected = to;
+    cpu->expected_most = most;
+    cpu->expected_first = 0;
+    return true;
 }
 
-void event_arrive(struct event *event, struct stream *failed,
-                  uint64_t sequence)
+// Where the launch is among the expected; their number if it is not.
+static uint32_t find_locked(const struct cpu_event *cpu, uint64_t launch)
+{
+    uint32_t i = 0;
+    while (i < cpu->expected_count &&
+           cpu->expected[cpu->expected_first + i] != launch)
+        i++;
+    return i;
+}
+
+static bool is_expected_locked(const struct cpu_event *cpu, uint64_t launch)
+{
+    return find_locked(cpu, launch) < cpu->expected_count;
+}
+
+static bool remove_locked(struct cpu_event *cpu, uint64_t launch)
+{
+    uint32_t at = find_locked(cpu, launch);
+    if (at == cpu->expected_count)
+        return false;
+    uint64_t *first = cpu->expected + cpu->expected_first;
+    memmove(first + 1, first, at * sizeof *first);  // usually none
+    cpu->expected_first++;
+    cpu->expected_count--;
+    return true;
+}
+
+bool event_expect(struct event *event, uint64_t launch)
 {
     struct cpu_event *cpu = event_cpu(event);
-    if (failed)
-        object_keep(&failed->object);
     lock_take(&cpu->lock);
-    bool last = --cpu->to_come == 0;
+    bool fits = reserve_locked(cpu);
+    if (fits) {
+        cpu->expected[cpu->expected_first + cpu->expected_count++] = launch;
+        cpu->launch = launch;
+        cpu->to_come = true;
+        atomic_store_explicit(&cpu->done, false, memory_order_release);
+    }
+    lock_give(&cpu->lock);
+    if (!fits)
+        fail(RNL_ERROR_OUT_OF_MEMORY,
+             "there is no memory for an event's record by a graph");
+    return fits;
+}
+
+// Makes the op wait for what the event turned out to stand for.
+static void settle(struct op *op, struct stream *stream, uint64_t sequence)
+{
+    struct wait *wait = op_wait(op);
+    object_keep(&stream->object);
+    op->kept[op->kept_count++] = &stream->object;
+    // What comes later on the event's own stream is in order as it is.
+    wait->sequence = stream == op->stream ? 0 : sequence;
+    wait->target = stream;
+}
+
+static struct op *take_waiters_locked(struct cpu_event *cpu, uint64_t launch,
+                                      struct stream *failed, uint64_t sequence)
+{
+    struct op *taken = NULL, **link = &cpu->waiters;
+    while (*link) {
+        struct op *op = *link;
+        struct wait *wait = op_wait(op);
+        if (wait->sequence != launch) {
+            link = &wait->next;
+            continue;
+        }
+        *link = wait->next;
+        wait->next = taken;
+        taken = op;
+        if (failed)
+            settle(op, failed, sequence);
+    }
+    return taken;
+}
+
+// Returns the stream that it stood for before.
+static struct stream *arrive_locked(struct event *event, struct stream *failed,
+                                    uint64_t sequence, bool last)
+{
+    struct cpu_event *cpu = event_cpu(event);
     struct stream *old = cpu->stream;
-    struct op *waiters = last ? cpu->waiters : NULL;
-    if (last)
-        cpu->waiters = NULL;
     cpu->record++;
     cpu->time = event->options.timing ? clock_now() : 0;
     cpu->stream = failed;
     cpu->sequence = sequence;
     cpu->recorded = true;
+    cpu->to_come = !last;
     atomic_store_explicit(&cpu->done, last && !failed, memory_order_release);
+    return old;
+}
+
+void event_arrive(struct event *event, uint64_t launch, struct stream *failed,
+                  uint64_t sequence)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    struct op *waiters = NULL;
+    struct stream *old = failed;
+    if (failed)
+        object_keep(&failed->object);
+    lock_take(&cpu->lock);
+    bool last = remove_locked(cpu, launch) && !is_expected_locked(cpu, launch);
+    if (last)
+        waiters = take_waiters_locked(cpu, launch, failed, sequence);
+    // A later record counts instead.
+    if (cpu->launch == launch)
+        old = arrive_locked(event, failed, sequence, last);
     lock_give(&cpu->lock);
     if (last)
         announce_record(cpu, waiters);
@@ -206,7 +316,15 @@ void event_arrive(struct event *event, struct stream *failed,
 static bool is_awaited_locked(const struct event *event,
                               const struct cpu_event *cpu)
 {
-    return cpu->to_come > 0 || (event->options.promise && !cpu->recorded);
+    return cpu->to_come || (event->options.promise && !cpu->recorded);
+}
+
+// A certain record: that of a launch, or the first.
+static bool is_to_come_locked(const struct event *event,
+                              const struct cpu_event *cpu, uint64_t launch)
+{
+    return launch ? is_expected_locked(cpu, launch)
+                  : is_awaited_locked(event, cpu);
 }
 
 enum point {
@@ -215,7 +333,8 @@ enum point {
     POINT_ON_STREAM,
 };
 
-// What the event stands for, with a reference to the stream.
+// What the event stands for, with a reference to the stream; or the launch
+// that will record it.
 static enum point point_of(struct event *event, struct stream **out_stream,
                            uint64_t *out_sequence)
 {
@@ -231,6 +350,8 @@ static enum point point_of(struct event *event, struct stream **out_stream,
         *out_stream = cpu->stream;
         *out_sequence = cpu->sequence;
         object_keep(&cpu->stream->object);
+    } else if (point == POINT_TO_COME) {
+        *out_sequence = cpu->to_come ? cpu->launch : 0;
     }
     lock_give(&cpu->lock);
     return point;
@@ -247,7 +368,8 @@ rnl_status cpu_event_join(struct stream *stream, struct event *event)
     if (point == POINT_NOWHERE)
         return RNL_OK;
     if (point == POINT_TO_COME)
-        return queue_add_wait(stream, &(struct wait){.promise = event});
+        return queue_add_wait(stream, &(struct wait){.sequence = sequence,
+                                                     .promise = event});
     // The order within one stream is already there.
     struct wait wait = {.target = target, .sequence = sequence};
     rnl_status status =
@@ -256,25 +378,36 @@ rnl_status cpu_event_join(struct stream *stream, struct event *event)
     return status;
 }
 
+struct wait event_point(struct event *event)
+{
+    struct stream *target;
+    uint64_t sequence;
+    switch (point_of(event, &target, &sequence)) {
+    case POINT_TO_COME:
+        return (struct wait){.sequence = sequence, .promise = event};
+    case POINT_ON_STREAM:
+        return (struct wait){.target = target, .sequence = sequence};
+    default:
+        return (struct wait){0};
+    }
+}
+
 bool event_resolve(struct op *op, bool *out_broken)
 {
     struct wait *wait = op_wait(op);
-    struct cpu_event *cpu = event_cpu(wait->promise);
+    struct event *event = wait->promise;
+    struct cpu_event *cpu = event_cpu(event);
     lock_take(&cpu->lock);
-    bool listed = atomic_load(&wait->listed);
-    bool known = !listed && (cpu->broken ||
-                             !is_awaited_locked(wait->promise, cpu));
-    *out_broken = known && cpu->broken;
-    if (known && cpu->stream) {
-        // What comes later on the event's own stream is in order as it is.
-        wait->target = cpu->stream;
-        wait->sequence = cpu->stream == op->stream ? 0 : cpu->sequence;
-        object_keep(&cpu->stream->object);
-        op->kept[op->kept_count++] = &cpu->stream->object;
-    } else if (!known && !listed) {
+    bool known = cpu->broken ||
+                 !is_to_come_locked(event, cpu, wait->sequence);
+    bool latest = wait->sequence == 0 || wait->sequence == cpu->launch;
+    *out_broken = cpu->broken;
+    if (!known) {
         atomic_store(&wait->listed, true);
         wait->next = cpu->waiters;
         cpu->waiters = op;
+    } else if (latest && cpu->stream) {
+        settle(op, cpu->stream, cpu->sequence);
     }
     lock_give(&cpu->lock);
     return known;
@@ -333,13 +466,17 @@ static rnl_status timed_out(struct event *event)
     return status;
 }
 
-// Sleeps until a promise is recorded.
+// Sleeps until a promise, or by a launch under way, is recorded.
 static rnl_status await_record(struct event *event, uint64_t deadline)
 {
     struct cpu_event *cpu = event_cpu(event);
+    uint64_t launch = 0;
     for (;;) {
         lock_take(&cpu->lock);
-        bool recorded = !is_awaited_locked(event, cpu), broken = cpu->broken;
+        if (!launch && cpu->to_come)
+            launch = cpu->launch;
+        bool recorded = !is_to_come_locked(event, cpu, launch);
+        bool broken = cpu->broken;
         uint32_t word = atomic_load(&cpu->recorded_word);
         lock_give(&cpu->lock);
         if (recorded && !broken)
@@ -371,8 +508,8 @@ rnl_status cpu_event_time(struct event *event, uint64_t *out_ns)
 {
     struct cpu_event *cpu = event_cpu(event);
     lock_take(&cpu->lock);
-    bool recorded = cpu->recorded || cpu->to_come > 0;
-    uint64_t time = cpu->to_come > 0 ? 0 : cpu->time;
+    bool recorded = cpu->recorded || cpu->to_come;
+    uint64_t time = cpu->to_come ? 0 : cpu->time;
     lock_give(&cpu->lock);
     if (!recorded)
         return RNL_ERROR_INVALID_STATE;

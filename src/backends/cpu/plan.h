@@ -33,7 +33,8 @@ struct step {
     uint32_t first, end;     // its followers in plan->followers
     struct recipe *recipe;   // shared; NULL for joints
     struct plan *body;       // IF, WHILE
-    struct op *wait;         // WAIT: its own op
+    struct op *wait;         // WAIT: its own op; has a stream while it waits
+    uint32_t point;          // WAIT: its number among them
     union {
         struct {                 // VALUES: how many are done, and the last,
             size_t value;        // if it waits
@@ -51,6 +52,7 @@ struct plan {
     struct step *steps;
     uint32_t follower_count;
     uint32_t *followers;
+    uint32_t point_count;    // steps that are WAIT
     uint32_t node_count;
     uint32_t *step_of;       // by node; of a CHILD, where it ends
     bool straight;           // all steps are
@@ -97,4 +99,16 @@ enum plan_outcome plan_run(struct plan *plan, struct queue *queue,
 static inline struct plan *op_plan(const struct op *op)
 {
     return (struct plan *)(uintptr_t)op->backend[0];
+}
+
+// What its steps wait for, as it was at the launch; targets are referenced.
+static inline struct wait *op_points(const struct op *op)
+{
+    return (struct wait *)(uintptr_t)op->backend[2];
+}
+
+// The launch's number in the process, from 1 on.
+static inline uint64_t op_launch(const struct op *op)
+{
+    return op->backend[1];
 }
