@@ -98,7 +98,7 @@ RNL_API rnl_status rnl_capture_exchange_mode(rnl_capture_mode *mode);
 RNL_API rnl_status rnl_enqueue_external_record(rnl_stream stream,
                                                rnl_event event);
 
-// Likewise a wait for what `event` stands for when the graph runs. Stands for
+// Likewise a wait for what `event` stands for at the launch. Stands for
 // CU_EVENT_WAIT_EXTERNAL.
 RNL_API rnl_status rnl_enqueue_external_wait(rnl_stream stream,
                                              rnl_event event);

@@ -36,7 +36,7 @@ typedef enum rnl_node_kind {
     RNL_NODE_HOST_FUNCTION,
     RNL_NODE_VALUES,         // stream memory operations, in their order
     RNL_NODE_EVENT_RECORD,   // records `event` each time it runs
-    RNL_NODE_EVENT_WAIT,     // waits for what `event` stands for at that time
+    RNL_NODE_EVENT_WAIT,     // waits for what `event` stood for at the launch
     RNL_NODE_CHILD,          // a copy of another graph, as one node
     RNL_NODE_BUFFER_CREATE,  // its buffer may be used behind it
     RNL_NODE_BUFFER_RELEASE, // … and up to here

@@ -53,12 +53,12 @@ struct queue {
     bool poked;                // unblocked while it was running
 };
 
-// What a WAIT op waits for, in op->backend.
+// What a WAIT op waits for, in op->backend. While it is listed, it belongs to
+// whoever will take it off the list.
 struct wait {
-    struct stream *target;  // kept by the op; NULL: a promise not recorded yet
-    uint64_t sequence;
-    struct event *promise;  // kept by the op, or NULL; …
-    uint64_t ticket;        // … or the launch whose record of it is meant
+    struct stream *_Atomic target;  // kept by the op; NULL: a record to come
+    uint64_t sequence;      // of the target, or the launch that records it
+    struct event *promise;  // kept by the op, or NULL
     struct op *next;        // in the target's or the promise's list
     _Atomic bool listed;    // in one of them
     bool order_only;        // a failure of what it waits for is not its own
@@ -107,13 +107,13 @@ void queue_reset(struct queue *queue);
 // Forgets those, too.
 void queue_forget(struct queue *queue);
 
-// Makes a blocked queue ready again, because something that it waited for
-// happened. One that runs is poked. May come late, and too often.
-void queue_unblock(struct queue *queue);
+// Something that the queue listed has happened: `*listed` is made false. A
+// blocked queue is ready again, one that runs is poked.
+void queue_unblock(struct queue *queue, _Atomic bool *listed);
 
 // For the owner of a queue that has nothing to do before it is unblocked. False
-// when that has happened already: it goes on. Else it is no longer the owner's.
-bool queue_block(struct queue *queue);
+// when it was poked: it looks again. Else it is no longer the owner's.
+bool queue_block(struct queue *queue, struct stream *target);
 
 // Puts a wait into the queue.
 rnl_status queue_add_wait(struct stream *stream, const struct wait *wait);
@@ -139,13 +139,6 @@ bool queue_failed(struct queue *queue, uint64_t sequence,
 
 // --- Events ----------------------------------------------------------------
 
-// A record that a launch under way will make; in the launch's op.
-struct to_come {
-    struct to_come *next;  // of a later launch
-    uint64_t ticket;       // that launch's number: even, and ever larger
-    struct op *waiters;    // WAIT ops
-};
-
 struct cpu_event {
     struct lock lock;          // guards all but the atomic
     bool recorded;
@@ -155,9 +148,11 @@ struct cpu_event {
     uint64_t sequence;         // … up to here
     uint64_t time;             // of completion; 0: not yet
     uint64_t record;           // which record `time` is for
-    struct to_come *to_come;   // oldest first
-    uint64_t ticket;           // what launches before it record does not count
-    struct op *waiters;        // WAIT ops on a promise
+    uint64_t launch;           // that records it, or 0; …
+    bool to_come;              // … and has yet to
+    uint64_t *expected;        // all launches that have yet to, oldest first
+    uint32_t expected_first, expected_count, expected_most;
+    struct op *waiters;        // WAIT ops on a record that is to come
     _Atomic bool done;         // complete, without failure
     _Atomic uint32_t recorded_word;  // futex: a promise's record
 };
@@ -167,25 +162,21 @@ static inline struct cpu_event *event_cpu(struct event *event)
     return event_native(event);
 }
 
+// What the event stands for now, with a reference to its target; all zero:
+// nothing.
+struct wait event_point(struct event *event);
+
 // For a WAIT on a record that is to come: true with what the event stands for
 // (no target: nothing), or with `*out_broken` when it will never be recorded;
 // false when the op is in the event's list.
 bool event_resolve(struct op *op, bool *out_broken);
 
-// The number of a new launch.
-uint64_t event_new_ticket(void);
-
-// A launch under way will record the event; it does so now; it will not.
+// A launch under way will record the event, and does so now, or never will.
 // `failed`: its stream, when the launch failed, as that operation of it;
-// otherwise NULL.
-void event_expect(struct event *event, struct to_come *record);
-void event_arrive(struct event *event, struct to_come *record,
-                  struct stream *failed, uint64_t sequence);
-void event_give_up(struct event *event, struct to_come *record);
-
-// The launch before launch `ticket` whose record of the event still counts and
-// is to come; 0: there is none.
-uint64_t event_ticket_before(struct event *event, uint64_t ticket);
+// otherwise NULL. The first is false after recording that memory is short.
+bool event_expect(struct event *event, uint64_t launch);
+void event_arrive(struct event *event, uint64_t launch, struct stream *failed,
+                  uint64_t sequence);
 
 // Performs a STAMP op.
 void event_stamp(struct op *op);
@@ -222,8 +213,8 @@ static inline struct watch *op_watch(struct op *op)
 }
 
 // Makes the pool look at `watch` until its value holds; then the queue, which
-// must be blocked already, is unblocked. False when the value holds now: then
-// nothing was added.
+// is the caller's, is unblocked. False when the value holds now: then nothing
+// was added.
 bool watch_add(struct pool *pool, struct watch *watch);
 
 // Looks at the words at this address, after it was written. True when a queue

@@ -1,5 +1,7 @@
 #include "backends/cpu/cpu.h"
 
+#include <string.h>
+
 rnl_status cpu_event_init(struct event *event)
 {
     (void)event;  // zeroed memory is an event that was never recorded
@@ -9,6 +11,7 @@ rnl_status cpu_event_init(struct event *event)
 void cpu_event_finish(struct event *event)
 {
     struct cpu_event *cpu = event_cpu(event);
+    mem_release(cpu->expected, cpu->expected_most * sizeof *cpu->expected);
     lock_take(&cpu->lock);
     struct stream *stream = cpu->stream;
     cpu->stream = NULL;
@@ -16,52 +19,6 @@ void cpu_event_finish(struct event *event)
     lock_give(&cpu->lock);
     if (stream)
         object_drop(&stream->object);
-}
-
-// --- Records to come -------------------------------------------------------
-
-static _Atomic uint64_t last_ticket;
-
-uint64_t event_new_ticket(void)
-{
-    return atomic_fetch_add_explicit(&last_ticket, 2, memory_order_relaxed) +
-           2;
-}
-
-// The newest launch below `limit` whose record still counts and is to come.
-static uint64_t newest_before_locked(const struct cpu_event *cpu,
-                                     uint64_t limit)
-{
-    uint64_t newest = 0;
-    for (const struct to_come *at = cpu->to_come; at; at = at->next)
-        if (at->ticket < limit && at->ticket > cpu->ticket)
-            newest = at->ticket;
-    return newest;
-}
-
-uint64_t event_ticket_before(struct event *event, uint64_t ticket)
-{
-    struct cpu_event *cpu = event_cpu(event);
-    lock_take(&cpu->lock);
-    uint64_t before = newest_before_locked(cpu, ticket);
-    lock_give(&cpu->lock);
-    return before;
-}
-
-static struct to_come *find_locked(const struct cpu_event *cpu,
-                                   uint64_t ticket)
-{
-    struct to_come *at = ticket ? cpu->to_come : NULL;
-    while (at && at->ticket != ticket)
-        at = at->next;
-    return at;
-}
-
-// An ordinary record counts from now on, not those of launches before it.
-static void supersede_locked(struct cpu_event *cpu)
-{
-    for (const struct to_come *at = cpu->to_come; at; at = at->next)
-        cpu->ticket = at->ticket + 1;
 }
 
 // --- Recording -------------------------------------------------------------
@@ -127,8 +84,9 @@ static rnl_status record_locked(struct event *event, struct stream *stream,
         if (status != RNL_OK)
             return status;
     }
-    supersede_locked(cpu);
     cpu->record++;
+    cpu->launch = 0;
+    cpu->to_come = false;
     cpu->time = event->options.timing && idle ? clock_now() : 0;
     *old = cpu->stream;
     cpu->stream = stream;
@@ -152,9 +110,10 @@ static rnl_status record_done(struct event *event)
 {
     struct cpu_event *cpu = event_cpu(event);
     lock_take(&cpu->lock);
-    supersede_locked(cpu);
     bool gone = cpu->gone;
     cpu->record++;
+    cpu->launch = 0;
+    cpu->to_come = false;
     cpu->time = event->options.timing ? clock_now() : 0;
     struct stream *old = cpu->stream;
     cpu->stream = NULL;
@@ -215,81 +174,158 @@ void event_stamp(struct op *op)
 
 // --- Recording by graphs ---------------------------------------------------
 
-void event_expect(struct event *event, struct to_come *record)
+// Makes room for one more at the end.
+static bool reserve_locked(struct cpu_event *cpu)
+{
+    uint32_t most = cpu->expected_most, count = cpu->expected_count;
+    if (cpu->expected_first + count < most)
+        return true;
+    uint64_t *from = cpu->expected + cpu->expected_first, *to = cpu->expected;
+    if (count >= most / 2) {
+        most = most ? 2 * most : 4;
+        to = mem_allocate(most * sizeof *to);
+    }
+    if (!to)
+        return false;
+    if (count > 0)
+        memmove(to, from, count * sizeof *to);
+    if (to != cpu->expected)
+        mem_release(cpu->expected, cpu->expected_most * sizeof *to);
+    cpu->expected = to;
+    cpu->expected_most = most;
+    cpu->expected_first = 0;
+    return true;
+}
+
+// Where the launch is among the expected; their number if it is not.
+static uint32_t find_locked(const struct cpu_event *cpu, uint64_t launch)
+{
+    uint32_t i = 0;
+    while (i < cpu->expected_count &&
+           cpu->expected[cpu->expected_first + i] != launch)
+        i++;
+    return i;
+}
+
+static bool is_expected_locked(const struct cpu_event *cpu, uint64_t launch)
+{
+    return find_locked(cpu, launch) < cpu->expected_count;
+}
+
+static bool remove_locked(struct cpu_event *cpu, uint64_t launch)
+{
+    uint32_t at = find_locked(cpu, launch);
+    if (at == cpu->expected_count)
+        return false;
+    uint64_t *first = cpu->expected + cpu->expected_first;
+    memmove(first + 1, first, at * sizeof *first);  // usually none
+    cpu->expected_first++;
+    cpu->expected_count--;
+    return true;
+}
+
+bool event_expect(struct event *event, uint64_t launch)
 {
     struct cpu_event *cpu = event_cpu(event);
-    struct to_come **link = &cpu->to_come;
     lock_take(&cpu->lock);
-    while (*link)
-        link = &(*link)->next;
-    *link = record;
-    atomic_store_explicit(&cpu->done, false, memory_order_release);
+    bool fits = reserve_locked(cpu);
+    if (fits) {
+        cpu->expected[cpu->expected_first + cpu->expected_count++] = launch;
+        cpu->launch = launch;
+        cpu->to_come = true;
+        atomic_store_explicit(&cpu->done, false, memory_order_release);
+    }
     lock_give(&cpu->lock);
+    if (!fits)
+        fail(RNL_ERROR_OUT_OF_MEMORY,
+             "there is no memory for an event's record by a graph");
+    return fits;
 }
 
-static void unlink_locked(struct cpu_event *cpu, const struct to_come *record)
+// Makes the op wait for what the event turned out to stand for.
+static void settle(struct op *op, struct stream *stream, uint64_t sequence)
 {
-    struct to_come **link = &cpu->to_come;
-    while (*link != record)
-        link = &(*link)->next;
-    *link = record->next;
+    struct wait *wait = op_wait(op);
+    object_keep(&stream->object);
+    op->kept[op->kept_count++] = &stream->object;
+    // What comes later on the event's own stream is in order as it is.
+    wait->sequence = stream == op->stream ? 0 : sequence;
+    wait->target = stream;
 }
 
-// Returns the stream that the event stood for before, for the caller to drop.
-static struct stream *arrive_locked(struct event *event, uint64_t ticket,
-                                    struct stream *failed, uint64_t sequence)
+static struct op *take_waiters_locked(struct cpu_event *cpu, uint64_t launch,
+                                      struct stream *failed, uint64_t sequence)
+{
+    struct op *taken = NULL, **link = &cpu->waiters;
+    while (*link) {
+        struct op *op = *link;
+        struct wait *wait = op_wait(op);
+        if (wait->sequence != launch) {
+            link = &wait->next;
+            continue;
+        }
+        *link = wait->next;
+        wait->next = taken;
+        taken = op;
+        if (failed)
+            settle(op, failed, sequence);
+    }
+    return taken;
+}
+
+// Returns the stream that it stood for before.
+static struct stream *arrive_locked(struct event *event, struct stream *failed,
+                                    uint64_t sequence, bool last)
 {
     struct cpu_event *cpu = event_cpu(event);
-    if (ticket < cpu->ticket)
-        return failed;
     struct stream *old = cpu->stream;
-    cpu->ticket = ticket;
     cpu->record++;
     cpu->time = event->options.timing ? clock_now() : 0;
     cpu->stream = failed;
     cpu->sequence = sequence;
     cpu->recorded = true;
-    bool done = !failed && newest_before_locked(cpu, UINT64_MAX) == 0;
-    atomic_store_explicit(&cpu->done, done, memory_order_release);
+    cpu->to_come = !last;
+    atomic_store_explicit(&cpu->done, last && !failed, memory_order_release);
     return old;
 }
 
-void event_arrive(struct event *event, struct to_come *record,
-                  struct stream *failed, uint64_t sequence)
+void event_arrive(struct event *event, uint64_t launch, struct stream *failed,
+                  uint64_t sequence)
 {
     struct cpu_event *cpu = event_cpu(event);
+    struct op *waiters = NULL;
+    struct stream *old = failed;
     if (failed)
         object_keep(&failed->object);
     lock_take(&cpu->lock);
-    unlink_locked(cpu, record);
-    struct op *waiters = record->waiters;
-    struct stream *old =
-        arrive_locked(event, record->ticket, failed, sequence);
+    bool last = remove_locked(cpu, launch) && !is_expected_locked(cpu, launch);
+    if (last)
+        waiters = take_waiters_locked(cpu, launch, failed, sequence);
+    // A later record counts instead.
+    if (cpu->launch == launch)
+        old = arrive_locked(event, failed, sequence, last);
     lock_give(&cpu->lock);
-    announce_record(cpu, waiters);
+    if (last)
+        announce_record(cpu, waiters);
     if (old)
         object_drop(&old->object);
 }
 
-void event_give_up(struct event *event, struct to_come *record)
-{
-    struct cpu_event *cpu = event_cpu(event);
-    lock_take(&cpu->lock);
-    unlink_locked(cpu, record);
-    struct op *waiters = record->waiters;
-    lock_give(&cpu->lock);
-    announce_record(cpu, waiters);
-}
-
 // --- Waiting ---------------------------------------------------------------
 
-// Whether what a wait means is still to come: a promise, or the record of a
-// launch.
+// To be recorded: a promise, or a node of a launch under way.
 static bool is_awaited_locked(const struct event *event,
-                              const struct cpu_event *cpu, uint64_t ticket)
+                              const struct cpu_event *cpu)
 {
-    return find_locked(cpu, ticket) ||
-           (event->options.promise && !cpu->recorded);
+    return cpu->to_come || (event->options.promise && !cpu->recorded);
+}
+
+// A certain record: that of a launch, or the first.
+static bool is_to_come_locked(const struct event *event,
+                              const struct cpu_event *cpu, uint64_t launch)
+{
+    return launch ? is_expected_locked(cpu, launch)
+                  : is_awaited_locked(event, cpu);
 }
 
 enum point {
@@ -298,8 +334,8 @@ enum point {
     POINT_ON_STREAM,
 };
 
-// What the event stands for, with a reference to the stream. `*out_sequence` is
-// the launch's ticket for what is to come.
+// What the event stands for, with a reference to the stream; or the launch
+// that will record it.
 static enum point point_of(struct event *event, struct stream **out_stream,
                            uint64_t *out_sequence)
 {
@@ -307,8 +343,7 @@ static enum point point_of(struct event *event, struct stream **out_stream,
     enum point point = POINT_NOWHERE;
     lock_take(&cpu->lock);
     bool done = atomic_load_explicit(&cpu->done, memory_order_acquire);
-    *out_sequence = newest_before_locked(cpu, UINT64_MAX);
-    if (is_awaited_locked(event, cpu, *out_sequence))
+    if (is_awaited_locked(event, cpu))
         point = POINT_TO_COME;
     else if (cpu->recorded && !done && cpu->stream)
         point = POINT_ON_STREAM;
@@ -316,6 +351,8 @@ static enum point point_of(struct event *event, struct stream **out_stream,
         *out_stream = cpu->stream;
         *out_sequence = cpu->sequence;
         object_keep(&cpu->stream->object);
+    } else if (point == POINT_TO_COME) {
+        *out_sequence = cpu->to_come ? cpu->launch : 0;
     }
     lock_give(&cpu->lock);
     return point;
@@ -332,8 +369,8 @@ rnl_status cpu_event_join(struct stream *stream, struct event *event)
     if (point == POINT_NOWHERE)
         return RNL_OK;
     if (point == POINT_TO_COME)
-        return queue_add_wait(stream, &(struct wait){.promise = event,
-                                                     .ticket = sequence});
+        return queue_add_wait(stream, &(struct wait){.sequence = sequence,
+                                                     .promise = event});
     // The order within one stream is already there.
     struct wait wait = {.target = target, .sequence = sequence};
     rnl_status status =
@@ -342,36 +379,36 @@ rnl_status cpu_event_join(struct stream *stream, struct event *event)
     return status;
 }
 
-// What comes later on the event's own stream is in order as it is.
-static void resolve_locked(struct op *op, struct cpu_event *cpu)
+struct wait event_point(struct event *event)
 {
-    struct wait *wait = op_wait(op);
-    if (!cpu->stream || (wait->ticket && wait->ticket != cpu->ticket))
-        return;
-    wait->target = cpu->stream;
-    wait->sequence = cpu->stream == op->stream ? 0 : cpu->sequence;
-    object_keep(&cpu->stream->object);
-    op->kept[op->kept_count++] = &cpu->stream->object;
+    struct stream *target;
+    uint64_t sequence;
+    switch (point_of(event, &target, &sequence)) {
+    case POINT_TO_COME:
+        return (struct wait){.sequence = sequence, .promise = event};
+    case POINT_ON_STREAM:
+        return (struct wait){.target = target, .sequence = sequence};
+    default:
+        return (struct wait){0};
+    }
 }
 
 bool event_resolve(struct op *op, bool *out_broken)
 {
     struct wait *wait = op_wait(op);
-    struct cpu_event *cpu = event_cpu(wait->promise);
+    struct event *event = wait->promise;
+    struct cpu_event *cpu = event_cpu(event);
     lock_take(&cpu->lock);
-    bool listed = atomic_load(&wait->listed);
-    bool known = !listed &&
-                 (cpu->broken ||
-                  !is_awaited_locked(wait->promise, cpu, wait->ticket));
-    *out_broken = known && cpu->broken;
-    if (known) {
-        resolve_locked(op, cpu);
-    } else if (!listed) {
-        struct to_come *record = find_locked(cpu, wait->ticket);
-        struct op **list = record ? &record->waiters : &cpu->waiters;
+    bool known = cpu->broken ||
+                 !is_to_come_locked(event, cpu, wait->sequence);
+    bool latest = wait->sequence == 0 || wait->sequence == cpu->launch;
+    *out_broken = cpu->broken;
+    if (!known) {
         atomic_store(&wait->listed, true);
-        wait->next = *list;
-        *list = op;
+        wait->next = cpu->waiters;
+        cpu->waiters = op;
+    } else if (latest && cpu->stream) {
+        settle(op, cpu->stream, cpu->sequence);
     }
     lock_give(&cpu->lock);
     return known;
@@ -411,8 +448,7 @@ rnl_status cpu_event_query(struct event *event)
     } else {
         // Only for the point that was looked at: it may have moved since.
         lock_take(&cpu->lock);
-        if (cpu->stream == stream && cpu->sequence == sequence &&
-            newest_before_locked(cpu, UINT64_MAX) == 0)
+        if (cpu->stream == stream && cpu->sequence == sequence)
             atomic_store_explicit(&cpu->done, 1, memory_order_release);
         lock_give(&cpu->lock);
     }
@@ -431,14 +467,16 @@ static rnl_status timed_out(struct event *event)
     return status;
 }
 
-// Sleeps until what is to come now is recorded.
+// Sleeps until a promise, or by a launch under way, is recorded.
 static rnl_status await_record(struct event *event, uint64_t deadline)
 {
     struct cpu_event *cpu = event_cpu(event);
-    uint64_t ticket = event_ticket_before(event, UINT64_MAX);
+    uint64_t launch = 0;
     for (;;) {
         lock_take(&cpu->lock);
-        bool recorded = !is_awaited_locked(event, cpu, ticket);
+        if (!launch && cpu->to_come)
+            launch = cpu->launch;
+        bool recorded = !is_to_come_locked(event, cpu, launch);
         bool broken = cpu->broken;
         uint32_t word = atomic_load(&cpu->recorded_word);
         lock_give(&cpu->lock);
@@ -471,9 +509,8 @@ rnl_status cpu_event_time(struct event *event, uint64_t *out_ns)
 {
     struct cpu_event *cpu = event_cpu(event);
     lock_take(&cpu->lock);
-    bool to_come = newest_before_locked(cpu, UINT64_MAX) != 0;
-    bool recorded = cpu->recorded || to_come;
-    uint64_t time = to_come ? 0 : cpu->time;
+    bool recorded = cpu->recorded || cpu->to_come;
+    uint64_t time = cpu->to_come ? 0 : cpu->time;
     lock_give(&cpu->lock);
     if (!recorded)
         return RNL_ERROR_INVALID_STATE;

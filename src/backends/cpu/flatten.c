@@ -154,8 +154,8 @@ static bool lay_node(struct flat *flat, const struct graph *graph,
         step_finish(&plan->steps[plan->count]);
         return false;
     }
-    if (plan->steps[plan->count].kind == STEP_RECORD)
-        plan->steps[plan->count].record = plan->record_count++;
+    if (node->kind == RNL_NODE_EVENT_WAIT)
+        plan->steps[plan->count].point = plan->point_count++;
     plan->count++;
     for (uint32_t i = 0; i < node->after_count; i++)
         connect(flat, spans[node->after[i]].last, span->first);

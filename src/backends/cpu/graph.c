@@ -46,31 +46,61 @@ rnl_status cpu_exec_change(struct graph_exec *exec, uint32_t index)
 
 // --- Launching -------------------------------------------------------------
 
-static void each_record(struct plan *plan, const struct op *op,
-                        void (*visit)(struct event *, struct to_come *))
+static _Atomic uint64_t launches;
+
+// The event that the step records, or NULL.
+static struct event *event_of(const struct step *step)
 {
-    for (uint32_t i = 0; i < plan->count && plan->record_count > 0; i++)
-        if (plan->steps[i].kind == STEP_RECORD)
-            visit((struct event *)plan->steps[i].recipe->subject,
-                  &op_records(op)[plan->steps[i].record]);
+    return step->kind == STEP_RECORD ? (struct event *)step->recipe->subject
+                                     : NULL;
 }
 
-// Room in the op for what the launch records, each with its ticket.
-static rnl_status number_launch(struct plan *plan, struct op *op)
+static bool expect_events(const struct plan *plan, uint64_t launch)
 {
-    size_t size = plan->record_count * sizeof(struct to_come);
-    if (size > OP_INLINE_PAYLOAD) {
-        void *payload = mem_allocate_aligned(size, 64);
-        if (!payload)
-            return fail(RNL_ERROR_OUT_OF_MEMORY,
-                        "there is no memory for another launch");
-        op->payload = payload;
-        op->payload_size = size;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        struct event *event = event_of(&plan->steps[i]);
+        if (event && !event_expect(event, launch))
+            return false;
     }
-    op->backend[1] = event_new_ticket();
-    for (uint32_t i = 0; i < plan->record_count; i++)
-        op_records(op)[i] = (struct to_come){.ticket = op_ticket(op)};
-    return RNL_OK;
+    return true;
+}
+
+static void give_up_events(const struct plan *plan, uint64_t launch)
+{
+    for (uint32_t i = 0; i < plan->count; i++) {
+        struct event *event = event_of(&plan->steps[i]);
+        if (event)
+            event_arrive(event, launch, NULL, 0);
+    }
+}
+
+// Notes what the events stand for that its steps wait for. Before it is to
+// record any itself.
+static bool note_points(const struct plan *plan, struct op *op)
+{
+    size_t size = plan->point_count * sizeof(struct wait);
+    struct wait *points = size ? mem_allocate(size) : NULL;
+    op->backend[2] = (uint64_t)(uintptr_t)points;
+    for (uint32_t i = 0; points && i < plan->count; i++) {
+        const struct step *step = &plan->steps[i];
+        if (step->kind == STEP_WAIT)
+            points[step->point] =
+                event_point((struct event *)step->recipe->subject);
+    }
+    if (size && !points)
+        fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a launch");
+    return points || !size;
+}
+
+void graph_launch_finish(struct op *op)
+{
+    struct plan *plan = op_plan(op);
+    struct wait *points = op_points(op);
+    for (uint32_t i = 0; points && i < plan->point_count; i++)
+        if (points[i].target)
+            object_drop(&points[i].target->object);
+    mem_release(points, plan->point_count * sizeof *points);
+    plan_drop(plan);
 }
 
 // Launches of one plan must not overlap.
@@ -89,18 +119,20 @@ static rnl_status launch_locked(struct cpu_exec *cpu, struct stream *stream,
                                 struct op *op, struct stream **out_old)
 {
     struct plan *plan = cpu->plan;
-    rnl_status status = number_launch(plan, op);
-    if (status != RNL_OK || (status = wait_for_last_locked(cpu, stream)))
+    rnl_status status = wait_for_last_locked(cpu, stream);
+    if (status != RNL_OK)
         return status;
+    uint64_t sequence = 0, launch = atomic_fetch_add(&launches, 1) + 1;
     op->backend[0] = (uint64_t)(uintptr_t)plan;
+    op->backend[1] = launch;
     atomic_fetch_add(&plan->references, 1);
-    each_record(plan, op, event_expect);
     object_keep(&stream->object);
-    uint64_t sequence;
-    status = queue_submit(stream_queue(stream), op, &sequence);
+    status = note_points(plan, op) && expect_events(plan, launch)
+                 ? queue_submit(stream_queue(stream), op, &sequence)
+                 : fail_status();
     if (status != RNL_OK) {
-        each_record(plan, op, event_give_up);
-        plan_drop(plan);
+        give_up_events(plan, launch);
+        graph_launch_finish(op);
         *out_old = stream;
         return status;
     }

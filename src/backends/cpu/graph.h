@@ -17,3 +17,6 @@ rnl_status cpu_exec_change(struct graph_exec *exec, uint32_t index);
 
 // Puts a launch into the stream's queue.
 rnl_status graph_submit(struct stream *stream, struct op *op);
+
+// Drops what a launch that is over has kept, and its plan.
+void graph_launch_finish(struct op *op);

@@ -93,8 +93,8 @@ static void run_step(struct plan *plan, struct step *step)
         break;
     case STEP_RECORD:
         event_arrive((struct event *)step->recipe->subject,
-                     &op_records(plan->op)[step->record],
-                     has_failed(plan) ? stream : NULL, plan->op->sequence);
+                     op_launch(plan->op), has_failed(plan) ? stream : NULL,
+                     plan->op->sequence);
         break;
     case STEP_OPS:
         if (!has_failed(plan))
@@ -138,7 +138,21 @@ static void wait_reset(struct step *step)
     struct op *op = step->wait;
     while (op->kept_count > 0)
         object_drop(op->kept[--op->kept_count]);
-    *op_wait(op) = (struct wait){0};
+    op->stream = NULL;
+}
+
+// Makes the step wait for what its event stood for at the launch. False when
+// that is nothing.
+static bool wait_begin(struct plan *plan, const struct step *step)
+{
+    const struct wait *point = &op_points(plan->op)[step->point];
+    struct op *op = step->wait;
+    op->stream = plan->queue->stream;
+    op->sequence = plan->op->sequence;
+    *op_wait(op) = (struct wait){.target = point->target,
+                                 .sequence = point->sequence,
+                                 .promise = point->promise};
+    return point->target || point->promise;
 }
 
 // True when the step's event is there, or nobody cares any more.
@@ -146,14 +160,8 @@ static bool wait_is_over(struct plan *plan, struct step *step)
 {
     struct op *op = step->wait;
     struct wait *wait = op_wait(op);
-    if (!wait->promise) {
-        op->stream = plan->queue->stream;
-        op->sequence = plan->op->sequence;
-        wait->promise = (struct event *)step->recipe->subject;
-        wait->ticket =
-            event_ticket_before(wait->promise, op_ticket(plan->op));
-    }
-    bool vain = has_failed(plan) && !atomic_load(&wait->listed);
+    bool vain = !op->stream && !wait_begin(plan, step);
+    vain |= has_failed(plan) && !atomic_load(&wait->listed);
     if (!vain && !queue_wait_is_over(op))
         return false;
     wait_reset(step);
@@ -409,7 +417,7 @@ static enum plan_outcome run_shared(struct plan *plan, bool worker)
             continue;
         if (plan->needs_worker)
             return PLAN_NEEDS_WORKER;
-        if (queue_block(plan->queue))
+        if (queue_block(plan->queue, NULL))
             return PLAN_BLOCKED;
     }
 }
@@ -439,7 +447,7 @@ static enum plan_outcome go_on(struct plan *plan, bool worker)
             plan->needs_worker = next == NEXT_WORKER;
             if (plan->needs_worker)
                 return PLAN_NEEDS_WORKER;
-            if (queue_block(plan->queue))
+            if (queue_block(plan->queue, NULL))
                 return PLAN_BLOCKED;
         }
         return PLAN_DONE;

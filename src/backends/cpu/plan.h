@@ -33,13 +33,13 @@ struct step {
     uint32_t first, end;     // its followers in plan->followers
     struct recipe *recipe;   // shared; NULL for joints
     struct plan *body;       // IF, WHILE
-    struct op *wait;         // WAIT: its own op
+    struct op *wait;         // WAIT: its own op; has a stream while it waits
+    uint32_t point;          // WAIT: its number among them
     union {
         struct {                 // VALUES: how many are done, and the last,
             size_t value;        // if it waits
             struct watch watch;
         };
-        uint32_t record;         // RECORD: its number among the plan's
         rnl_native_call call;    // CALL
         struct kernel_run run;   // RUN; `next` is of the next step, if that is
                                  // to be run with it
@@ -52,10 +52,10 @@ struct plan {
     struct step *steps;
     uint32_t follower_count;
     uint32_t *followers;
+    uint32_t point_count;    // steps that are WAIT
     uint32_t node_count;
     uint32_t *step_of;       // by node; of a CHILD, where it ends
     bool straight;           // all steps are
-    uint32_t record_count;   // steps that record events
 
     // The launch under way.
     struct queue *queue;
@@ -101,13 +101,14 @@ static inline struct plan *op_plan(const struct op *op)
     return (struct plan *)(uintptr_t)op->backend[0];
 }
 
-// The launch's number for events, and what it records.
-static inline uint64_t op_ticket(const struct op *op)
+// What its steps wait for, as it was at the launch; targets are referenced.
+static inline struct wait *op_points(const struct op *op)
 {
-    return op->backend[1];
+    return (struct wait *)(uintptr_t)op->backend[2];
 }
 
-static inline struct to_come *op_records(const struct op *op)
+// The launch's number in the process, from 1 on.
+static inline uint64_t op_launch(const struct op *op)
 {
-    return op->payload;
+    return op->backend[1];
 }

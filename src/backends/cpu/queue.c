@@ -1,5 +1,6 @@
 #include "backends/cpu/cpu.h"
 
+#include "backends/cpu/graph.h"
 #include "backends/cpu/plan.h"
 
 #define PATIENCE 16  // untaken ops
@@ -100,8 +101,12 @@ rnl_status queue_add_wait(struct stream *stream, const struct wait *wait)
     return status;
 }
 
-void queue_unblock(struct queue *queue)
+// With `*listed` false its owner, if it runs, may run it to its end.
+void queue_unblock(struct queue *queue, _Atomic bool *listed)
 {
+    struct stream *stream = queue->stream;
+    object_keep(&stream->object);
+    atomic_store(listed, false);
     lock_take(&queue->lock);
     bool blocked = queue->state == QUEUE_BLOCKED;
     if (blocked) {
@@ -112,25 +117,24 @@ void queue_unblock(struct queue *queue)
     }
     queue->poked |= queue->state == QUEUE_RUNNING;
     bool awaited = queue->sleepers > 0;
-    struct stream *stream = queue->stream;
-    if (blocked)
-        object_keep(&stream->object);  // as in queue_submit
     lock_give(&queue->lock);
-    if (!blocked)
-        return;
-    struct pool *pool = stream_pool(stream);
-    pool_push(pool, queue);
-    pool_notify(pool, !awaited);
+    if (blocked) {
+        struct pool *pool = stream_pool(stream);
+        pool_push(pool, queue);
+        pool_notify(pool, !awaited);
+    }
     object_drop(&stream->object);
 }
 
-bool queue_block(struct queue *queue)
+bool queue_block(struct queue *queue, struct stream *target)
 {
     lock_take(&queue->lock);
     bool poked = queue->poked;
     queue->poked = false;
-    if (!poked)
+    if (!poked) {
         queue->state = QUEUE_BLOCKED;
+        queue->blocked_on = target;
+    }
     lock_give(&queue->lock);
     return !poked;
 }
@@ -161,26 +165,23 @@ static void inherit_failure(struct queue *queue, struct op *op)
     stream_set_failure(queue->stream, failure, true);
 }
 
-// Joins the target's list of waiters unless the target is already there. Who is
-// still listed is about to be told.
+// Joins the target's list of waiters unless the target is already there.
 static bool target_is_there(struct op *op)
 {
     struct wait *wait = op_wait(op);
     struct queue *target = stream_queue(wait->target);
     lock_take(&target->lock);
-    bool listed = atomic_load(&wait->listed);
-    if (!listed)
-        atomic_fetch_add(&target->attention, 1);
+    atomic_fetch_add(&target->attention, 1);
     bool there = atomic_load(&target->completed) >= wait->sequence;
-    if (!listed && there) {
+    if (there) {
         atomic_fetch_sub(&target->attention, 1);
-    } else if (!listed) {
+    } else {
         atomic_store(&wait->listed, true);
         wait->next = target->waiters;
         target->waiters = op;
     }
     lock_give(&target->lock);
-    return there && !listed;
+    return there;
 }
 
 static void fail_broken(struct queue *queue, const struct op *op)
@@ -193,7 +194,8 @@ bool queue_wait_is_over(struct op *op)
 {
     struct queue *queue = stream_queue(op->stream);
     bool broken = false;
-    if (!op_wait(op)->target && !event_resolve(op, &broken))
+    if (atomic_load(&op_wait(op)->listed) ||
+        (!op_wait(op)->target && !event_resolve(op, &broken)))
         return false;
     if (broken)
         fail_broken(queue, op);
@@ -205,83 +207,45 @@ bool queue_wait_is_over(struct op *op)
     return true;
 }
 
-static void set_blocked(struct queue *queue, enum queue_state state,
-                        struct stream *target)
-{
-    lock_take(&queue->lock);
-    queue->state = state;
-    queue->blocked_on = target;
-    lock_give(&queue->lock);
-}
-
-// False when the queue is blocked now and no longer the caller's. It becomes
-// blocked before it is registered, since whoever it waits for may unblock it at
-// any moment after that.
+// False when the queue is blocked now and no longer the caller's.
 static bool pass_wait(struct queue *queue, struct op *op)
 {
-    struct wait *wait = op_wait(op);
-    set_blocked(queue, QUEUE_BLOCKED, wait->target);
-    if (!wait->target) {
-        bool broken;
-        if (!event_resolve(op, &broken))
+    while (!queue_wait_is_over(op))
+        if (queue_block(queue, op_wait(op)->target))
             return false;
-        bool over = broken || !wait->target;
-        set_blocked(queue, over ? QUEUE_RUNNING : QUEUE_BLOCKED,
-                    wait->target);
-        if (broken)
-            fail_broken(queue, op);
-        if (over)
-            return true;
-    }
-    if (!target_is_there(op))
-        return false;
-    set_blocked(queue, QUEUE_RUNNING, NULL);
-    inherit_failure(queue, op);
     return true;
 }
 
-// False while the watch is listed: whoever takes it off unblocks the queue,
-// which can also happen for no reason.
-static bool watch_is_over(struct queue *queue, struct op *op)
+// A wait counts as done when it begins: who takes the watch off has seen its
+// value, which may be another one by now.
+static bool values_are_over(struct queue *queue, struct op *op)
 {
-    set_blocked(queue, QUEUE_BLOCKED, NULL);
-    if (atomic_load(&op_watch(op)->listed))
-        return false;
-    set_blocked(queue, QUEUE_RUNNING, NULL);
-    op->values.waits = false;
-    return true;
-}
-
-// False when the queue is blocked now and no longer the caller's.
-static bool await_value(struct queue *queue, struct op *op,
-                        const struct value *value)
-{
-    *op_watch(op) = (struct watch){.value = *value, .queue = queue};
-    op->values.waits = true;
-    set_blocked(queue, QUEUE_BLOCKED, NULL);
-    if (watch_add(stream_pool(queue->stream), op_watch(op)))
-        return false;
-    set_blocked(queue, QUEUE_RUNNING, NULL);
-    op->values.waits = false;
-    return true;
-}
-
-// The same. A wait counts as done when it begins: who takes the watch off has
-// seen its value, which may be another one by now.
-static bool pass_values(struct queue *queue, struct op *op)
-{
+    struct pool *pool = stream_pool(queue->stream);
     struct op_values *values = &op->values;
-    if (values->waits && !watch_is_over(queue, op))
+    if (values->waits && atomic_load(&op_watch(op)->listed))
         return false;
+    values->waits = false;
     while (values->done < values->count) {
         const struct value *value = &values->items[values->done++];
         if (value->action == RNL_WRITE_VALUE) {
             value_write(value);
-            watch_look_at(stream_pool(queue->stream), value->address);
-        } else if (!value_holds(value) && !await_value(queue, op, value)) {
-            return false;
+            watch_look_at(pool, value->address);
+        } else if (!value_holds(value)) {
+            *op_watch(op) = (struct watch){.value = *value, .queue = queue};
+            values->waits = watch_add(pool, op_watch(op));
+            if (values->waits)
+                return false;
         }
     }
+    return true;
+}
+
+// The same as pass_wait.
+static bool pass_values(struct queue *queue, struct op *op)
+{
+    while (!values_are_over(queue, op))
+        if (queue_block(queue, NULL))
+            return false;
     return true;
 }
 
@@ -353,8 +317,7 @@ void queue_release_waits(struct op *op)
         struct wait *wait = op_wait(op);
         struct queue *queue = stream_queue(op->stream);
         op = wait->next;
-        atomic_store(&wait->listed, false);
-        queue_unblock(queue);
+        queue_unblock(queue, &wait->listed);
     }
 }
 
@@ -379,7 +342,7 @@ static void complete(struct queue *queue, struct op *op)
 {
     queue->batch = op->next;
     if (op->kind == OP_GRAPH)
-        plan_drop(op_plan(op));
+        graph_launch_finish(op);
     atomic_store(&queue->completed, op->sequence);
     if (atomic_load(&queue->attention) > 0)
         announce(queue, op->sequence);

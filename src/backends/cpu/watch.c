@@ -85,8 +85,7 @@ static bool release(struct watch *watch)
         // Once it is not listed, the watch is its queue's again.
         struct watch *next = watch->next;
         struct queue *queue = watch->queue;
-        atomic_store(&watch->listed, false);
-        queue_unblock(queue);
+        queue_unblock(queue, &watch->listed);
         watch = next;
     }
     return any;
@@ -145,7 +144,7 @@ bool watch_add(struct pool *pool, struct watch *watch)
 {
     struct watches *all = &pool->watches;
     // Counted first: who goes to sleep without having seen the count is seen by
-    // pool_watch_begin. Once listed, queue and pool may be gone at any moment.
+    // pool_watch_begin.
     atomic_fetch_add(&all->count, 1);
     pool_watch_begin(pool);
     lock_take(&all->lock);
