@@ -206,11 +206,9 @@ void op_finish_list(struct op *op)
     }
 }
 
-rnl_status op_submit_list(struct op *op)
+// One by one, where each is waited for or collected.
+static rnl_status submit_each(struct op *op)
 {
-    rnl_status captured;
-    if (op && stream_is_captured(op->stream) && capture_ops(op, &captured))
-        return captured;
     while (op) {
         struct op *next = op->next;
         op->next = NULL;
@@ -222,6 +220,23 @@ rnl_status op_submit_list(struct op *op)
         op = next;
     }
     return RNL_OK;
+}
+
+rnl_status op_submit_list(struct op *first)
+{
+    rnl_status status;
+    if (!first || !first->next)
+        return first ? op_submit(first) : RNL_OK;
+    struct stream *stream = first->stream;
+    if (stream_is_captured(stream) && capture_ops(first, &status))
+        return status;
+    if (config_get()->blocking || stream->flags & RNL_STREAM_BATCHED)
+        return submit_each(first);
+    // In one go: no other thread's work comes in between.
+    status = stream->backend->stream_submit(stream, first);
+    if (status != RNL_OK)
+        op_finish_list(first);
+    return status;
 }
 
 void op_trim(void)

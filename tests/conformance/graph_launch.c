@@ -626,3 +626,50 @@ RNL_TEST(graphs_belong_to_the_process_that_made_them)
     launch_and_wait(parents_exec);
     drop_both(parents_graph, parents_exec);
 }
+
+// --- One thread ------------------------------------------------------------
+
+static _Atomic int running, most_running;
+
+static rnl_status count_running(const rnl_native_call *call)
+{
+    (void)call;
+    int now = atomic_fetch_add(&running, 1) + 1;
+    if (now > atomic_load(&most_running))
+        atomic_store(&most_running, now);
+    for (volatile int i = 0; i < 20000; i++)
+        continue;
+    atomic_fetch_sub(&running, 1);
+    return RNL_OK;
+}
+
+RNL_TEST(a_context_of_one_thread_runs_one_node_at_a_time)
+{
+    suite_need(RNL_FEATURE_GRAPHS);
+    suite_need(RNL_FEATURE_NATIVE_FUNCTIONS);
+    rnl_context context = suite_open(RNL_CONTEXT_OPTIONS(.threads = 1));
+    rnl_stream stream = NULL;
+    rnl_function function = NULL;
+    rnl_graph graph = NULL;
+    rnl_graph_exec exec = NULL;
+    rnl_node node = NULL;
+    expect_ok(rnl_context_default_stream(context, &stream));
+    expect_ok(rnl_function_create_native(context, "count", count_running, NULL,
+                                         &function));
+    expect_ok(rnl_graph_create(context, NULL, &graph));
+    for (int i = 0; i < 20; i++)
+        expect_ok(rnl_graph_add_node(
+            graph, RNL_AT_START,
+            RNL_NODE(.kind = RNL_NODE_FUNCTION, .function = function,
+                     .launch = one_thread(), .args = RNL_NO_ARGS), &node));
+    expect_ok(rnl_graph_instantiate(graph, &exec));
+    atomic_store(&most_running, 0);
+    for (int i = 0; i < 3; i++) {
+        expect_ok(rnl_enqueue_graph(stream, exec));
+        expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    }
+    assert_int_equal(atomic_load(&most_running), 1);
+    drop_both(graph, exec);
+    expect_ok(rnl_function_release(function));
+    expect_ok(rnl_context_release(context));
+}

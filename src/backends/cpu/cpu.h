@@ -343,8 +343,9 @@ struct region {
 // region->status. `parallel` skips the try alone.
 rnl_status region_run(struct pool *pool, struct region *region, bool parallel);
 
-// Lets others in, of a plan's region: there is something to take.
-void region_offer(struct pool *pool, struct region *region);
+// Lets others in, of a plan's region: there is something to take. A pool of one
+// thread does so only when that one `blocks`.
+void region_offer(struct pool *pool, struct region *region, bool blocks);
 
 // For its owner, who found nothing to take: closes it and waits for the others.
 // False as soon as there is something to take again.

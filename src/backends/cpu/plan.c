@@ -89,6 +89,8 @@ static void run_step(struct plan *plan, struct step *step)
             run_single(plan, step);
         break;
     case STEP_HOST:
+        if (plan->shared)
+            region_offer(stream_pool(stream), &plan->region, true);
         queue_call_host(plan->queue, step->recipe->ops);
         break;
     case STEP_RECORD:
@@ -305,7 +307,7 @@ static uint32_t follow(struct plan *plan, const struct step *step)
     }
     atomic_fetch_sub(&plan->unfinished, 1);
     if (gave)
-        region_offer(stream_pool(plan->queue->stream), &plan->region);
+        region_offer(stream_pool(plan->queue->stream), &plan->region, false);
     return next;
 }
 
@@ -368,7 +370,7 @@ static void share(struct plan *plan)
     for (uint32_t i = plan->next; i < plan->count; i++)
         if (plan->left[i] == 0)
             slot_give(plan, i);
-    region_offer(pool, &plan->region);
+    region_offer(pool, &plan->region, false);
 }
 
 // While nobody else is there, all slots have been taken: what was parked needs

@@ -66,8 +66,10 @@ static void open_to_others(struct pool *pool, struct region *region)
     lock_give(&pool->lock);
 }
 
-void region_offer(struct pool *pool, struct region *region)
+void region_offer(struct pool *pool, struct region *region, bool blocks)
 {
+    if (pool->width == 1 && !blocks)
+        return;
     lock_take(&pool->lock);
     bool opens = !region->open;
     if (opens)
