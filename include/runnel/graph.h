@@ -14,9 +14,9 @@
 //           its graph, and is checked as handles are.
 // Threads:  safe.
 //
-// Memory:   the buffer of a BUFFER_CREATE lives as long as anybody holds it, and
-//           is one: launches of two executable graphs of the same graph may
-//           overlap, and share it.
+// Memory:   the buffer of a BUFFER_CREATE lives as long as anybody holds it. It
+//           is one: executable graphs of the same graph share it, also when
+//           their launches overlap.
 //
 // Failure: a node that fails ends its launch. Nodes that did not start are not
 // run; host functions among them are called with the status. The failure is the

@@ -180,7 +180,7 @@ static bool reserve_locked(struct cpu_event *cpu)
     uint32_t most = cpu->expected_most, count = cpu->expected_count;
     if (cpu->expected_first + count < most)
         return true;
-    uint64_t *from = cpu->expected + cpu->expected_first, *to = cpu->expected;
+    uint64_t *to = cpu->expected;
     if (count >= most / 2) {
         most = most ? 2 * most : 4;
         to = mem_allocate(most * sizeof *to);
@@ -188,7 +188,7 @@ static bool reserve_locked(struct cpu_event *cpu)
     if (!to)
         return false;
     if (count > 0)
-        memmove(to, from, count * sizeof *to);
+        memmove(to, cpu->expected + cpu->expected_first, count * sizeof *to);
     if (to != cpu->expected)
         mem_release(cpu->expected, cpu->expected_most * sizeof *to);
     cpu->expected = to;
