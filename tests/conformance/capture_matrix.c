@@ -608,7 +608,9 @@ static void check_end(const struct row *row, struct stage *s, bool invalid)
         expect_ok(status);
         expect_ok(rnl_graph_release(graph));
     }
-    // Usable at once, whatever came of it.
+    // Usable at once, whatever came of it. Work of the call on the other stream
+    // may be on the same buffer.
+    expect_ok(rnl_stream_synchronize(s->other, RNL_FOREVER));
     expect_ok(rnl_fill_and_wait(s->captured, s->buffer, 0, 16, 9, 4));
 }
 

@@ -81,11 +81,13 @@ RNL_TEST(a_timeout_tells_the_chain_down_to_a_word_or_a_graph)
                                  "(operation 2)", "32-bit word", "is 0x5",
                                  "equal to 0x6", NULL};
     expect_parts(first, parts);
-    expect_ok(rnl_fill_and_wait(suite_stream(), word, 0, 4, 6, 4));
+    expect_ok(rnl_enqueue_write_value32(suite_stream(), word, 0, 6));
+    expect_ok(rnl_stream_flush(suite_stream()));
     const char *const then[] = {"'second' (operation 2)", "a node of its graph",
                                 NULL};
     expect_parts(first, then);
-    expect_ok(rnl_fill_and_wait(suite_stream(), word, 0, 4, 7, 4));
+    expect_ok(rnl_enqueue_write_value32(suite_stream(), word, 0, 7));
+    expect_ok(rnl_stream_flush(suite_stream()));
     expect_ok(rnl_stream_synchronize(first, RNL_FOREVER));
     expect_ok(rnl_graph_exec_release(exec));
     expect_ok(rnl_graph_release(graph));
