@@ -292,6 +292,11 @@ static int use_own_code(const char *real_compiler)
 // The thread that compiles is the parent's; the child starts one of its own.
 RNL_TEST(a_fork_while_a_kernel_is_compiled)
 {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+    test_skip("in a child, ThreadSanitizer loses track of the parent's fibers");
+#endif
+#endif
     char real[4096];
     snprintf(real, sizeof real, "%s", compiler());
     begin("case \"$*\" in *--only-kernel*) exec sleep 1000;; esac");
