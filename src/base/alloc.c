@@ -56,6 +56,17 @@ void mem_release(void *memory, size_t size)
     atomic_fetch_sub_explicit(&held, size, memory_order_relaxed);
 }
 
+void *mem_grow(void *memory, size_t size, size_t new_size)
+{
+    void *larger = mem_allocate(new_size);
+    if (!larger)
+        return NULL;
+    if (size > 0)
+        memcpy(larger, memory, size);
+    mem_release(memory, size);
+    return larger;
+}
+
 char *text_copy(const char *text)
 {
     size_t size = strlen(text) + 1;

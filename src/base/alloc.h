@@ -11,6 +11,10 @@ void *mem_allocate_aligned(size_t size, size_t alignment);
 // Takes back what mem_allocate gave; NULL is fine.
 void mem_release(void *memory, size_t size);
 
+// A copy of `memory` with room for `new_size` bytes, zeroed behind the old
+// `size`, in its place; NULL leaves it as it was.
+void *mem_grow(void *memory, size_t size, size_t new_size);
+
 // A copy of `text`; released with text_release. NULL when memory is short.
 char *text_copy(const char *text);
 void text_release(char *text);

@@ -12,14 +12,11 @@ static bool reserve(struct text *text, size_t more)
     if (need <= text->capacity)
         return true;
     size_t capacity = need < 256 ? 256 : need + need / 2;
-    char *data = mem_allocate(capacity);
+    char *data = mem_grow(text->data, text->capacity, capacity);
     if (!data) {
         text->failed = true;
         return false;
     }
-    if (text->data)
-        memcpy(data, text->data, text->length);
-    mem_release(text->data, text->capacity);
     text->data = data;
     text->capacity = capacity;
     return true;

@@ -255,13 +255,22 @@ rnl_status buffer_borrow(struct context *context, struct memory memory,
     return RNL_OK;
 }
 
+rnl_status buffer_check_range(const struct buffer *buffer, size_t offset,
+                              size_t size)
+{
+    if (offset <= buffer->size && size <= buffer->size - offset)
+        return RNL_OK;
+    return fail_at(RNL_ERROR_OUT_OF_RANGE, "size",
+                   "%zu bytes from %zu leave the buffer of %zu bytes", size,
+                   offset, buffer->size);
+}
+
 static rnl_status slice(struct buffer *parent, size_t offset, size_t size,
                         rnl_buffer *out_slice)
 {
-    if (offset > parent->size || size > parent->size - offset)
-        return fail_at(RNL_ERROR_OUT_OF_RANGE, "size",
-                       "%zu bytes from %zu leave the buffer of %zu bytes",
-                       size, offset, parent->size);
+    rnl_status status = buffer_check_range(parent, offset, size);
+    if (status != RNL_OK)
+        return status;
     struct memory memory = parent->memory;
     if (memory.device)
         memory.device = (char *)memory.device + offset;

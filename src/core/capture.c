@@ -178,12 +178,10 @@ bool set_reserve(struct node_set *set, size_t most)
 {
     if (most <= set->most)
         return true;
-    uint32_t *items = mem_allocate(most * sizeof *items);
+    uint32_t *items = mem_grow(set->items, set->most * sizeof *items,
+                               most * sizeof *items);
     if (!items)
         return false;
-    for (uint32_t i = 0; i < set->count; i++)
-        items[i] = set->items[i];
-    mem_release(set->items, set->most * sizeof *items);
     set->items = items;
     set->most = (uint32_t)most;
     return true;
@@ -256,11 +254,14 @@ static rnl_node_kind kind_of(const struct op *first)
     return RNL_NODE_COPY;
 }
 
-static rnl_status refuse_ops(struct op *first)
+// False when there is no capture any more to refuse for.
+static bool refuse_ops(struct op *first, rnl_status *out_status)
 {
-    rnl_status status = capture_refuse(first->stream);
+    *out_status = capture_refuse(first->stream);
+    if (*out_status == RNL_OK)
+        return false;
     op_finish_list(first);
-    return status ? status : RNL_ERROR_CAPTURE_UNSUPPORTED;
+    return true;
 }
 
 // The capture was ended meanwhile.
@@ -279,10 +280,8 @@ bool capture_ops(struct op *first, rnl_status *out_status)
 {
     struct stream *stream = first->stream;
     struct new_node node = {.kind = kind_of(first)};
-    if (!node.kind) {
-        *out_status = refuse_ops(first);
-        return true;
-    }
+    if (!node.kind)
+        return refuse_ops(first, out_status);
     *out_status = recipe_of_ops(first, &node.recipe);
     if (*out_status != RNL_OK) {
         op_finish_list(first);
@@ -419,12 +418,11 @@ static bool grow_locked(struct capture *capture)
     if (capture->member_count < capture->member_most)
         return true;
     uint32_t most = capture->member_most ? 2 * capture->member_most : 4;
-    struct stream **members = mem_allocate(most * sizeof *members);
+    struct stream **members =
+        mem_grow(capture->members, capture->member_most * sizeof *members,
+                 most * sizeof *members);
     if (!members)
         return false;
-    for (uint32_t i = 0; i < capture->member_count; i++)
-        members[i] = capture->members[i];
-    mem_release(capture->members, capture->member_most * sizeof *members);
     capture->members = members;
     capture->member_most = most;
     return true;

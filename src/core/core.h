@@ -276,6 +276,10 @@ rnl_status library_open(void);
 struct buffer *buffer_new(struct context *context, rnl_memory_kind kind,
                           size_t size, const char *label);
 
+// Refuses a range that leaves the buffer; names the parameter "size".
+rnl_status buffer_check_range(const struct buffer *buffer, size_t offset,
+                              size_t size);
+
 // A buffer that borrows `memory` and keeps `owner` alive.
 rnl_status buffer_borrow(struct context *context, struct memory memory,
                          size_t size, struct object *owner, const char *label,

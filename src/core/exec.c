@@ -50,11 +50,9 @@ static rnl_status exec_new(struct graph *graph, struct graph *snapshot,
 static rnl_status check_not_captured(struct graph *graph)
 {
     lock_take(&graph->lock);
-    bool captured = graph->capture != NULL;
+    rnl_status status = graph_check_free_locked(graph);
     lock_give(&graph->lock);
-    return captured ? fail_at(RNL_ERROR_INVALID_STATE, "graph",
-                              "a capture is adding to the graph; end it first")
-                    : RNL_OK;
+    return status;
 }
 
 static rnl_status instantiate(struct graph *graph, rnl_graph_exec *out_exec)

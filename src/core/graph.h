@@ -76,6 +76,9 @@ void graph_release_owned(struct graph *graph);
 rnl_status graph_find(rnl_graph handle, const char *parameter,
                       struct graph **out_graph);
 
+// A graph that is being captured into is the capture's alone.
+rnl_status graph_check_free_locked(const struct graph *graph);
+
 // --- Nodes: of a locked graph ----------------------------------------------
 
 // A node as it is handed over, before it is in a graph.

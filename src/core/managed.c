@@ -10,16 +10,6 @@ static rnl_status check_managed(const struct buffer *buffer)
                    "'buffer' is not of RNL_MEMORY_MANAGED");
 }
 
-static rnl_status check_range(const struct buffer *buffer, size_t offset,
-                              size_t size)
-{
-    if (offset <= buffer->size && size <= buffer->size - offset)
-        return RNL_OK;
-    return fail_at(RNL_ERROR_OUT_OF_RANGE, "size",
-                   "%zu bytes from %zu leave the buffer of %zu bytes", size,
-                   offset, buffer->size);
-}
-
 static rnl_status check_same_context(const struct stream *stream,
                                      const struct buffer *buffer)
 {
@@ -76,7 +66,7 @@ rnl_status rnl_enqueue_prefetch(rnl_stream stream_handle, rnl_buffer handle,
         status = fail_at(RNL_ERROR_INVALID_ARGUMENT, "target",
                          "%d is no rnl_memory_target", (int)target);
     else
-        status = check_range(buffer, offset, size);
+        status = buffer_check_range(buffer, offset, size);
     if (status != RNL_OK || size == 0) {
         object_drop(&buffer->object);
         return status;
@@ -118,7 +108,7 @@ static rnl_status advise_buffer(struct buffer *buffer, size_t offset,
                                 size_t size, rnl_memory_advice advice)
 {
     rnl_status status = check_managed(buffer);
-    if (status != RNL_OK || (status = check_range(buffer, offset, size)))
+    if (status != RNL_OK || (status = buffer_check_range(buffer, offset, size)))
         return status;
     if (advice < RNL_ADVICE_NONE || advice > RNL_ADVICE_USED_BY_HOST)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "advice",

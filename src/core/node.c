@@ -84,12 +84,10 @@ static bool grow_locked(struct graph *graph)
     if (graph->most > UINT32_MAX / 4)
         return false;
     uint32_t most = graph->most ? 2 * graph->most : 8;
-    struct node *nodes = mem_allocate(most * sizeof *nodes);
+    struct node *nodes = mem_grow(graph->nodes, graph->most * sizeof *nodes,
+                                  most * sizeof *nodes);
     if (!nodes)
         return false;
-    for (uint32_t i = 0; i < graph->count; i++)
-        nodes[i] = graph->nodes[i];
-    mem_release(graph->nodes, graph->most * sizeof *nodes);
     graph->nodes = nodes;
     graph->most = most;
     return true;
@@ -101,12 +99,10 @@ static bool grow_after(struct node *node)
     if (node->after_count < node->after_most)
         return true;
     uint32_t most = node->after_most ? 2 * node->after_most : 2;
-    uint32_t *after = mem_allocate(most * sizeof *after);
+    uint32_t *after = mem_grow(node->after, node->after_most * sizeof *after,
+                               most * sizeof *after);
     if (!after)
         return false;
-    for (uint32_t i = 0; i < node->after_count; i++)
-        after[i] = node->after[i];
-    mem_release(node->after, node->after_most * sizeof *after);
     node->after = after;
     node->after_most = most;
     return true;
@@ -143,8 +139,7 @@ rnl_status node_add_locked(struct graph *graph, const struct new_node *given,
     return RNL_OK;
 }
 
-// A graph that is being captured into is the capture's alone.
-static rnl_status check_free_locked(const struct graph *graph)
+rnl_status graph_check_free_locked(const struct graph *graph)
 {
     return graph->capture
                ? fail_at(RNL_ERROR_INVALID_STATE, "graph",
@@ -191,7 +186,7 @@ static rnl_status add_node(struct graph *graph, const rnl_node *after,
     if (!indices)
         return no_memory();
     lock_take(&graph->lock);
-    rnl_status status = check_free_locked(graph);
+    rnl_status status = graph_check_free_locked(graph);
     if (status == RNL_OK &&
         (status = nodes_find_locked(graph, after, count, "after", indices)) ==
             RNL_OK &&
@@ -279,7 +274,7 @@ static rnl_status set_node_locked(struct graph *graph, rnl_node handle,
                                   struct new_node *given)
 {
     uint32_t index;
-    rnl_status status = check_free_locked(graph);
+    rnl_status status = graph_check_free_locked(graph);
     if (status != RNL_OK ||
         (status = node_find_locked(graph, graph->number, handle, "node",
                                    &index)) ||
@@ -426,7 +421,7 @@ static rnl_status change_edge(rnl_graph handle, rnl_node from_handle,
     if (status != RNL_OK)
         return status;
     lock_take(&graph->lock);
-    if ((status = check_free_locked(graph)) == RNL_OK &&
+    if ((status = graph_check_free_locked(graph)) == RNL_OK &&
         (status = node_find_locked(graph, graph->number, from_handle, "from",
                                    &from)) == RNL_OK &&
         (status = node_find_locked(graph, graph->number, to_handle, "to",
@@ -473,7 +468,7 @@ rnl_status rnl_graph_remove_node(rnl_graph handle, rnl_node node)
     if (status != RNL_OK || (status = graph_find(handle, "graph", &graph)))
         return status;
     lock_take(&graph->lock);
-    if ((status = check_free_locked(graph)) == RNL_OK &&
+    if ((status = graph_check_free_locked(graph)) == RNL_OK &&
         (status = node_find_locked(graph, graph->number, node, "node",
                                    &index)) == RNL_OK) {
         detach_locked(graph, index);
