@@ -72,8 +72,7 @@ struct value {
 struct op_values {
     const struct value *items;  // in the payload
     size_t count;               // at least 1
-    size_t done;                // the backend's: how many are behind it …
-    bool waits;                 // … and whether the last of them waits
+    size_t done;                // the backend's: how many are behind it
 };
 
 #define OP_INLINE_PAYLOAD 128

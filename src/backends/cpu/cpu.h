@@ -221,6 +221,12 @@ bool watch_add(struct pool *pool, struct watch *watch);
 // was unblocked.
 bool watch_look_at(struct pool *pool, const char *address);
 
+// Writes and waits from number `*done` on, until one has to wait: then false,
+// and the queue will be unblocked. A wait counts as done when it begins: who
+// takes the watch off has seen its value, which may be another one by now.
+bool watch_values(struct queue *queue, const struct op_values *values,
+                  size_t *done, struct watch *watch);
+
 // "it waits for …". The watch must be pending.
 void watch_describe(const struct watch *watch, char *text, size_t size);
 

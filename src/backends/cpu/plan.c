@@ -1,7 +1,5 @@
 #include "backends/cpu/plan.h"
 
-#include "core/values.h"
-
 // Steps that take this long on average, in ticks, are worth handing out.
 #define SHARE_TICKS 6000
 #define NO_STEP UINT32_MAX
@@ -172,26 +170,12 @@ static bool wait_is_over(struct plan *plan, struct step *step)
     return true;
 }
 
-// Writes and waits until one of them has to wait. A wait counts as done when it
-// begins, as in queue.c.
 static bool values_are_over(struct plan *plan, struct step *step)
 {
-    const struct op_values *values = &step->recipe->ops->values;
-    struct pool *pool = stream_pool(plan->queue->stream);
-    if (atomic_load(&step->watch.listed))
+    bool vain = has_failed(plan) && !atomic_load(&step->watch.listed);
+    if (!vain && !watch_values(plan->queue, &step->recipe->ops->values,
+                               &step->value, &step->watch))
         return false;
-    while (step->value < values->count && !has_failed(plan)) {
-        const struct value *value = &values->items[step->value++];
-        if (value->action == RNL_WRITE_VALUE) {
-            value_write(value);
-            watch_look_at(pool, value->address);
-        } else if (!value_holds(value)) {
-            step->watch = (struct watch){.value = *value,
-                                         .queue = plan->queue};
-            if (watch_add(pool, &step->watch))
-                return false;
-        }
-    }
     step->value = 0;
     return true;
 }

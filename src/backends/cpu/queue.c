@@ -216,34 +216,13 @@ static bool pass_wait(struct queue *queue, struct op *op)
     return true;
 }
 
-// A wait counts as done when it begins: who takes the watch off has seen its
-// value, which may be another one by now.
-static bool values_are_over(struct queue *queue, struct op *op)
-{
-    struct pool *pool = stream_pool(queue->stream);
-    struct op_values *values = &op->values;
-    if (values->waits && atomic_load(&op_watch(op)->listed))
-        return false;
-    values->waits = false;
-    while (values->done < values->count) {
-        const struct value *value = &values->items[values->done++];
-        if (value->action == RNL_WRITE_VALUE) {
-            value_write(value);
-            watch_look_at(pool, value->address);
-        } else if (!value_holds(value)) {
-            *op_watch(op) = (struct watch){.value = *value, .queue = queue};
-            values->waits = watch_add(pool, op_watch(op));
-            if (values->waits)
-                return false;
-        }
-    }
-    return true;
-}
-
 // The same as pass_wait.
 static bool pass_values(struct queue *queue, struct op *op)
 {
-    while (!values_are_over(queue, op))
+    struct op_values *values = &op->values;
+    if (values->done == 0)
+        *op_watch(op) = (struct watch){0};
+    while (!watch_values(queue, values, &values->done, op_watch(op)))
         if (queue_block(queue, NULL))
             return false;
     return true;

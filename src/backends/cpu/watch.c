@@ -162,6 +162,26 @@ bool watch_add(struct pool *pool, struct watch *watch)
     return !holds;
 }
 
+bool watch_values(struct queue *queue, const struct op_values *values,
+                  size_t *done, struct watch *watch)
+{
+    struct pool *pool = stream_pool(queue->stream);
+    if (atomic_load(&watch->listed))
+        return false;
+    while (*done < values->count) {
+        const struct value *value = &values->items[(*done)++];
+        if (value->action == RNL_WRITE_VALUE) {
+            value_write(value);
+            watch_look_at(pool, value->address);
+        } else if (!value_holds(value)) {
+            *watch = (struct watch){.value = *value, .queue = queue};
+            if (watch_add(pool, watch))
+                return false;
+        }
+    }
+    return true;
+}
+
 void watch_describe(const struct watch *watch, char *text, size_t size)
 {
     static const char *const words[] = {
