@@ -91,17 +91,20 @@ rnl_status rnl_enqueue_attach(rnl_stream stream_handle, rnl_buffer handle,
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "mode",
                        "%d is no rnl_attach_mode", (int)mode);
     }
-    lock_take(&buffer->lock);
-    buffer->attach_mode = mode;
-    lock_give(&buffer->lock);
-    if (buffer->size == 0) {
-        object_drop(&buffer->object);
-        return RNL_OK;
+    if (buffer->size > 0) {
+        object_keep(&buffer->object);
+        status = submit_hint(stream, OP_ATTACH, buffer,
+                             (struct op_hint){.address = buffer->memory.device,
+                                              .size = buffer->size,
+                                              .what = (int)mode});
     }
-    return submit_hint(stream, OP_ATTACH, buffer,
-                       (struct op_hint){.address = buffer->memory.device,
-                                        .size = buffer->size,
-                                        .what = (int)mode});
+    if (status == RNL_OK) {
+        lock_take(&buffer->lock);
+        buffer->attach_mode = mode;
+        lock_give(&buffer->lock);
+    }
+    object_drop(&buffer->object);
+    return status;
 }
 
 static rnl_status advise_buffer(struct buffer *buffer, size_t offset,

@@ -61,6 +61,22 @@ RNL_TEST(an_attachment_is_remembered)
     expect_ok(rnl_buffer_release(buffer));
 }
 
+RNL_TEST(a_refused_attachment_is_not_remembered)
+{
+    suite_need(RNL_FEATURE_CAPTURE);
+    rnl_buffer buffer = managed(256);
+    rnl_stream stream = suite_new_stream();
+    rnl_graph graph = NULL;
+    expect_ok(rnl_stream_begin_capture(stream, NULL));
+    expect_error(rnl_enqueue_attach(stream, buffer, RNL_ATTACH_HOST),
+                 RNL_ERROR_CAPTURE_UNSUPPORTED, "stream");
+    assert_int_equal(mode_of(buffer), RNL_ATTACH_GLOBAL);
+    expect_error(rnl_stream_end_capture(stream, &graph),
+                 RNL_ERROR_CAPTURE_INVALIDATED, NULL);
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_buffer_release(buffer));
+}
+
 RNL_TEST(hints_are_ordered_and_keep_their_buffer)
 {
     rnl_stream stream = suite_new_stream();
