@@ -83,7 +83,9 @@ RNL_API rnl_status rnl_stream_capture(rnl_stream stream,
                                       rnl_graph *out_graph);
 
 // Fills `*out_info`, whose struct_size the caller has set; legal in every
-// state. Stands for cuStreamGetCaptureInfo.
+// state. Before the end the graph can be looked at, but not be changed, copied,
+// instantiated or used for an update: RNL_ERROR_INVALID_STATE. Stands for
+// cuStreamGetCaptureInfo.
 RNL_API rnl_status rnl_stream_get_capture_info(rnl_stream stream,
                                                rnl_capture_info *out_info);
 

@@ -47,24 +47,13 @@ static rnl_status exec_new(struct graph *graph, struct graph *snapshot,
     return status;
 }
 
-static rnl_status check_not_captured(struct graph *graph)
-{
-    lock_take(&graph->lock);
-    rnl_status status = graph_check_free_locked(graph);
-    lock_give(&graph->lock);
-    return status;
-}
-
 static rnl_status instantiate(struct graph *graph, rnl_graph_exec *out_exec)
 {
     struct graph_exec *exec = NULL;
-    rnl_status status = check_not_captured(graph);
-    if (status != RNL_OK)
-        return status;
     struct graph *snapshot = graph_copy(graph);
     if (!snapshot)
         return fail_status();
-    status = exec_new(graph, snapshot, &exec);
+    rnl_status status = exec_new(graph, snapshot, &exec);
     if (status == RNL_OK)
         *out_exec = object_publish(&exec->object);
     else

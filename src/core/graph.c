@@ -120,6 +120,15 @@ static bool copy_nodes_locked(const struct graph *from, struct graph *to)
     return true;
 }
 
+static rnl_status copy_locked(const struct graph *from, struct graph *to)
+{
+    rnl_status status = graph_check_free_locked(from);
+    if (status == RNL_OK && !copy_nodes_locked(from, to))
+        status = fail(RNL_ERROR_OUT_OF_MEMORY,
+                      "there is no memory to copy the graph");
+    return status;
+}
+
 struct graph *graph_copy(struct graph *graph)
 {
     struct graph *copy = graph_new(graph->object.context, graph->object.label);
@@ -129,12 +138,11 @@ struct graph *graph_copy(struct graph *graph)
     copy->body = graph->body;
     copy->depth = graph->depth;
     lock_take(&graph->lock);
-    bool done = copy_nodes_locked(graph, copy);
+    rnl_status status = copy_locked(graph, copy);
     lock_give(&graph->lock);
-    if (done)
+    if (status == RNL_OK)
         return copy;
     object_drop(&copy->object);
-    fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to copy the graph");
     return NULL;
 }
 

@@ -63,7 +63,7 @@ static inline void *exec_native(struct graph_exec *exec)
 // A graph that has no handle yet; NULL after recording why.
 struct graph *graph_new(struct context *context, const char *label);
 
-// A copy, inner graphs included; likewise.
+// A copy, inner graphs included; likewise. Refused while a capture adds to it.
 struct graph *graph_copy(struct graph *graph);
 
 // Gives handles to a new inner graph and all inside of it.

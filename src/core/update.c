@@ -135,7 +135,9 @@ static rnl_status take_over(struct graph *into, struct graph *from,
                             struct update *update)
 {
     lock_take(&from->lock);
-    rnl_status status = take_over_locked(into, from, update);
+    rnl_status status = graph_check_free_locked(from);
+    if (status == RNL_OK)
+        status = take_over_locked(into, from, update);
     lock_give(&from->lock);
     return status;
 }

@@ -259,6 +259,26 @@ RNL_TEST(a_failed_stream_cannot_be_captured)
     expect_ok(rnl_stream_release(stream));
 }
 
+// Half of a graph is nothing to make anything of.
+static void expect_no_use_of(rnl_graph graph)
+{
+    rnl_graph ready = new_graph(), clone = NULL;
+    rnl_graph_exec exec = instantiate(ready), other = NULL;
+    rnl_node child = NULL;
+    expect_error(rnl_graph_instantiate(graph, &other), RNL_ERROR_INVALID_STATE,
+                 "graph");
+    expect_error(rnl_graph_exec_update(exec, graph, NULL),
+                 RNL_ERROR_INVALID_STATE, "graph");
+    expect_error(rnl_graph_clone(graph, &clone), RNL_ERROR_INVALID_STATE,
+                 "graph");
+    expect_error(rnl_graph_add_node(
+                     ready, RNL_AT_START,
+                     RNL_NODE(.kind = RNL_NODE_CHILD, .child = graph), &child),
+                 RNL_ERROR_INVALID_STATE, "graph");
+    expect_shape(ready, 0, 0);
+    drop_both(ready, exec);
+}
+
 RNL_TEST(a_capture_may_add_to_a_graph)
 {
     suite_need(RNL_FEATURE_CAPTURE);
@@ -277,6 +297,7 @@ RNL_TEST(a_capture_may_add_to_a_graph)
     expect_error(rnl_graph_release(graph), RNL_ERROR_INVALID_STATE, "graph");
     expect_error(rnl_graph_remove_node(graph, first), RNL_ERROR_INVALID_STATE,
                  "graph");
+    expect_no_use_of(graph);
     rnl_graph same = end_capture(stream);
     assert_ptr_equal(same, graph);
     expect_shape(graph, 3, 2);

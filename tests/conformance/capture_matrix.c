@@ -223,6 +223,22 @@ static rnl_status instantiate_capture(struct stage *s)
     return rnl_graph_instantiate(s->capture, &exec);
 }
 
+static rnl_status clone_capture(struct stage *s)
+{
+    rnl_graph clone;
+    return rnl_graph_clone(s->capture, &clone);
+}
+
+static rnl_status add_child(struct stage *s)
+{
+    rnl_node node;
+    return rnl_graph_add_node(
+        s->graph, RNL_AT_START,
+        RNL_NODE(.kind = RNL_NODE_CHILD, .child = s->capture), &node);
+}
+
+OP(update_by_capture, rnl_graph_exec_update(s->exec, s->capture, NULL))
+
 static rnl_status set_attribute(struct stage *s)
 {
     rnl_stream_attribute attribute = {.struct_size = sizeof attribute,
@@ -445,6 +461,11 @@ static const struct row {
      ALL(FINE)},
     {"rnl_graph_add_node", "graph of the capture", add_node, ALL(REFUSED)},
     {"rnl_graph_instantiate", "graph of the capture", instantiate_capture,
+     ALL(REFUSED)},
+    {"rnl_graph_exec_update", "graph of the capture", update_by_capture,
+     ALL(REFUSED)},
+    {"rnl_graph_clone", "graph of the capture", clone_capture, ALL(REFUSED)},
+    {"rnl_graph_add_node", "CHILD: graph of the capture", add_child,
      ALL(REFUSED)},
     {"rnl_graph_release", "graph of the capture", release_capture,
      ALL(REFUSED)},
