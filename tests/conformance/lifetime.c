@@ -1,7 +1,9 @@
 // Lifetimes: counts, and what work in flight keeps alive.
-#include "suite.h"
+#include "graphs.h"
 
+#include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 
 static const char add_source[] =
     "extern \"C\" __global__ void add(int *p, int by) {\n"
@@ -106,6 +108,44 @@ RNL_TEST(work_in_flight_keeps_all_it_uses)
     assert_int_equal(calls.count, 1);
     assert_int_equal(calls.status, RNL_OK);
     gate_free(gate);
+}
+
+static size_t held_now(void)
+{
+    size_t held = 0;
+    expect_ok(rnl_trim(&held));
+    return held;
+}
+
+// What is dead is freed when another takes its place, so others come and go. The
+// label is large enough to be missed in what the library holds.
+RNL_TEST(an_executable_graph_keeps_no_stream_that_is_done)
+{
+    enum { SIZE = 1 << 20, SECONDS = 10 };
+    rnl_graph graph = new_graph();
+    rnl_graph_exec exec = instantiate(graph);
+    rnl_stream stream = NULL;
+    char *label = malloc(SIZE);
+    assert_non_null(label);
+    memset(label, 'x', SIZE - 1);
+    label[SIZE - 1] = 0;
+    expect_ok(rnl_stream_create(suite_context(),
+                                RNL_STREAM_OPTIONS(.label = label), &stream));
+    size_t before = held_now();
+    expect_ok(rnl_enqueue_graph(stream, exec));
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    expect_ok(rnl_stream_release(stream));
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    time_t end = now.tv_sec + SECONDS;
+    while (held_now() > before - SIZE / 2 && now.tv_sec < end) {
+        expect_ok(rnl_stream_release(suite_new_stream()));
+        sched_yield();
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    }
+    assert_true(now.tv_sec < end);
+    free(label);
+    drop_both(graph, exec);
 }
 
 RNL_TEST(an_event_keeps_its_context)

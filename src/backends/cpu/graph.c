@@ -17,10 +17,7 @@ rnl_status cpu_exec_init(struct graph_exec *exec)
 
 void cpu_exec_finish(struct graph_exec *exec)
 {
-    struct cpu_exec *cpu = exec_cpu(exec);
-    plan_drop(cpu->plan);
-    if (cpu->last)
-        object_drop(&cpu->last->object);
+    plan_drop(exec_cpu(exec)->plan);
 }
 
 rnl_status cpu_exec_change(struct graph_exec *exec, uint32_t index)
@@ -92,7 +89,7 @@ static bool note_points(const struct plan *plan, struct op *op)
     return points || !size;
 }
 
-void graph_launch_finish(struct op *op)
+static void drop_launch(struct op *op)
 {
     struct plan *plan = op_plan(op);
     struct wait *points = op_points(op);
@@ -103,42 +100,48 @@ void graph_launch_finish(struct op *op)
     plan_drop(plan);
 }
 
+void graph_launch_finish(struct op *op)
+{
+    struct cpu_exec *cpu = exec_cpu(op->graph.exec);
+    drop_launch(op);
+    lock_take(&cpu->lock);
+    if (cpu->last == op->stream && cpu->last_sequence == op->sequence)
+        cpu->last = NULL;
+    lock_give(&cpu->lock);
+}
+
 // Launches of one plan must not overlap.
 static rnl_status wait_for_last_locked(struct cpu_exec *cpu,
                                        struct stream *stream)
 {
     struct wait wait = {.target = cpu->last, .sequence = cpu->last_sequence,
                         .order_only = true};
-    if (!cpu->last || cpu->last == stream ||
-        atomic_load(&stream_queue(cpu->last)->completed) >= wait.sequence)
-        return RNL_OK;
-    return queue_add_wait(stream, &wait);
+    return !cpu->last || cpu->last == stream ? RNL_OK
+                                             : queue_add_wait(stream, &wait);
 }
 
+// Once it is submitted, the launch may be over, but not yet finished: that needs
+// the lock.
 static rnl_status launch_locked(struct cpu_exec *cpu, struct stream *stream,
-                                struct op *op, struct stream **out_old)
+                                struct op *op)
 {
     struct plan *plan = cpu->plan;
     rnl_status status = wait_for_last_locked(cpu, stream);
     if (status != RNL_OK)
         return status;
-    uint64_t sequence = 0, launch = atomic_fetch_add(&launches, 1) + 1;
+    uint64_t launch = atomic_fetch_add(&launches, 1) + 1;
     op->backend[0] = (uint64_t)(uintptr_t)plan;
     op->backend[1] = launch;
     atomic_fetch_add(&plan->references, 1);
-    object_keep(&stream->object);
     status = note_points(plan, op) && expect_events(plan, launch)
-                 ? queue_submit(stream_queue(stream), op, &sequence)
+                 ? queue_submit(stream_queue(stream), op, &cpu->last_sequence)
                  : fail_status();
     if (status != RNL_OK) {
         give_up_events(plan, launch);
-        graph_launch_finish(op);
-        *out_old = stream;
+        drop_launch(op);
         return status;
     }
-    *out_old = cpu->last;
     cpu->last = stream;
-    cpu->last_sequence = sequence;
     return RNL_OK;
 }
 
@@ -146,16 +149,13 @@ rnl_status graph_submit(struct stream *stream, struct op *op)
 {
     struct graph_exec *exec = op->graph.exec;
     struct cpu_exec *cpu = exec_cpu(exec);
-    struct stream *old = NULL;
     rnl_status status = object_keep_for(&stream->object, "stream");
     if (status != RNL_OK)
         return status;
     object_keep(&exec->object);  // the op may be done before this call is
     lock_take(&cpu->lock);
-    status = launch_locked(cpu, stream, op, &old);
+    status = launch_locked(cpu, stream, op);
     lock_give(&cpu->lock);
-    if (old)
-        object_drop(&old->object);
     object_drop(&exec->object);
     object_drop(&stream->object);
     return status;

@@ -7,7 +7,7 @@
 struct cpu_exec {
     struct lock lock;        // guards all of it
     struct plan *plan;       // counted, by launches
-    struct stream *last;     // referenced; where it was launched last …
+    struct stream *last;     // where its last launch is in flight, or NULL …
     uint64_t last_sequence;  // … as this operation
 };
 
