@@ -3,15 +3,21 @@
 // anything behind.
 #include "sweep.h"
 
-static void need_graphs(void)
+#include <stdatomic.h>
+
+static void need(rnl_feature feature, const char *what)
 {
     rnl_context context = NULL;
     assert_ok(sweep_open(&context));
-    rnl_status status =
-        rnl_context_supports(context, RNL_FEATURE_GRAPHS, NULL);
+    rnl_status status = rnl_context_supports(context, feature, NULL);
     assert_ok(rnl_context_release(context));
     if (status != RNL_OK)
-        test_skip("the device has no graphs");
+        test_skip("the device has no %s", what);
+}
+
+static void need_graphs(void)
+{
+    need(RNL_FEATURE_GRAPHS, "graphs");
 }
 
 static rnl_status nothing(const rnl_native_call *call)
@@ -242,4 +248,81 @@ RNL_TEST(captures_without_memory)
 {
     need_graphs();
     sweep(capture_life);
+}
+
+// --- A launch that is refused ----------------------------------------------
+
+// Two records, so that memory may be there for one of them alone.
+static rnl_status two_records(struct things *t, rnl_event another,
+                              rnl_graph_exec *out_exec)
+{
+    rnl_graph graph = NULL;
+    rnl_node node = NULL;
+    rnl_status status = RNL_OK;
+    TRY(rnl_graph_create(t->context, NULL, &graph));
+    const rnl_event events[] = {t->event, another};
+    const rnl_node_kind kinds[] = {RNL_NODE_EVENT_RECORD, RNL_NODE_EVENT_WAIT};
+    for (int i = 0; i < 4; i++)
+        TRY(rnl_graph_add_node(
+            graph, NULL, 0,
+            RNL_NODE(.kind = kinds[i / 2], .event = events[i % 2]), &node));
+    TRY(rnl_graph_instantiate(graph, out_exec));
+    RELEASE(rnl_graph_release(graph));
+    return status;
+}
+
+// With both events recorded behind a wait, and the executable graph in flight
+// behind the same.
+static rnl_status expect_refused_whole(struct things *t, rnl_event another,
+                                       rnl_graph_exec exec)
+{
+    rnl_status status = rnl_enqueue_graph(t->stream, exec);
+    if (status != RNL_ERROR_OUT_OF_MEMORY)
+        return status;
+    if (rnl_event_query(t->event) != RNL_NOT_READY ||
+        rnl_event_query(another) != RNL_NOT_READY ||
+        rnl_stream_query(t->stream) != RNL_OK)
+        sweep_wrong("a refused launch changes nothing", __FILE__, __LINE__);
+    return status;
+}
+
+static rnl_status refused_launch(void)
+{
+    struct things t;
+    rnl_event another = NULL;
+    rnl_graph_exec exec = NULL;
+    rnl_buffer gate = NULL;
+    void *word = NULL;
+    rnl_status status = make(&t);
+    TRY(rnl_event_create(t.context, NULL, &another));
+    TRY(rnl_buffer_create(
+        t.context, 4,
+        RNL_BUFFER_OPTIONS(.kind = RNL_MEMORY_HOST, .zeroed = true), &gate));
+    TRY(rnl_buffer_host_pointer(gate, &word));
+    if (status == RNL_OK)
+        status = two_records(&t, another, &exec);
+    TRY(rnl_enqueue_wait_value32(t.other, gate, 0, 1, RNL_WAIT_GEQ));
+    // As many as the events have room for at first.
+    for (int i = 0; i < 4; i++)
+        TRY(rnl_enqueue_graph(t.other, exec));
+    TRY(rnl_enqueue_event_record(t.other, t.event));
+    TRY(rnl_enqueue_event_record(t.other, another));
+    TRY(expect_refused_whole(&t, another, exec));
+    if (word)
+        atomic_store((_Atomic uint32_t *)word, 1);
+    TRY(rnl_stream_synchronize(t.other, RNL_FOREVER));
+    TRY(rnl_stream_synchronize(t.stream, RNL_FOREVER));
+    TRY(rnl_event_query(t.event));
+    RELEASE(rnl_graph_exec_release(exec));
+    RELEASE(rnl_event_release(another));
+    RELEASE(rnl_buffer_release(gate));
+    drop(&t);
+    return status;
+}
+
+RNL_TEST(a_launch_refused_for_memory_changes_nothing)
+{
+    need_graphs();
+    need(RNL_FEATURE_MEMORY_OPERATIONS, "stream memory operations");
+    sweep(refused_launch);
 }

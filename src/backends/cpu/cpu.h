@@ -152,6 +152,7 @@ struct cpu_event {
     bool to_come;              // … and has yet to
     uint64_t *expected;        // all launches that have yet to, oldest first
     uint32_t expected_first, expected_count, expected_most;
+    uint32_t reserved;         // how many more have been promised a place
     struct op *waiters;        // WAIT ops on a record that is to come
     _Atomic bool done;         // complete, without failure
     _Atomic uint32_t recorded_word;  // futex: a promise's record
@@ -171,10 +172,14 @@ struct wait event_point(struct event *event);
 // false when the op is in the event's list.
 bool event_resolve(struct op *op, bool *out_broken);
 
-// A launch under way will record the event, and does so now, or never will.
-// `failed`: its stream, when the launch failed, as that operation of it;
-// otherwise NULL. The first is false after recording that memory is short.
-bool event_expect(struct event *event, uint64_t launch);
+// Makes sure that event_expect cannot fail, or undoes it. False after recording
+// that memory is short.
+bool event_reserve(struct event *event);
+void event_unreserve(struct event *event);
+
+// A launch under way will record the event, and does so now. `failed`: its
+// stream, when the launch failed, as that operation of it; otherwise NULL.
+void event_expect(struct event *event, uint64_t launch);
 void event_arrive(struct event *event, uint64_t launch, struct stream *failed,
                   uint64_t sequence);
 

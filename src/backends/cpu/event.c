@@ -174,14 +174,15 @@ void event_stamp(struct op *op)
 
 // --- Recording by graphs ---------------------------------------------------
 
-// Makes room for one more at the end.
+// Makes room for one more at the end, besides what is promised already.
 static bool reserve_locked(struct cpu_event *cpu)
 {
     uint32_t most = cpu->expected_most, count = cpu->expected_count;
-    if (cpu->expected_first + count < most)
+    uint32_t needed = count + cpu->reserved;
+    if (cpu->expected_first + needed < most)
         return true;
     uint64_t *to = cpu->expected;
-    if (count >= most / 2) {
+    if (needed >= most / 2) {
         most = most ? 2 * most : 4;
         to = mem_allocate(most * sizeof *to);
     }
@@ -224,22 +225,37 @@ static bool remove_locked(struct cpu_event *cpu, uint64_t launch)
     return true;
 }
 
-bool event_expect(struct event *event, uint64_t launch)
+bool event_reserve(struct event *event)
 {
     struct cpu_event *cpu = event_cpu(event);
     lock_take(&cpu->lock);
     bool fits = reserve_locked(cpu);
-    if (fits) {
-        cpu->expected[cpu->expected_first + cpu->expected_count++] = launch;
-        cpu->launch = launch;
-        cpu->to_come = true;
-        atomic_store_explicit(&cpu->done, false, memory_order_release);
-    }
+    cpu->reserved += fits;
     lock_give(&cpu->lock);
     if (!fits)
         fail(RNL_ERROR_OUT_OF_MEMORY,
              "there is no memory for an event's record by a graph");
     return fits;
+}
+
+void event_unreserve(struct event *event)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    lock_take(&cpu->lock);
+    cpu->reserved--;
+    lock_give(&cpu->lock);
+}
+
+void event_expect(struct event *event, uint64_t launch)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    lock_take(&cpu->lock);
+    cpu->reserved--;
+    cpu->expected[cpu->expected_first + cpu->expected_count++] = launch;
+    cpu->launch = launch;
+    cpu->to_come = true;
+    atomic_store_explicit(&cpu->done, false, memory_order_release);
+    lock_give(&cpu->lock);
 }
 
 // Makes the op wait for what the event turned out to stand for.

@@ -52,23 +52,31 @@ static struct event *event_of(const struct step *step)
                                      : NULL;
 }
 
-static bool expect_events(const struct plan *plan, uint64_t launch)
+// Those of the steps before `end`.
+static void unreserve_events(const struct plan *plan, uint32_t end)
+{
+    for (uint32_t i = 0; i < end; i++)
+        if (event_of(&plan->steps[i]))
+            event_unreserve(event_of(&plan->steps[i]));
+}
+
+static bool reserve_events(const struct plan *plan)
 {
     for (uint32_t i = 0; i < plan->count; i++) {
         struct event *event = event_of(&plan->steps[i]);
-        if (event && !event_expect(event, launch))
-            return false;
+        if (!event || event_reserve(event))
+            continue;
+        unreserve_events(plan, i);
+        return false;
     }
     return true;
 }
 
-static void give_up_events(const struct plan *plan, uint64_t launch)
+static void expect_events(const struct plan *plan, uint64_t launch)
 {
-    for (uint32_t i = 0; i < plan->count; i++) {
-        struct event *event = event_of(&plan->steps[i]);
-        if (event)
-            event_arrive(event, launch, NULL, 0);
-    }
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (event_of(&plan->steps[i]))
+            event_expect(event_of(&plan->steps[i]), launch);
 }
 
 // Notes what the events stand for that its steps wait for. Before it is to
@@ -89,21 +97,20 @@ static bool note_points(const struct plan *plan, struct op *op)
     return points || !size;
 }
 
-static void drop_launch(struct op *op)
+static void drop_points(const struct plan *plan, struct op *op)
 {
-    struct plan *plan = op_plan(op);
     struct wait *points = op_points(op);
     for (uint32_t i = 0; points && i < plan->point_count; i++)
         if (points[i].target)
             object_drop(&points[i].target->object);
     mem_release(points, plan->point_count * sizeof *points);
-    plan_drop(plan);
 }
 
 void graph_launch_finish(struct op *op)
 {
     struct cpu_exec *cpu = exec_cpu(op->graph.exec);
-    drop_launch(op);
+    drop_points(op_plan(op), op);
+    plan_drop(op_plan(op));
     lock_take(&cpu->lock);
     if (cpu->last == op->stream && cpu->last_sequence == op->sequence)
         cpu->last = NULL;
@@ -120,29 +127,37 @@ static rnl_status wait_for_last_locked(struct cpu_exec *cpu,
                                              : queue_add_wait(stream, &wait);
 }
 
+// All that can fail comes first, since a launch that is refused changes nothing.
+static rnl_status prepare_locked(struct cpu_exec *cpu, struct stream *stream,
+                                 struct op *op)
+{
+    struct plan *plan = cpu->plan;
+    if (!note_points(plan, op))
+        return fail_status();
+    rnl_status status = reserve_events(plan) ? RNL_OK : fail_status();
+    if (status == RNL_OK && (status = wait_for_last_locked(cpu, stream)))
+        unreserve_events(plan, plan->count);
+    if (status != RNL_OK)
+        drop_points(plan, op);
+    return status;
+}
+
 // Once it is submitted, the launch may be over, but not yet finished: that needs
 // the lock.
 static rnl_status launch_locked(struct cpu_exec *cpu, struct stream *stream,
                                 struct op *op)
 {
     struct plan *plan = cpu->plan;
-    rnl_status status = wait_for_last_locked(cpu, stream);
+    rnl_status status = prepare_locked(cpu, stream, op);
     if (status != RNL_OK)
         return status;
-    uint64_t launch = atomic_fetch_add(&launches, 1) + 1;
     op->backend[0] = (uint64_t)(uintptr_t)plan;
-    op->backend[1] = launch;
+    op->backend[1] = atomic_fetch_add(&launches, 1) + 1;
     atomic_fetch_add(&plan->references, 1);
-    status = note_points(plan, op) && expect_events(plan, launch)
-                 ? queue_submit(stream_queue(stream), op, &cpu->last_sequence)
-                 : fail_status();
-    if (status != RNL_OK) {
-        give_up_events(plan, launch);
-        drop_launch(op);
-        return status;
-    }
+    expect_events(plan, op_launch(op));
     cpu->last = stream;
-    return RNL_OK;
+    // Of a stream that lives, so this does not fail.
+    return queue_submit(stream_queue(stream), op, &cpu->last_sequence);
 }
 
 rnl_status graph_submit(struct stream *stream, struct op *op)
