@@ -1,5 +1,6 @@
 // Events that graphs record, seen from outside: each record stands for itself.
 #include "graphs.h"
+#include "words.h"
 
 #define LIMIT UINT64_C(20000000000)  // of what would never end
 
@@ -149,5 +150,72 @@ RNL_TEST(a_wait_node_waits_for_records_before_the_launch_only)
     expect_ok(rnl_stream_synchronize(second, LIMIT));
     gate_free(gate);
     drop_both(waiting, waits);
+    drop_recorder();
+}
+
+static rnl_status fail_now(const rnl_native_call *call)
+{
+    (void)call;
+    return RNL_ERROR_LAUNCH_FAILED;
+}
+
+// A graph that fails before it records `reached`.
+static rnl_graph_exec failing_recorder(rnl_function bad)
+{
+    rnl_graph failing = new_graph();
+    rnl_node node = NULL;
+    expect_ok(rnl_graph_add_node(
+        failing, RNL_AT_START,
+        RNL_NODE(.kind = RNL_NODE_FUNCTION, .function = bad,
+                 .launch = one_thread()), &node));
+    event_node(failing, RNL_NODE_EVENT_RECORD, RNL_AFTER(node), reached);
+    rnl_graph_exec made = instantiate(failing);
+    expect_ok(rnl_graph_release(failing));
+    return made;
+}
+
+enum { WAITERS = 12, LAST = WAITERS - 1 };
+
+// When they get to their waits, the event has long stood for something else.
+static void wait_later(rnl_stream *waiter, struct words words)
+{
+    *waiter = suite_new_stream();
+    expect_ok(rnl_enqueue_wait_value32(*waiter, words.buffer, 0, 1,
+                                       RNL_WAIT_GEQ));
+    expect_ok(rnl_enqueue_wait_event(*waiter, reached));
+}
+
+RNL_TEST(a_lost_record_is_known_to_waits_that_come_late)
+{
+    struct words words = new_words(4);
+    rnl_stream waiters[WAITERS], third = suite_new_stream();
+    make_recorder();
+    rnl_function bad = suite_native("bad", fail_now, NULL);
+    rnl_graph_exec fails = failing_recorder(bad);
+    struct gate *gate = gate_shut(first);
+    for (int i = 0; i < LAST; i++) {
+        expect_ok(rnl_enqueue_graph(first, fails));
+        wait_later(&waiters[i], words);
+    }
+    expect_ok(rnl_enqueue_graph(third, exec));
+    wait_later(&waiters[LAST], words);
+    expect_ok(rnl_enqueue_event_record(third, reached));
+    expect_ok(rnl_stream_synchronize(third, LIMIT));
+    gate_open(gate);
+    assert_status(rnl_stream_synchronize(first, LIMIT),
+                  RNL_ERROR_LAUNCH_FAILED);
+    expect_ok(rnl_event_synchronize(reached, LIMIT));
+    expect_ok(rnl_stream_reset_and_wait(first));
+    atomic_store(words.w32, 1);
+    for (int i = 0; i < WAITERS; i++) {
+        assert_status(rnl_stream_synchronize(waiters[i], LIMIT),
+                      i < LAST ? RNL_ERROR_DEPENDENCY_FAILED : RNL_OK);
+        expect_ok(rnl_stream_release(waiters[i]));
+    }
+    gate_free(gate);
+    expect_ok(rnl_graph_exec_release(fails));
+    expect_ok(rnl_function_release(bad));
+    expect_ok(rnl_buffer_release(words.buffer));
+    expect_ok(rnl_stream_release(third));
     drop_recorder();
 }

@@ -117,8 +117,8 @@ static size_t held_now(void)
     return held;
 }
 
-// What is dead is freed when another takes its place, so others come and go. The
-// label is large enough to be missed in what the library holds.
+// What is dead is freed when another takes its place, so others come and go.
+// The label is large enough to be missed in what the library holds.
 RNL_TEST(an_executable_graph_keeps_no_stream_that_is_done)
 {
     enum { SIZE = 1 << 20, SECONDS = 10 };

@@ -139,6 +139,14 @@ bool queue_failed(struct queue *queue, uint64_t sequence,
 
 // --- Events ----------------------------------------------------------------
 
+// A launch that is to record an event, or was and is still waited for.
+struct expected {
+    uint64_t launch;
+    uint32_t records;          // to come
+    uint32_t waits;            // that mean this launch and are not over
+    struct failure *failure;   // why its last record never came, or NULL
+};
+
 struct cpu_event {
     struct lock lock;          // guards all but the atomic
     bool recorded;
@@ -150,7 +158,7 @@ struct cpu_event {
     uint64_t record;           // which record `time` is for
     uint64_t launch;           // that records it, or 0; …
     bool to_come;              // … and has yet to
-    uint64_t *expected;        // all launches that have yet to, oldest first
+    struct expected *expected; // by launch, oldest first
     uint32_t expected_first, expected_count, expected_most;
     uint32_t reserved;         // how many more have been promised a place
     struct op *waiters;        // WAIT ops on a record that is to come
@@ -164,13 +172,18 @@ static inline struct cpu_event *event_cpu(struct event *event)
 }
 
 // What the event stands for now, with a reference to its target; all zero:
-// nothing.
+// nothing. Ended by event_unpoint.
 struct wait event_point(struct event *event);
+void event_unpoint(const struct wait *point);
+
+// Nobody waits for the event's record by this launch any more.
+void event_unwait(struct event *event, uint64_t launch);
 
 // For a WAIT on a record that is to come: true with what the event stands for
 // (no target: nothing), or with `*out_broken` when it will never be recorded;
-// false when the op is in the event's list.
-bool event_resolve(struct op *op, bool *out_broken);
+// false when the op is in the event's list. `*out_lost`: the failure of the
+// launch that was to record it, referenced, or NULL.
+bool event_resolve(struct op *op, bool *out_broken, struct failure **out_lost);
 
 // Makes sure that event_expect cannot fail, or undoes it. False after recording
 // that memory is short.

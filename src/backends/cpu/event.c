@@ -181,7 +181,7 @@ static bool reserve_locked(struct cpu_event *cpu)
     uint32_t needed = count + cpu->reserved;
     if (cpu->expected_first + needed < most)
         return true;
-    uint64_t *to = cpu->expected;
+    struct expected *to = cpu->expected;
     if (needed >= most / 2) {
         most = most ? 2 * most : 4;
         to = mem_allocate(most * sizeof *to);
@@ -198,31 +198,35 @@ static bool reserve_locked(struct cpu_event *cpu)
     return true;
 }
 
-// Where the launch is among the expected; their number if it is not.
-static uint32_t find_locked(const struct cpu_event *cpu, uint64_t launch)
+// NULL when the launch is over and not waited for.
+static struct expected *find_locked(const struct cpu_event *cpu,
+                                    uint64_t launch)
 {
-    uint32_t i = 0;
-    while (i < cpu->expected_count &&
-           cpu->expected[cpu->expected_first + i] != launch)
-        i++;
-    return i;
+    struct expected *first = cpu->expected + cpu->expected_first;
+    for (uint32_t i = 0; i < cpu->expected_count; i++)
+        if (first[i].launch == launch)
+            return &first[i];
+    return NULL;
 }
 
 static bool is_expected_locked(const struct cpu_event *cpu, uint64_t launch)
 {
-    return find_locked(cpu, launch) < cpu->expected_count;
+    const struct expected *entry = find_locked(cpu, launch);
+    return entry && entry->records > 0;
 }
 
-static bool remove_locked(struct cpu_event *cpu, uint64_t launch)
+// Removes what nobody needs any more; returns its failure, to be dropped.
+static struct failure *tidy_locked(struct cpu_event *cpu,
+                                   struct expected *entry)
 {
-    uint32_t at = find_locked(cpu, launch);
-    if (at == cpu->expected_count)
-        return false;
-    uint64_t *first = cpu->expected + cpu->expected_first;
-    memmove(first + 1, first, at * sizeof *first);  // usually none
+    struct failure *failure = entry->failure;
+    if (entry->records > 0 || entry->waits > 0)
+        return NULL;
+    struct expected *first = cpu->expected + cpu->expected_first;
+    memmove(first + 1, first, (size_t)(entry - first) * sizeof *first);
     cpu->expected_first++;
     cpu->expected_count--;
-    return true;
+    return failure;
 }
 
 bool event_reserve(struct event *event)
@@ -251,26 +255,21 @@ void event_expect(struct event *event, uint64_t launch)
     struct cpu_event *cpu = event_cpu(event);
     lock_take(&cpu->lock);
     cpu->reserved--;
-    cpu->expected[cpu->expected_first + cpu->expected_count++] = launch;
+    struct expected *next =
+        cpu->expected + cpu->expected_first + cpu->expected_count;
+    if (cpu->expected_count > 0 && next[-1].launch == launch) {
+        next[-1].records++;
+    } else {
+        *next = (struct expected){.launch = launch, .records = 1};
+        cpu->expected_count++;
+    }
     cpu->launch = launch;
     cpu->to_come = true;
     atomic_store_explicit(&cpu->done, false, memory_order_release);
     lock_give(&cpu->lock);
 }
 
-// Makes the op wait for what the event turned out to stand for.
-static void settle(struct op *op, struct stream *stream, uint64_t sequence)
-{
-    struct wait *wait = op_wait(op);
-    object_keep(&stream->object);
-    op->kept[op->kept_count++] = &stream->object;
-    // What comes later on the event's own stream is in order as it is.
-    wait->sequence = stream == op->stream ? 0 : sequence;
-    wait->target = stream;
-}
-
-static struct op *take_waiters_locked(struct cpu_event *cpu, uint64_t launch,
-                                      struct stream *failed, uint64_t sequence)
+static struct op *take_waiters_locked(struct cpu_event *cpu, uint64_t launch)
 {
     struct op *taken = NULL, **link = &cpu->waiters;
     while (*link) {
@@ -283,8 +282,6 @@ static struct op *take_waiters_locked(struct cpu_event *cpu, uint64_t launch,
         *link = wait->next;
         wait->next = taken;
         taken = op;
-        if (failed)
-            settle(op, failed, sequence);
     }
     return taken;
 }
@@ -305,22 +302,37 @@ static struct stream *arrive_locked(struct event *event, struct stream *failed,
     return old;
 }
 
+// One record less to come; true when it was the last. Takes over the failure
+// and gives what is to be dropped.
+static bool settle_record_locked(struct cpu_event *cpu, uint64_t launch,
+                                 struct failure **failure)
+{
+    struct expected *entry = find_locked(cpu, launch);
+    if (--entry->records > 0)
+        return false;
+    entry->failure = *failure;
+    *failure = tidy_locked(cpu, entry);
+    return true;
+}
+
 void event_arrive(struct event *event, uint64_t launch, struct stream *failed,
                   uint64_t sequence)
 {
     struct cpu_event *cpu = event_cpu(event);
     struct op *waiters = NULL;
     struct stream *old = failed;
+    struct failure *failure = failed ? stream_get_failure(failed) : NULL;
     if (failed)
         object_keep(&failed->object);
     lock_take(&cpu->lock);
-    bool last = remove_locked(cpu, launch) && !is_expected_locked(cpu, launch);
+    bool last = settle_record_locked(cpu, launch, &failure);
     if (last)
-        waiters = take_waiters_locked(cpu, launch, failed, sequence);
+        waiters = take_waiters_locked(cpu, launch);
     // A later record counts instead.
     if (cpu->launch == launch)
         old = arrive_locked(event, failed, sequence, last);
     lock_give(&cpu->lock);
+    failure_drop(failure);
     if (last)
         announce_record(cpu, waiters);
     if (old)
@@ -351,9 +363,9 @@ enum point {
 };
 
 // What the event stands for, with a reference to the stream; or the launch
-// that will record it.
-static enum point point_of(struct event *event, struct stream **out_stream,
-                           uint64_t *out_sequence)
+// that will record it. `waits`: until event_unwait, how that ends is known.
+static enum point point_of(struct event *event, bool waits,
+                           struct stream **out_stream, uint64_t *out_sequence)
 {
     struct cpu_event *cpu = event_cpu(event);
     enum point point = POINT_NOWHERE;
@@ -369,9 +381,32 @@ static enum point point_of(struct event *event, struct stream **out_stream,
         object_keep(&cpu->stream->object);
     } else if (point == POINT_TO_COME) {
         *out_sequence = cpu->to_come ? cpu->launch : 0;
+        if (waits && cpu->to_come)
+            find_locked(cpu, cpu->launch)->waits++;
     }
     lock_give(&cpu->lock);
     return point;
+}
+
+void event_unwait(struct event *event, uint64_t launch)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    lock_take(&cpu->lock);
+    struct expected *entry = find_locked(cpu, launch);
+    entry->waits--;
+    struct failure *failure = tidy_locked(cpu, entry);
+    lock_give(&cpu->lock);
+    failure_drop(failure);
+}
+
+static rnl_status join_to_come(struct stream *stream, struct event *event,
+                               uint64_t launch)
+{
+    struct wait wait = {.sequence = launch, .promise = event};
+    rnl_status status = queue_add_wait(stream, &wait);
+    if (status != RNL_OK && launch)
+        event_unwait(event, launch);
+    return status;
 }
 
 rnl_status cpu_event_join(struct stream *stream, struct event *event)
@@ -381,12 +416,11 @@ rnl_status cpu_event_join(struct stream *stream, struct event *event)
     uint64_t sequence;
     if (atomic_load_explicit(&cpu->done, memory_order_acquire))
         return RNL_OK;
-    enum point point = point_of(event, &target, &sequence);
+    enum point point = point_of(event, true, &target, &sequence);
     if (point == POINT_NOWHERE)
         return RNL_OK;
     if (point == POINT_TO_COME)
-        return queue_add_wait(stream, &(struct wait){.sequence = sequence,
-                                                     .promise = event});
+        return join_to_come(stream, event, sequence);
     // The order within one stream is already there.
     struct wait wait = {.target = target, .sequence = sequence};
     rnl_status status =
@@ -399,7 +433,7 @@ struct wait event_point(struct event *event)
 {
     struct stream *target;
     uint64_t sequence;
-    switch (point_of(event, &target, &sequence)) {
+    switch (point_of(event, true, &target, &sequence)) {
     case POINT_TO_COME:
         return (struct wait){.sequence = sequence, .promise = event};
     case POINT_ON_STREAM:
@@ -409,7 +443,26 @@ struct wait event_point(struct event *event)
     }
 }
 
-bool event_resolve(struct op *op, bool *out_broken)
+void event_unpoint(const struct wait *point)
+{
+    if (point->target)
+        object_drop(&point->target->object);
+    else if (point->promise && point->sequence)
+        event_unwait(point->promise, point->sequence);
+}
+
+// Makes the op wait for what the promise turned out to stand for.
+static void settle(struct op *op, struct stream *stream, uint64_t sequence)
+{
+    struct wait *wait = op_wait(op);
+    object_keep(&stream->object);
+    op->kept[op->kept_count++] = &stream->object;
+    // What comes later on the event's own stream is in order as it is.
+    wait->sequence = stream == op->stream ? 0 : sequence;
+    wait->target = stream;
+}
+
+bool event_resolve(struct op *op, bool *out_broken, struct failure **out_lost)
 {
     struct wait *wait = op_wait(op);
     struct event *event = wait->promise;
@@ -417,13 +470,16 @@ bool event_resolve(struct op *op, bool *out_broken)
     lock_take(&cpu->lock);
     bool known = cpu->broken ||
                  !is_to_come_locked(event, cpu, wait->sequence);
-    bool latest = wait->sequence == 0 || wait->sequence == cpu->launch;
     *out_broken = cpu->broken;
     if (!known) {
         atomic_store(&wait->listed, true);
         wait->next = cpu->waiters;
         cpu->waiters = op;
-    } else if (latest && cpu->stream) {
+    } else if (wait->sequence) {
+        *out_lost = find_locked(cpu, wait->sequence)->failure;
+        if (*out_lost)
+            atomic_fetch_add(&(*out_lost)->references, 1);
+    } else if (cpu->stream) {
         settle(op, cpu->stream, cpu->sequence);
     }
     lock_give(&cpu->lock);
@@ -448,7 +504,7 @@ rnl_status cpu_event_query(struct event *event)
     uint64_t sequence;
     if (atomic_load_explicit(&cpu->done, memory_order_acquire))
         return RNL_OK;
-    enum point point = point_of(event, &stream, &sequence);
+    enum point point = point_of(event, false, &stream, &sequence);
     if (point != POINT_ON_STREAM)
         return point == POINT_TO_COME ? RNL_NOT_READY : RNL_OK;
     struct queue *queue = stream_queue(stream);
@@ -513,7 +569,7 @@ rnl_status cpu_event_wait(struct event *event, uint64_t deadline)
     uint64_t sequence;
     rnl_status status = await_record(event, deadline);
     if (status != RNL_OK ||
-        point_of(event, &stream, &sequence) != POINT_ON_STREAM)
+        point_of(event, false, &stream, &sequence) != POINT_ON_STREAM)
         return status;
     status = queue_wait(stream_queue(stream), sequence, deadline,
                         event->options.blocking_sync ? RNL_SYNC_BLOCKING : 0);

@@ -101,8 +101,7 @@ static void drop_points(const struct plan *plan, struct op *op)
 {
     struct wait *points = op_points(op);
     for (uint32_t i = 0; points && i < plan->point_count; i++)
-        if (points[i].target)
-            object_drop(&points[i].target->object);
+        event_unpoint(&points[i]);
     mem_release(points, plan->point_count * sizeof *points);
 }
 
@@ -127,7 +126,7 @@ static rnl_status wait_for_last_locked(struct cpu_exec *cpu,
                                              : queue_add_wait(stream, &wait);
 }
 
-// All that can fail comes first, since a launch that is refused changes nothing.
+// All that can fail comes first: a launch that is refused changes nothing.
 static rnl_status prepare_locked(struct cpu_exec *cpu, struct stream *stream,
                                  struct op *op)
 {
@@ -142,8 +141,8 @@ static rnl_status prepare_locked(struct cpu_exec *cpu, struct stream *stream,
     return status;
 }
 
-// Once it is submitted, the launch may be over, but not yet finished: that needs
-// the lock.
+// Once it is submitted, the launch may be over, but not yet finished, which
+// needs the lock.
 static rnl_status launch_locked(struct cpu_exec *cpu, struct stream *stream,
                                 struct op *op)
 {

@@ -152,17 +152,23 @@ void queue_fail(struct queue *queue, uint64_t sequence, const struct op *op,
     stream_set_failure(queue->stream, failure, inherited);
 }
 
-static void inherit_failure(struct queue *queue, struct op *op)
+// Takes over the reference.
+static void inherit(struct queue *queue, const struct op *op,
+                    struct failure *failure)
 {
-    struct failure *failure;
-    const struct wait *wait = op_wait(op);
-    if (wait->order_only || !queue_failed(stream_queue(wait->target),
-                                          wait->sequence, &failure))
-        return;
     lock_take(&queue->lock);
     queue->failed_at = op->sequence;
     lock_give(&queue->lock);
     stream_set_failure(queue->stream, failure, true);
+}
+
+static void inherit_failure(struct queue *queue, struct op *op)
+{
+    struct failure *failure;
+    const struct wait *wait = op_wait(op);
+    if (!wait->order_only && queue_failed(stream_queue(wait->target),
+                                          wait->sequence, &failure))
+        inherit(queue, op, failure);
 }
 
 // Joins the target's list of waiters unless the target is already there.
@@ -193,12 +199,15 @@ static void fail_broken(struct queue *queue, const struct op *op)
 bool queue_wait_is_over(struct op *op)
 {
     struct queue *queue = stream_queue(op->stream);
+    struct failure *lost = NULL;
     bool broken = false;
     if (atomic_load(&op_wait(op)->listed) ||
-        (!op_wait(op)->target && !event_resolve(op, &broken)))
+        (!op_wait(op)->target && !event_resolve(op, &broken, &lost)))
         return false;
     if (broken)
         fail_broken(queue, op);
+    if (lost)
+        inherit(queue, op, lost);
     if (!op_wait(op)->target)
         return true;
     if (!target_is_there(op))
@@ -314,14 +323,22 @@ static void announce(struct queue *queue, uint64_t completed)
     queue_release_waits(released);
 }
 
+static void end_op(struct op *op)
+{
+    const struct wait *wait = op_wait(op);
+    if (op->kind == OP_GRAPH)
+        graph_launch_finish(op);
+    else if (op->kind == OP_WAIT && !wait->target && wait->sequence)
+        event_unwait(wait->promise, wait->sequence);
+}
+
 // Ends the first op of the batch. The store comes before the look at
 // `attention`, and who waits writes `attention` before it looks at `completed`:
 // one of the two sees the other.
 static void complete(struct queue *queue, struct op *op)
 {
     queue->batch = op->next;
-    if (op->kind == OP_GRAPH)
-        graph_launch_finish(op);
+    end_op(op);
     atomic_store(&queue->completed, op->sequence);
     if (atomic_load(&queue->attention) > 0)
         announce(queue, op->sequence);
