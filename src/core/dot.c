@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,13 +57,16 @@ static void add_size(struct text *text, const struct node *node)
                  op->fill.width * op->fill.height * op->fill.depth);
 }
 
+// The number of the graph, and of the node in it.
+#define NAME "n%" PRIu64 "_%" PRIu32
+
 static void add_graph(struct text *text, struct graph *graph);
 
 static void add_node(struct text *text, const struct graph *graph,
                      uint32_t index)
 {
     const struct node *node = &graph->nodes[index];
-    text_add(text, "n%u_%u [shape=%s, label=\"", graph->number, index,
+    text_add(text, NAME " [shape=%s, label=\"", graph->number, index,
              shape_of(node->kind));
     if (node->recipe->label[0]) {
         add_quoted(text, node->recipe->label);
@@ -73,15 +77,15 @@ static void add_node(struct text *text, const struct graph *graph,
     text_add(text, "\"%s];\n", node->enabled ? "" : ", style=dashed");
     if (!node->inner)
         return;
-    text_add(text, "subgraph cluster_%u {\n", node->inner->number);
+    text_add(text, "subgraph cluster_%" PRIu64 " {\n", node->inner->number);
     add_graph(text, node->inner);
     text_add(text, "}\n");
     // A line into it, so that one sees whose it is.
     lock_take(&node->inner->lock);
     for (uint32_t i = 0; i < node->inner->count; i++)
         if (node->inner->nodes[i].kind && !node->inner->nodes[i].after_count)
-            text_add(text, "n%u_%u -> n%u_%u [style=dotted];\n", graph->number,
-                     index, node->inner->number, i);
+            text_add(text, NAME " -> " NAME " [style=dotted];\n",
+                     graph->number, index, node->inner->number, i);
     lock_give(&node->inner->lock);
 }
 
@@ -96,7 +100,7 @@ static void add_graph(struct text *text, struct graph *graph)
             add_node(text, graph, i);
     for (uint32_t i = 0; i < graph->count; i++)
         for (uint32_t k = 0; k < graph->nodes[i].after_count; k++)
-            text_add(text, "n%u_%u -> n%u_%u;\n", graph->number,
+            text_add(text, NAME " -> " NAME ";\n", graph->number,
                      graph->nodes[i].after[k], graph->number, i);
     lock_give(&graph->lock);
 }

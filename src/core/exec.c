@@ -50,7 +50,7 @@ static rnl_status exec_new(struct graph *graph, struct graph *snapshot,
 static rnl_status instantiate(struct graph *graph, rnl_graph_exec *out_exec)
 {
     struct graph_exec *exec = NULL;
-    struct graph *snapshot = graph_copy(graph);
+    struct graph *snapshot = graph_copy(graph, true);
     if (!snapshot)
         return fail_status();
     rnl_status status = exec_new(graph, snapshot, &exec);

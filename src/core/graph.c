@@ -24,16 +24,29 @@ static struct object_class graph_class = {
     .finish = graph_finish,
 };
 
-struct graph *graph_new(struct context *context, const char *label)
+_Atomic uint64_t graph_last_number;
+
+static struct graph *new_hidden(struct context *context, const char *label)
 {
-    // 28 bits in a handle; the first is never 0.
-    static _Atomic uint32_t last_number;
     struct graph *graph =
         (struct graph *)object_create(&graph_class, context, label);
-    if (!graph)
+    if (graph)
+        graph->backend = context->backend;
+    return graph;
+}
+
+struct graph *graph_new(struct context *context, const char *label)
+{
+    uint64_t number = atomic_fetch_add(&graph_last_number, 1) + 1;
+    if (number > GRAPH_NUMBER_MOST) {
+        fail(RNL_ERROR_OUT_OF_RANGE,
+             "the process has made %llu graphs, and there can be no more",
+             (unsigned long long)GRAPH_NUMBER_MOST);
         return NULL;
-    graph->backend = context->backend;
-    graph->number = atomic_fetch_add(&last_number, 1) % GRAPH_NUMBERS + 1;
+    }
+    struct graph *graph = new_hidden(context, label);
+    if (graph)
+        graph->number = number;
     return graph;
 }
 
@@ -78,7 +91,7 @@ void graph_publish_inner(struct graph *inner)
 
 // --- Copies ----------------------------------------------------------------
 
-static bool copy_node(const struct node *from, struct node *to)
+static bool copy_node(const struct node *from, struct node *to, bool hidden)
 {
     *to = (struct node){0};
     if (!from->kind)
@@ -91,7 +104,9 @@ static bool copy_node(const struct node *from, struct node *to)
         for (uint32_t i = 0; i < from->after_count; i++)
             after[i] = from->after[i];
     }
-    struct graph *inner = from->inner ? graph_copy(from->inner) : NULL;
+    struct graph *inner = NULL;
+    if (from->inner)
+        inner = graph_copy(from->inner, hidden);
     if (from->inner && !inner) {
         mem_release(after, from->after_count * sizeof *after);
         return false;
@@ -113,7 +128,8 @@ static bool copy_nodes_locked(const struct graph *from, struct graph *to)
         return false;
     to->most = from->count;
     for (; to->count < from->count; to->count++)
-        if (!copy_node(&from->nodes[to->count], &to->nodes[to->count]))
+        if (!copy_node(&from->nodes[to->count], &to->nodes[to->count],
+                       to->number == 0))
             return false;
     to->live_count = from->live_count;
     to->edge_count = from->edge_count;
@@ -129,9 +145,11 @@ static rnl_status copy_locked(const struct graph *from, struct graph *to)
     return status;
 }
 
-struct graph *graph_copy(struct graph *graph)
+struct graph *graph_copy(struct graph *graph, bool hidden)
 {
-    struct graph *copy = graph_new(graph->object.context, graph->object.label);
+    struct graph *copy =
+        (hidden ? new_hidden : graph_new)(graph->object.context,
+                                          graph->object.label);
     if (!copy)
         return NULL;
     copy->copied_from = graph->number;
@@ -215,7 +233,7 @@ rnl_status rnl_graph_clone(rnl_graph handle, rnl_graph *out_clone)
         return status;
     struct graph *copy = NULL;
     status = check_pointer(out_clone, "out_clone");
-    if (status == RNL_OK && !(copy = graph_copy(graph)))
+    if (status == RNL_OK && !(copy = graph_copy(graph, false)))
         status = fail_status();
     if (copy)
         *out_clone = publish(copy);

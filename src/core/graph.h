@@ -3,7 +3,12 @@
 
 #include "core/backend.h"
 
-#define GRAPH_NUMBERS 0xfffffffu  // 28 bits of a node's handle
+// A node's handle is the number of its graph and its index there. Neither is
+// ever given twice: what is used up is refused.
+#define GRAPH_INDEX_BITS 26
+#define GRAPH_NODES_MOST (1u << GRAPH_INDEX_BITS)
+#define GRAPH_NUMBER_MOST                                                      \
+    ((UINT64_C(1) << (OBJECT_KIND_SHIFT - GRAPH_INDEX_BITS)) - 1)
 #define GRAPH_DEPTH_MOST 64       // what is inside is visited recursively
 
 // What a node does. Never changed once it is made: graphs, their copies and
@@ -32,8 +37,8 @@ struct node {
 struct graph {
     struct object object;
     const struct backend *backend;
-    uint32_t number;       // in the handles of its nodes
-    uint32_t copied_from;  // that of the graph it is a copy of
+    uint64_t number;       // in the handles of its nodes; 0: they have none
+    uint64_t copied_from;  // that of the graph it is a copy of
     bool owned;            // by a node or a capture: not the user's to release
     bool body;             // of an IF or WHILE: some kinds are refused
     uint32_t depth;        // how many graphs it is inside of
@@ -47,7 +52,7 @@ struct graph {
 struct graph_exec {
     struct object object;
     const struct backend *backend;
-    uint32_t source;         // number of the graph it was made of
+    uint64_t source;         // number of the graph it was made of
     struct lock lock;        // guards the snapshot, and changes of the plan
     struct graph *snapshot;  // never published; referenced
     _Alignas(64) max_align_t native[];
@@ -60,11 +65,14 @@ static inline void *exec_native(struct graph_exec *exec)
 
 // --- Graphs ----------------------------------------------------------------
 
+extern _Atomic uint64_t graph_last_number;
+
 // A graph that has no handle yet; NULL after recording why.
 struct graph *graph_new(struct context *context, const char *label);
 
 // A copy, inner graphs included; likewise. Refused while a capture adds to it.
-struct graph *graph_copy(struct graph *graph);
+// `hidden`: nobody will ever ask for its nodes.
+struct graph *graph_copy(struct graph *graph, bool hidden);
 
 // Gives handles to a new inner graph and all inside of it.
 void graph_publish_inner(struct graph *inner);
@@ -94,7 +102,7 @@ rnl_status node_add_locked(struct graph *graph, const struct new_node *node,
                            uint32_t *out_index);
 
 // The node that a handle means, in a graph that carries `number`.
-rnl_status node_find_locked(const struct graph *graph, uint32_t number,
+rnl_status node_find_locked(const struct graph *graph, uint64_t number,
                             rnl_node handle, const char *parameter,
                             uint32_t *out_index);
 
@@ -116,7 +124,7 @@ bool node_cut_locked(struct graph *graph, uint32_t count,
 rnl_node node_handle(const struct graph *graph, uint32_t index);
 
 // True for what is or was a node of a graph that carries `number`.
-bool node_is_of(rnl_node handle, uint32_t number);
+bool node_is_of(rnl_node handle, uint64_t number);
 
 // Refuses parameters of another kind, and kinds that cannot be changed.
 rnl_status node_check_change(const struct node *node, rnl_node_kind kind);

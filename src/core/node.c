@@ -6,23 +6,23 @@
 rnl_node node_handle(const struct graph *graph, uint32_t index)
 {
     uint64_t value = (uint64_t)OBJECT_NODE << OBJECT_KIND_SHIFT |
-                     (uint64_t)graph->number << 32 | index;
+                     graph->number << GRAPH_INDEX_BITS | index;
     return (rnl_node)(uintptr_t)value;
 }
 
-bool node_is_of(rnl_node handle, uint32_t number)
+bool node_is_of(rnl_node handle, uint64_t number)
 {
     uint64_t value = (uint64_t)(uintptr_t)handle;
     return value >> OBJECT_KIND_SHIFT == OBJECT_NODE &&
-           (value >> 32 & GRAPH_NUMBERS) == number;
+           (value >> GRAPH_INDEX_BITS & GRAPH_NUMBER_MOST) == number;
 }
 
-rnl_status node_find_locked(const struct graph *graph, uint32_t number,
+rnl_status node_find_locked(const struct graph *graph, uint64_t number,
                             rnl_node handle, const char *parameter,
                             uint32_t *out_index)
 {
     uint64_t value = (uint64_t)(uintptr_t)handle;
-    uint32_t index = (uint32_t)value;
+    uint32_t index = (uint32_t)value % GRAPH_NODES_MOST;
     if (value >> OBJECT_KIND_SHIFT != OBJECT_NODE)
         return object_refuse(handle, OBJECT_NODE, parameter);
     if (!node_is_of(handle, number))
@@ -81,8 +81,6 @@ static bool grow_locked(struct graph *graph)
 {
     if (graph->count < graph->most)
         return true;
-    if (graph->most > UINT32_MAX / 4)
-        return false;
     uint32_t most = graph->most ? 2 * graph->most : 8;
     struct node *nodes = mem_grow(graph->nodes, graph->most * sizeof *nodes,
                                   most * sizeof *nodes);
@@ -117,6 +115,10 @@ rnl_status node_add_locked(struct graph *graph, const struct new_node *given,
                            const uint32_t *after, size_t count,
                            uint32_t *out_index)
 {
+    if (graph->count >= GRAPH_NODES_MOST)
+        return fail_at(RNL_ERROR_OUT_OF_RANGE, "graph",
+                       "a graph can have %u nodes, removed ones included",
+                       GRAPH_NODES_MOST);
     uint32_t *edges = mem_allocate(count * sizeof *edges);
     if (!edges || !grow_locked(graph)) {
         mem_release(edges, count * sizeof *edges);

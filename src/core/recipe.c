@@ -278,7 +278,7 @@ static rnl_status copy_child(struct graph *graph, rnl_graph handle,
     if (child->object.context != graph->object.context)
         status = fail_at(RNL_ERROR_INVALID_HANDLE, "child",
                          "'child' belongs to another context than the graph");
-    else if (!(*out_inner = graph_copy(child)))
+    else if (!(*out_inner = graph_copy(child, graph->number == 0)))
         status = fail_status();
     else if (graph->body)
         status = make_body(*out_inner);

@@ -167,7 +167,7 @@ static rnl_status refuse(const struct update *update)
 static rnl_status update_locked(struct graph_exec *exec, struct graph *graph,
                                 struct update *update, struct graph **old)
 {
-    struct graph *next = graph_copy(exec->snapshot);
+    struct graph *next = graph_copy(exec->snapshot, true);
     if (!next)
         return fail_status();
     rnl_status status = take_over(next, graph, update);
