@@ -51,6 +51,7 @@ struct queue {
     struct past past;          // newest first
     _Atomic bool needs_worker; // only a worker can run what comes first
     bool poked;                // unblocked while it was running
+    struct region *shared;     // of the plan that is first in `batch`, if any
 };
 
 // What a WAIT op waits for, in op->backend. While it is listed, it belongs to
@@ -108,7 +109,7 @@ void queue_reset(struct queue *queue);
 void queue_forget(struct queue *queue);
 
 // Something that the queue listed has happened: `*listed` is made false. A
-// blocked queue is ready again, one that runs is poked.
+// blocked queue is ready again; one that runs is poked, and its region, too.
 void queue_unblock(struct queue *queue, _Atomic bool *listed);
 
 // For the owner of a queue that has nothing to do before it is unblocked. False
@@ -354,7 +355,8 @@ struct region {
     // Of a plan, whose steps are not numbered: runs one; whether there is any.
     struct plan *plan;
     bool (*take)(struct region *region, bool worker);
-    bool (*any)(const struct region *region);
+    bool (*any)(const struct region *region, bool worker);
+    _Atomic bool poked;              // what a step waits for may be over
     bool open;                       // listed; guarded by the pool's lock
     _Atomic uint64_t taken;
     _Atomic uint32_t participants;   // futex of the owner
@@ -371,9 +373,12 @@ rnl_status region_run(struct pool *pool, struct region *region, bool parallel);
 // thread does so only when that one `blocks`.
 void region_offer(struct pool *pool, struct region *region, bool blocks);
 
+// The same for what a step waits for. True when the pool is to be notified.
+bool region_poke(struct pool *pool, struct region *region);
+
 // For its owner, who found nothing to take: closes it and waits for the others.
 // False as soon as there is something to take again.
-bool region_close(struct pool *pool, struct region *region);
+bool region_close(struct pool *pool, struct region *region, bool worker);
 
 // Joins some region of the pool, or of `queue` if not NULL; false when there is
 // none to join.

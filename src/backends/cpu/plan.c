@@ -72,6 +72,14 @@ static bool has_failed(const struct plan *plan)
     return atomic_load_explicit(&plan->failed, memory_order_relaxed);
 }
 
+static void wait_reset(struct step *step)
+{
+    struct op *op = step->wait;
+    while (op->kept_count > 0)
+        object_drop(op->kept[--op->kept_count]);
+    op->stream = NULL;
+}
+
 static void run_body(struct plan *outer, const struct step *step);
 
 static void run_step(struct plan *plan, struct step *step)
@@ -106,8 +114,12 @@ static void run_step(struct plan *plan, struct step *step)
             run_body(plan, step);
         break;
     case STEP_WAIT:
+        step->passed = false;
+        wait_reset(step);
+        break;
     case STEP_VALUES:
         step->passed = false;
+        step->value = 0;
         break;
     default:
         break;
@@ -133,12 +145,9 @@ static void run_body(struct plan *outer, const struct step *step)
 
 // --- Steps that wait -------------------------------------------------------
 
-static void wait_reset(struct step *step)
+static bool waits(const struct step *step)
 {
-    struct op *op = step->wait;
-    while (op->kept_count > 0)
-        object_drop(op->kept[--op->kept_count]);
-    op->stream = NULL;
+    return step->kind == STEP_WAIT || step->kind == STEP_VALUES;
 }
 
 // Makes the step wait for what its event stood for at the launch. False when
@@ -164,7 +173,6 @@ static bool wait_is_over(struct plan *plan, struct step *step)
     vain |= has_failed(plan) && !atomic_load(&wait->listed);
     if (!vain && !queue_wait_is_over(op))
         return false;
-    wait_reset(step);
     if (atomic_load(&plan->queue->stream->failure))
         atomic_store(&plan->failed, true);
     return true;
@@ -173,11 +181,15 @@ static bool wait_is_over(struct plan *plan, struct step *step)
 static bool values_are_over(struct plan *plan, struct step *step)
 {
     bool vain = has_failed(plan) && !atomic_load(&step->watch.listed);
-    if (!vain && !watch_values(plan->queue, &step->recipe->ops->values,
-                               &step->value, &step->watch))
-        return false;
-    step->value = 0;
-    return true;
+    return vain || watch_values(plan->queue, &step->recipe->ops->values,
+                                &step->value, &step->watch);
+}
+
+// Of a step that waits.
+static bool is_over(struct plan *plan, struct step *step)
+{
+    return step->kind == STEP_WAIT ? wait_is_over(plan, step)
+                                   : values_are_over(plan, step);
 }
 
 // --- Alone: in order -------------------------------------------------------
@@ -192,12 +204,7 @@ static enum next may_run(struct plan *plan, struct step *step, bool worker)
 {
     if (step->kind == STEP_HOST && !worker)
         return NEXT_WORKER;
-    bool over = true;
-    if (step->kind == STEP_WAIT)
-        over = wait_is_over(plan, step);
-    else if (step->kind == STEP_VALUES)
-        over = values_are_over(plan, step);
-    return over ? NEXT_GO : NEXT_WAIT;
+    return waits(step) && !is_over(plan, step) ? NEXT_WAIT : NEXT_GO;
 }
 
 // Notes how long steps took; true once it would pay to let others have some. A
@@ -248,6 +255,11 @@ static bool run_alone(struct plan *plan, bool worker, enum next *out_next)
 
 // --- Shared ----------------------------------------------------------------
 
+static _Atomic uint32_t *slot_of(const struct plan *plan, uint32_t number)
+{
+    return &plan->slots[number < plan->count ? number : number % plan->count];
+}
+
 static uint32_t slot_take(struct plan *plan)
 {
     uint32_t taken = atomic_load(&plan->taken);
@@ -256,22 +268,19 @@ static uint32_t slot_take(struct plan *plan)
             return NO_STEP;
     } while (!atomic_compare_exchange_weak(&plan->taken, &taken, taken + 1));
     uint32_t step;
-    while ((step = atomic_load(&plan->slots[taken])) == 0)
+    while ((step = atomic_exchange(slot_of(plan, taken), 0)) == 0)
         cpu_relax();  // it is being filled this moment
     return step - 1;
 }
 
 static void slot_give(struct plan *plan, uint32_t step)
 {
-    uint32_t slot = atomic_fetch_add(&plan->given, 1);
-    atomic_store(&plan->slots[slot], step + 1);
-}
-
-static void park(struct plan *plan, uint32_t step)
-{
-    lock_take(&plan->lock);
-    plan->parked[plan->parked_count++] = step;
-    lock_give(&plan->lock);
+    uint32_t empty = 0, given = atomic_fetch_add(&plan->given, 1);
+    while (!atomic_compare_exchange_weak(slot_of(plan, given), &empty,
+                                         step + 1)) {
+        empty = 0;
+        cpu_relax();  // it is being emptied this moment
+    }
 }
 
 // Ends a step; returns a follower to go on with.
@@ -295,54 +304,136 @@ static uint32_t follow(struct plan *plan, const struct step *step)
     return next;
 }
 
-static bool waits(const struct step *step)
+static void park_locked(struct plan *plan, uint32_t step)
 {
-    return step->kind == STEP_WAIT || step->kind == STEP_VALUES;
+    plan->parked[plan->parked_count++] = step;
 }
 
-static bool may_run_shared(const struct step *step, bool worker)
+static void unpark_locked(struct plan *plan, uint32_t at)
 {
-    return waits(step) ? step->passed : step->kind != STEP_HOST || worker;
+    for (plan->parked_count--; at < plan->parked_count; at++)
+        plan->parked[at] = plan->parked[at + 1];
+}
+
+static void park_host(struct plan *plan, uint32_t step)
+{
+    lock_take(&plan->lock);
+    park_locked(plan, step);
+    plan->host_count++;
+    lock_give(&plan->lock);
+    region_offer(stream_pool(plan->queue->stream), &plan->region, true);
+}
+
+static uint32_t take_host_locked(struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->parked_count; i++) {
+        uint32_t step = plan->parked[i];
+        if (plan->steps[step].kind != STEP_HOST)
+            continue;
+        unpark_locked(plan, i);
+        plan->host_count--;
+        return step;
+    }
+    return NO_STEP;
+}
+
+static uint32_t take_host(struct plan *plan)
+{
+    if (plan->host_count == 0)
+        return NO_STEP;
+    lock_take(&plan->lock);
+    uint32_t step = take_host_locked(plan);
+    lock_give(&plan->lock);
+    return step;
+}
+
+// True when what it waits for is over; else it is parked.
+static bool pass_or_park(struct plan *plan, uint32_t at)
+{
+    struct step *step = &plan->steps[at];
+    lock_take(&plan->lock);
+    bool over = step->passed || is_over(plan, step);
+    if (!over)
+        park_locked(plan, at);
+    lock_give(&plan->lock);
+    return over;
+}
+
+static bool may_run_shared(struct plan *plan, uint32_t at, bool worker)
+{
+    const struct step *step = &plan->steps[at];
+    if (waits(step))
+        return pass_or_park(plan, at);
+    if (step->kind != STEP_HOST || worker)
+        return true;
+    park_host(plan, at);
+    return false;
+}
+
+// Gives those that need not wait any more; returns how many.
+static uint32_t look_at_parked(struct plan *plan)
+{
+    uint32_t count = 0;
+    lock_take(&plan->lock);
+    for (uint32_t i = 0; i < plan->parked_count;) {
+        struct step *step = &plan->steps[plan->parked[i]];
+        if (!waits(step) || !is_over(plan, step)) {
+            i++;
+            continue;
+        }
+        count++;
+        step->passed = true;
+        slot_give(plan, plan->parked[i]);
+        unpark_locked(plan, i);
+    }
+    lock_give(&plan->lock);
+    return count;
 }
 
 // Runs a step that is ready, and what follows; false when there is none.
 static bool take_step(struct region *region, bool worker)
 {
     struct plan *plan = region->plan;
+    // One is for this thread itself.
+    if (atomic_load(&region->poked) && atomic_exchange(&region->poked, false) &&
+        look_at_parked(plan) > 1)
+        region_offer(stream_pool(plan->queue->stream), region, false);
     uint32_t at = slot_take(plan);
+    if (at == NO_STEP && worker)
+        at = take_host(plan);
     if (at == NO_STEP)
         return false;
-    while (at != NO_STEP) {
+    while (at != NO_STEP && may_run_shared(plan, at, worker)) {
         struct step *step = &plan->steps[at];
-        if (!may_run_shared(step, worker)) {
-            park(plan, at);
-            break;
-        }
         run_step(plan, step);
         at = follow(plan, step);
     }
     return true;
 }
 
-static bool any_step(const struct region *region)
+static bool any_step(const struct region *region, bool worker)
 {
     const struct plan *plan = region->plan;
-    return atomic_load(&plan->taken) < atomic_load(&plan->given);
+    return atomic_load(&plan->taken) < atomic_load(&plan->given) ||
+           atomic_load(&region->poked) || (worker && plan->host_count > 0);
+}
+
+// With it, the queue's waits are told to the region; NULL: no more.
+static void set_shared(struct queue *queue, struct region *region)
+{
+    lock_take(&queue->lock);
+    queue->shared = region;
+    lock_give(&queue->lock);
 }
 
 static void share(struct plan *plan)
 {
-    for (uint32_t i = 0; i < plan->count; i++) {
-        atomic_store_explicit(&plan->left[i], 0, memory_order_relaxed);
-        atomic_store_explicit(&plan->slots[i], 0, memory_order_relaxed);
-    }
     for (uint32_t i = plan->next; i < plan->count; i++)
         for (uint32_t k = plan->steps[i].first; k < plan->steps[i].end; k++)
             atomic_fetch_add_explicit(&plan->left[plan->followers[k]], 1,
                                       memory_order_relaxed);
     plan->taken = plan->given = 0;
     plan->unfinished = plan->count - plan->next;
-    plan->parked_count = 0;
     plan->shared = true;
     struct pool *pool = stream_pool(plan->queue->stream);
     plan->region.queue = plan->queue;
@@ -351,59 +442,32 @@ static void share(struct plan *plan)
     plan->region.take = take_step;
     plan->region.any = any_step;
     atomic_store(&plan->region.participants, 1);
+    set_shared(plan->queue, &plan->region);
     for (uint32_t i = plan->next; i < plan->count; i++)
         if (plan->left[i] == 0)
             slot_give(plan, i);
     region_offer(pool, &plan->region, false);
 }
 
-// While nobody else is there, all slots have been taken: what was parked needs
-// new ones.
-static void empty_slots(struct plan *plan)
-{
-    for (uint32_t i = 0; i < plan->given; i++)
-        atomic_store_explicit(&plan->slots[i], 0, memory_order_relaxed);
-    plan->taken = plan->given = 0;
-}
-
-// Looks again at what is parked; true when something can go on.
-static bool unpark(struct plan *plan, bool worker)
-{
-    bool any = false;
-    uint32_t kept = 0;
-    plan->needs_worker = false;
-    empty_slots(plan);
-    for (uint32_t i = 0; i < plan->parked_count; i++) {
-        uint32_t at = plan->parked[i];
-        enum next next = may_run(plan, &plan->steps[at], worker);
-        plan->needs_worker |= next == NEXT_WORKER;
-        if (next != NEXT_GO) {
-            plan->parked[kept++] = at;
-            continue;
-        }
-        any = true;
-        plan->steps[at].passed = waits(&plan->steps[at]);
-        slot_give(plan, at);
-    }
-    plan->parked_count = kept;
-    return any;
-}
-
 static enum plan_outcome run_shared(struct plan *plan, bool worker)
 {
     struct pool *pool = stream_pool(plan->queue->stream);
+    // A queue that was blocked is no more because something is over.
+    atomic_store(&plan->region.poked, true);
     for (;;) {
         while (take_step(&plan->region, worker)) {
         }
-        if (!region_close(pool, &plan->region))
+        bool done = plan->unfinished == 0;
+        if (done)
+            set_shared(plan->queue, NULL);
+        if (!region_close(pool, &plan->region, worker))
             continue;
-        if (plan->unfinished == 0)
+        if (done)
             return PLAN_DONE;
-        if (unpark(plan, worker))
-            continue;
+        plan->needs_worker = !worker && plan->host_count > 0;
         if (plan->needs_worker)
             return PLAN_NEEDS_WORKER;
-        if (queue_block(plan->queue, NULL))
+        if (plan->unfinished > 0 && queue_block(plan->queue, NULL))
             return PLAN_BLOCKED;
     }
 }

@@ -66,16 +66,17 @@ struct plan {
     unsigned slow;           // how often in a row steps took long
     _Atomic bool failed;
 
-    // Once shared. Slots hold a step's number plus one; each step is put in one
-    // slot, once until all are empty again.
+    // Once shared. Slots are a ring: they hold a step's number plus one, and
+    // each step is in one of them at most.
     struct region region;
     _Atomic uint32_t *left;  // per step: how many it waits for
     _Atomic uint32_t *slots;
     _Atomic uint32_t taken, given;
     _Atomic uint32_t unfinished;
-    struct lock lock;        // guards the parked
-    uint32_t *parked;        // steps that wait, or for a worker
+    struct lock lock;        // guards the parked, and what they wait for
+    uint32_t *parked;        // steps that wait, or for a worker, oldest first
     uint32_t parked_count;
+    _Atomic uint32_t host_count;  // those for a worker
 };
 
 // Lays a snapshot flat; NULL after recording why.

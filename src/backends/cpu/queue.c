@@ -105,24 +105,26 @@ rnl_status queue_add_wait(struct stream *stream, const struct wait *wait)
 void queue_unblock(struct queue *queue, _Atomic bool *listed)
 {
     struct stream *stream = queue->stream;
+    struct pool *pool = stream_pool(stream);
     object_keep(&stream->object);
-    atomic_store(listed, false);
     lock_take(&queue->lock);
+    atomic_store(listed, false);
     bool blocked = queue->state == QUEUE_BLOCKED;
+    bool runs = queue->state == QUEUE_RUNNING;
     if (blocked) {
         queue->state = QUEUE_READY;
         queue->blocked_on = NULL;
         atomic_store_explicit(&queue->needs_worker, false,
                               memory_order_relaxed);
     }
-    queue->poked |= queue->state == QUEUE_RUNNING;
+    queue->poked |= runs;
+    bool opened = runs && queue->shared && region_poke(pool, queue->shared);
     bool awaited = queue->sleepers > 0;
     lock_give(&queue->lock);
-    if (blocked) {
-        struct pool *pool = stream_pool(stream);
+    if (blocked)
         pool_push(pool, queue);
-        pool_notify(pool, !awaited);
-    }
+    if (blocked || opened)
+        pool_notify(pool, blocked && !awaited);
     object_drop(&stream->object);
 }
 

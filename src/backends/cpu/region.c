@@ -66,17 +66,33 @@ static void open_to_others(struct pool *pool, struct region *region)
     lock_give(&pool->lock);
 }
 
+static bool open_again_locked(struct pool *pool, struct region *region)
+{
+    bool opens = !region->open;
+    if (opens)
+        open_locked(pool, region);
+    return opens;
+}
+
 void region_offer(struct pool *pool, struct region *region, bool blocks)
 {
     if (pool->width == 1 && !blocks)
         return;
     lock_take(&pool->lock);
-    bool opens = !region->open;
-    if (opens)
-        open_locked(pool, region);
+    bool opens = open_again_locked(pool, region);
     lock_give(&pool->lock);
     if (opens)
         pool_notify(pool, false);
+}
+
+bool region_poke(struct pool *pool, struct region *region)
+{
+    atomic_store(&region->poked, true);
+    lock_take(&pool->lock);
+    bool opens = (pool->width > 1 || pool->blocked > 0) &&
+                 open_again_locked(pool, region);
+    lock_give(&pool->lock);
+    return opens;
 }
 
 static void close_locked(struct pool *pool, struct region *region)
@@ -90,9 +106,9 @@ static void close_locked(struct pool *pool, struct region *region)
     atomic_fetch_sub(&pool->region_count, 1);
 }
 
-static bool has_more(const struct region *region)
+static bool has_more(const struct region *region, bool worker)
 {
-    return region->any ? region->any(region)
+    return region->any ? region->any(region, worker)
                        : atomic_load(&region->taken) < region->total;
 }
 
@@ -101,9 +117,9 @@ static struct region *find_locked(struct pool *pool, struct queue *queue)
     struct region *next;
     for (struct region *at = pool->regions; at; at = next) {
         next = at->next;
-        if (!has_more(at))
+        if (!has_more(at, true))
             close_locked(pool, at);  // nothing is left to join for
-        else if (!queue || at->queue == queue)
+        else if (!queue || (at->queue == queue && has_more(at, false)))
             return at;
     }
     return NULL;
@@ -133,18 +149,28 @@ bool region_join(struct pool *pool, struct queue *queue)
     return true;
 }
 
-// False as soon as there is something to take again.
-static bool wait_for_others(struct pool *pool, struct region *region)
+// What only a worker can take keeps the region open.
+static void close_if_done(struct pool *pool, struct region *region)
 {
     lock_take(&pool->lock);
-    close_locked(pool, region);
+    if (!has_more(region, true))
+        close_locked(pool, region);
     lock_give(&pool->lock);
+}
+
+// False as soon as there is something to take again.
+static bool wait_for_others(struct pool *pool, struct region *region,
+                            bool worker)
+{
+    close_if_done(pool, region);
     uint64_t end = 0;
     uint32_t others;
     for (unsigned i = 0; (others = atomic_load(&region->participants)) > 1;
          i++) {
-        if (region->any && region->any(region))
+        if (region->any && region->any(region, worker))
             return false;
+        if (region->any)
+            watch_glance(pool, GLANCE_IDLE);
         cpu_relax();
         if (i % 64 != 63)
             continue;
@@ -158,18 +184,21 @@ static bool wait_for_others(struct pool *pool, struct region *region)
     return true;
 }
 
-bool region_close(struct pool *pool, struct region *region)
+bool region_close(struct pool *pool, struct region *region, bool worker)
 {
-    for (;;) {
-        if (!wait_for_others(pool, region) || region->any(region))
+    bool alone = false;
+    while (!alone) {
+        if (!wait_for_others(pool, region, worker) ||
+            region->any(region, worker))
             return false;
-        // Whoever left last may have let others in before.
         lock_take(&pool->lock);
-        bool closed = !region->open;
+        alone = atomic_load(&region->participants) == 1;
+        if (alone)
+            close_locked(pool, region);
         lock_give(&pool->lock);
-        if (closed)
-            return true;
     }
+    // Somebody may have come and gone since.
+    return !region->any(region, worker);
 }
 
 // `long_enough`: known to be worth a wake-up without trying.
@@ -187,7 +216,7 @@ static void run_shared(struct pool *pool, struct region *region,
         pool_notify(pool, false);
         woken = true;
     }
-    wait_for_others(pool, region);
+    wait_for_others(pool, region, true);
 }
 
 // Runs growing parts until the op is done or turns out to be long. True when it
