@@ -76,6 +76,32 @@ RNL_TEST(a_record_after_a_launch_is_the_one_that_counts)
     drop_recorder();
 }
 
+// Until it is known to wait, and not only to have a wait in front of it.
+static void await_blocked(rnl_stream stream)
+{
+    do
+        expect_error(rnl_stream_synchronize(stream, 0), RNL_ERROR_TIMED_OUT,
+                     NULL);
+    while (!strstr(rnl_last_error()->message, "it waits for"));
+}
+
+RNL_TEST(who_waits_for_a_launch_is_not_lost_by_a_record)
+{
+    if (!suite_is_cpu())
+        test_skip("only the cpu says who waits for whom");
+    make_recorder();
+    struct gate *gate = gate_shut(first);
+    expect_ok(rnl_enqueue_graph(first, exec));
+    expect_ok(rnl_enqueue_wait_event(second, reached));
+    await_blocked(second);
+    expect_ok(rnl_enqueue_event_record(first, reached));
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(second, LIMIT));
+    expect_ok(rnl_stream_synchronize(first, LIMIT));
+    gate_free(gate);
+    drop_recorder();
+}
+
 RNL_TEST(a_record_while_a_launch_is_to_come_is_the_one_that_counts)
 {
     make_recorder();

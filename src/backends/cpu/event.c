@@ -144,7 +144,8 @@ rnl_status cpu_event_record(struct event *event, struct stream *stream)
     bool again = promise && cpu->recorded;
     if (!again)
         status = record_locked(event, stream, stamp, idle, &old);
-    if (!again && status == RNL_OK) {
+    // Others wait for launches, which this is not.
+    if (promise && !again && status == RNL_OK) {
         waiters = cpu->waiters;
         cpu->waiters = NULL;
     }
