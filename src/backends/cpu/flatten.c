@@ -154,6 +154,7 @@ static bool lay_node(struct flat *flat, const struct graph *graph,
         step_finish(&plan->steps[plan->count]);
         return false;
     }
+    plan->records |= node->kind == RNL_NODE_EVENT_RECORD;
     if (node->kind == RNL_NODE_EVENT_WAIT)
         plan->steps[plan->count].point = plan->point_count++;
     plan->count++;

@@ -141,8 +141,9 @@ static rnl_status prepare_locked(struct cpu_exec *cpu, struct stream *stream,
     return status;
 }
 
-// Once it is submitted, the launch may be over, but not yet finished, which
-// needs the lock.
+// Only what is in a queue may be waited for, or others could get in between
+// that would then wait for each other. So the launch comes first, and needs the
+// lock to begin and to finish.
 static rnl_status launch_locked(struct cpu_exec *cpu, struct stream *stream,
                                 struct op *op)
 {
@@ -153,10 +154,19 @@ static rnl_status launch_locked(struct cpu_exec *cpu, struct stream *stream,
     op->backend[0] = (uint64_t)(uintptr_t)plan;
     op->backend[1] = atomic_fetch_add(&launches, 1) + 1;
     atomic_fetch_add(&plan->references, 1);
-    expect_events(plan, op_launch(op));
+    uint64_t launch = op_launch(op);
     cpu->last = stream;
     // Of a stream that lives, so this does not fail.
-    return queue_submit(stream_queue(stream), op, &cpu->last_sequence);
+    status = queue_submit(stream_queue(stream), op, &cpu->last_sequence);
+    expect_events(plan, launch);
+    return status;
+}
+
+void graph_await_launch(const struct op *op)
+{
+    struct cpu_exec *cpu = exec_cpu(op->graph.exec);
+    lock_take(&cpu->lock);
+    lock_give(&cpu->lock);
 }
 
 rnl_status graph_submit(struct stream *stream, struct op *op)

@@ -18,5 +18,8 @@ rnl_status cpu_exec_change(struct graph_exec *exec, uint32_t index);
 // Puts a launch into the stream's queue.
 rnl_status graph_submit(struct stream *stream, struct op *op);
 
+// A launch that was just taken off its queue may be on its way into it.
+void graph_await_launch(const struct op *op);
+
 // Drops what a launch that is over has kept, and its plan.
 void graph_launch_finish(struct op *op);

@@ -1,5 +1,7 @@
 #include "backends/cpu/plan.h"
 
+#include "backends/cpu/graph.h"
+
 // Steps that take this long on average, in ticks, are worth handing out.
 #define SHARE_TICKS 6000
 #define NO_STEP UINT32_MAX
@@ -476,6 +478,8 @@ static enum plan_outcome run_shared(struct plan *plan, bool worker)
 
 static void start(struct plan *plan, struct queue *queue, const struct op *op)
 {
+    if (plan->records)
+        graph_await_launch(op);
     plan->queue = queue;
     plan->op = op;
     plan->started = true;

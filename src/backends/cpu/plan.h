@@ -56,6 +56,7 @@ struct plan {
     uint32_t node_count;
     uint32_t *step_of;       // by node; of a CHILD, where it ends
     bool straight;           // all steps are
+    bool records;            // some step is RECORD
 
     // The launch under way.
     struct queue *queue;
