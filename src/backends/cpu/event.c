@@ -256,14 +256,13 @@ void event_expect(struct event *event, uint64_t launch)
     struct cpu_event *cpu = event_cpu(event);
     lock_take(&cpu->lock);
     cpu->reserved--;
-    struct expected *next =
-        cpu->expected + cpu->expected_first + cpu->expected_count;
-    if (cpu->expected_count > 0 && next[-1].launch == launch) {
-        next[-1].records++;
-    } else {
-        *next = (struct expected){.launch = launch, .records = 1};
-        cpu->expected_count++;
-    }
+    // Another launch may have come between two records of this one.
+    struct expected *entry = find_locked(cpu, launch);
+    if (entry)
+        entry->records++;
+    else
+        cpu->expected[cpu->expected_first + cpu->expected_count++] =
+            (struct expected){.launch = launch, .records = 1};
     cpu->launch = launch;
     cpu->to_come = true;
     atomic_store_explicit(&cpu->done, false, memory_order_release);
