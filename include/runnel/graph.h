@@ -157,11 +157,11 @@ RNL_API rnl_status rnl_graph_save_dot(rnl_graph graph, const char *path);
 // --- Building --------------------------------------------------------------
 
 // Adds a node after `count` others of the same graph (RNL_AFTER). What it needs
-// is checked as for the call that it stands for; buffers and functions must be
-// of the graph's context. The body of an IF or WHILE may have nodes of kinds
-// EMPTY, FUNCTION, COPY, FILL, CHILD, IF and WHILE (RNL_ERROR_UNSUPPORTED).
-// Graphs may be 64 deep inside of each other (RNL_ERROR_OUT_OF_RANGE). Stands
-// for cuGraphAddNode.
+// is checked as for the call that it stands for; functions, recorded events and
+// buffers of the last three kinds must be of the graph's context. The body of
+// an IF or WHILE may have nodes of kinds EMPTY, FUNCTION, COPY, FILL, CHILD, IF
+// and WHILE (RNL_ERROR_UNSUPPORTED). Graphs may be 64 deep inside of each other
+// (RNL_ERROR_OUT_OF_RANGE). Stands for cuGraphAddNode.
 RNL_API rnl_status rnl_graph_add_node(rnl_graph graph, const rnl_node *after,
                                       size_t count,
                                       const rnl_node_params *params,

@@ -451,3 +451,14 @@ enum plan_outcome plan_run(struct plan *plan, struct queue *queue,
         plan->started = plan->needs_worker = false;
     return outcome;
 }
+
+const struct step *plan_waiting(const struct plan *plan)
+{
+    const struct step *next = &plan->steps[plan->next];
+    if (!plan->shared)
+        return waits(next) ? next : NULL;
+    for (uint32_t i = 0; i < plan->parked_count; i++)
+        if (waits(&plan->steps[plan->parked[i]]))
+            return &plan->steps[plan->parked[i]];
+    return NULL;
+}

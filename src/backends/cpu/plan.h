@@ -96,6 +96,10 @@ enum plan_outcome {
 enum plan_outcome plan_run(struct plan *plan, struct queue *queue,
                            const struct op *op, bool worker);
 
+// A step that holds up the launch under way, whose queue is blocked and locked
+// by the caller; or NULL.
+const struct step *plan_waiting(const struct plan *plan);
+
 static inline struct plan *op_plan(const struct op *op)
 {
     return (struct plan *)(uintptr_t)op->backend[0];
