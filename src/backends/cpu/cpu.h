@@ -378,13 +378,14 @@ static inline struct pool *stream_pool(struct stream *stream)
 rnl_status op_perform(struct pool *pool, struct queue *queue,
                       const struct op *op, char *message);
 
-// A kernel of one block that needs nothing but to be called: by op_call, or by
+// A kernel of one block that needs nothing but to be called: its C function, or
 // block_run_list. False for all other ops.
 struct kernel_run;
 bool op_quick_call(const struct op *op, rnl_native_call *out_call);
 bool op_quick_run(const struct op *op, struct kernel_run *out_run);
-rnl_status op_call(const struct op *op, const rnl_native_call *call,
-                   char *message);
+
+// What a C function returned, as an error, with a sentence in `message`.
+rnl_status op_call_failed(rnl_status status, char *message);
 
 // True when a worker need not be woken for it at once.
 bool op_is_small(const struct op *op);

@@ -57,7 +57,7 @@ static struct event *event_of(const struct step *step)
 
 static bool expect_events(const struct plan *plan, uint64_t launch)
 {
-    for (uint32_t i = 0; i < plan->count; i++) {
+    for (uint32_t i = 0; plan->records && i < plan->count; i++) {
         struct event *event = event_of(&plan->steps[i]);
         if (event && !event_expect(event, launch))
             return false;

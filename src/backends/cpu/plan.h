@@ -40,7 +40,10 @@ struct step {
             size_t value;        // if it waits
             struct watch watch;
         };
-        rnl_native_call call;    // CALL
+        struct {                 // CALL
+            rnl_native_fn function;
+            rnl_native_call call;
+        };
         struct kernel_run run;   // RUN; `next` is of the next step, if that is
                                  // to be run with it
     };
@@ -53,6 +56,7 @@ struct plan {
     uint32_t follower_count;
     uint32_t *followers;
     uint32_t point_count;    // steps that are WAIT
+    uint32_t records;        // steps that are RECORD
     uint32_t node_count;
     uint32_t *step_of;       // by node; of a CHILD, where it ends
     bool straight;           // all steps are
