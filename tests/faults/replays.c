@@ -1,5 +1,6 @@
 // Launching an executable graph allocates nothing per node: the library's
-// allocations are counted while large graphs of all kinds of nodes are launched.
+// allocations are counted while large graphs of all kinds of nodes are
+// launched.
 #include "sweep.h"
 
 #include <stdatomic.h>

@@ -261,8 +261,8 @@ struct pool {
 
     _Alignas(64) _Atomic uint32_t spinning;
     _Atomic uint32_t sleeping, waking;
-    _Atomic uint32_t napping;       // 0, or who is the sentinel, an even number;
-                                    // odd: it dozes
+    _Atomic uint32_t napping;       // 0, or who is the sentinel, an even
+                                    // number; odd: it dozes
     _Atomic uint32_t sentinels;     // how many there were, doubled
     _Atomic uint32_t waiting;       // host threads asleep in queue_wait
     _Atomic uint32_t ready_urgent;  // ready with a priority above normal

@@ -4,9 +4,9 @@
 //   it spins for a while, if enough others do not already;
 //   then one of them, the sentinel, naps: it sleeps for a time that doubles
 //   from NAP_FIRST to NAP_LAST and looks around in between;
-//   then it sleeps until it is woken. While words are watched there is always a
-//   sentinel, which naps for a millisecond, later up to eight (it dozes), and
-//   looks at them in between.
+//   then it sleeps until it is woken.
+// While words are watched there is always a sentinel, which naps for up to a
+// millisecond, later eight (it dozes), and looks at them in between.
 // Waking a sleeper costs the waker several microseconds. A small op is usually
 // followed by a wait, whose thread then runs the op itself; so while the
 // sentinel naps, nobody is woken for a small op: if no one waits for it, the
