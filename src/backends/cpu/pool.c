@@ -9,9 +9,9 @@
 // millisecond, later eight (it dozes), and looks at them in between.
 // Waking a sleeper costs the waker several microseconds. A small op is usually
 // followed by a wait, whose thread then runs the op itself; so while the
-// sentinel naps, nobody is woken for a small op: if no one waits for it, the
-// sentinel finds it after a time no longer than the pool had been idle. A dozing
-// one is woken like a sleeper.
+// sentinel naps, nobody is woken for a small op: if no one waits for it, it is
+// found after a time no longer than the pool had been idle. A sentinel that
+// dozes is woken like a sleeper.
 #define NAP_FIRST_NS 50000
 #define NAP_LAST_NS 3200000
 
