@@ -239,9 +239,10 @@ RNL_API rnl_status rnl_enqueue_graph_upload(rnl_stream stream,
 
 // Gives all nodes the parameters of `graph`, which must have the same nodes and
 // edges as the one it was made of, in the same order of creation; launches
-// under way are not touched. RNL_ERROR_GRAPH_UPDATE when that cannot be;
-// `out_result`, if wanted, is filled in both cases (struct_size set). Then the
-// executable graph is as before. Stands for cuGraphExecUpdate.
+// under way are not touched, and nodes that are not enabled stay so.
+// RNL_ERROR_GRAPH_UPDATE when that cannot be: then the executable graph is as
+// before. `out_result`, if wanted, is filled in both cases (struct_size set).
+// Stands for cuGraphExecUpdate.
 RNL_API rnl_status rnl_graph_exec_update(rnl_graph_exec exec, rnl_graph graph,
                                          rnl_update_result *out_result);
 
