@@ -254,7 +254,10 @@ static void run_next(struct plan *plan)
 // False when a step cannot run now (`*out_next`), or should not run alone.
 static bool run_alone(struct plan *plan, bool worker, enum next *out_next)
 {
-    uint64_t start = plan->straight ? 0 : clock_ticks();
+    // With nobody to share with, times do not matter.
+    bool untimed = plan->straight ||
+                   stream_pool(plan->queue->stream)->width == 1;
+    uint64_t start = untimed ? 0 : clock_ticks();
     uint32_t first = plan->next;
     while (plan->next < plan->count) {
         struct step *step = &plan->steps[plan->next];
@@ -265,7 +268,7 @@ static bool run_alone(struct plan *plan, bool worker, enum next *out_next)
         run_next(plan);
         // The first ones are looked at singly: they may be long.
         uint32_t steps = plan->next - first;
-        if (plan->straight || (plan->next > LOOKED_AT && steps < CALLS_MOST))
+        if (untimed || (plan->next > LOOKED_AT && steps < CALLS_MOST))
             continue;
         uint64_t now = clock_ticks();
         if (worth_sharing(plan, now - start, steps))
