@@ -54,4 +54,6 @@ measure() {
 }
 
 take_figures event-query event-record launch-synchronize \
-    buffer-create-release
+    buffer-create-release buffer-create-release-second wait-idle-stream \
+    launch-wait-stream wait-value-synchronize replay-straight-1000 \
+    replay-forked-900

@@ -90,7 +90,9 @@ RNL_API rnl_status rnl_stream_get_capture_info(rnl_stream stream,
                                                rnl_capture_info *out_info);
 
 // Sets how far captures of other threads and its own restrict the calling
-// thread, and gives what it was before in `*mode`. Stands for
+// thread, and gives what it was before in `*mode`. A thread begins with GLOBAL:
+// it heeds the modes of all captures. With THREAD_LOCAL it heeds only captures
+// that it began itself, with RELAXED none. Stands for
 // cuThreadExchangeStreamCaptureMode.
 RNL_API rnl_status rnl_capture_exchange_mode(rnl_capture_mode *mode);
 

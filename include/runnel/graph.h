@@ -157,11 +157,12 @@ RNL_API rnl_status rnl_graph_save_dot(rnl_graph graph, const char *path);
 // --- Building --------------------------------------------------------------
 
 // Adds a node after `count` others of the same graph (RNL_AFTER). What it needs
-// is checked as for the call that it stands for; buffers and functions must be
-// of the graph's context. The body of an IF or WHILE may have nodes of kinds
-// EMPTY, FUNCTION, COPY, FILL, CHILD, IF and WHILE (RNL_ERROR_UNSUPPORTED).
-// Graphs may be 64 deep inside of each other, and have 2^26 nodes each, removed
-// ones included (RNL_ERROR_OUT_OF_RANGE). Stands for cuGraphAddNode.
+// is checked as for the call that it stands for; functions, recorded events and
+// buffers of the last three kinds must be of the graph's context. The body of
+// an IF or WHILE may have nodes of kinds EMPTY, FUNCTION, COPY, FILL, CHILD, IF
+// and WHILE (RNL_ERROR_UNSUPPORTED). Graphs may be 64 deep inside of each
+// other, and have 2^26 nodes each, removed ones included
+// (RNL_ERROR_OUT_OF_RANGE). Stands for cuGraphAddNode.
 RNL_API rnl_status rnl_graph_add_node(rnl_graph graph, const rnl_node *after,
                                       size_t count,
                                       const rnl_node_params *params,
@@ -239,9 +240,10 @@ RNL_API rnl_status rnl_enqueue_graph_upload(rnl_stream stream,
 
 // Gives all nodes the parameters of `graph`, which must have the same nodes and
 // edges as the one it was made of, in the same order of creation; launches
-// under way are not touched. RNL_ERROR_GRAPH_UPDATE when that cannot be;
-// `out_result`, if wanted, is filled in both cases (struct_size set). Then the
-// executable graph is as before. Stands for cuGraphExecUpdate.
+// under way are not touched, and nodes that are not enabled stay so.
+// RNL_ERROR_GRAPH_UPDATE when that cannot be: then the executable graph is as
+// before. `out_result`, if wanted, is filled in both cases (struct_size set).
+// Stands for cuGraphExecUpdate.
 RNL_API rnl_status rnl_graph_exec_update(rnl_graph_exec exec, rnl_graph graph,
                                          rnl_update_result *out_result);
 

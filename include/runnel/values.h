@@ -11,10 +11,12 @@
 // Waiting  is the device's affair: no call here blocks, a stream that waits
 //          occupies no thread, and thousands may wait. cpu: a store by the host
 //          is seen within about a microsecond while threads of the library are
-//          awake, and within a millisecond once they have gone to sleep. Host
-//          code that cannot wait that long calls rnl_stream_query for the
-//          waiting stream after its store: it looks at the word and wakes a
-//          thread. A thread that synchronizes looks, too.
+//          awake, and within a millisecond once they have gone to sleep; when
+//          nothing has happened for long, within a 32nd of that time, up to
+//          8 ms, or some ten with thousands of waits. Host code that cannot
+//          wait that long calls rnl_stream_query for the waiting stream after
+//          its store: it looks at the word and wakes a thread. A thread that
+//          synchronizes looks, too.
 // Order    a write is seen after everything that the stream did before it
 //          (release), and what follows a wait sees all that was written before
 //          the word was (acquire). Host code should use atomic stores.

@@ -67,12 +67,21 @@ rnl_status capture_fail_invalid(const struct capture *capture)
                    capture->culprit);
 }
 
-static rnl_status refuse_locked(struct capture *capture, const char *what)
+static rnl_status refuse_locked(struct capture *capture)
 {
     capture_invalidate_locked(capture);
-    return fail_at(RNL_ERROR_CAPTURE_UNSUPPORTED, what,
-                   "%s cannot be used on '%s', which is being captured",
-                   thread_state.function, what);
+    return fail_at(RNL_ERROR_CAPTURE_UNSUPPORTED, "stream",
+                   "%s cannot be used on 'stream', which is being captured",
+                   thread_state.function);
+}
+
+static rnl_status refuse_context_locked(struct capture *capture)
+{
+    capture_invalidate_locked(capture);
+    return fail_at(RNL_ERROR_CAPTURE_UNSUPPORTED, "context",
+                   "%s cannot be used on 'context', a stream of which is being "
+                   "captured",
+                   thread_state.function);
 }
 
 // May the calling thread disturb this capture?
@@ -107,8 +116,8 @@ rnl_status capture_judge_stream(struct stream *stream)
 {
     lock_take(&capture_lock);
     struct capture *capture = capture_of(stream);
-    rnl_status status = capture ? refuse_locked(capture, "stream")
-                                : check_thread_locked();
+    rnl_status status =
+        capture ? refuse_locked(capture) : check_thread_locked();
     lock_give(&capture_lock);
     return status;
 }
@@ -146,7 +155,7 @@ rnl_status capture_refuse(struct stream *stream)
         return RNL_OK;
     lock_take(&capture_lock);
     struct capture *capture = capture_of(stream);
-    rnl_status status = capture ? refuse_locked(capture, "stream") : RNL_OK;
+    rnl_status status = capture ? refuse_locked(capture) : RNL_OK;
     lock_give(&capture_lock);
     return status;
 }
@@ -159,7 +168,7 @@ rnl_status capture_check_context(struct context *context, bool waits)
     lock_take(&capture_lock);
     for (struct capture *at = captures; at; at = at->next)
         if (at->origin->object.context == context)
-            status = refuse_locked(at, "context");
+            status = refuse_context_locked(at);
     if (status == RNL_OK && waits)
         status = check_thread_locked();
     lock_give(&capture_lock);
@@ -370,7 +379,7 @@ static rnl_status record_locked(struct stream *stream, struct event *event,
     if (capture->invalid)
         return capture_fail_invalid(capture);
     if (event->options.promise)
-        return refuse_locked(capture, "stream");
+        return refuse_locked(capture);
     if (!set_unite(&set, &stream->after))
         return capture_no_memory();
     forget_locked(event);
@@ -386,7 +395,7 @@ static rnl_status external_locked(struct stream *stream, struct event *event,
                                   struct capture *capture, rnl_node_kind kind)
 {
     if (event->options.promise)
-        return refuse_locked(capture, "stream");
+        return refuse_locked(capture);
     return add_object_locked(stream, capture, kind, &event->object);
 }
 

@@ -221,15 +221,15 @@ static size_t live_bytes(struct memory_pool *pool)
     return live;
 }
 
-static rnl_status out_of_memory(struct context *context, size_t size)
+static rnl_status out_of_memory(struct context *context)
 {
     struct memory_pool *pool = &context->pool;
     char why[256];
     snprintf(why, sizeof why, "%s", rnl_last_error()->message);
     return fail(RNL_ERROR_OUT_OF_MEMORY,
-                "%zu bytes are asked for; buffers of this context have %zu and "
-                "its pool has %zu in all, after giving back what it could: %s",
-                size, live_bytes(pool), atomic_load(&pool->reserved), why);
+                "%s; buffers of this context have %zu and its pool has %zu in "
+                "all, after giving back what it could",
+                why, live_bytes(pool), atomic_load(&pool->reserved));
 }
 
 rnl_status memory_pool_allocate(struct context *context, struct stream *stream,
@@ -244,8 +244,7 @@ rnl_status memory_pool_allocate(struct context *context, struct stream *stream,
     atomic_fetch_add(&context->pool.retries, 1);
     memory_pool_trim(context, 0);
     status = backend->memory_allocate(context, stream, kind, size, out_memory);
-    return status == RNL_ERROR_OUT_OF_MEMORY ? out_of_memory(context, size)
-                                             : status;
+    return status == RNL_ERROR_OUT_OF_MEMORY ? out_of_memory(context) : status;
 }
 
 static bool take_set_aside(struct memory_pool *pool, rnl_memory_kind kind,

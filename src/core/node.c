@@ -52,7 +52,7 @@ rnl_status nodes_find_locked(const struct graph *graph, const rnl_node *nodes,
     return RNL_OK;
 }
 
-const char *node_what(const struct node *node)
+static const char *kind_name(rnl_node_kind kind)
 {
     static const char *const names[] = {
         [RNL_NODE_EMPTY] = "empty",
@@ -69,10 +69,15 @@ const char *node_what(const struct node *node)
         [RNL_NODE_IF] = "if",
         [RNL_NODE_WHILE] = "while",
     };
+    return names[kind];
+}
+
+const char *node_what(const struct node *node)
+{
     for (const struct op *op = node->recipe->ops; op; op = op->next)
         if (op->kind == OP_KERNEL)
             return op_name(op);
-    return names[node->kind];
+    return kind_name(node->kind);
 }
 
 // --- Adding ----------------------------------------------------------------
@@ -253,8 +258,8 @@ rnl_status node_check_change(const struct node *node, rnl_node_kind kind)
 {
     if (node->kind != kind)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "params",
-                       "the node is of kind %d (%s), the parameters of %d",
-                       (int)node->kind, node_what(node), (int)kind);
+                       "the node is of kind '%s', the parameters of '%s'",
+                       kind_name(node->kind), kind_name(kind));
     if (kind == RNL_NODE_BUFFER_CREATE || kind == RNL_NODE_BUFFER_RELEASE ||
         kind == RNL_NODE_IF || kind == RNL_NODE_WHILE)
         return fail_at(RNL_ERROR_UNSUPPORTED, "params",

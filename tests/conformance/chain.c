@@ -83,8 +83,8 @@ RNL_TEST(a_timeout_tells_the_chain_down_to_a_word_or_a_graph)
     expect_parts(first, parts);
     expect_ok(rnl_enqueue_write_value32(suite_stream(), word, 0, 6));
     expect_ok(rnl_stream_flush(suite_stream()));
-    const char *const then[] = {"'second' (operation 2)", "a node of its graph",
-                                NULL};
+    const char *const then[] = {"'second' (operation 2)", "waits in a graph",
+                                "32-bit word", "equal to 0x7", NULL};
     expect_parts(first, then);
     expect_ok(rnl_enqueue_write_value32(suite_stream(), word, 0, 7));
     expect_ok(rnl_stream_flush(suite_stream()));
@@ -94,6 +94,44 @@ RNL_TEST(a_timeout_tells_the_chain_down_to_a_word_or_a_graph)
     expect_ok(rnl_buffer_release(word));
     expect_ok(rnl_stream_release(first));
     expect_ok(rnl_stream_release(second));
+}
+
+// A graph's node waits for what an event stood for at the launch; `shared` has
+// another node that waits beside it.
+static void expect_chain_of_graph(bool shared)
+{
+    rnl_stream first = labelled("first"), second = labelled("second");
+    struct gate *gate = gate_shut(second);
+    rnl_event event = NULL;
+    rnl_graph graph = NULL;
+    rnl_graph_exec exec = NULL;
+    rnl_node node = NULL;
+    expect_ok(rnl_enqueue_event(second, NULL, &event));
+    expect_ok(rnl_graph_create(suite_context(), NULL, &graph));
+    for (int i = 0; i <= shared; i++)
+        expect_ok(rnl_graph_add_node(
+            graph, RNL_AT_START,
+            RNL_NODE(.kind = RNL_NODE_EVENT_WAIT, .event = event), &node));
+    expect_ok(rnl_graph_instantiate(graph, &exec));
+    expect_ok(rnl_enqueue_graph(first, exec));
+    const char *const parts[] = {"'first'", "waits in a graph for", "'second'",
+                                 "has done 0 of 1", NULL};
+    expect_parts(first, parts);
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(first, RNL_FOREVER));
+    gate_free(gate);
+    expect_ok(rnl_graph_exec_release(exec));
+    expect_ok(rnl_graph_release(graph));
+    expect_ok(rnl_event_release(event));
+    expect_ok(rnl_stream_release(first));
+    expect_ok(rnl_stream_release(second));
+}
+
+RNL_TEST(a_timeout_tells_what_a_graph_waits_for)
+{
+    need_cpu();
+    expect_chain_of_graph(false);
+    expect_chain_of_graph(true);
 }
 
 RNL_TEST(a_timeout_tells_how_far_the_last_stream_is)

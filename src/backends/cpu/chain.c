@@ -1,5 +1,5 @@
 // Who waits for whom, in words: for a wait whose time limit has passed.
-#include "backends/cpu/cpu.h"
+#include "backends/cpu/plan.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +14,7 @@ struct link {
     struct stream *target;   // referenced, or NULL
     uint64_t sequence;       // of the target
     struct event *event;     // referenced, or NULL
+    bool in_graph;           // a node waits
     char words[160];
 };
 
@@ -31,6 +32,24 @@ static void look_at_wait(struct queue *queue, struct link *link)
     }
 }
 
+// A node's wait knows its target itself, which stays once it is there.
+static void look_at_node(const struct step *step, struct link *link)
+{
+    link->in_graph = true;
+    if (step && step->kind == STEP_VALUES) {
+        watch_describe(&step->watch, link->words, sizeof link->words);
+    } else if (step) {
+        struct wait *wait = op_wait(step->wait);
+        link->target = atomic_load(&wait->target);
+        link->event = link->target ? NULL : wait->promise;
+        link->sequence = wait->sequence;
+        object_keep(link->target ? &link->target->object
+                                 : &link->event->object);
+    } else {
+        snprintf(link->words, sizeof link->words, "one of its nodes");
+    }
+}
+
 static bool look(struct stream *stream, struct link *link)
 {
     struct queue *queue = stream_queue(stream);
@@ -44,8 +63,7 @@ static bool look(struct stream *stream, struct link *link)
         else if (op->kind == OP_VALUES)
             watch_describe(op_watch(op), link->words, sizeof link->words);
         else
-            snprintf(link->words, sizeof link->words,
-                     "a node of its graph that waits");
+            look_at_node(plan_waiting(op_plan(op)), link);
     }
     lock_give(&queue->lock);
     return blocked;
@@ -106,15 +124,21 @@ static void add_link(const struct link *link, bool first, char *text,
                      size_t size)
 {
     char name[96];
-    const char *who = first ? "; it" : ", which";
+    int used = snprintf(text, size, "%s waits %sfor ",
+                        first ? "; it" : ", which",
+                        link->in_graph ? "in a graph " : "");
+    if (used < 0 || (size_t)used >= size)
+        return;
+    text += used;
+    size -= (size_t)used;
     if (link->words[0])
-        snprintf(text, size, "%s waits for %s", who, link->words);
+        snprintf(text, size, "%s", link->words);
     else if (link->event)
-        snprintf(text, size, "%s waits for the %s%s, which was not recorded",
-                 who, link->event->options.promise ? "promise " : "",
+        snprintf(text, size, "the %s%s, which was not recorded",
+                 link->event->options.promise ? "promise " : "",
                  name_of(&link->event->object, name));
     else
-        snprintf(text, size, "%s waits for %s (operation %llu)", who,
+        snprintf(text, size, "%s (operation %llu)",
                  name_of(&link->target->object, name),
                  (unsigned long long)link->sequence);
 }

@@ -205,7 +205,7 @@ void event_stamp(struct op *op);
 struct pool;
 
 #define WATCH_BUCKETS 64
-#define WATCH_NAP_NS 1000000  // at most, as long as a look takes little time
+#define WATCH_NAP_NS 1000000  // at most, while waits are young
 
 // In the op or node that waits.
 struct watch {
@@ -223,6 +223,7 @@ struct watches {
     _Atomic uint64_t looked, cost;  // clock_ticks of the last look at all
     _Alignas(64) struct lock lock;  // guards what follows
     uint64_t occupied;              // bit i: bucket i is not empty
+    unsigned next;                  // where the sentinel goes on
     struct watch *buckets[WATCH_BUCKETS];  // by address
 };
 
@@ -249,8 +250,14 @@ bool watch_values(struct queue *queue, const struct op_values *values,
 // "it waits for …". The watch must be pending.
 void watch_describe(const struct watch *watch, char *text, size_t size);
 
-// `wanted`, or less while words are watched.
-uint64_t watch_nap_ns(struct pool *pool, uint64_t wanted);
+// How the sentinel behaves while words are watched and nothing happened for
+// `idle` ns: how long it naps at most, and how many buckets it looks at after a
+// nap if a look at all takes `cost` ticks.
+uint64_t watch_nap_ns(uint64_t idle);
+unsigned watch_share(uint64_t cost, uint64_t nap, uint64_t idle);
+
+// Its look after a nap.
+void watch_look_around(struct pool *pool, uint64_t nap, uint64_t idle);
 
 // --- The pool --------------------------------------------------------------
 
@@ -272,7 +279,10 @@ struct pool {
     struct watches watches;
 
     _Alignas(64) _Atomic uint32_t spinning;
-    _Atomic uint32_t sleeping, napping, waking;
+    _Atomic uint32_t sleeping, waking;
+    _Atomic uint32_t napping;       // 0, or who is the sentinel, an even
+                                    // number; odd: it dozes
+    _Atomic uint32_t sentinels;     // how many there were, doubled
     _Atomic uint32_t waiting;       // host threads asleep in queue_wait
     _Atomic uint32_t ready_urgent;  // ready with a priority above normal
     _Atomic uint32_t wake_word;     // futex of sleeping workers; odd: stopping
@@ -401,13 +411,14 @@ static inline struct pool *stream_pool(struct stream *stream)
 rnl_status op_perform(struct pool *pool, struct queue *queue,
                       const struct op *op, char *message);
 
-// A kernel of one block that needs nothing but to be called: by op_call, or by
+// A kernel of one block that needs nothing but to be called: its C function, or
 // block_run_list. False for all other ops.
 struct kernel_run;
 bool op_quick_call(const struct op *op, rnl_native_call *out_call);
 bool op_quick_run(const struct op *op, struct kernel_run *out_run);
-rnl_status op_call(const struct op *op, const rnl_native_call *call,
-                   char *message);
+
+// What a C function returned, as an error, with a sentence in `message`.
+rnl_status op_call_failed(rnl_status status, char *message);
 
 // True when a worker need not be woken for it at once.
 bool op_is_small(const struct op *op);

@@ -42,8 +42,10 @@ static enum step_kind kind_of_ops(const struct node *node, struct step *step)
     const struct op *ops = node->recipe->ops;
     if (!node->enabled || !ops)
         return STEP_NOTHING;
-    if (!ops->next && op_quick_call(ops, &step->call))
+    if (!ops->next && op_quick_call(ops, &step->call)) {
+        step->function = ops->kernel.function->native_fn;
         return STEP_CALL;
+    }
     if (!ops->next && op_quick_run(ops, &step->run))
         return STEP_RUN;
     return STEP_OPS;
@@ -154,9 +156,9 @@ static bool lay_node(struct flat *flat, const struct graph *graph,
         step_finish(&plan->steps[plan->count]);
         return false;
     }
-    plan->records |= node->kind == RNL_NODE_EVENT_RECORD;
     if (node->kind == RNL_NODE_EVENT_WAIT)
         plan->steps[plan->count].point = plan->point_count++;
+    plan->records += node->kind == RNL_NODE_EVENT_RECORD;
     plan->count++;
     for (uint32_t i = 0; i < node->after_count; i++)
         connect(flat, spans[node->after[i]].last, span->first);

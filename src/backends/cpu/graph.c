@@ -55,14 +55,14 @@ static struct event *event_of(const struct step *step)
 // Those of the steps before `end`.
 static void unreserve_events(const struct plan *plan, uint32_t end)
 {
-    for (uint32_t i = 0; i < end; i++)
+    for (uint32_t i = 0; plan->records && i < end; i++)
         if (event_of(&plan->steps[i]))
             event_unreserve(event_of(&plan->steps[i]));
 }
 
 static bool reserve_events(const struct plan *plan)
 {
-    for (uint32_t i = 0; i < plan->count; i++) {
+    for (uint32_t i = 0; plan->records && i < plan->count; i++) {
         struct event *event = event_of(&plan->steps[i]);
         if (!event || event_reserve(event))
             continue;
@@ -74,7 +74,7 @@ static bool reserve_events(const struct plan *plan)
 
 static void expect_events(const struct plan *plan, uint64_t launch)
 {
-    for (uint32_t i = 0; i < plan->count; i++)
+    for (uint32_t i = 0; plan->records && i < plan->count; i++)
         if (event_of(&plan->steps[i]))
             event_expect(event_of(&plan->steps[i]), launch);
 }

@@ -55,7 +55,7 @@ bool op_is_small(const struct op *op)
 // --- Kernels ---------------------------------------------------------------
 
 // What is no error of Runnel must not look like one, or like success.
-static rnl_status native_failed(rnl_status status, char *message)
+rnl_status op_call_failed(rnl_status status, char *message)
 {
     bool known = status >= RNL_ERROR_INVALID_ARGUMENT &&
                  status <= RNL_ERROR_GRAPH_UPDATE;
@@ -100,7 +100,7 @@ static rnl_status run_native(const struct region *region, uint64_t first,
     rnl_status status = function->native_fn(&call);
     callback_end();
     free(shared);
-    return status ? native_failed(status, message) : RNL_OK;
+    return status ? op_call_failed(status, message) : RNL_OK;
 }
 
 // Kernels are compiled apart: MemorySanitizer does not see what they write.
@@ -181,15 +181,6 @@ bool op_quick_call(const struct op *op, rnl_native_call *out_call)
         return false;
     *out_call = native_call_of(&op->kernel);
     return true;
-}
-
-rnl_status op_call(const struct op *op, const rnl_native_call *call,
-                   char *message)
-{
-    callback_begin();
-    rnl_status status = op->kernel.function->native_fn(call);
-    callback_end();
-    return status ? native_failed(status, message) : RNL_OK;
 }
 
 bool op_quick_run(const struct op *op, struct kernel_run *out_run)
@@ -329,12 +320,21 @@ static struct special *watched(const struct op *op)
                : NULL;
 }
 
+static rnl_status call_once(const struct op *op, const rnl_native_call *call,
+                            char *message)
+{
+    callback_begin();
+    rnl_status status = op->kernel.function->native_fn(call);
+    callback_end();
+    return status ? op_call_failed(status, message) : RNL_OK;
+}
+
 rnl_status op_perform(struct pool *pool, struct queue *queue,
                       const struct op *op, char *message)
 {
     rnl_native_call call;
     if (op_quick_call(op, &call))
-        return op_call(op, &call, message);
+        return call_once(op, &call, message);
     struct region region;
     region.queue = queue;
     region.op = op;

@@ -5,6 +5,8 @@
 // Steps that take this long on average, in ticks, are worth handing out.
 #define SHARE_TICKS 6000
 #define NO_STEP UINT32_MAX
+#define LOOKED_AT 8   // steps, one by one
+#define CALLS_MOST 4  // … and then so many at once
 
 // --- One step --------------------------------------------------------------
 
@@ -26,13 +28,30 @@ static void run_ops(struct plan *plan, const struct step *step)
             fail_plan(plan, op, status, message);
 }
 
-static void run_call(struct plan *plan, const struct step *step)
+static __attribute__((noinline)) void
+fail_call(struct plan *plan, const struct step *step, rnl_status status)
 {
     char message[REGION_MESSAGE];
-    const struct op *op = step->recipe->ops;
-    rnl_status status = op_call(op, &step->call, message);
-    if (__builtin_expect(status != RNL_OK, 0))
-        fail_plan(plan, op, status, message);
+    status = op_call_failed(status, message);
+    fail_plan(plan, step->recipe->ops, status, message);
+}
+
+// Runs a step and those behind it that are calls, too; returns how many.
+static uint32_t run_calls(struct plan *plan, const struct step *step,
+                          uint32_t most)
+{
+    uint32_t count = 0;
+    rnl_status status;
+    callback_begin();
+    do
+        status = step[count].function(&step[count].call);
+    while (status == RNL_OK && ++count < most &&
+           step[count].kind == STEP_CALL);
+    callback_end();
+    if (status == RNL_OK)
+        return count;
+    fail_call(plan, &step[count], status);
+    return count + 1;
 }
 
 static const struct step *step_of_run(const struct kernel_run *run)
@@ -90,7 +109,7 @@ static void run_step(struct plan *plan, struct step *step)
     switch (step->kind) {
     case STEP_CALL:
         if (!has_failed(plan))
-            run_call(plan, step);
+            run_calls(plan, step, 1);
         break;
     case STEP_RUN:
         if (!has_failed(plan))
@@ -218,12 +237,23 @@ static bool worth_sharing(struct plan *plan, uint64_t ticks, uint32_t steps)
     return plan->slow >= 2;
 }
 
+// How many calls may be made in one go.
+static uint32_t calls_at_once(const struct plan *plan)
+{
+    uint32_t left = plan->count - plan->next, most = CALLS_MOST;
+    if (!plan->straight && plan->next < LOOKED_AT)
+        return 1;
+    return left < most ? left : most;
+}
+
 // Runs the next step, and those that are linked behind it.
 static void run_next(struct plan *plan)
 {
     struct step *step = &plan->steps[plan->next];
     uint32_t done = 1;
-    if (step->kind == STEP_RUN && !has_failed(plan))
+    if (step->kind == STEP_CALL && !has_failed(plan))
+        done = run_calls(plan, step, calls_at_once(plan));
+    else if (step->kind == STEP_RUN && !has_failed(plan))
         done = run_chain(plan, step);
     else
         run_step(plan, step);
@@ -233,7 +263,10 @@ static void run_next(struct plan *plan)
 // False when a step cannot run now (`*out_next`), or should not run alone.
 static bool run_alone(struct plan *plan, bool worker, enum next *out_next)
 {
-    uint64_t start = plan->straight ? 0 : clock_ticks();
+    // With nobody to share with, times do not matter.
+    bool untimed = plan->straight ||
+                   stream_pool(plan->queue->stream)->width == 1;
+    uint64_t start = untimed ? 0 : clock_ticks();
     uint32_t first = plan->next;
     while (plan->next < plan->count) {
         struct step *step = &plan->steps[plan->next];
@@ -244,7 +277,7 @@ static bool run_alone(struct plan *plan, bool worker, enum next *out_next)
         run_next(plan);
         // The first ones are looked at singly: they may be long.
         uint32_t steps = plan->next - first;
-        if (plan->straight || (plan->next > 8 && steps < 4))
+        if (untimed || (plan->next > LOOKED_AT && steps < CALLS_MOST))
             continue;
         uint64_t now = clock_ticks();
         if (worth_sharing(plan, now - start, steps))
@@ -518,4 +551,15 @@ enum plan_outcome plan_run(struct plan *plan, struct queue *queue,
     if (outcome == PLAN_DONE)
         plan->started = plan->needs_worker = false;
     return outcome;
+}
+
+const struct step *plan_waiting(const struct plan *plan)
+{
+    const struct step *next = &plan->steps[plan->next];
+    if (!plan->shared)
+        return waits(next) ? next : NULL;
+    for (uint32_t i = 0; i < plan->parked_count; i++)
+        if (waits(&plan->steps[plan->parked[i]]))
+            return &plan->steps[plan->parked[i]];
+    return NULL;
 }

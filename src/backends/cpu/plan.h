@@ -40,7 +40,10 @@ struct step {
             size_t value;        // if it waits
             struct watch watch;
         };
-        rnl_native_call call;    // CALL
+        struct {                 // CALL
+            rnl_native_fn function;
+            rnl_native_call call;
+        };
         struct kernel_run run;   // RUN; `next` is of the next step, if that is
                                  // to be run with it
     };
@@ -53,10 +56,10 @@ struct plan {
     uint32_t follower_count;
     uint32_t *followers;
     uint32_t point_count;    // steps that are WAIT
+    uint32_t records;        // steps that are RECORD
     uint32_t node_count;
     uint32_t *step_of;       // by node; of a CHILD, where it ends
     bool straight;           // all steps are
-    bool records;            // some step is RECORD
 
     // The launch under way.
     struct queue *queue;
@@ -97,6 +100,10 @@ enum plan_outcome {
 // Goes on with the launch `op`, which is the first of the caller's queue.
 enum plan_outcome plan_run(struct plan *plan, struct queue *queue,
                            const struct op *op, bool worker);
+
+// A step that holds up the launch under way, whose queue is blocked and locked
+// by the caller; or NULL.
+const struct step *plan_waiting(const struct plan *plan);
 
 static inline struct plan *op_plan(const struct op *op)
 {

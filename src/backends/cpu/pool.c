@@ -4,12 +4,14 @@
 //   it spins for a while, if enough others do not already;
 //   then one of them, the sentinel, naps: it sleeps for a time that doubles
 //   from NAP_FIRST to NAP_LAST and looks around in between;
-//   then it sleeps until it is woken. While words are watched there is always a
-//   sentinel, which naps for up to WATCH_NAP_NS and looks at them in between.
+//   then it sleeps until it is woken.
+// While words are watched there is always a sentinel, which naps for up to a
+// millisecond, later eight (it dozes), and looks at them in between.
 // Waking a sleeper costs the waker several microseconds. A small op is usually
 // followed by a wait, whose thread then runs the op itself; so while the
-// sentinel naps, nobody is woken for a small op: if no one waits for it, the
-// sentinel finds it after a time no longer than the pool had been idle.
+// sentinel naps, nobody is woken for a small op: if no one waits for it, it is
+// found after a time no longer than the pool had been idle. A sentinel that
+// dozes is woken like a sleeper.
 #define NAP_FIRST_NS 50000
 #define NAP_LAST_NS 3200000
 
@@ -154,13 +156,19 @@ static void wake_one(struct pool *pool)
     futex_wake(&pool->wake_word, 1);
 }
 
+// And does not doze.
+static bool sentinel_naps(struct pool *pool)
+{
+    uint32_t napping = atomic_load(&pool->napping);
+    return napping != 0 && (napping & 1) == 0;
+}
+
 void pool_notify(struct pool *pool, bool small)
 {
     atomic_fetch_add_explicit(&pool->activity, 1, memory_order_relaxed);
     if (atomic_load(&pool->spinning) > 0)
         return;
-    if (small && atomic_load(&pool->napping) > 0 &&
-        atomic_load(&pool->waiting) == 0)
+    if (small && sentinel_naps(pool) && atomic_load(&pool->waiting) == 0)
         return;
     if (atomic_load(&pool->sleeping) > 0)
         wake_one(pool);
@@ -246,21 +254,62 @@ static void sleep_until(struct pool *pool, uint64_t deadline)
     atomic_store(&pool->waking, 0);
 }
 
+// Makes the caller the sentinel, instead of one that dozes. Its number, or 0.
+static uint32_t become_sentinel(struct pool *pool)
+{
+    uint32_t old = atomic_load(&pool->napping);
+    if (old != 0 && (old & 1) == 0)
+        return 0;
+    uint32_t self = atomic_fetch_add(&pool->sentinels, 2) + 2;
+    return atomic_compare_exchange_strong(&pool->napping, &old, self) ? self
+                                                                      : 0;
+}
+
+// False when it dozed, and another has become the sentinel.
+static bool doze(struct pool *pool, uint32_t self, uint64_t deadline)
+{
+    // Before the look that sleep_until takes.
+    atomic_store(&pool->napping, self | 1);
+    sleep_until(pool, deadline);
+    uint32_t dozing = self | 1;
+    return atomic_compare_exchange_strong(&pool->napping, &dozing, self);
+}
+
+// While words are watched. Nothing has happened since `since`.
+static bool nap_watching(struct pool *pool, uint32_t self, uint64_t length,
+                         uint64_t since)
+{
+    uint64_t now = clock_now(), most = watch_nap_ns(now - since);
+    if (length > most || most > NAP_LAST_NS)
+        length = most;
+    if (length <= NAP_LAST_NS)
+        sleep_until(pool, now + length);
+    else if (!doze(pool, self, now + length))
+        return false;
+    watch_look_around(pool, length, now - since);
+    return true;
+}
+
 static bool nap(struct pool *pool)
 {
-    if (atomic_exchange(&pool->napping, 1))
+    uint32_t self = become_sentinel(pool);
+    if (self == 0)
         return false;
-    uint64_t length = NAP_FIRST_NS;
+    uint64_t length = NAP_FIRST_NS, since = clock_now();
     uint32_t activity = atomic_load(&pool->activity);
     while ((length <= NAP_LAST_NS || watch_pending(pool)) &&
            !work_visible(pool)) {
-        sleep_until(pool, clock_now() + watch_nap_ns(pool, length));
-        watch_glance(pool, 0);
+        if (!watch_pending(pool))
+            sleep_until(pool, clock_now() + length);
+        else if (!nap_watching(pool, self, length, since))
+            return work_visible(pool);
         uint32_t now = atomic_load(&pool->activity);
-        if (now != activity)
+        if (now != activity) {
             length = NAP_FIRST_NS;
-        else if (length <= NAP_LAST_NS)
+            since = clock_now();
+        } else if (length <= NAP_LAST_NS) {
             length *= 2;
+        }
         activity = now;
     }
     atomic_store(&pool->napping, 0);

@@ -3,6 +3,8 @@
 #include "backends/cpu/graph.h"
 #include "backends/cpu/plan.h"
 
+#include <stdio.h>
+
 #define PATIENCE 16  // untaken ops
 #define HOPS_MOST 64  // from stream to stream; there may be a circle
 
@@ -192,10 +194,13 @@ static bool target_is_there(struct op *op)
     return there;
 }
 
-static void fail_broken(struct queue *queue, const struct op *op)
+static void fail_broken(struct queue *queue, struct op *op)
 {
-    queue_fail(queue, op->sequence, op, RNL_ERROR_DEPENDENCY_FAILED,
-               "the promise was released without being recorded");
+    char name[96], message[REGION_MESSAGE];
+    snprintf(message, sizeof message,
+             "the promise %s was released without being recorded",
+             object_describe(&op_wait(op)->promise->object, name, sizeof name));
+    queue_fail(queue, op->sequence, op, RNL_ERROR_DEPENDENCY_FAILED, message);
 }
 
 bool queue_wait_is_over(struct op *op)

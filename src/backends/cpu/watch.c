@@ -54,13 +54,13 @@ static unsigned first_of(uint64_t bits)
     return (unsigned)__builtin_ctzll(bits);
 }
 
-// With thousands of watches neither they nor their words are cached: walks all
+// With thousands of watches neither they nor their words are cached: walks the
 // buckets abreast, so that many are on their way at once.
-static struct watch *take_all_locked(struct watches *all)
+static struct watch *take_locked(struct watches *all, uint64_t buckets)
 {
     struct watch **links[WATCH_BUCKETS];
     struct watch *taken = NULL;
-    uint64_t active = all->occupied;
+    uint64_t active = all->occupied & buckets;
     for (uint64_t left = active; left; left &= left - 1)
         links[first_of(left)] = &all->buckets[first_of(left)];
     while (active) {
@@ -73,7 +73,7 @@ static struct watch *take_all_locked(struct watches *all)
                 active &= ~(left & -left);
         }
     }
-    for (uint64_t left = all->occupied; left; left &= left - 1)
+    for (uint64_t left = all->occupied & buckets; left; left &= left - 1)
         note_empty_locked(all, first_of(left));
     return taken;
 }
@@ -91,10 +91,15 @@ static bool release(struct watch *watch)
     return any;
 }
 
+static uint64_t cost_most(struct watches *all)
+{
+    return TICKS_MOST * ((uint64_t)atomic_load(&all->count) + 1);
+}
+
 // What it took, but for times in which the thread did not have a processor.
 static void note_look(struct watches *all, uint64_t start)
 {
-    uint64_t most = TICKS_MOST * (uint64_t)(atomic_load(&all->count) + 1);
+    uint64_t most = cost_most(all);
     uint64_t end = clock_ticks();
     uint64_t cost = end - start < most ? end - start : most;
     atomic_store_explicit(&all->looked, end, memory_order_relaxed);
@@ -110,7 +115,7 @@ bool watch_glance_now(struct pool *pool, unsigned pause)
         start - atomic_load_explicit(&all->looked, memory_order_relaxed);
     if (since < pause * cost || !lock_try(&all->lock))
         return false;
-    struct watch *taken = take_all_locked(all);
+    struct watch *taken = take_locked(all, UINT64_MAX);
     note_look(all, start);
     lock_give(&all->lock);
     return release(taken);
@@ -127,15 +132,47 @@ bool watch_look_at(struct pool *pool, const char *address)
     return release(taken);
 }
 
-uint64_t watch_nap_ns(struct pool *pool, uint64_t wanted)
+// --- The sentinel ----------------------------------------------------------
+//
+// Young waits are often over soon. What has waited for long will hardly mind a
+// 32nd of that; and a look at thousands of words is spread over many naps.
+
+#define NAP_LONGEST_NS (8 * WATCH_NAP_NS)
+
+static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
 {
-    if (!watch_pending(pool))
-        return wanted;
-    // Two ticks a nanosecond: a look takes at most about a 64th of the time.
-    uint64_t most = 32 * atomic_load_explicit(&pool->watches.cost,
-                                              memory_order_relaxed);
-    most = most > WATCH_NAP_NS ? most : WATCH_NAP_NS;
-    return wanted < most ? wanted : most;
+    return value < least ? least : value > most ? most : value;
+}
+
+uint64_t watch_nap_ns(uint64_t idle)
+{
+    return clamp(idle / 32, WATCH_NAP_NS, NAP_LONGEST_NS);
+}
+
+unsigned watch_share(uint64_t cost, uint64_t nap, uint64_t idle)
+{
+    // A 64th of the time, and less as time goes by. Two ticks a nanosecond.
+    uint64_t budget = 2 * nap / clamp(idle / WATCH_NAP_NS, 64, 128);
+    return (unsigned)clamp(WATCH_BUCKETS * budget / (cost + 1), 1,
+                           WATCH_BUCKETS);
+}
+
+void watch_look_around(struct pool *pool, uint64_t nap, uint64_t idle)
+{
+    struct watches *all = &pool->watches;
+    uint64_t cost = atomic_load_explicit(&all->cost, memory_order_relaxed);
+    cost = clamp(cost, 0, cost_most(all));  // there may be fewer by now
+    unsigned count = watch_share(cost, nap, idle);
+    if (count == WATCH_BUCKETS) {
+        watch_glance(pool, 0);
+        return;
+    }
+    lock_take(&all->lock);
+    uint64_t some = ((UINT64_C(1) << count) - 1) << all->next;
+    all->next = all->next + count < WATCH_BUCKETS ? all->next + count : 0;
+    struct watch *taken = take_locked(all, some);
+    lock_give(&all->lock);
+    release(taken);
 }
 
 // --- Waiting ---------------------------------------------------------------

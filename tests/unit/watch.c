@@ -1,0 +1,50 @@
+// backends/cpu/watch: what looking at words costs a pool in which nothing
+// happens.
+#include "unit.h"
+
+#include "backends/cpu/cpu.h"
+
+enum { SECOND = 1000000000 };
+
+// Looks for `seconds`: the number of naps, and the ticks that all looks took
+// when one at all words takes `cost`.
+static uint64_t naps_of(uint64_t from, uint64_t seconds, uint64_t cost,
+                        uint64_t *out_ticks)
+{
+    uint64_t naps = 0;
+    *out_ticks = 0;
+    for (uint64_t idle = from; idle < from + seconds * SECOND; naps++) {
+        uint64_t nap = watch_nap_ns(idle);
+        *out_ticks += cost * watch_share(cost, nap, idle) / WATCH_BUCKETS;
+        idle += nap;
+    }
+    return naps;
+}
+
+RNL_TEST(young_waits_are_looked_at_every_millisecond)
+{
+    assert_int_equal(watch_nap_ns(0), WATCH_NAP_NS);
+    assert_int_equal(watch_nap_ns(10 * WATCH_NAP_NS), WATCH_NAP_NS);
+    assert_int_equal(watch_share(0, WATCH_NAP_NS, 0), WATCH_BUCKETS);
+    // As long as that takes no more than a 64th of the time.
+    assert_int_equal(watch_share(WATCH_NAP_NS / 40, WATCH_NAP_NS, 0),
+                     WATCH_BUCKETS);
+}
+
+RNL_TEST(old_waits_are_looked_at_eight_times_less_often)
+{
+    uint64_t ticks, naps = naps_of(SECOND, 1, 0, &ticks);
+    assert_int_equal(naps, 125);
+}
+
+RNL_TEST(thousands_of_pending_waits_cost_next_to_nothing)
+{
+    enum { COST = 600000 };  // 300 us
+    uint64_t ticks;
+    naps_of(0, 1, COST, &ticks);
+    assert_true(ticks < 2 * (uint64_t)SECOND / 64);
+    naps_of(SECOND, 3, COST, &ticks);
+    assert_true(ticks < 3 * 2 * (uint64_t)SECOND / 125);
+    // Nor are they ever forgotten.
+    assert_true(watch_share(UINT64_MAX / 256, WATCH_NAP_NS, SECOND) >= 1);
+}
