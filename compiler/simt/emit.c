@@ -624,6 +624,7 @@ static void emit_blocks(struct emitter *e)
     advance(e);
     LLVMBuildBr(b, head);
     position(e, end);
+    stream_end(e);
     LLVMBuildRetVoid(b);
 }
 

@@ -37,6 +37,8 @@ struct emitter {
                                    // offsets in a group's memory
     LLVMBasicBlockRef begin;       // where their addresses are found
 
+    bool streams;                  // there are stores past the caches
+
     // Of the blocks that go together: see group.c
     struct group {
         bool used;
@@ -195,6 +197,13 @@ LLVMValueRef group_shared(struct emitter *e, LLVMValueRef variable);
 // barriers that count.
 bool group_calls_prelude(const struct kernel *kernel);
 bool group_counts_votes(const struct kernel *kernel);
+
+// stream.c: stores of rows past the caches, where that pays; and what comes
+// after all of them.
+bool stream_fits(struct emitter *e, LLVMValueRef at, LLVMValueRef value);
+void stream_store(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
+                  LLVMValueRef address);
+void stream_end(struct emitter *e);
 
 // region.c: emits the region that begins at a barrier (NONE: at the kernel's
 // begin) at the builder's place; e->exit tells where it ended.
