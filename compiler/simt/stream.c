@@ -118,9 +118,8 @@ void stream_store(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
     LLVMValueRef one = number32(e, 1);
     unsigned kind = LLVMGetMDKindIDInContext(e->context, "nontemporal", 11);
     LLVMMetadataRef node = LLVMValueAsMetadata(one);
-    LLVMSetMetadata(store, kind,
-                    LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(
-                                                        e->context, &node, 1)));
+    node = LLVMMDNodeInContext2(e->context, &node, 1);
+    LLVMSetMetadata(store, kind, LLVMMetadataAsValue(e->context, node));
     LLVMSetAlignment(store, LINE);
     LLVMBuildBr(b, end);
     position(e, into);
@@ -131,9 +130,11 @@ void stream_store(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
     e->streams = true;
 }
 
-// Such stores become visible in any order, until here.
+// Such stores become visible in any order, until here. The fence of all
+// processors, so that nothing here is of one.
 void stream_end(struct emitter *e)
 {
     if (e->streams)
-        call_intrinsic(e, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
+        LLVMBuildFence(e->builder, LLVMAtomicOrderingSequentiallyConsistent, 0,
+                       "");
 }
