@@ -41,10 +41,10 @@ static const struct work *find(const char *name)
 
 // --- Services --------------------------------------------------------------
 
-enum { MEMORY_SIZE = 1 << 16 };
+enum { MEMORY_SIZE = 1 << 16, SCRATCH_SIZE = 1 << 18 };
 
 static _Alignas(RNL_CPU_MEMORY_ALIGNMENT) char memory[MEMORY_SIZE];
-static _Alignas(RNL_CPU_MEMORY_ALIGNMENT) char scratch_memory[MEMORY_SIZE];
+static _Alignas(RNL_CPU_MEMORY_ALIGNMENT) char scratch_memory[SCRATCH_SIZE];
 
 static _Noreturn void stop(const char *what)
 {

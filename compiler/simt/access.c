@@ -234,6 +234,10 @@ static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,
 static void store_row(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
                       LLVMValueRef address)
 {
+    if (!e->mask && stream_fits(e, at, value)) {
+        stream_store(e, at, value, address);
+        return;
+    }
     if (!e->mask) {
         LLVMValueRef store = LLVMBuildStore(e->builder, value, address);
         LLVMSetAlignment(store, LLVMGetAlignment(at));

@@ -334,6 +334,8 @@ static void call_per_lane(struct emitter *e, LLVMValueRef at)
 // The address of a thread-local, that is shared, variable: found once.
 LLVMValueRef call_shared(struct emitter *e, LLVMValueRef variable)
 {
+    if (e->group.used)
+        return group_shared(e, variable);
     LLVMValueRef address = map_get(&e->shared, variable);
     if (address)
         return address;

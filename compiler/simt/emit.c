@@ -226,14 +226,27 @@ static void emit_packed(struct emitter *e, const struct chunks *chunks,
     count_end(e, &t, e->width, threads);
 }
 
-static void emit_all(struct emitter *e, const struct chunks *chunks,
-                     int barrier)
+static void emit_block(struct emitter *e, const struct chunks *chunks,
+                       int barrier)
 {
-    LLVMBuildStore(e->builder, number32(e, 0), chunks->count);
     if (e->variant->rows)
         emit_rows(e, chunks, barrier);
     else
         emit_packed(e, chunks, barrier);
+}
+
+static void emit_all(struct emitter *e, const struct chunks *chunks,
+                     int barrier)
+{
+    LLVMBuildStore(e->builder, number32(e, 0), chunks->count);
+    if (!e->group.used) {
+        emit_block(e, chunks, barrier);
+        return;
+    }
+    struct counting block = count_begin(e);
+    group_use_block(e, block.index, chunks->records);
+    emit_block(e, chunks, barrier);
+    count_end(e, &block, 1, e->group.count);
 }
 
 // --- Rounds: from one barrier to the next ------------------------------------
@@ -409,18 +422,29 @@ static bool goes_apart(const struct emitter *e, unsigned number)
     return false;
 }
 
-static bool is_steady(struct emitter *e)
+static bool is_steady_as(struct emitter *e, const struct variant *whole)
 {
-    static const struct variant whole = {1024, false, 0, "block"};
     e->block_shapes =
-        (struct shapes){.kernel = e->kernel, .variant = &whole};
-    if (e->kernel->barrier_count == 0)
-        return false;
+        (struct shapes){.kernel = e->kernel, .variant = whole};
     shapes_find(&e->block_shapes);
     for (unsigned i = 0; i < e->kernel->block_count; i++)
         if (e->block_shapes.divergent[i] && goes_apart(e, i))
             return false;
     return true;
+}
+
+static bool is_steady(struct emitter *e)
+{
+    static const struct variant block = {.width = 1024, .name = "block"};
+    static const struct variant blocks = {.width = 1024, .blocks = true,
+                                          .name = "blocks"};
+    if (e->kernel->barrier_count == 0)
+        return false;
+    e->group.used = group_is_possible(e) && is_steady_as(e, &blocks);
+    if (e->group.used)
+        return true;
+    e->shared = (struct map){0};
+    return is_steady_as(e, &block);
 }
 
 // --- Records -----------------------------------------------------------------
@@ -518,40 +542,31 @@ static LLVMValueRef call_prelude(struct emitter *e, const char *name,
                           function, arguments, count, "");
 }
 
-static LLVMValueRef get_records(struct emitter *e)
+// Bytes that a block needs.
+static LLVMValueRef records_size(struct emitter *e)
 {
     LLVMBuilderRef b = e->builder;
-    if (!needs_record(e))
-        return NULL;
-    LLVMValueRef size = number64(e, e->record_size);
-    if (e->kernel->barrier_count > 0) {
-        LLVMValueRef rows = LLVMBuildMul(b, e->block_size[1], e->block_size[2],
-                                         "");
-        LLVMValueRef across = LLVMBuildUDiv(
-            b, LLVMBuildAdd(b, e->block_size[0], number32(e, e->width - 1),
-                            ""), number32(e, e->width), "");
-        LLVMValueRef most = LLVMBuildMul(b, rows, across, "");
-        size = LLVMBuildMul(b, LLVMBuildZExt(b, most, e->i64, ""), size, "");
-    }
-    LLVMValueRef arguments[] = {e->run, size};
-    return call_prelude(e, "rnl_scratch", arguments, 2);
+    LLVMValueRef size = number32(e, needs_record(e) ? e->record_size : 0);
+    if (!needs_record(e) || e->kernel->barrier_count == 0)
+        return size;
+    LLVMValueRef rows =
+        LLVMBuildMul(b, e->block_size[1], e->block_size[2], "");
+    LLVMValueRef across = LLVMBuildUDiv(
+        b, LLVMBuildAdd(b, e->block_size[0], number32(e, e->width - 1), ""),
+        number32(e, e->width), "");
+    return LLVMBuildMul(b, LLVMBuildMul(b, rows, across, ""), size, "");
 }
 
-static bool calls_prelude(const struct kernel *kernel)
+static LLVMValueRef get_records(struct emitter *e)
 {
-    for (unsigned i = 0; i < kernel->block_count; i++)
-        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
-             at; at = LLVMGetNextInstruction(at)) {
-            int axis;
-            if (!LLVMIsACallInst(at))
-                continue;
-            enum primitive primitive = primitive_of(at, &axis);
-            LLVMValueRef callee = LLVMGetCalledValue(at);
-            if (primitive == PRIMITIVE_TRAP ||
-                (primitive == PRIMITIVE_NONE && !LLVMIsDeclaration(callee)))
-                return true;
-        }
-    return false;
+    LLVMValueRef size = records_size(e);
+    if (e->group.used)
+        size = group_find_most(e, block_threads(e), size);
+    if (LLVMIsNull(size))
+        return NULL;
+    LLVMValueRef arguments[] = {
+        e->run, LLVMBuildZExt(e->builder, size, e->i64, "")};
+    return call_prelude(e, "rnl_scratch", arguments, 2);
 }
 
 // Moves block->index to the next block, x first.
@@ -587,34 +602,30 @@ static void emit_blocks(struct emitter *e)
     position(e, head);
     for (unsigned i = 0; i < 3; i++)
         e->block_index[i] = run_field(e, offsetof(rnl_cpu_block, index), i);
+    LLVMValueRef most = LLVMBuildLoad2(b, e->i64, left, "");
+    LLVMValueRef count = number64(e, 1);
+    if (e->group.used)
+        count = group_begin(e, most);
     LLVMBuildStore(b, number32(e, 0), chunks.pending);
-    if (calls_prelude(e->kernel))
+    if (group_calls_prelude(e->kernel))
         call_prelude(e, "rnl_enter", &e->run, 1);
     emit_all(e, &chunks, NONE);
     if (e->steady)
         emit_steady_rounds(e, &chunks);
     else if (e->kernel->barrier_count > 0)
         emit_rounds(e, &chunks);
-    LLVMValueRef fewer = LLVMBuildSub(b, LLVMBuildLoad2(b, e->i64, left, ""),
-                                      number64(e, 1), "");
+    LLVMValueRef fewer = LLVMBuildSub(b, most, count, "");
     LLVMBuildStore(b, fewer, left);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, fewer, number64(e, 0), ""),
                     next, end);
     position(e, next);
+    if (e->group.used)
+        group_end(e);
     advance(e);
     LLVMBuildBr(b, head);
     position(e, end);
+    stream_end(e);
     LLVMBuildRetVoid(b);
-}
-
-static bool counts_votes(const struct kernel *kernel)
-{
-    for (unsigned i = 0; i < kernel->barrier_count; i++) {
-        const struct block *block = &kernel->blocks[kernel->barrier_blocks[i]];
-        if (!LLVMIsNull(LLVMGetOperand(block->barrier_call, 0)))
-            return true;
-    }
-    return false;
 }
 
 static void make_variables(struct emitter *e)
@@ -632,7 +643,7 @@ static void make_variables(struct emitter *e)
             e->common_out[s] = variable(e, type, "common.next");
         }
     place_on_stack(e);
-    if (!counts_votes(e->kernel))
+    if (!group_counts_votes(e->kernel))
         return;
     LLVMValueRef *votes[] = {&e->vote_count, &e->vote_total, &e->voted_count,
                              &e->voted_total};

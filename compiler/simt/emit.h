@@ -33,8 +33,21 @@ struct emitter {
 
     // Of the launch
     LLVMValueRef run, arguments, block_size[3], grid_size[3];
-    struct map shared;             // thread-local variables to addresses
+    struct map shared;             // thread-local variables to addresses, or to
+                                   // offsets in a group's memory
     LLVMBasicBlockRef begin;       // where their addresses are found
+
+    bool streams;                  // there are stores past the caches
+
+    // Of the blocks that go together: see group.c
+    struct group {
+        bool used;
+        unsigned shared_size;      // bytes of each block's shared variables
+        LLVMValueRef most;         // blocks of any group
+        LLVMValueRef records;      // bytes of all records: then comes the rest
+        LLVMValueRef first, count; // of this group: x of its first block
+        LLVMValueRef shared;       // memory of the block
+    } group;
 
     // Of the chunk
     LLVMValueRef block_index[3];
@@ -167,6 +180,30 @@ LLVMValueRef emitter_function(struct emitter *e, const char *name,
 LLVMValueRef run_field(struct emitter *e, size_t offset, unsigned i);
 // The function that runs blocks by one variant.
 LLVMValueRef emit_variant(struct kernel *kernel, const struct variant *variant);
+
+// group.c: several blocks together. Whether a kernel lets them; how many there
+// may be, given the threads and the bytes of a block's records: returns the
+// bytes of all memory; how many there are from here on, of those left; what is
+// one's own; and the last one.
+bool group_is_possible(struct emitter *e);
+LLVMValueRef group_find_most(struct emitter *e, LLVMValueRef threads,
+                             LLVMValueRef records);
+LLVMValueRef group_begin(struct emitter *e, LLVMValueRef left);
+void group_use_block(struct emitter *e, LLVMValueRef number,
+                     LLVMValueRef memory);
+void group_end(struct emitter *e);
+LLVMValueRef group_shared(struct emitter *e, LLVMValueRef variable);
+// Whether the kernel calls functions that ask which thread they run for, or
+// barriers that count.
+bool group_calls_prelude(const struct kernel *kernel);
+bool group_counts_votes(const struct kernel *kernel);
+
+// stream.c: stores of rows past the caches, where that pays; and what comes
+// after all of them.
+bool stream_fits(struct emitter *e, LLVMValueRef at, LLVMValueRef value);
+void stream_store(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
+                  LLVMValueRef address);
+void stream_end(struct emitter *e);
 
 // region.c: emits the region that begins at a barrier (NONE: at the kernel's
 // begin) at the builder's place; e->exit tells where it ended.

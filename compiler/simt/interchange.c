@@ -7,14 +7,20 @@
 // into such loops, in memory form, so that the chunks of a block take every
 // round together and read what lies in a row:
 //
-//     for (base = i of thread 0; base < n; base += step) {
-//         if (base + thread < n)
-//             the body
-//         barrier
+//     for (base = 0; base < n; base += step) {
+//         if (its number < n - base)
+//             the body, with i = base + its number
+//         barrier, in every few rounds
 //     }
+//
+// All blocks count alike, so that several can go through it together (group.c).
+// A few rounds at a time, because what threads keep from one round to the next
+// then stays in registers, and because memory is fastest when it is read in
+// several places at once. No sum here passes n, so none wraps.
 #include "ir.h"
 
-enum { ROUNDS_AHEAD = 4 };
+// Rows of memory that a chunk goes along at once, as processors can follow.
+enum { ROWS_MOST = 8 };
 
 // A loop of that form. Slots with one store stand for the value stored.
 struct stride_loop {
@@ -27,7 +33,7 @@ struct stride_loop {
     LLVMValueRef limit, step;   // constants or loads of such slots
     LLVMValueRef first;         // index of the first round
     LLVMValueRef advance;       // the store of the next one's
-    LLVMValueRef thread;        // the call that gives the thread's x
+    unsigned rows;              // loads of memory in a round
 };
 
 // --- Values ------------------------------------------------------------------
@@ -102,22 +108,6 @@ static bool is_made_of(const struct kernel *kernel, LLVMValueRef value,
     default:
         return false;
     }
-}
-
-static LLVMValueRef thread_call(const struct kernel *kernel,
-                                LLVMValueRef value)
-{
-    int axis = 0;
-    value = slots_resolve(kernel, value);
-    if (!LLVMIsAInstruction(value))
-        return NULL;
-    if (LLVMIsACallInst(value))
-        return primitive_of(value, &axis) == PRIMITIVE_THREAD ? value : NULL;
-    LLVMValueRef found = NULL;
-    for (unsigned i = 0;
-         !found && i < (unsigned)LLVMGetNumOperands(value); i++)
-        found = thread_call(kernel, LLVMGetOperand(value, i));
-    return found;
 }
 
 // --- Finding them ------------------------------------------------------------
@@ -285,11 +275,8 @@ static bool find_index(struct stride_loop *l)
         else
             return false;
     }
-    if (!l->first || !is_known_before(l, l->first) ||
-        !is_made_of(kernel, l->first, COUNTED_WITH_THREAD, 0))
-        return false;
-    l->thread = thread_call(kernel, l->first);
-    return l->thread != NULL;
+    return l->first && is_known_before(l, l->first) &&
+           is_made_of(kernel, l->first, COUNTED_WITH_THREAD, 0);
 }
 
 // The guard asks of the first round what the latch asks of the next ones.
@@ -307,12 +294,12 @@ static bool guard_agrees(const struct stride_loop *l)
                slots_resolve(kernel, l->limit);
 }
 
-// One way out, no barriers, and memory of the grid is read or written.
-static bool has_simple_body(const struct stride_loop *l)
+// One way out, no barriers, and memory of the grid is read.
+static bool has_simple_body(struct stride_loop *l)
 {
     const struct kernel *kernel = l->kernel;
-    bool reaches_memory = false;
     int axis;
+    l->rows = 0;
     for (unsigned b = 0; b < kernel->block_count; b++) {
         const struct block *block = &kernel->blocks[b];
         if (!set_has(&l->loop->blocks, b))
@@ -328,14 +315,14 @@ static bool has_simple_body(const struct stride_loop *l)
                 primitive == PRIMITIVE_SPIN || primitive == PRIMITIVE_YIELD)
                 return false;
             if (LLVMIsALoadInst(at))
-                reaches_memory |=
+                l->rows +=
                     !map_get(&kernel->slot_of, LLVMGetOperand(at, 0)) &&
                     !slots_is_argument_load(kernel, at);
         }
         if (block->successor_count == 0)
             return false;
     }
-    return reaches_memory;
+    return l->rows > 0;
 }
 
 static bool find_stride_loop(struct stride_loop *l)
@@ -372,42 +359,33 @@ static LLVMValueRef again(struct builder *b, LLVMValueRef portable)
     return LLVMBuildLoad2(b->ir, LLVMTypeOf(portable), slot, "");
 }
 
-// An index made anew for the block's thread 0.
-static LLVMValueRef without_thread(struct builder *b, LLVMValueRef value)
-{
-    int axis = 0;
-    if (is_portable(b->kernel, value) &&
-        is_made_of(b->kernel, value, COUNTED, 0))
-        return again(b, value);
-    value = slots_resolve(b->kernel, value);
-    if (!LLVMIsAInstruction(value))
-        return value;
-    if (primitive_of(value, &axis) == PRIMITIVE_THREAD)
-        return LLVMConstNull(LLVMTypeOf(value));
-    LLVMValueRef parts[8];
-    int count = LLVMIsACallInst(value) ? 0 : LLVMGetNumOperands(value);
-    for (int i = 0; i < count; i++)
-        parts[i] = without_thread(b, LLVMGetOperand(value, (unsigned)i));
-    LLVMValueRef clone = LLVMInstructionClone(value);
-    for (int i = 0; i < count; i++)
-        LLVMSetOperand(clone, (unsigned)i, parts[i]);
-    LLVMInsertIntoBuilder(b->ir, clone);
-    return clone;
-}
-
-static LLVMValueRef thread_index(struct builder *b, const struct stride_loop *l)
-{
-    LLVMValueRef callee = LLVMGetCalledValue(l->thread);
-    LLVMValueRef x = LLVMBuildCall2(b->ir, LLVMGlobalGetValueType(callee),
-                                    callee, NULL, 0, "");
-    return LLVMBuildZExtOrBitCast(b->ir, x, b->type, "");
-}
-
 static LLVMValueRef is_below(struct builder *b, const struct stride_loop *l,
-                             LLVMValueRef index)
+                             LLVMValueRef index, LLVMValueRef limit)
 {
-    return LLVMBuildICmp(b->ir, LLVMGetICmpPredicate(l->compare), index,
-                         again(b, l->limit), "");
+    return LLVMBuildICmp(b->ir, LLVMGetICmpPredicate(l->compare), index, limit,
+                         "");
+}
+
+// How far it is from the round's base, which is below, to the limit.
+static LLVMValueRef room_above(struct builder *b, const struct stride_loop *l,
+                               LLVMValueRef base)
+{
+    LLVMValueRef here = LLVMBuildLoad2(b->ir, b->type, base, "");
+    return LLVMBuildSub(b->ir, again(b, l->limit), here, "");
+}
+
+// Whether there is a round after that of this base.
+static LLVMValueRef is_another(struct builder *b, const struct stride_loop *l,
+                               LLVMValueRef base)
+{
+    return is_below(b, l, again(b, l->step), room_above(b, l, base));
+}
+
+static void add(struct builder *b, LLVMValueRef variable, LLVMValueRef number,
+                LLVMValueRef to)
+{
+    LLVMValueRef value = LLVMBuildLoad2(b->ir, b->type, variable, "");
+    LLVMBuildStore(b->ir, LLVMBuildAdd(b->ir, value, number, ""), to);
 }
 
 static void call_barrier(struct builder *b)
@@ -437,65 +415,6 @@ static void always_lead(struct builder *b, int from, LLVMBasicBlockRef to)
     LLVMBuildBr(b->ir, to);
 }
 
-// Of an address made from the loop's index: the place of the index among the
-// operands, or 0.
-static unsigned index_place(const struct stride_loop *l, LLVMValueRef address)
-{
-    if (!LLVMIsAGetElementPtrInst(address))
-        return 0;
-    unsigned place = (unsigned)LLVMGetNumOperands(address) - 1;
-    LLVMValueRef index = LLVMGetOperand(address, place);
-    if (LLVMIsASExtInst(index) || LLVMIsAZExtInst(index))
-        index = LLVMGetOperand(index, 0);
-    return slots_loaded(l->kernel, index) == l->index ? place : 0;
-}
-
-// Rounds are too far apart for processors to foresee where the next one reads.
-static void ask_for_next_round(struct builder *b, const struct stride_loop *l,
-                               LLVMValueRef load)
-{
-    LLVMValueRef address = LLVMGetOperand(load, 0);
-    unsigned place = index_place(l, address);
-    if (place == 0)
-        return;
-    LLVMPositionBuilderBefore(b->ir, load);
-    LLVMValueRef wide = LLVMGetOperand(address, place);
-    LLVMValueRef index = LLVMBuildLoad2(b->ir, b->type, l->index->alloca, "");
-    LLVMValueRef ahead = LLVMBuildMul(
-        b->ir, again(b, l->step), LLVMConstInt(b->type, ROUNDS_AHEAD, 0), "");
-    index = LLVMBuildAdd(b->ir, index, ahead, "");
-    if (LLVMTypeOf(wide) != b->type)
-        index = LLVMBuildCast(b->ir, LLVMGetInstructionOpcode(wide), index,
-                              LLVMTypeOf(wide), "");
-    LLVMValueRef next = LLVMInstructionClone(address);
-    LLVMSetOperand(next, place, index);
-    LLVMInsertIntoBuilder(b->ir, next);
-    LLVMTypeRef pointer = LLVMTypeOf(next);
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(b->kernel->context);
-    unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", 13);
-    LLVMValueRef function = LLVMGetIntrinsicDeclaration(b->kernel->module, id,
-                                                        &pointer, 1);
-    LLVMTypeRef type =
-        LLVMIntrinsicGetType(b->kernel->context, id, &pointer, 1);
-    LLVMValueRef arguments[] = {next, LLVMConstInt(i32, 0, 0),
-                                LLVMConstInt(i32, 3, 0),
-                                LLVMConstInt(i32, 1, 0)};
-    LLVMBuildCall2(b->ir, type, function, arguments, 4, "");
-}
-
-static void ask_for_all(struct builder *b, const struct stride_loop *l)
-{
-    for (unsigned i = 0; i < l->kernel->block_count; i++) {
-        if (!set_has(&l->loop->blocks, i))
-            continue;
-        LLVMBasicBlockRef block = l->kernel->blocks[i].ir;
-        for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
-             at = LLVMGetNextInstruction(at))
-            if (LLVMIsALoadInst(at))
-                ask_for_next_round(b, l, at);
-    }
-}
-
 static bool is_stored_inside(const struct stride_loop *l,
                              const struct slot *slot)
 {
@@ -519,57 +438,95 @@ static void mark_late_slots(const struct stride_loop *l)
     }
 }
 
+// The blocks of the new loop, and its variables.
+struct changed {
+    LLVMBasicBlockRef begin, set, round, done, again, sync, next, end;
+    LLVMValueRef base, count;  // of the round; rounds since the barrier
+};
+
+static struct changed make_blocks(struct builder *b)
+{
+    struct changed c;
+    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(b->kernel->function);
+    LLVMPositionBuilderBefore(b->ir, LLVMGetFirstInstruction(entry));
+    c.base = LLVMBuildAlloca(b->ir, b->type, "base");
+    c.count = LLVMBuildAlloca(b->ir, b->type, "count");
+    c.begin = start(b, "stride.begin");
+    c.set = start(b, "stride.set");
+    c.round = start(b, "stride.round");
+    c.done = start(b, "stride.done");
+    c.again = start(b, "stride.again");
+    c.sync = start(b, "stride.sync");
+    c.next = start(b, "stride.next");
+    c.end = start(b, "stride.end");
+    return c;
+}
+
+// From the begin to the body, which every thread leaves for `done`.
+static void build_round(struct builder *b, const struct stride_loop *l,
+                        const struct changed *c)
+{
+    LLVMValueRef zero = LLVMConstNull(b->type);
+    LLVMPositionBuilderAtEnd(b->ir, c->begin);
+    LLVMBuildStore(b->ir, zero, c->base);
+    LLVMBuildCondBr(b->ir, is_below(b, l, zero, again(b, l->limit)), c->set,
+                    c->end);
+    LLVMPositionBuilderAtEnd(b->ir, c->set);
+    LLVMBuildStore(b->ir, zero, c->count);
+    LLVMBuildBr(b->ir, c->round);
+    LLVMPositionBuilderAtEnd(b->ir, c->round);
+    LLVMValueRef own = again(b, l->first);
+    add(b, c->base, own, l->index->alloca);
+    LLVMBuildCondBr(b->ir, is_below(b, l, own, room_above(b, l, c->base)),
+                    l->kernel->blocks[l->header].ir, c->done);
+}
+
+// What comes after the body.
+static void build_rest(struct builder *b, const struct stride_loop *l,
+                       const struct changed *c)
+{
+    LLVMValueRef most =
+        LLVMConstInt(b->type, l->rows < ROWS_MOST ? ROWS_MOST / l->rows : 1, 0);
+    LLVMPositionBuilderAtEnd(b->ir, c->done);
+    add(b, c->count, LLVMConstInt(b->type, 1, 0), c->count);
+    LLVMValueRef count = LLVMBuildLoad2(b->ir, b->type, c->count, "");
+    LLVMValueRef fewer = LLVMBuildICmp(b->ir, LLVMIntULT, count, most, "");
+    LLVMValueRef both =
+        LLVMBuildAnd(b->ir, fewer, is_another(b, l, c->base), "");
+    LLVMBuildCondBr(b->ir, both, c->again, c->sync);
+    LLVMPositionBuilderAtEnd(b->ir, c->again);
+    add(b, c->base, again(b, l->step), c->base);
+    LLVMBuildBr(b->ir, c->round);
+    LLVMPositionBuilderAtEnd(b->ir, c->sync);
+    call_barrier(b);
+    LLVMBuildCondBr(b->ir, is_another(b, l, c->base), c->next, c->end);
+    LLVMPositionBuilderAtEnd(b->ir, c->next);
+    add(b, c->base, again(b, l->step), c->base);
+    LLVMBuildBr(b->ir, c->set);
+    // Threads leave by the way they would have left.
+    LLVMPositionBuilderAtEnd(b->ir, c->end);
+    LLVMValueRef ran = is_below(b, l, again(b, l->first), again(b, l->limit));
+    LLVMBuildCondBr(b->ir, ran, l->kernel->blocks[l->left].ir,
+                    l->kernel->blocks[l->skipped].ir);
+}
+
 static void change(struct stride_loop *l)
 {
     const struct kernel *kernel = l->kernel;
     struct builder b = {.ir = LLVMCreateBuilderInContext(kernel->context),
                         .kernel = kernel, .type = l->index->type};
-    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(kernel->function);
-    LLVMPositionBuilderBefore(b.ir, LLVMGetFirstInstruction(entry));
-    LLVMValueRef base = LLVMBuildAlloca(b.ir, b.type, "base");
-    ask_for_all(&b, l);
     mark_late_slots(l);
-
-    LLVMBasicBlockRef begin = start(&b, "stride.begin");
-    LLVMBuildStore(b.ir, without_thread(&b, l->first), base);
-    LLVMBasicBlockRef head = start(&b, "stride.head");
-    LLVMBasicBlockRef round = start(&b, "stride.round");
-    LLVMBasicBlockRef sync = start(&b, "stride.sync");
-    LLVMBasicBlockRef end = start(&b, "stride.end");
-    LLVMPositionBuilderAtEnd(b.ir, begin);
-    LLVMBuildBr(b.ir, head);
-
-    LLVMPositionBuilderAtEnd(b.ir, head);
-    LLVMValueRef here = LLVMBuildLoad2(b.ir, b.type, base, "");
-    LLVMBuildCondBr(b.ir, is_below(&b, l, here), round, end);
-
-    LLVMPositionBuilderAtEnd(b.ir, round);
-    here = LLVMBuildLoad2(b.ir, b.type, base, "");
-    LLVMValueRef own = LLVMBuildAdd(b.ir, here, thread_index(&b, l), "");
-    LLVMBuildStore(b.ir, own, l->index->alloca);
-    LLVMBuildCondBr(b.ir, is_below(&b, l, own), kernel->blocks[l->header].ir,
-                    sync);
+    struct changed c = make_blocks(&b);
+    build_round(&b, l, &c);
+    build_rest(&b, l, &c);
     LLVMInstructionEraseFromParent(l->advance);
-
-    LLVMPositionBuilderAtEnd(b.ir, sync);
-    call_barrier(&b);
-    here = LLVMBuildLoad2(b.ir, b.type, base, "");
-    LLVMBuildStore(b.ir, LLVMBuildAdd(b.ir, here, again(&b, l->step), ""),
-                   base);
-    LLVMBuildBr(b.ir, head);
-
-    // Threads leave by the way they would have left.
-    LLVMPositionBuilderAtEnd(b.ir, end);
-    LLVMBuildCondBr(b.ir, is_below(&b, l, again(&b, l->first)),
-                    kernel->blocks[l->left].ir, kernel->blocks[l->skipped].ir);
-
     always_lead(&b, l->guard, kernel->blocks[l->before].ir);
-    lead(kernel, l->before, 0, begin);
+    lead(kernel, l->before, 0, c.begin);
     if (l->back == NONE) {
-        always_lead(&b, l->latch, sync);
+        always_lead(&b, l->latch, c.done);
     } else {
         always_lead(&b, l->latch, kernel->blocks[l->back].ir);
-        lead(kernel, l->back, 0, sync);
+        lead(kernel, l->back, 0, c.done);
     }
     LLVMDisposeBuilder(b.ir);
 }

@@ -108,6 +108,7 @@ struct kernel {
     bool uses_yz;                 // the y or z of the thread's index
     bool has_warp_ops;
     bool waits;                   // for other threads, as the source says
+    bool strides;                 // has loops over the grid, interchanged
     bool compact;                 // made into short code rather than fast
     bool huge;                    // and without a version for complete chunks
     const char *refusal;          // why it cannot be vectorised
@@ -177,6 +178,7 @@ struct variant {
     bool rows;           // chunks run along x; else along the thread's number
     unsigned block_x;    // that it is for, or 0
     const char *name;
+    bool blocks;         // of several blocks of a grid
 };
 
 struct shapes {

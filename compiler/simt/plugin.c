@@ -67,6 +67,7 @@ static bool read_kernel(struct kernel *kernel)
         return false;
     bool waits = kernel->barrier_count > 0 || kernel->has_warp_ops;
     while (kernel->size <= KERNEL_LARGE && interchange_loops(kernel)) {
+        unread.strides = true;
         *kernel = unread;
         if (!kernel_read(kernel))
             return false;

@@ -407,6 +407,8 @@ static struct shape call_shape(const struct shapes *shapes, LLVMValueRef at)
         return axis == 0 ? row : uniform;
     case PRIMITIVE_WARP:
         return warp_shape(shapes, at);
+    case PRIMITIVE_BLOCK: case PRIMITIVE_TLS:
+        return shapes->variant->blocks ? varying : uniform;
     case PRIMITIVE_NONE:
         break;
     default:

@@ -1,0 +1,165 @@
+// Several blocks of a grid together. Where a loop steps over the whole grid
+// (interchange.c), the next block's threads read beside this one's in the same
+// round: blocks in a row take each round one after the other, so that memory is
+// walked in order. Blocks are independent, and all go from one barrier to the
+// next alike, so each barrier may as well be one of all of them.
+#include "emit.h"
+
+#include <runnel/cpu_object.h>
+#include <stddef.h>
+
+// Threads of a group, and bytes of what its blocks keep and share, which are to
+// stay in a cache.
+enum { GROUP_THREADS = 1 << 16, GROUP_BYTES = 128 << 10 };
+
+// --- Whether they can --------------------------------------------------------
+
+bool group_calls_prelude(const struct kernel *kernel)
+{
+    for (unsigned i = 0; i < kernel->block_count; i++)
+        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
+             at; at = LLVMGetNextInstruction(at)) {
+            int axis;
+            if (!LLVMIsACallInst(at))
+                continue;
+            enum primitive primitive = primitive_of(at, &axis);
+            LLVMValueRef callee = LLVMGetCalledValue(at);
+            if (primitive == PRIMITIVE_TRAP ||
+                (primitive == PRIMITIVE_NONE && !LLVMIsDeclaration(callee)))
+                return true;
+        }
+    return false;
+}
+
+bool group_counts_votes(const struct kernel *kernel)
+{
+    for (unsigned i = 0; i < kernel->barrier_count; i++) {
+        const struct block *block = &kernel->blocks[kernel->barrier_blocks[i]];
+        if (!LLVMIsNull(LLVMGetOperand(block->barrier_call, 0)))
+            return true;
+    }
+    return false;
+}
+
+// Gives a shared variable its place in the memory that each block of a group
+// has of its own. False for one whose size is the launch's: it is not of the
+// object (prepare_share_variables).
+static bool add_shared(struct emitter *e, LLVMValueRef variable)
+{
+    uint64_t size = LLVMABISizeOfType(e->kernel->layout,
+                                      LLVMGlobalGetValueType(variable));
+    unsigned alignment = LLVMGetAlignment(variable);
+    if (map_get(&e->shared, variable))
+        return true;
+    if (LLVMGetVisibility(variable) != LLVMHiddenVisibility || size == 0 ||
+        alignment > RNL_CPU_MEMORY_ALIGNMENT)
+        return false;
+    unsigned *offset = simt_allocate(sizeof *offset);
+    alignment = alignment ? alignment : RNL_CPU_MEMORY_ALIGNMENT;
+    *offset = (e->group.shared_size + alignment - 1) / alignment * alignment;
+    if (size > GROUP_BYTES || *offset > GROUP_BYTES)
+        return false;
+    e->group.shared_size = *offset + (unsigned)size;
+    map_set(&e->shared, variable, offset);
+    return true;
+}
+
+static bool place_shared(struct emitter *e)
+{
+    const struct kernel *kernel = e->kernel;
+    int axis;
+    for (unsigned i = 0; i < kernel->block_count; i++)
+        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
+             at; at = LLVMGetNextInstruction(at))
+            if (primitive_of(at, &axis) == PRIMITIVE_TLS &&
+                !add_shared(e, LLVMGetOperand(at, 0)))
+                return false;
+    unsigned unit = RNL_CPU_MEMORY_ALIGNMENT;
+    e->group.shared_size = (e->group.shared_size + unit - 1) / unit * unit;
+    return true;
+}
+
+bool group_is_possible(struct emitter *e)
+{
+    const struct kernel *kernel = e->kernel;
+    return kernel->strides && !group_calls_prelude(kernel) &&
+           !group_counts_votes(kernel) && place_shared(e);
+}
+
+// --- How many ----------------------------------------------------------------
+
+static LLVMValueRef less(struct emitter *e, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMTypeRef type = LLVMTypeOf(a);
+    LLVMValueRef both[] = {a, b};
+    return call_intrinsic(e, "llvm.umin", &type, 1, both, 2);
+}
+
+// How often a number goes into a constant; at least once.
+static LLVMValueRef share_of(struct emitter *e, unsigned whole,
+                             LLVMValueRef part)
+{
+    LLVMValueRef times =
+        LLVMBuildUDiv(e->builder, number32(e, whole), part, "");
+    LLVMValueRef both[] = {times, number32(e, 1)};
+    return call_intrinsic(e, "llvm.umax", &e->i32, 1, both, 2);
+}
+
+LLVMValueRef group_find_most(struct emitter *e, LLVMValueRef threads,
+                             LLVMValueRef records)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef most = share_of(e, GROUP_THREADS, threads);
+    LLVMValueRef bytes =
+        LLVMBuildAdd(b, records, number32(e, e->group.shared_size), "");
+    if (!LLVMIsNull(bytes))
+        most = less(e, most, share_of(e, GROUP_BYTES, bytes));
+    e->group.most = most;
+    e->group.records = LLVMBuildMul(b, records, most, "");
+    return LLVMBuildMul(b, bytes, most, "");
+}
+
+// Blocks of a group differ only in x.
+LLVMValueRef group_begin(struct emitter *e, LLVMValueRef left)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef row =
+        LLVMBuildSub(b, e->grid_size[0], e->block_index[0], "");
+    LLVMValueRef most =
+        LLVMBuildZExt(b, less(e, row, e->group.most), e->i64, "");
+    LLVMValueRef count = less(e, most, left);
+    e->group.first = e->block_index[0];
+    e->group.count = LLVMBuildTrunc(b, count, e->i32, "");
+    return count;
+}
+
+// The block is the last one then.
+void group_end(struct emitter *e)
+{
+    LLVMValueRef beyond =
+        LLVMBuildAdd(e->builder, e->group.first, e->group.count, "");
+    e->block_index[0] =
+        LLVMBuildSub(e->builder, beyond, number32(e, 1), "");
+}
+
+void group_use_block(struct emitter *e, LLVMValueRef number,
+                     LLVMValueRef memory)
+{
+    LLVMBuilderRef b = e->builder;
+    e->block_index[0] = LLVMBuildAdd(b, e->group.first, number, "");
+    LLVMBuildStore(b, e->block_index[0],
+                   at_offset(e, e->run, offsetof(rnl_cpu_block, index)));
+    if (e->group.shared_size == 0)
+        return;
+    LLVMValueRef place = LLVMBuildMul(
+        b, number, number32(e, e->group.shared_size), "");
+    place = LLVMBuildAdd(b, place, e->group.records, "");
+    place = LLVMBuildZExt(b, place, e->i64, "");
+    e->group.shared = LLVMBuildGEP2(b, e->i8, memory, &place, 1, "");
+}
+
+LLVMValueRef group_shared(struct emitter *e, LLVMValueRef variable)
+{
+    const unsigned *offset = map_get(&e->shared, variable);
+    return at_offset(e, e->group.shared, *offset);
+}
