@@ -149,16 +149,20 @@ static void add_program(struct text *identity, const char *path)
         add_file(identity, path, &facts);
 }
 
-// The library that runnel-cc loads, if it is there.
-static void add_simt(struct text *identity, const char *program)
+// What runnel-cc loads or runs from its own folder, if it is there.
+static void add_beside(struct text *identity, const char *program)
 {
+    static const char *const names[] = {"librunnel-simt.so", "runnel-clang"};
     struct stat facts;
     char path[4096 + 32];
     if (!realpath(program, path))
         return;
-    strcpy(strrchr(path, '/'), "/librunnel-simt.so");
-    if (stat(path, &facts) == 0)
-        add_file(identity, path, &facts);
+    char *name = strrchr(path, '/') + 1;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        strcpy(name, names[i]);
+        if (stat(path, &facts) == 0)
+            add_file(identity, path, &facts);
+    }
 }
 
 static void add_compilers(struct text *identity)
@@ -212,7 +216,7 @@ rnl_status cpu_compiler_identity(struct context *context, char *text,
     };
     struct text identity = {0};
     add_program(&identity, path);
-    add_simt(&identity, path);
+    add_beside(&identity, path);
     add_compilers(&identity);
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
         const char *value = getenv(variables[i]);
