@@ -118,6 +118,9 @@ bool compiler_find(struct compiler *compiler, struct text *tried);
 // "native", or what RUNNEL_CPU_TARGET says.
 const char *compiler_target(void);
 
+// The path of a file in the folder of this program. False if there is none.
+bool find_beside(const char *name, char path[4096]);
+
 // One line for cache keys.
 void compiler_identity(const struct compiler *compiler, struct text *line);
 
@@ -197,8 +200,7 @@ void table_write(const struct scan *scan, const struct list *expressions,
 // The compiler whose bitcode it reads.
 enum { SIMT_CLANG = 19 };
 
-// Where it would be. False if there is no such file.
-bool simt_find(char path[4096]);
+#define SIMT_LIBRARY "librunnel-simt.so"
 
 // Its version, or NULL when it cannot be loaded.
 const char *simt_version(void);
@@ -222,8 +224,10 @@ struct simt_worker {
 void simt_start(struct simt_worker *worker, struct simt_job *job);
 void simt_go(struct simt_worker *worker);
 
-// What came of it. `verdicts` has one for each kernel. False with a sentence in
-// `message` when there is no object.
+// What came of it, from its output, which is changed. `verdicts` has one for
+// each kernel. False with a sentence in `message` when there is no object.
+bool simt_read(struct text *output, struct simt_verdict *verdicts,
+               size_t count, struct text *message);
 bool simt_listen(struct simt_worker *worker, struct simt_verdict *verdicts,
                  size_t count, struct text *message);
 

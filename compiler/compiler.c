@@ -104,6 +104,16 @@ static bool try_compiler(const char *name, struct compiler *compiler,
     return true;
 }
 
+bool find_beside(const char *name, char path[4096])
+{
+    ssize_t size = readlink("/proc/self/exe", path, 4096);
+    char *slash = size > 0 ? memrchr(path, '/', (size_t)size) : NULL;
+    if (!slash || (size_t)(slash + 1 - path) + strlen(name) >= 4096)
+        return false;
+    strcpy(slash + 1, name);
+    return access(path, R_OK) == 0;
+}
+
 bool compiler_find(struct compiler *compiler, struct text *tried)
 {
     const char *chosen = getenv("RUNNEL_CXX");
@@ -164,6 +174,9 @@ void compiler_identity(const struct compiler *compiler, struct text *line)
                            ? simt_version()
                            : NULL;
     text_format(line, " %s", simt ? simt : "no simt");
+    if (find_beside("runnel-clang", resolved) && stat(resolved, &status) == 0)
+        text_format(line, " clang %lld %lld", (long long)status.st_size,
+                    (long long)status.st_mtime);
     const char *target = compiler_target();
     text_format(line, " target %s", target);
     if (strcmp(target, "native") == 0)

@@ -6,6 +6,7 @@
 struct job {
     const struct cc_options *options;
     struct compiler compiler;
+    char quick[4096];      // runnel-clang, or ""
     struct choices choices;
     struct flags flags;
     struct text source;
@@ -39,3 +40,35 @@ bool is_inside(const char *name);
 int write_headers(const struct job *job);
 int write_stubs(const struct job *job);
 int write_prelude(const struct job *job);
+
+// --- commands.c: the C++ compiler's ----------------------------------------
+
+// Fills a command with the compiler and all flags but those that tell what to
+// make.
+void command_start(const struct job *job, struct list *command,
+                   bool with_prelude);
+
+// What a compiler's end means; its diagnostics go to the log.
+int command_judge(struct job *job, int status);
+
+// Runs and frees a command; judges its end.
+int command_run(struct job *job, struct list *command, struct text *output);
+
+// Makes that of the source, as `kind` ("-c") says.
+int command_compile(struct job *job, const char *kind, const char *output);
+
+// Compiles once more what has compiled: the warnings of the first time suffice.
+int command_compile_again(struct job *job, const char *kind,
+                          const char *output);
+
+// --- tiers.c ----------------------------------------------------------------
+
+// The number of the one kernel that was asked for, or one that no kernel has.
+unsigned tiers_find_kernel(const struct job *job);
+
+// Makes kernel.o: threads one by one, or vectors where they are wanted and
+// possible.
+int tiers_compile(struct job *job);
+
+// For people and programs who asked what became of each kernel.
+void tiers_report(struct job *job);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
 int complain(int code, const char *format, const char *what)
@@ -23,54 +22,7 @@ int complain_file(const char *action, const char *path)
     return CC_USAGE;
 }
 
-// --- One compilation -------------------------------------------------------
-
-// Fills a command with the compiler and all flags but those that tell what to
-// make.
-static void start_command(const struct job *job, struct list *command,
-                          bool with_prelude)
-{
-    list_add(command, job->compiler.path);
-    for (size_t i = 0; i < job->flags.arguments.count; i++)
-        list_add(command, job->flags.arguments.items[i]);
-    list_add(command, "-x");
-    list_add(command, "c++");
-    if (with_prelude) {
-        list_add(command, "-include");
-        list_add(command, CC_PRELUDE_FILE);
-    }
-    list_add(command, "-include");
-    list_add(command, CC_DEFINES_FILE);
-    for (size_t i = 0; i < job->flags.includes.count; i++) {
-        list_add(command, "-include");
-        list_add(command, job->flags.includes.items[i]);
-    }
-}
-
-// What a compiler's end means; its diagnostics go to the log.
-static int judge(struct job *job, int status)
-{
-    if (job->errors.data)
-        diagnostics_filter(job->errors.data, &job->log);
-    if (status == 0)
-        return CC_OK;
-    // clang reports its own crashes with 70 and the signal's number + 128.
-    if (status < 0 || status >= 70) {
-        text_format(&job->log, "runnel-cc: %s crashed (status %d)\n",
-                    job->compiler.path, status);
-        return CC_CRASHED;
-    }
-    return CC_NOT_COMPILED;
-}
-
-static int run_command(struct job *job, struct list *command,
-                       struct text *output)
-{
-    text_free(&job->errors);
-    int status = process_run(command, work_folder(), output, &job->errors);
-    list_free(command);
-    return judge(job, status);
-}
+// --- The table of kernels ---------------------------------------------------
 
 // Takes back what was said since the log had that size.
 static void cut_log(struct job *job, size_t size)
@@ -90,12 +42,12 @@ static int scan(struct job *job, struct scan *found)
     struct list command = {0};
     struct text output = {0};
     size_t before = job->log.size;
-    start_command(job, &command, false);
+    command_start(job, &command, false);
     list_add(&command, "-E");
     list_add(&command, "-P");
     list_add(&command, "-w");
     list_add(&command, job->file);
-    int status = run_command(job, &command, &output);
+    int status = command_run(job, &command, &output);
     if (status == CC_OK && output.data)
         scan_source(output.data, found);
     text_free(&output);
@@ -149,189 +101,13 @@ static int append_table(struct job *job)
     return status;
 }
 
-static int compile(struct job *job, const char *kind, const char *output)
-{
-    struct list command = {0};
-    start_command(job, &command, true);
-    list_add(&command, kind);
-    list_add(&command, job->file);
-    list_add(&command, "-o");
-    list_add(&command, output);
-    return run_command(job, &command, NULL);
-}
-
-// Compiles once more what has compiled: the warnings of the first time suffice.
-static int compile_again(struct job *job, const char *kind, const char *output)
-{
-    struct text log = job->log;
-    job->log = (struct text){0};
-    int status = compile(job, kind, output);
-    if (status != CC_OK)
-        return text_free(&log), status;
-    text_free(&job->log);
-    job->log = log;
-    return CC_OK;
-}
-
-// --- Vectors ---------------------------------------------------------------
-
-static bool must_vectorise(const struct job *job)
-{
-    return strcmp(job->choices.tier, "B") == 0;
-}
-
-static int refuse_tier(struct job *job, const char *why)
-{
-    text_format(&job->log, "%s: error: %s\n", job->options->name, why);
-    return CC_NOT_COMPILED;
-}
-
-static void start_bitcode(const struct job *job, struct process *process)
-{
-    static const char *const words[] = {
-        "-DRNL_SIMT", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c",
-        "-o", "kernel.bc"};
-    struct list command = {0};
-    start_command(job, &command, true);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        list_add(&command, words[i]);
-    if (job->choices.approximate) {
-        list_add(&command, "-fapprox-func");
-        list_add(&command, "-DRNL_FAST_MATH");
-    }
-    list_add(&command, job->file);
-    process_start(&command, work_folder(), process);
-    list_free(&command);
-}
-
-// Its number, or one that no kernel has.
-static unsigned find_kernel(const struct job *job)
-{
-    size_t i = 0;
-    while (i < job->kernels.count &&
-           strcmp(job->kernels.items[i], job->choices.only) != 0)
-        i++;
-    return (unsigned)i;
-}
-
-static void start_worker(struct job *job)
-{
-    char bitcode[4200], object[4200], assembly[4200];
-    in_folder(bitcode, "kernel.bc");
-    in_folder(object, "kernel.o");
-    in_folder(assembly, "kernel.s");
-    struct simt_job work = {
-        .bitcode = bitcode, .object = object, .target = job->choices.target,
-        .dump = job->options->dump_ir,
-        .assembly = job->options->dump_assembly ? assembly : NULL};
-    memcpy(work.block_size, job->choices.block_size, sizeof work.block_size);
-    if (job->choices.only) {
-        work.only = true;
-        work.kernel = find_kernel(job);
-    }
-    simt_finish(&job->worker);
-    simt_start(&job->worker, &work);
-}
-
-// Compiler and worker at once. A file of the compiler's gets its name when it
-// is complete, which is some milliseconds before the compiler has ended.
-static int compile_bitcode(struct job *job)
-{
-    struct process process;
-    int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (watch >= 0)
-        inotify_add_watch(watch, work_folder(), IN_MOVED_TO);
-    start_bitcode(job, &process);
-    start_worker(job);
-    text_free(&job->errors);
-    if (process_listen(&process, NULL, &job->errors, watch))
-        simt_go(&job->worker);
-    int status = process_finish(&process, NULL, &job->errors);
-    if (watch >= 0)
-        close(watch);
-    return judge(job, status);
-}
-
-// The worker may still be about to end after it.
-static bool take_verdicts(struct job *job)
-{
-    if (!job->verdicts)
-        job->verdicts = calloc(job->kernels.count + 1, sizeof *job->verdicts);
-    if (!job->verdicts)
-        return text_add(&job->no_vectors, "memory is short"), false;
-    return simt_listen(&job->worker, job->verdicts, job->kernels.count,
-                       &job->no_vectors);
-}
-
-static int report_refused(struct job *job)
-{
-    int status = CC_OK;
-    for (size_t i = 0; i < job->kernels.count; i++) {
-        if (!job->verdicts[i].why)
-            continue;
-        status = CC_NOT_COMPILED;
-        text_format(&job->log,
-                    "%s: error: kernel '%s' cannot be vectorised: %s\n",
-                    job->options->name, job->kernels.items[i],
-                    job->verdicts[i].why);
-    }
-    return status;
-}
-
-static int compile_vectors(struct job *job)
-{
-    int status = compile_bitcode(job);
-    if (status != CC_OK)
-        return status;
-    job->vectorised = take_verdicts(job);
-    if (job->vectorised && must_vectorise(job))
-        status = report_refused(job);
-    else if (must_vectorise(job))
-        status = refuse_tier(job, job->no_vectors.data);
-    else if (!job->vectorised)
-        status = compile_again(job, "-c", "kernel.o");
-    return status;
-}
-
-// Threads one by one, or vectors where they are wanted and possible.
-static int compile_tier(struct job *job)
-{
-    char path[4096];
-    bool possible = job->compiler.clang &&
-                    job->compiler.version == SIMT_CLANG && simt_find(path);
-    if (must_vectorise(job) && !possible)
-        return refuse_tier(job, "--tier=B needs clang 19 and "
-                                "librunnel-simt.so beside runnel-cc");
-    if (strcmp(job->choices.tier, "F") == 0)
-        text_add(&job->no_vectors, "--tier=F was asked for");
-    else if (job->choices.debug)
-        text_add(&job->no_vectors, "it is compiled for debugging");
-    else if (!possible)
-        text_add(&job->no_vectors, "there is no clang 19 with a SIMT compiler");
-    else
-        return compile_vectors(job);
-    return compile(job, "-c", "kernel.o");
-}
-
-// For people and programs who asked what became of each kernel.
-static void report_tiers(struct job *job)
-{
-    for (size_t i = 0; i < job->kernels.count; i++) {
-        const char *why = job->vectorised ? job->verdicts[i].why
-                                          : job->no_vectors.data;
-        text_format(&job->log, "%s: remark: kernel '%s': tier %s%s\n",
-                    job->options->name, job->kernels.items[i],
-                    why ? "F: " : "B", why ? why : "");
-    }
-}
-
 // --- From source to object -------------------------------------------------
 
 // With all parts of the prelude if there are errors that a part could mend.
 static int compile_parts(struct job *job)
 {
     size_t before = job->log.size;
-    int status = compile_tier(job);
+    int status = tiers_compile(job);
     if (status != CC_NOT_COMPILED || job->all_parts || !job->errors.data ||
         !parts_missed(job->errors.data))
         return status;
@@ -344,7 +120,7 @@ static int compile_parts(struct job *job)
     cut_log(job, before);
     status = write_prelude(job);
     if (status == CC_OK)
-        status = compile_tier(job);
+        status = tiers_compile(job);
     if (status == CC_NOT_COMPILED && job->errors.data &&
         parts_missed(job->errors.data)) {
         // No part has the name: the source's own mistake was told better.
@@ -370,7 +146,7 @@ static int compile_kernels(struct job *job)
     job->log = job->errors = (struct text){0};
     status = write_source(job);
     if (status == CC_OK)
-        status = compile(job, "-fsyntax-only", "kernel.o");
+        status = command_compile(job, "-fsyntax-only", "kernel.o");
     if (status == CC_OK && strstr(log.data, " error: ")) {
         // A name expression is wrong.
         text_add(&job->log, log.data);
@@ -423,7 +199,7 @@ static int link_by_compiler(struct job *job)
     struct list command = {0};
     list_add(&command, job->compiler.path);
     add_words(&command, words);
-    int status = run_command(job, &command, NULL);
+    int status = command_run(job, &command, NULL);
     if (status == CC_NOT_COMPILED)
         explain_link(job);
     return status;
@@ -458,7 +234,7 @@ static int read_unit(struct job *job)
     bool read = text_read_file(&file, path) && elf_read_unit(&file, &job->unit);
     text_free(&file);
     if (read && job->choices.only)
-        memcpy(job->unit.kernels[find_kernel(job)].block_size,
+        memcpy(job->unit.kernels[tiers_find_kernel(job)].block_size,
                job->choices.block_size, sizeof job->choices.block_size);
     if (!read) {
         text_add(&job->log, "runnel-cc: the compiler's object file cannot be "
@@ -516,7 +292,7 @@ static int dump_assembly(struct job *job)
     int status = CC_OK;
     in_folder(path, "kernel.s");
     if (access(path, R_OK) != 0)
-        status = compile_again(job, "-S", "kernel.s");
+        status = command_compile_again(job, "-S", "kernel.s");
     if (status != CC_OK)
         return status;
     if (!text_read_file(&text, path) ||
@@ -542,7 +318,7 @@ static int run_job(struct job *job)
         return status;
     status = dump_assembly(job);
     if (job->choices.report_tiers)
-        report_tiers(job);
+        tiers_report(job);
     return status ? status : deliver(job);
 }
 
@@ -560,6 +336,16 @@ static int read_choices(struct job *job)
     list_free(&notes);
     text_free(&problem);
     return read ? CC_OK : CC_OPTION;
+}
+
+// Where nobody chose a compiler, the one that starts at once is the same.
+static void find_quick(struct job *job)
+{
+    const char *chosen = getenv("RUNNEL_CXX");
+    if ((chosen && *chosen) || !job->compiler.clang ||
+        job->compiler.version != SIMT_CLANG ||
+        !find_beside("runnel-clang", job->quick))
+        job->quick[0] = 0;
 }
 
 static int find_compiler(struct compiler *compiler)
@@ -585,6 +371,8 @@ static int compile_source(const struct cc_options *options)
         status = complain_file("read", options->source);
     if (status == CC_OK)
         status = find_compiler(&job.compiler);
+    if (status == CC_OK)
+        find_quick(&job);
     if (status == CC_OK && !work_folder())
         status = complain_file("make a folder in", "TMPDIR");
     if (status == CC_OK)

@@ -10,20 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-bool simt_find(char path[4096])
-{
-    static const char name[] = "/librunnel-simt.so";
-    ssize_t size = readlink("/proc/self/exe", path, 4096 - sizeof name);
-    if (size <= 0 || (size_t)size >= 4096 - sizeof name)
-        return false;
-    path[size] = 0;
-    char *slash = strrchr(path, '/');
-    if (!slash)
-        return false;
-    strcpy(slash, name);
-    return access(path, R_OK) == 0;
-}
-
 struct library {
     simt_compile_fn *compile;
     simt_prepare_fn *prepare;
@@ -33,7 +19,9 @@ struct library {
 static bool load(struct library *library)
 {
     char path[4096];
-    void *handle = simt_find(path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    void *handle = NULL;
+    if (find_beside(SIMT_LIBRARY, path))
+        handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         return false;
     *(void **)&library->compile = dlsym(handle, SIMT_SYMBOL);
@@ -153,20 +141,27 @@ static bool take_line(const char *line, struct simt_verdict *verdicts,
     return false;
 }
 
+bool simt_read(struct text *output, struct simt_verdict *verdicts,
+               size_t count, struct text *message)
+{
+    bool made = false;
+    char *rest = output->data;
+    for (char *line; rest && (line = strsep(&rest, "\n"));)
+        if (line[0])
+            made |= take_line(line, verdicts, count, message);
+    if (!made && message->size == 0)
+        text_add(message, "the SIMT compiler crashed");
+    return made;
+}
+
 bool simt_listen(struct simt_worker *worker, struct simt_verdict *verdicts,
                  size_t count, struct text *message)
 {
     struct text output = {0};
-    bool made = false;
     simt_go(worker);
     process_listen(&worker->process, &output, NULL, -1);
-    char *rest = output.data;
-    for (char *line; rest && (line = strsep(&rest, "\n"));)
-        if (line[0])
-            made |= take_line(line, verdicts, count, message);
+    bool made = simt_read(&output, verdicts, count, message);
     text_free(&output);
-    if (!made && message->size == 0)
-        text_add(message, "the SIMT compiler crashed");
     return made;
 }
 

@@ -40,6 +40,7 @@ FLOORS = [
     (r"src/backends/builtin\.c", {"base", "core", "public"}),
     (r"src/backends/(cuda|hip)/.*", BACKEND | {"backend:cudalike"}),
     (r"src/backends/\w+/.*", BACKEND),
+    (r"compiler/clang/.*", {"libc", "llvm", "llvm c++", "c++"}),
     (r"compiler/.*", {"libc", "public/cpu_object", "llvm"}),
     (r"(cli|examples)/.*", PUBLIC | {"libc"}),
     (r"bench/.*\.cpp", PUBLIC | {"libc", "peers", "c++"}),
@@ -59,6 +60,7 @@ OUTSIDE = [
     (re.compile(r"cjson/cJSON\.h"), "cjson"),
     (re.compile(r"(CL/\w+|omp|oneapi/tbb/\w+)\.h"), "peers"),
     (re.compile(r"(llvm-c|clang-c)/[\w/]+\.h"), "llvm"),
+    (re.compile(r"(llvm|clang)/[\w/]+\.h"), "llvm c++"),
     (re.compile(r"[a-z_]+"), "c++"),
 ]
 

@@ -457,13 +457,9 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
     return NULL;
 }
 
-static char *compile(const struct simt_job *job)
+static char *compile(const struct simt_job *job, LLVMModuleRef module)
 {
-    set_options();
     char *message = NULL;
-    LLVMModuleRef module = read_module(job->bitcode, &message);
-    if (!module)
-        return message;
     LLVMTargetMachineRef machine =
         target_create(LLVMGetTarget(module), job->target, &message);
     if (!machine)
@@ -482,11 +478,23 @@ void runnel_simt_prepare(const struct simt_job *job)
     warm_up(job->target);
 }
 
-int runnel_simt_compile(const struct simt_job *job, char *message,
-                        size_t message_size)
+int runnel_simt_module(const struct simt_job *job, void *module, char *message,
+                       size_t message_size)
 {
-    char *said = compile(job);
+    set_options();
+    char *said = compile(job, module);
     if (said)
         snprintf(message, message_size, "%s", said);
     return said ? -1 : 0;
+}
+
+int runnel_simt_compile(const struct simt_job *job, char *message,
+                        size_t message_size)
+{
+    char *said = NULL;
+    LLVMModuleRef module = read_module(job->bitcode, &said);
+    if (module)
+        return runnel_simt_module(job, module, message, message_size);
+    snprintf(message, message_size, "%s", said);
+    return -1;
 }

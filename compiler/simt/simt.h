@@ -64,11 +64,22 @@ struct simt_job {
 typedef int simt_compile_fn(const struct simt_job *job, char *message,
                             size_t message_size);
 
+// The same for a program that LLVM is a part of: `module` is an LLVMModuleRef,
+// takes the place of the bitcode, and is used up.
+int runnel_simt_module(const struct simt_job *job, void *module, char *message,
+                       size_t message_size);
+
 // May be called while the bitcode is not there yet: does what takes time and
 // does not depend on it.
 typedef void simt_prepare_fn(const struct simt_job *job);
 
 // What the compiled code depends on, for cache keys: "simt 1 llvm 19.1.7".
 typedef const char *simt_version_fn(void);
+
+// Exit codes of runnel-clang, beside clang's 0 and 1.
+enum {
+    SIMT_CLANG_DECLINES = 66,  // another clang is to be asked; nothing was said
+    SIMT_CLANG_CRASHED = 70,
+};
 
 #endif

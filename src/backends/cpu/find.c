@@ -13,7 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #if defined(__x86_64__)
+#if __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#define CPU_KNOWN
+#else
 #include <cpuid.h>
+#endif
 #endif
 
 #define PROGRAM "runnel-cc"
@@ -131,7 +136,7 @@ rnl_status find_compiler(char path[FIND_PATH_SIZE])
 // Made of what can be learned without starting a process, so that a start with
 // a warm cache is quick: the files' sizes and times stand for their contents.
 // Of the C++ compilers that runnel-cc may choose from, all are named: which one
-// it takes is its own business.
+// it takes is its own business, but for the first, which it always takes.
 
 static void add_file(struct text *identity, const char *path,
                      const struct stat *facts)
@@ -149,16 +154,23 @@ static void add_program(struct text *identity, const char *path)
         add_file(identity, path, &facts);
 }
 
-// The library that runnel-cc loads, if it is there.
-static void add_simt(struct text *identity, const char *program)
+// What runnel-cc loads or runs from its own folder, if it is there. Only a link
+// has to be followed to find that.
+static void add_beside(struct text *identity, const char *program)
 {
+    static const char *const names[] = {"librunnel-simt.so", "runnel-clang"};
     struct stat facts;
     char path[4096 + 32];
-    if (!realpath(program, path))
+    if (lstat(program, &facts) == 0 && S_ISREG(facts.st_mode))
+        snprintf(path, sizeof path, "%s", program);
+    else if (!realpath(program, path))
         return;
-    strcpy(strrchr(path, '/'), "/librunnel-simt.so");
-    if (stat(path, &facts) == 0)
-        add_file(identity, path, &facts);
+    char *name = strrchr(path, '/') + 1;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        strcpy(name, names[i]);
+        if (stat(path, &facts) == 0)
+            add_file(identity, path, &facts);
+    }
 }
 
 static void add_compilers(struct text *identity)
@@ -173,19 +185,32 @@ static void add_compilers(struct text *identity)
         add_file(identity, path, &facts);
     if (chosen && *chosen)
         return;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (search_path(names[i], path, &facts))
-            add_file(identity, path, &facts);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (!search_path(names[i], path, &facts))
+            continue;
+        add_file(identity, path, &facts);
+        if (i == 0)
+            return;  // no other can be chosen
+    }
 }
 
 // Objects are made for the processor at hand. In a virtual machine each
-// question takes some microseconds: the family alone tells the maker.
+// question takes some microseconds, so the C library, which has asked already,
+// is asked first. The family alone tells the maker; ebx of leaf 1 has the
+// number of the core.
 static uint64_t processor_hash(void)
 {
-    uint32_t words[12] = {0};
-#if defined(__x86_64__)
+    uint32_t words[18] = {0};
+#if defined(__x86_64__) && defined(CPU_KNOWN)
+    static const unsigned leaves[] = {CPUID_INDEX_1, CPUID_INDEX_7,
+                                      CPUID_INDEX_80000001,
+                                      CPUID_INDEX_7_ECX_1};
+    for (size_t i = 0; i < 4; i++)
+        memcpy(&words[4 * i],
+               __x86_get_cpuid_feature_leaf(leaves[i])->cpuid_array, 16);
+    words[1] = 0;
+#elif defined(__x86_64__)
     uint32_t none, more;
-    // Of leaf 1, ebx has the number of the core that asks.
     __cpuid(1, words[0], none, words[1], words[2]);
     __cpuid_count(7, 0, more, words[3], words[4], words[5]);
     if (more > 0)
@@ -193,8 +218,8 @@ static uint64_t processor_hash(void)
     __cpuid(0x80000001, none, none, words[8], words[9]);
 #endif
     unsigned long capabilities[2] = {getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
-    memcpy(&words[10], &capabilities[0], sizeof words[10]);
-    memcpy(&words[11], &capabilities[1], sizeof words[11]);
+    memcpy(&words[16], &capabilities[0], sizeof words[16]);
+    memcpy(&words[17], &capabilities[1], sizeof words[17]);
     return hash_64(words, sizeof words);
 }
 
@@ -212,7 +237,7 @@ rnl_status cpu_compiler_identity(struct context *context, char *text,
     };
     struct text identity = {0};
     add_program(&identity, path);
-    add_simt(&identity, path);
+    add_beside(&identity, path);
     add_compilers(&identity);
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
         const char *value = getenv(variables[i]);
