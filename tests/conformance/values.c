@@ -339,6 +339,94 @@ RNL_TEST(words_are_aligned_and_inside_of_their_buffer)
     expect_ok(rnl_buffer_release(words.buffer));
 }
 
+// What counts is where the word is, not how that is written.
+RNL_TEST(words_at_addresses_are_aligned)
+{
+    suite_need(RNL_FEATURE_MEMORY_OPERATIONS);
+    static _Alignas(16) _Atomic uint64_t known[4];
+    const struct {
+        uint32_t width;
+        size_t pointer, offset;
+        rnl_status expected;
+    } rows[] = {
+        {32, 0, 4, RNL_OK},
+        {64, 0, 8, RNL_OK},
+        {32, 1, 3, RNL_OK},
+        {64, 5, 3, RNL_OK},
+        {32, 0, 1, RNL_ERROR_INVALID_ARGUMENT},
+        {32, 2, 0, RNL_ERROR_INVALID_ARGUMENT},
+        {32, 1, 4, RNL_ERROR_INVALID_ARGUMENT},
+        {64, 0, 4, RNL_ERROR_INVALID_ARGUMENT},
+        {64, 4, 0, RNL_ERROR_INVALID_ARGUMENT},
+        {64, 7, 8, RNL_ERROR_INVALID_ARGUMENT},
+    };
+    expect_ok(rnl_host_register(suite_context(), known, sizeof known));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const rnl_value_op *op = RNL_VALUE_OP(
+            .action = RNL_WAIT_EQ, .width = rows[i].width,
+            .pointer = (char *)known + rows[i].pointer,
+            .offset = rows[i].offset);
+        assert_status(rnl_enqueue_values(suite_stream(), op, 1),
+                      rows[i].expected);
+    }
+    synchronize(suite_stream());
+    expect_ok(rnl_host_unregister(suite_context(), known));
+}
+
+// The start of a slice is as free as an offset.
+RNL_TEST(words_of_slices_are_aligned)
+{
+    struct words words = new_words(32);
+    rnl_buffer slice = NULL;
+    expect_ok(rnl_buffer_slice(words.buffer, 2, 20, &slice));
+    expect_error(rnl_enqueue_write_value32(suite_stream(), slice, 0, 1),
+                 RNL_ERROR_INVALID_ARGUMENT, "offset");
+    expect_error(rnl_enqueue_write_value64(suite_stream(), slice, 2, 1),
+                 RNL_ERROR_INVALID_ARGUMENT, "offset");
+    expect_ok(rnl_enqueue_write_value32(suite_stream(), slice, 2, 7));
+    expect_ok(rnl_enqueue_write_value64(suite_stream(), slice, 6, 9));
+    synchronize(suite_stream());
+    assert_int_equal(words.w32[1], 7);
+    assert_int_equal(words.w64[1], 9);
+    expect_ok(rnl_buffer_release(slice));
+    expect_ok(rnl_buffer_release(words.buffer));
+}
+
+// Memory that the context has forgotten, or never knew, is no place for a word
+// that is to be captured, either; and the capture does not suffer.
+RNL_TEST(captured_words_are_of_known_memory)
+{
+    suite_need(RNL_FEATURE_MEMORY_OPERATIONS);
+    suite_need(RNL_FEATURE_CAPTURE);
+    static _Atomic uint64_t known[2], unknown;
+    rnl_stream stream = suite_new_stream();
+    rnl_graph graph = NULL;
+    rnl_capture_info info = {.struct_size = sizeof info};
+    expect_ok(rnl_host_register(suite_context(), known, sizeof known));
+    expect_ok(rnl_stream_begin_capture(stream, NULL));
+    rnl_value_op op = *RNL_VALUE_OP(.action = RNL_WRITE_VALUE, .width = 64,
+                                    .pointer = &unknown, .value = 5);
+    expect_error(rnl_enqueue_values(stream, &op, 1), RNL_ERROR_OUT_OF_RANGE,
+                 "ops");
+    op.pointer = known;
+    op.offset = 16;
+    expect_error(rnl_enqueue_values(stream, &op, 1), RNL_ERROR_OUT_OF_RANGE,
+                 "ops");
+    op.offset = 4;
+    expect_error(rnl_enqueue_values(stream, &op, 1),
+                 RNL_ERROR_INVALID_ARGUMENT, "ops");
+    expect_ok(rnl_stream_get_capture_info(stream, &info));
+    assert_int_equal(info.status, RNL_CAPTURE_ACTIVE);
+    assert_int_equal(info.node_count, 0);
+    op.offset = 8;
+    expect_ok(rnl_enqueue_values(stream, &op, 1));
+    expect_ok(rnl_stream_end_capture(stream, &graph));
+    expect_ok(rnl_graph_release(graph));
+    expect_ok(rnl_host_unregister(suite_context(), known));
+    assert_int_equal(known[1] + unknown, 0);
+    expect_ok(rnl_stream_release(stream));
+}
+
 RNL_TEST(value_operations_are_checked)
 {
     struct words words = new_words(16);
