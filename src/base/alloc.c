@@ -53,7 +53,8 @@ void mem_release(void *memory, size_t size)
     if (!memory)
         return;
     current.release(memory, size, current.user_data);
-    atomic_fetch_sub_explicit(&held, size, memory_order_relaxed);
+    // Whoever finds nothing held may exchange what was used just now.
+    atomic_fetch_sub_explicit(&held, size, memory_order_release);
 }
 
 void *mem_grow(void *memory, size_t size, size_t new_size)
@@ -87,7 +88,7 @@ bool mem_array_size(size_t count, size_t size, size_t *out_size)
 
 size_t mem_held(void)
 {
-    return atomic_load_explicit(&held, memory_order_relaxed);
+    return atomic_load_explicit(&held, memory_order_acquire);
 }
 
 bool mem_set_allocator(const rnl_allocator *allocator)

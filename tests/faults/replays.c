@@ -58,7 +58,7 @@ static void make(struct things *t)
     assert_ok(rnl_stream_create(t->context, NULL, &t->stream));
     assert_ok(rnl_event_create(t->context, NULL, &t->event));
     assert_ok(rnl_buffer_create(
-        t->context, 64, RNL_BUFFER_OPTIONS(.zeroed = true), &t->buffer));
+        t->context, 128, RNL_BUFFER_OPTIONS(.zeroed = true), &t->buffer));
     assert_ok(rnl_function_create_native(t->context, "call", call, NULL,
                                          &t->function));
     assert_ok(rnl_graph_create(t->context, NULL, &t->child));
@@ -76,7 +76,8 @@ static void drop(struct things *t)
     assert_ok(rnl_context_release(t->context));
 }
 
-// The kinds in turn; an IF has an empty body.
+// The kinds in turn; an IF has an empty body. Nodes of odd numbers have half of
+// the buffer to themselves, and may run beside the others.
 static rnl_node add(const struct things *t, rnl_graph graph, int number,
                     const rnl_node *after, size_t count)
 {
@@ -88,16 +89,19 @@ static rnl_node add(const struct things *t, rnl_graph graph, int number,
     };
     rnl_graph body = NULL;
     rnl_node node = NULL;
+    size_t half = number % 2 ? 64 : 0;
     assert_ok(rnl_graph_add_node(
         graph, after, count,
         RNL_NODE(.kind = kinds[(size_t)number %
                                (sizeof kinds / sizeof *kinds)],
                  .function = t->function,
                  .launch = RNL_LAUNCH(.grid = {1}, .block = {1}),
-                 .copy = RNL_COPY(.from = {.buffer = t->buffer},
-                                  .to = {.buffer = t->buffer, .offset = 32},
+                 .copy = RNL_COPY(.from = {.buffer = t->buffer, .offset = half},
+                                  .to = {.buffer = t->buffer,
+                                         .offset = half + 32},
                                   .width = 8),
-                 .fill = RNL_FILL(.to = {.buffer = t->buffer, .offset = 16},
+                 .fill = RNL_FILL(.to = {.buffer = t->buffer,
+                                         .offset = half + 16},
                                   .width = 8, .pattern_size = 1),
                  .host = note,
                  .values = RNL_VALUE_OP(.action = RNL_WRITE_VALUE,
