@@ -408,6 +408,62 @@ RNL_TEST(bad_events_children_and_buffers_are_no_nodes)
     expect_ok(rnl_graph_release(graph));
 }
 
+RNL_TEST(bad_value_operations_are_no_nodes)
+{
+    suite_need(RNL_FEATURE_MEMORY_OPERATIONS);
+    static _Atomic uint64_t unknown;
+    rnl_graph graph = new_graph();
+    rnl_buffer a = suite_ints(4, 0);
+    const rnl_value_op good = *RNL_VALUE_OP(.action = RNL_WRITE_VALUE,
+                                            .width = 32, .buffer = a,
+                                            .offset = 4, .value = 5);
+    rnl_value_op uneven = good, outside = good, wide = good, wild = good;
+    rnl_value_op second[] = {good, good};
+    uneven.offset = 2;
+    outside.offset = 16;
+    wide.width = 64;
+    wild.buffer = NULL;
+    wild.pointer = &unknown;
+    wild.offset = 0;
+    second[1].action = (rnl_value_action)6;
+    const rnl_node_kind kind = RNL_NODE_VALUES;
+    const struct bad rows[] = {
+        {{.kind = kind, .value_count = 1}, RNL_ERROR_INVALID_ARGUMENT},
+        {{.kind = kind, .values = &uneven, .value_count = 1},
+         RNL_ERROR_INVALID_ARGUMENT},
+        {{.kind = kind, .values = &outside, .value_count = 1},
+         RNL_ERROR_OUT_OF_RANGE},
+        {{.kind = kind, .values = &wide, .value_count = 1},
+         RNL_ERROR_INVALID_ARGUMENT},
+        {{.kind = kind, .values = &wild, .value_count = 1},
+         RNL_ERROR_OUT_OF_RANGE},
+        {{.kind = kind, .values = second, .value_count = 2},
+         RNL_ERROR_INVALID_ARGUMENT},
+        {{.kind = kind, .values = &good, .value_count = SIZE_MAX / 2},
+         RNL_ERROR_OUT_OF_RANGE},
+    };
+    EXPECT_REFUSED(graph, rows);
+    rnl_node node = NULL;
+    expect_ok(rnl_graph_add_node(graph, RNL_AT_START,
+                                 RNL_NODE(.kind = kind, .values = &good,
+                                          .value_count = 1), &node));
+    rnl_graph_exec exec = instantiate(graph);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        rnl_node_params params = rows[i].params;
+        params.struct_size = sizeof params;
+        expect_error(rnl_graph_set_node(graph, node, &params),
+                     rows[i].expected, NULL);
+        expect_error(rnl_graph_exec_set_node(exec, node, &params),
+                     rows[i].expected, NULL);
+    }
+    launch_and_wait(exec);
+    int ints[4];
+    suite_download(ints, a, sizeof ints);
+    assert_true(ints[0] == 0 && ints[1] == 5 && ints[2] == 0 && ints[3] == 0);
+    drop_both(graph, exec);
+    expect_ok(rnl_buffer_release(a));
+}
+
 RNL_TEST(bad_pointers_are_refused)
 {
     rnl_graph graph = new_graph();

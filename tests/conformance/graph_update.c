@@ -238,7 +238,16 @@ RNL_TEST(every_kind_that_can_be_set_is_set)
     expect_ok(rnl_graph_add_node(graph, RNL_AFTER(inner),
                                  RNL_NODE(.kind = RNL_NODE_COPY, .copy = one),
                                  &copy));
-    rnl_node nodes[] = {fill, function, host, record, wait, inner, copy};
+    rnl_node values = NULL;
+    rnl_value_op write = *RNL_VALUE_OP(.action = RNL_WRITE_VALUE, .width = 32,
+                                       .buffer = b, .value = 60);
+    expect_ok(rnl_graph_add_node(graph, RNL_AFTER(copy),
+                                 RNL_NODE(.kind = RNL_NODE_VALUES,
+                                          .values = &write, .value_count = 1),
+                                 &values));
+    write.value = 70;  // the node has its own
+    rnl_node nodes[] = {fill, function, host, record, wait, inner, copy,
+                        values};
     const rnl_node_params *params[] = {
         RNL_NODE(.kind = RNL_NODE_FILL, .fill = fill_of(a, 30)),
         RNL_NODE(.kind = RNL_NODE_FUNCTION, .function = down,
@@ -249,6 +258,7 @@ RNL_TEST(every_kind_that_can_be_set_is_set)
         RNL_NODE(.kind = RNL_NODE_EVENT_WAIT, .event = second),
         RNL_NODE(.kind = RNL_NODE_CHILD, .child = other),
         RNL_NODE(.kind = RNL_NODE_COPY, .copy = two),
+        RNL_NODE(.kind = RNL_NODE_VALUES, .values = &write, .value_count = 1),
     };
     for (int in_exec = 0; in_exec < 2; in_exec++) {
         rnl_graph work = NULL;
@@ -269,6 +279,7 @@ RNL_TEST(every_kind_that_can_be_set_is_set)
             exec = instantiate(work);
         launch_and_wait(exec);
         suite_expect_ints(a, 1, 29);
+        suite_expect_ints(b, 1, 70);
         assert_int_equal(read[0], 0);
         assert_int_equal(read[1], 50);
         assert_int_equal(trace.seen[0], 2);
