@@ -1,0 +1,207 @@
+// What cuda and hip do the same way, written against struct driver.
+//
+// Work goes to the vendor's stream at once. What the vendor cannot do by itself
+// — host functions, copies of ordinary host memory — is done by a thread of the
+// library, the service: the stream tells it by writing a word that it got
+// there, and waits for another word (service.h).
+//
+// An operation is over for the core as soon as the driver has it, but for what
+// it keeps that must outlive the work (pending). How far a stream got is asked
+// when somebody wants to know, never recorded per operation.
+#pragma once
+
+#include "backends/cudalike/driver.h"
+#include "base/thread.h"
+#include "core/backend.h"
+
+struct marker;
+struct service_words;
+
+// Markers that are not in use: vendor events to be recorded again.
+struct marker_list {
+    struct lock lock;  // guards it
+    struct marker *first;
+};
+
+struct gpu_context {
+    const struct driver *driver;
+    int device;
+    void *handle;             // the device's primary context
+    void *pool;               // the driver's memory pool
+    struct marker_list markers[2];  // without and with timing
+    struct lock lock;         // guards all below
+    struct trash *trash;      // to be freed once streams have passed a point
+    struct service_page *pages;
+    struct service_words *free_words;
+};
+
+// What a failure report says of a launch.
+struct recent {
+    uint64_t sequence;
+    const char *file;
+    int line;
+    char name[40], label[40];
+};
+
+#define RECENT 64  // a power of 2
+
+struct gpu_stream {
+    void *handle;
+    _Atomic uint64_t completed;  // at least so far
+    struct lock lock;            // guards submission and all below
+    struct op *pending, *pending_last;  // over once `completed` has passed
+    struct marker *marker;       // recorded for `marked`, not seen to be done
+    uint64_t marked;
+    // Work for the service, in order; the words are NULL until the first.
+    struct service_words *words;
+    uint32_t asked;              // number of the newest
+    struct op *items, *items_last;
+    // In the service's list, which holds a reference to the stream.
+    bool listed;
+    struct stream *next_listed;  // guarded by the service's lock
+    uint32_t idle_rounds;
+    struct recent *recent;       // RECENT of them; NULL until the first
+};
+
+static inline struct gpu_context *gpu_of(const struct context *context)
+{
+    return (struct gpu_context *)context->native;
+}
+
+static inline struct gpu_stream *gpu_stream_of(const struct stream *stream)
+{
+    return (struct gpu_stream *)stream->native;
+}
+
+static inline const struct driver_functions *
+call_of(const struct gpu_context *gpu)
+{
+    return &gpu->driver->call;
+}
+
+// --- The current context: left as found ------------------------------------
+
+// Makes the context current for this thread; gives what was before, for
+// current_back.
+void *current_enter(const struct gpu_context *gpu);
+void current_back(const struct gpu_context *gpu, void *before);
+
+// --- Failing ---------------------------------------------------------------
+
+// Records that the driver refused `what` with `code`, and returns the status. A
+// code that means that the device is lost latches the context.
+rnl_status driver_fail(struct context *context, int code, const char *what);
+
+// The same where there is no context yet.
+rnl_status driver_fail_early(const struct driver *driver, int code,
+                             const char *what);
+
+// Latches the context: every wait ends, every call reports the failure.
+// `blamed`: the stream at which it was seen, or NULL.
+void context_lose(struct context *context, struct stream *blamed, int code);
+
+static inline bool context_is_lost(const struct context *context)
+{
+    return atomic_load_explicit(&context->lost, memory_order_acquire) != NULL;
+}
+
+// --- Markers: recorded points of streams ------------------------------------
+
+struct marker {
+    _Atomic uint32_t references;
+    bool timing;
+    _Atomic bool done;  // seen to be complete
+    void *event;
+    struct marker *next;
+};
+
+struct marker *marker_take(struct context *context, bool timing);
+void marker_drop(struct context *context, struct marker *marker);
+struct marker *marker_share(struct marker *marker);
+// RNL_OK, RNL_NOT_READY or a failure.
+rnl_status marker_query(struct context *context, struct marker *marker);
+void markers_finish(struct gpu_context *gpu);
+
+// --- What is freed later -----------------------------------------------------
+
+// Calls `release(context, subject)` once every stream of the context has done
+// what was submitted to it before; at once when memory is short, after waiting.
+void trash_add(struct context *context,
+               void (*release)(struct context *, void *subject),
+               void *subject);
+// Looks at what may go. Called by the service and at the context's end.
+void trash_look(struct context *context, bool all);
+
+// --- Devices (device.c) ------------------------------------------------------
+
+rnl_status gpu_device_info(const struct driver *driver, uint32_t index,
+                           rnl_device_info *info);
+rnl_status gpu_device_attribute(const struct driver *driver, uint32_t index,
+                                rnl_attribute id, int64_t *out_value);
+
+// --- Hooks -----------------------------------------------------------------
+
+rnl_status gpu_context_init(struct context *context,
+                            const struct driver *driver);
+void gpu_context_finish(struct context *context);
+rnl_status gpu_context_memory(struct context *context, size_t *out_free,
+                              size_t *out_total);
+const char *gpu_feature_reason(struct context *context, rnl_feature feature);
+rnl_status gpu_peer_access(struct context *context, struct context *peer,
+                           bool enable);
+
+rnl_status gpu_stream_init(struct stream *stream);
+void gpu_stream_finish(struct stream *stream);
+rnl_status gpu_stream_submit(struct stream *stream, struct op *first);
+rnl_status gpu_stream_query(struct stream *stream);
+rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline);
+rnl_status gpu_stream_join(struct stream *stream, struct stream *other);
+
+rnl_status gpu_event_init(struct event *event);
+void gpu_event_finish(struct event *event);
+rnl_status gpu_event_record(struct event *event, struct stream *stream);
+rnl_status gpu_event_join(struct stream *stream, struct event *event);
+rnl_status gpu_event_query(struct event *event);
+rnl_status gpu_event_wait(struct event *event, uint64_t deadline);
+rnl_status gpu_event_elapsed(struct event *start, struct event *end,
+                             int64_t *out_ns);
+void gpu_event_break(struct event *event);
+
+rnl_status gpu_memory_allocate(struct context *context, struct stream *stream,
+                               rnl_memory_kind kind, size_t size,
+                               struct memory *out_memory);
+void gpu_memory_free(struct context *context, struct stream *stream,
+                     rnl_memory_kind kind, struct memory memory, size_t size);
+rnl_status gpu_memory_advise(struct context *context, void *address,
+                             size_t size, rnl_memory_advice advice);
+rnl_status gpu_host_register(struct context *context, void *pointer,
+                             size_t size, bool locked);
+
+extern const size_t gpu_event_size;
+
+// --- Operations, each with the context current and the stream's lock held ----
+
+// They give the driver's code; 0 is success.
+int gpu_launch(struct stream *stream, struct op *op);  // launch.c
+int gpu_copy(struct stream *stream, struct op *op);    // copy.c
+int gpu_fill(struct stream *stream, struct op *op);    // copy.c
+int gpu_values(struct stream *stream, struct op *op);  // values.c
+int gpu_hint(struct stream *stream, struct op *op);    // memory.c
+// Whether the driver would hold up the caller: ordinary host memory.
+bool gpu_copy_needs_service(struct stream *stream, const struct op *op);
+
+// --- Modules (module.c) --------------------------------------------------------
+
+struct gpu_module {
+    void *handle;
+};
+
+struct gpu_function {
+    void *handle;
+    _Atomic uint32_t dynamic;  // dynamic shared memory it may have by now
+};
+
+static inline struct gpu_function *gpu_function_of(struct function *function)
+{
+    return function_native(function);
+}

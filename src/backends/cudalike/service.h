@@ -1,0 +1,33 @@
+// The service: one thread of the library, for all contexts of all vendors, that
+// does what streams ask of the host, and looks how far streams got so that what
+// they keep can go. It starts with the first work and sleeps when there is none.
+#pragma once
+
+#include "backends/cudalike/cudalike.h"
+
+// Two words of page-locked memory: the device writes how far it got, the
+// service what it has done. Both count up, around.
+struct service_words {
+    _Atomic uint32_t reached, done;
+    uint64_t address;            // of `reached` as the device sees it
+    struct service_words *next;  // in the list of those not in use
+};
+
+// Makes sure that the service looks at the stream. With its lock held.
+rnl_status service_list_locked(struct stream *stream);
+
+// Puts an op behind what the stream was given, to be done by the service; work
+// that is submitted later waits for it. 0 or the driver's code; the op is the
+// service's on 0 only. With the stream's lock held and its context current.
+int service_ask_locked(struct stream *stream, struct op *op);
+
+// Wakes it if it sleeps.
+void service_wake(void);
+
+// Does a copy of ordinary host memory: blocks until it is done (staging.c).
+// RNL_OK or a failure, which the service latches.
+rnl_status staging_copy(struct stream *stream, const struct op_copy *copy);
+
+// Gives the words of a stream back.
+void service_words_drop(struct gpu_context *gpu, struct service_words *words);
+void service_pages_finish(struct gpu_context *gpu);
