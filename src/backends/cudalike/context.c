@@ -1,4 +1,4 @@
-#include "backends/cudalike/service.h"
+#include "backends/cudalike/staging.h"
 
 #include <stdio.h>
 
@@ -38,6 +38,17 @@ static int pool_init(struct gpu_context *gpu)
     return call->pool_create(&gpu->pool, &properties);
 }
 
+static void close_device(struct gpu_context *gpu)
+{
+    const struct driver_functions *call = call_of(gpu);
+    if (gpu->copy_stream)
+        call->stream_destroy(gpu->copy_stream);
+    if (gpu->own_stream)
+        call->stream_destroy(gpu->own_stream);
+    if (gpu->pool)
+        call->pool_destroy(gpu->pool);
+}
+
 static int open_device(struct gpu_context *gpu, uint32_t index)
 {
     const struct driver_functions *call = call_of(gpu);
@@ -51,8 +62,11 @@ static int open_device(struct gpu_context *gpu, uint32_t index)
     if (code == 0)
         code = call->stream_create(&gpu->own_stream,
                                    DRIVER_STREAM_NON_BLOCKING, 0);
-    if (code != 0 && gpu->pool)
-        call->pool_destroy(gpu->pool);
+    if (code == 0)
+        code = call->stream_create(&gpu->copy_stream,
+                                   DRIVER_STREAM_NON_BLOCKING, 0);
+    if (code != 0)
+        close_device(gpu);
     current_back(gpu, before);
     if (code != 0)
         call->primary_release(gpu->device);
@@ -77,9 +91,8 @@ void gpu_context_finish(struct context *context)
     trash_look(context, true);
     service_pages_finish(gpu);
     markers_finish(gpu);
-    call->stream_destroy(gpu->own_stream);
-    if (gpu->pool)
-        call->pool_destroy(gpu->pool);
+    staging_finish(gpu);
+    close_device(gpu);
     current_back(gpu, before);
     call->primary_release(gpu->device);
 }

@@ -29,8 +29,10 @@ struct gpu_context {
     void *handle;             // the device's primary context
     void *pool;               // the driver's memory pool; NULL: it has none
     void *own_stream;         // for allocations that are in no stream's order
+    void *copy_stream;        // for copies that the service does
     struct marker_list markers[2];  // without and with timing
     struct lock lock;         // guards all below
+    struct lane *lanes;       // for copies of ordinary memory, not in use
     struct trash *trash;      // to be freed once streams have passed a point
     struct service_page *pages;
     struct service_words *free_words;
