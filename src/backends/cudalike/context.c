@@ -202,6 +202,15 @@ static bool find_recent(struct stream *stream, uint64_t sequence,
     return out->sequence == sequence;
 }
 
+static const char *recent_name(const struct recent *recent)
+{
+    if (recent->name || !recent->function)
+        return recent->name ? recent->name : "work";
+    struct object *function = object_find(recent->function, OBJECT_FUNCTION);
+    return function ? ((struct function *)function)->name
+                    : "a function that was released";
+}
+
 static void describe_range(const struct suspects *suspects, char *text,
                            size_t size)
 {
@@ -213,9 +222,9 @@ static void describe_range(const struct suspects *suspects, char *text,
     snprintf(text, size,
              "; it is one of operations %llu (%s, %s:%d) to %llu (%s, %s:%d) "
              "of the stream: RUNNEL_BLOCKING=1 tells which",
-             (unsigned long long)suspects->first, known ? first.name : "?",
+             (unsigned long long)suspects->first, known ? recent_name(&first) : "?",
              known && first.file ? first.file : "?", first.line,
-             (unsigned long long)suspects->last, known ? last.name : "?",
+             (unsigned long long)suspects->last, known ? recent_name(&last) : "?",
              known && last.file ? last.file : "?", last.line);
 }
 
@@ -241,8 +250,8 @@ static struct failure *lost_failure(struct context *context,
         .sequence = suspects->streams ? suspects->last : 0,
         .file = recent.file,
         .line = recent.line,
-        .name = recent.name[0] ? recent.name : "work",
-        .label = recent.label,
+        .name = recent_name(&recent),
+        .label = recent.labelled ? recent.label : NULL,
     };
     struct stream *stream =
         suspects->streams ? suspects->stream : context->default_stream;

@@ -38,12 +38,16 @@ struct gpu_context {
     struct service_words *free_words;
 };
 
-// What a failure report says of a launch.
+// What a failure report says of an operation. Written for each, so no text is
+// copied without need: a kernel is known by its function's handle.
 struct recent {
     uint64_t sequence;
     const char *file;
     int line;
-    char name[40], label[40];
+    bool labelled;
+    void *function;    // a handle; NULL for what is no kernel …
+    const char *name;  // … and has a static name
+    char label[40];    // when `labelled`
 };
 
 #define RECENT 64  // a power of 2

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 
 #include <stdio.h>
-#include <string.h>
 
 rnl_status gpu_stream_init(struct stream *stream)
 {
@@ -75,11 +74,11 @@ static void remember_locked(struct gpu_stream *own, const struct op *op)
     recent->sequence = op->sequence;
     recent->file = op->file;
     recent->line = op->line;
-    const char *name = op_name(op);
-    size_t length = strnlen(name, sizeof recent->name - 1);
-    memcpy(recent->name, name, length);
-    recent->name[length] = '\0';
-    recent->label[0] = '\0';
+    bool kernel = op->kind == OP_KERNEL;
+    recent->function =
+        kernel ? object_handle(&op->kernel.function->object) : NULL;
+    recent->name = kernel ? NULL : op_name(op);
+    recent->labelled = op->label != NULL;
     if (op->label)
         snprintf(recent->label, sizeof recent->label, "%s", op->label);
 }
