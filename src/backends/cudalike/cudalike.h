@@ -223,7 +223,7 @@ struct driver_value gpu_value(const struct value *value);
 // Whether the driver would hold up the caller: ordinary host memory.
 bool gpu_copy_needs_service(struct stream *stream, const struct op *op);
 
-// --- Modules (module.c) --------------------------------------------------------
+// --- Modules (module.c) ----------------------------------------------------
 
 struct gpu_module {
     void *handle;
