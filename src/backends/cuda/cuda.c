@@ -56,6 +56,7 @@ static const struct driver_attributes attributes = {
     .concurrent_managed = 89,
     .cooperative = 95,
     .shared_optin = 97,
+    .flush_writes = 98,
     .host_register = 99,
     .memory_pools = 115,
     .clusters = 120,

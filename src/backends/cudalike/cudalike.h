@@ -27,6 +27,7 @@ struct gpu_context {
     const struct driver *driver;
     int device;
     void *handle;             // the device's primary context
+    bool flushes;             // waits can flush remote writes
     void *pool;               // the driver's memory pool; NULL: it has none
     void *own_stream;         // for allocations that are in no stream's order
     void *copy_stream;        // for copies that the service does
@@ -219,7 +220,7 @@ int gpu_copy_on(const struct driver_functions *call, void *handle,
                 const struct op_copy *copy);
 int gpu_fill_on(const struct driver_functions *call, void *handle,
                 const struct op_fill *fill);
-struct driver_value gpu_value(const struct value *value);
+struct driver_value gpu_value(const struct value *value, bool flushes);
 // Whether the driver would hold up the caller: ordinary host memory.
 bool gpu_copy_needs_service(struct stream *stream, const struct op *op);
 

@@ -208,7 +208,7 @@ struct driver_attributes {
     int max_grid_x, max_grid_y, max_grid_z;
     int shared_per_block, shared_optin, constant_size, l2_size;
     int cooperative, clusters, managed, memory_pools, pci_domain;
-    int concurrent_managed, wait_value_nor, host_register;
+    int concurrent_managed, wait_value_nor, host_register, flush_writes;
 };
 
 // One vendor's driver. Filled once, when its devices are counted.
