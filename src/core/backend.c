@@ -65,8 +65,8 @@ const char *backend_check(const struct backend *b)
         return "RNL_FEATURE_COMPILE needs every module hook";
     if (any_module_hook(b) && !module_hooks(b))
         return "the module hooks are all or none";
-    if (has(b, RNL_FEATURE_EVENT_TIMING) != (b->event_time != NULL))
-        return "RNL_FEATURE_EVENT_TIMING and event_time go together";
+    if (has(b, RNL_FEATURE_EVENT_TIMING) != (b->event_elapsed != NULL))
+        return "RNL_FEATURE_EVENT_TIMING and event_elapsed go together";
     if (has(b, RNL_FEATURE_PROMISES) != (b->event_break != NULL))
         return "RNL_FEATURE_PROMISES and event_break go together";
     if (has(b, RNL_FEATURE_PEER_ACCESS) != (b->peer_access != NULL))

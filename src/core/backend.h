@@ -99,8 +99,11 @@ struct backend {
     // With PROMISES: the caller's last reference to a promise is gone. If it
     // was not recorded, it never will be: whoever waits for it fails.
     void (*event_break)(struct event *event);
-    // Time of completion; INVALID_STATE when never recorded, NOT_READY.
-    rnl_status (*event_time)(struct event *event, uint64_t *out_ns);
+    // From the completion of one to that of the other. INVALID_STATE or
+    // NOT_READY, not recorded, when `*out_wrong` was never recorded or is not
+    // complete.
+    rnl_status (*event_elapsed)(struct event *start, struct event *end,
+                                struct event **out_wrong, int64_t *out_ns);
 
     // --- memory. `stream` NULL: ready at return; otherwise in its order.
     rnl_status (*memory_allocate)(struct context *context,

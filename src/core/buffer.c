@@ -364,6 +364,24 @@ rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,
     return op_submit(op);
 }
 
+// What was enqueued on the old stream may still use the memory, and a backend
+// may have given up its hold on it, since it was to be freed behind that work.
+static rnl_status hold_for_work(struct buffer *buffer, struct stream *old)
+{
+    if (!old->completed ||
+        atomic_load(old->completed) >= atomic_load(&old->submitted))
+        return RNL_OK;
+    struct op *op = op_create(old, OP_RELEASE, 0);
+    if (!op)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    object_keep(&buffer->object);
+    op->kept[op->kept_count++] = &buffer->object;
+    rnl_status status = old->backend->stream_submit(old, op);
+    if (status != RNL_OK)
+        op_finish(op);
+    return status;
+}
+
 static rnl_status set_release_stream(struct buffer *buffer,
                                      struct stream *stream)
 {
@@ -374,9 +392,13 @@ static rnl_status set_release_stream(struct buffer *buffer,
     if ((status = object_keep_for(&stream->object, "stream")))
         return status;
     struct stream *old = atomic_exchange(&buffer->release_stream, stream);
-    if (old)
-        object_drop(&old->object);
-    return RNL_OK;
+    struct stream *before =
+        old ? old : buffer->object.context->default_stream;
+    if (old || object_keep_if_alive(&before->object)) {
+        status = hold_for_work(buffer, before);
+        object_drop(&before->object);
+    }
+    return status;
 }
 
 rnl_status rnl_buffer_set_release_stream(rnl_buffer handle,

@@ -15,7 +15,7 @@
 
 static struct config config;
 static char devices[TEXT_SIZE], compiler[TEXT_SIZE], cache_dir[TEXT_SIZE];
-static char nvrtc[TEXT_SIZE];
+static char cuda[TEXT_SIZE], nvrtc[TEXT_SIZE];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool config_read;
 
@@ -89,6 +89,7 @@ static void read_all(void)
         read_number("RUNNEL_SPIN_US", 1000000, SPIN_DEFAULT_US) * 1000;
     config.blocking = read_flag("RUNNEL_BLOCKING");
     config.compiler = read_text("RUNNEL_CC", compiler);
+    config.cuda = read_text("RUNNEL_CUDA", cuda);
     config.nvrtc = read_text("RUNNEL_NVRTC", nvrtc);
     config.cache_dir = read_text("RUNNEL_CACHE_DIR", cache_dir);
     config.cache_disabled = read_flag("RUNNEL_CACHE_DISABLE");

@@ -78,6 +78,7 @@ struct stream {
     _Atomic uint32_t batch_count;     // 0 only once `submitted` has them
     struct op *batch, *batch_last;
     struct lock attribute_lock;       // guards the attributes
+    _Atomic uint32_t attribute_changes; // how often they were set
     struct stream_attributes attributes;
     _Atomic int sync_policy;          // the attribute once more, for waits
     // Operations are numbered from 1 on each stream. `submitted` is written
@@ -257,6 +258,18 @@ struct failure *failure_create(struct stream *stream, uint64_t sequence,
                                const struct op *op, rnl_status status,
                                const char *message);
 void failure_drop(struct failure *failure);
+
+// The work that a failure is blamed on, where there is no op any more.
+struct blame {
+    uint64_t sequence;
+    const char *file;
+    int line;
+    const char *name, *label;  // `label` may be NULL
+};
+
+// The same as failure_create.
+struct failure *failure_blame(struct stream *stream, const struct blame *blame,
+                              rnl_status status, const char *message);
 
 // What the failure is for `stream`: its own status, or, when another stream
 // failed, RNL_ERROR_DEPENDENCY_FAILED.

@@ -169,7 +169,7 @@ const struct backend cpu_backend = {
     .event_join = cpu_event_join,
     .event_query = cpu_event_query,
     .event_wait = cpu_event_wait,
-    .event_time = cpu_event_time,
+    .event_elapsed = cpu_event_elapsed,
     .event_break = cpu_event_break,
 
     .memory_allocate = cpu_memory_allocate,

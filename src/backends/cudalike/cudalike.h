@@ -27,7 +27,8 @@ struct gpu_context {
     const struct driver *driver;
     int device;
     void *handle;             // the device's primary context
-    void *pool;               // the driver's memory pool
+    void *pool;               // the driver's memory pool; NULL: it has none
+    void *own_stream;         // for allocations that are in no stream's order
     struct marker_list markers[2];  // without and with timing
     struct lock lock;         // guards all below
     struct trash *trash;      // to be freed once streams have passed a point
@@ -48,19 +49,23 @@ struct recent {
 struct gpu_stream {
     void *handle;
     _Atomic uint64_t completed;  // at least so far
-    struct lock lock;            // guards submission and all below
-    struct op *pending, *pending_last;  // over once `completed` has passed
-    struct marker *marker;       // recorded for `marked`, not seen to be done
-    uint64_t marked;
-    // Work for the service, in order; the words are NULL until the first.
-    struct service_words *words;
-    uint32_t asked;              // number of the newest
-    struct op *items, *items_last;
-    // In the service's list, which holds a reference to the stream.
-    bool listed;
-    struct stream *next_listed;  // guarded by the service's lock
-    uint32_t idle_rounds;
+    // Guards submission. Held while the driver is called, which blocks when
+    // its queue is full: the service, which empties queues, only ever tries it.
+    struct lock lock;
     struct recent *recent;       // RECENT of them; NULL until the first
+    uint32_t asked;              // number of the newest item
+    uint32_t applied;            // changes of attributes that the driver has
+    bool listed;                 // the service looks, and keeps the stream
+    // Set under the lock when NULL, cleared by the service when it is done.
+    struct marker *_Atomic marker;
+    uint64_t marked;             // what the marker stands for
+    struct service_words *words; // NULL until the first item
+    struct lock list_lock;       // guards the lists; nothing is called under it
+    struct op *pending, *pending_last;  // over once `completed` has passed
+    struct op *items, *items_last;      // for the service, in order
+    // The service's own.
+    struct stream *next_listed;
+    uint32_t idle_rounds;
 };
 
 static inline struct gpu_context *gpu_of(const struct context *context)
@@ -124,8 +129,8 @@ void markers_finish(struct gpu_context *gpu);
 
 // --- What is freed later -----------------------------------------------------
 
-// Calls `release(context, subject)` once every stream of the context has done
-// what was submitted to it before; at once when memory is short, after waiting.
+// Calls `release(context, subject)`, the context current, once every stream of
+// the context has done what was submitted to it before.
 void trash_add(struct context *context,
                void (*release)(struct context *, void *subject),
                void *subject);
@@ -138,6 +143,18 @@ rnl_status gpu_device_info(const struct driver *driver, uint32_t index,
                            rnl_device_info *info);
 rnl_status gpu_device_attribute(const struct driver *driver, uint32_t index,
                                 rnl_attribute id, int64_t *out_value);
+
+// --- Streams, between the files ----------------------------------------------
+
+// The stream has done everything up to `point`.
+void stream_settle(struct stream *stream, uint64_t point);
+rnl_status stream_record_marker(struct stream *stream, struct marker *marker);
+rnl_status stream_wait_marker(struct stream *stream, struct marker *marker);
+// Takes over the reference; NULL is fine.
+void stream_inherit(struct stream *stream, struct failure *failure);
+// Asks `query` again and again until it does not say RNL_NOT_READY.
+rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,
+                    rnl_sync_policy policy, uint64_t deadline);
 
 // --- Hooks -----------------------------------------------------------------
 
@@ -164,7 +181,7 @@ rnl_status gpu_event_join(struct stream *stream, struct event *event);
 rnl_status gpu_event_query(struct event *event);
 rnl_status gpu_event_wait(struct event *event, uint64_t deadline);
 rnl_status gpu_event_elapsed(struct event *start, struct event *end,
-                             int64_t *out_ns);
+                             struct event **out_wrong, int64_t *out_ns);
 void gpu_event_break(struct event *event);
 
 rnl_status gpu_memory_allocate(struct context *context, struct stream *stream,
@@ -177,7 +194,8 @@ rnl_status gpu_memory_advise(struct context *context, void *address,
 rnl_status gpu_host_register(struct context *context, void *pointer,
                              size_t size, bool locked);
 
-extern const size_t gpu_event_size;
+// Room for struct gpu_event, which event.c keeps to itself.
+#define GPU_EVENT_SIZE 96
 
 // --- Operations, each with the context current and the stream's lock held ----
 
@@ -187,6 +205,11 @@ int gpu_copy(struct stream *stream, struct op *op);    // copy.c
 int gpu_fill(struct stream *stream, struct op *op);    // copy.c
 int gpu_values(struct stream *stream, struct op *op);  // values.c
 int gpu_hint(struct stream *stream, struct op *op);    // memory.c
+int gpu_copy_on(const struct driver_functions *call, void *handle,
+                const struct op_copy *copy);
+int gpu_fill_on(const struct driver_functions *call, void *handle,
+                const struct op_fill *fill);
+struct driver_value gpu_value(const struct value *value);
 // Whether the driver would hold up the caller: ordinary host memory.
 bool gpu_copy_needs_service(struct stream *stream, const struct op *op);
 

@@ -73,6 +73,7 @@ struct driver_copy {
 
 enum { DRIVER_MEMORY_HOST = 1, DRIVER_MEMORY_UNIFIED = 4 };
 enum { DRIVER_POINTER_MEMORY_TYPE = 2 };
+enum { DRIVER_DEVICE_CPU = -1 };
 
 struct driver_launch_attribute {
     int id, padding;
@@ -221,5 +222,11 @@ struct driver {
     // Runnel's word for a vendor's status, and whether the context is lost.
     rnl_status (*status)(int code);
     bool (*is_sticky)(int code);
+    int (*attribute_number)(rnl_attribute id);
+    // Known without a context, so that listing devices needs none; a context
+    // that finds other limits clamps.
+    int priority_least, priority_greatest;
     int not_ready;              // the status of unfinished work
+    int out_of_memory;          // … of a call without the memory that it needs
+    int peer_enabled;           // … of access that was enabled before
 };

@@ -8,9 +8,8 @@
 // Two words of page-locked memory: the device writes how far it got, the
 // service what it has done. Both count up, around.
 struct service_words {
-    _Atomic uint32_t reached, done;
-    uint64_t address;            // of `reached` as the device sees it
-    struct service_words *next;  // in the list of those not in use
+    _Atomic uint32_t *reached, *done;  // the same address for the device
+    struct service_words *next;        // in the list of those not in use
 };
 
 // Makes sure that the service looks at the stream. With its lock held.
@@ -28,6 +27,7 @@ void service_wake(void);
 // RNL_OK or a failure, which the service latches.
 rnl_status staging_copy(struct stream *stream, const struct op_copy *copy);
 
-// Gives the words of a stream back.
+// Words that are 0, the context current; NULL with the driver's code.
+struct service_words *service_words_take(struct gpu_context *gpu, int *code);
 void service_words_drop(struct gpu_context *gpu, struct service_words *words);
 void service_pages_finish(struct gpu_context *gpu);

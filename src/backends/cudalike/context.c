@@ -1,0 +1,253 @@
+#include "backends/cudalike/service.h"
+
+#include <stdio.h>
+
+// --- The current context ---------------------------------------------------
+
+void *current_enter(const struct gpu_context *gpu)
+{
+    void *before = NULL;
+    call_of(gpu)->context_get(&before);
+    if (before != gpu->handle)
+        call_of(gpu)->context_set(gpu->handle);
+    return before;
+}
+
+void current_back(const struct gpu_context *gpu, void *before)
+{
+    if (before != gpu->handle)
+        call_of(gpu)->context_set(before);
+}
+
+// --- Life ------------------------------------------------------------------
+
+static int pool_init(struct gpu_context *gpu)
+{
+    const struct driver_functions *call = call_of(gpu);
+    int has_pools = 0;
+    call->device_attribute(&has_pools,
+                           gpu->driver->attributes->memory_pools,
+                           gpu->device);
+    if (!has_pools)
+        return 0;
+    struct driver_pool properties = {
+        .type = DRIVER_POOL_PINNED,
+        .location = DRIVER_LOCATION_DEVICE,
+        .device = gpu->device,
+    };
+    return call->pool_create(&gpu->pool, &properties);
+}
+
+static int open_device(struct gpu_context *gpu, uint32_t index)
+{
+    const struct driver_functions *call = call_of(gpu);
+    int code = call->device_get(&gpu->device, (int)index);
+    if (code == 0)
+        code = call->primary_retain(&gpu->handle, gpu->device);
+    if (code != 0)
+        return code;
+    void *before = current_enter(gpu);
+    code = pool_init(gpu);
+    if (code == 0)
+        code = call->stream_create(&gpu->own_stream,
+                                   DRIVER_STREAM_NON_BLOCKING, 0);
+    if (code != 0 && gpu->pool)
+        call->pool_destroy(gpu->pool);
+    current_back(gpu, before);
+    if (code != 0)
+        call->primary_release(gpu->device);
+    return code;
+}
+
+rnl_status gpu_context_init(struct context *context,
+                            const struct driver *driver)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    gpu->driver = driver;
+    int code = open_device(gpu, context->device->index);
+    return code == 0 ? RNL_OK
+                     : driver_fail_early(driver, code, "to open the device");
+}
+
+void gpu_context_finish(struct context *context)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    const struct driver_functions *call = call_of(gpu);
+    void *before = current_enter(gpu);
+    trash_look(context, true);
+    service_pages_finish(gpu);
+    markers_finish(gpu);
+    call->stream_destroy(gpu->own_stream);
+    if (gpu->pool)
+        call->pool_destroy(gpu->pool);
+    current_back(gpu, before);
+    call->primary_release(gpu->device);
+}
+
+rnl_status gpu_context_memory(struct context *context, size_t *out_free,
+                              size_t *out_total)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    void *before = current_enter(gpu);
+    int code = call_of(gpu)->context_memory(out_free, out_total);
+    current_back(gpu, before);
+    return code == 0 ? RNL_OK
+                     : driver_fail(context, code, "to tell the free memory");
+}
+
+rnl_status gpu_peer_access(struct context *context, struct context *peer,
+                           bool enable)
+{
+    struct gpu_context *gpu = gpu_of(context), *other = gpu_of(peer);
+    const struct driver_functions *call = call_of(gpu);
+    int can = 0;
+    if (gpu->device == other->device)
+        return RNL_OK;
+    int code = call->device_can_peer(&can, gpu->device, other->device);
+    if (code != 0)
+        return driver_fail(context, code, "to tell about peers");
+    if (!can)
+        return fail(RNL_ERROR_UNSUPPORTED,
+                    "%s:%u cannot reach the memory of %s:%u",
+                    context->backend->api, context->device->index,
+                    context->backend->api, peer->device->index);
+    if (!enable)
+        return RNL_OK;
+    void *before = current_enter(gpu);
+    code = call->context_enable_peer(other->handle, 0);
+    current_back(gpu, before);
+    if (code == gpu->driver->peer_enabled)
+        code = 0;
+    struct driver_access access = {DRIVER_LOCATION_DEVICE, gpu->device,
+                                   DRIVER_ACCESS_READ_WRITE};
+    if (code == 0 && other->pool)
+        code = call->pool_set_access(other->pool, &access, 1);
+    return code == 0 ? RNL_OK
+                     : driver_fail(context, code, "access to a peer");
+}
+
+// --- Failing ---------------------------------------------------------------
+
+static rnl_status refuse(const struct driver *driver, int code,
+                         const char *what)
+{
+    const char *name = NULL, *text = NULL;
+    driver->call.error_name(code, &name);
+    driver->call.error_text(code, &text);
+    rnl_status status =
+        fail(driver->status(code), "the driver refused %s: %s (%s)", what,
+             text ? text : "it does not say why", name ? name : "no name");
+    fail_set_native(code, name ? name : "");
+    return status;
+}
+
+rnl_status driver_fail_early(const struct driver *driver, int code,
+                             const char *what)
+{
+    return refuse(driver, code, what);
+}
+
+rnl_status driver_fail(struct context *context, int code, const char *what)
+{
+    const struct driver *driver = gpu_of(context)->driver;
+    if (driver->is_sticky(code))
+        context_lose(context, NULL, code);
+    return refuse(driver, code, what);
+}
+
+// --- A lost device ---------------------------------------------------------
+
+// The work that may be at fault: of one stream, or of several.
+struct suspects {
+    struct stream *stream;  // the last one met; only compared and described
+    uint64_t first, last;
+    size_t streams;
+};
+
+static rnl_status suspect(struct stream *stream, void *argument)
+{
+    struct suspects *suspects = argument;
+    uint64_t completed = atomic_load(&gpu_stream_of(stream)->completed);
+    uint64_t submitted = atomic_load(&stream->submitted);
+    if (completed >= submitted)
+        return RNL_OK;
+    suspects->stream = stream;
+    suspects->first = completed + 1;
+    suspects->last = submitted;
+    suspects->streams++;
+    return RNL_OK;
+}
+
+// What is known about an operation; false when it is too long ago.
+static bool find_recent(struct stream *stream, uint64_t sequence,
+                        struct recent *out)
+{
+    struct gpu_stream *gpu = gpu_stream_of(stream);
+    if (!gpu->recent)
+        return false;
+    *out = gpu->recent[sequence & (RECENT - 1)];
+    return out->sequence == sequence;
+}
+
+static void describe_range(const struct suspects *suspects, char *text,
+                           size_t size)
+{
+    struct recent first = {0}, last = {0};
+    bool known = find_recent(suspects->stream, suspects->first, &first) &&
+                 find_recent(suspects->stream, suspects->last, &last);
+    if (suspects->first == suspects->last)
+        return;
+    snprintf(text, size,
+             "; it is one of operations %llu (%s, %s:%d) to %llu (%s, %s:%d) "
+             "of the stream: RUNNEL_BLOCKING=1 tells which",
+             (unsigned long long)suspects->first, known ? first.name : "?",
+             known && first.file ? first.file : "?", first.line,
+             (unsigned long long)suspects->last, known ? last.name : "?",
+             known && last.file ? last.file : "?", last.line);
+}
+
+static struct failure *lost_failure(struct context *context,
+                                    const struct suspects *suspects, int code)
+{
+    const struct driver *driver = gpu_of(context)->driver;
+    const char *name = NULL, *text = NULL;
+    char message[512], range[256] = "";
+    driver->call.error_name(code, &name);
+    driver->call.error_text(code, &text);
+    if (suspects->streams == 1)
+        describe_range(suspects, range, sizeof range);
+    snprintf(message, sizeof message, "the device is lost: %s (%s)%s%s",
+             text ? text : "an error", name ? name : "no name",
+             suspects->streams > 1 ? "; several streams had work under way"
+                                   : "",
+             range);
+    struct recent recent = {0};
+    if (suspects->streams)
+        find_recent(suspects->stream, suspects->last, &recent);
+    struct blame blame = {
+        .sequence = suspects->streams ? suspects->last : 0,
+        .file = recent.file,
+        .line = recent.line,
+        .name = recent.name[0] ? recent.name : "work",
+        .label = recent.label,
+    };
+    struct stream *stream =
+        suspects->streams ? suspects->stream : context->default_stream;
+    return failure_blame(stream, &blame, driver->status(code), message);
+}
+
+void context_lose(struct context *context, struct stream *blamed, int code)
+{
+    if (context_is_lost(context))
+        return;
+    struct suspects suspects = {0};
+    if (blamed)
+        suspect(blamed, &suspects);
+    else
+        context_each_stream(context, suspect, &suspects);
+    struct failure *failure = lost_failure(context, &suspects, code);
+    struct failure *none = NULL;
+    if (!atomic_compare_exchange_strong(&context->lost, &none, failure))
+        failure_drop(failure);
+    service_wake();
+}
