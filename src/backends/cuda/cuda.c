@@ -149,17 +149,13 @@ static void load(void)
     cuda_load(&driver);
 }
 
-static size_t device_count(void)
+static size_t device_count(const char **out_reason)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, load);
+    if (out_reason)
+        *out_reason = driver.reason;
     return driver.device_count;
-}
-
-static const char *reason(void)
-{
-    device_count();
-    return driver.reason;
 }
 
 static rnl_status device_info(uint32_t index, rnl_device_info *info)
@@ -241,7 +237,8 @@ const struct backend cuda_backend = {
     .features = HAS(MANAGED_MEMORY) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
                 HAS(PROMISES) | HAS(PEER_ACCESS) |
                 HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) | HAS(CLUSTERS) |
-                HAS(COOPERATIVE_LAUNCH) | HAS(MEMORY_HINTS) | HAS(COMPILE),
+                HAS(COOPERATIVE_LAUNCH) | HAS(MEMORY_HINTS) | HAS(COMPILE) |
+                HAS(NATIVE_HANDLES),
     .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_ACCESS_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_PRIORITY) |
@@ -254,7 +251,6 @@ const struct backend cuda_backend = {
     .function_size = sizeof(struct gpu_function),
 
     .device_count = device_count,
-    .reason = reason,
     .device_info = device_info,
     .device_attribute = device_attribute,
 
@@ -294,4 +290,5 @@ const struct backend cuda_backend = {
     .function_init = gpu_function_init,
     .function_finish = gpu_function_finish,
     .cooperative_check = gpu_cooperative_check,
+    .native = gpu_native,
 };

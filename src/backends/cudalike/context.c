@@ -1,4 +1,4 @@
-#include "backends/cudalike/service.h"
+#include "backends/cudalike/staging.h"
 
 #include <stdio.h>
 
@@ -38,6 +38,17 @@ static int pool_init(struct gpu_context *gpu)
     return call->pool_create(&gpu->pool, &properties);
 }
 
+static void close_device(struct gpu_context *gpu)
+{
+    const struct driver_functions *call = call_of(gpu);
+    if (gpu->copy_stream)
+        call->stream_destroy(gpu->copy_stream);
+    if (gpu->own_stream)
+        call->stream_destroy(gpu->own_stream);
+    if (gpu->pool)
+        call->pool_destroy(gpu->pool);
+}
+
 static int open_device(struct gpu_context *gpu, uint32_t index)
 {
     const struct driver_functions *call = call_of(gpu);
@@ -51,8 +62,11 @@ static int open_device(struct gpu_context *gpu, uint32_t index)
     if (code == 0)
         code = call->stream_create(&gpu->own_stream,
                                    DRIVER_STREAM_NON_BLOCKING, 0);
-    if (code != 0 && gpu->pool)
-        call->pool_destroy(gpu->pool);
+    if (code == 0)
+        code = call->stream_create(&gpu->copy_stream,
+                                   DRIVER_STREAM_NON_BLOCKING, 0);
+    if (code != 0)
+        close_device(gpu);
     current_back(gpu, before);
     if (code != 0)
         call->primary_release(gpu->device);
@@ -77,9 +91,8 @@ void gpu_context_finish(struct context *context)
     trash_look(context, true);
     service_pages_finish(gpu);
     markers_finish(gpu);
-    call->stream_destroy(gpu->own_stream);
-    if (gpu->pool)
-        call->pool_destroy(gpu->pool);
+    staging_finish(gpu);
+    close_device(gpu);
     current_back(gpu, before);
     call->primary_release(gpu->device);
 }
@@ -189,6 +202,15 @@ static bool find_recent(struct stream *stream, uint64_t sequence,
     return out->sequence == sequence;
 }
 
+static const char *recent_name(const struct recent *recent)
+{
+    if (recent->name || !recent->function)
+        return recent->name ? recent->name : "work";
+    struct object *function = object_find(recent->function, OBJECT_FUNCTION);
+    return function ? ((struct function *)function)->name
+                    : "a function that was released";
+}
+
 static void describe_range(const struct suspects *suspects, char *text,
                            size_t size)
 {
@@ -200,9 +222,11 @@ static void describe_range(const struct suspects *suspects, char *text,
     snprintf(text, size,
              "; it is one of operations %llu (%s, %s:%d) to %llu (%s, %s:%d) "
              "of the stream: RUNNEL_BLOCKING=1 tells which",
-             (unsigned long long)suspects->first, known ? first.name : "?",
+             (unsigned long long)suspects->first,
+             known ? recent_name(&first) : "?",
              known && first.file ? first.file : "?", first.line,
-             (unsigned long long)suspects->last, known ? last.name : "?",
+             (unsigned long long)suspects->last,
+             known ? recent_name(&last) : "?",
              known && last.file ? last.file : "?", last.line);
 }
 
@@ -228,8 +252,8 @@ static struct failure *lost_failure(struct context *context,
         .sequence = suspects->streams ? suspects->last : 0,
         .file = recent.file,
         .line = recent.line,
-        .name = recent.name[0] ? recent.name : "work",
-        .label = recent.label,
+        .name = recent_name(&recent),
+        .label = recent.labelled ? recent.label : NULL,
     };
     struct stream *stream =
         suspects->streams ? suspects->stream : context->default_stream;

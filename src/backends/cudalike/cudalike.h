@@ -29,19 +29,25 @@ struct gpu_context {
     void *handle;             // the device's primary context
     void *pool;               // the driver's memory pool; NULL: it has none
     void *own_stream;         // for allocations that are in no stream's order
+    void *copy_stream;        // for copies that the service does
     struct marker_list markers[2];  // without and with timing
     struct lock lock;         // guards all below
+    struct lane *lanes;       // for copies of ordinary memory, not in use
     struct trash *trash;      // to be freed once streams have passed a point
     struct service_page *pages;
     struct service_words *free_words;
 };
 
-// What a failure report says of a launch.
+// What a failure report says of an operation. Written for each, so no text is
+// copied without need: a kernel is known by its function's handle.
 struct recent {
     uint64_t sequence;
     const char *file;
     int line;
-    char name[40], label[40];
+    bool labelled;
+    void *function;    // a handle; NULL for what is no kernel …
+    const char *name;  // … and has a static name
+    char label[40];    // when `labelled`
 };
 
 #define RECENT 64  // a power of 2
@@ -54,6 +60,7 @@ struct gpu_stream {
     struct lock lock;
     struct recent *recent;       // RECENT of them; NULL until the first
     uint32_t asked;              // number of the newest item
+    _Atomic bool shared;         // others may give it work that nobody counts
     uint32_t applied;            // changes of attributes that the driver has
     bool listed;                 // the service looks, and keeps the stream
     // Set under the lock when NULL, cleared by the service when it is done.
@@ -167,6 +174,8 @@ const char *gpu_feature_reason(struct context *context, rnl_feature feature);
 rnl_status gpu_peer_access(struct context *context, struct context *peer,
                            bool enable);
 
+rnl_status gpu_native(struct object *object, void **out_native);
+
 rnl_status gpu_stream_init(struct stream *stream);
 void gpu_stream_finish(struct stream *stream);
 rnl_status gpu_stream_submit(struct stream *stream, struct op *first);
@@ -178,6 +187,7 @@ rnl_status gpu_event_init(struct event *event);
 void gpu_event_finish(struct event *event);
 rnl_status gpu_event_record(struct event *event, struct stream *stream);
 rnl_status gpu_event_join(struct stream *stream, struct event *event);
+rnl_status gpu_event_native(struct event *event, void **out_native);
 rnl_status gpu_event_query(struct event *event);
 rnl_status gpu_event_wait(struct event *event, uint64_t deadline);
 rnl_status gpu_event_elapsed(struct event *start, struct event *end,
@@ -213,7 +223,7 @@ struct driver_value gpu_value(const struct value *value);
 // Whether the driver would hold up the caller: ordinary host memory.
 bool gpu_copy_needs_service(struct stream *stream, const struct op *op);
 
-// --- Modules (module.c) ------------------------------------------------------
+// --- Modules (module.c) ----------------------------------------------------
 
 struct gpu_module {
     void *handle;
@@ -239,6 +249,11 @@ rnl_status gpu_function_init(struct function *function, const char *name,
 void gpu_function_finish(struct function *function);
 rnl_status gpu_cooperative_check(struct function *function,
                                  const rnl_launch *launch);
+
+static inline struct gpu_module *gpu_module_of(struct module *module)
+{
+    return module_native(module);
+}
 
 static inline struct gpu_function *gpu_function_of(struct function *function)
 {

@@ -9,11 +9,6 @@
 #define FUNCTIONS_MAX 65536
 #define PARAMETERS_MAX 4096
 
-static struct gpu_module *gpu_module_of(struct module *module)
-{
-    return module_native(module);
-}
-
 static struct gpu_context *gpu_of_module(const struct module *module)
 {
     return gpu_of(module->object.context);

@@ -1,4 +1,4 @@
-#include "backends/cudalike/service.h"
+#include "backends/cudalike/staging.h"
 
 #include "base/clock.h"
 
@@ -111,17 +111,39 @@ static void run_host(struct stream *stream, const struct op *op)
     callback_end();
 }
 
-static void run_copy(struct stream *stream, const struct op *op)
+void service_item_done(struct stream *stream, struct op *op,
+                       rnl_status status)
 {
-    if (context_is_lost(stream_context(stream)) ||
-        atomic_load(&stream->failure))
-        return;
-    if (staging_copy(stream, &op->copy) != RNL_OK)
+    struct gpu_stream *own = gpu_stream_of(stream);
+    uint32_t number = (uint32_t)op->backend[0];
+    if (status != RNL_OK)
         stream_set_failure(stream,
-                           failure_create(stream, op->sequence, op,
-                                          fail_status(),
+                           failure_create(stream, op->sequence, op, status,
                                           rnl_last_error()->message),
                            false);
+    op_finish(op);
+    atomic_store_explicit(own->words->done, number, memory_order_release);
+}
+
+// On a stream that failed, nothing is copied.
+static void run_copy(struct stream *stream, struct op *op)
+{
+    bool failed = context_is_lost(stream_context(stream)) ||
+                  atomic_load(&stream->failure);
+    if (!failed && staging_takes(op) && staging_start(stream, op))
+        return;
+    service_item_done(stream, op,
+                      failed ? RNL_OK : staging_copy(stream, &op->copy));
+}
+
+static void run_item(struct stream *stream, struct op *op)
+{
+    if (op->kind == OP_COPY) {
+        run_copy(stream, op);
+        return;
+    }
+    run_host(stream, op);
+    service_item_done(stream, op, RNL_OK);
 }
 
 static struct op *next_item(struct stream *stream)
@@ -143,17 +165,9 @@ static struct op *next_item(struct stream *stream)
 // True when there was something to do.
 static bool run_items(struct stream *stream)
 {
-    struct gpu_stream *own = gpu_stream_of(stream);
     bool did = false;
     for (struct op *op = next_item(stream); op; op = next_item(stream)) {
-        uint32_t number = (uint32_t)op->backend[0];
-        if (op->kind == OP_HOST)
-            run_host(stream, op);
-        else
-            run_copy(stream, op);
-        op_finish(op);
-        atomic_store_explicit(own->words->done, number,
-                              memory_order_release);
+        run_item(stream, op);
         did = true;
     }
     return did;

@@ -1,5 +1,5 @@
 // The service: one thread of the library, for all contexts of all vendors, that
-// does what streams ask of the host, and looks how far streams got so that what
+// does what streams ask of the host, and looks how far they got, so that what
 // they keep can go. It starts with the first work and sleeps when there is none.
 #pragma once
 
@@ -23,9 +23,10 @@ int service_ask_locked(struct stream *stream, struct op *op);
 // Wakes it if it sleeps.
 void service_wake(void);
 
-// Does a copy of ordinary host memory: blocks until it is done (staging.c).
-// RNL_OK or a failure, which the service latches.
-rnl_status staging_copy(struct stream *stream, const struct op_copy *copy);
+// An item that was done elsewhere is over: lets the stream on. A failure, which
+// is recorded for this thread, becomes the stream's.
+void service_item_done(struct stream *stream, struct op *op,
+                       rnl_status status);
 
 // Words that are 0, the context current; NULL with the driver's code.
 struct service_words *service_words_take(struct gpu_context *gpu, int *code);
