@@ -1,7 +1,10 @@
 // The table of the cuda backend, and what is CUDA's own.
 #include "backends/cuda/cuda.h"
+#include "backends/cuda/compile.h"
+#include "backends/cuda/ptx.h"
 #include "backends/cudalike/graph.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 
 // --- Numbers ---------------------------------------------------------------
@@ -107,12 +110,31 @@ static rnl_status status_of(int code)
     }
 }
 
+// --- Binaries --------------------------------------------------------------
+
+static const struct image_vendor image = {
+    .machine = 190,  // EM_CUDA
+    .fatbin_magic = 0xBA55ED50,
+    .assembly = ".version",
+};
+
+// Cubins and fatbins are asked by the driver.
+static void describe(enum image_form form, const void *data, size_t size,
+                     struct image_maker *maker)
+{
+    (void)size;
+    if (form == IMAGE_ASSEMBLY)
+        ptx_read(data, maker);
+}
+
 // --- The driver ------------------------------------------------------------
 
 static struct driver driver = {
     .api = "cuda",
     .attributes = &attributes,
     .attribute_number = attribute_number,
+    .image = &image,
+    .describe = describe,
     .priority_least = 0,
     .priority_greatest = -5,
     .status = status_of,
@@ -127,17 +149,13 @@ static void load(void)
     cuda_load(&driver);
 }
 
-static size_t device_count(void)
+static size_t device_count(const char **out_reason)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, load);
+    if (out_reason)
+        *out_reason = driver.reason;
     return driver.device_count;
-}
-
-static const char *reason(void)
-{
-    device_count();
-    return driver.reason;
 }
 
 static rnl_status device_info(uint32_t index, rnl_device_info *info)
@@ -176,6 +194,37 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
     }
 }
 
+// --- Source ----------------------------------------------------------------
+
+static struct cuda_target target_of(const struct context *context)
+{
+    const rnl_device_info *info = &context->device->info;
+    struct cuda_target target = {
+        .major = info->compute_major,
+        .minor = info->compute_minor,
+        .driver_version = driver.version,
+    };
+    Dl_info libcuda;
+    if (dladdr((const void *)(uintptr_t)driver.call.init, &libcuda))
+        target.beside = libcuda.dli_fname;
+    return target;
+}
+
+static rnl_status compiler_identity(struct context *context, char *text,
+                                    size_t size)
+{
+    struct cuda_target target = target_of(context);
+    return cuda_identity(&target, text, size);
+}
+
+static rnl_status module_compile(struct context *context,
+                                 const struct source *source,
+                                 struct compiled_binary *out_binary)
+{
+    struct cuda_target target = target_of(context);
+    return cuda_compile(&target, source, out_binary);
+}
+
 // --- The table -------------------------------------------------------------
 
 #define HAS(feature) BACKEND_FEATURE(RNL_FEATURE_##feature)
@@ -188,7 +237,8 @@ const struct backend cuda_backend = {
     .features = HAS(MANAGED_MEMORY) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
                 HAS(PROMISES) | HAS(PEER_ACCESS) |
                 HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) | HAS(CLUSTERS) |
-                HAS(COOPERATIVE_LAUNCH) | HAS(MEMORY_HINTS),
+                HAS(COOPERATIVE_LAUNCH) | HAS(MEMORY_HINTS) | HAS(COMPILE) |
+                HAS(NATIVE_HANDLES),
     .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_ACCESS_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_PRIORITY) |
@@ -201,7 +251,6 @@ const struct backend cuda_backend = {
     .function_size = sizeof(struct gpu_function),
 
     .device_count = device_count,
-    .reason = reason,
     .device_info = device_info,
     .device_attribute = device_attribute,
 
@@ -231,4 +280,15 @@ const struct backend cuda_backend = {
     .memory_free = gpu_memory_free,
     .memory_advise = gpu_memory_advise,
     .host_register = gpu_host_register,
+
+    .compiler_identity = compiler_identity,
+    .module_compile = module_compile,
+    .module_init = gpu_module_init,
+    .module_finish = gpu_module_finish,
+    .module_global = gpu_module_global,
+    .module_kernel = gpu_module_kernel,
+    .function_init = gpu_function_init,
+    .function_finish = gpu_function_finish,
+    .cooperative_check = gpu_cooperative_check,
+    .native = gpu_native,
 };

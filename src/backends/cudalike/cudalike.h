@@ -60,6 +60,7 @@ struct gpu_stream {
     struct lock lock;
     struct recent *recent;       // RECENT of them; NULL until the first
     uint32_t asked;              // number of the newest item
+    _Atomic bool shared;         // others may give it work that nobody counts
     uint32_t applied;            // changes of attributes that the driver has
     bool listed;                 // the service looks, and keeps the stream
     // Set under the lock when NULL, cleared by the service when it is done.
@@ -173,6 +174,8 @@ const char *gpu_feature_reason(struct context *context, rnl_feature feature);
 rnl_status gpu_peer_access(struct context *context, struct context *peer,
                            bool enable);
 
+rnl_status gpu_native(struct object *object, void **out_native);
+
 rnl_status gpu_stream_init(struct stream *stream);
 void gpu_stream_finish(struct stream *stream);
 rnl_status gpu_stream_submit(struct stream *stream, struct op *first);
@@ -184,6 +187,7 @@ rnl_status gpu_event_init(struct event *event);
 void gpu_event_finish(struct event *event);
 rnl_status gpu_event_record(struct event *event, struct stream *stream);
 rnl_status gpu_event_join(struct stream *stream, struct event *event);
+rnl_status gpu_event_native(struct event *event, void **out_native);
 rnl_status gpu_event_query(struct event *event);
 rnl_status gpu_event_wait(struct event *event, uint64_t deadline);
 rnl_status gpu_event_elapsed(struct event *start, struct event *end,
@@ -219,16 +223,37 @@ struct driver_value gpu_value(const struct value *value);
 // Whether the driver would hold up the caller: ordinary host memory.
 bool gpu_copy_needs_service(struct stream *stream, const struct op *op);
 
-// --- Modules (module.c) --------------------------------------------------------
+// --- Modules (module.c) ----------------------------------------------------
 
 struct gpu_module {
     void *handle;
+    struct image image;  // of the binary, or of `table`
+    void *table;         // made for what came without one; or NULL
+    size_t table_size;
 };
 
 struct gpu_function {
     void *handle;
-    _Atomic uint32_t dynamic;  // dynamic shared memory it may have by now
+    _Atomic uint32_t dynamic;   // dynamic shared memory that it may have
+    rnl_parameter *parameters;  // the core's copy is its own
+    size_t parameter_count;
 };
+
+rnl_status gpu_module_init(struct module *module);
+void gpu_module_finish(struct module *module);
+rnl_status gpu_module_global(struct module *module, const char *name,
+                             struct memory *out_memory, size_t *out_size);
+const char *gpu_module_kernel(struct module *module, size_t index);
+rnl_status gpu_function_init(struct function *function, const char *name,
+                             struct function_facts *out_facts);
+void gpu_function_finish(struct function *function);
+rnl_status gpu_cooperative_check(struct function *function,
+                                 const rnl_launch *launch);
+
+static inline struct gpu_module *gpu_module_of(struct module *module)
+{
+    return module_native(module);
+}
 
 static inline struct gpu_function *gpu_function_of(struct function *function)
 {

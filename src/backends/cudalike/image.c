@@ -395,7 +395,7 @@ void image_add_alias(struct image_maker *maker, const char *name,
     add_entry(maker, name, symbol, copy);
 }
 
-static void empty(struct image_maker *maker)
+void image_abandon(struct image_maker *maker)
 {
     text_finish(&maker->entries);
     text_finish(&maker->parameters);
@@ -410,9 +410,39 @@ static void *put(void *to, const void *from, size_t size)
     return (char *)to + size;
 }
 
+static bool has_other_name(struct image_maker *maker, uint32_t index)
+{
+    const char *text = maker->text.data;
+    const char *symbol = text + entry_at(maker, index)->symbol;
+    for (uint32_t i = 0; i < maker->entry_count; i++)
+        if (i != index && text[entry_at(maker, i)->name] &&
+            strcmp(text + entry_at(maker, i)->symbol, symbol) == 0)
+            return true;
+    return false;
+}
+
+// What nobody asked for by a name has that of its symbol.
+static void name_all(struct image_maker *maker)
+{
+    for (uint32_t i = 0; !maker->failed && i < maker->entry_count; i++) {
+        struct image_entry *entry = entry_at(maker, i);
+        if (!maker->text.data[entry->name] && !has_other_name(maker, i))
+            entry->name = entry->symbol;
+    }
+}
+
+void image_seal(void *data, size_t size)
+{
+    struct hash128 checksum =
+        hash_128((char *)data + CHECKED_FROM, size - CHECKED_FROM);
+    memcpy((char *)data + offsetof(struct image_header, checksum), &checksum,
+           sizeof checksum);
+}
+
 bool image_finish(struct image_maker *maker, const void *vendor, size_t size,
                   void **out_data, size_t *out_size)
 {
+    name_all(maker);
     struct image_header header = {
         .vendor_size = size,
         .version = VERSION,
@@ -429,13 +459,11 @@ bool image_finish(struct image_maker *maker, const void *vendor, size_t size,
         at = put(at, maker->parameters.data, maker->parameters.length);
         put(at, maker->text.data, maker->text.length);
         put(data + offset, vendor, size);
-        header.checksum =
-            hash_128(data + CHECKED_FROM, offset + size - CHECKED_FROM);
-        put(data, &header, sizeof header);
+        image_seal(data, offset + size);
         *out_data = data;
         *out_size = offset + size;
     }
-    empty(maker);
+    image_abandon(maker);
     return data != NULL;
 }
 

@@ -55,7 +55,8 @@ struct image {
 // One kernel or variable.
 struct image_item {
     enum image_kind kind;
-    const char *name;    // as in the source, or as asked for
+    const char *name;    // as in the source, or as asked for; "" where another
+                         // item has the name of its symbol
     const char *symbol;  // as in the vendor's image
     bool typed;          // what parameters it has is known
     uint32_t first, parameter_count;
@@ -103,6 +104,12 @@ void image_add_alias(struct image_maker *maker, const char *name,
 // memory is short. Empties the maker in any case.
 bool image_finish(struct image_maker *maker, const void *vendor, size_t size,
                   void **out_data, size_t *out_size);
+
+// Puts the right checksum into bytes that were changed; for tests.
+void image_seal(void *data, size_t size);
+
+// Frees what was added, instead.
+void image_abandon(struct image_maker *maker);
 
 // Writes the name that stands in the source: "scale" for "_Z5scalePfi",
 // "a::scale" for "_ZN1a5scaleEPf". False where that takes more than names: a
