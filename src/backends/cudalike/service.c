@@ -96,21 +96,6 @@ void service_pages_finish(struct gpu_context *gpu)
 
 // --- Items -----------------------------------------------------------------
 
-static void run_host(struct stream *stream, const struct op *op)
-{
-    struct context *context = stream_context(stream);
-    struct failure *lost = atomic_load(&context->lost);
-    rnl_status status = lost ? lost->status : RNL_OK;
-    struct failure *failure = lost ? NULL : stream_get_failure(stream);
-    if (failure) {
-        status = failure_status(failure, stream);
-        failure_drop(failure);
-    }
-    callback_begin();
-    op->host.function(status, op->host.user_data);
-    callback_end();
-}
-
 void service_item_done(struct stream *stream, struct op *op,
                        rnl_status status)
 {
@@ -142,8 +127,8 @@ static void run_item(struct stream *stream, struct op *op)
         run_copy(stream, op);
         return;
     }
-    run_host(stream, op);
-    service_item_done(stream, op, RNL_OK);
+    if (!host_start(op))
+        host_run(op);
 }
 
 static struct op *next_item(struct stream *stream)
