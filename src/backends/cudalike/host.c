@@ -1,10 +1,12 @@
-// Host functions run on a thread of their own: one that blocks must hold up
-// only its stream and other host functions, no copy.
+// Host functions run on threads of their own: one that blocks must hold up
+// nothing but its stream, no copy and, within reason, no other host function.
 #include "backends/cudalike/service.h"
+
+#define THREADS_MOST 16
 
 static struct lock queue_lock;   // guards all below but the word
 static struct op *queue, *queue_last;
-static bool started;
+static unsigned started, queued, busy;
 static _Atomic uint32_t news;    // changes when something was queued
 
 static void call(struct stream *stream, const struct op *op)
@@ -33,10 +35,21 @@ static struct op *take(void)
 {
     lock_take(&queue_lock);
     struct op *op = queue;
-    if (op)
+    if (op) {
         queue = op->next;
+        queued--;
+        busy++;
+    }
     lock_give(&queue_lock);
     return op;
+}
+
+static void leave(struct stream *stream)
+{
+    object_drop(&stream->object);
+    lock_take(&queue_lock);
+    busy--;
+    lock_give(&queue_lock);
 }
 
 static void *run(void *unused)
@@ -51,18 +64,21 @@ static void *run(void *unused)
         }
         struct stream *stream = op->stream;
         host_run(op);
-        object_drop(&stream->object);
+        leave(stream);
     }
     return unused;
 }
 
+// One more than there are free ones is enough.
 static bool start_locked(void)
 {
     pthread_t thread;
-    if (!started)
-        started = thread_start(&thread, "rnl-host", run, NULL) &&
-                  pthread_detach(thread) == 0;
-    return started;
+    if (queued + busy >= started && started < THREADS_MOST &&
+        thread_start(&thread, "rnl-host", run, NULL)) {
+        pthread_detach(thread);
+        started++;
+    }
+    return started > 0;
 }
 
 bool host_start(struct op *op)
@@ -77,6 +93,7 @@ bool host_start(struct op *op)
         else
             queue = op;
         queue_last = op;
+        queued++;
     }
     lock_give(&queue_lock);
     if (ok) {
