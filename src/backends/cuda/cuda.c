@@ -185,7 +185,8 @@ const struct backend cuda_backend = {
                 HAS(PROMISES) | HAS(PEER_ACCESS) |
                 HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) | HAS(CLUSTERS) |
                 HAS(NATIVE_HANDLES) |
-                HAS(COOPERATIVE_LAUNCH) | HAS(MEMORY_HINTS),
+                HAS(COOPERATIVE_LAUNCH) | HAS(MEMORY_HINTS) | HAS(GRAPHS) |
+                HAS(CAPTURE),
     .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_ACCESS_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_PRIORITY) |
@@ -196,6 +197,7 @@ const struct backend cuda_backend = {
     .event_size = GPU_EVENT_SIZE,
     .module_size = sizeof(struct gpu_module),
     .function_size = sizeof(struct gpu_function),
+    .exec_size = sizeof(struct gpu_exec),
 
     .device_count = device_count,
     .device_info = device_info,
@@ -227,6 +229,10 @@ const struct backend cuda_backend = {
     .memory_free = gpu_memory_free,
     .memory_advise = gpu_memory_advise,
     .host_register = gpu_host_register,
+
+    .exec_init = gpu_exec_init,
+    .exec_finish = gpu_exec_finish,
+    .exec_change = gpu_exec_change,
 
     .native = gpu_native,
 };

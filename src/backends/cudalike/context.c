@@ -1,3 +1,4 @@
+#include "backends/cudalike/plan.h"
 #include "backends/cudalike/staging.h"
 
 #include <stdio.h>
@@ -91,6 +92,7 @@ void gpu_context_finish(struct context *context)
     trash_look(context, true);
     service_pages_finish(gpu);
     markers_finish(gpu);
+    gpu_decider_finish(gpu);
     staging_finish(gpu);
     close_device(gpu);
     current_back(gpu, before);

@@ -96,7 +96,14 @@ void service_pages_finish(struct gpu_context *gpu)
 
 // --- Items -----------------------------------------------------------------
 
-static void run_host(struct stream *stream, const struct op *op)
+static _Thread_local bool is_service;
+
+bool service_is_here(void)
+{
+    return is_service;
+}
+
+rnl_status service_host_status(struct stream *stream)
 {
     struct context *context = stream_context(stream);
     struct failure *lost = atomic_load(&context->lost);
@@ -106,6 +113,12 @@ static void run_host(struct stream *stream, const struct op *op)
         status = failure_status(failure, stream);
         failure_drop(failure);
     }
+    return status;
+}
+
+static void run_host(struct stream *stream, const struct op *op)
+{
+    rnl_status status = service_host_status(stream);
     callback_begin();
     op->host.function(status, op->host.user_data);
     callback_end();
@@ -327,6 +340,7 @@ static void *run(void *unused)
 {
     struct stream *list = NULL;
     uint64_t last = clock_now();
+    is_service = true;
     for (;;) {
         uint32_t seen = atomic_load(&signal_word);
         list = take_arrivals(list);
