@@ -73,9 +73,13 @@ RNL_TEST(a_feature_of_number_zero_is_refused)
     REFUSED(broken.features |= 1u);
 }
 
-static rnl_status some_event_elapsed(struct event *event, uint64_t *out_ns)
+static rnl_status some_event_elapsed(struct event *start, struct event *end,
+                                     struct event **out_wrong,
+                                     int64_t *out_ns)
 {
-    (void)event;
+    (void)start;
+    (void)end;
+    (void)out_wrong;
     (void)out_ns;
     return RNL_OK;
 }
@@ -103,6 +107,7 @@ RNL_TEST(features_and_hooks_agree)
     REFUSED((broken.features &= ~BACKEND_FEATURE(RNL_FEATURE_EVENT_TIMING),
              broken.event_elapsed = some_event_elapsed));
     REFUSED(broken.peer_access = some_peer_access);
+    REFUSED(broken.features |= BACKEND_FEATURE(RNL_FEATURE_NATIVE_HANDLES));
     REFUSED(broken.features |= BACKEND_FEATURE(RNL_FEATURE_PEER_ACCESS));
     REFUSED((broken.accelerator = true,
              broken.features |=

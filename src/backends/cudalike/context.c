@@ -58,6 +58,10 @@ static int open_device(struct gpu_context *gpu, uint32_t index)
         code = call->primary_retain(&gpu->handle, gpu->device);
     if (code != 0)
         return code;
+    int flushes = 0;
+    call->device_attribute(&flushes, gpu->driver->attributes->flush_writes,
+                           gpu->device);
+    gpu->flushes = flushes != 0;
     void *before = current_enter(gpu);
     code = pool_init(gpu);
     if (code == 0)
@@ -224,9 +228,11 @@ static void describe_range(const struct suspects *suspects, char *text,
     snprintf(text, size,
              "; it is one of operations %llu (%s, %s:%d) to %llu (%s, %s:%d) "
              "of the stream: RUNNEL_BLOCKING=1 tells which",
-             (unsigned long long)suspects->first, known ? recent_name(&first) : "?",
+             (unsigned long long)suspects->first,
+             known ? recent_name(&first) : "?",
              known && first.file ? first.file : "?", first.line,
-             (unsigned long long)suspects->last, known ? recent_name(&last) : "?",
+             (unsigned long long)suspects->last,
+             known ? recent_name(&last) : "?",
              known && last.file ? last.file : "?", last.line);
 }
 

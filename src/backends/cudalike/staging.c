@@ -242,6 +242,7 @@ static void *run(void *unused)
         struct job *job = join_locked();
         lock_give(&jobs_lock);
         if (!job) {
+            op_trim();  // nobody would miss them here
             futex_wait(&news, seen, RNL_FOREVER);
             continue;
         }
@@ -304,7 +305,7 @@ bool staging_start(struct stream *stream, struct op *op)
     return true;
 }
 
-// --- Small and other copies ----------------------------------------------------
+// --- Small and other copies ------------------------------------------------
 
 rnl_status staging_copy(struct stream *stream, const struct op_copy *copy)
 {
