@@ -140,12 +140,13 @@ static int value_pieces(struct context *context, struct piece *piece,
                         int (*visit)(struct piece *, void *), void *argument)
 {
     const struct op_values *values = &piece->op->values;
+    bool flushes = gpu_of(context)->flushes;
     int code = 0;
     piece->kind = PIECE_VALUES;
     for (size_t i = 0; i < values->count && code == 0;) {
         unsigned count = 0;
         while (i < values->count && count < PIECE_VALUES_MOST)
-            piece->items[count++] = gpu_value(&values->items[i++]);
+            piece->items[count++] = gpu_value(&values->items[i++], flushes);
         piece->values = (struct driver_values_node){
             .context = gpu_of(context)->handle,
             .count = count,
