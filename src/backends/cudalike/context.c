@@ -1,3 +1,4 @@
+#include "backends/cudalike/plan.h"
 #include "backends/cudalike/staging.h"
 #include "backends/cudalike/task.h"
 
@@ -73,6 +74,7 @@ static void finish(struct gpu_context *gpu)
     trash_finish(gpu);
     service_pages_finish(gpu);
     markers_finish(gpu);
+    gpu_decider_finish(gpu);
     staging_finish(gpu);
     close_device(gpu);
     current_back(gpu, before);

@@ -32,11 +32,13 @@ struct gpu_context {
     void *own_stream;         // for frees that are in no stream's order
     void *copy_stream;        // for copies that the service does
     struct marker_list markers[2];  // without and with timing
+    void *_Atomic decider;    // a kernel of the library's own (plan.h)
     struct lock lock;         // guards all below
     struct lane *lanes;       // for copies of ordinary memory, not in use
     struct trash *trash;      // to be freed once streams have passed a point
     struct service_page *pages;
     struct service_words *free_words;
+    void *decider_module;
 };
 
 // What a failure report says of an operation. Written for each, so no text is
@@ -200,6 +202,14 @@ rnl_status gpu_event_wait(struct event *event, uint64_t deadline);
 rnl_status gpu_event_elapsed(struct event *start, struct event *end,
                              struct event **out_wrong, int64_t *out_ns);
 void gpu_event_break(struct event *event);
+// Lets the event stand for a marker that is given away, and for the failure of
+// the stream at the record, likewise.
+void gpu_event_stand_for(struct event *event, struct marker *marker,
+                         struct failure *failure);
+// What a wait for the event would wait for, NULL if for nothing, and the
+// failure that goes with it, or NULL. The caller drops both.
+struct marker *gpu_event_point(struct event *event,
+                               struct failure **out_failure);
 
 rnl_status gpu_memory_allocate(struct context *context, struct stream *stream,
                                rnl_memory_kind kind, size_t size,

@@ -160,6 +160,8 @@ enum {
     DRIVER_ATTACH_SINGLE = 4,
 };
 
+enum { DRIVER_GRAPH_NODE_PRIORITIES = 8 };  // of an instantiation
+
 // Of functions.
 enum {
     DRIVER_FUNCTION_MAX_THREADS = 0,

@@ -81,6 +81,31 @@ static rnl_status refuse_again(const struct event *event)
                    object_describe(&event->object, text, sizeof text));
 }
 
+// Returns those who wait for the promise that it is, if it is one.
+static struct waiter *stand_for(struct event *event, struct marker *marker,
+                                struct failure *failure)
+{
+    struct gpu_event *own = event_of(event);
+    lock_take(&own->lock);
+    struct marker *old = own->marker;
+    struct failure *old_failure = own->failure;
+    struct waiter *waiters = own->waiters;
+    own->marker = marker;
+    own->failure = failure;
+    own->recorded = true;
+    own->waiters = NULL;
+    lock_give(&own->lock);
+    marker_drop(event->object.context, old);
+    failure_drop(old_failure);
+    return waiters;
+}
+
+void gpu_event_stand_for(struct event *event, struct marker *marker,
+                         struct failure *failure)
+{
+    stand_for(event, marker, failure);  // graphs record no promises
+}
+
 rnl_status gpu_event_record(struct event *event, struct stream *stream)
 {
     struct context *context = event->object.context;
@@ -95,19 +120,9 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
         marker_drop(context, marker);
         return status;
     }
-    struct failure *failure = stream_get_failure(stream);
-    lock_take(&own->lock);
-    struct marker *old = own->marker;
-    struct failure *old_failure = own->failure;
-    struct waiter *waiters = own->waiters;
-    own->marker = marker;
-    own->failure = failure;
-    own->recorded = true;
-    own->waiters = NULL;
-    lock_give(&own->lock);
+    struct waiter *waiters =
+        stand_for(event, marker, stream_get_failure(stream));
     int code = keep_promise(event, stream);
-    marker_drop(context, old);
-    failure_drop(old_failure);
     drop_waiters(waiters);
     atomic_fetch_add(&own->news, 1);
     futex_wake(&own->news, INT32_MAX);
@@ -129,6 +144,18 @@ static struct marker *look(struct gpu_event *own, struct failure **out_failure,
     *out_broken = own->broken;
     lock_give(&own->lock);
     return marker;
+}
+
+struct marker *gpu_event_point(struct event *event,
+                               struct failure **out_failure)
+{
+    bool recorded, broken;
+    struct marker *marker =
+        look(event_of(event), out_failure, &recorded, &broken);
+    if (!marker || !atomic_load(&marker->done))
+        return marker;
+    marker_drop(event->object.context, marker);
+    return NULL;
 }
 
 static struct failure *broken_failure(struct event *event,

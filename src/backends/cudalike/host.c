@@ -20,14 +20,7 @@ static struct task *task_of(struct op *op)
 
 static void call(struct stream *stream, const struct op *op)
 {
-    struct context *context = stream_context(stream);
-    struct failure *lost = atomic_load(&context->lost);
-    rnl_status status = lost ? lost->status : RNL_OK;
-    struct failure *failure = lost ? NULL : stream_get_failure(stream);
-    if (failure) {
-        status = failure_status(failure, stream);
-        failure_drop(failure);
-    }
+    rnl_status status = service_host_status(stream);
     callback_begin();
     op->host.function(status, op->host.user_data);
     callback_end();

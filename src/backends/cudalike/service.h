@@ -20,6 +20,12 @@ rnl_status service_list_locked(struct stream *stream);
 // service's on 0 only. With the stream's lock held and its context current.
 int service_ask_locked(struct stream *stream, struct op *op);
 
+// What a host function of the stream is called with now.
+rnl_status service_host_status(struct stream *stream);
+
+// True on its own thread, where what is left of host functions may be called.
+bool service_is_here(void);
+
 // Wakes it if it sleeps.
 void service_wake(void);
 

@@ -291,6 +291,25 @@ rnl_status gpu_native(struct object *object, void **out_native)
 
 // --- How far it got --------------------------------------------------------
 
+static void finish_all(struct op *over)
+{
+    for (struct op *op = over; op; op = op->next)
+        if (op->kind == OP_GRAPH)
+            gpu_graph_over(op);
+    op_finish_list(over);
+}
+
+// The oldest op that is over by now, taken out.
+static struct op *take_over_locked(struct gpu_stream *own, uint64_t point)
+{
+    struct op *op = own->pending;
+    if (!op || op->sequence > point ||
+        (op->kind == OP_GRAPH && !service_is_here() && gpu_graph_owes(op)))
+        return NULL;
+    own->pending = op->next;
+    return op;
+}
+
 void stream_settle(struct stream *stream, uint64_t point)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
@@ -300,16 +319,13 @@ void stream_settle(struct stream *stream, uint64_t point)
         ;
     if (!own->pending)  // a look without the lock: the service comes by again
         return;
-    struct op *over = NULL;
+    struct op *over = NULL, **end = &over;
     lock_take(&own->list_lock);
-    while (own->pending && own->pending->sequence <= point) {
-        struct op *op = own->pending;
-        own->pending = op->next;
-        op->next = over;
-        over = op;
-    }
+    for (struct op *op; (op = take_over_locked(own, point)); end = &op->next)
+        *end = op;
+    *end = NULL;
     lock_give(&own->list_lock);
-    op_finish_list(over);
+    finish_all(over);
 }
 
 // What others gave to the vendor's stream is not counted: the driver knows.
