@@ -6,9 +6,10 @@ import pathlib
 
 import gpu.machine as machine
 import gpu.running as running
+import gpu.sanitizer as sanitizer
 import gpu.suite as suite
 
-PARTS = ["conformance"]
+PARTS = ["conformance", "sanitizer"]
 GROUPS_MOST = 25
 
 
@@ -24,6 +25,8 @@ def add_options(parser):
         help="of everything; what is not done by then is left out")
     add("--test-limit", type=float, default=20, metavar="SECONDS",
         help="of one test; default: 20")
+    add("--sanitizer-filter", metavar="REGEX",
+        help="the tests to run with compute-sanitizer; default: some forty")
     add("--most-failures", type=int, default=0, metavar="N",
         help="no further test after so many")
     add("--jobs", type=int, default=max(1, min(8, os.cpu_count() or 1)),
@@ -68,7 +71,24 @@ def _conformance(place, options, clock, report):
                    suite.lines_of(ran, GROUPS_MOST))
 
 
-_RUNS = {"conformance": _conformance}
+def _sanitizer(place, options, clock, report):
+    program = sanitizer.find()
+    if not program:
+        report.section("sanitizer", ["skipped: no compute-sanitizer"])
+        return
+    tests = sanitizer.choose(suite.load(place, "."), options.sanitizer_filter)
+    print(f"{len(tests)} tests with compute-sanitizer", flush=True)
+    ran = sanitizer.Sanitized(place, options, clock, program)
+    started = clock.spent()
+    ran.run(tests)
+    report.write("sanitizer.txt", suite.texts_of(ran))
+    report.data["sanitizer"] = suite.json_of(ran)
+    report.good = report.good and not ran.bad()
+    report.section(f"compute-sanitizer, {clock.spent() - started:.0f} s",
+                   sanitizer.lines_of(ran))
+
+
+_RUNS = {"conformance": _conformance, "sanitizer": _sanitizer}
 
 
 def run(options):
