@@ -35,6 +35,7 @@ static const struct {
     {RNL_FEATURE_BATCHED_STREAMS, "batched streams"},
     {RNL_FEATURE_PEER_ACCESS, "peer access"},
     {RNL_FEATURE_MEMORY_HINTS, "memory hints"},
+    {RNL_FEATURE_NATIVE_HANDLES, "native handles"},
 };
 
 #define FEATURE_COUNT (sizeof features / sizeof features[0])

@@ -23,6 +23,7 @@
 #include <runnel/event.h>
 #include <runnel/graph.h>
 #include <runnel/host.h>
+#include <runnel/interop.h>
 #include <runnel/launch.h>
 #include <runnel/memory.h>
 #include <runnel/module.h>

@@ -10,8 +10,8 @@ static const char *missing_hook(const struct backend *b)
         bool present;
     } hooks[] = {
 #define HOOK(name) {"the hook " #name " is missing", b->name != NULL}
-        HOOK(device_count),   HOOK(reason),
-        HOOK(device_info),    HOOK(context_init),
+        HOOK(device_count),   HOOK(device_info),
+        HOOK(context_init),
         HOOK(context_finish), HOOK(context_memory),
         HOOK(feature_reason), HOOK(stream_init),
         HOOK(stream_finish),  HOOK(stream_submit),
@@ -76,6 +76,8 @@ const char *backend_check(const struct backend *b)
         return "RNL_FEATURE_GRAPHS and the exec hooks go together";
     if (has(b, RNL_FEATURE_MEMORY_HINTS) != (b->memory_advise != NULL))
         return "RNL_FEATURE_MEMORY_HINTS and memory_advise go together";
+    if (has(b, RNL_FEATURE_NATIVE_HANDLES) != (b->native != NULL))
+        return "RNL_FEATURE_NATIVE_HANDLES and native go together";
     if (b->accelerator && has(b, RNL_FEATURE_NATIVE_FUNCTIONS))
         return "an accelerator cannot run native functions";
     return NULL;

@@ -53,9 +53,9 @@ struct backend {
     size_t exec_size;
 
     // --- devices: no vendor context, no device memory
-    size_t (*device_count)(void);
-    // Why there is none: paths tried and all. Static string, "" when there are.
-    const char *(*reason)(void);
+    // `*out_reason`, unless NULL: why there is none, paths tried and all.
+    // Static string, "" when there are some.
+    size_t (*device_count)(const char **out_reason);
     rnl_status (*device_info)(uint32_t index, rnl_device_info *info);
     // optional: attributes that the info does not have
     rnl_status (*device_attribute)(uint32_t index, rnl_attribute id,
@@ -138,6 +138,10 @@ struct backend {
     rnl_status (*function_init)(struct function *function, const char *name,
                                 struct function_facts *out_facts);
     void (*function_finish)(struct function *function);
+
+    // optional, with NATIVE_HANDLES: the vendor's handle of a context, stream,
+    // event, module or function.
+    rnl_status (*native)(struct object *object, void **out_native);
 
     // optional, with GRAPHS. The snapshot of the exec says what it does.
     // `index`: the node changed, UINT32_MAX for all; launches under way go on

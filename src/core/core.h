@@ -69,6 +69,7 @@ struct stream {
     const struct backend *backend;
     int priority;
     rnl_stream_flags flags;
+    void *borrowed;                   // a vendor's stream, not ours to destroy
     _Atomic bool is_default;
     struct stream *next, **link;      // in context->streams
     // Of a batched stream: what is not submitted yet. The lock guards it, and
@@ -307,6 +308,12 @@ rnl_status copy_submit(struct stream *stream, void *to, const void *from,
                        size_t size);
 rnl_status fill_submit(struct stream *stream, struct buffer *buffer,
                        size_t size);
+
+// Makes a stream and its handle, around the vendor's stream `borrowed` unless
+// that is NULL.
+rnl_status stream_create(struct context *context, void *borrowed,
+                         const rnl_stream_options *options,
+                         rnl_stream *out_stream);
 
 // Makes and gives up a context's default stream.
 rnl_status default_stream_create(struct context *context);

@@ -1,4 +1,5 @@
-// The rows of the handle misuse matrix that concern graphs and capture.
+// The rows of the handle misuse matrix that concern graphs, capture and native
+// handles.
 #include "handles.h"
 
 // --- Graphs and nodes ------------------------------------------------------
@@ -125,7 +126,24 @@ ROW_CALL(record_event, event, rnl_enqueue_external_record(with.stream, h))
 ROW_CALL(wait_stream, stream, rnl_enqueue_external_wait(h, with.event))
 ROW_CALL(wait_event, event, rnl_enqueue_external_wait(with.stream, h))
 
+// --- Native handles ----------------------------------------------------------
+
+ROW_CALL(context_native, context, rnl_context_native(h, &with.out.pointer))
+ROW_CALL(stream_native, stream, rnl_stream_native(h, &with.out.pointer))
+ROW_CALL(event_native, event, rnl_event_native(h, &with.out.pointer))
+ROW_CALL(module_native, module, rnl_module_native(h, &with.out.pointer))
+ROW_CALL(function_native, function,
+         rnl_function_native(h, &with.out.pointer))
+ROW_CALL(stream_borrow, context,
+         rnl_stream_borrow(h, with.host, NULL, &with.out.stream))
+
 const struct row graph_rows[] = {
+    {"rnl_context_native", "context", CONTEXT, context_native, 0, 0},
+    {"rnl_stream_native", "stream", STREAM, stream_native, 0, 0},
+    {"rnl_event_native", "event", EVENT, event_native, 0, 0},
+    {"rnl_module_native", "module", MODULE, module_native, 0, 0},
+    {"rnl_function_native", "function", FUNCTION, function_native, 0, 0},
+    {"rnl_stream_borrow", "context", CONTEXT, stream_borrow, 0, 0},
     {"rnl_graph_create", "context", CONTEXT, graph_create, 0, 0},
     {"rnl_graph_retain", "graph", GRAPH, graph_retain, 0, 0},
     {"rnl_graph_release", "graph", GRAPH, graph_release, 1, 0},

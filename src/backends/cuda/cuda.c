@@ -127,17 +127,13 @@ static void load(void)
     cuda_load(&driver);
 }
 
-static size_t device_count(void)
+static size_t device_count(const char **out_reason)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, load);
+    if (out_reason)
+        *out_reason = driver.reason;
     return driver.device_count;
-}
-
-static const char *reason(void)
-{
-    device_count();
-    return driver.reason;
 }
 
 static rnl_status device_info(uint32_t index, rnl_device_info *info)
@@ -188,6 +184,7 @@ const struct backend cuda_backend = {
     .features = HAS(MANAGED_MEMORY) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
                 HAS(PROMISES) | HAS(PEER_ACCESS) |
                 HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) | HAS(CLUSTERS) |
+                HAS(NATIVE_HANDLES) |
                 HAS(COOPERATIVE_LAUNCH) | HAS(MEMORY_HINTS),
     .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_ACCESS_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
@@ -201,7 +198,6 @@ const struct backend cuda_backend = {
     .function_size = sizeof(struct gpu_function),
 
     .device_count = device_count,
-    .reason = reason,
     .device_info = device_info,
     .device_attribute = device_attribute,
 
@@ -231,4 +227,6 @@ const struct backend cuda_backend = {
     .memory_free = gpu_memory_free,
     .memory_advise = gpu_memory_advise,
     .host_register = gpu_host_register,
+
+    .native = gpu_native,
 };

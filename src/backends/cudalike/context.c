@@ -222,9 +222,11 @@ static void describe_range(const struct suspects *suspects, char *text,
     snprintf(text, size,
              "; it is one of operations %llu (%s, %s:%d) to %llu (%s, %s:%d) "
              "of the stream: RUNNEL_BLOCKING=1 tells which",
-             (unsigned long long)suspects->first, known ? recent_name(&first) : "?",
+             (unsigned long long)suspects->first,
+             known ? recent_name(&first) : "?",
              known && first.file ? first.file : "?", first.line,
-             (unsigned long long)suspects->last, known ? recent_name(&last) : "?",
+             (unsigned long long)suspects->last,
+             known ? recent_name(&last) : "?",
              known && last.file ? last.file : "?", last.line);
 }
 

@@ -60,6 +60,7 @@ struct gpu_stream {
     struct lock lock;
     struct recent *recent;       // RECENT of them; NULL until the first
     uint32_t asked;              // number of the newest item
+    _Atomic bool shared;         // others may give it work that nobody counts
     uint32_t applied;            // changes of attributes that the driver has
     bool listed;                 // the service looks, and keeps the stream
     // Set under the lock when NULL, cleared by the service when it is done.
@@ -173,6 +174,8 @@ const char *gpu_feature_reason(struct context *context, rnl_feature feature);
 rnl_status gpu_peer_access(struct context *context, struct context *peer,
                            bool enable);
 
+rnl_status gpu_native(struct object *object, void **out_native);
+
 rnl_status gpu_stream_init(struct stream *stream);
 void gpu_stream_finish(struct stream *stream);
 rnl_status gpu_stream_submit(struct stream *stream, struct op *first);
@@ -184,6 +187,7 @@ rnl_status gpu_event_init(struct event *event);
 void gpu_event_finish(struct event *event);
 rnl_status gpu_event_record(struct event *event, struct stream *stream);
 rnl_status gpu_event_join(struct stream *stream, struct event *event);
+rnl_status gpu_event_native(struct event *event, void **out_native);
 rnl_status gpu_event_query(struct event *event);
 rnl_status gpu_event_wait(struct event *event, uint64_t deadline);
 rnl_status gpu_event_elapsed(struct event *start, struct event *end,
@@ -219,7 +223,7 @@ struct driver_value gpu_value(const struct value *value);
 // Whether the driver would hold up the caller: ordinary host memory.
 bool gpu_copy_needs_service(struct stream *stream, const struct op *op);
 
-// --- Modules (module.c) --------------------------------------------------------
+// --- Modules (module.c) ----------------------------------------------------
 
 struct gpu_module {
     void *handle;
@@ -229,6 +233,11 @@ struct gpu_function {
     void *handle;
     _Atomic uint32_t dynamic;  // dynamic shared memory it may have by now
 };
+
+static inline struct gpu_module *gpu_module_of(struct module *module)
+{
+    return module_native(module);
+}
 
 static inline struct gpu_function *gpu_function_of(struct function *function)
 {

@@ -286,6 +286,19 @@ static rnl_status query(struct event *event, bool *out_pending)
     return status;
 }
 
+rnl_status gpu_event_native(struct event *event, void **out_native)
+{
+    struct gpu_event *own = event_of(event);
+    lock_take(&own->lock);
+    void *native = own->marker ? own->marker->event : NULL;
+    lock_give(&own->lock);
+    if (!native)
+        return fail_at(RNL_ERROR_INVALID_STATE, "event",
+                       "the event was never recorded: nothing stands for it");
+    *out_native = native;
+    return RNL_OK;
+}
+
 rnl_status gpu_event_query(struct event *event)
 {
     bool pending;

@@ -304,7 +304,7 @@ bool staging_start(struct stream *stream, struct op *op)
     return true;
 }
 
-// --- Small and other copies ----------------------------------------------------
+// --- Small and other copies ------------------------------------------------
 
 rnl_status staging_copy(struct stream *stream, const struct op_copy *copy)
 {

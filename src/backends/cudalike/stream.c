@@ -13,14 +13,17 @@ rnl_status gpu_stream_init(struct stream *stream)
     unsigned flags = stream->flags & RNL_STREAM_NON_BLOCKING
                          ? DRIVER_STREAM_NON_BLOCKING
                          : 0;
+    stream->completed = &own->completed;
+    own->handle = stream->borrowed;
+    own->shared = stream->borrowed != NULL;
+    if (stream->borrowed)
+        return RNL_OK;
     void *before = current_enter(gpu);
     int code = call_of(gpu)->stream_create(&own->handle, flags,
                                            stream->priority);
     current_back(gpu, before);
-    if (code != 0)
-        return driver_fail(context, code, "to create a stream");
-    stream->completed = &own->completed;
-    return RNL_OK;
+    return code == 0 ? RNL_OK
+                     : driver_fail(context, code, "to create a stream");
 }
 
 void gpu_stream_finish(struct stream *stream)
@@ -29,7 +32,8 @@ void gpu_stream_finish(struct stream *stream)
     struct gpu_context *gpu = gpu_of(context);
     struct gpu_stream *own = gpu_stream_of(stream);
     void *before = current_enter(gpu);
-    call_of(gpu)->stream_destroy(own->handle);
+    if (!stream->borrowed)
+        call_of(gpu)->stream_destroy(own->handle);
     current_back(gpu, before);
     marker_drop(context, own->marker);
     if (own->words)
@@ -261,6 +265,29 @@ rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
     return code == 0 ? RNL_OK : driver_fail(context, code, what);
 }
 
+// --- Native handles --------------------------------------------------------
+
+rnl_status gpu_native(struct object *object, void **out_native)
+{
+    switch (object->class->kind) {
+    case OBJECT_CONTEXT:
+        *out_native = gpu_of((struct context *)object)->handle;
+        return RNL_OK;
+    case OBJECT_STREAM:
+        *out_native = gpu_stream_of((struct stream *)object)->handle;
+        atomic_store(&gpu_stream_of((struct stream *)object)->shared, true);
+        return RNL_OK;
+    case OBJECT_EVENT:
+        return gpu_event_native((struct event *)object, out_native);
+    case OBJECT_MODULE:
+        *out_native = gpu_module_of((struct module *)object)->handle;
+        return RNL_OK;
+    default:
+        *out_native = gpu_function_of((struct function *)object)->handle;
+        return RNL_OK;
+    }
+}
+
 // --- How far it got --------------------------------------------------------
 
 void stream_settle(struct stream *stream, uint64_t point)
@@ -284,6 +311,14 @@ void stream_settle(struct stream *stream, uint64_t point)
     op_finish_list(over);
 }
 
+// What others gave to the vendor's stream is not counted: the driver knows.
+static bool is_done(const struct gpu_stream *own, uint64_t point)
+{
+    return atomic_load_explicit(&own->completed, memory_order_acquire) >=
+               point &&
+           !atomic_load_explicit(&own->shared, memory_order_relaxed);
+}
+
 rnl_status gpu_stream_query(struct stream *stream)
 {
     struct context *context = stream_context(stream);
@@ -291,7 +326,7 @@ rnl_status gpu_stream_query(struct stream *stream)
     struct gpu_stream *own = gpu_stream_of(stream);
     uint64_t point = atomic_load_explicit(&stream->submitted,
                                           memory_order_acquire);
-    if (atomic_load_explicit(&own->completed, memory_order_acquire) >= point)
+    if (is_done(own, point))
         return RNL_OK;
     int code = 0;
     if (!context_is_lost(context)) {
@@ -351,7 +386,7 @@ rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
                                           memory_order_acquire);
     rnl_sync_policy policy = (rnl_sync_policy)atomic_load_explicit(
         &stream->sync_policy, memory_order_relaxed);
-    if (atomic_load_explicit(&own->completed, memory_order_acquire) >= point)
+    if (is_done(own, point))
         return RNL_OK;
     if (deadline != RNL_FOREVER || context_is_lost(context) ||
         policy == RNL_SYNC_SPIN || policy == RNL_SYNC_YIELD)
