@@ -50,7 +50,7 @@ FLOORS = [
     (r"tests/compiler/.*", TESTS | {"compiler", "base", "core", "backend:cpu"}),
     (r"tests/simt/.*", TESTS | {"compiler", "llvm"}),
     (r"tests/.*", TESTS | {"base", "core", "backend:null", "backend:cpu",
-                           "cjson"}),
+                           "backend:cudalike", "backend:cuda", "cjson"}),
 ]
 
 OUTSIDE = [

@@ -1,7 +1,10 @@
 // The table of the cuda backend, and what is CUDA's own.
 #include "backends/cuda/cuda.h"
+#include "backends/cuda/compile.h"
+#include "backends/cuda/ptx.h"
 #include "backends/cudalike/graph.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 
 // --- Numbers ---------------------------------------------------------------
@@ -56,6 +59,7 @@ static const struct driver_attributes attributes = {
     .concurrent_managed = 89,
     .cooperative = 95,
     .shared_optin = 97,
+    .flush_writes = 98,
     .host_register = 99,
     .memory_pools = 115,
     .clusters = 120,
@@ -107,12 +111,31 @@ static rnl_status status_of(int code)
     }
 }
 
+// --- Binaries --------------------------------------------------------------
+
+static const struct image_vendor image = {
+    .machine = 190,  // EM_CUDA
+    .fatbin_magic = 0xBA55ED50,
+    .assembly = ".version",
+};
+
+// Cubins and fatbins are asked by the driver.
+static void describe(enum image_form form, const void *data, size_t size,
+                     struct image_maker *maker)
+{
+    (void)size;
+    if (form == IMAGE_ASSEMBLY)
+        ptx_read(data, maker);
+}
+
 // --- The driver ------------------------------------------------------------
 
 static struct driver driver = {
     .api = "cuda",
     .attributes = &attributes,
     .attribute_number = attribute_number,
+    .image = &image,
+    .describe = describe,
     .priority_least = 0,
     .priority_greatest = -5,
     .status = status_of,
@@ -172,6 +195,37 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
     }
 }
 
+// --- Source ----------------------------------------------------------------
+
+static struct cuda_target target_of(const struct context *context)
+{
+    const rnl_device_info *info = &context->device->info;
+    struct cuda_target target = {
+        .major = info->compute_major,
+        .minor = info->compute_minor,
+        .driver_version = driver.version,
+    };
+    Dl_info libcuda;
+    if (dladdr((const void *)(uintptr_t)driver.call.init, &libcuda))
+        target.beside = libcuda.dli_fname;
+    return target;
+}
+
+static rnl_status compiler_identity(struct context *context, char *text,
+                                    size_t size)
+{
+    struct cuda_target target = target_of(context);
+    return cuda_identity(&target, text, size);
+}
+
+static rnl_status module_compile(struct context *context,
+                                 const struct source *source,
+                                 struct compiled_binary *out_binary)
+{
+    struct cuda_target target = target_of(context);
+    return cuda_compile(&target, source, out_binary);
+}
+
 // --- The table -------------------------------------------------------------
 
 #define HAS(feature) BACKEND_FEATURE(RNL_FEATURE_##feature)
@@ -184,8 +238,8 @@ const struct backend cuda_backend = {
     .features = HAS(MANAGED_MEMORY) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
                 HAS(PROMISES) | HAS(PEER_ACCESS) |
                 HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) | HAS(CLUSTERS) |
-                HAS(NATIVE_HANDLES) |
-                HAS(COOPERATIVE_LAUNCH) | HAS(MEMORY_HINTS),
+                HAS(COOPERATIVE_LAUNCH) | HAS(MEMORY_HINTS) | HAS(COMPILE) |
+                HAS(NATIVE_HANDLES),
     .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_ACCESS_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_PRIORITY) |
@@ -228,5 +282,14 @@ const struct backend cuda_backend = {
     .memory_advise = gpu_memory_advise,
     .host_register = gpu_host_register,
 
+    .compiler_identity = compiler_identity,
+    .module_compile = module_compile,
+    .module_init = gpu_module_init,
+    .module_finish = gpu_module_finish,
+    .module_global = gpu_module_global,
+    .module_kernel = gpu_module_kernel,
+    .function_init = gpu_function_init,
+    .function_finish = gpu_function_finish,
+    .cooperative_check = gpu_cooperative_check,
     .native = gpu_native,
 };

@@ -57,6 +57,10 @@ static int open_device(struct gpu_context *gpu, uint32_t index)
         code = call->primary_retain(&gpu->handle, gpu->device);
     if (code != 0)
         return code;
+    int flushes = 0;
+    call->device_attribute(&flushes, gpu->driver->attributes->flush_writes,
+                           gpu->device);
+    gpu->flushes = flushes != 0;
     void *before = current_enter(gpu);
     code = pool_init(gpu);
     if (code == 0)

@@ -27,6 +27,7 @@ struct gpu_context {
     const struct driver *driver;
     int device;
     void *handle;             // the device's primary context
+    bool flushes;             // waits can flush remote writes
     void *pool;               // the driver's memory pool; NULL: it has none
     void *own_stream;         // for allocations that are in no stream's order
     void *copy_stream;        // for copies that the service does
@@ -219,7 +220,7 @@ int gpu_copy_on(const struct driver_functions *call, void *handle,
                 const struct op_copy *copy);
 int gpu_fill_on(const struct driver_functions *call, void *handle,
                 const struct op_fill *fill);
-struct driver_value gpu_value(const struct value *value);
+struct driver_value gpu_value(const struct value *value, bool flushes);
 // Whether the driver would hold up the caller: ordinary host memory.
 bool gpu_copy_needs_service(struct stream *stream, const struct op *op);
 
@@ -227,12 +228,28 @@ bool gpu_copy_needs_service(struct stream *stream, const struct op *op);
 
 struct gpu_module {
     void *handle;
+    struct image image;  // of the binary, or of `table`
+    void *table;         // made for what came without one; or NULL
+    size_t table_size;
 };
 
 struct gpu_function {
     void *handle;
-    _Atomic uint32_t dynamic;  // dynamic shared memory it may have by now
+    _Atomic uint32_t dynamic;   // dynamic shared memory that it may have
+    rnl_parameter *parameters;  // the core's copy is its own
+    size_t parameter_count;
 };
+
+rnl_status gpu_module_init(struct module *module);
+void gpu_module_finish(struct module *module);
+rnl_status gpu_module_global(struct module *module, const char *name,
+                             struct memory *out_memory, size_t *out_size);
+const char *gpu_module_kernel(struct module *module, size_t index);
+rnl_status gpu_function_init(struct function *function, const char *name,
+                             struct function_facts *out_facts);
+void gpu_function_finish(struct function *function);
+rnl_status gpu_cooperative_check(struct function *function,
+                                 const rnl_launch *launch);
 
 static inline struct gpu_module *gpu_module_of(struct module *module)
 {

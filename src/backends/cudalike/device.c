@@ -71,7 +71,9 @@ rnl_status gpu_device_attribute(const struct driver *driver, uint32_t index,
         code = driver->call.device_attribute(
             &value, driver->attribute_number(id), device);
     if (code != 0)
-        return driver_fail_early(driver, code, "to tell an attribute");
+        return fail_at(RNL_ERROR_UNSUPPORTED, "id",
+                       "the driver knows no attribute %d of its devices",
+                       (int)id);
     *out_value = value;
     return RNL_OK;
 }

@@ -6,6 +6,8 @@
 // where there is one. Handles are `void *`, device addresses `uint64_t`.
 #pragma once
 
+#include "backends/cudalike/image.h"
+
 #include <runnel/runnel.h>
 
 // --- Structs that the functions take ---------------------------------------
@@ -188,6 +190,12 @@ enum {
     DRIVER_FUNCTION_NON_PORTABLE_CLUSTER = 14,
 };
 
+// Options of module_load.
+enum {
+    DRIVER_LOAD_ERROR_LOG = 5,
+    DRIVER_LOAD_ERROR_LOG_SIZE = 6,
+};
+
 // --- The table -------------------------------------------------------------
 
 #define FUNCTION(name, parameters) typedef int driver_##name##_fn parameters;
@@ -208,7 +216,7 @@ struct driver_attributes {
     int max_grid_x, max_grid_y, max_grid_z;
     int shared_per_block, shared_optin, constant_size, l2_size;
     int cooperative, clusters, managed, memory_pools, pci_domain;
-    int concurrent_managed, wait_value_nor, host_register;
+    int concurrent_managed, wait_value_nor, host_register, flush_writes;
 };
 
 // One vendor's driver. Filled once, when its devices are counted.
@@ -223,6 +231,12 @@ struct driver {
     rnl_status (*status)(int code);
     bool (*is_sticky)(int code);
     int (*attribute_number)(rnl_attribute id);
+    // What a binary of the vendor's looks like, and what one says without the
+    // driver: kernels and variables, as far as its form tells. An assembly
+    // ends in a zero.
+    const struct image_vendor *image;
+    void (*describe)(enum image_form form, const void *data, size_t size,
+                     struct image_maker *maker);
     // Known without a context, so that listing devices needs none; a context
     // that finds other limits clamps.
     int priority_least, priority_greatest;

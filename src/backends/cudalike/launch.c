@@ -2,9 +2,6 @@
 
 #include <string.h>
 
-// The most that a block has without being allowed more.
-#define DYNAMIC_DEFAULT ((size_t)48 << 10)
-
 int gpu_allow_shared(const struct driver_functions *call,
                      struct gpu_function *function, size_t size)
 {
@@ -93,7 +90,7 @@ int gpu_launch(struct stream *stream, struct op *op)
         call_of(gpu_of(stream_context(stream)));
     struct gpu_stream *own = gpu_stream_of(stream);
     struct gpu_function *function = gpu_function_of(kernel->function);
-    if (kernel->shared_size > DYNAMIC_DEFAULT) {
+    if (kernel->shared_size > 0) {
         int code = gpu_allow_shared(call, function, kernel->shared_size);
         if (code != 0)
             return code;

@@ -331,6 +331,7 @@ static void *run(void *unused)
         uint32_t seen = atomic_load(&signal_word);
         list = take_arrivals(list);
         if (!list) {
+            op_trim();  // nobody would miss them here
             futex_wait(&signal_word, seen, RNL_FOREVER);
             continue;
         }

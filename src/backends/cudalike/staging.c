@@ -242,6 +242,7 @@ static void *run(void *unused)
         struct job *job = join_locked();
         lock_give(&jobs_lock);
         if (!job) {
+            op_trim();  // nobody would miss them here
             futex_wait(&news, seen, RNL_FOREVER);
             continue;
         }

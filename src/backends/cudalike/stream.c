@@ -349,7 +349,11 @@ static void nap(uint64_t duration_ns, uint64_t deadline)
     futex_wait(&never, 0, end < deadline ? end : deadline);
 }
 
-// Looks often at first, then ever more rarely.
+#define SPIN_NS UINT64_C(50000)
+#define NAP_MOST_NS UINT64_C(250000)
+
+// The driver's own waits burn a core however long they take. Here: looks often
+// at first, then ever more rarely, a sixteenth of the time that has passed.
 rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,
                     rnl_sync_policy policy, uint64_t deadline)
 {
@@ -363,12 +367,14 @@ rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,
             return fail(RNL_ERROR_TIMED_OUT,
                         "the work was not done within the time limit");
         uint64_t past = now - start;
-        if (policy == RNL_SYNC_SPIN || past < 20000)
+        uint64_t length = past / 16 < NAP_MOST_NS ? past / 16 : NAP_MOST_NS;
+        if (policy == RNL_SYNC_SPIN ||
+            (policy != RNL_SYNC_BLOCKING && past < SPIN_NS))
             cpu_relax();
         else if (policy == RNL_SYNC_YIELD)
             sched_yield();
         else
-            nap(past / 8 < 1000000 ? past / 8 : 1000000, deadline);
+            nap(length > 20000 ? length : 20000, deadline);
     }
 }
 
@@ -379,25 +385,9 @@ static rnl_status query_stream(void *subject)
 
 rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
-    struct context *context = stream_context(stream);
-    struct gpu_context *gpu = gpu_of(context);
-    struct gpu_stream *own = gpu_stream_of(stream);
-    uint64_t point = atomic_load_explicit(&stream->submitted,
-                                          memory_order_acquire);
     rnl_sync_policy policy = (rnl_sync_policy)atomic_load_explicit(
         &stream->sync_policy, memory_order_relaxed);
-    if (is_done(own, point))
-        return RNL_OK;
-    if (deadline != RNL_FOREVER || context_is_lost(context) ||
-        policy == RNL_SYNC_SPIN || policy == RNL_SYNC_YIELD)
-        return gpu_poll(query_stream, stream, policy, deadline);
-    void *before = current_enter(gpu);
-    int code = call_of(gpu)->stream_synchronize(own->handle);
-    current_back(gpu, before);
-    if (code != 0)
-        return driver_fail(context, code, "to wait for a stream");
-    stream_settle(stream, point);
-    return RNL_OK;
+    return gpu_poll(query_stream, stream, policy, deadline);
 }
 
 // --- Order between streams -------------------------------------------------

@@ -2,7 +2,9 @@
 
 #define VALUES_AT_ONCE 64
 
-struct driver_value gpu_value(const struct value *value)
+// `flushes`: the device can; where it cannot, nothing comes past the bus that
+// would have to be.
+struct driver_value gpu_value(const struct value *value, bool flushes)
 {
     static const unsigned conditions[] = {
         [RNL_WAIT_GEQ] = DRIVER_WAIT_GEQ,
@@ -12,7 +14,7 @@ struct driver_value gpu_value(const struct value *value)
     };
     bool writes = value->action == RNL_WRITE_VALUE, wide = value->width == 64;
     unsigned flags = writes ? 0 : conditions[value->action];
-    if (value->flags & RNL_VALUE_FLUSH)
+    if (value->flags & RNL_VALUE_FLUSH && flushes)
         flags |= DRIVER_WAIT_FLUSH;
     if (value->flags & RNL_VALUE_NO_BARRIER)
         flags |= DRIVER_WRITE_NO_BARRIER;
@@ -27,15 +29,15 @@ struct driver_value gpu_value(const struct value *value)
 
 int gpu_values(struct stream *stream, struct op *op)
 {
-    const struct driver_functions *call =
-        call_of(gpu_of(stream_context(stream)));
+    const struct gpu_context *gpu = gpu_of(stream_context(stream));
+    const struct driver_functions *call = call_of(gpu);
     void *handle = gpu_stream_of(stream)->handle;
     struct driver_value values[VALUES_AT_ONCE];
     int code = 0;
     for (size_t i = 0; i < op->values.count && code == 0;) {
         unsigned count = 0;
         while (i < op->values.count && count < VALUES_AT_ONCE)
-            values[count++] = gpu_value(&op->values.items[i++]);
+            values[count++] = gpu_value(&op->values.items[i++], gpu->flushes);
         code = call->stream_batch(handle, count, values, 0);
     }
     return code;
