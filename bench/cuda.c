@@ -57,7 +57,8 @@ static void explain(char *text, size_t size, const char *what)
 
 static bool open_runnel(cuda_fixture *cuda)
 {
-    if (!rnl_context_create(bench_device(), NULL, &cuda->context) &&
+    rnl_device device = bench_device();
+    if (device && !rnl_context_create(device, NULL, &cuda->context) &&
         !rnl_stream_create(cuda->context, NULL, &cuda->stream) &&
         !rnl_stream_create(cuda->context, NULL, &cuda->other_stream))
         return true;

@@ -204,7 +204,7 @@ static double raw_threads_sample(void *opaque)
     for (int i = 0; i < THREADS; i++) {
         threads[i].state = state;
         failed |= raw->stream_create(&threads[i].raw_stream,
-                                     CUDA_NON_BLOCKING);
+                                     CUDA_NON_BLOCKING, 0);
     }
     if (!failed)
         time = run_threads(threads, raw_thread);
@@ -219,12 +219,19 @@ static double raw_threads_sample(void *opaque)
 
 static double one_step_sample(void *opaque)
 {
+    static const char source[] =
+        "extern \"C\" __global__ void axpy(float a, const float *x, float *y,"
+        "\n                                int count)\n"
+        "{\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    if (i < count)\n"
+        "        y[i] += a * x[i];\n"
+        "}\n";
     launch_state *state = opaque;
     rnl_function function;
-    const char *source = cuda_source();
     uint64_t start = bench_now_ns();
     for (int i = 0; i < BATCH; i++) {
-        if (rnl_function_compile(state->cuda->context, source, "args0", NULL,
+        if (rnl_function_compile(state->cuda->context, source, "axpy", NULL,
                                  &function))
             return -1;
         rnl_function_release(function);

@@ -37,7 +37,7 @@ const char *cuda_peer_open(cuda_peer *peer, void *context)
         return "this libcuda lacks what every program needs";
     peer->context = context;
     cuda_peer_enter(peer);
-    int failed = peer->stream_create(&peer->stream, CUDA_NON_BLOCKING);
+    int failed = peer->stream_create(&peer->stream, CUDA_NON_BLOCKING, 0);
     cuda_peer_leave(peer);
     return failed ? "the driver makes no stream" : NULL;
 }
@@ -123,7 +123,7 @@ double cuda_peer_compile(const cuda_peer *peer, const char *source,
     char *binary = open_nvrtc(&compiler)
                        ? compile(&compiler, source, capability)
                        : NULL;
-    bool good = binary && !peer->module_load(&module, binary) &&
+    bool good = binary && !peer->module_load(&module, binary, 0, NULL, NULL) &&
                 !peer->module_function(&function, module, name);
     double time = (double)(bench_now_ns() - start);
     free(binary);

@@ -14,7 +14,8 @@ typedef struct cuda_kernel_node {
 
 #define CUDA_PEER_FUNCTIONS(F)                                              \
     F(context_set, cuCtxSetCurrent, (void *context))                        \
-    F(stream_create, cuStreamCreate, (void **out, unsigned flags))          \
+    F(stream_create, cuStreamCreateWithPriority,                            \
+      (void **out, unsigned flags, int priority))                           \
     F(stream_destroy, cuStreamDestroy_v2, (void *stream))                   \
     F(stream_synchronize, cuStreamSynchronize, (void *stream))              \
     F(event_create, cuEventCreate, (void **out, unsigned flags))            \
@@ -45,7 +46,9 @@ typedef struct cuda_kernel_node {
       (void *exec, void *node, const cuda_kernel_node *params))             \
     F(exec_launch, cuGraphLaunch, (void *exec, void *stream))               \
     F(exec_destroy, cuGraphExecDestroy, (void *exec))                       \
-    F(module_load, cuModuleLoadData, (void **out, const void *image))       \
+    F(module_load, cuModuleLoadDataEx,                                      \
+      (void **out, const void *image, unsigned count, int *options,         \
+       void **values))                                                      \
     F(module_unload, cuModuleUnload, (void *module))                        \
     F(module_function, cuModuleGetFunction,                                 \
       (void **out, void *module, const char *name))
