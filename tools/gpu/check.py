@@ -12,7 +12,7 @@ import gpu.suite as suite
 
 # With their shares of a time that is limited.
 PARTS = {"conformance": 4, "sanitizer": 2, "bench": 4}
-GROUPS_MOST = 25
+GROUPS_MOST = 20
 
 
 def add_options(parser):

@@ -34,20 +34,33 @@ def load(where, pattern):
 
 
 def cause(output):
-    """One line of a failed test's output that stands for the rest."""
-    lines = [line.strip() for line in output.splitlines()
-             if not _FRAME.search(line)]
-    for index, line in enumerate(lines):
+    """One line of a failed test's output that stands for the rest: what the
+    assertion says, else what was printed last before it; and where it is."""
+    said, text = [], ""
+    for line in output.splitlines():
         if line.startswith("[  ERROR   ] ---"):
             text = line.removeprefix("[  ERROR   ] ---").strip()
-            rest = lines[index + 1:index + 3]
-            return " ".join([text] + rest).strip()
-    return lines[-1] if lines else "it printed nothing"
+            break
+        if not _FRAME.search(line):
+            said.append(line.strip())
+    if not text or text.startswith("[   LINE"):
+        errors = [line for line in said if line.startswith("ERROR:")]
+        text = " ".join(errors[:1] or said[-2:]) or "it printed nothing"
+    place = re.search(r"([\w.]+\.c:\d+): error", output)
+    return f"{text} ({place[1]})" if place else text
+
+
+def _waits_in(output):
+    """The call of the library that the main thread of a process is in."""
+    stack = output.rpartition("\nThread 1 ")[2]
+    call = re.search(r"\b(rnl_\w+) \(", stack)
+    return f", in {call[1]}" if call else ""
 
 
 def judge(result):
     if result.timed_out:
-        return "hung", f"not done after {result.seconds:.0f} s"
+        return "hung", (f"not done after {result.seconds:.0f} s"
+                        f"{_waits_in(result.output)}")
     if result.code == 0:
         return "passed", ""
     if result.code == SKIPPED:
@@ -165,9 +178,9 @@ def lines_of(suite, most):
             break
         shown += 1
         why = suite.outcomes[names[0]].why
-        lines.append(f"  {state} x {len(names)}: {why[:220]}")
+        lines.append(f"  {state} x {len(names)}: {why[:180]}")
         text = " ".join(_unprefixed(names))
-        lines.append(f"      {text[:260]}{'…' if len(text) > 260 else ''}")
+        lines.append(f"      {text[:180]}{'…' if len(text) > 180 else ''}")
     alone = [name for name, outcome in suite.again.items()
              if outcome.state == "passed"]
     if alone:
