@@ -65,7 +65,6 @@ enum fake_kind {
     KIND_EVENT,
     KIND_MODULE,
     KIND_FUNCTION,
-    KIND_POOL,
     KIND_GRAPH,
     KIND_NODE,
     KIND_EXEC,
@@ -120,11 +119,6 @@ struct fake_function_object {
     int max_dynamic, carve_out;
 };
 
-struct fake_pool {
-    struct fake_object object;
-    uint64_t threshold;
-};
-
 // Registers an object; frees it. `kind` and `context` are set by fake_new.
 void *fake_new(enum fake_kind kind, struct fake_context *context, size_t size);
 void fake_delete(void *object);
@@ -176,7 +170,6 @@ int fake_stream_of(struct fake_context *context, void *handle,
 enum fake_place {
     PLACE_NONE,  // nothing that the driver knows: ordinary host memory
     PLACE_DEVICE,
-    PLACE_POOL,
     PLACE_MANAGED,
     PLACE_HOST,
     PLACE_REGISTERED,

@@ -61,7 +61,6 @@ static const struct driver_attributes attributes = {
     .shared_optin = 97,
     .flush_writes = 98,
     .host_register = 99,
-    .memory_pools = 115,
     .clusters = 120,
     .wait_value_nor = 123,
 };

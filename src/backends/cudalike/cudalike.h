@@ -15,6 +15,7 @@
 #include "core/backend.h"
 
 struct marker;
+struct task_queue;
 struct service_words;
 
 // Markers that are not in use: vendor events to be recorded again.
@@ -28,8 +29,7 @@ struct gpu_context {
     int device;
     void *handle;             // the device's primary context
     bool flushes;             // waits can flush remote writes
-    void *pool;               // the driver's memory pool; NULL: it has none
-    void *own_stream;         // for allocations that are in no stream's order
+    void *own_stream;         // for frees that are in no stream's order
     void *copy_stream;        // for copies that the service does
     struct marker_list markers[2];  // without and with timing
     void *_Atomic decider;    // a kernel of the library's own (plan.h)
@@ -140,13 +140,17 @@ void markers_finish(struct gpu_context *gpu);
 
 // --- What is freed later -----------------------------------------------------
 
-// Calls `release(context, subject)`, the context current, once every stream of
+// Calls `release(gpu, subject)`, the context current, once every stream of
 // the context has done what was submitted to it before.
 void trash_add(struct context *context,
-               void (*release)(struct context *, void *subject),
+               void (*release)(struct gpu_context *, void *subject),
                void *subject);
-// Looks at what may go. Called by the service and at the context's end.
-void trash_look(struct context *context, bool all);
+// Looks at what may go. Called by the service.
+void trash_look(struct context *context);
+// Frees all of it; at the context's end.
+void trash_finish(struct gpu_context *gpu);
+// The thread that makes calls which wait for the device.
+extern struct task_queue reaper;
 
 // --- Devices (device.c) ------------------------------------------------------
 
@@ -159,7 +163,9 @@ rnl_status gpu_device_attribute(const struct driver *driver, uint32_t index,
 
 // The stream has done everything up to `point`.
 void stream_settle(struct stream *stream, uint64_t point);
-rnl_status stream_record_marker(struct stream *stream, struct marker *marker);
+// `counted`: as an operation, which those who wait for the stream wait for.
+rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
+                                bool counted);
 rnl_status stream_wait_marker(struct stream *stream, struct marker *marker);
 // Takes over the reference; NULL is fine.
 void stream_inherit(struct stream *stream, struct failure *failure);

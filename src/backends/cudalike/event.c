@@ -115,7 +115,7 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
     struct marker *marker = marker_take(context, event->options.timing);
     if (!marker)
         return fail_status();
-    rnl_status status = stream_record_marker(stream, marker);
+    rnl_status status = stream_record_marker(stream, marker, true);
     if (status != RNL_OK) {
         marker_drop(context, marker);
         return status;
@@ -363,19 +363,22 @@ rnl_status gpu_event_wait(struct event *event, uint64_t deadline)
                   : gpu_poll(query_again, event, RNL_SYNC_AUTO, deadline);
 }
 
-// The marker of a recorded, complete event: the caller drops it.
+// The marker of a recorded event: the caller drops it.
 static rnl_status timed_marker(struct event *event, struct event **out_wrong,
                                struct marker **out_marker)
 {
     struct failure *failure;
     bool recorded, broken;
-    struct marker *marker =
-        look(event_of(event), &failure, &recorded, &broken);
+    *out_marker = look(event_of(event), &failure, &recorded, &broken);
     failure_drop(failure);
-    rnl_status status =
-        marker ? marker_query(event->object.context, marker)
-               : RNL_ERROR_INVALID_STATE;
-    *out_marker = marker;
+    *out_wrong = *out_marker ? NULL : event;
+    return *out_marker ? RNL_OK : RNL_ERROR_INVALID_STATE;
+}
+
+static rnl_status check_done(struct event *event, struct marker *marker,
+                             struct event **out_wrong)
+{
+    rnl_status status = marker_query(event->object.context, marker);
     *out_wrong = status == RNL_OK ? NULL : event;
     return status;
 }
@@ -401,6 +404,10 @@ rnl_status gpu_event_elapsed(struct event *start, struct event *end,
     rnl_status status = timed_marker(start, out_wrong, &from);
     if (status == RNL_OK)
         status = timed_marker(end, out_wrong, &to);
+    if (status == RNL_OK)
+        status = check_done(start, from, out_wrong);
+    if (status == RNL_OK)
+        status = check_done(end, to, out_wrong);
     if (status == RNL_OK)
         status = between(end->object.context, from, to, out_ns);
     marker_drop(start->object.context, from);

@@ -149,9 +149,9 @@ static void unset_step(struct context *context, const struct step *step,
         set_enabled(context, step, step->enabled);
 }
 
-static void drop_recipe(struct context *context, void *recipe)
+static void drop_recipe(struct gpu_context *gpu, void *recipe)
 {
-    (void)context;
+    (void)gpu;
     recipe_drop(recipe);
 }
 

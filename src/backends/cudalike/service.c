@@ -116,14 +116,6 @@ rnl_status service_host_status(struct stream *stream)
     return status;
 }
 
-static void run_host(struct stream *stream, const struct op *op)
-{
-    rnl_status status = service_host_status(stream);
-    callback_begin();
-    op->host.function(status, op->host.user_data);
-    callback_end();
-}
-
 void service_item_done(struct stream *stream, struct op *op,
                        rnl_status status)
 {
@@ -151,12 +143,10 @@ static void run_copy(struct stream *stream, struct op *op)
 
 static void run_item(struct stream *stream, struct op *op)
 {
-    if (op->kind == OP_COPY) {
+    if (op->kind == OP_COPY)
         run_copy(stream, op);
-        return;
-    }
-    run_host(stream, op);
-    service_item_done(stream, op, RNL_OK);
+    else
+        host_start(op);
 }
 
 static struct op *next_item(struct stream *stream)
@@ -260,7 +250,7 @@ static enum look look_at(struct stream *stream)
     else
         look_at_marker(stream);
     rnl_status status = gpu_stream_query(stream);
-    trash_look(context, false);
+    trash_look(context);
     if (did || atomic_load(&own->completed) != before)
         return LOOK_DID;
     if (status == RNL_OK)

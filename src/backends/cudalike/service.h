@@ -34,6 +34,10 @@ void service_wake(void);
 void service_item_done(struct stream *stream, struct op *op,
                        rnl_status status);
 
+// Has a host function called, by a thread for them where there is one; ends in
+// service_item_done.
+void host_start(struct op *op);
+
 // Words that are 0, the context current; NULL with the driver's code.
 struct service_words *service_words_take(struct gpu_context *gpu, int *code);
 void service_words_drop(struct gpu_context *gpu, struct service_words *words);

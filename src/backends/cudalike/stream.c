@@ -50,8 +50,9 @@ void gpu_stream_finish(struct stream *stream)
 static bool goes_with_stream(const struct stream *stream,
                              struct object *object)
 {
-    if (object->class->kind != OBJECT_BUFFER)
-        return object->class->kind == OBJECT_FUNCTION;  // see trash_add
+    enum object_kind kind = object->class->kind;
+    if (kind != OBJECT_BUFFER)  // code is unloaded by way of trash_add
+        return kind == OBJECT_FUNCTION || kind == OBJECT_MODULE;
     const struct buffer *buffer = (struct buffer *)object;
     if (buffer->kind != RNL_MEMORY_DEVICE || buffer->owner ||
         buffer->deleter)
@@ -469,17 +470,23 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
                      : driver_fail(context, code, "to let a stream wait");
 }
 
-rnl_status stream_record_marker(struct stream *stream, struct marker *marker)
+rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
+                                bool counted)
 {
     struct context *context = stream_context(stream);
     struct gpu_context *gpu = gpu_of(context);
     struct gpu_stream *own = gpu_stream_of(stream);
     void *before = current_enter(gpu);
     lock_take(&own->lock);
-    int code = call_of(gpu)->event_record(marker->event, own->handle);
+    rnl_status status = counted ? service_list_locked(stream) : RNL_OK;
+    int code = 0;
+    if (status == RNL_OK)
+        code = call_of(gpu)->event_record(marker->event, own->handle);
+    if (status == RNL_OK && code == 0 && counted)
+        atomic_fetch_add(&stream->submitted, 1);
     lock_give(&own->lock);
     current_back(gpu, before);
-    return code == 0 ? RNL_OK
+    return code == 0 ? status
                      : driver_fail(context, code, "to record an event");
 }
 
@@ -492,7 +499,7 @@ rnl_status gpu_stream_join(struct stream *stream, struct stream *other)
     struct marker *marker = marker_take(context, false);
     if (!marker)
         return fail_status();
-    rnl_status status = stream_record_marker(other, marker);
+    rnl_status status = stream_record_marker(other, marker, false);
     if (status == RNL_OK)
         status = stream_wait_marker(stream, marker);
     marker_drop(context, marker);
