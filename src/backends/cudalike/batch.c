@@ -25,16 +25,16 @@ struct batch_node {
 
 // A chain of nodes of certain kinds and functions, with any parameters.
 struct batch {
-    uint64_t shape;     // a hash of them; 0: none
+    uint64_t shape;     // a hash of them
     uint64_t used;      // when it was used last
     void *graph, *exec;
     struct batch_node *nodes;
-    size_t count, most;
+    size_t count;
 };
 
 struct batches {
     uint64_t clock;
-    struct batch items[BATCHES];
+    struct batch *items[BATCHES];  // NULL: none yet
     uint64_t seen[SEEN];  // shapes: a graph is made the second time
 };
 
@@ -92,30 +92,26 @@ static size_t count_suitable(const struct op *first)
 
 // --- Making -------------------------------------------------------------------
 
-static void batch_free(struct context *context, void *subject)
+static void batch_free(struct gpu_context *gpu, void *subject)
 {
     struct batch *batch = subject;
-    const struct driver_functions *call = call_of(gpu_of(context));
+    const struct driver_functions *call = call_of(gpu);
     if (batch->exec)
         call->exec_destroy(batch->exec);
     if (batch->graph)
         call->graph_destroy(batch->graph);
-    for (size_t i = 0; batch->nodes && i < batch->count; i++)
+    for (size_t i = 0; i < batch->count; i++)
         mem_release(batch->nodes[i].values, batch->nodes[i].size);
-    mem_release(batch->nodes, batch->most * sizeof *batch->nodes);
+    mem_release(batch->nodes, batch->count * sizeof *batch->nodes);
     mem_release(batch, sizeof *batch);
 }
 
 // Launches of it may be under way.
-static void give_away(struct context *context, struct batch *batch)
+static void give_away(struct context *context, struct batch **place)
 {
-    struct batch *copy = mem_allocate(sizeof *copy);
-    if (copy) {
-        *copy = *batch;
-        trash_add(context, batch_free, copy);
-    }
-    // Without memory for that the driver keeps it: better than too soon.
-    *batch = (struct batch){0};
+    if (*place)
+        trash_add(context, batch_free, *place);
+    *place = NULL;
 }
 
 static size_t arguments_size(const struct function *function)
@@ -227,24 +223,30 @@ static int each_piece(struct work *work, const struct op *first, size_t count,
     return code;
 }
 
-// Into a place that is empty; 0 or a code.
+static struct batch *batch_new(const struct shape *shape)
+{
+    struct batch *batch = mem_allocate(sizeof *batch);
+    if (!batch)
+        return NULL;
+    batch->shape = shape->hash;
+    batch->count = shape->count;
+    batch->nodes = mem_allocate(shape->count * sizeof *batch->nodes);
+    if (batch->nodes)
+        return batch;
+    mem_release(batch, sizeof *batch);
+    return NULL;
+}
+
 static int batch_make(struct context *context, struct batch *batch,
-                      const struct op *first, size_t count,
-                      const struct shape *shape)
+                      const struct op *first, size_t count)
 {
     const struct driver_functions *call = call_of(gpu_of(context));
     struct work work = {.context = context, .batch = batch};
-    batch->most = shape->count;
-    batch->nodes = mem_allocate(shape->count * sizeof *batch->nodes);
-    if (!batch->nodes)
-        return gpu_of(context)->driver->out_of_memory;
-    batch->count = shape->count;
     int code = call->graph_create(&batch->graph, 0);
     if (code == 0)
         code = each_piece(&work, first, count, add_piece);
     if (code == 0)
         code = call->graph_instantiate(&batch->exec, batch->graph, 0);
-    batch->shape = shape->hash;
     return code;
 }
 
@@ -275,18 +277,19 @@ static int set_piece(struct piece *piece, void *argument)
                 : call->exec_set_kernel(exec, node->node, &piece->kernel);
 }
 
-// One that will do, made or changed to do what the ops do. NULL: the ops are to
-// be given one by one.
-static struct batch *find(struct context *context, struct batches *batches,
-                          const struct shape *shape)
+// The place of one that will do, or for one to be made. NULL: the ops are to be
+// given one by one.
+static struct batch **find(struct context *context, struct batches *batches,
+                           const struct shape *shape)
 {
-    struct batch *oldest = &batches->items[0];
+    struct batch **oldest = &batches->items[0];
     for (size_t i = 0; i < BATCHES; i++) {
-        struct batch *batch = &batches->items[i];
-        if (batch->shape == shape->hash && batch->count == shape->count)
-            return batch;
-        if (batch->used < oldest->used)
-            oldest = batch;
+        struct batch **place = &batches->items[i], *batch = *place;
+        if (batch && batch->shape == shape->hash &&
+            batch->count == shape->count)
+            return place;
+        if (*oldest && (!batch || batch->used < (*oldest)->used))
+            oldest = place;
     }
     // What comes but once is not worth a graph.
     uint64_t *seen = &batches->seen[shape->hash & (SEEN - 1)];
@@ -294,9 +297,22 @@ static struct batch *find(struct context *context, struct batches *batches,
     *seen = shape->hash;
     if (!again)
         return NULL;
-    if (oldest->nodes)
-        give_away(context, oldest);
+    give_away(context, oldest);
     return oldest;
+}
+
+// Makes it, or changes it, to do what the ops do; 0 or a code.
+static int prepare(struct context *context, struct batch **place,
+                   const struct shape *shape, const struct op *first,
+                   size_t count)
+{
+    if (*place) {
+        struct work work = {.context = context, .batch = *place};
+        return each_piece(&work, first, count, set_piece);
+    }
+    *place = batch_new(shape);
+    return *place ? batch_make(context, *place, first, count)
+                  : gpu_of(context)->driver->out_of_memory;
 }
 
 // False when nothing was given to the driver.
@@ -308,19 +324,18 @@ static bool give(struct stream *stream, struct batches *batches,
     const struct op *op = first;
     for (size_t i = 0; i < count; i++, op = op->next)
         gpu_op_pieces(context, op, add_to_shape, &shape);
-    struct batch *batch = find(context, batches, &shape);
-    if (!batch)
+    struct batch **place = find(context, batches, &shape);
+    if (!place)
         return false;
-    struct work work = {.context = context, .batch = batch};
-    int code = batch->nodes
-                   ? each_piece(&work, first, count, set_piece)
-                   : batch_make(context, batch, first, count, &shape);
+    int code = prepare(context, place, &shape, first, count);
     if (code == 0)
         code = call_of(gpu_of(context))
-                   ->exec_launch(batch->exec, gpu_stream_of(stream)->handle);
-    batch->used = ++batches->clock;
+                   ->exec_launch((*place)->exec,
+                                 gpu_stream_of(stream)->handle);
     if (code != 0)
-        give_away(context, batch);
+        give_away(context, place);
+    else
+        (*place)->used = ++batches->clock;
     return code == 0;
 }
 
@@ -343,7 +358,8 @@ void gpu_batches_finish(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     for (size_t i = 0; own->batches && i < BATCHES; i++)
-        if (own->batches->items[i].nodes)
-            give_away(stream_context(stream), &own->batches->items[i]);
+        if (own->batches->items[i])
+            batch_free(gpu_of(stream_context(stream)),
+                       own->batches->items[i]);
     mem_release(own->batches, sizeof *own->batches);
 }

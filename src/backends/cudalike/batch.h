@@ -10,5 +10,5 @@
 size_t gpu_batch_give(struct stream *stream, const struct op *first,
                       size_t *out_alone);
 
-// At the stream's end: nothing is in flight.
+// At the stream's end: nothing is in flight. With the context current.
 void gpu_batches_finish(struct stream *stream);

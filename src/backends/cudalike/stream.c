@@ -35,8 +35,8 @@ void gpu_stream_finish(struct stream *stream)
     void *before = current_enter(gpu);
     if (!stream->borrowed)
         call_of(gpu)->stream_destroy(own->handle);
-    current_back(gpu, before);
     gpu_batches_finish(stream);
+    current_back(gpu, before);
     marker_drop(context, own->marker);
     if (own->words)
         service_words_drop(gpu, own->words);
