@@ -63,6 +63,7 @@ struct gpu_stream {
     // its queue is full: the service, which empties queues, only ever tries it.
     struct lock lock;
     struct recent *recent;       // RECENT of them; NULL until the first
+    struct batches *batches;     // kept graphs (batch.c); likewise
     uint32_t asked;              // number of the newest item
     _Atomic bool shared;         // others may give it work that nobody counts
     uint32_t applied;            // changes of attributes that the driver has
