@@ -1,104 +1,48 @@
-// Host functions run on threads of their own: one that blocks must hold up
-// nothing but its stream, no copy and, within reason, no other host function.
+// Host functions run on a thread of their own: one that blocks must hold up
+// only its stream and other host functions, no copy.
 #include "backends/cudalike/service.h"
+#include "backends/cudalike/task.h"
 
-#define THREADS_MOST 16
+// Looks for the next one for so long before it sleeps.
+static struct task_queue host = {.thread_name = "rnl-host",
+                                 .spin_ns = 200000};
 
-static struct lock queue_lock;   // guards all below but the word
-static struct op *queue, *queue_last;
-static unsigned started, queued, busy;
-static _Atomic uint32_t news;    // changes when something was queued
+// The task is in the op, behind the number of the item.
+#define TASK_WORD 1
+_Static_assert(sizeof(struct task) <=
+                   (OP_BACKEND_WORDS - TASK_WORD) * sizeof(uint64_t),
+               "a task fits into its op");
+
+static struct task *task_of(struct op *op)
+{
+    return (struct task *)(void *)&op->backend[TASK_WORD];
+}
 
 static void call(struct stream *stream, const struct op *op)
 {
-    struct context *context = stream_context(stream);
-    struct failure *lost = atomic_load(&context->lost);
-    rnl_status status = lost ? lost->status : RNL_OK;
-    struct failure *failure = lost ? NULL : stream_get_failure(stream);
-    if (failure) {
-        status = failure_status(failure, stream);
-        failure_drop(failure);
-    }
+    rnl_status status = service_host_status(stream);
     callback_begin();
     op->host.function(status, op->host.user_data);
     callback_end();
 }
 
-void host_run(struct op *op)
+static void run(struct task *task)
 {
+    uint64_t *word = (uint64_t *)(void *)task;
+    struct op *op = (struct op *)(void *)((char *)word -
+                                          offsetof(struct op, backend) -
+                                          TASK_WORD * sizeof *word);
     struct stream *stream = op->stream;
     call(stream, op);
     service_item_done(stream, op, RNL_OK);
-}
-
-static struct op *take(void)
-{
-    lock_take(&queue_lock);
-    struct op *op = queue;
-    if (op) {
-        queue = op->next;
-        queued--;
-        busy++;
-    }
-    lock_give(&queue_lock);
-    return op;
-}
-
-static void leave(struct stream *stream)
-{
     object_drop(&stream->object);
-    lock_take(&queue_lock);
-    busy--;
-    lock_give(&queue_lock);
 }
 
-static void *run(void *unused)
+void host_start(struct op *op)
 {
-    for (;;) {
-        uint32_t seen = atomic_load(&news);
-        struct op *op = take();
-        if (!op) {
-            op_trim();  // nobody would miss them here
-            futex_wait(&news, seen, RNL_FOREVER);
-            continue;
-        }
-        struct stream *stream = op->stream;
-        host_run(op);
-        leave(stream);
-    }
-    return unused;
-}
-
-// One more than there are free ones is enough.
-static bool start_locked(void)
-{
-    pthread_t thread;
-    if (queued + busy >= started && started < THREADS_MOST &&
-        thread_start(&thread, "rnl-host", run, NULL)) {
-        pthread_detach(thread);
-        started++;
-    }
-    return started > 0;
-}
-
-bool host_start(struct op *op)
-{
-    lock_take(&queue_lock);
-    bool ok = start_locked();
-    if (ok) {
-        object_keep(&op->stream->object);
-        op->next = NULL;
-        if (queue)
-            queue_last->next = op;
-        else
-            queue = op;
-        queue_last = op;
-        queued++;
-    }
-    lock_give(&queue_lock);
-    if (ok) {
-        atomic_fetch_add(&news, 1);
-        futex_wake(&news, 1);
-    }
-    return ok;
+    struct task *task = task_of(op);
+    object_keep(&op->stream->object);
+    task->run = run;
+    if (!task_add(&host, task))
+        run(task);
 }
