@@ -20,10 +20,6 @@ SAME(DRIVER_WAIT_AND, CU_STREAM_WAIT_VALUE_AND);
 SAME(DRIVER_WAIT_NOR, CU_STREAM_WAIT_VALUE_NOR);
 SAME(DRIVER_WAIT_FLUSH, CU_STREAM_WAIT_VALUE_FLUSH);
 SAME(DRIVER_WRITE_NO_BARRIER, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER);
-SAME(DRIVER_POOL_PINNED, CU_MEM_ALLOCATION_TYPE_PINNED);
-SAME(DRIVER_LOCATION_DEVICE, CU_MEM_LOCATION_TYPE_DEVICE);
-SAME(DRIVER_ACCESS_READ_WRITE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-SAME(DRIVER_POOL_RELEASE_THRESHOLD, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
 SAME(DRIVER_MEMORY_HOST, CU_MEMORYTYPE_HOST);
 SAME(DRIVER_MEMORY_UNIFIED, CU_MEMORYTYPE_UNIFIED);
 SAME(DRIVER_POINTER_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
@@ -88,19 +84,6 @@ FIELD(driver_value, address, CUstreamBatchMemOpParams, writeValue.address);
 FIELD(driver_value, value, CUstreamBatchMemOpParams, writeValue.value);
 FIELD(driver_value, flags, CUstreamBatchMemOpParams, writeValue.flags);
 FIELD(driver_value, alias, CUstreamBatchMemOpParams, waitValue.alias);
-
-SIZE(driver_pool, CUmemPoolProps);
-FIELD(driver_pool, type, CUmemPoolProps, allocType);
-FIELD(driver_pool, handle_types, CUmemPoolProps, handleTypes);
-FIELD(driver_pool, location, CUmemPoolProps, location.type);
-FIELD(driver_pool, device, CUmemPoolProps, location.id);
-FIELD(driver_pool, security, CUmemPoolProps, win32SecurityAttributes);
-FIELD(driver_pool, most, CUmemPoolProps, maxSize);
-
-SIZE(driver_access, CUmemAccessDesc);
-FIELD(driver_access, location, CUmemAccessDesc, location.type);
-FIELD(driver_access, device, CUmemAccessDesc, location.id);
-FIELD(driver_access, flags, CUmemAccessDesc, flags);
 
 SIZE(driver_copy, CUDA_MEMCPY3D);
 FIELD(driver_copy, from_x, CUDA_MEMCPY3D, srcXInBytes);

@@ -60,12 +60,13 @@ void fake_expect_empty(void)
     struct fake_live live;
     fake_live(&live);
     if (live.contexts || live.streams || live.events || live.modules ||
-        live.pools || live.graphs || live.execs || live.blocks || live.leaked)
+        live.graphs || live.execs || live.blocks || live.leaked)
         fail_msg("the driver holds %zu contexts, %zu streams, %zu events, %zu "
-                 "modules, %zu pools, %zu graphs, %zu executable graphs, %zu "
-                 "blocks; %zu were left to their context",
+                 "modules, %zu graphs, %zu executable graphs, %zu "
+                 "blocks; %zu were left to their context: %s",
                  live.contexts, live.streams, live.events, live.modules,
-                 live.pools, live.graphs, live.execs, live.blocks, live.leaked);
+                 live.graphs, live.execs, live.blocks, live.leaked,
+                 fake_complaint());
     if (live.misuses)
         fail_msg("%zu misuses: %s", live.misuses, fake_complaint());
 }
