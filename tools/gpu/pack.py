@@ -40,7 +40,7 @@ def _make(build, jobs):
 
 def tests_of(build):
     """The tests that are one program of the build folder and its arguments:
-    name, command relative to the folder, environment, time limit."""
+    name, command relative to the folder, environment."""
     listing = subprocess.run(
         ["ctest", "--test-dir", str(build), "--show-only=json-v1"],
         capture_output=True, text=True, check=True).stdout
@@ -58,8 +58,7 @@ def tests_of(build):
         settings = [one for one in properties.get("ENVIRONMENT", [])
                     if "=" in one and prefix not in one]
         found.append({"name": test["name"], "command": command,
-                      "environment": settings,
-                      "limit": properties.get("TIMEOUT", 60)})
+                      "environment": settings})
     return found
 
 

@@ -30,6 +30,10 @@ class Clock:
     def left(self):
         return self.limit - self.spent() if self.limit else float("inf")
 
+    def share(self, fraction):
+        """A clock for a part of what is left."""
+        return Clock(self.left() * fraction if self.limit else 0)
+
 
 def shorten(text):
     if len(text) <= OUTPUT_MOST:

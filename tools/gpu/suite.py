@@ -12,7 +12,7 @@ AGAIN_MOST = 40  # failed tests that are run once more, alone
 STACKS_MOST = 6  # tests that hang and are asked where
 PROGRESS_SECONDS = 10
 
-Test = collections.namedtuple("Test", "name command environment limit")
+Test = collections.namedtuple("Test", "name command environment")
 Outcome = collections.namedtuple("Outcome", "state why seconds output")
 
 # Of a failed test's output, what says nothing about the failure.
@@ -29,26 +29,38 @@ def load(where, pattern):
         from gpu.pack import tests_of
         listed = tests_of(where.folder)
     chosen = re.compile(pattern)
-    return [Test(one["name"], one["command"], one["environment"],
-                 one["limit"])
+    return [Test(one["name"], one["command"], one["environment"])
             for one in listed if chosen.search(one["name"])]
 
 
 def cause(output):
-    """One line of a failed test's output that stands for the rest."""
-    lines = [line.strip() for line in output.splitlines()
-             if not _FRAME.search(line)]
-    for index, line in enumerate(lines):
+    """One line of a failed test's output that stands for the rest: what the
+    assertion says, else what was printed last before it; and where it is."""
+    said, text = [], ""
+    for line in output.splitlines():
         if line.startswith("[  ERROR   ] ---"):
             text = line.removeprefix("[  ERROR   ] ---").strip()
-            rest = lines[index + 1:index + 3]
-            return " ".join([text] + rest).strip()
-    return lines[-1] if lines else "it printed nothing"
+            break
+        if not _FRAME.search(line):
+            said.append(line.strip())
+    if not text or text.startswith("[   LINE"):
+        errors = [line for line in said if line.startswith("ERROR:")]
+        text = " ".join(errors[:1] or said[-2:]) or "it printed nothing"
+    place = re.search(r"([\w.]+\.c:\d+): error", output)
+    return f"{text} ({place[1]})" if place else text
+
+
+def _waits_in(output):
+    """The call of the library that the main thread of a process is in."""
+    stack = output.rpartition("\nThread 1 ")[2]
+    call = re.search(r"\b(rnl_\w+) \(", stack)
+    return f", in {call[1]}" if call else ""
 
 
 def judge(result):
     if result.timed_out:
-        return "hung", f"not done after {result.seconds:.0f} s"
+        return "hung", (f"not done after {result.seconds:.0f} s"
+                        f"{_waits_in(result.output)}")
     if result.code == 0:
         return "passed", ""
     if result.code == SKIPPED:
@@ -67,12 +79,18 @@ def judge(result):
 
 
 class Suite:
-    """Runs tests and remembers how they went."""
+    """Runs tests and remembers how they went. `wrap` is a program to run them
+    with, and `judge` what makes a state and a reason of a result."""
+
+    wrap = ()
+    judge = staticmethod(judge)
 
     def __init__(self, where, options, clock):
         self.where = where
         self.options = options
         self.clock = clock
+        self.jobs = options.jobs
+        self.test_limit = options.test_limit
         self.outcomes = {}
         self.again = {}
         self.stacks = 0
@@ -85,17 +103,17 @@ class Suite:
             return self.stacks <= STACKS_MOST
 
     def _limit(self, test):
-        return min(test.limit, self.options.test_limit, self.clock.left())
+        return min(self.test_limit, self.clock.left())
 
-    def _one(self, test, wrap=()):
+    def _one(self, test):
         if self.clock.left() <= 1 or self._enough():
             return Outcome("not run", "no time was left", 0.0, "")
         environment = self.where.environment(test.environment)
         program = self.where.folder / test.command[0]
-        result = running.run([*wrap, program, *test.command[1:]],
+        result = running.run([*self.wrap, program, *test.command[1:]],
                              self._limit(test), environment,
                              self._wants_stacks)
-        return Outcome(*judge(result), result.seconds, result.output)
+        return Outcome(*self.judge(result), result.seconds, result.output)
 
     def _enough(self):
         most = self.options.most_failures
@@ -116,7 +134,8 @@ class Suite:
 
     def run(self, tests):
         self.total = len(tests)
-        running.several(self.options.jobs, tests, self._one, self._tell)
+        self.said = self.clock.spent()
+        running.several(self.jobs, tests, self._one, self._tell)
         bad = set(self.bad())
         for test in [test for test in tests if test.name in bad][:AGAIN_MOST]:
             if self.outcomes[test.name].state != "hung" or len(bad) < 4:
@@ -159,9 +178,9 @@ def lines_of(suite, most):
             break
         shown += 1
         why = suite.outcomes[names[0]].why
-        lines.append(f"  {state} x {len(names)}: {why[:220]}")
+        lines.append(f"  {state} x {len(names)}: {why[:180]}")
         text = " ".join(_unprefixed(names))
-        lines.append(f"      {text[:260]}{'…' if len(text) > 260 else ''}")
+        lines.append(f"      {text[:180]}{'…' if len(text) > 180 else ''}")
     alone = [name for name, outcome in suite.again.items()
              if outcome.state == "passed"]
     if alone:
