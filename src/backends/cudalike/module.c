@@ -62,7 +62,9 @@ static rnl_status load_code(struct context *context, const void *data,
     int options[] = {DRIVER_LOAD_ERROR_LOG, DRIVER_LOAD_ERROR_LOG_SIZE};
     void *values[] = {log, (void *)(uintptr_t)(LOG_SIZE - 1)};
     void *before = current_enter(gpu);
+    quiet_enter(gpu);
     int code = call_of(gpu)->module_load(out_handle, data, 2, options, values);
+    quiet_leave(gpu);
     rnl_status status = code ? refuse_load(context, code, log) : RNL_OK;
     current_back(gpu, before);
     mem_release(log, LOG_SIZE);
@@ -150,7 +152,7 @@ static void drop_code(struct module *module)
 {
     struct gpu_module *own = gpu_module_of(module);
     if (own->handle)
-        trash_add(module->object.context, unload, own->handle);
+        trash_add_waiting(module->object.context, unload, own->handle);
     own->handle = NULL;
     mem_release(own->table, own->table_size);
     own->table = NULL;

@@ -143,7 +143,13 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
         return 0;
     }
     *fate = FATE_SERVICE;
-    return service_ask_locked(stream, op);
+    const struct gpu_context *gpu = gpu_of(stream_context(stream));
+    if (op->kind == OP_COPY)
+        quiet_copy_begin(gpu);
+    int code = service_ask_locked(stream, op);
+    if (code != 0 && op->kind == OP_COPY)
+        quiet_copy_end(gpu);
+    return code;
 }
 
 static void pend(struct gpu_stream *own, struct op *op)
