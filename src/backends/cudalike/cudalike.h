@@ -269,6 +269,7 @@ struct gpu_module {
 struct gpu_function {
     void *handle;
     _Atomic uint32_t dynamic;   // dynamic shared memory that it may have
+    _Atomic int carveout;       // that the driver was told
     rnl_parameter *parameters;  // the core's copy is its own
     size_t parameter_count;
 };
@@ -281,8 +282,9 @@ const char *gpu_module_kernel(struct module *module, size_t index);
 rnl_status gpu_function_init(struct function *function, const char *name,
                              struct function_facts *out_facts);
 void gpu_function_finish(struct function *function);
-rnl_status gpu_cooperative_check(struct function *function,
-                                 const rnl_launch *launch);
+rnl_status gpu_function_occupancy(struct function *function,
+                                  uint32_t block_threads, size_t shared_size,
+                                  struct occupancy *out_occupancy);
 
 static inline struct gpu_module *gpu_module_of(struct module *module)
 {
