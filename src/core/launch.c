@@ -355,6 +355,8 @@ static rnl_status constant_op(struct stream *stream, struct function *function,
     struct memory memory;
     size_t size;
     rnl_status status = check_pointer(constant->symbol, "constants");
+    if (status == RNL_OK && constant->size > 0)
+        status = check_pointer(constant->data, "constants");
     if (status != RNL_OK)
         return status;
     if (!function->module)
@@ -372,9 +374,6 @@ static rnl_status constant_op(struct stream *stream, struct function *function,
         return fail_at(RNL_ERROR_OUT_OF_RANGE, "constants",
                        "%zu bytes do not fit into '%s', which has %zu",
                        constant->size, constant->symbol, size);
-    if (constant->size > 0 && (status = check_pointer(constant->data,
-                                                      "constants")))
-        return status;
     struct op *op = op_create(stream, OP_COPY, constant->size);
     if (!op)
         return RNL_ERROR_OUT_OF_MEMORY;
@@ -382,7 +381,7 @@ static rnl_status constant_op(struct stream *stream, struct function *function,
         memcpy(op->payload, constant->data, constant->size);
     op->copy = (struct op_copy){
         .to = memory.device, .from = op->payload, .width = constant->size,
-        .height = 1, .depth = 1,
+        .height = 1, .depth = 1, .to_context = module->object.context,
     };
     object_keep(&module->object);
     op->kept[op->kept_count++] = &module->object;

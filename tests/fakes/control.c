@@ -393,7 +393,6 @@ void fake_control_live(struct fake_live *out_live)
         .streams = fake_count(KIND_STREAM),
         .events = fake_count(KIND_EVENT),
         .modules = fake_count(KIND_MODULE),
-        .pools = fake_count(KIND_POOL),
         .graphs = fake_count(KIND_GRAPH),
         .execs = fake_count(KIND_EXEC),
         .leaked = fake_leaks(),

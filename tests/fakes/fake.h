@@ -65,7 +65,6 @@ enum fake_kind {
     KIND_EVENT,
     KIND_MODULE,
     KIND_FUNCTION,
-    KIND_POOL,
     KIND_GRAPH,
     KIND_NODE,
     KIND_EXEC,
@@ -120,11 +119,6 @@ struct fake_function_object {
     int max_dynamic, carve_out;
 };
 
-struct fake_pool {
-    struct fake_object object;
-    uint64_t threshold;
-};
-
 // Registers an object; frees it. `kind` and `context` are set by fake_new.
 void *fake_new(enum fake_kind kind, struct fake_context *context, size_t size);
 void fake_delete(void *object);
@@ -176,7 +170,6 @@ int fake_stream_of(struct fake_context *context, void *handle,
 enum fake_place {
     PLACE_NONE,  // nothing that the driver knows: ordinary host memory
     PLACE_DEVICE,
-    PLACE_POOL,
     PLACE_MANAGED,
     PLACE_HOST,
     PLACE_REGISTERED,
@@ -237,5 +230,7 @@ void fake_mangle(const char *name, char *out, size_t size);
 void *fake_cubin(const void *payload, size_t size, size_t *out_size);
 // A PTX text that carries the payload in comments behind `head`.
 char *fake_ptx(const char *head, const void *payload, size_t size);
+// That of the kernel for conditions.
+void *fake_decider(size_t *out_size, int *out_code);
 // The payload of any image, to be freed; NULL with the code that tells why.
 void *fake_payload(const void *image, size_t *out_size, int *out_code);

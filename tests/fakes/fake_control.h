@@ -22,7 +22,7 @@
 // What is alive in the fake driver.
 struct fake_live {
     size_t contexts;  // references to primary contexts
-    size_t streams, events, modules, pools, graphs, execs;
+    size_t streams, events, modules, graphs, execs;
     size_t blocks;    // of memory: device, managed, host, registered
     size_t bytes;     // in them
     size_t leaked;    // objects that were alive when their context went

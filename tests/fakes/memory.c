@@ -128,7 +128,7 @@ void fake_blocks_count(size_t *out_blocks, size_t *out_bytes)
 
 static bool counts(enum fake_place place)
 {
-    return place == PLACE_DEVICE || place == PLACE_POOL;
+    return place == PLACE_DEVICE;
 }
 
 static int allocate(struct fake_context *context, enum fake_place place,
@@ -203,7 +203,7 @@ int fake_memory_allocate(uint64_t *out_address, size_t size)
 int fake_memory_free(uint64_t address)
 {
     return give_back(FAKE_memory_free, address,
-                     1u << PLACE_DEVICE | 1u << PLACE_POOL |
+                     1u << PLACE_DEVICE |
                          1u << PLACE_MANAGED);
 }
 
@@ -294,101 +294,7 @@ int fake_pointer_attribute(void *out_value, int attribute, uint64_t address)
     }
 }
 
-// --- Pools ---------------------------------------------------------------------
-
-int fake_pool_create(void **out_pool, const struct driver_pool *properties)
-{
-    struct fake_context *context;
-    int code = fake_enter(FAKE_pool_create, &context);
-    if (code)
-        return code;
-    static const unsigned char zeros[54];
-    if (!out_pool || properties->type != DRIVER_POOL_PINNED ||
-        properties->location != DRIVER_LOCATION_DEVICE ||
-        properties->device < 0 ||
-        properties->device >= fake_device_count_now() ||
-        memcmp(properties->reserved, zeros, sizeof zeros) != 0)
-        return FAKE_INVALID_VALUE;
-    struct fake_context *owner = fake_context_of(properties->device);
-    struct fake_pool *pool = fake_new(KIND_POOL, owner, sizeof *pool);
-    if (!pool)
-        return FAKE_OUT_OF_MEMORY;
-    *out_pool = pool;
-    return FAKE_OK;
-}
-
-int fake_pool_destroy(void *handle)
-{
-    struct fake_context *context;
-    int code = fake_enter_release(FAKE_pool_destroy, &context);
-    if (!context)
-        return code;
-    struct fake_pool *pool = fake_find(KIND_POOL, handle);
-    if (!pool)
-        return FAKE_INVALID_VALUE;
-    fake_delete(pool);
-    return code;
-}
-
-// Enters and finds the pool.
-static int enter_pool(enum fake_function function, void *handle,
-                      struct fake_pool **out_pool)
-{
-    struct fake_context *context;
-    int code = fake_enter(function, &context);
-    if (code)
-        return code;
-    *out_pool = fake_find(KIND_POOL, handle);
-    return *out_pool ? FAKE_OK : FAKE_INVALID_VALUE;
-}
-
-int fake_pool_set_attribute(void *handle, int attribute, void *value)
-{
-    struct fake_pool *pool;
-    int code = enter_pool(FAKE_pool_set_attribute, handle, &pool);
-    if (code)
-        return code;
-    if (attribute < 1 || attribute > 8 || !value)
-        return FAKE_INVALID_VALUE;
-    if (attribute == DRIVER_POOL_RELEASE_THRESHOLD)
-        pool->threshold = *(uint64_t *)value;
-    return FAKE_OK;
-}
-
-int fake_pool_set_access(void *handle, const struct driver_access *access,
-                         size_t count)
-{
-    struct fake_pool *pool;
-    int code = enter_pool(FAKE_pool_set_access, handle, &pool);
-    for (size_t i = 0; i < count && !code; i++) {
-        if (access[i].location != DRIVER_LOCATION_DEVICE ||
-            access[i].device < 0 ||
-            access[i].device >= fake_device_count_now())
-            code = FAKE_INVALID_VALUE;
-        else if (access[i].flags == 0 &&
-                 access[i].device == pool->object.context->device)
-            code = FAKE_INVALID_VALUE;
-    }
-    return code;
-}
-
-int fake_pool_trim(void *handle, size_t keep)
-{
-    struct fake_pool *pool;
-    (void)keep;
-    return enter_pool(FAKE_pool_trim, handle, &pool);
-}
-
-int fake_pool_allocate(uint64_t *out_address, size_t size, void *handle,
-                       void *stream)
-{
-    struct fake_pool *pool;
-    rnl_stream inner;
-    int code = enter_pool(FAKE_pool_allocate, handle, &pool);
-    if (code || (code = fake_stream_of(fake_current(), stream, &inner)))
-        return code;
-    return allocate(pool->object.context, PLACE_POOL, size, out_address);
-}
+// --- Frees in the order of a stream ------------------------------------------
 
 static void discard_later(rnl_status status, void *user_data)
 {
@@ -398,16 +304,17 @@ static void discard_later(rnl_status status, void *user_data)
     free(block);
 }
 
-int fake_pool_free(uint64_t address, void *stream)
+int fake_free_async(uint64_t address, void *stream)
 {
     struct fake_context *context;
     rnl_stream inner;
-    int code = fake_enter_release(FAKE_pool_free, &context);
+    int code = fake_enter_release(FAKE_free_async, &context);
     if (!context)
         return code;
     int found = fake_stream_of(context, stream, &inner);
     struct fake_block *block = malloc(sizeof *block);
-    if (found || !block || !fake_block_take(address, 1u << PLACE_POOL, block)) {
+    if (found || !block ||
+        !fake_block_take(address, 1u << PLACE_DEVICE, block)) {
         free(block);
         return found ? found : FAKE_INVALID_VALUE;
     }

@@ -104,7 +104,7 @@ static void drop(struct fake_object *object)
 void fake_delete_all(struct fake_context *context)
 {
     static const enum fake_kind kinds[] = {KIND_EXEC, KIND_MODULE, KIND_EVENT,
-                                           KIND_STREAM, KIND_POOL};
+                                           KIND_STREAM};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct fake_object *object;
         while ((object = fake_any(context, kinds[i])))

@@ -61,7 +61,6 @@ static const struct driver_attributes attributes = {
     .shared_optin = 97,
     .flush_writes = 98,
     .host_register = 99,
-    .memory_pools = 115,
     .clusters = 120,
     .wait_value_nor = 123,
 };
@@ -239,7 +238,7 @@ const struct backend cuda_backend = {
                 HAS(PROMISES) | HAS(PEER_ACCESS) |
                 HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) | HAS(CLUSTERS) |
                 HAS(COOPERATIVE_LAUNCH) | HAS(MEMORY_HINTS) | HAS(COMPILE) |
-                HAS(NATIVE_HANDLES),
+                HAS(NATIVE_HANDLES) | HAS(GRAPHS) | HAS(CAPTURE),
     .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_ACCESS_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_PRIORITY) |
@@ -250,6 +249,7 @@ const struct backend cuda_backend = {
     .event_size = GPU_EVENT_SIZE,
     .module_size = sizeof(struct gpu_module),
     .function_size = sizeof(struct gpu_function),
+    .exec_size = sizeof(struct gpu_exec),
 
     .device_count = device_count,
     .device_info = device_info,
@@ -291,5 +291,10 @@ const struct backend cuda_backend = {
     .function_init = gpu_function_init,
     .function_finish = gpu_function_finish,
     .cooperative_check = gpu_cooperative_check,
+
+    .exec_init = gpu_exec_init,
+    .exec_finish = gpu_exec_finish,
+    .exec_change = gpu_exec_change,
+
     .native = gpu_native,
 };

@@ -1,4 +1,6 @@
+#include "backends/cudalike/plan.h"
 #include "backends/cudalike/staging.h"
+#include "backends/cudalike/task.h"
 
 #include <stdio.h>
 
@@ -21,23 +23,6 @@ void current_back(const struct gpu_context *gpu, void *before)
 
 // --- Life ------------------------------------------------------------------
 
-static int pool_init(struct gpu_context *gpu)
-{
-    const struct driver_functions *call = call_of(gpu);
-    int has_pools = 0;
-    call->device_attribute(&has_pools,
-                           gpu->driver->attributes->memory_pools,
-                           gpu->device);
-    if (!has_pools)
-        return 0;
-    struct driver_pool properties = {
-        .type = DRIVER_POOL_PINNED,
-        .location = DRIVER_LOCATION_DEVICE,
-        .device = gpu->device,
-    };
-    return call->pool_create(&gpu->pool, &properties);
-}
-
 static void close_device(struct gpu_context *gpu)
 {
     const struct driver_functions *call = call_of(gpu);
@@ -45,8 +30,6 @@ static void close_device(struct gpu_context *gpu)
         call->stream_destroy(gpu->copy_stream);
     if (gpu->own_stream)
         call->stream_destroy(gpu->own_stream);
-    if (gpu->pool)
-        call->pool_destroy(gpu->pool);
 }
 
 static int open_device(struct gpu_context *gpu, uint32_t index)
@@ -62,10 +45,8 @@ static int open_device(struct gpu_context *gpu, uint32_t index)
                            gpu->device);
     gpu->flushes = flushes != 0;
     void *before = current_enter(gpu);
-    code = pool_init(gpu);
-    if (code == 0)
-        code = call->stream_create(&gpu->own_stream,
-                                   DRIVER_STREAM_NON_BLOCKING, 0);
+    code = call->stream_create(&gpu->own_stream, DRIVER_STREAM_NON_BLOCKING,
+                               0);
     if (code == 0)
         code = call->stream_create(&gpu->copy_stream,
                                    DRIVER_STREAM_NON_BLOCKING, 0);
@@ -87,18 +68,44 @@ rnl_status gpu_context_init(struct context *context,
                      : driver_fail_early(driver, code, "to open the device");
 }
 
-void gpu_context_finish(struct context *context)
+static void finish(struct gpu_context *gpu)
 {
-    struct gpu_context *gpu = gpu_of(context);
-    const struct driver_functions *call = call_of(gpu);
     void *before = current_enter(gpu);
-    trash_look(context, true);
+    trash_finish(gpu);
     service_pages_finish(gpu);
     markers_finish(gpu);
+    gpu_decider_finish(gpu);
     staging_finish(gpu);
     close_device(gpu);
     current_back(gpu, before);
-    call->primary_release(gpu->device);
+    call_of(gpu)->primary_release(gpu->device);
+}
+
+// The vendor's part of a context that is gone.
+struct rest {
+    struct task task;
+    struct gpu_context gpu;
+};
+
+static void finish_rest(struct task *task)
+{
+    struct rest *rest = (struct rest *)task;
+    finish(&rest->gpu);
+    mem_release(rest, sizeof *rest);
+}
+
+// Other contexts of the device may have work, for which freeing memory waits.
+void gpu_context_finish(struct context *context)
+{
+    struct rest *rest = mem_allocate(sizeof *rest);
+    if (rest) {
+        rest->task.run = finish_rest;
+        rest->gpu = *gpu_of(context);
+    }
+    if (!rest || !task_add(&reaper, &rest->task)) {
+        mem_release(rest, sizeof *rest);
+        finish(gpu_of(context));
+    }
 }
 
 rnl_status gpu_context_memory(struct context *context, size_t *out_free,
@@ -135,10 +142,6 @@ rnl_status gpu_peer_access(struct context *context, struct context *peer,
     current_back(gpu, before);
     if (code == gpu->driver->peer_enabled)
         code = 0;
-    struct driver_access access = {DRIVER_LOCATION_DEVICE, gpu->device,
-                                   DRIVER_ACCESS_READ_WRITE};
-    if (code == 0 && other->pool)
-        code = call->pool_set_access(other->pool, &access, 1);
     return code == 0 ? RNL_OK
                      : driver_fail(context, code, "access to a peer");
 }

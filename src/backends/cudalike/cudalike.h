@@ -15,6 +15,7 @@
 #include "core/backend.h"
 
 struct marker;
+struct task_queue;
 struct service_words;
 
 // Markers that are not in use: vendor events to be recorded again.
@@ -28,15 +29,16 @@ struct gpu_context {
     int device;
     void *handle;             // the device's primary context
     bool flushes;             // waits can flush remote writes
-    void *pool;               // the driver's memory pool; NULL: it has none
-    void *own_stream;         // for allocations that are in no stream's order
+    void *own_stream;         // for frees that are in no stream's order
     void *copy_stream;        // for copies that the service does
     struct marker_list markers[2];  // without and with timing
+    void *_Atomic decider;    // a kernel of the library's own (plan.h)
     struct lock lock;         // guards all below
     struct lane *lanes;       // for copies of ordinary memory, not in use
     struct trash *trash;      // to be freed once streams have passed a point
     struct service_page *pages;
     struct service_words *free_words;
+    void *decider_module;
 };
 
 // What a failure report says of an operation. Written for each, so no text is
@@ -137,13 +139,17 @@ void markers_finish(struct gpu_context *gpu);
 
 // --- What is freed later -----------------------------------------------------
 
-// Calls `release(context, subject)`, the context current, once every stream of
+// Calls `release(gpu, subject)`, the context current, once every stream of
 // the context has done what was submitted to it before.
 void trash_add(struct context *context,
-               void (*release)(struct context *, void *subject),
+               void (*release)(struct gpu_context *, void *subject),
                void *subject);
-// Looks at what may go. Called by the service and at the context's end.
-void trash_look(struct context *context, bool all);
+// Looks at what may go. Called by the service.
+void trash_look(struct context *context);
+// Frees all of it; at the context's end.
+void trash_finish(struct gpu_context *gpu);
+// The thread that makes calls which wait for the device.
+extern struct task_queue reaper;
 
 // --- Devices (device.c) ------------------------------------------------------
 
@@ -156,7 +162,9 @@ rnl_status gpu_device_attribute(const struct driver *driver, uint32_t index,
 
 // The stream has done everything up to `point`.
 void stream_settle(struct stream *stream, uint64_t point);
-rnl_status stream_record_marker(struct stream *stream, struct marker *marker);
+// `counted`: as an operation, which those who wait for the stream wait for.
+rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
+                                bool counted);
 rnl_status stream_wait_marker(struct stream *stream, struct marker *marker);
 // Takes over the reference; NULL is fine.
 void stream_inherit(struct stream *stream, struct failure *failure);
@@ -194,6 +202,14 @@ rnl_status gpu_event_wait(struct event *event, uint64_t deadline);
 rnl_status gpu_event_elapsed(struct event *start, struct event *end,
                              struct event **out_wrong, int64_t *out_ns);
 void gpu_event_break(struct event *event);
+// Lets the event stand for a marker that is given away, and for the failure of
+// the stream at the record, likewise.
+void gpu_event_stand_for(struct event *event, struct marker *marker,
+                         struct failure *failure);
+// What a wait for the event would wait for, NULL if for nothing, and the
+// failure that goes with it, or NULL. The caller drops both.
+struct marker *gpu_event_point(struct event *event,
+                               struct failure **out_failure);
 
 rnl_status gpu_memory_allocate(struct context *context, struct stream *stream,
                                rnl_memory_kind kind, size_t size,

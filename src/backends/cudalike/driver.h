@@ -38,25 +38,6 @@ enum {
     DRIVER_WRITE_NO_BARRIER = 1,
 };
 
-struct driver_pool {
-    int type, handle_types, location, device;
-    void *security;
-    size_t most;
-    unsigned short usage;
-    unsigned char reserved[54];
-};
-
-struct driver_access {
-    int location, device, flags;
-};
-
-enum {
-    DRIVER_POOL_PINNED = 1,
-    DRIVER_LOCATION_DEVICE = 1,
-    DRIVER_ACCESS_READ_WRITE = 3,
-    DRIVER_POOL_RELEASE_THRESHOLD = 4,
-};
-
 struct driver_copy {
     size_t from_x, from_y, from_z, from_level;
     int from_type;
@@ -179,6 +160,8 @@ enum {
     DRIVER_ATTACH_SINGLE = 4,
 };
 
+enum { DRIVER_GRAPH_NODE_PRIORITIES = 8 };  // of an instantiation
+
 // Of functions.
 enum {
     DRIVER_FUNCTION_MAX_THREADS = 0,
@@ -215,7 +198,7 @@ struct driver_attributes {
     int max_block_threads, max_block_x, max_block_y, max_block_z;
     int max_grid_x, max_grid_y, max_grid_z;
     int shared_per_block, shared_optin, constant_size, l2_size;
-    int cooperative, clusters, managed, memory_pools, pci_domain;
+    int cooperative, clusters, managed, pci_domain;
     int concurrent_managed, wait_value_nor, host_register, flush_writes;
 };
 

@@ -81,21 +81,11 @@ static rnl_status refuse_again(const struct event *event)
                    object_describe(&event->object, text, sizeof text));
 }
 
-rnl_status gpu_event_record(struct event *event, struct stream *stream)
+// Returns those who wait for the promise that it is, if it is one.
+static struct waiter *stand_for(struct event *event, struct marker *marker,
+                                struct failure *failure)
 {
-    struct context *context = event->object.context;
     struct gpu_event *own = event_of(event);
-    if (event->options.promise && own->recorded)
-        return refuse_again(event);
-    struct marker *marker = marker_take(context, event->options.timing);
-    if (!marker)
-        return fail_status();
-    rnl_status status = stream_record_marker(stream, marker);
-    if (status != RNL_OK) {
-        marker_drop(context, marker);
-        return status;
-    }
-    struct failure *failure = stream_get_failure(stream);
     lock_take(&own->lock);
     struct marker *old = own->marker;
     struct failure *old_failure = own->failure;
@@ -105,9 +95,34 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
     own->recorded = true;
     own->waiters = NULL;
     lock_give(&own->lock);
-    int code = keep_promise(event, stream);
-    marker_drop(context, old);
+    marker_drop(event->object.context, old);
     failure_drop(old_failure);
+    return waiters;
+}
+
+void gpu_event_stand_for(struct event *event, struct marker *marker,
+                         struct failure *failure)
+{
+    stand_for(event, marker, failure);  // graphs record no promises
+}
+
+rnl_status gpu_event_record(struct event *event, struct stream *stream)
+{
+    struct context *context = event->object.context;
+    struct gpu_event *own = event_of(event);
+    if (event->options.promise && own->recorded)
+        return refuse_again(event);
+    struct marker *marker = marker_take(context, event->options.timing);
+    if (!marker)
+        return fail_status();
+    rnl_status status = stream_record_marker(stream, marker, true);
+    if (status != RNL_OK) {
+        marker_drop(context, marker);
+        return status;
+    }
+    struct waiter *waiters =
+        stand_for(event, marker, stream_get_failure(stream));
+    int code = keep_promise(event, stream);
     drop_waiters(waiters);
     atomic_fetch_add(&own->news, 1);
     futex_wake(&own->news, INT32_MAX);
@@ -129,6 +144,18 @@ static struct marker *look(struct gpu_event *own, struct failure **out_failure,
     *out_broken = own->broken;
     lock_give(&own->lock);
     return marker;
+}
+
+struct marker *gpu_event_point(struct event *event,
+                               struct failure **out_failure)
+{
+    bool recorded, broken;
+    struct marker *marker =
+        look(event_of(event), out_failure, &recorded, &broken);
+    if (!marker || !atomic_load(&marker->done))
+        return marker;
+    marker_drop(event->object.context, marker);
+    return NULL;
 }
 
 static struct failure *broken_failure(struct event *event,
@@ -336,19 +363,22 @@ rnl_status gpu_event_wait(struct event *event, uint64_t deadline)
                   : gpu_poll(query_again, event, RNL_SYNC_AUTO, deadline);
 }
 
-// The marker of a recorded, complete event: the caller drops it.
+// The marker of a recorded event: the caller drops it.
 static rnl_status timed_marker(struct event *event, struct event **out_wrong,
                                struct marker **out_marker)
 {
     struct failure *failure;
     bool recorded, broken;
-    struct marker *marker =
-        look(event_of(event), &failure, &recorded, &broken);
+    *out_marker = look(event_of(event), &failure, &recorded, &broken);
     failure_drop(failure);
-    rnl_status status =
-        marker ? marker_query(event->object.context, marker)
-               : RNL_ERROR_INVALID_STATE;
-    *out_marker = marker;
+    *out_wrong = *out_marker ? NULL : event;
+    return *out_marker ? RNL_OK : RNL_ERROR_INVALID_STATE;
+}
+
+static rnl_status check_done(struct event *event, struct marker *marker,
+                             struct event **out_wrong)
+{
+    rnl_status status = marker_query(event->object.context, marker);
     *out_wrong = status == RNL_OK ? NULL : event;
     return status;
 }
@@ -374,6 +404,10 @@ rnl_status gpu_event_elapsed(struct event *start, struct event *end,
     rnl_status status = timed_marker(start, out_wrong, &from);
     if (status == RNL_OK)
         status = timed_marker(end, out_wrong, &to);
+    if (status == RNL_OK)
+        status = check_done(start, from, out_wrong);
+    if (status == RNL_OK)
+        status = check_done(end, to, out_wrong);
     if (status == RNL_OK)
         status = between(end->object.context, from, to, out_ns);
     marker_drop(start->object.context, from);

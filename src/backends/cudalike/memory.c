@@ -2,28 +2,10 @@
 
 // --- Allocation --------------------------------------------------------------
 
-// In no stream's order: allocated in that of the context's own, which is waited
-// for; it never has other work.
-static int allocate_device(struct gpu_context *gpu, void *stream,
-                           uint64_t *out_address, size_t size)
-{
-    const struct driver_functions *call = call_of(gpu);
-    if (!gpu->pool)
-        return call->memory_allocate(out_address, size);
-    void *order = stream ? stream : gpu->own_stream;
-    int code = call->pool_allocate(out_address, size, gpu->pool, order);
-    if (code == gpu->driver->out_of_memory) {
-        call->stream_synchronize(gpu->own_stream);
-        call->pool_trim(gpu->pool, 0);
-        code = call->pool_allocate(out_address, size, gpu->pool, order);
-    }
-    if (code == 0 && !stream)
-        code = call->stream_synchronize(gpu->own_stream);
-    return code;
-}
-
-static int allocate(struct gpu_context *gpu, void *stream,
-                    rnl_memory_kind kind, size_t size,
+// Not from the driver's pools: their memory cannot be written or waited for by
+// streams (seen with CUDA 13.0), and the core has a pool of its own. Memory is
+// ready at once; it is freed in a stream's order all the same.
+static int allocate(struct gpu_context *gpu, rnl_memory_kind kind, size_t size,
                     struct memory *out_memory)
 {
     const struct driver_functions *call = call_of(gpu);
@@ -40,7 +22,7 @@ static int allocate(struct gpu_context *gpu, void *stream,
         pointer = (void *)(uintptr_t)address;
         break;
     default:
-        code = allocate_device(gpu, stream, &address, size);
+        code = call->memory_allocate(&address, size);
         *out_memory = (struct memory){.device = (void *)(uintptr_t)address};
         return code;
     }
@@ -53,9 +35,9 @@ rnl_status gpu_memory_allocate(struct context *context, struct stream *stream,
                                struct memory *out_memory)
 {
     struct gpu_context *gpu = gpu_of(context);
-    void *handle = stream ? gpu_stream_of(stream)->handle : NULL;
+    (void)stream;
     void *before = current_enter(gpu);
-    int code = allocate(gpu, handle, kind, size, out_memory);
+    int code = allocate(gpu, kind, size, out_memory);
     current_back(gpu, before);
     if (code == gpu->driver->out_of_memory)
         return fail(RNL_ERROR_OUT_OF_MEMORY,
@@ -64,14 +46,14 @@ rnl_status gpu_memory_allocate(struct context *context, struct stream *stream,
                      : driver_fail(context, code, "to allocate memory");
 }
 
-static void free_host(struct context *context, void *pointer)
+static void free_host(struct gpu_context *gpu, void *pointer)
 {
-    call_of(gpu_of(context))->host_free(pointer);
+    call_of(gpu)->host_free(pointer);
 }
 
-static void free_managed(struct context *context, void *pointer)
+static void free_managed(struct gpu_context *gpu, void *pointer)
 {
-    call_of(gpu_of(context))->memory_free((uint64_t)(uintptr_t)pointer);
+    call_of(gpu)->memory_free((uint64_t)(uintptr_t)pointer);
 }
 
 static void free_device(struct gpu_context *gpu, struct stream *stream,
@@ -79,7 +61,7 @@ static void free_device(struct gpu_context *gpu, struct stream *stream,
 {
     void *handle = stream ? gpu_stream_of(stream)->handle : gpu->own_stream;
     void *before = current_enter(gpu);
-    call_of(gpu)->pool_free(address, handle);
+    call_of(gpu)->free_async(address, handle);
     current_back(gpu, before);
 }
 
@@ -90,7 +72,7 @@ void gpu_memory_free(struct context *context, struct stream *stream,
     (void)size;
     if (kind == RNL_MEMORY_HOST)
         trash_add(context, free_host, memory.host);
-    else if (kind == RNL_MEMORY_MANAGED || !gpu->pool)
+    else if (kind == RNL_MEMORY_MANAGED)
         trash_add(context, free_managed, memory.device);
     else
         free_device(gpu, stream, (uint64_t)(uintptr_t)memory.device);

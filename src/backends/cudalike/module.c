@@ -141,9 +141,9 @@ static rnl_status make_table(struct module *module, struct image_maker *maker)
                  : RNL_OK;
 }
 
-static void unload(struct context *context, void *handle)
+static void unload(struct gpu_context *gpu, void *handle)
 {
-    call_of(gpu_of(context))->module_unload(handle);
+    call_of(gpu)->module_unload(handle);
 }
 
 static void drop_code(struct module *module)
@@ -237,6 +237,8 @@ rnl_status gpu_module_global(struct module *module, const char *name,
     struct image_item item;
     uint64_t address = 0;
     find(module, IMAGE_VARIABLE, name, &item);
+    if (!item.symbol[0])  // for which the driver has no answer
+        return refuse_global(module, name);
     void *before = current_enter(gpu);
     int code = call_of(gpu)->module_global(
         &address, out_size, gpu_module_of(module)->handle, item.symbol);

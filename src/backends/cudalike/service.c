@@ -96,7 +96,14 @@ void service_pages_finish(struct gpu_context *gpu)
 
 // --- Items -----------------------------------------------------------------
 
-static void run_host(struct stream *stream, const struct op *op)
+static _Thread_local bool is_service;
+
+bool service_is_here(void)
+{
+    return is_service;
+}
+
+rnl_status service_host_status(struct stream *stream)
 {
     struct context *context = stream_context(stream);
     struct failure *lost = atomic_load(&context->lost);
@@ -106,9 +113,7 @@ static void run_host(struct stream *stream, const struct op *op)
         status = failure_status(failure, stream);
         failure_drop(failure);
     }
-    callback_begin();
-    op->host.function(status, op->host.user_data);
-    callback_end();
+    return status;
 }
 
 void service_item_done(struct stream *stream, struct op *op,
@@ -138,12 +143,10 @@ static void run_copy(struct stream *stream, struct op *op)
 
 static void run_item(struct stream *stream, struct op *op)
 {
-    if (op->kind == OP_COPY) {
+    if (op->kind == OP_COPY)
         run_copy(stream, op);
-        return;
-    }
-    run_host(stream, op);
-    service_item_done(stream, op, RNL_OK);
+    else
+        host_start(op);
 }
 
 static struct op *next_item(struct stream *stream)
@@ -247,7 +250,7 @@ static enum look look_at(struct stream *stream)
     else
         look_at_marker(stream);
     rnl_status status = gpu_stream_query(stream);
-    trash_look(context, false);
+    trash_look(context);
     if (did || atomic_load(&own->completed) != before)
         return LOOK_DID;
     if (status == RNL_OK)
@@ -327,6 +330,7 @@ static void *run(void *unused)
 {
     struct stream *list = NULL;
     uint64_t last = clock_now();
+    is_service = true;
     for (;;) {
         uint32_t seen = atomic_load(&signal_word);
         list = take_arrivals(list);

@@ -20,6 +20,12 @@ rnl_status service_list_locked(struct stream *stream);
 // service's on 0 only. With the stream's lock held and its context current.
 int service_ask_locked(struct stream *stream, struct op *op);
 
+// What a host function of the stream is called with now.
+rnl_status service_host_status(struct stream *stream);
+
+// True on its own thread, where what is left of host functions may be called.
+bool service_is_here(void);
+
 // Wakes it if it sleeps.
 void service_wake(void);
 
@@ -27,6 +33,10 @@ void service_wake(void);
 // is recorded for this thread, becomes the stream's.
 void service_item_done(struct stream *stream, struct op *op,
                        rnl_status status);
+
+// Has a host function called, by a thread for them where there is one; ends in
+// service_item_done.
+void host_start(struct op *op);
 
 // Words that are 0, the context current; NULL with the driver's code.
 struct service_words *service_words_take(struct gpu_context *gpu, int *code);

@@ -48,8 +48,9 @@ void gpu_stream_finish(struct stream *stream)
 static bool goes_with_stream(const struct stream *stream,
                              struct object *object)
 {
-    if (object->class->kind != OBJECT_BUFFER)
-        return object->class->kind == OBJECT_FUNCTION;  // see trash_add
+    enum object_kind kind = object->class->kind;
+    if (kind != OBJECT_BUFFER)  // code is unloaded by way of trash_add
+        return kind == OBJECT_FUNCTION || kind == OBJECT_MODULE;
     const struct buffer *buffer = (struct buffer *)object;
     if (buffer->kind != RNL_MEMORY_DEVICE || buffer->owner ||
         buffer->deleter)
@@ -290,6 +291,25 @@ rnl_status gpu_native(struct object *object, void **out_native)
 
 // --- How far it got --------------------------------------------------------
 
+static void finish_all(struct op *over)
+{
+    for (struct op *op = over; op; op = op->next)
+        if (op->kind == OP_GRAPH)
+            gpu_graph_over(op);
+    op_finish_list(over);
+}
+
+// The oldest op that is over by now, taken out.
+static struct op *take_over_locked(struct gpu_stream *own, uint64_t point)
+{
+    struct op *op = own->pending;
+    if (!op || op->sequence > point ||
+        (op->kind == OP_GRAPH && !service_is_here() && gpu_graph_owes(op)))
+        return NULL;
+    own->pending = op->next;
+    return op;
+}
+
 void stream_settle(struct stream *stream, uint64_t point)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
@@ -299,16 +319,13 @@ void stream_settle(struct stream *stream, uint64_t point)
         ;
     if (!own->pending)  // a look without the lock: the service comes by again
         return;
-    struct op *over = NULL;
+    struct op *over = NULL, **end = &over;
     lock_take(&own->list_lock);
-    while (own->pending && own->pending->sequence <= point) {
-        struct op *op = own->pending;
-        own->pending = op->next;
-        op->next = over;
-        over = op;
-    }
+    for (struct op *op; (op = take_over_locked(own, point)); end = &op->next)
+        *end = op;
+    *end = NULL;
     lock_give(&own->list_lock);
-    op_finish_list(over);
+    finish_all(over);
 }
 
 // What others gave to the vendor's stream is not counted: the driver knows.
@@ -418,17 +435,23 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
                      : driver_fail(context, code, "to let a stream wait");
 }
 
-rnl_status stream_record_marker(struct stream *stream, struct marker *marker)
+rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
+                                bool counted)
 {
     struct context *context = stream_context(stream);
     struct gpu_context *gpu = gpu_of(context);
     struct gpu_stream *own = gpu_stream_of(stream);
     void *before = current_enter(gpu);
     lock_take(&own->lock);
-    int code = call_of(gpu)->event_record(marker->event, own->handle);
+    rnl_status status = counted ? service_list_locked(stream) : RNL_OK;
+    int code = 0;
+    if (status == RNL_OK)
+        code = call_of(gpu)->event_record(marker->event, own->handle);
+    if (status == RNL_OK && code == 0 && counted)
+        atomic_fetch_add(&stream->submitted, 1);
     lock_give(&own->lock);
     current_back(gpu, before);
-    return code == 0 ? RNL_OK
+    return code == 0 ? status
                      : driver_fail(context, code, "to record an event");
 }
 
@@ -441,7 +464,7 @@ rnl_status gpu_stream_join(struct stream *stream, struct stream *other)
     struct marker *marker = marker_take(context, false);
     if (!marker)
         return fail_status();
-    rnl_status status = stream_record_marker(other, marker);
+    rnl_status status = stream_record_marker(other, marker, false);
     if (status == RNL_OK)
         status = stream_wait_marker(stream, marker);
     marker_drop(context, marker);

@@ -1,6 +1,13 @@
 // What may be freed only when the work submitted so far is done: modules whose
 // kernels may run, page-locked memory that a copy may still write.
+//
+// The driver's calls that free these wait until the whole device is idle, and
+// what it waits for may need the service, or the caller. So a thread of their
+// own makes them, the reaper.
 #include "backends/cudalike/service.h"
+#include "backends/cudalike/task.h"
+
+struct task_queue reaper = {.thread_name = "rnl-reaper"};
 
 // How far one stream has to get. Streams that are gone have got there.
 struct point {
@@ -8,8 +15,10 @@ struct point {
 };
 
 struct trash {
+    struct task task;         // first: for the reaper
     struct trash *next;
-    void (*release)(struct context *, void *subject);
+    struct context *context;  // referenced once the reaper has it
+    void (*release)(struct gpu_context *, void *subject);
     void *subject;
     size_t count, most;
     struct point points[];
@@ -53,12 +62,29 @@ static bool may_go(struct context *context, struct trash *trash)
            context_each_stream(context, drop_points, trash) == RNL_OK;
 }
 
-static void trash_free(struct context *context, struct trash *trash)
+static void trash_free(struct gpu_context *gpu, struct trash *trash)
 {
-    void *before = current_enter(gpu_of(context));
-    trash->release(context, trash->subject);
-    current_back(gpu_of(context), before);
+    void *before = current_enter(gpu);
+    trash->release(gpu, trash->subject);
+    current_back(gpu, before);
     mem_release(trash, sizeof *trash + trash->most * sizeof *trash->points);
+}
+
+static void reap(struct task *task)
+{
+    struct trash *trash = (struct trash *)task;
+    struct context *context = trash->context;
+    trash_free(gpu_of(context), trash);
+    object_drop(&context->object);
+}
+
+static void hand_over(struct context *context, struct trash *trash)
+{
+    trash->context = context;
+    trash->task.run = reap;
+    object_keep(&context->object);
+    if (!task_add(&reaper, &trash->task))
+        reap(&trash->task);
 }
 
 static void put_back(struct gpu_context *gpu, struct trash *trash)
@@ -70,7 +96,7 @@ static void put_back(struct gpu_context *gpu, struct trash *trash)
 }
 
 void trash_add(struct context *context,
-               void (*release)(struct context *, void *subject),
+               void (*release)(struct gpu_context *, void *subject),
                void *subject)
 {
     size_t busy = 0;
@@ -81,7 +107,7 @@ void trash_add(struct context *context,
     if (!trash) {
         // The driver itself waits, where it has to.
         void *before = current_enter(gpu_of(context));
-        release(context, subject);
+        release(gpu_of(context), subject);
         current_back(gpu_of(context), before);
         return;
     }
@@ -90,14 +116,14 @@ void trash_add(struct context *context,
     trash->subject = subject;
     context_each_stream(context, add_point, trash);
     if (may_go(context, trash)) {
-        trash_free(context, trash);
+        hand_over(context, trash);
         return;
     }
     put_back(gpu_of(context), trash);
     service_wake();
 }
 
-void trash_look(struct context *context, bool all)
+void trash_look(struct context *context)
 {
     struct gpu_context *gpu = gpu_of(context);
     if (!gpu->trash)
@@ -108,10 +134,19 @@ void trash_look(struct context *context, bool all)
     lock_give(&gpu->lock);
     while (trash) {
         struct trash *next = trash->next;
-        if (all || may_go(context, trash))
-            trash_free(context, trash);
+        if (may_go(context, trash))
+            hand_over(context, trash);
         else
             put_back(gpu, trash);
         trash = next;
+    }
+}
+
+void trash_finish(struct gpu_context *gpu)
+{
+    while (gpu->trash) {
+        struct trash *trash = gpu->trash;
+        gpu->trash = trash->next;
+        trash_free(gpu, trash);
     }
 }
