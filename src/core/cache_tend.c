@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,17 +167,26 @@ rnl_status rnl_cache_prune(uint64_t most_size, uint64_t *out_count,
 
 // --- Looking -----------------------------------------------------------------
 
+// The same for as long as the process runs, as the environment that it comes
+// from is read once.
+static char place[4096];
+
+static void find_place(void)
+{
+    struct text path = {0};
+    snprintf(place, sizeof place, "%s", cache_path(&path) ? path.data : "");
+    text_finish(&path);
+}
+
 rnl_status rnl_cache_get_info(rnl_cache_info *out_info)
 {
-    static _Thread_local char place[4096];
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const struct config *config = config_get();
-    struct text path = {0};
     const char *fault = "RUNNEL_CACHE_DISABLE is set";
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    snprintf(place, sizeof place, "%s", cache_path(&path) ? path.data : "");
-    text_finish(&path);
+    pthread_once(&once, find_place);
     int directory = config->cache_disabled ? -1 : cache_open(&fault);
     if (directory >= 0)
         close(directory);
