@@ -15,6 +15,7 @@
 
 #include <runnel/base.h>
 #include <runnel/buffer.h>
+#include <runnel/cache.h>
 #include <runnel/capture.h>
 #include <runnel/context.h>
 #include <runnel/copy.h>

@@ -78,6 +78,8 @@ const char *backend_check(const struct backend *b)
         return "RNL_FEATURE_MEMORY_HINTS and memory_advise go together";
     if (has(b, RNL_FEATURE_NATIVE_HANDLES) != (b->native != NULL))
         return "RNL_FEATURE_NATIVE_HANDLES and native go together";
+    if (has(b, RNL_FEATURE_COOPERATIVE_LAUNCH) && !b->function_occupancy)
+        return "RNL_FEATURE_COOPERATIVE_LAUNCH needs function_occupancy";
     if (b->accelerator && has(b, RNL_FEATURE_NATIVE_FUNCTIONS))
         return "an accelerator cannot run native functions";
     return NULL;

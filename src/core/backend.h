@@ -41,6 +41,12 @@ struct function_facts {
     bool uses_barriers;
 };
 
+// How many blocks can be resident at once.
+struct occupancy {
+    uint32_t blocks;        // on each multiprocessor
+    uint64_t cooperative;   // of a cooperative launch, in all
+};
+
 struct backend {
     uint32_t abi;        // BACKEND_ABI
     const char *api;     // "cpu", "cuda", "hip", "null"
@@ -150,10 +156,12 @@ struct backend {
     void (*exec_finish)(struct graph_exec *exec);
     rnl_status (*exec_change)(struct graph_exec *exec, uint32_t index);
 
-    // optional: whether a cooperative launch, checked in all else, is small
-    // enough. INVALID_ARGUMENT when not.
-    rnl_status (*cooperative_check)(struct function *function,
-                                    const rnl_launch *launch);
+    // optional: how many blocks of a shape can be resident at once. What the
+    // function's attributes say is made so before.
+    rnl_status (*function_occupancy)(struct function *function,
+                                     uint32_t block_threads,
+                                     size_t shared_size,
+                                     struct occupancy *out_occupancy);
 };
 
 // The message for the first rule that the table breaks, or NULL.

@@ -14,6 +14,7 @@ struct config {
     const char *cuda;          // RUNNEL_CUDA: libcuda; NULL: the usual ones
     const char *nvrtc;         // RUNNEL_NVRTC; likewise
     const char *cache_dir;     // RUNNEL_CACHE_DIR; NULL: the default place
+    uint64_t cache_size;       // RUNNEL_CACHE_SIZE; bytes
     bool cache_disabled;       // RUNNEL_CACHE_DISABLE
     uint64_t specialise_ns;    // RUNNEL_SPECIALISE; UINT64_MAX: never
     bool contain;              // RUNNEL_CONTAIN; false only when it is 0

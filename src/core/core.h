@@ -152,6 +152,8 @@ struct function {
     rnl_parameter *parameters;  // `type` texts are owned, too
     size_t parameter_count;
     rnl_function_info info;     // pointers in it point at the fields above
+    _Atomic size_t shared_most; // dynamic, that a launch may ask for
+    _Atomic int carveout;       // percent; RNL_CARVEOUT_DEFAULT: as it likes
     rnl_native_fn native_fn;    // NULL unless native
     void *user_data;
     _Alignas(64) max_align_t native[];

@@ -137,7 +137,36 @@ ROW_CALL(function_native, function,
 ROW_CALL(stream_borrow, context,
          rnl_stream_borrow(h, with.host, NULL, &with.out.stream))
 
+// --- What functions can be told and asked ------------------------------------
+
+static rnl_status occupancy_of(void *handle)
+{
+    rnl_occupancy occupancy = {.struct_size = sizeof occupancy};
+    return rnl_function_get_occupancy(handle, 1, 0, &occupancy);
+}
+
+static rnl_status suggest_block(void *handle)
+{
+    uint32_t threads;
+    return rnl_function_suggest_block(handle, 0, 0, &threads);
+}
+
+static rnl_status get_function_attribute(void *handle)
+{
+    int64_t value;
+    return rnl_function_get_attribute(handle, RNL_FUNCTION_CARVEOUT, &value);
+}
+
+ROW_CALL(set_function_attribute, function,
+         rnl_function_set_attribute(h, RNL_FUNCTION_CARVEOUT, 50))
+
 const struct row graph_rows[] = {
+    {"rnl_function_get_occupancy", "function", FUNCTION, occupancy_of, 0, 0},
+    {"rnl_function_suggest_block", "function", FUNCTION, suggest_block, 0, 0},
+    {"rnl_function_get_attribute", "function", FUNCTION,
+     get_function_attribute, 0, 0},
+    {"rnl_function_set_attribute", "function", FUNCTION,
+     set_function_attribute, 0, 0},
     {"rnl_context_native", "context", CONTEXT, context_native, 0, 0},
     {"rnl_stream_native", "stream", STREAM, stream_native, 0, 0},
     {"rnl_event_native", "event", EVENT, event_native, 0, 0},

@@ -185,5 +185,5 @@ const struct backend cpu_backend = {
     .exec_init = cpu_exec_init,
     .exec_finish = cpu_exec_finish,
     .exec_change = cpu_exec_change,
-    .cooperative_check = cpu_cooperative_check,
+    .function_occupancy = cpu_function_occupancy,
 };

@@ -290,7 +290,7 @@ const struct backend cuda_backend = {
     .module_kernel = gpu_module_kernel,
     .function_init = gpu_function_init,
     .function_finish = gpu_function_finish,
-    .cooperative_check = gpu_cooperative_check,
+    .function_occupancy = gpu_function_occupancy,
 
     .exec_init = gpu_exec_init,
     .exec_finish = gpu_exec_finish,

@@ -1,6 +1,5 @@
 #include "backends/cudalike/plan.h"
 #include "backends/cudalike/staging.h"
-#include "backends/cudalike/task.h"
 
 #include <stdio.h>
 
@@ -64,48 +63,24 @@ rnl_status gpu_context_init(struct context *context,
     struct gpu_context *gpu = gpu_of(context);
     gpu->driver = driver;
     int code = open_device(gpu, context->device->index);
-    return code == 0 ? RNL_OK
-                     : driver_fail_early(driver, code, "to open the device");
+    if (code != 0)
+        return driver_fail_early(driver, code, "to open the device");
+    trash_open(context);
+    return RNL_OK;
 }
 
-static void finish(struct gpu_context *gpu)
+void context_rest_finish(struct gpu_context *gpu)
 {
-    void *before = current_enter(gpu);
-    trash_finish(gpu);
     service_pages_finish(gpu);
     markers_finish(gpu);
-    gpu_decider_finish(gpu);
     staging_finish(gpu);
     close_device(gpu);
-    current_back(gpu, before);
-    call_of(gpu)->primary_release(gpu->device);
-}
-
-// The vendor's part of a context that is gone.
-struct rest {
-    struct task task;
-    struct gpu_context gpu;
-};
-
-static void finish_rest(struct task *task)
-{
-    struct rest *rest = (struct rest *)task;
-    finish(&rest->gpu);
-    mem_release(rest, sizeof *rest);
 }
 
 // Other contexts of the device may have work, for which freeing memory waits.
 void gpu_context_finish(struct context *context)
 {
-    struct rest *rest = mem_allocate(sizeof *rest);
-    if (rest) {
-        rest->task.run = finish_rest;
-        rest->gpu = *gpu_of(context);
-    }
-    if (!rest || !task_add(&reaper, &rest->task)) {
-        mem_release(rest, sizeof *rest);
-        finish(gpu_of(context));
-    }
+    trash_close(context);
 }
 
 rnl_status gpu_context_memory(struct context *context, size_t *out_free,

@@ -15,7 +15,6 @@
 #include "core/backend.h"
 
 struct marker;
-struct task_queue;
 struct service_words;
 
 // Markers that are not in use: vendor events to be recorded again.
@@ -33,6 +32,8 @@ struct gpu_context {
     void *copy_stream;        // for copies that the service does
     struct marker_list markers[2];  // without and with timing
     void *_Atomic decider;    // a kernel of the library's own (plan.h)
+    struct context *owner;
+    struct gpu_context *next; // in the list of all; trash.c's
     struct lock lock;         // guards all below
     struct lane *lanes;       // for copies of ordinary memory, not in use
     struct trash *trash;      // to be freed once streams have passed a point
@@ -62,6 +63,7 @@ struct gpu_stream {
     // its queue is full: the service, which empties queues, only ever tries it.
     struct lock lock;
     struct recent *recent;       // RECENT of them; NULL until the first
+    struct batches *batches;     // kept graphs (batch.c); likewise
     uint32_t asked;              // number of the newest item
     _Atomic bool shared;         // others may give it work that nobody counts
     uint32_t applied;            // changes of attributes that the driver has
@@ -145,17 +147,32 @@ void markers_finish(struct gpu_context *gpu);
 
 // --- What is freed later -----------------------------------------------------
 
-// Calls `release(gpu, subject)`, the context current, once every stream of
-// the context has done what was submitted to it before.
-void trash_add(struct context *context,
-               void (*release)(struct gpu_context *, void *subject),
+typedef void trash_release(struct gpu_context *gpu, void *subject);
+
+// Calls `release`, the context current, once every stream of the context has
+// done what was submitted to it before.
+void trash_add(struct context *context, trash_release *release,
                void *subject);
-// Looks at what may go. Called by the service.
-void trash_look(struct context *context);
-// Frees all of it; at the context's end.
-void trash_finish(struct gpu_context *gpu);
-// The thread that makes calls which wait for the device.
-extern struct task_queue reaper;
+// The same for a call of the driver's that waits for the whole device.
+void trash_add_waiting(struct context *context, trash_release *release,
+                       void *subject);
+// Looks at what may go; true when calls that wait are to be made. By the
+// service, as the next.
+bool trash_look(struct context *context);
+// Makes calls that wait, on devices that are idle; true when some are left.
+bool trash_empty(void);
+// A context is there; is gone, with all that has to be freed for it.
+void trash_open(struct context *context);
+void trash_close(struct context *context);
+// Frees what the backend keeps of a context, which is current.
+void context_rest_finish(struct gpu_context *gpu);
+
+// Around a call that waits for the device and cannot be put off.
+void quiet_enter(const struct gpu_context *gpu);
+void quiet_leave(const struct gpu_context *gpu);
+// Around a copy of ordinary memory, from the call to its end.
+void quiet_copy_begin(const struct gpu_context *gpu);
+void quiet_copy_end(const struct gpu_context *gpu);
 
 // --- Devices (device.c) ------------------------------------------------------
 
@@ -258,6 +275,7 @@ struct gpu_module {
 struct gpu_function {
     void *handle;
     _Atomic uint32_t dynamic;   // dynamic shared memory that it may have
+    _Atomic int carveout;       // that the driver was told
     rnl_parameter *parameters;  // the core's copy is its own
     size_t parameter_count;
 };
@@ -270,8 +288,9 @@ const char *gpu_module_kernel(struct module *module, size_t index);
 rnl_status gpu_function_init(struct function *function, const char *name,
                              struct function_facts *out_facts);
 void gpu_function_finish(struct function *function);
-rnl_status gpu_cooperative_check(struct function *function,
-                                 const rnl_launch *launch);
+rnl_status gpu_function_occupancy(struct function *function,
+                                  uint32_t block_threads, size_t shared_size,
+                                  struct occupancy *out_occupancy);
 
 static inline struct gpu_module *gpu_module_of(struct module *module)
 {

@@ -71,9 +71,9 @@ void gpu_memory_free(struct context *context, struct stream *stream,
     struct gpu_context *gpu = gpu_of(context);
     (void)size;
     if (kind == RNL_MEMORY_HOST)
-        trash_add(context, free_host, memory.host);
+        trash_add_waiting(context, free_host, memory.host);
     else if (kind == RNL_MEMORY_MANAGED)
-        trash_add(context, free_managed, memory.device);
+        trash_add_waiting(context, free_managed, memory.device);
     else
         free_device(gpu, stream, (uint64_t)(uintptr_t)memory.device);
 }
@@ -86,10 +86,14 @@ rnl_status gpu_host_register(struct context *context, void *pointer,
     struct gpu_context *gpu = gpu_of(context);
     const struct driver_functions *call = call_of(gpu);
     void *before = current_enter(gpu);
+    if (!locked)
+        quiet_enter(gpu);
     int code = locked ? call->host_register(pointer, size,
                                             DRIVER_HOST_PORTABLE |
                                                 DRIVER_HOST_MAPPED)
                       : call->host_unregister(pointer);
+    if (!locked)
+        quiet_leave(gpu);
     current_back(gpu, before);
     return code == 0 || !locked
                ? RNL_OK

@@ -1,7 +1,7 @@
 // Modules and functions. A function's code is loaded when the function is made
 // and never at a launch, so that it does not matter when the driver loads what:
 // asking for attributes makes it.
-#include "backends/cudalike/cudalike.h"
+#include "backends/cudalike/launch.h"
 
 #include <string.h>
 
@@ -62,7 +62,9 @@ static rnl_status load_code(struct context *context, const void *data,
     int options[] = {DRIVER_LOAD_ERROR_LOG, DRIVER_LOAD_ERROR_LOG_SIZE};
     void *values[] = {log, (void *)(uintptr_t)(LOG_SIZE - 1)};
     void *before = current_enter(gpu);
+    quiet_enter(gpu);
     int code = call_of(gpu)->module_load(out_handle, data, 2, options, values);
+    quiet_leave(gpu);
     rnl_status status = code ? refuse_load(context, code, log) : RNL_OK;
     current_back(gpu, before);
     mem_release(log, LOG_SIZE);
@@ -150,7 +152,7 @@ static void drop_code(struct module *module)
 {
     struct gpu_module *own = gpu_module_of(module);
     if (own->handle)
-        trash_add(module->object.context, unload, own->handle);
+        trash_add_waiting(module->object.context, unload, own->handle);
     own->handle = NULL;
     mem_release(own->table, own->table_size);
     own->table = NULL;
@@ -316,6 +318,7 @@ static void get_facts(struct function *function,
                       struct function_facts *out_facts)
 {
     struct gpu_function *own = gpu_function_of(function);
+    atomic_store(&own->carveout, RNL_CARVEOUT_DEFAULT);
     atomic_store(&own->dynamic, (uint32_t)get_attribute(
                                     function, DRIVER_FUNCTION_MAX_DYNAMIC));
     *out_facts = (struct function_facts){
@@ -377,30 +380,42 @@ void gpu_function_finish(struct function *function)
     own->parameters = NULL;
 }
 
-// --- Cooperative launches ----------------------------------------------------
+// --- Occupancy ---------------------------------------------------------------
 
-rnl_status gpu_cooperative_check(struct function *function,
-                                 const rnl_launch *launch)
+static int set_carveout(struct function *function)
+{
+    const struct gpu_context *gpu = gpu_of(function->object.context);
+    struct gpu_function *own = gpu_function_of(function);
+    int wanted = atomic_load(&function->carveout);
+    if (atomic_load(&own->carveout) == wanted)
+        return 0;
+    int code = call_of(gpu)->function_set_attribute(
+        own->handle, DRIVER_FUNCTION_CARVEOUT, wanted);
+    if (code == 0)
+        atomic_store(&own->carveout, wanted);
+    return code;
+}
+
+rnl_status gpu_function_occupancy(struct function *function,
+                                  uint32_t block_threads, size_t shared_size,
+                                  struct occupancy *out_occupancy)
 {
     struct context *context = function->object.context;
     struct gpu_context *gpu = gpu_of(context);
-    const rnl_dim3 *grid = &launch->grid, *block = &launch->block;
-    uint64_t threads = (uint64_t)block->x * block->y * block->z;
-    int each = 0;
+    struct gpu_function *own = gpu_function_of(function);
+    int blocks = 0;
     void *before = current_enter(gpu);
-    int code = call_of(gpu)->occupancy(&each,
-                                       gpu_function_of(function)->handle,
-                                       (int)threads, launch->shared_size);
+    int code = set_carveout(function);
+    if (code == 0)
+        code = gpu_allow_shared(call_of(gpu), own, shared_size);
+    if (code == 0)
+        code = call_of(gpu)->occupancy(&blocks, own->handle,
+                                       (int)block_threads, shared_size);
     current_back(gpu, before);
     if (code != 0)
-        return driver_fail(context, code, "to tell the occupancy");
-    uint64_t most = (uint64_t)each * context->device->info.multiprocessors;
-    uint64_t blocks = (uint64_t)grid->x * grid->y;
-    if (blocks > most || (blocks *= grid->z) > most)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "grid",
-                       "a cooperative launch of %u x %u x %u blocks of %llu "
-                       "threads is too large: %s can have %llu such blocks",
-                       grid->x, grid->y, grid->z, (unsigned long long)threads,
-                       function->name, (unsigned long long)most);
+        return driver_fail(context, code, "to tell what can be resident");
+    out_occupancy->blocks = blocks > 0 ? (uint32_t)blocks : 0;
+    out_occupancy->cooperative = (uint64_t)out_occupancy->blocks *
+                                 context->device->info.multiprocessors;
     return RNL_OK;
 }

@@ -126,6 +126,8 @@ void service_item_done(struct stream *stream, struct op *op,
                            failure_create(stream, op->sequence, op, status,
                                           rnl_last_error()->message),
                            false);
+    if (op->kind == OP_COPY)
+        quiet_copy_end(gpu_of(stream_context(stream)));
     op_finish(op);
     atomic_store_explicit(own->words->done, number, memory_order_release);
 }
@@ -261,6 +263,7 @@ static enum look look_at(struct stream *stream)
 }
 
 #define IDLE_ROUNDS 32
+#define TRASH_NS UINT64_C(2000000)
 
 // True when the stream has nothing left to look for, and is listed no more.
 static bool may_leave(struct stream *stream, enum look look)
@@ -333,9 +336,11 @@ static void *run(void *unused)
     for (;;) {
         uint32_t seen = atomic_load(&signal_word);
         list = take_arrivals(list);
+        bool trash = trash_empty();
         if (!list) {
             op_trim();  // nobody would miss them here
-            futex_wait(&signal_word, seen, RNL_FOREVER);
+            futex_wait(&signal_word, seen,
+                       trash ? clock_now() + TRASH_NS : RNL_FOREVER);
             continue;
         }
         enum look look = look_at_all(&list);
@@ -358,6 +363,14 @@ static bool start_locked(void)
         started = thread_start(&thread, "rnl-service", run, NULL) &&
                   pthread_detach(thread) == 0;
     return started;
+}
+
+bool service_start(void)
+{
+    lock_take(&list_lock);
+    bool ok = start_locked();
+    lock_give(&list_lock);
+    return ok;
 }
 
 rnl_status service_list_locked(struct stream *stream)

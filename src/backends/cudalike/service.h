@@ -26,6 +26,9 @@ rnl_status service_host_status(struct stream *stream);
 // True on its own thread, where what is left of host functions may be called.
 bool service_is_here(void);
 
+// Starts it, if need be; false when there is no thread to be had.
+bool service_start(void);
+
 // Wakes it if it sleeps.
 void service_wake(void);
 
