@@ -46,6 +46,7 @@ static const char *const known_variables[] = {
     "RUNNEL_SPIN_US",   "RUNNEL_LOG",         "RUNNEL_CC",
     "RUNNEL_CXX",       "RUNNEL_CACHE_DIR",   "RUNNEL_CACHE_DISABLE",
     "RUNNEL_BLOCKING",  "RUNNEL_CONTAIN",     "RUNNEL_SPECIALISE",
+    "RUNNEL_CUDA",      "RUNNEL_NVRTC",       "RUNNEL_CACHE_SIZE",
 };
 
 // --- What both forms print --------------------------------------------------
