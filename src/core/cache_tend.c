@@ -168,24 +168,22 @@ rnl_status rnl_cache_prune(uint64_t most_size, uint64_t *out_count,
 
 rnl_status rnl_cache_get_info(rnl_cache_info *out_info)
 {
-    static _Thread_local char place[4096];
     const struct config *config = config_get();
+    rnl_cache_info info = {.struct_size = sizeof info,
+                           .size_limit = config->cache_size};
     struct text path = {0};
     const char *fault = "RUNNEL_CACHE_DISABLE is set";
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    snprintf(place, sizeof place, "%s", cache_path(&path) ? path.data : "");
+    if (cache_path(&path))
+        snprintf(info.path, sizeof info.path, "%s", path.data);
     text_finish(&path);
     int directory = config->cache_disabled ? -1 : cache_open(&fault);
     if (directory >= 0)
         close(directory);
-    const rnl_cache_info info = {
-        .struct_size = sizeof info,
-        .path = place,
-        .reason = directory >= 0 ? "" : fault,
-        .size_limit = config->cache_size,
-    };
+    else
+        snprintf(info.reason, sizeof info.reason, "%s", fault);
     return info_write(out_info, &info, sizeof info, "out_info");
 }
 

@@ -29,8 +29,6 @@ RNL_TEST(the_cache_has_a_place_or_a_reason)
 {
     rnl_cache_info info = {.struct_size = sizeof info};
     expect_ok(rnl_cache_get_info(&info));
-    assert_non_null(info.path);
-    assert_non_null(info.reason);
     assert_true(info.path[0] || info.reason[0]);
 }
 
