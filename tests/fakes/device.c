@@ -170,6 +170,17 @@ int fake_primary_retain(void **out_context, int device)
     return FAKE_OK;
 }
 
+static void count_left(enum fake_kind kind, struct fake_context *context)
+{
+    static const char *const names[] = {"", "stream", "event", "module",
+                                        "function", "graph", "node",
+                                        "executable graph"};
+    if (!fake_any(context, kind))
+        return;
+    leaks++;
+    fake_misuse("%s was left to its context", names[kind]);
+}
+
 // What is left goes with the context, as with the real driver; of a broken one
 // work may be stuck that looks at its memory, which stays.
 static void close_inner(struct fake_context *context)
@@ -179,10 +190,12 @@ static void close_inner(struct fake_context *context)
         fake_wait_context(context);
         for (int kind = KIND_STREAM; kind < KIND_COUNT; kind++)
             if (kind != KIND_FUNCTION && kind != KIND_NODE)
-                leaks += fake_any(context, (enum fake_kind)kind) != NULL;
+                count_left((enum fake_kind)kind, context);
     }
     fake_delete_all(context);
     size_t blocks = fake_blocks_drop(context);
+    if (blocks && !broken)
+        fake_misuse("%zu blocks of memory were left to their context", blocks);
     leaks += broken ? 0 : blocks;
     rnl_buffer_release(context->memory);
     rnl_context_release(context->inner);

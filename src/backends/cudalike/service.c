@@ -247,10 +247,9 @@ static enum look look_at(struct stream *stream)
     struct gpu_stream *own = gpu_stream_of(stream);
     bool did = run_items(stream);
     uint64_t before = atomic_load(&own->completed);
+    look_at_marker(stream);
     if (context_is_lost(context))
         stream_settle(stream, atomic_load(&stream->submitted));
-    else
-        look_at_marker(stream);
     rnl_status status = gpu_stream_query(stream);
     trash_look(context);
     if (did || atomic_load(&own->completed) != before)
