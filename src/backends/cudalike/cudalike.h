@@ -117,6 +117,12 @@ rnl_status driver_fail_early(const struct driver *driver, int code,
 // `blamed`: the stream at which it was seen, or NULL.
 void context_lose(struct context *context, struct stream *blamed, int code);
 
+// Old drivers lack what streams need to ask the service.
+static inline bool service_can_be_asked(const struct gpu_context *gpu)
+{
+    return call_of(gpu)->stream_write32 && call_of(gpu)->stream_wait32;
+}
+
 static inline bool context_is_lost(const struct context *context)
 {
     return atomic_load_explicit(&context->lost, memory_order_acquire) != NULL;

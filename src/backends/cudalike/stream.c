@@ -279,6 +279,17 @@ static int submit_locked(struct stream *stream, struct op *first,
     return 0;
 }
 
+static rnl_status check_host_functions(const struct gpu_context *gpu,
+                                       const struct op *op)
+{
+    for (; op && !service_can_be_asked(gpu); op = op->next)
+        if (op->kind == OP_HOST)
+            return fail(RNL_ERROR_UNSUPPORTED,
+                        "the driver is too old for host functions: it has no "
+                        "stream memory operations");
+    return RNL_OK;
+}
+
 rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
 {
     struct context *context = stream_context(stream);
@@ -286,10 +297,13 @@ rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
     struct gpu_stream *own = gpu_stream_of(stream);
     struct op *over = NULL;
     const char *what = op_name(first);
+    rnl_status status = check_host_functions(gpu, first);
+    if (status != RNL_OK)
+        return status;
     lock_take(&own->lock);
-    rnl_status status = context_is_lost(context)
-                            ? failure_report(context->lost, stream)
-                            : service_list_locked(stream);
+    status = context_is_lost(context)
+                 ? failure_report(context->lost, stream)
+                 : service_list_locked(stream);
     if (status != RNL_OK) {
         lock_give(&own->lock);
         return status;
