@@ -56,7 +56,8 @@ static int convert_attribute(const struct driver_launch *launch,
     return FAKE_OK;
 }
 
-// As many blocks as the device can have at once.
+// More blocks than the device can have at once: on 32 multiprocessors as many
+// threads as a grid of the cpu may have that waits.
 static bool is_too_large(const struct fake_function_object *function,
                          const struct driver_launch *launch)
 {
@@ -67,7 +68,7 @@ static bool is_too_large(const struct fake_function_object *function,
     if (most > 233472 / shared)
         most = 233472 / shared;
     return (uint64_t)launch->grid_x * launch->grid_y * launch->grid_z >
-           (most > 32 ? 32 : most) * 132;
+           (most > 32 ? 32 : most) * 32;
 }
 
 // --- Arguments -----------------------------------------------------------------

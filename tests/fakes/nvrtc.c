@@ -357,16 +357,29 @@ static int code_of(rnl_status status)
     }
 }
 
-// "kernel.cu:3:12: error: …" becomes "kernel.cu(3): error: …", as NVRTC has it.
+// Where the source begins in "    3 |     p[1] = x;", or NULL.
+static const char *quoted(const char *line)
+{
+    const char *bar = line + strspn(line, " 0123456789");
+    if (bar == line || *bar != '|')
+        return NULL;
+    return bar + 1 + (bar[1] == ' ');
+}
+
+// "kernel.cu:3:12: error: …" becomes "kernel.cu(3): error: …", as NVRTC has it,
+// and the source's lines are indented by two.
 static char *translate(const char *log)
 {
     struct text text = {0};
     for (; log && *log; log += strcspn(log, "\n"), log += *log == '\n') {
         size_t name = strcspn(log, ":\n"), length = strcspn(log, "\n");
         int line = 0, column = 0, read = 0;
-        if (log[name] == ':' &&
-            sscanf(log + name, ":%d:%d: %n", &line, &column, &read) == 2 &&
-            read > 0)
+        const char *source = quoted(log);
+        if (source)
+            text_add(&text, "  %.*s\n", (int)strcspn(source, "\n"), source);
+        else if (log[name] == ':' &&
+                 sscanf(log + name, ":%d:%d: %n", &line, &column, &read) == 2 &&
+                 read > 0)
             text_add(&text, "%.*s(%d): %.*s\n", (int)name, log, line,
                      (int)(length - name) - read, log + name + read);
         else
