@@ -30,7 +30,7 @@ struct fake_context *fake_context_of(int device)
     return &contexts[device];
 }
 
-// --- Devices -------------------------------------------------------------------
+// --- Devices --------------------------------------------------------------
 
 static int enter_device(enum fake_function function, int device)
 {
@@ -128,7 +128,7 @@ int fake_device_attribute(int *out_value, int attribute, int device)
     return FAKE_OK;
 }
 
-// --- Contexts ------------------------------------------------------------------
+// --- Contexts -------------------------------------------------------------
 
 // All addresses there are, as one buffer, for what wants buffers.
 static rnl_status open_inner(struct fake_context *context)
@@ -279,7 +279,7 @@ int fake_context_enable_peer(void *peer, unsigned flags)
                                                        : FAKE_OK;
 }
 
-// --- Failing -------------------------------------------------------------------
+// --- Failing --------------------------------------------------------------
 
 void __real_stream_set_failure(struct stream *stream, struct failure *failure,
                                bool inherited);
@@ -341,7 +341,7 @@ int fake_code(struct fake_context *context, rnl_status status)
     }
 }
 
-// --- Waiting -------------------------------------------------------------------
+// --- Waiting --------------------------------------------------------------
 
 int fake_wait_stream(struct fake_context *context, rnl_stream stream)
 {

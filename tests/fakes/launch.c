@@ -7,7 +7,7 @@
 
 enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_SIZE = 2 };
 
-// --- Shape ---------------------------------------------------------------------
+// --- Shape ----------------------------------------------------------------
 
 static int check_shape(const struct fake_function_object *function,
                        const struct driver_launch *launch)
@@ -26,7 +26,7 @@ static int check_shape(const struct fake_function_object *function,
                                                       : FAKE_OK;
 }
 
-// --- Attributes ----------------------------------------------------------------
+// --- Attributes -----------------------------------------------------------
 
 static int convert_cluster(const struct driver_launch *launch,
                            const struct driver_launch_attribute *attribute)
@@ -71,7 +71,7 @@ static bool is_too_large(const struct fake_function_object *function,
            (most > 32 ? 32 : most) * 32;
 }
 
-// --- Arguments -----------------------------------------------------------------
+// --- Arguments ------------------------------------------------------------
 
 static rnl_arg argument_of(const rnl_parameter *parameter, const void *value)
 {
@@ -149,7 +149,7 @@ int fake_launch_convert(struct fake_function_object *function,
     return code;
 }
 
-// --- Launches ------------------------------------------------------------------
+// --- Launches -------------------------------------------------------------
 
 static int submit(enum fake_function which, void *handle,
                   const struct driver_launch *launch, void **arguments,
