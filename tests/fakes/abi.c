@@ -5,7 +5,7 @@
 
 #include "backends/cudalike/driver.h"
 
-// --- Numbers -------------------------------------------------------------------
+// --- Numbers --------------------------------------------------------------
 
 #define SAME(ours, theirs) \
     _Static_assert((long long)(ours) == (long long)(theirs), #ours)
@@ -64,7 +64,7 @@ SAME(RNL_ATTRIBUTE_L2_SIZE, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
 SAME(RNL_ATTRIBUTE_SHARED_OPTIN,
      CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
 
-// --- Structs -------------------------------------------------------------------
+// --- Structs --------------------------------------------------------------
 
 #define FIELD(ours, field, theirs, other)                                   \
     _Static_assert(offsetof(struct ours, field) == offsetof(theirs, other), \
@@ -172,7 +172,7 @@ FIELD(driver_node, conditional.bodies, CUgraphNodeParams,
       conditional.phGraph_out);
 FIELD(driver_node, conditional.context, CUgraphNodeParams, conditional.ctx);
 
-// --- Types that functions take: abi_functions.cpp compares the rest -------------
+// --- Types that functions take: abi_functions.cpp compares the rest -------
 
 _Static_assert(sizeof(CUdeviceptr) == sizeof(uint64_t), "addresses");
 _Static_assert(sizeof(CUresult) == sizeof(int), "statuses");

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// --- The list of symbols -------------------------------------------------------
+// --- The list of symbols --------------------------------------------------
 
 struct symbol {
     const char *name, *suffix;
@@ -26,7 +26,7 @@ const char *fake_name_of(enum fake_function function)
     return symbols[function].name;
 }
 
-// --- Settings ------------------------------------------------------------------
+// --- Settings -------------------------------------------------------------
 
 static long long number_of(const char *name, long long otherwise)
 {
@@ -68,7 +68,7 @@ static bool is_hidden(const char *name, int since)
            is_listed(getenv("RUNNEL_FAKE_HIDE"), name);
 }
 
-// --- Failing on demand ---------------------------------------------------------
+// --- Failing on demand ----------------------------------------------------
 
 enum { RULES = 16, NAMES = FAKE_COUNT + 32 };
 
@@ -254,7 +254,7 @@ int fake_driver_version(int *out_version)
     return code;
 }
 
-// --- Words ---------------------------------------------------------------------
+// --- Words ----------------------------------------------------------------
 
 struct words {
     int code;
@@ -320,7 +320,7 @@ int fake_error_text(int code, const char **out_text)
     return found ? FAKE_OK : FAKE_INVALID_VALUE;
 }
 
-// --- Finding functions ---------------------------------------------------------
+// --- Finding functions ----------------------------------------------------
 
 FAKE_EXPORT int cuGetProcAddress_v2(const char *name, void **out_address,
                                     int version, uint64_t flags,
@@ -373,7 +373,7 @@ bool fake_hides(const char *exported)
     return is_listed(getenv("RUNNEL_FAKE_HIDE"), exported);
 }
 
-// --- For tests -----------------------------------------------------------------
+// --- For tests ------------------------------------------------------------
 
 void fake_misuse(const char *format, ...)
 {

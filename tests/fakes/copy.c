@@ -6,7 +6,7 @@
 
 enum { STAGED_MOST = 65536 };
 
-// --- Copies --------------------------------------------------------------------
+// --- Copies ---------------------------------------------------------------
 
 struct side {
     int type;
@@ -167,7 +167,7 @@ int fake_copy(uint64_t to, uint64_t from, size_t size, void *stream)
     return code ? code : submit_copy(context, stream, &copy);
 }
 
-// --- Fills ---------------------------------------------------------------------
+// --- Fills ----------------------------------------------------------------
 
 int fake_fill_convert(const struct driver_fill_node *from, rnl_fill *to)
 {

@@ -30,7 +30,7 @@ struct fake_context *fake_context_of(int device)
     return &contexts[device];
 }
 
-// --- Devices -------------------------------------------------------------------
+// --- Devices --------------------------------------------------------------
 
 static int enter_device(enum fake_function function, int device)
 {
@@ -107,7 +107,7 @@ static const int attributes[145] = {
     [1] = 1024, [2] = 1024, [3] = 1024, [4] = 64, [5] = 2147483647,
     [6] = 65535, [7] = 65535, [8] = 49152, [9] = 65536, [10] = 32,
     [11] = 2147483647, [12] = 65536, [13] = 1980000, [14] = 512, [15] = 1,
-    [16] = 132, [19] = 1, [31] = 1, [36] = 2619000, [37] = 5120,
+    [16] = 32, [19] = 1, [31] = 1, [36] = 2619000, [37] = 5120,
     [38] = 52428800, [39] = 2048, [40] = 3, [41] = 1, [50] = 0, [75] = 9,
     [76] = 0, [78] = 1, [79] = 1, [80] = 1, [81] = 233472, [82] = 65536,
     [83] = 1, [86] = 0, [87] = 2, [88] = 0, [89] = 1, [90] = 1, [91] = 1,
@@ -128,7 +128,7 @@ int fake_device_attribute(int *out_value, int attribute, int device)
     return FAKE_OK;
 }
 
-// --- Contexts ------------------------------------------------------------------
+// --- Contexts -------------------------------------------------------------
 
 // All addresses there are, as one buffer, for what wants buffers.
 static rnl_status open_inner(struct fake_context *context)
@@ -279,7 +279,7 @@ int fake_context_enable_peer(void *peer, unsigned flags)
                                                        : FAKE_OK;
 }
 
-// --- Failing -------------------------------------------------------------------
+// --- Failing --------------------------------------------------------------
 
 void __real_stream_set_failure(struct stream *stream, struct failure *failure,
                                bool inherited);
@@ -341,7 +341,7 @@ int fake_code(struct fake_context *context, rnl_status status)
     }
 }
 
-// --- Waiting -------------------------------------------------------------------
+// --- Waiting --------------------------------------------------------------
 
 int fake_wait_stream(struct fake_context *context, rnl_stream stream)
 {

@@ -26,7 +26,7 @@ struct fake_exec {
     struct adapter *adapters;
 };
 
-// --- Parameters ----------------------------------------------------------------
+// --- Parameters -----------------------------------------------------------
 
 // The payload: the values' addresses, then the values.
 int fake_node_kernel(struct fake_node *node,
@@ -126,7 +126,7 @@ int fake_node_values(struct fake_node *node,
     return FAKE_OK;
 }
 
-// --- Nodes of the library inside -----------------------------------------------
+// --- Nodes of the library inside ------------------------------------------
 
 static void call_host(rnl_status status, void *user_data)
 {
@@ -242,7 +242,7 @@ static int inside_node(struct fake_exec *exec, struct fake_node *node,
     }
 }
 
-// --- Instantiation -------------------------------------------------------------
+// --- Instantiation --------------------------------------------------------
 
 static int build(struct fake_exec *exec, const struct fake_graph *graph,
                  rnl_graph inner, struct pair *pairs);
@@ -397,7 +397,7 @@ int fake_exec_destroy(void *handle)
     return code;
 }
 
-// --- Launches ------------------------------------------------------------------
+// --- Launches -------------------------------------------------------------
 
 static int enter_exec(enum fake_function function, void *handle,
                       struct fake_context **out_context,
@@ -431,7 +431,7 @@ int fake_exec_upload(void *handle, void *stream)
     return code ? code : fake_stream_of(context, stream, &inner);
 }
 
-// --- Changes -------------------------------------------------------------------
+// --- Changes --------------------------------------------------------------
 
 // Finds the node of the exec that stands for `handle`, of that kind.
 static int enter_node(enum fake_function function, void *handle, void *node,

@@ -12,7 +12,7 @@
 
 #define FAKE_EXPORT __attribute__((visibility("default")))
 
-// --- The functions, by the names of functions.def ----------------------------
+// --- The functions, by the names of functions.def -------------------------
 
 enum fake_function {
 #define FUNCTION(name, parameters) FAKE_##name,
@@ -28,7 +28,7 @@ enum fake_function {
 #include "backends/cuda/symbols.def"
 #undef SYMBOL
 
-// --- Codes -------------------------------------------------------------------
+// --- Codes ----------------------------------------------------------------
 
 enum fake_code {
     FAKE_OK = 0,
@@ -58,7 +58,7 @@ enum fake_code {
     FAKE_UNKNOWN = 999,
 };
 
-// --- Objects -----------------------------------------------------------------
+// --- Objects --------------------------------------------------------------
 
 enum fake_kind {
     KIND_STREAM = 1,
@@ -133,7 +133,7 @@ struct fake_exec;
 void fake_module_drop(struct fake_module *module);
 void fake_exec_drop(struct fake_exec *exec);
 
-// --- Entry -------------------------------------------------------------------
+// --- Entry ----------------------------------------------------------------
 
 // Counts the call and gives the code that it must return, or 0 to go on.
 // `out_context`: the current context, which is then required; or NULL.
@@ -165,7 +165,7 @@ int fake_wait_context(struct fake_context *context);
 int fake_stream_of(struct fake_context *context, void *handle,
                    rnl_stream *out_inner);
 
-// --- Memory ------------------------------------------------------------------
+// --- Memory ---------------------------------------------------------------
 
 enum fake_place {
     PLACE_NONE,  // nothing that the driver knows: ordinary host memory
@@ -204,7 +204,7 @@ int fake_values_convert(struct fake_context *context,
                         const struct driver_value *values, size_t count,
                         rnl_value_op *out);
 
-// --- Launches ----------------------------------------------------------------
+// --- Launches -------------------------------------------------------------
 
 #define FAKE_ARGUMENTS 512
 
@@ -224,7 +224,7 @@ int fake_launch_convert(struct fake_function_object *function,
 // The symbol of a variable: "a::b" is _ZN1a1bE.
 void fake_mangle(const char *name, char *out, size_t size);
 
-// --- Images ------------------------------------------------------------------
+// --- Images ---------------------------------------------------------------
 
 // A cubin of the fake: an ELF file for CUDA whose one section is the payload.
 void *fake_cubin(const void *payload, size_t size, size_t *out_size);

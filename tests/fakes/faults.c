@@ -50,7 +50,7 @@ static rnl_status open_round(struct round *round)
     return status;
 }
 
-// --- Scenarios -----------------------------------------------------------------
+// --- Scenarios ------------------------------------------------------------
 
 static rnl_status streams(struct round *round)
 {
@@ -246,6 +246,7 @@ static rnl_status batches(struct round *round)
 }
 
 // --- The sweep -----------------------------------------------------------------
+// --- The sweep ------------------------------------------------------------
 
 // False when nothing had to fail any more.
 static bool sweep_round(rnl_status (*scenario)(struct round *), size_t k,
@@ -336,6 +337,7 @@ RNL_TEST(batches_survive_any_failing_call)
 }
 
 // --- A device that is lost -----------------------------------------------------
+// --- A device that is lost ------------------------------------------------
 
 // Every wait ends, and all that comes is refused.
 RNL_TEST(a_lost_device_ends_every_wait)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// --- Graphs --------------------------------------------------------------------
+// --- Graphs ---------------------------------------------------------------
 
 int fake_graph_create(void **out_graph, unsigned flags)
 {
@@ -52,7 +52,7 @@ int fake_graph_destroy(void *handle)
     return code;
 }
 
-// --- Nodes ---------------------------------------------------------------------
+// --- Nodes ----------------------------------------------------------------
 
 static void append(struct fake_graph *graph, struct fake_node *node)
 {
@@ -209,7 +209,7 @@ int fake_graph_add_values(void **out_node, void *graph, void *const *after,
     return finish(node, fake_node_values(node, params), out_node);
 }
 
-// --- Copies of graphs ----------------------------------------------------------
+// --- Copies of graphs -----------------------------------------------------
 
 static size_t index_of(const struct fake_graph *graph,
                        const struct fake_node *node)
@@ -292,7 +292,7 @@ int fake_graph_add_child(void **out_node, void *graph, void *const *after,
                   out_node);
 }
 
-// --- Conditions ----------------------------------------------------------------
+// --- Conditions -----------------------------------------------------------
 //
 // A handle is the address of a word of the fake's, which a kernel of the fake
 // can write.

@@ -10,7 +10,7 @@
 
 bool fake_hides(const char *exported);
 
-// --- Symbols -------------------------------------------------------------------
+// --- Symbols --------------------------------------------------------------
 
 struct tables {
     ElfW(Sym) *symbols;
@@ -65,7 +65,7 @@ __attribute__((constructor)) static void hide(void)
     mprotect((void *)start, end - start, PROT_READ);
 }
 
-// --- Settings ------------------------------------------------------------------
+// --- Settings -------------------------------------------------------------
 
 char *__real_getenv(const char *name);
 char *__wrap_getenv(const char *name);

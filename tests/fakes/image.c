@@ -68,7 +68,7 @@ char *fake_ptx(const char *head, const void *payload, size_t size)
     return text;
 }
 
-// --- Taking them apart ---------------------------------------------------------
+// --- Taking them apart ----------------------------------------------------
 
 static void *copy_of(const void *bytes, size_t size, size_t *out_size,
                      int *out_code)

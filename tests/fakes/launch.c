@@ -7,7 +7,7 @@
 
 enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_SIZE = 2 };
 
-// --- Shape ---------------------------------------------------------------------
+// --- Shape ----------------------------------------------------------------
 
 static int check_shape(const struct fake_function_object *function,
                        const struct driver_launch *launch)
@@ -26,7 +26,7 @@ static int check_shape(const struct fake_function_object *function,
                                                       : FAKE_OK;
 }
 
-// --- Attributes ----------------------------------------------------------------
+// --- Attributes -----------------------------------------------------------
 
 static int convert_cluster(const struct driver_launch *launch,
                            const struct driver_launch_attribute *attribute)
@@ -56,7 +56,8 @@ static int convert_attribute(const struct driver_launch *launch,
     return FAKE_OK;
 }
 
-// As many blocks as the device can have at once.
+// More blocks than the device can have at once: on 32 multiprocessors as many
+// threads as a grid of the cpu may have that waits.
 static bool is_too_large(const struct fake_function_object *function,
                          const struct driver_launch *launch)
 {
@@ -67,10 +68,10 @@ static bool is_too_large(const struct fake_function_object *function,
     if (most > 233472 / shared)
         most = 233472 / shared;
     return (uint64_t)launch->grid_x * launch->grid_y * launch->grid_z >
-           (most > 32 ? 32 : most) * 132;
+           (most > 32 ? 32 : most) * 32;
 }
 
-// --- Arguments -----------------------------------------------------------------
+// --- Arguments ------------------------------------------------------------
 
 static rnl_arg argument_of(const rnl_parameter *parameter, const void *value)
 {
@@ -148,7 +149,7 @@ int fake_launch_convert(struct fake_function_object *function,
     return code;
 }
 
-// --- Launches ------------------------------------------------------------------
+// --- Launches -------------------------------------------------------------
 
 static int submit(enum fake_function which, void *handle,
                   const struct driver_launch *launch, void **arguments,

@@ -71,7 +71,7 @@ void fake_expect_empty(void)
         fail_msg("%zu misuses: %s", live.misuses, fake_complaint());
 }
 
-// --- Kernels in C --------------------------------------------------------------
+// --- Kernels in C ---------------------------------------------------------
 
 static rnl_status add(const rnl_native_call *call)
 {
@@ -105,7 +105,7 @@ rnl_status fake_module(rnl_context context, rnl_module *out_module)
     return status;
 }
 
-// --- Other processes -----------------------------------------------------------
+// --- Other processes ------------------------------------------------------
 
 bool fake_is_child(void)
 {

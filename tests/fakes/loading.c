@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// --- Without a driver ----------------------------------------------------------
+// --- Without a driver -----------------------------------------------------
 
 // In a process of its own: the driver is looked for once.
 static void expect_reason(const char *test, const char *setting,
@@ -96,7 +96,7 @@ RNL_TEST(a_required_symbol_that_is_missing_is_named)
                       "cuLaunchKernel");
 }
 
-// --- Devices -------------------------------------------------------------------
+// --- Devices --------------------------------------------------------------
 
 RNL_TEST(several_devices_are_filtered_and_ordered)
 {
@@ -127,7 +127,7 @@ RNL_TEST(listing_devices_opens_nothing)
     assert_int_equal(fake_calls("cuDevicePrimaryCtxRetain"), 0);
 }
 
-// --- Optional symbols ----------------------------------------------------------
+// --- Optional symbols -----------------------------------------------------
 
 static const char *const optional[] = {
 #define OPTIONAL 1

@@ -10,7 +10,7 @@ static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct fake_block *blocks;  // by address
 static size_t block_count, block_room;
 
-// --- What is known -------------------------------------------------------------
+// --- What is known --------------------------------------------------------
 
 // The first block that starts behind `address`.
 static size_t behind(uintptr_t address)
@@ -124,7 +124,7 @@ void fake_blocks_count(size_t *out_blocks, size_t *out_bytes)
     pthread_rwlock_unlock(&lock);
 }
 
-// --- Taking and giving back ----------------------------------------------------
+// --- Taking and giving back -----------------------------------------------
 
 static bool counts(enum fake_place place)
 {
@@ -294,7 +294,7 @@ int fake_pointer_attribute(void *out_value, int attribute, uint64_t address)
     }
 }
 
-// --- Frees in the order of a stream ------------------------------------------
+// --- Frees in the order of a stream ---------------------------------------
 
 static void discard_later(rnl_status status, void *user_data)
 {
@@ -325,7 +325,7 @@ int fake_free_async(uint64_t address, void *stream)
     return code;
 }
 
-// --- Hints ---------------------------------------------------------------------
+// --- Hints ----------------------------------------------------------------
 
 static int check_managed(uint64_t address, size_t size, int device)
 {

@@ -11,7 +11,7 @@
 
 enum { SHARED_OPTIN = 232448, SHARED_DEFAULT = 49152 };
 
-// --- Modules -------------------------------------------------------------------
+// --- Modules --------------------------------------------------------------
 
 // The linker's options that the fake heeds.
 enum { OPTION_ERROR_LOG = 5, OPTION_ERROR_LOG_SIZE = 6 };
@@ -170,7 +170,7 @@ int fake_module_unload(void *handle)
     return code;
 }
 
-// --- Functions -----------------------------------------------------------------
+// --- Functions ------------------------------------------------------------
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -319,7 +319,7 @@ int fake_module_functions(void **out_functions, unsigned count, void *handle)
     return code;
 }
 
-// --- What functions are --------------------------------------------------------
+// --- What functions are ---------------------------------------------------
 
 static int enter_function(enum fake_function function, void *handle,
                           struct fake_context **out_context,

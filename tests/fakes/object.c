@@ -77,7 +77,7 @@ void *fake_any(struct fake_context *context, enum fake_kind kind)
     return found;
 }
 
-// --- The end of a context ------------------------------------------------------
+// --- The end of a context -------------------------------------------------
 
 static void drop(struct fake_object *object)
 {

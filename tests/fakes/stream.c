@@ -28,7 +28,7 @@ static int enter_stream(enum fake_function function, void *handle,
     return code ? code : fake_stream_of(*out_context, handle, out_inner);
 }
 
-// --- Streams -------------------------------------------------------------------
+// --- Streams --------------------------------------------------------------
 
 int fake_stream_create(void **out_stream, unsigned flags, int priority)
 {
@@ -128,7 +128,7 @@ int fake_stream_attach(void *handle, uint64_t address, size_t size,
     return FAKE_OK;
 }
 
-// --- Events --------------------------------------------------------------------
+// --- Events ---------------------------------------------------------------
 
 int fake_event_create(void **out_event, unsigned flags)
 {
@@ -240,7 +240,7 @@ int fake_event_elapsed(float *out_ms, void *start, void *end)
     return fake_code(context, status);
 }
 
-// --- Stream memory operations --------------------------------------------------
+// --- Stream memory operations ---------------------------------------------
 
 static int value_convert(struct fake_context *context,
                          const struct driver_value *from, rnl_value_op *to)

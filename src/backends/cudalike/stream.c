@@ -279,14 +279,20 @@ static int submit_locked(struct stream *stream, struct op *first,
     return 0;
 }
 
-static rnl_status check_host_functions(const struct gpu_context *gpu,
-                                       const struct op *op)
+// What an old driver lacks.
+static rnl_status check_needs(const struct gpu_context *gpu,
+                              const struct op *op)
 {
-    for (; op && !service_can_be_asked(gpu); op = op->next)
-        if (op->kind == OP_HOST)
+    bool asks = service_can_be_asked(gpu);
+    if (asks && call_of(gpu)->stream_batch)
+        return RNL_OK;
+    for (; op; op = op->next)
+        if ((op->kind == OP_HOST && !asks) ||
+            (op->kind == OP_VALUES && !call_of(gpu)->stream_batch))
             return fail(RNL_ERROR_UNSUPPORTED,
-                        "the driver is too old for host functions: it has no "
-                        "stream memory operations");
+                        "the driver is too old for %s: it has no stream "
+                        "memory operations",
+                        op->kind == OP_HOST ? "host functions" : "that");
     return RNL_OK;
 }
 
@@ -297,7 +303,7 @@ rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
     struct gpu_stream *own = gpu_stream_of(stream);
     struct op *over = NULL;
     const char *what = op_name(first);
-    rnl_status status = check_host_functions(gpu, first);
+    rnl_status status = check_needs(gpu, first);
     if (status != RNL_OK)
         return status;
     lock_take(&own->lock);
