@@ -357,6 +357,21 @@ static int code_of(rnl_status status)
     }
 }
 
+// "    3 |   x = y;" and the line with the caret below become what NVRTC shows.
+static bool add_shown(struct text *text, const char *log, size_t length)
+{
+    size_t bar = strspn(log, " 0123456789");
+    if (bar + 1 >= length || log[bar] != '|' || log[bar + 1] != ' ')
+        return false;
+    const char *shown = log + bar + 2;
+    length -= bar + 2;
+    size_t blank = strspn(shown, " ");
+    if (blank < length && shown[blank] == '^')
+        length = blank + 1;
+    text_add(text, "  %.*s\n", (int)length, shown);
+    return true;
+}
+
 // "kernel.cu:3:12: error: …" becomes "kernel.cu(3): error: …", as NVRTC has it.
 static char *translate(const char *log)
 {
@@ -369,7 +384,7 @@ static char *translate(const char *log)
             read > 0)
             text_add(&text, "%.*s(%d): %.*s\n", (int)name, log, line,
                      (int)(length - name) - read, log + name + read);
-        else
+        else if (!add_shown(&text, log, length))
             text_add(&text, "%.*s\n", (int)length, log);
     }
     char *copy = strdup(text_get(&text));
