@@ -93,8 +93,22 @@ static rnl_status check_kind(struct context *context, rnl_memory_kind kind)
                    context->backend->feature_reason(context, managed));
 }
 
-// Without a stream the host does it where it can: another stream's work is
-// nothing to wait for.
+// On a stream of its own: another stream's work is nothing to wait for.
+static rnl_status zero_now(struct context *context, struct buffer *buffer)
+{
+    rnl_stream handle;
+    struct stream *stream;
+    rnl_status status = stream_create(context, NULL, NULL, &handle);
+    if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
+        return status;
+    status = fill_submit(stream, buffer, buffer->size);
+    if (status == RNL_OK)
+        status = stream_wait_done(stream, RNL_FOREVER);
+    object_release(handle, OBJECT_STREAM, "stream");
+    return status;
+}
+
+// Without a stream the host does it where it can.
 static rnl_status zero(struct context *context, struct stream *stream,
                        struct buffer *buffer)
 {
@@ -104,10 +118,7 @@ static rnl_status zero(struct context *context, struct stream *stream,
         memset(buffer->memory.host, 0, buffer->size);
         return RNL_OK;
     }
-    rnl_status status =
-        fill_submit(context->default_stream, buffer, buffer->size);
-    return status ? status
-                  : stream_wait_done(context->default_stream, RNL_FOREVER);
+    return zero_now(context, buffer);
 }
 
 // Not yet published. `stream` NULL: ready at return.

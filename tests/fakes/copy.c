@@ -1,6 +1,11 @@
 // Copies and fills of the fake.
 #include "fake.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+enum { STAGED_MOST = 65536 };
+
 // --- Copies --------------------------------------------------------------------
 
 struct side {
@@ -86,7 +91,41 @@ int fake_copy_convert(const struct driver_copy *from, rnl_copy *to,
     return code;
 }
 
-// The driver holds the caller up while a copy touches ordinary memory.
+static void drop_staged(rnl_status status, void *user_data)
+{
+    // What failed may still be read by nobody knows whom.
+    if (status == RNL_OK)
+        free(user_data);
+}
+
+// A small copy from ordinary memory is taken along at the call.
+static int submit_staged(struct fake_context *context, rnl_stream inner,
+                         rnl_copy *copy)
+{
+    void *staged = malloc(copy->width);
+    if (!staged)
+        return FAKE_OUT_OF_MEMORY;
+    memcpy(staged, copy->from.pointer, copy->width);
+    copy->from.pointer = staged;
+    rnl_status status = rnl_enqueue_copy_region(inner, copy);
+    if (status == RNL_OK)
+        status = rnl_enqueue_host_function(inner, drop_staged, staged);
+    else
+        free(staged);
+    return fake_code(context, status);
+}
+
+static bool is_staged(const rnl_copy *copy)
+{
+    struct fake_block block;
+    return copy->height == 1 && copy->depth == 1 &&
+           copy->width <= STAGED_MOST &&
+           fake_block_find((uintptr_t)copy->to.pointer, 1, &block) &&
+           !fake_block_find((uintptr_t)copy->from.pointer, 1, &block);
+}
+
+// Otherwise the driver holds the caller up while a copy touches ordinary
+// memory.
 static int submit_copy(struct fake_context *context, void *handle,
                        const struct driver_copy *copy)
 {
@@ -97,6 +136,8 @@ static int submit_copy(struct fake_context *context, void *handle,
     if (code || (code = fake_copy_convert(copy, &converted, &pageable)) ||
         converted.width == 0)
         return code;
+    if (pageable && is_staged(&converted))
+        return submit_staged(context, inner, &converted);
     rnl_status status = rnl_enqueue_copy_region(inner, &converted);
     if (status != RNL_OK)
         return fake_code(context, status);

@@ -27,6 +27,8 @@ bool gpu_copy_needs_service(struct stream *stream, const struct op *op)
     const struct op_copy *copy = &op->copy;
     struct gpu_stream *own = gpu_stream_of(stream);
     size_t size = span(copy, copy->from_row, copy->from_slice);
+    if (!service_can_be_asked(gpu_of(stream_context(stream))))
+        return false;  // the driver holds the caller up
     // The driver takes a copy of so little at once: of what was given with the
     // operation, and of what nothing before it can still change.
     bool early = !copy->from_context && size <= PAYLOAD_MOST &&

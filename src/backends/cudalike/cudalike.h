@@ -63,6 +63,7 @@ struct gpu_stream {
     // its queue is full: the service, which empties queues, only ever tries it.
     struct lock lock;
     struct recent *recent;       // RECENT of them; NULL until the first
+    struct batches *batches;     // kept graphs (batch.c); likewise
     uint32_t asked;              // number of the newest item
     _Atomic bool shared;         // others may give it work that nobody counts
     uint32_t applied;            // changes of attributes that the driver has
@@ -115,6 +116,12 @@ rnl_status driver_fail_early(const struct driver *driver, int code,
 // Latches the context: every wait ends, every call reports the failure.
 // `blamed`: the stream at which it was seen, or NULL.
 void context_lose(struct context *context, struct stream *blamed, int code);
+
+// Old drivers lack what streams need to ask the service.
+static inline bool service_can_be_asked(const struct gpu_context *gpu)
+{
+    return call_of(gpu)->stream_write32 && call_of(gpu)->stream_wait32;
+}
 
 static inline bool context_is_lost(const struct context *context)
 {

@@ -222,6 +222,10 @@ static int wait_for_word(struct stream *stream, struct event *event)
 static rnl_status join_promise(struct stream *stream, struct event *event)
 {
     struct gpu_event *own = event_of(event);
+    if (!service_can_be_asked(gpu_of(stream_context(stream))))
+        return fail(RNL_ERROR_UNSUPPORTED,
+                    "the driver is too old to wait for promises: it has no "
+                    "stream memory operations");
     struct waiter *waiter = mem_allocate(sizeof *waiter);
     if (!waiter)
         return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to wait");

@@ -34,7 +34,7 @@ void gpu_exec_finish(struct graph_exec *exec)
         object_drop(&own->last->object);
 }
 
-// --- Changing in place -----------------------------------------------------
+// --- Changing in place ------------------------------------------------------
 
 // Sets a step's driver nodes, one after the other.
 struct setter {
@@ -169,7 +169,7 @@ static void commit_step(struct context *context, struct step *step,
         recipe_drop(old);
 }
 
-// --- Changing a node, or all -------------------------------------------------
+// --- Changing a node, or all ------------------------------------------------
 
 // Nodes with their steps, in the order of both.
 struct walk {
@@ -250,7 +250,7 @@ static bool may_change_in_place(const struct graph_exec *exec, uint32_t index)
     return index == UINT32_MAX || !exec->snapshot->nodes[index].inner;
 }
 
-// --- Another plan --------------------------------------------------------------
+// --- Another plan -----------------------------------------------------------
 
 // Where launches under way end: the next plan's come after them. The stream's
 // lock is not taken: who has it may be waiting for this one.
@@ -324,7 +324,7 @@ rnl_status gpu_exec_change(struct graph_exec *exec, uint32_t index)
     return status;
 }
 
-// --- Launching ---------------------------------------------------------------
+// --- Launching --------------------------------------------------------------
 
 static inline struct gpu_plan *op_plan(const struct op *op)
 {

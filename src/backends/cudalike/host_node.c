@@ -40,7 +40,7 @@ void host_node_run(void *argument)
         call(recipe, status);
 }
 
-// --- Launches ------------------------------------------------------------------
+// --- Launches ---------------------------------------------------------------
 
 static size_t size_of(uint32_t count)
 {

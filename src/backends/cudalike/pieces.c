@@ -2,7 +2,7 @@
 #include "backends/cudalike/launch.h"
 #include "backends/cudalike/plan.h"
 
-// --- Copies ------------------------------------------------------------------
+// --- Copies -----------------------------------------------------------------
 
 // What the driver does not know is ordinary memory of the host.
 static int memory_type(struct context *context, const void *pointer,
@@ -68,7 +68,7 @@ static int copy_pieces(struct context *context, struct piece *piece,
     return code;
 }
 
-// --- Fills -------------------------------------------------------------------
+// --- Fills ------------------------------------------------------------------
 
 // The same bytes in fewer rows and smaller patterns.
 static struct op_fill simplify(const struct op_fill *given)
@@ -134,7 +134,7 @@ static int fill_pieces(struct piece *piece,
     return code;
 }
 
-// --- Values ------------------------------------------------------------------
+// --- Values -----------------------------------------------------------------
 
 static int value_pieces(struct context *context, struct piece *piece,
                         int (*visit)(struct piece *, void *), void *argument)
@@ -157,7 +157,7 @@ static int value_pieces(struct context *context, struct piece *piece,
     return code;
 }
 
-// --- Kernels -----------------------------------------------------------------
+// --- Kernels ----------------------------------------------------------------
 
 static int kernel_piece(struct piece *piece,
                         int (*visit)(struct piece *, void *), void *argument)
@@ -213,23 +213,32 @@ unsigned gpu_node_attributes(const struct gpu_context *gpu,
     return count;
 }
 
-// --- All -----------------------------------------------------------------------
+// --- All --------------------------------------------------------------------
+
+int gpu_op_pieces(struct context *context, const struct op *op,
+                  int (*visit)(struct piece *, void *), void *argument)
+{
+    struct piece piece;
+    piece.op = op;
+    switch (op->kind) {
+    case OP_KERNEL:
+        return kernel_piece(&piece, visit, argument);
+    case OP_COPY:
+        return copy_pieces(context, &piece, visit, argument);
+    case OP_FILL:
+        return fill_pieces(&piece, visit, argument);
+    case OP_VALUES:
+        return value_pieces(context, &piece, visit, argument);
+    default:
+        return 0;
+    }
+}
 
 int gpu_pieces(struct context *context, const struct recipe *recipe,
                int (*visit)(struct piece *, void *), void *argument)
 {
-    struct piece piece;
     int code = 0;
-    for (const struct op *op = recipe->ops; op && code == 0; op = op->next) {
-        piece.op = op;
-        if (op->kind == OP_KERNEL)
-            code = kernel_piece(&piece, visit, argument);
-        else if (op->kind == OP_COPY)
-            code = copy_pieces(context, &piece, visit, argument);
-        else if (op->kind == OP_FILL)
-            code = fill_pieces(&piece, visit, argument);
-        else if (op->kind == OP_VALUES)
-            code = value_pieces(context, &piece, visit, argument);
-    }
+    for (const struct op *op = recipe->ops; op && code == 0; op = op->next)
+        code = gpu_op_pieces(context, op, visit, argument);
     return code;
 }

@@ -42,7 +42,7 @@ struct chain {
     void *last;
 };
 
-// --- Driver nodes of a step ----------------------------------------------------
+// --- Driver nodes of a step -------------------------------------------------
 
 static int out_of_memory(const struct builder *builder)
 {
@@ -122,7 +122,7 @@ static int add_kernel(struct chain *chain, struct piece *piece)
     return code ? code : link_node(chain, node);
 }
 
-// --- Copies in bodies: the driver lets them use page-locked memory only --------
+// --- Copies in bodies: the driver lets them use page-locked memory only -----
 
 static int pin(struct builder *builder, const void *data, size_t size,
                const void **out_pointer)
@@ -164,7 +164,7 @@ static int prepare_body_copy(struct builder *builder, struct piece *piece)
     return RECORDED;
 }
 
-// --- Adding ----------------------------------------------------------------------
+// --- Adding -----------------------------------------------------------------
 
 static int no_values(void)
 {
@@ -202,7 +202,7 @@ static int add_piece(struct piece *piece, void *argument)
     return code ? code : link_node(chain, node);
 }
 
-// --- Nodes that launches prepare -------------------------------------------------
+// --- Nodes that launches prepare --------------------------------------------
 
 static int give_slot(struct builder *builder, struct step *step)
 {
@@ -238,7 +238,7 @@ static int add_slotted(struct chain *chain)
     return code ? code : link_node(chain, node);
 }
 
-// --- IF and WHILE ------------------------------------------------------------------
+// --- IF and WHILE -----------------------------------------------------------
 
 static int lay(struct builder *builder, struct layer *layer);
 static int layer_init(struct builder *builder, struct layer *layer);
@@ -326,7 +326,7 @@ static int add_condition(struct chain *chain, const struct node *node)
                            &condition);
 }
 
-// --- Children ------------------------------------------------------------------------
+// --- Children ---------------------------------------------------------------
 
 static int add_child(struct chain *chain, const struct node *node)
 {
@@ -354,7 +354,7 @@ static int add_child(struct chain *chain, const struct node *node)
     return code;
 }
 
-// --- Layers ----------------------------------------------------------------------------
+// --- Layers -----------------------------------------------------------------
 
 static int layer_init(struct builder *builder, struct layer *layer)
 {
@@ -465,7 +465,7 @@ static int lay(struct builder *builder, struct layer *layer)
     return code;
 }
 
-// --- Plans -------------------------------------------------------------------------------
+// --- Plans ------------------------------------------------------------------
 
 // Also the data of a lost device: the driver refuses, nothing else is lost.
 static void plan_free(struct gpu_plan *plan)

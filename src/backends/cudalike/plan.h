@@ -64,7 +64,7 @@ uint32_t gpu_steps_of(const struct node *node);
 int gpu_decider(struct context *context, void **out_function);
 void gpu_decider_finish(struct gpu_context *gpu);
 
-// --- Pieces: what the driver makes of a recipe -------------------------------
+// --- Pieces: what the driver makes of a recipe ------------------------------
 
 enum piece_kind {
     PIECE_KERNEL,
@@ -88,6 +88,8 @@ struct piece {
 };
 
 // Calls `visit` with each piece in its order, until one gives a code.
+int gpu_op_pieces(struct context *context, const struct op *op,
+                  int (*visit)(struct piece *, void *), void *argument);
 int gpu_pieces(struct context *context, const struct recipe *recipe,
                int (*visit)(struct piece *, void *), void *argument);
 

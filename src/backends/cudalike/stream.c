@@ -1,3 +1,4 @@
+#include "backends/cudalike/batch.h"
 #include "backends/cudalike/graph.h"
 #include "backends/cudalike/service.h"
 
@@ -34,6 +35,7 @@ void gpu_stream_finish(struct stream *stream)
     void *before = current_enter(gpu);
     if (!stream->borrowed)
         call_of(gpu)->stream_destroy(own->handle);
+    gpu_batches_finish(stream);
     current_back(gpu, before);
     marker_drop(context, own->marker);
     if (own->words)
@@ -210,6 +212,36 @@ static void give_up_locked(struct stream *stream, struct op *op, int code,
     }
 }
 
+static void put_given_locked(struct gpu_stream *own, struct op *op,
+                             enum fate fate, struct op **over)
+{
+    if (fate == FATE_SERVICE)
+        return;
+    remember_locked(own, op);
+    if (fate == FATE_PENDING) {
+        pend(own, op);
+    } else {
+        op->next = *over;
+        *over = op;
+    }
+}
+
+// What went to the driver together is numbered like anything else. Returns what
+// comes behind.
+static struct op *put_together_locked(struct stream *stream, struct op *op,
+                                      uint64_t *submitted, size_t count,
+                                      struct op **over)
+{
+    for (struct op *next; count > 0; count--, op = next) {
+        next = op->next;
+        op->sequence = ++*submitted;
+        put_given_locked(gpu_stream_of(stream), op,
+                         must_outlive(stream, op) ? FATE_PENDING : FATE_OVER,
+                         over);
+    }
+    return op;
+}
+
 // Gives all to the driver; `*over`: those that are over for the core. A code
 // only when nothing at all was submitted.
 static int submit_locked(struct stream *stream, struct op *first,
@@ -217,7 +249,18 @@ static int submit_locked(struct stream *stream, struct op *first,
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     uint64_t submitted = atomic_load(&stream->submitted);
+    size_t alone = 0;
     for (struct op *op = first, *next; op; op = next) {
+        if (alone == 0 && op->next) {
+            size_t count = gpu_batch_give(stream, op, &alone);
+            if (count > 0) {
+                next = put_together_locked(stream, op, &submitted, count,
+                                           over);
+                alone = 0;
+                continue;
+            }
+        }
+        alone -= alone > 0;
         next = op->next;
         enum fate fate;
         op->sequence = submitted + 1;
@@ -229,19 +272,22 @@ static int submit_locked(struct stream *stream, struct op *first,
             break;
         }
         submitted++;
-        if (fate == FATE_SERVICE)
-            continue;
-        remember_locked(own, op);
-        if (fate == FATE_PENDING) {
-            pend(own, op);
-        } else {
-            op->next = *over;
-            *over = op;
-        }
+        put_given_locked(own, op, fate, over);
     }
     atomic_store_explicit(&stream->submitted, submitted,
                           memory_order_release);
     return 0;
+}
+
+static rnl_status check_host_functions(const struct gpu_context *gpu,
+                                       const struct op *op)
+{
+    for (; op && !service_can_be_asked(gpu); op = op->next)
+        if (op->kind == OP_HOST)
+            return fail(RNL_ERROR_UNSUPPORTED,
+                        "the driver is too old for host functions: it has no "
+                        "stream memory operations");
+    return RNL_OK;
 }
 
 rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
@@ -251,10 +297,13 @@ rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
     struct gpu_stream *own = gpu_stream_of(stream);
     struct op *over = NULL;
     const char *what = op_name(first);
+    rnl_status status = check_host_functions(gpu, first);
+    if (status != RNL_OK)
+        return status;
     lock_take(&own->lock);
-    rnl_status status = context_is_lost(context)
-                            ? failure_report(context->lost, stream)
-                            : service_list_locked(stream);
+    status = context_is_lost(context)
+                 ? failure_report(context->lost, stream)
+                 : service_list_locked(stream);
     if (status != RNL_OK) {
         lock_give(&own->lock);
         return status;
