@@ -72,7 +72,7 @@ static struct program *program_of(void *handle)
     return program && program->magic == magic ? program : NULL;
 }
 
-// --- Programs -------------------------------------------------------------
+// --- Programs ------------------------------------------------------------------
 
 const char *nvrtc_error_text(int status)
 {
@@ -186,7 +186,7 @@ int nvrtc_add_expression(void *handle, const char *expression)
     return list_add(&program->expressions, expression) ? OK : NO_MEMORY;
 }
 
-// --- Compiling ------------------------------------------------------------
+// --- Compiling -----------------------------------------------------------------
 
 static bool starts(const char *text, const char *start)
 {
@@ -254,7 +254,7 @@ static rnl_status build(struct program *program, size_t option_count,
         &program->module);
 }
 
-// --- What came of it ------------------------------------------------------
+// --- What came of it -----------------------------------------------------------
 
 static const rnl_cpu_object *table_of(rnl_module module)
 {
@@ -357,32 +357,34 @@ static int code_of(rnl_status status)
     }
 }
 
-// Where the source begins in "    3 |     p[1] = x;", or NULL.
-static const char *quoted(const char *line)
+// "    3 |   x = y;" and the line with the caret below become what NVRTC shows.
+static bool add_shown(struct text *text, const char *log, size_t length)
 {
-    const char *bar = line + strspn(line, " 0123456789");
-    if (bar == line || *bar != '|')
-        return NULL;
-    return bar + 1 + (bar[1] == ' ');
+    size_t bar = strspn(log, " 0123456789");
+    if (bar + 1 >= length || log[bar] != '|' || log[bar + 1] != ' ')
+        return false;
+    const char *shown = log + bar + 2;
+    length -= bar + 2;
+    size_t blank = strspn(shown, " ");
+    if (blank < length && shown[blank] == '^')
+        length = blank + 1;
+    text_add(text, "  %.*s\n", (int)length, shown);
+    return true;
 }
 
-// "kernel.cu:3:12: error: …" becomes "kernel.cu(3): error: …", as NVRTC has it,
-// and the source's lines are indented by two.
+// "kernel.cu:3:12: error: …" becomes "kernel.cu(3): error: …", as NVRTC has it.
 static char *translate(const char *log)
 {
     struct text text = {0};
     for (; log && *log; log += strcspn(log, "\n"), log += *log == '\n') {
         size_t name = strcspn(log, ":\n"), length = strcspn(log, "\n");
         int line = 0, column = 0, read = 0;
-        const char *source = quoted(log);
-        if (source)
-            text_add(&text, "  %.*s\n", (int)strcspn(source, "\n"), source);
-        else if (log[name] == ':' &&
-                 sscanf(log + name, ":%d:%d: %n", &line, &column, &read) == 2 &&
-                 read > 0)
+        if (log[name] == ':' &&
+            sscanf(log + name, ":%d:%d: %n", &line, &column, &read) == 2 &&
+            read > 0)
             text_add(&text, "%.*s(%d): %.*s\n", (int)name, log, line,
                      (int)(length - name) - read, log + name + read);
-        else
+        else if (!add_shown(&text, log, length))
             text_add(&text, "%.*s\n", (int)length, log);
     }
     char *copy = strdup(text_get(&text));
@@ -408,7 +410,7 @@ int nvrtc_compile(void *handle, int count, const char *const *options)
     return status == RNL_OK ? take(program) : code_of(status);
 }
 
-// --- Reading it -----------------------------------------------------------
+// --- Reading it ----------------------------------------------------------------
 
 int nvrtc_log_size(void *handle, size_t *out_size)
 {
