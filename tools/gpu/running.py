@@ -45,14 +45,17 @@ def shorten(text):
     return f"{text[:half]}\n[...]\n{text[-half:]}"
 
 
-def _stacks(pid):
+def _stacks(process):
     """Where the threads of a process are, if there is a debugger."""
     debugger = shutil.which("gdb") or shutil.which("cuda-gdb")
     if not debugger:
         return "no debugger to ask where it is\n"
-    command = [debugger, "-batch", "-p", str(pid), "-ex", "thread apply all bt"]
+    command = [debugger, "-batch", "-p", str(process.pid),
+               "-ex", "thread apply all bt"]
     try:
         with _debugging:
+            if process.poll() is not None:
+                return ""
             ended = subprocess.run(command, stdin=subprocess.DEVNULL,
                                    capture_output=True, text=True,
                                    timeout=STACK_SECONDS, check=False)
@@ -87,14 +90,18 @@ def run(command, limit, environment=None, wants_stacks=lambda: False):
         timed_out = False
         try:
             process.wait(max(limit, 0.1))
+            seconds = time.monotonic() - started
         except subprocess.TimeoutExpired:
             timed_out = True
-            stacks = _stacks(process.pid) if wants_stacks() else ""
+            seconds = time.monotonic() - started
+            stacks = _stacks(process) if wants_stacks() else ""
+            # It may have come to its end while others were asked.
+            timed_out = process.poll() is None
         _end(process)
         output.seek(0)
         text = output.read().decode(errors="replace")
-    return Result(process.returncode, time.monotonic() - started,
-                  shorten(text) + stacks, timed_out)
+    return Result(process.returncode, seconds, shorten(text) + stacks,
+                  timed_out)
 
 
 def several(jobs, items, work, done):
