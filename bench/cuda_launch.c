@@ -13,6 +13,7 @@ typedef struct launch_state {
     cuda_fixture *cuda;
     rnl_function function;
     void *raw_function;
+    bool current;  // the context is the caller's current one
     rnl_args args;
     rnl_arg items[MOST_ARGUMENTS];
     void *pointers[MOST_ARGUMENTS];
@@ -26,6 +27,7 @@ static void prepare(launch_state *state, int kernel, int count)
     state->cuda = cuda_get();
     state->function = state->cuda->functions[kernel];
     state->raw_function = state->cuda->raw_functions[kernel];
+    state->current = false;
     state->number = 3;
     state->real = 0.5f;
     for (int i = 0; i < count; i++) {
@@ -51,12 +53,17 @@ static double runnel_sample(void *opaque)
 {
     launch_state *state = opaque;
     rnl_stream stream = state->cuda->stream;
+    bool good = true;
+    if (state->current)
+        cuda_peer_enter(&state->cuda->raw);
     uint64_t start = bench_now_ns();
     for (int i = 0; i < BATCH; i++)
-        if (!launch(state, stream))
-            return -1;
+        good &= launch(state, stream);
     double time = (double)(bench_now_ns() - start) / BATCH;
-    return rnl_stream_synchronize(stream, RNL_FOREVER) ? -1 : time;
+    if (state->current)
+        cuda_peer_leave(&state->cuda->raw);
+    good &= !rnl_stream_synchronize(stream, RNL_FOREVER);
+    return good ? time : -1;
 }
 
 static double raw_sample(void *opaque)
@@ -64,15 +71,26 @@ static double raw_sample(void *opaque)
     launch_state *state = opaque;
     cuda_peer *raw = &state->cuda->raw;
     int failed = 0;
-    cuda_peer_enter(raw);
+    if (state->current)
+        cuda_peer_enter(raw);
     uint64_t start = bench_now_ns();
     for (int i = 0; i < BATCH; i++)
         failed |= cuda_launch_raw(raw, state->raw_function, raw->stream,
                                   state->pointers);
     double time = (double)(bench_now_ns() - start) / BATCH;
+    cuda_peer_enter(raw);
     failed |= raw->stream_synchronize(raw->stream);
     cuda_peer_leave(raw);
     return failed ? -1 : time;
+}
+
+// Whether the driver wants a current context for a launch at all.
+static const char *no_bare(launch_state *bare)
+{
+    const char *why = cuda_no_raw_kernels(true);
+    if (why)
+        return why;
+    return raw_sample(bare) < 0 ? "the driver wants a current context" : NULL;
 }
 
 // --- One and its wait ------------------------------------------------------
@@ -268,6 +286,22 @@ static const bench_plan plans[] = {
 
 enum { WAIT_ROW = 4, THREADS_ROW, ONE_STEP_ROW };
 
+static void run_launches(bench_run *bench, const bench_plan *plan,
+                         launch_state *state)
+{
+    launch_state current = *state;
+    // Its items and values are still those of `state`, which lives longer.
+    current.current = true;
+    const char *no_raw = cuda_no_raw_kernels(true);
+    bench_variant variants[] = {
+        {"runnel", cuda_no_kernels(), NULL, runnel_sample, state},
+        {"runnel, current", no_raw, NULL, runnel_sample, &current},
+        {"driver", no_raw, NULL, raw_sample, &current},
+        {"driver, none current", no_bare(state), NULL, raw_sample, state},
+    };
+    bench_measure(bench, plan, variants, 4);
+}
+
 static void run_threads_row(bench_run *bench, const bench_plan *plan,
                             launch_state *state)
 {
@@ -288,20 +322,20 @@ static void run(bench_run *bench, const bench_plan *plan)
                                   CUDA_ARGS64};
     launch_state state = {0};
     size_t row = (size_t)(plan - plans);
-    bool waits = row == WAIT_ROW;
     prepare(&state, row < WAIT_ROW ? kernels[row] : CUDA_ARGS0,
             (int)plan->size);
+    if (row < WAIT_ROW) {
+        run_launches(bench, plan, &state);
+        return;
+    }
     if (row == THREADS_ROW) {
         run_threads_row(bench, plan, &state);
         return;
     }
     bench_variant variants[] = {
         {"runnel", cuda_no_kernels(), NULL,
-         row == ONE_STEP_ROW ? one_step_sample
-         : waits             ? runnel_wait_sample
-                             : runnel_sample, &state},
-        {"driver", cuda_no_raw_kernels(true), NULL,
-         waits ? raw_wait_sample : raw_sample, &state},
+         row == ONE_STEP_ROW ? one_step_sample : runnel_wait_sample, &state},
+        {"driver", cuda_no_raw_kernels(true), NULL, raw_wait_sample, &state},
     };
     bench_measure(bench, plan, variants, row == ONE_STEP_ROW ? 1 : 2);
 }

@@ -16,7 +16,10 @@
 
 #define CUDA_LAUNCH(count)                                                \
     {"launch, " count " arguments", "cuda/launch/" count "-arguments",     \
-     "runnel", "driver", 1 / 1.03, 1 / 1.01, "<= 1.03 x", "<= 1.01 x"}
+     "runnel", "driver", 1 / 1.03, 1 / 1.01, "<= 1.03 x", "<= 1.01 x"},    \
+    {"the same, context current", "cuda/launch/" count "-arguments",       \
+     "runnel, current", "driver", 1 / 1.03, 1 / 1.01, "<= 1.03 x",         \
+     "<= 1.01 x"}
 #define CUDA_COPY(row, times)                                             \
     {row, "cuda/copy/" row, "runnel", "driver", times, 0,                  \
      #times " x driver", ""},                                             \

@@ -47,6 +47,7 @@ static const char *const known_variables[] = {
     "RUNNEL_CXX",       "RUNNEL_CUDA",        "RUNNEL_NVRTC",
     "RUNNEL_CACHE_DIR", "RUNNEL_CACHE_DISABLE",
     "RUNNEL_BLOCKING",  "RUNNEL_CONTAIN",     "RUNNEL_SPECIALISE",
+    "RUNNEL_CUDA",      "RUNNEL_NVRTC",       "RUNNEL_CACHE_SIZE",
 };
 
 // --- What both forms print --------------------------------------------------

@@ -17,9 +17,9 @@
 // Where the cache is, or why there is none.
 typedef struct rnl_cache_info {
     size_t struct_size;
-    const char *path;      // "" when no place is known
-    const char *reason;    // why it is not used; "" when it is
     uint64_t size_limit;   // bytes
+    char path[4096];       // "" when no place is known
+    char reason[256];      // why it is not used; "" when it is
 } rnl_cache_info;
 
 // A compiled binary that is kept.
@@ -40,8 +40,8 @@ typedef rnl_status (*rnl_cache_visit_fn)(const rnl_cache_entry *entry,
 
 RNL_BEGIN_DECLS
 
-// Fills `*out_info`, whose struct_size the caller has set. Its strings are
-// valid until the next call on this thread.
+// Fills `*out_info`, whose struct_size the caller has set. Makes the folder if
+// it is not there.
 RNL_API rnl_status rnl_cache_get_info(rnl_cache_info *out_info);
 
 // Reads and verifies every entry and calls `visit` for each, in no order.

@@ -9,7 +9,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,35 +166,24 @@ rnl_status rnl_cache_prune(uint64_t most_size, uint64_t *out_count,
 
 // --- Looking -----------------------------------------------------------------
 
-// The same for as long as the process runs, as the environment that it comes
-// from is read once.
-static char place[4096];
-
-static void find_place(void)
-{
-    struct text path = {0};
-    snprintf(place, sizeof place, "%s", cache_path(&path) ? path.data : "");
-    text_finish(&path);
-}
-
 rnl_status rnl_cache_get_info(rnl_cache_info *out_info)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const struct config *config = config_get();
+    rnl_cache_info info = {.struct_size = sizeof info,
+                           .size_limit = config->cache_size};
+    struct text path = {0};
     const char *fault = "RUNNEL_CACHE_DISABLE is set";
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    pthread_once(&once, find_place);
+    if (cache_path(&path))
+        snprintf(info.path, sizeof info.path, "%s", path.data);
+    text_finish(&path);
     int directory = config->cache_disabled ? -1 : cache_open(&fault);
     if (directory >= 0)
         close(directory);
-    const rnl_cache_info info = {
-        .struct_size = sizeof info,
-        .path = place,
-        .reason = directory >= 0 ? "" : fault,
-        .size_limit = config->cache_size,
-    };
+    else
+        snprintf(info.reason, sizeof info.reason, "%s", fault);
     return info_write(out_info, &info, sizeof info, "out_info");
 }
 

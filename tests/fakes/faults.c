@@ -184,6 +184,67 @@ static rnl_status graphs(struct round *round)
     return status;
 }
 
+// All that a launch prepares, and a change that needs another plan.
+static rnl_status changes(struct round *round)
+{
+    rnl_graph graph = NULL, body = NULL;
+    rnl_graph_exec exec = NULL;
+    rnl_node first = NULL, node = NULL;
+    rnl_status status = open_round(round);
+    TRY(rnl_buffer_create(round->context, 64, NULL, &round->buffer));
+    TRY(rnl_event_create(round->context, NULL, &round->event));
+    rnl_fill *fill = RNL_FILL(.to = {.buffer = round->buffer}, .width = 4,
+                              .pattern_size = 4);
+    TRY(rnl_graph_create(round->context, NULL, &graph));
+    TRY(rnl_graph_add_node(graph, RNL_AT_START,
+                           RNL_NODE(.kind = RNL_NODE_FILL, .fill = fill),
+                           &first));
+    TRY(rnl_graph_add_node(graph, RNL_AFTER(first),
+                           RNL_NODE(.kind = RNL_NODE_WHILE,
+                                    .buffer = round->buffer,
+                                    .out_body = &body), &node));
+    TRY(rnl_graph_add_node(graph, RNL_AFTER(node),
+                           RNL_NODE(.kind = RNL_NODE_EVENT_WAIT,
+                                    .event = round->event), &node));
+    TRY(rnl_graph_add_node(graph, RNL_AFTER(node),
+                           RNL_NODE(.kind = RNL_NODE_EVENT_RECORD,
+                                    .event = round->event), &node));
+    TRY(rnl_graph_instantiate(graph, &exec));
+    TRY(rnl_enqueue_graph(round->stream, exec));
+    fill->height = 2;
+    fill->to.row_pitch = 16;
+    TRY(rnl_graph_exec_set_node(exec, first,
+                                RNL_NODE(.kind = RNL_NODE_FILL,
+                                         .fill = fill)));
+    TRY(rnl_enqueue_graph(round->stream, exec));
+    TRY(rnl_graph_exec_set_enabled(exec, first, false));
+    TRY(rnl_event_synchronize(round->event, RNL_FOREVER));
+    if (round->context)
+        rnl_context_synchronize(round->context, RNL_FOREVER);
+    assert_ok(rnl_graph_exec_release(exec));
+    assert_ok(rnl_graph_release(graph));
+    return status;
+}
+
+static rnl_status batches(struct round *round)
+{
+    rnl_status status = RNL_OK;
+    TRY(rnl_context_open("cuda", 0, NULL, &round->context));
+    TRY(rnl_stream_create(round->context,
+                          RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED),
+                          &round->stream));
+    TRY(rnl_buffer_create(round->context, 64, NULL, &round->buffer));
+    for (unsigned value = 1; value <= 4; value++) {
+        for (size_t i = 0; i < 8; i++)
+            TRY(rnl_enqueue_fill(round->stream, round->buffer, 4 * i, 4,
+                                 value / 2, 4));
+        TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
+    }
+    if (round->context)
+        rnl_context_synchronize(round->context, RNL_FOREVER);
+    return status;
+}
+
 // --- The sweep ------------------------------------------------------------
 
 // False when nothing had to fail any more.
@@ -264,6 +325,16 @@ RNL_TEST(graphs_survive_any_failing_call)
     sweep(graphs);
 }
 
+RNL_TEST(changes_of_graphs_survive_any_failing_call)
+{
+    sweep(changes);
+}
+
+RNL_TEST(batches_survive_any_failing_call)
+{
+    sweep(batches);
+}
+
 // --- A device that is lost ------------------------------------------------
 
 // Every wait ends, and all that comes is refused.
@@ -312,4 +383,42 @@ RNL_TEST(a_lost_device_can_be_opened_anew)
     assert_ok(copies(&round));
     round_finish(&round);
     fake_expect_empty();
+}
+
+// A launch that never came to its host node.
+RNL_TEST(a_lost_device_calls_the_host_functions_of_graphs_once)
+{
+    struct round round = {0};
+    rnl_graph graph = NULL;
+    rnl_graph_exec exec = NULL;
+    rnl_node node;
+    fake_load();
+    assert_ok(open_round(&round));
+    assert_ok(rnl_buffer_create(round.context, 64,
+                                RNL_BUFFER_OPTIONS(.zeroed = true),
+                                &round.buffer));
+    assert_ok(rnl_graph_create(round.context, NULL, &graph));
+    for (int i = 0; i < 2; i++)
+        assert_ok(rnl_graph_add_node(graph, RNL_AT_START,
+                                     RNL_NODE(.kind = RNL_NODE_HOST_FUNCTION,
+                                              .host = count_call,
+                                              .user_data = &round.calls),
+                                     &node));
+    assert_ok(rnl_graph_instantiate(graph, &exec));
+    assert_ok(rnl_graph_exec_set_enabled(exec, node, false));
+    assert_ok(rnl_enqueue_graph(round.stream, exec));
+    assert_ok(rnl_stream_synchronize(round.stream, RNL_FOREVER));
+    assert_int_equal(round.calls, 1);
+    assert_ok(rnl_enqueue_wait_value32(round.stream, round.buffer, 0, 1,
+                                       RNL_WAIT_EQ));
+    assert_ok(rnl_enqueue_graph(round.stream, exec));
+    assert_ok(rnl_enqueue_graph(round.stream, exec));
+    assert_ok(rnl_graph_exec_release(exec));
+    assert_ok(rnl_graph_release(graph));
+    fake_break(0, 700);
+    assert_status(rnl_stream_synchronize(round.stream, RNL_FOREVER),
+                  RNL_ERROR_DEVICE_LOST);
+    round_finish(&round);
+    fake_expect_empty();
+    assert_int_equal(round.calls, 3);
 }

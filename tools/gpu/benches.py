@@ -50,9 +50,10 @@ class Benches:
             self.wrong.append((name, f"hung: {result.seconds:.0f} s"))
         elif result.code < 0:
             self.wrong.append((name, running.signal_name(result.code)))
+        print(self._measured(name, result.output), flush=True)
         if not found.exists():
             if not result.timed_out and result.code >= 0:
-                self.wrong.append((name, "it wrote no figures"))
+                self.wrong.append((name, "no figures in JSON: see bench.txt"))
             return
         told = json.loads(found.read_text())
         self.goals += told["goals"]
@@ -63,7 +64,6 @@ class Benches:
                     self.wrong.append((name, f"{series['name']}: "
                                              f"{series['wrong']}"))
         found.unlink()
-        print(self._measured(name, result.output), flush=True)
 
     @staticmethod
     def _measured(name, output):

@@ -9,10 +9,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 OUTPUT_MOST = 40000  # characters of one program that are kept
 STACK_SECONDS = 25
+
+_debugging = threading.Lock()  # cuda-gdb runs once at a time
 
 Result = collections.namedtuple("Result", "code seconds output timed_out")
 
@@ -49,9 +52,10 @@ def _stacks(pid):
         return "no debugger to ask where it is\n"
     command = [debugger, "-batch", "-p", str(pid), "-ex", "thread apply all bt"]
     try:
-        ended = subprocess.run(command, stdin=subprocess.DEVNULL,
-                               capture_output=True, text=True,
-                               timeout=STACK_SECONDS, check=False)
+        with _debugging:
+            ended = subprocess.run(command, stdin=subprocess.DEVNULL,
+                                   capture_output=True, text=True,
+                                   timeout=STACK_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as problem:
         return f"the debugger did not say where it is: {problem}\n"
     lines = [line for line in ended.stdout.splitlines()

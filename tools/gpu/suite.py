@@ -45,6 +45,8 @@ def cause(output):
             said.append(line.strip())
     if not text or text.startswith("[   LINE"):
         errors = [line for line in said if line.startswith("ERROR:")]
+        if len(said) > 1 and said[-1].startswith("gave "):
+            said[-2] = said[-2].partition("(")[0]
         text = " ".join(errors[:1] or said[-2:]) or "it printed nothing"
     place = re.search(r"([\w.]+\.c:\d+): error", output)
     return f"{text} ({place[1]})" if place else text

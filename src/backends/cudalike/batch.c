@@ -38,7 +38,7 @@ struct batches {
     uint64_t seen[SEEN];  // shapes: a graph is made the second time
 };
 
-// --- Which --------------------------------------------------------------------
+// --- Which ------------------------------------------------------------------
 
 // Whether it is one node, or a few, that can be given other parameters, and
 // needs neither the service nor the op's payload once it is submitted.
@@ -90,7 +90,7 @@ static size_t count_suitable(const struct op *first)
     return count;
 }
 
-// --- Making -------------------------------------------------------------------
+// --- Making -----------------------------------------------------------------
 
 static void batch_free(struct gpu_context *gpu, void *subject)
 {
@@ -110,7 +110,7 @@ static void batch_free(struct gpu_context *gpu, void *subject)
 static void give_away(struct context *context, struct batch **place)
 {
     if (*place)
-        trash_add(context, batch_free, *place);
+        trash_add_waiting(context, batch_free, *place);
     *place = NULL;
 }
 
@@ -250,7 +250,7 @@ static int batch_make(struct context *context, struct batch *batch,
     return code;
 }
 
-// --- Using --------------------------------------------------------------------
+// --- Using ------------------------------------------------------------------
 
 #define ANOTHER (-1)  // besides the driver's codes: of another shape after all
 

@@ -31,6 +31,12 @@ static void close_device(struct gpu_context *gpu)
         call->stream_destroy(gpu->own_stream);
 }
 
+int gpu_create_aside(const struct gpu_context *gpu, void **out_stream)
+{
+    return call_of(gpu)->stream_create(out_stream, DRIVER_STREAM_NON_BLOCKING,
+                                       gpu->driver->priority_greatest);
+}
+
 static int open_device(struct gpu_context *gpu, uint32_t index)
 {
     const struct driver_functions *call = call_of(gpu);
@@ -44,11 +50,9 @@ static int open_device(struct gpu_context *gpu, uint32_t index)
                            gpu->device);
     gpu->flushes = flushes != 0;
     void *before = current_enter(gpu);
-    code = call->stream_create(&gpu->own_stream, DRIVER_STREAM_NON_BLOCKING,
-                               0);
+    code = gpu_create_aside(gpu, &gpu->own_stream);
     if (code == 0)
-        code = call->stream_create(&gpu->copy_stream,
-                                   DRIVER_STREAM_NON_BLOCKING, 0);
+        code = gpu_create_aside(gpu, &gpu->copy_stream);
     if (code != 0)
         close_device(gpu);
     current_back(gpu, before);
@@ -73,6 +77,7 @@ void context_rest_finish(struct gpu_context *gpu)
 {
     service_pages_finish(gpu);
     markers_finish(gpu);
+    gpu_decider_finish(gpu);
     staging_finish(gpu);
     close_device(gpu);
 }

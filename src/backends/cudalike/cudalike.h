@@ -103,6 +103,12 @@ call_of(const struct gpu_context *gpu)
 void *current_enter(const struct gpu_context *gpu);
 void current_back(const struct gpu_context *gpu, void *before);
 
+// A stream for the library's own copies. Streams share the device's hardware
+// queues (8, or CUDA_DEVICE_MAX_CONNECTIONS), where one that waits holds up
+// those behind it, and users' streams wait for these copies: the priority keeps
+// them apart.
+int gpu_create_aside(const struct gpu_context *gpu, void **out_stream);
+
 // --- Failing ---------------------------------------------------------------
 
 // Records that the driver refused `what` with `code`, and returns the status. A

@@ -245,7 +245,9 @@ rnl_status gpu_module_global(struct module *module, const char *name,
     int code = call_of(gpu)->module_global(
         &address, out_size, gpu_module_of(module)->handle, item.symbol);
     current_back(gpu, before);
-    if (gpu->driver->status(code) == RNL_ERROR_NOT_FOUND)
+    // Some names the driver finds not even worth looking for.
+    rnl_status status = gpu->driver->status(code);
+    if (status == RNL_ERROR_NOT_FOUND || status == RNL_ERROR_INVALID_ARGUMENT)
         return refuse_global(module, name);
     if (code != 0)
         return driver_fail(module->object.context, code,

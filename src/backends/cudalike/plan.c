@@ -467,12 +467,12 @@ static int lay(struct builder *builder, struct layer *layer)
 
 // --- Plans ------------------------------------------------------------------
 
-// Also the data of a lost device: the driver refuses, nothing else is lost.
-static void plan_free(struct gpu_plan *plan)
+// The vendor's part: destroying a graph waits for the device (seen with CUDA
+// 13.0).
+static void plan_free(struct gpu_context *gpu, void *subject)
 {
-    struct gpu_context *gpu = gpu_of(plan->context);
+    struct gpu_plan *plan = subject;
     const struct driver_functions *call = call_of(gpu);
-    void *before = current_enter(gpu);
     if (plan->exec)
         call->exec_destroy(plan->exec);
     if (plan->graph)
@@ -485,19 +485,20 @@ static void plan_free(struct gpu_plan *plan)
         call->host_free(pinned->pointer);
         mem_release(pinned, sizeof *pinned);
     }
-    current_back(gpu, before);
+    mem_release(plan, sizeof *plan);
+}
+
+// What the recipes keep goes at once: nothing of the plan runs any more.
+void gpu_plan_drop(struct gpu_plan *plan)
+{
+    if (!plan || atomic_fetch_sub(&plan->references, 1) != 1)
+        return;
     for (uint32_t i = 0; plan->steps && i < plan->count; i++)
         recipe_drop(plan->steps[i].recipe);
     mem_release(plan->steps, plan->count * sizeof *plan->steps);
     mem_release(plan->slotted, plan->count * sizeof *plan->slotted);
     mem_release(plan->nodes, plan->node_most * sizeof *plan->nodes);
-    mem_release(plan, sizeof *plan);
-}
-
-void gpu_plan_drop(struct gpu_plan *plan)
-{
-    if (plan && atomic_fetch_sub(&plan->references, 1) == 1)
-        plan_free(plan);
+    trash_add_waiting(plan->context, plan_free, plan);
 }
 
 // The stream's priority counts where no node has one.

@@ -232,7 +232,7 @@ static void look_at_marker(struct stream *stream)
     struct gpu_stream *own = gpu_stream_of(stream);
     struct marker *marker = atomic_load(&own->marker);
     if (!marker ||
-        marker_query(stream_context(stream), marker) == RNL_NOT_READY)
+        marker_query(stream_context(stream), marker) != RNL_OK)
         return;
     uint64_t point = own->marked;
     atomic_store_explicit(&own->marker, NULL, memory_order_release);

@@ -58,10 +58,10 @@ static void lane_free(const struct driver_functions *call, struct lane *lane)
     mem_release(lane, sizeof *lane);
 }
 
-static int lane_fill(const struct driver_functions *call, struct lane *lane)
+static int lane_fill(const struct gpu_context *gpu, struct lane *lane)
 {
-    int code = call->stream_create(&lane->stream, DRIVER_STREAM_NON_BLOCKING,
-                                   0);
+    const struct driver_functions *call = call_of(gpu);
+    int code = gpu_create_aside(gpu, &lane->stream);
     for (int i = 0; i < 2 && code == 0; i++) {
         code = call->host_allocate(&lane->slots[i].pinned, PIECE,
                                    DRIVER_HOST_PORTABLE);
@@ -82,7 +82,7 @@ static struct lane *lane_take(struct gpu_context *gpu, int *code)
     if (lane)
         return lane;
     lane = mem_allocate(sizeof *lane);
-    *code = lane ? lane_fill(call_of(gpu), lane) : gpu->driver->out_of_memory;
+    *code = lane ? lane_fill(gpu, lane) : gpu->driver->out_of_memory;
     if (*code != 0 && lane) {
         lane_free(call_of(gpu), lane);
         lane = NULL;

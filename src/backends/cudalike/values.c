@@ -16,8 +16,6 @@ struct driver_value gpu_value(const struct value *value, bool flushes)
     unsigned flags = writes ? 0 : conditions[value->action];
     if (value->flags & RNL_VALUE_FLUSH && flushes)
         flags |= DRIVER_WAIT_FLUSH;
-    if (value->flags & RNL_VALUE_NO_BARRIER)
-        flags |= DRIVER_WRITE_NO_BARRIER;
     return (struct driver_value){
         .operation = writes ? (wide ? DRIVER_WRITE64 : DRIVER_WRITE32)
                             : (wide ? DRIVER_WAIT64 : DRIVER_WAIT32),
