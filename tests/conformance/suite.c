@@ -134,17 +134,6 @@ rnl_module suite_module(const char *source)
     return module;
 }
 
-rnl_function suite_own_function(rnl_context of, const char *source,
-                                const char *name)
-{
-    rnl_module module = NULL;
-    rnl_function function = NULL;
-    expect_ok(rnl_module_compile(of, source, NULL, &module));
-    expect_ok(rnl_module_function(module, name, &function));
-    expect_ok(rnl_module_release(module));
-    return function;
-}
-
 rnl_function suite_native(const char *name, rnl_native_fn native,
                           void *user_data)
 {

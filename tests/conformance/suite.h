@@ -79,11 +79,6 @@ void suite_need(rnl_feature feature);
 rnl_function suite_compile(const char *source, const char *name);
 rnl_module suite_module(const char *source);
 
-// The same, of a module of its own: one that rnl_function_compile keeps is not
-// dead when the caller has released it.
-rnl_function suite_own_function(rnl_context of, const char *source,
-                                const char *name);
-
 // A C function as a kernel; skips the test where there are none.
 rnl_function suite_native(const char *name, rnl_native_fn native,
                           void *user_data);

@@ -38,7 +38,7 @@ struct same<R (*)(A...), S (*)(B...)> {
     static_assert(same<driver_##name##_fn *,                      \
                        std::decay<decltype(symbol)>::type>::value, \
                   #name " is not " #symbol);
-#include "abi_symbols.def"
+#include "abi_symbols.inc"
 #undef CHECK
 
 }

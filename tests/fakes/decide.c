@@ -1,5 +1,5 @@
 // The kernel that hands a number to a condition, which Runnel brings as PTX:
-// the fake runs none, but knows this one.
+// the fake runs no PTX, but knows this one.
 #include "graph.h"
 
 #include <stdlib.h>

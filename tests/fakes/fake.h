@@ -149,6 +149,7 @@ const char *fake_name_of(enum fake_function function);
 int fake_version(void);
 int fake_device_count_now(void);
 uint64_t fake_device_bytes(void);
+FAKE_EXPORT fake_failed_fn fake_control_failed;
 struct fake_context *fake_current(void);
 struct fake_context *fake_context_of(int device);
 void fake_misuse(const char *format, ...)

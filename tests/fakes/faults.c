@@ -245,7 +245,6 @@ static rnl_status batches(struct round *round)
     return status;
 }
 
-// --- The sweep -----------------------------------------------------------------
 // --- The sweep ------------------------------------------------------------
 
 // False when nothing had to fail any more.
@@ -336,7 +335,6 @@ RNL_TEST(batches_survive_any_failing_call)
     sweep(batches);
 }
 
-// --- A device that is lost -----------------------------------------------------
 // --- A device that is lost ------------------------------------------------
 
 // Every wait ends, and all that comes is refused.

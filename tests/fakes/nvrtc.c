@@ -72,7 +72,7 @@ static struct program *program_of(void *handle)
     return program && program->magic == magic ? program : NULL;
 }
 
-// --- Programs ------------------------------------------------------------------
+// --- Programs ---------------------------------------------------------------
 
 const char *nvrtc_error_text(int status)
 {
@@ -186,7 +186,7 @@ int nvrtc_add_expression(void *handle, const char *expression)
     return list_add(&program->expressions, expression) ? OK : NO_MEMORY;
 }
 
-// --- Compiling -----------------------------------------------------------------
+// --- Compiling --------------------------------------------------------------
 
 static bool starts(const char *text, const char *start)
 {
@@ -254,7 +254,7 @@ static rnl_status build(struct program *program, size_t option_count,
         &program->module);
 }
 
-// --- What came of it -----------------------------------------------------------
+// --- What came of it --------------------------------------------------------
 
 static const rnl_cpu_object *table_of(rnl_module module)
 {
@@ -410,7 +410,7 @@ int nvrtc_compile(void *handle, int count, const char *const *options)
     return status == RNL_OK ? take(program) : code_of(status);
 }
 
-// --- Reading it ----------------------------------------------------------------
+// --- Reading it -------------------------------------------------------------
 
 int nvrtc_log_size(void *handle, size_t *out_size)
 {

@@ -150,9 +150,13 @@ rnl_status driver_fail_early(const struct driver *driver, int code,
 rnl_status driver_fail(struct context *context, int code, const char *what)
 {
     const struct driver *driver = gpu_of(context)->driver;
-    if (driver->is_sticky(code))
-        context_lose(context, NULL, code);
-    return refuse(driver, code, what);
+    if (!driver->is_sticky(code))
+        return refuse(driver, code, what);
+    context_lose(context, NULL, code);
+    rnl_status status = failure_report(atomic_load(&context->lost),
+                                       context->default_stream);
+    fail_set_native(code, what);
+    return status;
 }
 
 // --- A lost device ---------------------------------------------------------

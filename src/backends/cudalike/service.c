@@ -250,7 +250,7 @@ static enum look look_at(struct stream *stream)
     look_at_marker(stream);
     if (context_is_lost(context))
         stream_settle(stream, atomic_load(&stream->submitted));
-    // One that was borrowed may be gone by now: it is asked no more than needed.
+    // One that was borrowed may be gone: it is asked no more than needed.
     rnl_status status =
         atomic_load(&own->completed) < atomic_load(&stream->submitted)
             ? gpu_stream_query(stream) : RNL_OK;

@@ -1,6 +1,7 @@
 // The service: one thread of the library, for all contexts of all vendors, that
 // does what streams ask of the host, and looks how far they got, so that what
-// they keep can go. It starts with the first work and sleeps when there is none.
+// they keep can go. It starts with the first work, and sleeps when there is
+// none.
 #pragma once
 
 #include "backends/cudalike/cudalike.h"

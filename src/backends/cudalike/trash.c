@@ -156,7 +156,7 @@ bool trash_look(struct context *context)
     return left;
 }
 
-// --- Calls that wait for the device --------------------------------------------
+// --- Calls that wait for the device -----------------------------------------
 
 static void free_waiting(struct gpu_context *gpu)
 {
@@ -284,7 +284,7 @@ bool trash_empty(void)
     return left;
 }
 
-// --- Contexts ------------------------------------------------------------------
+// --- Contexts ---------------------------------------------------------------
 
 void trash_open(struct context *context)
 {
