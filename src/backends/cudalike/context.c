@@ -202,23 +202,69 @@ static const char *recent_name(const struct recent *recent)
                     : "a function that was released";
 }
 
+// Kernels are what fails, as a rule: the only one there is is the suspect.
+static uint64_t only_kernel(const struct suspects *suspects)
+{
+    uint64_t found = 0;
+    struct recent recent;
+    if (suspects->last - suspects->first >= RECENT)
+        return 0;
+    for (uint64_t i = suspects->first; i <= suspects->last; i++) {
+        if (!find_recent(suspects->stream, i, &recent))
+            return 0;
+        if (recent.function && found)
+            return 0;
+        if (recent.function)
+            found = i;
+    }
+    return found;
+}
+
+static void name_one(const struct suspects *suspects, uint64_t sequence,
+                     char *text, size_t size)
+{
+    struct recent recent = {0};
+    bool known = find_recent(suspects->stream, sequence, &recent);
+    const char *file = known && recent.file ? recent.file : "?";
+    snprintf(text, size, "%llu (%s, %s:%d)", (unsigned long long)sequence,
+             known ? recent_name(&recent) : "?", file, recent.line);
+}
+
 static void describe_range(const struct suspects *suspects, char *text,
                            size_t size)
 {
-    struct recent first = {0}, last = {0};
-    bool known = find_recent(suspects->stream, suspects->first, &first) &&
-                 find_recent(suspects->stream, suspects->last, &last);
-    if (suspects->first == suspects->last)
+    char first[160], last[160];
+    if (suspects->first == suspects->last || only_kernel(suspects))
         return;
+    name_one(suspects, suspects->first, first, sizeof first);
+    name_one(suspects, suspects->last, last, sizeof last);
     snprintf(text, size,
-             "; it is one of operations %llu (%s, %s:%d) to %llu (%s, %s:%d) "
-             "of the stream: RUNNEL_BLOCKING=1 tells which",
-             (unsigned long long)suspects->first,
-             known ? recent_name(&first) : "?",
-             known && first.file ? first.file : "?", first.line,
-             (unsigned long long)suspects->last,
-             known ? recent_name(&last) : "?",
-             known && last.file ? last.file : "?", last.line);
+             "; it is one of operations %s to %s of the stream: "
+             "RUNNEL_BLOCKING=1 tells which",
+             first, last);
+}
+
+static struct failure *blame_for(struct context *context,
+                                 const struct suspects *suspects,
+                                 rnl_status status, const char *message)
+{
+    struct recent recent = {0};
+    uint64_t sequence = 0;
+    struct stream *stream = context->default_stream;
+    if (suspects->streams) {
+        stream = suspects->stream;
+        sequence = only_kernel(suspects);
+        sequence = sequence ? sequence : suspects->last;
+        find_recent(stream, sequence, &recent);
+    }
+    struct blame blame = {
+        .sequence = sequence,
+        .file = recent.file,
+        .line = recent.line,
+        .name = recent_name(&recent),
+        .label = recent.labelled ? recent.label : NULL,
+    };
+    return failure_blame(stream, &blame, status, message);
 }
 
 static struct failure *lost_failure(struct context *context,
@@ -226,29 +272,17 @@ static struct failure *lost_failure(struct context *context,
 {
     const struct driver *driver = gpu_of(context)->driver;
     const char *name = NULL, *text = NULL;
-    char message[512], range[256] = "";
+    char message[512], range[400] = "";
     driver->call.error_name(code, &name);
     driver->call.error_text(code, &text);
     if (suspects->streams == 1)
         describe_range(suspects, range, sizeof range);
-    snprintf(message, sizeof message, "the device is lost: %s (%s)%s%s",
-             text ? text : "an error", name ? name : "no name",
-             suspects->streams > 1 ? "; several streams had work under way"
-                                   : "",
-             range);
-    struct recent recent = {0};
-    if (suspects->streams)
-        find_recent(suspects->stream, suspects->last, &recent);
-    struct blame blame = {
-        .sequence = suspects->streams ? suspects->last : 0,
-        .file = recent.file,
-        .line = recent.line,
-        .name = recent_name(&recent),
-        .label = recent.labelled ? recent.label : NULL,
-    };
-    struct stream *stream =
-        suspects->streams ? suspects->stream : context->default_stream;
-    return failure_blame(stream, &blame, driver->status(code), message);
+    else if (suspects->streams > 1)
+        snprintf(range, sizeof range,
+                 "; several streams had work under way");
+    snprintf(message, sizeof message, "the device is lost: %s (%s)%.380s",
+             text ? text : "an error", name ? name : "no name", range);
+    return blame_for(context, suspects, driver->status(code), message);
 }
 
 void context_lose(struct context *context, struct stream *blamed, int code)

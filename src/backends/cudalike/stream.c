@@ -215,12 +215,9 @@ static void give_up_locked(struct stream *stream, struct op *op, int code,
 static void put_given_locked(struct gpu_stream *own, struct op *op,
                              enum fate fate, struct op **over)
 {
-    if (fate == FATE_SERVICE)
-        return;
-    remember_locked(own, op);
     if (fate == FATE_PENDING) {
         pend(own, op);
-    } else {
+    } else if (fate == FATE_OVER) {
         op->next = *over;
         *over = op;
     }
@@ -235,6 +232,7 @@ static struct op *put_together_locked(struct stream *stream, struct op *op,
     for (struct op *next; count > 0; count--, op = next) {
         next = op->next;
         op->sequence = ++*submitted;
+        remember_locked(gpu_stream_of(stream), op);
         put_given_locked(gpu_stream_of(stream), op,
                          must_outlive(stream, op) ? FATE_PENDING : FATE_OVER,
                          over);
@@ -264,6 +262,7 @@ static int submit_locked(struct stream *stream, struct op *first,
         next = op->next;
         enum fate fate;
         op->sequence = submitted + 1;
+        remember_locked(own, op);  // it may be over before this call is
         int code = give_locked(stream, op, &fate);
         if (code != 0 && op == first)
             return code;
