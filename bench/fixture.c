@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char source[] =
@@ -15,6 +16,23 @@ static const char source[] =
     "    if (i < count)\n"
     "        y[i] += a * x[i];\n"
     "}\n";
+
+const char *bench_device_name(void)
+{
+    const char *name = getenv("RUNNEL_BENCH_DEVICE");
+    return name && *name ? name : "cpu:0";
+}
+
+rnl_device bench_device(void)
+{
+    const char *name = bench_device_name(), *colon = strchr(name, ':');
+    char api[BENCH_DEVICE_NAME];
+    rnl_device device = NULL;
+    snprintf(api, sizeof api, "%.*s", (int)strcspn(name, ":"), name);
+    (void)rnl_device_get(api, colon ? strtoul(colon + 1, NULL, 10) : 0,
+                         &device);
+    return device;
+}
 
 static void explain(char *text, size_t size, const char *what)
 {

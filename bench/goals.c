@@ -14,6 +14,20 @@
     {name, "kernels/" name, "runnel", "*", 0.98, 1, ">= 0.98 x best",   \
      "best of all"}
 
+#define CUDA_LAUNCH(count)                                                \
+    {"launch, " count " arguments", "cuda/launch/" count "-arguments",     \
+     "runnel", "driver", 1 / 1.03, 1 / 1.01, "<= 1.03 x", "<= 1.01 x"},    \
+    {"the same, context current", "cuda/launch/" count "-arguments",       \
+     "runnel, current", "driver", 1 / 1.03, 1 / 1.01, "<= 1.03 x",         \
+     "<= 1.01 x"}
+#define CUDA_COPY(row, times)                                             \
+    {row, "cuda/copy/" row, "runnel", "driver", times, 0,                  \
+     #times " x driver", ""},                                             \
+    {row, "cuda/copy/" row, "runnel", "driver, pinned", 0, 0.95, "",       \
+     "0.95 x pinned"},                                                    \
+    {row ", pinned", "cuda/copy/" row, "runnel, pinned", "driver, pinned", \
+     0.99, 0, ">= 0.99 x", ""}
+
 const bench_goal goals[] = {
     {"empty kernel, parked, native", PARKED, "runnel native", "pocl", 13, 90,
      "PoCL / 13", "PoCL / 90"},
@@ -82,6 +96,48 @@ const bench_goal goals[] = {
      "<= 0.3 ms", ""},
     {"100 kernels, 2 threads", "kernels/compile-100", "runnel, 2 threads",
      "runnel, 1 thread", 1.8, 0, "1.8 x serial", ""},
+    CUDA_LAUNCH("0"),
+    CUDA_LAUNCH("3"),
+    CUDA_LAUNCH("16"),
+    CUDA_LAUNCH("64"),
+    {"1000 kernels, new arguments", "cuda/chain/new-arguments",
+     "runnel batched", "driver", 2.3, 2.7, "2.3 x faster", "2.7 x"},
+    {"1000 kernels, equal ones", "cuda/chain/equal-arguments",
+     "runnel batched", "driver", 0, 4.5, "", "4.5 x faster"},
+    {"graph launch", "cuda/graph/launch", "runnel", "driver", 1 / 1.02, 0,
+     "<= 1.02 x", ""},
+    {"graph launch, to the end", "cuda/graph/replay", "runnel", "driver",
+     1 / 1.02, 0, "<= 1.02 x", ""},
+    {"allocate + free, 4 KiB", "cuda/allocate/4Ki", "runnel, on a stream",
+     "cuMemAllocAsync", 5, 18, "5 x faster", "18 x"},
+    {"allocate + free, 1 MiB", "cuda/allocate/1Mi", "runnel, on a stream",
+     "cuMemAllocAsync", 5, 18, "5 x faster", "18 x"},
+    {"event create + release", "cuda/event/create", "runnel", "driver", 6, 16,
+     "6 x faster", "16 x"},
+    {"event record", "cuda/event/record", "runnel", "driver", 1 / 1.1, 1,
+     "<= 1.1 x", "<= 1 x"},
+    {"event query", "cuda/event/query", "runnel", "driver", 1 / 1.1, 35,
+     "<= 1.1 x", "35 x faster"},
+    CUDA_COPY("to-device/64Mi", 3.8),
+    CUDA_COPY("to-device/256Mi", 3.8),
+    CUDA_COPY("to-device/1Gi", 3.8),
+    CUDA_COPY("from-device/64Mi", 2.5),
+    CUDA_COPY("from-device/256Mi", 2.5),
+    CUDA_COPY("from-device/1Gi", 2.5),
+    {"device to device", "cuda/copy/device/256Mi", "runnel", "driver", 0.99, 0,
+     ">= 0.99 x", ""},
+    {"launch + synchronize", "cuda/launch-sync", "runnel", "driver", 1 / 1.02,
+     0, "<= 1.02 x", ""},
+    {"host function", "cuda/host-function", "runnel", "cuLaunchHostFunc", 3,
+     5, "3 x faster", "5 x"},
+    {"8 threads", "cuda/launch-threads", "runnel", "driver", 1, 0, ">= 1.0 x",
+     ""},
+    {"8 threads, batched", "cuda/launch-threads", "runnel batched", "driver",
+     2, 0, ">= 2 x", ""},
+    {"source to function, cached", "cuda/compile", "runnel, disk cache", NULL,
+     2e6, 0.3e6, "<= 2 ms", "<= 0.3 ms"},
+    {"one-step launch, extra", "cuda/one-step", "runnel", NULL, 200, 40,
+     "<= 200 ns", "<= 40 ns"},
 };
 
 const size_t goal_count = sizeof goals / sizeof *goals;

@@ -67,7 +67,8 @@ typedef struct bench_runnel {
 
 typedef struct bench_run {
     bool quick, progress;
-    const char *filter;
+    bool on_cpu;  // the rows are those of the cpu, and their peers are here
+    const char *filter, *row;
     bench_runnel runnel;
     const pocl_peer *pocl;  // NULL: absent
     const char *no_pocl;
@@ -88,7 +89,9 @@ typedef struct bench_case {
 
 extern const bench_case enqueue_case, launch_sync_case, axpy_case, event_case,
     host_function_case, copy_case, idle_case, handle_check_case, kernels_case,
-    compile_case, graph_case, streams_case, value_wait_case, buffer_case;
+    compile_case, graph_case, streams_case, value_wait_case, buffer_case,
+    cuda_launch_case, cuda_graph_case, cuda_memory_case, cuda_event_case,
+    cuda_compile_case;
 
 // A constant array and its length, for a bench_case.
 #define BENCH_PLANS(array) \
@@ -131,6 +134,12 @@ void *bench_allocate(size_t size);
 
 // The reason, or NULL when the text is empty.
 const char *bench_reason(const char *text);
+
+// The device of --device, also in the children; NULL, and the library has a
+// reason, when there is none.
+enum { BENCH_DEVICE_NAME = 32 };
+const char *bench_device_name(void);
+rnl_device bench_device(void);
 
 // --- For main --------------------------------------------------------------
 

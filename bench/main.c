@@ -1,4 +1,5 @@
 // runnel-bench: Runnel and its peers, side by side in one run.
+#include "cuda.h"
 #include "harness.h"
 #include "machine.h"
 #include "report.h"
@@ -8,14 +9,22 @@
 #include <string.h>
 #include <unistd.h>
 
-static const bench_case *const cases[] = {
+static const bench_case *const cpu_cases[] = {
     &enqueue_case, &launch_sync_case,   &axpy_case, &event_case,
     &buffer_case, &host_function_case, &value_wait_case, &copy_case,
     &handle_check_case, &idle_case, &kernels_case, &compile_case, &graph_case,
-    &streams_case,
+    &streams_case,     NULL,
 };
 
-enum { CASES = sizeof cases / sizeof *cases };
+static const bench_case *const cuda_cases[] = {
+    &cuda_launch_case, &cuda_event_case,   &cuda_memory_case, &cuda_graph_case,
+    &cuda_compile_case, NULL,
+};
+
+static bool on_cpu(void)
+{
+    return !strncmp(bench_device_name(), "cpu", 3);
+}
 
 static const char usage[] =
     "Usage: runnel-bench [OPTION]...\n"
@@ -24,7 +33,9 @@ static const char usage[] =
     "goals.\n"
     "\n"
     "  --quick        fewer rounds: under a minute, not for quoting\n"
+    "  --device NAME  cpu:0, or cuda:0, …: the rows of that device\n"
     "  --filter WORD  only rows whose name has WORD in it\n"
+    "  --row NAME     only the row of that name\n"
     "  --json FILE    also write everything to FILE\n"
     "  --list         print the rows and measure nothing\n"
     "  --help         print this\n"
@@ -36,14 +47,16 @@ static const char usage[] =
 
 typedef struct bench_options {
     bool quick, list, help, wrong;
-    const char *filter, *json;
+    const char *filter, *json, *row, *device;
 } bench_options;
 
 static bench_options read_options(int count, char **arguments)
 {
     static const struct option known[] = {
         {"quick", no_argument, NULL, 'q'},
+        {"device", required_argument, NULL, 'd'},
         {"filter", required_argument, NULL, 'f'},
+        {"row", required_argument, NULL, 'r'},
         {"json", required_argument, NULL, 'j'},
         {"list", no_argument, NULL, 'l'},
         {"help", no_argument, NULL, 'h'},
@@ -54,7 +67,9 @@ static bench_options read_options(int count, char **arguments)
     while ((option = getopt_long(count, arguments, "", known, NULL)) != -1) {
         switch (option) {
         case 'q': result.quick = true; break;
+        case 'd': result.device = optarg; break;
         case 'f': result.filter = optarg; break;
+        case 'r': result.row = optarg; break;
         case 'j': result.json = optarg; break;
         case 'l': result.list = true; break;
         case 'h': result.help = true; break;
@@ -70,18 +85,25 @@ static bench_options read_options(int count, char **arguments)
 
 // --- Rows ------------------------------------------------------------------
 
+static bool is_wanted(const bench_run *bench, const char *name)
+{
+    return strstr(name, bench->filter) &&
+           (!bench->row || !strcmp(name, bench->row));
+}
+
 static size_t each_row(bench_run *bench, void (*run)(bench_run *bench,
                                                  const bench_case *which,
                                                  const bench_plan *plan))
 {
+    const bench_case *const *one = bench->on_cpu ? cpu_cases : cuda_cases;
     size_t count = 0;
-    for (size_t i = 0; i < CASES; i++) {
-        for (size_t k = 0; k < cases[i]->plan_count; k++) {
-            const bench_plan *plan = &cases[i]->plans[k];
-            if (!strstr(plan->name, bench->filter))
+    for (; *one; one++) {
+        for (size_t k = 0; k < (*one)->plan_count; k++) {
+            const bench_plan *plan = &(*one)->plans[k];
+            if (!is_wanted(bench, plan->name))
                 continue;
             if (run)
-                run(bench, cases[i], plan);
+                run(bench, *one, plan);
             count++;
         }
     }
@@ -92,13 +114,16 @@ static void list_row(bench_run *bench, const bench_case *which,
                      const bench_plan *plan)
 {
     (void)bench, (void)which;
-    printf("%-22s%s\n", plan->name, plan->what);
+    printf("%-28s%s\n", plan->name, plan->what);
 }
 
 static void run_row(bench_run *bench, const bench_case *which,
                     const bench_plan *plan)
 {
+    size_t first = bench->row_count;
     which->run(bench, plan);
+    for (size_t i = first; i < bench->row_count; i++)
+        report_row(&bench->rows[i]);
 }
 
 static bool any_wrong(const bench_run *bench)
@@ -114,22 +139,31 @@ static bool any_wrong(const bench_run *bench)
 
 // --- A run -----------------------------------------------------------------
 
-static int measure(bench_run *bench, const char *json)
+static void open_peers(bench_run *bench)
 {
-    bench_machine machine;
-    machine_describe(&machine);
     // The child first, while this process has no other thread.
     bench->passive = process_peer_start(&bench->no_passive);
     bench_runnel_open(&bench->runnel);
     bench->pocl = pocl_peer_open(&bench->no_pocl);
     bench->openmp = openmp_peer_open(&bench->no_openmp);
+}
+
+static int measure(bench_run *bench, const char *json)
+{
+    bench_machine machine;
+    machine_describe(&machine);
+    bench->no_pocl = bench->no_openmp = bench->no_passive =
+        "for the cpu alone";
+    if (bench->on_cpu)
+        open_peers(bench);
     report_header(bench, &machine);
-    fflush(stdout);
+    report_titles();
     each_row(bench, run_row);
-    report_rows(bench);
+    report_end_of_rows();
     report_goals(bench);
     bool written = !json || report_json(bench, &machine, json);
     int status = any_wrong(bench) || !written;
+    cuda_close();
     bench_runnel_close(&bench->runnel);
     process_peer_stop(bench->passive);
     bench_free_rows(bench);
@@ -149,9 +183,13 @@ int main(int count, char **arguments)
         return process_compile(atoi(arguments[2]));
 
     bench_options options = read_options(count, arguments);
+    if (options.device)
+        setenv("RUNNEL_BENCH_DEVICE", options.device, 1);
     bench_run bench = {
         .quick = options.quick,
+        .on_cpu = on_cpu(),
         .filter = options.filter,
+        .row = options.row,
         .progress = isatty(STDERR_FILENO),
     };
     if (options.wrong || options.help) {
@@ -159,8 +197,9 @@ int main(int count, char **arguments)
         return options.wrong ? 2 : 0;
     }
     if (!each_row(&bench, options.list ? list_row : NULL)) {
-        fprintf(stderr, "runnel-bench: no row has '%s' in its name\n",
-                options.filter);
+        fprintf(stderr, "runnel-bench: %s has no row '%s'\n",
+                bench_device_name(),
+                options.row ? options.row : options.filter);
         return 2;
     }
     return options.list ? 0 : measure(&bench, options.json);

@@ -1,5 +1,6 @@
 #include "process.h"
 
+#include "cuda.h"
 #include "harness.h"
 
 #include <spawn.h>
@@ -271,10 +272,20 @@ double process_compile_many(bool two_threads)
     return await_answer(spawn_self(arguments, "RUNNEL_CACHE_DISABLE=1"));
 }
 
+double process_compile_by_hand(void)
+{
+    char *arguments[] = {"runnel-bench", "--compile-child", "-1", NULL};
+    return await_answer(spawn_self(arguments, "RUNNEL_BENCH_CHILD=1"));
+}
+
 int process_compile(int threads)
 {
-    double answer = threads ? bench_runnel_compile_many(threads == 2)
-                            : bench_runnel_compile();
+    double answer;
+    if (strncmp(bench_device_name(), "cpu", 3))
+        answer = cuda_compile_once(threads < 0);
+    else
+        answer = threads ? bench_runnel_compile_many(threads == 2)
+                         : bench_runnel_compile();
     return send(STDOUT_FILENO, &answer, sizeof answer, MSG_NOSIGNAL) > 0 ? 0
                                                                          : 1;
 }

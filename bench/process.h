@@ -49,5 +49,8 @@ double process_compile_time(char *setting);
 // ns to compile BENCH_MANY_KERNELS kernels in a child, without the caches.
 double process_compile_many(bool two_threads);
 
-// The child's part; 0 threads: one kernel.
+// ns from source to function without Runnel in a child, on a GPU.
+double process_compile_by_hand(void);
+
+// The child's part; 0 threads: one kernel; negative: by hand.
 int process_compile(int threads);

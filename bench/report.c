@@ -93,7 +93,7 @@ static void put_series(const bench_row *row, const bench_series *series)
     printf("\n");
 }
 
-void report_rows(const bench_run *bench)
+void report_titles(void)
 {
     put("", -24);
     put("p50", 10);
@@ -103,12 +103,19 @@ void report_rows(const bench_run *bench)
     put("quartiles", 15);
     put("95 %", 15);
     printf("\n");
-    for (size_t i = 0; i < bench->row_count; i++) {
-        const bench_row *row = &bench->rows[i];
-        printf("%s: %s\n", row->plan->name, row->plan->what);
-        for (size_t k = 0; k < row->series_count; k++)
-            put_series(row, &row->series[k]);
-    }
+    fflush(stdout);
+}
+
+void report_row(const bench_row *row)
+{
+    printf("%s: %s\n", row->plan->name, row->plan->what);
+    for (size_t k = 0; k < row->series_count; k++)
+        put_series(row, &row->series[k]);
+    fflush(stdout);
+}
+
+void report_end_of_rows(void)
+{
     printf("\nratio: time of that line / time of the row's first runnel line, "
            "median of the rounds.\n");
 }
@@ -167,6 +174,20 @@ static void put_peer(const char *name, const char *absent, const char *text)
            absent ? absent : text);
 }
 
+static void put_device(const char *version)
+{
+    rnl_device_info info = {.struct_size = sizeof info};
+    bool known = !rnl_device_get_info(bench_device(), &info);
+    printf("  %-16s%s\n", "runnel", version);
+    if (known)
+        printf("  %-16s%s, driver for %d.%d\n\n", bench_device_name(),
+               info.name, info.driver_version / 1000,
+               info.driver_version % 1000 / 10);
+    else
+        printf("  %-16sskipped: %s\n\n", bench_device_name(),
+               rnl_last_error()->message);
+}
+
 void report_header(const bench_run *bench, const bench_machine *machine)
 {
     char text[CELL];
@@ -178,6 +199,10 @@ void report_header(const bench_run *bench, const bench_machine *machine)
         printf("settings: %s\n", machine->settings);
     snprintf(text, sizeof text, "%d.%d.%d", version / 10000,
              version / 100 % 100, version % 100);
+    if (!bench->on_cpu) {
+        put_device(text);
+        return;
+    }
     put_peer("runnel", bench_reason(bench->runnel.no_native), text);
     put_peer("runnel source", bench_reason(bench->runnel.no_source), text);
     if (bench->pocl)

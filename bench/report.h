@@ -5,7 +5,12 @@
 #include "machine.h"
 
 void report_header(const bench_run *bench, const bench_machine *machine);
-void report_rows(const bench_run *bench);
+
+// One by one as they are measured: what stops a run does not lose them.
+void report_titles(void);
+void report_row(const bench_row *row);
+void report_end_of_rows(void);
+
 void report_goals(const bench_run *bench);
 
 // False with a sentence on standard error when the file cannot be written.

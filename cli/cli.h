@@ -17,6 +17,7 @@ int command_info(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_compile(int argc, char **argv);
 int command_run(int argc, char **argv);
+int command_cache(int argc, char **argv);
 int command_help(int argc, char **argv);
 
 // Prints the manual page of a command, or of the program for NULL.

@@ -35,6 +35,7 @@ static const struct {
     {RNL_FEATURE_BATCHED_STREAMS, "batched streams"},
     {RNL_FEATURE_PEER_ACCESS, "peer access"},
     {RNL_FEATURE_MEMORY_HINTS, "memory hints"},
+    {RNL_FEATURE_NATIVE_HANDLES, "native handles"},
 };
 
 #define FEATURE_COUNT (sizeof features / sizeof features[0])
@@ -43,8 +44,10 @@ static const struct {
 static const char *const known_variables[] = {
     "RUNNEL_DEVICES",   "RUNNEL_CPU_DEVICES", "RUNNEL_THREADS",
     "RUNNEL_SPIN_US",   "RUNNEL_LOG",         "RUNNEL_CC",
-    "RUNNEL_CXX",       "RUNNEL_CACHE_DIR",   "RUNNEL_CACHE_DISABLE",
+    "RUNNEL_CXX",       "RUNNEL_CUDA",        "RUNNEL_NVRTC",
+    "RUNNEL_CACHE_DIR", "RUNNEL_CACHE_DISABLE",
     "RUNNEL_BLOCKING",  "RUNNEL_CONTAIN",     "RUNNEL_SPECIALISE",
+    "RUNNEL_CUDA",      "RUNNEL_NVRTC",       "RUNNEL_CACHE_SIZE",
 };
 
 // --- What both forms print --------------------------------------------------

@@ -16,6 +16,7 @@ static const struct command commands[] = {
     {"check", command_check},
     {"compile", command_compile},
     {"run", command_run},
+    {"cache", command_cache},
     {"help", command_help},
 };
 
@@ -50,7 +51,7 @@ int main(int argc, char **argv)
 {
     if (argc < 2)
         return complain_usage("a command is missing: info, check, "
-                              "compile, run or help");
+                              "compile, run, cache or help");
     int code = run_command(argc, argv);
     if (!output_finish() && code == EXIT_OK)
         code = EXIT_FAILED;

@@ -12,7 +12,7 @@
 #                                       under that sanitizer; dev-only: need
 #                                       not run under any
 #
-# A test is called <program>.<test>. Where cmocka is missing nothing is added.
+# A test is called <program>.<test>.
 
 # Sanitizers run several times slower.
 set(RUNNEL_TIME_FACTOR 1)

@@ -50,13 +50,15 @@ FLOORS = [
     (r"tests/cli/.*", TESTS | {"cli"}),
     (r"tests/compiler/.*", TESTS | {"compiler", "base", "core", "backend:cpu"}),
     (r"tests/simt/.*", TESTS | {"compiler", "llvm"}),
+    (r"tests/fakes/abi.*", {"backend:cudalike", "libc", "vendor", "c++"}),
     (r"tests/.*", TESTS | {"base", "core", "backend:null", "backend:cpu",
-                           "cjson"}),
+                           "backend:cudalike", "backend:cuda", "cjson"}),
 ]
 
 OUTSIDE = [
     (re.compile(r"xxhash\.h"), "hash"),
     (re.compile(r"cmocka\.h"), "cmocka"),
+    (re.compile(r"cuda\.h"), "vendor"),
     (re.compile(r"cjson/cJSON\.h"), "cjson"),
     (re.compile(r"(CL/\w+|omp|oneapi/tbb/\w+)\.h"), "peers"),
     (re.compile(r"(llvm-c|clang-c)/[\w/]+\.h"), "llvm"),

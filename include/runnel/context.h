@@ -39,6 +39,7 @@ typedef enum rnl_feature {
     RNL_FEATURE_BATCHED_STREAMS,
     RNL_FEATURE_PEER_ACCESS,
     RNL_FEATURE_MEMORY_HINTS,       // prefetch, advice, attachment do something
+    RNL_FEATURE_NATIVE_HANDLES,     // <runnel/interop.h>
 } rnl_feature;
 
 RNL_BEGIN_DECLS

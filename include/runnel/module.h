@@ -67,6 +67,27 @@ typedef struct rnl_function_info {
     bool uses_barriers;      // cpu: its threads may have to wait for others
 } rnl_function_info;
 
+// What a function can be told, by number.
+typedef enum rnl_function_attribute_id {
+    RNL_FUNCTION_DYNAMIC_SHARED = 1,  // bytes of dynamic shared memory that a
+                                      // launch may ask for; what the device has
+                                      // besides the static part unless set
+    RNL_FUNCTION_CARVEOUT = 2,        // percent of the memory on the chip that
+                                      // should be shared memory rather than
+                                      // cache: a hint; cpu: without effect
+} rnl_function_attribute_id;
+
+#define RNL_CARVEOUT_DEFAULT (-1)  // as the device likes
+
+// How many blocks of a shape can be resident at once.
+typedef struct rnl_occupancy {
+    size_t struct_size;
+    uint32_t blocks;             // on each multiprocessor; 0: none ever can
+    uint32_t multiprocessors;    // of the device
+    uint64_t cooperative_blocks; // that a cooperative launch may have in all;
+                                 // UINT64_MAX: any number
+} rnl_occupancy;
+
 RNL_BEGIN_DECLS
 
 // --- Modules ---------------------------------------------------------------
@@ -137,6 +158,38 @@ RNL_API rnl_status rnl_function_release(rnl_function function);
 // Fills `*out_info`, whose struct_size the caller has set.
 RNL_API rnl_status rnl_function_get_info(rnl_function function,
                                          rnl_function_info *out_info);
+
+// Sets an attribute, for launches from now on. Launches that ask for more than
+// RNL_FUNCTION_DYNAMIC_SHARED are refused; up to it, the driver's own limit is
+// raised as needed. RNL_ERROR_INVALID_ARGUMENT for a value that the device
+// cannot have. Stands for cuFuncSetAttribute.
+RNL_API rnl_status rnl_function_set_attribute(rnl_function function,
+                                              rnl_function_attribute_id id,
+                                              int64_t value);
+
+// Reads it back: what was set, or the default.
+RNL_API rnl_status rnl_function_get_attribute(rnl_function function,
+                                              rnl_function_attribute_id id,
+                                              int64_t *out_value);
+
+// How many blocks of `block_threads` threads, each with `shared_size` bytes of
+// dynamic shared memory, can be resident at once. Fills `*out_occupancy`, whose
+// struct_size the caller has set. cpu: a core runs one block at a time.
+// RNL_ERROR_INVALID_ARGUMENT for a block that no launch could have. Stands for
+// cuOccupancyMaxActiveBlocksPerMultiprocessor.
+RNL_API rnl_status rnl_function_get_occupancy(rnl_function function,
+                                              uint32_t block_threads,
+                                              size_t shared_size,
+                                              rnl_occupancy *out_occupancy);
+
+// The number of threads per block, at most `most_threads` (0: what the function
+// allows), with which most threads are resident at once; of equal ones the
+// largest. As many blocks as then are resident fill the device. Stands for
+// cuOccupancyMaxPotentialBlockSize.
+RNL_API rnl_status rnl_function_suggest_block(rnl_function function,
+                                              size_t shared_size,
+                                              uint32_t most_threads,
+                                              uint32_t *out_threads);
 
 RNL_END_DECLS
 

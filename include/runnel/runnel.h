@@ -15,6 +15,7 @@
 
 #include <runnel/base.h>
 #include <runnel/buffer.h>
+#include <runnel/cache.h>
 #include <runnel/capture.h>
 #include <runnel/context.h>
 #include <runnel/copy.h>
@@ -23,6 +24,7 @@
 #include <runnel/event.h>
 #include <runnel/graph.h>
 #include <runnel/host.h>
+#include <runnel/interop.h>
 #include <runnel/launch.h>
 #include <runnel/memory.h>
 #include <runnel/module.h>

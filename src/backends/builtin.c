@@ -2,9 +2,11 @@
 
 #include "core/backend.h"
 
+extern const struct backend cuda_backend;
 extern const struct backend cpu_backend;
 
 const struct backend *const backends[] = {
+    &cuda_backend,
     &cpu_backend,
     NULL,
 };

@@ -96,6 +96,7 @@ static void store(struct stream *stream, const rnl_stream_attribute *attribute)
     else
         all->domain = attribute->value.domain;
     atomic_store(&stream->sync_policy, (int)all->sync_policy);
+    atomic_fetch_add(&stream->attribute_changes, 1);
     lock_give(&stream->attribute_lock);
 }
 

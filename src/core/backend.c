@@ -10,8 +10,8 @@ static const char *missing_hook(const struct backend *b)
         bool present;
     } hooks[] = {
 #define HOOK(name) {"the hook " #name " is missing", b->name != NULL}
-        HOOK(device_count),   HOOK(reason),
-        HOOK(device_info),    HOOK(context_init),
+        HOOK(device_count),   HOOK(device_info),
+        HOOK(context_init),
         HOOK(context_finish), HOOK(context_memory),
         HOOK(feature_reason), HOOK(stream_init),
         HOOK(stream_finish),  HOOK(stream_submit),
@@ -65,8 +65,8 @@ const char *backend_check(const struct backend *b)
         return "RNL_FEATURE_COMPILE needs every module hook";
     if (any_module_hook(b) && !module_hooks(b))
         return "the module hooks are all or none";
-    if (has(b, RNL_FEATURE_EVENT_TIMING) != (b->event_time != NULL))
-        return "RNL_FEATURE_EVENT_TIMING and event_time go together";
+    if (has(b, RNL_FEATURE_EVENT_TIMING) != (b->event_elapsed != NULL))
+        return "RNL_FEATURE_EVENT_TIMING and event_elapsed go together";
     if (has(b, RNL_FEATURE_PROMISES) != (b->event_break != NULL))
         return "RNL_FEATURE_PROMISES and event_break go together";
     if (has(b, RNL_FEATURE_PEER_ACCESS) != (b->peer_access != NULL))
@@ -76,6 +76,10 @@ const char *backend_check(const struct backend *b)
         return "RNL_FEATURE_GRAPHS and the exec hooks go together";
     if (has(b, RNL_FEATURE_MEMORY_HINTS) != (b->memory_advise != NULL))
         return "RNL_FEATURE_MEMORY_HINTS and memory_advise go together";
+    if (has(b, RNL_FEATURE_NATIVE_HANDLES) != (b->native != NULL))
+        return "RNL_FEATURE_NATIVE_HANDLES and native go together";
+    if (has(b, RNL_FEATURE_COOPERATIVE_LAUNCH) && !b->function_occupancy)
+        return "RNL_FEATURE_COOPERATIVE_LAUNCH needs function_occupancy";
     if (b->accelerator && has(b, RNL_FEATURE_NATIVE_FUNCTIONS))
         return "an accelerator cannot run native functions";
     return NULL;

@@ -41,6 +41,12 @@ struct function_facts {
     bool uses_barriers;
 };
 
+// How many blocks can be resident at once.
+struct occupancy {
+    uint32_t blocks;        // on each multiprocessor
+    uint64_t cooperative;   // of a cooperative launch, in all
+};
+
 struct backend {
     uint32_t abi;        // BACKEND_ABI
     const char *api;     // "cpu", "cuda", "hip", "null"
@@ -53,9 +59,9 @@ struct backend {
     size_t exec_size;
 
     // --- devices: no vendor context, no device memory
-    size_t (*device_count)(void);
-    // Why there is none: paths tried and all. Static string, "" when there are.
-    const char *(*reason)(void);
+    // `*out_reason`, unless NULL: why there is none, paths tried and all.
+    // Static string, "" when there are some.
+    size_t (*device_count)(const char **out_reason);
     rnl_status (*device_info)(uint32_t index, rnl_device_info *info);
     // optional: attributes that the info does not have
     rnl_status (*device_attribute)(uint32_t index, rnl_attribute id,
@@ -99,8 +105,11 @@ struct backend {
     // With PROMISES: the caller's last reference to a promise is gone. If it
     // was not recorded, it never will be: whoever waits for it fails.
     void (*event_break)(struct event *event);
-    // Time of completion; INVALID_STATE when never recorded, NOT_READY.
-    rnl_status (*event_time)(struct event *event, uint64_t *out_ns);
+    // From the completion of one to that of the other. INVALID_STATE or
+    // NOT_READY, not recorded, when `*out_wrong` was never recorded or is not
+    // complete.
+    rnl_status (*event_elapsed)(struct event *start, struct event *end,
+                                struct event **out_wrong, int64_t *out_ns);
 
     // --- memory. `stream` NULL: ready at return; otherwise in its order.
     rnl_status (*memory_allocate)(struct context *context,
@@ -136,6 +145,10 @@ struct backend {
                                 struct function_facts *out_facts);
     void (*function_finish)(struct function *function);
 
+    // optional, with NATIVE_HANDLES: the vendor's handle of a context, stream,
+    // event, module or function.
+    rnl_status (*native)(struct object *object, void **out_native);
+
     // optional, with GRAPHS. The snapshot of the exec says what it does.
     // `index`: the node changed, UINT32_MAX for all; launches under way go on
     // with what was. Both are called with the lock held. A launch is an op.
@@ -143,10 +156,12 @@ struct backend {
     void (*exec_finish)(struct graph_exec *exec);
     rnl_status (*exec_change)(struct graph_exec *exec, uint32_t index);
 
-    // optional: whether a cooperative launch, checked in all else, is small
-    // enough. INVALID_ARGUMENT when not.
-    rnl_status (*cooperative_check)(struct function *function,
-                                    const rnl_launch *launch);
+    // optional: how many blocks of a shape can be resident at once. What the
+    // function's attributes say is made so before.
+    rnl_status (*function_occupancy)(struct function *function,
+                                     uint32_t block_threads,
+                                     size_t shared_size,
+                                     struct occupancy *out_occupancy);
 };
 
 // The message for the first rule that the table breaks, or NULL.

@@ -93,8 +93,22 @@ static rnl_status check_kind(struct context *context, rnl_memory_kind kind)
                    context->backend->feature_reason(context, managed));
 }
 
-// Without a stream the host does it where it can: another stream's work is
-// nothing to wait for.
+// On a stream of its own: another stream's work is nothing to wait for.
+static rnl_status zero_now(struct context *context, struct buffer *buffer)
+{
+    rnl_stream handle;
+    struct stream *stream;
+    rnl_status status = stream_create(context, NULL, NULL, &handle);
+    if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
+        return status;
+    status = fill_submit(stream, buffer, buffer->size);
+    if (status == RNL_OK)
+        status = stream_wait_done(stream, RNL_FOREVER);
+    object_release(handle, OBJECT_STREAM, "stream");
+    return status;
+}
+
+// Without a stream the host does it where it can.
 static rnl_status zero(struct context *context, struct stream *stream,
                        struct buffer *buffer)
 {
@@ -104,10 +118,7 @@ static rnl_status zero(struct context *context, struct stream *stream,
         memset(buffer->memory.host, 0, buffer->size);
         return RNL_OK;
     }
-    rnl_status status =
-        fill_submit(context->default_stream, buffer, buffer->size);
-    return status ? status
-                  : stream_wait_done(context->default_stream, RNL_FOREVER);
+    return zero_now(context, buffer);
 }
 
 // Not yet published. `stream` NULL: ready at return.
@@ -364,6 +375,24 @@ rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,
     return op_submit(op);
 }
 
+// What was enqueued on the old stream may still use the memory, and a backend
+// may have given up its hold on it, since it was to be freed behind that work.
+static rnl_status hold_for_work(struct buffer *buffer, struct stream *old)
+{
+    if (!old->completed ||
+        atomic_load(old->completed) >= atomic_load(&old->submitted))
+        return RNL_OK;
+    struct op *op = op_create(old, OP_RELEASE, 0);
+    if (!op)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    object_keep(&buffer->object);
+    op->kept[op->kept_count++] = &buffer->object;
+    rnl_status status = old->backend->stream_submit(old, op);
+    if (status != RNL_OK)
+        op_finish(op);
+    return status;
+}
+
 static rnl_status set_release_stream(struct buffer *buffer,
                                      struct stream *stream)
 {
@@ -374,9 +403,13 @@ static rnl_status set_release_stream(struct buffer *buffer,
     if ((status = object_keep_for(&stream->object, "stream")))
         return status;
     struct stream *old = atomic_exchange(&buffer->release_stream, stream);
-    if (old)
-        object_drop(&old->object);
-    return RNL_OK;
+    struct stream *before =
+        old ? old : buffer->object.context->default_stream;
+    if (old || object_keep_if_alive(&before->object)) {
+        status = hold_for_work(buffer, before);
+        object_drop(&before->object);
+    }
+    return status;
 }
 
 rnl_status rnl_buffer_set_release_stream(rnl_buffer handle,

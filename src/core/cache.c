@@ -1,7 +1,7 @@
 // Files in one private directory, no locks: a writer makes a file of its own
 // and renames it, so that readers see a whole entry or none. Entries are
 // content-addressed, therefore it does not matter whose rename comes last.
-#include "core/cache.h"
+#include "core/cache_folder.h"
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ENTRY_VERSION 1u
@@ -34,7 +35,7 @@ struct entry_header {
 static const char entry_magic[8] = "RNLCACHE";
 
 struct entry_name {
-    char text[33];
+    char text[CACHE_NAME_SIZE];
 };
 
 static struct entry_name name_of(const void *key, size_t key_size)
@@ -48,8 +49,7 @@ static struct entry_name name_of(const void *key, size_t key_size)
 
 // --- The directory ---------------------------------------------------------
 
-// False when there is no place for a cache.
-static bool directory_path(struct text *path)
+bool cache_path(struct text *path)
 {
     const char *configured = config_get()->cache_dir;
     const char *xdg = getenv("XDG_CACHE_HOME");
@@ -89,7 +89,7 @@ static const char *directory_fault(int fd)
     return NULL;
 }
 
-static int open_path(char *path)
+static int open_path(char *path, const char **out_fault)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
     int fd = open(path, flags);
@@ -97,24 +97,29 @@ static int open_path(char *path)
         make_directories(path);
         fd = open(path, flags);
     }
-    const char *fault = fd < 0 ? strerror(errno) : directory_fault(fd);
-    if (!fault)
+    *out_fault = fd < 0 ? strerror(errno) : directory_fault(fd);
+    if (!*out_fault)
         return fd;
     log_write(RNL_LOG_DEBUG, "the cache directory %s is not used: %s", path,
-              fault);
+              *out_fault);
     if (fd >= 0)
         close(fd);
     return -1;
 }
 
-// A descriptor of the directory, or -1 where there is none to be trusted. All
-// that follows goes through it, so that what was checked is what is used.
-static int open_directory(void)
+int cache_open(const char **out_fault)
 {
     struct text path = {0};
-    int fd = directory_path(&path) ? open_path(path.data) : -1;
+    *out_fault = "neither RUNNEL_CACHE_DIR nor HOME names a place";
+    int fd = cache_path(&path) ? open_path(path.data, out_fault) : -1;
     text_finish(&path);
     return fd;
+}
+
+static int open_directory(void)
+{
+    const char *fault;
+    return cache_open(&fault);
 }
 
 // --- Entries ---------------------------------------------------------------
@@ -124,35 +129,72 @@ static struct hash128 checksum_of(const char *file, size_t size)
     return hash_128(file + CHECKED_FROM, size - CHECKED_FROM);
 }
 
-// True for a whole, undamaged entry of exactly this key.
-static bool entry_verify(const char *file, size_t size, const void *key,
-                         size_t key_size)
+// The size of its key; 0 for all but a whole, undamaged entry.
+static size_t entry_verify(const char *file, size_t size)
 {
     struct entry_header header;
     if (size < sizeof header)
-        return false;
+        return 0;
     memcpy(&header, file, sizeof header);
     if (memcmp(header.magic, entry_magic, sizeof entry_magic) != 0 ||
-        header.version != ENTRY_VERSION || header.key_size != key_size ||
-        size - sizeof header < key_size ||
-        header.data_size != size - sizeof header - key_size)
-        return false;
+        header.version != ENTRY_VERSION ||
+        size - sizeof header < header.key_size ||
+        header.data_size != size - sizeof header - header.key_size)
+        return 0;
     struct hash128 checksum = checksum_of(file, size);
     return checksum.low == header.checksum.low &&
-           checksum.high == header.checksum.high &&
-           memcmp(file + sizeof header, key, key_size) == 0;
+                   checksum.high == header.checksum.high
+               ? header.key_size
+               : 0;
 }
 
-static bool entry_read(int directory, const char *name, void **out_file,
-                       size_t *out_size)
+// The same, of exactly this key.
+static bool entry_is_of(const char *file, size_t size, const void *key,
+                        size_t key_size)
+{
+    return entry_verify(file, size) == key_size && key_size > 0 &&
+           memcmp(file + sizeof(struct entry_header), key, key_size) == 0;
+}
+
+// What is used stays: its time tells, to a minute.
+static void entry_touch(int fd)
+{
+    struct stat facts;
+    if (fstat(fd, &facts) == 0 && time(NULL) - facts.st_mtime > 60)
+        futimens(fd, NULL);
+}
+
+static bool entry_read(int directory, const char *name, bool used,
+                       void **out_file, size_t *out_size)
 {
     int fd = openat(directory, name,
                     O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return false;
     int error = file_read(fd, ENTRY_SIZE_MAX, out_file, out_size);
+    if (used && error == 0)
+        entry_touch(fd);
     close(fd);
     return error == 0;
+}
+
+bool cache_read(int directory, const char *name, struct cache_contents *out)
+{
+    *out = (struct cache_contents){0};
+    if (!entry_read(directory, name, false, &out->file, &out->size))
+        return false;
+    size_t key_size = entry_verify(out->file, out->size);
+    const char *key = (const char *)out->file + sizeof(struct entry_header);
+    if (key_size > 0 && strcmp(name_of(key, key_size).text, name) == 0) {
+        out->key = key;
+        out->key_size = key_size;
+    }
+    return true;
+}
+
+void cache_drop(struct cache_contents *contents)
+{
+    mem_release(contents->file, contents->size);
 }
 
 static bool take_data(const char *file, size_t size, size_t key_size,
@@ -176,10 +218,10 @@ static bool load_from(int directory, const void *key, size_t key_size,
     struct entry_name name = name_of(key, key_size);
     void *file;
     size_t size;
-    if (!entry_read(directory, name.text, &file, &size))
+    if (!entry_read(directory, name.text, true, &file, &size))
         return false;
     bool loaded = false;
-    if (entry_verify(file, size, key, key_size)) {
+    if (entry_is_of(file, size, key, key_size)) {
         loaded = take_data(file, size, key_size, out_data, out_size);
     } else {
         log_write(RNL_LOG_DEBUG, "cache entry %s is damaged: removed",
@@ -281,9 +323,12 @@ void cache_store(const void *key, size_t key_size, const void *data,
     if (directory >= 0) {
         int error = entry_write(directory, name_of(key, key_size).text, file,
                                 file_size);
+        uint64_t count, removed;
         if (error)
             log_write(RNL_LOG_DEBUG, "a cache entry was not stored: %s",
                       strerror(error));
+        else
+            cache_trim(directory, config_get()->cache_size, &count, &removed);
         close(directory);
     }
     mem_release(file, file_size);

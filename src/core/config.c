@@ -4,6 +4,7 @@
 #include "base/thread.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -11,10 +12,12 @@
 #define SPIN_DEFAULT_US 30
 #define SPECIALISE_DEFAULT 1
 #define SPECIALISE_AFTER_NS UINT64_C(200000000)
+#define CACHE_SIZE_DEFAULT (UINT64_C(1) << 30)
 #define TEXT_SIZE 1024
 
 static struct config config;
 static char devices[TEXT_SIZE], compiler[TEXT_SIZE], cache_dir[TEXT_SIZE];
+static char cuda[TEXT_SIZE], nvrtc[TEXT_SIZE];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool config_read;
 
@@ -45,6 +48,28 @@ static uint64_t read_number(const char *name, uint64_t most, uint64_t otherwise)
         return otherwise;
     }
     return number;
+}
+
+// A number of bytes, with K, M or G behind it or nothing.
+static uint64_t read_size(const char *name, uint64_t otherwise)
+{
+    static const char letters[] = "KMG";
+    const char *value = getenv(name);
+    if (!value || !value[0])
+        return otherwise;
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(value, &end, 10);
+    const char *letter = *end ? strchr(letters, toupper(*end)) : NULL;
+    int shift = letter ? (int)(letter - letters + 1) * 10 : 0;
+    if (!isdigit((unsigned char)value[0]) || errno ||
+        (letter ? end[1] : *end) || number > UINT64_MAX >> shift) {
+        log_write(RNL_LOG_WARNING,
+                  "%s='%s' is no number of bytes and was ignored", name,
+                  value);
+        return otherwise;
+    }
+    return (uint64_t)number << shift;
 }
 
 static bool read_flag(const char *name)
@@ -88,7 +113,10 @@ static void read_all(void)
         read_number("RUNNEL_SPIN_US", 1000000, SPIN_DEFAULT_US) * 1000;
     config.blocking = read_flag("RUNNEL_BLOCKING");
     config.compiler = read_text("RUNNEL_CC", compiler);
+    config.cuda = read_text("RUNNEL_CUDA", cuda);
+    config.nvrtc = read_text("RUNNEL_NVRTC", nvrtc);
     config.cache_dir = read_text("RUNNEL_CACHE_DIR", cache_dir);
+    config.cache_size = read_size("RUNNEL_CACHE_SIZE", CACHE_SIZE_DEFAULT);
     config.cache_disabled = read_flag("RUNNEL_CACHE_DISABLE");
     config.specialise_ns = read_specialise();
     config.contain = read_number("RUNNEL_CONTAIN", 1, 1) != 0;

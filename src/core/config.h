@@ -11,7 +11,10 @@ struct config {
     int log_level;             // RUNNEL_LOG
     bool blocking;             // RUNNEL_BLOCKING
     const char *compiler;      // RUNNEL_CC; NULL: look for runnel-cc
+    const char *cuda;          // RUNNEL_CUDA: libcuda; NULL: the usual ones
+    const char *nvrtc;         // RUNNEL_NVRTC; likewise
     const char *cache_dir;     // RUNNEL_CACHE_DIR; NULL: the default place
+    uint64_t cache_size;       // RUNNEL_CACHE_SIZE; bytes
     bool cache_disabled;       // RUNNEL_CACHE_DISABLE
     uint64_t specialise_ns;    // RUNNEL_SPECIALISE; UINT64_MAX: never
     bool contain;              // RUNNEL_CONTAIN; false only when it is 0

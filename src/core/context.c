@@ -212,7 +212,7 @@ rnl_status rnl_context_supports(rnl_context handle, rnl_feature feature,
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)))
         return status;
-    if (feature < RNL_FEATURE_COMPILE || feature > RNL_FEATURE_MEMORY_HINTS)
+    if (feature < RNL_FEATURE_COMPILE || feature > RNL_FEATURE_NATIVE_HANDLES)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "feature",
                        "%d is no rnl_feature", (int)feature);
     const char *reason = context->backend->feature_reason(context, feature);

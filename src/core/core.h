@@ -69,6 +69,7 @@ struct stream {
     const struct backend *backend;
     int priority;
     rnl_stream_flags flags;
+    void *borrowed;                   // a vendor's stream, not ours to destroy
     _Atomic bool is_default;
     struct stream *next, **link;      // in context->streams
     // Of a batched stream: what is not submitted yet. The lock guards it, and
@@ -78,6 +79,7 @@ struct stream {
     _Atomic uint32_t batch_count;     // 0 only once `submitted` has them
     struct op *batch, *batch_last;
     struct lock attribute_lock;       // guards the attributes
+    _Atomic uint32_t attribute_changes; // how often they were set
     struct stream_attributes attributes;
     _Atomic int sync_policy;          // the attribute once more, for waits
     // Operations are numbered from 1 on each stream. `submitted` is written
@@ -150,6 +152,8 @@ struct function {
     rnl_parameter *parameters;  // `type` texts are owned, too
     size_t parameter_count;
     rnl_function_info info;     // pointers in it point at the fields above
+    _Atomic size_t shared_most; // dynamic, that a launch may ask for
+    _Atomic int carveout;       // percent; RNL_CARVEOUT_DEFAULT: as it likes
     rnl_native_fn native_fn;    // NULL unless native
     void *user_data;
     _Alignas(64) max_align_t native[];
@@ -258,6 +262,18 @@ struct failure *failure_create(struct stream *stream, uint64_t sequence,
                                const char *message);
 void failure_drop(struct failure *failure);
 
+// The work that a failure is blamed on, where there is no op any more.
+struct blame {
+    uint64_t sequence;
+    const char *file;
+    int line;
+    const char *name, *label;  // `label` may be NULL
+};
+
+// The same as failure_create.
+struct failure *failure_blame(struct stream *stream, const struct blame *blame,
+                              rnl_status status, const char *message);
+
 // What the failure is for `stream`: its own status, or, when another stream
 // failed, RNL_ERROR_DEPENDENCY_FAILED.
 rnl_status failure_status(const struct failure *failure,
@@ -294,6 +310,12 @@ rnl_status copy_submit(struct stream *stream, void *to, const void *from,
                        size_t size);
 rnl_status fill_submit(struct stream *stream, struct buffer *buffer,
                        size_t size);
+
+// Makes a stream and its handle, around the vendor's stream `borrowed` unless
+// that is NULL.
+rnl_status stream_create(struct context *context, void *borrowed,
+                         const rnl_stream_options *options,
+                         rnl_stream *out_stream);
 
 // Makes and gives up a context's default stream.
 rnl_status default_stream_create(struct context *context);

@@ -40,11 +40,18 @@ static size_t count_devices(const char *api)
     return count;
 }
 
+static const char *backend_reason(const struct backend *backend)
+{
+    const char *reason;
+    backend->device_count(&reason);
+    return reason;
+}
+
 static const char *gpu_reason(void)
 {
     for (size_t i = 0; library_backend_at(i); i++)
         if (library_backend_at(i)->accelerator)
-            return library_backend_at(i)->reason();
+            return backend_reason(library_backend_at(i));
     return "this library was built without a backend for any accelerator";
 }
 
@@ -57,9 +64,9 @@ static const char *api_reason(const char *api)
     const struct backend *backend = library_backend(api);
     if (!backend)
         return "this library was built without a backend for this api";
-    if (backend->device_count() > 0)
-        return "RUNNEL_DEVICES hides every device of this api";
-    return backend->reason();
+    const char *reason = backend_reason(backend);
+    return reason[0] ? reason
+                     : "RUNNEL_DEVICES hides every device of this api";
 }
 
 // --- Public ----------------------------------------------------------------

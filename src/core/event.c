@@ -204,8 +204,7 @@ static rnl_status refuse_event(rnl_status status, const struct event *event,
     return status;
 }
 
-static rnl_status event_time(struct event *event, const char *parameter,
-                             uint64_t *out_ns)
+static rnl_status check_timed(struct event *event, const char *parameter)
 {
     if (!event->options.timing)
         return refuse_event(RNL_ERROR_INVALID_ARGUMENT, event, parameter,
@@ -213,11 +212,20 @@ static rnl_status event_time(struct event *event, const char *parameter,
     if (event_is_captured(event))
         return refuse_event(RNL_ERROR_CAPTURED_EVENT, event, parameter,
                             "was recorded in a capture");
-    rnl_status status = event->backend->event_time(event, out_ns);
-    if (status == RNL_ERROR_INVALID_STATE)
-        return refuse_event(status, event, parameter, "was never recorded");
-    if (status == RNL_NOT_READY)
-        return refuse_event(status, event, parameter, "is not complete yet");
+    return RNL_OK;
+}
+
+static rnl_status elapsed(struct event *start, struct event *end,
+                          int64_t *out_ns)
+{
+    struct event *wrong = NULL;
+    rnl_status status =
+        end->backend->event_elapsed(start, end, &wrong, out_ns);
+    const char *parameter = wrong == start ? "start" : "end";
+    if (wrong && status == RNL_ERROR_INVALID_STATE)
+        return refuse_event(status, wrong, parameter, "was never recorded");
+    if (wrong && status == RNL_NOT_READY)
+        return refuse_event(status, wrong, parameter, "is not complete yet");
     return status;
 }
 
@@ -225,7 +233,7 @@ rnl_status rnl_event_elapsed(rnl_event start_handle, rnl_event end_handle,
                              uint64_t *out_ns)
 {
     struct event *start, *end;
-    uint64_t from, to;
+    int64_t ns;
     rnl_status status = ENTER();
     if (status != RNL_OK ||
         (status = check_event(start_handle, "start", &start)) ||
@@ -236,12 +244,13 @@ rnl_status rnl_event_elapsed(rnl_event start_handle, rnl_event end_handle,
         return fail_at(RNL_ERROR_INVALID_HANDLE, "end",
                        "'start' is of %s and 'end' of %s", start->backend->api,
                        end->backend->api);
-    if ((status = event_time(start, "start", &from)) ||
-        (status = event_time(end, "end", &to)))
+    if ((status = check_timed(start, "start")) ||
+        (status = check_timed(end, "end")) ||
+        (status = elapsed(start, end, &ns)))
         return status;
-    if (to < from)
+    if (ns < 0)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "end",
                        "'end' completed before 'start'");
-    *out_ns = to - from;
+    *out_ns = (uint64_t)ns;
     return RNL_OK;
 }

@@ -24,28 +24,36 @@ static struct failure *without_memory(rnl_status status)
     return failure;
 }
 
-struct failure *failure_create(struct stream *stream, uint64_t sequence,
-                               const struct op *op, rnl_status status,
-                               const char *message)
+struct failure *failure_blame(struct stream *stream, const struct blame *blame,
+                              rnl_status status, const char *message)
 {
     struct failure *failure = mem_allocate(sizeof *failure);
     if (!failure)
         return without_memory(status);
     atomic_store(&failure->references, 1);
     failure->status = status;
-    failure->operation = sequence;
-    failure->file = op->file;
-    failure->line = op->line;
+    failure->operation = blame->sequence;
+    failure->file = blame->file;
+    failure->line = blame->line;
     object_describe(&stream->object, failure->stream,
                     sizeof failure->stream);
-    snprintf(failure->name, sizeof failure->name, "%s", op_name(op));
+    snprintf(failure->name, sizeof failure->name, "%s", blame->name);
     snprintf(failure->label, sizeof failure->label, "%s",
-             op->label ? op->label : "");
+             blame->label ? blame->label : "");
     snprintf(failure->message, sizeof failure->message, "%s", message);
     log_write(RNL_LOG_ERROR, "%s failed on %s (operation %llu): %s",
               failure->name, failure->stream,
               (unsigned long long)failure->operation, failure->message);
     return failure;
+}
+
+struct failure *failure_create(struct stream *stream, uint64_t sequence,
+                               const struct op *op, rnl_status status,
+                               const char *message)
+{
+    struct blame blame = {sequence, op->file, op->line, op_name(op),
+                          op->label};
+    return failure_blame(stream, &blame, status, message);
 }
 
 void failure_drop(struct failure *failure)

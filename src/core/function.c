@@ -1,5 +1,6 @@
 #include "core/compiled.h"
 #include "core/library.h"
+#include "core/make.h"
 #include "core/module.h"
 
 #include "base/text.h"
@@ -107,6 +108,8 @@ static rnl_status set_facts(struct function *function, const char *name,
         .constant_size = facts->constant_size,
         .uses_barriers = facts->uses_barriers,
     };
+    atomic_store(&function->shared_most, function_shared_limit(function));
+    atomic_store(&function->carveout, RNL_CARVEOUT_DEFAULT);
     return RNL_OK;
 }
 

@@ -76,9 +76,7 @@ static rnl_status check_cooperative(struct function *function,
         return fail_at(RNL_ERROR_UNSUPPORTED, "attributes",
                        "cooperative launches are not supported: %s",
                        backend->feature_reason(context, cooperative));
-    return backend->cooperative_check
-               ? backend->cooperative_check(function, launch)
-               : RNL_OK;
+    return cooperative_check(function, launch);
 }
 
 static rnl_status check_attributes(struct function *function,
@@ -102,17 +100,32 @@ static rnl_status check_attributes(struct function *function,
     return cooperative ? check_cooperative(function, launch) : RNL_OK;
 }
 
-static rnl_status check_shared(const struct function *function,
-                               const rnl_device_info *info, size_t dynamic)
+static rnl_status refuse_shared(struct function *function,
+                                const rnl_device_info *info, size_t dynamic)
 {
     uint64_t most = info->shared_per_block_max;
     size_t fixed = function->info.shared_size;
     if (fixed <= most && dynamic <= most - fixed)
-        return RNL_OK;
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "shared_size",
+                       "%zu bytes of dynamic shared memory are beyond the %zu "
+                       "that %s may have by its attribute",
+                       dynamic, atomic_load(&function->shared_most),
+                       function->name);
     return fail_at(RNL_ERROR_INVALID_ARGUMENT, "shared_size",
                    "%zu bytes of static and %zu of dynamic shared memory are "
                    "beyond the device's %llu bytes per block",
                    fixed, dynamic, (unsigned long long)most);
+}
+
+static rnl_status check_shared(struct function *function,
+                               const rnl_device_info *info, size_t dynamic)
+{
+    size_t most = atomic_load_explicit(&function->shared_most,
+                                       memory_order_relaxed);
+    return dynamic <= most && function->info.shared_size <=
+                                  info->shared_per_block_max
+               ? RNL_OK
+               : refuse_shared(function, info, dynamic);
 }
 
 // Checks the launch and replaces missing axes.
@@ -355,6 +368,8 @@ static rnl_status constant_op(struct stream *stream, struct function *function,
     struct memory memory;
     size_t size;
     rnl_status status = check_pointer(constant->symbol, "constants");
+    if (status == RNL_OK && constant->size > 0)
+        status = check_pointer(constant->data, "constants");
     if (status != RNL_OK)
         return status;
     if (!function->module)
@@ -372,9 +387,6 @@ static rnl_status constant_op(struct stream *stream, struct function *function,
         return fail_at(RNL_ERROR_OUT_OF_RANGE, "constants",
                        "%zu bytes do not fit into '%s', which has %zu",
                        constant->size, constant->symbol, size);
-    if (constant->size > 0 && (status = check_pointer(constant->data,
-                                                      "constants")))
-        return status;
     struct op *op = op_create(stream, OP_COPY, constant->size);
     if (!op)
         return RNL_ERROR_OUT_OF_MEMORY;
@@ -382,7 +394,7 @@ static rnl_status constant_op(struct stream *stream, struct function *function,
         memcpy(op->payload, constant->data, constant->size);
     op->copy = (struct op_copy){
         .to = memory.device, .from = op->payload, .width = constant->size,
-        .height = 1, .depth = 1,
+        .height = 1, .depth = 1, .to_context = module->object.context,
     };
     object_keep(&module->object);
     op->kept[op->kept_count++] = &module->object;

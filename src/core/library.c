@@ -61,7 +61,7 @@ static void order_by_list(const char *list)
 
 static void add_devices(const struct backend *backend)
 {
-    size_t count = backend->device_count();
+    size_t count = backend->device_count(NULL);
     for (size_t i = 0; i < count && adopted_count < DEVICES_MAX; i++) {
         struct device *device = &devices[adopted_count];
         device->backend = backend;

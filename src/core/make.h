@@ -9,6 +9,13 @@ rnl_status make_launch_ops(struct stream *stream, rnl_function function,
                            const rnl_launch *launch, const rnl_args *args,
                            struct op **out_first);
 
+// Whether a cooperative launch, checked in all else, is small enough.
+rnl_status cooperative_check(struct function *function,
+                             const rnl_launch *launch);
+
+// The dynamic shared memory that the device leaves to the function.
+size_t function_shared_limit(const struct function *function);
+
 // `*out_op` is NULL when there is nothing to copy or fill.
 rnl_status make_copy_op(struct stream *stream, const rnl_copy *copy,
                         struct op **out_op);

@@ -64,7 +64,8 @@ struct op_graph {
 // A word of memory to write or to wait for; checked, the address resolved.
 struct value {
     rnl_value_action action;
-    uint32_t width;  // 32 or 64
+    uint16_t width;  // 32 or 64
+    uint16_t flags;  // RNL_VALUE_…
     char *address;
     uint64_t value;
 };

@@ -51,8 +51,8 @@ static int clamp_priority(const rnl_device_info *info, int priority)
     return priority > info->priority_least ? info->priority_least : priority;
 }
 
-// Not yet published.
-static rnl_status stream_new(struct context *context,
+// Not yet published. `borrowed`: a vendor's stream, or NULL for one of its own.
+static rnl_status stream_new(struct context *context, void *borrowed,
                              const rnl_stream_options *options,
                              struct stream **out_stream)
 {
@@ -64,6 +64,7 @@ static rnl_status stream_new(struct context *context,
     stream->priority = clamp_priority(&context->device->info,
                                       options->priority);
     stream->flags = options->flags;
+    stream->borrowed = borrowed;
     if (options->flags & RNL_STREAM_BATCHED)
         atomic_store(&context->has_batched, true);
     rnl_status status = context->backend->stream_init(stream);
@@ -83,7 +84,7 @@ rnl_status default_stream_create(struct context *context)
     rnl_stream_options options = {.struct_size = sizeof options,
                                   .label = "default"};
     struct stream *stream;
-    rnl_status status = stream_new(context, &options, &stream);
+    rnl_status status = stream_new(context, NULL, &options, &stream);
     if (status != RNL_OK)
         return status;
     stream->is_default = true;
@@ -122,25 +123,33 @@ static rnl_status check_flags(struct context *context, rnl_stream_flags flags)
                    context->backend->feature_reason(context, feature));
 }
 
+rnl_status stream_create(struct context *context, void *borrowed,
+                         const rnl_stream_options *given,
+                         rnl_stream *out_stream)
+{
+    rnl_stream_options options;
+    struct stream *stream;
+    rnl_status status = options_read(&options, sizeof options, given,
+                                     "options");
+    if (status != RNL_OK ||
+        (status = check_pointer(out_stream, "out_stream")) ||
+        (status = check_flags(context, options.flags)) ||
+        (status = stream_new(context, borrowed, &options, &stream)))
+        return status;
+    *out_stream = object_publish(&stream->object);
+    return RNL_OK;
+}
+
 rnl_status rnl_stream_create(rnl_context handle,
-                             const rnl_stream_options *given,
+                             const rnl_stream_options *options,
                              rnl_stream *out_stream)
 {
     struct context *context;
-    rnl_stream_options options;
-    struct stream *stream;
     rnl_status status = ENTER();
     if (status != RNL_OK ||
-        (status = check_context(handle, "context", &context)) ||
-        (status = options_read(&options, sizeof options, given, "options")) ||
-        (status = check_pointer(out_stream, "out_stream")))
+        (status = check_context(handle, "context", &context)))
         return status;
-    if ((status = check_flags(context, options.flags)))
-        return status;
-    status = stream_new(context, &options, &stream);
-    if (status == RNL_OK)
-        *out_stream = object_publish(&stream->object);
-    return status;
+    return stream_create(context, NULL, options, out_stream);
 }
 
 rnl_status rnl_stream_retain(rnl_stream stream)

@@ -115,7 +115,8 @@ static rnl_status resolve(struct op *op, const rnl_value_op *given,
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, names->offset,
                        "the word at %p is not aligned to its %u bytes",
                        (void *)address, given->width / 8);
-    *out = (struct value){given->action, given->width, address, given->value};
+    *out = (struct value){given->action, (uint16_t)given->width,
+                          (uint16_t)given->flags, address, given->value};
     return RNL_OK;
 }
 

@@ -3,7 +3,7 @@
 # --- Good ---------------------------------------------------------------------
 
 cli_case(NAME version EXPECT --out "^runnel ${PROJECT_VERSION}$" ARGS --version)
-foreach(page IN ITEMS main info check compile run help)
+foreach(page IN ITEMS main info check compile run cache help)
     set(command ${page})
     if(page STREQUAL main)
         set(command)

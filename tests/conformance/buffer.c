@@ -275,6 +275,7 @@ RNL_TEST(borrowed_memory_is_used_in_place)
 {
     static int memory[16];
     rnl_buffer buffer = NULL;
+    expect_ok(rnl_host_register(suite_context(), memory, sizeof memory));
     expect_ok(rnl_buffer_wrap(suite_context(), memory, sizeof memory,
                               RNL_WRAP_OPTIONS(.kind = RNL_MEMORY_HOST,
                                                .label = "mine"), &buffer));
@@ -285,6 +286,7 @@ RNL_TEST(borrowed_memory_is_used_in_place)
     expect_ok(rnl_fill_and_wait(suite_stream(), buffer, 0, sizeof memory, 4,
                                 4));
     expect_ok(rnl_buffer_release(buffer));
+    expect_ok(rnl_host_unregister(suite_context(), memory));
     for (int i = 0; i < 16; i++)
         assert_int_equal(memory[i], 4);
 }
@@ -295,6 +297,7 @@ RNL_TEST(the_deleter_runs_once_after_the_last_work)
     struct deletion deletion = {0};
     rnl_buffer buffer = NULL, slice = NULL;
     rnl_stream stream = suite_new_stream();
+    expect_ok(rnl_host_register(suite_context(), memory, sizeof memory));
     expect_ok(rnl_buffer_wrap(
         suite_context(), memory, sizeof memory,
         RNL_WRAP_OPTIONS(.kind = RNL_MEMORY_HOST, .deleter = note_deletion,
@@ -309,6 +312,7 @@ RNL_TEST(the_deleter_runs_once_after_the_last_work)
     gate_open(gate);
     expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
     wait_for_count(&deletion.count, 1);
+    expect_ok(rnl_host_unregister(suite_context(), memory));
     assert_ptr_equal(deletion.pointer, memory);
     assert_int_equal(deletion.size, sizeof memory);
     assert_int_equal(deletion.inside, RNL_ERROR_NOT_PERMITTED);

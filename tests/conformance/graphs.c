@@ -144,7 +144,7 @@ rnl_node_info node_info_of(rnl_graph graph, rnl_node node)
     return info;
 }
 
-// --- Native functions ------------------------------------------------------
+// --- Functions ---------------------------------------------------------------
 
 const rnl_launch *one_thread(void)
 {
@@ -175,7 +175,6 @@ static rnl_function native(const char *name, rnl_native_fn code,
         {RNL_VALUE_INTEGER, 4, 4, "int"},
     };
     rnl_function function = NULL;
-    suite_need(RNL_FEATURE_NATIVE_FUNCTIONS);
     expect_ok(rnl_function_create_native(
         suite_context(), name, code,
         RNL_NATIVE_OPTIONS(.parameters = parameters,
@@ -184,14 +183,31 @@ static rnl_function native(const char *name, rnl_native_fn code,
     return function;
 }
 
+static bool runs_native(void)
+{
+    return rnl_context_supports(suite_context(), RNL_FEATURE_NATIVE_FUNCTIONS,
+                                NULL) == RNL_OK;
+}
+
+static rnl_function compiled(const char *name)
+{
+    static const char *const source =
+        "extern \"C\" __global__ void add_to(int *sum, int value)\n"
+        "{ *sum += value; }\n"
+        "extern \"C\" __global__ void count_down(unsigned *word)\n"
+        "{ *word -= 1; }\n";
+    return suite_compile(source, name);
+}
+
 rnl_function new_adder(void)
 {
-    return native("add_to", add_to, 2);
+    return runs_native() ? native("add_to", add_to, 2) : compiled("add_to");
 }
 
 rnl_function new_count_down(void)
 {
-    return native("count_down", count_down, 1);
+    return runs_native() ? native("count_down", count_down, 1)
+                         : compiled("count_down");
 }
 
 rnl_node add_node(rnl_graph graph, const rnl_node *after, size_t count,

@@ -44,8 +44,8 @@ rnl_node_info node_info_of(rnl_graph graph, rnl_node node);
 // One block of one thread.
 const rnl_launch *one_thread(void);
 
-// A native function add(int *sum, int value) that adds to *sum, and
-// subtract_one(uint32_t *word).
+// A function add_to(int *sum, int value) that adds to *sum, and
+// count_down(uint32_t *word): native where the device runs C functions.
 rnl_function new_adder(void);
 rnl_function new_count_down(void);
 rnl_node add_node(rnl_graph graph, const rnl_node *after, size_t count,

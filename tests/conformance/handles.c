@@ -447,10 +447,10 @@ static void *make(enum kind kind)
                                  NULL) == RNL_OK)
             expect_ok(rnl_function_create_native(context, "f", native_nothing,
                                                  NULL, &function));
-        else if (rnl_context_supports(context, RNL_FEATURE_COMPILE, NULL) ==
-                 RNL_OK)
-            expect_ok(rnl_function_compile(context, source, "nothing", NULL,
-                                           &function));
+        else if ((module = make(MODULE)) != NULL) {
+            expect_ok(rnl_module_function(module, "nothing", &function));
+            expect_ok(rnl_module_release(module));
+        }
         return function;
     default:
         return make_of_graph(kind);

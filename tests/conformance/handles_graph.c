@@ -1,4 +1,5 @@
-// The rows of the handle misuse matrix that concern graphs and capture.
+// The rows of the handle misuse matrix that concern graphs, capture and native
+// handles.
 #include "handles.h"
 
 // --- Graphs and nodes ------------------------------------------------------
@@ -125,7 +126,53 @@ ROW_CALL(record_event, event, rnl_enqueue_external_record(with.stream, h))
 ROW_CALL(wait_stream, stream, rnl_enqueue_external_wait(h, with.event))
 ROW_CALL(wait_event, event, rnl_enqueue_external_wait(with.stream, h))
 
+// --- Native handles ----------------------------------------------------------
+
+ROW_CALL(context_native, context, rnl_context_native(h, &with.out.pointer))
+ROW_CALL(stream_native, stream, rnl_stream_native(h, &with.out.pointer))
+ROW_CALL(event_native, event, rnl_event_native(h, &with.out.pointer))
+ROW_CALL(module_native, module, rnl_module_native(h, &with.out.pointer))
+ROW_CALL(function_native, function,
+         rnl_function_native(h, &with.out.pointer))
+ROW_CALL(stream_borrow, context,
+         rnl_stream_borrow(h, with.host, NULL, &with.out.stream))
+
+// --- What functions can be told and asked ------------------------------------
+
+static rnl_status occupancy_of(void *handle)
+{
+    rnl_occupancy occupancy = {.struct_size = sizeof occupancy};
+    return rnl_function_get_occupancy(handle, 1, 0, &occupancy);
+}
+
+static rnl_status suggest_block(void *handle)
+{
+    uint32_t threads;
+    return rnl_function_suggest_block(handle, 0, 0, &threads);
+}
+
+static rnl_status get_function_attribute(void *handle)
+{
+    int64_t value;
+    return rnl_function_get_attribute(handle, RNL_FUNCTION_CARVEOUT, &value);
+}
+
+ROW_CALL(set_function_attribute, function,
+         rnl_function_set_attribute(h, RNL_FUNCTION_CARVEOUT, 50))
+
 const struct row graph_rows[] = {
+    {"rnl_function_get_occupancy", "function", FUNCTION, occupancy_of, 0, 0},
+    {"rnl_function_suggest_block", "function", FUNCTION, suggest_block, 0, 0},
+    {"rnl_function_get_attribute", "function", FUNCTION,
+     get_function_attribute, 0, 0},
+    {"rnl_function_set_attribute", "function", FUNCTION,
+     set_function_attribute, 0, 0},
+    {"rnl_context_native", "context", CONTEXT, context_native, 0, 0},
+    {"rnl_stream_native", "stream", STREAM, stream_native, 0, 0},
+    {"rnl_event_native", "event", EVENT, event_native, 0, 0},
+    {"rnl_module_native", "module", MODULE, module_native, 0, 0},
+    {"rnl_function_native", "function", FUNCTION, function_native, 0, 0},
+    {"rnl_stream_borrow", "context", CONTEXT, stream_borrow, 0, 0},
     {"rnl_graph_create", "context", CONTEXT, graph_create, 0, 0},
     {"rnl_graph_retain", "graph", GRAPH, graph_retain, 0, 0},
     {"rnl_graph_release", "graph", GRAPH, graph_release, 1, 0},

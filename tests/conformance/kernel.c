@@ -108,12 +108,12 @@ RNL_TEST(dynamic_shared_memory_beyond_48_kb)
         test_skip("blocks have no 60000 bytes of shared memory");
     rnl_function function = suite_compile(
         "extern \"C\" __global__ void reverse(int *out) {\n"
-        "    extern __shared__ int all[];\n"
+        "    extern __shared__ int whole[];\n"
         "    for (int i = threadIdx.x; i < 15000; i += blockDim.x)\n"
-        "        all[i] = i;\n"
+        "        whole[i] = i;\n"
         "    __syncthreads();\n"
         "    for (int i = threadIdx.x; i < 15000; i += blockDim.x)\n"
-        "        out[blockIdx.x * 15000 + i] = all[14999 - i];\n"
+        "        out[blockIdx.x * 15000 + i] = whole[14999 - i];\n"
         "}\n", "reverse");
     static int ints[2 * 15000];
     run(function, RNL_LAUNCH(.grid = {2}, .block = {128},

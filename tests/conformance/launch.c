@@ -164,8 +164,8 @@ RNL_TEST(a_grid_that_its_cluster_does_not_divide_is_refused)
 {
     suite_need(RNL_FEATURE_CLUSTERS);
     rnl_function function = make();
-    REFUSED("grid", function, .grid = {5}, .block = {1}, .cluster = {2});
-    REFUSED("grid", function, .grid = {4, 3}, .block = {1}, .cluster = {2, 2});
+    REFUSED("cluster", function, .grid = {5}, .block = {1}, .cluster = {2});
+    REFUSED("cluster", function, .grid = {4, 3}, .block = {1}, .cluster = {2, 2});
     expect_ok(rnl_function_release(function));
 }
 

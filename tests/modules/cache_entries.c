@@ -4,6 +4,7 @@
 #include "folder.h"
 #include "test.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -286,4 +287,258 @@ RNL_TEST(killed_writers_do_no_harm)
         waitpid(child, NULL, 0);
         assert_int_equal(write_and_read(i), 0);
     }
+}
+
+// --- Sixteen processes -------------------------------------------------------
+
+enum { WRITERS = 16, KILLS = 160, SIZE_MOST = 20000 };
+
+struct writer {
+    pid_t process;
+    int progress;  // a byte for each round
+};
+
+static uint32_t next_random(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+// Stores and loads for ever, keys of its own and keys of all; tells each round.
+static void write_for_ever(uint32_t seed, int progress)
+{
+    static unsigned char value[SIZE_MOST];
+    for (;;) {
+        uint32_t number = next_random(&seed) % 24;
+        size_t size = 1 + number * 800, found_size;
+        char name[16];
+        void *found;
+        snprintf(name, sizeof name, "key %u", number);
+        fill(value, size, number);
+        if (next_random(&seed) % 2)
+            cache_store(name, strlen(name), value, size);
+        char told = 'r';
+        if (cache_load(name, strlen(name), &found, &found_size)) {
+            if (found_size != size || memcmp(found, value, size) != 0)
+                told = '!';
+            mem_release(found, found_size);
+        }
+        if (write(progress, &told, 1) != 1)
+            _exit(2);
+    }
+}
+
+static struct writer start_writer(uint32_t seed)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t process = fork();
+    if (process == 0) {
+        close(ends[0]);
+        write_for_ever(seed, ends[1]);
+    }
+    assert_true(process > 0);
+    close(ends[1]);
+    return (struct writer){process, ends[0]};
+}
+
+// Kills it in the midst of what it does, a number of rounds from now.
+static void kill_writer(struct writer *writer, uint32_t rounds)
+{
+    char told;
+    for (uint32_t i = 0; i <= rounds; i++) {
+        assert_int_equal(read(writer->progress, &told, 1), 1);
+        assert_int_equal(told, 'r');
+    }
+    kill(writer->process, SIGKILL);
+    waitpid(writer->process, NULL, 0);
+    while (read(writer->progress, &told, 1) == 1)
+        assert_int_equal(told, 'r');
+    close(writer->progress);
+}
+
+// The environment is read once in a process.
+static void limit_size(const char *text, uint64_t bytes)
+{
+    rnl_cache_info info = {.struct_size = sizeof info};
+    setenv("RUNNEL_CACHE_SIZE", text, 1);
+    assert_ok(rnl_cache_get_info(&info));
+    if (info.size_limit != bytes)
+        test_skip("only in a process of its own");
+}
+
+static rnl_status expect_whole(const rnl_cache_entry *entry, void *count)
+{
+    ++*(size_t *)count;
+    return entry->damaged ? RNL_ERROR_INTERNAL : RNL_OK;
+}
+
+// With room for fewer entries than there are, so that they go as well as come.
+static void sixteen_writers(const char *cache_size, uint64_t bytes)
+{
+    struct writer writers[WRITERS];
+    uint32_t seed = 7;
+    size_t count = 0;
+    begin();
+    limit_size(cache_size, bytes);
+    for (uint32_t i = 0; i < WRITERS; i++)
+        writers[i] = start_writer(i);
+    for (uint32_t i = 0; i < KILLS; i++) {
+        struct writer *writer = &writers[next_random(&seed) % WRITERS];
+        kill_writer(writer, next_random(&seed) % 8);
+        *writer = start_writer(100 + i);
+        if (i % 16 == 0)
+            assert_ok(rnl_cache_visit(expect_whole, &count));
+    }
+    for (uint32_t i = 0; i < WRITERS; i++)
+        kill_writer(&writers[i], 0);
+    assert_ok(rnl_cache_visit(expect_whole, &count));
+    assert_true(count > 0);
+    assert_int_equal(mem_held(), 0);
+}
+
+RNL_TEST(sixteen_killed_processes_leave_whole_entries)
+{
+    sixteen_writers("1G", 1 << 30);
+}
+
+RNL_TEST(sixteen_killed_processes_with_little_room)
+{
+    sixteen_writers("64K", 64 << 10);
+}
+
+// --- Room --------------------------------------------------------------------
+
+static size_t entry_count(void)
+{
+    size_t count = 0;
+    assert_ok(rnl_cache_visit(expect_whole, &count));
+    return count;
+}
+
+// Three entries of some 10 KB each, the first used last.
+static void store_three(void)
+{
+    static unsigned char value[10000];
+    static const char *const names[] = {"1", "2", "3"};
+    char path[600];
+    for (int i = 0; i < 3; i++) {
+        cache_store(names[i], 1, value, sizeof value);
+        // The newest file there is, made older than the next.
+        struct dirent **items;
+        int found = scandir(test_path("cache"), &items, NULL, NULL);
+        for (int j = 0; j < found; j++) {
+            snprintf(path, sizeof path, "%s/%s", test_path("cache"),
+                     items[j]->d_name);
+            struct stat facts;
+            const struct timespec times[2] = {
+                {.tv_sec = 1000000 * (i + 1)}, {.tv_sec = 1000000 * (i + 1)}};
+            if (items[j]->d_name[0] != '.' && stat(path, &facts) == 0 &&
+                facts.st_mtime > 1000000000)
+                utimensat(AT_FDCWD, path, times, 0);
+            free(items[j]);
+        }
+        if (found >= 0)
+            free(items);
+    }
+}
+
+static bool has_three(const char *name)
+{
+    void *found;
+    size_t size;
+    if (!cache_load(name, 1, &found, &size))
+        return false;
+    mem_release(found, size);
+    return true;
+}
+
+RNL_TEST(what_was_not_used_for_longest_goes_first)
+{
+    uint64_t count = 9, size = 9;
+    begin();
+    store_three();
+    assert_true(has_three("1"));  // which makes it the newest
+    assert_ok(rnl_cache_prune(25000, &count, &size));
+    assert_int_equal(count, 1);
+    assert_true(size > 10000 && size < 12000);
+    assert_false(has_three("2"));
+    assert_true(has_three("1") && has_three("3"));
+    assert_ok(rnl_cache_prune(0, NULL, NULL));
+    assert_int_equal(entry_count(), 0);
+}
+
+RNL_TEST(storing_keeps_within_the_limit)
+{
+    begin();
+    limit_size("25000", 25000);
+    store_three();
+    assert_int_equal(entry_count(), 2);
+    assert_false(has_three("1"));
+    assert_true(has_three("2") && has_three("3"));
+}
+
+RNL_TEST(pruning_removes_what_is_damaged_and_nothing_else)
+{
+    uint64_t count, size;
+    begin();
+    cache_store(key, sizeof key, data, sizeof data);
+    cache_store("other", 5, data, sizeof data);
+    test_write("cache/0123456789abcdef0123456789abcdef", "no entry", 8);
+    test_write("cache/notes", "the user's", 10);
+    test_write("cache/.0123456789abcdef0123456789abcdef.1.1", "young", 5);
+    test_write("cache/.0123456789abcdef0123456789abcdef.1.2", "old", 3);
+    const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    utimensat(AT_FDCWD,
+              test_path("cache/.0123456789abcdef0123456789abcdef.1.2"), old,
+              0);
+    assert_ok(rnl_cache_prune(UINT64_MAX, &count, &size));
+    assert_int_equal(count, 1);
+    assert_int_equal(size, 8);
+    assert_true(has_entry());
+    assert_int_equal(entry_count(), 2);
+    assert_int_equal(access(test_path("cache/notes"), F_OK), 0);
+    assert_int_equal(
+        access(test_path("cache/.0123456789abcdef0123456789abcdef.1.1"), F_OK),
+        0);
+    assert_int_equal(
+        access(test_path("cache/.0123456789abcdef0123456789abcdef.1.2"), F_OK),
+        -1);
+}
+
+static rnl_status stop_at_once(const rnl_cache_entry *entry, void *count)
+{
+    (void)entry;
+    ++*(size_t *)count;
+    return rnl_cache_prune(0, NULL, NULL) == RNL_ERROR_NOT_PERMITTED
+               ? RNL_ERROR_IO : RNL_OK;
+}
+
+RNL_TEST(a_visit_can_be_ended)
+{
+    size_t count = 0;
+    begin();
+    cache_store(key, sizeof key, data, sizeof data);
+    cache_store("other", 5, data, sizeof data);
+    assert_status(rnl_cache_visit(stop_at_once, &count), RNL_ERROR_IO);
+    assert_int_equal(count, 1);
+    assert_status(rnl_cache_visit(NULL, NULL), RNL_ERROR_INVALID_ARGUMENT);
+}
+
+RNL_TEST(the_cache_says_where_it_is)
+{
+    rnl_cache_info info = {.struct_size = sizeof info}, none = {0};
+    begin();
+    limit_size("3M", 3 << 20);
+    assert_ok(rnl_cache_get_info(&info));
+    assert_string_equal(info.path, test_path("cache"));
+    assert_string_equal(info.reason, "");
+    assert_int_equal(info.size_limit, 3 << 20);
+    chmod(test_path("cache"), 0777);
+    assert_ok(rnl_cache_get_info(&info));
+    assert_non_null(strstr(info.reason, "others may write"));
+    assert_int_equal(entry_count(), 0);
+    assert_ok(rnl_cache_prune(0, NULL, NULL));
+    assert_status(rnl_cache_get_info(&none), RNL_ERROR_INVALID_ARGUMENT);
+    assert_status(rnl_cache_get_info(NULL), RNL_ERROR_INVALID_ARGUMENT);
 }

@@ -23,7 +23,7 @@ RNL_TEST(every_built_in_backend_is_legal)
 }
 
 #define HOOKS(X)                                                             \
-    X(device_count) X(reason) X(device_info) X(context_init)                 \
+    X(device_count) X(device_info) X(context_init)                 \
     X(context_finish) X(context_memory) X(feature_reason) X(stream_init)     \
     X(stream_finish) X(stream_submit) X(stream_query) X(stream_wait)         \
     X(stream_join) X(event_init) X(event_finish) X(event_record)             \
@@ -73,9 +73,13 @@ RNL_TEST(a_feature_of_number_zero_is_refused)
     REFUSED(broken.features |= 1u);
 }
 
-static rnl_status some_event_time(struct event *event, uint64_t *out_ns)
+static rnl_status some_event_elapsed(struct event *start, struct event *end,
+                                     struct event **out_wrong,
+                                     int64_t *out_ns)
 {
-    (void)event;
+    (void)start;
+    (void)end;
+    (void)out_wrong;
     (void)out_ns;
     return RNL_OK;
 }
@@ -99,10 +103,11 @@ RNL_TEST(features_and_hooks_agree)
     REFUSED(broken.features |= BACKEND_FEATURE(RNL_FEATURE_COMPILE));
     REFUSED(broken.module_kernel = some_module_kernel);
     REFUSED((broken.features |= BACKEND_FEATURE(RNL_FEATURE_EVENT_TIMING),
-             broken.event_time = NULL));
+             broken.event_elapsed = NULL));
     REFUSED((broken.features &= ~BACKEND_FEATURE(RNL_FEATURE_EVENT_TIMING),
-             broken.event_time = some_event_time));
+             broken.event_elapsed = some_event_elapsed));
     REFUSED(broken.peer_access = some_peer_access);
+    REFUSED(broken.features |= BACKEND_FEATURE(RNL_FEATURE_NATIVE_HANDLES));
     REFUSED(broken.features |= BACKEND_FEATURE(RNL_FEATURE_PEER_ACCESS));
     REFUSED((broken.accelerator = true,
              broken.features |=

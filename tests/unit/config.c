@@ -14,7 +14,7 @@ static const char *const names[] = {
     "RUNNEL_DEVICES", "RUNNEL_CPU_DEVICES", "RUNNEL_THREADS",
     "RUNNEL_SPIN_US", "RUNNEL_LOG", "RUNNEL_CC", "RUNNEL_CACHE_DIR",
     "RUNNEL_CACHE_DISABLE", "RUNNEL_BLOCKING", "RUNNEL_CONTAIN",
-    "RUNNEL_SPECIALISE"};
+    "RUNNEL_SPECIALISE", "RUNNEL_CUDA", "RUNNEL_NVRTC", "RUNNEL_CACHE_SIZE"};
 
 // True when `check` holds in a process with only `name` set.
 static bool with(const char *name, const char *value,
@@ -38,7 +38,8 @@ static bool is_default(const struct config *c)
     return !c->devices && c->cpu_devices == 1 && c->threads == 0 &&
            c->spin_ns > 0 && c->spin_ns <= 1000000 && c->log_level == 0 &&
            !c->blocking && !c->compiler && !c->cache_dir &&
-           !c->cache_disabled && c->contain &&
+           !c->cache_disabled && c->contain && !c->cuda && !c->nvrtc &&
+           c->cache_size == UINT64_C(1) << 30 &&
            c->specialise_ns == 200000000;
 }
 
@@ -114,6 +115,26 @@ static bool specialised_at_once(const struct config *c)
     return c->specialise_ns == 0;
 }
 
+static bool nvrtc_off(const struct config *c)
+{
+    return c->nvrtc && !strcmp(c->nvrtc, "off");
+}
+
+static bool five_million(const struct config *c)
+{
+    return c->cache_size == 5000000;
+}
+
+static bool two_megabytes(const struct config *c)
+{
+    return c->cache_size == 2 << 20;
+}
+
+static bool no_room(const struct config *c)
+{
+    return c->cache_size == 0;
+}
+
 RNL_TEST(good_values_are_read)
 {
     assert_true(with("RUNNEL_DEVICES", "cpu:1,cpu:0", devices_given));
@@ -125,6 +146,11 @@ RNL_TEST(good_values_are_read)
     assert_true(with("RUNNEL_LOG", "WARNING", log_warnings));
     assert_true(with("RUNNEL_CC", "/opt/runnel-cc", compiler_given));
     assert_true(with("RUNNEL_CACHE_DISABLE", "1", disabled));
+    assert_true(with("RUNNEL_NVRTC", "off", nvrtc_off));
+    assert_true(with("RUNNEL_CACHE_SIZE", "5000000", five_million));
+    assert_true(with("RUNNEL_CACHE_SIZE", "2M", two_megabytes));
+    assert_true(with("RUNNEL_CACHE_SIZE", "2048k", two_megabytes));
+    assert_true(with("RUNNEL_CACHE_SIZE", "0", no_room));
     assert_true(with("RUNNEL_BLOCKING", "yes", blocking));
     assert_true(with("RUNNEL_CONTAIN", "0", not_contained));
     assert_true(with("RUNNEL_SPECIALISE", "0", not_specialised));
@@ -144,6 +170,10 @@ RNL_TEST(bad_values_leave_the_default)
         {"RUNNEL_SPIN_US", "18446744073709551615"},
         {"RUNNEL_LOG", "loud"}, {"RUNNEL_LOG", "4"},
         {"RUNNEL_CACHE_DISABLE", "0"}, {"RUNNEL_BLOCKING", "0"},
+        {"RUNNEL_CACHE_SIZE", "-1"}, {"RUNNEL_CACHE_SIZE", "x"},
+        {"RUNNEL_CACHE_SIZE", "5T"}, {"RUNNEL_CACHE_SIZE", "5MB"},
+        {"RUNNEL_CACHE_SIZE", "99999999999999999999"},
+        {"RUNNEL_CACHE_SIZE", "20000000000G"},
         {"RUNNEL_CONTAIN", "1"}, {"RUNNEL_CONTAIN", "no"},
         {"RUNNEL_SPECIALISE", "1"}, {"RUNNEL_SPECIALISE", "2"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)

@@ -439,7 +439,8 @@ rnl_status cpu_event_record(struct event *event, struct stream *stream);
 rnl_status cpu_event_join(struct stream *stream, struct event *event);
 rnl_status cpu_event_query(struct event *event);
 rnl_status cpu_event_wait(struct event *event, uint64_t deadline);
-rnl_status cpu_event_time(struct event *event, uint64_t *out_ns);
+rnl_status cpu_event_elapsed(struct event *start, struct event *end,
+                             struct event **out_wrong, int64_t *out_ns);
 void cpu_event_break(struct event *event);
 
 rnl_status cpu_memory_allocate(struct context *context, struct stream *stream,

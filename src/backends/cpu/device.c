@@ -8,14 +8,11 @@
 #include "backends/cpu/module.h"
 #include "core/config.h"
 
-static size_t device_count(void)
+static size_t device_count(const char **out_reason)
 {
+    if (out_reason)
+        *out_reason = "";
     return config_get()->cpu_devices;
-}
-
-static const char *reason(void)
-{
-    return "";
 }
 
 static rnl_status device_info(uint32_t index, rnl_device_info *info)
@@ -106,6 +103,8 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
     case RNL_FEATURE_MEMORY_HINTS:
         return "host and device share one memory on cpu: there is nowhere to "
                "move it";
+    case RNL_FEATURE_NATIVE_HANDLES:
+        return "the cpu has no vendor's driver whose handles these could be";
     case RNL_FEATURE_INTERPROCESS:
         return "cpu events live in one process";
     default:
@@ -145,7 +144,6 @@ const struct backend cpu_backend = {
     .exec_size = sizeof(struct cpu_exec),
 
     .device_count = device_count,
-    .reason = reason,
     .device_info = device_info,
     .device_attribute = device_attribute,
 
@@ -169,7 +167,7 @@ const struct backend cpu_backend = {
     .event_join = cpu_event_join,
     .event_query = cpu_event_query,
     .event_wait = cpu_event_wait,
-    .event_time = cpu_event_time,
+    .event_elapsed = cpu_event_elapsed,
     .event_break = cpu_event_break,
 
     .memory_allocate = cpu_memory_allocate,
@@ -187,5 +185,5 @@ const struct backend cpu_backend = {
     .exec_init = cpu_exec_init,
     .exec_finish = cpu_exec_finish,
     .exec_change = cpu_exec_change,
-    .cooperative_check = cpu_cooperative_check,
+    .function_occupancy = cpu_function_occupancy,
 };

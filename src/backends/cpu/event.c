@@ -577,17 +577,31 @@ rnl_status cpu_event_wait(struct event *event, uint64_t deadline)
     return status ? status : cpu_event_query(event);
 }
 
-rnl_status cpu_event_time(struct event *event, uint64_t *out_ns)
+static rnl_status time_of(struct event *event, struct event **out_wrong,
+                          uint64_t *out_ns)
 {
     struct cpu_event *cpu = event_cpu(event);
     lock_take(&cpu->lock);
     bool recorded = cpu->recorded || cpu->to_come;
     uint64_t time = cpu->to_come ? 0 : cpu->time;
     lock_give(&cpu->lock);
+    *out_wrong = event;
     if (!recorded)
         return RNL_ERROR_INVALID_STATE;
     if (time == 0)
         return RNL_NOT_READY;
+    *out_wrong = NULL;
     *out_ns = time;
+    return RNL_OK;
+}
+
+rnl_status cpu_event_elapsed(struct event *start, struct event *end,
+                             struct event **out_wrong, int64_t *out_ns)
+{
+    uint64_t from, to;
+    rnl_status status = time_of(start, out_wrong, &from);
+    if (status != RNL_OK || (status = time_of(end, out_wrong, &to)))
+        return status;
+    *out_ns = (int64_t)(to - from);
     return RNL_OK;
 }

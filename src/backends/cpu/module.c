@@ -155,30 +155,22 @@ void cpu_function_finish(struct function *function)
     native->parameters = NULL;
 }
 
-rnl_status cpu_cooperative_check(struct function *function,
-                                 const rnl_launch *launch)
+// A core runs one block at a time. Blocks that wait for the grid keep their
+// threads and memory meanwhile.
+rnl_status cpu_function_occupancy(struct function *function,
+                                  uint32_t block_threads, size_t shared_size,
+                                  struct occupancy *out_occupancy)
 {
     const struct cpu_function *native = function_native(function);
-    const rnl_dim3 *grid = &launch->grid, *block = &launch->block;
-    if (function->native_fn || !block_needs_grid(native->object,
-                                                 native->kernel))
-        return RNL_OK;
-    uint64_t threads = (uint64_t)block->x * block->y * block->z;
-    uint64_t most = GRID_THREADS_MOST / threads;
-    uint64_t blocks = (uint64_t)grid->x * grid->y;
-    if (blocks > most || (blocks *= grid->z) > most)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "grid",
-                       "a cooperative launch of %u x %u x %u blocks of %llu "
-                       "threads is too large: %s can have %llu such blocks",
-                       grid->x, grid->y, grid->z, (unsigned long long)threads,
-                       function->name, (unsigned long long)most);
-    uint64_t memory = function->object.context->device->info.memory_size;
-    uint64_t size = block_memory_size(native->object, launch->shared_size);
-    if (memory > 0 && size > 0 && blocks > memory / 2 / size)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "grid",
-                       "a cooperative launch of %llu blocks with %llu bytes of "
-                       "shared memory each is beyond half of the machine's "
-                       "memory", (unsigned long long)blocks,
-                       (unsigned long long)size);
+    uint64_t most = UINT64_MAX;
+    if (!function->native_fn &&
+        block_needs_grid(native->object, native->kernel)) {
+        uint64_t memory = function->object.context->device->info.memory_size;
+        uint64_t size = block_memory_size(native->object, shared_size);
+        most = GRID_THREADS_MOST / block_threads;
+        if (memory > 0 && size > 0 && most > memory / 2 / size)
+            most = memory / 2 / size;
+    }
+    *out_occupancy = (struct occupancy){.blocks = 1, .cooperative = most};
     return RNL_OK;
 }

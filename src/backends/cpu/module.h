@@ -26,5 +26,6 @@ const char *cpu_module_kernel(struct module *module, size_t index);
 rnl_status cpu_function_init(struct function *function, const char *name,
                              struct function_facts *out_facts);
 void cpu_function_finish(struct function *function);
-rnl_status cpu_cooperative_check(struct function *function,
-                                 const rnl_launch *launch);
+rnl_status cpu_function_occupancy(struct function *function,
+                                  uint32_t block_threads, size_t shared_size,
+                                  struct occupancy *out_occupancy);

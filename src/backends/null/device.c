@@ -35,14 +35,11 @@ static rnl_status begin(void)
 
 // --- Devices ---------------------------------------------------------------
 
-static size_t device_count(void)
+static size_t device_count(const char **out_reason)
 {
+    if (out_reason)
+        *out_reason = "";
     return 1;
-}
-
-static const char *reason(void)
-{
-    return "";
 }
 
 static rnl_status device_info(uint32_t index, rnl_device_info *info)
@@ -236,7 +233,6 @@ const struct backend null_backend = {
                 BACKEND_FEATURE(RNL_FEATURE_BATCHED_STREAMS),
 
     .device_count = device_count,
-    .reason = reason,
     .device_info = device_info,
 
     .context_init = context_init,

@@ -1,0 +1,249 @@
+// Events on a GPU, and how soon a host function runs when the device is done.
+#include "cuda.h"
+
+#include <stdatomic.h>
+
+enum { CALLS = 256, TICKS = 300000 };
+
+typedef struct event_state {
+    cuda_fixture *cuda;
+    rnl_event event;
+    void *raw_event;
+    int *done;                  // page-locked; the kernel's last store
+    _Atomic uint64_t called;
+} event_state;
+
+// --- Create and release, record, query -------------------------------------
+
+static double runnel_create(void *opaque)
+{
+    const event_state *state = opaque;
+    rnl_event event;
+    uint64_t start = bench_now_ns();
+    for (int i = 0; i < CALLS; i++)
+        if (rnl_event_create(state->cuda->context, NULL, &event) ||
+            rnl_event_release(event))
+            return -1;
+    return (double)(bench_now_ns() - start) / CALLS;
+}
+
+static double runnel_record(void *opaque)
+{
+    const event_state *state = opaque;
+    rnl_stream stream = state->cuda->stream;
+    uint64_t start = bench_now_ns();
+    for (int i = 0; i < CALLS; i++)
+        if (rnl_enqueue_event_record(stream, state->event))
+            return -1;
+    double time = (double)(bench_now_ns() - start) / CALLS;
+    return rnl_stream_synchronize(stream, RNL_FOREVER) ? -1 : time;
+}
+
+static double runnel_query(void *opaque)
+{
+    const event_state *state = opaque;
+    uint64_t start = bench_now_ns();
+    for (int i = 0; i < CALLS; i++)
+        if (rnl_event_query(state->event))
+            return -1;
+    return (double)(bench_now_ns() - start) / CALLS;
+}
+
+static int raw_create_calls(const event_state *state)
+{
+    const cuda_peer *raw = &state->cuda->raw;
+    int failed = 0;
+    for (int i = 0; i < CALLS; i++) {
+        void *event = NULL;
+        failed |= raw->event_create(&event, CUDA_EVENT_NO_TIMING);
+        failed |= raw->event_destroy(event);
+    }
+    return failed;
+}
+
+static int raw_record_calls(const event_state *state)
+{
+    const cuda_peer *raw = &state->cuda->raw;
+    int failed = 0;
+    for (int i = 0; i < CALLS; i++)
+        failed |= raw->event_record(state->raw_event, raw->stream);
+    return failed;
+}
+
+static int raw_query_calls(const event_state *state)
+{
+    const cuda_peer *raw = &state->cuda->raw;
+    int failed = 0;
+    for (int i = 0; i < CALLS; i++)
+        failed |= raw->event_query(state->raw_event);
+    return failed;
+}
+
+static double raw_sample(const event_state *state,
+                         int (*calls)(const event_state *))
+{
+    const cuda_peer *raw = &state->cuda->raw;
+    cuda_peer_enter(raw);
+    uint64_t start = bench_now_ns();
+    int failed = calls(state);
+    double time = (double)(bench_now_ns() - start) / CALLS;
+    failed |= raw->stream_synchronize(raw->stream);
+    cuda_peer_leave(raw);
+    return failed ? -1 : time;
+}
+
+static double raw_create(void *state)
+{
+    return raw_sample(state, raw_create_calls);
+}
+
+static double raw_record(void *state)
+{
+    return raw_sample(state, raw_record_calls);
+}
+
+static double raw_query(void *state)
+{
+    return raw_sample(state, raw_query_calls);
+}
+
+// --- Host functions --------------------------------------------------------
+
+static void runnel_called(rnl_status status, void *opaque)
+{
+    event_state *state = opaque;
+    atomic_store(&state->called, status ? 1 : bench_now_ns());
+}
+
+static void raw_called(void *opaque)
+{
+    runnel_called(RNL_OK, opaque);
+}
+
+// From the moment when the host sees the kernel's store to the call.
+static double latency(event_state *state)
+{
+    while (!*(volatile int *)state->done)
+        bench_relax();
+    uint64_t done = bench_now_ns(), called;
+    while (!(called = atomic_load(&state->called)))
+        bench_relax();
+    if (called == 1)
+        return -1;
+    return called > done ? (double)(called - done) : 1;
+}
+
+static double runnel_host(void *opaque)
+{
+    event_state *state = opaque;
+    rnl_stream stream = state->cuda->stream;
+    *(volatile int *)state->done = 0;
+    atomic_store(&state->called, 0);
+    if (rnl_enqueue_function(stream, state->cuda->functions[CUDA_SPIN],
+                             RNL_LAUNCH(.grid = {1}, .block = {1}),
+                             RNL_ARGS(state->done, (long long)TICKS)) ||
+        rnl_enqueue_host_function(stream, runnel_called, state))
+        return -1;
+    double time = latency(state);
+    return rnl_stream_synchronize(stream, RNL_FOREVER) ? -1 : time;
+}
+
+static double raw_host(void *opaque)
+{
+    event_state *state = opaque;
+    const cuda_peer *raw = &state->cuda->raw;
+    long long ticks = TICKS;
+    void *arguments[] = {&state->done, &ticks};
+    *(volatile int *)state->done = 0;
+    atomic_store(&state->called, 0);
+    cuda_peer_enter(raw);
+    int failed = cuda_launch_raw(raw, state->cuda->raw_functions[CUDA_SPIN],
+                                 raw->stream, arguments) ||
+                 raw->host_function(raw->stream, raw_called, state);
+    double time = failed ? -1 : latency(state);
+    failed |= raw->stream_synchronize(raw->stream);
+    cuda_peer_leave(raw);
+    return failed ? -1 : time;
+}
+
+// --- The rows --------------------------------------------------------------
+
+static const bench_plan plans[] = {
+    {.name = "cuda/event/create", .what = "create and release an event",
+     .samples = 20, .warm = 5},
+    {.name = "cuda/event/record", .what = "record an event on an idle stream",
+     .samples = 20, .warm = 5},
+    {.name = "cuda/event/query", .what = "query a complete event",
+     .samples = 20, .warm = 5},
+    {.name = "cuda/host-function",
+     .what = "from the end of a kernel to the host function behind it",
+     .samples = 20, .warm = 5},
+};
+
+static void run_host(bench_run *bench, const bench_plan *plan,
+                     event_state *state)
+{
+    const char *why = cuda_no_kernels();
+    void *pinned = NULL;
+    if (!why && rnl_host_allocate(state->cuda->context, 64, &pinned))
+        why = "no page-locked memory";
+    const char *no_raw =
+        cuda_no_raw_kernels(state->cuda->raw.host_function != NULL);
+    state->done = pinned;
+    bench_variant variants[] = {
+        {"runnel", why, NULL, runnel_host, state},
+        {"cuLaunchHostFunc", pinned ? no_raw : why, NULL, raw_host, state},
+    };
+    bench_measure(bench, plan, variants, 2);
+    if (pinned)
+        rnl_host_free(state->cuda->context, pinned);
+}
+
+// Both events stand for work that is done.
+static void make_events(event_state *state)
+{
+    cuda_fixture *cuda = state->cuda;
+    const cuda_peer *raw = &cuda->raw;
+    if (!rnl_event_create(cuda->context, NULL, &state->event) &&
+        !rnl_enqueue_event_record(cuda->stream, state->event))
+        (void)rnl_event_synchronize(state->event, RNL_FOREVER);
+    if (cuda_no_raw(raw->event_create && raw->event_record &&
+                    raw->event_query && raw->event_destroy))
+        return;
+    cuda_peer_enter(raw);
+    if (!raw->event_create(&state->raw_event, CUDA_EVENT_NO_TIMING) &&
+        !raw->event_record(state->raw_event, raw->stream))
+        (void)raw->stream_synchronize(raw->stream);
+    cuda_peer_leave(raw);
+}
+
+static void run(bench_run *bench, const bench_plan *plan)
+{
+    static double (*const own[])(void *) = {runnel_create, runnel_record,
+                                            runnel_query};
+    static double (*const peer[])(void *) = {raw_create, raw_record,
+                                             raw_query};
+    event_state state = {.cuda = cuda_get()};
+    size_t row = (size_t)(plan - plans);
+    if (row == 3) {
+        run_host(bench, plan, &state);
+        return;
+    }
+    const char *why = bench_reason(state.cuda->no_runnel);
+    if (!why)
+        make_events(&state);
+    bench_variant variants[] = {
+        {"runnel", why, NULL, own[row], &state},
+        {"driver", cuda_no_raw(state.raw_event != NULL), NULL, peer[row],
+         &state},
+    };
+    bench_measure(bench, plan, variants, 2);
+    rnl_event_release(state.event);
+    if (state.raw_event) {
+        cuda_peer_enter(&state.cuda->raw);
+        state.cuda->raw.event_destroy(state.raw_event);
+        cuda_peer_leave(&state.cuda->raw);
+    }
+}
+
+const bench_case cuda_event_case = {BENCH_PLANS(plans), run};

@@ -1,0 +1,343 @@
+// What does a launch on a GPU cost the caller, and how long is it until an
+// empty kernel is done? The peer makes the same launch by hand.
+//
+// The arguments stand ready on both sides. Batches into one stream; the timer
+// stops before the wait but where the wait is the question.
+#include "cuda.h"
+
+#include <pthread.h>
+
+enum { BATCH = 256, MOST_ARGUMENTS = 64, THREADS = 8, EACH = 2000 };
+
+typedef struct launch_state {
+    cuda_fixture *cuda;
+    rnl_function function;
+    void *raw_function;
+    bool current;  // the context is the caller's current one
+    rnl_args args;
+    rnl_arg items[MOST_ARGUMENTS];
+    void *pointers[MOST_ARGUMENTS];
+    const float *address;
+    int number;
+    float real;
+} launch_state;
+
+static void prepare(launch_state *state, int kernel, int count)
+{
+    state->cuda = cuda_get();
+    state->function = state->cuda->functions[kernel];
+    state->raw_function = state->cuda->raw_functions[kernel];
+    state->current = false;
+    state->number = 3;
+    state->real = 0.5f;
+    for (int i = 0; i < count; i++) {
+        void *const values[] = {&state->address, &state->number, &state->real};
+        state->pointers[i] = values[i % 3];
+        state->items[i] = i % 3 == 0   ? rnl_arg_of_pointer(state->address)
+                          : i % 3 == 1 ? RNL_ARG(state->number)
+                                       : RNL_ARG(state->real);
+    }
+    state->args = (rnl_args){sizeof(rnl_args), (size_t)count, state->items};
+}
+
+static bool launch(const launch_state *state, rnl_stream stream)
+{
+    return !rnl_enqueue_function(stream, state->function,
+                                 RNL_LAUNCH(.grid = {1}, .block = {1}),
+                                 &state->args);
+}
+
+// --- Batches ---------------------------------------------------------------
+
+static double runnel_sample(void *opaque)
+{
+    launch_state *state = opaque;
+    rnl_stream stream = state->cuda->stream;
+    bool good = true;
+    if (state->current)
+        cuda_peer_enter(&state->cuda->raw);
+    uint64_t start = bench_now_ns();
+    for (int i = 0; i < BATCH; i++)
+        good &= launch(state, stream);
+    double time = (double)(bench_now_ns() - start) / BATCH;
+    if (state->current)
+        cuda_peer_leave(&state->cuda->raw);
+    good &= !rnl_stream_synchronize(stream, RNL_FOREVER);
+    return good ? time : -1;
+}
+
+static double raw_sample(void *opaque)
+{
+    launch_state *state = opaque;
+    cuda_peer *raw = &state->cuda->raw;
+    int failed = 0;
+    if (state->current)
+        cuda_peer_enter(raw);
+    uint64_t start = bench_now_ns();
+    for (int i = 0; i < BATCH; i++)
+        failed |= cuda_launch_raw(raw, state->raw_function, raw->stream,
+                                  state->pointers);
+    double time = (double)(bench_now_ns() - start) / BATCH;
+    cuda_peer_enter(raw);
+    failed |= raw->stream_synchronize(raw->stream);
+    cuda_peer_leave(raw);
+    return failed ? -1 : time;
+}
+
+// Whether the driver wants a current context for a launch at all.
+static const char *no_bare(launch_state *bare)
+{
+    const char *why = cuda_no_raw_kernels(true);
+    if (why)
+        return why;
+    return raw_sample(bare) < 0 ? "the driver wants a current context" : NULL;
+}
+
+// --- One and its wait ------------------------------------------------------
+
+static double runnel_wait_sample(void *opaque)
+{
+    launch_state *state = opaque;
+    rnl_stream stream = state->cuda->stream;
+    uint64_t start = bench_now_ns();
+    for (int i = 0; i < BATCH; i++)
+        if (!launch(state, stream) ||
+            rnl_stream_synchronize(stream, RNL_FOREVER))
+            return -1;
+    return (double)(bench_now_ns() - start) / BATCH;
+}
+
+static double raw_wait_sample(void *opaque)
+{
+    launch_state *state = opaque;
+    cuda_peer *raw = &state->cuda->raw;
+    int failed = 0;
+    cuda_peer_enter(raw);
+    uint64_t start = bench_now_ns();
+    for (int i = 0; i < BATCH; i++) {
+        failed |= cuda_launch_raw(raw, state->raw_function, raw->stream, NULL);
+        failed |= raw->stream_synchronize(raw->stream);
+    }
+    double time = (double)(bench_now_ns() - start) / BATCH;
+    cuda_peer_leave(raw);
+    return failed ? -1 : time;
+}
+
+// --- Eight threads, each with a stream -------------------------------------
+
+typedef struct launch_thread {
+    const launch_state *state;
+    pthread_barrier_t *begin;
+    rnl_stream stream;
+    void *raw_stream;
+    bool failed;
+} launch_thread;
+
+static void *runnel_thread(void *opaque)
+{
+    launch_thread *thread = opaque;
+    pthread_barrier_wait(thread->begin);
+    for (int i = 0; i < EACH && !thread->failed; i++)
+        thread->failed = !launch(thread->state, thread->stream);
+    if (rnl_stream_synchronize(thread->stream, RNL_FOREVER))
+        thread->failed = true;
+    return NULL;
+}
+
+static void *raw_thread(void *opaque)
+{
+    launch_thread *thread = opaque;
+    const launch_state *state = thread->state;
+    const cuda_peer *raw = &state->cuda->raw;
+    cuda_peer_enter(raw);
+    pthread_barrier_wait(thread->begin);
+    for (int i = 0; i < EACH && !thread->failed; i++)
+        thread->failed = cuda_launch_raw(raw, state->raw_function,
+                                         thread->raw_stream,
+                                         (void **)state->pointers) != 0;
+    if (raw->stream_synchronize(thread->raw_stream))
+        thread->failed = true;
+    return NULL;
+}
+
+// ns a launch of all together, from the moment when every thread is there.
+static double run_threads(launch_thread *threads, void *(*body)(void *))
+{
+    pthread_barrier_t begin;
+    pthread_t ids[THREADS];
+    bool failed = false;
+    pthread_barrier_init(&begin, NULL, THREADS + 1);
+    for (int i = 0; i < THREADS; i++) {
+        threads[i].begin = &begin;
+        if (pthread_create(&ids[i], NULL, body, &threads[i]))
+            return -1;  // and leave those that wait: nothing else helps
+    }
+    pthread_barrier_wait(&begin);
+    uint64_t start = bench_now_ns();
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(ids[i], NULL);
+        failed |= threads[i].failed;
+    }
+    double time = (double)(bench_now_ns() - start) / (THREADS * EACH);
+    pthread_barrier_destroy(&begin);
+    return failed ? -1 : time;
+}
+
+static double runnel_threads(const launch_state *state, rnl_stream_flags flags)
+{
+    launch_thread threads[THREADS] = {0};
+    double time = -1;
+    bool good = true;
+    for (int i = 0; i < THREADS; i++) {
+        threads[i].state = state;
+        good = good && !rnl_stream_create(state->cuda->context,
+                                          RNL_STREAM_OPTIONS(.flags = flags),
+                                          &threads[i].stream);
+    }
+    if (good)
+        time = run_threads(threads, runnel_thread);
+    for (int i = 0; i < THREADS; i++)
+        rnl_stream_release(threads[i].stream);
+    return time;
+}
+
+static double runnel_threads_sample(void *state)
+{
+    return runnel_threads(state, 0);
+}
+
+static double batched_threads_sample(void *state)
+{
+    return runnel_threads(state, RNL_STREAM_BATCHED);
+}
+
+static double raw_threads_sample(void *opaque)
+{
+    const launch_state *state = opaque;
+    const cuda_peer *raw = &state->cuda->raw;
+    launch_thread threads[THREADS] = {0};
+    double time = -1;
+    int failed = 0;
+    cuda_peer_enter(raw);
+    for (int i = 0; i < THREADS; i++) {
+        threads[i].state = state;
+        failed |= raw->stream_create(&threads[i].raw_stream,
+                                     CUDA_NON_BLOCKING, 0);
+    }
+    if (!failed)
+        time = run_threads(threads, raw_thread);
+    for (int i = 0; i < THREADS; i++)
+        if (threads[i].raw_stream)
+            raw->stream_destroy(threads[i].raw_stream);
+    cuda_peer_leave(raw);
+    return time;
+}
+
+// --- From source in one step -----------------------------------------------
+
+static double one_step_sample(void *opaque)
+{
+    static const char source[] =
+        "extern \"C\" __global__ void axpy(float a, const float *x, float *y,"
+        "\n                                int count)\n"
+        "{\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    if (i < count)\n"
+        "        y[i] += a * x[i];\n"
+        "}\n";
+    launch_state *state = opaque;
+    rnl_function function;
+    uint64_t start = bench_now_ns();
+    for (int i = 0; i < BATCH; i++) {
+        if (rnl_function_compile(state->cuda->context, source, "axpy", NULL,
+                                 &function))
+            return -1;
+        rnl_function_release(function);
+    }
+    return (double)(bench_now_ns() - start) / BATCH;
+}
+
+// --- The rows --------------------------------------------------------------
+
+static const bench_plan plans[] = {
+    {.name = "cuda/launch/0-arguments",
+     .what = "host cost of launching an empty kernel",
+     .samples = 20, .warm = 5},
+    {.name = "cuda/launch/3-arguments",
+     .what = "the same with 3 arguments",
+     .size = 3, .samples = 20, .warm = 5},
+    {.name = "cuda/launch/16-arguments",
+     .what = "the same with 16 arguments",
+     .size = 16, .samples = 20, .warm = 5},
+    {.name = "cuda/launch/64-arguments",
+     .what = "the same with 64 arguments",
+     .size = 64, .samples = 20, .warm = 5},
+    {.name = "cuda/launch-sync",
+     .what = "empty kernel, launch + synchronize",
+     .samples = 10, .warm = 3},
+    {.name = "cuda/launch-threads",
+     .what = "empty kernels from 8 threads on streams of their own, to the "
+             "end, each",
+     .rounds = 15, .samples = 2, .warm = 1},
+    {.name = "cuda/one-step",
+     .what = "what a launch by source costs more than by function, cached",
+     .samples = 20, .warm = 5},
+};
+
+enum { WAIT_ROW = 4, THREADS_ROW, ONE_STEP_ROW };
+
+static void run_launches(bench_run *bench, const bench_plan *plan,
+                         launch_state *state)
+{
+    launch_state current = *state;
+    // Its items and values are still those of `state`, which lives longer.
+    current.current = true;
+    const char *no_raw = cuda_no_raw_kernels(true);
+    bench_variant variants[] = {
+        {"runnel", cuda_no_kernels(), NULL, runnel_sample, state},
+        {"runnel, current", no_raw, NULL, runnel_sample, &current},
+        {"driver", no_raw, NULL, raw_sample, &current},
+        {"driver, none current", no_bare(state), NULL, raw_sample, state},
+    };
+    bench_measure(bench, plan, variants, 4);
+}
+
+static void run_threads_row(bench_run *bench, const bench_plan *plan,
+                            launch_state *state)
+{
+    const char *no_raw =
+        cuda_no_raw_kernels(state->cuda->raw.stream_destroy != NULL);
+    bench_variant variants[] = {
+        {"runnel", cuda_no_kernels(), NULL, runnel_threads_sample, state},
+        {"runnel batched", cuda_no_batched(), NULL, batched_threads_sample,
+         state},
+        {"driver", no_raw, NULL, raw_threads_sample, state},
+    };
+    bench_measure(bench, plan, variants, 3);
+}
+
+static void run(bench_run *bench, const bench_plan *plan)
+{
+    static const int kernels[] = {CUDA_ARGS0, CUDA_ARGS3, CUDA_ARGS16,
+                                  CUDA_ARGS64};
+    launch_state state = {0};
+    size_t row = (size_t)(plan - plans);
+    prepare(&state, row < WAIT_ROW ? kernels[row] : CUDA_ARGS0,
+            (int)plan->size);
+    if (row < WAIT_ROW) {
+        run_launches(bench, plan, &state);
+        return;
+    }
+    if (row == THREADS_ROW) {
+        run_threads_row(bench, plan, &state);
+        return;
+    }
+    bench_variant variants[] = {
+        {"runnel", cuda_no_kernels(), NULL,
+         row == ONE_STEP_ROW ? one_step_sample : runnel_wait_sample, &state},
+        {"driver", cuda_no_raw_kernels(true), NULL, raw_wait_sample, &state},
+    };
+    bench_measure(bench, plan, variants, row == ONE_STEP_ROW ? 1 : 2);
+}
+
+const bench_case cuda_launch_case = {BENCH_PLANS(plans), run};

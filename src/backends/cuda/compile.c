@@ -1,0 +1,415 @@
+// NVRTC runs inside the process and cannot be stopped: the source's time limit
+// has no effect here.
+#include "backends/cuda/compile.h"
+
+#include "backends/cuda/nvrtc.h"
+#include "backends/cuda/ptx.h"
+#include "base/file.h"
+#include "base/hash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FORMAT 1  // of what is made of the same source
+
+// NVRTC's statuses.
+enum {
+    NVRTC_OUT_OF_MEMORY = 1,
+    NVRTC_INVALID_INPUT = 3,
+    NVRTC_INVALID_OPTION = 5,
+    NVRTC_COMPILATION = 6,
+    NVRTC_BUILTIN = 7,
+    NVRTC_NAME_NOT_VALID = 10,
+};
+
+// One compilation.
+struct job {
+    const struct source *source;
+    const struct nvrtc *nvrtc;
+    struct nvrtc_place place;
+    void *program;
+    const char **options;
+    size_t option_count;
+    char target[56];  // "--gpu-architecture=sm_90"
+    char include[NVRTC_PATH_SIZE + 2], more[NVRTC_PATH_SIZE + 8];
+    struct text log;
+};
+
+// --- Identity ----------------------------------------------------------------
+
+rnl_status cuda_identity(const struct cuda_target *target, char *text,
+                         size_t size)
+{
+    struct nvrtc_place place = {.path = ""};
+    rnl_status status =
+        nvrtc_find(target->driver_version, target->beside, &place);
+    if (status != RNL_OK)
+        return status;
+    // The library's size and time stand for its contents.
+    struct stat facts = {.st_size = 0};
+    stat(place.path, &facts);
+    char files[2 * NVRTC_PATH_SIZE + 64];
+    snprintf(files, sizeof files, "%s;%s", place.path, place.include);
+    struct hash128 hash = hash_128(files, strlen(files));
+    snprintf(text, size,
+             "images %d, compute %d.%d, NVRTC %016llx%016llx %llu %lld.%09ld",
+             FORMAT, target->major, target->minor,
+             (unsigned long long)hash.high, (unsigned long long)hash.low,
+             (unsigned long long)facts.st_size,
+             (long long)facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
+    return RNL_OK;
+}
+
+// --- Options -----------------------------------------------------------------
+
+// The name of a long option or one of its short forms, with or without a value.
+static bool is_option(const char *option, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(option, name, length) == 0 &&
+           (option[length] == '\0' || option[length] == '=');
+}
+
+static bool any_option(const char *option, const char *const *list)
+{
+    for (; *list; list++)
+        if (is_option(option, *list))
+            return true;
+    return false;
+}
+
+static rnl_status check_option(const char *option)
+{
+    static const char *const cpu[] = {"--tier", "--target", "--report-tiers",
+                                      "--block-size", "--only-kernel", NULL};
+    // What asks for a form that cannot be loaded.
+    static const char *const forms[] = {
+        "-dlto", "--dlink-time-opt", "-gen-opt-lto", "--gen-opt-lto",
+        "-optix-ir", "--optix-ir", "-fdevice-syntax-only",
+        "--fdevice-syntax-only", NULL};
+    if (any_option(option, cpu))
+        return fail(RNL_ERROR_INVALID_ARGUMENT,
+                    "a compiler option is wrong: '%s' is for cpu contexts only",
+                    option);
+    if (any_option(option, forms))
+        return fail(RNL_ERROR_INVALID_ARGUMENT,
+                    "a compiler option is wrong: what '%s' gives cannot be "
+                    "loaded", option);
+    return RNL_OK;
+}
+
+static bool chooses_target(const rnl_module_options *options)
+{
+    static const char *const names[] = {"-arch", "--gpu-architecture", NULL};
+    for (size_t i = 0; i < options->option_count; i++)
+        if (any_option(options->options[i], names))
+            return true;
+    return false;
+}
+
+static void add_option(struct job *job, const char *option)
+{
+    job->options[job->option_count++] = option;
+}
+
+static rnl_status add_target(struct job *job, const struct cuda_target *target)
+{
+    char word[32] = "";
+    rnl_status status =
+        nvrtc_target(job->nvrtc, target->major, target->minor, word);
+    snprintf(job->target, sizeof job->target, "--gpu-architecture=%s", word);
+    add_option(job, job->target);
+    return status;
+}
+
+static void add_includes(struct job *job)
+{
+    const char *include = job->place.include;
+    struct stat facts;
+    if (!include[0])
+        return;
+    snprintf(job->include, sizeof job->include, "-I%s", include);
+    add_option(job, job->include);
+    // From 13 on, the C++ standard library for kernels.
+    snprintf(job->more, sizeof job->more, "-I%s/cccl", include);
+    if (stat(job->more + 2, &facts) == 0)
+        add_option(job, job->more);
+}
+
+#define OPTIONS_MORE 3
+
+static rnl_status read_options(struct job *job,
+                               const struct cuda_target *target)
+{
+    const rnl_module_options *options = job->source->options;
+    size_t count = options->option_count;
+    job->options =
+        mem_allocate((count + OPTIONS_MORE) * sizeof(const char *));
+    if (!job->options)
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory for the compiler's options");
+    rnl_status status = RNL_OK;
+    for (size_t i = 0; status == RNL_OK && i < count; i++) {
+        status = check_option(options->options[i]);
+        add_option(job, options->options[i]);
+    }
+    if (status == RNL_OK && !chooses_target(options))
+        status = add_target(job, target);
+    // Behind the user's own, which are searched before.
+    add_includes(job);
+    return status;
+}
+
+// --- Failing -----------------------------------------------------------------
+
+static const char *error_text(const struct job *job, int code)
+{
+    return job->nvrtc->error_text(code);
+}
+
+// The line that says what is wrong: the first with "error:", else the first.
+static int first_error(const char *log, const char **out_line)
+{
+    const char *found = strstr(log, "error:");
+    const char *line = found ? found : log + strspn(log, "\n");
+    while (line > log && line[-1] != '\n')
+        line--;
+    *out_line = line;
+    size_t length = strcspn(line, "\n");
+    return length > 512 ? 512 : (int)length;
+}
+
+static rnl_status refuse(const struct job *job, rnl_status status, int code,
+                         const char *what)
+{
+    const char *line, *log = text_get(&job->log);
+    int length = first_error(log, &line);
+    fail(status, "%s%s%.*s", what, length ? ": " : "", length, line);
+    fail_set_native(code, error_text(job, code));
+    fail_set_log(log);
+    return status;
+}
+
+static rnl_status refuse_code(const struct job *job, int code)
+{
+    char what[128];
+    switch (code) {
+    case NVRTC_OUT_OF_MEMORY:
+        return refuse(job, RNL_ERROR_OUT_OF_MEMORY, code,
+                      "there is no memory for the kernel compiler");
+    case NVRTC_INVALID_OPTION:
+        return refuse(job, RNL_ERROR_INVALID_ARGUMENT, code,
+                      "a compiler option is wrong");
+    case NVRTC_INVALID_INPUT:
+    case NVRTC_NAME_NOT_VALID:
+    case NVRTC_COMPILATION:
+        return refuse(job, RNL_ERROR_COMPILE_FAILED, code,
+                      "the kernel source does not compile");
+    case NVRTC_BUILTIN:
+        return refuse(job, RNL_ERROR_COMPILER_UNAVAILABLE, code,
+                      "NVRTC lacks a part of it, libnvrtc-builtins");
+    default:
+        snprintf(what, sizeof what, "NVRTC failed with %s",
+                 error_text(job, code));
+        return refuse(job, RNL_ERROR_COMPILER_CRASHED, code, what);
+    }
+}
+
+static rnl_status refuse_memory(void)
+{
+    return fail(RNL_ERROR_OUT_OF_MEMORY,
+                "there is no memory for what the compiler made");
+}
+
+// --- Compiling ---------------------------------------------------------------
+
+static rnl_status create_program(struct job *job)
+{
+    const rnl_module_options *options = job->source->options;
+    size_t count = options->header_count;
+    const char **texts = mem_allocate((2 * count + 1) * sizeof(const char *));
+    if (!texts)
+        return refuse_memory();
+    const char **names = texts + count;
+    for (size_t i = 0; i < count; i++) {
+        texts[i] = options->headers[i].source;
+        names[i] = options->headers[i].name;
+    }
+    int code = job->nvrtc->create(&job->program, job->source->text,
+                                  options->name, (int)count, texts, names);
+    for (size_t i = 0; code == 0 && i < options->name_expression_count; i++)
+        code = job->nvrtc->add_expression(job->program,
+                                          options->name_expressions[i]);
+    mem_release(texts, (2 * count + 1) * sizeof(const char *));
+    return code ? refuse_code(job, code) : RNL_OK;
+}
+
+// Half a complaint is worse than none: it may name the wrong place.
+static rnl_status read_log(struct job *job)
+{
+    size_t size = 0;
+    if (job->nvrtc->log_size(job->program, &size) != 0 || size <= 1)
+        return RNL_OK;
+    char *log = mem_allocate(size + 1);
+    bool read = log && job->nvrtc->log(job->program, log) == 0;
+    if (read)
+        nvrtc_translate(log, &job->log);
+    mem_release(log, size + 1);
+    return read && !job->log.failed ? RNL_OK : refuse_memory();
+}
+
+static rnl_status compile(struct job *job)
+{
+    int code = job->nvrtc->compile(job->program, (int)job->option_count,
+                                   job->options);
+    rnl_status status = read_log(job);
+    return status == RNL_OK && code ? refuse_code(job, code) : status;
+}
+
+// --- What came of it ---------------------------------------------------------
+
+struct output {
+    char *data;
+    size_t size;
+};
+
+// Empty when there is none of the kind.
+static rnl_status get_output(const struct job *job,
+                             int (*get_size)(void *, size_t *),
+                             int (*get)(void *, char *), struct output *out)
+{
+    size_t size = 0;
+    *out = (struct output){0};
+    if (!get_size || !get || get_size(job->program, &size) != 0 || size <= 1)
+        return RNL_OK;
+    char *data = mem_allocate(size + 1);
+    if (!data)
+        return refuse_memory();
+    int code = get(job->program, data);
+    if (code) {
+        mem_release(data, size + 1);
+        return refuse_code(job, code);
+    }
+    *out = (struct output){data, size};
+    return RNL_OK;
+}
+
+static void drop_output(struct output *output)
+{
+    if (output->data)
+        mem_release(output->data, output->size + 1);
+}
+
+static rnl_status dump(const char *path, const struct output *ptx)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    size_t length = ptx->data ? strlen(ptx->data) : 0;
+    int error = fd < 0 ? errno : file_write(fd, ptx->data, length);
+    if (fd >= 0 && close(fd) != 0 && error == 0)
+        error = errno;
+    if (error == 0)
+        return RNL_OK;
+    fail_at(RNL_ERROR_IO, "options.dump_path", "%s cannot be written: %s",
+            path, strerror(error));
+    fail_set_native(error, strerror(error));
+    return RNL_ERROR_IO;
+}
+
+static rnl_status add_names(const struct job *job, struct image_maker *maker)
+{
+    const rnl_module_options *options = job->source->options;
+    for (size_t i = 0; i < options->name_expression_count; i++) {
+        const char *name = options->name_expressions[i], *symbol = NULL;
+        int code = job->nvrtc->lowered_name(job->program, name, &symbol);
+        if (code)
+            return refuse_code(job, code);
+        image_add_alias(maker, name, symbol);
+    }
+    return RNL_OK;
+}
+
+static rnl_status make_image(const struct job *job, const struct output *ptx,
+                             const struct output *image,
+                             struct compiled_binary *out_binary)
+{
+    struct image_maker maker = {0};
+    if (ptx->data)
+        ptx_read(ptx->data, &maker);
+    rnl_status status = add_names(job, &maker);
+    bool made = image_finish(&maker, image->data, image->size,
+                             &out_binary->data, &out_binary->size);
+    if (status == RNL_OK && !made)
+        status = refuse_memory();
+    if (status == RNL_OK && job->log.length > 0 &&
+        !(out_binary->log = text_copy(job->log.data)))
+        status = refuse_memory();
+    if (status != RNL_OK && made) {
+        mem_release(out_binary->data, out_binary->size);
+        out_binary->data = NULL;
+    }
+    return status;
+}
+
+static rnl_status take(const struct job *job,
+                       struct compiled_binary *out_binary)
+{
+    const struct nvrtc *nvrtc = job->nvrtc;
+    const char *path = job->source->options->dump_path;
+    struct output ptx = {0}, cubin = {0};
+    rnl_status status = get_output(job, nvrtc->ptx_size, nvrtc->ptx, &ptx);
+    if (status == RNL_OK)
+        status = get_output(job, nvrtc->cubin_size, nvrtc->cubin, &cubin);
+    if (status == RNL_OK && path)
+        status = dump(path, &ptx);
+    const struct output *image = cubin.data ? &cubin : &ptx;
+    if (status == RNL_OK && !image->data)
+        status = refuse(job, RNL_ERROR_INVALID_ARGUMENT, 0,
+                        "the options ask for nothing that can be loaded");
+    if (status == RNL_OK)
+        status = make_image(job, &ptx, image, out_binary);
+    drop_output(&cubin);
+    drop_output(&ptx);
+    return status;
+}
+
+static rnl_status perform(struct job *job, const struct cuda_target *target,
+                          struct compiled_binary *out_binary)
+{
+    rnl_status status =
+        nvrtc_find(target->driver_version, target->beside, &job->place);
+    if (status == RNL_OK)
+        status = nvrtc_load(job->place.path, &job->nvrtc);
+    if (status == RNL_OK)
+        status = read_options(job, target);
+    if (status == RNL_OK)
+        status = create_program(job);
+    if (status == RNL_OK)
+        status = compile(job);
+    if (status == RNL_OK)
+        status = take(job, out_binary);
+    return status;
+}
+
+rnl_status cuda_compile(const struct cuda_target *target,
+                        const struct source *source,
+                        struct compiled_binary *out_binary)
+{
+    struct job *job = mem_allocate(sizeof *job);
+    if (!job)
+        return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to compile");
+    job->source = source;
+    rnl_status status = perform(job, target, out_binary);
+    if (job->program)
+        job->nvrtc->destroy(&job->program);
+    if (job->options)
+        mem_release(job->options,
+                    (source->options->option_count + OPTIONS_MORE) *
+                        sizeof(const char *));
+    text_finish(&job->log);
+    mem_release(job, sizeof *job);
+    return status;
+}

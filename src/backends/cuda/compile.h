@@ -1,0 +1,20 @@
+// Kernel source to what the driver loads, by NVRTC.
+#pragma once
+
+#include "core/backend.h"
+
+// For whom source is compiled.
+struct cuda_target {
+    int major, minor;     // compute capability
+    int driver_version;   // 12080
+    const char *beside;   // the driver's file, or NULL
+};
+
+// What the outcome depends on besides the source.
+rnl_status cuda_identity(const struct cuda_target *target, char *text,
+                         size_t size);
+
+// Compiles to what image.h describes.
+rnl_status cuda_compile(const struct cuda_target *target,
+                        const struct source *source,
+                        struct compiled_binary *out_binary);

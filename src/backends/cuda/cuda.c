@@ -1,0 +1,300 @@
+// The table of the cuda backend, and what is CUDA's own.
+#include "backends/cuda/cuda.h"
+#include "backends/cuda/compile.h"
+#include "backends/cuda/ptx.h"
+#include "backends/cudalike/graph.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+// --- Numbers ---------------------------------------------------------------
+
+enum {
+    CUDA_INVALID_VALUE = 1,
+    CUDA_OUT_OF_MEMORY = 2,
+    CUDA_NOT_INITIALIZED = 3,
+    CUDA_DEINITIALIZED = 4,
+    CUDA_NO_DEVICE = 100,
+    CUDA_INVALID_IMAGE = 200,
+    CUDA_NO_BINARY_FOR_GPU = 209,
+    CUDA_INVALID_PTX = 218,
+    CUDA_UNSUPPORTED_PTX_VERSION = 222,
+    CUDA_INVALID_SOURCE = 300,
+    CUDA_INVALID_HANDLE = 400,
+    CUDA_NOT_FOUND = 500,
+    CUDA_NOT_READY = 600,
+    CUDA_ILLEGAL_ADDRESS = 700,
+    CUDA_LAUNCH_OUT_OF_RESOURCES = 701,
+    CUDA_LAUNCH_TIMEOUT = 702,
+    CUDA_PEER_ACCESS_ALREADY_ENABLED = 704,
+    CUDA_ASSERT = 710,
+    CUDA_HARDWARE_STACK_ERROR = 714,
+    CUDA_LAUNCH_FAILED = 719,
+    CUDA_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
+    CUDA_TENSOR_MEMORY_LEAK = 721,
+    CUDA_NOT_SUPPORTED = 801,
+    CUDA_MPS_CLIENT_TERMINATED = 810,
+    CUDA_EXTERNAL_DEVICE = 911,
+    CUDA_CONTAINED = 226,
+};
+
+static const struct driver_attributes attributes = {
+    .max_block_threads = 1,
+    .max_block_x = 2,
+    .max_block_y = 3,
+    .max_block_z = 4,
+    .max_grid_x = 5,
+    .max_grid_y = 6,
+    .max_grid_z = 7,
+    .shared_per_block = 8,
+    .constant_size = 9,
+    .warp_size = 10,
+    .clock_khz = 13,
+    .multiprocessors = 16,
+    .l2_size = 38,
+    .pci_domain = 50,
+    .compute_major = 75,
+    .compute_minor = 76,
+    .managed = 83,
+    .concurrent_managed = 89,
+    .cooperative = 95,
+    .shared_optin = 97,
+    .flush_writes = 98,
+    .host_register = 99,
+    .clusters = 120,
+    .wait_value_nor = 123,
+};
+
+// rnl_attribute follows CUdevice_attribute.
+static int attribute_number(rnl_attribute id)
+{
+    return (int)id;
+}
+
+static bool is_sticky(int code)
+{
+    return code == CUDA_CONTAINED || code == CUDA_ILLEGAL_ADDRESS ||
+           code == CUDA_LAUNCH_TIMEOUT || code == CUDA_ASSERT ||
+           (code >= CUDA_HARDWARE_STACK_ERROR && code <= CUDA_LAUNCH_FAILED) ||
+           code == CUDA_TENSOR_MEMORY_LEAK ||
+           code == CUDA_MPS_CLIENT_TERMINATED || code == CUDA_EXTERNAL_DEVICE;
+}
+
+static rnl_status status_of(int code)
+{
+    switch (code) {
+    case 0:
+        return RNL_OK;
+    case CUDA_OUT_OF_MEMORY:
+        return RNL_ERROR_OUT_OF_MEMORY;
+    case CUDA_INVALID_VALUE:
+    case CUDA_LAUNCH_OUT_OF_RESOURCES:
+    case CUDA_COOPERATIVE_LAUNCH_TOO_LARGE:
+        return RNL_ERROR_INVALID_ARGUMENT;
+    case CUDA_INVALID_IMAGE:
+    case CUDA_NO_BINARY_FOR_GPU:
+    case CUDA_INVALID_PTX:
+    case CUDA_UNSUPPORTED_PTX_VERSION:
+    case CUDA_INVALID_SOURCE:
+        return RNL_ERROR_INVALID_BINARY;
+    case CUDA_NOT_FOUND:
+        return RNL_ERROR_NOT_FOUND;
+    case CUDA_NOT_SUPPORTED:
+        return RNL_ERROR_UNSUPPORTED;
+    case CUDA_NO_DEVICE:
+        return RNL_ERROR_NO_DEVICE;
+    case CUDA_NOT_READY:
+        return RNL_NOT_READY;
+    default:
+        return is_sticky(code) ? RNL_ERROR_DEVICE_LOST : RNL_ERROR_DRIVER;
+    }
+}
+
+// --- Binaries --------------------------------------------------------------
+
+static const struct image_vendor image = {
+    .machine = 190,  // EM_CUDA
+    .fatbin_magic = 0xBA55ED50,
+    .assembly = ".version",
+};
+
+// Cubins and fatbins are asked by the driver.
+static void describe(enum image_form form, const void *data, size_t size,
+                     struct image_maker *maker)
+{
+    (void)size;
+    if (form == IMAGE_ASSEMBLY)
+        ptx_read(data, maker);
+}
+
+// --- The driver ------------------------------------------------------------
+
+static struct driver driver = {
+    .api = "cuda",
+    .attributes = &attributes,
+    .attribute_number = attribute_number,
+    .image = &image,
+    .describe = describe,
+    .priority_least = 0,
+    .priority_greatest = -5,
+    .status = status_of,
+    .is_sticky = is_sticky,
+    .not_ready = CUDA_NOT_READY,
+    .out_of_memory = CUDA_OUT_OF_MEMORY,
+    .peer_enabled = CUDA_PEER_ACCESS_ALREADY_ENABLED,
+};
+
+static void load(void)
+{
+    cuda_load(&driver);
+}
+
+static size_t device_count(const char **out_reason)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+    if (out_reason)
+        *out_reason = driver.reason;
+    return driver.device_count;
+}
+
+static rnl_status device_info(uint32_t index, rnl_device_info *info)
+{
+    return gpu_device_info(&driver, index, info);
+}
+
+static rnl_status device_attribute(uint32_t index, rnl_attribute id,
+                                   int64_t *out_value)
+{
+    return gpu_device_attribute(&driver, index, id, out_value);
+}
+
+static rnl_status context_init(struct context *context)
+{
+    return gpu_context_init(context, &driver);
+}
+
+static const char *feature_reason(struct context *context, rnl_feature feature)
+{
+    switch (feature) {
+    case RNL_FEATURE_NATIVE_FUNCTIONS:
+        return "a GPU does not run C functions of the host";
+    case RNL_FEATURE_ZERO_COPY_MAP:
+        return "device memory is out of the host's reach";
+    case RNL_FEATURE_CLUSTERS:
+        return context->device->info.max_cluster_blocks > 1
+                   ? ""
+                   : "clusters need compute capability 9.0";
+    case RNL_FEATURE_MEMORY_OPERATIONS:
+        return cuda_missing(&driver, "cuStreamBatchMemOp");
+    case RNL_FEATURE_INTERPROCESS:
+        return "events of other processes are not opened yet";
+    default:
+        return "";
+    }
+}
+
+// --- Source ----------------------------------------------------------------
+
+static struct cuda_target target_of(const struct context *context)
+{
+    const rnl_device_info *info = &context->device->info;
+    struct cuda_target target = {
+        .major = info->compute_major,
+        .minor = info->compute_minor,
+        .driver_version = driver.version,
+    };
+    Dl_info libcuda;
+    if (dladdr((const void *)(uintptr_t)driver.call.init, &libcuda))
+        target.beside = libcuda.dli_fname;
+    return target;
+}
+
+static rnl_status compiler_identity(struct context *context, char *text,
+                                    size_t size)
+{
+    struct cuda_target target = target_of(context);
+    return cuda_identity(&target, text, size);
+}
+
+static rnl_status module_compile(struct context *context,
+                                 const struct source *source,
+                                 struct compiled_binary *out_binary)
+{
+    struct cuda_target target = target_of(context);
+    return cuda_compile(&target, source, out_binary);
+}
+
+// --- The table -------------------------------------------------------------
+
+#define HAS(feature) BACKEND_FEATURE(RNL_FEATURE_##feature)
+
+extern const struct backend cuda_backend;
+const struct backend cuda_backend = {
+    .abi = BACKEND_ABI,
+    .api = "cuda",
+    .accelerator = true,
+    .features = HAS(MANAGED_MEMORY) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
+                HAS(PROMISES) | HAS(PEER_ACCESS) |
+                HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) | HAS(CLUSTERS) |
+                HAS(COOPERATIVE_LAUNCH) | HAS(MEMORY_HINTS) | HAS(COMPILE) |
+                HAS(NATIVE_HANDLES) | HAS(GRAPHS) | HAS(CAPTURE),
+    .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_ACCESS_POLICY) |
+                         BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
+                         BACKEND_ATTRIBUTE(RNL_STREAM_PRIORITY) |
+                         BACKEND_ATTRIBUTE(RNL_STREAM_DOMAIN_MAP) |
+                         BACKEND_ATTRIBUTE(RNL_STREAM_DOMAIN),
+    .context_size = sizeof(struct gpu_context),
+    .stream_size = sizeof(struct gpu_stream),
+    .event_size = GPU_EVENT_SIZE,
+    .module_size = sizeof(struct gpu_module),
+    .function_size = sizeof(struct gpu_function),
+    .exec_size = sizeof(struct gpu_exec),
+
+    .device_count = device_count,
+    .device_info = device_info,
+    .device_attribute = device_attribute,
+
+    .context_init = context_init,
+    .context_finish = gpu_context_finish,
+    .context_memory = gpu_context_memory,
+    .feature_reason = feature_reason,
+    .peer_access = gpu_peer_access,
+
+    .stream_init = gpu_stream_init,
+    .stream_finish = gpu_stream_finish,
+    .stream_submit = gpu_stream_submit,
+    .stream_query = gpu_stream_query,
+    .stream_wait = gpu_stream_wait,
+    .stream_join = gpu_stream_join,
+
+    .event_init = gpu_event_init,
+    .event_finish = gpu_event_finish,
+    .event_record = gpu_event_record,
+    .event_join = gpu_event_join,
+    .event_query = gpu_event_query,
+    .event_wait = gpu_event_wait,
+    .event_elapsed = gpu_event_elapsed,
+    .event_break = gpu_event_break,
+
+    .memory_allocate = gpu_memory_allocate,
+    .memory_free = gpu_memory_free,
+    .memory_advise = gpu_memory_advise,
+    .host_register = gpu_host_register,
+
+    .compiler_identity = compiler_identity,
+    .module_compile = module_compile,
+    .module_init = gpu_module_init,
+    .module_finish = gpu_module_finish,
+    .module_global = gpu_module_global,
+    .module_kernel = gpu_module_kernel,
+    .function_init = gpu_function_init,
+    .function_finish = gpu_function_finish,
+    .function_occupancy = gpu_function_occupancy,
+
+    .exec_init = gpu_exec_init,
+    .exec_finish = gpu_exec_finish,
+    .exec_change = gpu_exec_change,
+
+    .native = gpu_native,
+};

@@ -1,0 +1,365 @@
+#include "backends/cudalike/batch.h"
+
+#include "backends/cudalike/launch.h"
+#include "backends/cudalike/plan.h"
+
+#include <string.h>
+
+#define BATCH_LEAST 8  // ops; fewer are as fast one by one
+#define BATCHES 8      // a power of 2, as is …
+#define SEEN 32        // … this
+
+// A driver node and what it does by now.
+struct batch_node {
+    void *node;
+    enum piece_kind kind;
+    uint64_t function;  // its id: handles are used again
+    void *values;       // of a kernel's arguments, one behind the other
+    size_t size;
+    union {
+        struct driver_kernel_node kernel;  // without pointers to arguments
+        struct driver_copy copy;
+        struct driver_fill_node fill;
+    };
+};
+
+// A chain of nodes of certain kinds and functions, with any parameters.
+struct batch {
+    uint64_t shape;     // a hash of them
+    uint64_t used;      // when it was used last
+    void *graph, *exec;
+    struct batch_node *nodes;
+    size_t count;
+};
+
+struct batches {
+    uint64_t clock;
+    struct batch *items[BATCHES];  // NULL: none yet
+    uint64_t seen[SEEN];  // shapes: a graph is made the second time
+};
+
+// --- Which ------------------------------------------------------------------
+
+// Whether it is one node, or a few, that can be given other parameters, and
+// needs neither the service nor the op's payload once it is submitted.
+static bool is_suitable(const struct op *op)
+{
+    const rnl_dim3 *cluster = &op->kernel.cluster;
+    switch (op->kind) {
+    case OP_KERNEL:
+        return op->kernel.attribute_count == 0 &&
+               (uint64_t)cluster->x * cluster->y * cluster->z <= 1;
+    case OP_COPY:
+        return op->copy.height == 1 && op->copy.depth == 1 &&
+               op->copy.from_context && op->copy.to_context;
+    case OP_FILL:
+        return op->fill.height == 1 && op->fill.depth == 1;
+    default:
+        return false;
+    }
+}
+
+struct shape {
+    uint64_t hash;
+    size_t count;
+};
+
+static uint64_t function_of(const struct piece *piece)
+{
+    if (piece->kind == PIECE_KERNEL)
+        return piece->op->kernel.function->object.id;
+    // Fills in columns are not like fills of a row.
+    return piece->kind == PIECE_FILL && piece->fill.height > 1;
+}
+
+static int add_to_shape(struct piece *piece, void *argument)
+{
+    struct shape *shape = argument;
+    uint64_t key = function_of(piece) << 2 | (uint64_t)piece->kind;
+    shape->hash = (shape->hash ^ key) * UINT64_C(0x9e3779b97f4a7c15);
+    shape->hash ^= shape->hash >> 29;
+    shape->count++;
+    return 0;
+}
+
+static size_t count_suitable(const struct op *first)
+{
+    size_t count = 0;
+    for (const struct op *op = first; op && is_suitable(op); op = op->next)
+        count++;
+    return count;
+}
+
+// --- Making -----------------------------------------------------------------
+
+static void batch_free(struct gpu_context *gpu, void *subject)
+{
+    struct batch *batch = subject;
+    const struct driver_functions *call = call_of(gpu);
+    if (batch->exec)
+        call->exec_destroy(batch->exec);
+    if (batch->graph)
+        call->graph_destroy(batch->graph);
+    for (size_t i = 0; i < batch->count; i++)
+        mem_release(batch->nodes[i].values, batch->nodes[i].size);
+    mem_release(batch->nodes, batch->count * sizeof *batch->nodes);
+    mem_release(batch, sizeof *batch);
+}
+
+// Launches of it may be under way.
+static void give_away(struct context *context, struct batch **place)
+{
+    if (*place)
+        trash_add_waiting(context, batch_free, *place);
+    *place = NULL;
+}
+
+static size_t arguments_size(const struct function *function)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < function->parameter_count; i++)
+        size += function->parameters[i].size;
+    return size;
+}
+
+// Copies the arguments; true when they were others before.
+static bool store_arguments(struct batch_node *node,
+                            const struct op_kernel *kernel)
+{
+    const struct function *function = kernel->function;
+    char *at = node->values;
+    bool changed = false;
+    for (size_t i = 0; i < function->parameter_count; i++) {
+        size_t size = function->parameters[i].size;
+        if (memcmp(at, kernel->arguments[i], size) != 0) {
+            memcpy(at, kernel->arguments[i], size);
+            changed = true;
+        }
+        at += size;
+    }
+    return changed;
+}
+
+// The same for all that the node does.
+static bool store(struct batch_node *node, const struct piece *piece)
+{
+    struct driver_kernel_node kernel;
+    bool changed = false;
+    switch (piece->kind) {
+    case PIECE_KERNEL:
+        kernel = piece->kernel;
+        kernel.arguments = NULL;
+        changed = memcmp(&node->kernel, &kernel, sizeof kernel) != 0;
+        node->kernel = kernel;
+        return store_arguments(node, &piece->op->kernel) || changed;
+    case PIECE_COPY:
+        changed = memcmp(&node->copy, &piece->copy, sizeof node->copy) != 0;
+        node->copy = piece->copy;
+        return changed;
+    default:
+        changed = memcmp(&node->fill, &piece->fill, sizeof node->fill) != 0;
+        node->fill = piece->fill;
+        return changed;
+    }
+}
+
+struct work {
+    struct context *context;
+    struct batch *batch;
+    size_t next;
+    void *last;
+};
+
+static int allow_shared(const struct work *work, const struct piece *piece)
+{
+    const struct op_kernel *kernel = &piece->op->kernel;
+    return gpu_allow_shared(call_of(gpu_of(work->context)),
+                            gpu_function_of(kernel->function),
+                            kernel->shared_size);
+}
+
+static int add_piece(struct piece *piece, void *argument)
+{
+    struct work *work = argument;
+    struct gpu_context *gpu = gpu_of(work->context);
+    const struct driver_functions *call = call_of(gpu);
+    void *graph = work->batch->graph;
+    struct batch_node *node = &work->batch->nodes[work->next];
+    void *const *after = &work->last;
+    size_t count = work->next > 0;
+    int code;
+    if (piece->kind == PIECE_KERNEL) {
+        code = allow_shared(work, piece);
+        node->size = arguments_size(piece->op->kernel.function);
+        node->values = mem_allocate(node->size);
+        if (node->size > 0 && !node->values)
+            return gpu->driver->out_of_memory;
+        if (code == 0)
+            code = call->graph_add_kernel(&node->node, graph, after, count,
+                                          &piece->kernel);
+    } else if (piece->kind == PIECE_COPY) {
+        code = call->graph_add_copy(&node->node, graph, after, count,
+                                    &piece->copy, gpu->handle);
+    } else {
+        code = call->graph_add_fill(&node->node, graph, after, count,
+                                    &piece->fill, gpu->handle);
+    }
+    node->kind = piece->kind;
+    node->function = function_of(piece);
+    store(node, piece);
+    work->last = node->node;
+    work->next++;
+    return code;
+}
+
+static int each_piece(struct work *work, const struct op *first, size_t count,
+                      int (*visit)(struct piece *, void *))
+{
+    int code = 0;
+    for (const struct op *op = first; count > 0 && code == 0; count--) {
+        code = gpu_op_pieces(work->context, op, visit, work);
+        op = op->next;
+    }
+    return code;
+}
+
+static struct batch *batch_new(const struct shape *shape)
+{
+    struct batch *batch = mem_allocate(sizeof *batch);
+    if (!batch)
+        return NULL;
+    batch->shape = shape->hash;
+    batch->count = shape->count;
+    batch->nodes = mem_allocate(shape->count * sizeof *batch->nodes);
+    if (batch->nodes)
+        return batch;
+    mem_release(batch, sizeof *batch);
+    return NULL;
+}
+
+static int batch_make(struct context *context, struct batch *batch,
+                      const struct op *first, size_t count)
+{
+    const struct driver_functions *call = call_of(gpu_of(context));
+    struct work work = {.context = context, .batch = batch};
+    int code = call->graph_create(&batch->graph, 0);
+    if (code == 0)
+        code = each_piece(&work, first, count, add_piece);
+    if (code == 0)
+        code = call->graph_instantiate(&batch->exec, batch->graph, 0);
+    return code;
+}
+
+// --- Using ------------------------------------------------------------------
+
+#define ANOTHER (-1)  // besides the driver's codes: of another shape after all
+
+static int set_piece(struct piece *piece, void *argument)
+{
+    struct work *work = argument;
+    struct gpu_context *gpu = gpu_of(work->context);
+    const struct driver_functions *call = call_of(gpu);
+    void *exec = work->batch->exec;
+    struct batch_node *node = &work->batch->nodes[work->next++];
+    if (work->next > work->batch->count || node->kind != piece->kind ||
+        node->function != function_of(piece))
+        return ANOTHER;
+    if (!store(node, piece))
+        return 0;
+    if (piece->kind == PIECE_COPY)
+        return call->exec_set_copy(exec, node->node, &piece->copy,
+                                   gpu->handle);
+    if (piece->kind == PIECE_FILL)
+        return call->exec_set_fill(exec, node->node, &piece->fill,
+                                   gpu->handle);
+    int code = allow_shared(work, piece);
+    return code ? code
+                : call->exec_set_kernel(exec, node->node, &piece->kernel);
+}
+
+// The place of one that will do, or for one to be made. NULL: the ops are to be
+// given one by one.
+static struct batch **find(struct context *context, struct batches *batches,
+                           const struct shape *shape)
+{
+    struct batch **oldest = &batches->items[0];
+    for (size_t i = 0; i < BATCHES; i++) {
+        struct batch **place = &batches->items[i], *batch = *place;
+        if (batch && batch->shape == shape->hash &&
+            batch->count == shape->count)
+            return place;
+        if (*oldest && (!batch || batch->used < (*oldest)->used))
+            oldest = place;
+    }
+    // What comes but once is not worth a graph.
+    uint64_t *seen = &batches->seen[shape->hash & (SEEN - 1)];
+    bool again = *seen == shape->hash;
+    *seen = shape->hash;
+    if (!again)
+        return NULL;
+    give_away(context, oldest);
+    return oldest;
+}
+
+// Makes it, or changes it, to do what the ops do; 0 or a code.
+static int prepare(struct context *context, struct batch **place,
+                   const struct shape *shape, const struct op *first,
+                   size_t count)
+{
+    if (*place) {
+        struct work work = {.context = context, .batch = *place};
+        return each_piece(&work, first, count, set_piece);
+    }
+    *place = batch_new(shape);
+    return *place ? batch_make(context, *place, first, count)
+                  : gpu_of(context)->driver->out_of_memory;
+}
+
+// False when nothing was given to the driver.
+static bool give(struct stream *stream, struct batches *batches,
+                 const struct op *first, size_t count)
+{
+    struct context *context = stream_context(stream);
+    struct shape shape = {0};
+    const struct op *op = first;
+    for (size_t i = 0; i < count; i++, op = op->next)
+        gpu_op_pieces(context, op, add_to_shape, &shape);
+    struct batch **place = find(context, batches, &shape);
+    if (!place)
+        return false;
+    int code = prepare(context, place, &shape, first, count);
+    if (code == 0)
+        code = call_of(gpu_of(context))
+                   ->exec_launch((*place)->exec,
+                                 gpu_stream_of(stream)->handle);
+    if (code != 0)
+        give_away(context, place);
+    else
+        (*place)->used = ++batches->clock;
+    return code == 0;
+}
+
+size_t gpu_batch_give(struct stream *stream, const struct op *first,
+                      size_t *out_alone)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    size_t count = count_suitable(first);
+    *out_alone = count > 0 ? count : 1;
+    // Nodes do not heed the stream's attributes.
+    if (count < BATCH_LEAST || own->applied != 0)
+        return 0;
+    if (!own->batches)
+        own->batches = mem_allocate(sizeof *own->batches);
+    return own->batches && give(stream, own->batches, first, count) ? count
+                                                                     : 0;
+}
+
+void gpu_batches_finish(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    for (size_t i = 0; own->batches && i < BATCHES; i++)
+        if (own->batches->items[i])
+            batch_free(gpu_of(stream_context(stream)),
+                       own->batches->items[i]);
+    mem_release(own->batches, sizeof *own->batches);
+}

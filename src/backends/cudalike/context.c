@@ -1,0 +1,302 @@
+#include "backends/cudalike/plan.h"
+#include "backends/cudalike/staging.h"
+
+#include <stdio.h>
+
+// --- The current context ---------------------------------------------------
+
+void *current_enter(const struct gpu_context *gpu)
+{
+    void *before = NULL;
+    call_of(gpu)->context_get(&before);
+    if (before != gpu->handle)
+        call_of(gpu)->context_set(gpu->handle);
+    return before;
+}
+
+void current_back(const struct gpu_context *gpu, void *before)
+{
+    if (before != gpu->handle)
+        call_of(gpu)->context_set(before);
+}
+
+// --- Life ------------------------------------------------------------------
+
+static void close_device(struct gpu_context *gpu)
+{
+    const struct driver_functions *call = call_of(gpu);
+    if (gpu->copy_stream)
+        call->stream_destroy(gpu->copy_stream);
+    if (gpu->own_stream)
+        call->stream_destroy(gpu->own_stream);
+}
+
+int gpu_create_aside(const struct gpu_context *gpu, void **out_stream)
+{
+    return call_of(gpu)->stream_create(out_stream, DRIVER_STREAM_NON_BLOCKING,
+                                       gpu->driver->priority_greatest);
+}
+
+static int open_device(struct gpu_context *gpu, uint32_t index)
+{
+    const struct driver_functions *call = call_of(gpu);
+    int code = call->device_get(&gpu->device, (int)index);
+    if (code == 0)
+        code = call->primary_retain(&gpu->handle, gpu->device);
+    if (code != 0)
+        return code;
+    int flushes = 0;
+    call->device_attribute(&flushes, gpu->driver->attributes->flush_writes,
+                           gpu->device);
+    gpu->flushes = flushes != 0;
+    void *before = current_enter(gpu);
+    code = gpu_create_aside(gpu, &gpu->own_stream);
+    if (code == 0)
+        code = gpu_create_aside(gpu, &gpu->copy_stream);
+    if (code != 0)
+        close_device(gpu);
+    current_back(gpu, before);
+    if (code != 0)
+        call->primary_release(gpu->device);
+    return code;
+}
+
+rnl_status gpu_context_init(struct context *context,
+                            const struct driver *driver)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    gpu->driver = driver;
+    int code = open_device(gpu, context->device->index);
+    if (code != 0)
+        return driver_fail_early(driver, code, "to open the device");
+    trash_open(context);
+    return RNL_OK;
+}
+
+void context_rest_finish(struct gpu_context *gpu)
+{
+    service_pages_finish(gpu);
+    markers_finish(gpu);
+    gpu_decider_finish(gpu);
+    staging_finish(gpu);
+    close_device(gpu);
+}
+
+// Other contexts of the device may have work, for which freeing memory waits.
+void gpu_context_finish(struct context *context)
+{
+    trash_close(context);
+}
+
+rnl_status gpu_context_memory(struct context *context, size_t *out_free,
+                              size_t *out_total)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    void *before = current_enter(gpu);
+    int code = call_of(gpu)->context_memory(out_free, out_total);
+    current_back(gpu, before);
+    return code == 0 ? RNL_OK
+                     : driver_fail(context, code, "to tell the free memory");
+}
+
+rnl_status gpu_peer_access(struct context *context, struct context *peer,
+                           bool enable)
+{
+    struct gpu_context *gpu = gpu_of(context), *other = gpu_of(peer);
+    const struct driver_functions *call = call_of(gpu);
+    int can = 0;
+    if (gpu->device == other->device)
+        return RNL_OK;
+    int code = call->device_can_peer(&can, gpu->device, other->device);
+    if (code != 0)
+        return driver_fail(context, code, "to tell about peers");
+    if (!can)
+        return fail(RNL_ERROR_UNSUPPORTED,
+                    "%s:%u cannot reach the memory of %s:%u",
+                    context->backend->api, context->device->index,
+                    context->backend->api, peer->device->index);
+    if (!enable)
+        return RNL_OK;
+    void *before = current_enter(gpu);
+    code = call->context_enable_peer(other->handle, 0);
+    current_back(gpu, before);
+    if (code == gpu->driver->peer_enabled)
+        code = 0;
+    return code == 0 ? RNL_OK
+                     : driver_fail(context, code, "access to a peer");
+}
+
+// --- Failing ---------------------------------------------------------------
+
+static rnl_status refuse(const struct driver *driver, int code,
+                         const char *what)
+{
+    const char *name = NULL, *text = NULL;
+    driver->call.error_name(code, &name);
+    driver->call.error_text(code, &text);
+    rnl_status status =
+        fail(driver->status(code), "the driver refused %s: %s (%s)", what,
+             text ? text : "it does not say why", name ? name : "no name");
+    fail_set_native(code, name ? name : "");
+    return status;
+}
+
+rnl_status driver_fail_early(const struct driver *driver, int code,
+                             const char *what)
+{
+    return refuse(driver, code, what);
+}
+
+rnl_status driver_fail(struct context *context, int code, const char *what)
+{
+    const struct driver *driver = gpu_of(context)->driver;
+    if (!driver->is_sticky(code))
+        return refuse(driver, code, what);
+    context_lose(context, NULL, code);
+    rnl_status status = failure_report(atomic_load(&context->lost),
+                                       context->default_stream);
+    fail_set_native(code, what);
+    return status;
+}
+
+// --- A lost device ---------------------------------------------------------
+
+// The work that may be at fault: of one stream, or of several.
+struct suspects {
+    struct stream *stream;  // the last one met; only compared and described
+    uint64_t first, last;
+    size_t streams;
+};
+
+static rnl_status suspect(struct stream *stream, void *argument)
+{
+    struct suspects *suspects = argument;
+    uint64_t completed = atomic_load(&gpu_stream_of(stream)->completed);
+    uint64_t submitted = atomic_load(&stream->submitted);
+    if (completed >= submitted)
+        return RNL_OK;
+    suspects->stream = stream;
+    suspects->first = completed + 1;
+    suspects->last = submitted;
+    suspects->streams++;
+    return RNL_OK;
+}
+
+// What is known about an operation; false when it is too long ago.
+static bool find_recent(struct stream *stream, uint64_t sequence,
+                        struct recent *out)
+{
+    struct gpu_stream *gpu = gpu_stream_of(stream);
+    if (!gpu->recent)
+        return false;
+    *out = gpu->recent[sequence & (RECENT - 1)];
+    return out->sequence == sequence;
+}
+
+static const char *recent_name(const struct recent *recent)
+{
+    if (recent->name || !recent->function)
+        return recent->name ? recent->name : "work";
+    struct object *function = object_find(recent->function, OBJECT_FUNCTION);
+    return function ? ((struct function *)function)->name
+                    : "a function that was released";
+}
+
+// Kernels are what fails, as a rule: the only one there is is the suspect.
+static uint64_t only_kernel(const struct suspects *suspects)
+{
+    uint64_t found = 0;
+    struct recent recent;
+    if (suspects->last - suspects->first >= RECENT)
+        return 0;
+    for (uint64_t i = suspects->first; i <= suspects->last; i++) {
+        if (!find_recent(suspects->stream, i, &recent))
+            return 0;
+        if (recent.function && found)
+            return 0;
+        if (recent.function)
+            found = i;
+    }
+    return found;
+}
+
+static void name_one(const struct suspects *suspects, uint64_t sequence,
+                     char *text, size_t size)
+{
+    struct recent recent = {0};
+    bool known = find_recent(suspects->stream, sequence, &recent);
+    const char *file = known && recent.file ? recent.file : "?";
+    snprintf(text, size, "%llu (%s, %s:%d)", (unsigned long long)sequence,
+             known ? recent_name(&recent) : "?", file, recent.line);
+}
+
+static void describe_range(const struct suspects *suspects, char *text,
+                           size_t size)
+{
+    char first[160], last[160];
+    if (suspects->first == suspects->last || only_kernel(suspects))
+        return;
+    name_one(suspects, suspects->first, first, sizeof first);
+    name_one(suspects, suspects->last, last, sizeof last);
+    snprintf(text, size,
+             "; it is one of operations %s to %s of the stream: "
+             "RUNNEL_BLOCKING=1 tells which",
+             first, last);
+}
+
+static struct failure *blame_for(struct context *context,
+                                 const struct suspects *suspects,
+                                 rnl_status status, const char *message)
+{
+    struct recent recent = {0};
+    uint64_t sequence = 0;
+    struct stream *stream = context->default_stream;
+    if (suspects->streams) {
+        stream = suspects->stream;
+        sequence = only_kernel(suspects);
+        sequence = sequence ? sequence : suspects->last;
+        find_recent(stream, sequence, &recent);
+    }
+    struct blame blame = {
+        .sequence = sequence,
+        .file = recent.file,
+        .line = recent.line,
+        .name = recent_name(&recent),
+        .label = recent.labelled ? recent.label : NULL,
+    };
+    return failure_blame(stream, &blame, status, message);
+}
+
+static struct failure *lost_failure(struct context *context,
+                                    const struct suspects *suspects, int code)
+{
+    const struct driver *driver = gpu_of(context)->driver;
+    const char *name = NULL, *text = NULL;
+    char message[512], range[400] = "";
+    driver->call.error_name(code, &name);
+    driver->call.error_text(code, &text);
+    if (suspects->streams == 1)
+        describe_range(suspects, range, sizeof range);
+    else if (suspects->streams > 1)
+        snprintf(range, sizeof range,
+                 "; several streams had work under way");
+    snprintf(message, sizeof message, "the device is lost: %s (%s)%.380s",
+             text ? text : "an error", name ? name : "no name", range);
+    return blame_for(context, suspects, driver->status(code), message);
+}
+
+void context_lose(struct context *context, struct stream *blamed, int code)
+{
+    if (context_is_lost(context))
+        return;
+    struct suspects suspects = {0};
+    if (blamed)
+        suspect(blamed, &suspects);
+    else
+        context_each_stream(context, suspect, &suspects);
+    struct failure *failure = lost_failure(context, &suspects, code);
+    struct failure *none = NULL;
+    if (!atomic_compare_exchange_strong(&context->lost, &none, failure))
+        failure_drop(failure);
+    service_wake();
+}

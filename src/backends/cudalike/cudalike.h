@@ -1,0 +1,309 @@
+// What cuda and hip do the same way, written against struct driver.
+//
+// Work goes to the vendor's stream at once. What the vendor cannot do by itself
+// — host functions, copies of ordinary host memory — is done by a thread of the
+// library, the service: the stream tells it by writing a word that it got
+// there, and waits for another word (service.h).
+//
+// An operation is over for the core as soon as the driver has it, but for what
+// it keeps that must outlive the work (pending). How far a stream got is asked
+// when somebody wants to know, never recorded per operation.
+#pragma once
+
+#include "backends/cudalike/driver.h"
+#include "base/thread.h"
+#include "core/backend.h"
+
+struct marker;
+struct service_words;
+
+// Markers that are not in use: vendor events to be recorded again.
+struct marker_list {
+    struct lock lock;  // guards it
+    struct marker *first;
+};
+
+struct gpu_context {
+    const struct driver *driver;
+    int device;
+    void *handle;             // the device's primary context
+    bool flushes;             // waits can flush remote writes
+    void *own_stream;         // for frees that are in no stream's order
+    void *copy_stream;        // for copies that the service does
+    struct marker_list markers[2];  // without and with timing
+    void *_Atomic decider;    // a kernel of the library's own (plan.h)
+    struct context *owner;
+    struct gpu_context *next; // in the list of all; trash.c's
+    struct lock lock;         // guards all below
+    struct lane *lanes;       // for copies of ordinary memory, not in use
+    struct trash *trash;      // to be freed once streams have passed a point
+    struct service_page *pages;
+    struct service_words *free_words;
+    void *decider_module;
+};
+
+// What a failure report says of an operation. Written for each, so no text is
+// copied without need: a kernel is known by its function's handle.
+struct recent {
+    uint64_t sequence;
+    const char *file;
+    int line;
+    bool labelled;
+    void *function;    // a handle; NULL for what is no kernel …
+    const char *name;  // … and has a static name
+    char label[40];    // when `labelled`
+};
+
+#define RECENT 64  // a power of 2
+
+struct gpu_stream {
+    void *handle;
+    _Atomic uint64_t completed;  // at least so far
+    // Guards submission. Held while the driver is called, which blocks when
+    // its queue is full: the service, which empties queues, only ever tries it.
+    struct lock lock;
+    struct recent *recent;       // RECENT of them; NULL until the first
+    struct batches *batches;     // kept graphs (batch.c); likewise
+    uint32_t asked;              // number of the newest item
+    _Atomic bool shared;         // others may give it work that nobody counts
+    uint32_t applied;            // changes of attributes that the driver has
+    bool listed;                 // the service looks, and keeps the stream
+    // Set under the lock when NULL, cleared by the service when it is done.
+    struct marker *_Atomic marker;
+    uint64_t marked;             // what the marker stands for
+    struct service_words *words; // NULL until the first item
+    struct lock list_lock;       // guards the lists; nothing is called under it
+    struct op *pending, *pending_last;  // over once `completed` has passed
+    struct op *items, *items_last;      // for the service, in order
+    // The service's own.
+    struct stream *next_listed;
+    uint32_t idle_rounds;
+};
+
+static inline struct gpu_context *gpu_of(const struct context *context)
+{
+    return (struct gpu_context *)context->native;
+}
+
+static inline struct gpu_stream *gpu_stream_of(const struct stream *stream)
+{
+    return (struct gpu_stream *)stream->native;
+}
+
+static inline const struct driver_functions *
+call_of(const struct gpu_context *gpu)
+{
+    return &gpu->driver->call;
+}
+
+// --- The current context: left as found ------------------------------------
+
+// Makes the context current for this thread; gives what was before, for
+// current_back.
+void *current_enter(const struct gpu_context *gpu);
+void current_back(const struct gpu_context *gpu, void *before);
+
+// A stream for the library's own copies. Streams share the device's hardware
+// queues (8, or CUDA_DEVICE_MAX_CONNECTIONS), where one that waits holds up
+// those behind it, and users' streams wait for these copies: the priority keeps
+// them apart.
+int gpu_create_aside(const struct gpu_context *gpu, void **out_stream);
+
+// --- Failing ---------------------------------------------------------------
+
+// Records that the driver refused `what` with `code`, and returns the status. A
+// code that means that the device is lost latches the context.
+rnl_status driver_fail(struct context *context, int code, const char *what);
+
+// The same where there is no context yet.
+rnl_status driver_fail_early(const struct driver *driver, int code,
+                             const char *what);
+
+// Latches the context: every wait ends, every call reports the failure.
+// `blamed`: the stream at which it was seen, or NULL.
+void context_lose(struct context *context, struct stream *blamed, int code);
+
+// Old drivers lack what streams need to ask the service.
+static inline bool service_can_be_asked(const struct gpu_context *gpu)
+{
+    return call_of(gpu)->stream_write32 && call_of(gpu)->stream_wait32;
+}
+
+static inline bool context_is_lost(const struct context *context)
+{
+    return atomic_load_explicit(&context->lost, memory_order_acquire) != NULL;
+}
+
+// --- Markers: recorded points of streams ------------------------------------
+
+struct marker {
+    _Atomic uint32_t references;
+    bool timing;
+    _Atomic bool done;  // seen to be complete
+    void *event;
+    struct marker *next;
+};
+
+struct marker *marker_take(struct context *context, bool timing);
+void marker_drop(struct context *context, struct marker *marker);
+struct marker *marker_share(struct marker *marker);
+// RNL_OK, RNL_NOT_READY or a failure.
+rnl_status marker_query(struct context *context, struct marker *marker);
+void markers_finish(struct gpu_context *gpu);
+
+// --- What is freed later -----------------------------------------------------
+
+typedef void trash_release(struct gpu_context *gpu, void *subject);
+
+// Calls `release`, the context current, once every stream of the context has
+// done what was submitted to it before.
+void trash_add(struct context *context, trash_release *release,
+               void *subject);
+// The same for a call of the driver's that waits for the whole device.
+void trash_add_waiting(struct context *context, trash_release *release,
+                       void *subject);
+// Looks at what may go; true when calls that wait are to be made. By the
+// service, as the next.
+bool trash_look(struct context *context);
+// Makes calls that wait, on devices that are idle; true when some are left.
+bool trash_empty(void);
+// A context is there; is gone, with all that has to be freed for it.
+void trash_open(struct context *context);
+void trash_close(struct context *context);
+// Frees what the backend keeps of a context, which is current.
+void context_rest_finish(struct gpu_context *gpu);
+
+// Around a call that waits for the device and cannot be put off.
+void quiet_enter(const struct gpu_context *gpu);
+void quiet_leave(const struct gpu_context *gpu);
+// Around a copy of ordinary memory, from the call to its end.
+void quiet_copy_begin(const struct gpu_context *gpu);
+void quiet_copy_end(const struct gpu_context *gpu);
+
+// --- Devices (device.c) ------------------------------------------------------
+
+rnl_status gpu_device_info(const struct driver *driver, uint32_t index,
+                           rnl_device_info *info);
+rnl_status gpu_device_attribute(const struct driver *driver, uint32_t index,
+                                rnl_attribute id, int64_t *out_value);
+
+// --- Streams, between the files ----------------------------------------------
+
+// The stream has done everything up to `point`.
+void stream_settle(struct stream *stream, uint64_t point);
+// `counted`: as an operation, which those who wait for the stream wait for.
+rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
+                                bool counted);
+rnl_status stream_wait_marker(struct stream *stream, struct marker *marker);
+// Takes over the reference; NULL is fine.
+void stream_inherit(struct stream *stream, struct failure *failure);
+// Asks `query` again and again until it does not say RNL_NOT_READY.
+rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,
+                    rnl_sync_policy policy, uint64_t deadline);
+
+// --- Hooks -----------------------------------------------------------------
+
+rnl_status gpu_context_init(struct context *context,
+                            const struct driver *driver);
+void gpu_context_finish(struct context *context);
+rnl_status gpu_context_memory(struct context *context, size_t *out_free,
+                              size_t *out_total);
+const char *gpu_feature_reason(struct context *context, rnl_feature feature);
+rnl_status gpu_peer_access(struct context *context, struct context *peer,
+                           bool enable);
+
+rnl_status gpu_native(struct object *object, void **out_native);
+
+rnl_status gpu_stream_init(struct stream *stream);
+void gpu_stream_finish(struct stream *stream);
+rnl_status gpu_stream_submit(struct stream *stream, struct op *first);
+rnl_status gpu_stream_query(struct stream *stream);
+rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline);
+rnl_status gpu_stream_join(struct stream *stream, struct stream *other);
+
+rnl_status gpu_event_init(struct event *event);
+void gpu_event_finish(struct event *event);
+rnl_status gpu_event_record(struct event *event, struct stream *stream);
+rnl_status gpu_event_join(struct stream *stream, struct event *event);
+rnl_status gpu_event_native(struct event *event, void **out_native);
+rnl_status gpu_event_query(struct event *event);
+rnl_status gpu_event_wait(struct event *event, uint64_t deadline);
+rnl_status gpu_event_elapsed(struct event *start, struct event *end,
+                             struct event **out_wrong, int64_t *out_ns);
+void gpu_event_break(struct event *event);
+// Lets the event stand for a marker that is given away, and for the failure of
+// the stream at the record, likewise.
+void gpu_event_stand_for(struct event *event, struct marker *marker,
+                         struct failure *failure);
+// What a wait for the event would wait for, NULL if for nothing, and the
+// failure that goes with it, or NULL. The caller drops both.
+struct marker *gpu_event_point(struct event *event,
+                               struct failure **out_failure);
+
+rnl_status gpu_memory_allocate(struct context *context, struct stream *stream,
+                               rnl_memory_kind kind, size_t size,
+                               struct memory *out_memory);
+void gpu_memory_free(struct context *context, struct stream *stream,
+                     rnl_memory_kind kind, struct memory memory, size_t size);
+rnl_status gpu_memory_advise(struct context *context, void *address,
+                             size_t size, rnl_memory_advice advice);
+rnl_status gpu_host_register(struct context *context, void *pointer,
+                             size_t size, bool locked);
+
+// Room for struct gpu_event, which event.c keeps to itself.
+#define GPU_EVENT_SIZE 96
+
+// --- Operations, each with the context current and the stream's lock held ----
+
+// They give the driver's code; 0 is success.
+int gpu_launch(struct stream *stream, struct op *op);  // launch.c
+int gpu_copy(struct stream *stream, struct op *op);    // copy.c
+int gpu_fill(struct stream *stream, struct op *op);    // copy.c
+int gpu_values(struct stream *stream, struct op *op);  // values.c
+int gpu_hint(struct stream *stream, struct op *op);    // memory.c
+int gpu_copy_on(const struct driver_functions *call, void *handle,
+                const struct op_copy *copy);
+int gpu_fill_on(const struct driver_functions *call, void *handle,
+                const struct op_fill *fill);
+struct driver_value gpu_value(const struct value *value, bool flushes);
+// Whether the driver would hold up the caller: ordinary host memory.
+bool gpu_copy_needs_service(struct stream *stream, const struct op *op);
+
+// --- Modules (module.c) ----------------------------------------------------
+
+struct gpu_module {
+    void *handle;
+    struct image image;  // of the binary, or of `table`
+    void *table;         // made for what came without one; or NULL
+    size_t table_size;
+};
+
+struct gpu_function {
+    void *handle;
+    _Atomic uint32_t dynamic;   // dynamic shared memory that it may have
+    _Atomic int carveout;       // that the driver was told
+    rnl_parameter *parameters;  // the core's copy is its own
+    size_t parameter_count;
+};
+
+rnl_status gpu_module_init(struct module *module);
+void gpu_module_finish(struct module *module);
+rnl_status gpu_module_global(struct module *module, const char *name,
+                             struct memory *out_memory, size_t *out_size);
+const char *gpu_module_kernel(struct module *module, size_t index);
+rnl_status gpu_function_init(struct function *function, const char *name,
+                             struct function_facts *out_facts);
+void gpu_function_finish(struct function *function);
+rnl_status gpu_function_occupancy(struct function *function,
+                                  uint32_t block_threads, size_t shared_size,
+                                  struct occupancy *out_occupancy);
+
+static inline struct gpu_module *gpu_module_of(struct module *module)
+{
+    return module_native(module);
+}
+
+static inline struct gpu_function *gpu_function_of(struct function *function)
+{
+    return function_native(function);
+}

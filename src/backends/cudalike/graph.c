@@ -1,0 +1,463 @@
+// Executable graphs: a plan that is changed in place where the driver lets it
+// be, and exchanged for another where not.
+#include "backends/cudalike/graph.h"
+
+#include "backends/cudalike/host_node.h"
+#include "backends/cudalike/launch.h"
+
+#include <string.h>
+
+#define NOT_IN_PLACE (-1)  // besides the driver's codes
+
+static inline struct gpu_exec *exec_gpu(struct graph_exec *exec)
+{
+    return exec_native(exec);
+}
+
+static inline struct context *context_of(const struct graph_exec *exec)
+{
+    return exec->object.context;
+}
+
+rnl_status gpu_exec_init(struct graph_exec *exec)
+{
+    exec_gpu(exec)->plan = gpu_plan_create(context_of(exec), exec->snapshot);
+    return exec_gpu(exec)->plan ? RNL_OK : fail_status();
+}
+
+void gpu_exec_finish(struct graph_exec *exec)
+{
+    struct gpu_exec *own = exec_gpu(exec);
+    marker_drop(context_of(exec), own->old_end);
+    gpu_plan_drop(own->plan);
+    if (own->last)
+        object_drop(&own->last->object);
+}
+
+// --- Changing in place ------------------------------------------------------
+
+// Sets a step's driver nodes, one after the other.
+struct setter {
+    struct context *context;
+    struct gpu_plan *plan;
+    const struct step *step;
+    uint32_t next;
+};
+
+static int set_piece(struct piece *piece, void *argument)
+{
+    struct setter *setter = argument;
+    struct gpu_context *gpu = gpu_of(setter->context);
+    const struct driver_functions *call = call_of(gpu);
+    void *exec = setter->plan->exec;
+    void *node = setter->plan->nodes[setter->step->first + setter->next++];
+    int code;
+    switch (piece->kind) {
+    case PIECE_KERNEL:
+        code = gpu_allow_shared(call,
+                                gpu_function_of(piece->op->kernel.function),
+                                piece->op->kernel.shared_size);
+        return code ? code : call->exec_set_kernel(exec, node, &piece->kernel);
+    case PIECE_COPY:
+        return call->exec_set_copy(exec, node, &piece->copy, gpu->handle);
+    case PIECE_FILL:
+        return call->exec_set_fill(exec, node, &piece->fill, gpu->handle);
+    default:
+        return call->exec_set_values
+                   ? call->exec_set_values(exec, node, &piece->values)
+                   : NOT_IN_PLACE;
+    }
+}
+
+static int count_piece(struct piece *piece, void *argument)
+{
+    (void)piece;
+    ++*(uint32_t *)argument;
+    return 0;
+}
+
+static bool same_attributes(struct context *context, const struct recipe *a,
+                            const struct recipe *b)
+{
+    struct driver_launch_attribute of_a[LAUNCH_ATTRIBUTES_MOST] = {0};
+    struct driver_launch_attribute of_b[LAUNCH_ATTRIBUTES_MOST] = {0};
+    unsigned count = gpu_node_attributes(gpu_of(context), a, of_a);
+    if (count != gpu_node_attributes(gpu_of(context), b, of_b))
+        return false;
+    for (unsigned i = 0; i < count; i++)
+        if (of_a[i].id != of_b[i].id ||
+            memcmp(of_a[i].bytes, of_b[i].bytes, sizeof of_a[i].bytes))
+            return false;
+    return true;
+}
+
+static bool has_work(rnl_node_kind kind)
+{
+    return kind == RNL_NODE_FUNCTION || kind == RNL_NODE_COPY ||
+           kind == RNL_NODE_FILL || kind == RNL_NODE_VALUES;
+}
+
+static int set_recipe(struct context *context, const struct step *step,
+                      const struct recipe *recipe)
+{
+    struct setter setter = {context, step->plan, step, 0};
+    uint32_t count = 0;
+    gpu_pieces(context, recipe, count_piece, &count);
+    if (count != step->count ||
+        !same_attributes(context, step->recipe, recipe))
+        return NOT_IN_PLACE;
+    return gpu_pieces(context, recipe, set_piece, &setter);
+}
+
+static int set_enabled(struct context *context, const struct step *step,
+                       bool enabled)
+{
+    const struct driver_functions *call = call_of(gpu_of(context));
+    int code = call->exec_set_enabled ? 0 : NOT_IN_PLACE;
+    for (uint32_t i = 0; i < step->count && code == 0; i++)
+        code = call->exec_set_enabled(step->plan->exec,
+                                      step->plan->nodes[step->first + i],
+                                      enabled);
+    return code;
+}
+
+// Tells the driver; the step itself is as before.
+static int set_step(struct context *context, const struct step *step,
+                    const struct node *node)
+{
+    int code = 0;
+    if (!has_work(step->kind) || step->recipe == node->recipe)
+        code = 0;
+    else if (step->fixed)
+        return NOT_IN_PLACE;
+    else
+        code = set_recipe(context, step, node->recipe);
+    if (code == 0 && has_work(step->kind) && step->enabled != node->enabled)
+        code = set_enabled(context, step, node->enabled);
+    return code;
+}
+
+// Undoes set_step as far as it got; the driver took these once.
+static void unset_step(struct context *context, const struct step *step,
+                       const struct node *node)
+{
+    if (!has_work(step->kind) || step->fixed)
+        return;
+    if (step->recipe != node->recipe)
+        set_recipe(context, step, step->recipe);
+    if (step->enabled != node->enabled)
+        set_enabled(context, step, step->enabled);
+}
+
+static void drop_recipe(struct gpu_context *gpu, void *recipe)
+{
+    (void)gpu;
+    recipe_drop(recipe);
+}
+
+static void commit_step(struct context *context, struct step *step,
+                        const struct node *node)
+{
+    struct recipe *old = step->recipe;
+    step->enabled = node->enabled;
+    if (old == node->recipe)
+        return;
+    step->recipe = recipe_share(node->recipe);
+    if (atomic_load(&step->plan->references) > 1)
+        trash_add(context, drop_recipe, old);
+    else
+        recipe_drop(old);
+}
+
+// --- Changing a node, or all ------------------------------------------------
+
+// Nodes with their steps, in the order of both.
+struct walk {
+    struct context *context;
+    struct step *next;
+    int (*visit)(struct walk *, struct step *, const struct node *);
+    uint32_t left;  // steps to go before it ends
+    int code;
+};
+
+static bool walk_node(struct walk *walk, const struct node *node)
+{
+    if (!node->kind)
+        return true;
+    if (walk->left-- == 0)
+        return false;
+    walk->code = walk->visit(walk, walk->next++, node);
+    bool goes_on = walk->code == 0;
+    for (uint32_t i = 0; goes_on && node->inner && i < node->inner->count; i++)
+        goes_on = walk_node(walk, &node->inner->nodes[i]);
+    return goes_on;
+}
+
+static int visit_set(struct walk *walk, struct step *step,
+                     const struct node *node)
+{
+    bool looks = step->kind == RNL_NODE_IF || step->kind == RNL_NODE_WHILE;
+    if (looks && step->recipe->word != node->recipe->word)
+        return NOT_IN_PLACE;
+    return set_step(walk->context, step, node);
+}
+
+static int visit_unset(struct walk *walk, struct step *step,
+                       const struct node *node)
+{
+    unset_step(walk->context, step, node);
+    return 0;
+}
+
+static int visit_commit(struct walk *walk, struct step *step,
+                        const struct node *node)
+{
+    commit_step(walk->context, step, node);
+    return 0;
+}
+
+static uint32_t step_of(const struct graph *graph, uint32_t index)
+{
+    uint32_t step = 0;
+    for (uint32_t i = 0; i < index; i++)
+        step += gpu_steps_of(&graph->nodes[i]);
+    return step;
+}
+
+// Visits the steps of one node, or of all; the first `most` of them. Returns
+// how many it came to.
+static uint32_t walk_steps(struct graph_exec *exec, uint32_t index,
+                           uint32_t most, struct walk *walk)
+{
+    const struct graph *graph = exec->snapshot;
+    struct gpu_plan *plan = exec_gpu(exec)->plan;
+    bool all = index == UINT32_MAX;
+    uint32_t first = all ? 0 : step_of(graph, index);
+    bool goes_on = true;
+    walk->context = context_of(exec);
+    walk->next = plan->steps + first;
+    walk->left = most;
+    if (!all)
+        walk_node(walk, &graph->nodes[index]);
+    for (uint32_t i = 0; all && goes_on && i < graph->count; i++)
+        goes_on = walk_node(walk, &graph->nodes[i]);
+    return (uint32_t)(walk->next - plan->steps) - first;
+}
+
+// Other inner graphs have other steps.
+static bool may_change_in_place(const struct graph_exec *exec, uint32_t index)
+{
+    return index == UINT32_MAX || !exec->snapshot->nodes[index].inner;
+}
+
+// --- Another plan -----------------------------------------------------------
+
+// Where launches under way end: the next plan's come after them. The stream's
+// lock is not taken: who has it may be waiting for this one.
+static rnl_status mark_end_locked(struct graph_exec *exec)
+{
+    struct gpu_exec *own = exec_gpu(exec);
+    struct context *context = context_of(exec);
+    struct gpu_context *gpu = gpu_of(context);
+    if (atomic_load(&own->plan->references) == 1)
+        return RNL_OK;
+    struct marker *marker = marker_take(context, false);
+    if (!marker)
+        return fail_status();
+    int code = call_of(gpu)->event_record(marker->event,
+                                          gpu_stream_of(own->last)->handle);
+    if (code != 0) {
+        marker_drop(context, marker);
+        return driver_fail(context, code, "to change a graph");
+    }
+    marker_drop(context, own->old_end);
+    own->old_end = marker;
+    return RNL_OK;
+}
+
+// `*out_old`: what the caller drops, without the lock.
+static rnl_status exchange_locked(struct graph_exec *exec,
+                                  struct gpu_plan **out_old)
+{
+    struct gpu_exec *own = exec_gpu(exec);
+    struct gpu_plan *plan =
+        gpu_plan_create(context_of(exec), exec->snapshot);
+    if (!plan)
+        return fail_status();
+    rnl_status status = mark_end_locked(exec);
+    *out_old = status == RNL_OK ? own->plan : plan;
+    if (status == RNL_OK)
+        own->plan = plan;
+    return status;
+}
+
+static rnl_status change_locked(struct graph_exec *exec, uint32_t index,
+                                struct gpu_plan **out_old)
+{
+    struct walk set = {.visit = visit_set}, unset = {.visit = visit_unset};
+    struct walk commit = {.visit = visit_commit};
+    uint32_t count = 0;
+    bool in_place = may_change_in_place(exec, index);
+    if (in_place)
+        count = walk_steps(exec, index, UINT32_MAX, &set);
+    if (in_place && set.code == 0) {
+        walk_steps(exec, index, UINT32_MAX, &commit);
+        return RNL_OK;
+    }
+    rnl_status status = exchange_locked(exec, out_old);
+    if (status != RNL_OK)
+        walk_steps(exec, index, count, &unset);
+    return status;
+}
+
+rnl_status gpu_exec_change(struct graph_exec *exec, uint32_t index)
+{
+    struct gpu_exec *own = exec_gpu(exec);
+    struct gpu_context *gpu = gpu_of(context_of(exec));
+    struct gpu_plan *old = NULL;
+    lock_take(&own->lock);
+    void *before = current_enter(gpu);
+    rnl_status status = change_locked(exec, index, &old);
+    current_back(gpu, before);
+    lock_give(&own->lock);
+    gpu_plan_drop(old);
+    return status;
+}
+
+// --- Launching --------------------------------------------------------------
+
+static inline struct gpu_plan *op_plan(const struct op *op)
+{
+    return (struct gpu_plan *)(uintptr_t)op->backend[0];
+}
+
+static inline struct graph_launch *op_launch(const struct op *op)
+{
+    return (struct graph_launch *)(uintptr_t)op->backend[1];
+}
+
+static int aim_wait(struct stream *stream, const struct step *step,
+                    struct slot *slot)
+{
+    struct failure *failure;
+    struct gpu_plan *plan = step->plan;
+    slot->marker = gpu_event_point(slot->event, &failure);
+    stream_inherit(stream, failure);
+    return call_of(gpu_of(plan->context))
+        ->exec_set_wait(plan->exec, plan->nodes[step->first],
+                        slot->marker ? slot->marker->event : plan->never);
+}
+
+static int aim_record(const struct step *step, struct slot *slot)
+{
+    struct gpu_plan *plan = step->plan;
+    struct gpu_context *gpu = gpu_of(plan->context);
+    slot->marker = marker_take(plan->context, slot->event->options.timing);
+    if (!slot->marker)
+        return gpu->driver->out_of_memory;
+    return call_of(gpu)->exec_set_record(plan->exec, plan->nodes[step->first],
+                                         slot->marker->event);
+}
+
+// What events are to wait for is what they stand for before the launch.
+static int aim_events(struct gpu_plan *plan, struct graph_launch *launch)
+{
+    int code = 0;
+    for (uint32_t i = 0; i < launch->count && code == 0; i++) {
+        const struct step *step = &plan->steps[plan->slotted[i]];
+        struct slot *slot = &launch->slots[i];
+        if (step->kind == RNL_NODE_HOST_FUNCTION)
+            continue;
+        slot->event = (struct event *)step->recipe->subject;
+        object_keep(&slot->event->object);
+        code = step->kind == RNL_NODE_EVENT_WAIT
+                   ? aim_wait(launch->stream, step, slot)
+                   : aim_record(step, slot);
+    }
+    return code;
+}
+
+static void announce_events(struct gpu_plan *plan,
+                            struct graph_launch *launch)
+{
+    for (uint32_t i = 0; i < launch->count; i++) {
+        const struct step *step = &plan->steps[plan->slotted[i]];
+        if (step->kind == RNL_NODE_EVENT_RECORD)
+            gpu_event_stand_for(launch->slots[i].event,
+                                marker_share(launch->slots[i].marker),
+                                stream_get_failure(launch->stream));
+    }
+}
+
+static int wait_for_old_end_locked(struct gpu_exec *own,
+                                   const struct driver_functions *call,
+                                   void *handle)
+{
+    return own->old_end ? call->stream_wait_event(handle,
+                                                  own->old_end->event, 0)
+                        : 0;
+}
+
+static int launch_locked(struct gpu_exec *own, struct graph_launch *launch,
+                         void *handle)
+{
+    struct gpu_plan *plan = own->plan;
+    const struct driver_functions *call = call_of(gpu_of(plan->context));
+    int code = wait_for_old_end_locked(own, call, handle);
+    if (launch) {
+        if (code == 0)
+            code = aim_events(plan, launch);
+        graph_launch_begin(plan, launch);
+    }
+    if (code == 0)
+        code = call->exec_launch(plan->exec, handle);
+    if (code != 0)
+        return code;
+    if (launch)
+        announce_events(plan, launch);
+    marker_drop(plan->context, own->old_end);
+    own->old_end = NULL;
+    atomic_fetch_add(&plan->references, 1);
+    return 0;
+}
+
+int gpu_graph_launch(struct stream *stream, struct op *op)
+{
+    struct gpu_exec *own = exec_gpu(op->graph.exec);
+    struct graph_launch *launch = NULL;
+    struct stream *old = NULL;
+    lock_take(&own->lock);
+    struct gpu_plan *plan = own->plan;
+    int code = 0;
+    if (plan->slot_count > 0) {
+        launch = graph_launch_new(plan, stream);
+        code = launch ? 0 : gpu_of(plan->context)->driver->out_of_memory;
+    }
+    if (code == 0)
+        code = launch_locked(own, launch, gpu_stream_of(stream)->handle);
+    if (code == 0 && own->last != stream) {
+        object_keep(&stream->object);
+        old = own->last;
+        own->last = stream;
+    } else if (code != 0 && launch) {
+        graph_launch_end(plan, launch, false);
+    }
+    lock_give(&own->lock);
+    if (old)
+        object_drop(&old->object);
+    op->backend[0] = (uint64_t)(uintptr_t)plan;
+    op->backend[1] = (uint64_t)(uintptr_t)launch;
+    return code;
+}
+
+bool gpu_graph_owes(const struct op *op)
+{
+    return op_launch(op) && graph_launch_owes(op_plan(op), op_launch(op));
+}
+
+void gpu_graph_over(struct op *op)
+{
+    if (op_launch(op))
+        graph_launch_end(op_plan(op), op_launch(op), true);
+    gpu_plan_drop(op_plan(op));
+}

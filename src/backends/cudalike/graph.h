@@ -1,0 +1,25 @@
+// Executable graphs of the shared backend.
+#pragma once
+
+#include "backends/cudalike/plan.h"
+
+struct gpu_exec {
+    struct lock lock;        // guards all of it, and what the driver is told
+    struct gpu_plan *plan;   // counted, by launches
+    struct stream *last;     // referenced; where it was launched last
+    struct marker *old_end;  // where launches of a former plan end; NULL: none
+};
+
+rnl_status gpu_exec_init(struct graph_exec *exec);
+void gpu_exec_finish(struct graph_exec *exec);
+rnl_status gpu_exec_change(struct graph_exec *exec, uint32_t index);
+
+// Launches with the stream's lock held and its context current.
+int gpu_graph_launch(struct stream *stream, struct op *op);
+
+// True when a launch that ended too soon has host functions to be called, which
+// is up to the service.
+bool gpu_graph_owes(const struct op *op);
+
+// A launch is over: drops what it has kept.
+void gpu_graph_over(struct op *op);

@@ -1,0 +1,48 @@
+// Host functions run on a thread of their own: one that blocks must hold up
+// only its stream and other host functions, no copy.
+#include "backends/cudalike/service.h"
+#include "backends/cudalike/task.h"
+
+// Looks for the next one for so long before it sleeps.
+static struct task_queue host = {.thread_name = "rnl-host",
+                                 .spin_ns = 200000};
+
+// The task is in the op, behind the number of the item.
+#define TASK_WORD 1
+_Static_assert(sizeof(struct task) <=
+                   (OP_BACKEND_WORDS - TASK_WORD) * sizeof(uint64_t),
+               "a task fits into its op");
+
+static struct task *task_of(struct op *op)
+{
+    return (struct task *)(void *)&op->backend[TASK_WORD];
+}
+
+static void call(struct stream *stream, const struct op *op)
+{
+    rnl_status status = service_host_status(stream);
+    callback_begin();
+    op->host.function(status, op->host.user_data);
+    callback_end();
+}
+
+static void run(struct task *task)
+{
+    uint64_t *word = (uint64_t *)(void *)task;
+    struct op *op = (struct op *)(void *)((char *)word -
+                                          offsetof(struct op, backend) -
+                                          TASK_WORD * sizeof *word);
+    struct stream *stream = op->stream;
+    call(stream, op);
+    service_item_done(stream, op, RNL_OK);
+    object_drop(&stream->object);
+}
+
+void host_start(struct op *op)
+{
+    struct task *task = task_of(op);
+    object_keep(&op->stream->object);
+    task->run = run;
+    if (!task_add(&host, task))
+        run(task);
+}

@@ -1,0 +1,110 @@
+#include "backends/cudalike/host_node.h"
+
+#include "backends/cudalike/service.h"
+
+static void call(struct recipe *recipe, rnl_status status)
+{
+    const struct op_host *host = &recipe->ops->host;
+    callback_begin();
+    host->function(status, host->user_data);
+    callback_end();
+    recipe_drop(recipe);
+}
+
+// Launches of one executable graph never overlap, so the driver comes to a node
+// in their order. What it comes to after the device was lost is over already.
+static struct recipe *arrive(struct step *step, rnl_status *out_status)
+{
+    struct gpu_plan *plan = step->plan;
+    struct recipe *recipe = NULL;
+    lock_take(&plan->lock);
+    struct graph_launch *launch = plan->launches;
+    while (launch && launch->slots[step->slot].arrived)
+        launch = launch->next;
+    if (launch) {
+        struct slot *slot = &launch->slots[step->slot];
+        slot->arrived = true;
+        recipe = slot->recipe;
+        slot->recipe = NULL;
+        *out_status = service_host_status(launch->stream);
+    }
+    lock_give(&plan->lock);
+    return recipe;
+}
+
+void host_node_run(void *argument)
+{
+    rnl_status status = RNL_OK;
+    struct recipe *recipe = arrive(argument, &status);
+    if (recipe)
+        call(recipe, status);
+}
+
+// --- Launches ---------------------------------------------------------------
+
+static size_t size_of(uint32_t count)
+{
+    return sizeof(struct graph_launch) + count * sizeof(struct slot);
+}
+
+struct graph_launch *graph_launch_new(struct gpu_plan *plan,
+                                      struct stream *stream)
+{
+    struct graph_launch *launch = mem_allocate(size_of(plan->slot_count));
+    if (!launch)
+        return NULL;
+    launch->stream = stream;
+    launch->count = plan->slot_count;
+    for (uint32_t i = 0; i < launch->count; i++) {
+        const struct step *step = &plan->steps[plan->slotted[i]];
+        if (step->kind == RNL_NODE_HOST_FUNCTION && step->enabled)
+            launch->slots[i].recipe = recipe_share(step->recipe);
+    }
+    return launch;
+}
+
+void graph_launch_begin(struct gpu_plan *plan, struct graph_launch *launch)
+{
+    lock_take(&plan->lock);
+    struct graph_launch **link = &plan->launches;
+    while (*link)
+        link = &(*link)->next;
+    *link = launch;
+    lock_give(&plan->lock);
+}
+
+void graph_launch_end(struct gpu_plan *plan, struct graph_launch *launch,
+                      bool calls)
+{
+    lock_take(&plan->lock);
+    struct graph_launch **link = &plan->launches;
+    while (*link && *link != launch)
+        link = &(*link)->next;
+    if (*link)
+        *link = launch->next;
+    lock_give(&plan->lock);
+    rnl_status status = calls ? service_host_status(launch->stream) : RNL_OK;
+    for (uint32_t i = 0; i < launch->count; i++) {
+        struct slot *slot = &launch->slots[i];
+        if (slot->event) {
+            marker_drop(slot->event->object.context, slot->marker);
+            object_drop(&slot->event->object);
+        }
+        if (slot->recipe && calls)
+            call(slot->recipe, status);
+        else
+            recipe_drop(slot->recipe);
+    }
+    mem_release(launch, size_of(launch->count));
+}
+
+bool graph_launch_owes(struct gpu_plan *plan,
+                       const struct graph_launch *launch)
+{
+    bool owes = false;
+    lock_take(&plan->lock);
+    for (uint32_t i = 0; i < launch->count; i++)
+        owes |= launch->slots[i].recipe != NULL;
+    lock_give(&plan->lock);
+    return owes;
+}

@@ -1,0 +1,24 @@
+// What a launch of a graph has of its own: the calls of its host nodes, each to
+// be made once, and the points that its events stand for.
+#pragma once
+
+#include "backends/cudalike/plan.h"
+
+// What the driver calls for a host node; `argument` is the step.
+void host_node_run(void *argument);
+
+// NULL when memory is short. It is nobody's before graph_launch_begin.
+struct graph_launch *graph_launch_new(struct gpu_plan *plan,
+                                      struct stream *stream);
+
+// Before the driver gets it: it may come to the host nodes at once.
+void graph_launch_begin(struct gpu_plan *plan, struct graph_launch *launch);
+
+// Once it is over, or was refused. Host functions that the driver did not come
+// to are called with the status when `call`.
+void graph_launch_end(struct gpu_plan *plan, struct graph_launch *launch,
+                      bool call);
+
+// True when host functions are still to be called.
+bool graph_launch_owes(struct gpu_plan *plan,
+                       const struct graph_launch *launch);

@@ -1,0 +1,14 @@
+// Launches, by streams and as nodes of graphs.
+#pragma once
+
+#include "backends/cudalike/cudalike.h"
+
+#define LAUNCH_ATTRIBUTES_MOST 16
+
+// The vendor's attributes for a launch, at most LAUNCH_ATTRIBUTES_MOST.
+unsigned gpu_launch_attributes(const struct op_kernel *kernel,
+                               struct driver_launch_attribute *out);
+
+// Lets the function have so much dynamic shared memory.
+int gpu_allow_shared(const struct driver_functions *call,
+                     struct gpu_function *function, size_t size);

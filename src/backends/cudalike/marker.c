@@ -1,0 +1,97 @@
+#include "backends/cudalike/cudalike.h"
+
+static struct marker_list *list_of(struct gpu_context *gpu, bool timing)
+{
+    return &gpu->markers[timing];
+}
+
+static struct marker *take_kept(struct marker_list *list)
+{
+    lock_take(&list->lock);
+    struct marker *marker = list->first;
+    if (marker)
+        list->first = marker->next;
+    lock_give(&list->lock);
+    return marker;
+}
+
+static struct marker *marker_new(struct context *context, bool timing)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    struct marker *marker = mem_allocate(sizeof *marker);
+    if (!marker) {
+        fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for an event");
+        return NULL;
+    }
+    void *before = current_enter(gpu);
+    int code = call_of(gpu)->event_create(
+        &marker->event, timing ? 0 : DRIVER_EVENT_NO_TIMING);
+    current_back(gpu, before);
+    if (code != 0) {
+        mem_release(marker, sizeof *marker);
+        driver_fail(context, code, "to create an event");
+        return NULL;
+    }
+    marker->timing = timing;
+    return marker;
+}
+
+struct marker *marker_take(struct context *context, bool timing)
+{
+    struct marker *marker = take_kept(list_of(gpu_of(context), timing));
+    if (!marker)
+        marker = marker_new(context, timing);
+    if (!marker)
+        return NULL;
+    atomic_store_explicit(&marker->references, 1, memory_order_relaxed);
+    atomic_store_explicit(&marker->done, false, memory_order_relaxed);
+    return marker;
+}
+
+struct marker *marker_share(struct marker *marker)
+{
+    atomic_fetch_add_explicit(&marker->references, 1, memory_order_relaxed);
+    return marker;
+}
+
+void marker_drop(struct context *context, struct marker *marker)
+{
+    if (!marker || atomic_fetch_sub(&marker->references, 1) != 1)
+        return;
+    struct marker_list *list = list_of(gpu_of(context), marker->timing);
+    lock_take(&list->lock);
+    marker->next = list->first;
+    list->first = marker;
+    lock_give(&list->lock);
+}
+
+rnl_status marker_query(struct context *context, struct marker *marker)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    if (atomic_load_explicit(&marker->done, memory_order_acquire) ||
+        context_is_lost(context))
+        return RNL_OK;
+    void *before = current_enter(gpu);
+    int code = call_of(gpu)->event_query(marker->event);
+    current_back(gpu, before);
+    if (code == gpu->driver->not_ready)
+        return RNL_NOT_READY;
+    if (code != 0)
+        return driver_fail(context, code, "to look at an event");
+    atomic_store_explicit(&marker->done, true, memory_order_release);
+    return RNL_OK;
+}
+
+void markers_finish(struct gpu_context *gpu)
+{
+    for (int timing = 0; timing < 2; timing++) {
+        struct marker *marker = gpu->markers[timing].first;
+        while (marker) {
+            struct marker *next = marker->next;
+            call_of(gpu)->event_destroy(marker->event);
+            mem_release(marker, sizeof *marker);
+            marker = next;
+        }
+        gpu->markers[timing].first = NULL;
+    }
+}

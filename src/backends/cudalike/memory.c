@@ -1,0 +1,155 @@
+#include "backends/cudalike/service.h"
+
+// --- Allocation --------------------------------------------------------------
+
+// Not from the driver's pools: their memory cannot be written or waited for by
+// streams (seen with CUDA 13.0), and the core has a pool of its own. Memory is
+// ready at once; it is freed in a stream's order all the same.
+static int allocate(struct gpu_context *gpu, rnl_memory_kind kind, size_t size,
+                    struct memory *out_memory)
+{
+    const struct driver_functions *call = call_of(gpu);
+    uint64_t address = 0;
+    void *pointer = NULL;
+    int code;
+    switch (kind) {
+    case RNL_MEMORY_HOST:
+        code = call->host_allocate(&pointer, size,
+                                   DRIVER_HOST_PORTABLE | DRIVER_HOST_MAPPED);
+        break;
+    case RNL_MEMORY_MANAGED:
+        code = call->managed_allocate(&address, size, DRIVER_ATTACH_GLOBAL);
+        pointer = (void *)(uintptr_t)address;
+        break;
+    default:
+        code = call->memory_allocate(&address, size);
+        *out_memory = (struct memory){.device = (void *)(uintptr_t)address};
+        return code;
+    }
+    *out_memory = (struct memory){.device = pointer, .host = pointer};
+    return code;
+}
+
+rnl_status gpu_memory_allocate(struct context *context, struct stream *stream,
+                               rnl_memory_kind kind, size_t size,
+                               struct memory *out_memory)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    (void)stream;
+    void *before = current_enter(gpu);
+    int code = allocate(gpu, kind, size, out_memory);
+    current_back(gpu, before);
+    if (code == gpu->driver->out_of_memory)
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "the device has no room for %zu bytes", size);
+    return code == 0 ? RNL_OK
+                     : driver_fail(context, code, "to allocate memory");
+}
+
+static void free_host(struct gpu_context *gpu, void *pointer)
+{
+    call_of(gpu)->host_free(pointer);
+}
+
+static void free_managed(struct gpu_context *gpu, void *pointer)
+{
+    call_of(gpu)->memory_free((uint64_t)(uintptr_t)pointer);
+}
+
+static void free_device(struct gpu_context *gpu, struct stream *stream,
+                        uint64_t address)
+{
+    void *handle = stream ? gpu_stream_of(stream)->handle : gpu->own_stream;
+    void *before = current_enter(gpu);
+    call_of(gpu)->free_async(address, handle);
+    current_back(gpu, before);
+}
+
+void gpu_memory_free(struct context *context, struct stream *stream,
+                     rnl_memory_kind kind, struct memory memory, size_t size)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    (void)size;
+    if (kind == RNL_MEMORY_HOST)
+        trash_add_waiting(context, free_host, memory.host);
+    else if (kind == RNL_MEMORY_MANAGED)
+        trash_add_waiting(context, free_managed, memory.device);
+    else
+        free_device(gpu, stream, (uint64_t)(uintptr_t)memory.device);
+}
+
+// --- Host memory -------------------------------------------------------------
+
+rnl_status gpu_host_register(struct context *context, void *pointer,
+                             size_t size, bool locked)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    const struct driver_functions *call = call_of(gpu);
+    void *before = current_enter(gpu);
+    if (!locked)
+        quiet_enter(gpu);
+    int code = locked ? call->host_register(pointer, size,
+                                            DRIVER_HOST_PORTABLE |
+                                                DRIVER_HOST_MAPPED)
+                      : call->host_unregister(pointer);
+    if (!locked)
+        quiet_leave(gpu);
+    current_back(gpu, before);
+    return code == 0 || !locked
+               ? RNL_OK
+               : driver_fail(context, code, "to page-lock memory");
+}
+
+// --- Managed memory ----------------------------------------------------------
+
+int gpu_hint(struct stream *stream, struct op *op)
+{
+    struct gpu_context *gpu = gpu_of(stream_context(stream));
+    const struct driver_functions *call = call_of(gpu);
+    void *handle = gpu_stream_of(stream)->handle;
+    uint64_t address = (uint64_t)(uintptr_t)op->hint.address;
+    static const unsigned modes[] = {
+        [RNL_ATTACH_GLOBAL] = DRIVER_ATTACH_GLOBAL,
+        [RNL_ATTACH_HOST] = DRIVER_ATTACH_HOST,
+        [RNL_ATTACH_SINGLE] = DRIVER_ATTACH_SINGLE,
+    };
+    if (op->kind == OP_ATTACH)
+        return call->stream_attach(handle, address, op->hint.size,
+                                   modes[op->hint.what]);
+    bool to_device = op->hint.what == RNL_MEMORY_TO_DEVICE;
+    return call->prefetch(address, op->hint.size,
+                          to_device ? gpu->device : DRIVER_DEVICE_CPU,
+                          handle);
+}
+
+rnl_status gpu_memory_advise(struct context *context, void *address,
+                             size_t size, rnl_memory_advice advice)
+{
+    // The vendors' numbers: 1 and 2 read-mostly on and off, 3 and 4 the
+    // preferred place, 5 and 6 who accesses it.
+    static const struct {
+        rnl_memory_advice advice;
+        int number;
+        bool host;
+    } numbers[] = {
+        {RNL_ADVICE_READ_MOSTLY, 1, false},
+        {RNL_ADVICE_PREFER_DEVICE, 3, false},
+        {RNL_ADVICE_PREFER_HOST, 3, true},
+        {RNL_ADVICE_USED_BY_DEVICE, 5, false},
+        {RNL_ADVICE_USED_BY_HOST, 5, true},
+    };
+    struct gpu_context *gpu = gpu_of(context);
+    uint64_t start = (uint64_t)(uintptr_t)address;
+    int code = 0;
+    void *before = current_enter(gpu);
+    if (advice == RNL_ADVICE_NONE)
+        for (int undo = 2; undo <= 6 && code == 0; undo += 2)
+            code = call_of(gpu)->advise(start, size, undo, gpu->device);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i].advice == advice)
+            code = call_of(gpu)->advise(
+                start, size, numbers[i].number,
+                numbers[i].host ? DRIVER_DEVICE_CPU : gpu->device);
+    current_back(gpu, before);
+    return code == 0 ? RNL_OK : driver_fail(context, code, "advice");
+}

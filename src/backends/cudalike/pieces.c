@@ -1,0 +1,244 @@
+// From a recipe to what the driver's nodes take.
+#include "backends/cudalike/launch.h"
+#include "backends/cudalike/plan.h"
+
+// --- Copies -----------------------------------------------------------------
+
+// What the driver does not know is ordinary memory of the host.
+static int memory_type(struct context *context, const void *pointer,
+                       const struct context *owner)
+{
+    unsigned type;
+    if (owner)
+        return DRIVER_MEMORY_UNIFIED;
+    int code = call_of(gpu_of(context))->pointer_attribute(
+        &type, DRIVER_POINTER_MEMORY_TYPE, (uint64_t)(uintptr_t)pointer);
+    return code == 0 ? DRIVER_MEMORY_UNIFIED : DRIVER_MEMORY_HOST;
+}
+
+static bool is_flat(const struct op_copy *copy)
+{
+    return copy->height == 1 && copy->depth == 1;
+}
+
+static struct driver_copy describe(struct context *context,
+                                   const struct op_copy *copy)
+{
+    struct driver_copy driver = {
+        .from_type = memory_type(context, copy->from, copy->from_context),
+        .from_host = copy->from,
+        .from_device = (uint64_t)(uintptr_t)copy->from,
+        .to_type = memory_type(context, copy->to, copy->to_context),
+        .to_host = copy->to,
+        .to_device = (uint64_t)(uintptr_t)copy->to,
+        .width = copy->width,
+        .height = copy->height,
+        .depth = copy->depth,
+    };
+    if (is_flat(copy))
+        return driver;
+    driver.from_pitch = copy->from_row;
+    driver.to_pitch = copy->to_row;
+    if (copy->depth == 1)
+        return driver;
+    driver.from_height = copy->from_slice / copy->from_row;
+    driver.to_height = copy->to_slice / copy->to_row;
+    return driver;
+}
+
+static int copy_pieces(struct context *context, struct piece *piece,
+                       int (*visit)(struct piece *, void *), void *argument)
+{
+    struct op_copy copy = piece->op->copy;
+    size_t times = 1;
+    int code = 0;
+    // Slices that are no whole number of rows are copied one by one.
+    if (copy.depth > 1 && (copy.from_slice % copy.from_row ||
+                           copy.to_slice % copy.to_row)) {
+        times = copy.depth;
+        copy.depth = 1;
+    }
+    piece->kind = PIECE_COPY;
+    for (size_t z = 0; z < times && code == 0; z++) {
+        piece->copy = describe(context, &copy);
+        code = visit(piece, argument);
+        copy.from += copy.from_slice;
+        copy.to += copy.to_slice;
+    }
+    return code;
+}
+
+// --- Fills ------------------------------------------------------------------
+
+// The same bytes in fewer rows and smaller patterns.
+static struct op_fill simplify(const struct op_fill *given)
+{
+    struct op_fill fill = *given;
+    if (fill.pattern_size == 8 &&
+        (uint32_t)fill.pattern == (uint32_t)(fill.pattern >> 32))
+        fill.pattern_size = 4;
+    if (fill.height > 1 && fill.row == fill.width &&
+        (fill.depth == 1 || fill.slice == fill.row * fill.height)) {
+        fill.width *= fill.height * fill.depth;
+        fill.height = fill.depth = 1;
+    }
+    return fill;
+}
+
+// No driver fills with 8 bytes: the two halves are columns of 4 bytes.
+static int wide_pieces(struct piece *piece, const struct op_fill *fill,
+                       uint64_t to, int (*visit)(struct piece *, void *),
+                       void *argument)
+{
+    int code = 0;
+    for (size_t y = 0; y < fill->height && code == 0; y++)
+        for (unsigned half = 0; half < 2 && code == 0; half++) {
+            piece->fill = (struct driver_fill_node){
+                .to = to + y * fill->row + 4 * half,
+                .pitch = 8,
+                .value = (unsigned)(fill->pattern >> (32 * half)),
+                .element_size = 4,
+                .width = 1,
+                .height = fill->width / 8,
+            };
+            code = visit(piece, argument);
+        }
+    return code;
+}
+
+static int fill_pieces(struct piece *piece,
+                       int (*visit)(struct piece *, void *), void *argument)
+{
+    struct op_fill fill = simplify(&piece->op->fill);
+    uint32_t mask = fill.pattern_size < 4
+                        ? (1u << 8 * fill.pattern_size) - 1
+                        : UINT32_MAX;
+    int code = 0;
+    piece->kind = PIECE_FILL;
+    for (size_t z = 0; z < fill.depth && code == 0; z++) {
+        uint64_t to = (uint64_t)(uintptr_t)fill.to + z * fill.slice;
+        if (fill.pattern_size == 8) {
+            code = wide_pieces(piece, &fill, to, visit, argument);
+            continue;
+        }
+        piece->fill = (struct driver_fill_node){
+            .to = to,
+            .pitch = fill.height > 1 ? fill.row : 0,
+            .value = (uint32_t)fill.pattern & mask,
+            .element_size = (unsigned)fill.pattern_size,
+            .width = fill.width / fill.pattern_size,
+            .height = fill.height,
+        };
+        code = visit(piece, argument);
+    }
+    return code;
+}
+
+// --- Values -----------------------------------------------------------------
+
+static int value_pieces(struct context *context, struct piece *piece,
+                        int (*visit)(struct piece *, void *), void *argument)
+{
+    const struct op_values *values = &piece->op->values;
+    bool flushes = gpu_of(context)->flushes;
+    int code = 0;
+    piece->kind = PIECE_VALUES;
+    for (size_t i = 0; i < values->count && code == 0;) {
+        unsigned count = 0;
+        while (i < values->count && count < PIECE_VALUES_MOST)
+            piece->items[count++] = gpu_value(&values->items[i++], flushes);
+        piece->values = (struct driver_values_node){
+            .context = gpu_of(context)->handle,
+            .count = count,
+            .values = piece->items,
+        };
+        code = visit(piece, argument);
+    }
+    return code;
+}
+
+// --- Kernels ----------------------------------------------------------------
+
+static int kernel_piece(struct piece *piece,
+                        int (*visit)(struct piece *, void *), void *argument)
+{
+    const struct op_kernel *kernel = &piece->op->kernel;
+    piece->kind = PIECE_KERNEL;
+    piece->kernel = (struct driver_kernel_node){
+        .function = gpu_function_of(kernel->function)->handle,
+        .grid_x = kernel->grid.x,
+        .grid_y = kernel->grid.y,
+        .grid_z = kernel->grid.z,
+        .block_x = kernel->block.x,
+        .block_y = kernel->block.y,
+        .block_z = kernel->block.z,
+        .shared_size = (unsigned)kernel->shared_size,
+        .arguments = (void **)kernel->arguments,
+    };
+    return visit(piece, argument);
+}
+
+static int clamp_priority(const struct driver *driver, int priority)
+{
+    if (priority < driver->priority_greatest)
+        return driver->priority_greatest;
+    return priority > driver->priority_least ? driver->priority_least
+                                             : priority;
+}
+
+// Other nodes than those it comes after are none of its business, so what lets
+// a launch begin before the one in front of it has ended does not count here.
+unsigned gpu_node_attributes(const struct gpu_context *gpu,
+                             const struct recipe *recipe,
+                             struct driver_launch_attribute *out)
+{
+    const struct op *op = recipe->ops;
+    while (op && op->next)
+        op = op->next;
+    if (!op || op->kind != OP_KERNEL)
+        return 0;
+    unsigned given = gpu_launch_attributes(&op->kernel, out), count = 0;
+    for (unsigned i = 0; i < given; i++) {
+        bool priority = out[i].id == DRIVER_LAUNCH_PRIORITY;
+        if (out[i].id == DRIVER_LAUNCH_PROGRAMMATIC_SERIALIZATION ||
+            (priority && recipe->priority != 0))
+            continue;
+        out[count++] = out[i];
+    }
+    if (recipe->priority != 0 && count < LAUNCH_ATTRIBUTES_MOST)
+        out[count++] = (struct driver_launch_attribute){
+            .id = DRIVER_LAUNCH_PRIORITY,
+            .number = clamp_priority(gpu->driver, recipe->priority),
+        };
+    return count;
+}
+
+// --- All --------------------------------------------------------------------
+
+int gpu_op_pieces(struct context *context, const struct op *op,
+                  int (*visit)(struct piece *, void *), void *argument)
+{
+    struct piece piece;
+    piece.op = op;
+    switch (op->kind) {
+    case OP_KERNEL:
+        return kernel_piece(&piece, visit, argument);
+    case OP_COPY:
+        return copy_pieces(context, &piece, visit, argument);
+    case OP_FILL:
+        return fill_pieces(&piece, visit, argument);
+    case OP_VALUES:
+        return value_pieces(context, &piece, visit, argument);
+    default:
+        return 0;
+    }
+}
+
+int gpu_pieces(struct context *context, const struct recipe *recipe,
+               int (*visit)(struct piece *, void *), void *argument)
+{
+    int code = 0;
+    for (const struct op *op = recipe->ops; op && code == 0; op = op->next)
+        code = gpu_op_pieces(context, op, visit, argument);
+    return code;
+}

@@ -1,0 +1,580 @@
+// From a snapshot to the driver's executable graph.
+#include "backends/cudalike/plan.h"
+
+#include "backends/cudalike/host_node.h"
+#include "backends/cudalike/launch.h"
+
+#include <string.h>
+
+#define RECORDED (-1)  // besides the driver's codes: the failure is recorded
+
+// Page-locked data, and what takes it back.
+struct pinned {
+    struct pinned *next;
+    void *pointer;
+};
+
+struct builder {
+    struct gpu_plan *plan;
+    const struct driver_functions *call;
+    void *context;    // the driver's
+    bool priorities;  // some node has one
+};
+
+// A graph of the snapshot while it is laid out.
+struct layer {
+    const struct graph *graph;
+    void *target;         // the driver's graph
+    void *begin;          // what nodes at its start come after; NULL: nothing
+    uint32_t first_step;
+    bool body;
+    void **ends;          // by node: the driver node that ends it
+    void **after;         // room for as many as there are nodes
+};
+
+// A node under way: its driver nodes, one after the other.
+struct chain {
+    struct builder *builder;
+    const struct layer *layer;
+    struct step *step;
+    void *const *after;   // what the next one comes after
+    size_t after_count;
+    void *last;
+};
+
+// --- Driver nodes of a step -------------------------------------------------
+
+static int out_of_memory(const struct builder *builder)
+{
+    return gpu_of(builder->plan->context)->driver->out_of_memory;
+}
+
+static int remember_node(struct builder *builder, struct step *step,
+                         void *node)
+{
+    struct gpu_plan *plan = builder->plan;
+    if (plan->node_count == plan->node_most) {
+        uint32_t most = plan->node_most ? 2 * plan->node_most : 16;
+        void **nodes = mem_grow(plan->nodes,
+                                plan->node_most * sizeof *nodes,
+                                most * sizeof *nodes);
+        if (!nodes)
+            return out_of_memory(builder);
+        plan->nodes = nodes;
+        plan->node_most = most;
+    }
+    if (step->count++ == 0)
+        step->first = plan->node_count;
+    plan->nodes[plan->node_count++] = node;
+    return 0;
+}
+
+static void go_on_after(struct chain *chain, void *node)
+{
+    chain->last = node;
+    chain->after = &chain->last;
+    chain->after_count = 1;
+}
+
+static int link_node(struct chain *chain, void *node)
+{
+    go_on_after(chain, node);
+    return remember_node(chain->builder, chain->step, node);
+}
+
+static int add_empty(struct chain *chain)
+{
+    void *node = NULL;
+    int code = chain->builder->call->graph_add_empty(
+        &node, chain->layer->target, chain->after, chain->after_count);
+    go_on_after(chain, node);
+    return code;
+}
+
+static int set_attributes(struct chain *chain, void *node)
+{
+    struct driver_launch_attribute attributes[LAUNCH_ATTRIBUTES_MOST];
+    struct builder *builder = chain->builder;
+    unsigned count = gpu_node_attributes(gpu_of(builder->plan->context),
+                                         chain->step->recipe, attributes);
+    int code = 0;
+    for (unsigned i = 0; i < count && code == 0; i++) {
+        builder->priorities |= attributes[i].id == DRIVER_LAUNCH_PRIORITY;
+        code = builder->call->kernel_node_attribute(node, attributes[i].id,
+                                                    attributes[i].bytes);
+    }
+    return code;
+}
+
+static int add_kernel(struct chain *chain, struct piece *piece)
+{
+    const struct op_kernel *kernel = &piece->op->kernel;
+    const struct driver_functions *call = chain->builder->call;
+    void *node;
+    int code = gpu_allow_shared(call, gpu_function_of(kernel->function),
+                                kernel->shared_size);
+    if (code == 0)
+        code = call->graph_add_kernel(&node, chain->layer->target,
+                                      chain->after, chain->after_count,
+                                      &piece->kernel);
+    if (code == 0)
+        code = set_attributes(chain, node);
+    return code ? code : link_node(chain, node);
+}
+
+// --- Copies in bodies: the driver lets them use page-locked memory only -----
+
+static int pin(struct builder *builder, const void *data, size_t size,
+               const void **out_pointer)
+{
+    struct pinned *pinned = mem_allocate(sizeof *pinned);
+    if (!pinned)
+        return out_of_memory(builder);
+    int code = builder->call->host_allocate(
+        &pinned->pointer, size, DRIVER_HOST_PORTABLE | DRIVER_HOST_MAPPED);
+    if (code != 0) {
+        mem_release(pinned, sizeof *pinned);
+        return code;
+    }
+    memcpy(pinned->pointer, data, size);
+    pinned->next = builder->plan->pinned;
+    builder->plan->pinned = pinned;
+    *out_pointer = pinned->pointer;
+    return 0;
+}
+
+static int prepare_body_copy(struct builder *builder, struct piece *piece)
+{
+    struct driver_copy *copy = &piece->copy;
+    if (copy->from_type == DRIVER_MEMORY_HOST &&
+        piece->op->copy.from == piece->op->payload) {
+        int code = pin(builder, copy->from_host, copy->width,
+                       &copy->from_host);
+        copy->from_type = DRIVER_MEMORY_UNIFIED;
+        copy->from_device = (uint64_t)(uintptr_t)copy->from_host;
+        return code;
+    }
+    if (copy->from_type != DRIVER_MEMORY_HOST &&
+        copy->to_type != DRIVER_MEMORY_HOST)
+        return 0;
+    fail_at(RNL_ERROR_UNSUPPORTED, "graph",
+            "in the body of an IF or WHILE, %s copies only memory of the "
+            "device and page-locked memory",
+            gpu_of(builder->plan->context)->driver->api);
+    return RECORDED;
+}
+
+// --- Adding -----------------------------------------------------------------
+
+static int no_values(void)
+{
+    fail_at(RNL_ERROR_UNSUPPORTED, "graph",
+            "the driver is too old for stream memory operations in graphs");
+    return RECORDED;
+}
+
+static int add_piece(struct piece *piece, void *argument)
+{
+    struct chain *chain = argument;
+    const struct builder *builder = chain->builder;
+    const struct driver_functions *call = builder->call;
+    void *target = chain->layer->target, *node = NULL;
+    void *const *after = chain->after;
+    size_t count = chain->after_count;
+    int code = 0;
+    if (piece->kind == PIECE_KERNEL)
+        return add_kernel(chain, piece);
+    if (piece->kind == PIECE_COPY && chain->layer->body)
+        code = prepare_body_copy(chain->builder, piece);
+    if (code != 0)
+        return code;
+    if (piece->kind == PIECE_COPY)
+        code = call->graph_add_copy(&node, target, after, count, &piece->copy,
+                                    builder->context);
+    else if (piece->kind == PIECE_FILL)
+        code = call->graph_add_fill(&node, target, after, count, &piece->fill,
+                                    builder->context);
+    else if (!call->graph_add_values)
+        code = no_values();
+    else
+        code = call->graph_add_values(&node, target, after, count,
+                                      &piece->values);
+    return code ? code : link_node(chain, node);
+}
+
+// --- Nodes that launches prepare --------------------------------------------
+
+static int give_slot(struct builder *builder, struct step *step)
+{
+    struct gpu_plan *plan = builder->plan;
+    step->slot = plan->slot_count;
+    plan->slotted[plan->slot_count++] = (uint32_t)(step - plan->steps);
+    if (step->kind == RNL_NODE_HOST_FUNCTION || plan->never)
+        return 0;
+    return builder->call->event_create(&plan->never, DRIVER_EVENT_NO_TIMING);
+}
+
+static int add_slotted(struct chain *chain)
+{
+    struct builder *builder = chain->builder;
+    struct step *step = chain->step;
+    void *target = chain->layer->target, *node = NULL;
+    int code = give_slot(builder, step);
+    if (code != 0)
+        return code;
+    if (step->kind == RNL_NODE_HOST_FUNCTION) {
+        struct driver_host_node host = {host_node_run, step};
+        code = builder->call->graph_add_host(&node, target, chain->after,
+                                             chain->after_count, &host);
+    } else if (step->kind == RNL_NODE_EVENT_RECORD) {
+        code = builder->call->graph_add_record(&node, target, chain->after,
+                                               chain->after_count,
+                                               builder->plan->never);
+    } else {
+        code = builder->call->graph_add_wait(&node, target, chain->after,
+                                             chain->after_count,
+                                             builder->plan->never);
+    }
+    return code ? code : link_node(chain, node);
+}
+
+// --- IF and WHILE -----------------------------------------------------------
+
+static int lay(struct builder *builder, struct layer *layer);
+static int layer_init(struct builder *builder, struct layer *layer);
+static void layer_finish(struct layer *layer);
+static size_t list_leaves(struct layer *layer);
+
+struct condition {
+    uint64_t handle;
+    const uint32_t *word;
+};
+
+static int add_decision(struct chain *chain, struct condition *condition)
+{
+    struct builder *builder = chain->builder;
+    void *arguments[] = {&condition->handle, &condition->word};
+    struct driver_kernel_node kernel = {
+        .grid_x = 1, .grid_y = 1, .grid_z = 1,
+        .block_x = 1, .block_y = 1, .block_z = 1,
+        .arguments = arguments,
+    };
+    void *node = NULL;
+    int code = gpu_decider(builder->plan->context, &kernel.function);
+    if (code == 0)
+        code = builder->call->graph_add_kernel(
+            &node, chain->layer->target, chain->after, chain->after_count,
+            &kernel);
+    go_on_after(chain, node);
+    return code;
+}
+
+static int lay_body(struct chain *chain, const struct node *node, void *target,
+                    struct condition *condition)
+{
+    struct builder *builder = chain->builder;
+    struct layer layer = {
+        .graph = node->inner,
+        .target = target,
+        .first_step = (uint32_t)(chain->step - builder->plan->steps) + 1,
+        .body = true,
+    };
+    int code = layer_init(builder, &layer);
+    if (code == 0)
+        code = lay(builder, &layer);
+    if (code == 0 && node->kind == RNL_NODE_WHILE) {
+        struct chain end = {.builder = builder, .layer = &layer,
+                            .after = layer.after};
+        end.after_count = list_leaves(&layer);
+        code = add_decision(&end, condition);
+    }
+    layer_finish(&layer);
+    return code;
+}
+
+static int add_condition(struct chain *chain, const struct node *node)
+{
+    struct builder *builder = chain->builder;
+    const struct driver_functions *call = builder->call;
+    struct condition condition = {.word = node->recipe->word};
+    if (!call->graph_add_node || !call->graph_conditional) {
+        fail_at(RNL_ERROR_UNSUPPORTED, "graph",
+                "the driver is too old for IF and WHILE nodes");
+        return RECORDED;
+    }
+    int code = call->graph_conditional(&condition.handle,
+                                       chain->layer->target, builder->context,
+                                       0, 0);
+    if (code == 0)
+        code = add_decision(chain, &condition);
+    if (code != 0)
+        return code;
+    struct driver_node params = {.type = DRIVER_NODE_CONDITIONAL};
+    params.conditional.handle = condition.handle;
+    params.conditional.type = node->kind == RNL_NODE_IF
+                                  ? DRIVER_CONDITION_IF
+                                  : DRIVER_CONDITION_WHILE;
+    params.conditional.size = 1;
+    params.conditional.context = builder->context;
+    void *conditional = NULL;
+    code = call->graph_add_node(&conditional, chain->layer->target,
+                                chain->after, NULL, chain->after_count,
+                                &params);
+    go_on_after(chain, conditional);
+    return code ? code
+                : lay_body(chain, node, params.conditional.bodies[0],
+                           &condition);
+}
+
+// --- Children ---------------------------------------------------------------
+
+static int add_child(struct chain *chain, const struct node *node)
+{
+    struct builder *builder = chain->builder;
+    int code = add_empty(chain);
+    if (code != 0)
+        return code;
+    struct layer layer = {
+        .graph = node->inner,
+        .target = chain->layer->target,
+        .begin = chain->last,
+        .first_step = (uint32_t)(chain->step - builder->plan->steps) + 1,
+        .body = chain->layer->body,
+    };
+    code = layer_init(builder, &layer);
+    if (code == 0)
+        code = lay(builder, &layer);
+    size_t leaves = code == 0 ? list_leaves(&layer) : 0;
+    if (leaves > 0) {
+        chain->after = layer.after;
+        chain->after_count = leaves;
+        code = add_empty(chain);
+    }
+    layer_finish(&layer);
+    return code;
+}
+
+// --- Layers -----------------------------------------------------------------
+
+static int layer_init(struct builder *builder, struct layer *layer)
+{
+    size_t size = layer->graph->count * sizeof(void *);
+    layer->ends = mem_allocate(size);
+    layer->after = mem_allocate(size);
+    return size == 0 || (layer->ends && layer->after)
+               ? 0
+               : out_of_memory(builder);
+}
+
+static void layer_finish(struct layer *layer)
+{
+    size_t size = layer->graph->count * sizeof(void *);
+    mem_release(layer->ends, size);
+    mem_release(layer->after, size);
+}
+
+// The driver nodes that end the layer, into layer->after.
+static size_t list_leaves(struct layer *layer)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < layer->graph->count; i++)
+        if (layer->graph->nodes[i].kind &&
+            layer->graph->nodes[i].before_count == 0)
+            layer->after[count++] = layer->ends[i];
+    return count;
+}
+
+static int add_node(struct chain *chain, const struct node *node)
+{
+    struct step *step = chain->step;
+    switch (node->kind) {
+    case RNL_NODE_HOST_FUNCTION:
+    case RNL_NODE_EVENT_RECORD:
+    case RNL_NODE_EVENT_WAIT:
+        return add_slotted(chain);
+    case RNL_NODE_CHILD:
+        return add_child(chain, node);
+    case RNL_NODE_IF:
+    case RNL_NODE_WHILE:
+        return add_condition(chain, node);
+    default:
+        break;
+    }
+    int code = 0;
+    // Where the driver disables no nodes, those that are have no work.
+    if (step->enabled || chain->builder->call->exec_set_enabled)
+        code = gpu_pieces(chain->builder->plan->context, node->recipe,
+                          add_piece, chain);
+    return code == 0 && step->count == 0 ? add_empty(chain) : code;
+}
+
+static int lay_node(struct builder *builder, struct layer *layer,
+                    uint32_t index, struct step *step)
+{
+    const struct node *node = &layer->graph->nodes[index];
+    struct chain chain = {.builder = builder, .layer = layer, .step = step,
+                          .after = layer->after};
+    for (uint32_t i = 0; i < node->after_count; i++)
+        layer->after[chain.after_count++] = layer->ends[node->after[i]];
+    if (node->after_count == 0 && layer->begin) {
+        chain.after = &layer->begin;
+        chain.after_count = 1;
+    }
+    step->plan = builder->plan;
+    step->kind = node->kind;
+    step->enabled = node->enabled;
+    step->fixed = layer->body;
+    step->recipe = recipe_share(node->recipe);
+    int code = add_node(&chain, node);
+    layer->ends[index] = chain.last;
+    return code;
+}
+
+uint32_t gpu_steps_of(const struct node *node)
+{
+    uint32_t count = node->kind != 0;
+    if (node->kind && node->inner)
+        for (uint32_t i = 0; i < node->inner->count; i++)
+            count += gpu_steps_of(&node->inner->nodes[i]);
+    return count;
+}
+
+// Steps are numbered in the order of the nodes, laid out in one that the edges
+// allow.
+static int lay(struct builder *builder, struct layer *layer)
+{
+    const struct graph *graph = layer->graph;
+    struct order order;
+    if (!order_init(&order, graph))
+        return RECORDED;
+    size_t size = graph->count * sizeof(uint32_t);
+    uint32_t *step_of = mem_allocate(size);
+    int code = step_of || size == 0 ? 0 : out_of_memory(builder);
+    uint32_t next = layer->first_step;
+    for (uint32_t i = 0; i < graph->count && code == 0; i++) {
+        step_of[i] = next;
+        next += gpu_steps_of(&graph->nodes[i]);
+    }
+    for (uint32_t i = 0; i < order.count && code == 0; i++) {
+        uint32_t index = order.indices[i];
+        code = lay_node(builder, layer, index,
+                        &builder->plan->steps[step_of[index]]);
+    }
+    mem_release(step_of, size);
+    order_finish(&order);
+    return code;
+}
+
+// --- Plans ------------------------------------------------------------------
+
+// The vendor's part: destroying a graph waits for the device (seen with CUDA
+// 13.0).
+static void plan_free(struct gpu_context *gpu, void *subject)
+{
+    struct gpu_plan *plan = subject;
+    const struct driver_functions *call = call_of(gpu);
+    if (plan->exec)
+        call->exec_destroy(plan->exec);
+    if (plan->graph)
+        call->graph_destroy(plan->graph);
+    if (plan->never)
+        call->event_destroy(plan->never);
+    while (plan->pinned) {
+        struct pinned *pinned = plan->pinned;
+        plan->pinned = pinned->next;
+        call->host_free(pinned->pointer);
+        mem_release(pinned, sizeof *pinned);
+    }
+    mem_release(plan, sizeof *plan);
+}
+
+// What the recipes keep goes at once: nothing of the plan runs any more.
+void gpu_plan_drop(struct gpu_plan *plan)
+{
+    if (!plan || atomic_fetch_sub(&plan->references, 1) != 1)
+        return;
+    for (uint32_t i = 0; plan->steps && i < plan->count; i++)
+        recipe_drop(plan->steps[i].recipe);
+    mem_release(plan->steps, plan->count * sizeof *plan->steps);
+    mem_release(plan->slotted, plan->count * sizeof *plan->slotted);
+    mem_release(plan->nodes, plan->node_most * sizeof *plan->nodes);
+    trash_add_waiting(plan->context, plan_free, plan);
+}
+
+// The stream's priority counts where no node has one.
+static int instantiate(struct builder *builder)
+{
+    struct gpu_plan *plan = builder->plan;
+    unsigned long long flags =
+        builder->priorities ? DRIVER_GRAPH_NODE_PRIORITIES : 0;
+    int code = builder->call->graph_instantiate(&plan->exec, plan->graph,
+                                                flags);
+    if (code != 0 && flags != 0)
+        code = builder->call->graph_instantiate(&plan->exec, plan->graph, 0);
+    for (uint32_t i = 0; i < plan->count && code == 0; i++) {
+        const struct step *step = &plan->steps[i];
+        bool off = !step->enabled && step->kind != RNL_NODE_HOST_FUNCTION;
+        for (uint32_t k = 0; off && k < step->count && code == 0; k++)
+            code = builder->call->exec_set_enabled(
+                plan->exec, plan->nodes[step->first + k], 0);
+    }
+    return code;
+}
+
+static int build(struct builder *builder, const struct graph *snapshot)
+{
+    struct gpu_plan *plan = builder->plan;
+    int code = builder->call->graph_create(&plan->graph, 0);
+    if (code != 0)
+        return code;
+    struct layer layer = {.graph = snapshot, .target = plan->graph};
+    code = layer_init(builder, &layer);
+    if (code == 0)
+        code = lay(builder, &layer);
+    layer_finish(&layer);
+    return code ? code : instantiate(builder);
+}
+
+static struct gpu_plan *plan_new(struct context *context,
+                                 const struct graph *snapshot)
+{
+    struct gpu_plan *plan = mem_allocate(sizeof *plan);
+    if (!plan)
+        return NULL;
+    atomic_init(&plan->references, 1);
+    plan->context = context;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < snapshot->count; i++)
+        count += gpu_steps_of(&snapshot->nodes[i]);
+    plan->steps = mem_allocate(count * sizeof *plan->steps);
+    plan->slotted = mem_allocate(count * sizeof *plan->slotted);
+    plan->count = count;
+    if (count == 0 || (plan->steps && plan->slotted))
+        return plan;
+    gpu_plan_drop(plan);
+    return NULL;
+}
+
+struct gpu_plan *gpu_plan_create(struct context *context,
+                                 const struct graph *snapshot)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    struct gpu_plan *plan = plan_new(context, snapshot);
+    if (!plan) {
+        fail(RNL_ERROR_OUT_OF_MEMORY,
+             "there is no memory to lay out a graph of %u nodes",
+             snapshot->live_count);
+        return NULL;
+    }
+    struct builder builder = {.plan = plan, .call = call_of(gpu),
+                              .context = gpu->handle};
+    void *before = current_enter(gpu);
+    int code = build(&builder, snapshot);
+    current_back(gpu, before);
+    if (code == 0)
+        return plan;
+    if (code != RECORDED)
+        driver_fail(context, code, "to make a graph ready");
+    gpu_plan_drop(plan);
+    return NULL;
+}

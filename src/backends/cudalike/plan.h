@@ -1,0 +1,100 @@
+// Plans: a snapshot as the driver's executable graph.
+//
+// Children are laid out in line, so every node of the snapshot has driver nodes
+// of its own, which can be given other parameters; but for those inside of an
+// IF or WHILE, whose bodies the driver does not let change.
+#pragma once
+
+#include "backends/cudalike/cudalike.h"
+#include "core/graph.h"
+
+struct gpu_plan;
+
+// One node of the snapshot.
+struct step {
+    struct gpu_plan *plan;
+    rnl_node_kind kind;
+    bool enabled;
+    bool fixed;             // in a body
+    struct recipe *recipe;  // shared
+    uint32_t first, count;  // its driver nodes, in plan->nodes
+    uint32_t slot;          // of a node that a launch prepares
+};
+
+// One launch of a plan, as far as it has a state of its own: what host nodes
+// call and what events stand for.
+struct graph_launch {
+    struct graph_launch *next;
+    struct stream *stream;
+    uint32_t count;
+    struct slot {
+        struct recipe *recipe;  // shared; of a host function to be called
+        struct event *event;    // referenced, as is …
+        struct marker *marker;  // … what stands for it
+        bool arrived;           // the driver came to the host node
+    } slots[];
+};
+
+struct gpu_plan {
+    _Atomic uint32_t references;  // of the exec, and of launches under way
+    struct context *context;
+    void *graph, *exec;           // the driver's; the graph names the nodes
+    struct step *steps;
+    uint32_t count;
+    void **nodes;                 // the driver's
+    uint32_t node_count, node_most;
+    uint32_t *slotted;            // the steps that launches prepare
+    uint32_t slot_count;
+    void *never;                  // an event that is never recorded
+    struct pinned *pinned;        // data that copies in bodies read
+    struct lock lock;             // guards the launches under way
+    struct graph_launch *launches;  // oldest first
+};
+
+// NULL after recording why.
+struct gpu_plan *gpu_plan_create(struct context *context,
+                                 const struct graph *snapshot);
+void gpu_plan_drop(struct gpu_plan *plan);
+
+// How many steps a node takes, itself and what is inside.
+uint32_t gpu_steps_of(const struct node *node);
+
+// What a kernel of the library's own looks at to decide on an IF or WHILE: 0 or
+// the driver's code. With the context current.
+int gpu_decider(struct context *context, void **out_function);
+void gpu_decider_finish(struct gpu_context *gpu);
+
+// --- Pieces: what the driver makes of a recipe ------------------------------
+
+enum piece_kind {
+    PIECE_KERNEL,
+    PIECE_COPY,
+    PIECE_FILL,
+    PIECE_VALUES,
+};
+
+#define PIECE_VALUES_MOST 64
+
+struct piece {
+    enum piece_kind kind;
+    const struct op *op;
+    union {
+        struct driver_kernel_node kernel;
+        struct driver_copy copy;
+        struct driver_fill_node fill;
+        struct driver_values_node values;
+    };
+    struct driver_value items[PIECE_VALUES_MOST];
+};
+
+// Calls `visit` with each piece in its order, until one gives a code.
+int gpu_op_pieces(struct context *context, const struct op *op,
+                  int (*visit)(struct piece *, void *), void *argument);
+int gpu_pieces(struct context *context, const struct recipe *recipe,
+               int (*visit)(struct piece *, void *), void *argument);
+
+// The attributes that a FUNCTION's node gets; those of an executable graph
+// cannot be changed.
+unsigned gpu_node_attributes(const struct gpu_context *gpu,
+                             const struct recipe *recipe,
+                             struct driver_launch_attribute *out);

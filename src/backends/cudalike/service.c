@@ -1,0 +1,404 @@
+#include "backends/cudalike/staging.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+#define WORDS_PER_PAGE 63
+
+// A page of words; the first place is its head.
+struct service_page {
+    struct service_page *next;
+    void *pointer;
+    struct service_words words[WORDS_PER_PAGE];
+};
+
+// What the service shares with all others.
+static struct lock list_lock;        // guards the next three
+static struct stream *arrivals;      // linked by next_listed
+static bool started;
+static _Atomic uint32_t signal_word; // changes when there is news
+
+// --- Words -----------------------------------------------------------------
+//
+// The device writes and reads the words themselves, so they are page-locked;
+// what describes them is ordinary memory.
+
+struct word_pair {
+    _Alignas(64) _Atomic uint32_t reached;
+    _Atomic uint32_t done;
+};
+
+static int page_add(struct gpu_context *gpu)
+{
+    struct service_page *page = mem_allocate(sizeof *page);
+    if (!page)
+        return gpu->driver->out_of_memory;
+    size_t size = WORDS_PER_PAGE * sizeof(struct word_pair);
+    int code = call_of(gpu)->host_allocate(
+        &page->pointer, size, DRIVER_HOST_PORTABLE | DRIVER_HOST_MAPPED);
+    if (code != 0) {
+        mem_release(page, sizeof *page);
+        return code;
+    }
+    memset(page->pointer, 0, size);
+    lock_take(&gpu->lock);
+    struct word_pair *pairs = page->pointer;
+    for (size_t i = 0; i < WORDS_PER_PAGE; i++) {
+        struct service_words *words = &page->words[i];
+        words->reached = &pairs[i].reached;
+        words->done = &pairs[i].done;
+        words->next = gpu->free_words;
+        gpu->free_words = words;
+    }
+    page->next = gpu->pages;
+    gpu->pages = page;
+    lock_give(&gpu->lock);
+    return 0;
+}
+
+struct service_words *service_words_take(struct gpu_context *gpu, int *code)
+{
+    for (;;) {
+        lock_take(&gpu->lock);
+        struct service_words *words = gpu->free_words;
+        if (words)
+            gpu->free_words = words->next;
+        lock_give(&gpu->lock);
+        if (words) {
+            atomic_store(words->reached, 0);
+            atomic_store(words->done, 0);
+            return words;
+        }
+        *code = page_add(gpu);
+        if (*code != 0)
+            return NULL;
+    }
+}
+
+void service_words_drop(struct gpu_context *gpu, struct service_words *words)
+{
+    lock_take(&gpu->lock);
+    words->next = gpu->free_words;
+    gpu->free_words = words;
+    lock_give(&gpu->lock);
+}
+
+void service_pages_finish(struct gpu_context *gpu)
+{
+    while (gpu->pages) {
+        struct service_page *page = gpu->pages;
+        gpu->pages = page->next;
+        call_of(gpu)->host_free(page->pointer);
+        mem_release(page, sizeof *page);
+    }
+}
+
+// --- Items -----------------------------------------------------------------
+
+static _Thread_local bool is_service;
+
+bool service_is_here(void)
+{
+    return is_service;
+}
+
+rnl_status service_host_status(struct stream *stream)
+{
+    struct context *context = stream_context(stream);
+    struct failure *lost = atomic_load(&context->lost);
+    rnl_status status = lost ? lost->status : RNL_OK;
+    struct failure *failure = lost ? NULL : stream_get_failure(stream);
+    if (failure) {
+        status = failure_status(failure, stream);
+        failure_drop(failure);
+    }
+    return status;
+}
+
+void service_item_done(struct stream *stream, struct op *op,
+                       rnl_status status)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    uint32_t number = (uint32_t)op->backend[0];
+    if (status != RNL_OK)
+        stream_set_failure(stream,
+                           failure_create(stream, op->sequence, op, status,
+                                          rnl_last_error()->message),
+                           false);
+    if (op->kind == OP_COPY)
+        quiet_copy_end(gpu_of(stream_context(stream)));
+    op_finish(op);
+    atomic_store_explicit(own->words->done, number, memory_order_release);
+}
+
+// On a stream that failed, nothing is copied.
+static void run_copy(struct stream *stream, struct op *op)
+{
+    bool failed = context_is_lost(stream_context(stream)) ||
+                  atomic_load(&stream->failure);
+    if (!failed && staging_takes(op) && staging_start(stream, op))
+        return;
+    service_item_done(stream, op,
+                      failed ? RNL_OK : staging_copy(stream, &op->copy));
+}
+
+static void run_item(struct stream *stream, struct op *op)
+{
+    if (op->kind == OP_COPY)
+        run_copy(stream, op);
+    else
+        host_start(op);
+}
+
+static struct op *next_item(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    lock_take(&own->list_lock);
+    struct op *op = own->items;
+    if (op && !context_is_lost(stream_context(stream)) &&
+        (int32_t)(atomic_load_explicit(own->words->reached,
+                                       memory_order_acquire) -
+                  (uint32_t)op->backend[0]) < 0)
+        op = NULL;
+    if (op)
+        own->items = op->next;
+    lock_give(&own->list_lock);
+    return op;
+}
+
+// True when there was something to do.
+static bool run_items(struct stream *stream)
+{
+    bool did = false;
+    for (struct op *op = next_item(stream); op; op = next_item(stream)) {
+        run_item(stream, op);
+        did = true;
+    }
+    return did;
+}
+
+int service_ask_locked(struct stream *stream, struct op *op)
+{
+    struct gpu_context *gpu = gpu_of(stream_context(stream));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    const struct driver_functions *call = call_of(gpu);
+    int code = 0;
+    if (!own->words)
+        own->words = service_words_take(gpu, &code);
+    if (!own->words)
+        return code;
+    uint32_t number = own->asked + 1;
+    // In the list first: the device may get there at once.
+    op->backend[0] = number;
+    op->next = NULL;
+    lock_take(&own->list_lock);
+    struct op *last = own->items ? own->items_last : NULL;
+    if (last)
+        last->next = op;
+    else
+        own->items = op;
+    own->items_last = op;
+    lock_give(&own->list_lock);
+    uint64_t reached = (uint64_t)(uintptr_t)own->words->reached;
+    uint64_t done = (uint64_t)(uintptr_t)own->words->done;
+    code = call->stream_write32(own->handle, reached, number, 0);
+    if (code == 0) {
+        own->asked = number;
+        // Cannot be refused in half: the write that it answers is out.
+        code = call->stream_wait32(own->handle, done, number,
+                                   DRIVER_WAIT_GEQ);
+        if (code != 0)
+            context_lose(stream_context(stream), stream, code);
+        service_wake();
+        return 0;
+    }
+    lock_take(&own->list_lock);
+    if (last)
+        last->next = NULL;
+    else
+        own->items = NULL;
+    own->items_last = last;
+    lock_give(&own->list_lock);
+    return code;
+}
+
+// --- The thread ------------------------------------------------------------
+
+enum look { LOOK_IDLE, LOOK_BUSY, LOOK_WAITING, LOOK_DID };
+
+static void look_at_marker(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    struct marker *marker = atomic_load(&own->marker);
+    if (!marker ||
+        marker_query(stream_context(stream), marker) != RNL_OK)
+        return;
+    uint64_t point = own->marked;
+    atomic_store_explicit(&own->marker, NULL, memory_order_release);
+    marker_drop(stream_context(stream), marker);
+    stream_settle(stream, point);
+}
+
+// The lists tell of nobody else's doing: only this thread takes items out.
+static enum look look_at(struct stream *stream)
+{
+    struct context *context = stream_context(stream);
+    struct gpu_stream *own = gpu_stream_of(stream);
+    bool did = run_items(stream);
+    uint64_t before = atomic_load(&own->completed);
+    look_at_marker(stream);
+    if (context_is_lost(context))
+        stream_settle(stream, atomic_load(&stream->submitted));
+    // One that was borrowed may be gone: it is asked no more than needed.
+    rnl_status status =
+        atomic_load(&own->completed) < atomic_load(&stream->submitted)
+            ? gpu_stream_query(stream) : RNL_OK;
+    trash_look(context);
+    if (did || atomic_load(&own->completed) != before)
+        return LOOK_DID;
+    if (status == RNL_OK)
+        return LOOK_IDLE;
+    lock_take(&own->list_lock);
+    bool items = own->items != NULL;
+    lock_give(&own->list_lock);
+    return items ? LOOK_WAITING : LOOK_BUSY;
+}
+
+#define IDLE_ROUNDS 32
+#define TRASH_NS UINT64_C(2000000)
+
+// True when the stream has nothing left to look for, and is listed no more.
+static bool may_leave(struct stream *stream, enum look look)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    if (look != LOOK_IDLE) {
+        own->idle_rounds = 0;
+        return false;
+    }
+    if (++own->idle_rounds < IDLE_ROUNDS || !lock_try(&own->lock))
+        return false;
+    bool leaves = atomic_load(&own->completed) >=
+                      atomic_load(&stream->submitted) &&
+                  !own->items && !own->pending &&
+                  !atomic_load(&own->marker);
+    if (leaves)
+        own->listed = false;
+    lock_give(&own->lock);
+    own->idle_rounds = 0;
+    return leaves;
+}
+
+static struct stream *take_arrivals(struct stream *list)
+{
+    lock_take(&list_lock);
+    while (arrivals) {
+        struct stream *stream = arrivals;
+        arrivals = gpu_stream_of(stream)->next_listed;
+        gpu_stream_of(stream)->next_listed = list;
+        list = stream;
+    }
+    lock_give(&list_lock);
+    return list;
+}
+
+static enum look look_at_all(struct stream **list)
+{
+    enum look most = LOOK_IDLE;
+    struct stream **link = list;
+    while (*link) {
+        struct stream *stream = *link;
+        struct gpu_stream *own = gpu_stream_of(stream);
+        enum look look = look_at(stream);
+        most = look > most ? look : most;
+        if (may_leave(stream, look)) {
+            *link = own->next_listed;
+            object_drop(&stream->object);
+        } else {
+            link = &own->next_listed;
+        }
+    }
+    return most;
+}
+
+// Short while somebody waits for the host, longer the longer nothing happens.
+static uint64_t nap_length(enum look look, uint64_t quiet_ns)
+{
+    if (look == LOOK_WAITING)
+        return quiet_ns < 1000000    ? 0
+               : quiet_ns < 20000000 ? 20000
+                                     : 200000;
+    return quiet_ns < 10000000 ? 500000 : 2000000;
+}
+
+static void *run(void *unused)
+{
+    struct stream *list = NULL;
+    uint64_t last = clock_now();
+    is_service = true;
+    for (;;) {
+        uint32_t seen = atomic_load(&signal_word);
+        list = take_arrivals(list);
+        bool trash = trash_empty();
+        if (!list) {
+            op_trim();  // nobody would miss them here
+            futex_wait(&signal_word, seen,
+                       trash ? clock_now() + TRASH_NS : RNL_FOREVER);
+            continue;
+        }
+        enum look look = look_at_all(&list);
+        uint64_t now = clock_now();
+        if (look == LOOK_DID)
+            last = now;
+        uint64_t nap = look == LOOK_DID ? 0 : nap_length(look, now - last);
+        if (nap == 0)
+            cpu_relax();
+        else
+            futex_wait(&signal_word, seen, now + nap);
+    }
+    return unused;
+}
+
+static bool start_locked(void)
+{
+    pthread_t thread;
+    if (!started)
+        started = thread_start(&thread, "rnl-service", run, NULL) &&
+                  pthread_detach(thread) == 0;
+    return started;
+}
+
+bool service_start(void)
+{
+    lock_take(&list_lock);
+    bool ok = start_locked();
+    lock_give(&list_lock);
+    return ok;
+}
+
+rnl_status service_list_locked(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    if (own->listed)
+        return RNL_OK;
+    lock_take(&list_lock);
+    bool ok = start_locked();
+    if (ok) {
+        object_keep(&stream->object);
+        own->listed = true;
+        own->next_listed = arrivals;
+        arrivals = stream;
+    }
+    lock_give(&list_lock);
+    if (!ok)
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "the system starts no thread for the work of the host");
+    service_wake();
+    return RNL_OK;
+}
+
+void service_wake(void)
+{
+    atomic_fetch_add(&signal_word, 1);
+    futex_wake(&signal_word, 1);
+}

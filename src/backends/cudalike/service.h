@@ -1,0 +1,48 @@
+// The service: one thread of the library, for all contexts of all vendors, that
+// does what streams ask of the host, and looks how far they got, so that what
+// they keep can go. It starts with the first work, and sleeps when there is
+// none.
+#pragma once
+
+#include "backends/cudalike/cudalike.h"
+
+// Two words of page-locked memory: the device writes how far it got, the
+// service what it has done. Both count up, around.
+struct service_words {
+    _Atomic uint32_t *reached, *done;  // the same address for the device
+    struct service_words *next;        // in the list of those not in use
+};
+
+// Makes sure that the service looks at the stream. With its lock held.
+rnl_status service_list_locked(struct stream *stream);
+
+// Puts an op behind what the stream was given, to be done by the service; work
+// that is submitted later waits for it. 0 or the driver's code; the op is the
+// service's on 0 only. With the stream's lock held and its context current.
+int service_ask_locked(struct stream *stream, struct op *op);
+
+// What a host function of the stream is called with now.
+rnl_status service_host_status(struct stream *stream);
+
+// True on its own thread, where what is left of host functions may be called.
+bool service_is_here(void);
+
+// Starts it, if need be; false when there is no thread to be had.
+bool service_start(void);
+
+// Wakes it if it sleeps.
+void service_wake(void);
+
+// An item that was done elsewhere is over: lets the stream on. A failure, which
+// is recorded for this thread, becomes the stream's.
+void service_item_done(struct stream *stream, struct op *op,
+                       rnl_status status);
+
+// Has a host function called, by a thread for them where there is one; ends in
+// service_item_done.
+void host_start(struct op *op);
+
+// Words that are 0, the context current; NULL with the driver's code.
+struct service_words *service_words_take(struct gpu_context *gpu, int *code);
+void service_words_drop(struct gpu_context *gpu, struct service_words *words);
+void service_pages_finish(struct gpu_context *gpu);

@@ -1,0 +1,17 @@
+// Copies of ordinary host memory, for the service.
+#pragma once
+
+#include "backends/cudalike/service.h"
+
+// Whether the copy is worth several threads.
+bool staging_takes(const struct op *op);
+
+// Has it done in the background; then service_item_done is called. False when
+// there are no means: staging_copy does it, too.
+bool staging_start(struct stream *stream, struct op *op);
+
+// Does it now. RNL_OK or a failure.
+rnl_status staging_copy(struct stream *stream, const struct op_copy *copy);
+
+// Frees what was kept for copies of a context.
+void staging_finish(struct gpu_context *gpu);

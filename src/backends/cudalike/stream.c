@@ -1,0 +1,532 @@
+#include "backends/cudalike/batch.h"
+#include "backends/cudalike/graph.h"
+#include "backends/cudalike/service.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+
+rnl_status gpu_stream_init(struct stream *stream)
+{
+    struct context *context = stream_context(stream);
+    struct gpu_context *gpu = gpu_of(context);
+    struct gpu_stream *own = gpu_stream_of(stream);
+    unsigned flags = stream->flags & RNL_STREAM_NON_BLOCKING
+                         ? DRIVER_STREAM_NON_BLOCKING
+                         : 0;
+    stream->completed = &own->completed;
+    own->handle = stream->borrowed;
+    own->shared = stream->borrowed != NULL;
+    if (stream->borrowed)
+        return RNL_OK;
+    void *before = current_enter(gpu);
+    int code = call_of(gpu)->stream_create(&own->handle, flags,
+                                           stream->priority);
+    current_back(gpu, before);
+    return code == 0 ? RNL_OK
+                     : driver_fail(context, code, "to create a stream");
+}
+
+void gpu_stream_finish(struct stream *stream)
+{
+    struct context *context = stream_context(stream);
+    struct gpu_context *gpu = gpu_of(context);
+    struct gpu_stream *own = gpu_stream_of(stream);
+    void *before = current_enter(gpu);
+    if (!stream->borrowed)
+        call_of(gpu)->stream_destroy(own->handle);
+    gpu_batches_finish(stream);
+    current_back(gpu, before);
+    marker_drop(context, own->marker);
+    if (own->words)
+        service_words_drop(gpu, own->words);
+    mem_release(own->recent, RECENT * sizeof *own->recent);
+}
+
+// --- Submitting ------------------------------------------------------------
+
+// Memory that is freed in the order of this very stream can be given up as soon
+// as the work is submitted: whoever gets it comes later. All else has to wait.
+static bool goes_with_stream(const struct stream *stream,
+                             struct object *object)
+{
+    enum object_kind kind = object->class->kind;
+    if (kind != OBJECT_BUFFER)  // code is unloaded by way of trash_add
+        return kind == OBJECT_FUNCTION || kind == OBJECT_MODULE;
+    const struct buffer *buffer = (struct buffer *)object;
+    if (buffer->kind != RNL_MEMORY_DEVICE || buffer->owner ||
+        buffer->deleter)
+        return false;
+    struct stream *release = atomic_load(&buffer->release_stream);
+    return release ? release == stream
+                   : stream->is_default &&
+                         object->context == stream_context(stream);
+}
+
+static bool must_outlive(const struct stream *stream, const struct op *op)
+{
+    for (size_t i = 0; i < op->kept_count; i++)
+        if (!goes_with_stream(stream, op->kept[i]))
+            return true;
+    return false;
+}
+
+static void remember_locked(struct gpu_stream *own, const struct op *op)
+{
+    if (!own->recent)
+        own->recent = mem_allocate(RECENT * sizeof *own->recent);
+    if (!own->recent)
+        return;
+    struct recent *recent = &own->recent[op->sequence & (RECENT - 1)];
+    recent->sequence = op->sequence;
+    recent->file = op->file;
+    recent->line = op->line;
+    bool kernel = op->kind == OP_KERNEL;
+    recent->function =
+        kernel ? object_handle(&op->kernel.function->object) : NULL;
+    recent->name = kernel ? NULL : op_name(op);
+    recent->labelled = op->label != NULL;
+    if (op->label)
+        snprintf(recent->label, sizeof recent->label, "%s", op->label);
+}
+
+// Attributes count for work that is enqueued after they were set.
+static void apply_attributes_locked(struct stream *stream, uint32_t changes)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    const struct driver_functions *call =
+        call_of(gpu_of(stream_context(stream)));
+    struct stream_attributes given = stream_get_attributes(stream);
+    struct driver_launch_attribute value = {0};
+    value.window.base = given.access_policy.base;
+    value.window.size = given.access_policy.size;
+    value.window.hit_ratio = given.access_policy.hit_ratio;
+    value.window.hit = (int)given.access_policy.hit;
+    value.window.miss = (int)given.access_policy.miss;
+    call->stream_set_attribute(own->handle, DRIVER_LAUNCH_ACCESS_POLICY,
+                               value.bytes);
+    value = (struct driver_launch_attribute){0};
+    value.domain_map.default_domain = given.domain_map.default_domain;
+    value.domain_map.remote_domain = given.domain_map.remote_domain;
+    call->stream_set_attribute(own->handle, DRIVER_LAUNCH_DOMAIN_MAP,
+                               value.bytes);
+    value = (struct driver_launch_attribute){.number = (int)given.domain};
+    call->stream_set_attribute(own->handle, DRIVER_LAUNCH_DOMAIN,
+                               value.bytes);
+    own->applied = changes;
+}
+
+// Where an op is after it was given to the driver.
+enum fate { FATE_OVER, FATE_PENDING, FATE_SERVICE };
+
+static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
+{
+    *fate = must_outlive(stream, op) ? FATE_PENDING : FATE_OVER;
+    switch (op->kind) {
+    case OP_KERNEL:
+        return gpu_launch(stream, op);
+    case OP_FILL:
+        return gpu_fill(stream, op);
+    case OP_VALUES:
+        return gpu_values(stream, op);
+    case OP_PREFETCH:
+    case OP_ATTACH:
+        return gpu_hint(stream, op);
+    case OP_GRAPH:
+        *fate = FATE_PENDING;
+        return gpu_graph_launch(stream, op);
+    case OP_COPY:
+        if (!gpu_copy_needs_service(stream, op))
+            return gpu_copy(stream, op);
+        break;
+    case OP_HOST:
+        break;
+    default:
+        return 0;
+    }
+    *fate = FATE_SERVICE;
+    const struct gpu_context *gpu = gpu_of(stream_context(stream));
+    if (op->kind == OP_COPY)
+        quiet_copy_begin(gpu);
+    int code = service_ask_locked(stream, op);
+    if (code != 0 && op->kind == OP_COPY)
+        quiet_copy_end(gpu);
+    return code;
+}
+
+static void pend(struct gpu_stream *own, struct op *op)
+{
+    op->next = NULL;
+    lock_take(&own->list_lock);
+    if (own->pending)
+        own->pending_last->next = op;
+    else
+        own->pending = op;
+    own->pending_last = op;
+    lock_give(&own->list_lock);
+}
+
+// So that those who wait for the stream to get on see it also while it is never
+// idle.
+static void mark_locked(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    struct context *context = stream_context(stream);
+    struct gpu_context *gpu = gpu_of(context);
+    if (atomic_load_explicit(&own->marker, memory_order_acquire) ||
+        (!own->pending && !gpu->trash &&
+         !atomic_load_explicit(&stream->waiting.first, memory_order_relaxed)))
+        return;
+    struct marker *marker = marker_take(context, false);
+    if (!marker)
+        return;
+    if (call_of(gpu)->event_record(marker->event, own->handle) != 0) {
+        marker_drop(context, marker);
+        return;
+    }
+    own->marked = atomic_load(&stream->submitted);
+    atomic_store_explicit(&own->marker, marker, memory_order_release);
+}
+
+// What comes behind a refused op is not run, but host functions are called.
+static void give_up_locked(struct stream *stream, struct op *op, int code,
+                           struct op **over)
+{
+    char message[160];
+    const char *text = NULL;
+    const struct driver *driver = gpu_of(stream_context(stream))->driver;
+    driver->call.error_text(code, &text);
+    snprintf(message, sizeof message, "the driver refused it: %s (%d)",
+             text ? text : "it does not say why", code);
+    stream_set_failure(stream,
+                       failure_create(stream, op->sequence, op,
+                                      driver->status(code), message),
+                       false);
+    while (op) {
+        struct op *next = op->next;
+        if (op->kind != OP_HOST || service_ask_locked(stream, op) != 0) {
+            op->next = *over;
+            *over = op;
+        }
+        op = next;
+    }
+}
+
+static void put_given_locked(struct gpu_stream *own, struct op *op,
+                             enum fate fate, struct op **over)
+{
+    if (fate == FATE_PENDING) {
+        pend(own, op);
+    } else if (fate == FATE_OVER) {
+        op->next = *over;
+        *over = op;
+    }
+}
+
+// What went to the driver together is numbered like anything else. Returns what
+// comes behind.
+static struct op *put_together_locked(struct stream *stream, struct op *op,
+                                      uint64_t *submitted, size_t count,
+                                      struct op **over)
+{
+    for (struct op *next; count > 0; count--, op = next) {
+        next = op->next;
+        op->sequence = ++*submitted;
+        remember_locked(gpu_stream_of(stream), op);
+        put_given_locked(gpu_stream_of(stream), op,
+                         must_outlive(stream, op) ? FATE_PENDING : FATE_OVER,
+                         over);
+    }
+    return op;
+}
+
+// Gives all to the driver; `*over`: those that are over for the core. A code
+// only when nothing at all was submitted.
+static int submit_locked(struct stream *stream, struct op *first,
+                         struct op **over)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    uint64_t submitted = atomic_load(&stream->submitted);
+    size_t alone = 0;
+    for (struct op *op = first, *next; op; op = next) {
+        if (alone == 0 && op->next) {
+            size_t count = gpu_batch_give(stream, op, &alone);
+            if (count > 0) {
+                next = put_together_locked(stream, op, &submitted, count,
+                                           over);
+                alone = 0;
+                continue;
+            }
+        }
+        alone -= alone > 0;
+        next = op->next;
+        enum fate fate;
+        op->sequence = submitted + 1;
+        remember_locked(own, op);  // it may be over before this call is
+        int code = give_locked(stream, op, &fate);
+        if (code != 0 && op == first)
+            return code;
+        if (code != 0) {
+            give_up_locked(stream, op, code, over);
+            break;
+        }
+        submitted++;
+        put_given_locked(own, op, fate, over);
+    }
+    atomic_store_explicit(&stream->submitted, submitted,
+                          memory_order_release);
+    return 0;
+}
+
+// What an old driver lacks.
+static rnl_status check_needs(const struct gpu_context *gpu,
+                              const struct op *op)
+{
+    bool asks = service_can_be_asked(gpu);
+    if (asks && call_of(gpu)->stream_batch)
+        return RNL_OK;
+    for (; op; op = op->next)
+        if ((op->kind == OP_HOST && !asks) ||
+            (op->kind == OP_VALUES && !call_of(gpu)->stream_batch))
+            return fail(RNL_ERROR_UNSUPPORTED,
+                        "the driver is too old for %s: it has no stream "
+                        "memory operations",
+                        op->kind == OP_HOST ? "host functions" : "that");
+    return RNL_OK;
+}
+
+rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
+{
+    struct context *context = stream_context(stream);
+    struct gpu_context *gpu = gpu_of(context);
+    struct gpu_stream *own = gpu_stream_of(stream);
+    struct op *over = NULL;
+    const char *what = op_name(first);
+    rnl_status status = check_needs(gpu, first);
+    if (status != RNL_OK)
+        return status;
+    lock_take(&own->lock);
+    status = context_is_lost(context)
+                 ? failure_report(context->lost, stream)
+                 : service_list_locked(stream);
+    if (status != RNL_OK) {
+        lock_give(&own->lock);
+        return status;
+    }
+    void *before = current_enter(gpu);
+    uint32_t changes = atomic_load_explicit(&stream->attribute_changes,
+                                            memory_order_relaxed);
+    if (__builtin_expect(changes != own->applied, 0))
+        apply_attributes_locked(stream, changes);
+    int code = submit_locked(stream, first, &over);
+    mark_locked(stream);
+    current_back(gpu, before);
+    lock_give(&own->lock);
+    op_finish_list(over);
+    return code == 0 ? RNL_OK : driver_fail(context, code, what);
+}
+
+// --- Native handles --------------------------------------------------------
+
+rnl_status gpu_native(struct object *object, void **out_native)
+{
+    switch (object->class->kind) {
+    case OBJECT_CONTEXT:
+        *out_native = gpu_of((struct context *)object)->handle;
+        return RNL_OK;
+    case OBJECT_STREAM:
+        *out_native = gpu_stream_of((struct stream *)object)->handle;
+        atomic_store(&gpu_stream_of((struct stream *)object)->shared, true);
+        return RNL_OK;
+    case OBJECT_EVENT:
+        return gpu_event_native((struct event *)object, out_native);
+    case OBJECT_MODULE:
+        *out_native = gpu_module_of((struct module *)object)->handle;
+        return RNL_OK;
+    default:
+        *out_native = gpu_function_of((struct function *)object)->handle;
+        return RNL_OK;
+    }
+}
+
+// --- How far it got --------------------------------------------------------
+
+static void finish_all(struct op *over)
+{
+    for (struct op *op = over; op; op = op->next)
+        if (op->kind == OP_GRAPH)
+            gpu_graph_over(op);
+    op_finish_list(over);
+}
+
+// The oldest op that is over by now, taken out.
+static struct op *take_over_locked(struct gpu_stream *own, uint64_t point)
+{
+    struct op *op = own->pending;
+    if (!op || op->sequence > point ||
+        (op->kind == OP_GRAPH && !service_is_here() && gpu_graph_owes(op)))
+        return NULL;
+    own->pending = op->next;
+    return op;
+}
+
+void stream_settle(struct stream *stream, uint64_t point)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    uint64_t completed = atomic_load(&own->completed);
+    while (completed < point &&
+           !atomic_compare_exchange_weak(&own->completed, &completed, point))
+        ;
+    if (!own->pending)  // a look without the lock: the service comes by again
+        return;
+    struct op *over = NULL, **end = &over;
+    lock_take(&own->list_lock);
+    for (struct op *op; (op = take_over_locked(own, point)); end = &op->next)
+        *end = op;
+    *end = NULL;
+    lock_give(&own->list_lock);
+    finish_all(over);
+}
+
+// What others gave to the vendor's stream is not counted: the driver knows.
+static bool is_done(const struct gpu_stream *own, uint64_t point)
+{
+    return atomic_load_explicit(&own->completed, memory_order_acquire) >=
+               point &&
+           !atomic_load_explicit(&own->shared, memory_order_relaxed);
+}
+
+rnl_status gpu_stream_query(struct stream *stream)
+{
+    struct context *context = stream_context(stream);
+    struct gpu_context *gpu = gpu_of(context);
+    struct gpu_stream *own = gpu_stream_of(stream);
+    uint64_t point = atomic_load_explicit(&stream->submitted,
+                                          memory_order_acquire);
+    if (is_done(own, point))
+        return RNL_OK;
+    int code = 0;
+    if (!context_is_lost(context)) {
+        void *before = current_enter(gpu);
+        code = call_of(gpu)->stream_query(own->handle);
+        current_back(gpu, before);
+    }
+    if (code == gpu->driver->not_ready)
+        return RNL_NOT_READY;
+    if (code != 0)
+        return driver_fail(context, code, "to look at a stream");
+    stream_settle(stream, point);
+    return RNL_OK;
+}
+
+static void nap(uint64_t duration_ns, uint64_t deadline)
+{
+    static _Atomic uint32_t never;
+    uint64_t end = clock_now() + duration_ns;
+    futex_wait(&never, 0, end < deadline ? end : deadline);
+}
+
+#define SPIN_NS UINT64_C(50000)
+#define NAP_MOST_NS UINT64_C(250000)
+
+// The driver's own waits burn a core however long they take. Here: looks often
+// at first, then ever more rarely, a sixteenth of the time that has passed.
+rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,
+                    rnl_sync_policy policy, uint64_t deadline)
+{
+    uint64_t start = clock_now();
+    for (;;) {
+        rnl_status status = query(subject);
+        if (status != RNL_NOT_READY)
+            return status;
+        uint64_t now = clock_now();
+        if (now >= deadline)
+            return fail(RNL_ERROR_TIMED_OUT,
+                        "the work was not done within the time limit");
+        uint64_t past = now - start;
+        uint64_t length = past / 16 < NAP_MOST_NS ? past / 16 : NAP_MOST_NS;
+        if (policy == RNL_SYNC_SPIN ||
+            (policy != RNL_SYNC_BLOCKING && past < SPIN_NS))
+            cpu_relax();
+        else if (policy == RNL_SYNC_YIELD)
+            sched_yield();
+        else
+            nap(length > 20000 ? length : 20000, deadline);
+    }
+}
+
+static rnl_status query_stream(void *subject)
+{
+    return gpu_stream_query(subject);
+}
+
+rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
+{
+    rnl_sync_policy policy = (rnl_sync_policy)atomic_load_explicit(
+        &stream->sync_policy, memory_order_relaxed);
+    return gpu_poll(query_stream, stream, policy, deadline);
+}
+
+// --- Order between streams -------------------------------------------------
+
+void stream_inherit(struct stream *stream, struct failure *failure)
+{
+    if (failure)
+        stream_set_failure(stream, failure, true);
+}
+
+rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
+{
+    struct context *context = stream_context(stream);
+    struct gpu_context *gpu = gpu_of(context);
+    struct gpu_stream *own = gpu_stream_of(stream);
+    lock_take(&own->lock);
+    rnl_status status = service_list_locked(stream);
+    int code = 0;
+    if (status == RNL_OK) {
+        void *before = current_enter(gpu);
+        code = call_of(gpu)->stream_wait_event(own->handle, marker->event, 0);
+        current_back(gpu, before);
+        if (code == 0)
+            atomic_fetch_add(&stream->submitted, 1);
+    }
+    lock_give(&own->lock);
+    return code == 0 ? status
+                     : driver_fail(context, code, "to let a stream wait");
+}
+
+rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
+                                bool counted)
+{
+    struct context *context = stream_context(stream);
+    struct gpu_context *gpu = gpu_of(context);
+    struct gpu_stream *own = gpu_stream_of(stream);
+    void *before = current_enter(gpu);
+    lock_take(&own->lock);
+    rnl_status status = counted ? service_list_locked(stream) : RNL_OK;
+    int code = 0;
+    if (status == RNL_OK)
+        code = call_of(gpu)->event_record(marker->event, own->handle);
+    if (status == RNL_OK && code == 0 && counted)
+        atomic_fetch_add(&stream->submitted, 1);
+    lock_give(&own->lock);
+    current_back(gpu, before);
+    return code == 0 ? status
+                     : driver_fail(context, code, "to record an event");
+}
+
+rnl_status gpu_stream_join(struct stream *stream, struct stream *other)
+{
+    struct context *context = stream_context(other);
+    stream_inherit(stream, stream_get_failure(other));
+    if (gpu_stream_query(other) == RNL_OK)
+        return RNL_OK;
+    struct marker *marker = marker_take(context, false);
+    if (!marker)
+        return fail_status();
+    rnl_status status = stream_record_marker(other, marker, false);
+    if (status == RNL_OK)
+        status = stream_wait_marker(stream, marker);
+    marker_drop(context, marker);
+    return status;
+}

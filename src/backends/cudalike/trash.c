@@ -1,0 +1,333 @@
+// What may be freed only when the work submitted so far is done: modules whose
+// kernels may run, page-locked memory that a copy may still write.
+//
+// The driver's calls that free memory wait until the whole device is idle, and
+// while they wait, launches and copies of other threads are held up (seen with
+// CUDA 13.0: cuMemFree, cuMemFreeHost, cuMemHostUnregister, cuModuleUnload and
+// the loading of modules). What they wait for may need the very thread that is
+// held up. So they are only made while nothing runs on the device and nothing
+// can be submitted, by the service.
+#include "backends/cudalike/service.h"
+
+// How far one stream has to get. Streams that are gone have got there.
+struct point {
+    uint64_t stream_id, sequence;
+};
+
+struct trash {
+    struct trash *next;
+    trash_release *release;
+    void *subject;
+    bool waits;  // `release` is such a call
+    size_t count, most;
+    struct point points[];
+};
+
+// The vendor's part of a context that is gone.
+struct rest {
+    struct rest *next;
+    struct gpu_context gpu;
+};
+
+static struct lock registry_lock;      // guards the next two
+static struct gpu_context *contexts;   // that are open
+static struct rest *rests;
+
+// --- Collecting --------------------------------------------------------------
+
+static bool is_busy(struct stream *stream)
+{
+    return atomic_load(&gpu_stream_of(stream)->completed) <
+           atomic_load(&stream->submitted);
+}
+
+static rnl_status count_stream(struct stream *stream, void *argument)
+{
+    *(size_t *)argument += is_busy(stream);
+    return RNL_OK;
+}
+
+static rnl_status add_point(struct stream *stream, void *argument)
+{
+    struct trash *trash = argument;
+    if (is_busy(stream) && trash->count < trash->most)
+        trash->points[trash->count++] = (struct point){
+            stream->object.id, atomic_load(&stream->submitted)};
+    return RNL_OK;
+}
+
+static rnl_status has_passed(struct stream *stream, void *argument)
+{
+    const struct trash *trash = argument;
+    for (size_t i = 0; i < trash->count; i++)
+        if (trash->points[i].stream_id == stream->object.id &&
+            trash->points[i].sequence >
+                atomic_load(&gpu_stream_of(stream)->completed))
+            return RNL_NOT_READY;
+    return RNL_OK;
+}
+
+static bool may_go(struct context *context, struct trash *trash)
+{
+    if (trash->count > 0 && !context_is_lost(context) &&
+        context_each_stream(context, has_passed, trash) != RNL_OK)
+        return false;
+    trash->count = 0;
+    return true;
+}
+
+static void trash_free(struct gpu_context *gpu, struct trash *trash)
+{
+    void *before = current_enter(gpu);
+    trash->release(gpu, trash->subject);
+    current_back(gpu, before);
+    mem_release(trash, sizeof *trash + trash->most * sizeof *trash->points);
+}
+
+static void put(struct gpu_context *gpu, struct trash *trash)
+{
+    lock_take(&gpu->lock);
+    trash->next = gpu->trash;
+    gpu->trash = trash;
+    lock_give(&gpu->lock);
+}
+
+static void add(struct context *context, trash_release *release,
+                void *subject, bool waits)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    size_t busy = 0;
+    context_each_stream(context, count_stream, &busy);
+    size_t most = busy + 4;  // others may become busy meanwhile
+    struct trash *trash =
+        mem_allocate(sizeof *trash + most * sizeof *trash->points);
+    if (!trash) {
+        // The driver itself waits, where it has to.
+        void *before = current_enter(gpu);
+        release(gpu, subject);
+        current_back(gpu, before);
+        return;
+    }
+    trash->most = most;
+    trash->release = release;
+    trash->subject = subject;
+    trash->waits = waits;
+    context_each_stream(context, add_point, trash);
+    if (!waits && may_go(context, trash)) {
+        trash_free(gpu, trash);
+        return;
+    }
+    put(gpu, trash);
+    service_start();
+    service_wake();
+}
+
+void trash_add(struct context *context, trash_release *release, void *subject)
+{
+    add(context, release, subject, false);
+}
+
+void trash_add_waiting(struct context *context, trash_release *release,
+                       void *subject)
+{
+    add(context, release, subject, true);
+}
+
+// Frees what is only a matter of time; gives true when calls that wait are left
+// to be made.
+bool trash_look(struct context *context)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    bool left = false;
+    lock_take(&gpu->lock);
+    struct trash *trash = gpu->trash;
+    gpu->trash = NULL;
+    lock_give(&gpu->lock);
+    while (trash) {
+        struct trash *next = trash->next;
+        bool goes = may_go(context, trash);
+        left |= goes && trash->waits;
+        if (goes && !trash->waits)
+            trash_free(gpu, trash);
+        else
+            put(gpu, trash);
+        trash = next;
+    }
+    return left;
+}
+
+// --- Calls that wait for the device -----------------------------------------
+
+static void free_waiting(struct gpu_context *gpu)
+{
+    struct trash **link = &gpu->trash;
+    while (*link) {
+        struct trash *trash = *link;
+        if (trash->waits && trash->count == 0) {
+            *link = trash->next;
+            trash_free(gpu, trash);
+        } else {
+            link = &trash->next;
+        }
+    }
+}
+
+static void rest_free(struct rest *rest)
+{
+    struct gpu_context *gpu = &rest->gpu;
+    void *before = current_enter(gpu);
+    while (gpu->trash) {
+        struct trash *trash = gpu->trash;
+        gpu->trash = trash->next;
+        trash_free(gpu, trash);
+    }
+    context_rest_finish(gpu);
+    current_back(gpu, before);
+    call_of(gpu)->primary_release(gpu->device);
+    mem_release(rest, sizeof *rest);
+}
+
+static bool same_device(const struct gpu_context *a,
+                        const struct gpu_context *b)
+{
+    return a->driver == b->driver && a->device == b->device;
+}
+
+// Lets the streams of the context go, up to and not including `end`.
+static void let_go(struct gpu_context *gpu, const struct stream *end)
+{
+    for (struct stream *stream = gpu->owner->streams; stream != end;
+         stream = stream->next)
+        lock_give(&gpu_stream_of(stream)->lock);
+    lock_give(&gpu->owner->lock);
+}
+
+// Holds the context's streams, if they are all idle.
+static bool hold(struct gpu_context *gpu)
+{
+    lock_take(&gpu->owner->lock);
+    struct stream *stream = gpu->owner->streams;
+    for (; stream; stream = stream->next) {
+        if (!lock_try(&gpu_stream_of(stream)->lock))
+            break;
+        if (is_busy(stream) && !context_is_lost(gpu->owner)) {
+            lock_give(&gpu_stream_of(stream)->lock);
+            break;
+        }
+    }
+    if (!stream)
+        return true;
+    let_go(gpu, stream);
+    return false;
+}
+
+static void let_go_all(const struct gpu_context *device,
+                       const struct gpu_context *end)
+{
+    for (struct gpu_context *gpu = contexts; gpu != end; gpu = gpu->next)
+        if (same_device(gpu, device))
+            let_go(gpu, NULL);
+}
+
+static bool hold_all(const struct gpu_context *device)
+{
+    for (struct gpu_context *gpu = contexts; gpu; gpu = gpu->next) {
+        if (!same_device(gpu, device) || hold(gpu))
+            continue;
+        let_go_all(device, gpu);
+        return false;
+    }
+    return true;
+}
+
+// All that waits for the device of `one`; false when it is not idle.
+static bool empty_device(const struct gpu_context *one)
+{
+    struct gpu_context device = {.driver = one->driver,
+                                 .device = one->device};
+    if (!hold_all(&device))
+        return false;
+    for (struct gpu_context *gpu = contexts; gpu; gpu = gpu->next)
+        if (same_device(gpu, &device))
+            free_waiting(gpu);
+    for (struct rest **link = &rests; *link;) {
+        struct rest *rest = *link;
+        if (!same_device(&rest->gpu, &device)) {
+            link = &rest->next;
+            continue;
+        }
+        *link = rest->next;
+        rest_free(rest);
+    }
+    let_go_all(&device, NULL);
+    return true;
+}
+
+static bool has_waiting(const struct gpu_context *gpu)
+{
+    for (const struct trash *trash = gpu->trash; trash; trash = trash->next)
+        if (trash->waits && trash->count == 0)
+            return true;
+    return false;
+}
+
+bool trash_empty(void)
+{
+    bool left = false;
+    lock_take(&registry_lock);
+    for (struct gpu_context *gpu = contexts; gpu; gpu = gpu->next)
+        if (has_waiting(gpu))
+            left |= !empty_device(gpu);
+    while (rests && !left)
+        left = !empty_device(&rests->gpu);
+    lock_give(&registry_lock);
+    return left;
+}
+
+// --- Contexts ---------------------------------------------------------------
+
+void trash_open(struct context *context)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    gpu->owner = context;
+    lock_take(&registry_lock);
+    gpu->next = contexts;
+    contexts = gpu;
+    lock_give(&registry_lock);
+}
+
+static void unlink_locked(struct gpu_context *gpu)
+{
+    struct gpu_context **link = &contexts;
+    while (*link != gpu)
+        link = &(*link)->next;
+    *link = gpu->next;
+}
+
+void trash_close(struct context *context)
+{
+    struct rest *rest = mem_allocate(sizeof *rest);
+    struct gpu_context *gpu = gpu_of(context);
+    lock_take(&registry_lock);
+    unlink_locked(gpu);
+    if (rest) {
+        rest->gpu = *gpu;
+        rest->next = rests;
+        rests = rest;
+    }
+    lock_give(&registry_lock);
+    if (rest) {
+        service_start();
+        service_wake();
+        return;
+    }
+    struct rest here = {.gpu = *gpu};
+    void *before = current_enter(gpu);
+    for (struct trash *next; here.gpu.trash; here.gpu.trash = next) {
+        next = here.gpu.trash->next;
+        trash_free(&here.gpu, here.gpu.trash);
+    }
+    context_rest_finish(&here.gpu);
+    current_back(gpu, before);
+    call_of(&here.gpu)->primary_release(here.gpu.device);
+}

@@ -1,0 +1,92 @@
+// Native handles.
+#include "core/capture.h"
+#include "core/library.h"
+
+static rnl_status check_native(struct context *context)
+{
+    const struct backend *backend = context->backend;
+    rnl_feature feature = RNL_FEATURE_NATIVE_HANDLES;
+    if (backend->features & BACKEND_FEATURE(feature))
+        return RNL_OK;
+    return fail(RNL_ERROR_UNSUPPORTED, "there are no native handles: %s",
+                backend->feature_reason(context, feature));
+}
+
+static rnl_status native_of(struct context *context, struct object *object,
+                            void **out_native)
+{
+    rnl_status status = check_pointer(out_native, "out_native");
+    if (status == RNL_OK)
+        status = check_native(context);
+    return status ? status : context->backend->native(object, out_native);
+}
+
+rnl_status rnl_context_native(rnl_context handle, void **out_native)
+{
+    struct context *context;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)))
+        return status;
+    return native_of(context, &context->object, out_native);
+}
+
+rnl_status rnl_stream_native(rnl_stream handle, void **out_native)
+{
+    struct stream *stream;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_stream(handle, "stream", &stream)) ||
+        (status = capture_check_stream(stream)) ||
+        (status = stream_flush(stream)))
+        return status;
+    return native_of(stream_context(stream), &stream->object, out_native);
+}
+
+rnl_status rnl_event_native(rnl_event handle, void **out_native)
+{
+    struct event *event;
+    rnl_status status = ENTER();
+    if (status != RNL_OK || (status = check_event(handle, "event", &event)))
+        return status;
+    return native_of(event->object.context, &event->object, out_native);
+}
+
+rnl_status rnl_module_native(rnl_module handle, void **out_native)
+{
+    struct module *module;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_module(handle, "module", &module)))
+        return status;
+    if (!module->loaded)
+        return fail_at(RNL_ERROR_INVALID_STATE, "module",
+                       "the module was compiled with .binary_only: it is not "
+                       "loaded");
+    return native_of(module->object.context, &module->object, out_native);
+}
+
+rnl_status rnl_function_native(rnl_function handle, void **out_native)
+{
+    struct function *function;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_function(handle, "function", &function)))
+        return status;
+    return native_of(function->object.context, &function->object, out_native);
+}
+
+rnl_status rnl_stream_borrow(rnl_context handle, void *native,
+                             const rnl_stream_options *given,
+                             rnl_stream *out_stream)
+{
+    struct context *context;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)) ||
+        (status = check_pointer(native, "native")) ||
+        (status = check_pointer(out_stream, "out_stream")) ||
+        (status = check_native(context)))
+        return status;
+    return stream_create(context, native, given, out_stream);
+}

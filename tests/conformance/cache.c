@@ -1,0 +1,73 @@
+// The disk cache as its users see it.
+#include "suite.h"
+
+static rnl_status count_entry(const rnl_cache_entry *entry, void *count)
+{
+    if (strlen(entry->name) != 32 || entry->size == 0)
+        return RNL_ERROR_INTERNAL;
+    if (!entry->damaged && (!entry->api[0] || !entry->source[0]))
+        return RNL_ERROR_INTERNAL;
+    ++*(size_t *)count;
+    return RNL_OK;
+}
+
+static rnl_status refuse_entry(const rnl_cache_entry *entry, void *count)
+{
+    (void)entry;
+    ++*(size_t *)count;
+    return RNL_ERROR_IO;
+}
+
+static rnl_status call_from_visit(const rnl_cache_entry *entry, void *status)
+{
+    (void)entry;
+    *(rnl_status *)status = rnl_cache_prune(0, NULL, NULL);
+    return RNL_ERROR_IO;
+}
+
+RNL_TEST(the_cache_has_a_place_or_a_reason)
+{
+    rnl_cache_info info = {.struct_size = sizeof info};
+    expect_ok(rnl_cache_get_info(&info));
+    assert_true(info.path[0] || info.reason[0]);
+}
+
+RNL_TEST(what_was_compiled_is_in_the_cache)
+{
+    rnl_cache_info info = {.struct_size = sizeof info};
+    expect_ok(rnl_cache_get_info(&info));
+    rnl_function function = suite_compile(
+        "extern \"C\" __global__ void kept(int *p) { *p = 81; }\n", "kept");
+    expect_ok(rnl_function_release(function));
+    if (info.reason[0])
+        test_skip("there is no cache: %s", info.reason);
+    size_t count = 0;
+    rnl_status status = RNL_OK;
+    expect_ok(rnl_cache_visit(count_entry, &count));
+    assert_true(count > 0);
+    count = 0;
+    assert_int_equal(rnl_cache_visit(refuse_entry, &count), RNL_ERROR_IO);
+    assert_int_equal(count, 1);
+    assert_int_equal(rnl_cache_visit(call_from_visit, &status), RNL_ERROR_IO);
+    assert_int_equal(status, RNL_ERROR_NOT_PERMITTED);
+}
+
+// Other tests use the cache at the same time: nothing whole is removed.
+RNL_TEST(pruning_to_any_size_removes_nothing_whole)
+{
+    uint64_t count = 7, size = 7;
+    expect_ok(rnl_cache_prune(UINT64_MAX, &count, &size));
+    assert_true(count != 0 || size == 0);
+    expect_ok(rnl_cache_prune(UINT64_MAX, NULL, NULL));
+}
+
+RNL_TEST(bad_arguments_of_the_cache_are_refused)
+{
+    rnl_cache_info no_size = {.struct_size = 0};
+    expect_error(rnl_cache_get_info(NULL), RNL_ERROR_INVALID_ARGUMENT,
+                 "out_info");
+    expect_error(rnl_cache_get_info(&no_size), RNL_ERROR_INVALID_ARGUMENT,
+                 "out_info");
+    expect_error(rnl_cache_visit(NULL, NULL), RNL_ERROR_INVALID_ARGUMENT,
+                 "visit");
+}

@@ -1,0 +1,143 @@
+// Batched streams on the driver: what goes together, and what it costs.
+#include "loaded.h"
+
+enum { COUNT = 16 };
+
+static rnl_context context;
+static rnl_stream stream;
+static rnl_buffer buffer;
+
+static void begin(void)
+{
+    fake_load();
+    assert_ok(rnl_context_open("cuda", 0, NULL, &context));
+    assert_ok(rnl_stream_create(context,
+                                RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED),
+                                &stream));
+    assert_ok(rnl_buffer_create(context, 8 * COUNT, NULL, &buffer));
+}
+
+static void end(void)
+{
+    assert_ok(rnl_buffer_release(buffer));
+    assert_ok(rnl_stream_release(stream));
+    assert_ok(rnl_context_release(context));
+    fake_expect_empty();
+}
+
+// One batch: fills of a number each, the last one with `last`.
+static void fill(size_t count, int value, int last)
+{
+    for (size_t i = 0; i < count; i++)
+        assert_ok(rnl_enqueue_fill(stream, buffer, 4 * i, 4,
+                                   (uint32_t)(i + 1 == count ? last : value),
+                                   4));
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+}
+
+static void expect(size_t count, int value, int last)
+{
+    int ints[COUNT] = {0};
+    assert_ok(rnl_copy_from_buffer_and_wait(stream, ints, buffer, 0,
+                                            4 * count));
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(ints[i], i + 1 == count ? last : value);
+}
+
+struct calls {
+    size_t made, launched, set, plain;
+};
+
+static struct calls calls(void)
+{
+    return (struct calls){
+        fake_calls("cuGraphInstantiateWithFlags"), fake_calls("cuGraphLaunch"),
+        fake_calls("cuGraphExecMemsetNodeSetParams"),
+        fake_calls("cuMemsetD32Async")};
+}
+
+static void expect_calls(struct calls before, struct calls more)
+{
+    struct calls now = calls();
+    assert_int_equal(now.made - before.made, more.made);
+    assert_int_equal(now.launched - before.launched, more.launched);
+    assert_int_equal(now.set - before.set, more.set);
+    assert_int_equal(now.plain - before.plain, more.plain);
+}
+
+RNL_TEST(a_shape_is_worth_a_graph_the_second_time)
+{
+    begin();
+    struct calls before = calls();
+    fill(COUNT, 1, 1);
+    expect_calls(before, (struct calls){.plain = COUNT});
+    fill(COUNT, 2, 2);
+    expect_calls(before, (struct calls){.made = 1, .launched = 1,
+                                        .plain = COUNT});
+    expect(COUNT, 2, 2);
+    end();
+}
+
+RNL_TEST(only_what_is_different_is_set)
+{
+    begin();
+    fill(COUNT, 1, 1);
+    fill(COUNT, 1, 1);
+    struct calls before = calls();
+    fill(COUNT, 1, 1);
+    expect_calls(before, (struct calls){.launched = 1});
+    fill(COUNT, 1, 5);
+    expect_calls(before, (struct calls){.launched = 2, .set = 1});
+    expect(COUNT, 1, 5);
+    fill(COUNT, 3, 3);
+    expect_calls(before, (struct calls){.launched = 3, .set = 1 + COUNT});
+    expect(COUNT, 3, 3);
+    end();
+}
+
+RNL_TEST(a_few_operations_go_one_by_one)
+{
+    begin();
+    struct calls before = calls();
+    for (int i = 0; i < 3; i++)
+        fill(7, i, i);
+    expect_calls(before, (struct calls){.plain = 21});
+    expect(7, 2, 2);
+    end();
+}
+
+// What another batch needs is made in its place, while its launches may be
+// under way.
+RNL_TEST(many_shapes_take_turns)
+{
+    begin();
+    for (int round = 0; round < 4; round++)
+        for (size_t count = 8; count <= COUNT; count++)
+            for (int again = 0; again < 2; again++) {
+                int value = round + again;
+                fill(count, value, (int)count);
+                expect(count, value, (int)count);
+            }
+    end();
+}
+
+// The driver refuses: the operations are done nevertheless.
+RNL_TEST(a_refused_graph_is_no_failure)
+{
+    static const char *const names[] = {
+        "cuGraphCreate", "cuGraphAddMemsetNode", "cuGraphInstantiateWithFlags",
+        "cuGraphLaunch", "cuGraphExecMemsetNodeSetParams",
+    };
+    begin();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        fill(COUNT, 1, 1);
+        fill(COUNT, 2, 2);
+        fake_fail(names[i], 1, 1, 1);
+        int value = (int)i + 10;
+        for (int again = 0; again < 3; again++)
+            fill(COUNT, value, value);
+        fake_fail(names[i], 0, 0, 0);
+        expect(COUNT, value, value);
+    }
+    end();
+}

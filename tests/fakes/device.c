@@ -1,0 +1,366 @@
+// Devices and primary contexts of the fake, and waiting.
+#include "fake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/core.h"
+
+enum { WAIT_STEP_NS = 5000000 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct fake_context contexts[FAKE_DEVICES];
+static _Thread_local struct fake_context *current;
+static size_t leaks;
+
+size_t fake_leaks(void);
+size_t fake_leaks(void)
+{
+    return leaks;
+}
+
+struct fake_context *fake_current(void)
+{
+    return current;
+}
+
+struct fake_context *fake_context_of(int device)
+{
+    return &contexts[device];
+}
+
+// --- Devices --------------------------------------------------------------
+
+static int enter_device(enum fake_function function, int device)
+{
+    int code = fake_enter(function, NULL);
+    if (code)
+        return code;
+    return device >= 0 && device < fake_device_count_now()
+               ? FAKE_OK : FAKE_INVALID_DEVICE;
+}
+
+int fake_device_count(int *out_count)
+{
+    int code = fake_enter(FAKE_device_count, NULL);
+    if (!code)
+        *out_count = fake_device_count_now();
+    return code;
+}
+
+int fake_device_get(int *out_device, int ordinal)
+{
+    int code = enter_device(FAKE_device_get, ordinal);
+    if (!code)
+        *out_device = ordinal;
+    return code;
+}
+
+int fake_device_name(char *name, int size, int device)
+{
+    int code = enter_device(FAKE_device_name, device);
+    if (!code)
+        snprintf(name, (size_t)size, "Fake H100 number %d", device);
+    return code;
+}
+
+int fake_device_uuid(void *uuid, int device)
+{
+    int code = enter_device(FAKE_device_uuid, device);
+    if (!code) {
+        memset(uuid, 0xfa, 16);
+        ((unsigned char *)uuid)[15] = (unsigned char)device;
+    }
+    return code;
+}
+
+int fake_device_memory(size_t *out_bytes, int device)
+{
+    int code = enter_device(FAKE_device_memory, device);
+    if (!code)
+        *out_bytes = fake_device_bytes();
+    return code;
+}
+
+int fake_device_pci(char *text, int size, int device)
+{
+    int code = enter_device(FAKE_device_pci, device);
+    if (!code)
+        snprintf(text, (size_t)size, "0000:%02X:00.0", 0x10 + device);
+    return code;
+}
+
+int fake_device_can_peer(int *out_can, int device, int peer)
+{
+    int code = enter_device(FAKE_device_can_peer, device);
+    if (code)
+        return code;
+    if (peer < 0 || peer >= fake_device_count_now())
+        return FAKE_INVALID_DEVICE;
+    *out_can = device != peer;
+    return FAKE_OK;
+}
+
+// By the numbers of CUdevice_attribute.
+static const int attributes[145] = {
+    [1] = 1024, [2] = 1024, [3] = 1024, [4] = 64, [5] = 2147483647,
+    [6] = 65535, [7] = 65535, [8] = 49152, [9] = 65536, [10] = 32,
+    [11] = 2147483647, [12] = 65536, [13] = 1980000, [14] = 512, [15] = 1,
+    [16] = 32, [19] = 1, [31] = 1, [36] = 2619000, [37] = 5120,
+    [38] = 52428800, [39] = 2048, [40] = 3, [41] = 1, [50] = 0, [75] = 9,
+    [76] = 0, [78] = 1, [79] = 1, [80] = 1, [81] = 233472, [82] = 65536,
+    [83] = 1, [86] = 0, [87] = 2, [88] = 0, [89] = 1, [90] = 1, [91] = 1,
+    [92] = 1, [93] = 1, [94] = 1, [95] = 1, [97] = 232448, [98] = 1, [99] = 1,
+    [102] = 1, [103] = 1, [106] = 32, [107] = 1, [108] = 32768000,
+    [109] = 134217728, [111] = 1024, [115] = 1, [119] = 1, [120] = 1,
+    [121] = 1, [122] = 1, [123] = 1, [125] = 1, [126] = 4, [129] = 1,
+};
+
+int fake_device_attribute(int *out_value, int attribute, int device)
+{
+    int code = enter_device(FAKE_device_attribute, device);
+    if (code)
+        return code;
+    if (attribute < 1 || attribute > 144)
+        return FAKE_INVALID_VALUE;
+    *out_value = attribute == 33 ? 0x10 + device : attributes[attribute];
+    return FAKE_OK;
+}
+
+// --- Contexts -------------------------------------------------------------
+
+// All addresses there are, as one buffer, for what wants buffers.
+static rnl_status open_inner(struct fake_context *context)
+{
+    rnl_status status = rnl_context_open("cpu", (size_t)context->device, NULL,
+                                         &context->inner);
+    if (status != RNL_OK)
+        return status;
+    status = rnl_buffer_wrap(context->inner, (void *)4096,
+                             (size_t)1 << 62, NULL, &context->memory);
+    if (status == RNL_OK)
+        status = rnl_context_default_stream(context->inner, &context->stream);
+    if (status != RNL_OK)
+        rnl_context_release(context->inner);
+    return status;
+}
+
+int fake_primary_retain(void **out_context, int device)
+{
+    int code = enter_device(FAKE_primary_retain, device);
+    if (code)
+        return code;
+    struct fake_context *context = &contexts[device];
+    rnl_status status = RNL_OK;
+    pthread_mutex_lock(&lock);
+    context->device = device;
+    if (context->references == 0) {
+        atomic_store(&context->sticky, 0);
+        atomic_store(&context->used, 0);
+        status = open_inner(context);
+    }
+    if (status == RNL_OK)
+        context->references++;
+    pthread_mutex_unlock(&lock);
+    if (status != RNL_OK)
+        return status == RNL_ERROR_OUT_OF_MEMORY ? FAKE_OUT_OF_MEMORY
+                                                 : FAKE_UNKNOWN;
+    *out_context = context;
+    return FAKE_OK;
+}
+
+static void count_left(enum fake_kind kind, struct fake_context *context)
+{
+    static const char *const names[] = {"", "stream", "event", "module",
+                                        "function", "graph", "node",
+                                        "executable graph"};
+    if (!fake_any(context, kind))
+        return;
+    leaks++;
+    fake_misuse("%s was left to its context", names[kind]);
+}
+
+// What is left goes with the context, as with the real driver; of a broken one
+// work may be stuck that looks at its memory, which stays.
+static void close_inner(struct fake_context *context)
+{
+    bool broken = atomic_load(&context->sticky) != 0;
+    if (!broken) {
+        fake_wait_context(context);
+        for (int kind = KIND_STREAM; kind < KIND_COUNT; kind++)
+            if (kind != KIND_FUNCTION && kind != KIND_NODE)
+                count_left((enum fake_kind)kind, context);
+    }
+    fake_delete_all(context);
+    size_t blocks = fake_blocks_drop(context);
+    if (blocks && !broken)
+        fake_misuse("%zu blocks of memory were left to their context", blocks);
+    leaks += broken ? 0 : blocks;
+    rnl_buffer_release(context->memory);
+    rnl_context_release(context->inner);
+}
+
+int fake_primary_release(int device)
+{
+    int code = fake_enter(FAKE_primary_release, NULL);
+    if (code == FAKE_NOT_INITIALIZED)
+        return code;
+    struct fake_context *context = &contexts[device];
+    pthread_mutex_lock(&lock);
+    bool held = context->references > 0;
+    if (held && context->references == 1)
+        close_inner(context);
+    context->references -= held;
+    pthread_mutex_unlock(&lock);
+    return held ? code : FAKE_INVALID_CONTEXT;
+}
+
+int fake_context_get(void **out_context)
+{
+    int code = fake_enter(FAKE_context_get, NULL);
+    if (!code)
+        *out_context = current;
+    return code;
+}
+
+int fake_context_set(void *context)
+{
+    int code = fake_enter(FAKE_context_set, NULL);
+    if (code)
+        return code;
+    bool known = !context;
+    for (int i = 0; i < FAKE_DEVICES; i++)
+        known |= context == &contexts[i] && contexts[i].references;
+    if (!known)
+        return FAKE_INVALID_CONTEXT;
+    current = context;
+    return FAKE_OK;
+}
+
+int fake_context_memory(size_t *out_free, size_t *out_total)
+{
+    struct fake_context *context;
+    int code = fake_enter(FAKE_context_memory, &context);
+    if (code)
+        return code;
+    uint64_t total = fake_device_bytes(), used = atomic_load(&context->used);
+    *out_total = total;
+    *out_free = total > used ? total - used : 0;
+    return FAKE_OK;
+}
+
+int fake_context_priorities(int *out_least, int *out_greatest)
+{
+    struct fake_context *context;
+    int code = fake_enter(FAKE_context_priorities, &context);
+    if (code)
+        return code;
+    if (out_least)
+        *out_least = 0;
+    if (out_greatest)
+        *out_greatest = -5;
+    return FAKE_OK;
+}
+
+int fake_context_enable_peer(void *peer, unsigned flags)
+{
+    struct fake_context *context, *other = peer;
+    int code = fake_enter(FAKE_context_enable_peer, &context);
+    if (code)
+        return code;
+    if (flags)
+        return FAKE_INVALID_VALUE;
+    if (other < contexts || other >= contexts + FAKE_DEVICES ||
+        !other->references || other == context)
+        return FAKE_INVALID_CONTEXT;
+    uint32_t bit = 1u << other->device;
+    return atomic_fetch_or(&context->peers, bit) & bit ? FAKE_PEER_ALREADY
+                                                       : FAKE_OK;
+}
+
+// --- Failing --------------------------------------------------------------
+
+void __real_stream_set_failure(struct stream *stream, struct failure *failure,
+                               bool inherited);
+void __wrap_stream_set_failure(struct stream *stream, struct failure *failure,
+                               bool inherited);
+
+static int code_of_failure(const struct failure *failure)
+{
+    if (failure->status != RNL_ERROR_LAUNCH_FAILED)
+        return FAKE_LAUNCH_FAILED;
+    if (strstr(failure->message, "assert"))
+        return FAKE_ASSERT;
+    return strstr(failure->message, "address") ? FAKE_ILLEGAL_ADDRESS
+                                               : FAKE_LAUNCH_FAILED;
+}
+
+// Where the library inside latches a stream, a device breaks.
+void __wrap_stream_set_failure(struct stream *stream, struct failure *failure,
+                               bool inherited)
+{
+    uint32_t index = stream_context(stream)->device->index;
+    int none = 0;
+    if (index < FAKE_DEVICES)
+        atomic_compare_exchange_strong(&contexts[index].sticky, &none,
+                                       code_of_failure(failure));
+    if (getenv("RUNNEL_FAKE_LOG"))
+        fprintf(stderr, "fake driver: device %u broke: %s\n", index,
+                failure->message);
+    __real_stream_set_failure(stream, failure, inherited);
+}
+
+int fake_code(struct fake_context *context, rnl_status status)
+{
+    int sticky = context ? atomic_load(&context->sticky) : 0;
+    if (sticky && status != RNL_OK)
+        return sticky;
+    switch (status) {
+    case RNL_OK:
+        return FAKE_OK;
+    case RNL_NOT_READY:
+        return FAKE_NOT_READY;
+    case RNL_ERROR_OUT_OF_MEMORY:
+        return FAKE_OUT_OF_MEMORY;
+    case RNL_ERROR_INVALID_HANDLE:
+        return FAKE_INVALID_HANDLE;
+    case RNL_ERROR_INVALID_ARGUMENT:
+    case RNL_ERROR_OUT_OF_RANGE:
+    case RNL_ERROR_ARGUMENT_MISMATCH:
+        return FAKE_INVALID_VALUE;
+    case RNL_ERROR_UNSUPPORTED:
+        return FAKE_NOT_SUPPORTED;
+    case RNL_ERROR_NOT_FOUND:
+        return FAKE_NOT_FOUND;
+    default:
+        if (getenv("RUNNEL_FAKE_LOG"))
+            fprintf(stderr, "fake driver: unexpected: %s\n",
+                    rnl_last_error()->message);
+        return FAKE_UNKNOWN;
+    }
+}
+
+// --- Waiting --------------------------------------------------------------
+
+int fake_wait_stream(struct fake_context *context, rnl_stream stream)
+{
+    rnl_status status;
+    int sticky;
+    do {
+        status = rnl_stream_synchronize(stream, WAIT_STEP_NS);
+        sticky = atomic_load(&context->sticky);
+    } while (status == RNL_ERROR_TIMED_OUT && !sticky);
+    return sticky ? sticky : fake_code(context, status);
+}
+
+int fake_wait_context(struct fake_context *context)
+{
+    rnl_status status;
+    int sticky;
+    do {
+        status = rnl_context_synchronize(context->inner, WAIT_STEP_NS);
+        sticky = atomic_load(&context->sticky);
+    } while (status == RNL_ERROR_TIMED_OUT && !sticky);
+    return sticky ? sticky : fake_code(context, status);
+}

@@ -1,0 +1,237 @@
+// A CUDA driver without a GPU: the symbols of backends/cuda/symbols.def on top
+// of a second, hidden copy of Runnel and its cpu backend. It is as strict as
+// the real one about contexts, handles, order and sizes, and can be told to
+// fail (fake_control.h).
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "backends/cudalike/driver.h"
+#include "fake_control.h"
+
+#define FAKE_EXPORT __attribute__((visibility("default")))
+
+// --- The functions, by the names of functions.def -------------------------
+
+enum fake_function {
+#define FUNCTION(name, parameters) FAKE_##name,
+#include "backends/cudalike/functions.def"
+#undef FUNCTION
+    FAKE_COUNT,
+};
+
+// fake_launch is what others know as cuLaunchKernel. The prototype is that of
+// functions.def, so that the two cannot part.
+#define SYMBOL(name, vendor, suffix, version, need, why) \
+    FAKE_EXPORT driver_##name##_fn fake_##name __asm__(#vendor suffix);
+#include "backends/cuda/symbols.def"
+#undef SYMBOL
+
+// --- Codes ----------------------------------------------------------------
+
+enum fake_code {
+    FAKE_OK = 0,
+    FAKE_INVALID_VALUE = 1,
+    FAKE_OUT_OF_MEMORY = 2,
+    FAKE_NOT_INITIALIZED = 3,
+    FAKE_NO_DEVICE = 100,
+    FAKE_INVALID_DEVICE = 101,
+    FAKE_INVALID_IMAGE = 200,
+    FAKE_INVALID_CONTEXT = 201,
+    FAKE_INVALID_PTX = 218,
+    FAKE_INVALID_HANDLE = 400,
+    FAKE_NOT_FOUND = 500,
+    FAKE_NOT_READY = 600,
+    FAKE_ILLEGAL_ADDRESS = 700,
+    FAKE_OUT_OF_RESOURCES = 701,
+    FAKE_PEER_ALREADY = 704,
+    FAKE_DESTROYED = 709,
+    FAKE_ASSERT = 710,
+    FAKE_HOST_ALREADY = 712,
+    FAKE_HOST_NOT_REGISTERED = 713,
+    FAKE_LAUNCH_FAILED = 719,
+    FAKE_COOPERATIVE_TOO_LARGE = 720,
+    FAKE_NOT_PERMITTED = 800,
+    FAKE_NOT_SUPPORTED = 801,
+    FAKE_INVALID_CLUSTER = 912,
+    FAKE_UNKNOWN = 999,
+};
+
+// --- Objects --------------------------------------------------------------
+
+enum fake_kind {
+    KIND_STREAM = 1,
+    KIND_EVENT,
+    KIND_MODULE,
+    KIND_FUNCTION,
+    KIND_GRAPH,
+    KIND_NODE,
+    KIND_EXEC,
+    KIND_COUNT,
+};
+
+struct fake_object {
+    enum fake_kind kind;
+    struct fake_context *context;
+    struct fake_object *next;  // in its bucket
+};
+
+#define FAKE_DEVICES 8
+
+struct fake_context {
+    int device;
+    size_t references;
+    rnl_context inner;
+    rnl_buffer memory;          // all addresses there are
+    rnl_stream stream;          // the default stream
+    _Atomic int sticky;
+    _Atomic uint64_t used;      // bytes of the device
+    _Atomic uint32_t peers;     // bits of devices that it may reach
+};
+
+struct fake_stream {
+    struct fake_object object;
+    rnl_stream inner;
+};
+
+struct fake_event {
+    struct fake_object object;
+    rnl_event inner;
+    bool timing;
+    _Atomic bool recorded;
+};
+
+struct fake_module {
+    struct fake_object object;
+    rnl_module inner;                   // or, of C functions, …
+    const struct fake_kernel *kernels;  // … these
+    size_t kernel_count;
+    struct fake_function_object *functions;  // made so far
+};
+
+struct fake_function_object {
+    struct fake_object object;
+    struct fake_module *module;
+    struct fake_function_object *next;
+    rnl_function inner;
+    rnl_function_info info;
+    int max_dynamic, carve_out;
+};
+
+// Registers an object; frees it. `kind` and `context` are set by fake_new.
+void *fake_new(enum fake_kind kind, struct fake_context *context, size_t size);
+void fake_delete(void *object);
+// NULL when `handle` is not a living object of the kind.
+void *fake_find(enum fake_kind kind, const void *handle);
+size_t fake_count(enum fake_kind kind);
+// Some living object of the context, or NULL.
+void *fake_any(struct fake_context *context, enum fake_kind kind);
+void fake_delete_all(struct fake_context *context);
+
+struct fake_exec;
+void fake_module_drop(struct fake_module *module);
+void fake_exec_drop(struct fake_exec *exec);
+
+// --- Entry ----------------------------------------------------------------
+
+// Counts the call and gives the code that it must return, or 0 to go on.
+// `out_context`: the current context, which is then required; or NULL.
+int fake_enter(enum fake_function function, struct fake_context **out_context);
+int fake_enter_named(const char *name);  // of NVRTC
+
+// The same for a function that ends something: it does so in any case, and
+// then returns this code. Only a missing context stops it: *out_context NULL.
+int fake_enter_release(enum fake_function function,
+                       struct fake_context **out_context);
+
+const char *fake_name_of(enum fake_function function);
+int fake_version(void);
+int fake_device_count_now(void);
+uint64_t fake_device_bytes(void);
+FAKE_EXPORT fake_failed_fn fake_control_failed;
+struct fake_context *fake_current(void);
+struct fake_context *fake_context_of(int device);
+void fake_misuse(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+// The code for a status of the library inside.
+int fake_code(struct fake_context *context, rnl_status status);
+// Waits, in steps, as long as the context is not broken.
+int fake_wait_stream(struct fake_context *context, rnl_stream stream);
+int fake_wait_context(struct fake_context *context);
+
+// The stream behind a handle, which must be of the current context; NULL is
+// the default stream. 0 or a code.
+int fake_stream_of(struct fake_context *context, void *handle,
+                   rnl_stream *out_inner);
+
+// --- Memory ---------------------------------------------------------------
+
+enum fake_place {
+    PLACE_NONE,  // nothing that the driver knows: ordinary host memory
+    PLACE_DEVICE,
+    PLACE_MANAGED,
+    PLACE_HOST,
+    PLACE_REGISTERED,
+    PLACE_GLOBAL,
+};
+
+struct fake_block {
+    uintptr_t start;
+    size_t size;
+    enum fake_place place;
+    struct fake_context *context;
+};
+
+// The block that holds `size` bytes from `address`; false when there is none.
+bool fake_block_find(uint64_t address, size_t size, struct fake_block *out);
+bool fake_block_add(const struct fake_block *block);
+// Takes the block that starts there out, if it is in one of `places` (bits).
+bool fake_block_take(uint64_t address, unsigned places, struct fake_block *out);
+// Takes all that is left of a context; how many there were.
+size_t fake_blocks_drop(struct fake_context *context);
+void fake_blocks_count(size_t *out_blocks, size_t *out_bytes);
+
+// Checks a copy and turns it into Runnel's. `*out_pageable`: one end is
+// ordinary host memory.
+int fake_copy_convert(const struct driver_copy *from, rnl_copy *to,
+                      bool *out_pageable);
+// The same for a fill of rows.
+int fake_fill_convert(const struct driver_fill_node *from, rnl_fill *to);
+
+// Checks operations; `out` has room for `count`.
+int fake_values_convert(struct fake_context *context,
+                        const struct driver_value *values, size_t count,
+                        rnl_value_op *out);
+
+// --- Launches -------------------------------------------------------------
+
+#define FAKE_ARGUMENTS 512
+
+struct fake_call {
+    rnl_launch launch;
+    rnl_args args;
+    rnl_launch_attribute attributes[4];
+    rnl_arg items[FAKE_ARGUMENTS];
+};
+
+// Checks a launch and turns it into Runnel's; the values are read where they
+// are.
+int fake_launch_convert(struct fake_function_object *function,
+                        const struct driver_launch *launch, void **arguments,
+                        void **extra, struct fake_call *out);
+
+// The symbol of a variable: "a::b" is _ZN1a1bE.
+void fake_mangle(const char *name, char *out, size_t size);
+
+// --- Images ---------------------------------------------------------------
+
+// A cubin of the fake: an ELF file for CUDA whose one section is the payload.
+void *fake_cubin(const void *payload, size_t size, size_t *out_size);
+// A PTX text that carries the payload in comments behind `head`.
+char *fake_ptx(const char *head, const void *payload, size_t size);
+// That of the kernel for conditions.
+void *fake_decider(size_t *out_size, int *out_code);
+// The payload of any image, to be freed; NULL with the code that tells why.
+void *fake_payload(const void *image, size_t *out_size, int *out_code);

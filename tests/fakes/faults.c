@@ -1,0 +1,424 @@
+// Driver calls that fail: scenarios run again and again with their first,
+// second, third … call of the driver failing, until they pass.
+#include "loaded.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_CALLS = 3000 };
+
+#define TRY(call)                                 \
+    do {                                          \
+        if (status == RNL_OK)                     \
+            status = (call);                      \
+    } while (0)
+
+struct round {
+    rnl_context context;
+    rnl_stream stream, other;
+    rnl_event event;
+    rnl_buffer buffer, host;
+    rnl_module module;
+    rnl_function function;
+    int calls;  // of the host function
+};
+
+static void count_call(rnl_status status, void *user_data)
+{
+    (void)status;
+    ++*(int *)user_data;
+}
+
+static void round_finish(struct round *round)
+{
+    assert_ok(rnl_function_release(round->function));
+    assert_ok(rnl_module_release(round->module));
+    assert_ok(rnl_event_release(round->event));
+    assert_ok(rnl_buffer_release(round->buffer));
+    assert_ok(rnl_buffer_release(round->host));
+    assert_ok(rnl_stream_release(round->other));
+    assert_ok(rnl_stream_release(round->stream));
+    assert_ok(rnl_context_release(round->context));
+}
+
+static rnl_status open_round(struct round *round)
+{
+    rnl_status status = RNL_OK;
+    TRY(rnl_context_open("cuda", 0, NULL, &round->context));
+    TRY(rnl_stream_create(round->context, NULL, &round->stream));
+    return status;
+}
+
+// --- Scenarios ------------------------------------------------------------
+
+static rnl_status streams(struct round *round)
+{
+    rnl_status status = open_round(round);
+    TRY(rnl_stream_create(round->context, RNL_STREAM_OPTIONS(.priority = -1),
+                          &round->other));
+    TRY(rnl_enqueue_wait_stream(round->other, round->stream));
+    TRY(rnl_stream_synchronize(round->other, RNL_FOREVER));
+    return status;
+}
+
+static rnl_status events(struct round *round)
+{
+    uint64_t ns;
+    rnl_event start = NULL;
+    rnl_status status = open_round(round);
+    TRY(rnl_event_create(round->context, RNL_EVENT_OPTIONS(.timing = true),
+                         &round->event));
+    TRY(rnl_event_create(round->context, RNL_EVENT_OPTIONS(.timing = true),
+                         &start));
+    TRY(rnl_enqueue_event_record(round->stream, start));
+    TRY(rnl_enqueue_event_record(round->stream, round->event));
+    TRY(rnl_event_synchronize(round->event, RNL_FOREVER));
+    TRY(rnl_event_elapsed(start, round->event, &ns));
+    assert_ok(rnl_event_release(start));
+    return status;
+}
+
+static rnl_status copies(struct round *round)
+{
+    // Static: what cannot be waited for may still write.
+    static int ints[64] = {1, 2, 3}, back[64];
+    rnl_status status = open_round(round);
+    TRY(rnl_buffer_create(round->context, sizeof ints, NULL, &round->buffer));
+    TRY(rnl_buffer_create(round->context, sizeof ints,
+                          RNL_BUFFER_OPTIONS(.kind = RNL_MEMORY_HOST),
+                          &round->host));
+    TRY(rnl_enqueue_fill(round->stream, round->buffer, 0, sizeof ints, 7, 4));
+    TRY(rnl_enqueue_copy_buffer(round->stream, round->host, 0, round->buffer,
+                                0, sizeof ints));
+    TRY(rnl_copy_to_buffer_and_wait(round->stream, round->buffer, 0, ints,
+                                    sizeof ints));
+    TRY(rnl_copy_from_buffer_and_wait(round->stream, back, round->buffer, 0,
+                                      sizeof back));
+    if (status == RNL_OK)
+        assert_memory_equal(ints, back, sizeof ints);
+    // What is under way still uses them.
+    if (round->context)
+        rnl_context_synchronize(round->context, RNL_FOREVER);
+    return status;
+}
+
+static rnl_status hosts(struct round *round)
+{
+    rnl_status status = open_round(round);
+    rnl_status before = status;
+    TRY(rnl_enqueue_host_function(round->stream, count_call, &round->calls));
+    bool accepted = before == RNL_OK && status == RNL_OK;
+    TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
+    if (round->context)
+        rnl_context_synchronize(round->context, RNL_FOREVER);
+    if (accepted && status == RNL_OK)
+        assert_int_equal(round->calls, 1);
+    return status;
+}
+
+static rnl_status modules(struct round *round)
+{
+    static int back[8];
+    rnl_status status = open_round(round);
+    TRY(rnl_buffer_create(round->context, sizeof back,
+                          RNL_BUFFER_OPTIONS(.zeroed = true), &round->buffer));
+    TRY(fake_module(round->context, &round->module));
+    TRY(rnl_module_function(round->module, "add", &round->function));
+    TRY(rnl_enqueue_function(round->stream, round->function,
+                             RNL_LAUNCH(.grid = {2}, .block = {4}),
+                             RNL_ARGS(round->buffer, 5, 8)));
+    TRY(rnl_copy_from_buffer_and_wait(round->stream, back, round->buffer, 0,
+                                      sizeof back));
+    if (status == RNL_OK)
+        assert_int_equal(back[7], 5);
+    if (round->context)
+        rnl_context_synchronize(round->context, RNL_FOREVER);
+    return status;
+}
+
+static rnl_status values(struct round *round)
+{
+    rnl_status status = open_round(round);
+    TRY(rnl_stream_create(round->context, NULL, &round->other));
+    TRY(rnl_buffer_create(round->context, 64,
+                          RNL_BUFFER_OPTIONS(.zeroed = true), &round->buffer));
+    TRY(rnl_enqueue_write_value32(round->other, round->buffer, 0, 1));
+    TRY(rnl_stream_synchronize(round->other, RNL_FOREVER));
+    TRY(rnl_enqueue_wait_value32(round->stream, round->buffer, 0, 1,
+                                 RNL_WAIT_EQ));
+    TRY(rnl_enqueue_write_value64(round->stream, round->buffer, 8, 2));
+    TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
+    return status;
+}
+
+static rnl_status graphs(struct round *round)
+{
+    rnl_graph graph = NULL;
+    rnl_graph_exec exec = NULL;
+    rnl_node first = NULL, second = NULL;
+    rnl_status status = open_round(round);
+    TRY(rnl_context_supports(round->context, RNL_FEATURE_GRAPHS, NULL));
+    TRY(rnl_buffer_create(round->context, 64, NULL, &round->buffer));
+    const rnl_fill *fill = RNL_FILL(.to = {.buffer = round->buffer},
+                                    .width = 64, .pattern = 3,
+                                    .pattern_size = 4);
+    TRY(rnl_graph_create(round->context, NULL, &graph));
+    TRY(rnl_graph_add_node(graph, RNL_AT_START,
+                           RNL_NODE(.kind = RNL_NODE_FILL, .fill = fill),
+                           &first));
+    TRY(rnl_graph_add_node(graph, RNL_AFTER(first),
+                           RNL_NODE(.kind = RNL_NODE_HOST_FUNCTION,
+                                    .host = count_call,
+                                    .user_data = &round->calls), &second));
+    TRY(rnl_graph_instantiate(graph, &exec));
+    TRY(rnl_enqueue_graph(round->stream, exec));
+    TRY(rnl_enqueue_graph(round->stream, exec));
+    TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
+    if (status == RNL_OK)
+        assert_int_equal(round->calls, 2);
+    if (round->context)
+        rnl_context_synchronize(round->context, RNL_FOREVER);
+    assert_ok(rnl_graph_exec_release(exec));
+    assert_ok(rnl_graph_release(graph));
+    return status;
+}
+
+// All that a launch prepares, and a change that needs another plan.
+static rnl_status changes(struct round *round)
+{
+    rnl_graph graph = NULL, body = NULL;
+    rnl_graph_exec exec = NULL;
+    rnl_node first = NULL, node = NULL;
+    rnl_status status = open_round(round);
+    TRY(rnl_buffer_create(round->context, 64, NULL, &round->buffer));
+    TRY(rnl_event_create(round->context, NULL, &round->event));
+    rnl_fill *fill = RNL_FILL(.to = {.buffer = round->buffer}, .width = 4,
+                              .pattern_size = 4);
+    TRY(rnl_graph_create(round->context, NULL, &graph));
+    TRY(rnl_graph_add_node(graph, RNL_AT_START,
+                           RNL_NODE(.kind = RNL_NODE_FILL, .fill = fill),
+                           &first));
+    TRY(rnl_graph_add_node(graph, RNL_AFTER(first),
+                           RNL_NODE(.kind = RNL_NODE_WHILE,
+                                    .buffer = round->buffer,
+                                    .out_body = &body), &node));
+    TRY(rnl_graph_add_node(graph, RNL_AFTER(node),
+                           RNL_NODE(.kind = RNL_NODE_EVENT_WAIT,
+                                    .event = round->event), &node));
+    TRY(rnl_graph_add_node(graph, RNL_AFTER(node),
+                           RNL_NODE(.kind = RNL_NODE_EVENT_RECORD,
+                                    .event = round->event), &node));
+    TRY(rnl_graph_instantiate(graph, &exec));
+    TRY(rnl_enqueue_graph(round->stream, exec));
+    fill->height = 2;
+    fill->to.row_pitch = 16;
+    TRY(rnl_graph_exec_set_node(exec, first,
+                                RNL_NODE(.kind = RNL_NODE_FILL,
+                                         .fill = fill)));
+    TRY(rnl_enqueue_graph(round->stream, exec));
+    TRY(rnl_graph_exec_set_enabled(exec, first, false));
+    TRY(rnl_event_synchronize(round->event, RNL_FOREVER));
+    if (round->context)
+        rnl_context_synchronize(round->context, RNL_FOREVER);
+    assert_ok(rnl_graph_exec_release(exec));
+    assert_ok(rnl_graph_release(graph));
+    return status;
+}
+
+static rnl_status batches(struct round *round)
+{
+    rnl_status status = RNL_OK;
+    TRY(rnl_context_open("cuda", 0, NULL, &round->context));
+    TRY(rnl_stream_create(round->context,
+                          RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED),
+                          &round->stream));
+    TRY(rnl_buffer_create(round->context, 64, NULL, &round->buffer));
+    for (unsigned value = 1; value <= 4; value++) {
+        for (size_t i = 0; i < 8; i++)
+            TRY(rnl_enqueue_fill(round->stream, round->buffer, 4 * i, 4,
+                                 value / 2, 4));
+        TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
+    }
+    if (round->context)
+        rnl_context_synchronize(round->context, RNL_FOREVER);
+    return status;
+}
+
+// --- The sweep ------------------------------------------------------------
+
+// False when nothing had to fail any more.
+static bool sweep_round(rnl_status (*scenario)(struct round *), size_t k,
+                        int code, bool for_ever)
+{
+    struct round round = {0};
+    size_t before = fake_failed();
+    fake_fail("*", k, code, for_ever);
+    rnl_status status = scenario(&round);
+    bool failed = fake_failed() > before;
+    if (status != RNL_OK && !failed)
+        fail_msg("nothing failed, but call %zu was to: %s: %s", k,
+                 rnl_status_name(status), rnl_last_error()->message);
+    if (status != RNL_OK && strlen(rnl_last_error()->message) < 12)
+        fail_msg("call %zu failing with %d: no sentence for %s", k, code,
+                 rnl_status_name(status));
+    fake_fail("*", 0, 0, 0);
+    round_finish(&round);
+    fake_expect_empty();
+    return failed;
+}
+
+static void sweep(rnl_status (*scenario)(struct round *))
+{
+    static const int codes[] = {2, 1, 999};
+    struct round round = {0};
+    fake_load();
+    rnl_status first = scenario(&round);
+    round_finish(&round);
+    if (first == RNL_ERROR_UNSUPPORTED)
+        test_skip("the backend does not do it");
+    assert_ok(first);
+    fake_expect_empty();
+    for (size_t i = 0; i < 3; i++)
+        for (int for_ever = 0; for_ever < 2; for_ever++) {
+            size_t k = 1;
+            while (sweep_round(scenario, k, codes[i], for_ever))
+                if (++k == MOST_CALLS)
+                    fail_msg("the scenario never passes");
+            printf("code %d, %s: %zu calls\n", codes[i],
+                   for_ever ? "for ever" : "once", k - 1);
+        }
+}
+
+RNL_TEST(streams_survive_any_failing_call)
+{
+    sweep(streams);
+}
+
+RNL_TEST(events_survive_any_failing_call)
+{
+    sweep(events);
+}
+
+RNL_TEST(copies_survive_any_failing_call)
+{
+    sweep(copies);
+}
+
+RNL_TEST(host_functions_survive_any_failing_call)
+{
+    sweep(hosts);
+}
+
+RNL_TEST(modules_survive_any_failing_call)
+{
+    sweep(modules);
+}
+
+RNL_TEST(values_survive_any_failing_call)
+{
+    sweep(values);
+}
+
+RNL_TEST(graphs_survive_any_failing_call)
+{
+    sweep(graphs);
+}
+
+RNL_TEST(changes_of_graphs_survive_any_failing_call)
+{
+    sweep(changes);
+}
+
+RNL_TEST(batches_survive_any_failing_call)
+{
+    sweep(batches);
+}
+
+// --- A device that is lost ------------------------------------------------
+
+// Every wait ends, and all that comes is refused.
+RNL_TEST(a_lost_device_ends_every_wait)
+{
+    struct round round = {0};
+    fake_load();
+    assert_ok(open_round(&round));
+    assert_ok(rnl_buffer_create(round.context, 64,
+                                RNL_BUFFER_OPTIONS(.zeroed = true),
+                                &round.buffer));
+    assert_ok(rnl_enqueue_wait_value32(round.stream, round.buffer, 0, 1,
+                                       RNL_WAIT_EQ));
+    assert_ok(rnl_enqueue_host_function(round.stream, count_call,
+                                        &round.calls));
+    assert_status(rnl_stream_query(round.stream), RNL_NOT_READY);
+    fake_break(0, 700);
+    assert_status(rnl_stream_synchronize(round.stream, RNL_FOREVER),
+                  RNL_ERROR_DEVICE_LOST);
+    assert_status(rnl_context_synchronize(round.context, RNL_FOREVER),
+                  RNL_ERROR_DEVICE_LOST);
+    assert_status(rnl_enqueue_fill(round.stream, round.buffer, 0, 64, 0, 4),
+                  RNL_ERROR_DEVICE_LOST);
+    assert_status(rnl_stream_reset_and_wait(round.stream),
+                  RNL_ERROR_DEVICE_LOST);
+    assert_non_null(strstr(rnl_last_error()->message, "illegal memory"));
+    round_finish(&round);
+    fake_expect_empty();
+    assert_int_equal(round.calls, 1);
+}
+
+// A new context is a new start, as far as the driver allows it.
+RNL_TEST(a_lost_device_can_be_opened_anew)
+{
+    struct round round = {0};
+    fake_load();
+    assert_ok(open_round(&round));
+    assert_ok(rnl_buffer_create(round.context, 64, NULL, &round.buffer));
+    fake_break(0, 719);
+    // Nobody can know before the next call of the driver.
+    assert_status(rnl_enqueue_fill(round.stream, round.buffer, 0, 64, 0, 4),
+                  RNL_ERROR_DEVICE_LOST);
+    round_finish(&round);
+    fake_expect_empty();
+    round = (struct round){0};
+    assert_ok(copies(&round));
+    round_finish(&round);
+    fake_expect_empty();
+}
+
+// A launch that never came to its host node.
+RNL_TEST(a_lost_device_calls_the_host_functions_of_graphs_once)
+{
+    struct round round = {0};
+    rnl_graph graph = NULL;
+    rnl_graph_exec exec = NULL;
+    rnl_node node;
+    fake_load();
+    assert_ok(open_round(&round));
+    assert_ok(rnl_buffer_create(round.context, 64,
+                                RNL_BUFFER_OPTIONS(.zeroed = true),
+                                &round.buffer));
+    assert_ok(rnl_graph_create(round.context, NULL, &graph));
+    for (int i = 0; i < 2; i++)
+        assert_ok(rnl_graph_add_node(graph, RNL_AT_START,
+                                     RNL_NODE(.kind = RNL_NODE_HOST_FUNCTION,
+                                              .host = count_call,
+                                              .user_data = &round.calls),
+                                     &node));
+    assert_ok(rnl_graph_instantiate(graph, &exec));
+    assert_ok(rnl_graph_exec_set_enabled(exec, node, false));
+    assert_ok(rnl_enqueue_graph(round.stream, exec));
+    assert_ok(rnl_stream_synchronize(round.stream, RNL_FOREVER));
+    assert_int_equal(round.calls, 1);
+    assert_ok(rnl_enqueue_wait_value32(round.stream, round.buffer, 0, 1,
+                                       RNL_WAIT_EQ));
+    assert_ok(rnl_enqueue_graph(round.stream, exec));
+    assert_ok(rnl_enqueue_graph(round.stream, exec));
+    assert_ok(rnl_graph_exec_release(exec));
+    assert_ok(rnl_graph_release(graph));
+    fake_break(0, 700);
+    assert_status(rnl_stream_synchronize(round.stream, RNL_FOREVER),
+                  RNL_ERROR_DEVICE_LOST);
+    round_finish(&round);
+    fake_expect_empty();
+    assert_int_equal(round.calls, 3);
+}

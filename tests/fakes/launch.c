@@ -1,0 +1,189 @@
+// Launches of the fake.
+#include "fake.h"
+
+#include <string.h>
+
+#include "backends/cpu/module.h"
+
+enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_SIZE = 2 };
+
+// --- Shape ----------------------------------------------------------------
+
+static int check_shape(const struct fake_function_object *function,
+                       const struct driver_launch *launch)
+{
+    if (!launch->grid_x || !launch->grid_y || !launch->grid_z ||
+        !launch->block_x || !launch->block_y || !launch->block_z)
+        return FAKE_INVALID_VALUE;
+    uint64_t threads =
+        (uint64_t)launch->block_x * launch->block_y * launch->block_z;
+    if (launch->grid_x > 2147483647u || launch->grid_y > 65535 ||
+        launch->grid_z > 65535 || launch->block_x > 1024 ||
+        launch->block_y > 1024 || launch->block_z > 64 || threads > 1024 ||
+        launch->shared_size > (unsigned)function->max_dynamic)
+        return FAKE_INVALID_VALUE;
+    return threads > function->info.max_block_threads ? FAKE_OUT_OF_RESOURCES
+                                                      : FAKE_OK;
+}
+
+// --- Attributes -----------------------------------------------------------
+
+static int convert_cluster(const struct driver_launch *launch,
+                           const struct driver_launch_attribute *attribute)
+{
+    unsigned x = attribute->cluster.x, y = attribute->cluster.y,
+             z = attribute->cluster.z;
+    if (!x || !y || !z)
+        return FAKE_INVALID_VALUE;
+    return launch->grid_x % x || launch->grid_y % y || launch->grid_z % z ||
+                   (uint64_t)x * y * z > 8
+               ? FAKE_INVALID_CLUSTER : FAKE_OK;
+}
+
+static int convert_attribute(const struct driver_launch *launch,
+                             const struct driver_launch_attribute *attribute,
+                             struct fake_call *out)
+{
+    if (attribute->id < 0 || attribute->id > 20)
+        return FAKE_INVALID_VALUE;
+    if (attribute->id == DRIVER_LAUNCH_CLUSTER)
+        return convert_cluster(launch, attribute);
+    if (attribute->id == DRIVER_LAUNCH_COOPERATIVE && attribute->number) {
+        out->attributes[0] =
+            (rnl_launch_attribute){RNL_LAUNCH_COOPERATIVE, 1};
+        out->launch.attribute_count = 1;
+    }
+    return FAKE_OK;
+}
+
+// More blocks than the device can have at once: on 32 multiprocessors as many
+// threads as a grid of the cpu may have that waits.
+static bool is_too_large(const struct fake_function_object *function,
+                         const struct driver_launch *launch)
+{
+    unsigned threads = launch->block_x * launch->block_y * launch->block_z;
+    size_t shared =
+        launch->shared_size + function->info.shared_size + 1024;
+    uint64_t most = 2048 / ((threads + 31) / 32 * 32);
+    if (most > 233472 / shared)
+        most = 233472 / shared;
+    return (uint64_t)launch->grid_x * launch->grid_y * launch->grid_z >
+           (most > 32 ? 32 : most) * 32;
+}
+
+// --- Arguments ------------------------------------------------------------
+
+static rnl_arg argument_of(const rnl_parameter *parameter, const void *value)
+{
+    rnl_arg arg = {.kind = parameter->kind, .size = parameter->size};
+    if (parameter->kind == RNL_VALUE_STRUCT ||
+        parameter->kind == RNL_VALUE_UNKNOWN || parameter->size > 8) {
+        arg.kind = RNL_VALUE_STRUCT;
+        arg.value.pointer = value;
+    } else {
+        memcpy(&arg.value, value, parameter->size);
+    }
+    return arg;
+}
+
+static int convert_packed(const rnl_function_info *info, void **extra,
+                          rnl_arg *items)
+{
+    const char *buffer = NULL;
+    size_t size = 0, at = 0;
+    for (; *extra != (void *)EXTRA_END; extra += 2) {
+        if (*extra == (void *)EXTRA_BUFFER)
+            buffer = extra[1];
+        else if (*extra == (void *)EXTRA_SIZE)
+            size = *(size_t *)extra[1];
+    }
+    for (size_t i = 0; i < info->parameter_count; i++) {
+        const rnl_parameter *parameter = &info->parameters[i];
+        size_t alignment =
+            parameter->alignment ? parameter->alignment : parameter->size;
+        at = (at + alignment - 1) / alignment * alignment;
+        if (!buffer || at + parameter->size > size)
+            return FAKE_INVALID_VALUE;
+        items[i] = argument_of(parameter, buffer + at);
+        at += parameter->size;
+    }
+    return FAKE_OK;
+}
+
+static int convert_arguments(const rnl_function_info *info, void **arguments,
+                             void **extra, rnl_arg *items)
+{
+    if (info->parameter_count > FAKE_ARGUMENTS || (arguments && extra))
+        return FAKE_INVALID_VALUE;
+    if (extra)
+        return convert_packed(info, extra, items);
+    if (info->parameter_count && !arguments)
+        return FAKE_INVALID_VALUE;
+    for (size_t i = 0; i < info->parameter_count; i++)
+        items[i] = argument_of(&info->parameters[i], arguments[i]);
+    return FAKE_OK;
+}
+
+int fake_launch_convert(struct fake_function_object *function,
+                        const struct driver_launch *launch, void **arguments,
+                        void **extra, struct fake_call *out)
+{
+    out->launch = (rnl_launch){
+        .struct_size = sizeof out->launch,
+        .grid = {launch->grid_x, launch->grid_y, launch->grid_z},
+        .block = {launch->block_x, launch->block_y, launch->block_z},
+        .shared_size = launch->shared_size,
+        .attributes = out->attributes,
+    };
+    int code = check_shape(function, launch);
+    for (unsigned i = 0; i < launch->attribute_count && !code; i++)
+        code = convert_attribute(launch, &launch->attributes[i], out);
+    if (!code && out->launch.attribute_count && is_too_large(function, launch))
+        code = FAKE_COOPERATIVE_TOO_LARGE;
+    if (!code)
+        code = convert_arguments(&function->info, arguments, extra,
+                                 out->items);
+    out->args = (rnl_args){.struct_size = sizeof out->args,
+                           .count = function->info.parameter_count,
+                           .items = out->items};
+    return code;
+}
+
+// --- Launches -------------------------------------------------------------
+
+static int submit(enum fake_function which, void *handle,
+                  const struct driver_launch *launch, void **arguments,
+                  void **extra)
+{
+    struct fake_context *context;
+    rnl_stream inner;
+    struct fake_call call;
+    int code = fake_enter(which, &context);
+    if (code)
+        return code;
+    struct fake_function_object *function = fake_find(KIND_FUNCTION, handle);
+    if (!function || function->object.context != context)
+        return FAKE_INVALID_HANDLE;
+    if ((code = fake_stream_of(context, launch->stream, &inner)) ||
+        (code = fake_launch_convert(function, launch, arguments, extra,
+                                    &call)))
+        return code;
+    return fake_code(context, rnl_enqueue_function(inner, function->inner,
+                                                   &call.launch, &call.args));
+}
+
+int fake_launch(void *function, unsigned grid_x, unsigned grid_y,
+                unsigned grid_z, unsigned block_x, unsigned block_y,
+                unsigned block_z, unsigned shared_size, void *stream,
+                void **arguments, void **extra)
+{
+    struct driver_launch launch = {grid_x, grid_y, grid_z, block_x, block_y,
+                                   block_z, shared_size, stream, NULL, 0};
+    return submit(FAKE_launch, function, &launch, arguments, extra);
+}
+
+int fake_launch_with(const struct driver_launch *launch, void *function,
+                     void **arguments, void **extra)
+{
+    return submit(FAKE_launch_with, function, launch, arguments, extra);
+}

@@ -1,0 +1,132 @@
+#include "loaded.h"
+
+#include <dlfcn.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { EMPTY_SECONDS = 10, CHILD_SECONDS = 60 };
+
+fake_live_fn *fake_live;
+fake_fail_fn *fake_fail;
+fake_calls_fn *fake_calls;
+fake_failed_fn *fake_failed;
+fake_break_fn *fake_break;
+fake_image_fn *fake_image;
+fake_complaint_fn *fake_complaint;
+
+static void *control(void *library, const char *name)
+{
+    void *symbol = dlsym(library, name);
+    assert_non_null(symbol);
+    return symbol;
+}
+
+void fake_load(void)
+{
+    const char *path = getenv("RUNNEL_CUDA");
+    void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!library)
+        test_skip("RUNNEL_CUDA does not name the fake driver");
+    *(void **)&fake_live = control(library, "fake_control_live");
+    *(void **)&fake_fail = control(library, "fake_control_fail");
+    *(void **)&fake_calls = control(library, "fake_control_calls");
+    *(void **)&fake_failed = control(library, "fake_control_failed");
+    *(void **)&fake_break = control(library, "fake_control_break");
+    *(void **)&fake_image = control(library, "fake_control_image");
+    *(void **)&fake_complaint = control(library, "fake_control_complaint");
+}
+
+static time_t seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+void fake_expect_empty(void)
+{
+    time_t end = seconds() + EMPTY_SECONDS;
+    size_t held = 1;
+    while (held > 0 && seconds() < end) {
+        assert_ok(rnl_trim(&held));
+        sched_yield();
+    }
+    assert_int_equal(held, 0);
+    struct fake_live live;
+    fake_live(&live);
+    if (live.contexts || live.streams || live.events || live.modules ||
+        live.graphs || live.execs || live.blocks || live.leaked)
+        fail_msg("the driver holds %zu contexts, %zu streams, %zu events, %zu "
+                 "modules, %zu graphs, %zu executable graphs, %zu "
+                 "blocks; %zu were left to their context: %s",
+                 live.contexts, live.streams, live.events, live.modules,
+                 live.graphs, live.execs, live.blocks, live.leaked,
+                 fake_complaint());
+    if (live.misuses)
+        fail_msg("%zu misuses: %s", live.misuses, fake_complaint());
+}
+
+// --- Kernels in C ---------------------------------------------------------
+
+static rnl_status add(const rnl_native_call *call)
+{
+    int *ints = *(int *const *)call->arguments[0];
+    int value = *(const int *)call->arguments[1];
+    int count = *(const int *)call->arguments[2];
+    for (uint64_t block = 0; block < call->block_count; block++)
+        for (uint32_t i = 0; i < call->block.x; i++) {
+            uint64_t at = (call->first_block + block) * call->block.x + i;
+            if (at < (uint64_t)count)
+                ints[at] += value;
+        }
+    return RNL_OK;
+}
+
+static const rnl_parameter parameters[] = {
+    {RNL_VALUE_POINTER, 8, 8, ""},
+    {RNL_VALUE_INTEGER, 4, 4, ""},
+    {RNL_VALUE_INTEGER, 4, 4, ""},
+};
+static const struct fake_kernel kernels[] = {{"add", add, 3, parameters}};
+
+rnl_status fake_module(rnl_context context, rnl_module *out_module)
+{
+    size_t size;
+    void *image = fake_image(kernels, 1, &size);
+    assert_non_null(image);
+    rnl_status status =
+        rnl_module_load(context, image, size, "adder", out_module);
+    free(image);
+    return status;
+}
+
+// --- Other processes ------------------------------------------------------
+
+bool fake_is_child(void)
+{
+    return getenv("TEST_CHILD") != NULL;
+}
+
+int fake_spawn(const char *test, const char *const *environment)
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        setenv("TEST_CHILD", "1", 1);
+        for (; environment && *environment; environment++)
+            putenv((char *)*environment);
+        alarm(CHILD_SECONDS);
+        execl("/proc/self/exe", "test", test, (char *)NULL);
+        _exit(127);
+    }
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0)
+        ;
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}

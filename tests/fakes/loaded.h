@@ -1,0 +1,31 @@
+// The fake's controls for tests that run the backend on it: RUNNEL_CUDA names
+// the library.
+#pragma once
+
+#include "test.h"
+
+#include "fake_control.h"
+
+extern fake_live_fn *fake_live;
+extern fake_fail_fn *fake_fail;
+extern fake_calls_fn *fake_calls;
+extern fake_failed_fn *fake_failed;
+extern fake_break_fn *fake_break;
+extern fake_image_fn *fake_image;
+extern fake_complaint_fn *fake_complaint;
+
+// Opens the library and finds them.
+void fake_load(void);
+
+// Waits until the library holds nothing, then checks that the driver does not
+// either, and that nothing was done that the real one leaves undefined.
+void fake_expect_empty(void);
+
+// A module of C functions: "add" adds its int argument to the first `count`
+// ints of its pointer: (pointer, int value, int count).
+rnl_status fake_module(rnl_context context, rnl_module *out_module);
+
+// Runs this program's test again in a process with `environment` added
+// ("NAME=value", NULL at the end) and TEST_CHILD set. Its exit status.
+int fake_spawn(const char *test, const char *const *environment);
+bool fake_is_child(void);

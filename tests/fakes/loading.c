@@ -1,0 +1,248 @@
+// Drivers that are not there, old, or lack something.
+#include "loaded.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// --- Without a driver -----------------------------------------------------
+
+// In a process of its own: the driver is looked for once.
+static void expect_reason(const char *test, const char *setting,
+                          const char *words)
+{
+    char wanted[256];
+    snprintf(wanted, sizeof wanted, "TEST_WORDS=%s", words);
+    const char *environment[] = {setting, wanted, NULL};
+    assert_int_equal(fake_spawn(test, environment), 0);
+}
+
+static void expect_no_device(void)
+{
+    size_t count = 1;
+    const char *reason = NULL;
+    rnl_device device;
+    bool present = true;
+    assert_ok(rnl_device_count("cuda", &count));
+    assert_int_equal(count, 0);
+    assert_ok(rnl_api_reason("cuda", &reason));
+    if (!strstr(reason, getenv("TEST_WORDS")))
+        fail_msg("'%s' is not in: %s", getenv("TEST_WORDS"), reason);
+    assert_status(rnl_device_get("cuda", 0, &device), RNL_ERROR_NO_DEVICE);
+    assert_non_null(strstr(rnl_last_error()->message, getenv("TEST_WORDS")));
+    assert_ok(rnl_has_accelerator(&present));
+    assert_false(present);
+    assert_ok(rnl_device_default(&device));
+}
+
+RNL_TEST(a_missing_library_is_named)
+{
+    if (fake_is_child())
+        expect_no_device();
+    else
+        expect_reason(__func__, "RUNNEL_CUDA=/nonexistent/libcuda.so.1",
+                      "/nonexistent/libcuda.so.1");
+}
+
+RNL_TEST(a_library_that_is_no_driver_is_refused)
+{
+    if (fake_is_child())
+        expect_no_device();
+    else
+        expect_reason(__func__, "RUNNEL_CUDA=libc.so.6", "cuInit");
+}
+
+RNL_TEST(the_driver_can_be_switched_off)
+{
+    if (fake_is_child())
+        expect_no_device();
+    else
+        expect_reason(__func__, "RUNNEL_CUDA=off", "RUNNEL_CUDA=off");
+}
+
+RNL_TEST(a_machine_without_devices_says_so)
+{
+    if (fake_is_child())
+        expect_no_device();
+    else
+        expect_reason(__func__, "RUNNEL_FAKE_DEVICES=0",
+                      "no CUDA-capable device");
+}
+
+RNL_TEST(a_driver_that_does_not_start_says_why)
+{
+    if (fake_is_child())
+        expect_no_device();
+    else
+        expect_reason(__func__, "RUNNEL_FAKE_FAIL=cuInit:1:999",
+                      "CUDA_ERROR_UNKNOWN");
+}
+
+RNL_TEST(a_driver_that_is_too_old_is_refused)
+{
+    if (fake_is_child())
+        expect_no_device();
+    else
+        expect_reason(__func__, "RUNNEL_FAKE_VERSION=11020", "11.4");
+}
+
+RNL_TEST(a_required_symbol_that_is_missing_is_named)
+{
+    if (fake_is_child())
+        expect_no_device();
+    else
+        expect_reason(__func__, "RUNNEL_FAKE_HIDE=cuLaunchKernel",
+                      "cuLaunchKernel");
+}
+
+// --- Devices --------------------------------------------------------------
+
+RNL_TEST(several_devices_are_filtered_and_ordered)
+{
+    if (!fake_is_child()) {
+        const char *environment[] = {"RUNNEL_FAKE_DEVICES=3",
+                                     "RUNNEL_DEVICES=cpu,cuda:2,cuda:0", NULL};
+        assert_int_equal(fake_spawn(__func__, environment), 0);
+        return;
+    }
+    size_t count = 0;
+    rnl_device device;
+    rnl_device_info info = {.struct_size = sizeof info};
+    assert_ok(rnl_device_count("cuda", &count));
+    assert_int_equal(count, 2);
+    assert_ok(rnl_device_get(NULL, 1, &device));
+    assert_ok(rnl_device_get_info(device, &info));
+    assert_string_equal(info.api, "cuda");
+    assert_int_equal(info.index, 2);
+}
+
+RNL_TEST(listing_devices_opens_nothing)
+{
+    fake_load();
+    rnl_device device;
+    rnl_device_info info = {.struct_size = sizeof info};
+    assert_ok(rnl_device_get("cuda", 0, &device));
+    assert_ok(rnl_device_get_info(device, &info));
+    assert_int_equal(fake_calls("cuDevicePrimaryCtxRetain"), 0);
+}
+
+// --- Optional symbols -----------------------------------------------------
+
+static const char *const optional[] = {
+#define OPTIONAL 1
+#define REQUIRED 0
+#define SYMBOL(name, vendor, suffix, version, need, why) need ? #vendor : NULL,
+#include "backends/cuda/symbols.def"
+#undef SYMBOL
+};
+enum { SYMBOLS = sizeof optional / sizeof optional[0] };
+
+static void ignore(rnl_status status, void *user_data)
+{
+    (void)status;
+    (void)user_data;
+}
+
+// RNL_OK, or refused in words.
+static void works_or_says_why(rnl_status status)
+{
+    if (status == RNL_OK)
+        return;
+    if (status != RNL_ERROR_UNSUPPORTED ||
+        strlen(rnl_last_error()->message) < 12)
+        fail_msg("%s: %s", rnl_status_name(status), rnl_last_error()->message);
+}
+
+// What a program may do, each by itself.
+static void use_everything(void)
+{
+    rnl_context context = NULL;
+    rnl_stream stream = NULL;
+    rnl_buffer buffer = NULL;
+    rnl_module module = NULL;
+    rnl_function function = NULL;
+    int ints[16] = {0};
+    assert_ok(rnl_context_open("cuda", 0, NULL, &context));
+    assert_ok(rnl_stream_create(context, NULL, &stream));
+    assert_ok(rnl_buffer_create(context, sizeof ints, NULL, &buffer));
+    assert_ok(rnl_fill_and_wait(stream, buffer, 0, sizeof ints, 1, 4));
+    works_or_says_why(rnl_copy_from_buffer_and_wait(stream, ints, buffer, 0,
+                                                    sizeof ints));
+    works_or_says_why(rnl_enqueue_host_function(stream, ignore, NULL));
+    works_or_says_why(rnl_enqueue_write_value32(stream, buffer, 0, 1));
+    works_or_says_why(rnl_enqueue_write_value64(stream, buffer, 8, 1));
+    works_or_says_why(
+        rnl_enqueue_wait_value32(stream, buffer, 0, 1, RNL_WAIT_EQ));
+    works_or_says_why(fake_module(context, &module));
+    if (module)
+        works_or_says_why(rnl_module_function(module, "add", &function));
+    if (function)
+        works_or_says_why(rnl_enqueue_function(
+            stream, function,
+            RNL_LAUNCH(.grid = {2}, .block = {8}, .cluster = {2}),
+            RNL_ARGS(buffer, 1, 16)));
+    assert_ok(rnl_context_synchronize(context, RNL_FOREVER));
+    for (int f = RNL_FEATURE_COMPILE; f <= RNL_FEATURE_MEMORY_HINTS; f++) {
+        const char *reason = NULL;
+        if (rnl_context_supports(context, (rnl_feature)f, &reason) != RNL_OK &&
+            strlen(reason) < 8)
+            fail_msg("no reason for feature %d", f);
+    }
+    assert_ok(rnl_function_release(function));
+    assert_ok(rnl_module_release(module));
+    assert_ok(rnl_buffer_release(buffer));
+    assert_ok(rnl_stream_release(stream));
+    assert_ok(rnl_context_release(context));
+}
+
+RNL_TEST(any_optional_symbol_may_be_missing)
+{
+    fake_load();
+    if (fake_is_child()) {
+        use_everything();
+        fake_expect_empty();
+        return;
+    }
+    for (int i = 0; i < SYMBOLS; i++) {
+        char setting[128];
+        if (!optional[i])
+            continue;
+        snprintf(setting, sizeof setting, "RUNNEL_FAKE_HIDE=%s", optional[i]);
+        const char *environment[] = {setting, NULL};
+        if (fake_spawn(__func__, environment) != 0)
+            fail_msg("without %s", optional[i]);
+    }
+}
+
+RNL_TEST(every_version_of_the_driver_from_11_4_on_works)
+{
+    static const char *const versions[] = {
+        "RUNNEL_FAKE_VERSION=11040", "RUNNEL_FAKE_VERSION=11060",
+        "RUNNEL_FAKE_VERSION=11070", "RUNNEL_FAKE_VERSION=12000",
+        "RUNNEL_FAKE_VERSION=12030", "RUNNEL_FAKE_VERSION=12040"};
+    fake_load();
+    if (fake_is_child()) {
+        use_everything();
+        fake_expect_empty();
+        return;
+    }
+    for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
+        const char *environment[] = {versions[i], NULL};
+        if (fake_spawn(__func__, environment) != 0)
+            fail_msg("with %s", versions[i]);
+    }
+}
+
+RNL_TEST(a_driver_without_a_way_to_ask_for_symbols_works)
+{
+    fake_load();
+    if (fake_is_child()) {
+        use_everything();
+        fake_expect_empty();
+        return;
+    }
+    const char *environment[] = {
+        "RUNNEL_FAKE_HIDE=cuGetProcAddress,cuGetProcAddress_v2", NULL};
+    assert_int_equal(fake_spawn(__func__, environment), 0);
+}
