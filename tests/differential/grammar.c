@@ -407,9 +407,10 @@ static const struct rule statements[] = {
     {FEATURE_SHARED, PLACE_UNIFORM,
      "{ unsigned e = $U;\n  __syncthreads();\n  sh[T - 1u - tid] = e;\n"
      "  __syncthreads(); }"},
+    // Were the sum to wrap, `% T` could give two threads one element.
     {FEATURE_SHARED, PLACE_UNIFORM,
-     "{ unsigned e = $U, to = (tid + $X) % T;\n  __syncthreads();\n"
-     "  sh[to] = e;\n  __syncthreads(); }"},
+     "{ unsigned e = $U, to = (tid + ($X & 0x7fffffffu)) % T;\n"
+     "  __syncthreads();\n  sh[to] = e;\n  __syncthreads(); }"},
     {FEATURE_SHARED, PLACE_UNIFORM,
      "{ unsigned e = $U; bool c = $C;\n  __syncthreads();\n"
      "  if (c) sh[tid] += e;\n  __syncthreads(); }"},

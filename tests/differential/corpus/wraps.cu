@@ -42,3 +42,26 @@ extern "C" __global__ void widened_behind_guard(int *out, const int *in, int n)
     out[n / 2 + (int)threadIdx.x] = (int)product;
     out[n / 2 + 256 + (int)threadIdx.x] = (int)sum;
 }
+
+// Blocks whose first element is negative store behind the wrap and before it.
+// T is a power of two, so that each thread has an element of its own.
+// @run int n=4096 grid=8 block=256
+// @run int n=4096 grid=32 block=64
+// @run int n=4096 grid=8 block=16,4,2
+extern "C" __global__ void store_across_wrap(int *out, const int *in, int n)
+{
+    __shared__ unsigned line[256], turned[256];
+    unsigned T = blockDim.x * blockDim.y * blockDim.z;
+    unsigned tid = threadIdx.x + blockDim.x * (threadIdx.y +
+                                               blockDim.y * threadIdx.z);
+    unsigned gid = blockIdx.x * T + tid;
+    line[tid] = (unsigned)in[gid % (unsigned)n];
+    __syncthreads();
+    unsigned by = line[0];
+    turned[(tid + by) % T] = line[tid] * 3u + tid;
+    __syncthreads();
+    line[(tid + by % T + 0xffffffe0u) & (T - 1u)] = turned[T - 1u - tid];
+    __syncthreads();
+    if (gid < (unsigned)n)
+        out[gid] = (int)(turned[tid] ^ line[tid] << 1);
+}
