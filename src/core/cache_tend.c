@@ -211,8 +211,9 @@ static rnl_status visit_one(const struct found *found,
                             rnl_cache_visit_fn visit, void *user_data)
 {
     char made_by[256] = "", api[16] = "", source[1024] = "";
-    const char *at = contents->key, *end = at + contents->key_size;
+    const char *at = contents->key;
     if (at) {
+        const char *end = at + contents->key_size;
         take_string(&at, end, made_by, sizeof made_by);
         take_string(&at, end, source, sizeof source);
         sscanf(made_by, "runnel %*d %15s", api);

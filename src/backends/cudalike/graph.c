@@ -259,7 +259,7 @@ static rnl_status mark_end_locked(struct graph_exec *exec)
     struct gpu_exec *own = exec_gpu(exec);
     struct context *context = context_of(exec);
     struct gpu_context *gpu = gpu_of(context);
-    if (atomic_load(&own->plan->references) == 1)
+    if (atomic_load(&own->plan->references) == 1 || !own->last)
         return RNL_OK;
     struct marker *marker = marker_take(context, false);
     if (!marker)
@@ -435,6 +435,7 @@ int gpu_graph_launch(struct stream *stream, struct op *op)
     }
     if (code == 0)
         code = launch_locked(own, launch, gpu_stream_of(stream)->handle);
+    uint64_t number = ++own->launches;
     if (code == 0 && own->last != stream) {
         object_keep(&stream->object);
         old = own->last;
@@ -447,6 +448,7 @@ int gpu_graph_launch(struct stream *stream, struct op *op)
         object_drop(&old->object);
     op->backend[0] = (uint64_t)(uintptr_t)plan;
     op->backend[1] = (uint64_t)(uintptr_t)launch;
+    op->backend[2] = number;
     return code;
 }
 
@@ -455,8 +457,21 @@ bool gpu_graph_owes(const struct op *op)
     return op_launch(op) && graph_launch_owes(op_plan(op), op_launch(op));
 }
 
+// Nothing has to come behind a launch that is over.
+static void forget_last(struct gpu_exec *own, uint64_t launch)
+{
+    lock_take(&own->lock);
+    struct stream *last = own->launches == launch ? own->last : NULL;
+    if (last)
+        own->last = NULL;
+    lock_give(&own->lock);
+    if (last)
+        object_drop(&last->object);
+}
+
 void gpu_graph_over(struct op *op)
 {
+    forget_last(exec_gpu(op->graph.exec), op->backend[2]);
     if (op_launch(op))
         graph_launch_end(op_plan(op), op_launch(op), true);
     gpu_plan_drop(op_plan(op));

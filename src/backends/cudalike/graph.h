@@ -6,7 +6,8 @@
 struct gpu_exec {
     struct lock lock;        // guards all of it, and what the driver is told
     struct gpu_plan *plan;   // counted, by launches
-    struct stream *last;     // referenced; where it was launched last
+    struct stream *last;     // referenced; of the last launch in flight
+    uint64_t launches;
     struct marker *old_end;  // where launches of a former plan end; NULL: none
 };
 
