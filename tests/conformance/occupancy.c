@@ -132,8 +132,8 @@ RNL_TEST(a_cooperative_launch_of_what_fits_fits)
     rnl_buffer buffer = suite_ints(1, 0);
     uint64_t most = ask(function, 256, 0).cooperative_blocks;
     assert_true(most > 0 && most < UINT32_MAX);
-    // A machine that only plays the device has fewer threads than that.
-    uint32_t some = most < 256 ? (uint32_t)most : 256;
+    // Each thread is a stack where they take turns: a few blocks have to do.
+    uint32_t some = most < 4 ? (uint32_t)most : 4;
     expect_ok(rnl_enqueue_function(
         suite_stream(), function,
         RNL_LAUNCH(.grid = {some}, .block = {256},
