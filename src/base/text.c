@@ -51,6 +51,17 @@ const char *text_get(const struct text *text)
     return text->data ? text->data : "";
 }
 
+int text_first_error(const char *log, const char **out_line)
+{
+    const char *found = strstr(log, "error:");
+    const char *line = found ? found : log + strspn(log, "\n");
+    while (line > log && line[-1] != '\n')
+        line--;
+    *out_line = line;
+    size_t length = strcspn(line, "\n");
+    return length > 512 ? 512 : (int)length;
+}
+
 void text_finish(struct text *text)
 {
     mem_release(text->data, text->capacity);

@@ -181,24 +181,12 @@ static rnl_status run(struct job *job)
 
 // --- What came of it -------------------------------------------------------
 
-// The line that says what is wrong: the first with "error:", else the first.
-static int first_error(const char *log, const char **out_line)
-{
-    const char *found = strstr(log, "error:");
-    const char *line = found ? found : log + strspn(log, "\n");
-    while (line > log && line[-1] != '\n')
-        line--;
-    *out_line = line;
-    size_t length = strcspn(line, "\n");
-    return length > 512 ? 512 : (int)length;
-}
-
 static rnl_status refuse(const struct job *job, rnl_status status,
                          const char *what)
 {
     const char *log = text_get(&job->result.output);
     const char *line;
-    int length = first_error(log, &line);
+    int length = text_first_error(log, &line);
     fail(status, "%s%s%.*s", what, length ? ": " : "", length, line);
     fail_set_log(log);
     return status;

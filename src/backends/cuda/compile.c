@@ -171,23 +171,11 @@ static const char *error_text(const struct job *job, int code)
     return job->nvrtc->error_text(code);
 }
 
-// The line that says what is wrong: the first with "error:", else the first.
-static int first_error(const char *log, const char **out_line)
-{
-    const char *found = strstr(log, "error:");
-    const char *line = found ? found : log + strspn(log, "\n");
-    while (line > log && line[-1] != '\n')
-        line--;
-    *out_line = line;
-    size_t length = strcspn(line, "\n");
-    return length > 512 ? 512 : (int)length;
-}
-
 static rnl_status refuse(const struct job *job, rnl_status status, int code,
                          const char *what)
 {
     const char *line, *log = text_get(&job->log);
-    int length = first_error(log, &line);
+    int length = text_first_error(log, &line);
     fail(status, "%s%s%.*s", what, length ? ": " : "", length, line);
     fail_set_native(code, error_text(job, code));
     fail_set_log(log);
