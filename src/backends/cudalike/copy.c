@@ -45,61 +45,81 @@ bool gpu_copy_needs_service(struct stream *stream, const struct op *op)
 
 // --- Copies ----------------------------------------------------------------
 
-static struct driver_copy describe(const struct op_copy *copy)
+// What the driver does not know is ordinary memory of the host.
+static int memory_type(const struct gpu_context *gpu, const void *pointer,
+                       const struct context *owner)
+{
+    unsigned type;
+    if (owner)
+        return DRIVER_MEMORY_UNIFIED;
+    int code = call_of(gpu)->pointer_attribute(
+        &type, DRIVER_POINTER_MEMORY_TYPE, (uint64_t)(uintptr_t)pointer);
+    return code == 0 ? DRIVER_MEMORY_UNIFIED : DRIVER_MEMORY_HOST;
+}
+
+static bool is_flat(const struct op_copy *copy)
+{
+    return copy->height == 1 && copy->depth == 1;
+}
+
+struct driver_copy gpu_describe_copy(const struct gpu_context *gpu,
+                                     const struct op_copy *copy)
 {
     struct driver_copy driver = {
-        .from_type = copy->from_context ? DRIVER_MEMORY_UNIFIED
-                                        : DRIVER_MEMORY_HOST,
+        .from_type = memory_type(gpu, copy->from, copy->from_context),
         .from_host = copy->from,
         .from_device = (uint64_t)(uintptr_t)copy->from,
-        .from_pitch = copy->from_row,
-        .from_height = copy->from_slice / copy->from_row,
-        .to_type = copy->to_context ? DRIVER_MEMORY_UNIFIED
-                                    : DRIVER_MEMORY_HOST,
+        .to_type = memory_type(gpu, copy->to, copy->to_context),
         .to_host = copy->to,
         .to_device = (uint64_t)(uintptr_t)copy->to,
-        .to_pitch = copy->to_row,
-        .to_height = copy->to_slice / copy->to_row,
         .width = copy->width,
         .height = copy->height,
         .depth = copy->depth,
     };
+    if (is_flat(copy))
+        return driver;
+    driver.from_pitch = copy->from_row;
+    driver.to_pitch = copy->to_row;
+    if (copy->depth == 1)
+        return driver;
+    driver.from_height = copy->from_slice / copy->from_row;
+    driver.to_height = copy->to_slice / copy->to_row;
     return driver;
 }
 
 // Where slices are no whole number of rows the driver copies them one by one.
-static int copy_slices(const struct driver_functions *call, void *handle,
+static int copy_slices(const struct gpu_context *gpu, void *handle,
                        const struct op_copy *copy)
 {
     struct op_copy slice = *copy;
     slice.depth = 1;
     int code = 0;
     for (size_t z = 0; z < copy->depth && code == 0; z++) {
-        struct driver_copy driver = describe(&slice);
-        code = call->copy_3d(&driver, handle);
+        struct driver_copy driver = gpu_describe_copy(gpu, &slice);
+        code = call_of(gpu)->copy_3d(&driver, handle);
         slice.from += copy->from_slice;
         slice.to += copy->to_slice;
     }
     return code;
 }
 
-int gpu_copy_on(const struct driver_functions *call, void *handle,
+int gpu_copy_on(const struct gpu_context *gpu, void *handle,
                 const struct op_copy *copy)
 {
-    if (copy->height == 1 && copy->depth == 1)
-        return call->copy((uint64_t)(uintptr_t)copy->to,
-                          (uint64_t)(uintptr_t)copy->from, copy->width,
-                          handle);
+    if (is_flat(copy))
+        return call_of(gpu)->copy((uint64_t)(uintptr_t)copy->to,
+                                  (uint64_t)(uintptr_t)copy->from,
+                                  copy->width, handle);
     if (copy->depth > 1 && (copy->from_slice % copy->from_row ||
                             copy->to_slice % copy->to_row))
-        return copy_slices(call, handle, copy);
-    struct driver_copy driver = describe(copy);
-    return call->copy_3d(&driver, handle);
+        return copy_slices(gpu, handle, copy);
+    struct driver_copy driver = gpu_describe_copy(gpu, copy);
+    return call_of(gpu)->copy_3d(&driver, handle);
 }
 
 int gpu_copy(struct stream *stream, struct op *op)
 {
-    return gpu_copy_on(call_of(gpu_of(stream_context(stream))),
+    return gpu_copy_on(gpu_of(stream_context(stream)),
                        gpu_stream_of(stream)->handle, &op->copy);
 }
 

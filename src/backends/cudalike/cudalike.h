@@ -162,9 +162,8 @@ void trash_add(struct context *context, trash_release *release,
 // The same for a call of the driver's that waits for the whole device.
 void trash_add_waiting(struct context *context, trash_release *release,
                        void *subject);
-// Looks at what may go; true when calls that wait are to be made. By the
-// service, as the next.
-bool trash_look(struct context *context);
+// Looks at what may go. By the service, as the next.
+void trash_look(struct context *context);
 // Makes calls that wait, on devices that are idle; true when some are left.
 bool trash_empty(void);
 // A context is there; is gone, with all that has to be freed for it.
@@ -261,7 +260,10 @@ int gpu_copy(struct stream *stream, struct op *op);    // copy.c
 int gpu_fill(struct stream *stream, struct op *op);    // copy.c
 int gpu_values(struct stream *stream, struct op *op);  // values.c
 int gpu_hint(struct stream *stream, struct op *op);    // memory.c
-int gpu_copy_on(const struct driver_functions *call, void *handle,
+// What the driver takes for a copy, 2-D and 3-D ones and nodes of graphs.
+struct driver_copy gpu_describe_copy(const struct gpu_context *gpu,
+                                     const struct op_copy *copy);
+int gpu_copy_on(const struct gpu_context *gpu, void *handle,
                 const struct op_copy *copy);
 int gpu_fill_on(const struct driver_functions *call, void *handle,
                 const struct op_fill *fill);

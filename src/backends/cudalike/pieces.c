@@ -4,48 +4,6 @@
 
 // --- Copies -----------------------------------------------------------------
 
-// What the driver does not know is ordinary memory of the host.
-static int memory_type(struct context *context, const void *pointer,
-                       const struct context *owner)
-{
-    unsigned type;
-    if (owner)
-        return DRIVER_MEMORY_UNIFIED;
-    int code = call_of(gpu_of(context))->pointer_attribute(
-        &type, DRIVER_POINTER_MEMORY_TYPE, (uint64_t)(uintptr_t)pointer);
-    return code == 0 ? DRIVER_MEMORY_UNIFIED : DRIVER_MEMORY_HOST;
-}
-
-static bool is_flat(const struct op_copy *copy)
-{
-    return copy->height == 1 && copy->depth == 1;
-}
-
-static struct driver_copy describe(struct context *context,
-                                   const struct op_copy *copy)
-{
-    struct driver_copy driver = {
-        .from_type = memory_type(context, copy->from, copy->from_context),
-        .from_host = copy->from,
-        .from_device = (uint64_t)(uintptr_t)copy->from,
-        .to_type = memory_type(context, copy->to, copy->to_context),
-        .to_host = copy->to,
-        .to_device = (uint64_t)(uintptr_t)copy->to,
-        .width = copy->width,
-        .height = copy->height,
-        .depth = copy->depth,
-    };
-    if (is_flat(copy))
-        return driver;
-    driver.from_pitch = copy->from_row;
-    driver.to_pitch = copy->to_row;
-    if (copy->depth == 1)
-        return driver;
-    driver.from_height = copy->from_slice / copy->from_row;
-    driver.to_height = copy->to_slice / copy->to_row;
-    return driver;
-}
-
 static int copy_pieces(struct context *context, struct piece *piece,
                        int (*visit)(struct piece *, void *), void *argument)
 {
@@ -60,7 +18,7 @@ static int copy_pieces(struct context *context, struct piece *piece,
     }
     piece->kind = PIECE_COPY;
     for (size_t z = 0; z < times && code == 0; z++) {
-        piece->copy = describe(context, &copy);
+        piece->copy = gpu_describe_copy(gpu_of(context), &copy);
         code = visit(piece, argument);
         copy.from += copy.from_slice;
         copy.to += copy.to_slice;

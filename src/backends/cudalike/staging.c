@@ -312,7 +312,7 @@ rnl_status staging_copy(struct stream *stream, const struct op_copy *copy)
     struct context *context = stream_context(stream);
     struct gpu_context *gpu = gpu_of(context);
     void *before = current_enter(gpu);
-    int code = gpu_copy_on(call_of(gpu), gpu->copy_stream, copy);
+    int code = gpu_copy_on(gpu, gpu->copy_stream, copy);
     if (code == 0)
         code = call_of(gpu)->stream_synchronize(gpu->copy_stream);
     current_back(gpu, before);

@@ -92,6 +92,15 @@ static void put(struct gpu_context *gpu, struct trash *trash)
     lock_give(&gpu->lock);
 }
 
+static struct trash *take_all(struct gpu_context *gpu)
+{
+    lock_take(&gpu->lock);
+    struct trash *all = gpu->trash;
+    gpu->trash = NULL;
+    lock_give(&gpu->lock);
+    return all;
+}
+
 static void add(struct context *context, trash_release *release,
                 void *subject, bool waits)
 {
@@ -133,58 +142,43 @@ void trash_add_waiting(struct context *context, trash_release *release,
     add(context, release, subject, true);
 }
 
-// Frees what is only a matter of time; gives true when calls that wait are left
-// to be made.
-bool trash_look(struct context *context)
+// What waits for streams only is freed; of the rest it is noted that it may go.
+void trash_look(struct context *context)
 {
     struct gpu_context *gpu = gpu_of(context);
-    bool left = false;
-    lock_take(&gpu->lock);
-    struct trash *trash = gpu->trash;
-    gpu->trash = NULL;
-    lock_give(&gpu->lock);
-    while (trash) {
-        struct trash *next = trash->next;
-        bool goes = may_go(context, trash);
-        left |= goes && trash->waits;
-        if (goes && !trash->waits)
+    for (struct trash *trash = take_all(gpu), *next; trash; trash = next) {
+        next = trash->next;
+        if (may_go(context, trash) && !trash->waits)
             trash_free(gpu, trash);
         else
             put(gpu, trash);
-        trash = next;
     }
-    return left;
 }
 
 // --- Calls that wait for the device -----------------------------------------
 
 static void free_waiting(struct gpu_context *gpu)
 {
-    struct trash **link = &gpu->trash;
-    while (*link) {
-        struct trash *trash = *link;
-        if (trash->waits && trash->count == 0) {
-            *link = trash->next;
+    for (struct trash *trash = take_all(gpu), *next; trash; trash = next) {
+        next = trash->next;
+        if (trash->waits && trash->count == 0)
             trash_free(gpu, trash);
-        } else {
-            link = &trash->next;
-        }
+        else
+            put(gpu, trash);
     }
 }
 
-static void rest_free(struct rest *rest)
+// Nobody else knows the context any more.
+static void finish_rest(struct gpu_context *gpu)
 {
-    struct gpu_context *gpu = &rest->gpu;
     void *before = current_enter(gpu);
-    while (gpu->trash) {
-        struct trash *trash = gpu->trash;
-        gpu->trash = trash->next;
+    for (struct trash *trash = take_all(gpu), *next; trash; trash = next) {
+        next = trash->next;
         trash_free(gpu, trash);
     }
     context_rest_finish(gpu);
     current_back(gpu, before);
     call_of(gpu)->primary_release(gpu->device);
-    mem_release(rest, sizeof *rest);
 }
 
 static bool same_device(const struct gpu_context *a,
@@ -257,18 +251,21 @@ static bool empty_device(const struct gpu_context *one)
             continue;
         }
         *link = rest->next;
-        rest_free(rest);
+        finish_rest(&rest->gpu);
+        mem_release(rest, sizeof *rest);
     }
     let_go_all(&device, NULL);
     return true;
 }
 
-static bool has_waiting(const struct gpu_context *gpu)
+static bool has_waiting(struct gpu_context *gpu)
 {
+    bool found = false;
+    lock_take(&gpu->lock);
     for (const struct trash *trash = gpu->trash; trash; trash = trash->next)
-        if (trash->waits && trash->count == 0)
-            return true;
-    return false;
+        found |= trash->waits && trash->count == 0;
+    lock_give(&gpu->lock);
+    return found;
 }
 
 bool trash_empty(void)
@@ -321,13 +318,5 @@ void trash_close(struct context *context)
         service_wake();
         return;
     }
-    struct rest here = {.gpu = *gpu};
-    void *before = current_enter(gpu);
-    for (struct trash *next; here.gpu.trash; here.gpu.trash = next) {
-        next = here.gpu.trash->next;
-        trash_free(&here.gpu, here.gpu.trash);
-    }
-    context_rest_finish(&here.gpu);
-    current_back(gpu, before);
-    call_of(&here.gpu)->primary_release(here.gpu.device);
+    finish_rest(gpu);
 }
