@@ -237,7 +237,7 @@ rnl_status rnl_event_elapsed(rnl_event start_handle, rnl_event end_handle,
     rnl_status status = ENTER();
     if (status != RNL_OK ||
         (status = check_event(start_handle, "start", &start)) ||
-        (status = check_event(end_handle, "end", &end)) ||
+        (status = check_other_event(end_handle, "end", &end)) ||
         (status = check_pointer(out_ns, "out_ns")))
         return status;
     if (start->backend != end->backend)
