@@ -28,7 +28,8 @@ static uint64_t part_size(const struct region *region, uint64_t taken)
 {
     if (region->share > 0)
         return region->share;
-    uint64_t part = (region->total - taken) / (2 * (uint64_t)region->most);
+    uint64_t pieces = (uint64_t)region->most * (region->in_rows ? 1 : 2);
+    uint64_t part = (region->total - taken) / pieces;
     return part ? part : 1;
 }
 
