@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-// An op is tried alone first. Once it seems that as much as this is left, others
-// are let in. The sleeping ones are woken when much more is to be expected, or
-// after a while: a first part can be misleading.
+// An op is tried alone first. Once it seems that as much as this is left,
+// others are let in. The sleeping ones are woken when much more is to be
+// expected, or after a while: a first part can be misleading.
 #define ALONE_TICKS 2000
 #define WAKE_TICKS 20000
 #define EXPECT_TICKS 60000
@@ -33,7 +33,8 @@ static uint64_t part_size(const struct region *region, uint64_t taken)
     return part ? part : 1;
 }
 
-// Shares shrink towards the end, so that all finish at about the same time.
+// Shares shrink towards the end, so that all finish at about the same time;
+// rows begin with equal ones.
 static bool take_part(struct region *region)
 {
     uint64_t taken = atomic_load_explicit(&region->taken,
