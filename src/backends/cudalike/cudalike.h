@@ -65,6 +65,11 @@ struct gpu_stream {
     struct recent *recent;       // RECENT of them; NULL until the first
     struct batches *batches;     // kept graphs (batch.c); likewise
     uint32_t asked;              // number of the newest item
+    uint32_t waited;             // … and of the one that the driver waits for
+    bool clean;                  // it was given nothing behind that item
+    struct op *held, *held_last; // not given to it yet (held.c)
+    _Atomic bool holds;          // false: there are none
+    _Atomic uint64_t given;      // number of the newest op that it was given
     _Atomic bool shared;         // others may give it work that nobody counts
     uint32_t applied;            // changes of attributes that the driver has
     bool listed;                 // the service looks, and keeps the stream
@@ -140,6 +145,9 @@ struct marker {
     _Atomic uint32_t references;
     bool timing;
     _Atomic bool done;  // seen to be complete
+    _Atomic bool held;  // not recorded yet, by …
+    struct lock lock;
+    struct stream *stream;  // … this one; both under the lock
     void *event;
     struct marker *next;
 };
@@ -175,8 +183,8 @@ void context_rest_finish(struct gpu_context *gpu);
 // Around a call that waits for the device and cannot be put off.
 void quiet_enter(const struct gpu_context *gpu);
 void quiet_leave(const struct gpu_context *gpu);
-// Around a copy of ordinary memory, from the call to its end.
-void quiet_copy_begin(const struct gpu_context *gpu);
+// Around a copy of ordinary memory; false: not now.
+bool quiet_copy_begin(const struct gpu_context *gpu);
 void quiet_copy_end(const struct gpu_context *gpu);
 
 // --- Devices (device.c) ------------------------------------------------------

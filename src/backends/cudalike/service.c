@@ -1,3 +1,4 @@
+#include "backends/cudalike/held.h"
 #include "backends/cudalike/staging.h"
 
 #include "base/clock.h"
@@ -129,7 +130,10 @@ void service_item_done(struct stream *stream, struct op *op,
     if (op->kind == OP_COPY)
         quiet_copy_end(gpu_of(stream_context(stream)));
     op_finish(op);
-    atomic_store_explicit(own->words->done, number, memory_order_release);
+    if (own->words)
+        atomic_store_explicit(own->words->done, number, memory_order_release);
+    if (!is_service)
+        service_wake();
 }
 
 // On a stream that failed, nothing is copied.
@@ -161,6 +165,9 @@ static struct op *next_item(struct stream *stream)
                                        memory_order_acquire) -
                   (uint32_t)op->backend[0]) < 0)
         op = NULL;
+    if (op && op->kind == OP_COPY &&
+        !quiet_copy_begin(gpu_of(stream_context(stream))))
+        op = NULL;
     if (op)
         own->items = op->next;
     lock_give(&own->list_lock);
@@ -178,15 +185,30 @@ static bool run_items(struct stream *stream)
     return did;
 }
 
+// Behind an item that is done there is nothing that the device would have to
+// tell.
+static int tell_reached(struct stream *stream, uint32_t number)
+{
+    const struct gpu_context *gpu = gpu_of(stream_context(stream));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    bool lost = context_is_lost(stream_context(stream));
+    int code = 0;
+    if (!lost && (!own->clean || own->waited == own->asked))
+        code = call_of(gpu)->stream_write32(
+            own->handle, (uint64_t)(uintptr_t)own->words->reached, number, 0);
+    else if (!lost)
+        atomic_store(own->words->reached, number);
+    return code;
+}
+
 int service_ask_locked(struct stream *stream, struct op *op)
 {
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
-    const struct driver_functions *call = call_of(gpu);
     int code = 0;
     if (!own->words)
         own->words = service_words_take(gpu, &code);
-    if (!own->words)
+    if (!own->words && !context_is_lost(stream_context(stream)))
         return code;
     uint32_t number = own->asked + 1;
     // In the list first: the device may get there at once.
@@ -200,16 +222,13 @@ int service_ask_locked(struct stream *stream, struct op *op)
         own->items = op;
     own->items_last = op;
     lock_give(&own->list_lock);
-    uint64_t reached = (uint64_t)(uintptr_t)own->words->reached;
-    uint64_t done = (uint64_t)(uintptr_t)own->words->done;
-    code = call->stream_write32(own->handle, reached, number, 0);
+    code = tell_reached(stream, number);
     if (code == 0) {
         own->asked = number;
-        // Cannot be refused in half: the write that it answers is out.
-        code = call->stream_wait32(own->handle, done, number,
-                                   DRIVER_WAIT_GEQ);
-        if (code != 0)
-            context_lose(stream_context(stream), stream, code);
+        own->waited += !own->words;
+        atomic_store_explicit(&own->holds, true, memory_order_release);
+        if (atomic_load_explicit(&own->shared, memory_order_relaxed))
+            stream_wait_there_locked(stream);
         service_wake();
         return 0;
     }
@@ -246,6 +265,7 @@ static enum look look_at(struct stream *stream)
     struct context *context = stream_context(stream);
     struct gpu_stream *own = gpu_stream_of(stream);
     bool did = run_items(stream);
+    did |= stream_hold_less(stream);
     uint64_t before = atomic_load(&own->completed);
     look_at_marker(stream);
     if (context_is_lost(context))
@@ -260,7 +280,7 @@ static enum look look_at(struct stream *stream)
     if (status == RNL_OK)
         return LOOK_IDLE;
     lock_take(&own->list_lock);
-    bool items = own->items != NULL;
+    bool items = own->items != NULL || atomic_load(&own->holds);
     lock_give(&own->list_lock);
     return items ? LOOK_WAITING : LOOK_BUSY;
 }
@@ -280,7 +300,7 @@ static bool may_leave(struct stream *stream, enum look look)
         return false;
     bool leaves = atomic_load(&own->completed) >=
                       atomic_load(&stream->submitted) &&
-                  !own->items && !own->pending &&
+                  !own->items && !own->pending && !atomic_load(&own->holds) &&
                   !atomic_load(&own->marker);
     if (leaves)
         own->listed = false;
