@@ -66,7 +66,9 @@ struct gpu_stream {
     struct batches *batches;     // kept graphs (batch.c); likewise
     uint32_t asked;              // number of the newest item
     uint32_t waited;             // … and of the one that the driver waits for
-    bool clean;                  // it was given nothing behind that item
+    uint32_t told;               // number of which the device tells us last
+    enum last { LAST_WORK, LAST_COPY, LAST_HOST } last;  // what it was given
+    uint64_t solid;              // op before the items that come last
     struct op *held, *held_last; // not given to it yet (held.c)
     _Atomic bool holds;          // false: there are none
     _Atomic uint64_t given;      // number of the newest op that it was given

@@ -72,7 +72,7 @@ static int keep_promise(struct event *event, struct stream *stream)
         gpu_stream_of(stream)->handle,
         (uint64_t)(uintptr_t)own->words->reached, 1, 0);
     current_back(gpu, before);
-    gpu_stream_of(stream)->clean = false;
+    gpu_stream_of(stream)->last = LAST_WORK;
     lock_give(&gpu_stream_of(stream)->lock);
     return code;
 }
@@ -216,7 +216,7 @@ static int wait_for_word(struct stream *stream, struct event *event)
         own->handle, (uint64_t)(uintptr_t)event_of(event)->words->reached, 1,
         DRIVER_WAIT_GEQ);
     current_back(gpu, before);
-    own->clean = false;
+    own->last = LAST_WORK;
     if (code == 0)
         atomic_store(&own->given, atomic_fetch_add(&stream->submitted, 1) + 1);
     lock_give(&own->lock);

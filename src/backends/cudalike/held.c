@@ -82,7 +82,7 @@ int held_give_marker(struct stream *stream, struct op *op)
 
 // --- Whether ------------------------------------------------------------------
 
-static bool waits_for_host(struct stream *stream)
+bool stream_waits_for_host_locked(struct stream *stream)
 {
     const struct gpu_stream *own = gpu_stream_of(stream);
     if (own->asked == own->waited || context_is_lost(stream_context(stream)))
@@ -97,15 +97,17 @@ bool stream_holds_locked(struct stream *stream)
     struct gpu_stream *own = gpu_stream_of(stream);
     if (!atomic_load_explicit(&own->holds, memory_order_relaxed))
         return false;
-    bool holds = own->held || waits_for_host(stream);
+    bool holds = own->held || stream_waits_for_host_locked(stream);
     atomic_store_explicit(&own->holds, holds, memory_order_release);
     return holds;
 }
 
 bool held_may_go_locked(struct stream *stream, const struct op *op)
 {
-    if (waits_for_host(stream))
-        return false;
+    // Host functions run one behind the other anyway.
+    if (stream_waits_for_host_locked(stream))
+        return op->kind == OP_HOST &&
+               gpu_stream_of(stream)->last == LAST_HOST;
     return op->kind != OP_WAIT || !atomic_load(&op_marker(op)->held) ||
            context_is_lost(stream_context(stream));
 }
@@ -151,7 +153,7 @@ void stream_wait_there_locked(struct stream *stream)
 {
     const struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
-    if (!waits_for_host(stream))
+    if (!stream_waits_for_host_locked(stream))
         return;
     int code = call_of(gpu)->stream_wait32(
         own->handle, (uint64_t)(uintptr_t)own->words->done, own->asked,

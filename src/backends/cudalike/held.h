@@ -9,6 +9,8 @@
 
 // Whether what comes now has to be held, too.
 bool stream_holds_locked(struct stream *stream);
+// Whether the host has to do something first that the driver does not wait for.
+bool stream_waits_for_host_locked(struct stream *stream);
 // Holds a list of ops, which have their numbers, behind what is held.
 void stream_hold_locked(struct stream *stream, struct op *first);
 // Whether the oldest one can be given, the stream holding nothing older.

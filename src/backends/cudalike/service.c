@@ -97,6 +97,11 @@ void service_pages_finish(struct gpu_context *gpu)
 
 // --- Items -----------------------------------------------------------------
 
+// An item's own words: its number, and which number tells that the stream got
+// there. Between them is what host.c needs.
+#define NUMBER_WORD 0
+#define TOLD_WORD 5
+
 static _Thread_local bool is_service;
 
 bool service_is_here(void)
@@ -121,7 +126,7 @@ void service_item_done(struct stream *stream, struct op *op,
                        rnl_status status)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
-    uint32_t number = (uint32_t)op->backend[0];
+    uint32_t number = (uint32_t)op->backend[NUMBER_WORD];
     if (status != RNL_OK)
         stream_set_failure(stream,
                            failure_create(stream, op->sequence, op, status,
@@ -163,7 +168,7 @@ static struct op *next_item(struct stream *stream)
     if (op && !context_is_lost(stream_context(stream)) &&
         (int32_t)(atomic_load_explicit(own->words->reached,
                                        memory_order_acquire) -
-                  (uint32_t)op->backend[0]) < 0)
+                  (uint32_t)op->backend[TOLD_WORD]) < 0)
         op = NULL;
     if (op && op->kind == OP_COPY &&
         !quiet_copy_begin(gpu_of(stream_context(stream))))
@@ -185,20 +190,39 @@ static bool run_items(struct stream *stream)
     return did;
 }
 
-// Behind an item that is done there is nothing that the device would have to
-// tell.
-static int tell_reached(struct stream *stream, uint32_t number)
+// Where nothing is between, the device need not tell again.
+static bool follows(struct stream *stream, const struct op *op)
 {
-    const struct gpu_context *gpu = gpu_of(stream_context(stream));
-    struct gpu_stream *own = gpu_stream_of(stream);
-    bool lost = context_is_lost(stream_context(stream));
-    int code = 0;
-    if (!lost && (!own->clean || own->waited == own->asked))
-        code = call_of(gpu)->stream_write32(
-            own->handle, (uint64_t)(uintptr_t)own->words->reached, number, 0);
-    else if (!lost)
-        atomic_store(own->words->reached, number);
-    return code;
+    const struct gpu_stream *own = gpu_stream_of(stream);
+    if (context_is_lost(stream_context(stream)))
+        return true;
+    return own->last != LAST_WORK && own->waited != own->asked &&
+           (!stream_waits_for_host_locked(stream) ||
+            (own->last == LAST_HOST && op->kind == OP_HOST));
+}
+
+static void list_item(struct gpu_stream *own, struct op *op)
+{
+    op->next = NULL;
+    lock_take(&own->list_lock);
+    if (own->items)
+        own->items_last->next = op;
+    else
+        own->items = op;
+    own->items_last = op;
+    lock_give(&own->list_lock);
+}
+
+// Takes the newest one back.
+static void unlist_item(struct gpu_stream *own, const struct op *op)
+{
+    struct op **link = &own->items, *last = NULL;
+    lock_take(&own->list_lock);
+    for (; *link != op; link = &(*link)->next)
+        last = *link;
+    *link = NULL;
+    own->items_last = last;
+    lock_give(&own->list_lock);
 }
 
 int service_ask_locked(struct stream *stream, struct op *op)
@@ -210,36 +234,31 @@ int service_ask_locked(struct stream *stream, struct op *op)
         own->words = service_words_take(gpu, &code);
     if (!own->words && !context_is_lost(stream_context(stream)))
         return code;
-    uint32_t number = own->asked + 1;
+    bool tells = !follows(stream, op);
+    uint32_t number = own->asked + 1, told = tells ? number : own->told;
     // In the list first: the device may get there at once.
-    op->backend[0] = number;
-    op->next = NULL;
-    lock_take(&own->list_lock);
-    struct op *last = own->items ? own->items_last : NULL;
-    if (last)
-        last->next = op;
-    else
-        own->items = op;
-    own->items_last = op;
-    lock_give(&own->list_lock);
-    code = tell_reached(stream, number);
-    if (code == 0) {
-        own->asked = number;
-        own->waited += !own->words;
-        atomic_store_explicit(&own->holds, true, memory_order_release);
-        if (atomic_load_explicit(&own->shared, memory_order_relaxed))
-            stream_wait_there_locked(stream);
-        service_wake();
-        return 0;
+    op->backend[NUMBER_WORD] = number;
+    op->backend[TOLD_WORD] = told;
+    list_item(own, op);
+    code = tells ? call_of(gpu)->stream_write32(
+                       own->handle,
+                       (uint64_t)(uintptr_t)own->words->reached, told, 0)
+                 : 0;
+    if (code != 0) {
+        unlist_item(own, op);
+        return code;
     }
-    lock_take(&own->list_lock);
-    if (last)
-        last->next = NULL;
-    else
-        own->items = NULL;
-    own->items_last = last;
-    lock_give(&own->list_lock);
-    return code;
+    if (own->last == LAST_WORK)
+        own->solid = op->sequence - 1;
+    own->last = op->kind == OP_HOST ? LAST_HOST : LAST_COPY;
+    own->told = told;
+    own->asked = number;
+    own->waited += !own->words;
+    atomic_store_explicit(&own->holds, true, memory_order_release);
+    if (atomic_load_explicit(&own->shared, memory_order_relaxed))
+        stream_wait_there_locked(stream);
+    service_wake();
+    return 0;
 }
 
 // --- The thread ------------------------------------------------------------

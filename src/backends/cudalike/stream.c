@@ -183,8 +183,8 @@ static void mark_locked(struct stream *stream)
         return;
     }
     // What the host does last is not over when the driver comes by.
-    own->marked = atomic_load(&own->given) -
-                  (own->clean && own->asked != own->waited);
+    own->marked = own->last == LAST_WORK ? atomic_load(&own->given)
+                                         : own->solid;
     atomic_store_explicit(&own->marker, marker, memory_order_release);
 }
 
@@ -236,7 +236,7 @@ static struct op *put_together_locked(struct stream *stream, struct op *op,
                                       size_t count, struct op **over)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
-    own->clean = false;
+    own->last = LAST_WORK;
     for (struct op *next; count > 0; count--, op = next) {
         next = op->next;
         note_given_locked(own, op);
@@ -271,7 +271,8 @@ static struct op *give_list_locked(struct stream *stream, struct op *op,
         *code = give_locked(stream, op, &fate);
         if (*code != 0)
             return op;
-        own->clean = fate == FATE_SERVICE;
+        if (fate != FATE_SERVICE)
+            own->last = LAST_WORK;
         put_given_locked(own, op, fate, over);
         op = next;
     }
@@ -335,7 +336,7 @@ static int submit_locked(struct stream *stream, struct op *first,
     uint64_t submitted = number(first, before);
     struct op *rest = first;
     int code = 0;
-    if (!stream_holds_locked(stream))
+    if (!stream_holds_locked(stream) || !gpu_stream_of(stream)->held)
         rest = give_list_locked(stream, first, over, &code);
     if (code != 0 && rest == first) {
         atomic_store(&gpu_stream_of(stream)->given, before);
@@ -482,15 +483,15 @@ rnl_status gpu_stream_query(struct stream *stream)
     if (is_done(own, point))
         return RNL_OK;
     int code = 0;
+    bool holds = false;
     if (!context_is_lost(context)) {
         stream_hold_less(stream);
-        if (atomic_load_explicit(&own->holds, memory_order_acquire))
-            return RNL_NOT_READY;
+        holds = atomic_load_explicit(&own->holds, memory_order_acquire);
         void *before = current_enter(gpu);
         code = call_of(gpu)->stream_query(own->handle);
         current_back(gpu, before);
     }
-    if (code == gpu->driver->not_ready)
+    if (code == gpu->driver->not_ready || (code == 0 && holds))
         return RNL_NOT_READY;
     if (code != 0)
         return driver_fail(context, code, "to look at a stream");
@@ -561,7 +562,7 @@ static int give_wait_locked(struct stream *stream, struct marker *marker)
     void *before = current_enter(gpu);
     int code = call_of(gpu)->stream_wait_event(own->handle, marker->event, 0);
     current_back(gpu, before);
-    own->clean = false;
+    own->last = LAST_WORK;
     if (code == 0)
         atomic_store(&own->given, atomic_fetch_add(&stream->submitted, 1) + 1);
     return code;
@@ -605,7 +606,7 @@ static int give_record_locked(struct stream *stream, struct marker *marker,
     struct gpu_stream *own = gpu_stream_of(stream);
     int code = call_of(gpu_of(stream_context(stream)))
                    ->event_record(marker->event, own->handle);
-    own->clean = false;
+    own->last = LAST_WORK;
     if (code == 0 && counted)
         atomic_store(&own->given, atomic_fetch_add(&stream->submitted, 1) + 1);
     return code;
