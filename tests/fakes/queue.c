@@ -57,7 +57,7 @@ struct fake_queue *fake_queue_choose(struct fake_context *context,
     return &context->queues[level][index];
 }
 
-// --- Taking turns -------------------------------------------------------------
+// --- Taking turns ------------------------------------------------------------
 
 static rnl_status mark(struct fake_context *context, rnl_stream inner,
                        rnl_event *event)
@@ -145,7 +145,7 @@ void fake_queue_forget(struct fake_queue *queue, struct fake_context *context,
     fake_calls_free(context);
 }
 
-// --- Contexts -----------------------------------------------------------------
+// --- Contexts ----------------------------------------------------------------
 
 static void queue_close(struct fake_queue *queue)
 {

@@ -3,7 +3,7 @@
 // Work goes to the vendor's stream at once. What the vendor cannot do by itself
 // — host functions, copies of ordinary host memory — is done by a thread of the
 // library, the service: the stream tells it by writing a word that it got
-// there, and waits for another word (service.h).
+// there (service.h), and what comes behind is held back (held.h).
 //
 // An operation is over for the core as soon as the driver has it, but for what
 // it keeps that must outlive the work (pending). How far a stream got is asked
@@ -150,6 +150,7 @@ struct marker {
     _Atomic bool held;  // not recorded yet, by …
     struct lock lock;
     struct stream *stream;  // … this one; both under the lock
+    struct context *home;
     void *event;
     struct marker *next;
 };

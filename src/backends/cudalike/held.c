@@ -30,6 +30,8 @@ struct op *held_marker_op(struct stream *stream, enum op_kind kind,
     if (!op)
         return NULL;
     op->backend[0] = (uint64_t)(uintptr_t)marker_share(marker);
+    object_keep(&marker->home->object);
+    op->kept[op->kept_count++] = &marker->home->object;
     if (kind == OP_STAMP) {
         marker->stream = stream;
         atomic_store(&marker->held, true);
@@ -60,7 +62,7 @@ void held_marker_over(struct op *op, bool recorded)
         marker->stream = NULL;
         lock_give(&marker->lock);
     }
-    marker_drop(stream_context(op->stream), marker);
+    marker_drop(marker->home, marker);
 }
 
 int held_give_marker(struct stream *stream, struct op *op)
@@ -80,7 +82,7 @@ int held_give_marker(struct stream *stream, struct op *op)
     return code;
 }
 
-// --- Whether ------------------------------------------------------------------
+// --- Whether -----------------------------------------------------------------
 
 bool stream_waits_for_host_locked(struct stream *stream)
 {
@@ -125,7 +127,18 @@ void stream_hold_locked(struct stream *stream, struct op *first)
     atomic_store_explicit(&own->holds, true, memory_order_release);
 }
 
-// --- Giving -------------------------------------------------------------------
+// --- Giving ------------------------------------------------------------------
+
+// So many ops of what was held may be under way: whoever finds a hardware queue
+// full has to wait, and the service must not.
+#define GIVEN_MOST 512
+
+static size_t room_locked(const struct gpu_stream *own)
+{
+    uint64_t under_way =
+        atomic_load(&own->given) - atomic_load(&own->completed);
+    return under_way < GIVEN_MOST ? GIVEN_MOST - (size_t)under_way : 0;
+}
 
 bool stream_hold_less(struct stream *stream)
 {
@@ -136,16 +149,17 @@ bool stream_hold_less(struct stream *stream)
         return false;
     if (!lock_try(&own->lock))
         return false;
-    bool did = own->held && held_may_go_locked(stream, own->held);
-    if (did) {
+    size_t room = room_locked(own);
+    bool may = own->held && held_may_go_locked(stream, own->held);
+    if (may) {
         void *before = current_enter(gpu);
-        stream_give_held_locked(stream, &over);
+        stream_give_held_locked(stream, room, &over);
         current_back(gpu, before);
     }
     stream_holds_locked(stream);
     lock_give(&own->lock);
     op_finish_list(over);
-    return did;
+    return may && room > 0;
 }
 
 // The driver waits for what the service was asked.
@@ -182,7 +196,7 @@ static void give_all(struct stream *stream, const struct marker *until,
             give_all(other, marker, over);
         if (other)
             object_drop(&other->object);
-        stream_give_held_locked(stream, over);
+        stream_give_held_locked(stream, SIZE_MAX, over);
     }
     lock_give(&own->lock);
     current_back(gpu, before);

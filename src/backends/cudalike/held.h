@@ -9,15 +9,16 @@
 
 // Whether what comes now has to be held, too.
 bool stream_holds_locked(struct stream *stream);
-// Whether the host has to do something first that the driver does not wait for.
+// Whether the host has to do something first, and the driver does not wait.
 bool stream_waits_for_host_locked(struct stream *stream);
 // Holds a list of ops, which have their numbers, behind what is held.
 void stream_hold_locked(struct stream *stream, struct op *first);
 // Whether the oldest one can be given, the stream holding nothing older.
 bool held_may_go_locked(struct stream *stream, const struct op *op);
-// Gives what can be given; `*over`: those that are over. The context is
-// current. In stream.c.
-void stream_give_held_locked(struct stream *stream, struct op **over);
+// Gives what can be given, so many ops at most; `*over`: those that are over.
+// The context is current. In stream.c.
+void stream_give_held_locked(struct stream *stream, size_t most,
+                             struct op **over);
 
 // Has the driver wait for what the service was asked.
 void stream_wait_there_locked(struct stream *stream);
@@ -30,7 +31,7 @@ int held_give_marker(struct stream *stream, struct op *op);
 // It is over, for a reason or another.
 void held_marker_over(struct op *op, bool recorded);
 
-// --- Without locks -------------------------------------------------------------
+// --- Without locks -----------------------------------------------------------
 
 // Gives what can be given by now, unless the stream is in use; true when there
 // was something.

@@ -33,6 +33,7 @@ static struct marker *marker_new(struct context *context, bool timing)
         return NULL;
     }
     marker->timing = timing;
+    marker->home = context;
     return marker;
 }
 

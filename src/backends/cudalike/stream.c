@@ -172,7 +172,7 @@ static void mark_locked(struct stream *stream)
     struct context *context = stream_context(stream);
     struct gpu_context *gpu = gpu_of(context);
     if (atomic_load_explicit(&own->marker, memory_order_acquire) ||
-        (!own->pending && !gpu->trash &&
+        (!own->pending && !own->held && !gpu->trash &&
          !atomic_load_explicit(&stream->waiting.first, memory_order_relaxed)))
         return;
     struct marker *marker = marker_take(context, false);
@@ -183,8 +183,8 @@ static void mark_locked(struct stream *stream)
         return;
     }
     // What the host does last is not over when the driver comes by.
-    own->marked = own->last == LAST_WORK ? atomic_load(&own->given)
-                                         : own->solid;
+    bool all = own->last == LAST_WORK || !stream_waits_for_host_locked(stream);
+    own->marked = all ? atomic_load(&own->given) : own->solid;
     atomic_store_explicit(&own->marker, marker, memory_order_release);
 }
 
@@ -247,16 +247,23 @@ static struct op *put_together_locked(struct stream *stream, struct op *op,
     return op;
 }
 
-// Gives ops to the driver until one has to wait for the host, which is returned
-// with all behind it; NULL: none. `*code`: the driver refused it.
+static inline bool may_go_locked(struct stream *stream, const struct op *op)
+{
+    return !atomic_load_explicit(&gpu_stream_of(stream)->holds,
+                                 memory_order_relaxed) ||
+           held_may_go_locked(stream, op);
+}
+
+// Gives ops to the driver, about `most` of them, until one has to wait for the
+// host. Returns what is left; `*code`: the driver refused the first of it.
 static struct op *give_list_locked(struct stream *stream, struct op *op,
-                                   struct op **over, int *code)
+                                   size_t most, struct op **over, int *code)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
-    size_t alone = 0;
+    bool batches = most == SIZE_MAX || stream->flags & RNL_STREAM_BATCHED;
+    size_t alone = batches ? 0 : SIZE_MAX;
     *code = 0;
-    while (op && (!atomic_load_explicit(&own->holds, memory_order_relaxed) ||
-                  held_may_go_locked(stream, op))) {
+    for (; op && most > 0 && may_go_locked(stream, op); most--) {
         size_t count = alone == 0 && op->next
                            ? gpu_batch_give(stream, op, &alone) : 0;
         if (count > 0) {
@@ -306,13 +313,14 @@ static struct op *leave_out_failed(struct stream *stream, struct op *first,
     return rest;
 }
 
-void stream_give_held_locked(struct stream *stream, struct op **over)
+void stream_give_held_locked(struct stream *stream, size_t most,
+                             struct op **over)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     int code = 0;
     struct op *op = leave_out_failed(stream, own->held, over);
     own->held = NULL;
-    op = give_list_locked(stream, op, over, &code);
+    op = give_list_locked(stream, op, most, over, &code);
     if (code != 0)
         give_up_locked(stream, op, code, over);
     else if (op)
@@ -337,7 +345,7 @@ static int submit_locked(struct stream *stream, struct op *first,
     struct op *rest = first;
     int code = 0;
     if (!stream_holds_locked(stream) || !gpu_stream_of(stream)->held)
-        rest = give_list_locked(stream, first, over, &code);
+        rest = give_list_locked(stream, first, SIZE_MAX, over, &code);
     if (code != 0 && rest == first) {
         atomic_store(&gpu_stream_of(stream)->given, before);
         return code;
