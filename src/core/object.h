@@ -139,11 +139,12 @@ static inline struct object *object_find_as(const void *handle,
 {
     uint64_t value = (uint64_t)(uintptr_t)handle;
     uint32_t index = (uint32_t)value;
-    if (value >> OBJECT_KIND_SHIFT != (uint64_t)kind ||
-        index >> OBJECT_CHUNK_BITS >= OBJECT_CHUNKS)
+    if (value >> OBJECT_KIND_SHIFT != (uint64_t)kind)
         return NULL;
+    // An index that is too large finds another object, with another handle.
     struct object_chunk *chunk = atomic_load_explicit(
-        &object_chunks[index >> OBJECT_CHUNK_BITS], memory_order_acquire);
+        &object_chunks[index / OBJECT_CHUNK_SIZE % OBJECT_CHUNKS],
+        memory_order_acquire);
     if (!chunk)
         return NULL;
     struct object *object =
