@@ -297,7 +297,7 @@ RNL_TEST(loops_over_the_grid_are_told)
                  KERNEL "{\n"
                  "    for (int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
                  "         i < 64; i += %s)\n"
-                 "        out[i] = i;\n"
+                 "        out[i] += i;\n"
                  "}\n", steps[i]);
         built_write(&built, "k.cu", source);
         built_make(&built, "--source @/k.cu --option --tier=B");
