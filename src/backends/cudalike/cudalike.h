@@ -33,7 +33,9 @@ struct gpu_context {
     struct marker_list markers[2];  // without and with timing
     void *_Atomic decider;    // a kernel of the library's own (plan.h)
     struct context *owner;
-    struct gpu_context *next; // in the list of all; trash.c's
+    // trash.c's: in the list of all, in that of those to be looked at.
+    struct gpu_context *next, *next_asking;
+    bool asks;
     struct lock lock;         // guards all below
     struct lane *lanes;       // for copies of ordinary memory, not in use
     struct trash *trash;      // to be freed once streams have passed a point
@@ -162,9 +164,8 @@ void trash_add(struct context *context, trash_release *release,
 // The same for a call of the driver's that waits for the whole device.
 void trash_add_waiting(struct context *context, trash_release *release,
                        void *subject);
-// Looks at what may go. By the service, as the next.
-void trash_look(struct context *context);
-// Makes calls that wait, on devices that are idle; true when some are left.
+// Frees what may go; makes calls that wait, on devices that are idle. By the
+// service; true when some is left that it has to come back for.
 bool trash_empty(void);
 // A context is there; is gone, with all that has to be freed for it.
 void trash_open(struct context *context);
@@ -256,18 +257,10 @@ rnl_status gpu_host_register(struct context *context, void *pointer,
 
 // They give the driver's code; 0 is success.
 int gpu_launch(struct stream *stream, struct op *op);  // launch.c
-int gpu_copy(struct stream *stream, struct op *op);    // copy.c
-int gpu_fill(struct stream *stream, struct op *op);    // copy.c
-int gpu_values(struct stream *stream, struct op *op);  // values.c
 int gpu_hint(struct stream *stream, struct op *op);    // memory.c
-// What the driver takes for a copy, 2-D and 3-D ones and nodes of graphs.
-struct driver_copy gpu_describe_copy(const struct gpu_context *gpu,
-                                     const struct op_copy *copy);
-int gpu_copy_on(const struct gpu_context *gpu, void *handle,
-                const struct op_copy *copy);
-int gpu_fill_on(const struct driver_functions *call, void *handle,
-                const struct op_fill *fill);
-struct driver_value gpu_value(const struct value *value, bool flushes);
+// Copies, fills and values, on any of the vendor's streams.
+int gpu_give(struct context *context, void *handle,
+             const struct op *op);                     // copy.c
 // Whether the driver would hold up the caller: ordinary host memory.
 bool gpu_copy_needs_service(struct stream *stream, const struct op *op);
 

@@ -140,7 +140,7 @@ static void run_copy(struct stream *stream, struct op *op)
     if (!failed && staging_takes(op) && staging_start(stream, op))
         return;
     service_item_done(stream, op,
-                      failed ? RNL_OK : staging_copy(stream, &op->copy));
+                      failed ? RNL_OK : staging_copy(stream, op));
 }
 
 static void run_item(struct stream *stream, struct op *op)
@@ -254,7 +254,6 @@ static enum look look_at(struct stream *stream)
     rnl_status status =
         atomic_load(&own->completed) < atomic_load(&stream->submitted)
             ? gpu_stream_query(stream) : RNL_OK;
-    trash_look(context);
     if (did || atomic_load(&own->completed) != before)
         return LOOK_DID;
     if (status == RNL_OK)

@@ -307,12 +307,12 @@ bool staging_start(struct stream *stream, struct op *op)
 
 // --- Small and other copies ------------------------------------------------
 
-rnl_status staging_copy(struct stream *stream, const struct op_copy *copy)
+rnl_status staging_copy(struct stream *stream, const struct op *op)
 {
     struct context *context = stream_context(stream);
     struct gpu_context *gpu = gpu_of(context);
     void *before = current_enter(gpu);
-    int code = gpu_copy_on(gpu, gpu->copy_stream, copy);
+    int code = gpu_give(context, gpu->copy_stream, op);
     if (code == 0)
         code = call_of(gpu)->stream_synchronize(gpu->copy_stream);
     current_back(gpu, before);

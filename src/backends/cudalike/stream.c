@@ -121,14 +121,15 @@ enum fate { FATE_OVER, FATE_PENDING, FATE_SERVICE };
 
 static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
 {
+    struct context *context = stream_context(stream);
+    const struct gpu_stream *own = gpu_stream_of(stream);
     *fate = must_outlive(stream, op) ? FATE_PENDING : FATE_OVER;
     switch (op->kind) {
     case OP_KERNEL:
         return gpu_launch(stream, op);
     case OP_FILL:
-        return gpu_fill(stream, op);
     case OP_VALUES:
-        return gpu_values(stream, op);
+        return gpu_give(context, own->handle, op);
     case OP_PREFETCH:
     case OP_ATTACH:
         return gpu_hint(stream, op);
@@ -137,7 +138,7 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
         return gpu_graph_launch(stream, op);
     case OP_COPY:
         if (!gpu_copy_needs_service(stream, op))
-            return gpu_copy(stream, op);
+            return gpu_give(context, own->handle, op);
         break;
     case OP_HOST:
         break;
@@ -145,12 +146,11 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
         return 0;
     }
     *fate = FATE_SERVICE;
-    const struct gpu_context *gpu = gpu_of(stream_context(stream));
     if (op->kind == OP_COPY)
-        quiet_copy_begin(gpu);
+        quiet_copy_begin(gpu_of(context));
     int code = service_ask_locked(stream, op);
     if (code != 0 && op->kind == OP_COPY)
-        quiet_copy_end(gpu);
+        quiet_copy_end(gpu_of(context));
     return code;
 }
 
