@@ -5,8 +5,6 @@
 #include <stdio.h>
 
 const struct profile_entry suite_profile[] = {
-    {"cuda", "a_wait_is_over_while_a_host_function_blocks",
-     "host functions run one after another, on one thread", false},
     {"cuda", "a_promise_released_unrecorded_fails_its_waiters",
      "a failure reaches streams that wait afterwards, not those that wait "
      "already", true},

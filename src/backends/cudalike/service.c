@@ -151,15 +151,25 @@ static void run_item(struct stream *stream, struct op *op)
         host_start(op);
 }
 
+// The stream got there; of a lost one, the item before is done.
+static bool is_due(const struct stream *stream, const struct op *op)
+{
+    const struct service_words *words = gpu_stream_of(stream)->words;
+    uint32_t number = (uint32_t)op->backend[0];
+    if (context_is_lost(stream_context(stream)))
+        return atomic_load_explicit(words->done, memory_order_acquire) ==
+               number - 1;
+    return (int32_t)(atomic_load_explicit(words->reached,
+                                          memory_order_acquire) -
+                     number) >= 0;
+}
+
 static struct op *next_item(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     lock_take(&own->list_lock);
     struct op *op = own->items;
-    if (op && !context_is_lost(stream_context(stream)) &&
-        (int32_t)(atomic_load_explicit(own->words->reached,
-                                       memory_order_acquire) -
-                  (uint32_t)op->backend[0]) < 0)
+    if (op && !is_due(stream, op))
         op = NULL;
     if (op)
         own->items = op->next;
