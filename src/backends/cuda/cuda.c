@@ -264,7 +264,6 @@ const struct backend cuda_backend = {
     .stream_init = gpu_stream_init,
     .stream_finish = gpu_stream_finish,
     .stream_submit = gpu_stream_submit,
-    .stream_query = gpu_stream_query,
     .stream_wait = gpu_stream_wait,
     .stream_join = gpu_stream_join,
 
@@ -295,6 +294,7 @@ const struct backend cuda_backend = {
     .exec_init = gpu_exec_init,
     .exec_finish = gpu_exec_finish,
     .exec_change = gpu_exec_change,
+    .exec_upload = gpu_exec_upload,
 
     .native = gpu_native,
 };

@@ -4,6 +4,7 @@
 
 #include "backends/cudalike/host_node.h"
 #include "backends/cudalike/launch.h"
+#include "backends/cudalike/service.h"
 
 #include <string.h>
 
@@ -450,6 +451,37 @@ int gpu_graph_launch(struct stream *stream, struct op *op)
     op->backend[1] = (uint64_t)(uintptr_t)launch;
     op->backend[2] = number;
     return code;
+}
+
+static int upload(struct gpu_exec *own, struct stream *stream)
+{
+    const struct driver_functions *call =
+        call_of(gpu_of(stream_context(stream)));
+    lock_take(&own->lock);
+    int code = call->exec_upload(own->plan->exec,
+                                 gpu_stream_of(stream)->handle);
+    lock_give(&own->lock);
+    return code;
+}
+
+// Counts as an operation: a plan must outlive it.
+rnl_status gpu_exec_upload(struct graph_exec *exec, struct stream *stream)
+{
+    struct gpu_context *gpu = gpu_of(context_of(exec));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    int code = 0;
+    lock_take(&own->lock);
+    rnl_status status = service_list_locked(stream);
+    if (status == RNL_OK) {
+        void *before = current_enter(gpu);
+        code = upload(exec_gpu(exec), stream);
+        current_back(gpu, before);
+        if (code == 0)
+            atomic_fetch_add(&stream->submitted, 1);
+    }
+    lock_give(&own->lock);
+    return code == 0 ? status
+                     : driver_fail(context_of(exec), code, "to upload");
 }
 
 bool gpu_graph_owes(const struct op *op)

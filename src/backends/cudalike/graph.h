@@ -14,6 +14,7 @@ struct gpu_exec {
 rnl_status gpu_exec_init(struct graph_exec *exec);
 void gpu_exec_finish(struct graph_exec *exec);
 rnl_status gpu_exec_change(struct graph_exec *exec, uint32_t index);
+rnl_status gpu_exec_upload(struct graph_exec *exec, struct stream *stream);
 
 // Launches with the stream's lock held and its context current.
 int gpu_graph_launch(struct stream *stream, struct op *op);

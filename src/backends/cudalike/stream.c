@@ -462,6 +462,8 @@ static rnl_status query_stream(void *subject)
 
 rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
+    if (deadline == DEADLINE_LOOK)
+        return gpu_stream_query(stream);
     rnl_sync_policy policy = (rnl_sync_policy)atomic_load_explicit(
         &stream->sync_policy, memory_order_relaxed);
     return gpu_poll(query_stream, stream, policy, deadline);
