@@ -266,6 +266,7 @@ const struct backend cuda_backend = {
     .stream_submit = gpu_stream_submit,
     .stream_wait = gpu_stream_wait,
     .stream_join = gpu_stream_join,
+    .stream_reset = gpu_stream_reset,
 
     .event_init = gpu_event_init,
     .event_finish = gpu_event_finish,

@@ -14,6 +14,7 @@
 #include "base/thread.h"
 #include "core/backend.h"
 
+struct doubt;
 struct marker;
 struct service_words;
 
@@ -77,6 +78,8 @@ struct gpu_stream {
     struct lock list_lock;       // guards the lists; nothing is called under it
     struct op *pending, *pending_last;  // over once `completed` has passed
     struct op *items, *items_last;      // for the service, in order
+    struct doubt *_Atomic doubt;        // NULL: nothing can fail late (doubt.h)
+    uint64_t doubtful;                  // the last operation that can
     // The service's own.
     struct stream *next_listed;
     uint32_t idle_rounds;
@@ -220,6 +223,7 @@ rnl_status gpu_stream_submit(struct stream *stream, struct op *first);
 rnl_status gpu_stream_query(struct stream *stream);
 rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline);
 rnl_status gpu_stream_join(struct stream *stream, struct stream *other);
+void gpu_stream_reset(struct stream *stream);
 
 rnl_status gpu_event_init(struct event *event);
 void gpu_event_finish(struct event *event);
@@ -231,10 +235,12 @@ rnl_status gpu_event_wait(struct event *event, uint64_t deadline);
 rnl_status gpu_event_elapsed(struct event *start, struct event *end,
                              struct event **out_wrong, int64_t *out_ns);
 void gpu_event_break(struct event *event);
-// Lets the event stand for a marker that is given away, and for the failure of
-// the stream at the record, likewise.
+// Lets the event stand for a marker that is given away, recorded on `stream`.
 void gpu_event_stand_for(struct event *event, struct marker *marker,
-                         struct failure *failure);
+                         struct stream *stream);
+// Operation `at` of the stream waits for the event: it shares what may still
+// fail there. 0 or the driver's code for no memory.
+int gpu_event_follow(struct event *event, struct stream *stream, uint64_t at);
 // What a wait for the event would wait for, NULL if for nothing, and the
 // failure that goes with it, or NULL. The caller drops both.
 struct marker *gpu_event_point(struct event *event,
@@ -251,7 +257,7 @@ rnl_status gpu_host_register(struct context *context, void *pointer,
                              size_t size, bool locked);
 
 // Room for struct gpu_event, which event.c keeps to itself.
-#define GPU_EVENT_SIZE 96
+#define GPU_EVENT_SIZE 128
 
 // --- Operations, each with the context current and the stream's lock held ----
 

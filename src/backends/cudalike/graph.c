@@ -344,9 +344,13 @@ static int aim_wait(struct stream *stream, const struct step *step,
     struct gpu_plan *plan = step->plan;
     slot->marker = gpu_event_point(slot->event, &failure);
     stream_inherit(stream, failure);
-    return call_of(gpu_of(plan->context))
-        ->exec_set_wait(plan->exec, plan->nodes[step->first],
-                        slot->marker ? slot->marker->event : plan->never);
+    int code = gpu_event_follow(slot->event, stream,
+                                atomic_load(&stream->submitted) + 1);
+    return code ? code
+                : call_of(gpu_of(plan->context))
+                      ->exec_set_wait(plan->exec, plan->nodes[step->first],
+                                      slot->marker ? slot->marker->event
+                                                   : plan->never);
 }
 
 static int aim_record(const struct step *step, struct slot *slot)
@@ -386,7 +390,7 @@ static void announce_events(struct gpu_plan *plan,
         if (step->kind == RNL_NODE_EVENT_RECORD)
             gpu_event_stand_for(launch->slots[i].event,
                                 marker_share(launch->slots[i].marker),
-                                stream_get_failure(launch->stream));
+                                launch->stream);
     }
 }
 

@@ -1,3 +1,4 @@
+#include "backends/cudalike/doubt.h"
 #include "backends/cudalike/staging.h"
 
 #include "base/clock.h"
@@ -122,10 +123,10 @@ void service_item_done(struct stream *stream, struct op *op,
     struct gpu_stream *own = gpu_stream_of(stream);
     uint32_t number = (uint32_t)op->backend[0];
     if (status != RNL_OK)
-        stream_set_failure(stream,
-                           failure_create(stream, op->sequence, op, status,
-                                          rnl_last_error()->message),
-                           false);
+        doubt_fail(stream,
+                   failure_create(stream, op->sequence, op, status,
+                                  rnl_last_error()->message),
+                   op->sequence, false);
     if (op->kind == OP_COPY)
         quiet_copy_end(gpu_of(stream_context(stream)));
     op_finish(op);

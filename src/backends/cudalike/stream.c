@@ -1,4 +1,5 @@
 #include "backends/cudalike/batch.h"
+#include "backends/cudalike/doubt.h"
 #include "backends/cudalike/graph.h"
 #include "backends/cudalike/service.h"
 
@@ -38,6 +39,7 @@ void gpu_stream_finish(struct stream *stream)
     gpu_batches_finish(stream);
     current_back(gpu, before);
     marker_drop(context, own->marker);
+    doubt_settle(stream, true);
     if (own->words)
         service_words_drop(gpu, own->words);
     mem_release(own->recent, RECENT * sizeof *own->recent);
@@ -146,9 +148,12 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
         return 0;
     }
     *fate = FATE_SERVICE;
+    int code = op->kind == OP_COPY ? doubt_begin(stream, op->sequence) : 0;
+    if (code != 0)
+        return code;
     if (op->kind == OP_COPY)
         quiet_copy_begin(gpu_of(context));
-    int code = service_ask_locked(stream, op);
+    code = service_ask_locked(stream, op);
     if (code != 0 && op->kind == OP_COPY)
         quiet_copy_end(gpu_of(context));
     return code;
@@ -377,6 +382,7 @@ void stream_settle(struct stream *stream, uint64_t point)
     while (completed < point &&
            !atomic_compare_exchange_weak(&own->completed, &completed, point))
         ;
+    doubt_settle(stream, false);
     if (!own->pending)  // a look without the lock: the service comes by again
         return;
     struct op *over = NULL, **end = &over;
@@ -469,6 +475,12 @@ rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
     return gpu_poll(query_stream, stream, policy, deadline);
 }
 
+// The next failure is none of those who waited for the last one.
+void gpu_stream_reset(struct stream *stream)
+{
+    doubt_settle(stream, true);
+}
+
 // --- Order between streams -------------------------------------------------
 
 void stream_inherit(struct stream *stream, struct failure *failure)
@@ -517,18 +529,31 @@ rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
                      : driver_fail(context, code, "to record an event");
 }
 
+static int follow(struct stream *stream, struct stream *other, uint64_t at)
+{
+    uint64_t point;
+    struct doubt *doubt = doubt_share(other, &point);
+    int code = doubt ? doubt_follow(doubt, point, stream, at) : 0;
+    doubt_drop(doubt);
+    stream_inherit(stream, stream_get_failure(other));
+    return code;
+}
+
 rnl_status gpu_stream_join(struct stream *stream, struct stream *other)
 {
     struct context *context = stream_context(other);
-    stream_inherit(stream, stream_get_failure(other));
-    if (gpu_stream_query(other) == RNL_OK)
+    if (gpu_stream_query(other) == RNL_OK) {
+        stream_inherit(stream, stream_get_failure(other));
         return RNL_OK;
+    }
     struct marker *marker = marker_take(context, false);
     if (!marker)
         return fail_status();
+    uint64_t at = atomic_load(&stream->submitted) + 1;
     rnl_status status = stream_record_marker(other, marker, false);
     if (status == RNL_OK)
         status = stream_wait_marker(stream, marker);
     marker_drop(context, marker);
-    return status;
+    int code = status == RNL_OK ? follow(stream, other, at) : 0;
+    return code == 0 ? status : driver_fail(context, code, "to wait");
 }
