@@ -188,7 +188,8 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
     case RNL_FEATURE_MEMORY_OPERATIONS:
         return cuda_missing(&driver, "cuStreamBatchMemOp");
     case RNL_FEATURE_INTERPROCESS:
-        return "events of other processes are not opened yet";
+        return "each record of an event is another event of the driver's; one "
+               "that other processes have open would have to stay the same";
     default:
         return "";
     }

@@ -20,8 +20,8 @@ void doubt_drop(struct doubt *doubt);
 // The failure that came before `point`, referenced, or NULL.
 struct failure *doubt_failure(struct doubt *doubt, uint64_t point);
 
-// Work of `stream` from number `at` on waits for what is in doubt up to `point`.
-// 0 or the driver's code for no memory.
+// Work of `stream` from number `at` on waits for what is in doubt up to
+// `point`. 0 or the driver's code for no memory.
 int doubt_follow(struct doubt *doubt, uint64_t point, struct stream *stream,
                  uint64_t at);
 
