@@ -17,17 +17,24 @@ static struct task *take(struct task_queue *queue, bool was_busy)
     return task;
 }
 
+static bool has_news(struct task_queue *queue, uint32_t seen)
+{
+    return atomic_load_explicit(&queue->news, memory_order_acquire) != seen;
+}
+
+// One that looks is enough.
 static void await_news(struct task_queue *queue, uint32_t seen)
 {
-    uint64_t end = clock_now() + queue->spin_ns;
-    while (atomic_load_explicit(&queue->news, memory_order_acquire) == seen) {
-        if (clock_now() < end) {
+    if (!atomic_exchange(&queue->spins, true)) {
+        uint64_t end = clock_now() + queue->spin_ns;
+        while (!has_news(queue, seen) && clock_now() < end)
             cpu_relax();
-            continue;
-        }
-        op_trim();  // nobody would miss them here
-        futex_wait(&queue->news, seen, RNL_FOREVER);
+        atomic_store(&queue->spins, false);
     }
+    if (has_news(queue, seen))
+        return;
+    op_trim();  // nobody would miss them here
+    futex_wait(&queue->news, seen, RNL_FOREVER);
 }
 
 static void *run(void *argument)

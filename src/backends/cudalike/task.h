@@ -11,7 +11,8 @@ struct task {
 struct task_queue {
     const char *thread_name;
     unsigned most;         // threads
-    uint64_t spin_ns;      // how long they look before they sleep
+    uint64_t spin_ns;      // how long one of them looks before it sleeps
+    atomic_bool spins;     // one does
     struct lock lock;      // guards the next four
     struct task *first, *last;
     unsigned started;      // threads …
