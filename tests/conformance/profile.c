@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 const struct profile_entry suite_profile[] = {
+    {"cuda", "a_wait_is_over_while_a_host_function_blocks",
+     "host functions run one after another, on one thread", false},
     {"cuda", "a_promise_released_unrecorded_fails_its_waiters",
      "the streams fail, but what is behind the wait is the device's already, "
      "and runs", true},
@@ -15,6 +17,15 @@ const struct profile_entry suite_profile[] = {
 };
 const size_t suite_profile_count =
     sizeof suite_profile / sizeof suite_profile[0] - 1;
+
+// Half of the 8 hardware queues there are at least.
+#define GPU_WAITING_MOST 4
+
+size_t suite_waiting_most(size_t wanted)
+{
+    return suite_is_cpu() || wanted < GPU_WAITING_MOST ? wanted
+                                                       : GPU_WAITING_MOST;
+}
 
 static size_t print_list(bool expected_failures, const char *title)
 {

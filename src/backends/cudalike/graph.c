@@ -2,6 +2,7 @@
 // be, and exchanged for another where not.
 #include "backends/cudalike/graph.h"
 
+#include "backends/cudalike/held.h"
 #include "backends/cudalike/host_node.h"
 #include "backends/cudalike/launch.h"
 #include "backends/cudalike/service.h"
@@ -426,6 +427,40 @@ static int launch_locked(struct gpu_exec *own, struct graph_launch *launch,
     return 0;
 }
 
+// What the graph waits for and the driver was not given yet; the caller drops
+// it.
+static struct marker *held_point(struct gpu_exec *own)
+{
+    struct marker *found = NULL;
+    lock_take(&own->lock);
+    const struct gpu_plan *plan = own->plan;
+    for (uint32_t i = 0; i < plan->slot_count && !found; i++) {
+        const struct step *step = &plan->steps[plan->slotted[i]];
+        struct failure *failure;
+        if (step->kind != RNL_NODE_EVENT_WAIT)
+            continue;
+        found = gpu_event_point((struct event *)step->recipe->subject,
+                                &failure);
+        failure_drop(failure);
+        if (found && !atomic_load(&found->held)) {
+            marker_drop(plan->context, found);
+            found = NULL;
+        }
+    }
+    lock_give(&own->lock);
+    return found;
+}
+
+void gpu_graph_lock(struct stream *stream, struct op *op)
+{
+    struct marker *marker;
+    while ((marker = held_point(exec_gpu(op->graph.exec)))) {
+        marker_give(marker);
+        marker_drop(stream_context(stream), marker);
+    }
+    stream_lock_given(stream);
+}
+
 int gpu_graph_launch(struct stream *stream, struct op *op)
 {
     struct gpu_exec *own = exec_gpu(op->graph.exec);
@@ -474,14 +509,16 @@ rnl_status gpu_exec_upload(struct graph_exec *exec, struct stream *stream)
     struct gpu_context *gpu = gpu_of(context_of(exec));
     struct gpu_stream *own = gpu_stream_of(stream);
     int code = 0;
-    lock_take(&own->lock);
+    stream_lock_given(stream);
     rnl_status status = service_list_locked(stream);
     if (status == RNL_OK) {
         void *before = current_enter(gpu);
         code = upload(exec_gpu(exec), stream);
         current_back(gpu, before);
+        own->last = LAST_WORK;
         if (code == 0)
-            atomic_fetch_add(&stream->submitted, 1);
+            atomic_store(&own->given,
+                         atomic_fetch_add(&stream->submitted, 1) + 1);
     }
     lock_give(&own->lock);
     return code == 0 ? status
