@@ -1,6 +1,7 @@
 #include "base/fail.h"
 
 #include "base/log.h"
+#include "base/text.h"
 #include "base/thread.h"
 
 #include <stdio.h>
@@ -243,6 +244,15 @@ void fail_set_log(const char *log)
     free(text->log);
     text->log = log ? strdup(log) : NULL;
     text->error.log = text->log;
+}
+
+rnl_status fail_compiler(rnl_status status, const char *what, const char *log)
+{
+    const char *line;
+    int length = text_first_error(log, &line);
+    fail(status, "%s%s%.*s", what, length ? ": " : "", length, line);
+    fail_set_log(log);
+    return status;
 }
 
 rnl_status fail_with(const rnl_error *details)

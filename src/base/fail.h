@@ -58,6 +58,11 @@ rnl_status fail_at(rnl_status status, const char *parameter,
                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+// The same with what a compiler said: the line of it that tells most is part of
+// the message, all of it the failure's log.
+rnl_status fail_compiler(rnl_status status, const char *what,
+                         const char *log);
+
 // The status of the failure just recorded.
 rnl_status fail_status(void);
 

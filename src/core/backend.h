@@ -15,6 +15,7 @@
 struct graph_exec;
 
 #define BACKEND_ABI 1u
+#define DEADLINE_LOOK 0  // no moment: time does not begin at 0
 #define BACKEND_FEATURE(feature) (1u << (feature))
 #define BACKEND_ATTRIBUTE(id) (1u << (id))
 
@@ -88,7 +89,7 @@ struct backend {
     // fails leaves them all to the core. The lock of a batched stream is held:
     // nothing that this calls may enqueue on the same stream.
     rnl_status (*stream_submit)(struct stream *stream, struct op *first);
-    rnl_status (*stream_query)(struct stream *stream);  // OK or NOT_READY
+    // With DEADLINE_LOOK it only looks: OK or NOT_READY, which is not recorded.
     rnl_status (*stream_wait)(struct stream *stream, uint64_t deadline);
     // Later work of `stream` waits for all of `other` so far.
     rnl_status (*stream_join)(struct stream *stream, struct stream *other);
@@ -155,6 +156,8 @@ struct backend {
     rnl_status (*exec_init)(struct graph_exec *exec);
     void (*exec_finish)(struct graph_exec *exec);
     rnl_status (*exec_change)(struct graph_exec *exec, uint32_t index);
+    // optional: what a first launch on the stream would have to do before it
+    rnl_status (*exec_upload)(struct graph_exec *exec, struct stream *stream);
 
     // optional: how many blocks of a shape can be resident at once. What the
     // function's attributes say is made so before.

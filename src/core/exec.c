@@ -128,11 +128,13 @@ rnl_status rnl_enqueue_graph_upload(rnl_stream handle,
         (status = check_stream(handle, "stream", &stream)) ||
         (status = exec_find(exec_handle, &exec)))
         return status;
-    status = exec->object.context == stream_context(stream)
-                 ? stream_check_failure(stream)
-                 : foreign_exec();
-    if (status == RNL_OK)
-        status = capture_refuse(stream);
+    if (exec->object.context != stream_context(stream))
+        status = foreign_exec();
+    else if ((status = stream_check_failure(stream)) == RNL_OK &&
+             (status = capture_refuse(stream)) == RNL_OK &&
+             (status = stream_flush(stream)) == RNL_OK &&
+             exec->backend->exec_upload)
+        status = exec->backend->exec_upload(exec, stream);
     object_drop(&exec->object);
     return status;
 }

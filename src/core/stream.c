@@ -274,7 +274,7 @@ rnl_status rnl_stream_query(rnl_stream handle)
         return status;
     status = stream_flush(stream);
     if (status == RNL_OK)
-        status = stream->backend->stream_query(stream);
+        status = stream->backend->stream_wait(stream, DEADLINE_LOOK);
     return status ? status : stream_check_failure(stream);
 }
 

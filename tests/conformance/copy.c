@@ -1,6 +1,8 @@
 // Copies: every form, every mix of ends, ranges, pitches, overlaps.
 #include "suite.h"
 
+#include <stdlib.h>
+
 static unsigned char source[4096];
 
 static void fill_source(void)
@@ -512,4 +514,38 @@ RNL_TEST(a_place_is_a_buffer_or_a_pointer_not_both)
                               .from = {.pointer = source + 64}, .width = 8)),
                  RNL_ERROR_INVALID_ARGUMENT, NULL);
     expect_ok(rnl_buffer_release(buffer));
+}
+
+// Large enough that a backend may divide it among threads, which several such
+// copies have to share.
+RNL_TEST(large_copies_of_several_streams_at_once)
+{
+    enum { STREAMS = 4, WORDS = (9 << 20) / sizeof(uint32_t) + 5 };
+    const size_t size = WORDS * sizeof(uint32_t);
+    uint32_t *from[STREAMS], *to[STREAMS];
+    rnl_stream streams[STREAMS];
+    rnl_buffer buffers[STREAMS];
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        from[i] = malloc(size);
+        to[i] = calloc(1, size);
+        assert_true(from[i] && to[i]);
+        for (uint32_t k = 0; k < WORDS; k++)
+            from[i][k] = k * 2654435761u + i;
+        streams[i] = suite_new_stream();
+        buffers[i] = suite_new_buffer(size);
+    }
+    for (int i = 0; i < STREAMS; i++) {
+        expect_ok(rnl_enqueue_copy_to_buffer(streams[i], buffers[i], 0,
+                                             from[i], size));
+        expect_ok(rnl_enqueue_copy_from_buffer(streams[i], to[i], buffers[i],
+                                               0, size));
+    }
+    for (int i = 0; i < STREAMS; i++) {
+        expect_ok(rnl_stream_synchronize(streams[i], RNL_FOREVER));
+        assert_memory_equal(from[i], to[i], size);
+        expect_ok(rnl_buffer_release(buffers[i]));
+        expect_ok(rnl_stream_release(streams[i]));
+        free(from[i]);
+        free(to[i]);
+    }
 }

@@ -285,6 +285,40 @@ RNL_TEST(a_promise_released_unrecorded_fails_its_waiters)
     expect_ok(rnl_stream_release(second));
 }
 
+// They waited for the stream that waits, or for an event on it, before.
+RNL_TEST(a_broken_promise_fails_who_waits_for_its_waiters)
+{
+    enum { STREAMS = 4 };
+    suite_need(RNL_FEATURE_PROMISES);
+    rnl_stream streams[STREAMS];
+    struct host_calls calls[STREAMS];
+    rnl_event promise = make(RNL_EVENT_OPTIONS(.promise = true));
+    rnl_event behind = make(NULL);
+    for (int i = 0; i < STREAMS; i++) {
+        streams[i] = suite_new_stream();
+        calls[i] = (struct host_calls){0, -1};
+    }
+    expect_ok(rnl_enqueue_wait_event(streams[0], promise));
+    expect_ok(rnl_enqueue_event_record(streams[0], behind));
+    expect_ok(rnl_enqueue_wait_event(streams[1], behind));
+    expect_ok(rnl_enqueue_wait_stream(streams[2], streams[0]));
+    expect_ok(rnl_enqueue_wait_stream(streams[3], streams[2]));
+    for (int i = 0; i < STREAMS; i++)
+        expect_ok(rnl_enqueue_host_function(streams[i], count_host_call,
+                                            &calls[i]));
+    expect_ok(rnl_event_release(promise));
+    for (int i = 0; i < STREAMS; i++) {
+        expect_error(rnl_stream_synchronize(streams[i], RNL_FOREVER),
+                     RNL_ERROR_DEPENDENCY_FAILED, NULL);
+        assert_int_equal(calls[i].count, 1);
+        assert_int_equal(calls[i].status, RNL_ERROR_DEPENDENCY_FAILED);
+        expect_ok(rnl_stream_release(streams[i]));
+    }
+    expect_error(rnl_event_synchronize(behind, RNL_FOREVER),
+                 RNL_ERROR_DEPENDENCY_FAILED, NULL);
+    expect_ok(rnl_event_release(behind));
+}
+
 RNL_TEST(a_promise_nobody_waits_for_may_be_released)
 {
     suite_need(RNL_FEATURE_PROMISES);

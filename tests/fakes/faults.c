@@ -172,6 +172,7 @@ static rnl_status graphs(struct round *round)
                                     .host = count_call,
                                     .user_data = &round->calls), &second));
     TRY(rnl_graph_instantiate(graph, &exec));
+    TRY(rnl_enqueue_graph_upload(round->stream, exec));
     TRY(rnl_enqueue_graph(round->stream, exec));
     TRY(rnl_enqueue_graph(round->stream, exec));
     TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));

@@ -25,7 +25,7 @@ RNL_TEST(every_built_in_backend_is_legal)
 #define HOOKS(X)                                                             \
     X(device_count) X(device_info) X(context_init)                 \
     X(context_finish) X(context_memory) X(feature_reason) X(stream_init)     \
-    X(stream_finish) X(stream_submit) X(stream_query) X(stream_wait)         \
+    X(stream_finish) X(stream_submit) X(stream_wait)                         \
     X(stream_join) X(event_init) X(event_finish) X(event_record)             \
     X(event_join) X(event_query) X(event_wait) X(memory_allocate)            \
     X(memory_free) X(host_register)

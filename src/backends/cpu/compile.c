@@ -184,12 +184,7 @@ static rnl_status run(struct job *job)
 static rnl_status refuse(const struct job *job, rnl_status status,
                          const char *what)
 {
-    const char *log = text_get(&job->result.output);
-    const char *line;
-    int length = text_first_error(log, &line);
-    fail(status, "%s%s%.*s", what, length ? ": " : "", length, line);
-    fail_set_log(log);
-    return status;
+    return fail_compiler(status, what, text_get(&job->result.output));
 }
 
 static rnl_status refuse_crash(const struct job *job, const char *what)

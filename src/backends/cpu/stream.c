@@ -20,7 +20,7 @@ rnl_status cpu_stream_submit(struct stream *stream, struct op *first)
                : queue_submit(stream_queue(stream), first, NULL);
 }
 
-rnl_status cpu_stream_query(struct stream *stream)
+static rnl_status query(struct stream *stream)
 {
     struct queue *queue = stream_queue(stream);
     if (atomic_load_explicit(&queue->completed, memory_order_acquire) >=
@@ -33,6 +33,8 @@ rnl_status cpu_stream_query(struct stream *stream)
 
 rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
+    if (deadline == DEADLINE_LOOK)
+        return query(stream);
     return queue_wait(stream_queue(stream), atomic_load(&stream->submitted),
                       deadline,
                       atomic_load_explicit(&stream->sync_policy,

@@ -174,11 +174,8 @@ static const char *error_text(const struct job *job, int code)
 static rnl_status refuse(const struct job *job, rnl_status status, int code,
                          const char *what)
 {
-    const char *line, *log = text_get(&job->log);
-    int length = text_first_error(log, &line);
-    fail(status, "%s%s%.*s", what, length ? ": " : "", length, line);
+    fail_compiler(status, what, text_get(&job->log));
     fail_set_native(code, error_text(job, code));
-    fail_set_log(log);
     return status;
 }
 

@@ -188,7 +188,8 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
     case RNL_FEATURE_MEMORY_OPERATIONS:
         return cuda_missing(&driver, "cuStreamBatchMemOp");
     case RNL_FEATURE_INTERPROCESS:
-        return "events of other processes are not opened yet";
+        return "each record of an event is another event of the driver's; one "
+               "that other processes have open would have to stay the same";
     default:
         return "";
     }
@@ -264,9 +265,9 @@ const struct backend cuda_backend = {
     .stream_init = gpu_stream_init,
     .stream_finish = gpu_stream_finish,
     .stream_submit = gpu_stream_submit,
-    .stream_query = gpu_stream_query,
     .stream_wait = gpu_stream_wait,
     .stream_join = gpu_stream_join,
+    .stream_reset = gpu_stream_reset,
 
     .event_init = gpu_event_init,
     .event_finish = gpu_event_finish,
@@ -295,6 +296,7 @@ const struct backend cuda_backend = {
     .exec_init = gpu_exec_init,
     .exec_finish = gpu_exec_finish,
     .exec_change = gpu_exec_change,
+    .exec_upload = gpu_exec_upload,
 
     .native = gpu_native,
 };

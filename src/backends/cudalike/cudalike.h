@@ -14,6 +14,7 @@
 #include "base/thread.h"
 #include "core/backend.h"
 
+struct doubt;
 struct marker;
 struct service_words;
 
@@ -33,7 +34,9 @@ struct gpu_context {
     struct marker_list markers[2];  // without and with timing
     void *_Atomic decider;    // a kernel of the library's own (plan.h)
     struct context *owner;
-    struct gpu_context *next; // in the list of all; trash.c's
+    // trash.c's: in the list of all, in that of those to be looked at.
+    struct gpu_context *next, *next_asking;
+    bool asks;
     struct lock lock;         // guards all below
     struct lane *lanes;       // for copies of ordinary memory, not in use
     struct trash *trash;      // to be freed once streams have passed a point
@@ -82,6 +85,8 @@ struct gpu_stream {
     struct lock list_lock;       // guards the lists; nothing is called under it
     struct op *pending, *pending_last;  // over once `completed` has passed
     struct op *items, *items_last;      // for the service, in order
+    struct doubt *_Atomic doubt;        // NULL: nothing can fail late (doubt.h)
+    uint64_t doubtful;                  // the last operation that can
     // The service's own.
     struct stream *next_listed;
     uint32_t idle_rounds;
@@ -173,9 +178,8 @@ void trash_add(struct context *context, trash_release *release,
 // The same for a call of the driver's that waits for the whole device.
 void trash_add_waiting(struct context *context, trash_release *release,
                        void *subject);
-// Looks at what may go. By the service, as the next.
-void trash_look(struct context *context);
-// Makes calls that wait, on devices that are idle; true when some are left.
+// Frees what may go; makes calls that wait, on devices that are idle. By the
+// service; true when some is left that it has to come back for.
 bool trash_empty(void);
 // A context is there; is gone, with all that has to be freed for it.
 void trash_open(struct context *context);
@@ -230,6 +234,7 @@ rnl_status gpu_stream_submit(struct stream *stream, struct op *first);
 rnl_status gpu_stream_query(struct stream *stream);
 rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline);
 rnl_status gpu_stream_join(struct stream *stream, struct stream *other);
+void gpu_stream_reset(struct stream *stream);
 
 rnl_status gpu_event_init(struct event *event);
 void gpu_event_finish(struct event *event);
@@ -241,10 +246,12 @@ rnl_status gpu_event_wait(struct event *event, uint64_t deadline);
 rnl_status gpu_event_elapsed(struct event *start, struct event *end,
                              struct event **out_wrong, int64_t *out_ns);
 void gpu_event_break(struct event *event);
-// Lets the event stand for a marker that is given away, and for the failure of
-// the stream at the record, likewise.
+// Lets the event stand for a marker that is given away, recorded on `stream`.
 void gpu_event_stand_for(struct event *event, struct marker *marker,
-                         struct failure *failure);
+                         struct stream *stream);
+// Operation `at` of the stream waits for the event: it shares what may still
+// fail there. 0 or the driver's code for no memory.
+int gpu_event_follow(struct event *event, struct stream *stream, uint64_t at);
 // What a wait for the event would wait for, NULL if for nothing, and the
 // failure that goes with it, or NULL. The caller drops both.
 struct marker *gpu_event_point(struct event *event,
@@ -261,24 +268,16 @@ rnl_status gpu_host_register(struct context *context, void *pointer,
                              size_t size, bool locked);
 
 // Room for struct gpu_event, which event.c keeps to itself.
-#define GPU_EVENT_SIZE 96
+#define GPU_EVENT_SIZE 128
 
 // --- Operations, each with the context current and the stream's lock held ----
 
 // They give the driver's code; 0 is success.
 int gpu_launch(struct stream *stream, struct op *op);  // launch.c
-int gpu_copy(struct stream *stream, struct op *op);    // copy.c
-int gpu_fill(struct stream *stream, struct op *op);    // copy.c
-int gpu_values(struct stream *stream, struct op *op);  // values.c
 int gpu_hint(struct stream *stream, struct op *op);    // memory.c
-// What the driver takes for a copy, 2-D and 3-D ones and nodes of graphs.
-struct driver_copy gpu_describe_copy(const struct gpu_context *gpu,
-                                     const struct op_copy *copy);
-int gpu_copy_on(const struct gpu_context *gpu, void *handle,
-                const struct op_copy *copy);
-int gpu_fill_on(const struct driver_functions *call, void *handle,
-                const struct op_fill *fill);
-struct driver_value gpu_value(const struct value *value, bool flushes);
+// Copies, fills and values, on any of the vendor's streams.
+int gpu_give(struct context *context, void *handle,
+             const struct op *op);                     // copy.c
 // Whether the driver would hold up the caller: ordinary host memory.
 bool gpu_copy_needs_service(struct stream *stream, const struct op *op);
 

@@ -1,3 +1,4 @@
+#include "backends/cudalike/doubt.h"
 #include "backends/cudalike/held.h"
 #include "backends/cudalike/service.h"
 
@@ -9,6 +10,7 @@
 struct waiter {
     struct waiter *next;
     struct stream *stream;  // referenced
+    uint64_t at;            // its operation that waits
 };
 
 // What an event stands for: the last point that was recorded.
@@ -16,6 +18,8 @@ struct gpu_event {
     struct lock lock;            // guards all below
     struct marker *marker;       // NULL: never recorded
     struct failure *failure;     // of the stream at the record
+    struct doubt *doubt;         // what may still fail …
+    uint64_t point;              // … up to there
     // Of a promise: a word that streams wait for, written when it is recorded.
     struct service_words *words;
     struct waiter *waiters;
@@ -52,6 +56,7 @@ void gpu_event_finish(struct event *event)
     struct context *context = event->object.context;
     marker_drop(context, own->marker);
     failure_drop(own->failure);
+    doubt_drop(own->doubt);
     drop_waiters(own->waiters);
     if (own->words)
         service_words_drop(gpu_of(context), own->words);
@@ -87,27 +92,61 @@ static rnl_status refuse_again(const struct event *event)
 
 // Returns those who wait for the promise that it is, if it is one.
 static struct waiter *stand_for(struct event *event, struct marker *marker,
-                                struct failure *failure)
+                                struct stream *stream)
 {
     struct gpu_event *own = event_of(event);
+    uint64_t point;
+    struct doubt *doubt = doubt_share(stream, &point);
+    struct failure *failure = stream_get_failure(stream);
     lock_take(&own->lock);
     struct marker *old = own->marker;
     struct failure *old_failure = own->failure;
     struct waiter *waiters = own->waiters;
     own->marker = marker;
+    struct doubt *old_doubt = own->doubt;
     own->failure = failure;
+    own->doubt = doubt;
+    own->point = point;
     own->recorded = true;
     own->waiters = NULL;
     lock_give(&own->lock);
     marker_drop(event->object.context, old);
     failure_drop(old_failure);
+    doubt_drop(old_doubt);
     return waiters;
 }
 
 void gpu_event_stand_for(struct event *event, struct marker *marker,
-                         struct failure *failure)
+                         struct stream *stream)
 {
-    stand_for(event, marker, failure);  // graphs record no promises
+    stand_for(event, marker, stream);  // graphs record no promises
+}
+
+int gpu_event_follow(struct event *event, struct stream *stream, uint64_t at)
+{
+    struct gpu_event *own = event_of(event);
+    lock_take(&own->lock);
+    struct doubt *doubt = doubt_retain(own->doubt);
+    uint64_t point = own->point;
+    lock_give(&own->lock);
+    int code = doubt ? doubt_follow(doubt, point, stream, at) : 0;
+    doubt_drop(doubt);
+    return code;
+}
+
+// Those who waited for the promise get what they waited for, failure and all.
+static int tell_waiters(struct event *event, struct waiter *waiters,
+                        struct stream *stream)
+{
+    int code = 0;
+    for (struct waiter *waiter = waiters; waiter; waiter = waiter->next) {
+        struct failure *failure = stream_get_failure(stream);
+        if (failure)
+            doubt_fail(waiter->stream, failure, waiter->at, true);
+        if (code == 0)
+            code = gpu_event_follow(event, waiter->stream, waiter->at);
+    }
+    return code;
 }
 
 rnl_status gpu_event_record(struct event *event, struct stream *stream)
@@ -124,9 +163,10 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
         marker_drop(context, marker);
         return status;
     }
-    struct waiter *waiters =
-        stand_for(event, marker, stream_get_failure(stream));
+    struct waiter *waiters = stand_for(event, marker, stream);
+    int told = tell_waiters(event, waiters, stream);
     int code = keep_promise(event, stream);
+    code = code ? code : told;
     drop_waiters(waiters);
     atomic_fetch_add(&own->news, 1);
     futex_wake(&own->news, INT32_MAX);
@@ -144,6 +184,8 @@ static struct marker *look(struct gpu_event *own, struct failure **out_failure,
     *out_failure = own->failure;
     if (own->failure)
         atomic_fetch_add(&own->failure->references, 1);
+    else if (own->doubt)
+        *out_failure = doubt_failure(own->doubt, own->point);
     *out_recorded = own->recorded;
     *out_broken = own->broken;
     lock_give(&own->lock);
@@ -237,8 +279,10 @@ static rnl_status join_promise(struct stream *stream, struct event *event)
     lock_take(&gpu_stream_of(stream)->lock);
     rnl_status status = service_list_locked(stream);
     lock_give(&gpu_stream_of(stream)->lock);
-    int code = status == RNL_OK ? prepare_words(event) : 0;
     waiter->stream = stream;
+    waiter->at = atomic_load(&stream->submitted) + 1;
+    int code = status == RNL_OK ? doubt_begin(stream, waiter->at) : 0;
+    code = status == RNL_OK && code == 0 ? prepare_words(event) : code;
     if (status != RNL_OK || code != 0 || !add_waiter(own, waiter)) {
         mem_release(waiter, sizeof *waiter);
         if (status != RNL_OK)
@@ -248,6 +292,8 @@ static rnl_status join_promise(struct stream *stream, struct event *event)
     }
     object_keep(&stream->object);
     code = wait_for_word(stream, event);
+    // Other threads may have submitted more before it.
+    doubt_begin(stream, atomic_load(&stream->submitted));
     return code ? driver_fail(stream_context(stream), code, "to wait")
                 : RNL_OK;
 }
@@ -258,6 +304,7 @@ rnl_status gpu_event_join(struct stream *stream, struct event *event)
     struct failure *failure;
     bool recorded, broken;
     struct marker *marker = look(own, &failure, &recorded, &broken);
+    uint64_t at = atomic_load(&stream->submitted) + 1;
     rnl_status status = RNL_OK;
     if (broken)
         stream_inherit(stream, broken_failure(event, stream));
@@ -265,9 +312,11 @@ rnl_status gpu_event_join(struct stream *stream, struct event *event)
     if (marker && !atomic_load(&marker->done))
         status = stream_wait_marker(stream, marker);
     else if (event->options.promise && !recorded && !broken)
-        status = join_promise(stream, event);
+        return join_promise(stream, event);
     marker_drop(event->object.context, marker);
-    return status;
+    int code = status == RNL_OK ? gpu_event_follow(event, stream, at) : 0;
+    return code ? driver_fail(stream_context(stream), code, "to wait")
+                : status;
 }
 
 // The streams that wait fail; then they are let on.
@@ -281,8 +330,8 @@ void gpu_event_break(struct event *event)
         own->waiters = NULL;
     lock_give(&own->lock);
     for (struct waiter *waiter = waiters; waiter; waiter = waiter->next)
-        stream_set_failure(waiter->stream,
-                           broken_failure(event, waiter->stream), true);
+        doubt_fail(waiter->stream, broken_failure(event, waiter->stream),
+                   waiter->at, true);
     if (waiters && own->words)
         atomic_store(own->words->reached, 1);
     drop_waiters(waiters);

@@ -5,6 +5,7 @@
 #include "backends/cudalike/held.h"
 #include "backends/cudalike/host_node.h"
 #include "backends/cudalike/launch.h"
+#include "backends/cudalike/service.h"
 
 #include <string.h>
 
@@ -344,9 +345,13 @@ static int aim_wait(struct stream *stream, const struct step *step,
     struct gpu_plan *plan = step->plan;
     slot->marker = gpu_event_point(slot->event, &failure);
     stream_inherit(stream, failure);
-    return call_of(gpu_of(plan->context))
-        ->exec_set_wait(plan->exec, plan->nodes[step->first],
-                        slot->marker ? slot->marker->event : plan->never);
+    int code = gpu_event_follow(slot->event, stream,
+                                atomic_load(&stream->submitted) + 1);
+    return code ? code
+                : call_of(gpu_of(plan->context))
+                      ->exec_set_wait(plan->exec, plan->nodes[step->first],
+                                      slot->marker ? slot->marker->event
+                                                   : plan->never);
 }
 
 static int aim_record(const struct step *step, struct slot *slot)
@@ -386,7 +391,7 @@ static void announce_events(struct gpu_plan *plan,
         if (step->kind == RNL_NODE_EVENT_RECORD)
             gpu_event_stand_for(launch->slots[i].event,
                                 marker_share(launch->slots[i].marker),
-                                stream_get_failure(launch->stream));
+                                launch->stream);
     }
 }
 
@@ -485,6 +490,39 @@ int gpu_graph_launch(struct stream *stream, struct op *op)
     op->backend[1] = (uint64_t)(uintptr_t)launch;
     op->backend[2] = number;
     return code;
+}
+
+static int upload(struct gpu_exec *own, struct stream *stream)
+{
+    const struct driver_functions *call =
+        call_of(gpu_of(stream_context(stream)));
+    lock_take(&own->lock);
+    int code = call->exec_upload(own->plan->exec,
+                                 gpu_stream_of(stream)->handle);
+    lock_give(&own->lock);
+    return code;
+}
+
+// Counts as an operation: a plan must outlive it.
+rnl_status gpu_exec_upload(struct graph_exec *exec, struct stream *stream)
+{
+    struct gpu_context *gpu = gpu_of(context_of(exec));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    int code = 0;
+    stream_lock_given(stream);
+    rnl_status status = service_list_locked(stream);
+    if (status == RNL_OK) {
+        void *before = current_enter(gpu);
+        code = upload(exec_gpu(exec), stream);
+        current_back(gpu, before);
+        own->last = LAST_WORK;
+        if (code == 0)
+            atomic_store(&own->given,
+                         atomic_fetch_add(&stream->submitted, 1) + 1);
+    }
+    lock_give(&own->lock);
+    return code == 0 ? status
+                     : driver_fail(context_of(exec), code, "to upload");
 }
 
 bool gpu_graph_owes(const struct op *op)

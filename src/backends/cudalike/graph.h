@@ -14,6 +14,7 @@ struct gpu_exec {
 rnl_status gpu_exec_init(struct graph_exec *exec);
 void gpu_exec_finish(struct graph_exec *exec);
 rnl_status gpu_exec_change(struct graph_exec *exec, uint32_t index);
+rnl_status gpu_exec_upload(struct graph_exec *exec, struct stream *stream);
 
 // Takes the stream's lock when the graph can be launched at once: what it waits
 // for was given to the driver.

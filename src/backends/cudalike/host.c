@@ -1,10 +1,12 @@
 // Host functions run on a thread of their own: one that blocks must hold up
-// only its stream and other host functions, no copy.
+// only its stream and other host functions, no copy. One thread, since those of
+// a stream that follow each other are started without a look between.
 #include "backends/cudalike/service.h"
 #include "backends/cudalike/task.h"
 
 // Looks for the next one for so long before it sleeps.
 static struct task_queue host = {.thread_name = "rnl-host",
+                                 .most = 1,
                                  .spin_ns = 200000};
 
 // The task is in the op, behind the number of the item.

@@ -1,8 +1,45 @@
-// From a recipe to what the driver's nodes take.
+// From an operation to what the driver takes, as a node or on a stream.
 #include "backends/cudalike/launch.h"
 #include "backends/cudalike/plan.h"
 
 // --- Copies -----------------------------------------------------------------
+
+// What the driver does not know is ordinary memory of the host.
+static int memory_type(const struct gpu_context *gpu, const void *pointer,
+                       const struct context *owner)
+{
+    unsigned type;
+    if (owner)
+        return DRIVER_MEMORY_UNIFIED;
+    int code = call_of(gpu)->pointer_attribute(
+        &type, DRIVER_POINTER_MEMORY_TYPE, (uint64_t)(uintptr_t)pointer);
+    return code == 0 ? DRIVER_MEMORY_UNIFIED : DRIVER_MEMORY_HOST;
+}
+
+static struct driver_copy describe(const struct gpu_context *gpu,
+                                   const struct op_copy *copy)
+{
+    struct driver_copy driver = {
+        .from_type = memory_type(gpu, copy->from, copy->from_context),
+        .from_host = copy->from,
+        .from_device = (uint64_t)(uintptr_t)copy->from,
+        .to_type = memory_type(gpu, copy->to, copy->to_context),
+        .to_host = copy->to,
+        .to_device = (uint64_t)(uintptr_t)copy->to,
+        .width = copy->width,
+        .height = copy->height,
+        .depth = copy->depth,
+    };
+    if (copy->height == 1 && copy->depth == 1)
+        return driver;
+    driver.from_pitch = copy->from_row;
+    driver.to_pitch = copy->to_row;
+    if (copy->depth == 1)
+        return driver;
+    driver.from_height = copy->from_slice / copy->from_row;
+    driver.to_height = copy->to_slice / copy->to_row;
+    return driver;
+}
 
 static int copy_pieces(struct context *context, struct piece *piece,
                        int (*visit)(struct piece *, void *), void *argument)
@@ -18,7 +55,7 @@ static int copy_pieces(struct context *context, struct piece *piece,
     }
     piece->kind = PIECE_COPY;
     for (size_t z = 0; z < times && code == 0; z++) {
-        piece->copy = gpu_describe_copy(gpu_of(context), &copy);
+        piece->copy = describe(gpu_of(context), &copy);
         code = visit(piece, argument);
         copy.from += copy.from_slice;
         copy.to += copy.to_slice;
@@ -94,6 +131,29 @@ static int fill_pieces(struct piece *piece,
 
 // --- Values -----------------------------------------------------------------
 
+// `flushes`: the device can; where it cannot, nothing comes past the bus that
+// would have to be.
+static struct driver_value make_value(const struct value *value, bool flushes)
+{
+    static const unsigned conditions[] = {
+        [RNL_WAIT_GEQ] = DRIVER_WAIT_GEQ,
+        [RNL_WAIT_EQ] = DRIVER_WAIT_EQ,
+        [RNL_WAIT_AND] = DRIVER_WAIT_AND,
+        [RNL_WAIT_NOR] = DRIVER_WAIT_NOR,
+    };
+    bool writes = value->action == RNL_WRITE_VALUE, wide = value->width == 64;
+    unsigned flags = writes ? 0 : conditions[value->action];
+    if (value->flags & RNL_VALUE_FLUSH && flushes)
+        flags |= DRIVER_WAIT_FLUSH;
+    return (struct driver_value){
+        .operation = writes ? (wide ? DRIVER_WRITE64 : DRIVER_WRITE32)
+                            : (wide ? DRIVER_WAIT64 : DRIVER_WAIT32),
+        .address = (uint64_t)(uintptr_t)value->address,
+        .value = value->value,
+        .flags = flags,
+    };
+}
+
 static int value_pieces(struct context *context, struct piece *piece,
                         int (*visit)(struct piece *, void *), void *argument)
 {
@@ -104,7 +164,7 @@ static int value_pieces(struct context *context, struct piece *piece,
     for (size_t i = 0; i < values->count && code == 0;) {
         unsigned count = 0;
         while (i < values->count && count < PIECE_VALUES_MOST)
-            piece->items[count++] = gpu_value(&values->items[i++], flushes);
+            piece->items[count++] = make_value(&values->items[i++], flushes);
         piece->values = (struct driver_values_node){
             .context = gpu_of(context)->handle,
             .count = count,

@@ -1,3 +1,4 @@
+#include "backends/cudalike/doubt.h"
 #include "backends/cudalike/held.h"
 #include "backends/cudalike/staging.h"
 
@@ -128,10 +129,10 @@ void service_item_done(struct stream *stream, struct op *op,
     struct gpu_stream *own = gpu_stream_of(stream);
     uint32_t number = (uint32_t)op->backend[NUMBER_WORD];
     if (status != RNL_OK)
-        stream_set_failure(stream,
-                           failure_create(stream, op->sequence, op, status,
-                                          rnl_last_error()->message),
-                           false);
+        doubt_fail(stream,
+                   failure_create(stream, op->sequence, op, status,
+                                  rnl_last_error()->message),
+                   op->sequence, false);
     if (op->kind == OP_COPY)
         quiet_copy_end(gpu_of(stream_context(stream)));
     op_finish(op);
@@ -149,7 +150,7 @@ static void run_copy(struct stream *stream, struct op *op)
     if (!failed && staging_takes(op) && staging_start(stream, op))
         return;
     service_item_done(stream, op,
-                      failed ? RNL_OK : staging_copy(stream, &op->copy));
+                      failed ? RNL_OK : staging_copy(stream, op));
 }
 
 static void run_item(struct stream *stream, struct op *op)
@@ -293,7 +294,6 @@ static enum look look_at(struct stream *stream)
     rnl_status status =
         atomic_load(&own->completed) < atomic_load(&stream->submitted)
             ? gpu_stream_query(stream) : RNL_OK;
-    trash_look(context);
     if (did || atomic_load(&own->completed) != before)
         return LOOK_DID;
     if (status == RNL_OK)

@@ -3,16 +3,27 @@
 // The driver does them through one small page-locked buffer with one thread;
 // here several threads carry pieces through buffers of their own, each on a
 // stream of its own, so that copying in memory and over the bus overlap. Other
-// streams and host functions are not held up.
+// streams and host functions are not held up, and copies of several streams
+// share the threads.
 #include "backends/cudalike/staging.h"
+#include "backends/cudalike/task.h"
 
 #include "base/clock.h"
+#include "core/config.h"
 
+#include <sched.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
-#define PIECE ((size_t)1 << 20)
-#define THREADS_MOST 8
+#define THREADS_MOST 32
+#define SLOTS_MOST 4
+#define PIECE_LEAST ((size_t)256 << 10)
+
+// What is carried between two looks at whether another copy waits.
+#define TURN_PIECES 8
 
 struct slot {
     void *pinned, *event;
@@ -24,30 +35,77 @@ struct slot {
 struct lane {
     struct lane *next;
     void *stream;
-    struct slot slots[2];
+    struct slot slots[SLOTS_MOST];
+};
+
+// A thread's part in a job: as many pieces as it comes to.
+struct share {
+    struct task task;
+    struct job *job;
 };
 
 struct job {
-    struct job *next;
     struct stream *stream;  // referenced
     struct op *op;
     bool to_device;
     size_t size;
-    _Atomic size_t begun;   // bytes that some thread has taken on
-    _Atomic int code;       // the driver's first refusal
-    uint32_t threads;       // at work on it; under the lock
+    _Atomic size_t begun;    // bytes that some thread has taken on
+    _Atomic int code;        // the driver's first refusal
+    _Atomic unsigned open;   // shares that are not over
+    struct share shares[THREADS_MOST];
 };
 
-static struct lock jobs_lock;  // guards the next three
-static struct job *jobs, **jobs_end = &jobs;
-static unsigned threads_started;
-static _Atomic uint32_t news;
+// --- How it is done ---------------------------------------------------------
+
+// Pieces are large enough that the bus is not kept waiting between them, and
+// small enough for the caches. What comes to the host is not looked at before
+// all of it is there: much of it would only drive out what is in the caches.
+static struct {
+    unsigned threads, slots;
+    size_t piece;
+    size_t past;  // from so many bytes on, past the caches to the host
+} way = {0, 2, (size_t)2 << 20, (size_t)16 << 20};
+
+static struct task_queue copying = {.thread_name = "rnl-staging",
+                                    .spin_ns = 50000};
+
+static unsigned threads_wanted(void)
+{
+    cpu_set_t set;
+    int cores = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+    return cores < 4 ? 1 : cores < 16 ? (unsigned)cores / 2 : 8;
+}
+
+// "threads:KiB of a piece:slots:KiB from which on past the caches", for who
+// measures what is best.
+static void read_way(const char *text)
+{
+    unsigned threads, piece, slots, past;
+    if (sscanf(text, "%u:%u:%u:%u", &threads, &piece, &slots, &past) != 4 ||
+        threads < 1 || threads > THREADS_MOST || slots < 1 ||
+        slots > SLOTS_MOST || (size_t)piece << 10 < PIECE_LEAST ||
+        piece > 1u << 20)
+        return;
+    way.threads = threads;
+    way.slots = slots;
+    way.piece = (size_t)piece << 10;
+    way.past = (size_t)past << 10;
+}
+
+static void choose_way(void)
+{
+    const char *text = config_get()->staging;
+    way.threads = threads_wanted();
+    if (text)
+        read_way(text);
+    copying.most = way.threads;
+}
 
 // --- Lanes -----------------------------------------------------------------
 
 static void lane_free(const struct driver_functions *call, struct lane *lane)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < SLOTS_MOST; i++) {
         if (lane->slots[i].event)
             call->event_destroy(lane->slots[i].event);
         if (lane->slots[i].pinned)
@@ -62,8 +120,8 @@ static int lane_fill(const struct gpu_context *gpu, struct lane *lane)
 {
     const struct driver_functions *call = call_of(gpu);
     int code = gpu_create_aside(gpu, &lane->stream);
-    for (int i = 0; i < 2 && code == 0; i++) {
-        code = call->host_allocate(&lane->slots[i].pinned, PIECE,
+    for (unsigned i = 0; i < way.slots && code == 0; i++) {
+        code = call->host_allocate(&lane->slots[i].pinned, way.piece,
                                    DRIVER_HOST_PORTABLE);
         if (code == 0)
             code = call->event_create(&lane->slots[i].event,
@@ -109,24 +167,80 @@ void staging_finish(struct gpu_context *gpu)
 
 // --- One thread's share ------------------------------------------------------
 
+// At both ends pieces are small, so that the bus has something to do soon, and
+// no thread is left alone with much.
+static size_t piece_size(const struct job *job, size_t offset)
+{
+    size_t left = job->size - offset;
+    size_t rising = offset / way.threads, falling = left / way.threads / 2;
+    size_t size = rising < falling ? rising : falling;
+    size = size & ~(PIECE_LEAST - 1);
+    if (size < PIECE_LEAST)
+        size = PIECE_LEAST;
+    if (size > way.piece)
+        size = way.piece;
+    return size < left ? size : left;
+}
+
+static bool is_taken(struct job *job)
+{
+    return atomic_load(&job->begun) >= job->size ||
+           atomic_load(&job->code) != 0;
+}
+
 // The next piece that nobody has taken on; false when there is none.
 static bool next_piece(struct job *job, size_t *out_offset, size_t *out_size)
 {
-    size_t offset = atomic_fetch_add(&job->begun, PIECE);
-    if (offset >= job->size || atomic_load(&job->code) != 0)
-        return false;
-    *out_offset = offset;
-    *out_size = job->size - offset < PIECE ? job->size - offset : PIECE;
+    *out_offset = atomic_load(&job->begun);
+    do {
+        if (*out_offset >= job->size || atomic_load(&job->code) != 0)
+            return false;
+        *out_size = piece_size(job, *out_offset);
+    } while (!atomic_compare_exchange_weak(&job->begun, out_offset,
+                                           *out_offset + *out_size));
     return true;
 }
 
+#if defined(__x86_64__)
+static void copy_past_caches(char *to, const char *from, size_t size)
+{
+    size_t head = -(uintptr_t)to & 63;
+    if (head > size)
+        head = size;
+    memcpy(to, from, head);
+    size_t at = head;
+    for (; at + 64 <= size; at += 64) {
+        const __m128i *source = (const __m128i *)(const void *)(from + at);
+        __m128i *target = (__m128i *)(void *)(to + at);
+        __m128i a = _mm_loadu_si128(source);
+        __m128i b = _mm_loadu_si128(source + 1);
+        __m128i c = _mm_loadu_si128(source + 2);
+        __m128i d = _mm_loadu_si128(source + 3);
+        _mm_stream_si128(target, a);
+        _mm_stream_si128(target + 1, b);
+        _mm_stream_si128(target + 2, c);
+        _mm_stream_si128(target + 3, d);
+    }
+    memcpy(to + at, from + at, size - at);
+    _mm_sfence();
+}
+#else
+static void copy_past_caches(char *to, const char *from, size_t size)
+{
+    memcpy(to, from, size);
+}
+#endif
+
 // Until what is on its way through the slot is there.
-static int slot_settle(const struct driver_functions *call, struct slot *slot)
+static int slot_settle(const struct driver_functions *call,
+                       const struct job *job, struct slot *slot)
 {
     if (slot->size == 0)
         return 0;
     int code = call->event_synchronize(slot->event);
-    if (code == 0 && slot->waits_for)
+    if (code == 0 && slot->waits_for && job->size >= way.past)
+        copy_past_caches(slot->waits_for, slot->pinned, slot->size);
+    else if (code == 0 && slot->waits_for)
         memcpy(slot->waits_for, slot->pinned, slot->size);
     slot->size = 0;
     return code;
@@ -152,21 +266,24 @@ static int begin_piece(const struct driver_functions *call, struct job *job,
     return code ? code : call->event_record(slot->event, lane->stream);
 }
 
+// Until nothing is left, or others wait for a turn.
 static int carry(const struct driver_functions *call, struct job *job,
                  struct lane *lane)
 {
     size_t offset, size;
+    unsigned turn = 0;
     int code = 0;
-    for (unsigned turn = 0; code == 0 && next_piece(job, &offset, &size);
-         turn ^= 1) {
-        struct slot *slot = &lane->slots[turn];
-        code = slot_settle(call, slot);
+    while (code == 0 &&
+           (turn < TURN_PIECES || !atomic_load(&copying.waiting)) &&
+           next_piece(job, &offset, &size)) {
+        struct slot *slot = &lane->slots[turn++ % way.slots];
+        code = slot_settle(call, job, slot);
         if (code == 0)
             code = begin_piece(call, job, lane, slot, offset, size);
     }
-    // The older one is in either: both have to be waited for.
-    for (int i = 0; i < 2; i++) {
-        int last = slot_settle(call, &lane->slots[i]);
+    for (unsigned i = 0; i < way.slots; i++) {
+        int last =
+            slot_settle(call, job, &lane->slots[turn++ % way.slots]);
         code = code ? code : last;
     }
     return code;
@@ -200,119 +317,66 @@ static void job_finish(struct job *job)
     object_drop(&stream->object);
 }
 
-static bool is_taken(const struct job *job)
+static void run_share(struct task *task)
 {
-    return atomic_load(&job->begun) >= job->size ||
-           atomic_load(&job->code) != 0;
-}
-
-// A job with something left to do, which the thread joins.
-static struct job *join_locked(void)
-{
-    struct job *job = jobs;
-    while (job && is_taken(job))
-        job = job->next;
-    if (job)
-        job->threads++;
-    return job;
-}
-
-// The last thread that leaves a job takes it out of the list.
-static bool leave(struct job *job)
-{
-    lock_take(&jobs_lock);
-    bool last = --job->threads == 0 && is_taken(job);
-    struct job **link = &jobs;
-    while (last && *link != job)
-        link = &(*link)->next;
-    if (last) {
-        *link = job->next;
-        if (!*link)
-            jobs_end = link;
-    }
-    lock_give(&jobs_lock);
-    return last;
-}
-
-static void *run(void *unused)
-{
-    for (;;) {
-        uint32_t seen = atomic_load(&news);
-        lock_take(&jobs_lock);
-        struct job *job = join_locked();
-        lock_give(&jobs_lock);
-        if (!job) {
-            op_trim();  // nobody would miss them here
-            futex_wait(&news, seen, RNL_FOREVER);
-            continue;
-        }
+    struct job *job = ((struct share *)task)->job;
+    if (!is_taken(job))
         work_on(job);
-        if (leave(job))
-            job_finish(job);
-    }
-    return unused;
-}
-
-static unsigned threads_wanted(void)
-{
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return cores < 4 ? 1 : cores / 2 < THREADS_MOST ? (unsigned)(cores / 2)
-                                                    : THREADS_MOST;
-}
-
-static bool start_threads_locked(void)
-{
-    pthread_t thread;
-    while (threads_started < threads_wanted() &&
-           thread_start(&thread, "rnl-staging", run, NULL)) {
-        pthread_detach(thread);
-        threads_started++;
-    }
-    return threads_started > 0;
+    if (!is_taken(job))
+        task_add(&copying, task);  // there is a thread: this one
+    else if (atomic_fetch_sub(&job->open, 1) == 1)
+        job_finish(job);
 }
 
 bool staging_takes(const struct op *op)
 {
     const struct op_copy *copy = &op->copy;
     return op->kind == OP_COPY && copy->height == 1 && copy->depth == 1 &&
-           copy->width > PIECE / 4 &&
+           copy->width > PIECE_LEAST &&
            (copy->from_context == NULL) != (copy->to_context == NULL);
 }
 
 bool staging_start(struct stream *stream, struct op *op)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, choose_way);
     struct job *job = mem_allocate(sizeof *job);
     if (!job)
         return false;
-    *job = (struct job){.stream = stream,
-                        .op = op,
-                        .to_device = op->copy.to_context != NULL,
-                        .size = op->copy.width};
-    lock_take(&jobs_lock);
-    bool ok = start_threads_locked();
-    if (ok) {
-        object_keep(&stream->object);
-        *jobs_end = job;
-        jobs_end = &job->next;
+    job->stream = stream;
+    job->op = op;
+    job->to_device = op->copy.to_context != NULL;
+    job->size = op->copy.width;
+    size_t pieces = (job->size + PIECE_LEAST - 1) / PIECE_LEAST;
+    unsigned shares = pieces < way.threads ? (unsigned)pieces : way.threads;
+    // The last share to end frees the job; one more, until all are added.
+    atomic_store(&job->open, shares + 1);
+    object_keep(&stream->object);
+    unsigned added = 0;
+    for (; added < shares; added++) {
+        job->shares[added].task.run = run_share;
+        job->shares[added].job = job;
+        if (!task_add(&copying, &job->shares[added].task))
+            break;
     }
-    lock_give(&jobs_lock);
-    if (!ok) {
+    if (added == 0) {
         mem_release(job, sizeof *job);
+        object_drop(&stream->object);
         return false;
     }
-    atomic_fetch_add(&news, 1);
-    futex_wake(&news, THREADS_MOST);
+    if (atomic_fetch_sub(&job->open, shares - added + 1) == shares - added + 1)
+        job_finish(job);
     return true;
 }
 
 // --- Small and other copies ------------------------------------------------
 
-rnl_status staging_copy(struct stream *stream, const struct op_copy *copy)
+rnl_status staging_copy(struct stream *stream, const struct op *op)
 {
     struct context *context = stream_context(stream);
     struct gpu_context *gpu = gpu_of(context);
     void *before = current_enter(gpu);
-    int code = gpu_copy_on(gpu, gpu->copy_stream, copy);
+    int code = gpu_give(context, gpu->copy_stream, op);
     if (code == 0)
         code = call_of(gpu)->stream_synchronize(gpu->copy_stream);
     current_back(gpu, before);

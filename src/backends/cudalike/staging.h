@@ -11,7 +11,7 @@ bool staging_takes(const struct op *op);
 bool staging_start(struct stream *stream, struct op *op);
 
 // Does it now. RNL_OK or a failure.
-rnl_status staging_copy(struct stream *stream, const struct op_copy *copy);
+rnl_status staging_copy(struct stream *stream, const struct op *op);
 
 // Frees what was kept for copies of a context.
 void staging_finish(struct gpu_context *gpu);

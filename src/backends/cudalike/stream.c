@@ -1,4 +1,5 @@
 #include "backends/cudalike/batch.h"
+#include "backends/cudalike/doubt.h"
 #include "backends/cudalike/graph.h"
 #include "backends/cudalike/held.h"
 #include "backends/cudalike/service.h"
@@ -39,6 +40,7 @@ void gpu_stream_finish(struct stream *stream)
     gpu_batches_finish(stream);
     current_back(gpu, before);
     marker_drop(context, own->marker);
+    doubt_settle(stream, true);
     if (own->words)
         service_words_drop(gpu, own->words);
     mem_release(own->recent, RECENT * sizeof *own->recent);
@@ -122,14 +124,15 @@ enum fate { FATE_OVER, FATE_PENDING, FATE_SERVICE };
 
 static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
 {
+    struct context *context = stream_context(stream);
+    const struct gpu_stream *own = gpu_stream_of(stream);
     *fate = must_outlive(stream, op) ? FATE_PENDING : FATE_OVER;
     switch (op->kind) {
     case OP_KERNEL:
         return gpu_launch(stream, op);
     case OP_FILL:
-        return gpu_fill(stream, op);
     case OP_VALUES:
-        return gpu_values(stream, op);
+        return gpu_give(context, own->handle, op);
     case OP_PREFETCH:
     case OP_ATTACH:
         return gpu_hint(stream, op);
@@ -141,7 +144,7 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
         return held_give_marker(stream, op);
     case OP_COPY:
         if (!gpu_copy_needs_service(stream, op))
-            return gpu_copy(stream, op);
+            return gpu_give(context, own->handle, op);
         break;
     case OP_HOST:
         break;
@@ -149,7 +152,8 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
         return 0;
     }
     *fate = FATE_SERVICE;
-    return service_ask_locked(stream, op);
+    int code = op->kind == OP_COPY ? doubt_begin(stream, op->sequence) : 0;
+    return code ? code : service_ask_locked(stream, op);
 }
 
 static void pend(struct gpu_stream *own, struct op *op)
@@ -198,10 +202,10 @@ static void give_up_locked(struct stream *stream, struct op *op, int code,
     driver->call.error_text(code, &text);
     snprintf(message, sizeof message, "the driver refused it: %s (%d)",
              text ? text : "it does not say why", code);
-    stream_set_failure(stream,
-                       failure_create(stream, op->sequence, op,
-                                      driver->status(code), message),
-                       false);
+    doubt_fail(stream,
+               failure_create(stream, op->sequence, op, driver->status(code),
+                              message),
+               op->sequence, false);
     while (op) {
         struct op *next = op->next;
         if (op->kind == OP_STAMP || op->kind == OP_WAIT)
@@ -352,8 +356,10 @@ static int submit_locked(struct stream *stream, struct op *first,
     }
     if (code != 0)
         give_up_locked(stream, rest, code, over);
-    else if (rest)
+    else if (rest) {
+        doubt_begin(stream, submitted);  // it may be refused yet
         stream_hold_locked(stream, rest);
+    }
     atomic_store_explicit(&stream->submitted, submitted,
                           memory_order_release);
     return 0;
@@ -462,6 +468,7 @@ void stream_settle(struct stream *stream, uint64_t point)
     while (completed < point &&
            !atomic_compare_exchange_weak(&own->completed, &completed, point))
         ;
+    doubt_settle(stream, false);
     if (!own->pending)  // a look without the lock: the service comes by again
         return;
     struct op *over = NULL, **end = &over;
@@ -550,9 +557,17 @@ static rnl_status query_stream(void *subject)
 
 rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
+    if (deadline == DEADLINE_LOOK)
+        return gpu_stream_query(stream);
     rnl_sync_policy policy = (rnl_sync_policy)atomic_load_explicit(
         &stream->sync_policy, memory_order_relaxed);
     return gpu_poll(query_stream, stream, policy, deadline);
+}
+
+// The next failure is none of those who waited for the last one.
+void gpu_stream_reset(struct stream *stream)
+{
+    doubt_settle(stream, true);
 }
 
 // --- Order between streams -------------------------------------------------
@@ -642,18 +657,31 @@ rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
                      : driver_fail(context, code, "to record an event");
 }
 
+static int follow(struct stream *stream, struct stream *other, uint64_t at)
+{
+    uint64_t point;
+    struct doubt *doubt = doubt_share(other, &point);
+    int code = doubt ? doubt_follow(doubt, point, stream, at) : 0;
+    doubt_drop(doubt);
+    stream_inherit(stream, stream_get_failure(other));
+    return code;
+}
+
 rnl_status gpu_stream_join(struct stream *stream, struct stream *other)
 {
     struct context *context = stream_context(other);
-    stream_inherit(stream, stream_get_failure(other));
-    if (gpu_stream_query(other) == RNL_OK)
+    if (gpu_stream_query(other) == RNL_OK) {
+        stream_inherit(stream, stream_get_failure(other));
         return RNL_OK;
+    }
     struct marker *marker = marker_take(context, false);
     if (!marker)
         return fail_status();
+    uint64_t at = atomic_load(&stream->submitted) + 1;
     rnl_status status = stream_record_marker(other, marker, false);
     if (status == RNL_OK)
         status = stream_wait_marker(stream, marker);
     marker_drop(context, marker);
-    return status;
+    int code = status == RNL_OK ? follow(stream, other, at) : 0;
+    return code == 0 ? status : driver_fail(context, code, "to wait");
 }

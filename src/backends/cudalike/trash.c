@@ -29,8 +29,9 @@ struct rest {
     struct gpu_context gpu;
 };
 
-static struct lock registry_lock;      // guards the next two
+static struct lock registry_lock;      // guards the next three
 static struct gpu_context *contexts;   // that are open
+static struct gpu_context *asking;     // with trash that waits for streams
 static struct rest *rests;
 
 // --- Collecting --------------------------------------------------------------
@@ -101,6 +102,21 @@ static struct trash *take_all(struct gpu_context *gpu)
     return all;
 }
 
+// Has the service look at what the context has to be freed until none of it
+// waits for streams. It keeps the context meanwhile.
+static void ask(struct context *context)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    lock_take(&registry_lock);
+    if (!gpu->asks) {
+        object_keep(&context->object);
+        gpu->asks = true;
+        gpu->next_asking = asking;
+        asking = gpu;
+    }
+    lock_give(&registry_lock);
+}
+
 static void add(struct context *context, trash_release *release,
                 void *subject, bool waits)
 {
@@ -126,7 +142,10 @@ static void add(struct context *context, trash_release *release,
         trash_free(gpu, trash);
         return;
     }
+    bool asks = trash->count > 0;
     put(gpu, trash);
+    if (asks)
+        ask(context);
     service_start();
     service_wake();
 }
@@ -143,7 +162,7 @@ void trash_add_waiting(struct context *context, trash_release *release,
 }
 
 // What waits for streams only is freed; of the rest it is noted that it may go.
-void trash_look(struct context *context)
+static void look(struct context *context)
 {
     struct gpu_context *gpu = gpu_of(context);
     for (struct trash *trash = take_all(gpu), *next; trash; trash = next) {
@@ -153,6 +172,54 @@ void trash_look(struct context *context)
         else
             put(gpu, trash);
     }
+}
+
+static bool waits_for_streams(struct gpu_context *gpu)
+{
+    bool found = false;
+    lock_take(&gpu->lock);
+    for (const struct trash *trash = gpu->trash; trash; trash = trash->next)
+        found |= trash->count > 0;
+    lock_give(&gpu->lock);
+    return found;
+}
+
+static struct gpu_context *take_asking(void)
+{
+    lock_take(&registry_lock);
+    struct gpu_context *all = asking;
+    asking = NULL;
+    lock_give(&registry_lock);
+    return all;
+}
+
+// Looked at under the lock: what is added afterwards asks again.
+static bool ask_again(struct gpu_context *gpu)
+{
+    lock_take(&registry_lock);
+    bool asks = waits_for_streams(gpu);
+    gpu->asks = asks;
+    if (asks) {
+        gpu->next_asking = asking;
+        asking = gpu;
+    }
+    lock_give(&registry_lock);
+    return asks;
+}
+
+static bool look_at_asking(void)
+{
+    bool left = false;
+    for (struct gpu_context *gpu = take_asking(), *next; gpu; gpu = next) {
+        struct context *context = gpu->owner;
+        next = gpu->next_asking;
+        look(context);
+        if (ask_again(gpu))
+            left = true;
+        else
+            object_drop(&context->object);
+    }
+    return left;
 }
 
 // --- Calls that wait for the device -----------------------------------------
@@ -270,15 +337,16 @@ static bool has_waiting(struct gpu_context *gpu)
 
 bool trash_empty(void)
 {
-    bool left = false;
+    bool left = look_at_asking();
     lock_take(&registry_lock);
     for (struct gpu_context *gpu = contexts; gpu; gpu = gpu->next)
         if (has_waiting(gpu))
             left |= !empty_device(gpu);
-    while (rests && !left)
-        left = !empty_device(&rests->gpu);
+    bool busy = false;
+    while (rests && !busy)
+        busy = !empty_device(&rests->gpu);
     lock_give(&registry_lock);
-    return left;
+    return left || busy;
 }
 
 // --- Contexts ---------------------------------------------------------------
