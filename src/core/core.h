@@ -151,6 +151,9 @@ struct function {
     char *name, *symbol;
     rnl_parameter *parameters;  // `type` texts are owned, too
     size_t parameter_count;
+    // Where values lie when they are copied one behind the other.
+    uint32_t *offsets;
+    size_t values_size, values_alignment;  // a power of two, at most 64
     rnl_function_info info;     // pointers in it point at the fields above
     _Atomic size_t shared_most; // dynamic, that a launch may ask for
     _Atomic int carveout;       // percent; RNL_CARVEOUT_DEFAULT: as it likes

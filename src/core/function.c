@@ -13,11 +13,15 @@
 
 static void free_parameters(struct function *function)
 {
-    for (size_t i = 0; i < function->parameter_count; i++)
+    for (size_t i = 0; function->parameters && i < function->parameter_count;
+         i++)
         text_release((char *)function->parameters[i].type);
     mem_release(function->parameters,
                 function->parameter_count * sizeof *function->parameters);
+    mem_release(function->offsets,
+                function->parameter_count * sizeof *function->offsets);
     function->parameters = NULL;
+    function->offsets = NULL;
     function->parameter_count = 0;
 }
 
@@ -66,15 +70,41 @@ static void abandon(struct function *function)
 
 // --- What it is ------------------------------------------------------------
 
+// No machine needs more than its widest vector.
+static size_t alignment_of(const rnl_parameter *parameter)
+{
+    size_t alignment = 1;
+    while (alignment < parameter->alignment && alignment < 64)
+        alignment *= 2;
+    return alignment;
+}
+
+static void place_values(struct function *function)
+{
+    size_t offset = 0, most = 1;
+    for (size_t i = 0; i < function->parameter_count; i++) {
+        const rnl_parameter *parameter = &function->parameters[i];
+        size_t alignment = alignment_of(parameter);
+        offset = (offset + alignment - 1) & ~(alignment - 1);
+        function->offsets[i] = (uint32_t)offset;
+        offset += parameter->size;
+        most = alignment > most ? alignment : most;
+    }
+    function->values_size = offset;
+    function->values_alignment = most;
+}
+
 static bool copy_parameters(struct function *function,
                             const rnl_parameter *parameters, size_t count)
 {
+    function->values_alignment = 1;
     if (count == 0)
         return true;
-    function->parameters = mem_allocate(count * sizeof *parameters);
-    if (!function->parameters)
-        return false;
     function->parameter_count = count;
+    function->parameters = mem_allocate(count * sizeof *parameters);
+    function->offsets = mem_allocate(count * sizeof *function->offsets);
+    if (!function->parameters || !function->offsets)
+        return false;
     for (size_t i = 0; i < count; i++) {
         rnl_parameter *copy = &function->parameters[i];
         *copy = parameters[i];
@@ -82,6 +112,7 @@ static bool copy_parameters(struct function *function,
         if (!copy->type)
             return false;
     }
+    place_values(function);
     return true;
 }
 

@@ -68,6 +68,7 @@ struct gpu_stream {
     _Atomic bool shared;         // others may give it work that nobody counts
     uint32_t applied;            // changes of attributes that the driver has
     bool listed;                 // the service looks, and keeps the stream
+    _Atomic bool mark_wanted;    // the service asks for …
     // Set under the lock when NULL, cleared by the service when it is done.
     struct marker *_Atomic marker;
     uint64_t marked;             // what the marker stands for

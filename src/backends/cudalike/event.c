@@ -14,6 +14,8 @@ struct waiter {
 struct gpu_event {
     struct lock lock;            // guards all below
     struct marker *marker;       // NULL: never recorded
+    // For the next record: nobody but the event knows it.
+    struct marker *_Atomic spare;
     struct failure *failure;     // of the stream at the record
     // Of a promise: a word that streams wait for, written when it is recorded.
     struct service_words *words;
@@ -50,6 +52,7 @@ void gpu_event_finish(struct event *event)
     struct gpu_event *own = event_of(event);
     struct context *context = event->object.context;
     marker_drop(context, own->marker);
+    marker_drop(context, atomic_load(&own->spare));
     failure_drop(own->failure);
     drop_waiters(own->waiters);
     if (own->words)
@@ -58,18 +61,26 @@ void gpu_event_finish(struct event *event)
 
 // --- Recording -------------------------------------------------------------
 
-// Lets those on who wait for the promise; they come behind the stream's work.
-static int keep_promise(struct event *event, struct stream *stream)
+static int write_word(struct gpu_event *own, struct stream *stream)
 {
-    struct gpu_event *own = event_of(event);
-    struct gpu_context *gpu = gpu_of(event->object.context);
-    if (!own->words)
-        return 0;
+    struct gpu_context *gpu = gpu_of(stream_context(stream));
     void *before = current_enter(gpu);
     int code = call_of(gpu)->stream_write32(
         gpu_stream_of(stream)->handle,
         (uint64_t)(uintptr_t)own->words->reached, 1, 0);
     current_back(gpu, before);
+    return code;
+}
+
+// Lets those on who wait for the promise; streams come behind this one's work.
+static int keep_promise(struct event *event, struct stream *stream,
+                        struct waiter *waiters)
+{
+    struct gpu_event *own = event_of(event);
+    int code = own->words ? write_word(own, stream) : 0;
+    drop_waiters(waiters);
+    atomic_fetch_add(&own->news, 1);
+    futex_wake(&own->news, INT32_MAX);
     return code;
 }
 
@@ -79,6 +90,27 @@ static rnl_status refuse_again(const struct event *event)
     return fail_at(RNL_ERROR_INVALID_STATE, "event",
                    "%s is a promise and was recorded already",
                    object_describe(&event->object, text, sizeof text));
+}
+
+static struct marker *take_marker(struct event *event)
+{
+    struct marker *spare = atomic_exchange(&event_of(event)->spare, NULL);
+    if (!spare)
+        return marker_take(event->object.context, event->options.timing);
+    atomic_store_explicit(&spare->done, false, memory_order_relaxed);
+    return spare;
+}
+
+// Events that are recorded again and again have two markers in turn, and need
+// no other's lock. Whoever looks at one has a reference.
+static void put_marker(struct event *event, struct marker *marker)
+{
+    struct marker *none = NULL;
+    if (!marker ||
+        atomic_load_explicit(&marker->references, memory_order_acquire) > 1 ||
+        !atomic_compare_exchange_strong(&event_of(event)->spare, &none,
+                                        marker))
+        marker_drop(event->object.context, marker);
 }
 
 // Returns those who wait for the promise that it is, if it is one.
@@ -95,7 +127,7 @@ static struct waiter *stand_for(struct event *event, struct marker *marker,
     own->recorded = true;
     own->waiters = NULL;
     lock_give(&own->lock);
-    marker_drop(event->object.context, old);
+    put_marker(event, old);
     failure_drop(old_failure);
     return waiters;
 }
@@ -112,7 +144,7 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
     struct gpu_event *own = event_of(event);
     if (event->options.promise && own->recorded)
         return refuse_again(event);
-    struct marker *marker = marker_take(context, event->options.timing);
+    struct marker *marker = take_marker(event);
     if (!marker)
         return fail_status();
     rnl_status status = stream_record_marker(stream, marker, true);
@@ -122,10 +154,8 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
     }
     struct waiter *waiters =
         stand_for(event, marker, stream_get_failure(stream));
-    int code = keep_promise(event, stream);
-    drop_waiters(waiters);
-    atomic_fetch_add(&own->news, 1);
-    futex_wake(&own->news, INT32_MAX);
+    int code =
+        event->options.promise ? keep_promise(event, stream, waiters) : 0;
     return code == 0 ? RNL_OK : driver_fail(context, code, "to record");
 }
 

@@ -167,12 +167,15 @@ static void pend(struct gpu_stream *own, struct op *op)
 }
 
 // So that those who wait for the stream to get on see it also while it is never
-// idle.
+// idle: as often as the service looks, not with each operation.
 static void mark_locked(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     struct context *context = stream_context(stream);
     struct gpu_context *gpu = gpu_of(context);
+    if (!atomic_load_explicit(&own->mark_wanted, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&own->mark_wanted, false, memory_order_relaxed);
     if (atomic_load_explicit(&own->marker, memory_order_acquire) ||
         (!own->pending && !gpu->trash &&
          !atomic_load_explicit(&stream->waiting.first, memory_order_relaxed)))
