@@ -59,6 +59,7 @@ struct recent {
 struct gpu_stream {
     void *handle;
     _Atomic uint64_t completed;  // at least so far
+    _Atomic uint64_t waited;     // ns that waits for it take (wait.c)
     // Guards submission. Held while the driver is called, which blocks when
     // its queue is full: the service, which empties queues, only ever tries it.
     struct lock lock;
@@ -197,9 +198,11 @@ rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
 rnl_status stream_wait_marker(struct stream *stream, struct marker *marker);
 // Takes over the reference; NULL is fine.
 void stream_inherit(struct stream *stream, struct failure *failure);
-// Asks `query` again and again until it does not say RNL_NOT_READY.
+// Asks `query` again and again until it does not say RNL_NOT_READY (wait.c).
+// `learned`: how long such waits take, kept with what they are for.
 rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,
-                    rnl_sync_policy policy, uint64_t deadline);
+                    rnl_sync_policy policy, uint64_t deadline,
+                    _Atomic uint64_t *learned);
 
 // --- Hooks -----------------------------------------------------------------
 

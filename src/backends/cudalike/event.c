@@ -22,6 +22,7 @@ struct gpu_event {
     struct waiter *waiters;
     bool recorded, broken;
     _Atomic uint32_t news;       // changes with the two above
+    _Atomic uint64_t waited;     // ns that waits for it take (wait.c)
 };
 
 _Static_assert(sizeof(struct gpu_event) <= GPU_EVENT_SIZE, "too little room");
@@ -390,11 +391,17 @@ static rnl_status wait_recorded(struct event *event, uint64_t deadline)
 
 rnl_status gpu_event_wait(struct event *event, uint64_t deadline)
 {
+    struct gpu_context *gpu = gpu_of(event->object.context);
     rnl_status status = RNL_OK;
     if (event->options.promise)
         status = wait_recorded(event, deadline);
-    return status ? status
-                  : gpu_poll(query_again, event, RNL_SYNC_AUTO, deadline);
+    if (status != RNL_OK)
+        return status;
+    void *before = current_enter(gpu);
+    status = gpu_poll(query_again, event, RNL_SYNC_AUTO, deadline,
+                      &event_of(event)->waited);
+    current_back(gpu, before);
+    return status;
 }
 
 // The marker of a recorded event: the caller drops it.

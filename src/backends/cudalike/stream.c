@@ -2,8 +2,6 @@
 #include "backends/cudalike/graph.h"
 #include "backends/cudalike/service.h"
 
-#include "base/clock.h"
-
 #include <stdio.h>
 
 rnl_status gpu_stream_init(struct stream *stream)
@@ -422,42 +420,6 @@ rnl_status gpu_stream_query(struct stream *stream)
     return RNL_OK;
 }
 
-static void nap(uint64_t duration_ns, uint64_t deadline)
-{
-    static _Atomic uint32_t never;
-    uint64_t end = clock_now() + duration_ns;
-    futex_wait(&never, 0, end < deadline ? end : deadline);
-}
-
-#define SPIN_NS UINT64_C(50000)
-#define NAP_MOST_NS UINT64_C(250000)
-
-// The driver's own waits burn a core however long they take. Here: looks often
-// at first, then ever more rarely, a sixteenth of the time that has passed.
-rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,
-                    rnl_sync_policy policy, uint64_t deadline)
-{
-    uint64_t start = clock_now();
-    for (;;) {
-        rnl_status status = query(subject);
-        if (status != RNL_NOT_READY)
-            return status;
-        uint64_t now = clock_now();
-        if (now >= deadline)
-            return fail(RNL_ERROR_TIMED_OUT,
-                        "the work was not done within the time limit");
-        uint64_t past = now - start;
-        uint64_t length = past / 16 < NAP_MOST_NS ? past / 16 : NAP_MOST_NS;
-        if (policy == RNL_SYNC_SPIN ||
-            (policy != RNL_SYNC_BLOCKING && past < SPIN_NS))
-            cpu_relax();
-        else if (policy == RNL_SYNC_YIELD)
-            sched_yield();
-        else
-            nap(length > 20000 ? length : 20000, deadline);
-    }
-}
-
 static rnl_status query_stream(void *subject)
 {
     return gpu_stream_query(subject);
@@ -465,9 +427,18 @@ static rnl_status query_stream(void *subject)
 
 rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
+    struct gpu_context *gpu = gpu_of(stream_context(stream));
+    struct gpu_stream *own = gpu_stream_of(stream);
     rnl_sync_policy policy = (rnl_sync_policy)atomic_load_explicit(
         &stream->sync_policy, memory_order_relaxed);
-    return gpu_poll(query_stream, stream, policy, deadline);
+    if (is_done(own, atomic_load_explicit(&stream->submitted,
+                                          memory_order_acquire)))
+        return RNL_OK;
+    void *before = current_enter(gpu);  // once, not with each look
+    rnl_status status =
+        gpu_poll(query_stream, stream, policy, deadline, &own->waited);
+    current_back(gpu, before);
+    return status;
 }
 
 // --- Order between streams -------------------------------------------------
