@@ -44,9 +44,25 @@ static void function_finish(struct object *object)
     free_parts(function);
 }
 
+void function_discard(struct function *function)
+{
+    function_finish(&function->object);
+    object_discard(&function->object);
+}
+
+static bool function_park(struct object *object)
+{
+    return compiled_park((struct function *)object);
+}
+
 static struct object_class *class_of(const struct backend *backend)
 {
-    static struct object_class classes[BACKENDS_MAX];
+#define PARKS {.park = function_park}
+    static struct object_class classes[BACKENDS_MAX] = {
+        PARKS, PARKS, PARKS, PARKS, PARKS, PARKS, PARKS, PARKS,
+    };
+#undef PARKS
+    _Static_assert(BACKENDS_MAX == 8, "all of them park");
     return object_class_of(&classes[library_backend_index(backend)],
                            OBJECT_FUNCTION,
                            sizeof(struct function) + backend->function_size,
@@ -116,6 +132,12 @@ static bool copy_parameters(struct function *function,
     return true;
 }
 
+void function_reset(struct function *function)
+{
+    atomic_store(&function->shared_most, function_shared_limit(function));
+    atomic_store(&function->carveout, RNL_CARVEOUT_DEFAULT);
+}
+
 // Copies everything, so that nothing of the backend's is needed later.
 static rnl_status set_facts(struct function *function, const char *name,
                             const struct function_facts *facts)
@@ -139,8 +161,7 @@ static rnl_status set_facts(struct function *function, const char *name,
         .constant_size = facts->constant_size,
         .uses_barriers = facts->uses_barriers,
     };
-    atomic_store(&function->shared_most, function_shared_limit(function));
-    atomic_store(&function->carveout, RNL_CARVEOUT_DEFAULT);
+    function_reset(function);
     return RNL_OK;
 }
 
@@ -192,16 +213,20 @@ abandon:
 
 // --- From source in one step -----------------------------------------------
 
+static bool starts_identifier(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           c == '$';
+}
+
 // What is no plain identifier has to be told to the compiler.
 static bool is_identifier(const char *name)
 {
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
-    size_t start = strspn(name, letters);
-    return start > 0 && name[start + strspn(name + start, "0123456789"
-                                            "abcdefghijklmnopqrstuvwxyz"
-                                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ_$")] ==
-                            '\0';
+    if (!starts_identifier(*name))
+        return false;
+    while (starts_identifier(*name) || (*name >= '0' && *name <= '9'))
+        name++;
+    return *name == '\0';
 }
 
 static bool has_expression(const rnl_module_options *options, const char *name)
@@ -233,7 +258,7 @@ static rnl_status build_function(struct context *context,
         return status;
     *out_function = object_publish(&function->object);
     if (key)
-        compiled_name(context, key, name, *out_function);
+        compiled_name(context, key, name, function);
     return RNL_OK;
 }
 
