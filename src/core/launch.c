@@ -11,18 +11,24 @@ static void missing_axes_are_one(rnl_dim3 *dim)
     dim->z = dim->z ? dim->z : 1;
 }
 
-static rnl_status check_dim(const rnl_dim3 *dim, const rnl_dim3 *most,
-                            const char *name)
+__attribute__((cold)) static rnl_status
+refuse_dim(const rnl_dim3 *dim, const rnl_dim3 *most, const char *name)
 {
     if (dim->x == 0)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, name,
                        "the %s's x is zero; it has to be given", name);
-    if (dim->x <= most->x && dim->y <= most->y && dim->z <= most->z)
-        return RNL_OK;
     return fail_at(RNL_ERROR_INVALID_ARGUMENT, name,
                    "the %s %u x %u x %u is beyond the device's limit of "
                    "%u x %u x %u",
                    name, dim->x, dim->y, dim->z, most->x, most->y, most->z);
+}
+
+static inline rnl_status check_dim(const rnl_dim3 *dim, const rnl_dim3 *most,
+                                   const char *name)
+{
+    bool fits = dim->x > 0 && dim->x <= most->x && dim->y <= most->y &&
+                dim->z <= most->z;
+    return fits ? RNL_OK : refuse_dim(dim, most, name);
 }
 
 static rnl_status check_threads(const struct function *function,

@@ -241,11 +241,31 @@ static struct op *put_together_locked(struct stream *stream, struct op *op,
     return op;
 }
 
+// The usual case of the next.
+static int submit_one_locked(struct stream *stream, struct op *op,
+                             struct op **over)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    uint64_t number = atomic_load_explicit(&stream->submitted,
+                                           memory_order_relaxed) + 1;
+    enum fate fate;
+    op->sequence = number;
+    remember_locked(own, op);  // it may be over before this call is
+    int code = give_locked(stream, op, &fate);
+    if (code != 0)
+        return code;
+    put_given_locked(own, op, fate, over);
+    atomic_store_explicit(&stream->submitted, number, memory_order_release);
+    return 0;
+}
+
 // Gives all to the driver; `*over`: those that are over for the core. A code
 // only when nothing at all was submitted.
 static int submit_locked(struct stream *stream, struct op *first,
                          struct op **over)
 {
+    if (!first->next)
+        return submit_one_locked(stream, first, over);
     struct gpu_stream *own = gpu_stream_of(stream);
     uint64_t submitted = atomic_load(&stream->submitted);
     size_t alone = 0;
@@ -263,7 +283,7 @@ static int submit_locked(struct stream *stream, struct op *first,
         next = op->next;
         enum fate fate;
         op->sequence = submitted + 1;
-        remember_locked(own, op);  // it may be over before this call is
+        remember_locked(own, op);
         int code = give_locked(stream, op, &fate);
         if (code != 0 && op == first)
             return code;
@@ -302,7 +322,6 @@ rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
     struct gpu_context *gpu = gpu_of(context);
     struct gpu_stream *own = gpu_stream_of(stream);
     struct op *over = NULL;
-    const char *what = op_name(first);
     rnl_status status = check_needs(gpu, first);
     if (status != RNL_OK)
         return status;
@@ -324,7 +343,7 @@ rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
     current_back(gpu, before);
     lock_give(&own->lock);
     op_finish_list(over);
-    return code == 0 ? RNL_OK : driver_fail(context, code, what);
+    return code == 0 ? RNL_OK : driver_fail(context, code, op_name(first));
 }
 
 // --- Native handles --------------------------------------------------------
@@ -435,8 +454,10 @@ rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
                                           memory_order_acquire)))
         return RNL_OK;
     void *before = current_enter(gpu);  // once, not with each look
-    rnl_status status =
-        gpu_poll(query_stream, stream, policy, deadline, &own->waited);
+    rnl_status status = gpu_stream_query(stream);
+    if (status == RNL_NOT_READY)
+        status =
+            gpu_poll(query_stream, stream, policy, deadline, &own->waited);
     current_back(gpu, before);
     return status;
 }
