@@ -138,8 +138,8 @@ rnl_status op_submit(struct op *op);
 // the call returns.
 bool op_goes_now(struct stream *stream);
 
-// Gives a list to the backend of such a stream, whatever has become of it since:
-// the work then came before that.
+// Gives a list to the backend of such a stream, whatever has become of it
+// since: the work then came before that.
 rnl_status op_submit_now(struct op *first);
 
 // The same for a list linked by `next`, in its order; may be empty.
