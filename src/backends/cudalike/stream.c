@@ -155,6 +155,7 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
 static void pend(struct gpu_stream *own, struct op *op)
 {
     op->next = NULL;
+    op->label = NULL;  // may be the caller's
     lock_take(&own->list_lock);
     if (own->pending)
         own->pending_last->next = op;
