@@ -425,6 +425,7 @@ static rnl_status borrowing_op(const struct wanted *wanted,
     if (!op)
         return RNL_ERROR_OUT_OF_MEMORY;
     set_launch(op, wanted, kept ? op->payload : NULL);
+    op->borrows = true;
     op->kernel.arguments = borrowed->values;
     op->kernel.attributes = wanted->launch->attributes;
     op->label = wanted->launch->label;
@@ -435,7 +436,8 @@ static rnl_status borrowing_op(const struct wanted *wanted,
 static rnl_status launch_op(const struct wanted *wanted,
                             struct borrowed *borrowed, struct op **out_op)
 {
-    bool fits = wanted->function->parameter_count <= BORROWED_MOST;
+    bool fits = wanted->function->parameter_count <= BORROWED_MOST &&
+                wanted->launch->constant_count == 0;
     struct op *op;
     rnl_status status = borrowed && fits
                             ? borrowing_op(wanted, borrowed, &op)
@@ -604,5 +606,11 @@ rnl_status rnl_enqueue_function(rnl_stream handle, rnl_function function,
         make(stream, function, launch, args, now ? &borrowed : NULL, &first);
     if (status != RNL_OK)
         return status;
-    return now ? op_submit_now(first) : op_submit_list(first);
+    if (now)
+        status = op_submit_now(first);
+    if (status == RNL_NOT_READY)  // not at once after all
+        status = make(stream, function, launch, args, NULL, &first);
+    else if (now)
+        return status;
+    return status ? status : op_submit_list(first);
 }

@@ -130,6 +130,7 @@ struct op *op_create(struct stream *stream, enum op_kind kind,
     op->stream = stream;
     op->sequence = 0;
     op->kind = kind;
+    op->borrows = false;
     op->line = 0;
     op->file = NULL;
     op->label = NULL;

@@ -88,6 +88,7 @@ struct op {
     struct stream *stream;
     uint64_t sequence;  // its number on the stream; set at submission
     enum op_kind kind;
+    bool borrows;  // the arguments are not in the payload
     int line;
     const char *file;   // where it was enqueued; NULL when not known
     const char *label;  // where the arguments are, or NULL

@@ -24,6 +24,7 @@ struct fake_exec {
     struct pair *pairs;
     size_t pair_count;
     struct adapter *adapters;
+    bool waits;  // some node does, or calls the host
 };
 
 // --- Parameters -----------------------------------------------------------
@@ -190,6 +191,7 @@ static int inside_host(struct fake_exec *exec, const struct fake_node *node,
         return FAKE_OUT_OF_MEMORY;
     *adapter = (struct adapter){node->host, exec->adapters};
     exec->adapters = adapter;
+    exec->waits = true;
     out->params.kind = RNL_NODE_HOST_FUNCTION;
     out->params.host = call_host;
     out->params.user_data = adapter;
@@ -234,8 +236,10 @@ static int inside_node(struct fake_exec *exec, struct fake_node *node,
         return inside_host(exec, node, out);
     case FAKE_graph_add_record:
     case FAKE_graph_add_wait:
+        exec->waits |= node->function == FAKE_graph_add_wait;
         return inside_event(node, out);
     case FAKE_graph_add_values:
+        exec->waits |= fake_values_wait(node->payload, node->value_count);
         return inside_values(node, out);
     default:
         return FAKE_OK;
@@ -393,6 +397,8 @@ int fake_exec_destroy(void *handle)
     struct fake_exec *exec = fake_find(KIND_EXEC, handle);
     if (!exec)
         return FAKE_INVALID_VALUE;
+    // As the real driver, though it holds nobody up.
+    fake_wait_context(exec->object.context);
     fake_exec_drop(exec);
     return code;
 }
@@ -415,11 +421,12 @@ int fake_exec_launch(void *handle, void *stream)
 {
     struct fake_context *context;
     struct fake_exec *exec;
-    rnl_stream inner;
+    struct fake_turn turn;
     int code = enter_exec(FAKE_exec_launch, handle, &context, &exec);
-    if (code || (code = fake_stream_of(context, stream, &inner)))
+    if (code || (code = fake_turn_take(context, stream, &turn)))
         return code;
-    return fake_code(context, rnl_enqueue_graph(inner, exec->inner));
+    return fake_turn_give(&turn, exec->waits,
+                          rnl_enqueue_graph(turn.inner, exec->inner));
 }
 
 int fake_exec_upload(void *handle, void *stream)

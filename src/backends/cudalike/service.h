@@ -7,7 +7,7 @@
 #include "backends/cudalike/cudalike.h"
 
 // Two words of page-locked memory: the device writes how far it got, the
-// service what it has done. Both count up, around.
+// service what it has done, for a device that waits. Both count up, around.
 struct service_words {
     _Atomic uint32_t *reached, *done;  // the same address for the device
     struct service_words *next;        // in the list of those not in use
