@@ -1,18 +1,12 @@
-// Runs one operation many times, for the instruction count of guard.sh.
-//
-//   runnel-guard OPERATION COUNT
-#include <runnel/runnel.h>
+// The cpu backend's operations.
+#include "run.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MOST = 1500 };  // runs that guard.sh asks for
 
-typedef struct setup {
+struct setup {
     rnl_context context;
     rnl_stream stream, other;
     rnl_event event;
@@ -20,7 +14,7 @@ typedef struct setup {
     rnl_buffer buffer;
     rnl_graph_exec exec;
     rnl_function hold;
-} setup;
+};
 
 static rnl_status empty_kernel(const rnl_native_call *call)
 {
@@ -227,12 +221,7 @@ static rnl_status replay(const setup *with)
 
 // ---------------------------------------------------------------------------
 
-static const struct {
-    const char *name;
-    rnl_status (*run)(const setup *);
-    rnl_status (*before)(setup *), (*after)(setup *);  // or NULL
-    bool second;  // on a thread of its own, when the first has done it, too
-} operations[] = {
+static const guard_operation operations[] = {
     {"event-query", query, NULL, NULL, false},
     {"event-record", record, NULL, NULL, false},
     {"launch-synchronize", launch, NULL, NULL, false},
@@ -244,45 +233,6 @@ static const struct {
     {"replay-straight-1000", replay, make_straight, let_worker_go, false},
     {"replay-forked-900", replay, make_forked, let_worker_go, false},
 };
-
-// Only what happens in here is counted: the name is known to guard.sh.
-__attribute__((noinline)) rnl_status
-guard_run(rnl_status (*run)(const setup *), const setup *with, long count);
-
-rnl_status guard_run(rnl_status (*run)(const setup *), const setup *with,
-                     long count)
-{
-    rnl_status status = RNL_OK;
-    for (long i = 0; i < count && !status; i++)
-        status = run(with);
-    return status;
-}
-
-struct turn {
-    rnl_status (*run)(const setup *);
-    const setup *with;
-    long count;
-    rnl_status status;
-};
-
-static void *take_turn(void *opaque)
-{
-    struct turn *turn = opaque;
-    turn->status = guard_run(turn->run, turn->with, turn->count);
-    return NULL;
-}
-
-static rnl_status run_second(struct turn turn)
-{
-    pthread_t thread;
-    rnl_status status = turn.run(turn.with);
-    if (status)
-        return status;
-    if (pthread_create(&thread, NULL, take_turn, &turn))
-        return RNL_ERROR_OUT_OF_MEMORY;
-    pthread_join(thread, NULL);
-    return turn.status;
-}
 
 static rnl_status open_all(setup *out)
 {
@@ -322,26 +272,9 @@ static void close_all(setup *with)
 
 int main(int count, char **arguments)
 {
-    setup with = {0};
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
-        if (count != 3 || strcmp(arguments[1], operations[i].name))
-            continue;
-        rnl_status status = open_all(&with);
-        if (!status && operations[i].before)
-            status = operations[i].before(&with);
-        struct turn turn = {operations[i].run, &with, atol(arguments[2]),
-                            RNL_OK};
-        if (!status && operations[i].second)
-            status = run_second(turn);
-        else if (!status)
-            status = guard_run(turn.run, turn.with, turn.count);
-        if (!status && operations[i].after)
-            status = operations[i].after(&with);
-        if (status)
-            fprintf(stderr, "runnel-guard: %s\n", rnl_last_error()->message);
-        close_all(&with);
-        return status ? 1 : 0;
-    }
-    fprintf(stderr, "runnel-guard: unknown operation\n");
-    return 2;
+    static setup with;
+    return guard_main(&(guard_program){operations,
+                                       sizeof operations / sizeof *operations,
+                                       &with, open_all, close_all},
+                      count, arguments);
 }

@@ -3,7 +3,7 @@
 #
 #   guard.sh [--update] PROGRAM EXPECTED BUILD
 #
-# PROGRAM   runnel-guard
+# PROGRAM   runnel-guard or another of run.h
 # EXPECTED  the file with the figures: lines of BUILD OPERATION INSTRUCTIONS
 # BUILD     compiler, build type and processor: other builds have other counts
 #
@@ -53,7 +53,5 @@ measure() {
         'BEGIN { printf "%.1f", (many - few) / 1000 }'
 }
 
-take_figures event-query event-record launch-synchronize \
-    buffer-create-release buffer-create-release-second wait-idle-stream \
-    launch-wait-stream wait-value-synchronize replay-straight-1000 \
-    replay-forked-900
+# shellcheck disable=SC2046
+take_figures $("$program" --list)

@@ -56,6 +56,10 @@ struct backend {
     // BACKEND_ATTRIBUTE bits of the stream attributes that it heeds; it reads
     // them by stream_get_attributes
     uint32_t stream_attributes;
+    // stream_submit is through with a launch's arguments, attributes and label
+    // when it returns, so that they need not be copied. One op that borrows
+    // them may come; NOT_READY asks for one that does not.
+    bool reads_launch_at_once;
     size_t context_size, stream_size, event_size, module_size, function_size;
     size_t exec_size;
 

@@ -1,4 +1,5 @@
 #include "core/compiled.h"
+#include "core/module.h"
 
 #include <string.h>
 
@@ -8,7 +9,8 @@
 struct named {
     struct named *next;
     char *name;
-    rnl_function function;  // may be dead
+    struct function *function;  // NULL when it is nobody's
+    bool parked;                // nobody but the cache has it
 };
 
 // One source with its module.
@@ -70,6 +72,8 @@ static void entry_free(struct entry *entry)
     while (entry->names) {
         struct named *named = entry->names;
         entry->names = named->next;
+        if (named->parked)
+            function_discard(named->function);
         text_release(named->name);
         mem_release(named, sizeof *named);
     }
@@ -79,9 +83,10 @@ static void entry_free(struct entry *entry)
 // Makes the module an ordinary one again, then lets go of it.
 static void entry_drop(struct context *context, struct entry *entry)
 {
+    struct module *module = entry->module;
     object_keep(&context->object);
-    object_drop(&entry->module->object);
     entry_free(entry);
+    object_drop(&module->object);
 }
 
 // --- The table -------------------------------------------------------------
@@ -110,17 +115,32 @@ static struct entry *remove_oldest_locked(struct compiled *table)
     if (!table->oldest)
         table->newest = NULL;
     table->count--;
+    for (struct named *named = entry->names; named; named = named->next)
+        if (named->function && !named->parked)
+            atomic_store(&named->function->named, NULL);
     return entry;
 }
 
 // --- Finding ---------------------------------------------------------------
 
-// One reference more for the caller, if the handle lives. Unlike object_retain
-// it says nothing when it does not.
-static bool retain_if_alive(rnl_function function)
+// One reference more for the caller, if others have some; or its first. NULL
+// for a function that is about to be parked.
+static rnl_function take_function_locked(struct context *context,
+                                         struct named *named)
 {
-    struct object *object = object_find(function, OBJECT_FUNCTION);
-    return object && object_retain_if_alive(object, function);
+    struct function *function = named->function;
+    if (!function)
+        return NULL;
+    if (!named->parked) {
+        void *handle = object_handle(&function->object);
+        return object_retain_if_alive(&function->object, handle) ? handle
+                                                                  : NULL;
+    }
+    named->parked = false;
+    object_keep(&context->object);
+    object_revive(&function->object, object_new_id());
+    function_reset(function);
+    return object_publish(&function->object);
 }
 
 void compiled_find(struct context *context, const struct source_key *key,
@@ -129,13 +149,13 @@ void compiled_find(struct context *context, const struct source_key *key,
     *out_hit = (struct compiled_hit){0};
     lock_take(&context->lock);
     const struct entry *entry = entry_find_locked(context, key);
-    const struct named *named = entry ? named_find(entry, name) : NULL;
-    if (named && retain_if_alive(named->function))
-        out_hit->function = named->function;
-    else if (entry)
+    struct named *named = entry ? named_find(entry, name) : NULL;
+    if (named)
+        out_hit->function = take_function_locked(context, named);
+    if (entry && !out_hit->function) {
         out_hit->module = entry->module;
-    if (out_hit->module)
         object_keep(&out_hit->module->object);
+    }
     lock_give(&context->lock);
 }
 
@@ -188,24 +208,54 @@ void compiled_add(struct context *context, const struct source_key *key,
 }
 
 void compiled_name(struct context *context, const struct source_key *key,
-                   const char *name, rnl_function function)
+                   const char *name, struct function *function)
 {
     struct named *fresh = mem_allocate(sizeof *fresh);
     char *copy = text_copy(name);
     lock_take(&context->lock);
     struct entry *entry = entry_find_locked(context, key);
     struct named *named = entry ? named_find(entry, name) : NULL;
-    if (named) {
-        named->function = function;
-    } else if (entry && fresh && copy) {
-        *fresh = (struct named){entry->names, copy, function};
-        entry->names = fresh;
+    if (entry && !named && fresh && copy) {
+        *fresh = (struct named){.next = entry->names, .name = copy};
+        entry->names = named = fresh;
         fresh = NULL;
         copy = NULL;
+    }
+    if (named && !named->function) {  // else another thread was faster
+        named->function = function;
+        atomic_store(&function->named, named);
     }
     lock_give(&context->lock);
     text_release(copy);
     mem_release(fresh, sizeof *fresh);
+}
+
+// --- Parking ---------------------------------------------------------------
+
+static bool park_locked(struct function *function)
+{
+    struct named *named = atomic_load(&function->named);
+    if (!named)
+        return false;
+    named->parked = object_retire(&function->object);
+    if (!named->parked) {
+        named->function = NULL;
+        atomic_store(&function->named, NULL);
+    }
+    return named->parked;
+}
+
+bool compiled_park(struct function *function)
+{
+    struct context *context = function->object.context;
+    if (!atomic_load(&function->named))
+        return false;
+    lock_take(&context->lock);
+    bool parked = park_locked(function);
+    lock_give(&context->lock);
+    if (parked)
+        object_drop(&context->object);
+    return parked;
 }
 
 // --- The context's end -----------------------------------------------------

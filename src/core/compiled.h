@@ -7,9 +7,9 @@
 // So that this is no circle, the cache gives back the context reference of a
 // module that it takes in. That is sound because nobody else reaches such a
 // module but functions, each of which keeps the context itself. The reference
-// is taken again before the cache drops a module. Functions are not kept: the
-// cache knows their handles, and a handle that died is made again from the
-// module, which costs a microsecond and no compiler.
+// is taken again before the cache drops a module. A function whose last
+// reference is gone is parked with its name, without its reference to the
+// context, and is what the next caller gets, under another handle.
 #pragma once
 
 #include "core/source.h"
@@ -31,4 +31,8 @@ void compiled_add(struct context *context, const struct source_key *key,
 
 // Remembers the function that the name stands for.
 void compiled_name(struct context *context, const struct source_key *key,
-                   const char *name, rnl_function function);
+                   const char *name, struct function *function);
+
+// Keeps a function that nobody refers to any more; false when it is not one of
+// the cache's.
+bool compiled_park(struct function *function);

@@ -8,6 +8,7 @@
 #include <runnel/runnel.h>
 
 struct backend;
+struct named;
 struct op;
 
 // The first asynchronous failure of a stream, and whose fault it was. Counted:
@@ -151,9 +152,13 @@ struct function {
     char *name, *symbol;
     rnl_parameter *parameters;  // `type` texts are owned, too
     size_t parameter_count;
+    // Where values lie when they are copied one behind the other.
+    uint32_t *offsets;
+    size_t values_size, values_alignment;  // a power of two, at most 64
     rnl_function_info info;     // pointers in it point at the fields above
     _Atomic size_t shared_most; // dynamic, that a launch may ask for
     _Atomic int carveout;       // percent; RNL_CARVEOUT_DEFAULT: as it likes
+    struct named *_Atomic named;    // where the context's cache has it
     rnl_native_fn native_fn;    // NULL unless native
     void *user_data;
     _Alignas(64) max_align_t native[];

@@ -81,21 +81,31 @@ rnl_status rnl_event_retain(rnl_event event)
     return status ? status : object_retain(event, OBJECT_EVENT, "event");
 }
 
+// Whoever waits for a promise that will never be recorded is told.
+static rnl_status release_promise(rnl_event handle)
+{
+    struct object *object = object_find_and_keep(handle, OBJECT_EVENT);
+    bool last = false;
+    rnl_status status =
+        object_release_last(handle, OBJECT_EVENT, "event", &last);
+    if (!object)
+        return status;
+    struct event *event = (struct event *)object;
+    if (last)
+        event->backend->event_break(event);
+    object_drop(object);
+    return status;
+}
+
 rnl_status rnl_event_release(rnl_event event)
 {
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    struct object *object = object_find_and_keep(event, OBJECT_EVENT);
-    bool last = false;
-    status = object_release_last(event, OBJECT_EVENT, "event", &last);
-    if (!object)
-        return status;
-    struct event *released = (struct event *)object;
-    if (last && released->options.promise)
-        released->backend->event_break(released);
-    object_drop(object);
-    return status;
+    struct object *object = object_find(event, OBJECT_EVENT);
+    if (object && ((struct event *)object)->options.promise)
+        return release_promise(event);
+    return object_release(event, OBJECT_EVENT, "event");
 }
 
 static rnl_status foreign_event(const struct event *event)

@@ -13,11 +13,15 @@
 
 static void free_parameters(struct function *function)
 {
-    for (size_t i = 0; i < function->parameter_count; i++)
+    for (size_t i = 0; function->parameters && i < function->parameter_count;
+         i++)
         text_release((char *)function->parameters[i].type);
     mem_release(function->parameters,
                 function->parameter_count * sizeof *function->parameters);
+    mem_release(function->offsets,
+                function->parameter_count * sizeof *function->offsets);
     function->parameters = NULL;
+    function->offsets = NULL;
     function->parameter_count = 0;
 }
 
@@ -40,9 +44,25 @@ static void function_finish(struct object *object)
     free_parts(function);
 }
 
+void function_discard(struct function *function)
+{
+    function_finish(&function->object);
+    object_discard(&function->object);
+}
+
+static bool function_park(struct object *object)
+{
+    return compiled_park((struct function *)object);
+}
+
 static struct object_class *class_of(const struct backend *backend)
 {
-    static struct object_class classes[BACKENDS_MAX];
+#define PARKS {.park = function_park}
+    static struct object_class classes[BACKENDS_MAX] = {
+        PARKS, PARKS, PARKS, PARKS, PARKS, PARKS, PARKS, PARKS,
+    };
+#undef PARKS
+    _Static_assert(BACKENDS_MAX == 8, "all of them park");
     return object_class_of(&classes[library_backend_index(backend)],
                            OBJECT_FUNCTION,
                            sizeof(struct function) + backend->function_size,
@@ -66,15 +86,41 @@ static void abandon(struct function *function)
 
 // --- What it is ------------------------------------------------------------
 
+// No machine needs more than its widest vector.
+static size_t alignment_of(const rnl_parameter *parameter)
+{
+    size_t alignment = 1;
+    while (alignment < parameter->alignment && alignment < 64)
+        alignment *= 2;
+    return alignment;
+}
+
+static void place_values(struct function *function)
+{
+    size_t offset = 0, most = 1;
+    for (size_t i = 0; i < function->parameter_count; i++) {
+        const rnl_parameter *parameter = &function->parameters[i];
+        size_t alignment = alignment_of(parameter);
+        offset = (offset + alignment - 1) & ~(alignment - 1);
+        function->offsets[i] = (uint32_t)offset;
+        offset += parameter->size;
+        most = alignment > most ? alignment : most;
+    }
+    function->values_size = offset;
+    function->values_alignment = most;
+}
+
 static bool copy_parameters(struct function *function,
                             const rnl_parameter *parameters, size_t count)
 {
+    function->values_alignment = 1;
     if (count == 0)
         return true;
-    function->parameters = mem_allocate(count * sizeof *parameters);
-    if (!function->parameters)
-        return false;
     function->parameter_count = count;
+    function->parameters = mem_allocate(count * sizeof *parameters);
+    function->offsets = mem_allocate(count * sizeof *function->offsets);
+    if (!function->parameters || !function->offsets)
+        return false;
     for (size_t i = 0; i < count; i++) {
         rnl_parameter *copy = &function->parameters[i];
         *copy = parameters[i];
@@ -82,7 +128,14 @@ static bool copy_parameters(struct function *function,
         if (!copy->type)
             return false;
     }
+    place_values(function);
     return true;
+}
+
+void function_reset(struct function *function)
+{
+    atomic_store(&function->shared_most, function_shared_limit(function));
+    atomic_store(&function->carveout, RNL_CARVEOUT_DEFAULT);
 }
 
 // Copies everything, so that nothing of the backend's is needed later.
@@ -108,8 +161,7 @@ static rnl_status set_facts(struct function *function, const char *name,
         .constant_size = facts->constant_size,
         .uses_barriers = facts->uses_barriers,
     };
-    atomic_store(&function->shared_most, function_shared_limit(function));
-    atomic_store(&function->carveout, RNL_CARVEOUT_DEFAULT);
+    function_reset(function);
     return RNL_OK;
 }
 
@@ -161,16 +213,20 @@ abandon:
 
 // --- From source in one step -----------------------------------------------
 
+static bool starts_identifier(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           c == '$';
+}
+
 // What is no plain identifier has to be told to the compiler.
 static bool is_identifier(const char *name)
 {
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
-    size_t start = strspn(name, letters);
-    return start > 0 && name[start + strspn(name + start, "0123456789"
-                                            "abcdefghijklmnopqrstuvwxyz"
-                                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ_$")] ==
-                            '\0';
+    if (!starts_identifier(*name))
+        return false;
+    while (starts_identifier(*name) || (*name >= '0' && *name <= '9'))
+        name++;
+    return *name == '\0';
 }
 
 static bool has_expression(const rnl_module_options *options, const char *name)
@@ -202,7 +258,7 @@ static rnl_status build_function(struct context *context,
         return status;
     *out_function = object_publish(&function->object);
     if (key)
-        compiled_name(context, key, name, *out_function);
+        compiled_name(context, key, name, function);
     return RNL_OK;
 }
 

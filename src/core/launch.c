@@ -11,18 +11,24 @@ static void missing_axes_are_one(rnl_dim3 *dim)
     dim->z = dim->z ? dim->z : 1;
 }
 
-static rnl_status check_dim(const rnl_dim3 *dim, const rnl_dim3 *most,
-                            const char *name)
+__attribute__((cold)) static rnl_status
+refuse_dim(const rnl_dim3 *dim, const rnl_dim3 *most, const char *name)
 {
     if (dim->x == 0)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, name,
                        "the %s's x is zero; it has to be given", name);
-    if (dim->x <= most->x && dim->y <= most->y && dim->z <= most->z)
-        return RNL_OK;
     return fail_at(RNL_ERROR_INVALID_ARGUMENT, name,
                    "the %s %u x %u x %u is beyond the device's limit of "
                    "%u x %u x %u",
                    name, dim->x, dim->y, dim->z, most->x, most->y, most->z);
+}
+
+static inline rnl_status check_dim(const rnl_dim3 *dim, const rnl_dim3 *most,
+                                   const char *name)
+{
+    bool fits = dim->x > 0 && dim->x <= most->x && dim->y <= most->y &&
+                dim->z <= most->z;
+    return fits ? RNL_OK : refuse_dim(dim, most, name);
 }
 
 static rnl_status check_threads(const struct function *function,
@@ -184,47 +190,35 @@ static rnl_status mismatch(const struct function *function, size_t index,
     return status;
 }
 
-static bool kind_is_legal(uint32_t kind)
-{
-    return (kind >= RNL_VALUE_POINTER && kind <= RNL_VALUE_STRUCT) ||
-           kind == RNL_ARG_BUFFER;
-}
-
 static bool argument_fits(const rnl_arg *arg, const rnl_parameter *parameter)
 {
-    uint32_t kind =
-        arg->kind == RNL_ARG_BUFFER ? RNL_VALUE_POINTER : arg->kind;
-    // Only a struct's bytes lie elsewhere, and can be more than a value holds.
-    size_t most =
-        arg->kind == RNL_VALUE_STRUCT ? UINT32_MAX : sizeof arg->value;
-    if (!kind_is_legal(arg->kind) || arg->size != parameter->size ||
-        arg->size > most ||
-        (kind == RNL_VALUE_POINTER && arg->size != sizeof(void *)))
+    uint32_t kind = arg->kind;
+    if (arg->size != parameter->size)
         return false;
+    switch (kind) {
+    case RNL_ARG_BUFFER:
+        kind = RNL_VALUE_POINTER;
+        // fall through
+    case RNL_VALUE_POINTER:
+        if (arg->size != sizeof(void *))
+            return false;
+        break;
+    case RNL_VALUE_INTEGER:
+    case RNL_VALUE_FLOAT:
+        if (arg->size > sizeof arg->value)
+            return false;
+        break;
+    case RNL_VALUE_STRUCT:  // its bytes lie elsewhere
+        break;
+    default:
+        return false;
+    }
     return parameter->kind == RNL_VALUE_UNKNOWN || kind == parameter->kind;
 }
 
-// Where everything of a launch lies in its op's payload.
-struct layout {
-    size_t values;      // after the addresses
-    size_t kept;
-    size_t attributes;
-    size_t label;
-    size_t size;
-    size_t buffer_count;
-};
-
-static size_t align_up(size_t offset, size_t alignment)
+static rnl_status check_count(const struct function *function,
+                              const rnl_args *args, size_t count)
 {
-    // No machine needs more than its widest vector.
-    alignment = alignment < 1 ? 1 : alignment > 64 ? 64 : alignment;
-    return (offset + alignment - 1) / alignment * alignment;
-}
-
-static rnl_status check_arguments(const struct function *function,
-                                  const rnl_args *args)
-{
-    size_t count = args ? args->count : 0;
     if (args && args->struct_size < sizeof *args)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "args",
                        "'args' has a struct_size of %zu, not %zu",
@@ -237,6 +231,17 @@ static rnl_status check_arguments(const struct function *function,
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "args",
                        "%zu arguments are announced, but 'items' is NULL",
                        count);
+    return RNL_OK;
+}
+
+// Tells how many of them are buffers.
+static rnl_status check_arguments(const struct function *function,
+                                  const rnl_args *args, size_t *out_buffers)
+{
+    size_t count = args ? args->count : 0, buffers = 0;
+    rnl_status status = check_count(function, args, count);
+    if (status != RNL_OK)
+        return status;
     for (size_t i = 0; i < count; i++) {
         const rnl_arg *arg = &args->items[i];
         if (!argument_fits(arg, &function->parameters[i]))
@@ -245,34 +250,15 @@ static rnl_status check_arguments(const struct function *function,
             return fail_at(RNL_ERROR_INVALID_ARGUMENT, "args",
                            "argument %zu of %s is a struct at NULL", i + 1,
                            function->name);
+        buffers += arg->kind == RNL_ARG_BUFFER;
     }
+    *out_buffers = buffers;
     return RNL_OK;
 }
 
-static struct layout lay_out(const struct function *function,
-                             const rnl_launch *launch, const rnl_args *args)
-{
-    struct layout layout = {0};
-    size_t offset = function->parameter_count * sizeof(void *);
-    for (size_t i = 0; i < function->parameter_count; i++) {
-        const rnl_parameter *parameter = &function->parameters[i];
-        offset = align_up(offset, parameter->alignment) + parameter->size;
-        layout.buffer_count += args->items[i].kind == RNL_ARG_BUFFER;
-    }
-    layout.kept = align_up(offset, sizeof(void *));
-    // The function itself is the first thing kept.
-    layout.attributes =
-        layout.kept + (layout.buffer_count + 1) * sizeof(void *);
-    layout.label = layout.attributes +
-                   launch->attribute_count * sizeof *launch->attributes;
-    layout.size =
-        layout.label + (launch->label ? strlen(launch->label) + 1 : 0);
-    return layout;
-}
-
-// Keeps the buffer for the op and gives its address.
+// Keeps the buffer for the op and gives where its address is.
 static rnl_status take_buffer(struct op *op, rnl_buffer handle,
-                              const void **out_address)
+                              const void **out_value)
 {
     struct object *object = object_find_and_keep(handle, OBJECT_BUFFER);
     if (!object)
@@ -283,35 +269,115 @@ static rnl_status take_buffer(struct op *op, rnl_buffer handle,
         return fail_at(RNL_ERROR_INVALID_HANDLE, "args",
                        "an argument is a buffer of another context, to which "
                        "the stream's has no peer access");
-    *out_address = ((struct buffer *)object)->memory.device;
+    *out_value = &((struct buffer *)object)->memory.device;
     return RNL_OK;
 }
 
-static rnl_status store_arguments(struct op *op,
-                                  const struct function *function,
-                                  const rnl_args *args)
+// Where each value is now: with the caller, or with a buffer that is kept.
+static rnl_status find_values(struct op *op, const rnl_args *args,
+                              const void **out_values)
 {
-    char *payload = op->payload;
-    const void **addresses = op->payload;
-    size_t offset = function->parameter_count * sizeof(void *);
-    for (size_t i = 0; i < function->parameter_count; i++) {
-        const rnl_parameter *parameter = &function->parameters[i];
+    size_t count = op->kernel.function->parameter_count;
+    for (size_t i = 0; i < count; i++) {
         const rnl_arg *arg = &args->items[i];
-        offset = align_up(offset, parameter->alignment);
-        const void *address, *value = &arg->value;
-        if (arg->kind == RNL_ARG_BUFFER) {
-            rnl_status status = take_buffer(op, arg->value.buffer, &address);
+        out_values[i] = &arg->value;
+        if (arg->kind == RNL_VALUE_STRUCT) {
+            out_values[i] = arg->value.pointer;
+        } else if (arg->kind == RNL_ARG_BUFFER) {
+            rnl_status status =
+                take_buffer(op, arg->value.buffer, &out_values[i]);
             if (status != RNL_OK)
                 return status;
-            value = &address;
-        } else if (arg->kind == RNL_VALUE_STRUCT) {
-            value = arg->value.pointer;
         }
-        memcpy(payload + offset, value, parameter->size);
-        addresses[i] = payload + offset;
-        offset += parameter->size;
     }
     return RNL_OK;
+}
+
+// Into the op, where `addresses` will tell of them; they lie there at first.
+static void store_values(const struct function *function, char *values,
+                         const void **addresses)
+{
+    for (size_t i = 0; i < function->parameter_count; i++) {
+        const rnl_parameter *parameter = &function->parameters[i];
+        char *place = values + function->offsets[i];
+        switch (parameter->size) {
+        case 4:
+            memcpy(place, addresses[i], 4);
+            break;
+        case 8:
+            memcpy(place, addresses[i], 8);
+            break;
+        default:
+            memcpy(place, addresses[i], parameter->size);
+        }
+        addresses[i] = place;
+    }
+}
+
+// --- The launch ------------------------------------------------------------
+
+// A launch that was checked.
+struct wanted {
+    struct stream *stream;
+    struct function *function;
+    const rnl_launch *launch;
+    const rnl_args *args;
+    size_t kept;  // objects: the function and buffers
+};
+
+// Room for the addresses of values that stay where they are.
+#define BORROWED_MOST 128
+
+struct borrowed {
+    const void *values[BORROWED_MOST];
+};
+
+// Where everything of a launch lies in its op's payload.
+struct layout {
+    size_t values;      // after their addresses
+    size_t kept;
+    size_t attributes;
+    size_t label;
+    size_t size;
+};
+
+static size_t align_up(size_t offset, size_t alignment)
+{
+    return (offset + alignment - 1) & ~(alignment - 1);
+}
+
+static struct layout lay_out(const struct wanted *wanted)
+{
+    const struct function *function = wanted->function;
+    const rnl_launch *launch = wanted->launch;
+    struct layout layout;
+    layout.values = align_up(function->parameter_count * sizeof(void *),
+                             function->values_alignment);
+    layout.kept = align_up(layout.values + function->values_size,
+                           sizeof(void *));
+    layout.attributes = layout.kept + wanted->kept * sizeof(void *);
+    layout.label = layout.attributes +
+                   launch->attribute_count * sizeof *launch->attributes;
+    layout.size =
+        layout.label + (launch->label ? strlen(launch->label) + 1 : 0);
+    return layout;
+}
+
+// All but what is behind pointers. `kept` is where so many fit; NULL: inside.
+static void set_launch(struct op *op, const struct wanted *wanted, void *kept)
+{
+    const rnl_launch *launch = wanted->launch;
+    if (kept)
+        op->kept = kept;
+    op->kept[op->kept_count++] = &wanted->function->object;  // the caller's
+    op->kernel.function = wanted->function;
+    op->kernel.grid = launch->grid;
+    op->kernel.block = launch->block;
+    op->kernel.cluster = launch->cluster;
+    op->kernel.shared_size = launch->shared_size;
+    op->kernel.attribute_count = launch->attribute_count;
+    op->file = launch->file;
+    op->line = launch->line;
 }
 
 static void store_extras(struct op *op, const struct layout *layout,
@@ -323,41 +389,67 @@ static void store_extras(struct op *op, const struct layout *layout,
                launch->attribute_count * sizeof *launch->attributes);
     op->kernel.attributes =
         (const rnl_launch_attribute *)(payload + layout->attributes);
-    op->kernel.attribute_count = launch->attribute_count;
     if (launch->label)
         op->label = strcpy(payload + layout->label, launch->label);
-    op->file = launch->file;
-    op->line = launch->line;
 }
 
-// --- The launch ------------------------------------------------------------
-
-// On success, and only then, the op has the caller's reference to the function.
-static rnl_status launch_op(struct stream *stream, struct function *function,
-                            const rnl_launch *launch, const rnl_args *args,
-                            struct op **out_op)
+// The op has all it needs inside. These two may leave an op also when they
+// fail.
+static rnl_status owning_op(const struct wanted *wanted, struct op **out_op)
 {
-    struct layout layout = lay_out(function, launch, args);
-    struct op *op = op_create(stream, OP_KERNEL, layout.size);
+    struct layout layout = lay_out(wanted);
+    struct op *op = op_create(wanted->stream, OP_KERNEL, layout.size);
+    *out_op = op;
     if (!op)
         return RNL_ERROR_OUT_OF_MEMORY;
-    if (layout.buffer_count + 1 > OP_INLINE_KEPT)
-        op->kept = (struct object **)((char *)op->payload + layout.kept);
-    op->kept[op->kept_count++] = &function->object;  // the caller's reference
-    op->kernel.function = function;
-    op->kernel.grid = launch->grid;
-    op->kernel.block = launch->block;
-    op->kernel.cluster = launch->cluster;
-    op->kernel.shared_size = launch->shared_size;
-    op->kernel.arguments = op->payload;
-    store_extras(op, &layout, launch);
-    rnl_status status = store_arguments(op, function, args);
+    char *payload = op->payload;
+    const void **addresses = op->payload;
+    set_launch(op, wanted,
+               wanted->kept > OP_INLINE_KEPT ? payload + layout.kept : NULL);
+    op->kernel.arguments = addresses;
+    store_extras(op, &layout, wanted->launch);
+    rnl_status status = find_values(op, wanted->args, addresses);
+    if (status == RNL_OK)
+        store_values(wanted->function, payload + layout.values, addresses);
+    return status;
+}
+
+// What is the caller's stays there.
+static rnl_status borrowing_op(const struct wanted *wanted,
+                               struct borrowed *borrowed, struct op **out_op)
+{
+    size_t kept = wanted->kept > OP_INLINE_KEPT ? wanted->kept : 0;
+    struct op *op =
+        op_create(wanted->stream, OP_KERNEL, kept * sizeof(void *));
+    *out_op = op;
+    if (!op)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    set_launch(op, wanted, kept ? op->payload : NULL);
+    op->borrows = true;
+    op->kernel.arguments = borrowed->values;
+    op->kernel.attributes = wanted->launch->attributes;
+    op->label = wanted->launch->label;
+    return find_values(op, wanted->args, borrowed->values);
+}
+
+// On success, and only then, the op has the caller's reference to the function.
+static rnl_status launch_op(const struct wanted *wanted,
+                            struct borrowed *borrowed, struct op **out_op)
+{
+    bool fits = wanted->function->parameter_count <= BORROWED_MOST &&
+                wanted->launch->constant_count == 0;
+    struct op *op;
+    rnl_status status = borrowed && fits
+                            ? borrowing_op(wanted, borrowed, &op)
+                            : owning_op(wanted, &op);
     if (status == RNL_OK) {
         *out_op = op;
         return RNL_OK;
     }
-    object_keep(&function->object);
-    op_finish(op);
+    if (op) {
+        object_keep(&wanted->function->object);
+        op_finish(op);
+    }
     return status;
 }
 
@@ -403,21 +495,22 @@ static rnl_status constant_op(struct stream *stream, struct function *function,
 }
 
 // The ops of all constants, then the launch, as a list.
-static rnl_status make_ops(struct stream *stream, struct function *function,
-                           const rnl_launch *launch, const rnl_args *args,
-                           struct op **out_first)
+static rnl_status make_ops(const struct wanted *wanted,
+                           struct borrowed *borrowed, struct op **out_first)
 {
+    const rnl_launch *launch = wanted->launch;
     struct op *first = NULL, **last = &first;
     rnl_status status = RNL_OK;
     for (size_t i = 0; i < launch->constant_count && status == RNL_OK; i++) {
         struct op *op = NULL;
         if (launch->constants[i].size > 0 || !launch->constants[i].symbol)
-            status = constant_op(stream, function, &launch->constants[i], &op);
+            status = constant_op(wanted->stream, wanted->function,
+                                 &launch->constants[i], &op);
         *last = op;
         last = op ? &op->next : last;
     }
     if (status == RNL_OK)
-        status = launch_op(stream, function, launch, args, last);
+        status = launch_op(wanted, borrowed, last);
     if (status != RNL_OK)
         op_finish_list(first);
     else
@@ -445,37 +538,58 @@ static rnl_status find_function(struct stream *stream, rnl_function handle,
     return status;
 }
 
+static rnl_status read_launch(struct function *function,
+                              const rnl_launch *given, rnl_launch *launch)
+{
+    rnl_status status = check_pointer(given, "launch");
+    if (status != RNL_OK)
+        return status;
+    if (given->struct_size == sizeof *launch)
+        *launch = *given;
+    else if ((status = options_read(launch, sizeof *launch, given, "launch")))
+        return status;
+    return check_launch(function, launch);
+}
+
 // Takes over the reference to the function on success only.
-static rnl_status prepare(struct stream *stream, struct function *function,
-                          const rnl_launch *given, const rnl_args *args,
-                          struct op **out_first)
+static rnl_status prepare(struct wanted *wanted, const rnl_launch *given,
+                          struct borrowed *borrowed, struct op **out_first)
 {
     rnl_launch launch;
-    rnl_status status = check_pointer(given, "launch");
+    size_t buffers = 0;
+    rnl_status status = read_launch(wanted->function, given, &launch);
     if (status != RNL_OK ||
-        (status = options_read(&launch, sizeof launch, given, "launch")) ||
-        (status = check_launch(function, &launch)) ||
-        (status = check_arguments(function, args)))
+        (status = check_arguments(wanted->function, wanted->args, &buffers)))
         return status;
     if (launch.constant_count > 0 && !launch.constants)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "constants",
                        "%zu constants are announced, but 'constants' is NULL",
                        launch.constant_count);
-    return make_ops(stream, function, &launch, args, out_first);
+    wanted->launch = &launch;
+    wanted->kept = buffers + 1;
+    return make_ops(wanted, borrowed, out_first);
+}
+
+// `borrowed` NULL: the ops own all they need.
+static rnl_status make(struct stream *stream, rnl_function handle,
+                       const rnl_launch *launch, const rnl_args *args,
+                       struct borrowed *borrowed, struct op **out_first)
+{
+    struct wanted wanted = {.stream = stream, .args = args};
+    rnl_status status = find_function(stream, handle, &wanted.function);
+    if (status != RNL_OK)
+        return status;
+    status = prepare(&wanted, launch, borrowed, out_first);
+    if (status != RNL_OK)
+        object_drop(&wanted.function->object);
+    return status;
 }
 
 rnl_status make_launch_ops(struct stream *stream, rnl_function handle,
                            const rnl_launch *launch, const rnl_args *args,
                            struct op **out_first)
 {
-    struct function *function = NULL;
-    rnl_status status = find_function(stream, handle, &function);
-    if (status != RNL_OK)
-        return status;
-    status = prepare(stream, function, launch, args, out_first);
-    if (status != RNL_OK)
-        object_drop(&function->object);
-    return status;
+    return make(stream, handle, launch, args, NULL, out_first);
 }
 
 rnl_status rnl_enqueue_function(rnl_stream handle, rnl_function function,
@@ -483,10 +597,20 @@ rnl_status rnl_enqueue_function(rnl_stream handle, rnl_function function,
 {
     struct stream *stream;
     struct op *first = NULL;
+    struct borrowed borrowed;
     rnl_status status = ENTER();
-    if (status != RNL_OK ||
-        (status = check_stream(handle, "stream", &stream)) ||
-        (status = make_launch_ops(stream, function, launch, args, &first)))
+    if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
         return status;
-    return op_submit_list(first);
+    bool now = op_goes_now(stream) && stream->backend->reads_launch_at_once;
+    status =
+        make(stream, function, launch, args, now ? &borrowed : NULL, &first);
+    if (status != RNL_OK)
+        return status;
+    if (now)
+        status = op_submit_now(first);
+    if (status == RNL_NOT_READY)  // not at once after all
+        status = make(stream, function, launch, args, NULL, &first);
+    else if (now)
+        return status;
+    return status ? status : op_submit_list(first);
 }

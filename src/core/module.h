@@ -12,6 +12,12 @@ rnl_status module_build(struct context *context, const struct source *source,
 rnl_status function_build(struct module *module, const char *name,
                           struct function **out_function);
 
+// Gives a function the attributes that it has when it is made.
+void function_reset(struct function *function);
+
+// Ends one that is parked (compiled.h).
+void function_discard(struct function *function);
+
 // Finds the context and keeps it: compiling takes so long that another thread
 // may release it meanwhile.
 rnl_status context_find_and_keep(rnl_context handle, struct context **out);

@@ -81,12 +81,12 @@ struct object_class *object_class_of(struct object_class *class,
                                      enum object_kind kind, size_t size,
                                      void (*finish)(struct object *))
 {
-    lock_take(&table_lock);
-    if (class->size != size) {  // once, or after library_reopen
-        class->kind = kind;
-        class->size = size;
-        class->finish = finish;
-    }
+    if (atomic_load_explicit(&class->size, memory_order_acquire) == size)
+        return class;
+    lock_take(&table_lock);  // once, or after library_reopen
+    class->kind = kind;
+    class->finish = finish;
+    atomic_store_explicit(&class->size, size, memory_order_release);
     lock_give(&table_lock);
     return class;
 }
@@ -223,7 +223,8 @@ struct object *object_create(struct object_class *class,
     object->label = copy;
     object->id = object_new_id();
     object->context = context;
-    atomic_store(&object->references, 1);
+    // Nobody else can see it yet.
+    atomic_store_explicit(&object->references, 1, memory_order_relaxed);
     return object;
 }
 
@@ -247,10 +248,13 @@ void *object_publish(struct object *object)
 // thread that still looks; a slot whose generations are used up is retired.
 static void bury(struct object *object)
 {
-    atomic_store(&object->references, 0);
+    atomic_store_explicit(&object->references, 0, memory_order_release);
     lock_take(&table_lock);
     live_count--;
-    if (atomic_fetch_add(&object->generation, 1) + 1 < generations)
+    uint32_t next = atomic_load_explicit(&object->generation,
+                                         memory_order_relaxed) + 1;
+    atomic_store_explicit(&object->generation, next, memory_order_relaxed);
+    if (next < generations)
         put_free_locked(object);
     lock_give(&table_lock);
 }

@@ -48,7 +48,7 @@ struct object {
 // What the objects of one kind and backend have in common. Static storage.
 struct object_class {
     enum object_kind kind;
-    size_t size;                      // of the whole object
+    _Atomic size_t size;              // of the whole object
     void (*finish)(struct object *);  // undoes what its init did
     // optional, before `finish`: true when it keeps the object aside instead,
     // for object_revive or object_discard

@@ -130,6 +130,7 @@ struct op *op_create(struct stream *stream, enum op_kind kind,
     op->stream = stream;
     op->sequence = 0;
     op->kind = kind;
+    op->borrows = false;
     op->line = 0;
     op->file = NULL;
     op->label = NULL;
@@ -206,6 +207,21 @@ void op_finish_list(struct op *op)
     }
 }
 
+bool op_goes_now(struct stream *stream)
+{
+    return !stream_is_captured(stream) &&
+           !(stream->flags & RNL_STREAM_BATCHED) && !config_get()->blocking;
+}
+
+rnl_status op_submit_now(struct op *first)
+{
+    struct stream *stream = first->stream;
+    rnl_status status = stream->backend->stream_submit(stream, first);
+    if (__builtin_expect(status != RNL_OK, 0))
+        op_finish_list(first);
+    return status;
+}
+
 // One by one, where each is waited for or collected.
 static rnl_status submit_each(struct op *op)
 {
@@ -233,10 +249,7 @@ rnl_status op_submit_list(struct op *first)
     if (config_get()->blocking || stream->flags & RNL_STREAM_BATCHED)
         return submit_each(first);
     // In one go: no other thread's work comes in between.
-    status = stream->backend->stream_submit(stream, first);
-    if (status != RNL_OK)
-        op_finish_list(first);
-    return status;
+    return op_submit_now(first);
 }
 
 void op_trim(void)

@@ -465,6 +465,27 @@ RNL_TEST(one_step_compiles_once)
     expect_ok(rnl_function_release(c));
 }
 
+RNL_TEST(one_step_gives_a_function_anew_that_was_released)
+{
+    const rnl_function_attribute_id id = RNL_FUNCTION_DYNAMIC_SHARED;
+    rnl_function_info info = {.struct_size = sizeof info};
+    int64_t before = 0, after = 0;
+    rnl_function a = suite_compile(counter_source, "bump");
+    expect_ok(rnl_function_get_attribute(a, id, &before));
+    expect_ok(rnl_function_set_attribute(a, id, 16));
+    expect_ok(rnl_function_release(a));
+    rnl_function b = suite_compile(counter_source, "bump");
+    assert_ptr_not_equal(a, b);
+    expect_error(rnl_function_get_info(a, &info), RNL_ERROR_INVALID_HANDLE,
+                 "function");
+    expect_error(rnl_function_release(a), RNL_ERROR_INVALID_HANDLE,
+                 "function");
+    expect_ok(rnl_function_get_attribute(b, id, &after));
+    assert_int_equal(after, before);
+    assert_int_equal(bump(b, 1), 6);
+    expect_ok(rnl_function_release(b));
+}
+
 RNL_TEST(one_step_tells_options_apart)
 {
     static const char source[] =

@@ -62,6 +62,7 @@ struct recent {
 struct gpu_stream {
     void *handle;
     _Atomic uint64_t completed;  // at least so far
+    _Atomic uint64_t wait_ns;    // that waits for it take (wait.c)
     // Guards submission. Held while the driver is called, which blocks when
     // its queue is full: the service, which empties queues, only ever tries it.
     struct lock lock;
@@ -78,6 +79,7 @@ struct gpu_stream {
     _Atomic bool shared;         // others may give it work that nobody counts
     uint32_t applied;            // changes of attributes that the driver has
     bool listed;                 // the service looks, and keeps the stream
+    _Atomic bool mark_wanted;    // the service asks for …
     // Set under the lock when NULL, cleared by the service when it is done.
     struct marker *_Atomic marker;
     uint64_t marked;             // what the marker stands for
@@ -211,9 +213,11 @@ rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
 rnl_status stream_wait_marker(struct stream *stream, struct marker *marker);
 // Takes over the reference; NULL is fine.
 void stream_inherit(struct stream *stream, struct failure *failure);
-// Asks `query` again and again until it does not say RNL_NOT_READY.
+// Asks `query` again and again until it does not say RNL_NOT_READY (wait.c).
+// `learned`: how long such waits take, kept with what they are for.
 rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,
-                    rnl_sync_policy policy, uint64_t deadline);
+                    rnl_sync_policy policy, uint64_t deadline,
+                    _Atomic uint64_t *learned);
 
 // --- Hooks -----------------------------------------------------------------
 

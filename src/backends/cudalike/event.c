@@ -17,6 +17,8 @@ struct waiter {
 struct gpu_event {
     struct lock lock;            // guards all below
     struct marker *marker;       // NULL: never recorded
+    // For the next record: nobody but the event knows it.
+    struct marker *_Atomic spare;
     struct failure *failure;     // of the stream at the record
     struct doubt *doubt;         // what may still fail …
     uint64_t point;              // … up to there
@@ -25,6 +27,7 @@ struct gpu_event {
     struct waiter *waiters;
     bool recorded, broken;
     _Atomic uint32_t news;       // changes with the two above
+    _Atomic uint64_t wait_ns;    // that waits for it take (wait.c)
 };
 
 _Static_assert(sizeof(struct gpu_event) <= GPU_EVENT_SIZE, "too little room");
@@ -55,6 +58,7 @@ void gpu_event_finish(struct event *event)
     struct gpu_event *own = event_of(event);
     struct context *context = event->object.context;
     marker_drop(context, own->marker);
+    marker_drop(context, atomic_load(&own->spare));
     failure_drop(own->failure);
     doubt_drop(own->doubt);
     drop_waiters(own->waiters);
@@ -64,13 +68,9 @@ void gpu_event_finish(struct event *event)
 
 // --- Recording -------------------------------------------------------------
 
-// Lets those on who wait for the promise; they come behind the stream's work.
-static int keep_promise(struct event *event, struct stream *stream)
+static int write_word(struct gpu_event *own, struct stream *stream)
 {
-    struct gpu_event *own = event_of(event);
-    struct gpu_context *gpu = gpu_of(event->object.context);
-    if (!own->words)
-        return 0;
+    struct gpu_context *gpu = gpu_of(stream_context(stream));
     stream_lock_given(stream);
     void *before = current_enter(gpu);
     int code = call_of(gpu)->stream_write32(
@@ -82,12 +82,34 @@ static int keep_promise(struct event *event, struct stream *stream)
     return code;
 }
 
+// Lets those on who wait for the promise; streams come behind this one's work.
 static rnl_status refuse_again(const struct event *event)
 {
     char text[160];
     return fail_at(RNL_ERROR_INVALID_STATE, "event",
                    "%s is a promise and was recorded already",
                    object_describe(&event->object, text, sizeof text));
+}
+
+static struct marker *take_marker(struct event *event)
+{
+    struct marker *spare = atomic_exchange(&event_of(event)->spare, NULL);
+    if (!spare)
+        return marker_take(event->object.context, event->options.timing);
+    atomic_store_explicit(&spare->done, false, memory_order_relaxed);
+    return spare;
+}
+
+// Events that are recorded again and again have two markers in turn, and need
+// no other's lock. Whoever looks at one has a reference.
+static void put_marker(struct event *event, struct marker *marker)
+{
+    struct marker *none = NULL;
+    if (!marker ||
+        atomic_load_explicit(&marker->references, memory_order_acquire) > 1 ||
+        !atomic_compare_exchange_strong(&event_of(event)->spare, &none,
+                                        marker))
+        marker_drop(event->object.context, marker);
 }
 
 // Returns those who wait for the promise that it is, if it is one.
@@ -110,7 +132,7 @@ static struct waiter *stand_for(struct event *event, struct marker *marker,
     own->recorded = true;
     own->waiters = NULL;
     lock_give(&own->lock);
-    marker_drop(event->object.context, old);
+    put_marker(event, old);
     failure_drop(old_failure);
     doubt_drop(old_doubt);
     return waiters;
@@ -149,13 +171,25 @@ static int tell_waiters(struct event *event, struct waiter *waiters,
     return code;
 }
 
+static int keep_promise(struct event *event, struct stream *stream,
+                        struct waiter *waiters)
+{
+    struct gpu_event *own = event_of(event);
+    int told = tell_waiters(event, waiters, stream);
+    int code = own->words ? write_word(own, stream) : 0;
+    drop_waiters(waiters);
+    atomic_fetch_add(&own->news, 1);
+    futex_wake(&own->news, INT32_MAX);
+    return code ? code : told;
+}
+
 rnl_status gpu_event_record(struct event *event, struct stream *stream)
 {
     struct context *context = event->object.context;
     struct gpu_event *own = event_of(event);
     if (event->options.promise && own->recorded)
         return refuse_again(event);
-    struct marker *marker = marker_take(context, event->options.timing);
+    struct marker *marker = take_marker(event);
     if (!marker)
         return fail_status();
     rnl_status status = stream_record_marker(stream, marker, true);
@@ -164,12 +198,8 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
         return status;
     }
     struct waiter *waiters = stand_for(event, marker, stream);
-    int told = tell_waiters(event, waiters, stream);
-    int code = keep_promise(event, stream);
-    code = code ? code : told;
-    drop_waiters(waiters);
-    atomic_fetch_add(&own->news, 1);
-    futex_wake(&own->news, INT32_MAX);
+    int code =
+        event->options.promise ? keep_promise(event, stream, waiters) : 0;
     return code == 0 ? RNL_OK : driver_fail(context, code, "to record");
 }
 
@@ -418,11 +448,17 @@ static rnl_status wait_recorded(struct event *event, uint64_t deadline)
 
 rnl_status gpu_event_wait(struct event *event, uint64_t deadline)
 {
+    struct gpu_context *gpu = gpu_of(event->object.context);
     rnl_status status = RNL_OK;
     if (event->options.promise)
         status = wait_recorded(event, deadline);
-    return status ? status
-                  : gpu_poll(query_again, event, RNL_SYNC_AUTO, deadline);
+    if (status != RNL_OK)
+        return status;
+    void *before = current_enter(gpu);
+    status = gpu_poll(query_again, event, RNL_SYNC_AUTO, deadline,
+                      &event_of(event)->wait_ns);
+    current_back(gpu, before);
+    return status;
 }
 
 // The marker of a recorded event: the caller drops it.

@@ -60,13 +60,7 @@ static int launch_with(struct stream *stream, const struct op_kernel *kernel,
     struct driver_launch_attribute attributes[LAUNCH_ATTRIBUTES_MOST];
     struct gpu_function *function = gpu_function_of(kernel->function);
     struct driver_launch launch = {
-        .grid_x = kernel->grid.x,
-        .grid_y = kernel->grid.y,
-        .grid_z = kernel->grid.z,
-        .block_x = kernel->block.x,
-        .block_y = kernel->block.y,
-        .block_z = kernel->block.z,
-        .shared_size = (unsigned)kernel->shared_size,
+        LAUNCH_SHAPE(kernel),
         .stream = gpu_stream_of(stream)->handle,
         .attributes = attributes,
         .attribute_count = gpu_launch_attributes(kernel, attributes),
@@ -78,9 +72,9 @@ static int launch_with(struct stream *stream, const struct op_kernel *kernel,
 // Whether the plain call cannot express it.
 static bool is_special(const struct op_kernel *kernel)
 {
+    const rnl_dim3 *cluster = &kernel->cluster;  // no axis is 0
     return kernel->attribute_count > 0 ||
-           (uint64_t)kernel->cluster.x * kernel->cluster.y *
-                   kernel->cluster.z > 1;
+           (cluster->x | cluster->y | cluster->z) > 1;
 }
 
 int gpu_launch(struct stream *stream, struct op *op)

@@ -5,6 +5,13 @@
 
 #define LAUNCH_ATTRIBUTES_MOST 16
 
+// The shape of a kernel, in struct driver_launch and driver_kernel_node.
+#define LAUNCH_SHAPE(kernel)                                              \
+    .grid_x = (kernel)->grid.x, .grid_y = (kernel)->grid.y,               \
+    .grid_z = (kernel)->grid.z, .block_x = (kernel)->block.x,             \
+    .block_y = (kernel)->block.y, .block_z = (kernel)->block.z,           \
+    .shared_size = (unsigned)(kernel)->shared_size
+
 // The vendor's attributes for a launch, at most LAUNCH_ATTRIBUTES_MOST.
 unsigned gpu_launch_attributes(const struct op_kernel *kernel,
                                struct driver_launch_attribute *out);

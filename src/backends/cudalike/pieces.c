@@ -184,13 +184,7 @@ static int kernel_piece(struct piece *piece,
     piece->kind = PIECE_KERNEL;
     piece->kernel = (struct driver_kernel_node){
         .function = gpu_function_of(kernel->function)->handle,
-        .grid_x = kernel->grid.x,
-        .grid_y = kernel->grid.y,
-        .grid_z = kernel->grid.z,
-        .block_x = kernel->block.x,
-        .block_y = kernel->block.y,
-        .block_z = kernel->block.z,
-        .shared_size = (unsigned)kernel->shared_size,
+        LAUNCH_SHAPE(kernel),
         .arguments = (void **)kernel->arguments,
     };
     return visit(piece, argument);

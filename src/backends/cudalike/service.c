@@ -264,7 +264,7 @@ int service_ask_locked(struct stream *stream, struct op *op)
 
 // --- The thread ------------------------------------------------------------
 
-enum look { LOOK_IDLE, LOOK_BUSY, LOOK_WAITING, LOOK_DID };
+enum look { LOOK_IDLE, LOOK_BUSY, LOOK_MOVED, LOOK_WAITING, LOOK_DID };
 
 static void look_at_marker(struct stream *stream)
 {
@@ -294,14 +294,17 @@ static enum look look_at(struct stream *stream)
     rnl_status status =
         atomic_load(&own->completed) < atomic_load(&stream->submitted)
             ? gpu_stream_query(stream) : RNL_OK;
-    if (did || atomic_load(&own->completed) != before)
+    if (did)
         return LOOK_DID;
+    bool moved = atomic_load(&own->completed) != before;
     if (status == RNL_OK)
-        return LOOK_IDLE;
+        return moved ? LOOK_MOVED : LOOK_IDLE;
+    // It may never be idle: whoever submits next tells how far it is.
+    atomic_store_explicit(&own->mark_wanted, true, memory_order_relaxed);
     lock_take(&own->list_lock);
     bool items = own->items != NULL || atomic_load(&own->holds);
     lock_give(&own->list_lock);
-    return items ? LOOK_WAITING : LOOK_BUSY;
+    return items ? LOOK_WAITING : moved ? LOOK_MOVED : LOOK_BUSY;
 }
 
 #define IDLE_ROUNDS 32
@@ -361,6 +364,8 @@ static enum look look_at_all(struct stream **list)
 }
 
 // Short while somebody waits for the host, longer the longer nothing happens.
+// Nobody waits for streams to get on: looking at them more often would only be
+// in the way of those who give them work.
 static uint64_t nap_length(enum look look, uint64_t quiet_ns)
 {
     if (look == LOOK_WAITING)
@@ -374,6 +379,7 @@ static void *run(void *unused)
 {
     struct stream *list = NULL;
     uint64_t last = clock_now();
+    uint32_t news = 0;
     is_service = true;
     for (;;) {
         uint32_t seen = atomic_load(&signal_word);
@@ -387,8 +393,9 @@ static void *run(void *unused)
         }
         enum look look = look_at_all(&list);
         uint64_t now = clock_now();
-        if (look == LOOK_DID)
+        if (look == LOOK_DID || look == LOOK_MOVED || seen != news)
             last = now;
+        news = seen;
         uint64_t nap = look == LOOK_DID ? 0 : nap_length(look, now - last);
         if (nap == 0)
             cpu_relax();

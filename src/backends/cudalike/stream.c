@@ -4,8 +4,6 @@
 #include "backends/cudalike/held.h"
 #include "backends/cudalike/service.h"
 
-#include "base/clock.h"
-
 #include <stdio.h>
 
 rnl_status gpu_stream_init(struct stream *stream)
@@ -159,6 +157,7 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
 static void pend(struct gpu_stream *own, struct op *op)
 {
     op->next = NULL;
+    op->label = NULL;  // may be the caller's
     lock_take(&own->list_lock);
     if (own->pending)
         own->pending_last->next = op;
@@ -169,12 +168,15 @@ static void pend(struct gpu_stream *own, struct op *op)
 }
 
 // So that those who wait for the stream to get on see it also while it is never
-// idle.
+// idle: as often as the service looks, not with each operation.
 static void mark_locked(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     struct context *context = stream_context(stream);
     struct gpu_context *gpu = gpu_of(context);
+    if (!atomic_load_explicit(&own->mark_wanted, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&own->mark_wanted, false, memory_order_relaxed);
     if (atomic_load_explicit(&own->marker, memory_order_acquire) ||
         (!own->pending && !own->held && !gpu->trash &&
          !atomic_load_explicit(&stream->waiting.first, memory_order_relaxed)))
@@ -388,7 +390,6 @@ rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
     struct gpu_context *gpu = gpu_of(context);
     struct gpu_stream *own = gpu_stream_of(stream);
     struct op *over = NULL;
-    const char *what = op_name(first);
     rnl_status status = check_needs(gpu, first);
     if (status != RNL_OK)
         return status;
@@ -399,6 +400,8 @@ rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
     status = context_is_lost(context)
                  ? failure_report(context->lost, stream)
                  : service_list_locked(stream);
+    if (status == RNL_OK && first->borrows && stream_holds_locked(stream))
+        status = RNL_NOT_READY;  // it would be held as well
     if (status != RNL_OK) {
         lock_give(&own->lock);
         return status;
@@ -413,7 +416,7 @@ rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
     current_back(gpu, before);
     lock_give(&own->lock);
     op_finish_list(over);
-    return code == 0 ? RNL_OK : driver_fail(context, code, what);
+    return code == 0 ? RNL_OK : driver_fail(context, code, op_name(first));
 }
 
 // --- Native handles --------------------------------------------------------
@@ -514,42 +517,6 @@ rnl_status gpu_stream_query(struct stream *stream)
     return RNL_OK;
 }
 
-static void nap(uint64_t duration_ns, uint64_t deadline)
-{
-    static _Atomic uint32_t never;
-    uint64_t end = clock_now() + duration_ns;
-    futex_wait(&never, 0, end < deadline ? end : deadline);
-}
-
-#define SPIN_NS UINT64_C(50000)
-#define NAP_MOST_NS UINT64_C(250000)
-
-// The driver's own waits burn a core however long they take. Here: looks often
-// at first, then ever more rarely, a sixteenth of the time that has passed.
-rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,
-                    rnl_sync_policy policy, uint64_t deadline)
-{
-    uint64_t start = clock_now();
-    for (;;) {
-        rnl_status status = query(subject);
-        if (status != RNL_NOT_READY)
-            return status;
-        uint64_t now = clock_now();
-        if (now >= deadline)
-            return fail(RNL_ERROR_TIMED_OUT,
-                        "the work was not done within the time limit");
-        uint64_t past = now - start;
-        uint64_t length = past / 16 < NAP_MOST_NS ? past / 16 : NAP_MOST_NS;
-        if (policy == RNL_SYNC_SPIN ||
-            (policy != RNL_SYNC_BLOCKING && past < SPIN_NS))
-            cpu_relax();
-        else if (policy == RNL_SYNC_YIELD)
-            sched_yield();
-        else
-            nap(length > 20000 ? length : 20000, deadline);
-    }
-}
-
 static rnl_status query_stream(void *subject)
 {
     return gpu_stream_query(subject);
@@ -559,9 +526,20 @@ rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
     if (deadline == DEADLINE_LOOK)
         return gpu_stream_query(stream);
+    struct gpu_context *gpu = gpu_of(stream_context(stream));
+    struct gpu_stream *own = gpu_stream_of(stream);
     rnl_sync_policy policy = (rnl_sync_policy)atomic_load_explicit(
         &stream->sync_policy, memory_order_relaxed);
-    return gpu_poll(query_stream, stream, policy, deadline);
+    if (is_done(own, atomic_load_explicit(&stream->submitted,
+                                          memory_order_acquire)))
+        return RNL_OK;
+    void *before = current_enter(gpu);  // once, not with each look
+    rnl_status status = gpu_stream_query(stream);
+    if (status == RNL_NOT_READY)
+        status =
+            gpu_poll(query_stream, stream, policy, deadline, &own->wait_ns);
+    current_back(gpu, before);
+    return status;
 }
 
 // The next failure is none of those who waited for the last one.
