@@ -155,6 +155,8 @@ static int rules_strike_locked(const char *name)
             rule->left--;
     }
     failed += code != 0;
+    if (code && getenv("RUNNEL_FAKE_LOG"))
+        fprintf(stderr, "fake driver: %s fails with %d\n", name, code);
     return code;
 }
 

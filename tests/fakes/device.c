@@ -199,6 +199,7 @@ static void close_inner(struct fake_context *context)
     leaks += broken ? 0 : blocks;
     rnl_buffer_release(context->memory);
     rnl_context_release(context->inner);
+    fake_kept_free(context);
 }
 
 int fake_primary_release(int device)

@@ -6,12 +6,6 @@
 
 enum { VALUES_MOST = 256 };
 
-// A host function as the driver calls it, for as long as the exec lives.
-struct adapter {
-    struct driver_host_node host;
-    struct adapter *next;
-};
-
 struct pair {
     const struct fake_node *node;
     rnl_node inner;
@@ -23,7 +17,6 @@ struct fake_exec {
     rnl_graph_exec inner;
     struct pair *pairs;
     size_t pair_count;
-    struct adapter *adapters;
 };
 
 // --- Parameters -----------------------------------------------------------
@@ -130,9 +123,9 @@ int fake_node_values(struct fake_node *node,
 
 static void call_host(rnl_status status, void *user_data)
 {
-    const struct adapter *adapter = user_data;
+    const struct driver_host_node *host = user_data;
     if (status == RNL_OK)
-        adapter->host.function(adapter->host.user_data);
+        host->function(host->user_data);
 }
 
 // What a node becomes; the structs that `params` points at are in here.
@@ -182,17 +175,17 @@ static int inside_fill(const struct fake_node *node, struct inside *out)
     return code;
 }
 
-static int inside_host(struct fake_exec *exec, const struct fake_node *node,
-                       struct inside *out)
+// A launch under way may call it when the exec is gone.
+static int inside_host(const struct fake_node *node, struct inside *out)
 {
-    struct adapter *adapter = malloc(sizeof *adapter);
-    if (!adapter)
+    struct driver_host_node *host =
+        fake_keep(node->object.context, sizeof *host);
+    if (!host)
         return FAKE_OUT_OF_MEMORY;
-    *adapter = (struct adapter){node->host, exec->adapters};
-    exec->adapters = adapter;
+    *host = node->host;
     out->params.kind = RNL_NODE_HOST_FUNCTION;
     out->params.host = call_host;
-    out->params.user_data = adapter;
+    out->params.user_data = host;
     return FAKE_OK;
 }
 
@@ -218,8 +211,7 @@ static int inside_values(const struct fake_node *node, struct inside *out)
                                node->value_count, out->values);
 }
 
-static int inside_node(struct fake_exec *exec, struct fake_node *node,
-                       struct inside *out)
+static int inside_node(struct fake_node *node, struct inside *out)
 {
     out->params = (rnl_node_params){.struct_size = sizeof out->params,
                                     .kind = RNL_NODE_EMPTY};
@@ -231,7 +223,7 @@ static int inside_node(struct fake_exec *exec, struct fake_node *node,
     case FAKE_graph_add_fill:
         return inside_fill(node, out);
     case FAKE_graph_add_host:
-        return inside_host(exec, node, out);
+        return inside_host(node, out);
     case FAKE_graph_add_record:
     case FAKE_graph_add_wait:
         return inside_event(node, out);
@@ -289,7 +281,7 @@ static int build_node(struct fake_exec *exec, struct fake_node *node,
     rnl_graph other = NULL;
     bool conditional = node->function == FAKE_graph_add_node;
     bool child = node->function == FAKE_graph_add_child;
-    int code = inside_node(exec, node, &inside);
+    int code = inside_node(node, &inside);
     if (!code && child)
         code = build_child(exec, node->graphs[0], &other);
     if (code)
@@ -343,7 +335,6 @@ void fake_exec_drop(struct fake_exec *exec)
 {
     rnl_graph_exec_release(exec->inner);
     rnl_graph_release(exec->graph);
-    // A launch under way may still call them.
     free(exec->pairs);
     fake_delete(exec);
 }
@@ -467,7 +458,7 @@ static int apply(struct fake_exec *exec, const struct pair *pair,
 {
     struct inside inside;
     if (!code)
-        code = inside_node(exec, node, &inside);
+        code = inside_node(node, &inside);
     if (!code)
         code = fake_code(exec->object.context,
                          rnl_graph_exec_set_node(exec->inner, pair->inner,

@@ -88,6 +88,7 @@ struct fake_context {
     _Atomic int sticky;
     _Atomic uint64_t used;      // bytes of the device
     _Atomic uint32_t peers;     // bits of devices that it may reach
+    struct fake_kept *kept;     // freed with the context
 };
 
 struct fake_stream {
@@ -128,6 +129,14 @@ size_t fake_count(enum fake_kind kind);
 // Some living object of the context, or NULL.
 void *fake_any(struct fake_context *context, enum fake_kind kind);
 void fake_delete_all(struct fake_context *context);
+
+// What work under way may look at. Some `size` zeroed bytes that go with the
+// context: NULL when there is no memory.
+void *fake_keep(struct fake_context *context, size_t size);
+void fake_kept_free(struct fake_context *context);
+// Of a broken device work may be stuck that looks at it for ever: it stays, and
+// is not lost for those who look for leaks.
+void fake_strand(void *memory);
 
 struct fake_exec;
 void fake_module_drop(struct fake_module *module);

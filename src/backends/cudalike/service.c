@@ -178,11 +178,35 @@ static bool run_items(struct stream *stream)
     return did;
 }
 
+// Tells that it got there, and waits; both or, with a code, neither.
+static int ask_device(struct stream *stream, uint32_t number)
+{
+    struct context *context = stream_context(stream);
+    const struct gpu_stream *own = gpu_stream_of(stream);
+    const struct driver_functions *call = call_of(gpu_of(context));
+    uint64_t reached = (uint64_t)(uintptr_t)own->words->reached;
+    uint64_t done = (uint64_t)(uintptr_t)own->words->done;
+    struct driver_value values[] = {
+        {.operation = DRIVER_WRITE32, .address = reached, .value = number},
+        {.operation = DRIVER_WAIT32, .address = done, .value = number,
+         .flags = DRIVER_WAIT_GEQ},
+    };
+    if (call->stream_batch)
+        return call->stream_batch(own->handle, 2, values, 0);
+    int code = call->stream_write32(own->handle, reached, number, 0);
+    if (code != 0)
+        return code;
+    // The write that it answers is out: what comes cannot be held back.
+    code = call->stream_wait32(own->handle, done, number, DRIVER_WAIT_GEQ);
+    if (code != 0)
+        context_lose(context, stream, code);
+    return 0;
+}
+
 int service_ask_locked(struct stream *stream, struct op *op)
 {
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
-    const struct driver_functions *call = call_of(gpu);
     int code = 0;
     if (!own->words)
         own->words = service_words_take(gpu, &code);
@@ -200,16 +224,9 @@ int service_ask_locked(struct stream *stream, struct op *op)
         own->items = op;
     own->items_last = op;
     lock_give(&own->list_lock);
-    uint64_t reached = (uint64_t)(uintptr_t)own->words->reached;
-    uint64_t done = (uint64_t)(uintptr_t)own->words->done;
-    code = call->stream_write32(own->handle, reached, number, 0);
+    code = ask_device(stream, number);
     if (code == 0) {
         own->asked = number;
-        // Cannot be refused in half: the write that it answers is out.
-        code = call->stream_wait32(own->handle, done, number,
-                                   DRIVER_WAIT_GEQ);
-        if (code != 0)
-            context_lose(stream_context(stream), stream, code);
         service_wake();
         return 0;
     }
@@ -280,7 +297,7 @@ static bool may_leave(struct stream *stream, enum look look)
         return false;
     bool leaves = atomic_load(&own->completed) >=
                       atomic_load(&stream->submitted) &&
-                  !own->items && !own->pending &&
+                  !own->items && !atomic_load(&own->pending) &&
                   !atomic_load(&own->marker);
     if (leaves)
         own->listed = false;

@@ -40,7 +40,7 @@ void gpu_stream_finish(struct stream *stream)
     marker_drop(context, own->marker);
     if (own->words)
         service_words_drop(gpu, own->words);
-    mem_release(own->recent, RECENT * sizeof *own->recent);
+    recent_finish(own);
 }
 
 // --- Submitting ------------------------------------------------------------
@@ -69,25 +69,6 @@ static bool must_outlive(const struct stream *stream, const struct op *op)
         if (!goes_with_stream(stream, op->kept[i]))
             return true;
     return false;
-}
-
-static void remember_locked(struct gpu_stream *own, const struct op *op)
-{
-    if (!own->recent)
-        own->recent = mem_allocate(RECENT * sizeof *own->recent);
-    if (!own->recent)
-        return;
-    struct recent *recent = &own->recent[op->sequence & (RECENT - 1)];
-    recent->sequence = op->sequence;
-    recent->file = op->file;
-    recent->line = op->line;
-    bool kernel = op->kind == OP_KERNEL;
-    recent->function =
-        kernel ? object_handle(&op->kernel.function->object) : NULL;
-    recent->name = kernel ? NULL : op_name(op);
-    recent->labelled = op->label != NULL;
-    if (op->label)
-        snprintf(recent->label, sizeof recent->label, "%s", op->label);
 }
 
 // Attributes count for work that is enqueued after they were set.
@@ -158,10 +139,10 @@ static void pend(struct gpu_stream *own, struct op *op)
 {
     op->next = NULL;
     lock_take(&own->list_lock);
-    if (own->pending)
+    if (atomic_load_explicit(&own->pending, memory_order_relaxed))
         own->pending_last->next = op;
     else
-        own->pending = op;
+        atomic_store_explicit(&own->pending, op, memory_order_relaxed);
     own->pending_last = op;
     lock_give(&own->list_lock);
 }
@@ -174,7 +155,8 @@ static void mark_locked(struct stream *stream)
     struct context *context = stream_context(stream);
     struct gpu_context *gpu = gpu_of(context);
     if (atomic_load_explicit(&own->marker, memory_order_acquire) ||
-        (!own->pending && !gpu->trash &&
+        (!atomic_load_explicit(&own->pending, memory_order_relaxed) &&
+         !atomic_load_explicit(&gpu->trash, memory_order_relaxed) &&
          !atomic_load_explicit(&stream->waiting.first, memory_order_relaxed)))
         return;
     struct marker *marker = marker_take(context, false);
@@ -232,7 +214,7 @@ static struct op *put_together_locked(struct stream *stream, struct op *op,
     for (struct op *next; count > 0; count--, op = next) {
         next = op->next;
         op->sequence = ++*submitted;
-        remember_locked(gpu_stream_of(stream), op);
+        recent_put_locked(gpu_stream_of(stream), op);
         put_given_locked(gpu_stream_of(stream), op,
                          must_outlive(stream, op) ? FATE_PENDING : FATE_OVER,
                          over);
@@ -262,7 +244,7 @@ static int submit_locked(struct stream *stream, struct op *first,
         next = op->next;
         enum fate fate;
         op->sequence = submitted + 1;
-        remember_locked(own, op);  // it may be over before this call is
+        recent_put_locked(own, op);  // it may be over before this call is
         int code = give_locked(stream, op, &fate);
         if (code != 0 && op == first)
             return code;
@@ -362,11 +344,11 @@ static void finish_all(struct op *over)
 // The oldest op that is over by now, taken out.
 static struct op *take_over_locked(struct gpu_stream *own, uint64_t point)
 {
-    struct op *op = own->pending;
+    struct op *op = atomic_load_explicit(&own->pending, memory_order_relaxed);
     if (!op || op->sequence > point ||
         (op->kind == OP_GRAPH && !service_is_here() && gpu_graph_owes(op)))
         return NULL;
-    own->pending = op->next;
+    atomic_store_explicit(&own->pending, op->next, memory_order_relaxed);
     return op;
 }
 
@@ -377,7 +359,8 @@ void stream_settle(struct stream *stream, uint64_t point)
     while (completed < point &&
            !atomic_compare_exchange_weak(&own->completed, &completed, point))
         ;
-    if (!own->pending)  // a look without the lock: the service comes by again
+    // A look without the lock: the service comes by again.
+    if (!atomic_load_explicit(&own->pending, memory_order_relaxed))
         return;
     struct op *over = NULL, **end = &over;
     lock_take(&own->list_lock);
