@@ -33,6 +33,24 @@ void test_skip(const char *format, ...)
     abort();  // _skip has left by longjmp
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
+#define SANITIZED true
+#endif
+#endif
+#if !defined(SANITIZED)
+#define SANITIZED false
+#endif
+
+void test_need_faults(void)
+{
+    if (SANITIZED)
+        test_skip("a sanitizer sees to faults itself");
+}
+
 const char *test_device_name(void)
 {
     const char *name = getenv("RUNNEL_TEST_DEVICE");
