@@ -85,7 +85,7 @@ static size_t calls[NAMES], all_calls, failed;
 static const char *names[NAMES];
 static size_t name_count, misuses;
 static char complaint[256];
-static bool initialised;
+static _Atomic bool initialised;
 static _Atomic bool forked;
 
 static void rule_set(const char *name, size_t length, size_t n, int code,
@@ -411,8 +411,10 @@ void fake_control_live(struct fake_live *out_live)
         .graphs = fake_count(KIND_GRAPH),
         .execs = fake_count(KIND_EXEC),
         .leaked = fake_leaks(),
-        .misuses = misuses,
     };
+    pthread_mutex_lock(&lock);
+    out_live->misuses = misuses;
+    pthread_mutex_unlock(&lock);
     for (int i = 0; i < FAKE_DEVICES; i++)
         out_live->contexts += fake_context_of(i)->references;
     fake_blocks_count(&out_live->blocks, &out_live->bytes);

@@ -12,7 +12,7 @@ enum { WAIT_STEP_NS = 5000000 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fake_context contexts[FAKE_DEVICES];
 static _Thread_local struct fake_context *current;
-static size_t leaks;
+static _Atomic size_t leaks;
 
 size_t fake_leaks(void);
 size_t fake_leaks(void)
@@ -154,8 +154,9 @@ int fake_primary_retain(void **out_context, int device)
     struct fake_context *context = &contexts[device];
     rnl_status status = RNL_OK;
     pthread_mutex_lock(&lock);
-    context->device = device;
     if (context->references == 0) {
+        context->device = device;
+        atomic_store(&context->peers, 0);
         atomic_store(&context->sticky, 0);
         atomic_store(&context->used, 0);
         status = open_inner(context);

@@ -81,7 +81,7 @@ struct fake_object {
 
 struct fake_context {
     int device;
-    size_t references;
+    _Atomic size_t references;
     rnl_context inner;
     rnl_buffer memory;          // all addresses there are
     rnl_stream stream;          // the default stream

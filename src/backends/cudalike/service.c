@@ -57,28 +57,37 @@ static int page_add(struct gpu_context *gpu)
     return 0;
 }
 
+// The first that nobody writes any more, taken out.
+static struct service_words *take_settled_locked(struct gpu_context *gpu)
+{
+    struct service_words **link = &gpu->free_words;
+    while (*link && atomic_load((*link)->reached) != (*link)->last)
+        link = &(*link)->next;
+    struct service_words *words = *link;
+    if (words)
+        *link = words->next;
+    return words;
+}
+
 struct service_words *service_words_take(struct gpu_context *gpu, int *code)
 {
     for (;;) {
         lock_take(&gpu->lock);
-        struct service_words *words = gpu->free_words;
-        if (words)
-            gpu->free_words = words->next;
+        struct service_words *words = take_settled_locked(gpu);
         lock_give(&gpu->lock);
-        if (words) {
-            atomic_store(words->reached, 0);
-            atomic_store(words->done, 0);
+        if (words)
             return words;
-        }
         *code = page_add(gpu);
         if (*code != 0)
             return NULL;
     }
 }
 
-void service_words_drop(struct gpu_context *gpu, struct service_words *words)
+void service_words_drop(struct gpu_context *gpu, struct service_words *words,
+                        uint32_t last)
 {
     lock_take(&gpu->lock);
+    words->last = last;
     words->next = gpu->free_words;
     gpu->free_words = words;
     lock_give(&gpu->lock);
@@ -208,8 +217,10 @@ int service_ask_locked(struct stream *stream, struct op *op)
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     int code = 0;
-    if (!own->words)
+    if (!own->words) {
         own->words = service_words_take(gpu, &code);
+        own->asked = own->words ? own->words->last : 0;
+    }
     if (!own->words)
         return code;
     uint32_t number = own->asked + 1;
@@ -328,8 +339,10 @@ static enum look look_at_all(struct stream **list)
         struct gpu_stream *own = gpu_stream_of(stream);
         enum look look = look_at(stream);
         most = look > most ? look : most;
+        // One that leaves may be listed anew at once.
+        struct stream *next = own->next_listed;
         if (may_leave(stream, look)) {
-            *link = own->next_listed;
+            *link = next;
             object_drop(&stream->object);
         } else {
             link = &own->next_listed;

@@ -7,9 +7,11 @@
 #include "backends/cudalike/cudalike.h"
 
 // Two words of page-locked memory: the device writes how far it got, the
-// service what it has done. Both count up, around.
+// service what it has done. Both count up, around, from owner to owner: a write
+// of the last owner's may be under way, and somebody may still wait for it.
 struct service_words {
     _Atomic uint32_t *reached, *done;  // the same address for the device
+    uint32_t last;                     // what `reached` is once all is written
     struct service_words *next;        // in the list of those not in use
 };
 
@@ -42,7 +44,9 @@ void service_item_done(struct stream *stream, struct op *op,
 // service_item_done.
 void host_start(struct op *op);
 
-// Words that are 0, the context current; NULL with the driver's code.
+// Words for numbers above `last`, the context current; NULL with the driver's
+// code. Given back with the last number that was used.
 struct service_words *service_words_take(struct gpu_context *gpu, int *code);
-void service_words_drop(struct gpu_context *gpu, struct service_words *words);
+void service_words_drop(struct gpu_context *gpu, struct service_words *words,
+                        uint32_t last);
 void service_pages_finish(struct gpu_context *gpu);

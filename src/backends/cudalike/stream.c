@@ -39,7 +39,7 @@ void gpu_stream_finish(struct stream *stream)
     current_back(gpu, before);
     marker_drop(context, own->marker);
     if (own->words)
-        service_words_drop(gpu, own->words);
+        service_words_drop(gpu, own->words, own->asked);
     recent_finish(own);
 }
 
