@@ -86,7 +86,7 @@ static const char *names[NAMES];
 static size_t name_count, misuses;
 static char complaint[256];
 static _Atomic bool initialised;
-static _Atomic bool forked;
+static _Atomic bool forked, exited;
 
 static void rule_set(const char *name, size_t length, size_t n, int code,
                      bool for_ever)
@@ -185,10 +185,19 @@ static void begin(void)
     pthread_atfork(NULL, NULL, in_child);
 }
 
+// As the real driver: exit handlers that were registered before this one run
+// when it is gone.
+static void at_exit(void)
+{
+    atomic_store(&exited, true);
+}
+
 int fake_enter_named(const char *name)
 {
     if (atomic_load(&forked))
         return FAKE_NOT_INITIALIZED;
+    if (atomic_load(&exited))
+        return FAKE_DEINITIALIZED;
     pthread_once(&once, begin);
     pthread_mutex_lock(&lock);
     count_locked(name);
@@ -226,7 +235,7 @@ int fake_enter_release(enum fake_function function,
                        struct fake_context **out_context)
 {
     int code = fake_enter(function, out_context);
-    if (!initialised || atomic_load(&forked))
+    if (!initialised || atomic_load(&forked) || atomic_load(&exited))
         *out_context = NULL;
     else
         *out_context = fake_current();
@@ -244,7 +253,8 @@ int fake_init(unsigned flags)
         return FAKE_INVALID_VALUE;
     if (fake_device_count_now() == 0)
         return FAKE_NO_DEVICE;
-    initialised = true;
+    if (!atomic_exchange(&initialised, true))
+        atexit(at_exit);
     return FAKE_OK;
 }
 
@@ -268,6 +278,7 @@ static const struct words words[] = {
     {1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
     {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
     {3, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {4, "CUDA_ERROR_DEINITIALIZED", "driver shutting down"},
     {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},

@@ -206,7 +206,7 @@ static void close_inner(struct fake_context *context)
 int fake_primary_release(int device)
 {
     int code = fake_enter(FAKE_primary_release, NULL);
-    if (code == FAKE_NOT_INITIALIZED)
+    if (code == FAKE_NOT_INITIALIZED || code == FAKE_DEINITIALIZED)
         return code;
     struct fake_context *context = &contexts[device];
     pthread_mutex_lock(&lock);

@@ -108,8 +108,10 @@ static void break_promise(struct event *event, struct waiter *waiter,
     for (; waiter; waiter = waiter->next)
         stream_set_failure(waiter->stream,
                            broken_failure(event, waiter->stream, why), true);
-    if (words)
+    if (words && driver_use_begin()) {
         atomic_store(words->reached, words->last + 1);
+        driver_use_end();
+    }
 }
 
 static rnl_status refuse_again(const struct event *event)

@@ -138,7 +138,10 @@ void service_item_done(struct stream *stream, struct op *op,
     if (op->kind == OP_COPY)
         quiet_copy_end(gpu_of(stream_context(stream)));
     op_finish(op);
+    if (!driver_use_begin())
+        return;
     atomic_store_explicit(own->words->done, number, memory_order_release);
+    driver_use_end();
 }
 
 // On a stream that failed, nothing is copied.
@@ -369,14 +372,18 @@ static void *run(void *unused)
     for (;;) {
         uint32_t seen = atomic_load(&signal_word);
         list = take_arrivals(list);
+        if (!driver_use_begin())
+            driver_use_never();
         bool trash = trash_empty();
-        if (!list) {
+        bool idle = list == NULL;
+        enum look look = look_at_all(&list);
+        driver_use_end();
+        if (idle) {
             op_trim();  // nobody would miss them here
             futex_wait(&signal_word, seen,
                        trash ? clock_now() + TRASH_NS : RNL_FOREVER);
             continue;
         }
-        enum look look = look_at_all(&list);
         uint64_t now = clock_now();
         if (look == LOOK_DID)
             last = now;
@@ -392,6 +399,8 @@ static void *run(void *unused)
 static bool start_locked(void)
 {
     pthread_t thread;
+    if (!started)
+        driver_use_until_exit();
     if (!started)
         started = thread_start(&thread, "rnl-service", run, NULL) &&
                   pthread_detach(thread) == 0;

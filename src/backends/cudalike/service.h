@@ -44,6 +44,17 @@ void service_item_done(struct stream *stream, struct op *op,
 // service_item_done.
 void host_start(struct op *op);
 
+// Around what the library's threads do with the driver and its page-locked
+// memory. False when the process is ending: then it must not be done.
+bool driver_use_begin(void);
+void driver_use_end(void);
+// When that was, or 0.
+uint64_t driver_use_ended(void);
+// What a thread does that has nothing left to do: it waits for its end.
+_Noreturn void driver_use_never(void);
+// With the driver started, before the first use.
+void driver_use_until_exit(void);
+
 // Words for numbers above `last`, the context current; NULL with the driver's
 // code. Given back with the last number that was used.
 struct service_words *service_words_take(struct gpu_context *gpu, int *code);

@@ -112,6 +112,8 @@ void staging_finish(struct gpu_context *gpu)
 // The next piece that nobody has taken on; false when there is none.
 static bool next_piece(struct job *job, size_t *out_offset, size_t *out_size)
 {
+    if (driver_use_ended())
+        return false;
     size_t offset = atomic_fetch_add(&job->begun, PIECE);
     if (offset >= job->size || atomic_load(&job->code) != 0)
         return false;
@@ -246,7 +248,12 @@ static void *run(void *unused)
             futex_wait(&news, seen, RNL_FOREVER);
             continue;
         }
+        if (!driver_use_begin())
+            driver_use_never();
         work_on(job);
+        driver_use_end();
+        if (driver_use_ended())
+            driver_use_never();
         if (leave(job))
             job_finish(job);
     }

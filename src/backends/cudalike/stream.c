@@ -411,6 +411,7 @@ static void nap(uint64_t duration_ns, uint64_t deadline)
 
 #define SPIN_NS UINT64_C(50000)
 #define NAP_MOST_NS UINT64_C(250000)
+#define ENDING_NS UINT64_C(500000000)
 
 // The driver's own waits burn a core however long they take. Here: looks often
 // at first, then ever more rarely, a sixteenth of the time that has passed.
@@ -422,10 +423,14 @@ rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,
         rnl_status status = query(subject);
         if (status != RNL_NOT_READY)
             return status;
-        uint64_t now = clock_now();
+        uint64_t now = clock_now(), ended = driver_use_ended();
         if (now >= deadline)
             return fail(RNL_ERROR_TIMED_OUT,
                         "the work was not done within the time limit");
+        if (ended && now - ended > ENDING_NS)
+            return fail(RNL_ERROR_DEVICE_LOST,
+                        "the process is ending, and the host does nothing for "
+                        "its streams any more");
         uint64_t past = now - start;
         uint64_t length = past / 16 < NAP_MOST_NS ? past / 16 : NAP_MOST_NS;
         if (policy == RNL_SYNC_SPIN ||
