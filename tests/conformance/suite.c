@@ -412,22 +412,12 @@ int suite_spawn(const char *child, const char *const *environment)
     return wait_for(pid);
 }
 
-// In a child of a fork nothing points to what other threads of the parent held.
-static bool is_forked;
-
-int __lsan_is_turned_off(void);
-int __lsan_is_turned_off(void)
-{
-    return is_forked;
-}
-
 int suite_fork(int (*body)(void))
 {
     fflush(NULL);
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        is_forked = true;
         alarm(CHILD_SECONDS);
         _exit(body());
     }
