@@ -1,15 +1,16 @@
 #include "base/fail.h"
 
 #include "base/log.h"
+#include "base/thread.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 _Thread_local struct thread_state thread_state
-    __attribute__((tls_model("initial-exec")));
+    __attribute__((tls_model("initial-exec"))) = {
+        .callback_depth = THREAD_NEW,
+};
 
 // Where the strings of `error` live. The log alone can be long, so it is
 // allocated apart; one that finds no memory is dropped, never the failure.
@@ -71,7 +72,51 @@ static const char *keep(char *store, size_t size, const char *text)
     return store;
 }
 
-// --- The end of a thread ---------------------------------------------------
+// --- Threads, from their first call to their end -----------------------------
+
+static struct lock threads_lock;  // guards the list
+static struct thread_state *threads;
+
+static void list_thread(void)
+{
+    lock_take(&threads_lock);
+    thread_state.next = threads;
+    thread_state.link = &threads;
+    if (threads)
+        threads->link = &thread_state.next;
+    threads = &thread_state;
+    lock_give(&threads_lock);
+}
+
+static void unlist_thread(void)
+{
+    lock_take(&threads_lock);
+    if (thread_state.link)
+        *thread_state.link = thread_state.next;
+    if (thread_state.link && thread_state.next)
+        thread_state.next->link = thread_state.link;
+    thread_state.link = NULL;
+    lock_give(&threads_lock);
+}
+
+// In the child there is only the thread that forked.
+static void threads_forked(void)
+{
+    bool listed = thread_state.link != NULL;
+    threads_lock = (struct lock){0};
+    threads = NULL;
+    if (listed)
+        list_thread();
+}
+
+void threads_visit(void (*visit)(const struct thread_state *, void *),
+                   void *argument)
+{
+    lock_take(&threads_lock);
+    for (struct thread_state *at = threads; at; at = at->next)
+        visit(at, argument);
+    lock_give(&threads_lock);
+}
 
 static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
@@ -80,6 +125,7 @@ static void (*_Atomic exit_hook)(void);
 static void thread_ends(void *noticed)
 {
     (void)noticed;
+    unlist_thread();
     if (own)
         free(own->log);
     free(own);
@@ -92,6 +138,7 @@ static void thread_ends(void *noticed)
 static void exit_key_create(void)
 {
     pthread_key_create(&exit_key, thread_ends);
+    pthread_atfork(NULL, NULL, threads_forked);
 }
 
 void thread_set_exit_hook(void (*hook)(void))
@@ -99,10 +146,10 @@ void thread_set_exit_hook(void (*hook)(void))
     atomic_store_explicit(&exit_hook, hook, memory_order_relaxed);
 }
 
-void thread_notice_exit(void)
+bool thread_notice_exit(void)
 {
     pthread_once(&exit_once, exit_key_create);
-    pthread_setspecific(exit_key, &exit_key);
+    return pthread_setspecific(exit_key, &exit_key) == 0;
 }
 
 // --- Failures --------------------------------------------------------------
@@ -124,7 +171,8 @@ static struct failure_text *begin(rnl_status status)
 static void announce(void)
 {
     // A refusal inside a log callback must not call it again.
-    if (thread_state.callback_depth > 0 || !log_wants(RNL_LOG_DEBUG))
+    if ((thread_state.callback_depth & ~THREAD_NEW) > 0 ||
+        !log_wants(RNL_LOG_DEBUG))
         return;
     // What the callback is refused must not hide this failure.
     struct failure_text *text = last(), saved = *text;
@@ -215,12 +263,23 @@ rnl_status fail_with(const rnl_error *details)
     return details->status;
 }
 
-rnl_status fail_in_callback(void)
+static rnl_status fail_in_callback(void)
 {
     return fail(RNL_ERROR_NOT_PERMITTED,
                 "%s was called from inside a host function, a native kernel, "
                 "a deleter or a log callback, where Runnel may not be called",
                 thread_state.function);
+}
+
+// Once in a thread: one that calls again after it was taken off the list might
+// end unnoticed.
+rnl_status enter_first_or_refuse(void)
+{
+    bool first = thread_state.callback_depth & THREAD_NEW;
+    thread_state.callback_depth &= ~THREAD_NEW;
+    if (first && thread_notice_exit())
+        list_thread();
+    return thread_state.callback_depth ? fail_in_callback() : RNL_OK;
 }
 
 const rnl_error *rnl_last_error(void)

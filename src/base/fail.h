@@ -4,16 +4,25 @@
 
 #include <runnel/status.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+
+#define THREAD_SEEN 12
 
 // Small and hot, so it lives in the static block of thread-local storage.
 struct thread_state {
     const char *function;   // the public function being called
-    unsigned callback_depth;// inside host functions, native kernels, deleters
+    unsigned callback_depth;// inside host functions, native kernels, deleters;
+                            // THREAD_NEW besides
     unsigned cached_ops;
     bool end_noticed;       // its end will empty the cache
     unsigned char pool_part;  // of every memory pool, from 1; 0: none yet
     struct op *op_cache;
+    const void *_Atomic seen[THREAD_SEEN];  // what its call may be at work with
+    struct thread_state *next, **link;      // of all threads that made a call
 };
+
+// In callback_depth, where it costs a call nothing: the thread made none yet.
+#define THREAD_NEW (1u << 31)
 
 extern _Thread_local struct thread_state thread_state
     __attribute__((tls_model("initial-exec")));
@@ -21,12 +30,12 @@ extern _Thread_local struct thread_state thread_state
 // First statement of every public call that callbacks may not make.
 #define ENTER() enter_call(__func__)
 
-rnl_status fail_in_callback(void);
+rnl_status enter_first_or_refuse(void);
 
 static inline rnl_status enter_call(const char *function)
 {
     thread_state.function = function;
-    return thread_state.callback_depth ? fail_in_callback() : RNL_OK;
+    return thread_state.callback_depth ? enter_first_or_refuse() : RNL_OK;
 }
 
 static inline void callback_begin(void)
@@ -67,5 +76,9 @@ rnl_status fail_with(const rnl_error *details);
 // One hook; set by the core.
 void thread_set_exit_hook(void (*hook)(void));
 
-// Makes sure that the calling thread's end is noticed.
-void thread_notice_exit(void);
+// Makes sure that the calling thread's end is noticed; false when it cannot be.
+bool thread_notice_exit(void);
+
+// Visits every thread that made a call and has not ended, under a lock.
+void threads_visit(void (*visit)(const struct thread_state *thread,
+                                 void *argument), void *argument);

@@ -168,7 +168,7 @@ rnl_status rnl_stream_copy_attributes(rnl_stream to_handle,
     struct stream *to, *from;
     rnl_status status = ENTER();
     if (status != RNL_OK || (status = check_stream(to_handle, "to", &to)) ||
-        (status = check_stream(from_handle, "from", &from)))
+        (status = check_other_stream(from_handle, "from", &from)))
         return status;
     if (stream_context(to) != stream_context(from))
         return fail_at(RNL_ERROR_INVALID_HANDLE, "from",

@@ -358,7 +358,7 @@ rnl_status rnl_context_can_access_peer(rnl_context handle, rnl_context other,
     rnl_status status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)) ||
-        (status = check_context(other, "peer", &peer)) ||
+        (status = check_other_context(other, "peer", &peer)) ||
         (status = check_pointer(out_can, "out_can")))
         return status;
     *out_can = can_access(context, peer);
@@ -389,7 +389,7 @@ rnl_status rnl_context_enable_peer(rnl_context handle, rnl_context other)
     rnl_status status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)) ||
-        (status = check_context(other, "peer", &peer)))
+        (status = check_other_context(other, "peer", &peer)))
         return status;
     if (context_may_use(context, peer))
         return RNL_OK;

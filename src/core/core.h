@@ -174,17 +174,18 @@ CORE_NATIVE(function)
 
 // --- Checks: one per kind; each records the failure and names the parameter --
 
-#define CORE_CHECK(type, KIND)                                              \
-    static inline rnl_status check_##type(rnl_##type handle,                \
+#define CORE_CHECK_AS(name, type, KIND, AS)                                 \
+    static inline rnl_status check_##name(rnl_##type handle,                \
                                           const char *parameter,            \
                                           struct type **out)                \
     {                                                                       \
-        struct object *object = object_find(handle, KIND);                  \
+        struct object *object = object_find_as(handle, KIND, AS);           \
         *out = (struct type *)object;                                       \
         return __builtin_expect(object != NULL, 1)                          \
                    ? RNL_OK                                                 \
                    : object_refuse(handle, KIND, parameter);                \
     }
+#define CORE_CHECK(type, KIND) CORE_CHECK_AS(type, type, KIND, KIND)
 CORE_CHECK(device, OBJECT_DEVICE)
 CORE_CHECK(context, OBJECT_CONTEXT)
 CORE_CHECK(stream, OBJECT_STREAM)
@@ -192,7 +193,12 @@ CORE_CHECK(event, OBJECT_EVENT)
 CORE_CHECK(buffer, OBJECT_BUFFER)
 CORE_CHECK(module, OBJECT_MODULE)
 CORE_CHECK(function, OBJECT_FUNCTION)
+// The second of a kind that a call is given.
+CORE_CHECK_AS(other_context, context, OBJECT_CONTEXT, OBJECT_NONE)
+CORE_CHECK_AS(other_stream, stream, OBJECT_STREAM, OBJECT_NONE)
+CORE_CHECK_AS(other_event, event, OBJECT_EVENT, OBJECT_NONE)
 #undef CORE_CHECK
+#undef CORE_CHECK_AS
 
 static inline struct context *stream_context(const struct stream *stream)
 {

@@ -165,15 +165,25 @@ rnl_status rnl_enqueue_event(rnl_stream stream_handle,
     return status;
 }
 
-rnl_status rnl_event_query(rnl_event handle)
+static __attribute__((noinline)) rnl_status query_slowly(rnl_event handle)
 {
     struct event *event;
-    rnl_status status = ENTER();
+    rnl_status status = enter_call(thread_state.function);
     if (status != RNL_OK ||
         (status = check_event(handle, "event", &event)) ||
         (status = capture_check_event(event)))
         return status;
     return event->backend->event_query(event);
+}
+
+// Programs poll with it, so the usual case needs no frame.
+rnl_status rnl_event_query(rnl_event handle)
+{
+    struct event *event = (struct event *)object_find(handle, OBJECT_EVENT);
+    thread_state.function = __func__;
+    return event && !thread_state.callback_depth && !capture_is_used()
+               ? event->backend->event_query(event)
+               : query_slowly(handle);
 }
 
 rnl_status rnl_event_synchronize(rnl_event handle, uint64_t timeout_ns)
@@ -237,7 +247,7 @@ rnl_status rnl_event_elapsed(rnl_event start_handle, rnl_event end_handle,
     rnl_status status = ENTER();
     if (status != RNL_OK ||
         (status = check_event(start_handle, "start", &start)) ||
-        (status = check_event(end_handle, "end", &end)) ||
+        (status = check_other_event(end_handle, "end", &end)) ||
         (status = check_pointer(out_ns, "out_ns")))
         return status;
     if (start->backend != end->backend)

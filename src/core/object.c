@@ -3,10 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-// A dead object is not reused before this many others of its class died: a
-// thread that checked a handle just before its release then still looks at the
-// object that it meant.
+// A dead object is not reused before this many others of its class died, nor
+// while a thread has it among what it saw: a call that checked a handle just
+// before its release then still looks at the object that it meant.
 #define QUARANTINE 64
+#define CLEARED_AT_ONCE 32  // since all threads are asked
 
 static struct object_chunk first_chunk;  // spares small programs the allocation
 struct object_chunk *_Atomic object_chunks[OBJECT_CHUNKS] = {&first_chunk};
@@ -99,10 +100,8 @@ static void class_register_locked(struct object_class *class)
     classes = class;
 }
 
-static struct object *reuse_locked(struct object_class *class)
+static struct object *take_free_locked(struct object_class *class)
 {
-    if (class->free_count <= QUARANTINE)
-        return NULL;
     struct object *object = class->free;
     class->free = object->next_free;
     class->free_count--;
@@ -118,6 +117,56 @@ static void put_free_locked(struct object *object)
     else
         class->last_free->next_free = object;
     class->last_free = object;
+}
+
+struct clearing {
+    enum object_kind kind;
+    struct object *objects[CLEARED_AT_ONCE];
+    bool seen[CLEARED_AT_ONCE];
+};
+
+static void note_seen(const struct thread_state *thread, void *argument)
+{
+    struct clearing *clearing = argument;
+    const void *first = atomic_load_explicit(&thread->seen[clearing->kind],
+                                             memory_order_relaxed);
+    const void *second = atomic_load_explicit(&thread->seen[OBJECT_NONE],
+                                              memory_order_relaxed);
+    for (int i = 0; i < CLEARED_AT_ONCE; i++)
+        clearing->seen[i] |= clearing->objects[i] == first ||
+                             clearing->objects[i] == second;
+}
+
+// What no thread sees now, no thread will: its handle is dead. The others have
+// to wait once more.
+static void clear_locked(struct object_class *class)
+{
+    struct clearing clearing = {.kind = class->kind};
+    for (int i = 0; i < CLEARED_AT_ONCE; i++)
+        clearing.objects[i] = take_free_locked(class);
+    threads_visit(note_seen, &clearing);
+    for (int i = CLEARED_AT_ONCE; i-- > 0;) {
+        struct object *object = clearing.objects[i];
+        if (clearing.seen[i]) {
+            put_free_locked(object);
+            continue;
+        }
+        object->next_free = class->free;
+        class->free = object;
+        class->free_count++;
+        class->clear_count++;
+    }
+}
+
+static struct object *reuse_locked(struct object_class *class)
+{
+    if (class->clear_count == 0 &&
+        class->free_count >= QUARANTINE + CLEARED_AT_ONCE)
+        clear_locked(class);
+    if (class->clear_count == 0)
+        return NULL;
+    class->clear_count--;
+    return take_free_locked(class);
 }
 
 // --- Life ------------------------------------------------------------------
@@ -445,7 +494,7 @@ void object_trim(void)
         release_chunks_locked();
         for (struct object_class *class = classes; class; class = class->next) {
             class->free = class->last_free = NULL;
-            class->free_count = 0;
+            class->free_count = class->clear_count = 0;
         }
     }
     lock_give(&table_lock);

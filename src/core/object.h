@@ -6,7 +6,8 @@
 // not given back while other threads may look at it. So a stale handle is
 // always safe to check, in every build, at the cost of three loads; and a call
 // that races with the last release at worst works on a dying object, which
-// every object's own lock or counter then tells it.
+// every object's own lock or counter then tells it: what a thread has found is
+// noted in its state, and not reused before it finds another of that kind.
 #pragma once
 
 #include "base/alloc.h"
@@ -27,6 +28,8 @@ enum object_kind {
     OBJECT_NODE,  // no object: a handle of this kind names a graph and an index
     OBJECT_KINDS,
 };
+
+_Static_assert(OBJECT_KINDS <= THREAD_SEEN, "a thread sees one of each kind");
 
 struct object {
     _Atomic uint64_t handle;           // 0 while dead
@@ -53,6 +56,7 @@ struct object_class {
     // Dead objects, oldest first; guarded by the table's lock.
     struct object *free, *last_free;
     uint32_t free_count;
+    uint32_t clear_count;             // the first ones, which may be reused
     struct object_class *next;        // of all classes in use
 };
 
@@ -127,9 +131,11 @@ struct object_chunk {
 
 extern struct object_chunk *_Atomic object_chunks[OBJECT_CHUNKS];
 
-// The object of a handle, NULL when it is not a live one of that kind.
-static inline struct object *object_find(const void *handle,
-                                         enum object_kind kind)
+// The same as object_find, noted as `as`: OBJECT_NONE for the second object of
+// a kind in a call.
+static inline struct object *object_find_as(const void *handle,
+                                            enum object_kind kind,
+                                            enum object_kind as)
 {
     uint64_t value = (uint64_t)(uintptr_t)handle;
     uint32_t index = (uint32_t)value;
@@ -143,10 +149,22 @@ static inline struct object *object_find(const void *handle,
     struct object *object =
         atomic_load_explicit(&chunk->slots[index % OBJECT_CHUNK_SIZE],
                              memory_order_acquire);
+    // Before the handle is checked: from then on the object is not reused.
+    // Others see it late, but not as late as the quarantine is long.
+    atomic_store_explicit(&thread_state.seen[as], object,
+                          memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
     if (!object || atomic_load_explicit(&object->handle,
                                         memory_order_acquire) != value)
         return NULL;
     return object;
+}
+
+// The object of a handle, NULL when it is not a live one of that kind.
+static inline struct object *object_find(const void *handle,
+                                         enum object_kind kind)
+{
+    return object_find_as(handle, kind, kind);
 }
 
 // Records why `handle` is not a live object of `kind`: NULL, dead, of another

@@ -386,7 +386,7 @@ rnl_status rnl_enqueue_wait_stream(rnl_stream handle, rnl_stream other_handle)
     rnl_status status = ENTER();
     if (status != RNL_OK ||
         (status = check_stream(handle, "stream", &stream)) ||
-        (status = check_stream(other_handle, "other", &other)) ||
+        (status = check_other_stream(other_handle, "other", &other)) ||
         (status = same_api(stream, stream_context(other), "other")) ||
         (status = stream_check_failure(stream)) ||
         (capture_is_used() && capture_join(stream, other, &status)))

@@ -3,6 +3,7 @@
 
 #include "core/object.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -216,6 +217,74 @@ RNL_TEST(slots_are_reused_with_the_next_generation)
             assert_ptr_not_equal(handles[i], handles[j]);
     }
     expect_nothing_held();
+}
+
+// Without a trace among what this thread sees.
+static struct object *peek(void *handle)
+{
+    return object_find_as(handle, OBJECT_EVENT, OBJECT_NODE);
+}
+
+// Makes and releases many; true when `object` was one of them.
+static bool is_reused(const struct object *object)
+{
+    bool reused = false;
+    for (int i = 0; i < 500; i++) {
+        void *handle = create(&things);
+        reused |= peek(handle) == object;
+        release(handle, OBJECT_EVENT);
+    }
+    return reused;
+}
+
+struct looker {
+    pthread_barrier_t barrier;
+    void *handle;
+    enum object_kind as;
+};
+
+// Finds the object, and another one once it is told to; then ends.
+static void *look(void *argument)
+{
+    struct looker *looker = argument;
+    enter_call("look");
+    object_find_as(looker->handle, OBJECT_EVENT, looker->as);
+    pthread_barrier_wait(&looker->barrier);
+    pthread_barrier_wait(&looker->barrier);
+    object_find_as(looker->handle, OBJECT_EVENT, looker->as);
+    pthread_barrier_wait(&looker->barrier);
+    pthread_barrier_wait(&looker->barrier);
+    return NULL;
+}
+
+static void test_looker(enum object_kind as)
+{
+    pthread_t thread;
+    struct looker looker = {.handle = create(&things), .as = as};
+    struct object *object = peek(looker.handle);
+    assert_int_equal(pthread_barrier_init(&looker.barrier, NULL, 2), 0);
+    assert_int_equal(pthread_create(&thread, NULL, look, &looker), 0);
+    pthread_barrier_wait(&looker.barrier);
+    release(looker.handle, OBJECT_EVENT);
+    assert_false(is_reused(object));
+    looker.handle = create(&things);
+    pthread_barrier_wait(&looker.barrier);
+    pthread_barrier_wait(&looker.barrier);
+    assert_true(is_reused(object));
+    object = peek(looker.handle);
+    release(looker.handle, OBJECT_EVENT);
+    assert_false(is_reused(object));
+    pthread_barrier_wait(&looker.barrier);
+    pthread_join(thread, NULL);
+    assert_true(is_reused(object));
+    pthread_barrier_destroy(&looker.barrier);
+    expect_nothing_held();
+}
+
+RNL_TEST(what_a_thread_is_at_work_with_is_not_reused)
+{
+    test_looker(OBJECT_EVENT);
+    test_looker(OBJECT_NONE);
 }
 
 // In a process of its own, since a slot whose generations are used up keeps its

@@ -159,6 +159,7 @@ static bool lay_node(struct flat *flat, const struct graph *graph,
     if (node->kind == RNL_NODE_EVENT_WAIT)
         plan->steps[plan->count].point = plan->point_count++;
     plan->records += node->kind == RNL_NODE_EVENT_RECORD;
+    plan->hosts += node->kind == RNL_NODE_HOST_FUNCTION;
     plan->count++;
     for (uint32_t i = 0; i < node->after_count; i++)
         connect(flat, spans[node->after[i]].last, span->first);

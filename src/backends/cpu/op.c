@@ -24,7 +24,6 @@
 #define PARALLEL_BYTES ((size_t)256 << 10)
 #define SMALL_BYTES ((size_t)64 << 10)
 #define SMALL_THREADS 4096u
-#define SMALL_STEPS 64
 
 static uint64_t volume(const rnl_dim3 *dim)
 {
@@ -46,7 +45,7 @@ bool op_is_small(const struct op *op)
     case OP_HOST:
         return false;  // only a worker may run it
     case OP_GRAPH:
-        return op_plan(op)->count <= SMALL_STEPS;
+        return plan_is_small(op_plan(op));
     default:
         return true;
     }

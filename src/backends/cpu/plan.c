@@ -4,6 +4,8 @@
 
 // Steps that take this long on average, in ticks, are worth handing out.
 #define SHARE_TICKS 6000
+#define SMALL_STEPS 64
+#define BRIEF_TICKS 40000  // 10 to 20 microseconds
 #define NO_STEP UINT32_MAX
 #define LOOKED_AT 8   // steps, one by one
 #define CALLS_MOST 4  // … and then so many at once
@@ -545,12 +547,25 @@ static enum plan_outcome go_on(struct plan *plan, bool worker)
 enum plan_outcome plan_run(struct plan *plan, struct queue *queue,
                            const struct op *op, bool worker)
 {
+    bool timed = !plan->started && plan->count > SMALL_STEPS;
+    uint64_t begin = timed ? clock_ticks() : 0;
     if (!plan->started)
         start(plan, queue, op);
     enum plan_outcome outcome = go_on(plan, worker);
-    if (outcome == PLAN_DONE)
-        plan->started = plan->needs_worker = false;
+    if (outcome != PLAN_DONE)
+        return outcome;  // the plan may be another thread's, or gone
+    plan->started = plan->needs_worker = false;
+    bool brief = timed && clock_ticks() - begin <= BRIEF_TICKS;
+    atomic_store_explicit(&plan->brief, brief, memory_order_relaxed);
     return outcome;
+}
+
+// Many steps may be long, or next to nothing: the last launch tells.
+bool plan_is_small(const struct plan *plan)
+{
+    return plan->hosts == 0 &&
+           (plan->count <= SMALL_STEPS ||
+            atomic_load_explicit(&plan->brief, memory_order_relaxed));
 }
 
 const struct step *plan_waiting(const struct plan *plan)

@@ -57,6 +57,8 @@ struct plan {
     uint32_t *followers;
     uint32_t point_count;    // steps that are WAIT
     uint32_t records;        // steps that are RECORD
+    uint32_t hosts;          // steps that are HOST, unless disabled
+    _Atomic bool brief;      // the last launch took no longer than a wake-up
     uint32_t node_count;
     uint32_t *step_of;       // by node; of a CHILD, where it ends
     bool straight;           // all steps are
@@ -100,6 +102,9 @@ enum plan_outcome {
 // Goes on with the launch `op`, which is the first of the caller's queue.
 enum plan_outcome plan_run(struct plan *plan, struct queue *queue,
                            const struct op *op, bool worker);
+
+// True when a launch of the plan is small work: not worth waking a worker for.
+bool plan_is_small(const struct plan *plan);
 
 // A step that holds up the launch under way, whose queue is blocked and locked
 // by the caller; or NULL.
