@@ -207,8 +207,8 @@ const char *simt_version(void);
 
 // What it says about one kernel.
 struct simt_verdict {
-    char *why;  // it is left to tier F; NULL if not
-    bool waits; // its threads wait for others
+    char *why;       // it is left to tier F; NULL if not
+    uint32_t flags;  // RNL_CPU_KERNEL_… that only its bitcode shows
 };
 
 // Runs in a child, because LLVM ends the process on internal errors.
@@ -253,7 +253,7 @@ bool parts_header(size_t i, struct text *name, struct text *text);
 struct elf_kernel {
     unsigned block_size[3];  // the only one it is for; [0] 0: all
     char *symbol;          // of a function that has the kernel's in its own
-    bool waits;
+    uint32_t flags;        // of its record
     bool has_threads;      // its record's functions
     bool has_blocks;
     uint32_t shared_size;

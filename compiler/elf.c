@@ -119,7 +119,8 @@ static void read_reached(const struct elf_view *view, const Elf64_Sym *start,
         if (!reached[i])
             continue;
         const char *name = section_name(view, i);
-        kernel->waits |= strcmp(name, ".text.rnl_waits") == 0;
+        if (strcmp(name, ".text.rnl_waits") == 0)
+            kernel->flags |= RNL_CPU_KERNEL_WAITS;
         if ((view->sections[i].sh_flags & SHF_TLS) &&
             !strstr(name, "rnl_state"))
             kernel->shared_size += (uint32_t)view->sections[i].sh_size;

@@ -249,7 +249,7 @@ bool elf_patch(struct text *file, const struct elf_unit *unit)
         const struct elf_kernel *kernel = &unit->kernels[i];
         if (!kernel->symbol)
             return false;
-        kernels[i].flags = kernel->waits ? RNL_CPU_KERNEL_WAITS : 0;
+        kernels[i].flags = kernel->flags;
         kernels[i].shared_size = kernel->shared_size;
         memcpy(kernels[i].block_size, kernel->block_size,
                sizeof kernel->block_size);

@@ -249,7 +249,7 @@ static int read_unit(struct job *job)
     }
     for (size_t i = 0; job->vectorised && i < job->unit.kernel_count &&
                        i < job->kernels.count; i++)
-        job->unit.kernels[i].waits |= job->verdicts[i].waits;
+        job->unit.kernels[i].flags |= job->verdicts[i].flags;
     job->unit.tells_thread = job->choices.debug;
     elf_write_stub(&job->unit.dynamic, &stub);
     bool written = write_file("stub.o", stub.data, stub.size);

@@ -49,10 +49,10 @@ static void on_refused(void *user, unsigned kernel, const char *why)
     printf("r %u %.*s\n", kernel, (int)strcspn(why, "\n"), why);
 }
 
-static void on_vectorised(void *user, unsigned kernel, bool waits)
+static void on_vectorised(void *user, unsigned kernel, unsigned flags)
 {
     (void)user;
-    printf("v %u %d\n", kernel, waits);
+    printf("v %u %u\n", kernel, flags);
 }
 
 static int compile(const struct library *library, struct simt_job *job)
@@ -136,7 +136,7 @@ static bool take_line(const char *line, struct simt_verdict *verdicts,
         free(verdicts[kernel].why);
         verdicts[kernel].why = strdup(rest);
     } else if (line[0] == 'v') {
-        verdicts[kernel].waits = rest[0] == '1';
+        verdicts[kernel].flags = (uint32_t)strtoul(rest, NULL, 10);
     }
     return false;
 }

@@ -143,9 +143,9 @@ static void on_refused(void *, unsigned kernel, const char *why)
     std::printf("r %u %.*s\n", kernel, (int)std::strcspn(why, "\n"), why);
 }
 
-static void on_vectorised(void *, unsigned kernel, bool waits)
+static void on_vectorised(void *, unsigned kernel, unsigned flags)
 {
-    std::printf("v %u %d\n", kernel, waits);
+    std::printf("v %u %u\n", kernel, flags);
 }
 
 static int run_simt(clang::CompilerInstance &compiler, simt_job &job)

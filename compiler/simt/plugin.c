@@ -223,6 +223,12 @@ static char *emit_file(LLVMModuleRef module, LLVMTargetMachineRef machine,
     return failed ? message : NULL;
 }
 
+static unsigned flags_of(const struct kernel *kernel)
+{
+    return (kernel->waits ? RNL_CPU_KERNEL_WAITS : 0) |
+           (kernel->strides ? RNL_CPU_KERNEL_STRIDES : 0);
+}
+
 // Whether some kernel is refused, which is tier F's then.
 static bool report(const struct simt_job *job, const struct kernel *kernels,
                    unsigned count)
@@ -233,7 +239,7 @@ static bool report(const struct simt_job *job, const struct kernel *kernels,
             continue;
         refused |= kernels[i].refusal != NULL;
         if (!kernels[i].refusal)
-            job->vectorised(job->user, i, kernels[i].waits);
+            job->vectorised(job->user, i, flags_of(&kernels[i]));
         else
             job->refused(job->user, i, kernels[i].refusal);
     }

@@ -50,9 +50,9 @@ struct simt_job {
     void (*refused)(void *user, unsigned kernel, const char *why);
     void *user;
     const char *assembly;  // path of the assembly, too, or NULL
-    // Called for each kernel that is not left to tier F: whether its threads
-    // wait for each other, which its machine code does not show any more.
-    void (*vectorised)(void *user, unsigned kernel, bool waits);
+    // Called for each kernel that is not left to tier F, with its flags in the
+    // object (RNL_CPU_KERNEL_…), which its machine code does not show any more.
+    void (*vectorised)(void *user, unsigned kernel, unsigned flags);
     // Blocks of this size get code of their own beside that for all sizes;
     // block_size[0] is 0 when none is wished.
     unsigned block_size[3];

@@ -167,7 +167,9 @@ typedef struct rnl_cpu_parameter {
 } rnl_cpu_parameter;
 
 // Flags of a kernel.
-#define RNL_CPU_KERNEL_WAITS 1u  // its threads may wait for others
+#define RNL_CPU_KERNEL_WAITS 1u    // its threads may wait for others
+#define RNL_CPU_KERNEL_STRIDES 2u  // it has loops over the whole grid: many
+                                   // blocks in a row are best run by one call
 
 // How a kernel is run. Fields of other forms are appended to the record.
 typedef enum rnl_cpu_form {

@@ -6,6 +6,10 @@
 // in order with Runnel's work on it, and Runnel waits for it like for its own;
 // what it uses is yours to keep alive.
 //
+// The vendor's legacy default stream waits for what the driver was given. Work
+// behind a host function or a copy of ordinary memory is given to it when that
+// is done: synchronize first, or use rnl_stream_native.
+//
 // RNL_ERROR_UNSUPPORTED without RNL_FEATURE_NATIVE_HANDLES: the cpu has no
 // vendor.
 #ifndef RUNNEL_INTEROP_H

@@ -287,6 +287,26 @@ RNL_TEST(one_kernel_for_one_block_size)
     built_close(&built);
 }
 
+RNL_TEST(loops_over_the_grid_are_told)
+{
+    static const char *const steps[] = {"gridDim.x * blockDim.x", "32"};
+    need_simt();
+    for (unsigned i = 0; i < 2; i++) {
+        char source[256];
+        snprintf(source, sizeof source,
+                 KERNEL "{\n"
+                 "    for (int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                 "         i < 64; i += %s)\n"
+                 "        out[i] = i;\n"
+                 "}\n", steps[i]);
+        built_write(&built, "k.cu", source);
+        built_make(&built, "--source @/k.cu --option --tier=B");
+        assert_int_equal(built_kernel(&built, "k")->flags,
+                         i == 0 ? RNL_CPU_KERNEL_STRIDES : 0);
+        built_close(&built);
+    }
+}
+
 RNL_TEST(block_sizes_and_kernels_that_cannot_be)
 {
     static const char *const wrong[] = {"0", "16x", "x16", "32x64", "2x2x2x2",

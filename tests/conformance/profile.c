@@ -18,6 +18,15 @@ const struct profile_entry suite_profile[] = {
 const size_t suite_profile_count =
     sizeof suite_profile / sizeof suite_profile[0] - 1;
 
+// Half of the 8 hardware queues there are at least.
+#define GPU_WAITING_MOST 4
+
+size_t suite_waiting_most(size_t wanted)
+{
+    return suite_is_cpu() || wanted < GPU_WAITING_MOST ? wanted
+                                                       : GPU_WAITING_MOST;
+}
+
 static size_t print_list(bool expected_failures, const char *title)
 {
     size_t count = 0;

@@ -158,5 +158,9 @@ struct profile_entry {
     bool expected_failure;  // it should pass one day; otherwise it cannot
 };
 
+// How many of `wanted` streams may wait for values at once, so that no other
+// stream is held up: a GPU's streams share a few hardware queues.
+size_t suite_waiting_most(size_t wanted);
+
 extern const struct profile_entry suite_profile[];
 extern const size_t suite_profile_count;

@@ -88,36 +88,44 @@ RNL_TEST(waits_that_hold_are_over)
 }
 
 // Every row has a stream and a word of its own, which is made right at the end.
-RNL_TEST(waits_that_do_not_hold_last_until_they_do)
+static void wait_for_rows(const struct condition *rows, size_t count)
 {
     struct words words[CONDITIONS];
     rnl_stream streams[CONDITIONS];
     struct host_calls calls = {0, -1};
-    for (int i = 0; i < CONDITIONS; i++) {
+    int over = 0;
+    for (size_t i = 0; i < count; i++) {
         words[i] = new_words(8);
         streams[i] = suite_new_stream();
-        atomic_store(words[i].w64, conditions[i].memory);
-        expect_ok(enqueue_wait(streams[i], words[i].buffer, &conditions[i]));
+        atomic_store(words[i].w64, rows[i].memory);
+        expect_ok(enqueue_wait(streams[i], words[i].buffer, &rows[i]));
         count_on(streams[i], &calls);
     }
-    int over = 0;
-    for (int i = 0; i < CONDITIONS; i++) {
-        if (conditions[i].holds)
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].holds)
             synchronize(streams[i]);
-        over += conditions[i].holds;
+        over += rows[i].holds;
     }
-    for (int i = 0; i < CONDITIONS; i++)
-        if (!conditions[i].holds)
+    for (size_t i = 0; i < count; i++)
+        if (!rows[i].holds)
             expect_shut(streams[i]);
     assert_int_equal(calls.count, over);
-    for (int i = 0; i < CONDITIONS; i++) {
-        bool nor = conditions[i].action == RNL_WAIT_NOR;
-        atomic_store(words[i].w64, nor ? 0 : conditions[i].value);
+    for (size_t i = 0; i < count; i++) {
+        bool nor = rows[i].action == RNL_WAIT_NOR;
+        atomic_store(words[i].w64, nor ? 0 : rows[i].value);
         synchronize(streams[i]);
         expect_ok(rnl_stream_release(streams[i]));
         expect_ok(rnl_buffer_release(words[i].buffer));
     }
-    assert_int_equal(calls.count, CONDITIONS);
+    assert_int_equal(calls.count, (int)count);
+}
+
+RNL_TEST(waits_that_do_not_hold_last_until_they_do)
+{
+    size_t most = suite_waiting_most(CONDITIONS);
+    for (size_t i = 0; i < CONDITIONS; i += most)
+        wait_for_rows(&conditions[i],
+                      CONDITIONS - i < most ? CONDITIONS - i : most);
 }
 
 // --- Writes ----------------------------------------------------------------

@@ -190,27 +190,28 @@ RNL_TEST(events_behind_a_wait_are_not_ready)
 // One word for all, then one for each.
 static void release_many(bool one)
 {
-    enum { COUNT = 2000 };
-    static rnl_stream streams[COUNT];
-    struct words words = new_words(COUNT * 4);
+    enum { MOST = 2000 };
+    static rnl_stream streams[MOST];
+    size_t count = suite_waiting_most(MOST);
+    struct words words = new_words(count * 4);
     struct host_calls calls = {0, -1}, others = {0, -1};
-    for (size_t i = 0; i < COUNT; i++) {
+    for (size_t i = 0; i < count; i++) {
         streams[i] = suite_new_stream();
         expect_ok(rnl_enqueue_wait_value32(streams[i], words.buffer,
                                            one ? 0 : i * 4, 1, RNL_WAIT_EQ));
         count_on(streams[i], &calls);
     }
     expect_shut(streams[0]);
-    expect_shut(streams[COUNT - 1]);
+    expect_shut(streams[count - 1]);
     for (int i = 0; i < 200; i++)
         count_on(suite_stream(), &others);
     synchronize(suite_stream());
     assert_int_equal(others.count, 200);
     assert_int_equal(calls.count, 0);
-    for (size_t i = 0; i < (one ? 1 : COUNT); i++)
+    for (size_t i = 0; i < (one ? 1 : count); i++)
         atomic_store(&words.w32[i], 1);
-    await_calls(&calls, COUNT);
-    for (size_t i = 0; i < COUNT; i++) {
+    await_calls(&calls, (int)count);
+    for (size_t i = 0; i < count; i++) {
         synchronize(streams[i]);
         expect_ok(rnl_stream_release(streams[i]));
     }
@@ -225,21 +226,22 @@ RNL_TEST(thousands_of_waits_hold_up_nobody)
 
 RNL_TEST(a_chain_of_waits_runs_down)
 {
-    enum { COUNT = 500 };
-    rnl_stream streams[COUNT];
-    struct words words = new_words((COUNT + 1) * 4);
-    for (size_t i = 0; i < COUNT; i++) {
+    enum { MOST = 500 };
+    rnl_stream streams[MOST];
+    size_t count = suite_waiting_most(MOST);
+    struct words words = new_words((count + 1) * 4);
+    for (size_t i = 0; i < count; i++) {
         streams[i] = suite_new_stream();
         expect_ok(rnl_enqueue_wait_value32(streams[i], words.buffer, i * 4, 1,
                                            RNL_WAIT_EQ));
         expect_ok(rnl_enqueue_write_value32(streams[i], words.buffer,
                                             (i + 1) * 4, 1));
     }
-    expect_shut(streams[COUNT - 1]);
+    expect_shut(streams[count - 1]);
     atomic_store(words.w32, 1);
-    synchronize(streams[COUNT - 1]);
-    assert_int_equal(words.w32[COUNT], 1);
-    for (size_t i = 0; i < COUNT; i++)
+    synchronize(streams[count - 1]);
+    assert_int_equal(words.w32[count], 1);
+    for (size_t i = 0; i < count; i++)
         expect_ok(rnl_stream_release(streams[i]));
     expect_ok(rnl_buffer_release(words.buffer));
 }

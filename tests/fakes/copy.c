@@ -101,23 +101,22 @@ static void drop_staged(rnl_status status, void *user_data)
 }
 
 // A small copy from ordinary memory is taken along at the call.
-static int submit_staged(struct fake_context *context, rnl_stream inner,
-                         rnl_copy *copy)
+static rnl_status submit_staged(rnl_stream inner, rnl_copy *copy)
 {
     void *staged = malloc(copy->width);
     if (!staged)
-        return FAKE_OUT_OF_MEMORY;
+        return RNL_ERROR_OUT_OF_MEMORY;
     memcpy(staged, copy->from.pointer, copy->width);
     copy->from.pointer = staged;
     rnl_status status = rnl_enqueue_copy_region(inner, copy);
     if (status != RNL_OK) {
         free(staged);
-        return fake_code(context, status);
+        return status;
     }
     status = rnl_enqueue_host_function(inner, drop_staged, staged);
     if (status != RNL_OK)
         fake_strand(staged);
-    return fake_code(context, status);
+    return status;
 }
 
 static bool is_staged(const rnl_copy *copy)
@@ -134,19 +133,21 @@ static bool is_staged(const rnl_copy *copy)
 static int submit_copy(struct fake_context *context, void *handle,
                        const struct driver_copy *copy)
 {
+    struct fake_turn turn;
     rnl_stream inner;
     rnl_copy converted;
     bool pageable;
     int code = fake_stream_of(context, handle, &inner);
     if (code || (code = fake_copy_convert(copy, &converted, &pageable)) ||
-        converted.width == 0)
+        converted.width == 0 ||
+        (code = fake_turn_take(context, handle, &turn)))
         return code;
-    if (pageable && is_staged(&converted))
-        return submit_staged(context, inner, &converted);
-    rnl_status status = rnl_enqueue_copy_region(inner, &converted);
-    if (status != RNL_OK)
-        return fake_code(context, status);
-    return pageable ? fake_wait_stream(context, inner) : FAKE_OK;
+    bool staged = pageable && is_staged(&converted);
+    code = fake_turn_give(&turn, false,
+                          staged ? submit_staged(inner, &converted)
+                                 : rnl_enqueue_copy_region(inner, &converted));
+    return code || staged || !pageable ? code
+                                       : fake_wait_stream(context, inner);
 }
 
 int fake_copy_3d(const struct driver_copy *copy, void *stream)
@@ -204,13 +205,17 @@ static int fill(enum fake_function function,
                 const struct driver_fill_node *node, void *stream)
 {
     struct fake_context *context;
+    struct fake_turn turn;
     rnl_stream inner;
     rnl_fill converted;
     int code = fake_enter(function, &context);
     if (code || (code = fake_stream_of(context, stream, &inner)) ||
-        (code = fake_fill_convert(node, &converted)) || converted.width == 0)
+        (code = fake_fill_convert(node, &converted)) ||
+        converted.width == 0 ||
+        (code = fake_turn_take(context, stream, &turn)))
         return code;
-    return fake_code(context, rnl_enqueue_fill_region(inner, &converted));
+    return fake_turn_give(&turn, false,
+                          rnl_enqueue_fill_region(inner, &converted));
 }
 
 static struct driver_fill_node row(uint64_t to, unsigned value, unsigned size,

@@ -10,7 +10,10 @@
 enum { WAIT_STEP_NS = 5000000 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct fake_context contexts[FAKE_DEVICES];
+static struct fake_context contexts[FAKE_DEVICES] = {
+    [0 ... FAKE_DEVICES - 1] = {.submission = PTHREAD_MUTEX_INITIALIZER,
+                                .full = PTHREAD_MUTEX_INITIALIZER},
+};
 static _Thread_local struct fake_context *current;
 static _Atomic size_t leaks;
 
@@ -194,6 +197,7 @@ static void close_inner(struct fake_context *context)
                 count_left((enum fake_kind)kind, context);
     }
     fake_delete_all(context);
+    fake_queues_close(context);
     size_t blocks = fake_blocks_drop(context);
     if (blocks && !broken)
         fake_misuse("%zu blocks of memory were left to their context", blocks);

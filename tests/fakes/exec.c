@@ -17,6 +17,7 @@ struct fake_exec {
     rnl_graph_exec inner;
     struct pair *pairs;
     size_t pair_count;
+    bool waits;  // some node does, or calls the host
 };
 
 // --- Parameters -----------------------------------------------------------
@@ -176,13 +177,15 @@ static int inside_fill(const struct fake_node *node, struct inside *out)
 }
 
 // A launch under way may call it when the exec is gone.
-static int inside_host(const struct fake_node *node, struct inside *out)
+static int inside_host(struct fake_exec *exec, const struct fake_node *node,
+                       struct inside *out)
 {
     struct driver_host_node *host =
         fake_keep(node->object.context, sizeof *host);
     if (!host)
         return FAKE_OUT_OF_MEMORY;
     *host = node->host;
+    exec->waits = true;
     out->params.kind = RNL_NODE_HOST_FUNCTION;
     out->params.host = call_host;
     out->params.user_data = host;
@@ -211,7 +214,8 @@ static int inside_values(const struct fake_node *node, struct inside *out)
                                node->value_count, out->values);
 }
 
-static int inside_node(struct fake_node *node, struct inside *out)
+static int inside_node(struct fake_exec *exec, struct fake_node *node,
+                       struct inside *out)
 {
     out->params = (rnl_node_params){.struct_size = sizeof out->params,
                                     .kind = RNL_NODE_EMPTY};
@@ -223,11 +227,13 @@ static int inside_node(struct fake_node *node, struct inside *out)
     case FAKE_graph_add_fill:
         return inside_fill(node, out);
     case FAKE_graph_add_host:
-        return inside_host(node, out);
+        return inside_host(exec, node, out);
     case FAKE_graph_add_record:
     case FAKE_graph_add_wait:
+        exec->waits |= node->function == FAKE_graph_add_wait;
         return inside_event(node, out);
     case FAKE_graph_add_values:
+        exec->waits |= fake_values_wait(node->payload, node->value_count);
         return inside_values(node, out);
     default:
         return FAKE_OK;
@@ -281,7 +287,7 @@ static int build_node(struct fake_exec *exec, struct fake_node *node,
     rnl_graph other = NULL;
     bool conditional = node->function == FAKE_graph_add_node;
     bool child = node->function == FAKE_graph_add_child;
-    int code = inside_node(node, &inside);
+    int code = inside_node(exec, node, &inside);
     if (!code && child)
         code = build_child(exec, node->graphs[0], &other);
     if (code)
@@ -384,6 +390,8 @@ int fake_exec_destroy(void *handle)
     struct fake_exec *exec = fake_find(KIND_EXEC, handle);
     if (!exec)
         return FAKE_INVALID_VALUE;
+    // As the real driver, though it holds nobody up.
+    fake_wait_context(exec->object.context);
     fake_exec_drop(exec);
     return code;
 }
@@ -406,11 +414,12 @@ int fake_exec_launch(void *handle, void *stream)
 {
     struct fake_context *context;
     struct fake_exec *exec;
-    rnl_stream inner;
+    struct fake_turn turn;
     int code = enter_exec(FAKE_exec_launch, handle, &context, &exec);
-    if (code || (code = fake_stream_of(context, stream, &inner)))
+    if (code || (code = fake_turn_take(context, stream, &turn)))
         return code;
-    return fake_code(context, rnl_enqueue_graph(inner, exec->inner));
+    return fake_turn_give(&turn, exec->waits,
+                          rnl_enqueue_graph(turn.inner, exec->inner));
 }
 
 int fake_exec_upload(void *handle, void *stream)
@@ -458,7 +467,7 @@ static int apply(struct fake_exec *exec, const struct pair *pair,
 {
     struct inside inside;
     if (!code)
-        code = inside_node(node, &inside);
+        code = inside_node(exec, node, &inside);
     if (!code)
         code = fake_code(exec->object.context,
                          rnl_graph_exec_set_node(exec->inner, pair->inner,

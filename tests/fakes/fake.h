@@ -79,6 +79,17 @@ struct fake_object {
 };
 
 #define FAKE_DEVICES 8
+#define FAKE_PRIORITIES 6
+#define FAKE_QUEUES 32  // of a priority, at most
+#define FAKE_MARKS 16
+
+// A hardware queue. Guarded by its context's `submission`.
+struct fake_queue {
+    rnl_stream last;    // of the newest item; NULL: gone
+    rnl_event started;  // where the newest item has started
+    rnl_event marks[FAKE_MARKS];  // likewise, for every so many
+    uint64_t items;     // ever submitted
+};
 
 struct fake_context {
     int device;
@@ -90,11 +101,15 @@ struct fake_context {
     _Atomic uint64_t used;      // bytes of the device
     _Atomic uint32_t peers;     // bits of devices that it may reach
     struct fake_kept *kept;     // freed with the context
+    pthread_mutex_t submission, full;  // queue.c
+    struct fake_queue queues[FAKE_PRIORITIES][FAKE_QUEUES];
+    unsigned next_queue[FAKE_PRIORITIES];
 };
 
 struct fake_stream {
     struct fake_object object;
     rnl_stream inner;
+    struct fake_queue *queue;
 };
 
 struct fake_event {
@@ -176,6 +191,36 @@ int fake_wait_context(struct fake_context *context);
 int fake_stream_of(struct fake_context *context, void *handle,
                    rnl_stream *out_inner);
 
+// --- Hardware queues --------------------------------------------------------
+
+// What submits something to a stream does so between the two. Those of the
+// context wait for each other, and while a queue is full.
+struct fake_turn {
+    struct fake_context *context;
+    struct fake_queue *queue;
+    rnl_stream inner;
+};
+int fake_turn_take(struct fake_context *context, void *handle,
+                   struct fake_turn *out);
+// `waits`: what comes behind it in the queue starts when it is over. The code
+// for `status`.
+int fake_turn_give(struct fake_turn *turn, bool waits, rnl_status status);
+
+struct fake_queue *fake_queue_choose(struct fake_context *context,
+                                     int priority);
+// The stream is about to go.
+void fake_queue_forget(struct fake_queue *queue, struct fake_context *context,
+                       rnl_stream inner);
+void fake_queues_close(struct fake_context *context);
+
+// Nobody submits anything meanwhile.
+void fake_calls_hold(struct fake_context *context);
+void fake_calls_free(struct fake_context *context);
+// Returns when no queue is full.
+void fake_calls_pass(struct fake_context *context);
+// Waits for all that the device does, and holds up all others.
+int fake_wait_device(struct fake_context *context);
+
 // --- Memory ---------------------------------------------------------------
 
 enum fake_place {
@@ -214,6 +259,9 @@ int fake_fill_convert(const struct driver_fill_node *from, rnl_fill *to);
 int fake_values_convert(struct fake_context *context,
                         const struct driver_value *values, size_t count,
                         rnl_value_op *out);
+
+// Whether one of them waits.
+bool fake_values_wait(const struct driver_value *values, size_t count);
 
 // --- Launches -------------------------------------------------------------
 

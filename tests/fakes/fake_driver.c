@@ -2,6 +2,9 @@
 #include "test.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,6 +133,93 @@ RNL_TEST(copies_and_fills_stay_in_their_memory)
     assert_int_equal(call.copy((uintptr_t)bytes, address + 32, 64, NULL), 1);
     assert_int_equal(call.memory_free(address), 0);
     assert_int_equal(call.copy((uintptr_t)bytes, address, 0, NULL), 0);
+    close_context();
+}
+
+// A stream that waits holds up the ninth after it, which has the same queue,
+// and nobody of another priority.
+RNL_TEST(streams_share_hardware_queues)
+{
+    enum { QUEUES = 8 };
+    void *streams[QUEUES + 1], *urgent;
+    uint64_t address;
+    open_context();
+    assert_int_equal(call.memory_allocate(&address, 64), 0);
+    assert_int_equal(call.fill8(address, 0, 64, NULL), 0);
+    for (int i = 0; i <= QUEUES; i++)
+        assert_int_equal(call.stream_create(&streams[i], 0, 0), 0);
+    assert_int_equal(call.stream_create(&urgent, 0, -1), 0);
+    assert_int_equal(call.stream_wait32(streams[0], address, 1, 1), 0);
+    for (int i = 1; i <= QUEUES; i++)
+        assert_int_equal(call.stream_write32(streams[i], address + 4, 1, 0),
+                         0);
+    for (int i = 1; i < QUEUES; i++)
+        assert_int_equal(call.stream_synchronize(streams[i]), 0);
+    assert_int_equal(call.stream_query(streams[0]), 600);
+    assert_int_equal(call.stream_query(streams[QUEUES]), 600);
+    assert_int_equal(call.stream_write32(urgent, address, 1, 0), 0);
+    for (int i = 0; i <= QUEUES; i++) {
+        assert_int_equal(call.stream_synchronize(streams[i]), 0);
+        call.stream_destroy(streams[i]);
+    }
+    call.stream_destroy(urgent);
+    assert_int_equal(call.memory_free(address), 0);
+    close_context();
+}
+
+struct crowd {
+    void *stream, *other;
+    uint64_t address;
+    _Atomic int submitted, asked;
+};
+
+static void *fill_up(void *argument)
+{
+    struct crowd *crowd = argument;
+    call.context_set(context);
+    for (int i = 0; i < 2000; i++) {
+        call.stream_write32(crowd->stream, crowd->address + 4, 1, 0);
+        atomic_fetch_add(&crowd->submitted, 1);
+    }
+    return NULL;
+}
+
+static void *ask(void *argument)
+{
+    struct crowd *crowd = argument;
+    call.context_set(context);
+    call.stream_query(crowd->other);
+    atomic_store(&crowd->asked, 1);
+    return NULL;
+}
+
+// Who submits to it waits, and others that only ask wait for him.
+RNL_TEST(a_hardware_queue_may_be_full)
+{
+    struct crowd crowd = {0};
+    pthread_t threads[2];
+    open_context();
+    assert_int_equal(call.memory_allocate(&crowd.address, 64), 0);
+    assert_int_equal(call.fill8(crowd.address, 0, 64, NULL), 0);
+    assert_int_equal(call.stream_create(&crowd.stream, 0, 0), 0);
+    assert_int_equal(call.stream_create(&crowd.other, 0, -1), 0);
+    assert_int_equal(call.stream_synchronize(NULL), 0);
+    assert_int_equal(call.stream_wait32(crowd.stream, crowd.address, 1, 1), 0);
+    pthread_create(&threads[0], NULL, fill_up, &crowd);
+    while (atomic_load(&crowd.submitted) < 1000)
+        sched_yield();
+    pthread_create(&threads[1], NULL, ask, &crowd);
+    assert_in_range(atomic_load(&crowd.submitted), 1000, 1100);
+    // The only thing that helps: memory is memory.
+    atomic_store((_Atomic uint32_t *)(uintptr_t)crowd.address, 1);
+    pthread_join(threads[0], NULL);
+    pthread_join(threads[1], NULL);
+    assert_int_equal(crowd.submitted, 2000);
+    assert_int_equal(crowd.asked, 1);
+    assert_int_equal(call.stream_synchronize(crowd.stream), 0);
+    call.stream_destroy(crowd.stream);
+    call.stream_destroy(crowd.other);
+    assert_int_equal(call.memory_free(crowd.address), 0);
     close_context();
 }
 

@@ -156,7 +156,7 @@ static int submit(enum fake_function which, void *handle,
                   void **extra)
 {
     struct fake_context *context;
-    rnl_stream inner;
+    struct fake_turn turn;
     struct fake_call call;
     int code = fake_enter(which, &context);
     if (code)
@@ -164,12 +164,13 @@ static int submit(enum fake_function which, void *handle,
     struct fake_function_object *function = fake_find(KIND_FUNCTION, handle);
     if (!function || function->object.context != context)
         return FAKE_INVALID_HANDLE;
-    if ((code = fake_stream_of(context, launch->stream, &inner)) ||
-        (code = fake_launch_convert(function, launch, arguments, extra,
-                                    &call)))
+    if ((code = fake_launch_convert(function, launch, arguments, extra,
+                                    &call)) ||
+        (code = fake_turn_take(context, launch->stream, &turn)))
         return code;
-    return fake_code(context, rnl_enqueue_function(inner, function->inner,
-                                                   &call.launch, &call.args));
+    return fake_turn_give(&turn, false,
+                          rnl_enqueue_function(turn.inner, function->inner,
+                                               &call.launch, &call.args));
 }
 
 int fake_launch(void *function, unsigned grid_x, unsigned grid_y,

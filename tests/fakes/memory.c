@@ -190,7 +190,7 @@ static int give_back(enum fake_function function, uint64_t address,
     if (!fake_block_take(address, places, &block))
         return FAKE_INVALID_VALUE;
     uncount(&block);
-    int waited = fake_wait_context(block.context);
+    int waited = fake_wait_device(block.context);
     if (waited == FAKE_OK)
         discard(&block);
     else
@@ -263,8 +263,10 @@ int fake_host_unregister(void *pointer)
     int code = fake_enter_release(FAKE_host_unregister, &context);
     if (!context)
         return code;
-    return fake_block_take((uintptr_t)pointer, 1u << PLACE_REGISTERED, &block)
-               ? code : FAKE_HOST_NOT_REGISTERED;
+    if (!fake_block_take((uintptr_t)pointer, 1u << PLACE_REGISTERED, &block))
+        return FAKE_HOST_NOT_REGISTERED;
+    int waited = fake_wait_device(block.context);
+    return code ? code : waited;
 }
 
 int fake_pointer_attribute(void *out_value, int attribute, uint64_t address)
@@ -327,8 +329,14 @@ int fake_free_async(uint64_t address, void *stream)
     }
     uncount(block);
     // Of a broken device it is left alone.
-    if (rnl_enqueue_host_function(inner, discard_later, block) != RNL_OK)
-        discard_later(RNL_ERROR_LAUNCH_FAILED, block);
+    struct fake_turn turn;
+    rnl_status status = RNL_ERROR_DEVICE_LOST;
+    if (fake_turn_take(context, stream, &turn) == FAKE_OK) {
+        status = rnl_enqueue_host_function(inner, discard_later, block);
+        fake_turn_give(&turn, false, status);
+    }
+    if (status != RNL_OK)
+        discard_later(status, block);
     return code;
 }
 

@@ -82,6 +82,8 @@ int fake_module_load(void **out_module, const void *image, unsigned count,
                       : "");
         return code;
     }
+    // As the real driver: when nothing runs, and nobody can submit anything.
+    fake_wait_device(context);
     struct fake_module *module = fake_new(KIND_MODULE, context, sizeof *module);
     code = module ? load(module, payload, size) : FAKE_OUT_OF_MEMORY;
     free(payload);
@@ -168,6 +170,7 @@ int fake_module_unload(void *handle)
     if (!atomic_load(&context->sticky) && !fake_control_failed() &&
         is_used(module))
         fake_misuse("a module is unloaded while its kernels run");
+    fake_wait_context(context);
     fake_module_drop(module);
     return code;
 }

@@ -49,6 +49,7 @@ int fake_stream_create(void **out_stream, unsigned flags, int priority)
         fake_delete(stream);
         return fake_code(context, status);
     }
+    stream->queue = fake_queue_choose(context, priority);
     *out_stream = stream;
     return FAKE_OK;
 }
@@ -62,6 +63,7 @@ int fake_stream_destroy(void *handle)
     struct fake_stream *stream = fake_find(KIND_STREAM, handle);
     if (!stream)
         return FAKE_INVALID_HANDLE;
+    fake_queue_forget(stream->queue, stream->object.context, stream->inner);
     rnl_stream_release(stream->inner);
     fake_delete(stream);
     return code;
@@ -72,7 +74,10 @@ int fake_stream_query(void *handle)
     struct fake_context *context;
     rnl_stream inner;
     int code = enter_stream(FAKE_stream_query, handle, &context, &inner);
-    return code ? code : fake_code(context, rnl_stream_query(inner));
+    if (code)
+        return code;
+    fake_calls_pass(context);
+    return fake_code(context, rnl_stream_query(inner));
 }
 
 int fake_stream_synchronize(void *handle)
@@ -95,7 +100,13 @@ int fake_stream_wait_event(void *handle, void *event_handle, unsigned flags)
         return FAKE_INVALID_HANDLE;
     if (flags & ~1u)
         return FAKE_INVALID_VALUE;
-    return fake_code(context, rnl_enqueue_wait_event(inner, event->inner));
+    if (rnl_event_query(event->inner) == RNL_OK)
+        return FAKE_OK;  // and takes no place in a queue
+    struct fake_turn turn;
+    if ((code = fake_turn_take(context, handle, &turn)))
+        return code;
+    return fake_turn_give(&turn, true,
+                          rnl_enqueue_wait_event(turn.inner, event->inner));
 }
 
 int fake_stream_set_attribute(void *handle, int id, const void *value)
@@ -177,10 +188,13 @@ int fake_event_record(void *handle, void *stream)
     struct fake_event *event = fake_find(KIND_EVENT, handle);
     if (!event || event->object.context != context)
         return FAKE_INVALID_HANDLE;
-    rnl_status status = rnl_enqueue_event_record(inner, event->inner);
+    struct fake_turn turn;
+    if ((code = fake_turn_take(context, stream, &turn)))
+        return code;
+    rnl_status status = rnl_enqueue_event_record(turn.inner, event->inner);
     if (status == RNL_OK)
         atomic_store(&event->recorded, true);
-    return fake_code(context, status);
+    return fake_turn_give(&turn, false, status);
 }
 
 static int enter_event(enum fake_function function, void *handle,
@@ -199,7 +213,10 @@ int fake_event_query(void *handle)
     struct fake_context *context;
     struct fake_event *event;
     int code = enter_event(FAKE_event_query, handle, &context, &event);
-    return code ? code : fake_code(context, rnl_event_query(event->inner));
+    if (code)
+        return code;
+    fake_calls_pass(context);
+    return fake_code(context, rnl_event_query(event->inner));
 }
 
 int fake_event_synchronize(void *handle)
@@ -282,15 +299,27 @@ int fake_values_convert(struct fake_context *context,
     return code;
 }
 
-static int submit_values(struct fake_context *context, rnl_stream inner,
+bool fake_values_wait(const struct driver_value *values, size_t count)
+{
+    bool waits = false;
+    for (size_t i = 0; i < count; i++)
+        waits |= values[i].operation == DRIVER_WAIT32 ||
+                 values[i].operation == DRIVER_WAIT64;
+    return waits;
+}
+
+static int submit_values(struct fake_context *context, void *handle,
                          const struct driver_value *values, size_t count)
 {
     rnl_value_op ops[VALUES_MOST];
+    struct fake_turn turn;
     if (count > VALUES_MOST)
         return FAKE_INVALID_VALUE;
     int code = fake_values_convert(context, values, count, ops);
-    return code ? code
-                : fake_code(context, rnl_enqueue_values(inner, ops, count));
+    if (code || (code = fake_turn_take(context, handle, &turn)))
+        return code;
+    return fake_turn_give(&turn, fake_values_wait(values, count),
+                          rnl_enqueue_values(turn.inner, ops, count));
 }
 
 int fake_stream_batch(void *handle, unsigned count,
@@ -303,7 +332,7 @@ int fake_stream_batch(void *handle, unsigned count,
         return code;
     if (flags)
         return FAKE_INVALID_VALUE;
-    return submit_values(context, inner, values, count);
+    return submit_values(context, handle, values, count);
 }
 
 int fake_stream_write32(void *handle, uint64_t address, uint32_t value,
@@ -313,7 +342,7 @@ int fake_stream_write32(void *handle, uint64_t address, uint32_t value,
     rnl_stream inner;
     int code = enter_stream(FAKE_stream_write32, handle, &context, &inner);
     struct driver_value item = {DRIVER_WRITE32, address, value, flags, 0, 0};
-    return code ? code : submit_values(context, inner, &item, 1);
+    return code ? code : submit_values(context, handle, &item, 1);
 }
 
 int fake_stream_wait32(void *handle, uint64_t address, uint32_t value,
@@ -323,5 +352,5 @@ int fake_stream_wait32(void *handle, uint64_t address, uint32_t value,
     rnl_stream inner;
     int code = enter_stream(FAKE_stream_wait32, handle, &context, &inner);
     struct driver_value item = {DRIVER_WAIT32, address, value, flags, 0, 0};
-    return code ? code : submit_values(context, inner, &item, 1);
+    return code ? code : submit_values(context, handle, &item, 1);
 }

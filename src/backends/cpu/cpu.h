@@ -362,6 +362,7 @@ struct region {
     uint64_t total;
     unsigned most;                   // threads that may take part
     uint64_t share;                  // units taken at once; 0: shrinking parts
+    bool in_rows;                    // many units in a row are best run at once
     // Of a plan, whose steps are not numbered: runs one; whether there is any.
     struct plan *plan;
     bool (*take)(struct region *region, bool worker);

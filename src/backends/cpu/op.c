@@ -164,6 +164,8 @@ static void plan_kernel(struct region *region, const struct op_kernel *kernel)
     struct cpu_function *function = function_native(kernel->function);
     region->total = volume(&kernel->grid);
     region->run = kernel->function->native_fn ? run_native : run_blocks;
+    region->in_rows = region->run == run_blocks &&
+                      function->kernel->flags & RNL_CPU_KERNEL_STRIDES;
     if (region->run == run_blocks && is_cooperative(kernel) &&
         block_needs_grid(function->object, function->kernel)) {
         region->total = 1;
@@ -337,6 +339,7 @@ rnl_status op_perform(struct pool *pool, struct queue *queue,
     struct region region;
     region.queue = queue;
     region.op = op;
+    region.in_rows = false;
     region.open = false;
     region.take = NULL;
     region.any = NULL;

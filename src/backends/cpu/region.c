@@ -1,11 +1,14 @@
 #include "backends/cpu/cpu.h"
 
+#include <math.h>
 #include <string.h>
 
-// An op is tried alone first. Once it has run this long, and at least as much
-// is left, others are let in; much later the sleeping ones are woken, too.
+// An op is tried alone first. Once it seems that as much as this is left,
+// others are let in. The sleeping ones are woken when much more is to be
+// expected, or after a while: a first part can be misleading.
 #define ALONE_TICKS 2000
 #define WAKE_TICKS 20000
+#define EXPECT_TICKS 60000
 #define LOOK_NS 100000
 
 static void run_part(struct region *region, uint64_t first, uint64_t count)
@@ -25,11 +28,13 @@ static uint64_t part_size(const struct region *region, uint64_t taken)
 {
     if (region->share > 0)
         return region->share;
-    uint64_t part = (region->total - taken) / (2 * (uint64_t)region->most);
+    uint64_t pieces = (uint64_t)region->most * (region->in_rows ? 1 : 2);
+    uint64_t part = (region->total - taken) / pieces;
     return part ? part : 1;
 }
 
-// Shares shrink towards the end, so that all finish at about the same time.
+// Shares shrink towards the end, so that all finish at about the same time;
+// rows begin with equal ones.
 static bool take_part(struct region *region)
 {
     uint64_t taken = atomic_load_explicit(&region->taken,
@@ -201,14 +206,14 @@ bool region_close(struct pool *pool, struct region *region, bool worker)
     return !region->any(region, worker);
 }
 
-// `long_enough`: known to be worth a wake-up without trying.
+// `expected`: ticks that it will take one thread.
 static void run_shared(struct pool *pool, struct region *region,
-                       bool long_enough)
+                       double expected)
 {
     uint64_t start = clock_ticks();
-    bool woken = long_enough;
+    bool woken = expected > EXPECT_TICKS;
     open_to_others(pool, region);
-    if (long_enough)
+    if (woken)
         pool_notify(pool, false);
     while (take_part(region)) {
         if (woken || clock_ticks() - start < WAKE_TICKS)
@@ -219,9 +224,9 @@ static void run_shared(struct pool *pool, struct region *region,
     wait_for_others(pool, region, true);
 }
 
-// Runs growing parts until the op is done or turns out to be long. True when it
-// is done.
-static bool run_alone(struct region *region)
+// Runs growing parts until the op is done or turns out to be long: gives the
+// ticks that the rest would take, or 0 when it is done.
+static double run_alone(struct region *region)
 {
     uint64_t part = region->total / 256;
     uint64_t start = clock_ticks(), done = 0;
@@ -232,20 +237,23 @@ static bool run_alone(struct region *region)
         run_part(region, done, part);
         done += part;
         if (atomic_load_explicit(&region->failed, memory_order_relaxed))
-            return true;
+            return 0;
         uint64_t ticks = clock_ticks() - start;
         left = region->total - done;
-        if (ticks > ALONE_TICKS / 4) {
-            // Long enough to judge: how long would the rest take?
-            if ((double)ticks * (double)left / (double)done > ALONE_TICKS)
-                break;
-            part = left;
-        } else {
+        if (ticks <= ALONE_TICKS / 4) {
             part *= 4;
+            continue;
         }
+        // Long enough to judge: how long would the rest take?
+        double rest = (double)ticks * (double)left / (double)done;
+        if (rest > ALONE_TICKS) {
+            atomic_store(&region->taken, done);
+            return rest;
+        }
+        part = left;
     }
     atomic_store(&region->taken, done);
-    return done == region->total;
+    return 0;
 }
 
 rnl_status region_run(struct pool *pool, struct region *region, bool parallel)
@@ -254,9 +262,10 @@ rnl_status region_run(struct pool *pool, struct region *region, bool parallel)
     // Memory is fastest in few long runs, and its parts take equally long.
     region->share =
         parallel ? (region->total + pool->width - 1) / pool->width : 0;
+    double expected = INFINITY;
     if (region->total == 1 || pool->width == 1)
         run_part(region, 0, region->total);
-    else if (parallel || !run_alone(region))
-        run_shared(pool, region, parallel);
+    else if (parallel || (expected = run_alone(region)) > 0)
+        run_shared(pool, region, expected);
     return region->status;
 }

@@ -172,12 +172,12 @@ static rnl_status suspect(struct stream *stream, void *argument)
 {
     struct suspects *suspects = argument;
     uint64_t completed = atomic_load(&gpu_stream_of(stream)->completed);
-    uint64_t submitted = atomic_load(&stream->submitted);
-    if (completed >= submitted)
+    uint64_t given = atomic_load(&gpu_stream_of(stream)->given);
+    if (completed >= given)
         return RNL_OK;
     suspects->stream = stream;
     suspects->first = completed + 1;
-    suspects->last = submitted;
+    suspects->last = given;
     suspects->streams++;
     return RNL_OK;
 }

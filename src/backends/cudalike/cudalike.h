@@ -3,7 +3,7 @@
 // Work goes to the vendor's stream at once. What the vendor cannot do by itself
 // — host functions, copies of ordinary host memory — is done by a thread of the
 // library, the service: the stream tells it by writing a word that it got
-// there, and waits for another word (service.h).
+// there (service.h), and what comes behind is held back (held.h).
 //
 // An operation is over for the core as soon as the driver has it, but for what
 // it keeps that must outlive the work (pending). How far a stream got is asked
@@ -64,6 +64,13 @@ struct gpu_stream {
     struct recent_list *_Atomic recent;  // of the last ones; may be NULL
     struct batches *batches;     // kept graphs (batch.c); likewise
     uint32_t asked;              // number of the newest item
+    uint32_t waited;             // … and of the one that the driver waits for
+    uint32_t told;               // number of which the device tells us last
+    enum last { LAST_WORK, LAST_COPY, LAST_HOST } last;  // what it was given
+    uint64_t solid;              // op before the items that come last
+    struct op *held, *held_last; // not given to it yet (held.c)
+    _Atomic bool holds;          // false: there are none
+    _Atomic uint64_t given;      // number of the newest op that it was given
     _Atomic bool shared;         // others may give it work that nobody counts
     uint32_t applied;            // changes of attributes that the driver has
     bool listed;                 // the service looks, and keeps the stream
@@ -150,6 +157,10 @@ struct marker {
     _Atomic uint32_t references;
     bool timing;
     _Atomic bool done;  // seen to be complete
+    _Atomic bool held;  // not recorded yet, by …
+    struct lock lock;
+    struct stream *stream;  // … this one; both under the lock
+    struct context *home;
     void *event;
     struct marker *next;
 };
@@ -185,8 +196,8 @@ void context_rest_finish(struct gpu_context *gpu);
 // Around a call that waits for the device and cannot be put off.
 void quiet_enter(const struct gpu_context *gpu);
 void quiet_leave(const struct gpu_context *gpu);
-// Around a copy of ordinary memory, from the call to its end.
-void quiet_copy_begin(const struct gpu_context *gpu);
+// Around a copy of ordinary memory; false: not now.
+bool quiet_copy_begin(const struct gpu_context *gpu);
 void quiet_copy_end(const struct gpu_context *gpu);
 
 // --- Devices (device.c) ------------------------------------------------------

@@ -1,3 +1,4 @@
+#include "backends/cudalike/held.h"
 #include "backends/cudalike/service.h"
 
 #include "base/clock.h"
@@ -79,11 +80,14 @@ static int keep_promise(struct event *event, struct stream *stream)
     struct gpu_context *gpu = gpu_of(event->object.context);
     if (!words)
         return 0;
+    stream_lock_given(stream);
     void *before = current_enter(gpu);
     int code = call_of(gpu)->stream_write32(
         gpu_stream_of(stream)->handle, (uint64_t)(uintptr_t)words->reached,
         words->last + 1, 0);
     current_back(gpu, before);
+    gpu_stream_of(stream)->last = LAST_WORK;
+    lock_give(&gpu_stream_of(stream)->lock);
     return code;
 }
 
@@ -242,14 +246,15 @@ static int wait_for_word(struct stream *stream, struct event *event)
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     const struct service_words *words = event_of(event)->words;
-    lock_take(&own->lock);
+    stream_lock_given(stream);
     void *before = current_enter(gpu);
     int code = call_of(gpu)->stream_wait32(
         own->handle, (uint64_t)(uintptr_t)words->reached, words->last + 1,
         DRIVER_WAIT_GEQ);
     current_back(gpu, before);
+    own->last = LAST_WORK;
     if (code == 0)
-        atomic_fetch_add(&stream->submitted, 1);
+        atomic_store(&own->given, atomic_fetch_add(&stream->submitted, 1) + 1);
     lock_give(&own->lock);
     return code;
 }
@@ -352,8 +357,12 @@ rnl_status gpu_event_native(struct event *event, void **out_native)
 {
     struct gpu_event *own = event_of(event);
     lock_take(&own->lock);
-    void *native = own->marker ? own->marker->event : NULL;
+    struct marker *marker = own->marker ? marker_share(own->marker) : NULL;
     lock_give(&own->lock);
+    void *native = marker ? marker->event : NULL;
+    if (marker)
+        marker_give(marker);
+    marker_drop(event->object.context, marker);
     if (!native)
         return fail_at(RNL_ERROR_INVALID_STATE, "event",
                        "the event was never recorded: nothing stands for it");

@@ -2,6 +2,7 @@
 // be, and exchanged for another where not.
 #include "backends/cudalike/graph.h"
 
+#include "backends/cudalike/held.h"
 #include "backends/cudalike/host_node.h"
 #include "backends/cudalike/launch.h"
 
@@ -419,6 +420,40 @@ static int launch_locked(struct gpu_exec *own, struct graph_launch *launch,
     own->old_end = NULL;
     atomic_fetch_add(&plan->references, 1);
     return 0;
+}
+
+// What the graph waits for and the driver was not given yet; the caller drops
+// it.
+static struct marker *held_point(struct gpu_exec *own)
+{
+    struct marker *found = NULL;
+    lock_take(&own->lock);
+    const struct gpu_plan *plan = own->plan;
+    for (uint32_t i = 0; i < plan->slot_count && !found; i++) {
+        const struct step *step = &plan->steps[plan->slotted[i]];
+        struct failure *failure;
+        if (step->kind != RNL_NODE_EVENT_WAIT)
+            continue;
+        found = gpu_event_point((struct event *)step->recipe->subject,
+                                &failure);
+        failure_drop(failure);
+        if (found && !atomic_load(&found->held)) {
+            marker_drop(plan->context, found);
+            found = NULL;
+        }
+    }
+    lock_give(&own->lock);
+    return found;
+}
+
+void gpu_graph_lock(struct stream *stream, struct op *op)
+{
+    struct marker *marker;
+    while ((marker = held_point(exec_gpu(op->graph.exec)))) {
+        marker_give(marker);
+        marker_drop(stream_context(stream), marker);
+    }
+    stream_lock_given(stream);
 }
 
 int gpu_graph_launch(struct stream *stream, struct op *op)

@@ -15,6 +15,10 @@ rnl_status gpu_exec_init(struct graph_exec *exec);
 void gpu_exec_finish(struct graph_exec *exec);
 rnl_status gpu_exec_change(struct graph_exec *exec, uint32_t index);
 
+// Takes the stream's lock when the graph can be launched at once: what it waits
+// for was given to the driver.
+void gpu_graph_lock(struct stream *stream, struct op *op);
+
 // Launches with the stream's lock held and its context current.
 int gpu_graph_launch(struct stream *stream, struct op *op);
 

@@ -33,6 +33,7 @@ static struct marker *marker_new(struct context *context, bool timing)
         return NULL;
     }
     marker->timing = timing;
+    marker->home = context;
     return marker;
 }
 
@@ -71,6 +72,8 @@ rnl_status marker_query(struct context *context, struct marker *marker)
     if (atomic_load_explicit(&marker->done, memory_order_acquire) ||
         context_is_lost(context))
         return RNL_OK;
+    if (atomic_load_explicit(&marker->held, memory_order_acquire))
+        return RNL_NOT_READY;
     void *before = current_enter(gpu);
     int code = call_of(gpu)->event_query(marker->event);
     current_back(gpu, before);

@@ -56,26 +56,36 @@ static void free_managed(struct gpu_context *gpu, void *pointer)
     call_of(gpu)->memory_free((uint64_t)(uintptr_t)pointer);
 }
 
-static void free_device(struct gpu_context *gpu, struct stream *stream,
-                        uint64_t address)
+static void free_unused(struct gpu_context *gpu, void *pointer)
 {
+    call_of(gpu)->free_async((uint64_t)(uintptr_t)pointer, gpu->own_stream);
+}
+
+static void free_device(struct context *context, struct stream *stream,
+                        void *pointer)
+{
+    struct gpu_context *gpu = gpu_of(context);
     void *handle = stream ? gpu_stream_of(stream)->handle : gpu->own_stream;
+    // What the driver was not given yet may use it by its address.
+    if (stream && atomic_load(&gpu_stream_of(stream)->holds)) {
+        trash_add(context, free_unused, pointer);
+        return;
+    }
     void *before = current_enter(gpu);
-    call_of(gpu)->free_async(address, handle);
+    call_of(gpu)->free_async((uint64_t)(uintptr_t)pointer, handle);
     current_back(gpu, before);
 }
 
 void gpu_memory_free(struct context *context, struct stream *stream,
                      rnl_memory_kind kind, struct memory memory, size_t size)
 {
-    struct gpu_context *gpu = gpu_of(context);
     (void)size;
     if (kind == RNL_MEMORY_HOST)
         trash_add_waiting(context, free_host, memory.host);
     else if (kind == RNL_MEMORY_MANAGED)
         trash_add_waiting(context, free_managed, memory.device);
     else
-        free_device(gpu, stream, (uint64_t)(uintptr_t)memory.device);
+        free_device(context, stream, memory.device);
 }
 
 // --- Host memory -------------------------------------------------------------

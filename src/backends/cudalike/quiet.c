@@ -30,19 +30,14 @@ static void change(struct quiet *quiet, uint32_t *number, int by)
     futex_wake(&quiet->news, INT32_MAX);
 }
 
-void quiet_copy_begin(const struct gpu_context *gpu)
+bool quiet_copy_begin(const struct gpu_context *gpu)
 {
     struct quiet *quiet = quiet_of(gpu);
-    for (;;) {
-        uint32_t seen = atomic_load(&quiet->news);
-        lock_take(&quiet->lock);
-        bool may = quiet->calls == 0;
-        quiet->copies += may;
-        lock_give(&quiet->lock);
-        if (may)
-            return;
-        futex_wait(&quiet->news, seen, RNL_FOREVER);
-    }
+    lock_take(&quiet->lock);
+    bool may = quiet->calls == 0;
+    quiet->copies += may;
+    lock_give(&quiet->lock);
+    return may;
 }
 
 void quiet_copy_end(const struct gpu_context *gpu)

@@ -1,3 +1,4 @@
+#include "backends/cudalike/held.h"
 #include "backends/cudalike/staging.h"
 
 #include "base/clock.h"
@@ -105,6 +106,11 @@ void service_pages_finish(struct gpu_context *gpu)
 
 // --- Items -----------------------------------------------------------------
 
+// An item's own words: its number, and which number tells that the stream got
+// there. Between them is what host.c needs.
+#define NUMBER_WORD 0
+#define TOLD_WORD 5
+
 static _Thread_local bool is_service;
 
 bool service_is_here(void)
@@ -129,7 +135,7 @@ void service_item_done(struct stream *stream, struct op *op,
                        rnl_status status)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
-    uint32_t number = (uint32_t)op->backend[0];
+    uint32_t number = (uint32_t)op->backend[NUMBER_WORD];
     if (status != RNL_OK)
         stream_set_failure(stream,
                            failure_create(stream, op->sequence, op, status,
@@ -138,10 +144,12 @@ void service_item_done(struct stream *stream, struct op *op,
     if (op->kind == OP_COPY)
         quiet_copy_end(gpu_of(stream_context(stream)));
     op_finish(op);
-    if (!driver_use_begin())
-        return;
-    atomic_store_explicit(own->words->done, number, memory_order_release);
-    driver_use_end();
+    if (own->words && driver_use_begin()) {
+        atomic_store_explicit(own->words->done, number, memory_order_release);
+        driver_use_end();
+    }
+    if (!is_service)
+        service_wake();
 }
 
 // On a stream that failed, nothing is copied.
@@ -171,7 +179,10 @@ static struct op *next_item(struct stream *stream)
     if (op && !context_is_lost(stream_context(stream)) &&
         (int32_t)(atomic_load_explicit(own->words->reached,
                                        memory_order_acquire) -
-                  (uint32_t)op->backend[0]) < 0)
+                  (uint32_t)op->backend[TOLD_WORD]) < 0)
+        op = NULL;
+    if (op && op->kind == OP_COPY &&
+        !quiet_copy_begin(gpu_of(stream_context(stream))))
         op = NULL;
     if (op)
         own->items = op->next;
@@ -190,29 +201,39 @@ static bool run_items(struct stream *stream)
     return did;
 }
 
-// Tells that it got there, and waits; both or, with a code, neither.
-static int ask_device(struct stream *stream, uint32_t number)
+// Where nothing is between, the device need not tell again.
+static bool follows(struct stream *stream, const struct op *op)
 {
-    struct context *context = stream_context(stream);
     const struct gpu_stream *own = gpu_stream_of(stream);
-    const struct driver_functions *call = call_of(gpu_of(context));
-    uint64_t reached = (uint64_t)(uintptr_t)own->words->reached;
-    uint64_t done = (uint64_t)(uintptr_t)own->words->done;
-    struct driver_value values[] = {
-        {.operation = DRIVER_WRITE32, .address = reached, .value = number},
-        {.operation = DRIVER_WAIT32, .address = done, .value = number,
-         .flags = DRIVER_WAIT_GEQ},
-    };
-    if (call->stream_batch)
-        return call->stream_batch(own->handle, 2, values, 0);
-    int code = call->stream_write32(own->handle, reached, number, 0);
-    if (code != 0)
-        return code;
-    // The write that it answers is out: what comes cannot be held back.
-    code = call->stream_wait32(own->handle, done, number, DRIVER_WAIT_GEQ);
-    if (code != 0)
-        context_lose(context, stream, code);
-    return 0;
+    if (context_is_lost(stream_context(stream)))
+        return true;
+    return own->last != LAST_WORK && own->waited != own->asked &&
+           (!stream_waits_for_host_locked(stream) ||
+            (own->last == LAST_HOST && op->kind == OP_HOST));
+}
+
+static void list_item(struct gpu_stream *own, struct op *op)
+{
+    op->next = NULL;
+    lock_take(&own->list_lock);
+    if (own->items)
+        own->items_last->next = op;
+    else
+        own->items = op;
+    own->items_last = op;
+    lock_give(&own->list_lock);
+}
+
+// Takes the newest one back.
+static void unlist_item(struct gpu_stream *own, const struct op *op)
+{
+    struct op **link = &own->items, *last = NULL;
+    lock_take(&own->list_lock);
+    for (; *link != op; link = &(*link)->next)
+        last = *link;
+    *link = NULL;
+    own->items_last = last;
+    lock_give(&own->list_lock);
 }
 
 int service_ask_locked(struct stream *stream, struct op *op)
@@ -222,36 +243,36 @@ int service_ask_locked(struct stream *stream, struct op *op)
     int code = 0;
     if (!own->words) {
         own->words = service_words_take(gpu, &code);
-        own->asked = own->words ? own->words->last : 0;
+        own->asked = own->words ? own->words->last : own->asked;
+        own->told = own->waited = own->asked;
     }
-    if (!own->words)
+    if (!own->words && !context_is_lost(stream_context(stream)))
         return code;
-    uint32_t number = own->asked + 1;
+    bool tells = !follows(stream, op);
+    uint32_t number = own->asked + 1, told = tells ? number : own->told;
     // In the list first: the device may get there at once.
-    op->backend[0] = number;
-    op->next = NULL;
-    lock_take(&own->list_lock);
-    struct op *last = own->items ? own->items_last : NULL;
-    if (last)
-        last->next = op;
-    else
-        own->items = op;
-    own->items_last = op;
-    lock_give(&own->list_lock);
-    code = ask_device(stream, number);
-    if (code == 0) {
-        own->asked = number;
-        service_wake();
-        return 0;
+    op->backend[NUMBER_WORD] = number;
+    op->backend[TOLD_WORD] = told;
+    list_item(own, op);
+    code = tells ? call_of(gpu)->stream_write32(
+                       own->handle,
+                       (uint64_t)(uintptr_t)own->words->reached, told, 0)
+                 : 0;
+    if (code != 0) {
+        unlist_item(own, op);
+        return code;
     }
-    lock_take(&own->list_lock);
-    if (last)
-        last->next = NULL;
-    else
-        own->items = NULL;
-    own->items_last = last;
-    lock_give(&own->list_lock);
-    return code;
+    if (own->last == LAST_WORK)
+        own->solid = op->sequence - 1;
+    own->last = op->kind == OP_HOST ? LAST_HOST : LAST_COPY;
+    own->told = told;
+    own->asked = number;
+    own->waited += !own->words;
+    atomic_store_explicit(&own->holds, true, memory_order_release);
+    if (atomic_load_explicit(&own->shared, memory_order_relaxed))
+        stream_wait_there_locked(stream);
+    service_wake();
+    return 0;
 }
 
 // --- The thread ------------------------------------------------------------
@@ -277,6 +298,7 @@ static enum look look_at(struct stream *stream)
     struct context *context = stream_context(stream);
     struct gpu_stream *own = gpu_stream_of(stream);
     bool did = run_items(stream);
+    did |= stream_hold_less(stream);
     uint64_t before = atomic_load(&own->completed);
     look_at_marker(stream);
     if (context_is_lost(context))
@@ -291,7 +313,7 @@ static enum look look_at(struct stream *stream)
     if (status == RNL_OK)
         return LOOK_IDLE;
     lock_take(&own->list_lock);
-    bool items = own->items != NULL;
+    bool items = own->items != NULL || atomic_load(&own->holds);
     lock_give(&own->list_lock);
     return items ? LOOK_WAITING : LOOK_BUSY;
 }
@@ -312,6 +334,7 @@ static bool may_leave(struct stream *stream, enum look look)
     bool leaves = atomic_load(&own->completed) >=
                       atomic_load(&stream->submitted) &&
                   !own->items && !atomic_load(&own->pending) &&
+                  !atomic_load(&own->holds) &&
                   !atomic_load(&own->marker);
     if (leaves)
         own->listed = false;

@@ -7,8 +7,9 @@
 #include "backends/cudalike/cudalike.h"
 
 // Two words of page-locked memory: the device writes how far it got, the
-// service what it has done. Both count up, around, from owner to owner: a write
-// of the last owner's may be under way, and somebody may still wait for it.
+// service what it has done, for a device that waits. Both count up, around, from
+// owner to owner: a write of the last owner's may be under way, and somebody may
+// still wait for it.
 struct service_words {
     _Atomic uint32_t *reached, *done;  // the same address for the device
     uint32_t last;                     // what `reached` is once all is written

@@ -1,5 +1,6 @@
 #include "backends/cudalike/batch.h"
 #include "backends/cudalike/graph.h"
+#include "backends/cudalike/held.h"
 #include "backends/cudalike/service.h"
 
 #include "base/clock.h"
@@ -39,7 +40,7 @@ void gpu_stream_finish(struct stream *stream)
     current_back(gpu, before);
     marker_drop(context, own->marker);
     if (own->words)
-        service_words_drop(gpu, own->words, own->asked);
+        service_words_drop(gpu, own->words, own->told);
     recent_finish(own);
 }
 
@@ -116,6 +117,9 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
     case OP_GRAPH:
         *fate = FATE_PENDING;
         return gpu_graph_launch(stream, op);
+    case OP_STAMP:
+    case OP_WAIT:
+        return held_give_marker(stream, op);
     case OP_COPY:
         if (!gpu_copy_needs_service(stream, op))
             return gpu_copy(stream, op);
@@ -126,13 +130,7 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
         return 0;
     }
     *fate = FATE_SERVICE;
-    const struct gpu_context *gpu = gpu_of(stream_context(stream));
-    if (op->kind == OP_COPY)
-        quiet_copy_begin(gpu);
-    int code = service_ask_locked(stream, op);
-    if (code != 0 && op->kind == OP_COPY)
-        quiet_copy_end(gpu);
-    return code;
+    return service_ask_locked(stream, op);
 }
 
 static void pend(struct gpu_stream *own, struct op *op)
@@ -156,6 +154,7 @@ static void mark_locked(struct stream *stream)
     struct gpu_context *gpu = gpu_of(context);
     if (atomic_load_explicit(&own->marker, memory_order_acquire) ||
         (!atomic_load_explicit(&own->pending, memory_order_relaxed) &&
+         !own->held &&
          !atomic_load_explicit(&gpu->trash, memory_order_relaxed) &&
          !atomic_load_explicit(&stream->waiting.first, memory_order_relaxed)))
         return;
@@ -166,7 +165,9 @@ static void mark_locked(struct stream *stream)
         marker_drop(context, marker);
         return;
     }
-    own->marked = atomic_load(&stream->submitted);
+    // What the host does last is not over when the driver comes by.
+    bool all = own->last == LAST_WORK || !stream_waits_for_host_locked(stream);
+    own->marked = all ? atomic_load(&own->given) : own->solid;
     atomic_store_explicit(&own->marker, marker, memory_order_release);
 }
 
@@ -186,6 +187,8 @@ static void give_up_locked(struct stream *stream, struct op *op, int code,
                        false);
     while (op) {
         struct op *next = op->next;
+        if (op->kind == OP_STAMP || op->kind == OP_WAIT)
+            held_marker_over(op, false);
         if (op->kind != OP_HOST || service_ask_locked(stream, op) != 0) {
             op->next = *over;
             *over = op;
@@ -205,56 +208,135 @@ static void put_given_locked(struct gpu_stream *own, struct op *op,
     }
 }
 
-// What went to the driver together is numbered like anything else. Returns what
-// comes behind.
-static struct op *put_together_locked(struct stream *stream, struct op *op,
-                                      uint64_t *submitted, size_t count,
-                                      struct op **over)
+static void note_given_locked(struct gpu_stream *own, const struct op *op)
 {
+    recent_put_locked(own, op);  // it may be over before this call is
+    atomic_store_explicit(&own->given, op->sequence, memory_order_relaxed);
+}
+
+// What went to the driver together. Returns what comes behind.
+static struct op *put_together_locked(struct stream *stream, struct op *op,
+                                      size_t count, struct op **over)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    own->last = LAST_WORK;
     for (struct op *next; count > 0; count--, op = next) {
         next = op->next;
-        op->sequence = ++*submitted;
-        recent_put_locked(gpu_stream_of(stream), op);
-        put_given_locked(gpu_stream_of(stream), op,
+        note_given_locked(own, op);
+        put_given_locked(own, op,
                          must_outlive(stream, op) ? FATE_PENDING : FATE_OVER,
                          over);
     }
     return op;
 }
 
-// Gives all to the driver; `*over`: those that are over for the core. A code
-// only when nothing at all was submitted.
+static inline bool may_go_locked(struct stream *stream, const struct op *op)
+{
+    return !atomic_load_explicit(&gpu_stream_of(stream)->holds,
+                                 memory_order_relaxed) ||
+           held_may_go_locked(stream, op);
+}
+
+// Gives ops to the driver, about `most` of them, until one has to wait for the
+// host. Returns what is left; `*code`: the driver refused the first of it.
+static struct op *give_list_locked(struct stream *stream, struct op *op,
+                                   size_t most, struct op **over, int *code)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    bool batches = most == SIZE_MAX || stream->flags & RNL_STREAM_BATCHED;
+    size_t alone = batches ? 0 : SIZE_MAX;
+    *code = 0;
+    for (; op && most > 0 && may_go_locked(stream, op); most--) {
+        size_t count = alone == 0 && op->next
+                           ? gpu_batch_give(stream, op, &alone) : 0;
+        if (count > 0) {
+            op = put_together_locked(stream, op, count, over);
+            alone = 0;
+            continue;
+        }
+        alone -= alone > 0;
+        struct op *next = op->next;
+        enum fate fate;
+        note_given_locked(own, op);
+        *code = give_locked(stream, op, &fate);
+        if (*code != 0)
+            return op;
+        if (fate != FATE_SERVICE)
+            own->last = LAST_WORK;
+        put_given_locked(own, op, fate, over);
+        op = next;
+    }
+    return op;
+}
+
+static bool is_work(const struct op *op)
+{
+    return op->kind != OP_HOST && op->kind != OP_STAMP && op->kind != OP_WAIT;
+}
+
+// On a stream that has failed, work that was held is not done any more.
+static struct op *leave_out_failed(struct stream *stream, struct op *first,
+                                   struct op **over)
+{
+    struct op *rest = NULL, **end = &rest;
+    if (!atomic_load(&stream->failure) &&
+        !context_is_lost(stream_context(stream)))
+        return first;
+    for (struct op *op = first, *next; op; op = next) {
+        next = op->next;
+        if (is_work(op)) {
+            op->next = *over;
+            *over = op;
+        } else {
+            *end = op;
+            end = &op->next;
+        }
+    }
+    *end = NULL;
+    return rest;
+}
+
+void stream_give_held_locked(struct stream *stream, size_t most,
+                             struct op **over)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    int code = 0;
+    struct op *op = leave_out_failed(stream, own->held, over);
+    own->held = NULL;
+    op = give_list_locked(stream, op, most, over, &code);
+    if (code != 0)
+        give_up_locked(stream, op, code, over);
+    else if (op)
+        stream_hold_locked(stream, op);
+    mark_locked(stream);
+}
+
+static uint64_t number(struct op *op, uint64_t submitted)
+{
+    for (; op; op = op->next)
+        op->sequence = ++submitted;
+    return submitted;
+}
+
+// Gives to the driver what needs not be held; `*over`: those that are over for
+// the core. A code only when nothing at all was submitted.
 static int submit_locked(struct stream *stream, struct op *first,
                          struct op **over)
 {
-    struct gpu_stream *own = gpu_stream_of(stream);
-    uint64_t submitted = atomic_load(&stream->submitted);
-    size_t alone = 0;
-    for (struct op *op = first, *next; op; op = next) {
-        if (alone == 0 && op->next) {
-            size_t count = gpu_batch_give(stream, op, &alone);
-            if (count > 0) {
-                next = put_together_locked(stream, op, &submitted, count,
-                                           over);
-                alone = 0;
-                continue;
-            }
-        }
-        alone -= alone > 0;
-        next = op->next;
-        enum fate fate;
-        op->sequence = submitted + 1;
-        recent_put_locked(own, op);  // it may be over before this call is
-        int code = give_locked(stream, op, &fate);
-        if (code != 0 && op == first)
-            return code;
-        if (code != 0) {
-            give_up_locked(stream, op, code, over);
-            break;
-        }
-        submitted++;
-        put_given_locked(own, op, fate, over);
+    uint64_t before = atomic_load(&stream->submitted);
+    uint64_t submitted = number(first, before);
+    struct op *rest = first;
+    int code = 0;
+    if (!stream_holds_locked(stream) || !gpu_stream_of(stream)->held)
+        rest = give_list_locked(stream, first, SIZE_MAX, over, &code);
+    if (code != 0 && rest == first) {
+        atomic_store(&gpu_stream_of(stream)->given, before);
+        return code;
     }
+    if (code != 0)
+        give_up_locked(stream, rest, code, over);
+    else if (rest)
+        stream_hold_locked(stream, rest);
     atomic_store_explicit(&stream->submitted, submitted,
                           memory_order_release);
     return 0;
@@ -287,7 +369,10 @@ rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
     rnl_status status = check_needs(gpu, first);
     if (status != RNL_OK)
         return status;
-    lock_take(&own->lock);
+    if (first->kind == OP_GRAPH)
+        gpu_graph_lock(stream, first);
+    else
+        lock_take(&own->lock);
     status = context_is_lost(context)
                  ? failure_report(context->lost, stream)
                  : service_list_locked(stream);
@@ -319,6 +404,7 @@ rnl_status gpu_native(struct object *object, void **out_native)
     case OBJECT_STREAM:
         *out_native = gpu_stream_of((struct stream *)object)->handle;
         atomic_store(&gpu_stream_of((struct stream *)object)->shared, true);
+        stream_give_all((struct stream *)object);
         return RNL_OK;
     case OBJECT_EVENT:
         return gpu_event_native((struct event *)object, out_native);
@@ -389,12 +475,15 @@ rnl_status gpu_stream_query(struct stream *stream)
     if (is_done(own, point))
         return RNL_OK;
     int code = 0;
+    bool holds = false;
     if (!context_is_lost(context)) {
+        stream_hold_less(stream);
+        holds = atomic_load_explicit(&own->holds, memory_order_acquire);
         void *before = current_enter(gpu);
         code = call_of(gpu)->stream_query(own->handle);
         current_back(gpu, before);
     }
-    if (code == gpu->driver->not_ready)
+    if (code == gpu->driver->not_ready || (code == 0 && holds))
         return RNL_NOT_READY;
     if (code != 0)
         return driver_fail(context, code, "to look at a stream");
@@ -463,24 +552,61 @@ void stream_inherit(struct stream *stream, struct failure *failure)
         stream_set_failure(stream, failure, true);
 }
 
+static int give_wait_locked(struct stream *stream, struct marker *marker)
+{
+    struct gpu_context *gpu = gpu_of(stream_context(stream));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    void *before = current_enter(gpu);
+    int code = call_of(gpu)->stream_wait_event(own->handle, marker->event, 0);
+    current_back(gpu, before);
+    own->last = LAST_WORK;
+    if (code == 0)
+        atomic_store(&own->given, atomic_fetch_add(&stream->submitted, 1) + 1);
+    return code;
+}
+
+static rnl_status hold_marker_locked(struct stream *stream, enum op_kind kind,
+                                     struct marker *marker, bool counted)
+{
+    struct op *op = held_marker_op(stream, kind, marker);
+    if (!op)
+        return fail_status();
+    op->sequence = atomic_load(&stream->submitted) + counted;
+    stream_hold_locked(stream, op);
+    atomic_store_explicit(&stream->submitted, op->sequence,
+                          memory_order_release);
+    return RNL_OK;
+}
+
 rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
 {
     struct context *context = stream_context(stream);
-    struct gpu_context *gpu = gpu_of(context);
     struct gpu_stream *own = gpu_stream_of(stream);
+    int code = 0;
+    if (atomic_load(&own->shared))
+        marker_give(marker);
     lock_take(&own->lock);
     rnl_status status = service_list_locked(stream);
-    int code = 0;
-    if (status == RNL_OK) {
-        void *before = current_enter(gpu);
-        code = call_of(gpu)->stream_wait_event(own->handle, marker->event, 0);
-        current_back(gpu, before);
-        if (code == 0)
-            atomic_fetch_add(&stream->submitted, 1);
-    }
+    if (status == RNL_OK &&
+        (stream_holds_locked(stream) || atomic_load(&marker->held)))
+        status = hold_marker_locked(stream, OP_WAIT, marker, true);
+    else if (status == RNL_OK)
+        code = give_wait_locked(stream, marker);
     lock_give(&own->lock);
     return code == 0 ? status
                      : driver_fail(context, code, "to let a stream wait");
+}
+
+static int give_record_locked(struct stream *stream, struct marker *marker,
+                              bool counted)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    int code = call_of(gpu_of(stream_context(stream)))
+                   ->event_record(marker->event, own->handle);
+    own->last = LAST_WORK;
+    if (code == 0 && counted)
+        atomic_store(&own->given, atomic_fetch_add(&stream->submitted, 1) + 1);
+    return code;
 }
 
 rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
@@ -491,12 +617,14 @@ rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
     struct gpu_stream *own = gpu_stream_of(stream);
     void *before = current_enter(gpu);
     lock_take(&own->lock);
-    rnl_status status = counted ? service_list_locked(stream) : RNL_OK;
+    bool holds = stream_holds_locked(stream);
+    rnl_status status =
+        counted || holds ? service_list_locked(stream) : RNL_OK;
     int code = 0;
-    if (status == RNL_OK)
-        code = call_of(gpu)->event_record(marker->event, own->handle);
-    if (status == RNL_OK && code == 0 && counted)
-        atomic_fetch_add(&stream->submitted, 1);
+    if (status == RNL_OK && holds)
+        status = hold_marker_locked(stream, OP_STAMP, marker, counted);
+    else if (status == RNL_OK)
+        code = give_record_locked(stream, marker, counted);
     lock_give(&own->lock);
     current_back(gpu, before);
     return code == 0 ? status

@@ -1,0 +1,235 @@
+// What a stream has not given to the driver yet.
+//
+// Streams share a few hardware queues, where one that waits for the host holds
+// up the others, and a full queue holds up everybody who calls the driver, also
+// who would let it on. So what comes behind a host function or a copy of
+// ordinary memory stays here until that is done, and so does what waits for an
+// event that was recorded behind one. The driver is only given what gets on
+// without us.
+//
+// Where it must have all at once, for a graph or for others who use its stream,
+// it waits for our word itself.
+#include "backends/cudalike/held.h"
+
+#include "backends/cudalike/service.h"
+
+// Whoever has it may take the locks of several streams. Taken before those.
+static struct lock give_lock;
+
+// --- Markers that are not recorded yet ---------------------------------------
+
+static struct marker *op_marker(const struct op *op)
+{
+    return (struct marker *)(uintptr_t)op->backend[0];
+}
+
+struct op *held_marker_op(struct stream *stream, enum op_kind kind,
+                          struct marker *marker)
+{
+    struct op *op = op_create(stream, kind, 0);
+    if (!op)
+        return NULL;
+    op->backend[0] = (uint64_t)(uintptr_t)marker_share(marker);
+    object_keep(&marker->home->object);
+    op->kept[op->kept_count++] = &marker->home->object;
+    if (kind == OP_STAMP) {
+        marker->stream = stream;
+        atomic_store(&marker->held, true);
+    }
+    return op;
+}
+
+// The stream that is to record it, which the caller drops; NULL: it was.
+static struct stream *recorder_of(struct marker *marker)
+{
+    lock_take(&marker->lock);
+    struct stream *stream =
+        atomic_load(&marker->held) ? marker->stream : NULL;
+    if (stream)
+        object_keep(&stream->object);
+    lock_give(&marker->lock);
+    return stream;
+}
+
+void held_marker_over(struct op *op, bool recorded)
+{
+    struct marker *marker = op_marker(op);
+    if (op->kind == OP_STAMP) {
+        lock_take(&marker->lock);
+        if (!recorded)
+            atomic_store(&marker->done, true);
+        atomic_store(&marker->held, false);
+        marker->stream = NULL;
+        lock_give(&marker->lock);
+    }
+    marker_drop(marker->home, marker);
+}
+
+int held_give_marker(struct stream *stream, struct op *op)
+{
+    struct gpu_context *gpu = gpu_of(stream_context(stream));
+    void *handle = gpu_stream_of(stream)->handle;
+    struct marker *marker = op_marker(op);
+    int code = 0;
+    if (context_is_lost(stream_context(stream)))
+        code = 0;
+    else if (op->kind == OP_STAMP)
+        code = call_of(gpu)->event_record(marker->event, handle);
+    else if (!atomic_load(&marker->done))
+        code = call_of(gpu)->stream_wait_event(handle, marker->event, 0);
+    if (code == 0)
+        held_marker_over(op, true);
+    return code;
+}
+
+// --- Whether -----------------------------------------------------------------
+
+bool stream_waits_for_host_locked(struct stream *stream)
+{
+    const struct gpu_stream *own = gpu_stream_of(stream);
+    if (own->asked == own->waited || context_is_lost(stream_context(stream)))
+        return false;
+    uint32_t done =
+        atomic_load_explicit(own->words->done, memory_order_acquire);
+    return (int32_t)(done - own->asked) < 0;
+}
+
+bool stream_holds_locked(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    if (!atomic_load_explicit(&own->holds, memory_order_relaxed))
+        return false;
+    bool holds = own->held || stream_waits_for_host_locked(stream);
+    atomic_store_explicit(&own->holds, holds, memory_order_release);
+    return holds;
+}
+
+bool held_may_go_locked(struct stream *stream, const struct op *op)
+{
+    // Host functions run one behind the other anyway.
+    if (stream_waits_for_host_locked(stream))
+        return op->kind == OP_HOST &&
+               gpu_stream_of(stream)->last == LAST_HOST;
+    return op->kind != OP_WAIT || !atomic_load(&op_marker(op)->held) ||
+           context_is_lost(stream_context(stream));
+}
+
+void stream_hold_locked(struct stream *stream, struct op *first)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    if (own->held)
+        own->held_last->next = first;
+    else
+        own->held = first;
+    while (first->next)
+        first = first->next;
+    own->held_last = first;
+    atomic_store_explicit(&own->holds, true, memory_order_release);
+}
+
+// --- Giving ------------------------------------------------------------------
+
+// So many ops of what was held may be under way: whoever finds a hardware queue
+// full has to wait, and the service must not.
+#define GIVEN_MOST 512
+
+static size_t room_locked(const struct gpu_stream *own)
+{
+    uint64_t under_way =
+        atomic_load(&own->given) - atomic_load(&own->completed);
+    return under_way < GIVEN_MOST ? GIVEN_MOST - (size_t)under_way : 0;
+}
+
+bool stream_hold_less(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    struct gpu_context *gpu = gpu_of(stream_context(stream));
+    struct op *over = NULL;
+    if (!atomic_load_explicit(&own->holds, memory_order_acquire))
+        return false;
+    if (!lock_try(&own->lock))
+        return false;
+    size_t room = room_locked(own);
+    bool may = own->held && held_may_go_locked(stream, own->held);
+    if (may) {
+        void *before = current_enter(gpu);
+        stream_give_held_locked(stream, room, &over);
+        current_back(gpu, before);
+    }
+    stream_holds_locked(stream);
+    lock_give(&own->lock);
+    op_finish_list(over);
+    return may && room > 0;
+}
+
+// The driver waits for what the service was asked.
+void stream_wait_there_locked(struct stream *stream)
+{
+    const struct gpu_context *gpu = gpu_of(stream_context(stream));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    if (!stream_waits_for_host_locked(stream))
+        return;
+    int code = call_of(gpu)->stream_wait32(
+        own->handle, (uint64_t)(uintptr_t)own->words->done, own->asked,
+        DRIVER_WAIT_GEQ);
+    if (code != 0)
+        context_lose(stream_context(stream), stream, code);
+    own->waited = own->asked;
+}
+
+// Gives what is held, up to the record of `until` or to the end. What comes
+// before a record never depends on what comes after it: no stream is met twice.
+static void give_all(struct stream *stream, const struct marker *until,
+                     struct op **over)
+{
+    struct gpu_context *gpu = gpu_of(stream_context(stream));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    void *before = current_enter(gpu);
+    lock_take(&own->lock);
+    while (stream_holds_locked(stream) &&
+           (!until || atomic_load(&until->held))) {
+        stream_wait_there_locked(stream);
+        struct marker *marker = own->held && own->held->kind == OP_WAIT
+                                    ? op_marker(own->held) : NULL;
+        struct stream *other = marker ? recorder_of(marker) : NULL;
+        if (other)
+            give_all(other, marker, over);
+        if (other)
+            object_drop(&other->object);
+        stream_give_held_locked(stream, SIZE_MAX, over);
+    }
+    lock_give(&own->lock);
+    current_back(gpu, before);
+}
+
+void stream_give_all(struct stream *stream)
+{
+    struct op *over = NULL;
+    if (!atomic_load_explicit(&gpu_stream_of(stream)->holds,
+                              memory_order_acquire))
+        return;
+    lock_take(&give_lock);
+    give_all(stream, NULL, &over);
+    lock_give(&give_lock);
+    op_finish_list(over);
+}
+
+void stream_lock_given(struct stream *stream)
+{
+    for (;;) {
+        lock_take(&gpu_stream_of(stream)->lock);
+        if (!stream_holds_locked(stream))
+            return;
+        lock_give(&gpu_stream_of(stream)->lock);
+        stream_give_all(stream);
+    }
+}
+
+void marker_give(struct marker *marker)
+{
+    struct stream *stream = recorder_of(marker);
+    if (!stream)
+        return;
+    stream_give_all(stream);
+    object_drop(&stream->object);
+}

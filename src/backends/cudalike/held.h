@@ -1,0 +1,44 @@
+// What streams hold back from the driver, so that nothing of ours that waits
+// for the host stands in a hardware queue.
+#pragma once
+
+#include "backends/cudalike/cudalike.h"
+#include "core/op.h"
+
+// Each with the stream's lock held.
+
+// Whether what comes now has to be held, too.
+bool stream_holds_locked(struct stream *stream);
+// Whether the host has to do something first, and the driver does not wait.
+bool stream_waits_for_host_locked(struct stream *stream);
+// Holds a list of ops, which have their numbers, behind what is held.
+void stream_hold_locked(struct stream *stream, struct op *first);
+// Whether the oldest one can be given, the stream holding nothing older.
+bool held_may_go_locked(struct stream *stream, const struct op *op);
+// Gives what can be given, so many ops at most; `*over`: those that are over.
+// The context is current. In stream.c.
+void stream_give_held_locked(struct stream *stream, size_t most,
+                             struct op **over);
+
+// Has the driver wait for what the service was asked.
+void stream_wait_there_locked(struct stream *stream);
+
+// An op that records a marker (OP_STAMP) or waits for one (OP_WAIT); NULL after
+// recording the failure.
+struct op *held_marker_op(struct stream *stream, enum op_kind kind,
+                          struct marker *marker);
+int held_give_marker(struct stream *stream, struct op *op);
+// It is over, for a reason or another.
+void held_marker_over(struct op *op, bool recorded);
+
+// --- Without locks -----------------------------------------------------------
+
+// Gives what can be given by now, unless the stream is in use; true when there
+// was something.
+bool stream_hold_less(struct stream *stream);
+// Gives all: the driver waits for the host itself.
+void stream_give_all(struct stream *stream);
+// Takes the stream's lock when nothing is held.
+void stream_lock_given(struct stream *stream);
+// Has the marker recorded by the driver, if it is not yet.
+void marker_give(struct marker *marker);

@@ -1,0 +1,169 @@
+// What waits for the host, on a driver: when it is given what.
+#include "loaded.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+enum { COUNT = 3000 };
+
+static rnl_context context;
+static rnl_stream stream;
+static rnl_buffer buffer;
+static _Atomic int entered, open_now, called, status_of_last;
+
+static void begin(void)
+{
+    fake_load();
+    assert_ok(rnl_context_open("cuda", 0, NULL, &context));
+    assert_ok(rnl_stream_create(context, NULL, &stream));
+    assert_ok(rnl_buffer_create(context, 64, NULL, &buffer));
+}
+
+static void end(void)
+{
+    assert_ok(rnl_buffer_release(buffer));
+    assert_ok(rnl_stream_release(stream));
+    assert_ok(rnl_context_release(context));
+    fake_expect_empty();
+}
+
+static void hold(rnl_status status, void *unused)
+{
+    (void)status;
+    (void)unused;
+    atomic_store(&entered, 1);
+    while (!atomic_load(&open_now))
+        sched_yield();
+}
+
+static void count(rnl_status status, void *unused)
+{
+    (void)unused;
+    atomic_store(&status_of_last, (int)status);
+    atomic_fetch_add(&called, 1);
+}
+
+static void shut(void)
+{
+    assert_ok(rnl_enqueue_host_function(stream, hold, NULL));
+    while (!atomic_load(&entered))
+        sched_yield();
+}
+
+static void fill(void)
+{
+    assert_ok(rnl_enqueue_fill(stream, buffer, 0, 4, 1, 4));
+}
+
+RNL_TEST(the_driver_is_not_given_what_waits_for_the_host)
+{
+    begin();
+    shut();
+    size_t before = fake_calls("cuMemsetD32Async");
+    for (int i = 0; i < COUNT; i++)
+        fill();
+    assert_int_equal(fake_calls("cuMemsetD32Async"), before);
+    atomic_store(&open_now, 1);
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_int_equal(fake_calls("cuMemsetD32Async"), before + COUNT);
+    end();
+}
+
+RNL_TEST(host_functions_in_a_row_cost_one_word)
+{
+    begin();
+    shut();
+    size_t before = fake_calls("cuStreamWriteValue32");
+    for (int i = 0; i < COUNT; i++)
+        assert_ok(rnl_enqueue_host_function(stream, count, NULL));
+    atomic_store(&open_now, 1);
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_int_equal(called, COUNT);
+    assert_int_equal(fake_calls("cuStreamWriteValue32"), before);
+    assert_int_equal(fake_calls("cuStreamWaitValue32"), 0);
+    end();
+}
+
+// Who has the native handle may give the stream work: all before it is there.
+RNL_TEST(a_native_stream_was_given_everything)
+{
+    begin();
+    rnl_event event;
+    rnl_stream other;
+    void *native;
+    assert_ok(rnl_event_create(context, NULL, &event));
+    assert_ok(rnl_stream_create(context, NULL, &other));
+    shut();
+    size_t before = fake_calls("cuMemsetD32Async");
+    fill();
+    assert_ok(rnl_enqueue_event_record(stream, event));
+    assert_ok(rnl_enqueue_wait_event(other, event));
+    assert_ok(rnl_enqueue_fill(other, buffer, 4, 4, 1, 4));
+    assert_int_equal(fake_calls("cuMemsetD32Async"), before);
+    assert_ok(rnl_stream_native(other, &native));
+    assert_int_equal(fake_calls("cuMemsetD32Async"), before + 2);
+    assert_status(rnl_stream_query(other), RNL_NOT_READY);
+    assert_int_equal(fake_calls("cuStreamWaitValue32"), 1);
+    assert_ok(rnl_enqueue_host_function(other, count, NULL));
+    assert_int_equal(fake_calls("cuStreamWaitValue32"), 2);
+    atomic_store(&open_now, 1);
+    assert_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    assert_int_equal(called, 1);
+    assert_ok(rnl_stream_release(other));
+    assert_ok(rnl_event_release(event));
+    end();
+}
+
+// The call was accepted long ago: its stream fails.
+RNL_TEST(what_the_driver_refuses_late_fails_the_stream)
+{
+    begin();
+    rnl_event event;
+    assert_ok(rnl_event_create(context, NULL, &event));
+    shut();
+    fill();
+    fill();
+    assert_ok(rnl_enqueue_event_record(stream, event));
+    assert_ok(rnl_enqueue_host_function(stream, count, NULL));
+    fake_fail("cuMemsetD32Async", 1, 1, 0);
+    size_t before = fake_calls("cuMemsetD32Async");
+    atomic_store(&open_now, 1);
+    assert_true(rnl_stream_synchronize(stream, RNL_FOREVER) != RNL_OK);
+    while (!atomic_load(&called))
+        sched_yield();
+    assert_true(status_of_last != RNL_OK);
+    assert_int_equal(fake_calls("cuMemsetD32Async"), before + 1);
+    rnl_event_synchronize(event, RNL_FOREVER);
+    assert_ok(rnl_event_release(event));
+    end();
+}
+
+RNL_TEST(what_is_held_ends_with_the_device)
+{
+    begin();
+    rnl_stream other;
+    rnl_event event;
+    assert_ok(rnl_event_create(context, NULL, &event));
+    assert_ok(rnl_stream_create(context, NULL, &other));
+    shut();
+    fill();
+    assert_ok(rnl_enqueue_event_record(stream, event));
+    assert_ok(rnl_enqueue_host_function(stream, count, NULL));
+    assert_ok(rnl_enqueue_wait_event(other, event));
+    assert_ok(rnl_enqueue_host_function(other, count, NULL));
+    fake_break(0, 700);
+    assert_status(rnl_stream_synchronize(other, RNL_FOREVER),
+                  RNL_ERROR_DEVICE_LOST);
+    atomic_store(&open_now, 1);
+    while (atomic_load(&called) < 2)
+        sched_yield();
+    assert_int_equal(status_of_last, RNL_ERROR_DEVICE_LOST);
+    assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
+                  RNL_ERROR_DEVICE_LOST);
+    rnl_stream_release(other);
+    rnl_event_release(event);
+    rnl_buffer_release(buffer);
+    rnl_stream_release(stream);
+    rnl_context_release(context);
+}
