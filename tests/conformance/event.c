@@ -347,6 +347,64 @@ RNL_TEST(a_recorded_promise_may_be_released_while_waited_for)
     expect_ok(rnl_stream_release(second));
 }
 
+// What was made for one promise must not be another's too early.
+RNL_TEST(a_promise_that_is_gone_lets_only_its_own_waiters_on)
+{
+    suite_need(RNL_FEATURE_PROMISES);
+    rnl_stream recorder = suite_new_stream(), streams[2];
+    rnl_event promises[2];
+    struct host_calls calls = {0, -1};
+    struct gate *gate = gate_shut(recorder);
+    for (int i = 0; i < 2; i++) {
+        streams[i] = suite_new_stream();
+        promises[i] = make(RNL_EVENT_OPTIONS(.promise = true));
+        expect_ok(rnl_enqueue_wait_event(streams[i], promises[i]));
+        if (i > 0)
+            break;
+        expect_ok(rnl_enqueue_event_record(recorder, promises[i]));
+        expect_ok(rnl_event_release(promises[i]));
+    }
+    expect_ok(rnl_enqueue_host_function(streams[1], count_host_call, &calls));
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(streams[0], RNL_FOREVER));
+    expect_ok(rnl_stream_synchronize(recorder, RNL_FOREVER));
+    expect_error(rnl_stream_synchronize(streams[1], 20000000),
+                 RNL_ERROR_TIMED_OUT, NULL);
+    assert_int_equal(calls.count, 0);
+    expect_ok(rnl_enqueue_event_record(recorder, promises[1]));
+    expect_ok(rnl_stream_synchronize(streams[1], RNL_FOREVER));
+    assert_int_equal(calls.count, 1);
+    gate_free(gate);
+    expect_ok(rnl_event_release(promises[1]));
+    for (int i = 0; i < 2; i++)
+        expect_ok(rnl_stream_release(streams[i]));
+    expect_ok(rnl_stream_release(recorder));
+}
+
+// A stream that comes to its wait late still finds what it waits for.
+RNL_TEST(a_promise_may_be_gone_before_its_waiter_comes_to_it)
+{
+    suite_need(RNL_FEATURE_PROMISES);
+    rnl_stream late = suite_new_stream(), other = suite_new_stream();
+    rnl_event first = make(RNL_EVENT_OPTIONS(.promise = true));
+    struct gate *gate = gate_shut(late);
+    expect_ok(rnl_enqueue_wait_event(late, first));
+    expect_ok(rnl_enqueue_event_record(suite_stream(), first));
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    expect_ok(rnl_event_release(first));
+    rnl_event second = make(RNL_EVENT_OPTIONS(.promise = true));
+    expect_ok(rnl_enqueue_wait_event(other, second));
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(late, RNL_FOREVER));
+    assert_status(rnl_stream_query(other), RNL_NOT_READY);
+    expect_ok(rnl_enqueue_event_record(suite_stream(), second));
+    expect_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    gate_free(gate);
+    expect_ok(rnl_event_release(second));
+    expect_ok(rnl_stream_release(late));
+    expect_ok(rnl_stream_release(other));
+}
+
 RNL_TEST(promises_are_refused_where_there_are_none)
 {
     rnl_event event = NULL;

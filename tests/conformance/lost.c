@@ -14,6 +14,7 @@ static void need_a_device_that_can_fail(void)
 {
     if (suite_is_cpu())
         test_skip("a fault on the cpu fails one launch, not the device");
+    test_need_faults();  // of the cpu that stands in for a GPU
     suite_need(RNL_FEATURE_COMPILE);
 }
 

@@ -85,8 +85,8 @@ static size_t calls[NAMES], all_calls, failed;
 static const char *names[NAMES];
 static size_t name_count, misuses;
 static char complaint[256];
-static bool initialised;
-static _Atomic bool forked;
+static _Atomic bool initialised;
+static _Atomic bool forked, exited;
 
 static void rule_set(const char *name, size_t length, size_t n, int code,
                      bool for_ever)
@@ -155,6 +155,8 @@ static int rules_strike_locked(const char *name)
             rule->left--;
     }
     failed += code != 0;
+    if (code && getenv("RUNNEL_FAKE_LOG"))
+        fprintf(stderr, "fake driver: %s fails with %d\n", name, code);
     return code;
 }
 
@@ -183,10 +185,19 @@ static void begin(void)
     pthread_atfork(NULL, NULL, in_child);
 }
 
+// As the real driver: exit handlers that were registered before this one run
+// when it is gone.
+static void at_exit(void)
+{
+    atomic_store(&exited, true);
+}
+
 int fake_enter_named(const char *name)
 {
     if (atomic_load(&forked))
         return FAKE_NOT_INITIALIZED;
+    if (atomic_load(&exited))
+        return FAKE_DEINITIALIZED;
     pthread_once(&once, begin);
     pthread_mutex_lock(&lock);
     count_locked(name);
@@ -224,7 +235,7 @@ int fake_enter_release(enum fake_function function,
                        struct fake_context **out_context)
 {
     int code = fake_enter(function, out_context);
-    if (!initialised || atomic_load(&forked))
+    if (!initialised || atomic_load(&forked) || atomic_load(&exited))
         *out_context = NULL;
     else
         *out_context = fake_current();
@@ -242,7 +253,8 @@ int fake_init(unsigned flags)
         return FAKE_INVALID_VALUE;
     if (fake_device_count_now() == 0)
         return FAKE_NO_DEVICE;
-    initialised = true;
+    if (!atomic_exchange(&initialised, true))
+        atexit(at_exit);
     return FAKE_OK;
 }
 
@@ -266,6 +278,7 @@ static const struct words words[] = {
     {1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
     {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
     {3, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {4, "CUDA_ERROR_DEINITIALIZED", "driver shutting down"},
     {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
@@ -409,8 +422,10 @@ void fake_control_live(struct fake_live *out_live)
         .graphs = fake_count(KIND_GRAPH),
         .execs = fake_count(KIND_EXEC),
         .leaked = fake_leaks(),
-        .misuses = misuses,
     };
+    pthread_mutex_lock(&lock);
+    out_live->misuses = misuses;
+    pthread_mutex_unlock(&lock);
     for (int i = 0; i < FAKE_DEVICES; i++)
         out_live->contexts += fake_context_of(i)->references;
     fake_blocks_count(&out_live->blocks, &out_live->bytes);

@@ -96,6 +96,8 @@ static void drop_staged(rnl_status status, void *user_data)
     // What failed may still be read by nobody knows whom.
     if (status == RNL_OK)
         free(user_data);
+    else
+        fake_strand(user_data);
 }
 
 // A small copy from ordinary memory is taken along at the call.
@@ -107,10 +109,13 @@ static rnl_status submit_staged(rnl_stream inner, rnl_copy *copy)
     memcpy(staged, copy->from.pointer, copy->width);
     copy->from.pointer = staged;
     rnl_status status = rnl_enqueue_copy_region(inner, copy);
-    if (status == RNL_OK)
-        status = rnl_enqueue_host_function(inner, drop_staged, staged);
-    else
+    if (status != RNL_OK) {
         free(staged);
+        return status;
+    }
+    status = rnl_enqueue_host_function(inner, drop_staged, staged);
+    if (status != RNL_OK)
+        fake_strand(staged);
     return status;
 }
 

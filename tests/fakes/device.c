@@ -15,7 +15,7 @@ static struct fake_context contexts[FAKE_DEVICES] = {
                                 .full = PTHREAD_MUTEX_INITIALIZER},
 };
 static _Thread_local struct fake_context *current;
-static size_t leaks;
+static _Atomic size_t leaks;
 
 size_t fake_leaks(void);
 size_t fake_leaks(void)
@@ -157,8 +157,9 @@ int fake_primary_retain(void **out_context, int device)
     struct fake_context *context = &contexts[device];
     rnl_status status = RNL_OK;
     pthread_mutex_lock(&lock);
-    context->device = device;
     if (context->references == 0) {
+        context->device = device;
+        atomic_store(&context->peers, 0);
         atomic_store(&context->sticky, 0);
         atomic_store(&context->used, 0);
         status = open_inner(context);
@@ -203,12 +204,13 @@ static void close_inner(struct fake_context *context)
     leaks += broken ? 0 : blocks;
     rnl_buffer_release(context->memory);
     rnl_context_release(context->inner);
+    fake_kept_free(context);
 }
 
 int fake_primary_release(int device)
 {
     int code = fake_enter(FAKE_primary_release, NULL);
-    if (code == FAKE_NOT_INITIALIZED)
+    if (code == FAKE_NOT_INITIALIZED || code == FAKE_DEINITIALIZED)
         return code;
     struct fake_context *context = &contexts[device];
     pthread_mutex_lock(&lock);

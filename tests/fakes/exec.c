@@ -6,12 +6,6 @@
 
 enum { VALUES_MOST = 256 };
 
-// A host function as the driver calls it, for as long as the exec lives.
-struct adapter {
-    struct driver_host_node host;
-    struct adapter *next;
-};
-
 struct pair {
     const struct fake_node *node;
     rnl_node inner;
@@ -23,7 +17,6 @@ struct fake_exec {
     rnl_graph_exec inner;
     struct pair *pairs;
     size_t pair_count;
-    struct adapter *adapters;
     bool waits;  // some node does, or calls the host
 };
 
@@ -131,9 +124,9 @@ int fake_node_values(struct fake_node *node,
 
 static void call_host(rnl_status status, void *user_data)
 {
-    const struct adapter *adapter = user_data;
+    const struct driver_host_node *host = user_data;
     if (status == RNL_OK)
-        adapter->host.function(adapter->host.user_data);
+        host->function(host->user_data);
 }
 
 // What a node becomes; the structs that `params` points at are in here.
@@ -183,18 +176,19 @@ static int inside_fill(const struct fake_node *node, struct inside *out)
     return code;
 }
 
+// A launch under way may call it when the exec is gone.
 static int inside_host(struct fake_exec *exec, const struct fake_node *node,
                        struct inside *out)
 {
-    struct adapter *adapter = malloc(sizeof *adapter);
-    if (!adapter)
+    struct driver_host_node *host =
+        fake_keep(node->object.context, sizeof *host);
+    if (!host)
         return FAKE_OUT_OF_MEMORY;
-    *adapter = (struct adapter){node->host, exec->adapters};
-    exec->adapters = adapter;
+    *host = node->host;
     exec->waits = true;
     out->params.kind = RNL_NODE_HOST_FUNCTION;
     out->params.host = call_host;
-    out->params.user_data = adapter;
+    out->params.user_data = host;
     return FAKE_OK;
 }
 
@@ -347,7 +341,6 @@ void fake_exec_drop(struct fake_exec *exec)
 {
     rnl_graph_exec_release(exec->inner);
     rnl_graph_release(exec->graph);
-    // A launch under way may still call them.
     free(exec->pairs);
     fake_delete(exec);
 }

@@ -35,6 +35,7 @@ enum fake_code {
     FAKE_INVALID_VALUE = 1,
     FAKE_OUT_OF_MEMORY = 2,
     FAKE_NOT_INITIALIZED = 3,
+    FAKE_DEINITIALIZED = 4,
     FAKE_NO_DEVICE = 100,
     FAKE_INVALID_DEVICE = 101,
     FAKE_INVALID_IMAGE = 200,
@@ -92,13 +93,14 @@ struct fake_queue {
 
 struct fake_context {
     int device;
-    size_t references;
+    _Atomic size_t references;
     rnl_context inner;
     rnl_buffer memory;          // all addresses there are
     rnl_stream stream;          // the default stream
     _Atomic int sticky;
     _Atomic uint64_t used;      // bytes of the device
     _Atomic uint32_t peers;     // bits of devices that it may reach
+    struct fake_kept *kept;     // freed with the context
     pthread_mutex_t submission, full;  // queue.c
     struct fake_queue queues[FAKE_PRIORITIES][FAKE_QUEUES];
     unsigned next_queue[FAKE_PRIORITIES];
@@ -143,6 +145,14 @@ size_t fake_count(enum fake_kind kind);
 // Some living object of the context, or NULL.
 void *fake_any(struct fake_context *context, enum fake_kind kind);
 void fake_delete_all(struct fake_context *context);
+
+// What work under way may look at. Some `size` zeroed bytes that go with the
+// context: NULL when there is no memory.
+void *fake_keep(struct fake_context *context, size_t size);
+void fake_kept_free(struct fake_context *context);
+// Of a broken device work may be stuck that looks at it for ever: it stays, and
+// is not lost for those who look for leaks.
+void fake_strand(void *memory);
 
 struct fake_exec;
 void fake_module_drop(struct fake_module *module);

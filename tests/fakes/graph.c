@@ -28,7 +28,6 @@ static void node_free(struct fake_node *node)
             fake_graph_free(node->graphs[i]);
     free(node->after);
     free(node->payload);
-    free(node->condition);
     fake_delete(node);
 }
 
@@ -307,7 +306,7 @@ int fake_graph_conditional(uint64_t *out_handle, void *graph, void *context,
     struct fake_graph *found = fake_find(KIND_GRAPH, graph);
     if (!found || (context && context != current) || flags & ~1u)
         return FAKE_INVALID_VALUE;
-    struct fake_condition *condition = calloc(1, sizeof *condition);
+    struct fake_condition *condition = fake_keep(current, sizeof *condition);
     if (!condition)
         return FAKE_OUT_OF_MEMORY;
     condition->initial = condition->word = initial;

@@ -103,8 +103,11 @@ size_t fake_blocks_drop(struct fake_context *context)
         if (blocks[i].context != context)
             continue;
         dropped += blocks[i].place != PLACE_GLOBAL;
-        if (!broken && blocks[i].place != PLACE_REGISTERED &&
-            blocks[i].place != PLACE_GLOBAL)
+        bool own = blocks[i].place != PLACE_REGISTERED &&
+                   blocks[i].place != PLACE_GLOBAL;
+        if (own && broken)
+            fake_strand((void *)blocks[i].start);
+        else if (own)
             free((void *)blocks[i].start);
         remove_locked(i);
     }
@@ -190,6 +193,8 @@ static int give_back(enum fake_function function, uint64_t address,
     int waited = fake_wait_device(block.context);
     if (waited == FAKE_OK)
         discard(&block);
+    else
+        fake_strand((void *)block.start);
     return code ? code : waited;
 }
 
@@ -301,8 +306,10 @@ int fake_pointer_attribute(void *out_value, int attribute, uint64_t address)
 static void discard_later(rnl_status status, void *user_data)
 {
     struct fake_block *block = user_data;
-    if (status == RNL_OK)
+    if (status == RNL_OK && !atomic_load(&block->context->sticky))
         discard(block);
+    else
+        fake_strand((void *)block->start);
     free(block);
 }
 
@@ -329,7 +336,7 @@ int fake_free_async(uint64_t address, void *stream)
         fake_turn_give(&turn, false, status);
     }
     if (status != RNL_OK)
-        free(block);
+        discard_later(status, block);
     return code;
 }
 

@@ -77,6 +77,57 @@ void *fake_any(struct fake_context *context, enum fake_kind kind)
     return found;
 }
 
+// --- What outlives its owner ----------------------------------------------
+
+struct fake_kept {
+    struct fake_kept *next;
+    _Alignas(16) char bytes[];
+};
+
+struct stranded {
+    struct stranded *next;
+    void *memory;
+};
+
+static struct stranded *stranded;
+
+void *fake_keep(struct fake_context *context, size_t size)
+{
+    struct fake_kept *kept = calloc(1, sizeof *kept + size);
+    if (!kept)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    kept->next = context->kept;
+    context->kept = kept;
+    pthread_mutex_unlock(&lock);
+    return kept->bytes;
+}
+
+void fake_strand(void *memory)
+{
+    struct stranded *item = malloc(sizeof *item);
+    if (!item)
+        return;
+    item->memory = memory;
+    pthread_mutex_lock(&lock);
+    item->next = stranded;
+    stranded = item;
+    pthread_mutex_unlock(&lock);
+}
+
+void fake_kept_free(struct fake_context *context)
+{
+    bool broken = atomic_load(&context->sticky) != 0;
+    while (context->kept) {
+        struct fake_kept *kept = context->kept;
+        context->kept = kept->next;
+        if (broken)
+            fake_strand(kept);
+        else
+            free(kept);
+    }
+}
+
 // --- The end of a context -------------------------------------------------
 
 static void drop(struct fake_object *object)

@@ -198,14 +198,7 @@ static int fails(const struct scene *scene, const char *kernel,
 
 static void need_signals(void)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    test_skip("a sanitizer sees to faults itself");
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-    test_skip("a sanitizer sees to faults itself");
-#endif
-#endif
+    test_need_faults();
     child_compiler();
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { EXIT_UNKNOWN_TEST = 2, EXIT_SKIPPED = 77 };
 
@@ -31,6 +32,24 @@ void test_skip(const char *format, ...)
     skip_count++;
     _skip(__FILE__, __LINE__);
     abort();  // _skip has left by longjmp
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
+#define SANITIZED true
+#endif
+#endif
+#if !defined(SANITIZED)
+#define SANITIZED false
+#endif
+
+void test_need_faults(void)
+{
+    if (SANITIZED)
+        test_skip("a sanitizer sees to faults itself");
 }
 
 const char *test_device_name(void)
@@ -98,8 +117,19 @@ static int run(const struct test_case *first, size_t count)
     return failures ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+// In the child of a fork nothing points to what other threads of the parent
+// held, which is no leak. A test program may have its own.
+static pid_t own_process;
+
+__attribute__((weak)) int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void)
+{
+    return getpid() != own_process;
+}
+
 int main(int argc, char **argv)
 {
+    own_process = getpid();
     // What a test printed must be seen also when a signal ends it.
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (argc < 2)

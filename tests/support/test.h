@@ -36,6 +36,9 @@ void test_register(struct test_case *test);
 _Noreturn void test_skip(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 
+// Skips a test of what becomes of faults, which sanitizers see to themselves.
+void test_need_faults(void);
+
 // RUNNEL_TEST_DEVICE, or "cpu:0".
 const char *test_device_name(void);
 

@@ -73,8 +73,9 @@ static int attribute_number(rnl_attribute id)
 
 static bool is_sticky(int code)
 {
-    return code == CUDA_CONTAINED || code == CUDA_ILLEGAL_ADDRESS ||
-           code == CUDA_LAUNCH_TIMEOUT || code == CUDA_ASSERT ||
+    return code == CUDA_DEINITIALIZED || code == CUDA_CONTAINED ||
+           code == CUDA_ILLEGAL_ADDRESS || code == CUDA_LAUNCH_TIMEOUT ||
+           code == CUDA_ASSERT ||
            (code >= CUDA_HARDWARE_STACK_ERROR && code <= CUDA_LAUNCH_FAILED) ||
            code == CUDA_TENSOR_MEMORY_LEAK ||
            code == CUDA_MPS_CLIENT_TERMINATED || code == CUDA_EXTERNAL_DEVICE;

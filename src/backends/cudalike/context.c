@@ -182,17 +182,6 @@ static rnl_status suspect(struct stream *stream, void *argument)
     return RNL_OK;
 }
 
-// What is known about an operation; false when it is too long ago.
-static bool find_recent(struct stream *stream, uint64_t sequence,
-                        struct recent *out)
-{
-    struct gpu_stream *gpu = gpu_stream_of(stream);
-    if (!gpu->recent)
-        return false;
-    *out = gpu->recent[sequence & (RECENT - 1)];
-    return out->sequence == sequence;
-}
-
 static const char *recent_name(const struct recent *recent)
 {
     if (recent->name || !recent->function)
@@ -207,10 +196,8 @@ static uint64_t only_kernel(const struct suspects *suspects)
 {
     uint64_t found = 0;
     struct recent recent;
-    if (suspects->last - suspects->first >= RECENT)
-        return 0;
     for (uint64_t i = suspects->first; i <= suspects->last; i++) {
-        if (!find_recent(suspects->stream, i, &recent))
+        if (!recent_find(gpu_stream_of(suspects->stream), i, &recent))
             return 0;
         if (recent.function && found)
             return 0;
@@ -224,7 +211,8 @@ static void name_one(const struct suspects *suspects, uint64_t sequence,
                      char *text, size_t size)
 {
     struct recent recent = {0};
-    bool known = find_recent(suspects->stream, sequence, &recent);
+    bool known =
+        recent_find(gpu_stream_of(suspects->stream), sequence, &recent);
     const char *file = known && recent.file ? recent.file : "?";
     snprintf(text, size, "%llu (%s, %s:%d)", (unsigned long long)sequence,
              known ? recent_name(&recent) : "?", file, recent.line);
@@ -255,7 +243,7 @@ static struct failure *blame_for(struct context *context,
         stream = suspects->stream;
         sequence = only_kernel(suspects);
         sequence = sequence ? sequence : suspects->last;
-        find_recent(stream, sequence, &recent);
+        recent_find(gpu_stream_of(stream), sequence, &recent);
     }
     struct blame blame = {
         .sequence = sequence,

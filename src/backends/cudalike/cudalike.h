@@ -39,7 +39,9 @@ struct gpu_context {
     bool asks;
     struct lock lock;         // guards all below
     struct lane *lanes;       // for copies of ordinary memory, not in use
-    struct trash *trash;      // to be freed once streams have passed a point
+    // To be freed once streams have passed a point; whether there is something
+    // is asked without the lock, too.
+    struct trash *_Atomic trash;
     struct service_page *pages;
     struct service_words *free_words;
     void *decider_module;
@@ -48,7 +50,6 @@ struct gpu_context {
 // What a failure report says of an operation. Written for each, so no text is
 // copied without need: a kernel is known by its function's handle.
 struct recent {
-    uint64_t sequence;
     const char *file;
     int line;
     bool labelled;
@@ -57,8 +58,6 @@ struct recent {
     char label[40];    // when `labelled`
 };
 
-#define RECENT 64  // a power of 2
-
 struct gpu_stream {
     void *handle;
     _Atomic uint64_t completed;  // at least so far
@@ -66,7 +65,7 @@ struct gpu_stream {
     // Guards submission. Held while the driver is called, which blocks when
     // its queue is full: the service, which empties queues, only ever tries it.
     struct lock lock;
-    struct recent *recent;       // RECENT of them; NULL until the first
+    struct recent_list *_Atomic recent;  // of the last ones; may be NULL
     struct batches *batches;     // kept graphs (batch.c); likewise
     uint32_t asked;              // number of the newest item
     uint32_t waited;             // … and of the one that the driver waits for
@@ -85,7 +84,9 @@ struct gpu_stream {
     uint64_t marked;             // what the marker stands for
     struct service_words *words; // NULL until the first item
     struct lock list_lock;       // guards the lists; nothing is called under it
-    struct op *pending, *pending_last;  // over once `completed` has passed
+    // Over once `completed` has passed. Whether there is one is asked without
+    // the lock, too.
+    struct op *_Atomic pending, *pending_last;
     struct op *items, *items_last;      // for the service, in order
     struct doubt *_Atomic doubt;        // NULL: nothing can fail late (doubt.h)
     uint64_t doubtful;                  // the last operation that can
@@ -93,6 +94,15 @@ struct gpu_stream {
     struct stream *next_listed;
     uint32_t idle_rounds;
 };
+
+struct recent_list;
+
+// Remembers an operation; its sequence is above 0. With the stream's lock held.
+void recent_put_locked(struct gpu_stream *own, const struct op *op);
+// What is known about it; false when it is too long ago.
+bool recent_find(const struct gpu_stream *own, uint64_t sequence,
+                 struct recent *out);
+void recent_finish(struct gpu_stream *own);
 
 static inline struct gpu_context *gpu_of(const struct context *context)
 {

@@ -22,11 +22,13 @@ struct gpu_event {
     struct failure *failure;     // of the stream at the record
     struct doubt *doubt;         // what may still fail …
     uint64_t point;              // … up to there
-    // Of a promise: a word that streams wait for, written when it is recorded.
+    // Of a promise: `reached` is what streams wait for, written when it is
+    // recorded: one more than it was.
     struct service_words *words;
     struct waiter *waiters;
     bool recorded, broken;
-    _Atomic uint32_t news;       // changes with the two above
+    bool let_on;                 // the word is written, or will be
+    _Atomic uint32_t news;       // changes with recorded and broken
     _Atomic uint64_t wait_ns;    // that waits for it take (wait.c)
 };
 
@@ -63,26 +65,65 @@ void gpu_event_finish(struct event *event)
     doubt_drop(own->doubt);
     drop_waiters(own->waiters);
     if (own->words)
-        service_words_drop(gpu_of(context), own->words);
+        service_words_drop(gpu_of(context), own->words,
+                           own->words->last + own->let_on);
 }
 
 // --- Recording -------------------------------------------------------------
 
-static int write_word(struct gpu_event *own, struct stream *stream)
+// What lets those on who wait for the promise, and is then written; NULL when
+// nobody does.
+static struct service_words *words_to_write(struct gpu_event *own)
+{
+    lock_take(&own->lock);
+    struct service_words *words = own->words;
+    own->let_on = words != NULL;
+    lock_give(&own->lock);
+    return words;
+}
+
+// Streams come behind this one's work.
+static int write_word(struct service_words *words, struct stream *stream)
 {
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     stream_lock_given(stream);
     void *before = current_enter(gpu);
     int code = call_of(gpu)->stream_write32(
-        gpu_stream_of(stream)->handle,
-        (uint64_t)(uintptr_t)own->words->reached, 1, 0);
+        gpu_stream_of(stream)->handle, (uint64_t)(uintptr_t)words->reached,
+        words->last + 1, 0);
     current_back(gpu, before);
     gpu_stream_of(stream)->last = LAST_WORK;
     lock_give(&gpu_stream_of(stream)->lock);
     return code;
 }
 
-// Lets those on who wait for the promise; streams come behind this one's work.
+static struct failure *broken_failure(struct event *event,
+                                      struct stream *stream, const char *why)
+{
+    char text[160], message[256];
+    struct blame blame = {.name = "wait"};
+    object_describe(&event->object, text, sizeof text);
+    snprintf(message, sizeof message, "%s %s", text, why);
+    return failure_blame(stream, &blame, RNL_ERROR_DEPENDENCY_FAILED, message);
+}
+
+static const char released_text[] = "was released and will never be recorded";
+
+// The streams that wait fail; then they are let on.
+static void break_promise(struct event *event, struct waiter *waiter,
+                          const char *why)
+{
+    struct service_words *words =
+        waiter ? words_to_write(event_of(event)) : NULL;
+    for (; waiter; waiter = waiter->next)
+        doubt_fail(waiter->stream, broken_failure(event, waiter->stream, why),
+                   waiter->at, true);
+    if (words && driver_use_begin()) {
+        atomic_store(words->reached, words->last + 1);
+        driver_use_end();
+    }
+}
+
 static rnl_status refuse_again(const struct event *event)
 {
     char text[160];
@@ -175,8 +216,11 @@ static int keep_promise(struct event *event, struct stream *stream,
                         struct waiter *waiters)
 {
     struct gpu_event *own = event_of(event);
+    struct service_words *words = words_to_write(own);
     int told = tell_waiters(event, waiters, stream);
-    int code = own->words ? write_word(own, stream) : 0;
+    int code = words ? write_word(words, stream) : 0;
+    if (code != 0)
+        break_promise(event, waiters, "could not be recorded");
     drop_waiters(waiters);
     atomic_fetch_add(&own->news, 1);
     futex_wake(&own->news, INT32_MAX);
@@ -234,17 +278,6 @@ struct marker *gpu_event_point(struct event *event,
     return NULL;
 }
 
-static struct failure *broken_failure(struct event *event,
-                                      struct stream *stream)
-{
-    char text[160], message[256];
-    struct blame blame = {.name = "wait"};
-    object_describe(&event->object, text, sizeof text);
-    snprintf(message, sizeof message,
-             "%s was released and will never be recorded", text);
-    return failure_blame(stream, &blame, RNL_ERROR_DEPENDENCY_FAILED, message);
-}
-
 // False when it was recorded or broken meanwhile.
 static bool add_waiter(struct gpu_event *own, struct waiter *waiter)
 {
@@ -263,7 +296,10 @@ static int prepare_words(struct event *event)
     struct gpu_event *own = event_of(event);
     struct gpu_context *gpu = gpu_of(event->object.context);
     int code = 0;
-    if (own->words)
+    lock_take(&own->lock);
+    bool has = own->words != NULL;
+    lock_give(&own->lock);
+    if (has)
         return 0;
     void *before = current_enter(gpu);
     struct service_words *words = service_words_take(gpu, &code);
@@ -274,7 +310,7 @@ static int prepare_words(struct event *event)
         own->words = words;
     lock_give(&own->lock);
     if (words && !used)
-        service_words_drop(gpu, words);
+        service_words_drop(gpu, words, words->last);
     return code;
 }
 
@@ -282,10 +318,11 @@ static int wait_for_word(struct stream *stream, struct event *event)
 {
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
+    const struct service_words *words = event_of(event)->words;
     stream_lock_given(stream);
     void *before = current_enter(gpu);
     int code = call_of(gpu)->stream_wait32(
-        own->handle, (uint64_t)(uintptr_t)event_of(event)->words->reached, 1,
+        own->handle, (uint64_t)(uintptr_t)words->reached, words->last + 1,
         DRIVER_WAIT_GEQ);
     current_back(gpu, before);
     own->last = LAST_WORK;
@@ -337,7 +374,7 @@ rnl_status gpu_event_join(struct stream *stream, struct event *event)
     uint64_t at = atomic_load(&stream->submitted) + 1;
     rnl_status status = RNL_OK;
     if (broken)
-        stream_inherit(stream, broken_failure(event, stream));
+        stream_inherit(stream, broken_failure(event, stream, released_text));
     stream_inherit(stream, failure);
     if (marker && !atomic_load(&marker->done))
         status = stream_wait_marker(stream, marker);
@@ -349,7 +386,6 @@ rnl_status gpu_event_join(struct stream *stream, struct event *event)
                 : status;
 }
 
-// The streams that wait fail; then they are let on.
 void gpu_event_break(struct event *event)
 {
     struct gpu_event *own = event_of(event);
@@ -359,11 +395,7 @@ void gpu_event_break(struct event *event)
     if (own->broken)
         own->waiters = NULL;
     lock_give(&own->lock);
-    for (struct waiter *waiter = waiters; waiter; waiter = waiter->next)
-        doubt_fail(waiter->stream, broken_failure(event, waiter->stream),
-                   waiter->at, true);
-    if (waiters && own->words)
-        atomic_store(own->words->reached, 1);
+    break_promise(event, waiters, released_text);
     drop_waiters(waiters);
     atomic_fetch_add(&own->news, 1);
     futex_wake(&own->news, INT32_MAX);

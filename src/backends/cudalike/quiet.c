@@ -52,7 +52,7 @@ void quiet_enter(const struct gpu_context *gpu)
     for (;;) {
         uint32_t seen = atomic_load(&quiet->news);
         lock_take(&quiet->lock);
-        bool may = quiet->copies == 0;
+        bool may = quiet->copies == 0 || driver_use_ended();
         lock_give(&quiet->lock);
         if (may)
             return;

@@ -59,28 +59,37 @@ static int page_add(struct gpu_context *gpu)
     return 0;
 }
 
+// The first that nobody writes any more, taken out.
+static struct service_words *take_settled_locked(struct gpu_context *gpu)
+{
+    struct service_words **link = &gpu->free_words;
+    while (*link && atomic_load((*link)->reached) != (*link)->last)
+        link = &(*link)->next;
+    struct service_words *words = *link;
+    if (words)
+        *link = words->next;
+    return words;
+}
+
 struct service_words *service_words_take(struct gpu_context *gpu, int *code)
 {
     for (;;) {
         lock_take(&gpu->lock);
-        struct service_words *words = gpu->free_words;
-        if (words)
-            gpu->free_words = words->next;
+        struct service_words *words = take_settled_locked(gpu);
         lock_give(&gpu->lock);
-        if (words) {
-            atomic_store(words->reached, 0);
-            atomic_store(words->done, 0);
+        if (words)
             return words;
-        }
         *code = page_add(gpu);
         if (*code != 0)
             return NULL;
     }
 }
 
-void service_words_drop(struct gpu_context *gpu, struct service_words *words)
+void service_words_drop(struct gpu_context *gpu, struct service_words *words,
+                        uint32_t last)
 {
     lock_take(&gpu->lock);
+    words->last = last;
     words->next = gpu->free_words;
     gpu->free_words = words;
     lock_give(&gpu->lock);
@@ -136,8 +145,10 @@ void service_item_done(struct stream *stream, struct op *op,
     if (op->kind == OP_COPY)
         quiet_copy_end(gpu_of(stream_context(stream)));
     op_finish(op);
-    if (own->words)
+    if (own->words && driver_use_begin()) {
         atomic_store_explicit(own->words->done, number, memory_order_release);
+        driver_use_end();
+    }
     if (!is_service)
         service_wake();
 }
@@ -231,8 +242,11 @@ int service_ask_locked(struct stream *stream, struct op *op)
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     int code = 0;
-    if (!own->words)
+    if (!own->words) {
         own->words = service_words_take(gpu, &code);
+        own->asked = own->words ? own->words->last : own->asked;
+        own->told = own->waited = own->asked;
+    }
     if (!own->words && !context_is_lost(stream_context(stream)))
         return code;
     bool tells = !follows(stream, op);
@@ -322,7 +336,8 @@ static bool may_leave(struct stream *stream, enum look look)
         return false;
     bool leaves = atomic_load(&own->completed) >=
                       atomic_load(&stream->submitted) &&
-                  !own->items && !own->pending && !atomic_load(&own->holds) &&
+                  !own->items && !atomic_load(&own->pending) &&
+                  !atomic_load(&own->holds) &&
                   !atomic_load(&own->marker);
     if (leaves)
         own->listed = false;
@@ -353,8 +368,10 @@ static enum look look_at_all(struct stream **list)
         struct gpu_stream *own = gpu_stream_of(stream);
         enum look look = look_at(stream);
         most = look > most ? look : most;
+        // One that leaves may be listed anew at once.
+        struct stream *next = own->next_listed;
         if (may_leave(stream, look)) {
-            *link = own->next_listed;
+            *link = next;
             object_drop(&stream->object);
         } else {
             link = &own->next_listed;
@@ -384,14 +401,18 @@ static void *run(void *unused)
     for (;;) {
         uint32_t seen = atomic_load(&signal_word);
         list = take_arrivals(list);
+        if (!driver_use_begin())
+            driver_use_never();
         bool trash = trash_empty();
-        if (!list) {
+        bool idle = list == NULL;
+        enum look look = look_at_all(&list);
+        driver_use_end();
+        if (idle) {
             op_trim();  // nobody would miss them here
             futex_wait(&signal_word, seen,
                        trash ? clock_now() + TRASH_NS : RNL_FOREVER);
             continue;
         }
-        enum look look = look_at_all(&list);
         uint64_t now = clock_now();
         if (look == LOOK_DID || look == LOOK_MOVED || seen != news)
             last = now;
@@ -408,6 +429,8 @@ static void *run(void *unused)
 static bool start_locked(void)
 {
     pthread_t thread;
+    if (!started)
+        driver_use_until_exit();
     if (!started)
         started = thread_start(&thread, "rnl-service", run, NULL) &&
                   pthread_detach(thread) == 0;

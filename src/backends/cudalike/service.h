@@ -7,9 +7,12 @@
 #include "backends/cudalike/cudalike.h"
 
 // Two words of page-locked memory: the device writes how far it got, the
-// service what it has done, for a device that waits. Both count up, around.
+// service what it has done, for a device that waits. Both count up, around,
+// from owner to owner: a write of the last owner's may be under way, and
+// somebody may still wait for it.
 struct service_words {
     _Atomic uint32_t *reached, *done;  // the same address for the device
+    uint32_t last;                     // what `reached` is once all is written
     struct service_words *next;        // in the list of those not in use
 };
 
@@ -42,7 +45,20 @@ void service_item_done(struct stream *stream, struct op *op,
 // service_item_done.
 void host_start(struct op *op);
 
-// Words that are 0, the context current; NULL with the driver's code.
+// Around what the library's threads do with the driver and its page-locked
+// memory. False when the process is ending: then it must not be done.
+bool driver_use_begin(void);
+void driver_use_end(void);
+// When that was, or 0.
+uint64_t driver_use_ended(void);
+// What a thread does that has nothing left to do: it waits for its end.
+_Noreturn void driver_use_never(void);
+// With the driver started, before the first use.
+void driver_use_until_exit(void);
+
+// Words for numbers above `last`, the context current; NULL with the driver's
+// code. Given back with the last number that was used.
 struct service_words *service_words_take(struct gpu_context *gpu, int *code);
-void service_words_drop(struct gpu_context *gpu, struct service_words *words);
+void service_words_drop(struct gpu_context *gpu, struct service_words *words,
+                        uint32_t last);
 void service_pages_finish(struct gpu_context *gpu);

@@ -193,7 +193,8 @@ static bool next_piece(struct job *job, size_t *out_offset, size_t *out_size)
 {
     *out_offset = atomic_load(&job->begun);
     do {
-        if (*out_offset >= job->size || atomic_load(&job->code) != 0)
+        if (*out_offset >= job->size || atomic_load(&job->code) != 0 ||
+            driver_use_ended())
             return false;
         *out_size = piece_size(job, *out_offset);
     } while (!atomic_compare_exchange_weak(&job->begun, out_offset,
@@ -320,8 +321,14 @@ static void job_finish(struct job *job)
 static void run_share(struct task *task)
 {
     struct job *job = ((struct share *)task)->job;
-    if (!is_taken(job))
+    if (!is_taken(job)) {
+        if (!driver_use_begin())
+            driver_use_never();
         work_on(job);
+        driver_use_end();
+        if (driver_use_ended())
+            driver_use_never();
+    }
     if (!is_taken(job))
         task_add(&copying, task);  // there is a thread: this one
     else if (atomic_fetch_sub(&job->open, 1) == 1)

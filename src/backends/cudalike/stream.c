@@ -40,8 +40,8 @@ void gpu_stream_finish(struct stream *stream)
     marker_drop(context, own->marker);
     doubt_settle(stream, true);
     if (own->words)
-        service_words_drop(gpu, own->words);
-    mem_release(own->recent, RECENT * sizeof *own->recent);
+        service_words_drop(gpu, own->words, own->told);
+    recent_finish(own);
 }
 
 // --- Submitting ------------------------------------------------------------
@@ -70,25 +70,6 @@ static bool must_outlive(const struct stream *stream, const struct op *op)
         if (!goes_with_stream(stream, op->kept[i]))
             return true;
     return false;
-}
-
-static void remember_locked(struct gpu_stream *own, const struct op *op)
-{
-    if (!own->recent)
-        own->recent = mem_allocate(RECENT * sizeof *own->recent);
-    if (!own->recent)
-        return;
-    struct recent *recent = &own->recent[op->sequence & (RECENT - 1)];
-    recent->sequence = op->sequence;
-    recent->file = op->file;
-    recent->line = op->line;
-    bool kernel = op->kind == OP_KERNEL;
-    recent->function =
-        kernel ? object_handle(&op->kernel.function->object) : NULL;
-    recent->name = kernel ? NULL : op_name(op);
-    recent->labelled = op->label != NULL;
-    if (op->label)
-        snprintf(recent->label, sizeof recent->label, "%s", op->label);
 }
 
 // Attributes count for work that is enqueued after they were set.
@@ -159,10 +140,10 @@ static void pend(struct gpu_stream *own, struct op *op)
     op->next = NULL;
     op->label = NULL;  // may be the caller's
     lock_take(&own->list_lock);
-    if (own->pending)
+    if (atomic_load_explicit(&own->pending, memory_order_relaxed))
         own->pending_last->next = op;
     else
-        own->pending = op;
+        atomic_store_explicit(&own->pending, op, memory_order_relaxed);
     own->pending_last = op;
     lock_give(&own->list_lock);
 }
@@ -178,7 +159,9 @@ static void mark_locked(struct stream *stream)
         return;
     atomic_store_explicit(&own->mark_wanted, false, memory_order_relaxed);
     if (atomic_load_explicit(&own->marker, memory_order_acquire) ||
-        (!own->pending && !own->held && !gpu->trash &&
+        (!atomic_load_explicit(&own->pending, memory_order_relaxed) &&
+         !own->held &&
+         !atomic_load_explicit(&gpu->trash, memory_order_relaxed) &&
          !atomic_load_explicit(&stream->waiting.first, memory_order_relaxed)))
         return;
     struct marker *marker = marker_take(context, false);
@@ -233,7 +216,7 @@ static void put_given_locked(struct gpu_stream *own, struct op *op,
 
 static void note_given_locked(struct gpu_stream *own, const struct op *op)
 {
-    remember_locked(own, op);  // it may be over before this call is
+    recent_put_locked(own, op);  // it may be over before this call is
     atomic_store_explicit(&own->given, op->sequence, memory_order_relaxed);
 }
 
@@ -456,11 +439,11 @@ static void finish_all(struct op *over)
 // The oldest op that is over by now, taken out.
 static struct op *take_over_locked(struct gpu_stream *own, uint64_t point)
 {
-    struct op *op = own->pending;
+    struct op *op = atomic_load_explicit(&own->pending, memory_order_relaxed);
     if (!op || op->sequence > point ||
         (op->kind == OP_GRAPH && !service_is_here() && gpu_graph_owes(op)))
         return NULL;
-    own->pending = op->next;
+    atomic_store_explicit(&own->pending, op->next, memory_order_relaxed);
     return op;
 }
 
@@ -472,7 +455,8 @@ void stream_settle(struct stream *stream, uint64_t point)
            !atomic_compare_exchange_weak(&own->completed, &completed, point))
         ;
     doubt_settle(stream, false);
-    if (!own->pending)  // a look without the lock: the service comes by again
+    // A look without the lock: the service comes by again.
+    if (!atomic_load_explicit(&own->pending, memory_order_relaxed))
         return;
     struct op *over = NULL, **end = &over;
     lock_take(&own->list_lock);

@@ -1,6 +1,6 @@
 // Waiting for the driver without its own waits, which burn a core however long
 // they take, and know no time limit.
-#include "backends/cudalike/cudalike.h"
+#include "backends/cudalike/service.h"
 
 #include "base/clock.h"
 
@@ -8,6 +8,7 @@
 #define SPIN_MOST_NS UINT64_C(500000) // as long as a nap may come late, often
 #define NAP_LEAST_NS UINT64_C(20000)
 #define NAP_MOST_NS UINT64_C(250000)
+#define ENDING_NS UINT64_C(500000000)
 
 // One wait under way. Those of one subject are often alike: around the time
 // when it is likely to end it is looked for all the time.
@@ -74,10 +75,14 @@ rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,
             learn(learned, wait.past);
             return status;
         }
-        uint64_t now = clock_now();
+        uint64_t now = clock_now(), ended = driver_use_ended();
         if (now >= deadline)
             return fail(RNL_ERROR_TIMED_OUT,
                         "the work was not done within the time limit");
+        if (ended && now - ended > ENDING_NS)
+            return fail(RNL_ERROR_DEVICE_LOST,
+                        "the process is ending, and the host does nothing for "
+                        "its streams any more");
         wait.past = now - start;
         if (spins(&wait))
             cpu_relax();

@@ -1,0 +1,180 @@
+// The end of the process, and what becomes of the driver before it: its exit
+// handler runs between ours and those that the program registered early.
+#include "loaded.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LARGE = 32 << 20, COPIES = 8, WAIT_SECONDS = 30 };
+
+static struct {
+    rnl_context context;
+    rnl_stream stream, other;
+    rnl_buffer buffer, word;
+    _Atomic int entered;
+} busy;
+static char large[LARGE];
+
+static void block(rnl_status status, void *user_data)
+{
+    (void)status;
+    (void)user_data;
+    atomic_store(&busy.entered, 1);
+    for (;;)
+        pause();
+}
+
+// Staged copies, a host function that never returns, and a wait for ever.
+static void get_busy(void)
+{
+    assert_ok(rnl_context_open("cuda", 0, NULL, &busy.context));
+    assert_ok(rnl_stream_create(busy.context, NULL, &busy.stream));
+    assert_ok(rnl_stream_create(busy.context, NULL, &busy.other));
+    assert_ok(rnl_buffer_create(busy.context, LARGE, NULL, &busy.buffer));
+    assert_ok(rnl_buffer_create(busy.context, 64,
+                                RNL_BUFFER_OPTIONS(.zeroed = true),
+                                &busy.word));
+    assert_ok(rnl_enqueue_host_function(busy.stream, block, NULL));
+    while (!atomic_load(&busy.entered))
+        sched_yield();
+    for (int i = 0; i < COPIES; i++) {
+        assert_ok(rnl_enqueue_copy_to_buffer(busy.other, busy.buffer, 0,
+                                             large, LARGE));
+        assert_ok(rnl_enqueue_copy_from_buffer(busy.other, large, busy.buffer,
+                                               0, LARGE));
+    }
+    assert_ok(rnl_enqueue_wait_value32(busy.other, busy.word, 0, 1,
+                                       RNL_WAIT_EQ));
+    assert_ok(rnl_enqueue_host_function(busy.other, block, NULL));
+}
+
+static void expect_end(const char *test, int status)
+{
+    assert_int_equal(fake_spawn(test, NULL), status);
+}
+
+RNL_TEST(a_process_exits_with_all_under_way)
+{
+    fake_load();
+    if (!fake_is_child()) {
+        expect_end(__func__, 42);
+        return;
+    }
+    get_busy();
+    exit(42);
+}
+
+static void *exit_from_here(void *status)
+{
+    exit(*(const int *)status);
+}
+
+RNL_TEST(another_thread_may_end_the_process)
+{
+    static const int status = 43;
+    fake_load();
+    if (!fake_is_child()) {
+        expect_end(__func__, status);
+        return;
+    }
+    pthread_t thread;
+    get_busy();
+    assert_int_equal(pthread_create(&thread, NULL, exit_from_here,
+                                    (void *)&status), 0);
+    rnl_stream_synchronize(busy.stream, RNL_FOREVER);
+    for (;;)
+        pause();
+}
+
+// --- Exit handlers --------------------------------------------------------
+
+// Runs when the driver is gone: all ends, with an error where work is left.
+static void use_late(void)
+{
+    rnl_stream stream = NULL;
+    if (rnl_stream_synchronize(busy.stream, RNL_FOREVER) !=
+            RNL_ERROR_DEVICE_LOST ||
+        rnl_context_synchronize(busy.context, RNL_FOREVER) !=
+            RNL_ERROR_DEVICE_LOST)
+        _exit(1);
+    if (rnl_enqueue_fill(busy.stream, busy.buffer, 0, 64, 0, 4) !=
+            RNL_ERROR_DEVICE_LOST ||
+        rnl_stream_create(busy.context, NULL, &stream) == RNL_OK)
+        _exit(2);
+    if (rnl_buffer_release(busy.buffer) || rnl_buffer_release(busy.word) ||
+        rnl_stream_release(busy.stream) || rnl_stream_release(busy.other) ||
+        rnl_context_release(busy.context))
+        _exit(3);
+    _exit(44);
+}
+
+RNL_TEST(an_early_exit_handler_finds_the_device_gone)
+{
+    if (!fake_is_child()) {
+        fake_load();
+        expect_end(__func__, 44);
+        return;
+    }
+    atexit(use_late);
+    fake_load();
+    get_busy();
+    exit(0);
+}
+
+// Registered when the driver was there: it still is.
+static void use_soon(void)
+{
+    if (rnl_fill_and_wait(busy.stream, busy.buffer, 0, LARGE, 7, 4) ||
+        rnl_copy_from_buffer_and_wait(busy.stream, large, busy.buffer, 0,
+                                      LARGE) ||
+        large[LARGE - 4] != 7)
+        _exit(1);
+    if (rnl_buffer_release(busy.buffer) || rnl_stream_release(busy.stream) ||
+        rnl_context_release(busy.context))
+        _exit(2);
+    _exit(45);
+}
+
+RNL_TEST(a_late_exit_handler_finds_the_device_at_work)
+{
+    fake_load();
+    if (!fake_is_child()) {
+        expect_end(__func__, 45);
+        return;
+    }
+    assert_ok(rnl_context_open("cuda", 0, NULL, &busy.context));
+    assert_ok(rnl_stream_create(busy.context, NULL, &busy.stream));
+    assert_ok(rnl_buffer_create(busy.context, LARGE, NULL, &busy.buffer));
+    assert_ok(rnl_copy_to_buffer_and_wait(busy.stream, busy.buffer, 0, large,
+                                          LARGE));
+    atexit(use_soon);
+    exit(0);
+}
+
+// --- fork -----------------------------------------------------------------
+
+RNL_TEST(a_forked_child_exits_while_its_parent_is_busy)
+{
+    fake_load();
+    if (!fake_is_child()) {
+        expect_end(__func__, 46);
+        return;
+    }
+    get_busy();
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(WAIT_SECONDS);
+        // What the parent's threads hold cannot be found here.
+        if (rnl_stream_query(busy.stream) == RNL_ERROR_FORKED)
+            exit(5);
+        _exit(1);
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    exit(WIFEXITED(status) && WEXITSTATUS(status) == 5 ? 46 : 1);
+}
