@@ -172,14 +172,29 @@ static const char *envelope_fault(const void *data, size_t size)
 
 // --- Loading ---------------------------------------------------------------
 
+// "/" and "/." stand for bits.
+static void add_bits(struct text *path, uint64_t value)
+{
+    char bits[2 * 64];
+    size_t size = 0;
+    for (int i = 0; i < 64; i++) {
+        bits[size++] = '/';
+        if (value >> i & 1)
+            bits[size++] = '.';
+    }
+    text_add_bytes(path, bits, size);
+}
+
 // The loader takes two paths that read the same for one object, and descriptor
-// numbers come again. So the path is spelled in a way of its own each time: "/"
-// and "/." stand for the bits of a number never used before.
+// numbers come again. So the path is spelled in a way of its own each time:
+// with a number never used before, and where this copy of the library lies, for
+// another one in the process counts for itself.
 static void add_unique_path(struct text *path, int fd)
 {
+    static char here;
     text_add(path, "/proc/self/fd");
-    for (uint64_t id = object_new_id(); id; id >>= 1)
-        text_add(path, id & 1 ? "/." : "/");
+    add_bits(path, object_new_id());
+    add_bits(path, (uintptr_t)&here);
     text_add(path, "/%d", fd);
 }
 
