@@ -120,6 +120,7 @@ void threads_visit(void (*visit)(const struct thread_state *, void *),
 }
 
 static pthread_key_t exit_key;
+static bool exit_key_made;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 static void (*_Atomic exit_hook)(void);
 
@@ -138,7 +139,7 @@ static void thread_ends(void *noticed)
 
 static void exit_key_create(void)
 {
-    pthread_key_create(&exit_key, thread_ends);
+    exit_key_made = pthread_key_create(&exit_key, thread_ends) == 0;
     pthread_atfork(NULL, NULL, threads_forked);
 }
 
@@ -150,7 +151,7 @@ void thread_set_exit_hook(void (*hook)(void))
 bool thread_notice_exit(void)
 {
     pthread_once(&exit_once, exit_key_create);
-    return pthread_setspecific(exit_key, &exit_key) == 0;
+    return exit_key_made && pthread_setspecific(exit_key, &exit_key) == 0;
 }
 
 // --- Failures --------------------------------------------------------------

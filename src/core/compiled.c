@@ -207,6 +207,16 @@ void compiled_add(struct context *context, const struct source_key *key,
         entry_drop(context, evicted);
 }
 
+// One that only a graph has any more can be given to nobody.
+static void forget_dead_locked(struct named *named)
+{
+    struct function *function = named ? named->function : NULL;
+    if (!function || named->parked || object_handle(&function->object))
+        return;
+    atomic_store(&function->named, NULL);
+    named->function = NULL;
+}
+
 void compiled_name(struct context *context, const struct source_key *key,
                    const char *name, struct function *function)
 {
@@ -214,7 +224,11 @@ void compiled_name(struct context *context, const struct source_key *key,
     char *copy = text_copy(name);
     lock_take(&context->lock);
     struct entry *entry = entry_find_locked(context, key);
+    // A function of another module would keep the context for ever, parked.
+    if (entry && entry->module != function->module)
+        entry = NULL;
     struct named *named = entry ? named_find(entry, name) : NULL;
+    forget_dead_locked(named);
     if (entry && !named && fresh && copy) {
         *fresh = (struct named){.next = entry->names, .name = copy};
         entry->names = named = fresh;

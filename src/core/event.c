@@ -189,11 +189,13 @@ static __attribute__((noinline)) rnl_status query_slowly(rnl_event handle)
 // Programs poll with it, so the usual case needs no frame.
 rnl_status rnl_event_query(rnl_event handle)
 {
-    struct event *event = (struct event *)object_find(handle, OBJECT_EVENT);
     thread_state.function = __func__;
-    return event && !thread_state.callback_depth && !capture_is_used()
-               ? event->backend->event_query(event)
-               : query_slowly(handle);
+    // Before anything is found: what a call of a callback finds must not hide
+    // what the call around it is at work with.
+    if (thread_state.callback_depth || capture_is_used())
+        return query_slowly(handle);
+    struct event *event = (struct event *)object_find(handle, OBJECT_EVENT);
+    return event ? event->backend->event_query(event) : query_slowly(handle);
 }
 
 rnl_status rnl_event_synchronize(rnl_event handle, uint64_t timeout_ns)

@@ -182,18 +182,26 @@ rnl_status rnl_function_set_attribute(rnl_function handle,
                                       rnl_function_attribute_id id,
                                       int64_t value)
 {
-    struct function *function = NULL;
     rnl_status status = ENTER();
-    if (status || (status = check_function(handle, "function", &function)))
+    if (status != RNL_OK)
         return status;
+    // Kept, since a released one may be given again to somebody else.
+    struct object *object = object_find_and_keep(handle, OBJECT_FUNCTION);
+    if (!object)
+        return object_refuse(handle, OBJECT_FUNCTION, "function");
+    struct function *function = (struct function *)object;
     switch (id) {
     case RNL_FUNCTION_DYNAMIC_SHARED:
-        return set_shared(function, value);
+        status = set_shared(function, value);
+        break;
     case RNL_FUNCTION_CARVEOUT:
-        return set_carveout(function, value);
+        status = set_carveout(function, value);
+        break;
     default:
-        return refuse_id(id);
+        status = refuse_id(id);
     }
+    object_drop(object);
+    return status;
 }
 
 rnl_status rnl_function_get_attribute(rnl_function handle,

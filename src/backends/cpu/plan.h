@@ -57,7 +57,7 @@ struct plan {
     uint32_t *followers;
     uint32_t point_count;    // steps that are WAIT
     uint32_t records;        // steps that are RECORD
-    uint32_t hosts;          // steps that are HOST, unless disabled
+    uint32_t hosts;          // steps that are HOST, also disabled ones
     _Atomic bool brief;      // the last launch took no longer than a wake-up
     uint32_t node_count;
     uint32_t *step_of;       // by node; of a CHILD, where it ends
