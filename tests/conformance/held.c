@@ -57,6 +57,29 @@ RNL_TEST(streams_that_wait_for_the_host_hold_up_no_others)
     expect_ok(rnl_buffer_release(ints));
 }
 
+static void nothing(rnl_status status, void *user_data)
+{
+    (void)user_data;
+    (void)status;
+}
+
+// What another stream has left behind does not let this one on.
+RNL_TEST(a_new_stream_waits_for_its_own_host_functions)
+{
+    for (int i = 0; i < 8; i++) {
+        rnl_stream stream = suite_new_stream();
+        struct gate *gate = gate_shut(stream);
+        for (int j = 0; j < i; j++)
+            expect_ok(rnl_enqueue_host_function(stream, nothing, NULL));
+        assert_status(rnl_stream_query(stream), RNL_NOT_READY);
+        assert_status(rnl_stream_synchronize(stream, 0), RNL_ERROR_TIMED_OUT);
+        gate_open(gate);
+        expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+        gate_free(gate);
+        expect_ok(rnl_stream_release(stream));
+    }
+}
+
 // More than the queue of a GPU takes.
 RNL_TEST(any_amount_of_work_waits_for_the_host)
 {

@@ -90,6 +90,7 @@ struct gpu_stream {
     struct op *items, *items_last;      // for the service, in order
     struct doubt *_Atomic doubt;        // NULL: nothing can fail late (doubt.h)
     uint64_t doubtful;                  // the last operation that can
+    _Atomic uint64_t failed_at;         // the first operation that has; 0: none
     // The service's own.
     struct stream *next_listed;
     uint32_t idle_rounds;
@@ -223,6 +224,10 @@ rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
 rnl_status stream_wait_marker(struct stream *stream, struct marker *marker);
 // Takes over the reference; NULL is fine.
 void stream_inherit(struct stream *stream, struct failure *failure);
+// The operation `at` failed: it and what comes behind it is left out from now
+// on, as far as the driver does not have it yet.
+void stream_fails_from(struct stream *stream, uint64_t at);
+bool stream_leaves_out(struct stream *stream, const struct op *op);
 // Asks `query` again and again until it does not say RNL_NOT_READY (wait.c).
 // `learned`: how long such waits take, kept with what they are for.
 rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,

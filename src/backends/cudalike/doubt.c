@@ -105,9 +105,20 @@ struct failure *doubt_failure(struct doubt *doubt, uint64_t point)
     return failure;
 }
 
+// Nothing failed, nor will.
+static bool is_settled(struct doubt *doubt)
+{
+    lock_take(&doubt->lock);
+    bool settled = doubt->over && !doubt->failure;
+    lock_give(&doubt->lock);
+    return settled;
+}
+
 int doubt_follow(struct doubt *doubt, uint64_t point, struct stream *stream,
                  uint64_t at)
 {
+    if (is_settled(doubt))
+        return 0;
     struct follower *follower = mem_allocate(sizeof *follower);
     // Threads that use the same stream may have put the wait behind more.
     uint64_t last = atomic_load(&stream->submitted);
@@ -137,8 +148,9 @@ static void collect(struct doubt *doubt, struct failure *failure, uint64_t at,
                     struct follower **list)
 {
     lock_take(&doubt->lock);
-    if (!doubt->failure) {
+    if (!doubt->failure || at < doubt->failed_at) {
         atomic_fetch_add(&failure->references, 1);
+        failure_drop(doubt->failure);
         doubt->failure = failure;
         doubt->failed_at = at;
     }
@@ -164,6 +176,7 @@ static void fail_one(struct stream *stream, struct failure *failure,
         collect(doubt, failure, at, list);
     doubt_drop(doubt);
     atomic_fetch_add(&failure->references, 1);
+    stream_fails_from(stream, at);
     stream_set_failure(stream, failure, inherited);
 }
 

@@ -20,7 +20,7 @@ struct gpu_event {
     // For the next record: nobody but the event knows it.
     struct marker *_Atomic spare;
     struct failure *failure;     // of the stream at the record
-    struct doubt *doubt;         // what may still fail …
+    struct doubt *_Atomic doubt; // what may still fail …
     uint64_t point;              // … up to there
     // Of a promise: `reached` is what streams wait for, written when it is
     // recorded: one more than it was.
@@ -166,9 +166,10 @@ static struct waiter *stand_for(struct event *event, struct marker *marker,
     struct failure *old_failure = own->failure;
     struct waiter *waiters = own->waiters;
     own->marker = marker;
-    struct doubt *old_doubt = own->doubt;
+    struct doubt *old_doubt =
+        atomic_load_explicit(&own->doubt, memory_order_relaxed);
     own->failure = failure;
-    own->doubt = doubt;
+    atomic_store_explicit(&own->doubt, doubt, memory_order_relaxed);
     own->point = point;
     own->recorded = true;
     own->waiters = NULL;
@@ -332,6 +333,23 @@ static int wait_for_word(struct stream *stream, struct event *event)
     return code;
 }
 
+// Unless whoever recorded or broke the promise has it already.
+static void take_waiter_back(struct gpu_event *own, struct waiter *waiter)
+{
+    lock_take(&own->lock);
+    struct waiter **link = &own->waiters;
+    while (*link && *link != waiter)
+        link = &(*link)->next;
+    bool found = *link != NULL;
+    if (found) {
+        *link = waiter->next;
+        waiter->next = NULL;
+    }
+    lock_give(&own->lock);
+    if (found)
+        drop_waiters(waiter);
+}
+
 // Waits for a promise that is not recorded yet.
 static rnl_status join_promise(struct stream *stream, struct event *event)
 {
@@ -359,6 +377,8 @@ static rnl_status join_promise(struct stream *stream, struct event *event)
     }
     object_keep(&stream->object);
     code = wait_for_word(stream, event);
+    if (code != 0)
+        take_waiter_back(own, waiter);
     // Other threads may have submitted more before it.
     doubt_begin(stream, atomic_load(&stream->submitted));
     return code ? driver_fail(stream_context(stream), code, "to wait")
@@ -412,6 +432,25 @@ static rnl_status report(struct event *event, struct failure *failure)
     return failure ? fail(failure->status, "%s", failure->message) : RNL_OK;
 }
 
+// What failed may have been noted between two looks at an event that is done
+// now: a failure is noted before the work counts as over.
+static struct failure *failure_since(struct event *event,
+                                     const struct marker *marker)
+{
+    struct gpu_event *own = event_of(event);
+    struct failure *failure;
+    bool recorded, broken, same;
+    if (!atomic_load_explicit(&own->doubt, memory_order_relaxed))
+        return NULL;
+    struct marker *now = look(own, &failure, &recorded, &broken);
+    same = now == marker;
+    marker_drop(event->object.context, now);
+    if (same)
+        return failure;
+    failure_drop(failure);
+    return NULL;
+}
+
 static rnl_status query(struct event *event, bool *out_pending)
 {
     struct gpu_event *own = event_of(event);
@@ -426,6 +465,8 @@ static rnl_status query(struct event *event, bool *out_pending)
     if (broken)
         status = fail(RNL_ERROR_DEPENDENCY_FAILED,
                       "the promise was released and will never be recorded");
+    if (status == RNL_OK && marker && !failure)
+        failure = failure_since(event, marker);
     if (status == RNL_OK)
         status = report(event, failure);
     failure_drop(failure);

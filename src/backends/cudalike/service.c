@@ -66,8 +66,11 @@ static struct service_words *take_settled_locked(struct gpu_context *gpu)
     while (*link && atomic_load((*link)->reached) != (*link)->last)
         link = &(*link)->next;
     struct service_words *words = *link;
-    if (words)
-        *link = words->next;
+    if (!words)
+        return NULL;
+    *link = words->next;
+    // Not every item was told to the device, so more may be done than that.
+    atomic_store(words->done, words->last);
     return words;
 }
 
@@ -153,11 +156,9 @@ void service_item_done(struct stream *stream, struct op *op,
         service_wake();
 }
 
-// On a stream that failed, nothing is copied.
 static void run_copy(struct stream *stream, struct op *op)
 {
-    bool failed = context_is_lost(stream_context(stream)) ||
-                  atomic_load(&stream->failure);
+    bool failed = stream_leaves_out(stream, op);
     if (!failed && staging_takes(op) && staging_start(stream, op))
         return;
     service_item_done(stream, op,
@@ -225,16 +226,19 @@ static void list_item(struct gpu_stream *own, struct op *op)
     lock_give(&own->list_lock);
 }
 
-// Takes the newest one back.
-static void unlist_item(struct gpu_stream *own, const struct op *op)
+// Takes the newest one back. False when the service has it already, which takes
+// all of them once the device is lost.
+static bool unlist_item(struct gpu_stream *own, const struct op *op)
 {
     struct op **link = &own->items, *last = NULL;
     lock_take(&own->list_lock);
-    for (; *link != op; link = &(*link)->next)
+    for (; *link && *link != op; link = &(*link)->next)
         last = *link;
+    bool found = *link != NULL;
     *link = NULL;
     own->items_last = last;
     lock_give(&own->list_lock);
+    return found;
 }
 
 int service_ask_locked(struct stream *stream, struct op *op)
@@ -251,7 +255,10 @@ int service_ask_locked(struct stream *stream, struct op *op)
         return code;
     bool tells = !follows(stream, op);
     uint32_t number = own->asked + 1, told = tells ? number : own->told;
-    // In the list first: the device may get there at once.
+    uint64_t before = op->sequence - 1;
+    int last = op->kind == OP_HOST ? LAST_HOST : LAST_COPY;
+    // In the list first: the device may get there at once. From then on the op
+    // may be over, and somebody else's.
     op->backend[NUMBER_WORD] = number;
     op->backend[TOLD_WORD] = told;
     list_item(own, op);
@@ -259,13 +266,11 @@ int service_ask_locked(struct stream *stream, struct op *op)
                        own->handle,
                        (uint64_t)(uintptr_t)own->words->reached, told, 0)
                  : 0;
-    if (code != 0) {
-        unlist_item(own, op);
+    if (code != 0 && unlist_item(own, op))
         return code;
-    }
     if (own->last == LAST_WORK)
-        own->solid = op->sequence - 1;
-    own->last = op->kind == OP_HOST ? LAST_HOST : LAST_COPY;
+        own->solid = before;
+    own->last = last;
     own->told = told;
     own->asked = number;
     own->waited += !own->words;

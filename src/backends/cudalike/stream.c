@@ -184,6 +184,9 @@ static void give_up_locked(struct stream *stream, struct op *op, int code,
     char message[160];
     const char *text = NULL;
     const struct driver *driver = gpu_of(stream_context(stream))->driver;
+    // Then it is not this op's fault, and host functions need no driver.
+    if (driver->is_sticky(code))
+        context_lose(stream_context(stream), NULL, code);
     driver->call.error_text(code, &text);
     snprintf(message, sizeof message, "the driver refused it: %s (%d)",
              text ? text : "it does not say why", code);
@@ -275,12 +278,29 @@ static struct op *give_list_locked(struct stream *stream, struct op *op,
     return op;
 }
 
+void stream_fails_from(struct stream *stream, uint64_t at)
+{
+    _Atomic uint64_t *first = &gpu_stream_of(stream)->failed_at;
+    uint64_t before = atomic_load(first);
+    while ((before == 0 || at < before) &&
+           !atomic_compare_exchange_weak(first, &before, at))
+        ;
+}
+
+bool stream_leaves_out(struct stream *stream, const struct op *op)
+{
+    return context_is_lost(stream_context(stream)) ||
+           (atomic_load(&stream->failure) &&
+            op->sequence >= atomic_load(&gpu_stream_of(stream)->failed_at));
+}
+
 static bool is_work(const struct op *op)
 {
     return op->kind != OP_HOST && op->kind != OP_STAMP && op->kind != OP_WAIT;
 }
 
-// On a stream that has failed, work that was held is not done any more.
+// On a stream that has failed, work that was held is not done any more, but
+// what comes before the failure is.
 static struct op *leave_out_failed(struct stream *stream, struct op *first,
                                    struct op **over)
 {
@@ -290,7 +310,7 @@ static struct op *leave_out_failed(struct stream *stream, struct op *first,
         return first;
     for (struct op *op = first, *next; op; op = next) {
         next = op->next;
-        if (is_work(op)) {
+        if (is_work(op) && stream_leaves_out(stream, op)) {
             op->next = *over;
             *over = op;
         } else {
@@ -530,14 +550,17 @@ rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
 void gpu_stream_reset(struct stream *stream)
 {
     doubt_settle(stream, true);
+    atomic_store(&gpu_stream_of(stream)->failed_at, 0);
 }
 
 // --- Order between streams -------------------------------------------------
 
 void stream_inherit(struct stream *stream, struct failure *failure)
 {
-    if (failure)
-        stream_set_failure(stream, failure, true);
+    if (!failure)
+        return;
+    stream_fails_from(stream, atomic_load(&stream->submitted) + 1);
+    stream_set_failure(stream, failure, true);
 }
 
 static int give_wait_locked(struct stream *stream, struct marker *marker)
