@@ -167,3 +167,50 @@ RNL_TEST(what_is_held_ends_with_the_device)
     rnl_stream_release(stream);
     rnl_context_release(context);
 }
+
+static atomic_bool loading;
+
+static void *load(void *unused)
+{
+    rnl_module module;
+    atomic_store(&loading, true);
+    assert_ok(fake_module(context, &module));
+    assert_ok(rnl_module_release(module));
+    return unused;
+}
+
+static size_t loads(void)
+{
+    return fake_calls("cuModuleLoadDataEx");
+}
+
+// Loading waits for the device, which waits for a copy that nobody has begun:
+// that one must not wait for the loading.
+RNL_TEST(a_copy_that_the_device_waits_for_is_not_put_off)
+{
+    static int values[16];
+    pthread_t thread;
+    rnl_graph graph;
+    rnl_graph_exec exec;
+    begin();
+    assert_ok(rnl_stream_begin_capture(stream, NULL));
+    fill();
+    assert_ok(rnl_stream_end_capture(stream, &graph));
+    assert_ok(rnl_graph_instantiate(graph, &exec));
+    shut();
+    assert_ok(rnl_enqueue_copy_to_buffer(stream, buffer, 0, values,
+                                         sizeof values));
+    assert_ok(rnl_enqueue_graph(stream, exec));
+    size_t before = loads();
+    assert_int_equal(pthread_create(&thread, NULL, load, NULL), 0);
+    // It need not get as far as the driver, but without the rule it would.
+    for (int i = 0; i < 100000 && loads() == before; i++)
+        sched_yield();
+    atomic_store(&open_now, 1);
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(loading);
+    assert_ok(rnl_graph_exec_release(exec));
+    assert_ok(rnl_graph_release(graph));
+    end();
+}

@@ -206,6 +206,9 @@ void quiet_leave(const struct gpu_context *gpu);
 // Around a copy of ordinary memory; false: not now.
 bool quiet_copy_begin(const struct gpu_context *gpu);
 void quiet_copy_end(const struct gpu_context *gpu);
+// The same for one that the device is about to wait for: only a call that has
+// begun is in its way.
+bool quiet_copy_await(const struct gpu_context *gpu, bool may_block);
 
 // --- Devices (device.c) ------------------------------------------------------
 

@@ -171,6 +171,7 @@ void stream_wait_there_locked(struct stream *stream)
     struct gpu_stream *own = gpu_stream_of(stream);
     if (!stream_waits_for_host_locked(stream))
         return;
+    service_await_copies_locked(stream);
     int code = call_of(gpu)->stream_wait32(
         own->handle, (uint64_t)(uintptr_t)own->words->done, own->asked,
         DRIVER_WAIT_GEQ);

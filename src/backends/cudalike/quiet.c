@@ -1,7 +1,8 @@
 // Loading code, and giving page-locked memory back at once, wait for the whole
 // device, and hold up copies of other threads meanwhile. A copy of ordinary
 // memory that a stream waits for must not be among those: so such a call begins
-// when no copy is under way, and none begins before it is over.
+// when no copy is under way, and none begins before it is over. What the device
+// waits for already is under way from then on, though nobody copies yet.
 #include "backends/cudalike/service.h"
 
 #include "base/clock.h"
@@ -11,6 +12,7 @@
 struct quiet {
     struct lock lock;  // guards the numbers
     uint32_t copies, calls;
+    uint32_t inside;   // calls that have begun
     _Atomic uint32_t news;
 };
 
@@ -40,6 +42,21 @@ bool quiet_copy_begin(const struct gpu_context *gpu)
     return may;
 }
 
+bool quiet_copy_await(const struct gpu_context *gpu, bool may_block)
+{
+    struct quiet *quiet = quiet_of(gpu);
+    for (;;) {
+        uint32_t seen = atomic_load(&quiet->news);
+        lock_take(&quiet->lock);
+        bool may = quiet->inside == 0;
+        quiet->copies += may;
+        lock_give(&quiet->lock);
+        if (may || !may_block)
+            return may;
+        futex_wait(&quiet->news, seen, RNL_FOREVER);
+    }
+}
+
 void quiet_copy_end(const struct gpu_context *gpu)
 {
     change(quiet_of(gpu), &quiet_of(gpu)->copies, -1);
@@ -53,6 +70,7 @@ void quiet_enter(const struct gpu_context *gpu)
         uint32_t seen = atomic_load(&quiet->news);
         lock_take(&quiet->lock);
         bool may = quiet->copies == 0 || driver_use_ended();
+        quiet->inside += may;
         lock_give(&quiet->lock);
         if (may)
             return;
@@ -62,5 +80,9 @@ void quiet_enter(const struct gpu_context *gpu)
 
 void quiet_leave(const struct gpu_context *gpu)
 {
-    change(quiet_of(gpu), &quiet_of(gpu)->calls, -1);
+    struct quiet *quiet = quiet_of(gpu);
+    lock_take(&quiet->lock);
+    quiet->inside--;
+    lock_give(&quiet->lock);
+    change(quiet, &quiet->calls, -1);
 }

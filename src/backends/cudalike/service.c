@@ -113,6 +113,7 @@ void service_pages_finish(struct gpu_context *gpu)
 // An item's own words: its number, and which number tells that the stream got
 // there. Between them is what host.c needs.
 #define NUMBER_WORD 0
+#define COUNTED_WORD 1  // of a copy: quiet.c counts it already
 #define TOLD_WORD 5
 
 static _Thread_local bool is_service;
@@ -183,7 +184,7 @@ static struct op *next_item(struct stream *stream)
                                        memory_order_acquire) -
                   (uint32_t)op->backend[TOLD_WORD]) < 0)
         op = NULL;
-    if (op && op->kind == OP_COPY &&
+    if (op && op->kind == OP_COPY && !op->backend[COUNTED_WORD] &&
         !quiet_copy_begin(gpu_of(stream_context(stream))))
         op = NULL;
     if (op)
@@ -212,6 +213,27 @@ static bool follows(struct stream *stream, const struct op *op)
     return own->last != LAST_WORK && own->waited != own->asked &&
            (!stream_waits_for_host_locked(stream) ||
             (own->last == LAST_HOST && op->kind == OP_HOST));
+}
+
+void service_await_copies_locked(struct stream *stream)
+{
+    const struct gpu_context *gpu = gpu_of(stream_context(stream));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    bool all;
+    do {
+        all = true;
+        lock_take(&own->list_lock);
+        for (struct op *op = own->items; op; op = op->next)
+            if (op->kind == OP_COPY && !op->backend[COUNTED_WORD]) {
+                bool counted = quiet_copy_await(gpu, false);
+                op->backend[COUNTED_WORD] = counted;
+                all = all && counted;
+            }
+        lock_give(&own->list_lock);
+        // The service goes without: others may wait for what it does.
+        if (!all && !is_service && quiet_copy_await(gpu, true))
+            quiet_copy_end(gpu);
+    } while (!all && !is_service);
 }
 
 static void list_item(struct gpu_stream *own, struct op *op)
@@ -261,6 +283,8 @@ int service_ask_locked(struct stream *stream, struct op *op)
     // may be over, and somebody else's.
     op->backend[NUMBER_WORD] = number;
     op->backend[TOLD_WORD] = told;
+    if (op->kind == OP_COPY)
+        op->backend[COUNTED_WORD] = false;
     list_item(own, op);
     code = tells ? call_of(gpu)->stream_write32(
                        own->handle,

@@ -24,6 +24,10 @@ rnl_status service_list_locked(struct stream *stream);
 // service's on 0 only. With the stream's lock held and its context current.
 int service_ask_locked(struct stream *stream, struct op *op);
 
+// The device is about to wait for what the service was asked: a call that waits
+// for the device has to wait for the copies among it. With the stream's lock.
+void service_await_copies_locked(struct stream *stream);
+
 // What a host function of the stream is called with now.
 rnl_status service_host_status(struct stream *stream);
 
