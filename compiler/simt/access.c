@@ -221,6 +221,7 @@ static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,
         LLVMValueRef load = LLVMBuildLoad2(e->builder, type, address, "");
         LLVMSetAlignment(load, LLVMGetAlignment(at));
         LLVMSetVolatile(load, LLVMGetVolatile(at));
+        apart_mark(e, LLVMGetOperand(at, 0), load);
         return load;
     }
     if (!masks_are_native(e, LLVMTypeOf(at)))
@@ -228,7 +229,10 @@ static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,
     LLVMTypeRef overloads[] = {type, e->pointer};
     LLVMValueRef arguments[] = {address, alignment_of(e, at), e->mask,
                                 LLVMConstNull(type)};
-    return call_intrinsic(e, "llvm.masked.load", overloads, 2, arguments, 4);
+    LLVMValueRef load =
+        call_intrinsic(e, "llvm.masked.load", overloads, 2, arguments, 4);
+    apart_mark(e, LLVMGetOperand(at, 0), load);
+    return load;
 }
 
 static void store_row(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
@@ -242,6 +246,7 @@ static void store_row(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
         LLVMValueRef store = LLVMBuildStore(e->builder, value, address);
         LLVMSetAlignment(store, LLVMGetAlignment(at));
         LLVMSetVolatile(store, LLVMGetVolatile(at));
+        apart_mark(e, LLVMGetOperand(at, 1), store);
         return;
     }
     if (!masks_are_native(e, accessed_type(at))) {
@@ -250,7 +255,9 @@ static void store_row(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
     }
     LLVMTypeRef overloads[] = {LLVMTypeOf(value), e->pointer};
     LLVMValueRef arguments[] = {value, address, alignment_of(e, at), e->mask};
-    call_intrinsic(e, "llvm.masked.store", overloads, 2, arguments, 4);
+    apart_mark(e, LLVMGetOperand(at, 1),
+               call_intrinsic(e, "llvm.masked.store", overloads, 2, arguments,
+                              4));
 }
 
 // Whether the addresses happen to be neighbours after all.
@@ -433,6 +440,7 @@ void access_load(struct emitter *e, LLVMValueRef at)
     if (shape.kind <= SHAPE_UNIFORM) {
         LLVMValueRef made = instruction_clone(e, at);
         keep_invariance(e, at, made);
+        apart_mark(e, address, made);
         bool alike = shape_of(&e->shapes, at).kind != SHAPE_VARYING;
         lanes_set(e, at, alike ? made : NULL, alike ? NULL : splat(e, made));
         return;
@@ -457,7 +465,7 @@ void access_store(struct emitter *e, LLVMValueRef at)
     }
     struct shape shape = shape_of(&e->shapes, address);
     if (shape.kind <= SHAPE_UNIFORM && lanes_uniform(e, value))
-        instruction_clone(e, at);
+        apart_mark(e, address, instruction_clone(e, at));
     else if (has_stride(e, at, shape))
         store_row(e, at, lanes_vector(e, value), lanes_scalar(e, address));
     else if (may_have_stride(e, at, shape))

@@ -380,71 +380,45 @@ static void next_common(struct emitter *e)
                            e->common_in[s]);
 }
 
-static void emit_steady_rounds(struct emitter *e, const struct chunks *chunks)
+// Where a round leads: straight to the next region where there is only one, so
+// that the optimiser sees what comes after what.
+static void end_round(struct emitter *e, LLVMBasicBlockRef *regions)
 {
     LLVMBuilderRef b = e->builder;
-    LLVMBasicBlockRef round = append(e, "round"), end = append(e, "block.end");
-    LLVMBuildBr(b, round);
-    position(e, round);
-    LLVMValueRef exit = LLVMBuildLoad2(b, e->i32, e->exit, "");
-    begin_round(e, chunks);
-    next_common(e);
-    LLVMValueRef where = LLVMBuildSwitch(b, exit, end,
-                                         e->kernel->barrier_count);
-    for (unsigned i = 0; i < e->kernel->barrier_count; i++) {
-        LLVMBasicBlockRef region = append(e, "region");
-        LLVMAddCase(where, number32(e, i + 1), region);
-        position(e, region);
-        emit_all(e, chunks, (int)i);
-        LLVMBuildBr(b, round);
+    unsigned count = e->kernel->barrier_count, ways = 0, way = 0;
+    for (unsigned i = 0; i <= count; i++)
+        if (set_has(&e->exits, i)) {
+            ways++;
+            way = i;
+        }
+    if (ways == 1) {
+        LLVMBuildBr(b, regions[way]);
+        return;
     }
-    position(e, end);
+    LLVMValueRef exit = LLVMBuildLoad2(b, e->i32, e->exit, "");
+    LLVMValueRef where = LLVMBuildSwitch(b, exit, regions[0], count);
+    for (unsigned i = 1; i <= count; i++)
+        if (set_has(&e->exits, i))
+            LLVMAddCase(where, number32(e, i), regions[i]);
 }
 
-// Whether a barrier stands where threads of the block may go apart, or threads
-// may end before others come to one.
-static bool goes_apart(const struct emitter *e, unsigned number)
+// Region 0 is the end of the block.
+static void emit_steady_rounds(struct emitter *e, const struct chunks *chunks)
 {
-    const struct kernel *kernel = e->kernel;
-    const struct block *block = &kernel->blocks[number];
-    bool ahead = false;  // behind the branch, not where its block begins
-    for (unsigned i = 0; i < block->successor_count; i++)
-        ahead |= kernel->blocks[block->successors[i]].reaches_barrier;
-    if (!ahead)
-        return false;
-    struct set between = graph_between(kernel, block->successors, 2,
-                                       kernel->join_after[number]);
-    for (unsigned i = 0; i < kernel->block_count; i++)
-        if (set_has(&between, i) &&
-            (kernel->blocks[i].barrier != NONE ||
-             kernel->blocks[i].successor_count == 0))
-            return true;
-    return false;
-}
-
-static bool is_steady_as(struct emitter *e, const struct variant *whole)
-{
-    e->block_shapes =
-        (struct shapes){.kernel = e->kernel, .variant = whole};
-    shapes_find(&e->block_shapes);
-    for (unsigned i = 0; i < e->kernel->block_count; i++)
-        if (e->block_shapes.divergent[i] && goes_apart(e, i))
-            return false;
-    return true;
-}
-
-static bool is_steady(struct emitter *e)
-{
-    static const struct variant block = {.width = 1024, .name = "block"};
-    static const struct variant blocks = {.width = 1024, .blocks = true,
-                                          .name = "blocks"};
-    if (e->kernel->barrier_count == 0)
-        return false;
-    e->group.used = group_is_possible(e) && is_steady_as(e, &blocks);
-    if (e->group.used)
-        return true;
-    e->shared = (struct map){0};
-    return is_steady_as(e, &block);
+    unsigned count = e->kernel->barrier_count;
+    LLVMBasicBlockRef *regions = simt_allocate((count + 1) * sizeof *regions);
+    for (unsigned i = 0; i <= count; i++)
+        regions[i] = append(e, i > 0 ? "region" : "block.end");
+    end_round(e, regions);
+    for (unsigned i = 1; i <= count; i++) {
+        position(e, regions[i]);
+        begin_round(e, chunks);
+        next_common(e);
+        e->exits = set_create(count + 1);
+        emit_all(e, chunks, (int)i - 1);
+        end_round(e, regions);
+    }
+    position(e, regions[0]);
 }
 
 // --- Records -----------------------------------------------------------------
@@ -586,6 +560,22 @@ static void advance(struct emitter *e)
     }
 }
 
+// What the block shared is nobody's any more: so what it stored there last need
+// not be stored.
+static void end_shared(struct emitter *e)
+{
+    for (LLVMValueRef g = LLVMGetFirstGlobal(e->module); g && !e->group.used;
+         g = LLVMGetNextGlobal(g)) {
+        LLVMValueRef address = map_get(&e->shared, g);
+        if (!address || LLVMGetVisibility(g) != LLVMHiddenVisibility)
+            continue;
+        uint64_t size = LLVMABISizeOfType(e->kernel->layout,
+                                          LLVMGlobalGetValueType(g));
+        LLVMValueRef arguments[] = {number64(e, size), address};
+        call_intrinsic(e, "llvm.lifetime.end", &e->pointer, 1, arguments, 2);
+    }
+}
+
 static void emit_blocks(struct emitter *e)
 {
     LLVMBuilderRef b = e->builder;
@@ -609,11 +599,13 @@ static void emit_blocks(struct emitter *e)
     LLVMBuildStore(b, number32(e, 0), chunks.pending);
     if (group_calls_prelude(e->kernel))
         call_prelude(e, "rnl_enter", &e->run, 1);
+    e->exits = set_create(e->kernel->barrier_count + 1);
     emit_all(e, &chunks, NONE);
     if (e->steady)
         emit_steady_rounds(e, &chunks);
     else if (e->kernel->barrier_count > 0)
         emit_rounds(e, &chunks);
+    end_shared(e);
     LLVMValueRef fewer = LLVMBuildSub(b, most, count, "");
     LLVMBuildStore(b, fewer, left);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, fewer, number64(e, 0), ""),
@@ -670,7 +662,7 @@ LLVMValueRef emit_variant(struct kernel *kernel, const struct variant *variant)
     LLVMBasicBlockRef begin = append(&e, "begin");
     position(&e, begin);
     e.run = LLVMGetParam(e.function, 0);
-    e.steady = is_steady(&e);
+    e.steady = steady_find(&e);
     e.unrolls = e.steady && gains_by_unrolling(kernel);
     lay_out_record(&e);
     make_variables(&e);

@@ -36,6 +36,7 @@ struct emitter {
     struct map shared;             // thread-local variables to addresses, or to
                                    // offsets in a group's memory
     LLVMBasicBlockRef begin;       // where their addresses are found
+    LLVMMetadataRef shared_scope;  // of accesses to them: see apart.c
 
     bool streams;                  // there are stores past the caches
 
@@ -72,6 +73,7 @@ struct emitter {
     unsigned work_count;
     LLVMBasicBlockRef done;        // where regions go ...
     LLVMValueRef exit;             // ... with the barrier's number + 1, or 0
+    struct set exits;              // all that regions have gone with
     LLVMValueRef vote_count, vote_total;    // of the barrier arrived at
     LLVMValueRef voted_count, voted_total;  // of the one left
 
@@ -181,6 +183,10 @@ LLVMValueRef run_field(struct emitter *e, size_t offset, unsigned i);
 // The function that runs blocks by one variant.
 LLVMValueRef emit_variant(struct kernel *kernel, const struct variant *variant);
 
+// steady.c: whether the kernel is steady; finds e->block_shapes, and whether
+// its blocks go together.
+bool steady_find(struct emitter *e);
+
 // group.c: several blocks together. Whether a kernel lets them; how many there
 // may be, given the threads and the bytes of a block's records: returns the
 // bytes of all memory; how many there are from here on, of those left; what is
@@ -204,6 +210,11 @@ bool stream_fits(struct emitter *e, LLVMValueRef at, LLVMValueRef value);
 void stream_store(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
                   LLVMValueRef address);
 void stream_end(struct emitter *e);
+// The argument that an address is made from, as it was loaded, or NULL.
+LLVMValueRef stream_array(const struct kernel *kernel, LLVMValueRef address);
+
+// apart.c: tells the optimiser what an access of an address cannot touch.
+void apart_mark(struct emitter *e, LLVMValueRef address, LLVMValueRef made);
 
 // region.c: emits the region that begins at a barrier (NONE: at the kernel's
 // begin) at the builder's place; e->exit tells where it ended.

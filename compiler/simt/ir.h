@@ -247,6 +247,14 @@ unsigned target_vector_bytes(void);
 // sections.c: a section for each function and variable.
 void sections_set(LLVMModuleRef module);
 
+// apart.c: marks an access like another one.
+void apart_copy(LLVMValueRef from, LLVMValueRef to);
+
+// narrow.c: makes accesses under masks that hold just the first lanes ones of
+// short vectors; then, what the optimiser took from stored vectors lanes again.
+void narrow_accesses(LLVMModuleRef module);
+void narrow_numbers(LLVMModuleRef module);
+
 // call.c: whether calls with the same arguments give the same and do nothing
 // else.
 bool calls_are_alike(LLVMValueRef call);

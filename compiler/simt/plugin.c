@@ -115,6 +115,22 @@ static char *check(LLVMModuleRef module)
 
 #define COMBINE "instcombine<no-verify-fixpoint>"
 
+// Chunks that are known by number need not ask where they are.
+static char *finish_fixed(LLVMModuleRef module)
+{
+    char *message = prepare_run(
+        module, "globaldce,function(sroa,early-cse<memssa>," COMBINE
+                ",simplifycfg,loop-simplify,lcssa,loop-mssa(licm),"
+                "loop(indvars,loop-unroll-full),sroa,simplifycfg)");
+    narrow_accesses(module);
+    if (!message)
+        message = prepare_run(module, "function(gvn)");
+    narrow_numbers(module);
+    return message ? message
+                   : prepare_run(module, "function(dse," COMBINE
+                                         ",dse,simplifycfg,adce)");
+}
+
 // No loop vectoriser: it miscompiles masked induction (llvm-project #156849).
 static char *finish_vectors(LLVMModuleRef module, unsigned count, bool fixed)
 {
@@ -122,14 +138,8 @@ static char *finish_vectors(LLVMModuleRef module, unsigned count, bool fixed)
         if (thread_of(module, i))
             LLVMDeleteFunction(thread_of(module, i));
     prepare_hide_functions(module);
-    // Chunks that are known by number need not ask where they are.
     if (fixed)
-        return prepare_run(
-            module,
-            "globaldce,function(sroa,early-cse<memssa>," COMBINE
-            ",simplifycfg,loop-simplify,lcssa,loop-mssa(licm),"
-            "loop(indvars,loop-unroll-full),sroa,gvn,dse," COMBINE
-            ",simplifycfg,adce)");
+        return finish_fixed(module);
     return prepare_run(
         module,
         "globaldce,function(sroa,early-cse<memssa>," COMBINE ",simplifycfg,"

@@ -36,6 +36,7 @@ static LLVMValueRef and_not(struct emitter *e, LLVMValueRef a, LLVMValueRef b)
 
 static void leave(struct emitter *e, unsigned exit)
 {
+    set_add(&e->exits, exit);
     LLVMBuildStore(e->builder, number32(e, exit), e->exit);
     LLVMBuildBr(e->builder, e->done);
 }

@@ -11,8 +11,7 @@ enum { KEPT_MOST = 16 << 20, LINE = 64, BRIEF_MOST = 80 };
 
 // --- Arrays ------------------------------------------------------------------
 
-// The argument that an address is made from, as it was loaded, or NULL.
-static LLVMValueRef array_of(const struct kernel *kernel, LLVMValueRef address)
+LLVMValueRef stream_array(const struct kernel *kernel, LLVMValueRef address)
 {
     address = slots_resolve(kernel, address);
     while (LLVMIsAGetElementPtrInst(address))
@@ -48,7 +47,7 @@ static bool spares(const struct emitter *e, LLVMValueRef at, LLVMValueRef array)
         slots_is_argument_load(e->kernel, at) ||
         access_is_shared((struct emitter *)e, address, 0))
         return true;
-    LLVMValueRef other = array_of(e->kernel, address);
+    LLVMValueRef other = stream_array(e->kernel, address);
     return other && other != array;
 }
 
@@ -71,7 +70,7 @@ bool stream_fits(struct emitter *e, LLVMValueRef at, LLVMValueRef value)
     if (target_vector_bytes() == 0 || size % LINE != 0 ||
         e->kernel->size > BRIEF_MOST || e->kernel->loop_count > 0)
         return false;
-    LLVMValueRef array = array_of(e->kernel, LLVMGetOperand(at, 1));
+    LLVMValueRef array = stream_array(e->kernel, LLVMGetOperand(at, 1));
     return array && is_only_written(e, array);
 }
 
@@ -121,10 +120,12 @@ void stream_store(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
     node = LLVMMDNodeInContext2(e->context, &node, 1);
     LLVMSetMetadata(store, kind, LLVMMetadataAsValue(e->context, node));
     LLVMSetAlignment(store, LINE);
+    apart_mark(e, LLVMGetOperand(at, 1), store);
     LLVMBuildBr(b, end);
     position(e, into);
     store = LLVMBuildStore(b, value, address);
     LLVMSetAlignment(store, LLVMGetAlignment(at));
+    apart_mark(e, LLVMGetOperand(at, 1), store);
     LLVMBuildBr(b, end);
     position(e, end);
     e->streams = true;

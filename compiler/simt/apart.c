@@ -1,0 +1,55 @@
+// What the host gives a kernel as an argument never points to what a block
+// shares. Accesses of the two are marked (alias scopes), so that the optimiser
+// may keep shared variables in registers while the kernel goes through arrays.
+#include "emit.h"
+
+#include <llvm-c/DebugInfo.h>
+#include <string.h>
+
+static const char *const kinds[] = {"alias.scope", "noalias"};
+
+static unsigned kind_of(LLVMContextRef context, bool shared)
+{
+    const char *name = kinds[shared ? 0 : 1];
+    return LLVMGetMDKindIDInContext(context, name, (unsigned)strlen(name));
+}
+
+// A node that is like no other: its first operand is itself.
+static LLVMMetadataRef distinct_node(LLVMContextRef context,
+                                     LLVMMetadataRef more)
+{
+    LLVMMetadataRef parts[] = {LLVMTemporaryMDNode(context, NULL, 0), more};
+    LLVMMetadataRef node =
+        LLVMMDNodeInContext2(context, parts, more ? 2 : 1);
+    LLVMMetadataReplaceAllUsesWith(parts[0], node);
+    return node;
+}
+
+static LLVMMetadataRef scope_of(struct emitter *e)
+{
+    if (!e->shared_scope) {
+        LLVMMetadataRef domain = distinct_node(e->context, NULL);
+        LLVMMetadataRef scope = distinct_node(e->context, domain);
+        e->shared_scope = LLVMMDNodeInContext2(e->context, &scope, 1);
+    }
+    return e->shared_scope;
+}
+
+void apart_mark(struct emitter *e, LLVMValueRef address, LLVMValueRef made)
+{
+    bool shared = access_is_shared(e, address, 0);
+    if (shared || stream_array(e->kernel, address))
+        LLVMSetMetadata(made, kind_of(e->context, shared),
+                        LLVMMetadataAsValue(e->context, scope_of(e)));
+}
+
+void apart_copy(LLVMValueRef from, LLVMValueRef to)
+{
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(from));
+    for (int shared = 0; shared < 2; shared++) {
+        unsigned kind = kind_of(context, shared != 0);
+        LLVMValueRef mark = LLVMGetMetadata(from, kind);
+        if (mark)
+            LLVMSetMetadata(to, kind, mark);
+    }
+}
