@@ -3,9 +3,10 @@
 //
 // The wait is enqueued some time before: 10 microseconds (hot: threads of the
 // library still spin), 2 ms (parked) or 20 ms (asleep). "runnel" only stores;
-// "runnel + query" calls rnl_stream_query as well, which wakes a thread. The
-// floor is a thread that sleeps in a futex, stored to and woken by the same
-// code.
+// "runnel + query" calls rnl_stream_query as well, which wakes a thread;
+// "runnel + synchronize" waits for the kernel, and runs it. The floor is a
+// thread that sleeps in a futex, stored to and woken by the same code, on
+// whatever processor the system has it run.
 #include "harness.h"
 #include "sleeper.h"
 
@@ -15,7 +16,7 @@ typedef struct value_state {
     rnl_buffer buffer;
     rnl_function kernel;
     _Atomic uint32_t *word;
-    bool queries;
+    bool queries, synchronizes;
     sleeper *floor;
 } value_state;
 
@@ -56,6 +57,8 @@ static double runnel_sample(void *opaque)
     atomic_store(state->word, number);
     if (state->queries)
         rnl_stream_query(stream);
+    if (state->synchronizes && rnl_stream_synchronize(stream, RNL_FOREVER))
+        return -1;
     while (!(end = atomic_load(&started_at)))
         bench_relax();
     return rnl_stream_synchronize(stream, RNL_FOREVER) ? -1
@@ -94,13 +97,16 @@ static void run(bench_run *bench, const bench_plan *plan)
     const char *absent = prepare(&state) ? NULL : "no native functions";
     value_state querying = state;
     querying.queries = true;
+    value_state waiting = state;
+    waiting.synchronizes = true;
     bench_variant variants[] = {
         {"runnel", absent, NULL, runnel_sample, &state},
         {"runnel + query", absent, NULL, runnel_sample, &querying},
+        {"runnel + synchronize", absent, NULL, runnel_sample, &waiting},
         {"futex wake", floor.started ? NULL : "no thread", NULL, futex_sample,
          &state},
     };
-    bench_measure(bench, plan, variants, 3);
+    bench_measure(bench, plan, variants, 4);
     rnl_function_release(state.kernel);
     rnl_buffer_release(state.buffer);
     sleeper_stop(&floor);

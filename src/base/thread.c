@@ -21,19 +21,31 @@ void lock_take_slowly(struct lock *lock)
     } while (!lock_try(lock));
 }
 
-void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t deadline)
+void futex_wait_as(_Atomic uint32_t *word, uint32_t value, uint64_t deadline,
+                   uint32_t kinds)
 {
     // BITSET takes an absolute time, so a spurious return needs no arithmetic.
     struct timespec at = {(time_t)(deadline / 1000000000u),
                           (long)(deadline % 1000000000u)};
     syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, value,
-            deadline == RNL_FOREVER ? NULL : &at, NULL,
-            FUTEX_BITSET_MATCH_ANY);
+            deadline == RNL_FOREVER ? NULL : &at, NULL, kinds);
+}
+
+int futex_wake_of(_Atomic uint32_t *word, int count, uint32_t kinds)
+{
+    long woken = syscall(SYS_futex, word, FUTEX_WAKE_BITSET_PRIVATE, count,
+                         NULL, NULL, kinds);
+    return woken > 0 ? (int)woken : 0;
+}
+
+void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t deadline)
+{
+    futex_wait_as(word, value, deadline, FUTEX_BITSET_MATCH_ANY);
 }
 
 void futex_wake(_Atomic uint32_t *word, int count)
 {
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+    futex_wake_of(word, count, FUTEX_BITSET_MATCH_ANY);
 }
 
 static _Atomic unsigned fail_skip, fail_count;
@@ -94,4 +106,33 @@ bool thread_start(pthread_t *out_thread, const char *name, void *(*run)(void *),
     if (error == 0)
         pthread_setname_np(*out_thread, name);
     return error == 0;
+}
+
+// --- Promptness ------------------------------------------------------------
+
+// What sched_getattr and sched_setattr take; not every C library declares it.
+struct scheduling {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t slice_ns, deadline, period;
+};
+
+#define SLICE_NS 100000  // the least that Linux takes
+
+void thread_be_prompt(bool prompt)
+{
+    static _Thread_local bool is_prompt;
+    struct scheduling scheduling = {0};
+    if (prompt == is_prompt)
+        return;
+    is_prompt = prompt;
+    // Linux 6.12 and later: a thread that is woken takes the processor from one
+    // with a longer slice. Shares stay as they are. Older ones ignore it.
+    if (syscall(SYS_sched_getattr, 0, &scheduling, sizeof scheduling, 0) ||
+        scheduling.policy != SCHED_OTHER)
+        return;
+    scheduling.slice_ns = prompt ? SLICE_NS : 0;
+    syscall(SYS_sched_setattr, 0, &scheduling, 0);
 }

@@ -51,12 +51,23 @@ void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t deadline);
 // Wakes up to `count` sleepers.
 void futex_wake(_Atomic uint32_t *word, int count);
 
+// The same for sleepers of a kind, which are bits: wakes those that share one
+// with `kinds`. Returns how many.
+void futex_wait_as(_Atomic uint32_t *word, uint32_t value, uint64_t deadline,
+                   uint32_t kinds);
+int futex_wake_of(_Atomic uint32_t *word, int count, uint32_t kinds);
+
 // --- Threads ---------------------------------------------------------------
 
 // Starts a joinable thread with every signal blocked, named for debuggers.
 // False when the system refuses.
 bool thread_start(pthread_t *out_thread, const char *name, void *(*run)(void *),
                   void *argument);
+
+// Asks the system to let the calling thread run soon after it was woken, also
+// on the processor of whoever woke it; or no longer. Only a hint, which some
+// ignore.
+void thread_be_prompt(bool prompt);
 
 // Makes thread_start fail `count` times after `skip` successes; for tests.
 void thread_fail_next(unsigned skip, unsigned count);

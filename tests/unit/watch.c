@@ -21,9 +21,21 @@ static uint64_t naps_of(uint64_t from, uint64_t seconds, uint64_t cost,
     return naps;
 }
 
-RNL_TEST(young_waits_are_looked_at_every_millisecond)
+RNL_TEST(a_young_wait_is_found_within_half_of_its_time)
 {
-    assert_int_equal(watch_nap_ns(0), WATCH_NAP_NS);
+    for (uint64_t idle = 100000; idle < 2 * WATCH_NAP_NS; idle += 1000)
+        assert_int_equal(watch_nap_ns(idle), idle / 2);
+    // A nap is never so short that it costs much, nor is there one too many.
+    assert_int_equal(watch_nap_ns(0), WATCH_NAP_NS / 20);
+    unsigned naps = 0;
+    for (uint64_t idle = 0; idle < 2 * WATCH_NAP_NS; naps++)
+        idle += watch_nap_ns(idle);
+    assert_true(naps <= 12);
+}
+
+RNL_TEST(older_waits_are_looked_at_every_millisecond)
+{
+    assert_int_equal(watch_nap_ns(2 * WATCH_NAP_NS), WATCH_NAP_NS);
     assert_int_equal(watch_nap_ns(10 * WATCH_NAP_NS), WATCH_NAP_NS);
     assert_int_equal(watch_share(0, WATCH_NAP_NS, 0), WATCH_BUCKETS);
     // As long as that takes no more than a 64th of the time.

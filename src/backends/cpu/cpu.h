@@ -280,12 +280,14 @@ struct pool {
 
     _Alignas(64) _Atomic uint32_t spinning;
     _Atomic uint32_t sleeping, waking;
+    _Atomic uint32_t standing_by, lazy;  // of those who sleep
     _Atomic uint32_t napping;       // 0, or who is the sentinel, an even
                                     // number; odd: it dozes
     _Atomic uint32_t sentinels;     // how many there were, doubled
     _Atomic uint32_t waiting;       // host threads asleep in queue_wait
     _Atomic uint32_t ready_urgent;  // ready with a priority above normal
     _Atomic uint32_t wake_word;     // futex of sleeping workers; odd: stopping
+    _Atomic int waker_on;           // processor of who woke one last, or -1
     unsigned width;         // how many threads may run kernels at once
     uint64_t spin_ns;
     pthread_t *threads;

@@ -5,13 +5,19 @@
 //   then one of them, the sentinel, naps: it sleeps for a time that doubles
 //   from NAP_FIRST to NAP_LAST and looks around in between;
 //   then it sleeps until it is woken.
-// While words are watched there is always a sentinel, which naps for up to a
-// millisecond, later eight (it dozes), and looks at them in between.
+// While words are watched there is always a sentinel, which naps for half of
+// the time so far, up to a millisecond, later eight (it dozes), and looks at
+// them in between.
 // Waking a sleeper costs the waker several microseconds. A small op is usually
 // followed by a wait, whose thread then runs the op itself; so while the
 // sentinel naps, nobody is woken for a small op: if no one waits for it, it is
 // found after a time no longer than the pool had been idle. A sentinel that
 // dozes is woken like a sleeper.
+// Schedulers often put who is woken on the processor of the waker, and let it
+// run there at once, but not if it ran just before. So another worker stands by
+// while the sentinel naps: it asked to run at once, and is the one to be woken
+// but for small work. Who is done on its waker's processor gives that back
+// instead of spinning.
 #define NAP_FIRST_NS 50000
 #define NAP_LAST_NS 3200000
 
@@ -19,7 +25,10 @@
 
 #define THREADS_BLOCKED_MOST 256  // extra workers while host functions block
 
+enum { STANDS_BY = 1, LAZY = 2 };  // kinds of sleepers at `wake_word`
+
 static _Thread_local struct pool *worker_pool;  // of a worker thread
+static _Thread_local int waker_on = -1;  // its waker's processor
 
 // --- Looking for work ------------------------------------------------------
 
@@ -147,13 +156,16 @@ static bool can_grow(struct pool *pool)
     return can;
 }
 
-static void wake_one(struct pool *pool)
+static void wake_one(struct pool *pool, bool small)
 {
+    uint32_t first = small ? LAZY : STANDS_BY;
     // One wake-up at a time: the woken worker wakes the next if need be.
     if (atomic_exchange(&pool->waking, 1))
         return;
+    atomic_store(&pool->waker_on, sched_getcpu());
     atomic_fetch_add(&pool->wake_word, 2);
-    futex_wake(&pool->wake_word, 1);
+    if (futex_wake_of(&pool->wake_word, 1, first) == 0)
+        futex_wake_of(&pool->wake_word, 1, STANDS_BY | LAZY);
 }
 
 // And does not doze.
@@ -171,7 +183,7 @@ void pool_notify(struct pool *pool, bool small)
     if (small && sentinel_naps(pool) && atomic_load(&pool->waiting) == 0)
         return;
     if (atomic_load(&pool->sleeping) > 0)
-        wake_one(pool);
+        wake_one(pool, small);
     else if (can_grow(pool))
         grow(pool);
 }
@@ -190,7 +202,7 @@ void pool_guard(struct pool *pool)
     if (!pool_unwatched(pool))
         return;
     if (atomic_load(&pool->sleeping) > 0)
-        wake_one(pool);
+        wake_one(pool, true);
     else if (can_grow(pool))
         grow(pool);
 }
@@ -219,10 +231,19 @@ void pool_block_end(struct pool *pool)
 
 // --- Idling ----------------------------------------------------------------
 
+static bool keeps_waker_waiting(void)
+{
+    int waker = waker_on;
+    waker_on = -1;
+    return waker >= 0 && waker == sched_getcpu();
+}
+
 // True as soon as there is something to do.
 static bool spin(struct pool *pool)
 {
     uint32_t most = pool->width > 1 ? pool->width - 1 : 1;
+    if (keeps_waker_waiting())
+        return work_visible(pool);
     if (atomic_fetch_add(&pool->spinning, 1) >= most) {
         atomic_fetch_sub(&pool->spinning, 1);
         return work_visible(pool);
@@ -240,18 +261,23 @@ static bool spin(struct pool *pool)
     return work_visible(pool);
 }
 
-static void sleep_until(struct pool *pool, uint64_t deadline)
+static void sleep_until(struct pool *pool, uint64_t deadline, uint32_t kind)
 {
+    _Atomic uint32_t *alike =
+        kind == LAZY ? &pool->lazy : &pool->standing_by;
     // A waker counts on whoever it saw here to look for work; this thread does
     // so after each of the two stores, so none of its wake-ups gets lost.
     uint32_t word = atomic_load(&pool->wake_word);
     atomic_store(&pool->waking, 0);
     atomic_fetch_add(&pool->sleeping, 1);
+    atomic_fetch_add(alike, 1);
     bool leaves = deadline == RNL_FOREVER && pool_unwatched(pool);
     if (!work_visible(pool) && !leaves)
-        futex_wait(&pool->wake_word, word, deadline);
+        futex_wait_as(&pool->wake_word, word, deadline, kind);
+    atomic_fetch_sub(alike, 1);
     atomic_fetch_sub(&pool->sleeping, 1);
     atomic_store(&pool->waking, 0);
+    waker_on = atomic_exchange(&pool->waker_on, -1);
 }
 
 // Makes the caller the sentinel, instead of one that dozes. Its number, or 0.
@@ -270,24 +296,28 @@ static bool doze(struct pool *pool, uint32_t self, uint64_t deadline)
 {
     // Before the look that sleep_until takes.
     atomic_store(&pool->napping, self | 1);
-    sleep_until(pool, deadline);
+    sleep_until(pool, deadline, LAZY);
     uint32_t dozing = self | 1;
     return atomic_compare_exchange_strong(&pool->napping, &dozing, self);
 }
 
 // While words are watched. Nothing has happened since `since`.
-static bool nap_watching(struct pool *pool, uint32_t self, uint64_t length,
-                         uint64_t since)
+static bool nap_watching(struct pool *pool, uint32_t self, uint64_t since)
 {
-    uint64_t now = clock_now(), most = watch_nap_ns(now - since);
-    if (length > most || most > NAP_LAST_NS)
-        length = most;
+    uint64_t now = clock_now(), length = watch_nap_ns(now - since);
     if (length <= NAP_LAST_NS)
-        sleep_until(pool, now + length);
+        sleep_until(pool, now + length, LAZY);
     else if (!doze(pool, self, now + length))
         return false;
     watch_look_around(pool, length, now - since);
     return true;
+}
+
+// Sees to it that somebody can be woken who has not just napped.
+static void provide_for_wakes(struct pool *pool)
+{
+    if (atomic_load(&pool->standing_by) == 0 && can_grow(pool))
+        grow(pool);
 }
 
 static bool nap(struct pool *pool)
@@ -295,13 +325,16 @@ static bool nap(struct pool *pool)
     uint32_t self = become_sentinel(pool);
     if (self == 0)
         return false;
+    thread_be_prompt(false);
     uint64_t length = NAP_FIRST_NS, since = clock_now();
     uint32_t activity = atomic_load(&pool->activity);
     while ((length <= NAP_LAST_NS || watch_pending(pool)) &&
            !work_visible(pool)) {
+        if (activity)
+            provide_for_wakes(pool);
         if (!watch_pending(pool))
-            sleep_until(pool, clock_now() + length);
-        else if (!nap_watching(pool, self, length, since))
+            sleep_until(pool, clock_now() + length, LAZY);
+        else if (!nap_watching(pool, self, since))
             return work_visible(pool);
         uint32_t now = atomic_load(&pool->activity);
         if (now != activity) {
@@ -316,10 +349,32 @@ static bool nap(struct pool *pool)
     return work_visible(pool);
 }
 
-static void idle(struct pool *pool)
+// Not one that stood by while the last sentinel sleeps, unless it is missed.
+static bool should_nap(struct pool *pool)
 {
-    if (!spin(pool) && !nap(pool))
-        sleep_until(pool, RNL_FOREVER);
+    return atomic_load(&pool->lazy) == 0 || pool_unwatched(pool) ||
+           (atomic_load(&pool->napping) & 1);
+}
+
+// The last sentinel is the lazy one, if somebody stands by.
+static uint32_t how_to_sleep(struct pool *pool)
+{
+    return atomic_load(&pool->napping) == 0 && atomic_load(&pool->lazy) == 0 &&
+                   atomic_load(&pool->standing_by) > 0
+               ? LAZY
+               : STANDS_BY;
+}
+
+// `worked`: since it idled last. Who came in vain does not spin again.
+static void idle(struct pool *pool, bool worked)
+{
+    if (worked && spin(pool))
+        return;
+    if (should_nap(pool) && nap(pool))
+        return;
+    uint32_t kind = how_to_sleep(pool);
+    thread_be_prompt(kind == STANDS_BY);
+    sleep_until(pool, RNL_FOREVER, kind);
 }
 
 // --- Workers ---------------------------------------------------------------
@@ -362,9 +417,13 @@ static void *worker_main(void *argument)
 {
     struct pool *pool = argument;
     worker_pool = pool;
-    while (!is_stopping(pool))
-        if (!work_once(pool))
-            idle(pool);
+    bool worked = false;
+    while (!is_stopping(pool)) {
+        bool before = worked;
+        worked = work_once(pool);
+        if (!worked)
+            idle(pool, before);
+    }
     pool_leave(pool);
     return NULL;
 }
@@ -376,6 +435,7 @@ rnl_status pool_create(unsigned width, uint64_t spin_ns,
     if (!pool)
         goto no_memory;
     atomic_store(&pool->users, 1);
+    atomic_store(&pool->waker_on, -1);
     pool->width = width;
     pool->spin_ns = spin_ns;
     pool->thread_most = width + THREADS_BLOCKED_MOST;
