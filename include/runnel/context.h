@@ -15,7 +15,8 @@ typedef struct rnl_context_options {
     uint32_t threads;          // cpu: worker threads; 0: RUNNEL_THREADS, cores
     const char *label;         // shown in errors and logs; copied
     // While the context has more device memory than that, released buffers give
-    // theirs back instead of keeping it for others; 0: never.
+    // theirs back, once their release stream has passed, instead of keeping it
+    // for others; 0: never.
     size_t pool_threshold;
 } rnl_context_options;
 

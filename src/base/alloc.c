@@ -10,7 +10,7 @@ static void *libc_allocate(size_t size, size_t alignment, void *user_data)
     (void)user_data;
     if (alignment <= alignof(max_align_t))
         return malloc(size);
-    size_t rounded = (size + alignment - 1) / alignment * alignment;
+    size_t rounded = mem_align_up(size, alignment);
     return rounded < size ? NULL : aligned_alloc(alignment, rounded);
 }
 

@@ -22,6 +22,12 @@ void text_release(char *text);
 // False when the product does not fit.
 bool mem_array_size(size_t count, size_t size, size_t *out_size);
 
+// The next multiple of `alignment`, a power of two.
+static inline size_t mem_align_up(size_t size, size_t alignment)
+{
+    return (size + alignment - 1) & ~(alignment - 1);
+}
+
 // Bytes that are allocated now.
 size_t mem_held(void);
 

@@ -87,10 +87,12 @@ static void list_thread(void)
         threads->link = &thread_state.next;
     threads = &thread_state;
     lock_give(&threads_lock);
+    thread_state.visited = true;
 }
 
 static void unlist_thread(void)
 {
+    thread_state.visited = false;
     lock_take(&threads_lock);
     if (thread_state.link)
         *thread_state.link = thread_state.next;
@@ -274,14 +276,6 @@ rnl_status fail_with(const rnl_error *details)
     return details->status;
 }
 
-static rnl_status fail_in_callback(void)
-{
-    return fail(RNL_ERROR_NOT_PERMITTED,
-                "%s was called from inside a host function, a native kernel, "
-                "a deleter or a log callback, where Runnel may not be called",
-                thread_state.function);
-}
-
 // Once in a thread: one that calls again after it was taken off the list might
 // end unnoticed.
 rnl_status enter_first_or_refuse(void)
@@ -290,7 +284,12 @@ rnl_status enter_first_or_refuse(void)
     thread_state.callback_depth &= ~THREAD_NEW;
     if (first && thread_notice_exit())
         list_thread();
-    return thread_state.callback_depth ? fail_in_callback() : RNL_OK;
+    if (!thread_state.callback_depth)
+        return RNL_OK;
+    return fail(RNL_ERROR_NOT_PERMITTED,
+                "%s was called from inside a host function, a native kernel, "
+                "a deleter or a log callback, where Runnel may not be called",
+                thread_state.function);
 }
 
 const rnl_error *rnl_last_error(void)

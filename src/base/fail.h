@@ -15,9 +15,11 @@ struct thread_state {
                             // THREAD_NEW besides
     unsigned cached_ops;
     bool end_noticed;       // its end will empty the cache
+    bool visited;           // by threads_visit
     unsigned char pool_part;  // of every memory pool, from 1; 0: none yet
     struct op *op_cache;
     const void *_Atomic seen[THREAD_SEEN];  // what its call may be at work with
+    const void *_Atomic guarded;            // what must not end before that
     struct thread_state *next, **link;      // of all threads that made a call
 };
 
@@ -46,6 +48,12 @@ static inline void callback_begin(void)
 static inline void callback_end(void)
 {
     thread_state.callback_depth--;
+}
+
+// Whether threads_visit comes by this one: nearly always, once in a call.
+static inline bool thread_is_visited(void)
+{
+    return thread_state.visited;
 }
 
 // Records a failure of this call: the first word of every error is here. Each

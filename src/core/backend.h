@@ -56,10 +56,10 @@ struct backend {
     // BACKEND_ATTRIBUTE bits of the stream attributes that it heeds; it reads
     // them by stream_get_attributes
     uint32_t stream_attributes;
-    // stream_submit is through with a launch's arguments, attributes and label
-    // when it returns, so that they need not be copied. One op that borrows
-    // them may come; NOT_READY asks for one that does not.
-    bool reads_launch_at_once;
+    // stream_submit may be given a launch that borrows (op.h), alone: it is
+    // through with it when it returns, and takes over neither the op nor what
+    // that keeps. NOT_READY asks for an op that does not borrow.
+    bool launches_at_once;
     size_t context_size, stream_size, event_size, module_size, function_size;
     size_t exec_size;
 
@@ -101,6 +101,7 @@ struct backend {
     void (*stream_reset)(struct stream *stream);
 
     // --- events
+    // Its memory is zeroed, or as event_finish left that of another.
     rnl_status (*event_init)(struct event *event);
     void (*event_finish)(struct event *event);
     rnl_status (*event_record)(struct event *event, struct stream *stream);
@@ -116,13 +117,13 @@ struct backend {
     rnl_status (*event_elapsed)(struct event *start, struct event *end,
                                 struct event **out_wrong, int64_t *out_ns);
 
-    // --- memory. `stream` NULL: ready at return; otherwise in its order.
+    // --- memory, ready at return
     rnl_status (*memory_allocate)(struct context *context,
-                                  struct stream *stream, rnl_memory_kind kind,
-                                  size_t size, struct memory *out_memory);
-    void (*memory_free)(struct context *context, struct stream *stream,
-                        rnl_memory_kind kind, struct memory memory,
-                        size_t size);
+                                  rnl_memory_kind kind, size_t size,
+                                  struct memory *out_memory);
+    // No work uses it any more.
+    void (*memory_free)(struct context *context, rnl_memory_kind kind,
+                        struct memory memory, size_t size);
     // optional, with MEMORY_HINTS: how managed memory will be used
     rnl_status (*memory_advise)(struct context *context, void *address,
                                 size_t size, rnl_memory_advice advice);

@@ -3,7 +3,10 @@
 // What a batched stream has collected is submitted as one list. Its lock is
 // held over the backend's submit: otherwise another thread could submit later
 // work in between.
-#define BATCH_MOST 256  // ops
+
+// At first few, so that the device has something to do soon, then ever more.
+#define BATCH_FIRST 32u  // ops
+#define BATCH_MOST 256u
 
 static uint32_t count_of(const struct stream *stream)
 {
@@ -47,6 +50,11 @@ static void abandon(struct op *first, rnl_status status)
     op_finish_list(first);
 }
 
+static bool is_full(const struct stream *stream)
+{
+    return count_of(stream) >= BATCH_FIRST << stream->batch_growth;
+}
+
 static void append_locked(struct stream *stream, struct op *op)
 {
     if (stream->batch)
@@ -66,8 +74,11 @@ rnl_status batch_add(struct op *op)
     bool alone = stream->batch_closed || op->kind == OP_GRAPH;
     if (!alone)
         append_locked(stream, op);
-    if (alone || count_of(stream) == BATCH_MOST)
+    bool full = is_full(stream);
+    if (alone || full)
         refused = submit_locked(stream, &lost);
+    if (full && BATCH_FIRST << stream->batch_growth < BATCH_MOST)
+        stream->batch_growth++;
     if (alone)
         status = stream->backend->stream_submit(stream, op);
     lock_give(&stream->batch_lock);
@@ -83,6 +94,7 @@ static rnl_status flush(struct stream *stream, bool close)
     lock_take(&stream->batch_lock);
     stream->batch_closed = stream->batch_closed || close;
     struct op *refused = submit_locked(stream, &status);
+    stream->batch_growth = 0;
     lock_give(&stream->batch_lock);
     abandon(refused, status);
     return status;

@@ -13,7 +13,7 @@ static void shadow_end(struct buffer *buffer)
 {
     if (buffer->map_shadow)
         buffer->backend->memory_free(
-            buffer->object.context, NULL, RNL_MEMORY_HOST,
+            buffer->object.context, RNL_MEMORY_HOST,
             (struct memory){buffer->map_shadow, buffer->map_shadow, 0},
             buffer->size);
     buffer->map_shadow = NULL;
@@ -314,6 +314,24 @@ rnl_status rnl_buffer_retain(rnl_buffer buffer)
     return status ? status : object_retain(buffer, OBJECT_BUFFER, "buffer");
 }
 
+// Where others may release it, too, the latest of them counts.
+static void set_release_point(struct buffer *buffer, uint64_t point)
+{
+    uint64_t before = 0;
+    if (object_users(&buffer->object) == 1 &&
+        atomic_load_explicit(&buffer->object.references,
+                             memory_order_acquire) == 1) {
+        atomic_store_explicit(&buffer->release_point, point,
+                              memory_order_relaxed);
+        return;
+    }
+    while (before < point &&
+           !atomic_compare_exchange_weak_explicit(
+               &buffer->release_point, &before, point, memory_order_relaxed,
+               memory_order_relaxed))
+        ;
+}
+
 // How far its release stream is. A slice's release counts for the whole.
 static void note_release(struct buffer *buffer)
 {
@@ -329,7 +347,7 @@ static void note_release(struct buffer *buffer)
     uint64_t point = atomic_load_explicit(&stream->batch_count,
                                           memory_order_acquire);
     point += atomic_load_explicit(&stream->submitted, memory_order_relaxed);
-    atomic_store_explicit(&buffer->release_point, point, memory_order_relaxed);
+    set_release_point(buffer, point);
 }
 
 rnl_status rnl_buffer_release(rnl_buffer handle)
@@ -367,6 +385,8 @@ rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,
         return RNL_ERROR_OUT_OF_MEMORY;
     }
     op->kept[op->kept_count++] = buffer;
+    // A backend may be through with the op when it has it.
+    note_release((struct buffer *)buffer);
     status = object_release(handle, OBJECT_BUFFER, "buffer");
     if (status != RNL_OK) {
         op_finish(op);
@@ -379,15 +399,16 @@ rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,
 // may have given up its hold on it, since it was to be freed behind that work.
 static rnl_status hold_for_work(struct buffer *buffer, struct stream *old)
 {
-    if (!old->completed ||
+    rnl_status status = stream_flush(old);
+    if (status != RNL_OK || !old->completed ||
         atomic_load(old->completed) >= atomic_load(&old->submitted))
-        return RNL_OK;
+        return status;
     struct op *op = op_create(old, OP_RELEASE, 0);
     if (!op)
         return RNL_ERROR_OUT_OF_MEMORY;
     object_keep(&buffer->object);
     op->kept[op->kept_count++] = &buffer->object;
-    rnl_status status = old->backend->stream_submit(old, op);
+    status = old->backend->stream_submit(old, op);
     if (status != RNL_OK)
         op_finish(op);
     return status;
@@ -402,13 +423,21 @@ static rnl_status set_release_stream(struct buffer *buffer,
                        "'stream' belongs to another context than the buffer");
     if ((status = object_keep_for(&stream->object, "stream")))
         return status;
+    // The point is one of the old stream; those of the new one come later.
+    atomic_store(&buffer->release_point, 0);
     struct stream *old = atomic_exchange(&buffer->release_stream, stream);
     struct stream *before =
         old ? old : buffer->object.context->default_stream;
-    if (old || object_keep_if_alive(&before->object)) {
-        status = hold_for_work(buffer, before);
-        object_drop(&before->object);
+    if (!old && !object_keep_if_alive(&before->object))
+        return RNL_OK;
+    status = hold_for_work(buffer, before);
+    if (status != RNL_OK) {
+        // Work of the old stream may use it yet, so it stays that one's.
+        stream = atomic_exchange(&buffer->release_stream, old);
+        object_drop(&stream->object);
     }
+    if (status == RNL_OK || !old)
+        object_drop(&before->object);
     return status;
 }
 
@@ -501,7 +530,7 @@ static rnl_status shadow_begin(struct stream *stream, struct buffer *buffer)
 {
     struct memory memory;
     rnl_status status = memory_pool_allocate(
-        buffer->object.context, NULL, RNL_MEMORY_HOST, buffer->size, &memory);
+        buffer->object.context, RNL_MEMORY_HOST, buffer->size, &memory);
     if (status != RNL_OK)
         return status;
     buffer->map_shadow = memory.host;

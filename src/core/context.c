@@ -1,5 +1,6 @@
 #include "core/library.h"
 #include "core/capture.h"
+#include "core/event_pool.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -24,6 +25,7 @@ static void context_finish(struct object *object)
     struct context *context = (struct context *)object;
     compiled_cache_finish(context);
     host_ranges_finish(context);
+    event_pool_finish(context);
     memory_pool_finish(context);
     context->backend->context_finish(context);
     peers_free(context);
@@ -32,11 +34,11 @@ static void context_finish(struct object *object)
 
 static struct object_class *class_of(const struct backend *backend)
 {
+    static const struct object_class like = {.kind = OBJECT_CONTEXT,
+                                             .finish = context_finish};
     static struct object_class classes[BACKENDS_MAX];
-    return object_class_of(&classes[library_backend_index(backend)],
-                           OBJECT_CONTEXT,
-                           sizeof(struct context) + backend->context_size,
-                           context_finish);
+    return object_class_of(&classes[library_backend_index(backend)], &like,
+                           sizeof(struct context) + backend->context_size);
 }
 
 // --- Opening ---------------------------------------------------------------
@@ -180,8 +182,10 @@ rnl_status rnl_context_memory(rnl_context handle, size_t *out_free,
     size_t left, total;
     rnl_status status = ENTER();
     if (status != RNL_OK ||
-        (status = check_context(handle, "context", &context)) ||
-        (status = context->backend->context_memory(context, &left, &total)))
+        (status = check_context(handle, "context", &context)))
+        return status;
+    memory_pool_passed(context);
+    if ((status = context->backend->context_memory(context, &left, &total)))
         return status;
     if (out_free)
         *out_free = left;
@@ -325,6 +329,7 @@ rnl_status rnl_context_synchronize(rnl_context handle, uint64_t timeout_ns)
         context_each_stream(context, flush, NULL);
     if (all.first == RNL_OK)
         context_each_stream(context, wait_for, &all);
+    memory_pool_passed(context);
     object_drop(object);
     return all.first;
 }

@@ -38,6 +38,7 @@ struct context {
     const struct backend *backend;
     rnl_context_options options;  // `label` is in object.label
     struct stream *default_stream;
+    uint64_t default_stream_id;
     _Atomic bool has_batched;     // a batched stream was created
     struct lock lock;             // guards the lists below
     struct stream *streams;       // every stream that is not finished
@@ -70,6 +71,7 @@ struct stream {
     const struct backend *backend;
     int priority;
     rnl_stream_flags flags;
+    bool launches_at_once;            // while it is not captured
     void *borrowed;                   // a vendor's stream, not ours to destroy
     _Atomic bool is_default;
     struct stream *next, **link;      // in context->streams
@@ -77,6 +79,7 @@ struct stream {
     // the order in which batches are submitted.
     struct lock batch_lock;
     bool batch_closed;                // nobody is left to submit what is added
+    unsigned batch_growth;            // how often it was full since a flush
     _Atomic uint32_t batch_count;     // 0 only once `submitted` has them
     struct op *batch, *batch_last;
     struct lock attribute_lock;       // guards the attributes
@@ -107,6 +110,7 @@ struct event {
     _Atomic bool captured;   // it stands for nodes of `capture`
     struct capture *capture; // referenced; guarded by the lock in capture.c
     struct node_set after;
+    struct pool_part *part;  // where it is kept once it is dead
     _Alignas(64) max_align_t native[];
 };
 
@@ -126,6 +130,7 @@ struct buffer {
     struct buffer *next_kept;
     size_t capacity;               // bytes that its memory has
     bool set_aside;                // the memory is the pool's own
+    bool spent;                    // no handle is left for another one
     rnl_attach_mode attach_mode;
     struct lock lock;              // guards attach_mode and the mapping
     bool mapped;
@@ -145,6 +150,24 @@ struct module {
     _Alignas(64) max_align_t native[];
 };
 
+// What a launch has to know of a parameter.
+struct place {
+    uint64_t shape;   // the first one of plain values that fit, with …
+    uint32_t kinds;   // … so many, one behind the other; others: look closer
+    uint32_t offset;  // of its value, where they are copied
+};
+
+static inline uint64_t value_shape(uint32_t kind, uint32_t size)
+{
+    return (uint64_t)size << 32 | kind;
+}
+
+static inline bool place_fits(const struct place *place, uint32_t kind,
+                              uint32_t size)
+{
+    return value_shape(kind, size) - place->shape < place->kinds;
+}
+
 struct function {
     struct object object;
     const struct backend *backend;
@@ -152,9 +175,10 @@ struct function {
     char *name, *symbol;
     rnl_parameter *parameters;  // `type` texts are owned, too
     size_t parameter_count;
-    // Where values lie when they are copied one behind the other.
-    uint32_t *offsets;
-    size_t values_size, values_alignment;  // a power of two, at most 64
+    struct place *places;       // one for each parameter
+    // Of values that are copied one behind the other; a power of two, at most
+    // 64.
+    size_t values_size, values_alignment;
     rnl_function_info info;     // pointers in it point at the fields above
     _Atomic size_t shared_most; // dynamic, that a launch may ask for
     _Atomic int carveout;       // percent; RNL_CARVEOUT_DEFAULT: as it likes
@@ -250,7 +274,16 @@ void batch_close(struct stream *stream);
 struct stream_attributes stream_get_attributes(struct stream *stream);
 
 // RNL_OK, or records and returns the failure of the stream or its context.
-rnl_status stream_check_failure(struct stream *stream);
+rnl_status stream_tell_failure(struct stream *stream);
+
+static inline rnl_status stream_check_failure(struct stream *stream)
+{
+    bool failed =
+        atomic_load_explicit(&stream_context(stream)->lost,
+                             memory_order_acquire) != NULL ||
+        atomic_load_explicit(&stream->failure, memory_order_acquire) != NULL;
+    return __builtin_expect(failed, 0) ? stream_tell_failure(stream) : RNL_OK;
+}
 
 // Keeps `failure` (whose reference it takes) unless there is an earlier one.
 // `inherited`: it is of another stream, which this one waits for.

@@ -1,23 +1,8 @@
-#include "core/library.h"
+#include "core/event_pool.h"
+
+#include "core/backend.h"
 #include "core/capture.h"
-
 #include "base/clock.h"
-
-static void event_finish(struct object *object)
-{
-    struct event *event = (struct event *)object;
-    capture_forget(event);
-    event->backend->event_finish(event);
-}
-
-static struct object_class *class_of(const struct backend *backend)
-{
-    static struct object_class classes[BACKENDS_MAX];
-    return object_class_of(&classes[library_backend_index(backend)],
-                           OBJECT_EVENT,
-                           sizeof(struct event) + backend->event_size,
-                           event_finish);
-}
 
 static rnl_status need(struct context *context, bool wanted,
                        rnl_feature feature, const char *what)
@@ -29,31 +14,38 @@ static rnl_status need(struct context *context, bool wanted,
                    context->backend->feature_reason(context, feature));
 }
 
+static rnl_status check_options(struct context *context,
+                                const rnl_event_options *options)
+{
+    rnl_status status;
+    if (!options->timing && !options->interprocess && !options->promise)
+        return RNL_OK;
+    if ((status = need(context, options->timing, RNL_FEATURE_EVENT_TIMING,
+                       "timing")) ||
+        (status = need(context, options->interprocess,
+                       RNL_FEATURE_INTERPROCESS, "interprocess")))
+        return status;
+    return need(context, options->promise, RNL_FEATURE_PROMISES, "promise");
+}
+
 static rnl_status event_new(struct context *context,
                             const rnl_event_options *given,
                             struct event **out_event)
 {
-    rnl_event_options options;
-    rnl_status status = options_read(&options, sizeof options, given,
-                                     "options");
-    if (status != RNL_OK ||
-        (status = need(context, options.timing, RNL_FEATURE_EVENT_TIMING,
-                       "timing")) ||
-        (status = need(context, options.interprocess,
-                       RNL_FEATURE_INTERPROCESS, "interprocess")) ||
-        (status = need(context, options.promise, RNL_FEATURE_PROMISES,
-                       "promise")))
+    rnl_event_options options = {.struct_size = sizeof options};
+    rnl_status status = RNL_OK;
+    if (given &&
+        ((status = options_read(&options, sizeof options, given, "options")) ||
+         (status = check_options(context, &options))))
         return status;
-    struct event *event = (struct event *)object_create(
-        class_of(context->backend), context, options.label);
+    struct event *event = event_pool_take(context, options.label);
     if (!event)
         return fail_status();
-    event->backend = context->backend;
     event->options = options;
     event->options.label = NULL;
     status = event->backend->event_init(event);
     if (status != RNL_OK)
-        object_abandon(&event->object);
+        event_pool_give(event);
     else
         *out_event = event;
     return status;
@@ -85,27 +77,27 @@ rnl_status rnl_event_retain(rnl_event event)
 static rnl_status release_promise(rnl_event handle)
 {
     struct object *object = object_find_and_keep(handle, OBJECT_EVENT);
-    bool last = false;
-    rnl_status status =
-        object_release_last(handle, OBJECT_EVENT, "event", &last);
-    if (!object)
-        return status;
     struct event *event = (struct event *)object;
+    bool last;
+    rnl_status status =
+        object_release_found(object, handle, OBJECT_EVENT, "event", &last);
     if (last)
         event->backend->event_break(event);
-    object_drop(object);
+    if (object)
+        object_drop(object);
     return status;
 }
 
 rnl_status rnl_event_release(rnl_event event)
 {
+    bool last;
     rnl_status status = ENTER();
-    if (status != RNL_OK)
+    if (status != RNL_OK || !event)
         return status;
     struct object *object = object_find(event, OBJECT_EVENT);
     if (object && ((struct event *)object)->options.promise)
         return release_promise(event);
-    return object_release(event, OBJECT_EVENT, "event");
+    return object_release_found(object, event, OBJECT_EVENT, "event", &last);
 }
 
 static rnl_status foreign_event(const struct event *event)
@@ -210,6 +202,7 @@ rnl_status rnl_event_synchronize(rnl_event handle, uint64_t timeout_ns)
     status = capture_check_event(event);
     if (status == RNL_OK)
         status = event->backend->event_wait(event, clock_deadline(timeout_ns));
+    memory_pool_passed(object->context);
     object_drop(object);
     return status;
 }

@@ -12,11 +12,11 @@ static void exec_finish(struct object *object)
 
 static struct object_class *class_of(const struct backend *backend)
 {
+    static const struct object_class like = {.kind = OBJECT_GRAPH_EXEC,
+                                             .finish = exec_finish};
     static struct object_class classes[BACKENDS_MAX];
-    return object_class_of(&classes[library_backend_index(backend)],
-                           OBJECT_GRAPH_EXEC,
-                           sizeof(struct graph_exec) + backend->exec_size,
-                           exec_finish);
+    return object_class_of(&classes[library_backend_index(backend)], &like,
+                           sizeof(struct graph_exec) + backend->exec_size);
 }
 
 static rnl_status exec_find(rnl_graph_exec handle, struct graph_exec **out)

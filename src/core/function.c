@@ -3,8 +3,6 @@
 #include "core/make.h"
 #include "core/module.h"
 
-#include "base/text.h"
-
 #include <string.h>
 
 #define PARAMETERS_MAX 1024
@@ -18,10 +16,10 @@ static void free_parameters(struct function *function)
         text_release((char *)function->parameters[i].type);
     mem_release(function->parameters,
                 function->parameter_count * sizeof *function->parameters);
-    mem_release(function->offsets,
-                function->parameter_count * sizeof *function->offsets);
+    mem_release(function->places,
+                function->parameter_count * sizeof *function->places);
     function->parameters = NULL;
-    function->offsets = NULL;
+    function->places = NULL;
     function->parameter_count = 0;
 }
 
@@ -46,6 +44,7 @@ static void function_finish(struct object *object)
 
 void function_discard(struct function *function)
 {
+    object_await_unguarded(&function->object);  // a parked one may be
     function_finish(&function->object);
     object_discard(&function->object);
 }
@@ -57,16 +56,13 @@ static bool function_park(struct object *object)
 
 static struct object_class *class_of(const struct backend *backend)
 {
-#define PARKS {.park = function_park}
-    static struct object_class classes[BACKENDS_MAX] = {
-        PARKS, PARKS, PARKS, PARKS, PARKS, PARKS, PARKS, PARKS,
-    };
-#undef PARKS
-    _Static_assert(BACKENDS_MAX == 8, "all of them park");
-    return object_class_of(&classes[library_backend_index(backend)],
-                           OBJECT_FUNCTION,
-                           sizeof(struct function) + backend->function_size,
-                           function_finish);
+    static const struct object_class like = {.kind = OBJECT_FUNCTION,
+                                             .finish = function_finish,
+                                             .park = function_park,
+                                             .guarded = true};
+    static struct object_class classes[BACKENDS_MAX];
+    return object_class_of(&classes[library_backend_index(backend)], &like,
+                           sizeof(struct function) + backend->function_size);
 }
 
 static struct function *create(struct context *context)
@@ -95,14 +91,34 @@ static size_t alignment_of(const rnl_parameter *parameter)
     return alignment;
 }
 
+_Static_assert(RNL_VALUE_POINTER + 1 == RNL_VALUE_INTEGER &&
+                   RNL_VALUE_INTEGER + 1 == RNL_VALUE_FLOAT,
+               "kinds of plain values follow each other");
+
+static struct place place_of(const rnl_parameter *parameter, size_t offset)
+{
+    uint32_t size = parameter->size, first = parameter->kind, kinds = 1;
+    if (first == RNL_VALUE_UNKNOWN) {
+        bool may_point = size == sizeof(void *);
+        first = may_point ? RNL_VALUE_POINTER : RNL_VALUE_INTEGER;
+        kinds = RNL_VALUE_FLOAT - first + 1;
+    }
+    bool is_plain = first == RNL_VALUE_POINTER
+                        ? size == sizeof(void *)
+                        : first != RNL_VALUE_STRUCT &&
+                              size <= sizeof ((rnl_arg *)NULL)->value;
+    return (struct place){value_shape(first, size), is_plain ? kinds : 0,
+                          (uint32_t)offset};
+}
+
 static void place_values(struct function *function)
 {
     size_t offset = 0, most = 1;
     for (size_t i = 0; i < function->parameter_count; i++) {
         const rnl_parameter *parameter = &function->parameters[i];
         size_t alignment = alignment_of(parameter);
-        offset = (offset + alignment - 1) & ~(alignment - 1);
-        function->offsets[i] = (uint32_t)offset;
+        offset = mem_align_up(offset, alignment);
+        function->places[i] = place_of(parameter, offset);
         offset += parameter->size;
         most = alignment > most ? alignment : most;
     }
@@ -118,8 +134,8 @@ static bool copy_parameters(struct function *function,
         return true;
     function->parameter_count = count;
     function->parameters = mem_allocate(count * sizeof *parameters);
-    function->offsets = mem_allocate(count * sizeof *function->offsets);
-    if (!function->parameters || !function->offsets)
+    function->places = mem_allocate(count * sizeof *function->places);
+    if (!function->parameters || !function->places)
         return false;
     for (size_t i = 0; i < count; i++) {
         rnl_parameter *copy = &function->parameters[i];
@@ -171,16 +187,13 @@ static rnl_status refuse_name(struct module *module, const char *name)
     struct text names = {0};
     const char *known;
     for (size_t i = 0; (known = backend->module_kernel(module, i)); i++)
-        text_add(&names, "%s'%s'", i ? ", " : "", known);
+        name_add(&names, known);
     char described[192];
-    fail_at(RNL_ERROR_NOT_FOUND, "name",
-            names.length ? "there is no kernel '%s'; there is %s"
-                         : "there is no kernel '%s', nor any other in there",
-            name, text_get(&names));
+    rnl_status status =
+        name_refuse("kernel", name, &names, "any other in there");
     fail_set_object("%s", object_describe(&module->object, described,
                                           sizeof described));
-    text_finish(&names);
-    return RNL_ERROR_NOT_FOUND;
+    return status;
 }
 
 rnl_status function_build(struct module *module, const char *name,

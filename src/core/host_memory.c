@@ -14,8 +14,8 @@ struct host_range {
 static void range_free(struct context *context, struct host_range *range)
 {
     if (range->allocated)
-        context->backend->memory_free(context, NULL, RNL_MEMORY_HOST,
-                                      range->memory, range->size);
+        context->backend->memory_free(context, RNL_MEMORY_HOST, range->memory,
+                                      range->size);
     else
         context->backend->host_register(context, range->start, range->size,
                                         false);
@@ -100,7 +100,7 @@ rnl_status rnl_host_allocate(rnl_context handle, size_t size,
     if (!range)
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory to keep track of host memory");
-    status = memory_pool_allocate(context, NULL, RNL_MEMORY_HOST, size,
+    status = memory_pool_allocate(context, RNL_MEMORY_HOST, size,
                                   &range->memory);
     if (status != RNL_OK) {
         mem_release(range, sizeof *range);

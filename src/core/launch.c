@@ -1,14 +1,17 @@
 #include "core/backend.h"
+#include "core/capture.h"
 #include "core/make.h"
 
 #include <string.h>
 
 // --- Shape -----------------------------------------------------------------
 
-static void missing_axes_are_one(rnl_dim3 *dim)
+// Missing ones are 1.
+static inline rnl_dim3 with_axes(const rnl_dim3 *given)
 {
-    dim->y = dim->y ? dim->y : 1;
-    dim->z = dim->z ? dim->z : 1;
+    rnl_dim3 dim = {given->x, given->y + (given->y == 0),
+                    given->z + (given->z == 0)};
+    return dim;
 }
 
 __attribute__((cold)) static rnl_status
@@ -26,9 +29,21 @@ refuse_dim(const rnl_dim3 *dim, const rnl_dim3 *most, const char *name)
 static inline rnl_status check_dim(const rnl_dim3 *dim, const rnl_dim3 *most,
                                    const char *name)
 {
-    bool fits = dim->x > 0 && dim->x <= most->x && dim->y <= most->y &&
-                dim->z <= most->z;
-    return fits ? RNL_OK : refuse_dim(dim, most, name);
+    // In one: each is as good as never too large, and a jump is not free.
+    bool fits = (dim->x - 1 < most->x) & (dim->y <= most->y) &
+                (dim->z <= most->z);
+    return __builtin_expect(fits, 1) ? RNL_OK : refuse_dim(dim, most, name);
+}
+
+__attribute__((cold)) static rnl_status
+refuse_threads(const struct function *function, uint64_t threads, uint32_t most)
+{
+    uint32_t own = function->info.max_block_threads;
+    return fail_at(RNL_ERROR_INVALID_ARGUMENT, "block",
+                   "a block of %llu threads is beyond the limit of %u%s%s",
+                   (unsigned long long)threads, most,
+                   most == own ? " of " : "",
+                   most == own ? function->name : "");
 }
 
 static rnl_status check_threads(const struct function *function,
@@ -40,22 +55,15 @@ static rnl_status check_threads(const struct function *function,
     uint32_t most = own && own < info->max_block_threads
                         ? own
                         : info->max_block_threads;
-    if (threads <= most)
-        return RNL_OK;
-    return fail_at(RNL_ERROR_INVALID_ARGUMENT, "block",
-                   "a block of %llu threads is beyond the limit of %u%s%s",
-                   (unsigned long long)threads, most,
-                   most == own ? " of " : "",
-                   most == own ? function->name : "");
+    return threads <= most ? RNL_OK
+                           : refuse_threads(function, threads, most);
 }
 
-static rnl_status check_cluster(const rnl_device_info *info,
-                                const rnl_launch *launch)
+__attribute__((cold)) static rnl_status
+check_cluster(const rnl_device_info *info, const struct op_kernel *kernel)
 {
-    const rnl_dim3 *c = &launch->cluster, *grid = &launch->grid;
+    const rnl_dim3 *c = &kernel->cluster, *grid = &kernel->grid;
     uint64_t blocks = (uint64_t)c->x * c->y * c->z;
-    if (blocks == 1)
-        return RNL_OK;
     uint32_t most = info->max_cluster_blocks ? info->max_cluster_blocks : 1;
     if (blocks > most)
         return fail_at(most > 1 ? RNL_ERROR_INVALID_ARGUMENT
@@ -73,7 +81,7 @@ static rnl_status check_cluster(const rnl_device_info *info,
 }
 
 static rnl_status check_cooperative(struct function *function,
-                                    const rnl_launch *launch)
+                                    const struct op_kernel *kernel)
 {
     struct context *context = function->object.context;
     const struct backend *backend = context->backend;
@@ -82,11 +90,12 @@ static rnl_status check_cooperative(struct function *function,
         return fail_at(RNL_ERROR_UNSUPPORTED, "attributes",
                        "cooperative launches are not supported: %s",
                        backend->feature_reason(context, cooperative));
-    return cooperative_check(function, launch);
+    return cooperative_check(function, kernel);
 }
 
 static rnl_status check_attributes(struct function *function,
-                                   const rnl_launch *launch)
+                                   const rnl_launch *launch,
+                                   const struct op_kernel *kernel)
 {
     bool cooperative = false;
     if (launch->attribute_count > 0 && !launch->attributes)
@@ -103,11 +112,12 @@ static rnl_status check_attributes(struct function *function,
         cooperative |=
             attribute->id == RNL_LAUNCH_COOPERATIVE && attribute->value;
     }
-    return cooperative ? check_cooperative(function, launch) : RNL_OK;
+    return cooperative ? check_cooperative(function, kernel) : RNL_OK;
 }
 
-static rnl_status refuse_shared(struct function *function,
-                                const rnl_device_info *info, size_t dynamic)
+__attribute__((cold)) static rnl_status
+refuse_shared(struct function *function, const rnl_device_info *info,
+              size_t dynamic)
 {
     uint64_t most = info->shared_per_block_max;
     size_t fixed = function->info.shared_size;
@@ -134,23 +144,48 @@ static rnl_status check_shared(struct function *function,
                : refuse_shared(function, info, dynamic);
 }
 
-// Checks the launch and replaces missing axes.
-static rnl_status check_launch(struct function *function, rnl_launch *launch)
+// What most launches are without.
+__attribute__((cold)) static rnl_status
+check_extras(struct function *function, const rnl_launch *launch,
+             const struct op_kernel *kernel)
 {
-    struct context *context = function->object.context;
-    const rnl_device_info *info = &context->device->info;
-    missing_axes_are_one(&launch->grid);
-    missing_axes_are_one(&launch->block);
-    missing_axes_are_one(&launch->cluster);
-    launch->cluster.x = launch->cluster.x ? launch->cluster.x : 1;
-    rnl_status status = check_dim(&launch->grid, &info->max_grid, "grid");
+    rnl_status status =
+        check_cluster(&function->object.context->device->info, kernel);
+    if (status == RNL_OK)
+        status = check_attributes(function, launch, kernel);
+    if (status == RNL_OK && launch->constant_count > 0 && !launch->constants)
+        status = fail_at(RNL_ERROR_INVALID_ARGUMENT, "constants",
+                         "%zu constants are announced, but 'constants' is NULL",
+                         launch->constant_count);
+    return status;
+}
+
+// Checks the launch and makes all of `kernel` but its arguments; attributes
+// stay where they are.
+static inline rnl_status read_shape(struct function *function,
+                                    const rnl_launch *launch,
+                                    struct op_kernel *kernel)
+{
+    const rnl_device_info *info = &function->object.context->device->info;
+    kernel->function = function;
+    kernel->grid = with_axes(&launch->grid);
+    kernel->block = with_axes(&launch->block);
+    kernel->cluster = with_axes(&launch->cluster);
+    kernel->cluster.x += kernel->cluster.x == 0;
+    kernel->shared_size = launch->shared_size;
+    kernel->attributes = launch->attributes;
+    kernel->attribute_count = launch->attribute_count;
+    rnl_status status = check_dim(&kernel->grid, &info->max_grid, "grid");
     if (status != RNL_OK ||
-        (status = check_dim(&launch->block, &info->max_block, "block")) ||
-        (status = check_threads(function, info, &launch->block)) ||
-        (status = check_cluster(info, launch)) ||
+        (status = check_dim(&kernel->block, &info->max_block, "block")) ||
+        (status = check_threads(function, info, &kernel->block)) ||
         (status = check_shared(function, info, launch->shared_size)))
         return status;
-    return check_attributes(function, launch);
+    bool plain = ((kernel->cluster.x | kernel->cluster.y |
+                   kernel->cluster.z) == 1) &
+                 ((launch->attribute_count | launch->constant_count) == 0);
+    return __builtin_expect(plain, 1) ? RNL_OK
+                                      : check_extras(function, launch, kernel);
 }
 
 // --- Arguments -------------------------------------------------------------
@@ -216,8 +251,9 @@ static bool argument_fits(const rnl_arg *arg, const rnl_parameter *parameter)
     return parameter->kind == RNL_VALUE_UNKNOWN || kind == parameter->kind;
 }
 
-static rnl_status check_count(const struct function *function,
-                              const rnl_args *args, size_t count)
+__attribute__((cold)) static rnl_status
+refuse_count(const struct function *function, const rnl_args *args,
+             size_t count)
 {
     if (args && args->struct_size < sizeof *args)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "args",
@@ -227,33 +263,19 @@ static rnl_status check_count(const struct function *function,
         return fail_at(RNL_ERROR_ARGUMENT_MISMATCH, "args",
                        "%s takes %zu arguments, but %zu were given",
                        function->name, function->parameter_count, count);
-    if (count > 0 && !args->items)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "args",
-                       "%zu arguments are announced, but 'items' is NULL",
-                       count);
-    return RNL_OK;
+    return fail_at(RNL_ERROR_INVALID_ARGUMENT, "args",
+                   "%zu arguments are announced, but 'items' is NULL", count);
 }
 
-// Tells how many of them are buffers.
-static rnl_status check_arguments(const struct function *function,
-                                  const rnl_args *args, size_t *out_buffers)
+static inline rnl_status check_count(const struct function *function,
+                                     const rnl_args *args)
 {
-    size_t count = args ? args->count : 0, buffers = 0;
-    rnl_status status = check_count(function, args, count);
-    if (status != RNL_OK)
-        return status;
-    for (size_t i = 0; i < count; i++) {
-        const rnl_arg *arg = &args->items[i];
-        if (!argument_fits(arg, &function->parameters[i]))
-            return mismatch(function, i, arg);
-        if (arg->kind == RNL_VALUE_STRUCT && !arg->value.pointer)
-            return fail_at(RNL_ERROR_INVALID_ARGUMENT, "args",
-                           "argument %zu of %s is a struct at NULL", i + 1,
-                           function->name);
-        buffers += arg->kind == RNL_ARG_BUFFER;
-    }
-    *out_buffers = buffers;
-    return RNL_OK;
+    size_t count = args ? args->count : 0;
+    bool good = count == function->parameter_count &&
+                (!args || (args->struct_size >= sizeof *args &&
+                           (args->items || count == 0)));
+    return __builtin_expect(good, 1) ? RNL_OK
+                                     : refuse_count(function, args, count);
 }
 
 // Keeps the buffer for the op and gives where its address is.
@@ -273,22 +295,44 @@ static rnl_status take_buffer(struct op *op, rnl_buffer handle,
     return RNL_OK;
 }
 
-// Where each value is now: with the caller, or with a buffer that is kept.
-static rnl_status find_values(struct op *op, const rnl_args *args,
-                              const void **out_values)
+// Anything but a plain value that fits.
+static __attribute__((noinline)) rnl_status
+find_value(struct op *op, const struct place *place, const rnl_arg *arg,
+           const void **out_value)
 {
-    size_t count = op->kernel.function->parameter_count;
-    for (size_t i = 0; i < count; i++) {
-        const rnl_arg *arg = &args->items[i];
-        out_values[i] = &arg->value;
-        if (arg->kind == RNL_VALUE_STRUCT) {
-            out_values[i] = arg->value.pointer;
-        } else if (arg->kind == RNL_ARG_BUFFER) {
-            rnl_status status =
-                take_buffer(op, arg->value.buffer, &out_values[i]);
-            if (status != RNL_OK)
-                return status;
-        }
+    const struct function *function = op->kernel.function;
+    size_t index = (size_t)(place - function->places);
+    if (!argument_fits(arg, &function->parameters[index]))
+        return mismatch(function, index, arg);
+    if (arg->kind == RNL_ARG_BUFFER)
+        return take_buffer(op, arg->value.buffer, out_value);
+    bool is_struct = arg->kind == RNL_VALUE_STRUCT;
+    if (is_struct && !arg->value.pointer)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "args",
+                       "argument %zu of %s is a struct at NULL", index + 1,
+                       function->name);
+    *out_value = is_struct ? arg->value.pointer : &arg->value;
+    return RNL_OK;
+}
+
+// Checks the arguments, whose number is right, and tells where each value is
+// now: with the caller, or with a buffer that is kept.
+static inline rnl_status find_values(struct op *op, const rnl_args *args,
+                                     const void **out_values)
+{
+    const struct function *function = op->kernel.function;
+    if (function->parameter_count == 0)
+        return RNL_OK;
+    const struct place *place = function->places;
+    const struct place *end = place + function->parameter_count;
+    const rnl_arg *arg = args->items;
+    for (; place < end; place++, arg++, out_values++) {
+        *out_values = &arg->value;
+        if (__builtin_expect(place_fits(place, arg->kind, arg->size), 1))
+            continue;
+        rnl_status status = find_value(op, place, arg, out_values);
+        if (status != RNL_OK)
+            return status;
     }
     return RNL_OK;
 }
@@ -298,9 +342,9 @@ static void store_values(const struct function *function, char *values,
                          const void **addresses)
 {
     for (size_t i = 0; i < function->parameter_count; i++) {
-        const rnl_parameter *parameter = &function->parameters[i];
-        char *place = values + function->offsets[i];
-        switch (parameter->size) {
+        size_t size = function->parameters[i].size;
+        char *place = values + function->places[i].offset;
+        switch (size) {
         case 4:
             memcpy(place, addresses[i], 4);
             break;
@@ -308,7 +352,7 @@ static void store_values(const struct function *function, char *values,
             memcpy(place, addresses[i], 8);
             break;
         default:
-            memcpy(place, addresses[i], parameter->size);
+            memcpy(place, addresses[i], size);
         }
         addresses[i] = place;
     }
@@ -316,20 +360,14 @@ static void store_values(const struct function *function, char *values,
 
 // --- The launch ------------------------------------------------------------
 
-// A launch that was checked.
+// A launch to be made; its shape is checked, its arguments are not.
 struct wanted {
     struct stream *stream;
     struct function *function;
     const rnl_launch *launch;
     const rnl_args *args;
-    size_t kept;  // objects: the function and buffers
-};
-
-// Room for the addresses of values that stay where they are.
-#define BORROWED_MOST 128
-
-struct borrowed {
-    const void *values[BORROWED_MOST];
+    const struct op_kernel *kernel;  // without arguments
+    size_t kept;                     // objects: the function and buffers
 };
 
 // Where everything of a launch lies in its op's payload.
@@ -341,43 +379,21 @@ struct layout {
     size_t size;
 };
 
-static size_t align_up(size_t offset, size_t alignment)
-{
-    return (offset + alignment - 1) & ~(alignment - 1);
-}
-
 static struct layout lay_out(const struct wanted *wanted)
 {
     const struct function *function = wanted->function;
     const rnl_launch *launch = wanted->launch;
     struct layout layout;
-    layout.values = align_up(function->parameter_count * sizeof(void *),
-                             function->values_alignment);
-    layout.kept = align_up(layout.values + function->values_size,
-                           sizeof(void *));
+    layout.values = mem_align_up(function->parameter_count * sizeof(void *),
+                                 function->values_alignment);
+    layout.kept = mem_align_up(layout.values + function->values_size,
+                               sizeof(void *));
     layout.attributes = layout.kept + wanted->kept * sizeof(void *);
     layout.label = layout.attributes +
                    launch->attribute_count * sizeof *launch->attributes;
     layout.size =
         layout.label + (launch->label ? strlen(launch->label) + 1 : 0);
     return layout;
-}
-
-// All but what is behind pointers. `kept` is where so many fit; NULL: inside.
-static void set_launch(struct op *op, const struct wanted *wanted, void *kept)
-{
-    const rnl_launch *launch = wanted->launch;
-    if (kept)
-        op->kept = kept;
-    op->kept[op->kept_count++] = &wanted->function->object;  // the caller's
-    op->kernel.function = wanted->function;
-    op->kernel.grid = launch->grid;
-    op->kernel.block = launch->block;
-    op->kernel.cluster = launch->cluster;
-    op->kernel.shared_size = launch->shared_size;
-    op->kernel.attribute_count = launch->attribute_count;
-    op->file = launch->file;
-    op->line = launch->line;
 }
 
 static void store_extras(struct op *op, const struct layout *layout,
@@ -389,68 +405,36 @@ static void store_extras(struct op *op, const struct layout *layout,
                launch->attribute_count * sizeof *launch->attributes);
     op->kernel.attributes =
         (const rnl_launch_attribute *)(payload + layout->attributes);
+    op->file = launch->file;
+    op->line = launch->line;
     if (launch->label)
         op->label = strcpy(payload + layout->label, launch->label);
 }
 
-// The op has all it needs inside. These two may leave an op also when they
-// fail.
-static rnl_status owning_op(const struct wanted *wanted, struct op **out_op)
+// On success, and only then, the op has the caller's reference to the function.
+static rnl_status launch_op(const struct wanted *wanted, struct op **out_op)
 {
     struct layout layout = lay_out(wanted);
     struct op *op = op_create(wanted->stream, OP_KERNEL, layout.size);
-    *out_op = op;
     if (!op)
         return RNL_ERROR_OUT_OF_MEMORY;
     char *payload = op->payload;
     const void **addresses = op->payload;
-    set_launch(op, wanted,
-               wanted->kept > OP_INLINE_KEPT ? payload + layout.kept : NULL);
+    if (wanted->kept > OP_INLINE_KEPT)
+        op->kept = (struct object **)(payload + layout.kept);
+    op->kept[op->kept_count++] = &wanted->function->object;
+    op->kernel = *wanted->kernel;
     op->kernel.arguments = addresses;
     store_extras(op, &layout, wanted->launch);
     rnl_status status = find_values(op, wanted->args, addresses);
-    if (status == RNL_OK)
-        store_values(wanted->function, payload + layout.values, addresses);
-    return status;
-}
-
-// What is the caller's stays there.
-static rnl_status borrowing_op(const struct wanted *wanted,
-                               struct borrowed *borrowed, struct op **out_op)
-{
-    size_t kept = wanted->kept > OP_INLINE_KEPT ? wanted->kept : 0;
-    struct op *op =
-        op_create(wanted->stream, OP_KERNEL, kept * sizeof(void *));
-    *out_op = op;
-    if (!op)
-        return RNL_ERROR_OUT_OF_MEMORY;
-    set_launch(op, wanted, kept ? op->payload : NULL);
-    op->borrows = true;
-    op->kernel.arguments = borrowed->values;
-    op->kernel.attributes = wanted->launch->attributes;
-    op->label = wanted->launch->label;
-    return find_values(op, wanted->args, borrowed->values);
-}
-
-// On success, and only then, the op has the caller's reference to the function.
-static rnl_status launch_op(const struct wanted *wanted,
-                            struct borrowed *borrowed, struct op **out_op)
-{
-    bool fits = wanted->function->parameter_count <= BORROWED_MOST &&
-                wanted->launch->constant_count == 0;
-    struct op *op;
-    rnl_status status = borrowed && fits
-                            ? borrowing_op(wanted, borrowed, &op)
-                            : owning_op(wanted, &op);
-    if (status == RNL_OK) {
-        *out_op = op;
-        return RNL_OK;
-    }
-    if (op) {
+    if (status != RNL_OK) {
         object_keep(&wanted->function->object);
         op_finish(op);
+        return status;
     }
-    return status;
+    store_values(wanted->function, payload + layout.values, addresses);
+    *out_op = op;
+    return RNL_OK;
 }
 
 // A copy of the constant's bytes, made before the launch in stream order.
@@ -495,8 +479,7 @@ static rnl_status constant_op(struct stream *stream, struct function *function,
 }
 
 // The ops of all constants, then the launch, as a list.
-static rnl_status make_ops(const struct wanted *wanted,
-                           struct borrowed *borrowed, struct op **out_first)
+static rnl_status make_ops(const struct wanted *wanted, struct op **out_first)
 {
     const rnl_launch *launch = wanted->launch;
     struct op *first = NULL, **last = &first;
@@ -510,7 +493,7 @@ static rnl_status make_ops(const struct wanted *wanted,
         last = op ? &op->next : last;
     }
     if (status == RNL_OK)
-        status = launch_op(wanted, borrowed, last);
+        status = launch_op(wanted, last);
     if (status != RNL_OK)
         op_finish_list(first);
     else
@@ -518,78 +501,132 @@ static rnl_status make_ops(const struct wanted *wanted,
     return status;
 }
 
-// On success the function is kept.
-static rnl_status find_function(struct stream *stream, rnl_function handle,
-                                struct function **function)
+__attribute__((cold)) static rnl_status
+refuse_home(const struct function *function)
 {
-    rnl_status status;
-    struct object *object = object_find_and_keep(handle, OBJECT_FUNCTION);
-    if (!object)
-        return object_refuse(handle, OBJECT_FUNCTION, "function");
-    *function = (struct function *)object;
-    if (object->context == stream_context(stream))
-        status = stream_check_failure(stream);
-    else
-        status = fail_at(RNL_ERROR_INVALID_HANDLE, "function",
-                         "'%s' belongs to another context than the stream",
-                         (*function)->name);
-    if (status != RNL_OK)
-        object_drop(object);
-    return status;
+    return fail_at(RNL_ERROR_INVALID_HANDLE, "function",
+                   "'%s' belongs to another context than the stream",
+                   function->name);
 }
 
-static rnl_status read_launch(struct function *function,
-                              const rnl_launch *given, rnl_launch *launch)
+static inline rnl_status check_home(struct stream *stream,
+                                    const struct function *function)
 {
+    return __builtin_expect(function->object.context == stream_context(stream),
+                            1)
+               ? stream_check_failure(stream)
+               : refuse_home(function);
+}
+
+// `*launch` is what was given, or, of another version, `room`.
+static inline rnl_status read_launch(const rnl_launch **launch,
+                                     rnl_launch *room)
+{
+    const rnl_launch *given = *launch;
+    if (__builtin_expect(given && given->struct_size == sizeof *given, 1))
+        return RNL_OK;
+    *launch = room;
     rnl_status status = check_pointer(given, "launch");
-    if (status != RNL_OK)
-        return status;
-    if (given->struct_size == sizeof *launch)
-        *launch = *given;
-    else if ((status = options_read(launch, sizeof *launch, given, "launch")))
-        return status;
-    return check_launch(function, launch);
+    return status ? status : options_read(room, sizeof *room, given, "launch");
+}
+
+static size_t count_buffers(const rnl_args *args)
+{
+    size_t buffers = 0;
+    for (size_t i = 0; args && i < args->count; i++)
+        buffers += args->items[i].kind == RNL_ARG_BUFFER;
+    return buffers;
 }
 
 // Takes over the reference to the function on success only.
-static rnl_status prepare(struct wanted *wanted, const rnl_launch *given,
-                          struct borrowed *borrowed, struct op **out_first)
+static rnl_status prepare(struct wanted *wanted, struct op **out_first)
 {
-    rnl_launch launch;
-    size_t buffers = 0;
-    rnl_status status = read_launch(wanted->function, given, &launch);
-    if (status != RNL_OK ||
-        (status = check_arguments(wanted->function, wanted->args, &buffers)))
+    rnl_launch room;
+    struct op_kernel kernel;
+    rnl_status status = check_home(wanted->stream, wanted->function);
+    if (status != RNL_OK || (status = read_launch(&wanted->launch, &room)) ||
+        (status = read_shape(wanted->function, wanted->launch, &kernel)) ||
+        (status = check_count(wanted->function, wanted->args)))
         return status;
-    if (launch.constant_count > 0 && !launch.constants)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "constants",
-                       "%zu constants are announced, but 'constants' is NULL",
-                       launch.constant_count);
-    wanted->launch = &launch;
-    wanted->kept = buffers + 1;
-    return make_ops(wanted, borrowed, out_first);
-}
-
-// `borrowed` NULL: the ops own all they need.
-static rnl_status make(struct stream *stream, rnl_function handle,
-                       const rnl_launch *launch, const rnl_args *args,
-                       struct borrowed *borrowed, struct op **out_first)
-{
-    struct wanted wanted = {.stream = stream, .args = args};
-    rnl_status status = find_function(stream, handle, &wanted.function);
-    if (status != RNL_OK)
-        return status;
-    status = prepare(&wanted, launch, borrowed, out_first);
-    if (status != RNL_OK)
-        object_drop(&wanted.function->object);
-    return status;
+    wanted->kernel = &kernel;
+    wanted->kept = count_buffers(wanted->args) + 1;
+    return make_ops(wanted, out_first);
 }
 
 rnl_status make_launch_ops(struct stream *stream, rnl_function handle,
                            const rnl_launch *launch, const rnl_args *args,
                            struct op **out_first)
 {
-    return make(stream, handle, launch, args, NULL, out_first);
+    struct object *object = object_find_and_keep(handle, OBJECT_FUNCTION);
+    if (!object)
+        return object_refuse(handle, OBJECT_FUNCTION, "function");
+    struct wanted wanted = {.stream = stream,
+                            .function = (struct function *)object,
+                            .launch = launch,
+                            .args = args};
+    rnl_status status = prepare(&wanted, out_first);
+    if (status != RNL_OK)
+        object_drop(object);
+    return status;
+}
+
+// --- At once ---------------------------------------------------------------
+
+#define AT_ONCE_MOST 128  // arguments
+
+// A launch that is over when the call returns. What it refers to is the
+// caller's, but for buffers, which are kept.
+struct at_once {
+    struct op op;
+    const void *values[AT_ONCE_MOST];
+    struct object *kept[AT_ONCE_MOST];
+};
+
+// RNL_NOT_READY: it needs ops of its own.
+static inline rnl_status launch_guarded(struct at_once *at_once,
+                                        struct function *function,
+                                        const rnl_launch *launch,
+                                        const rnl_args *args)
+{
+    struct op *op = &at_once->op;
+    rnl_launch room;
+    rnl_status status = check_home(op->stream, function);
+    if (status != RNL_OK || (status = read_launch(&launch, &room)) ||
+        (status = read_shape(function, launch, &op->kernel)) ||
+        (status = check_count(function, args)))
+        return status;
+    if (function->parameter_count > AT_ONCE_MOST || launch->constant_count > 0)
+        return RNL_NOT_READY;
+    op->kernel.arguments = at_once->values;
+    op->label = launch->label;
+    op->file = launch->file;
+    op->line = launch->line;
+    status = find_values(op, args, at_once->values);
+    return status ? status
+                  : op->stream->backend->stream_submit(op->stream, op);
+}
+
+static rnl_status launch_at_once(struct stream *stream, rnl_function handle,
+                                 const rnl_launch *launch,
+                                 const rnl_args *args)
+{
+    struct at_once at_once;
+    struct op *op = &at_once.op;
+    struct object *object = object_guard(handle, OBJECT_FUNCTION);
+    if (!object)
+        return object_refuse(handle, OBJECT_FUNCTION, "function");
+    op->next = NULL;
+    op->stream = stream;
+    op->kind = OP_KERNEL;
+    op->borrows = true;
+    op->kept = at_once.kept;
+    op->kept_count = 0;
+    rnl_status status =
+        launch_guarded(&at_once, (struct function *)object, launch, args);
+    object_unguard();
+    for (size_t i = 0; i < op->kept_count; i++)
+        object_drop(op->kept[i]);
+    return status;
 }
 
 rnl_status rnl_enqueue_function(rnl_stream handle, rnl_function function,
@@ -597,20 +634,15 @@ rnl_status rnl_enqueue_function(rnl_stream handle, rnl_function function,
 {
     struct stream *stream;
     struct op *first = NULL;
-    struct borrowed borrowed;
     rnl_status status = ENTER();
     if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
         return status;
-    bool now = op_goes_now(stream) && stream->backend->reads_launch_at_once;
-    status =
-        make(stream, function, launch, args, now ? &borrowed : NULL, &first);
-    if (status != RNL_OK)
-        return status;
-    if (now)
-        status = op_submit_now(first);
-    if (status == RNL_NOT_READY)  // not at once after all
-        status = make(stream, function, launch, args, NULL, &first);
-    else if (now)
-        return status;
+    if (stream->launches_at_once && !stream_is_captured(stream) &&
+        thread_is_visited()) {
+        status = launch_at_once(stream, function, launch, args);
+        if (__builtin_expect(status != RNL_NOT_READY, 1))
+            return status;
+    }
+    status = make_launch_ops(stream, function, launch, args, &first);
     return status ? status : op_submit_list(first);
 }

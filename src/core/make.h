@@ -11,7 +11,7 @@ rnl_status make_launch_ops(struct stream *stream, rnl_function function,
 
 // Whether a cooperative launch, checked in all else, is small enough.
 rnl_status cooperative_check(struct function *function,
-                             const rnl_launch *launch);
+                             const struct op_kernel *kernel);
 
 // The dynamic shared memory that the device leaves to the function.
 size_t function_shared_limit(const struct function *function);

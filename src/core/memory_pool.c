@@ -1,3 +1,4 @@
+#include "core/pool_part.h"
 #include "core/pool_waiting.h"
 
 #include "base/poison.h"
@@ -31,7 +32,7 @@ static struct pool_request request_of(rnl_memory_kind kind, size_t size)
     if (size < HUGE_PAGE)
         request.bin = bin_of(size, &request.capacity);
     else
-        request.capacity = (size + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+        request.capacity = mem_align_up(size, HUGE_PAGE);
     return request;
 }
 
@@ -45,14 +46,12 @@ static unsigned large_bin(size_t size)
 
 // --- Parts -----------------------------------------------------------------
 
-static unsigned thread_part(void)
+void pool_choose_part(void)
 {
     static _Atomic unsigned threads;
-    if (thread_state.pool_part == 0)
-        thread_state.pool_part = (unsigned char)(
-            1 + atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) %
-                    POOL_PARTS);
-    return thread_state.pool_part - 1;
+    thread_state.pool_part = (unsigned char)(
+        1 + atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) %
+                POOL_PARTS);
 }
 
 static bool is_small(const struct pool_request *request)
@@ -64,7 +63,7 @@ static bool is_small(const struct pool_request *request)
 static struct pool_part *part_for(struct memory_pool *pool,
                                   const struct pool_request *request)
 {
-    return is_small(request) ? &pool->parts[thread_part()] : &pool->large;
+    return is_small(request) ? pool_own_part(pool) : &pool->large;
 }
 
 static struct buffer **bin_for(struct memory_pool *pool,
@@ -81,37 +80,6 @@ static struct pool_part *part_at(struct memory_pool *pool, unsigned index)
     return index < POOL_PARTS ? &pool->parts[index] : &pool->large;
 }
 
-static uint64_t next_id_locked(struct pool_part *part)
-{
-    const uint64_t batch = 64;
-    if (part->next_id == part->end_id) {
-        part->next_id = object_new_ids(batch);
-        part->end_id = part->next_id + batch;
-    }
-    return part->next_id++;
-}
-
-// One more buffer is in use, or about to be. False when the context is gone.
-static bool enter_locked(struct pool_part *part, struct context *context)
-{
-    if (!part->holds && !object_keep_if_alive(&context->object))
-        return false;
-    part->holds = true;
-    part->live_count++;
-    return true;
-}
-
-// One less; true when the caller has to drop the context.
-static bool leave_locked(struct memory_pool *pool, struct pool_part *part)
-{
-    part->live_count--;
-    if (part->live_count > 0 ||
-        !atomic_load_explicit(&pool->closed, memory_order_acquire))
-        return false;
-    part->holds = false;
-    return true;
-}
-
 static void count_live_locked(struct pool_part *part, size_t size)
 {
     part->live += size;
@@ -119,11 +87,16 @@ static void count_live_locked(struct pool_part *part, size_t size)
         part->peak = part->live;
 }
 
-// Takes what memory_pool_take entered for back.
-static void leave(struct context *context, struct pool_part *part)
+void pool_refuse_context(void)
+{
+    fail_at(RNL_ERROR_INVALID_HANDLE, "context",
+            "the context was released by another thread during the call");
+}
+
+void part_leave(struct pool_part *part, struct context *context)
 {
     lock_take(&part->lock);
-    bool drop = leave_locked(&context->pool, part);
+    bool drop = part_leave_locked(part, context);
     lock_give(&part->lock);
     if (drop)
         object_drop(&context->object);
@@ -179,22 +152,52 @@ static struct buffer *find_locked(struct memory_pool *pool,
 
 // --- Keeping ---------------------------------------------------------------
 
+static bool may_keep(struct memory_pool *pool, const struct buffer *buffer)
+{
+    return !buffer->spent &&
+           (buffer->set_aside ||
+            atomic_load_explicit(&pool->reserved, memory_order_relaxed) <=
+                pool->threshold);
+}
+
 static void keep_locked(struct memory_pool *pool, struct buffer *buffer)
 {
     struct buffer **bin = bin_for(pool, buffer);
+    if (buffer->memory.host)
+        poison(buffer->memory.host, buffer->capacity);
     buffer->next_kept = *bin;
     *bin = buffer;
 }
 
-void pool_keep_list(struct memory_pool *pool, struct buffer *buffer)
+// It is about to be discarded.
+static void count_trimmed(struct memory_pool *pool, const struct buffer *buffer)
 {
-    while (buffer) {
-        struct buffer *next = buffer->next_kept;
+    if (!buffer->set_aside)
+        atomic_fetch_sub(&pool->reserved, buffer->capacity);
+    atomic_fetch_add(&pool->trims, 1);
+}
+
+static void push_trimmed(struct memory_pool *pool, struct buffer *buffer,
+                         struct buffer **to)
+{
+    count_trimmed(pool, buffer);
+    buffer->next_kept = *to;
+    *to = buffer;
+}
+
+void pool_keep_list(struct memory_pool *pool, struct buffer *buffer,
+                    struct buffer **out_gone)
+{
+    for (struct buffer *next; buffer; buffer = next) {
         struct pool_part *part = buffer->part;
+        next = buffer->next_kept;
+        if (!may_keep(pool, buffer)) {
+            push_trimmed(pool, buffer, out_gone);
+            continue;
+        }
         lock_take(&part->lock);
         keep_locked(pool, buffer);
         lock_give(&part->lock);
-        buffer = next;
     }
 }
 
@@ -232,18 +235,17 @@ static rnl_status out_of_memory(struct context *context)
                 why, live_bytes(pool), atomic_load(&pool->reserved));
 }
 
-rnl_status memory_pool_allocate(struct context *context, struct stream *stream,
-                                rnl_memory_kind kind, size_t size,
-                                struct memory *out_memory)
+rnl_status memory_pool_allocate(struct context *context, rnl_memory_kind kind,
+                                size_t size, struct memory *out_memory)
 {
     const struct backend *backend = context->backend;
     rnl_status status =
-        backend->memory_allocate(context, stream, kind, size, out_memory);
+        backend->memory_allocate(context, kind, size, out_memory);
     if (status != RNL_ERROR_OUT_OF_MEMORY)
         return status;
     atomic_fetch_add(&context->pool.retries, 1);
     memory_pool_trim(context, 0);
-    status = backend->memory_allocate(context, stream, kind, size, out_memory);
+    status = backend->memory_allocate(context, kind, size, out_memory);
     return status == RNL_ERROR_OUT_OF_MEMORY ? out_of_memory(context) : status;
 }
 
@@ -265,8 +267,8 @@ static bool take_set_aside(struct memory_pool *pool, rnl_memory_kind kind,
     return true;
 }
 
-static rnl_status fill_buffer(struct context *context, struct stream *stream,
-                              struct buffer *buffer, size_t capacity)
+static rnl_status fill_buffer(struct context *context, struct buffer *buffer,
+                              size_t capacity)
 {
     struct memory_pool *pool = &context->pool;
     buffer->capacity = capacity;
@@ -274,36 +276,44 @@ static rnl_status fill_buffer(struct context *context, struct stream *stream,
         take_set_aside(pool, buffer->kind, capacity, &buffer->memory);
     if (buffer->set_aside)
         return RNL_OK;
-    rnl_status status = memory_pool_allocate(
-        context, stream, buffer->kind, capacity, &buffer->memory);
+    rnl_status status = memory_pool_allocate(context, buffer->kind, capacity,
+                                             &buffer->memory);
     if (status == RNL_OK)
         count_reserved(pool, capacity);
     return status;
 }
 
-// A kept buffer ends here, and its memory goes back.
+// A buffer without references ends here, and its memory goes back.
 static void discard(struct context *context, struct buffer *buffer)
 {
     if (buffer->memory.host)
         unpoison(buffer->memory.host, buffer->capacity);
     if (!buffer->set_aside)
-        context->backend->memory_free(context, NULL, buffer->kind,
-                                      buffer->memory, buffer->capacity);
+        context->backend->memory_free(context, buffer->kind, buffer->memory,
+                                      buffer->capacity);
     object_discard(&buffer->object);
+}
+
+void pool_discard_list(struct context *context, struct buffer *buffer)
+{
+    while (buffer) {
+        struct buffer *next = buffer->next_kept;
+        discard(context, buffer);
+        buffer = next;
+    }
 }
 
 // --- Taking and giving -----------------------------------------------------
 
 // With new memory. The part was entered.
-static struct buffer *take_new(struct context *context, struct stream *stream,
-                               struct pool_part *part,
+static struct buffer *take_new(struct context *context, struct pool_part *part,
                                const struct pool_request *request)
 {
     struct buffer *buffer =
         buffer_new(context, request->kind, request->size, NULL);
     if (!buffer)
         goto leave;
-    if (fill_buffer(context, stream, buffer, request->capacity))
+    if (fill_buffer(context, buffer, request->capacity))
         goto abandon;
     buffer->part = part;
     object_drop(&context->object);  // the part holds it for all
@@ -316,7 +326,7 @@ static struct buffer *take_new(struct context *context, struct stream *stream,
 abandon:
     object_abandon(&buffer->object);
 leave:
-    leave(context, part);
+    part_leave(part, context);
     return NULL;
 }
 
@@ -338,12 +348,12 @@ static bool enter(struct context *context, struct pool_part *part,
                   struct buffer **out_buffer, uint64_t *out_id)
 {
     lock_take(&part->lock);
-    bool alive = enter_locked(part, context);
+    bool alive = part_enter_locked(part, context);
     *out_buffer = alive ? find_locked(&context->pool, part, request) : NULL;
     if (*out_buffer) {
         part->hits++;
         count_live_locked(part, (*out_buffer)->capacity);
-        *out_id = next_id_locked(part);
+        *out_id = part_next_id_locked(part);
     }
     lock_give(&part->lock);
     return alive;
@@ -358,22 +368,22 @@ static struct buffer *take_slowly(struct context *context,
     struct memory_pool *pool = &context->pool;
     struct buffer *found = pool_find_waiting(pool, stream, request);
     if (!found) {
-        pool_collect(pool);
+        pool_collect(context);
         lock_take(&part->lock);
         found = find_locked(pool, part, request);
         lock_give(&part->lock);
     }
     if (!found)
-        return take_new(context, stream, part, request);
+        return take_new(context, part, request);
     // It may be of another part than the one that was entered.
     struct pool_part *home = found->part;
     lock_take(&home->lock);
-    enter_locked(home, context);  // it cannot fail: `part` holds the context
+    part_enter_locked(home, context);  // it cannot fail: `part` holds it
     home->hits++;
     count_live_locked(home, found->capacity);
-    uint64_t id = next_id_locked(home);
+    uint64_t id = part_next_id_locked(home);
     lock_give(&home->lock);
-    leave(context, part);
+    part_leave(part, context);
     return use_again(found, id, request->size);
 }
 
@@ -385,19 +395,11 @@ struct buffer *memory_pool_take(struct context *context, struct stream *stream,
     struct buffer *buffer;
     uint64_t id = 0;
     if (!enter(context, part, &request, &buffer, &id)) {
-        fail_at(RNL_ERROR_INVALID_HANDLE, "context",
-                "the context was released by another thread during the call");
+        pool_refuse_context();
         return NULL;
     }
     return buffer ? use_again(buffer, id, size)
                   : take_slowly(context, stream, part, &request);
-}
-
-static bool may_keep(struct memory_pool *pool, struct buffer *buffer)
-{
-    return buffer->set_aside ||
-           atomic_load_explicit(&pool->reserved, memory_order_relaxed) <=
-               pool->threshold;
 }
 
 void memory_pool_give(struct buffer *buffer, struct stream *stream)
@@ -406,21 +408,18 @@ void memory_pool_give(struct buffer *buffer, struct stream *stream)
     struct memory_pool *pool = &context->pool;
     struct pool_part *part = buffer->part;
     size_t capacity = buffer->capacity;
-    bool keep = may_keep(pool, buffer) && object_retire(&buffer->object);
-    if (buffer->memory.host)
-        poison(buffer->memory.host, capacity);
-    if (!keep) {
-        atomic_fetch_sub(&pool->reserved, buffer->set_aside ? 0 : capacity);
-        atomic_fetch_add(&pool->trims, 1);
+    buffer->spent = !object_retire(&buffer->object);
+    bool waits = pool_wait_at_stream(buffer, stream);
+    bool keep = !waits && may_keep(pool, buffer);
+    if (!waits && !keep) {
+        count_trimmed(pool, buffer);
         discard(context, buffer);
-    } else if (pool_wait_at_stream(buffer, stream)) {
-        keep = false;
     }
     lock_take(&part->lock);
     if (keep)
         keep_locked(pool, buffer);
     part->live -= capacity;
-    bool drop = leave_locked(pool, part);
+    bool drop = part_leave_locked(part, context);
     lock_give(&part->lock);
     if (drop)
         object_drop(&context->object);
@@ -439,10 +438,7 @@ static void trim_list_locked(struct memory_pool *pool, struct buffer **list,
             continue;
         }
         *list = buffer->next_kept;
-        buffer->next_kept = *to;
-        *to = buffer;
-        atomic_fetch_sub(&pool->reserved, buffer->capacity);
-        atomic_fetch_add(&pool->trims, 1);
+        push_trimmed(pool, buffer, to);
     }
 }
 
@@ -462,16 +458,13 @@ static void trim_part(struct context *context, struct pool_part *part,
             trim_list_locked(pool, &part->bins[i], keep, &gone);
     }
     lock_give(&part->lock);
-    while (gone) {
-        struct buffer *next = gone->next_kept;
-        discard(context, gone);
-        gone = next;
-    }
+    pool_discard_list(context, gone);
 }
 
 void memory_pool_trim(struct context *context, size_t keep)
 {
-    pool_collect(&context->pool);
+    pool_look(context);
+    pool_collect(context);
     for (unsigned i = POOL_PARTS + 1; i-- > 0;)
         trim_part(context, part_at(&context->pool, i), keep);
 }
@@ -485,8 +478,8 @@ rnl_status memory_pool_init(struct context *context)
         pool->threshold = SIZE_MAX;
     if (size == 0)
         return RNL_OK;
-    rnl_status status = memory_pool_allocate(context, NULL, RNL_MEMORY_DEVICE,
-                                             size, &pool->set_aside);
+    rnl_status status = memory_pool_allocate(context, RNL_MEMORY_DEVICE, size,
+                                             &pool->set_aside);
     if (status != RNL_OK)
         return status;
     if (pool->set_aside.host)
@@ -512,29 +505,21 @@ void memory_pool_close(struct context *context)
     }
 }
 
-static void free_list(struct context *context, struct buffer **list)
-{
-    while (*list) {
-        struct buffer *buffer = *list;
-        *list = buffer->next_kept;
-        discard(context, buffer);
-    }
-}
-
 void memory_pool_finish(struct context *context)
 {
     struct memory_pool *pool = &context->pool;
     for (unsigned i = 0; i < POOL_PARTS; i++)
         for (unsigned j = 0; j < POOL_SMALL_BINS; j++)
-            free_list(context, &pool->parts[i].bins[j]);
+            pool_discard_list(context, pool->parts[i].bins[j]);
     for (unsigned i = 0; i < POOL_KINDS * POOL_BINS; i++)
-        free_list(context, &pool->large_bins[i / POOL_BINS][i % POOL_BINS]);
+        pool_discard_list(
+            context, pool->large_bins[i / POOL_BINS][i % POOL_BINS]);
     if (pool->set_aside_size == 0)
         return;
     if (pool->set_aside.host)
         unpoison(pool->set_aside.host, pool->set_aside_size);
-    context->backend->memory_free(context, NULL, RNL_MEMORY_DEVICE,
-                                  pool->set_aside, pool->set_aside_size);
+    context->backend->memory_free(context, RNL_MEMORY_DEVICE, pool->set_aside,
+                                  pool->set_aside_size);
 }
 
 // --- Public ----------------------------------------------------------------
@@ -571,6 +556,7 @@ rnl_status rnl_context_pool_stats(rnl_context handle,
     if (!object)
         return object_refuse(handle, OBJECT_CONTEXT, "context");
     rnl_pool_stats stats;
+    pool_collect((struct context *)object);
     add_up(&((struct context *)object)->pool, &stats);
     object_drop(object);
     return info_write(out_stats, &stats, sizeof stats, "out_stats");

@@ -1,16 +1,17 @@
-// The memory that a context keeps for its next buffers, above every backend.
+// What a context keeps for its next buffers, above every backend.
 //
 // What is kept is whole dead buffers, with their memory: taking one costs one
 // lock and no allocation. Small ones are in parts, one for each of a few
 // threads, so that threads do not meet; a buffer goes back to the part it came
 // from. Large ones share a part, where the best fit is looked for.
 //
-// While buffers of a part live, the part holds the context's reference for all
-// of them, so that no count is shared by all threads.
+// While buffers and events of a part live, the part holds the context's
+// reference for all of them, so that no count is shared by all threads.
 //
 // A buffer whose release stream has not come to the point of the release waits
 // at that stream: new buffers of the stream may have it at once, others once
-// the stream got there.
+// the stream got there. What the pool may not keep waits there, too, before it
+// goes back: it counts as reserved until then.
 #pragma once
 
 #include "core/object.h"
@@ -36,7 +37,8 @@ struct memory {
 struct pool_part {
     _Alignas(64) struct lock lock;  // guards all below
     bool holds;           // the context's reference
-    uint32_t live_count;  // buffers in use, or about to be
+    uint32_t live_count;  // buffers and events in use, or about to be
+    struct object_rest events;  // event_pool.h's
     size_t live, peak;    // bytes in use now, and at most
     uint64_t hits, misses;
     uint64_t next_id, end_id;  // ids taken in advance
@@ -87,6 +89,9 @@ struct buffer *memory_pool_take(struct context *context, struct stream *stream,
 // or frees it. May end the context. `stream`: in whose order; may be NULL.
 void memory_pool_give(struct buffer *buffer, struct stream *stream);
 
+// Streams got on, and the caller has time for what goes back now.
+void memory_pool_passed(struct context *context);
+
 // The stream is done with all its work: nothing waits for it any more.
 void memory_pool_stream_finish(struct stream *stream);
 
@@ -94,6 +99,5 @@ void memory_pool_stream_finish(struct stream *stream);
 void memory_pool_trim(struct context *context, size_t keep);
 
 // Memory that is no buffer's: the pool makes room for it if need be.
-rnl_status memory_pool_allocate(struct context *context, struct stream *stream,
-                                rnl_memory_kind kind, size_t size,
-                                struct memory *out_memory);
+rnl_status memory_pool_allocate(struct context *context, rnl_memory_kind kind,
+                                size_t size, struct memory *out_memory);

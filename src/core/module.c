@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "core/cache.h"
 #include "core/config.h"
 #include "core/library.h"
@@ -22,6 +21,21 @@ rnl_status context_find_and_keep(rnl_context handle, struct context **out)
         return object_refuse(handle, OBJECT_CONTEXT, "context");
     *out = (struct context *)object;
     return RNL_OK;
+}
+
+void name_add(struct text *names, const char *name)
+{
+    text_add(names, names->length ? ", '%s'" : "'%s'", name);
+}
+
+rnl_status name_refuse(const char *what, const char *name, struct text *names,
+                       const char *nor)
+{
+    bool some = names->length > 0;
+    fail_at(RNL_ERROR_NOT_FOUND, "name", "there is no %s '%s'%s%s", what, name,
+            some ? "; there is " : ", nor ", some ? text_get(names) : nor);
+    text_finish(names);
+    return RNL_ERROR_NOT_FOUND;
 }
 
 // --- The object ------------------------------------------------------------
@@ -53,11 +67,11 @@ static rnl_status check_loads(struct context *context)
 
 static struct object_class *class_of(const struct backend *backend)
 {
+    static const struct object_class like = {.kind = OBJECT_MODULE,
+                                             .finish = module_finish};
     static struct object_class classes[BACKENDS_MAX];
-    return object_class_of(&classes[library_backend_index(backend)],
-                           OBJECT_MODULE,
-                           sizeof(struct module) + backend->module_size,
-                           module_finish);
+    return object_class_of(&classes[library_backend_index(backend)], &like,
+                           sizeof(struct module) + backend->module_size);
 }
 
 // Makes the object around `binary`, which it takes in any case.

@@ -1,6 +1,7 @@
 // Modules and functions, between the files of the front door.
 #pragma once
 
+#include "base/text.h"
 #include "core/backend.h"
 
 // Makes a module of checked source, from the disk cache or by compiling. Not
@@ -11,6 +12,13 @@ rnl_status module_build(struct context *context, const struct source *source,
 // Makes a function of the module's kernel `name`. Not published.
 rnl_status function_build(struct module *module, const char *name,
                           struct function **out_function);
+
+// Collects the names of what there is …
+void name_add(struct text *names, const char *name);
+// … and records that there is no `what` ("kernel") of the name that was asked
+// for. Frees `names`; `nor`: what to say when there are none.
+rnl_status name_refuse(const char *what, const char *name, struct text *names,
+                       const char *nor);
 
 // Gives a function the attributes that it has when it is made.
 void function_reset(struct function *function);

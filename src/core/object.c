@@ -12,7 +12,7 @@
 static struct object_chunk first_chunk;  // spares small programs the allocation
 struct object_chunk *_Atomic object_chunks[OBJECT_CHUNKS] = {&first_chunk};
 
-static struct lock table_lock;  // guards all below and every class's free list
+static struct lock table_lock;  // guards all below and every class's dead
 static uint32_t slot_count;
 static uint32_t live_count;     // without those of static storage
 static uint32_t first_generation = 1;  // of slots made from now on
@@ -78,14 +78,16 @@ static struct object *slot_object(uint32_t index)
 }
 
 struct object_class *object_class_of(struct object_class *class,
-                                     enum object_kind kind, size_t size,
-                                     void (*finish)(struct object *))
+                                     const struct object_class *like,
+                                     size_t size)
 {
     if (atomic_load_explicit(&class->size, memory_order_acquire) == size)
         return class;
     lock_take(&table_lock);  // once, or after library_reopen
-    class->kind = kind;
-    class->finish = finish;
+    class->kind = like->kind;
+    class->finish = like->finish;
+    class->park = like->park;
+    class->guarded = like->guarded;
     atomic_store_explicit(&class->size, size, memory_order_release);
     lock_give(&table_lock);
     return class;
@@ -100,23 +102,14 @@ static void class_register_locked(struct object_class *class)
     classes = class;
 }
 
-static struct object *take_free_locked(struct object_class *class)
-{
-    struct object *object = class->free;
-    class->free = object->next_free;
-    class->free_count--;
-    return object;
-}
+// --- Rest ------------------------------------------------------------------
 
-static void put_free_locked(struct object *object)
+static inline struct object *take_first(struct object_rest *rest)
 {
-    struct object_class *class = object->class;
-    object->next_free = NULL;
-    if (class->free_count++ == 0)
-        class->free = object;
-    else
-        class->last_free->next_free = object;
-    class->last_free = object;
+    struct object *object = rest->first;
+    rest->first = object->next_free;
+    rest->count--;
+    return object;
 }
 
 struct clearing {
@@ -139,34 +132,42 @@ static void note_seen(const struct thread_state *thread, void *argument)
 
 // What no thread sees now, no thread will: its handle is dead. The others have
 // to wait once more.
-static void clear_locked(struct object_class *class)
+static __attribute__((noinline)) void clear_some(struct object_rest *rest,
+                                                 enum object_kind kind)
 {
-    struct clearing clearing = {.kind = class->kind};
+    struct clearing clearing = {.kind = kind};
     for (int i = 0; i < CLEARED_AT_ONCE; i++)
-        clearing.objects[i] = take_free_locked(class);
+        clearing.objects[i] = take_first(rest);
     threads_visit(note_seen, &clearing);
     for (int i = CLEARED_AT_ONCE; i-- > 0;) {
         struct object *object = clearing.objects[i];
         if (clearing.seen[i]) {
-            put_free_locked(object);
+            object_rest_put(rest, object);
             continue;
         }
-        object->next_free = class->free;
-        class->free = object;
-        class->free_count++;
-        class->clear_count++;
+        object->next_free = rest->first;
+        rest->first = object;
+        rest->count++;
+        rest->clear_count++;
     }
 }
 
-static struct object *reuse_locked(struct object_class *class)
+struct object *object_rest_take(struct object_rest *rest,
+                                enum object_kind kind)
 {
-    if (class->clear_count == 0 &&
-        class->free_count >= QUARANTINE + CLEARED_AT_ONCE)
-        clear_locked(class);
-    if (class->clear_count == 0)
+    if (rest->clear_count == 0 && rest->count >= QUARANTINE + CLEARED_AT_ONCE)
+        clear_some(rest, kind);
+    if (rest->clear_count == 0)
         return NULL;
-    class->clear_count--;
-    return take_free_locked(class);
+    rest->clear_count--;
+    return take_first(rest);
+}
+
+void object_rest_discard(struct object_rest *rest)
+{
+    while (rest->count > 0)
+        object_discard(take_first(rest));
+    rest->clear_count = 0;
 }
 
 // --- Life ------------------------------------------------------------------
@@ -174,7 +175,7 @@ static struct object *reuse_locked(struct object_class *class)
 static struct object *take_memory(struct object_class *class)
 {
     lock_take(&table_lock);
-    struct object *object = reuse_locked(class);
+    struct object *object = object_rest_take(&class->dead, class->kind);
     live_count += object != NULL;
     lock_give(&table_lock);
     if (object) {
@@ -255,7 +256,7 @@ static void bury(struct object *object)
                                          memory_order_relaxed) + 1;
     atomic_store_explicit(&object->generation, next, memory_order_relaxed);
     if (next < generations)
-        put_free_locked(object);
+        object_rest_put(&object->class->dead, object);
     lock_give(&table_lock);
 }
 
@@ -267,10 +268,85 @@ void object_abandon(struct object *object)
         object_drop((struct object *)context);
 }
 
+// --- Guards ----------------------------------------------------------------
+
+// Objects that were guarded when their last reference went, linked by
+// next_free: whoever guards none any more finishes them.
+struct object *_Atomic objects_aside;
+static struct lock aside_lock;  // guards the list
+
+struct search {
+    const struct object *object;
+    bool found;
+};
+
+static void note_guarded(const struct thread_state *thread, void *argument)
+{
+    struct search *search = argument;
+    search->found |= atomic_load(&thread->guarded) == search->object;
+}
+
+// The object's handle is dead: nobody who does not guard it by now will.
+static bool is_guarded(const struct object *object)
+{
+    struct search search = {.object = object};
+    atomic_thread_fence(memory_order_seq_cst);
+    threads_visit(note_guarded, &search);
+    return search.found;
+}
+
+static void put_aside(struct object *object)
+{
+    lock_take(&aside_lock);
+    object->next_free = atomic_load(&objects_aside);
+    atomic_store(&objects_aside, object);
+    lock_give(&aside_lock);
+}
+
+void object_finish_aside(void)
+{
+    lock_take(&aside_lock);
+    struct object *object = atomic_load(&objects_aside);
+    atomic_store(&objects_aside, NULL);
+    lock_give(&aside_lock);
+    while (object) {
+        struct object *next = object->next_free;
+        object_destroy(object);
+        object = next;
+    }
+}
+
+void object_await_unguarded(const struct object *object)
+{
+    while (is_guarded(object))
+        sched_yield();
+}
+
+struct object *object_guard(const void *handle, enum object_kind kind)
+{
+    struct object *object = object_find(handle, kind);
+    if (!object)
+        return NULL;
+    // Noted before the handle is looked at, for all threads: whoever finishes
+    // the object then either sees the note, or its handle was dead already.
+    atomic_store(&thread_state.guarded, object);
+    if (__builtin_expect(atomic_load(&object->handle) ==
+                             (uint64_t)(uintptr_t)handle, 1))
+        return object;
+    object_unguard();
+    return NULL;
+}
+
 void object_destroy(struct object *object)
 {
     if (object->class->park && object->class->park(object))
         return;
+    if (object->class->guarded && is_guarded(object)) {
+        put_aside(object);
+        if (!is_guarded(object))  // its guard may have looked before
+            object_finish_aside();
+        return;
+    }
     object->class->finish(object);
     object_abandon(object);
 }
@@ -376,7 +452,8 @@ struct object *object_find_and_keep(const void *handle, enum object_kind kind)
     struct object *object = object_find(handle, kind);
     if (!object || !object_keep_if_alive(object))
         return NULL;
-    if (object_find(handle, kind) == object)
+    if (atomic_load_explicit(&object->handle, memory_order_acquire) ==
+        (uint64_t)(uintptr_t)handle)
         return object;
     object_drop(object);
     return NULL;
@@ -496,10 +573,8 @@ void object_trim(void)
     if (live_count == 0) {
         release_dead_locked();
         release_chunks_locked();
-        for (struct object_class *class = classes; class; class = class->next) {
-            class->free = class->last_free = NULL;
-            class->free_count = class->clear_count = 0;
-        }
+        for (struct object_class *class = classes; class; class = class->next)
+            class->dead = (struct object_rest){0};
     }
     lock_give(&table_lock);
 }
@@ -507,6 +582,8 @@ void object_trim(void)
 void object_table_forked(void)
 {
     table_lock = (struct lock){0};
+    aside_lock = (struct lock){0};
+    atomic_store(&objects_aside, NULL);
     for (uint32_t i = 0; i < slot_count; i++) {
         struct object *object = slot_object(i);
         if (!object || object->class->kind == OBJECT_DEVICE)

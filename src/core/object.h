@@ -45,6 +45,13 @@ struct object {
     uint64_t forked_handle;   // in a child: what the handle was in the parent
 };
 
+// Dead objects of one class, oldest first. Whoever has it guards it.
+struct object_rest {
+    struct object *first, *last;
+    uint32_t count;
+    uint32_t clear_count;  // the first ones, which may be reused
+};
+
 // What the objects of one kind and backend have in common. Static storage.
 struct object_class {
     enum object_kind kind;
@@ -53,17 +60,16 @@ struct object_class {
     // optional, before `finish`: true when it keeps the object aside instead,
     // for object_revive or object_discard
     bool (*park)(struct object *);
-    // Dead objects, oldest first; guarded by the table's lock.
-    struct object *free, *last_free;
-    uint32_t free_count;
-    uint32_t clear_count;             // the first ones, which may be reused
+    bool guarded;                     // object_guard is for its kind
+    struct object_rest dead;          // guarded by the table's lock
     struct object_class *next;        // of all classes in use
 };
 
-// Fills in a class whose size depends on the backend; returns it.
+// Fills in a class whose size depends on the backend and which is like `like`
+// in all else; returns it.
 struct object_class *object_class_of(struct object_class *class,
-                                     enum object_kind kind, size_t size,
-                                     void (*finish)(struct object *));
+                                     const struct object_class *like,
+                                     size_t size);
 
 // Creates an object with one reference of the caller, not yet visible: its
 // handle is published by object_publish, which cannot fail. Zeroed beyond the
@@ -86,6 +92,25 @@ void object_abandon(struct object *object);
 bool object_retire(struct object *object);
 void object_revive(struct object *object, uint64_t id);
 void object_discard(struct object *object);
+
+// Keeps dead objects until none of them can be what another thread has found
+// last. take: the oldest one, NULL while none may be reused.
+static inline void object_rest_put(struct object_rest *rest,
+                                   struct object *object)
+{
+    object->next_free = NULL;
+    if (rest->count++ == 0)
+        rest->first = object;
+    else
+        rest->last->next_free = object;
+    rest->last = object;
+}
+
+struct object *object_rest_take(struct object_rest *rest,
+                                enum object_kind kind);
+
+// Discards all of them.
+void object_rest_discard(struct object_rest *rest);
 
 // Gives an object that is not published another label, NULL for none. False
 // after recording RNL_ERROR_OUT_OF_MEMORY.
@@ -172,6 +197,27 @@ static inline struct object *object_find(const void *handle,
 // type, never valid, or of the parent process. Names the parameter.
 rnl_status object_refuse(const void *handle, enum object_kind kind,
                          const char *parameter);
+
+// Finds one that is not finished before this thread calls object_unguard: as
+// good as a reference, but writes no memory that other threads use. One at a
+// time, by classes that are guarded, in a thread that is visited; no object may
+// be dropped meanwhile.
+struct object *object_guard(const void *handle, enum object_kind kind);
+
+extern struct object *_Atomic objects_aside;
+void object_finish_aside(void);
+
+// Either this thread sees what was put aside, or who puts it there sees that it
+// is guarded no more: so both are in one order with the other's two.
+static inline void object_unguard(void)
+{
+    atomic_store(&thread_state.guarded, NULL);
+    if (__builtin_expect(atomic_load(&objects_aside) != NULL, 0))
+        object_finish_aside();
+}
+
+// Waits until no thread guards it. Only for one whose handle is dead.
+void object_await_unguarded(const struct object *object);
 
 // Finds and takes a reference that holds even if another thread releases the
 // handle at this moment. NULL when it is not live; nothing is recorded.

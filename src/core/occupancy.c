@@ -18,13 +18,13 @@ static rnl_status ask(struct function *function, uint32_t threads,
 // --- Cooperative launches ----------------------------------------------------
 
 rnl_status cooperative_check(struct function *function,
-                             const rnl_launch *launch)
+                             const struct op_kernel *kernel)
 {
-    const rnl_dim3 *grid = &launch->grid, *block = &launch->block;
+    const rnl_dim3 *grid = &kernel->grid, *block = &kernel->block;
     struct occupancy occupancy;
     uint32_t threads = block->x * block->y * block->z;
     rnl_status status =
-        ask(function, threads, launch->shared_size, &occupancy);
+        ask(function, threads, kernel->shared_size, &occupancy);
     if (status != RNL_OK)
         return status;
     uint64_t blocks = (uint64_t)grid->x * grid->y;
@@ -36,7 +36,7 @@ rnl_status cooperative_check(struct function *function,
                    "is too large: of %s with %zu bytes of dynamic shared "
                    "memory, %llu such blocks can be resident at once",
                    grid->x, grid->y, grid->z, threads, function->name,
-                   launch->shared_size,
+                   kernel->shared_size,
                    (unsigned long long)occupancy.cooperative);
 }
 

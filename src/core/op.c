@@ -180,6 +180,15 @@ static rnl_status submit_and_wait(struct op *op)
     return status;
 }
 
+static rnl_status submit_now(struct op *first)
+{
+    struct stream *stream = first->stream;
+    rnl_status status = stream->backend->stream_submit(stream, first);
+    if (__builtin_expect(status != RNL_OK, 0))
+        op_finish_list(first);
+    return status;
+}
+
 rnl_status op_submit(struct op *op)
 {
     struct stream *stream = op->stream;
@@ -192,10 +201,7 @@ rnl_status op_submit(struct op *op)
         return submit_and_wait(op);
     if (__builtin_expect(stream->flags & RNL_STREAM_BATCHED, 0))
         return batch_add(op);
-    status = stream->backend->stream_submit(stream, op);
-    if (status != RNL_OK)
-        op_finish(op);
-    return status;
+    return submit_now(op);
 }
 
 void op_finish_list(struct op *op)
@@ -205,21 +211,6 @@ void op_finish_list(struct op *op)
         op_finish(op);
         op = next;
     }
-}
-
-bool op_goes_now(struct stream *stream)
-{
-    return !stream_is_captured(stream) &&
-           !(stream->flags & RNL_STREAM_BATCHED) && !config_get()->blocking;
-}
-
-rnl_status op_submit_now(struct op *first)
-{
-    struct stream *stream = first->stream;
-    rnl_status status = stream->backend->stream_submit(stream, first);
-    if (__builtin_expect(status != RNL_OK, 0))
-        op_finish_list(first);
-    return status;
 }
 
 // One by one, where each is waited for or collected.
@@ -249,7 +240,7 @@ rnl_status op_submit_list(struct op *first)
     if (config_get()->blocking || stream->flags & RNL_STREAM_BATCHED)
         return submit_each(first);
     // In one go: no other thread's work comes in between.
-    return op_submit_now(first);
+    return submit_now(first);
 }
 
 void op_trim(void)

@@ -23,9 +23,8 @@ struct op_kernel {
     struct function *function;
     rnl_dim3 grid, block, cluster;
     size_t shared_size;
-    // The address of each value, and the attributes. They are in the payload;
-    // for a backend that reads_launch_at_once, the caller's or the kept
-    // objects', until the submission returns.
+    // The address of each value, and the attributes. They are in the payload,
+    // unless the op borrows.
     const void *const *arguments;
     const rnl_launch_attribute *attributes;
     size_t attribute_count;
@@ -88,10 +87,11 @@ struct op {
     struct stream *stream;
     uint64_t sequence;  // its number on the stream; set at submission
     enum op_kind kind;
-    bool borrows;  // the arguments are not in the payload
+    bool borrows;  // a launch: all is the caller's, the op itself as well, and
+                   // only buffers are kept
     int line;
     const char *file;   // where it was enqueued; NULL when not known
-    const char *label;  // where the arguments are, or NULL
+    const char *label;  // in the payload like those, or NULL
     struct object **kept;  // references that end with the op
     size_t kept_count;
     void *payload;
@@ -135,15 +135,8 @@ const char *op_name(const struct op *op);
 // for it when RUNNEL_BLOCKING is set.
 rnl_status op_submit(struct op *op);
 
-// Whether what is submitted to the stream now is given to its backend, before
-// the call returns.
-bool op_goes_now(struct stream *stream);
-
-// Gives a list to the backend of such a stream, whatever has become of it
-// since: the work then came before that.
-rnl_status op_submit_now(struct op *first);
-
-// The same for a list linked by `next`, in its order; may be empty.
+// What op_finish and op_submit do, for a list linked by `next`, in its order;
+// may be empty.
 void op_finish_list(struct op *op);
 rnl_status op_submit_list(struct op *op);
 

@@ -1,10 +1,20 @@
 #include "core/pool_waiting.h"
 
+#include "core/backend.h"
+
+// A point may count ops of a batch that were submitted meanwhile, or refused:
+// with an empty batch no other can come before it.
 static bool has_passed(const struct stream *stream, uint64_t point)
 {
     const _Atomic uint64_t *completed = stream->completed;
-    return !completed ||
-           atomic_load_explicit(completed, memory_order_acquire) >= point;
+    if (!completed)
+        return true;
+    if (atomic_load_explicit(&stream->batch_count, memory_order_acquire) == 0) {
+        uint64_t submitted = atomic_load_explicit(&stream->submitted,
+                                                  memory_order_acquire);
+        point = point < submitted ? point : submitted;
+    }
+    return atomic_load_explicit(completed, memory_order_acquire) >= point;
 }
 
 static void unlist_locked(struct stream *stream)
@@ -32,12 +42,14 @@ static void wait_locked(struct memory_pool *pool, struct stream *stream,
     pool->waiting_streams = stream;
 }
 
-// The default stream of a context that is going away may be gone already.
-static bool keep_default(struct context *context, struct stream *stream)
+// The default stream of a context that is going away may be gone already, with
+// all its work, and another one be in its place.
+static bool keep_default(struct context *context)
 {
+    struct stream *stream = context->default_stream;
     if (!object_keep_if_alive(&stream->object))
         return false;
-    if (stream->is_default && stream_context(stream) == context)
+    if (stream->object.id == context->default_stream_id)
         return true;
     object_drop(&stream->object);
     return false;
@@ -49,12 +61,13 @@ bool pool_wait_at_stream(struct buffer *buffer, struct stream *stream)
     struct memory_pool *pool = &context->pool;
     uint64_t point = atomic_load_explicit(&buffer->release_point,
                                           memory_order_relaxed);
-    if (point == 0 || (!stream && atomic_load_explicit(&pool->closed,
-                                                       memory_order_acquire)))
+    if (point == 0)
         return false;
     struct stream *target = stream ? stream : context->default_stream;
-    if (has_passed(target, point) ||
-        (!stream && !keep_default(context, target)))
+    bool closed = !stream && atomic_load_explicit(&pool->closed,
+                                                  memory_order_acquire);
+    if ((!closed && has_passed(target, point)) ||
+        (!stream && !keep_default(context)))
         return false;
     lock_take(&pool->waiting_lock);
     bool waits = !has_passed(target, point);
@@ -87,28 +100,60 @@ static struct buffer *ready_locked(struct memory_pool *pool,
     return ready;
 }
 
-void pool_collect(struct memory_pool *pool)
+static bool has_waiting(struct memory_pool *pool)
 {
-    if (atomic_load_explicit(&pool->waiting_count, memory_order_relaxed) == 0)
+    return atomic_load_explicit(&pool->waiting_count,
+                                memory_order_relaxed) > 0;
+}
+
+void pool_collect(struct context *context)
+{
+    struct memory_pool *pool = &context->pool;
+    struct buffer *gone = NULL;
+    if (!has_waiting(pool))
         return;
     lock_take(&pool->waiting_lock);
     struct stream *stream = pool->waiting_streams;
     while (stream) {
         struct stream *next = stream->waiting.next;
-        pool_keep_list(pool, ready_locked(pool, stream, false));
+        pool_keep_list(pool, ready_locked(pool, stream, false), &gone);
         stream = next;
     }
     lock_give(&pool->waiting_lock);
+    pool_discard_list(context, gone);
+}
+
+static rnl_status look(struct stream *stream, void *unused)
+{
+    (void)unused;
+    if (atomic_load(&stream->waiting.first))
+        stream->backend->stream_wait(stream, DEADLINE_LOOK);
+    return RNL_OK;
+}
+
+void pool_look(struct context *context)
+{
+    if (has_waiting(&context->pool))
+        context_each_stream(context, look, NULL);
+}
+
+void memory_pool_passed(struct context *context)
+{
+    if (context->pool.threshold != SIZE_MAX)
+        pool_collect(context);
 }
 
 void memory_pool_stream_finish(struct stream *stream)
 {
-    struct memory_pool *pool = &stream_context(stream)->pool;
+    struct context *context = stream_context(stream);
+    struct memory_pool *pool = &context->pool;
+    struct buffer *gone = NULL;
     if (!atomic_load(&stream->waiting.first))
         return;
     lock_take(&pool->waiting_lock);
-    pool_keep_list(pool, ready_locked(pool, stream, true));
+    pool_keep_list(pool, ready_locked(pool, stream, true), &gone);
     lock_give(&pool->waiting_lock);
+    pool_discard_list(context, gone);
 }
 
 struct buffer *pool_find_waiting(struct memory_pool *pool,
@@ -121,7 +166,7 @@ struct buffer *pool_find_waiting(struct memory_pool *pool,
     lock_take(&pool->waiting_lock);
     struct buffer *all = atomic_load(&stream->waiting.first), *found, *at;
     struct buffer **link = &all;
-    for (at = all; at && !pool_fits(at, request); at = *link)
+    for (at = all; at && (at->spent || !pool_fits(at, request)); at = *link)
         link = &at->next_kept;
     found = at;
     if (found) {

@@ -18,15 +18,22 @@ static inline bool pool_fits(const struct buffer *buffer,
            buffer->capacity - request->capacity <= request->capacity / 4;
 }
 
-// Puts a list, linked by next_kept, where the next buffers are taken from.
-void pool_keep_list(struct memory_pool *pool, struct buffer *buffer);
+// Puts a list, linked by next_kept, where the next buffers are taken from. What
+// the pool may not keep is added to `*out_gone`, for pool_discard_list.
+void pool_keep_list(struct memory_pool *pool, struct buffer *buffer,
+                    struct buffer **out_gone);
+// Not under a lock: streams may end.
+void pool_discard_list(struct context *context, struct buffer *buffer);
 
 // True when the buffer is at its stream now, from where another thread may
 // already have taken it. `stream` NULL: the default stream.
 bool pool_wait_at_stream(struct buffer *buffer, struct stream *stream);
 
-// Makes what waits for nothing any more anybody's.
-void pool_collect(struct memory_pool *pool);
+// What waits for nothing any more becomes anybody's or goes back.
+void pool_collect(struct context *context);
+
+// Has the backend find out how far streams are where something waits.
+void pool_look(struct context *context);
 
 // One that waits for the stream that the new one is for, or NULL.
 struct buffer *pool_find_waiting(struct memory_pool *pool,

@@ -184,19 +184,19 @@ void source_copy_free(struct source_copy *copy)
 // --- The key ---------------------------------------------------------------
 //
 // A list of numbers and of strings, each with its length in front, so that no
-// two different sources have the same bytes. Written twice: once to nowhere, to
-// learn the size.
+// two different sources have the same bytes. Written once more where the first
+// writing found too little room, and told how much it takes.
 
 struct writer {
-    char *data;  // NULL: only count
-    size_t size;
+    char *data;
+    size_t room, size;
 };
 
 static void put(struct writer *to, const void *bytes, size_t size)
 {
-    if (to->data)
-        memcpy(to->data + to->size, bytes, size);
     to->size += size;
+    if (to->size <= to->room)
+        memcpy(to->data + to->size - size, bytes, size);
 }
 
 static void put_number(struct writer *to, uint64_t number)
@@ -239,15 +239,17 @@ static void put_all(struct writer *to, const struct source *source,
 bool source_key_make(struct source_key *key, const struct source *source,
                      const char *prefix)
 {
-    struct writer writer = {0};
+    struct writer writer = {key->small, sizeof key->small, 0};
     put_all(&writer, source, prefix);
+    key->data = key->small;
     key->size = writer.size;
-    key->data = key->size <= sizeof key->small ? key->small
-                                               : mem_allocate(key->size);
-    if (!key->data)
-        return false;
-    writer = (struct writer){.data = key->data};
-    put_all(&writer, source, prefix);
+    if (key->size > sizeof key->small) {
+        key->data = mem_allocate(key->size);
+        if (!key->data)
+            return false;
+        writer = (struct writer){key->data, key->size, 0};
+        put_all(&writer, source, prefix);
+    }
     key->hash = hash_64(key->data, key->size);
     return true;
 }

@@ -1,5 +1,6 @@
 #include "core/library.h"
 #include "core/capture.h"
+#include "core/config.h"
 #include "core/make.h"
 
 #include "base/clock.h"
@@ -37,11 +38,11 @@ static void stream_finish(struct object *object)
 
 static struct object_class *class_of(const struct backend *backend)
 {
+    static const struct object_class like = {.kind = OBJECT_STREAM,
+                                             .finish = stream_finish};
     static struct object_class classes[BACKENDS_MAX];
-    return object_class_of(&classes[library_backend_index(backend)],
-                           OBJECT_STREAM,
-                           sizeof(struct stream) + backend->stream_size,
-                           stream_finish);
+    return object_class_of(&classes[library_backend_index(backend)], &like,
+                           sizeof(struct stream) + backend->stream_size);
 }
 
 static int clamp_priority(const rnl_device_info *info, int priority)
@@ -65,6 +66,9 @@ static rnl_status stream_new(struct context *context, void *borrowed,
                                       options->priority);
     stream->flags = options->flags;
     stream->borrowed = borrowed;
+    stream->launches_at_once = context->backend->launches_at_once &&
+                               !(options->flags & RNL_STREAM_BATCHED) &&
+                               !config_get()->blocking;
     if (options->flags & RNL_STREAM_BATCHED)
         atomic_store(&context->has_batched, true);
     rnl_status status = context->backend->stream_init(stream);
@@ -89,6 +93,7 @@ rnl_status default_stream_create(struct context *context)
         return status;
     stream->is_default = true;
     context->default_stream = stream;
+    context->default_stream_id = stream->object.id;
     object_publish(&stream->object);
     return RNL_OK;
 }
@@ -239,11 +244,11 @@ static void stream_clear_failure(struct stream *stream)
     failure_drop(failure);
 }
 
-rnl_status stream_check_failure(struct stream *stream)
+rnl_status stream_tell_failure(struct stream *stream)
 {
     struct failure *lost = atomic_load_explicit(&stream_context(stream)->lost,
                                                 memory_order_acquire);
-    if (__builtin_expect(lost != NULL, 0))
+    if (lost)
         return failure_report(lost, stream);
     struct failure *failure = stream_get_failure(stream);
     if (!failure)
@@ -255,13 +260,19 @@ rnl_status stream_check_failure(struct stream *stream)
 
 // --- Waiting ---------------------------------------------------------------
 
-rnl_status stream_wait_done(struct stream *stream, uint64_t timeout_ns)
+static rnl_status wait_until(struct stream *stream, uint64_t deadline)
 {
-    uint64_t deadline = clock_deadline(timeout_ns);
     rnl_status status = stream_flush(stream);
     if (status == RNL_OK)
         status = stream->backend->stream_wait(stream, deadline);
+    if (atomic_load_explicit(&stream->waiting.first, memory_order_relaxed))
+        memory_pool_passed(stream_context(stream));
     return status ? status : stream_check_failure(stream);
+}
+
+rnl_status stream_wait_done(struct stream *stream, uint64_t timeout_ns)
+{
+    return wait_until(stream, clock_deadline(timeout_ns));
 }
 
 rnl_status rnl_stream_query(rnl_stream handle)
@@ -272,10 +283,7 @@ rnl_status rnl_stream_query(rnl_stream handle)
         (status = check_stream(handle, "stream", &stream)) ||
         (status = capture_check_stream(stream)))
         return status;
-    status = stream_flush(stream);
-    if (status == RNL_OK)
-        status = stream->backend->stream_wait(stream, DEADLINE_LOOK);
-    return status ? status : stream_check_failure(stream);
+    return wait_until(stream, DEADLINE_LOOK);
 }
 
 // Waiting keeps the stream: another thread may release it meanwhile.

@@ -324,6 +324,54 @@ RNL_TEST(the_deleter_runs_once_after_the_last_work)
     assert_int_equal(deletion.count, 1);
 }
 
+static rnl_buffer wrap_int(rnl_buffer memory, size_t index,
+                           struct deletion *deletion)
+{
+    rnl_buffer buffer = NULL;
+    char *address = info_of(memory).device_address;
+    expect_ok(rnl_buffer_wrap(suite_context(), address + index * sizeof(int),
+                              sizeof(int),
+                              RNL_WRAP_OPTIONS(.deleter = note_deletion,
+                                               .user_data = deletion),
+                              &buffer));
+    return buffer;
+}
+
+// Of any number: the launch is behind a wait of the device's, not held back.
+RNL_TEST(the_deleters_run_after_a_launch_that_waits)
+{
+    suite_need(RNL_FEATURE_MEMORY_OPERATIONS);
+    enum { MOST = 4 };
+    struct deletion deletions[MOST] = {{0}};
+    rnl_buffer memory = suite_ints(MOST, 5), word = suite_ints(1, 0);
+    rnl_buffer buffers[MOST];
+    rnl_stream stream = suite_new_stream(), other = suite_new_stream();
+    rnl_function function = suite_compile(
+        "extern \"C\" __global__ void add(int *a, int *b, int *c, int *d)"
+        "{ *a += *b + *c + *d; }", "add");
+    for (size_t i = 0; i < MOST; i++)
+        buffers[i] = wrap_int(memory, i, &deletions[i]);
+    expect_ok(rnl_enqueue_wait_value32(stream, word, 0, 1, RNL_WAIT_EQ));
+    expect_ok(rnl_enqueue_function(
+        stream, function, RNL_LAUNCH(.grid = {1}, .block = {1}),
+        RNL_ARGS(buffers[0], buffers[1], buffers[2], buffers[3])));
+    expect_ok(rnl_function_release(function));
+    for (size_t i = 0; i < MOST; i++) {
+        expect_ok(rnl_buffer_release(buffers[i]));
+        assert_int_equal(deletions[i].count, 0);
+    }
+    expect_ok(rnl_enqueue_write_value32(other, word, 0, 1));
+    expect_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    for (size_t i = 0; i < MOST; i++)
+        wait_for_count(&deletions[i].count, 1);
+    suite_expect_ints(memory, 1, 20);
+    expect_ok(rnl_buffer_release(word));
+    expect_ok(rnl_buffer_release(memory));
+    expect_ok(rnl_stream_release(other));
+    expect_ok(rnl_stream_release(stream));
+}
+
 RNL_TEST(a_refused_wrap_does_not_delete)
 {
     int memory[4];

@@ -11,13 +11,6 @@ static void fill_source(void)
         source[i] = (unsigned char)(i * 7 + i / 256);
 }
 
-static void *device_address(rnl_buffer buffer)
-{
-    rnl_buffer_info info = {.struct_size = sizeof info};
-    expect_ok(rnl_buffer_get_info(buffer, &info));
-    return info.device_address;
-}
-
 static rnl_buffer zeros(size_t size)
 {
     rnl_buffer buffer = NULL;
@@ -92,11 +85,11 @@ RNL_TEST(a_device_address_is_a_raw_pointer_too)
     unsigned char read[64];
     fill_source();
     rnl_buffer a = zeros(64), b = zeros(64);
-    expect_ok(rnl_copy_and_wait(suite_stream(), device_address(a), source,
+    expect_ok(rnl_copy_and_wait(suite_stream(), suite_address(a), source,
                                 64));
-    expect_ok(rnl_copy_and_wait(suite_stream(), device_address(b),
-                                device_address(a), 64));
-    expect_ok(rnl_copy_and_wait(suite_stream(), read, device_address(b), 64));
+    expect_ok(rnl_copy_and_wait(suite_stream(), suite_address(b),
+                                suite_address(a), 64));
+    expect_ok(rnl_copy_and_wait(suite_stream(), read, suite_address(b), 64));
     assert_memory_equal(read, source, 64);
     expect_ok(rnl_buffer_release(a));
     expect_ok(rnl_buffer_release(b));

@@ -222,54 +222,9 @@ RNL_TEST(streams_wait_for_each_other_in_a_ring)
     expect_ok(rnl_buffer_release(buffer));
 }
 
-// --- Virtual devices -------------------------------------------------------
+// --- Virtual devices (more in peers.c) -------------------------------------
 
-SUITE_CHILD(child_copies_between_devices)
-{
-    rnl_context contexts[2];
-    rnl_stream streams[2];
-    rnl_buffer buffers[2];
-    rnl_event event = NULL;
-    int read[64] = {0};
-    for (size_t i = 0; i < 2; i++) {
-        expect_ok(rnl_context_open("cpu", i, NULL, &contexts[i]));
-        expect_ok(rnl_context_default_stream(contexts[i], &streams[i]));
-        expect_ok(rnl_buffer_create(contexts[i], 256, NULL, &buffers[i]));
-    }
-    struct gate *gate = gate_shut(streams[0]);
-    expect_ok(rnl_enqueue_fill(streams[0], buffers[0], 0, 256, 9, 4));
-    expect_ok(rnl_enqueue_event(streams[0], NULL, &event));
-    expect_ok(rnl_enqueue_wait_event(streams[1], event));
-    expect_ok(rnl_enqueue_copy_buffer(streams[1], buffers[1], 0, buffers[0],
-                                      0, 256));
-    expect_ok(rnl_enqueue_copy_from_buffer(streams[1], read, buffers[1], 0,
-                                           256));
-    assert_status(rnl_stream_query(streams[1]), RNL_NOT_READY);
-    gate_open(gate);
-    expect_ok(rnl_stream_synchronize(streams[1], RNL_FOREVER));
-    for (int i = 0; i < 64; i++)
-        assert_int_equal(read[i], 9);
-    bool can = false;
-    expect_ok(rnl_context_can_access_peer(contexts[0], contexts[1], &can));
-    if (can)
-        expect_ok(rnl_context_enable_peer(contexts[0], contexts[1]));
-    gate_free(gate);
-    expect_ok(rnl_event_release(event));
-    for (int i = 0; i < 2; i++) {
-        expect_ok(rnl_buffer_release(buffers[i]));
-        expect_ok(rnl_context_release(contexts[i]));
-    }
-    suite_expect_empty();
-}
-
-RNL_TEST(virtual_devices_work_together)
-{
-    const char *const environment[] = {"RUNNEL_CPU_DEVICES=2", NULL};
-    assert_int_equal(suite_spawn("child_copies_between_devices", environment),
-                     0);
-}
-
-// Events, promises and waits between two devices, with a stream of each.
+// Two devices, with a stream of each.
 struct devices {
     rnl_context contexts[2];
     rnl_stream streams[2];
@@ -293,80 +248,6 @@ static void close_devices(struct devices *devices)
         expect_ok(rnl_context_release(devices->contexts[i]));
     }
     suite_expect_empty();
-}
-
-// Device 1 waits for device 0 by `wait`; both ways of knowing agree.
-static void expect_wait(void (*wait)(struct devices *, rnl_event))
-{
-    struct devices devices = open_devices();
-    struct host_calls calls = {0, -1};
-    rnl_event event = NULL;
-    struct gate *gate = gate_shut(devices.streams[0]);
-    expect_ok(rnl_enqueue_event(devices.streams[0], NULL, &event));
-    wait(&devices, event);
-    expect_ok(rnl_enqueue_host_function(devices.streams[1], count_host_call,
-                                        &calls));
-    assert_status(rnl_stream_query(devices.streams[1]), RNL_NOT_READY);
-    expect_error(rnl_stream_synchronize(devices.streams[1], 100000),
-                 RNL_ERROR_TIMED_OUT, NULL);
-    expect_error(rnl_context_synchronize(devices.contexts[1], 0),
-                 RNL_ERROR_TIMED_OUT, NULL);
-    expect_error(rnl_event_synchronize(event, 100000), RNL_ERROR_TIMED_OUT,
-                 NULL);
-    assert_int_equal(calls.count, 0);
-    gate_open(gate);
-    expect_ok(rnl_stream_synchronize(devices.streams[1], RNL_FOREVER));
-    assert_int_equal(calls.count, 1);
-    expect_ok(rnl_event_query(event));
-    gate_free(gate);
-    expect_ok(rnl_event_release(event));
-    close_devices(&devices);
-}
-
-static void for_event(struct devices *devices, rnl_event event)
-{
-    expect_ok(rnl_enqueue_wait_event(devices->streams[1], event));
-}
-
-static void for_stream(struct devices *devices, rnl_event event)
-{
-    (void)event;
-    expect_ok(rnl_enqueue_wait_stream(devices->streams[1],
-                                      devices->streams[0]));
-}
-
-static void for_context(struct devices *devices, rnl_event event)
-{
-    (void)event;
-    expect_ok(rnl_enqueue_wait_context(devices->streams[1],
-                                       devices->contexts[0]));
-}
-
-static void for_promise(struct devices *devices, rnl_event event)
-{
-    rnl_event promise = NULL;
-    (void)event;
-    expect_ok(rnl_event_create(devices->contexts[0],
-                               RNL_EVENT_OPTIONS(.promise = true), &promise));
-    expect_ok(rnl_enqueue_wait_event(devices->streams[1], promise));
-    assert_status(rnl_stream_query(devices->streams[1]), RNL_NOT_READY);
-    expect_ok(rnl_enqueue_event_record(devices->streams[0], promise));
-    expect_ok(rnl_event_release(promise));
-}
-
-SUITE_CHILD(child_waits_between_devices)
-{
-    expect_wait(for_event);
-    expect_wait(for_stream);
-    expect_wait(for_context);
-    expect_wait(for_promise);
-}
-
-RNL_TEST(virtual_devices_wait_for_each_other)
-{
-    const char *const environment[] = {"RUNNEL_CPU_DEVICES=2", NULL};
-    assert_int_equal(suite_spawn("child_waits_between_devices", environment),
-                     0);
 }
 
 // An event is recorded on its own device only; two of them can be compared.

@@ -123,6 +123,39 @@ RNL_TEST(recording_again_moves_the_event)
     expect_ok(rnl_stream_release(waiter));
 }
 
+// Backends may see that nothing is left to wait for, and must not be wrong.
+RNL_TEST(an_event_behind_done_work_is_complete_at_once)
+{
+    rnl_stream busy, idle;
+    const rnl_stream_options *options =
+        RNL_STREAM_OPTIONS(.flags = RNL_STREAM_NON_BLOCKING);
+    expect_ok(rnl_stream_create(suite_context(), options, &busy));
+    expect_ok(rnl_stream_create(suite_context(), options, &idle));
+    rnl_event event = suite_new_event();
+    expect_ok(rnl_enqueue_event_record(busy, event));
+    expect_ok(rnl_event_query(event));
+    struct gate *gate = gate_shut(busy);
+    expect_ok(rnl_enqueue_event_record(busy, event));
+    assert_status(rnl_event_query(event), RNL_NOT_READY);
+    expect_ok(rnl_enqueue_event_record(idle, event));
+    expect_ok(rnl_event_synchronize(event, RNL_FOREVER));
+    expect_ok(rnl_enqueue_wait_event(idle, event));
+    expect_ok(rnl_stream_synchronize(idle, RNL_FOREVER));
+    expect_ok(rnl_enqueue_event_record(busy, event));
+    assert_status(rnl_event_query(event), RNL_NOT_READY);
+    expect_ok(rnl_enqueue_wait_event(idle, event));
+    assert_status(rnl_stream_query(idle), RNL_NOT_READY);
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(idle, RNL_FOREVER));
+    expect_ok(rnl_stream_synchronize(busy, RNL_FOREVER));
+    expect_ok(rnl_enqueue_event_record(busy, event));
+    expect_ok(rnl_event_query(event));
+    gate_free(gate);
+    expect_ok(rnl_event_release(event));
+    expect_ok(rnl_stream_release(idle));
+    expect_ok(rnl_stream_release(busy));
+}
+
 RNL_TEST(an_event_is_made_and_recorded_in_one_step)
 {
     rnl_stream stream = suite_new_stream();

@@ -46,6 +46,34 @@ RNL_TEST(an_event_that_was_never_recorded_has_no_native_handle)
     expect_ok(rnl_event_release(event));
 }
 
+RNL_TEST(an_event_behind_done_work_has_a_native_handle)
+{
+    suite_need(RNL_FEATURE_NATIVE_HANDLES);
+    void *native = NULL, *again = NULL;
+    rnl_stream stream;
+    expect_ok(rnl_stream_create(
+        suite_context(), RNL_STREAM_OPTIONS(.flags = RNL_STREAM_NON_BLOCKING),
+        &stream));
+    rnl_event event = suite_new_event();
+    expect_ok(rnl_enqueue_event_record(stream, event));
+    expect_ok(rnl_event_native(event, &native));
+    assert_non_null(native);
+    expect_ok(rnl_event_native(event, &again));
+    assert_ptr_equal(native, again);
+    expect_ok(rnl_event_query(event));
+    struct gate *gate = gate_shut(stream);
+    expect_ok(rnl_enqueue_event_record(stream, event));
+    assert_status(rnl_event_query(event), RNL_NOT_READY);
+    expect_ok(rnl_event_native(event, &again));
+    assert_non_null(again);
+    gate_open(gate);
+    expect_ok(rnl_event_synchronize(event, RNL_FOREVER));
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    gate_free(gate);
+    expect_ok(rnl_event_release(event));
+    expect_ok(rnl_stream_release(stream));
+}
+
 RNL_TEST(a_borrowed_stream_is_the_same_queue)
 {
     suite_need(RNL_FEATURE_NATIVE_HANDLES);

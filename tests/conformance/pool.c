@@ -7,30 +7,9 @@
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
 
-static rnl_pool_stats stats_of(rnl_context context)
-{
-    rnl_pool_stats stats = {.struct_size = sizeof stats};
-    expect_ok(rnl_context_pool_stats(context, &stats));
-    return stats;
-}
-
 static rnl_pool_stats stats(void)
 {
-    return stats_of(suite_context());
-}
-
-static void *address(rnl_buffer buffer)
-{
-    rnl_buffer_info info = {.struct_size = sizeof info};
-    expect_ok(rnl_buffer_get_info(buffer, &info));
-    return info.device_address;
-}
-
-static rnl_buffer on_stream(rnl_stream stream, size_t size)
-{
-    rnl_buffer buffer;
-    expect_ok(rnl_enqueue_buffer_create(stream, size, NULL, &buffer));
-    return buffer;
+    return suite_pool_stats(suite_context());
 }
 
 static rnl_buffer of_kind(rnl_memory_kind kind, size_t size)
@@ -45,7 +24,7 @@ static rnl_buffer of_kind(rnl_memory_kind kind, size_t size)
 static void *visit(size_t size)
 {
     rnl_buffer buffer = suite_new_buffer(size);
-    void *was = address(buffer);
+    void *was = suite_address(buffer);
     expect_ok(rnl_buffer_release(buffer));
     return was;
 }
@@ -78,7 +57,7 @@ RNL_TEST(the_best_fit_of_large_memory_is_taken)
 {
     rnl_buffer twelve = suite_new_buffer(12 * MIB);
     rnl_buffer ten = suite_new_buffer(10 * MIB);
-    void *best = address(ten);
+    void *best = suite_address(ten);
     expect_ok(rnl_buffer_release(ten));
     expect_ok(rnl_buffer_release(twelve));
     assert_ptr_equal(visit(10 * MIB - 5), best);
@@ -128,7 +107,7 @@ RNL_TEST(what_was_a_buffer_leaves_nothing_to_the_next)
 RNL_TEST(memory_is_used_again_when_the_last_slice_is_gone)
 {
     rnl_buffer buffer = suite_new_buffer(4096), first, second;
-    void *was = address(buffer);
+    void *was = suite_address(buffer);
     expect_ok(rnl_buffer_slice(buffer, 0, 64, &first));
     expect_ok(rnl_buffer_slice(first, 32, 32, &second));
     expect_ok(rnl_buffer_release(buffer));
@@ -165,7 +144,7 @@ RNL_TEST(foreign_memory_is_not_kept)
     expect_ok(rnl_buffer_release(borrowed));
     expect_ok(rnl_host_free(suite_context(), raw));
     rnl_buffer host = of_kind(RNL_MEMORY_HOST, 4096);
-    assert_ptr_not_equal(address(host), memory);
+    assert_ptr_not_equal(suite_address(host), memory);
     assert_int_equal(stats().misses, 1);
     assert_int_equal(stats().hits, 0);
     expect_ok(rnl_buffer_release(host));
@@ -225,11 +204,11 @@ RNL_TEST(above_its_threshold_the_pool_keeps_nothing)
     expect_ok(rnl_buffer_create(context, 4096, NULL, &a));
     expect_ok(rnl_buffer_create(context, 8192, NULL, &b));
     expect_ok(rnl_buffer_release(b));
-    assert_int_equal(stats_of(context).reserved, 4096);
+    assert_int_equal(suite_pool_stats(context).reserved, 4096);
     expect_ok(rnl_buffer_release(a));
-    assert_int_equal(stats_of(context).reserved, 4096);
-    assert_int_equal(stats_of(context).live, 0);
-    assert_int_equal(stats_of(context).trims, 1);
+    assert_int_equal(suite_pool_stats(context).reserved, 4096);
+    assert_int_equal(suite_pool_stats(context).live, 0);
+    assert_int_equal(suite_pool_stats(context).trims, 1);
     expect_ok(rnl_context_release(context));
 }
 
@@ -238,21 +217,21 @@ RNL_TEST(memory_may_be_set_aside_when_a_context_is_opened)
     rnl_context context =
         suite_open(RNL_CONTEXT_OPTIONS(.buffer_cache_size = 64 * KIB));
     rnl_buffer a, b, large;
-    assert_int_equal(stats_of(context).reserved, 64 * KIB);
+    assert_int_equal(suite_pool_stats(context).reserved, 64 * KIB);
     expect_ok(rnl_buffer_create(context, 32 * KIB, NULL, &a));
     expect_ok(rnl_buffer_create(context, 16 * KIB, NULL, &b));
-    assert_int_equal(stats_of(context).reserved, 64 * KIB);
-    assert_int_equal(stats_of(context).live, 48 * KIB);
-    assert_ptr_equal((char *)address(a) + 32 * KIB, address(b));
+    assert_int_equal(suite_pool_stats(context).reserved, 64 * KIB);
+    assert_int_equal(suite_pool_stats(context).live, 48 * KIB);
+    assert_ptr_equal((char *)suite_address(a) + 32 * KIB, suite_address(b));
     expect_ok(rnl_buffer_create(context, 32 * KIB, NULL, &large));
-    assert_int_equal(stats_of(context).reserved, 96 * KIB);
+    assert_int_equal(suite_pool_stats(context).reserved, 96 * KIB);
     expect_ok(rnl_buffer_release(a));
     expect_ok(rnl_buffer_release(b));
     expect_ok(rnl_buffer_release(large));
     expect_ok(rnl_context_trim(context, 0));
-    assert_int_equal(stats_of(context).reserved, 64 * KIB);
+    assert_int_equal(suite_pool_stats(context).reserved, 64 * KIB);
     expect_ok(rnl_buffer_create(context, 16 * KIB, NULL, &b));
-    assert_int_equal(stats_of(context).hits, 1);
+    assert_int_equal(suite_pool_stats(context).hits, 1);
     expect_ok(rnl_buffer_release(b));
     expect_ok(rnl_context_release(context));
 }
@@ -299,17 +278,18 @@ RNL_TEST(pool_statistics_want_a_struct)
 RNL_TEST(memory_waits_for_its_release_stream)
 {
     rnl_stream stream = suite_new_stream(), other = suite_new_stream();
-    rnl_buffer first = on_stream(stream, 4096);
-    void *was = address(first);
+    rnl_buffer first = suite_buffer_on(stream, 4096);
+    void *was = suite_address(first);
     struct gate *gate = gate_shut(stream);
     expect_ok(rnl_buffer_release(first));
     assert_int_equal(stats().live, 0);
 
-    rnl_buffer now = suite_new_buffer(4096), there = on_stream(other, 4096);
-    assert_ptr_not_equal(address(now), was);
-    assert_ptr_not_equal(address(there), was);
-    rnl_buffer here = on_stream(stream, 4096);
-    assert_ptr_equal(address(here), was);
+    rnl_buffer now = suite_new_buffer(4096);
+    rnl_buffer there = suite_buffer_on(other, 4096);
+    assert_ptr_not_equal(suite_address(now), was);
+    assert_ptr_not_equal(suite_address(there), was);
+    rnl_buffer here = suite_buffer_on(stream, 4096);
+    assert_ptr_equal(suite_address(here), was);
 
     gate_open(gate);
     expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
@@ -322,20 +302,43 @@ RNL_TEST(memory_waits_for_its_release_stream)
     assert_int_equal(stats().misses, 3);
 }
 
+RNL_TEST(memory_released_in_order_waits_for_the_work_before)
+{
+    suite_need(RNL_FEATURE_MEMORY_OPERATIONS);
+    rnl_stream stream = suite_new_stream(), other = suite_new_stream();
+    rnl_buffer word = suite_ints(1, 0), first = suite_buffer_on(stream, 4096);
+    void *was = suite_address(first);
+    expect_ok(rnl_enqueue_wait_value32(stream, word, 0, 1, RNL_WAIT_EQ));
+    expect_ok(rnl_enqueue_fill(stream, first, 0, 4096, 7, 4));
+    expect_ok(rnl_enqueue_buffer_release(stream, first));
+    rnl_buffer there = suite_buffer_on(other, 4096);
+    assert_ptr_not_equal(suite_address(there), was);
+    expect_ok(rnl_enqueue_write_value32(other, word, 0, 1));
+    expect_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    rnl_buffer later = suite_buffer_on(other, 4096);
+    assert_ptr_equal(suite_address(later), was);
+    expect_ok(rnl_buffer_release(later));
+    expect_ok(rnl_buffer_release(there));
+    expect_ok(rnl_buffer_release(word));
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_stream_release(other));
+}
+
 RNL_TEST(memory_is_anybodys_once_the_release_stream_passed)
 {
     rnl_stream stream = suite_new_stream(), other = suite_new_stream();
     const size_t sizes[] = {4096, 3 * MIB};
     for (int i = 0; i < 2; i++) {
-        rnl_buffer first = on_stream(stream, sizes[i]);
-        void *was = address(first);
+        rnl_buffer first = suite_buffer_on(stream, sizes[i]);
+        void *was = suite_address(first);
         struct gate *gate = gate_shut(stream);
         expect_ok(rnl_buffer_release(first));
         gate_open(gate);
         expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
         gate_free(gate);
-        rnl_buffer there = on_stream(other, sizes[i]);
-        assert_ptr_equal(address(there), was);
+        rnl_buffer there = suite_buffer_on(other, sizes[i]);
+        assert_ptr_equal(suite_address(there), was);
         expect_ok(rnl_buffer_release(there));
     }
     expect_ok(rnl_stream_release(stream));
@@ -348,14 +351,14 @@ RNL_TEST(memory_that_waits_for_a_stream_is_not_a_graphs)
     suite_need(RNL_FEATURE_CAPTURE);
     rnl_stream stream = suite_new_stream();
     rnl_graph graph = NULL;
-    rnl_buffer first = on_stream(stream, 4096);
-    void *was = address(first);
+    rnl_buffer first = suite_buffer_on(stream, 4096);
+    void *was = suite_address(first);
     struct gate *gate = gate_shut(stream);
     expect_ok(rnl_buffer_release(first));
     expect_ok(rnl_stream_begin_capture(stream, NULL));
-    rnl_buffer captured = on_stream(stream, 4096);
+    rnl_buffer captured = suite_buffer_on(stream, 4096);
     expect_ok(rnl_stream_end_capture(stream, &graph));
-    assert_ptr_not_equal(address(captured), was);
+    assert_ptr_not_equal(suite_address(captured), was);
     gate_open(gate);
     expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
     gate_free(gate);
@@ -372,15 +375,15 @@ RNL_TEST(memory_waits_for_what_a_batch_has_collected)
     expect_ok(rnl_stream_create(
         suite_context(), RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED),
         &stream));
-    rnl_buffer first = on_stream(stream, 4096);
-    void *was = address(first);
+    rnl_buffer first = suite_buffer_on(stream, 4096);
+    void *was = suite_address(first);
     expect_ok(rnl_enqueue_host_function(stream, count_host_call, &calls));
     expect_ok(rnl_buffer_release(first));
-    rnl_buffer second = on_stream(other, 4096);
-    assert_ptr_not_equal(address(second), was);
+    rnl_buffer second = suite_buffer_on(other, 4096);
+    assert_ptr_not_equal(suite_address(second), was);
     expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
-    rnl_buffer third = on_stream(other, 4096);
-    assert_ptr_equal(address(third), was);
+    rnl_buffer third = suite_buffer_on(other, 4096);
+    assert_ptr_equal(suite_address(third), was);
     assert_int_equal(calls.count, 1);
     expect_ok(rnl_buffer_release(second));
     expect_ok(rnl_buffer_release(third));
@@ -391,15 +394,16 @@ RNL_TEST(memory_waits_for_what_a_batch_has_collected)
 RNL_TEST(the_release_stream_may_be_changed)
 {
     rnl_stream stream = suite_new_stream(), other = suite_new_stream();
-    rnl_buffer first = on_stream(stream, 4096);
-    void *was = address(first);
+    rnl_buffer first = suite_buffer_on(stream, 4096);
+    void *was = suite_address(first);
     expect_ok(rnl_buffer_set_release_stream(first, other));
     struct gate *gate = gate_shut(other);
     expect_ok(rnl_buffer_release(first));
 
-    rnl_buffer here = on_stream(stream, 4096), there = on_stream(other, 4096);
-    assert_ptr_not_equal(address(here), was);
-    assert_ptr_equal(address(there), was);
+    rnl_buffer here = suite_buffer_on(stream, 4096);
+    rnl_buffer there = suite_buffer_on(other, 4096);
+    assert_ptr_not_equal(suite_address(here), was);
+    assert_ptr_equal(suite_address(there), was);
 
     gate_open(gate);
     expect_ok(rnl_stream_synchronize(other, RNL_FOREVER));
@@ -413,16 +417,16 @@ RNL_TEST(the_release_stream_may_be_changed)
 RNL_TEST(without_a_release_stream_the_default_stream_is_it)
 {
     rnl_buffer first = suite_new_buffer(4096);
-    void *was = address(first);
+    void *was = suite_address(first);
     struct gate *gate = gate_shut(suite_stream());
     expect_ok(rnl_buffer_release(first));
     rnl_buffer second = suite_new_buffer(4096);
-    assert_ptr_not_equal(address(second), was);
+    assert_ptr_not_equal(suite_address(second), was);
     gate_open(gate);
     expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
     gate_free(gate);
     rnl_buffer third = suite_new_buffer(4096);
-    assert_ptr_equal(address(third), was);
+    assert_ptr_equal(suite_address(third), was);
     expect_ok(rnl_buffer_release(second));
     expect_ok(rnl_buffer_release(third));
 }
@@ -430,14 +434,14 @@ RNL_TEST(without_a_release_stream_the_default_stream_is_it)
 RNL_TEST(work_after_the_release_does_not_hold_memory_back)
 {
     rnl_stream stream = suite_new_stream();
-    rnl_buffer buffer = on_stream(stream, 4096);
-    void *was = address(buffer);
+    rnl_buffer buffer = suite_buffer_on(stream, 4096);
+    void *was = suite_address(buffer);
     expect_ok(rnl_enqueue_fill(stream, buffer, 0, 4096, 1, 4));
     expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
     expect_ok(rnl_buffer_release(buffer));
     struct gate *gate = gate_shut(stream);
     buffer = suite_new_buffer(4096);
-    assert_ptr_equal(address(buffer), was);
+    assert_ptr_equal(suite_address(buffer), was);
     gate_open(gate);
     expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
     gate_free(gate);
@@ -448,14 +452,14 @@ RNL_TEST(work_after_the_release_does_not_hold_memory_back)
 RNL_TEST(memory_in_use_on_another_stream_is_not_used_again)
 {
     rnl_stream stream = suite_new_stream(), other = suite_new_stream();
-    rnl_buffer first = on_stream(stream, 4096);
-    void *was = address(first);
+    rnl_buffer first = suite_buffer_on(stream, 4096);
+    void *was = suite_address(first);
     struct gate *gate = gate_shut(other);
     expect_ok(rnl_enqueue_fill(other, first, 0, 4096, 1, 4));
     expect_ok(rnl_buffer_release(first));
 
-    rnl_buffer here = on_stream(stream, 4096);
-    assert_ptr_not_equal(address(here), was);
+    rnl_buffer here = suite_buffer_on(stream, 4096);
+    assert_ptr_not_equal(suite_address(here), was);
     expect_ok(rnl_enqueue_fill(stream, here, 0, 4096, 2, 4));
     expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
 

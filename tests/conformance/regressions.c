@@ -543,6 +543,27 @@ RNL_TEST(a_function_dies_while_it_is_launched)
     expect_ok(rnl_stream_release(racers.stream));
 }
 
+static rnl_module racing_module;
+
+static void *take_function(void)
+{
+    rnl_function function = NULL;
+    rnl_module_function(racing_module, "idle", &function);
+    return function;
+}
+
+RNL_TEST(a_function_of_a_module_dies_while_it_is_launched)
+{
+    struct race race = {take_function, release_function, use_function,
+                        NULL, false, 0, 0};
+    racing_module = suite_module(
+        "extern \"C\" __global__ void idle(int value) {}");
+    racers.stream = suite_new_stream();
+    run_race(&race, 2000);
+    expect_ok(rnl_stream_release(racers.stream));
+    expect_ok(rnl_module_release(racing_module));
+}
+
 static void *make_stream(void)
 {
     rnl_stream stream = NULL;

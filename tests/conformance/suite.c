@@ -1,14 +1,12 @@
 #include "suite.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { CHILD_SECONDS = 25, EMPTY_SECONDS = 10 };
+enum { CHILD_SECONDS = 25 };
 
 static rnl_context context;
 
@@ -154,12 +152,7 @@ static void clean_up_after_another(void)
     assert_status(rnl_context_release(context), RNL_OK);
     batched_default = NULL;
     context = NULL;
-    for (int i = 0; i < 1000; i++) {
-        assert_ok(rnl_trim(&baseline));
-        if (baseline == 0)
-            return;
-        sched_yield();
-    }
+    baseline = test_held(0);
 }
 
 void suite_begin(const char *test)
@@ -186,22 +179,35 @@ void suite_end(void)
     suite_expect_empty();
 }
 
-// Releasing does not wait, so threads of the library may still be on their way
-// out: yields to them.
 void suite_expect_empty(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    time_t end = now.tv_sec + EMPTY_SECONDS;
-    size_t held = 0;
-    do {
-        expect_ok(rnl_trim(&held));
-        if (held <= baseline)
-            return;
-        sched_yield();
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while (now.tv_sec < end);
-    fail_msg("%zu bytes are still held after everything was released", held);
+    size_t held = test_held(baseline);
+    if (held > baseline)
+        fail_msg("%zu bytes are still held after everything was released",
+                 held);
+}
+
+// --- Buffers ---------------------------------------------------------------
+
+rnl_buffer suite_buffer_on(rnl_stream stream, size_t size)
+{
+    rnl_buffer buffer;
+    expect_ok(rnl_enqueue_buffer_create(stream, size, NULL, &buffer));
+    return buffer;
+}
+
+void *suite_address(rnl_buffer buffer)
+{
+    rnl_buffer_info info = {.struct_size = sizeof info};
+    expect_ok(rnl_buffer_get_info(buffer, &info));
+    return info.device_address;
+}
+
+rnl_pool_stats suite_pool_stats(rnl_context of)
+{
+    rnl_pool_stats stats = {.struct_size = sizeof stats};
+    expect_ok(rnl_context_pool_stats(of, &stats));
+    return stats;
 }
 
 // --- Bytes -----------------------------------------------------------------

@@ -88,6 +88,11 @@ rnl_function suite_native(const char *name, rnl_native_fn native,
 void suite_upload(rnl_buffer buffer, const void *bytes, size_t size);
 void suite_download(void *bytes, rnl_buffer buffer, size_t size);
 
+// One in the order of a stream.
+rnl_buffer suite_buffer_on(rnl_stream stream, size_t size);
+void *suite_address(rnl_buffer buffer);  // of the device
+rnl_pool_stats suite_pool_stats(rnl_context context);
+
 // A buffer of `count` ints, each `value`; and the check that it still is.
 rnl_buffer suite_ints(size_t count, int value);
 void suite_expect_ints(rnl_buffer buffer, size_t count, int value);

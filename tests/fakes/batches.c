@@ -1,6 +1,8 @@
 // Batched streams on the driver: what goes together, and what it costs.
 #include "loaded.h"
 
+#include <stdatomic.h>
+
 enum { COUNT = 16 };
 
 static rnl_context context;
@@ -139,5 +141,54 @@ RNL_TEST(a_refused_graph_is_no_failure)
         fake_fail(names[i], 0, 0, 0);
         expect(COUNT, value, value);
     }
+    end();
+}
+
+static void note_status(rnl_status status, void *user_data)
+{
+    atomic_store((_Atomic int *)user_data, status ? (int)status : -1);
+}
+
+// The driver takes the first fill only, and not the word that asks for the
+// function.
+RNL_TEST(a_refused_host_function_is_called_with_the_failure)
+{
+    _Atomic int called = 0;
+    begin();
+    fake_fail("cuMemsetD32Async", 2, 1, 0);
+    fake_fail("cuStreamWriteValue32", 1, 1, 1);
+    for (int i = 0; i < 2; i++)
+        assert_ok(rnl_enqueue_fill(stream, buffer, 0, 4, 1, 4));
+    assert_ok(rnl_enqueue_host_function(stream, note_status, (void *)&called));
+    assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
+                  RNL_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(called, RNL_ERROR_INVALID_ARGUMENT);
+    fake_fail("cuStreamWriteValue32", 0, 0, 0);
+    end();
+}
+
+static void enqueue_until_submitted(int count)
+{
+    struct calls before = calls();
+    for (int i = 1; i <= count; i++) {
+        assert_ok(rnl_enqueue_fill(stream, buffer, 0, 4, 1, 4));
+        struct calls now = calls();
+        bool submitted = now.plain != before.plain ||
+                         now.launched != before.launched;
+        assert_int_equal(submitted, i == count);
+    }
+}
+
+RNL_TEST(batches_grow_until_a_flush)
+{
+    static const int sizes[] = {32, 64, 128, 256, 256, 256};
+    begin();
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            enqueue_until_submitted(sizes[i]);
+        assert_ok(rnl_stream_flush(stream));
+    }
+    enqueue_until_submitted(32);
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
     end();
 }

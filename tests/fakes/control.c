@@ -212,7 +212,11 @@ static bool needs_nothing(enum fake_function function)
            function == FAKE_error_name || function == FAKE_error_text;
 }
 
-int fake_enter(enum fake_function function, struct fake_context **out_context)
+// From 13.0 on the driver knows the context by the stream or event.
+#define VERSION_HANDLES 13000
+
+static int enter(enum fake_function function, const struct fake_object *of,
+                 struct fake_context **out_context)
 {
     int code = fake_enter_named(symbols[function].name);
     if (code)
@@ -224,11 +228,24 @@ int fake_enter(enum fake_function function, struct fake_context **out_context)
         return FAKE_NOT_INITIALIZED;
     if (!out_context)
         return FAKE_OK;
-    *out_context = fake_current();
+    *out_context = of ? of->context : fake_current();
     if (!*out_context)
         return FAKE_INVALID_CONTEXT;
     return (*out_context)->references ? atomic_load(&(*out_context)->sticky)
                                       : FAKE_DESTROYED;
+}
+
+int fake_enter(enum fake_function function, struct fake_context **out_context)
+{
+    return enter(function, NULL, out_context);
+}
+
+int fake_enter_for(enum fake_function function, enum fake_kind kind,
+                   const void *handle, struct fake_context **out_context)
+{
+    bool suffices = handle && fake_version() >= VERSION_HANDLES;
+    return enter(function, suffices ? fake_find(kind, handle) : NULL,
+                 out_context);
 }
 
 int fake_enter_release(enum fake_function function,

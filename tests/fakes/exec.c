@@ -415,7 +415,10 @@ int fake_exec_launch(void *handle, void *stream)
     struct fake_context *context;
     struct fake_exec *exec;
     struct fake_turn turn;
-    int code = enter_exec(FAKE_exec_launch, handle, &context, &exec);
+    int code = fake_enter_for(FAKE_exec_launch, KIND_STREAM, stream, &context);
+    if (code == 0 && (!(exec = fake_find(KIND_EXEC, handle)) ||
+                      exec->object.context != context))
+        code = FAKE_INVALID_VALUE;
     if (code || (code = fake_turn_take(context, stream, &turn)))
         return code;
     return fake_turn_give(&turn, exec->waits,

@@ -172,6 +172,10 @@ int fake_enter_release(enum fake_function function,
 
 const char *fake_name_of(enum fake_function function);
 int fake_version(void);
+
+// The same for calls that do not need the object's context to be current.
+int fake_enter_for(enum fake_function function, enum fake_kind kind,
+                   const void *handle, struct fake_context **out_context);
 int fake_device_count_now(void);
 uint64_t fake_device_bytes(void);
 FAKE_EXPORT fake_failed_fn fake_control_failed;

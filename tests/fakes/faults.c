@@ -21,6 +21,8 @@ struct round {
     rnl_buffer buffer, host;
     rnl_module module;
     rnl_function function;
+    rnl_graph graph;
+    rnl_graph_exec exec;
     int calls;  // of the host function
 };
 
@@ -42,11 +44,41 @@ static void round_finish(struct round *round)
     assert_ok(rnl_context_release(round->context));
 }
 
-static rnl_status open_round(struct round *round)
+static rnl_status open_with(struct round *round,
+                            const rnl_stream_options *options)
 {
     rnl_status status = RNL_OK;
     TRY(rnl_context_open("cuda", 0, NULL, &round->context));
-    TRY(rnl_stream_create(round->context, NULL, &round->stream));
+    TRY(rnl_stream_create(round->context, options, &round->stream));
+    return status;
+}
+
+static rnl_status open_round(struct round *round)
+{
+    return open_with(round, NULL);
+}
+
+// A graph that begins with a fill of round->buffer.
+static rnl_status begin_graph(struct round *round, rnl_fill *fill,
+                              rnl_node *out_first)
+{
+    rnl_status status = RNL_OK;
+    TRY(rnl_buffer_create(round->context, 64, NULL, &round->buffer));
+    fill->to.buffer = round->buffer;
+    TRY(rnl_graph_create(round->context, NULL, &round->graph));
+    TRY(rnl_graph_add_node(round->graph, RNL_AT_START,
+                           RNL_NODE(.kind = RNL_NODE_FILL, .fill = fill),
+                           out_first));
+    return status;
+}
+
+// Ends what may still use what a scenario has, while calls fail.
+static rnl_status settle(struct round *round, rnl_status status)
+{
+    if (round->context)
+        rnl_context_synchronize(round->context, RNL_FOREVER);
+    assert_ok(rnl_graph_exec_release(round->exec));
+    assert_ok(rnl_graph_release(round->graph));
     return status;
 }
 
@@ -97,22 +129,16 @@ static rnl_status copies(struct round *round)
                                       sizeof back));
     if (status == RNL_OK)
         assert_memory_equal(ints, back, sizeof ints);
-    // What is under way still uses them.
-    if (round->context)
-        rnl_context_synchronize(round->context, RNL_FOREVER);
-    return status;
+    return settle(round, status);
 }
 
 static rnl_status hosts(struct round *round)
 {
     rnl_status status = open_round(round);
-    rnl_status before = status;
     TRY(rnl_enqueue_host_function(round->stream, count_call, &round->calls));
-    bool accepted = before == RNL_OK && status == RNL_OK;
     TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
-    if (round->context)
-        rnl_context_synchronize(round->context, RNL_FOREVER);
-    if (accepted && status == RNL_OK)
+    settle(round, status);
+    if (status == RNL_OK)
         assert_int_equal(round->calls, 1);
     return status;
 }
@@ -132,9 +158,7 @@ static rnl_status modules(struct round *round)
                                       sizeof back));
     if (status == RNL_OK)
         assert_int_equal(back[7], 5);
-    if (round->context)
-        rnl_context_synchronize(round->context, RNL_FOREVER);
-    return status;
+    return settle(round, status);
 }
 
 static rnl_status values(struct round *round)
@@ -154,86 +178,61 @@ static rnl_status values(struct round *round)
 
 static rnl_status graphs(struct round *round)
 {
-    rnl_graph graph = NULL;
-    rnl_graph_exec exec = NULL;
+    rnl_fill *fill = RNL_FILL(.width = 64, .pattern = 3, .pattern_size = 4);
     rnl_node first = NULL, second = NULL;
     rnl_status status = open_round(round);
     TRY(rnl_context_supports(round->context, RNL_FEATURE_GRAPHS, NULL));
-    TRY(rnl_buffer_create(round->context, 64, NULL, &round->buffer));
-    const rnl_fill *fill = RNL_FILL(.to = {.buffer = round->buffer},
-                                    .width = 64, .pattern = 3,
-                                    .pattern_size = 4);
-    TRY(rnl_graph_create(round->context, NULL, &graph));
-    TRY(rnl_graph_add_node(graph, RNL_AT_START,
-                           RNL_NODE(.kind = RNL_NODE_FILL, .fill = fill),
-                           &first));
-    TRY(rnl_graph_add_node(graph, RNL_AFTER(first),
+    TRY(begin_graph(round, fill, &first));
+    TRY(rnl_graph_add_node(round->graph, RNL_AFTER(first),
                            RNL_NODE(.kind = RNL_NODE_HOST_FUNCTION,
                                     .host = count_call,
                                     .user_data = &round->calls), &second));
-    TRY(rnl_graph_instantiate(graph, &exec));
-    TRY(rnl_enqueue_graph_upload(round->stream, exec));
-    TRY(rnl_enqueue_graph(round->stream, exec));
-    TRY(rnl_enqueue_graph(round->stream, exec));
+    TRY(rnl_graph_instantiate(round->graph, &round->exec));
+    TRY(rnl_enqueue_graph_upload(round->stream, round->exec));
+    TRY(rnl_enqueue_graph(round->stream, round->exec));
+    TRY(rnl_enqueue_graph(round->stream, round->exec));
     TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
     if (status == RNL_OK)
         assert_int_equal(round->calls, 2);
-    if (round->context)
-        rnl_context_synchronize(round->context, RNL_FOREVER);
-    assert_ok(rnl_graph_exec_release(exec));
-    assert_ok(rnl_graph_release(graph));
-    return status;
+    return settle(round, status);
 }
 
 // All that a launch prepares, and a change that needs another plan.
 static rnl_status changes(struct round *round)
 {
-    rnl_graph graph = NULL, body = NULL;
-    rnl_graph_exec exec = NULL;
+    rnl_fill *fill = RNL_FILL(.width = 4, .pattern_size = 4);
+    rnl_graph body = NULL;
     rnl_node first = NULL, node = NULL;
     rnl_status status = open_round(round);
-    TRY(rnl_buffer_create(round->context, 64, NULL, &round->buffer));
     TRY(rnl_event_create(round->context, NULL, &round->event));
-    rnl_fill *fill = RNL_FILL(.to = {.buffer = round->buffer}, .width = 4,
-                              .pattern_size = 4);
-    TRY(rnl_graph_create(round->context, NULL, &graph));
-    TRY(rnl_graph_add_node(graph, RNL_AT_START,
-                           RNL_NODE(.kind = RNL_NODE_FILL, .fill = fill),
-                           &first));
-    TRY(rnl_graph_add_node(graph, RNL_AFTER(first),
+    TRY(begin_graph(round, fill, &first));
+    TRY(rnl_graph_add_node(round->graph, RNL_AFTER(first),
                            RNL_NODE(.kind = RNL_NODE_WHILE,
                                     .buffer = round->buffer,
                                     .out_body = &body), &node));
-    TRY(rnl_graph_add_node(graph, RNL_AFTER(node),
+    TRY(rnl_graph_add_node(round->graph, RNL_AFTER(node),
                            RNL_NODE(.kind = RNL_NODE_EVENT_WAIT,
                                     .event = round->event), &node));
-    TRY(rnl_graph_add_node(graph, RNL_AFTER(node),
+    TRY(rnl_graph_add_node(round->graph, RNL_AFTER(node),
                            RNL_NODE(.kind = RNL_NODE_EVENT_RECORD,
                                     .event = round->event), &node));
-    TRY(rnl_graph_instantiate(graph, &exec));
-    TRY(rnl_enqueue_graph(round->stream, exec));
+    TRY(rnl_graph_instantiate(round->graph, &round->exec));
+    TRY(rnl_enqueue_graph(round->stream, round->exec));
     fill->height = 2;
     fill->to.row_pitch = 16;
-    TRY(rnl_graph_exec_set_node(exec, first,
+    TRY(rnl_graph_exec_set_node(round->exec, first,
                                 RNL_NODE(.kind = RNL_NODE_FILL,
                                          .fill = fill)));
-    TRY(rnl_enqueue_graph(round->stream, exec));
-    TRY(rnl_graph_exec_set_enabled(exec, first, false));
+    TRY(rnl_enqueue_graph(round->stream, round->exec));
+    TRY(rnl_graph_exec_set_enabled(round->exec, first, false));
     TRY(rnl_event_synchronize(round->event, RNL_FOREVER));
-    if (round->context)
-        rnl_context_synchronize(round->context, RNL_FOREVER);
-    assert_ok(rnl_graph_exec_release(exec));
-    assert_ok(rnl_graph_release(graph));
-    return status;
+    return settle(round, status);
 }
 
 static rnl_status batches(struct round *round)
 {
-    rnl_status status = RNL_OK;
-    TRY(rnl_context_open("cuda", 0, NULL, &round->context));
-    TRY(rnl_stream_create(round->context,
-                          RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED),
-                          &round->stream));
+    rnl_status status =
+        open_with(round, RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED));
     TRY(rnl_buffer_create(round->context, 64, NULL, &round->buffer));
     for (unsigned value = 1; value <= 4; value++) {
         for (size_t i = 0; i < 8; i++)
@@ -241,9 +240,7 @@ static rnl_status batches(struct round *round)
                                  value / 2, 4));
         TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
     }
-    if (round->context)
-        rnl_context_synchronize(round->context, RNL_FOREVER);
-    return status;
+    return settle(round, status);
 }
 
 // --- The sweep ------------------------------------------------------------

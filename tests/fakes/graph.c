@@ -171,11 +171,11 @@ int fake_graph_add_host(void **out_node, void *graph, void *const *after,
                   out_node);
 }
 
-int fake_graph_add_record(void **out_node, void *graph, void *const *after,
-                          size_t count, void *event)
+static int add_event(enum fake_function function, void **out_node, void *graph,
+                     void *const *after, size_t count, void *event)
 {
     struct fake_node *node;
-    int code = start(FAKE_graph_add_record, graph, after, count, &node);
+    int code = start(function, graph, after, count, &node);
     if (code)
         return code;
     node->event = event;
@@ -184,17 +184,18 @@ int fake_graph_add_record(void **out_node, void *graph, void *const *after,
                   out_node);
 }
 
+int fake_graph_add_record(void **out_node, void *graph, void *const *after,
+                          size_t count, void *event)
+{
+    return add_event(FAKE_graph_add_record, out_node, graph, after, count,
+                     event);
+}
+
 int fake_graph_add_wait(void **out_node, void *graph, void *const *after,
                         size_t count, void *event)
 {
-    struct fake_node *node;
-    int code = start(FAKE_graph_add_wait, graph, after, count, &node);
-    if (code)
-        return code;
-    node->event = event;
-    return finish(node,
-                  fake_find(KIND_EVENT, event) ? FAKE_OK : FAKE_INVALID_VALUE,
-                  out_node);
+    return add_event(FAKE_graph_add_wait, out_node, graph, after, count,
+                     event);
 }
 
 int fake_graph_add_values(void **out_node, void *graph, void *const *after,

@@ -184,23 +184,31 @@ static size_t loads(void)
     return fake_calls("cuModuleLoadDataEx");
 }
 
-// Loading waits for the device, which waits for a copy that nobody has begun:
-// that one must not wait for the loading.
-RNL_TEST(a_copy_that_the_device_waits_for_is_not_put_off)
+// A copy of ordinary memory that the device waits for, though nobody has begun
+// it: a host function comes first.
+static void owe_copy(rnl_graph_exec *out_exec)
 {
     static int values[16];
-    pthread_t thread;
     rnl_graph graph;
-    rnl_graph_exec exec;
-    begin();
     assert_ok(rnl_stream_begin_capture(stream, NULL));
     fill();
     assert_ok(rnl_stream_end_capture(stream, &graph));
-    assert_ok(rnl_graph_instantiate(graph, &exec));
+    assert_ok(rnl_graph_instantiate(graph, out_exec));
+    assert_ok(rnl_graph_release(graph));
     shut();
     assert_ok(rnl_enqueue_copy_to_buffer(stream, buffer, 0, values,
                                          sizeof values));
-    assert_ok(rnl_enqueue_graph(stream, exec));
+    assert_ok(rnl_enqueue_graph(stream, *out_exec));
+}
+
+// Loading waits for the device, which waits for the copy: that one must not
+// wait for the loading.
+RNL_TEST(a_copy_that_the_device_waits_for_is_not_put_off)
+{
+    pthread_t thread;
+    rnl_graph_exec exec;
+    begin();
+    owe_copy(&exec);
     size_t before = loads();
     assert_int_equal(pthread_create(&thread, NULL, load, NULL), 0);
     // It need not get as far as the driver, but without the rule it would.
@@ -211,6 +219,44 @@ RNL_TEST(a_copy_that_the_device_waits_for_is_not_put_off)
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(loading);
     assert_ok(rnl_graph_exec_release(exec));
+    end();
+}
+
+static void *decide(void *out_exec)
+{
+    rnl_graph graph, body;
+    rnl_node node;
+    assert_ok(rnl_graph_create(context, NULL, &graph));
+    assert_ok(rnl_graph_add_node(graph, RNL_AT_START,
+                                 RNL_NODE(.kind = RNL_NODE_IF,
+                                          .buffer = buffer,
+                                          .out_body = &body), &node));
+    atomic_store(&loading, true);
+    assert_ok(rnl_graph_instantiate(graph, out_exec));
     assert_ok(rnl_graph_release(graph));
+    return NULL;
+}
+
+// The library's own kernel is loaded when no copy is in the way, too.
+RNL_TEST(a_condition_is_made_ready_behind_copies)
+{
+    pthread_t thread;
+    rnl_graph_exec exec, second = NULL;
+    begin();
+    owe_copy(&exec);
+    size_t before = loads();
+    assert_int_equal(pthread_create(&thread, NULL, decide, &second), 0);
+    while (!atomic_load(&loading))
+        sched_yield();
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(loads(), before);
+        sched_yield();
+    }
+    atomic_store(&open_now, 1);
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(loads(), before + 1);
+    assert_ok(rnl_graph_exec_release(second));
+    assert_ok(rnl_graph_exec_release(exec));
     end();
 }

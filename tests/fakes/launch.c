@@ -158,7 +158,10 @@ static int submit(enum fake_function which, void *handle,
     struct fake_context *context;
     struct fake_turn turn;
     struct fake_call call;
-    int code = fake_enter(which, &context);
+    int code = which == FAKE_launch
+                   ? fake_enter_for(which, KIND_STREAM, launch->stream,
+                                    &context)
+                   : fake_enter(which, &context);
     if (code)
         return code;
     struct fake_function_object *function = fake_find(KIND_FUNCTION, handle);

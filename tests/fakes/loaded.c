@@ -1,15 +1,13 @@
 #include "loaded.h"
 
 #include <dlfcn.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { EMPTY_SECONDS = 10, CHILD_SECONDS = 60 };
+enum { CHILD_SECONDS = 60 };
 
 fake_live_fn *fake_live;
 fake_fail_fn *fake_fail;
@@ -41,22 +39,9 @@ void fake_load(void)
     *(void **)&fake_complaint = control(library, "fake_control_complaint");
 }
 
-static time_t seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
-
 void fake_expect_empty(void)
 {
-    time_t end = seconds() + EMPTY_SECONDS;
-    size_t held = 1;
-    while (held > 0 && seconds() < end) {
-        assert_ok(rnl_trim(&held));
-        sched_yield();
-    }
-    assert_int_equal(held, 0);
+    assert_int_equal(test_held(0), 0);
     struct fake_live live;
     fake_live(&live);
     if (live.contexts || live.streams || live.events || live.modules ||

@@ -269,36 +269,47 @@ int fake_host_unregister(void *pointer)
     return code ? code : waited;
 }
 
-int fake_pointer_attribute(void *out_value, int attribute, uint64_t address)
+// As the driver does, says "nothing" of what it does not know.
+static int tell_attribute(void *out_value, int attribute, uint64_t address,
+                          const struct fake_block *block)
 {
-    struct fake_context *context;
-    struct fake_block block;
-    int code = fake_enter(FAKE_pointer_attribute, &context);
-    if (code)
-        return code;
-    if (!out_value || !fake_block_find(address, 1, &block))
-        return FAKE_INVALID_VALUE;
-    bool host = block.place == PLACE_HOST || block.place == PLACE_REGISTERED;
+    bool host = block && (block->place == PLACE_HOST ||
+                          block->place == PLACE_REGISTERED);
     switch (attribute) {
     case 1:
-        *(void **)out_value = block.context;
+        *(void **)out_value = block ? block->context : NULL;
         return FAKE_OK;
     case DRIVER_POINTER_MEMORY_TYPE:
-        *(unsigned *)out_value = host ? DRIVER_MEMORY_HOST : 2;
+        *(unsigned *)out_value = !block ? 0 : host ? DRIVER_MEMORY_HOST : 2;
         return FAKE_OK;
     case 3:
     case 4:
-        *(uint64_t *)out_value = address;
+        *(uint64_t *)out_value = block ? address : 0;
         return FAKE_OK;
     case 8:
-        *(unsigned *)out_value = block.place == PLACE_MANAGED;
+        *(unsigned *)out_value = block && block->place == PLACE_MANAGED;
         return FAKE_OK;
     case 9:
-        *(int *)out_value = block.context->device;
+        *(int *)out_value = block ? block->context->device : -2;
         return FAKE_OK;
     default:
         return FAKE_NOT_SUPPORTED;
     }
+}
+
+int fake_pointer_attributes(unsigned count, int *attributes,
+                            void **out_values, uint64_t address)
+{
+    struct fake_context *context;
+    struct fake_block block;
+    int code = fake_enter(FAKE_pointer_attributes, &context);
+    if (code == 0 && (count == 0 || !attributes || !out_values))
+        code = FAKE_INVALID_VALUE;
+    bool known = code == 0 && fake_block_find(address, 1, &block);
+    for (unsigned i = 0; i < count && code == 0; i++)
+        code = tell_attribute(out_values[i], attributes[i], address,
+                              known ? &block : NULL);
+    return code;
 }
 
 // --- Frees in the order of a stream ---------------------------------------

@@ -1,4 +1,5 @@
-// Two devices: memory, copies, waits and pools of both, and one that is lost.
+// Two devices: access that is refused, pools of both, and one that is lost.
+// What real devices do as well is in tests/conformance/peers.c.
 #include "loaded.h"
 
 #include <string.h>
@@ -57,17 +58,6 @@ static rnl_buffer shut(const struct side *side)
     return word;
 }
 
-static void let_on(const struct side *side, rnl_buffer word)
-{
-    rnl_stream other = NULL;
-    assert_ok(rnl_stream_create(side->context, NULL, &other));
-    assert_ok(rnl_enqueue_write_value32(other, word, 0, 1));
-    assert_ok(rnl_stream_synchronize(other, RNL_FOREVER));
-    assert_ok(rnl_stream_release(other));
-    assert_ok(rnl_stream_synchronize(side->stream, RNL_FOREVER));
-    assert_ok(rnl_buffer_release(word));
-}
-
 RNL_TEST(peers_reach_each_other_once_it_is_asked_for)
 {
     bool can = false;
@@ -92,107 +82,6 @@ RNL_TEST(access_that_the_driver_refuses_is_an_error)
         RNL_ERROR_DRIVER);
     assert_non_null(strstr(rnl_last_error()->message, "access to a peer"));
     assert_ok(rnl_context_enable_peer(sides[0].context, sides[1].context));
-    close_both();
-}
-
-RNL_TEST(memory_is_copied_between_devices_by_either)
-{
-    open_both();
-    assert_ok(rnl_copy_buffer_and_wait(sides[0].stream, sides[1].buffer, 0,
-                                       sides[0].buffer, 0, SIZE));
-    expect_all(&sides[1], 0);
-    assert_ok(rnl_fill_and_wait(sides[1].stream, sides[1].buffer, 0, SIZE, 8,
-                                4));
-    assert_ok(rnl_copy_buffer_and_wait(sides[0].stream, sides[0].buffer, 0,
-                                       sides[1].buffer, 0, SIZE));
-    expect_all(&sides[0], 8);
-    close_both();
-}
-
-// The buffer of the other device is kept until the copy was made.
-RNL_TEST(a_copy_keeps_the_memory_of_the_other_device)
-{
-    open_both();
-    rnl_buffer word = shut(&sides[0]), far = NULL;
-    assert_ok(rnl_buffer_create(sides[1].context, SIZE, NULL, &far));
-    assert_ok(rnl_fill_and_wait(sides[1].stream, far, 0, SIZE, 9, 4));
-    assert_ok(rnl_enqueue_copy_buffer(sides[0].stream, sides[0].buffer, 0, far,
-                                      0, SIZE));
-    assert_ok(rnl_buffer_release(far));
-    // Whoever gets the memory now must not be seen by the copy.
-    assert_ok(rnl_buffer_create(sides[1].context, SIZE, NULL, &far));
-    assert_ok(rnl_fill_and_wait(sides[1].stream, far, 0, SIZE, 1, 4));
-    let_on(&sides[0], word);
-    expect_all(&sides[0], 9);
-    assert_ok(rnl_buffer_release(far));
-    close_both();
-}
-
-static void expect_order(void (*wait)(rnl_event))
-{
-    rnl_event event = NULL;
-    open_both();
-    rnl_buffer word = shut(&sides[0]);
-    assert_ok(rnl_enqueue_fill(sides[0].stream, sides[0].buffer, 0, SIZE, 5,
-                               4));
-    assert_ok(rnl_enqueue_event(sides[0].stream, NULL, &event));
-    wait(event);
-    assert_ok(rnl_enqueue_copy_buffer(sides[1].stream, sides[1].buffer, 0,
-                                      sides[0].buffer, 0, SIZE));
-    assert_status(rnl_stream_query(sides[1].stream), RNL_NOT_READY);
-    let_on(&sides[0], word);
-    expect_all(&sides[1], 5);
-    assert_ok(rnl_event_release(event));
-    close_both();
-}
-
-static void for_event(rnl_event event)
-{
-    assert_ok(rnl_enqueue_wait_event(sides[1].stream, event));
-}
-
-static void for_stream(rnl_event event)
-{
-    (void)event;
-    assert_ok(rnl_enqueue_wait_stream(sides[1].stream, sides[0].stream));
-}
-
-static void for_context(rnl_event event)
-{
-    (void)event;
-    assert_ok(rnl_enqueue_wait_context(sides[1].stream, sides[0].context));
-}
-
-RNL_TEST(a_device_waits_for_an_event_of_the_other)
-{
-    expect_order(for_event);
-}
-
-RNL_TEST(a_device_waits_for_a_stream_of_the_other)
-{
-    expect_order(for_stream);
-}
-
-RNL_TEST(a_device_waits_for_all_streams_of_the_other)
-{
-    expect_order(for_context);
-}
-
-RNL_TEST(a_device_waits_for_a_promise_of_the_other)
-{
-    rnl_event promise = NULL;
-    open_both();
-    assert_ok(rnl_event_create(sides[0].context,
-                               RNL_EVENT_OPTIONS(.promise = true), &promise));
-    assert_ok(rnl_enqueue_wait_event(sides[1].stream, promise));
-    assert_ok(rnl_enqueue_copy_buffer(sides[1].stream, sides[1].buffer, 0,
-                                      sides[0].buffer, 0, SIZE));
-    assert_ok(rnl_fill_and_wait(sides[0].stream, sides[0].buffer, 0, SIZE, 6,
-                                4));
-    assert_status(rnl_stream_query(sides[1].stream), RNL_NOT_READY);
-    assert_ok(rnl_enqueue_event_record(sides[0].stream, promise));
-    assert_ok(rnl_event_release(promise));
-    expect_all(&sides[1], 6);
     close_both();
 }
 

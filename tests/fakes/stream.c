@@ -28,6 +28,14 @@ static int enter_stream(enum fake_function function, void *handle,
     return code ? code : fake_stream_of(*out_context, handle, out_inner);
 }
 
+static int enter_by_stream(enum fake_function function, void *handle,
+                           struct fake_context **out_context,
+                           rnl_stream *out_inner)
+{
+    int code = fake_enter_for(function, KIND_STREAM, handle, out_context);
+    return code ? code : fake_stream_of(*out_context, handle, out_inner);
+}
+
 // --- Streams --------------------------------------------------------------
 
 int fake_stream_create(void **out_stream, unsigned flags, int priority)
@@ -73,7 +81,7 @@ int fake_stream_query(void *handle)
 {
     struct fake_context *context;
     rnl_stream inner;
-    int code = enter_stream(FAKE_stream_query, handle, &context, &inner);
+    int code = enter_by_stream(FAKE_stream_query, handle, &context, &inner);
     if (code)
         return code;
     fake_calls_pass(context);
@@ -92,7 +100,8 @@ int fake_stream_wait_event(void *handle, void *event_handle, unsigned flags)
 {
     struct fake_context *context;
     rnl_stream inner;
-    int code = enter_stream(FAKE_stream_wait_event, handle, &context, &inner);
+    int code =
+        enter_by_stream(FAKE_stream_wait_event, handle, &context, &inner);
     if (code)
         return code;
     struct fake_event *event = fake_find(KIND_EVENT, event_handle);
@@ -182,7 +191,7 @@ int fake_event_record(void *handle, void *stream)
 {
     struct fake_context *context;
     rnl_stream inner;
-    int code = enter_stream(FAKE_event_record, stream, &context, &inner);
+    int code = enter_by_stream(FAKE_event_record, stream, &context, &inner);
     if (code)
         return code;
     struct fake_event *event = fake_find(KIND_EVENT, handle);
@@ -212,9 +221,12 @@ int fake_event_query(void *handle)
 {
     struct fake_context *context;
     struct fake_event *event;
-    int code = enter_event(FAKE_event_query, handle, &context, &event);
+    int code =
+        fake_enter_for(FAKE_event_query, KIND_EVENT, handle, &context);
     if (code)
         return code;
+    if (!(event = fake_find(KIND_EVENT, handle)))
+        return FAKE_INVALID_HANDLE;
     fake_calls_pass(context);
     return fake_code(context, rnl_event_query(event->inner));
 }
@@ -340,7 +352,7 @@ int fake_stream_write32(void *handle, uint64_t address, uint32_t value,
 {
     struct fake_context *context;
     rnl_stream inner;
-    int code = enter_stream(FAKE_stream_write32, handle, &context, &inner);
+    int code = enter_by_stream(FAKE_stream_write32, handle, &context, &inner);
     struct driver_value item = {DRIVER_WRITE32, address, value, flags, 0, 0};
     return code ? code : submit_values(context, handle, &item, 1);
 }

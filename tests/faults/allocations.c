@@ -76,7 +76,7 @@ static rnl_status batched_life(void)
     TRY(rnl_buffer_create(context, 64, NULL, &buffer));
     calls = 0;
     TRY(rnl_enqueue_host_function(stream, count_call, NULL));
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < 20; i++)
         TRY(rnl_enqueue_fill(stream, buffer, 0, 64, 1, 4));
     EXPECT(calls == 0);
     TRY(rnl_stream_flush(stream));

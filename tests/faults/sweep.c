@@ -1,11 +1,9 @@
 #include "sweep.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <time.h>
 
-enum { EMPTY_SECONDS = 10, MOST_ALLOCATIONS = 5000 };
+enum { MOST_ALLOCATIONS = 5000 };
 
 static _Atomic long countdown;  // allocations until the failing one
 static _Atomic long live;       // bytes given and not taken back
@@ -72,21 +70,10 @@ rnl_status sweep_open(rnl_context *out_context)
 
 void sweep_expect_empty(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    time_t end = now.tv_sec + EMPTY_SECONDS;
-    size_t held = 1;
-    for (;;) {
-        assert_ok(rnl_trim(&held));
-        if (held == 0)
-            return;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if (now.tv_sec >= end)
-            fail_msg("%zu bytes are still held (allocation %ld failing, %s)",
-                     held, failing, atomic_load(&for_ever) ? "for ever"
-                                                           : "once");
-        sched_yield();
-    }
+    size_t held = test_held(0);
+    if (held > 0)
+        fail_msg("%zu bytes are still held (allocation %ld failing, %s)", held,
+                 failing, atomic_load(&for_ever) ? "for ever" : "once");
 }
 
 // One round; false when nothing had to fail any more.

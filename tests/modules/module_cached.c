@@ -41,11 +41,9 @@ static size_t runs(void)
 // Nothing of the library is left.
 static void end(void)
 {
-    size_t held;
     assert_ok(rnl_context_release(context));
     rnl_last_error_clear();
-    assert_ok(rnl_trim(&held));
-    assert_int_equal(held, 0);
+    assert_int_equal(test_held(0), 0);
 }
 
 static rnl_function one_step(const char *source, const char *name,
@@ -169,9 +167,7 @@ RNL_TEST(a_function_outlives_its_context)
     assert_ok(rnl_function_get_info(function, &info));
     assert_string_equal(info.name, "first");
     drop(function);
-    size_t held;
-    assert_ok(rnl_trim(&held));
-    assert_int_equal(held, 0);
+    assert_int_equal(test_held(0), 0);
 }
 
 RNL_TEST(a_cached_hit_leaves_the_last_error_alone)

@@ -95,9 +95,7 @@ static void end(void)
     assert_ok(rnl_context_release(context));
     assert_ok(rnl_log_set(NULL, RNL_LOG_INFO, NULL));
     rnl_last_error_clear();
-    size_t held;
-    assert_ok(rnl_trim(&held));
-    assert_int_equal(held, 0);
+    assert_int_equal(test_held(0), 0);
 }
 
 static void launch(const char *name, unsigned block, int *out)

@@ -1,13 +1,15 @@
 // Runs the tests of a program: see test.h.
 #include "test.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { EXIT_UNKNOWN_TEST = 2, EXIT_SKIPPED = 77 };
+enum { EXIT_UNKNOWN_TEST = 2, EXIT_SKIPPED = 77, HELD_SECONDS = 30 };
 
 static struct test_case *first_test;
 static struct test_case **last_link = &first_test;
@@ -56,6 +58,25 @@ const char *test_device_name(void)
 {
     const char *name = getenv("RUNNEL_TEST_DEVICE");
     return name && *name ? name : "cpu:0";
+}
+
+static time_t seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+size_t test_held(size_t most)
+{
+    time_t end = seconds() + HELD_SECONDS;
+    for (;;) {
+        size_t held = SIZE_MAX;
+        assert_ok(rnl_trim(&held));
+        if (held <= most || seconds() >= end)
+            return held;
+        sched_yield();
+    }
 }
 
 void test_status(rnl_status status, rnl_status expected, const char *call,

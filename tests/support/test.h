@@ -51,6 +51,11 @@ const char *test_device_name(void);
     }                                                                      \
     static void test_name(void **state __attribute__((unused)))
 
+// The bytes that the library holds when every object was released, once they
+// are `most` or fewer, or after half a minute. Releasing does not wait, so
+// threads of the library may still be on their way out: yields to them.
+size_t test_held(size_t most);
+
 // A status, with Runnel's own words when it is not the one expected.
 void test_status(rnl_status status, rnl_status expected, const char *call,
                  const char *file, int line);

@@ -15,7 +15,7 @@ struct thing {
     int value;
 };
 
-static int finished;
+static _Atomic int finished;
 
 static void thing_finish(struct object *object)
 {
@@ -285,6 +285,111 @@ RNL_TEST(what_a_thread_is_at_work_with_is_not_reused)
 {
     test_looker(OBJECT_EVENT);
     test_looker(OBJECT_NONE);
+}
+
+// --- Guards ----------------------------------------------------------------
+
+static struct object_class guarded = {
+    .kind = OBJECT_FUNCTION, .size = sizeof(struct thing),
+    .finish = thing_finish, .guarded = true};
+
+static void *guard(void *argument)
+{
+    struct looker *looker = argument;
+    enter_call("guard");
+    struct object *object = object_guard(looker->handle, OBJECT_FUNCTION);
+    pthread_barrier_wait(&looker->barrier);
+    pthread_barrier_wait(&looker->barrier);
+    object_unguard();
+    return object;
+}
+
+RNL_TEST(what_a_thread_guards_ends_when_it_lets_go)
+{
+    pthread_t thread;
+    void *found;
+    struct looker looker = {.handle = create(&guarded)};
+    void *other = create(&guarded);
+    struct object *object = object_find(looker.handle, OBJECT_FUNCTION);
+    finished = 0;
+    assert_int_equal(pthread_barrier_init(&looker.barrier, NULL, 2), 0);
+    assert_int_equal(pthread_create(&thread, NULL, guard, &looker), 0);
+    pthread_barrier_wait(&looker.barrier);
+    release(looker.handle, OBJECT_FUNCTION);
+    assert_int_equal(finished, 0);
+    assert_null(object_find(looker.handle, OBJECT_FUNCTION));
+    assert_null(object_guard(looker.handle, OBJECT_FUNCTION));
+    release(other, OBJECT_FUNCTION);  // which nobody guards
+    assert_int_equal(finished, 1);
+    pthread_barrier_wait(&looker.barrier);
+    pthread_join(thread, &found);
+    assert_ptr_equal(found, object);
+    assert_int_equal(finished, 2);
+    pthread_barrier_destroy(&looker.barrier);
+    expect_nothing_held();
+}
+
+// One thread lets go while the other releases: whoever comes later ends it.
+enum { GUARD_ROUNDS = 20000 };
+
+static void *_Atomic given;          // a handle to be guarded
+static _Atomic int letting_go, over;  // the round
+
+static void await_round(_Atomic int *word, int round)
+{
+    for (unsigned i = 0; atomic_load(word) != round; i++)
+        if (i % 1000 == 999)
+            sched_yield();
+}
+
+static void *guard_each(void *unused)
+{
+    enter_call("guard");
+    for (int round = 1; round <= GUARD_ROUNDS; round++) {
+        void *handle;
+        for (unsigned i = 0; !(handle = atomic_exchange(&given, NULL)); i++)
+            if (i % 1000 == 999)
+                sched_yield();
+        object_guard(handle, OBJECT_FUNCTION);
+        atomic_store(&letting_go, round);
+        object_unguard();
+        atomic_store(&over, round);
+    }
+    return unused;
+}
+
+RNL_TEST(nothing_that_was_guarded_is_left_behind)
+{
+    pthread_t thread;
+    finished = 0;
+    assert_int_equal(pthread_create(&thread, NULL, guard_each, NULL), 0);
+    for (int round = 1; round <= GUARD_ROUNDS; round++) {
+        void *handle = create(&guarded);
+        atomic_store(&given, handle);
+        await_round(&letting_go, round);
+        release(handle, OBJECT_FUNCTION);
+        await_round(&over, round);
+        assert_int_equal(finished, round);
+    }
+    pthread_join(thread, NULL);
+    expect_nothing_held();
+}
+
+RNL_TEST(a_guard_of_what_lives_on_ends_nothing)
+{
+    enter_call("guard");
+    finished = 0;
+    void *handle = create(&guarded);
+    for (int i = 0; i < 3; i++) {
+        assert_non_null(object_guard(handle, OBJECT_FUNCTION));
+        assert_null(object_guard(handle, OBJECT_EVENT));
+        object_unguard();
+    }
+    object_await_unguarded(object_find(handle, OBJECT_FUNCTION));
+    assert_int_equal(finished, 0);
+    release(handle, OBJECT_FUNCTION);
+    assert_int_equal(finished, 1);
+    expect_nothing_held();
 }
 
 // In a process of its own, since a slot whose generations are used up keeps its

@@ -9,11 +9,9 @@
 
 // All kinds of memory are one here. Stream order needs nothing of the backend:
 // the memory is there at once, and it is freed when no work uses it any more.
-rnl_status cpu_memory_allocate(struct context *context, struct stream *stream,
-                               rnl_memory_kind kind, size_t size,
-                               struct memory *out_memory)
+rnl_status cpu_memory_allocate(struct context *context, rnl_memory_kind kind,
+                               size_t size, struct memory *out_memory)
 {
-    (void)stream;
     (void)kind;
     void *memory = NULL;
     bool huge = size >= HUGE_PAGE;
@@ -30,11 +28,10 @@ rnl_status cpu_memory_allocate(struct context *context, struct stream *stream,
     return RNL_OK;
 }
 
-void cpu_memory_free(struct context *context, struct stream *stream,
-                     rnl_memory_kind kind, struct memory memory, size_t size)
+void cpu_memory_free(struct context *context, rnl_memory_kind kind,
+                     struct memory memory, size_t size)
 {
     (void)context;
-    (void)stream;
     (void)kind;
     (void)size;
     free(memory.host);

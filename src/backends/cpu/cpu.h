@@ -445,11 +445,10 @@ rnl_status cpu_event_elapsed(struct event *start, struct event *end,
                              struct event **out_wrong, int64_t *out_ns);
 void cpu_event_break(struct event *event);
 
-rnl_status cpu_memory_allocate(struct context *context, struct stream *stream,
-                               rnl_memory_kind kind, size_t size,
-                               struct memory *out_memory);
-void cpu_memory_free(struct context *context, struct stream *stream,
-                     rnl_memory_kind kind, struct memory memory, size_t size);
+rnl_status cpu_memory_allocate(struct context *context, rnl_memory_kind kind,
+                               size_t size, struct memory *out_memory);
+void cpu_memory_free(struct context *context, rnl_memory_kind kind,
+                     struct memory memory, size_t size);
 rnl_status cpu_host_register(struct context *context, void *pointer,
                              size_t size, bool locked);
 

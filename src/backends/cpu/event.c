@@ -4,7 +4,7 @@
 
 rnl_status cpu_event_init(struct event *event)
 {
-    (void)event;  // zeroed memory is an event that was never recorded
+    *event_cpu(event) = (struct cpu_event){0};  // it was never recorded
     return RNL_OK;
 }
 

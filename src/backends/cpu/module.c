@@ -2,7 +2,7 @@
 
 #include "backends/cpu/block.h"
 #include "backends/cpu/specialise.h"
-#include "base/text.h"
+#include "core/module.h"
 
 #include <string.h>
 
@@ -35,14 +35,8 @@ static rnl_status refuse_global(const rnl_cpu_object *table, const char *name)
 {
     struct text names = {0};
     for (size_t i = 0; i < table->global_count; i++)
-        text_add(&names, "%s'%s'", i ? ", " : "",
-                 object_global(table, i)->name);
-    fail_at(RNL_ERROR_NOT_FOUND, "name",
-            names.length ? "there is no variable '%s'; there is %s"
-                         : "there is no variable '%s', nor any other in there",
-            name, text_get(&names));
-    text_finish(&names);
-    return RNL_ERROR_NOT_FOUND;
+        name_add(&names, object_global(table, i)->name);
+    return name_refuse("variable", name, &names, "any other in there");
 }
 
 rnl_status cpu_module_global(struct module *module, const char *name,

@@ -9,6 +9,7 @@
 
 #define LEGACY_STREAM 1u  // of cuGetProcAddress: the ordinary variants
 #define VERSION_LEAST 11040
+#define VERSION_HANDLES 13000  // the oldest that was asked
 
 typedef int get_address_fn(const char *symbol, void **out, int version,
                            uint64_t flags);
@@ -112,6 +113,7 @@ void cuda_load(struct driver *driver)
     int code = driver->call.init(0), count = 0;
     if (code == 0)
         code = driver->call.driver_version(&driver->version);
+    driver->handles_suffice = driver->version >= VERSION_HANDLES;
     if (code == 0 && driver->version < VERSION_LEAST) {
         snprintf(driver->reason, sizeof driver->reason,
                  "the NVIDIA driver is for CUDA %d.%d; 11.4 is the oldest "

@@ -6,15 +6,15 @@
 #include <string.h>
 
 #define BATCH_LEAST 8  // ops; fewer are as fast one by one
-#define BATCHES 8      // a power of 2, as is …
-#define SEEN 32        // … this
+#define BATCHES 16     // a power of 2, as is …
+#define SEEN 64        // … this
 
 // A driver node and what it does by now.
 struct batch_node {
     void *node;
     enum piece_kind kind;
     uint64_t function;  // its id: handles are used again
-    void *values;       // of a kernel's arguments, one behind the other
+    void *values;       // of a kernel's arguments, at its offsets
     size_t size;
     union {
         struct driver_kernel_node kernel;  // without pointers to arguments
@@ -114,28 +114,19 @@ static void give_away(struct context *context, struct batch **place)
     *place = NULL;
 }
 
-static size_t arguments_size(const struct function *function)
-{
-    size_t size = 0;
-    for (size_t i = 0; i < function->parameter_count; i++)
-        size += function->parameters[i].size;
-    return size;
-}
-
 // Copies the arguments; true when they were others before.
 static bool store_arguments(struct batch_node *node,
                             const struct op_kernel *kernel)
 {
     const struct function *function = kernel->function;
-    char *at = node->values;
     bool changed = false;
     for (size_t i = 0; i < function->parameter_count; i++) {
+        char *at = (char *)node->values + function->places[i].offset;
         size_t size = function->parameters[i].size;
         if (memcmp(at, kernel->arguments[i], size) != 0) {
             memcpy(at, kernel->arguments[i], size);
             changed = true;
         }
-        at += size;
     }
     return changed;
 }
@@ -170,14 +161,6 @@ struct work {
     void *last;
 };
 
-static int allow_shared(const struct work *work, const struct piece *piece)
-{
-    const struct op_kernel *kernel = &piece->op->kernel;
-    return gpu_allow_shared(call_of(gpu_of(work->context)),
-                            gpu_function_of(kernel->function),
-                            kernel->shared_size);
-}
-
 static int add_piece(struct piece *piece, void *argument)
 {
     struct work *work = argument;
@@ -189,8 +172,9 @@ static int add_piece(struct piece *piece, void *argument)
     size_t count = work->next > 0;
     int code;
     if (piece->kind == PIECE_KERNEL) {
-        code = allow_shared(work, piece);
-        node->size = arguments_size(piece->op->kernel.function);
+        const struct op_kernel *kernel = &piece->op->kernel;
+        code = gpu_allow_shared(kernel->function, kernel->shared_size);
+        node->size = kernel->function->values_size;
         node->values = mem_allocate(node->size);
         if (node->size > 0 && !node->values)
             return gpu->driver->out_of_memory;
@@ -272,7 +256,8 @@ static int set_piece(struct piece *piece, void *argument)
     if (piece->kind == PIECE_FILL)
         return call->exec_set_fill(exec, node->node, &piece->fill,
                                    gpu->handle);
-    int code = allow_shared(work, piece);
+    int code = gpu_allow_shared(piece->op->kernel.function,
+                                piece->op->kernel.shared_size);
     return code ? code
                 : call->exec_set_kernel(exec, node->node, &piece->kernel);
 }

@@ -273,6 +273,11 @@ static struct failure *lost_failure(struct context *context,
     return blame_for(context, suspects, driver->status(code), message);
 }
 
+bool context_still_copies(const struct context *context)
+{
+    return context_is_lost(context) && quiet_copies(gpu_of(context));
+}
+
 void context_lose(struct context *context, struct stream *blamed, int code)
 {
     if (context_is_lost(context))

@@ -10,11 +10,8 @@ static bool is_ordinary(struct stream *stream, const void *pointer,
 {
     struct context *context = stream_context(stream);
     struct gpu_context *gpu = gpu_of(context);
-    unsigned type = 0;
-    if (host_range_has(context, (uintptr_t)pointer, size))
-        return false;
-    return call_of(gpu)->pointer_attribute(&type, DRIVER_POINTER_MEMORY_TYPE,
-                                           (uint64_t)(uintptr_t)pointer) != 0;
+    return !host_range_has(context, (uintptr_t)pointer, size) &&
+           !gpu_knows(gpu, pointer);
 }
 
 static size_t span(const struct op_copy *copy, size_t row, size_t slice)

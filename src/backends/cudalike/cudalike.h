@@ -11,6 +11,7 @@
 #pragma once
 
 #include "backends/cudalike/driver.h"
+#include "backends/cudalike/wait.h"
 #include "base/thread.h"
 #include "core/backend.h"
 
@@ -53,32 +54,34 @@ struct recent {
     const char *file;
     int line;
     bool labelled;
-    void *function;    // a handle; NULL for what is no kernel …
-    const char *name;  // … and has a static name
-    char label[40];    // when `labelled`
+    const void *function;  // a handle; NULL for what is no kernel …
+    const char *name;      // … and has a static name
+    char label[40];        // when `labelled`
 };
 
 struct gpu_stream {
+    // What a launch looks at, together.
     void *handle;
-    _Atomic uint64_t completed;  // at least so far
-    _Atomic uint64_t wait_ns;    // that waits for it take (wait.c)
     // Guards submission. Held while the driver is called, which blocks when
     // its queue is full: the service, which empties queues, only ever tries it.
     struct lock lock;
+    bool listed;                 // the service looks, and keeps the stream
+    _Atomic bool holds;          // false: `held` and `items` are empty
+    _Atomic bool mark_wanted;    // the service asks for `marker`
+    _Atomic bool shared;         // others may give it work that nobody counts
+    bool special;                // borrowed: one of the current context
+    uint32_t applied;            // changes of attributes that the driver has
+    enum last { LAST_WORK, LAST_COPY, LAST_HOST } last;  // what it was given
     struct recent_list *_Atomic recent;  // of the last ones; may be NULL
-    struct batches *batches;     // kept graphs (batch.c); likewise
+    _Atomic uint64_t given;      // number of the newest op that it was given
+    _Atomic uint64_t completed;  // at least so far
+    struct waits waits;
+    struct batches *batches;     // kept graphs (batch.c); may be NULL
     uint32_t asked;              // number of the newest item
     uint32_t waited;             // … and of the one that the driver waits for
     uint32_t told;               // number of which the device tells us last
-    enum last { LAST_WORK, LAST_COPY, LAST_HOST } last;  // what it was given
     uint64_t solid;              // op before the items that come last
     struct op *held, *held_last; // not given to it yet (held.c)
-    _Atomic bool holds;          // false: there are none
-    _Atomic uint64_t given;      // number of the newest op that it was given
-    _Atomic bool shared;         // others may give it work that nobody counts
-    uint32_t applied;            // changes of attributes that the driver has
-    bool listed;                 // the service looks, and keeps the stream
-    _Atomic bool mark_wanted;    // the service asks for …
     // Set under the lock when NULL, cleared by the service when it is done.
     struct marker *_Atomic marker;
     uint64_t marked;             // what the marker stands for
@@ -128,6 +131,23 @@ call_of(const struct gpu_context *gpu)
 void *current_enter(const struct gpu_context *gpu);
 void current_back(const struct gpu_context *gpu, void *before);
 
+// The same around launches, records, waits for events and looks at streams and
+// events, which newer drivers do whatever context is current: they know it by
+// the handle. Making one current takes as long as half a record, and threads
+// that do it at once wait for each other.
+static inline void *handle_enter(const struct gpu_context *gpu)
+{
+    return gpu->driver->handles_suffice ? gpu->handle : current_enter(gpu);
+}
+
+// The same for a stream: the vendor's special ones are of the current context.
+static inline void *stream_enter(const struct stream *stream)
+{
+    const struct gpu_context *gpu = gpu_of(stream_context(stream));
+    return gpu_stream_of(stream)->special ? current_enter(gpu)
+                                          : handle_enter(gpu);
+}
+
 // A stream for the library's own copies. Streams share the device's hardware
 // queues (8, or CUDA_DEVICE_MAX_CONNECTIONS), where one that waits holds up
 // those behind it, and users' streams wait for these copies: the priority keeps
@@ -159,6 +179,10 @@ static inline bool context_is_lost(const struct context *context)
     return atomic_load_explicit(&context->lost, memory_order_acquire) != NULL;
 }
 
+// Of a lost device nothing is waited for but what the library's own threads
+// still do with the callers' memory.
+bool context_still_copies(const struct context *context);
+
 // --- Markers: recorded points of streams ------------------------------------
 
 struct marker {
@@ -166,14 +190,16 @@ struct marker {
     bool timing;
     _Atomic bool done;  // seen to be complete
     _Atomic bool held;  // not recorded yet, by …
-    struct lock lock;
-    struct stream *stream;  // … this one; both under the lock
+    struct stream *stream;  // … this one
+    struct lock lock;   // guards both once others know the marker
     struct context *home;
     void *event;
     struct marker *next;
 };
 
 struct marker *marker_take(struct context *context, bool timing);
+// One that was never recorded, which is complete to the driver, too.
+struct marker *marker_complete(struct context *context);
 void marker_drop(struct context *context, struct marker *marker);
 struct marker *marker_share(struct marker *marker);
 // RNL_OK, RNL_NOT_READY or a failure.
@@ -185,8 +211,9 @@ void markers_finish(struct gpu_context *gpu);
 typedef void trash_release(struct gpu_context *gpu, void *subject);
 
 // Calls `release`, the context current, once every stream of the context has
-// done what was submitted to it before.
-void trash_add(struct context *context, trash_release *release,
+// done what was submitted to it before. False, and nothing happens, when there
+// is no memory to note it.
+bool trash_add(struct context *context, trash_release *release,
                void *subject);
 // The same for a call of the driver's that waits for the whole device.
 void trash_add_waiting(struct context *context, trash_release *release,
@@ -206,9 +233,13 @@ void quiet_leave(const struct gpu_context *gpu);
 // Around a copy of ordinary memory; false: not now.
 bool quiet_copy_begin(const struct gpu_context *gpu);
 void quiet_copy_end(const struct gpu_context *gpu);
+// Whether one is under way, or about to be.
+bool quiet_copies(const struct gpu_context *gpu);
 // The same for one that the device is about to wait for: only a call that has
 // begun is in its way.
-bool quiet_copy_await(const struct gpu_context *gpu, bool may_block);
+bool quiet_copy_urgent(const struct gpu_context *gpu);
+// Waits until no such call has begun.
+void quiet_await(const struct gpu_context *gpu);
 
 // --- Devices (device.c) ------------------------------------------------------
 
@@ -219,8 +250,26 @@ rnl_status gpu_device_attribute(const struct driver *driver, uint32_t index,
 
 // --- Streams, between the files ----------------------------------------------
 
+// What others gave to the vendor's stream is not counted: the driver knows.
+static inline bool stream_is_done(const struct gpu_stream *own, uint64_t point)
+{
+    return atomic_load_explicit(&own->completed, memory_order_acquire) >=
+               point &&
+           !atomic_load_explicit(&own->shared, memory_order_relaxed);
+}
+
 // The stream has done everything up to `point`.
 void stream_settle(struct stream *stream, uint64_t point);
+// The driver was given one more operation. With the stream's lock held.
+static inline void stream_count_locked(struct stream *stream)
+{
+    uint64_t number =
+        atomic_load_explicit(&stream->submitted, memory_order_relaxed) + 1;
+    atomic_store_explicit(&gpu_stream_of(stream)->given, number,
+                          memory_order_relaxed);
+    atomic_store_explicit(&stream->submitted, number, memory_order_release);
+}
+
 // `counted`: as an operation, which those who wait for the stream wait for.
 rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
                                 bool counted);
@@ -232,10 +281,10 @@ void stream_inherit(struct stream *stream, struct failure *failure);
 void stream_fails_from(struct stream *stream, uint64_t at);
 bool stream_leaves_out(struct stream *stream, const struct op *op);
 // Asks `query` again and again until it does not say RNL_NOT_READY (wait.c).
-// `learned`: how long such waits take, kept with what they are for.
+// `last`: kept with what is waited for.
 rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,
                     rnl_sync_policy policy, uint64_t deadline,
-                    _Atomic uint64_t *learned);
+                    struct waits *last);
 
 // --- Hooks -----------------------------------------------------------------
 
@@ -244,7 +293,6 @@ rnl_status gpu_context_init(struct context *context,
 void gpu_context_finish(struct context *context);
 rnl_status gpu_context_memory(struct context *context, size_t *out_free,
                               size_t *out_total);
-const char *gpu_feature_reason(struct context *context, rnl_feature feature);
 rnl_status gpu_peer_access(struct context *context, struct context *peer,
                            bool enable);
 
@@ -279,11 +327,10 @@ int gpu_event_follow(struct event *event, struct stream *stream, uint64_t at);
 struct marker *gpu_event_point(struct event *event,
                                struct failure **out_failure);
 
-rnl_status gpu_memory_allocate(struct context *context, struct stream *stream,
-                               rnl_memory_kind kind, size_t size,
-                               struct memory *out_memory);
-void gpu_memory_free(struct context *context, struct stream *stream,
-                     rnl_memory_kind kind, struct memory memory, size_t size);
+rnl_status gpu_memory_allocate(struct context *context, rnl_memory_kind kind,
+                               size_t size, struct memory *out_memory);
+void gpu_memory_free(struct context *context, rnl_memory_kind kind,
+                     struct memory memory, size_t size);
 rnl_status gpu_memory_advise(struct context *context, void *address,
                              size_t size, rnl_memory_advice advice);
 rnl_status gpu_host_register(struct context *context, void *pointer,

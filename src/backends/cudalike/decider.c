@@ -40,20 +40,28 @@ static bool install(struct gpu_context *gpu, void *module, void *function)
     return first;
 }
 
-int gpu_decider(struct context *context, void **out_function)
+static int load(struct gpu_context *gpu)
 {
-    struct gpu_context *gpu = gpu_of(context);
     const struct driver_functions *call = call_of(gpu);
     void *module, *function = NULL;
-    *out_function = atomic_load_explicit(&gpu->decider, memory_order_acquire);
-    if (*out_function)
-        return 0;
     int code = call->module_load(&module, source, 0, NULL, NULL);
     if (code != 0)
         return code;
     code = call->module_function(&function, module, "runnel_decide");
     if (code != 0 || !install(gpu, module, function))
         call->module_unload(module);
+    return code;
+}
+
+int gpu_decider(struct context *context, void **out_function)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    *out_function = atomic_load_explicit(&gpu->decider, memory_order_acquire);
+    if (*out_function)
+        return 0;
+    quiet_enter(gpu);
+    int code = load(gpu);
+    quiet_leave(gpu);
     *out_function = atomic_load_explicit(&gpu->decider, memory_order_acquire);
     return code;
 }

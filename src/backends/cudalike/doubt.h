@@ -6,8 +6,6 @@
 
 #include "backends/cudalike/cudalike.h"
 
-struct doubt;
-
 // The operation with that number may fail late. 0 or the driver's code for no
 // memory.
 int doubt_begin(struct stream *stream, uint64_t sequence);

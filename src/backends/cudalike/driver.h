@@ -152,6 +152,7 @@ enum {
 
 enum {
     DRIVER_STREAM_NON_BLOCKING = 1,
+    DRIVER_STREAM_SPECIAL_MOST = 2,  // handles that name one of the context's
     DRIVER_EVENT_NO_TIMING = 2,
     DRIVER_HOST_PORTABLE = 1,
     DRIVER_HOST_MAPPED = 2,
@@ -209,6 +210,7 @@ struct driver {
     const char *api;            // "cuda"
     const struct driver_attributes *attributes;
     int version;                // as the driver says
+    bool handles_suffice;       // see handle_enter
     size_t device_count;
     char reason[2048];          // why there is no device; "" when there is one
     // Runnel's word for a vendor's status, and whether the context is lost.

@@ -16,9 +16,11 @@ struct waiter {
 // What an event stands for: the last point that was recorded.
 struct gpu_event {
     struct lock lock;            // guards all below
-    struct marker *marker;       // NULL: never recorded
-    // For the next record: nobody but the event knows it.
-    struct marker *_Atomic spare;
+    // False while nobody has to look: it stands for nothing, or for what is
+    // done and has not failed. Read without the lock.
+    _Atomic bool open;
+    struct marker *marker;       // NULL: never recorded, or done at once
+    struct marker *spare;        // for the next record
     struct failure *failure;     // of the stream at the record
     struct doubt *_Atomic doubt; // what may still fail …
     uint64_t point;              // … up to there
@@ -29,7 +31,7 @@ struct gpu_event {
     bool recorded, broken;
     bool let_on;                 // the word is written, or will be
     _Atomic uint32_t news;       // changes with recorded and broken
-    _Atomic uint64_t wait_ns;    // that waits for it take (wait.c)
+    struct waits waits;
 };
 
 _Static_assert(sizeof(struct gpu_event) <= GPU_EVENT_SIZE, "too little room");
@@ -39,9 +41,24 @@ static struct gpu_event *event_of(struct event *event)
     return event_native(event);
 }
 
+static bool is_open(struct gpu_event *own)
+{
+    return atomic_load_explicit(&own->open, memory_order_acquire);
+}
+
+// Nothing but zeros: never recorded, and no promise.
+static bool is_blank(struct gpu_event *own)
+{
+    return !own->recorded && !is_open(own);
+}
+
 rnl_status gpu_event_init(struct event *event)
 {
-    (void)event;
+    struct gpu_event *own = event_of(event);
+    if (!is_blank(own))
+        *own = (struct gpu_event){0};
+    if (event->options.promise)
+        atomic_store_explicit(&own->open, true, memory_order_relaxed);
     return RNL_OK;
 }
 
@@ -59,8 +76,10 @@ void gpu_event_finish(struct event *event)
 {
     struct gpu_event *own = event_of(event);
     struct context *context = event->object.context;
+    if (is_blank(own))
+        return;
     marker_drop(context, own->marker);
-    marker_drop(context, atomic_load(&own->spare));
+    marker_drop(context, own->spare);
     failure_drop(own->failure);
     doubt_drop(own->doubt);
     drop_waiters(own->waiters);
@@ -134,7 +153,11 @@ static rnl_status refuse_again(const struct event *event)
 
 static struct marker *take_marker(struct event *event)
 {
-    struct marker *spare = atomic_exchange(&event_of(event)->spare, NULL);
+    struct gpu_event *own = event_of(event);
+    lock_take(&own->lock);
+    struct marker *spare = own->spare;
+    own->spare = NULL;
+    lock_give(&own->lock);
     if (!spare)
         return marker_take(event->object.context, event->options.timing);
     atomic_store_explicit(&spare->done, false, memory_order_relaxed);
@@ -142,18 +165,22 @@ static struct marker *take_marker(struct event *event)
 }
 
 // Events that are recorded again and again have two markers in turn, and need
-// no other's lock. Whoever looks at one has a reference.
-static void put_marker(struct event *event, struct marker *marker)
+// no other's lock. Whoever looks at one has a reference. Returns what is to be
+// dropped.
+static struct marker *exchange_marker_locked(struct gpu_event *own,
+                                             struct marker *marker)
 {
-    struct marker *none = NULL;
-    if (!marker ||
-        atomic_load_explicit(&marker->references, memory_order_acquire) > 1 ||
-        !atomic_compare_exchange_strong(&event_of(event)->spare, &none,
-                                        marker))
-        marker_drop(event->object.context, marker);
+    struct marker *old = own->marker;
+    own->marker = marker;
+    if (!old || own->spare ||
+        atomic_load_explicit(&old->references, memory_order_acquire) > 1)
+        return old;
+    own->spare = old;
+    return NULL;
 }
 
-// Returns those who wait for the promise that it is, if it is one.
+// `marker` NULL: for what is done. Returns those who wait for the promise that
+// it is, if it is one.
 static struct waiter *stand_for(struct event *event, struct marker *marker,
                                 struct stream *stream)
 {
@@ -162,10 +189,9 @@ static struct waiter *stand_for(struct event *event, struct marker *marker,
     struct doubt *doubt = doubt_share(stream, &point);
     struct failure *failure = stream_get_failure(stream);
     lock_take(&own->lock);
-    struct marker *old = own->marker;
+    struct marker *old = exchange_marker_locked(own, marker);
     struct failure *old_failure = own->failure;
     struct waiter *waiters = own->waiters;
-    own->marker = marker;
     struct doubt *old_doubt =
         atomic_load_explicit(&own->doubt, memory_order_relaxed);
     own->failure = failure;
@@ -173,8 +199,10 @@ static struct waiter *stand_for(struct event *event, struct marker *marker,
     own->point = point;
     own->recorded = true;
     own->waiters = NULL;
+    atomic_store_explicit(&own->open, marker || failure || doubt,
+                          memory_order_release);
     lock_give(&own->lock);
-    put_marker(event, old);
+    marker_drop(event->object.context, old);
     failure_drop(old_failure);
     doubt_drop(old_doubt);
     return waiters;
@@ -228,10 +256,29 @@ static int keep_promise(struct event *event, struct stream *stream,
     return code ? code : told;
 }
 
+// Behind work that is done the event is complete at once, without the driver,
+// but for what a blocking stream owes to the vendor's legacy default stream.
+static bool is_done_at_once(const struct event *event, struct stream *stream)
+{
+    const struct gpu_stream *own = gpu_stream_of(stream);
+    return stream->flags & RNL_STREAM_NON_BLOCKING &&
+           !event->options.timing && !event->options.promise &&
+           stream_is_done(own, atomic_load_explicit(&stream->submitted,
+                                                    memory_order_acquire)) &&
+           !atomic_load_explicit(&own->doubt, memory_order_acquire) &&
+           !atomic_load_explicit(&stream->failure, memory_order_acquire) &&
+           !context_is_lost(event->object.context);
+}
+
 rnl_status gpu_event_record(struct event *event, struct stream *stream)
 {
     struct context *context = event->object.context;
     struct gpu_event *own = event_of(event);
+    if (is_done_at_once(event, stream)) {
+        if (is_open(own))
+            stand_for(event, NULL, stream);
+        return RNL_OK;
+    }
     if (event->options.promise && own->recorded)
         return refuse_again(event);
     struct marker *marker = take_marker(event);
@@ -271,6 +318,9 @@ struct marker *gpu_event_point(struct event *event,
                                struct failure **out_failure)
 {
     bool recorded, broken;
+    *out_failure = NULL;
+    if (!is_open(event_of(event)))
+        return NULL;
     struct marker *marker =
         look(event_of(event), out_failure, &recorded, &broken);
     if (!marker || !atomic_load(&marker->done))
@@ -328,7 +378,7 @@ static int wait_for_word(struct stream *stream, struct event *event)
     current_back(gpu, before);
     own->last = LAST_WORK;
     if (code == 0)
-        atomic_store(&own->given, atomic_fetch_add(&stream->submitted, 1) + 1);
+        stream_count_locked(stream);
     lock_give(&own->lock);
     return code;
 }
@@ -390,6 +440,8 @@ rnl_status gpu_event_join(struct stream *stream, struct event *event)
     struct gpu_event *own = event_of(event);
     struct failure *failure;
     bool recorded, broken;
+    if (!is_open(own))
+        return RNL_OK;
     struct marker *marker = look(own, &failure, &recorded, &broken);
     uint64_t at = atomic_load(&stream->submitted) + 1;
     rnl_status status = RNL_OK;
@@ -451,6 +503,15 @@ static struct failure *failure_since(struct event *event,
     return NULL;
 }
 
+// Nobody has to look again, unless it stands for something else by now.
+static void close_event(struct gpu_event *own, const struct marker *marker)
+{
+    lock_take(&own->lock);
+    if (own->marker == marker)
+        atomic_store_explicit(&own->open, false, memory_order_release);
+    lock_give(&own->lock);
+}
+
 static rnl_status query(struct event *event, bool *out_pending)
 {
     struct gpu_event *own = event_of(event);
@@ -469,17 +530,50 @@ static rnl_status query(struct event *event, bool *out_pending)
         failure = failure_since(event, marker);
     if (status == RNL_OK)
         status = report(event, failure);
+    if (status == RNL_OK && marker)
+        close_event(own, marker);
     failure_drop(failure);
     marker_drop(context, marker);
     return status;
 }
 
-rnl_status gpu_event_native(struct event *event, void **out_native)
+// Of what was done at once the driver has no event yet.
+static rnl_status make_marker(struct event *event)
 {
     struct gpu_event *own = event_of(event);
+    struct marker *marker = marker_complete(event->object.context);
+    if (!marker)
+        return fail_status();
+    lock_take(&own->lock);
+    if (!own->marker) {
+        own->marker = marker;
+        own->recorded = true;
+        marker = NULL;
+    }
+    lock_give(&own->lock);
+    marker_drop(event->object.context, marker);
+    return RNL_OK;
+}
+
+static struct marker *share_marker(struct gpu_event *own)
+{
     lock_take(&own->lock);
     struct marker *marker = own->marker ? marker_share(own->marker) : NULL;
     lock_give(&own->lock);
+    return marker;
+}
+
+rnl_status gpu_event_native(struct event *event, void **out_native)
+{
+    struct gpu_event *own = event_of(event);
+    struct marker *marker = share_marker(own);
+    rnl_status status = RNL_OK;
+    if (!marker && atomic_load(&event->recorded)) {
+        status = make_marker(event);
+        marker = share_marker(own);
+    }
+    if (status != RNL_OK)
+        return status;
     void *native = marker ? marker->event : NULL;
     if (marker)
         marker_give(marker);
@@ -491,10 +585,22 @@ rnl_status gpu_event_native(struct event *event, void **out_native)
     return RNL_OK;
 }
 
-rnl_status gpu_event_query(struct event *event)
+static bool is_well(struct event *event)
+{
+    return !is_open(event_of(event)) &&
+           !context_is_lost(event->object.context);
+}
+
+static __attribute__((noinline)) rnl_status query_open(struct event *event)
 {
     bool pending;
     return query(event, &pending);
+}
+
+// Programs poll with it.
+rnl_status gpu_event_query(struct event *event)
+{
+    return is_well(event) ? RNL_OK : query_open(event);
 }
 
 static rnl_status query_again(void *event)
@@ -523,13 +629,15 @@ rnl_status gpu_event_wait(struct event *event, uint64_t deadline)
 {
     struct gpu_context *gpu = gpu_of(event->object.context);
     rnl_status status = RNL_OK;
+    if (is_well(event))
+        return RNL_OK;
     if (event->options.promise)
         status = wait_recorded(event, deadline);
     if (status != RNL_OK)
         return status;
-    void *before = current_enter(gpu);
+    void *before = handle_enter(gpu);
     status = gpu_poll(query_again, event, RNL_SYNC_AUTO, deadline,
-                      &event_of(event)->wait_ns);
+                      &event_of(event)->waits);
     current_back(gpu, before);
     return status;
 }

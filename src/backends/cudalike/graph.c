@@ -56,8 +56,7 @@ static int set_piece(struct piece *piece, void *argument)
     int code;
     switch (piece->kind) {
     case PIECE_KERNEL:
-        code = gpu_allow_shared(call,
-                                gpu_function_of(piece->op->kernel.function),
+        code = gpu_allow_shared(piece->op->kernel.function,
                                 piece->op->kernel.shared_size);
         return code ? code : call->exec_set_kernel(exec, node, &piece->kernel);
     case PIECE_COPY:
@@ -151,24 +150,14 @@ static void unset_step(struct context *context, const struct step *step,
         set_enabled(context, step, step->enabled);
 }
 
-static void drop_recipe(struct gpu_context *gpu, void *recipe)
-{
-    (void)gpu;
-    recipe_drop(recipe);
-}
-
-static void commit_step(struct context *context, struct step *step,
-                        const struct node *node)
+static void commit_step(struct step *step, const struct node *node)
 {
     struct recipe *old = step->recipe;
     step->enabled = node->enabled;
     if (old == node->recipe)
         return;
     step->recipe = recipe_share(node->recipe);
-    if (atomic_load(&step->plan->references) > 1)
-        trash_add(context, drop_recipe, old);
-    else
-        recipe_drop(old);
+    recipe_drop(old);
 }
 
 // --- Changing a node, or all ------------------------------------------------
@@ -180,6 +169,14 @@ struct walk {
     int (*visit)(struct walk *, struct step *, const struct node *);
     uint32_t left;  // steps to go before it ends
     int code;
+    size_t changes;  // recipes that are exchanged
+    struct old_recipes *old;
+};
+
+// What launches under way may use.
+struct old_recipes {
+    size_t count, most;
+    struct recipe *recipes[];  // shared
 };
 
 static bool walk_node(struct walk *walk, const struct node *node)
@@ -214,7 +211,24 @@ static int visit_unset(struct walk *walk, struct step *step,
 static int visit_commit(struct walk *walk, struct step *step,
                         const struct node *node)
 {
-    commit_step(walk->context, step, node);
+    (void)walk;
+    commit_step(step, node);
+    return 0;
+}
+
+static int visit_count(struct walk *walk, struct step *step,
+                       const struct node *node)
+{
+    walk->changes += step->recipe != node->recipe;
+    return 0;
+}
+
+static int visit_keep(struct walk *walk, struct step *step,
+                      const struct node *node)
+{
+    struct old_recipes *old = walk->old;
+    if (step->recipe != node->recipe)
+        old->recipes[old->count++] = recipe_share(step->recipe);
     return 0;
 }
 
@@ -244,6 +258,40 @@ static uint32_t walk_steps(struct graph_exec *exec, uint32_t index,
     for (uint32_t i = 0; all && goes_on && i < graph->count; i++)
         goes_on = walk_node(walk, &graph->nodes[i]);
     return (uint32_t)(walk->next - plan->steps) - first;
+}
+
+static void drop_recipes(struct gpu_context *gpu, void *subject)
+{
+    struct old_recipes *old = subject;
+    (void)gpu;
+    for (size_t i = 0; i < old->count; i++)
+        recipe_drop(old->recipes[i]);
+    mem_release(old, sizeof *old + old->most * sizeof *old->recipes);
+}
+
+// Before they are exchanged: that cannot fail any more.
+static rnl_status keep_used_locked(struct graph_exec *exec, uint32_t index)
+{
+    struct context *context = context_of(exec);
+    struct walk walk = {.visit = visit_count};
+    if (atomic_load(&exec_gpu(exec)->plan->references) == 1)
+        return RNL_OK;
+    walk_steps(exec, index, UINT32_MAX, &walk);
+    if (walk.changes == 0)
+        return RNL_OK;
+    struct old_recipes *old = mem_allocate(
+        sizeof *old + walk.changes * sizeof *old->recipes);
+    if (old) {
+        old->most = walk.changes;
+        walk.old = old;
+        walk.visit = visit_keep;
+        walk_steps(exec, index, UINT32_MAX, &walk);
+        if (trash_add(context, drop_recipes, old))
+            return RNL_OK;
+        drop_recipes(gpu_of(context), old);
+    }
+    return fail(RNL_ERROR_OUT_OF_MEMORY,
+                "there is no memory to change a graph that runs");
 }
 
 // Other inner graphs have other steps.
@@ -302,11 +350,11 @@ static rnl_status change_locked(struct graph_exec *exec, uint32_t index,
     bool in_place = may_change_in_place(exec, index);
     if (in_place)
         count = walk_steps(exec, index, UINT32_MAX, &set);
-    if (in_place && set.code == 0) {
+    in_place = in_place && set.code == 0;
+    rnl_status status = in_place ? keep_used_locked(exec, index)
+                                 : exchange_locked(exec, out_old);
+    if (in_place && status == RNL_OK)
         walk_steps(exec, index, UINT32_MAX, &commit);
-        return RNL_OK;
-    }
-    rnl_status status = exchange_locked(exec, out_old);
     if (status != RNL_OK)
         walk_steps(exec, index, count, &unset);
     return status;
@@ -468,13 +516,17 @@ int gpu_graph_launch(struct stream *stream, struct op *op)
     struct stream *old = NULL;
     lock_take(&own->lock);
     struct gpu_plan *plan = own->plan;
+    struct gpu_context *gpu = gpu_of(plan->context);
     int code = 0;
-    if (plan->slot_count > 0) {
+    bool prepares = plan->slot_count > 0;
+    void *before = prepares ? current_enter(gpu) : gpu->handle;
+    if (prepares) {
         launch = graph_launch_new(plan, stream);
-        code = launch ? 0 : gpu_of(plan->context)->driver->out_of_memory;
+        code = launch ? 0 : gpu->driver->out_of_memory;
     }
     if (code == 0)
         code = launch_locked(own, launch, gpu_stream_of(stream)->handle);
+    current_back(gpu, before);
     uint64_t number = ++own->launches;
     if (code == 0 && own->last != stream) {
         object_keep(&stream->object);
@@ -517,8 +569,7 @@ rnl_status gpu_exec_upload(struct graph_exec *exec, struct stream *stream)
         current_back(gpu, before);
         own->last = LAST_WORK;
         if (code == 0)
-            atomic_store(&own->given,
-                         atomic_fetch_add(&stream->submitted, 1) + 1);
+            stream_count_locked(stream);
     }
     lock_give(&own->lock);
     return code == 0 ? status

@@ -20,10 +20,6 @@ rnl_status gpu_exec_upload(struct graph_exec *exec, struct stream *stream);
 // for was given to the driver.
 void gpu_graph_lock(struct stream *stream, struct op *op);
 
-// Takes the stream's lock when the graph can be launched at once: what it waits
-// for was given to the driver.
-void gpu_graph_lock(struct stream *stream, struct op *op);
-
 // Launches with the stream's lock held and its context current.
 int gpu_graph_launch(struct stream *stream, struct op *op);
 

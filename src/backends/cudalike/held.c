@@ -70,12 +70,11 @@ int held_give_marker(struct stream *stream, struct op *op)
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     void *handle = gpu_stream_of(stream)->handle;
     struct marker *marker = op_marker(op);
+    bool lost = context_is_lost(stream_context(stream));
     int code = 0;
-    if (context_is_lost(stream_context(stream)))
-        code = 0;
-    else if (op->kind == OP_STAMP)
+    if (!lost && op->kind == OP_STAMP)
         code = call_of(gpu)->event_record(marker->event, handle);
-    else if (!atomic_load(&marker->done))
+    else if (!lost && !atomic_load(&marker->done))
         code = call_of(gpu)->stream_wait_event(handle, marker->event, 0);
     if (code == 0)
         held_marker_over(op, true);
@@ -160,7 +159,7 @@ bool stream_hold_less(struct stream *stream)
     }
     stream_holds_locked(stream);
     lock_give(&own->lock);
-    op_finish_list(over);
+    host_finish_list(over);
     return may && room > 0;
 }
 
@@ -214,7 +213,7 @@ void stream_give_all(struct stream *stream)
     lock_take(&give_lock);
     give_all(stream, NULL, &over);
     lock_give(&give_lock);
-    op_finish_list(over);
+    host_finish_list(over);
 }
 
 void stream_lock_given(struct stream *stream)

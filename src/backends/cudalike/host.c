@@ -28,23 +28,53 @@ static void call(struct stream *stream, const struct op *op)
     callback_end();
 }
 
-static void run(struct task *task)
+static struct op *op_of(struct task *task)
 {
     uint64_t *word = (uint64_t *)(void *)task;
-    struct op *op = (struct op *)(void *)((char *)word -
-                                          offsetof(struct op, backend) -
-                                          TASK_WORD * sizeof *word);
+    return (struct op *)(void *)((char *)word - offsetof(struct op, backend) -
+                                 TASK_WORD * sizeof *word);
+}
+
+static void run(struct task *task)
+{
+    struct op *op = op_of(task);
     struct stream *stream = op->stream;
     call(stream, op);
     service_item_done(stream, op, RNL_OK);
     object_drop(&stream->object);
 }
 
-void host_start(struct op *op)
+// It never became an item.
+static void run_refused(struct task *task)
+{
+    struct op *op = op_of(task);
+    struct stream *stream = op->stream;
+    call(stream, op);
+    op_finish(op);
+    object_drop(&stream->object);
+}
+
+static void start(struct op *op, void (*how)(struct task *))
 {
     struct task *task = task_of(op);
     object_keep(&op->stream->object);
-    task->run = run;
+    task->run = how;
     if (!task_add(&host, task))
-        run(task);
+        how(task);
+}
+
+void host_start(struct op *op)
+{
+    start(op, run);
+}
+
+void host_finish_list(struct op *over)
+{
+    for (struct op *op = over, *next; op; op = next) {
+        next = op->next;
+        if (op->kind == OP_HOST)
+            start(op, run_refused);
+        else
+            op_finish(op);
+    }
 }

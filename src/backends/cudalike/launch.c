@@ -1,17 +1,21 @@
 #include "backends/cudalike/launch.h"
 
+#include "backends/cudalike/pending.h"
+
 #include <string.h>
 
-int gpu_allow_shared(const struct driver_functions *call,
-                     struct gpu_function *function, size_t size)
+int gpu_allow_shared(struct function *function, size_t size)
 {
-    if (size <= atomic_load_explicit(&function->dynamic,
-                                     memory_order_relaxed))
+    const struct gpu_context *gpu = gpu_of(function->object.context);
+    struct gpu_function *own = gpu_function_of(function);
+    if (size <= atomic_load_explicit(&own->dynamic, memory_order_relaxed))
         return 0;
-    int code = call->function_set_attribute(
-        function->handle, DRIVER_FUNCTION_MAX_DYNAMIC, (int)size);
+    void *before = current_enter(gpu);
+    int code = call_of(gpu)->function_set_attribute(
+        own->handle, DRIVER_FUNCTION_MAX_DYNAMIC, (int)size);
+    current_back(gpu, before);
     if (code == 0)
-        atomic_store_explicit(&function->dynamic, (uint32_t)size,
+        atomic_store_explicit(&own->dynamic, (uint32_t)size,
                               memory_order_relaxed);
     return code;
 }
@@ -65,8 +69,12 @@ static int launch_with(struct stream *stream, const struct op_kernel *kernel,
         .attributes = attributes,
         .attribute_count = gpu_launch_attributes(kernel, attributes),
     };
-    return call->launch_with(&launch, function->handle,
-                             (void **)kernel->arguments, NULL);
+    const struct gpu_context *gpu = gpu_of(stream_context(stream));
+    void *before = current_enter(gpu);
+    int code = call->launch_with(&launch, function->handle,
+                                 (void **)kernel->arguments, NULL);
+    current_back(gpu, before);
+    return code;
 }
 
 // Whether the plain call cannot express it.
@@ -85,7 +93,7 @@ int gpu_launch(struct stream *stream, struct op *op)
     struct gpu_stream *own = gpu_stream_of(stream);
     struct gpu_function *function = gpu_function_of(kernel->function);
     if (kernel->shared_size > 0) {
-        int code = gpu_allow_shared(call, function, kernel->shared_size);
+        int code = gpu_allow_shared(kernel->function, kernel->shared_size);
         if (code != 0)
             return code;
     }
@@ -95,4 +103,55 @@ int gpu_launch(struct stream *stream, struct op *op)
                         kernel->grid.z, kernel->block.x, kernel->block.y,
                         kernel->block.z, (unsigned)kernel->shared_size,
                         own->handle, (void **)kernel->arguments, NULL);
+}
+
+// --- At once ---------------------------------------------------------------
+
+// 0 or the driver's code; then nothing was submitted.
+static int launch_locked(struct stream *stream, struct op *op,
+                         struct op *keeper)
+{
+    const struct gpu_context *gpu = gpu_of(stream_context(stream));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    void *before = stream_enter(stream);
+    stream_note_given_locked(own, op);
+    int code = gpu_launch(stream, op);
+    if (__builtin_expect(code == 0, 1)) {
+        own->last = LAST_WORK;
+        if (keeper)
+            stream_pend(own, keeper);
+        atomic_store_explicit(&stream->submitted, op->sequence,
+                              memory_order_release);
+        stream_mark_locked(stream);
+    } else {
+        atomic_store(&own->given, op->sequence - 1);
+    }
+    current_back(gpu, before);
+    return code;
+}
+
+rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    struct op *keeper = NULL;
+    lock_take(&own->lock);
+    bool straight =
+        own->listed &&
+        !atomic_load_explicit(&own->holds, memory_order_relaxed) &&
+        own->applied == atomic_load_explicit(&stream->attribute_changes,
+                                             memory_order_relaxed);
+    op->sequence = atomic_load_explicit(&stream->submitted,
+                                        memory_order_relaxed) + 1;
+    bool keeps = op->kept_count > 0 && op_must_outlive(stream, op);
+    if (!straight || (keeps && !(keeper = op_keeper(op)))) {
+        lock_give(&own->lock);
+        return straight ? fail_status() : RNL_NOT_READY;
+    }
+    int code = launch_locked(stream, op, keeper);
+    lock_give(&own->lock);
+    if (__builtin_expect(code == 0, 1))
+        return RNL_OK;
+    if (keeper)
+        op_finish(keeper);
+    return driver_fail(stream_context(stream), code, op_name(op));
 }

@@ -16,6 +16,8 @@
 unsigned gpu_launch_attributes(const struct op_kernel *kernel,
                                struct driver_launch_attribute *out);
 
-// Lets the function have so much dynamic shared memory.
-int gpu_allow_shared(const struct driver_functions *call,
-                     struct gpu_function *function, size_t size);
+// stream_submit, for a launch that borrows.
+rnl_status gpu_stream_launch(struct stream *stream, struct op *op);
+
+// Lets the function have so much dynamic shared memory. 0 or the driver's code.
+int gpu_allow_shared(struct function *function, size_t size);

@@ -49,6 +49,16 @@ struct marker *marker_take(struct context *context, bool timing)
     return marker;
 }
 
+struct marker *marker_complete(struct context *context)
+{
+    struct marker *marker = marker_new(context, false);
+    if (!marker)
+        return NULL;
+    atomic_store_explicit(&marker->references, 1, memory_order_relaxed);
+    atomic_store_explicit(&marker->done, true, memory_order_relaxed);
+    return marker;
+}
+
 struct marker *marker_share(struct marker *marker)
 {
     atomic_fetch_add_explicit(&marker->references, 1, memory_order_relaxed);
@@ -69,18 +79,21 @@ void marker_drop(struct context *context, struct marker *marker)
 rnl_status marker_query(struct context *context, struct marker *marker)
 {
     struct gpu_context *gpu = gpu_of(context);
-    if (atomic_load_explicit(&marker->done, memory_order_acquire) ||
-        context_is_lost(context))
+    if (atomic_load_explicit(&marker->done, memory_order_acquire))
         return RNL_OK;
+    if (context_is_lost(context))
+        return context_still_copies(context) ? RNL_NOT_READY : RNL_OK;
     if (atomic_load_explicit(&marker->held, memory_order_acquire))
         return RNL_NOT_READY;
-    void *before = current_enter(gpu);
+    void *before = handle_enter(gpu);
     int code = call_of(gpu)->event_query(marker->event);
     current_back(gpu, before);
     if (code == gpu->driver->not_ready)
         return RNL_NOT_READY;
-    if (code != 0)
-        return driver_fail(context, code, "to look at an event");
+    if (code != 0) {
+        rnl_status status = driver_fail(context, code, "to look at an event");
+        return context_still_copies(context) ? RNL_NOT_READY : status;
+    }
     atomic_store_explicit(&marker->done, true, memory_order_release);
     return RNL_OK;
 }

@@ -3,8 +3,7 @@
 // --- Allocation --------------------------------------------------------------
 
 // Not from the driver's pools: their memory cannot be written or waited for by
-// streams (seen with CUDA 13.0), and the core has a pool of its own. Memory is
-// ready at once; it is freed in a stream's order all the same.
+// streams (seen with CUDA 13.0), and the core has a pool of its own.
 static int allocate(struct gpu_context *gpu, rnl_memory_kind kind, size_t size,
                     struct memory *out_memory)
 {
@@ -30,12 +29,10 @@ static int allocate(struct gpu_context *gpu, rnl_memory_kind kind, size_t size,
     return code;
 }
 
-rnl_status gpu_memory_allocate(struct context *context, struct stream *stream,
-                               rnl_memory_kind kind, size_t size,
-                               struct memory *out_memory)
+rnl_status gpu_memory_allocate(struct context *context, rnl_memory_kind kind,
+                               size_t size, struct memory *out_memory)
 {
     struct gpu_context *gpu = gpu_of(context);
-    (void)stream;
     void *before = current_enter(gpu);
     int code = allocate(gpu, kind, size, out_memory);
     current_back(gpu, before);
@@ -56,28 +53,17 @@ static void free_managed(struct gpu_context *gpu, void *pointer)
     call_of(gpu)->memory_free((uint64_t)(uintptr_t)pointer);
 }
 
-static void free_unused(struct gpu_context *gpu, void *pointer)
+// The one call that frees memory without waiting for the device. Not in the
+// order of a stream with work: that may be full, or captured by others.
+static void free_device(struct gpu_context *gpu, void *pointer)
 {
-    call_of(gpu)->free_async((uint64_t)(uintptr_t)pointer, gpu->own_stream);
-}
-
-static void free_device(struct context *context, struct stream *stream,
-                        void *pointer)
-{
-    struct gpu_context *gpu = gpu_of(context);
-    void *handle = stream ? gpu_stream_of(stream)->handle : gpu->own_stream;
-    // What the driver was not given yet may use it by its address.
-    if (stream && atomic_load(&gpu_stream_of(stream)->holds)) {
-        trash_add(context, free_unused, pointer);
-        return;
-    }
     void *before = current_enter(gpu);
-    call_of(gpu)->free_async((uint64_t)(uintptr_t)pointer, handle);
+    call_of(gpu)->free_async((uint64_t)(uintptr_t)pointer, gpu->own_stream);
     current_back(gpu, before);
 }
 
-void gpu_memory_free(struct context *context, struct stream *stream,
-                     rnl_memory_kind kind, struct memory memory, size_t size)
+void gpu_memory_free(struct context *context, rnl_memory_kind kind,
+                     struct memory memory, size_t size)
 {
     (void)size;
     if (kind == RNL_MEMORY_HOST)
@@ -85,7 +71,7 @@ void gpu_memory_free(struct context *context, struct stream *stream,
     else if (kind == RNL_MEMORY_MANAGED)
         trash_add_waiting(context, free_managed, memory.device);
     else
-        free_device(context, stream, memory.device);
+        free_device(gpu_of(context), memory.device);
 }
 
 // --- Host memory -------------------------------------------------------------

@@ -2,6 +2,7 @@
 // and never at a launch, so that it does not matter when the driver loads what:
 // asking for attributes makes it.
 #include "backends/cudalike/launch.h"
+#include "core/module.h"
 
 #include <string.h>
 
@@ -222,14 +223,9 @@ static rnl_status refuse_global(struct module *module, const char *name)
     const struct image *image = &gpu_module_of(module)->image;
     for (size_t i = 0; image_item(image, i, &item); i++)
         if (item.kind == IMAGE_VARIABLE && item.name[0])
-            text_add(&names, "%s'%s'", names.length ? ", " : "", item.name);
-    fail_at(RNL_ERROR_NOT_FOUND, "name",
-            names.length ? "there is no variable '%s'; there is %s"
-                         : "there is no variable '%s', nor is the name of any "
-                           "other known",
-            name, text_get(&names));
-    text_finish(&names);
-    return RNL_ERROR_NOT_FOUND;
+            name_add(&names, item.name);
+    return name_refuse("variable", name, &names,
+                       "is the name of any other known");
 }
 
 rnl_status gpu_module_global(struct module *module, const char *name,
@@ -409,7 +405,7 @@ rnl_status gpu_function_occupancy(struct function *function,
     void *before = current_enter(gpu);
     int code = set_carveout(function);
     if (code == 0)
-        code = gpu_allow_shared(call_of(gpu), own, shared_size);
+        code = gpu_allow_shared(function, shared_size);
     if (code == 0)
         code = call_of(gpu)->occupancy(&blocks, own->handle,
                                        (int)block_threads, shared_size);

@@ -4,16 +4,22 @@
 
 // --- Copies -----------------------------------------------------------------
 
-// What the driver does not know is ordinary memory of the host.
+// All at once, which is no error for a pointer that the driver does not know.
+bool gpu_knows(const struct gpu_context *gpu, const void *pointer)
+{
+    unsigned type = 0;
+    int attribute = DRIVER_POINTER_MEMORY_TYPE;
+    void *value = &type;
+    int code = call_of(gpu)->pointer_attributes(1, &attribute, &value,
+                                                (uint64_t)(uintptr_t)pointer);
+    return code == 0 && type != 0;
+}
+
 static int memory_type(const struct gpu_context *gpu, const void *pointer,
                        const struct context *owner)
 {
-    unsigned type;
-    if (owner)
-        return DRIVER_MEMORY_UNIFIED;
-    int code = call_of(gpu)->pointer_attribute(
-        &type, DRIVER_POINTER_MEMORY_TYPE, (uint64_t)(uintptr_t)pointer);
-    return code == 0 ? DRIVER_MEMORY_UNIFIED : DRIVER_MEMORY_HOST;
+    return owner || gpu_knows(gpu, pointer) ? DRIVER_MEMORY_UNIFIED
+                                            : DRIVER_MEMORY_HOST;
 }
 
 static struct driver_copy describe(const struct gpu_context *gpu,

@@ -111,8 +111,7 @@ static int add_kernel(struct chain *chain, struct piece *piece)
     const struct op_kernel *kernel = &piece->op->kernel;
     const struct driver_functions *call = chain->builder->call;
     void *node;
-    int code = gpu_allow_shared(call, gpu_function_of(kernel->function),
-                                kernel->shared_size);
+    int code = gpu_allow_shared(kernel->function, kernel->shared_size);
     if (code == 0)
         code = call->graph_add_kernel(&node, chain->layer->target,
                                       chain->after, chain->after_count,

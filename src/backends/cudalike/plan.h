@@ -66,6 +66,9 @@ void gpu_decider_finish(struct gpu_context *gpu);
 
 // --- Pieces: what the driver makes of a recipe ------------------------------
 
+// False for ordinary memory of the host. With the context current.
+bool gpu_knows(const struct gpu_context *gpu, const void *pointer);
+
 enum piece_kind {
     PIECE_KERNEL,
     PIECE_COPY,

@@ -32,27 +32,36 @@ static void change(struct quiet *quiet, uint32_t *number, int by)
     futex_wake(&quiet->news, INT32_MAX);
 }
 
-bool quiet_copy_begin(const struct gpu_context *gpu)
+// Unless there are calls of the kind that `in_its_way` counts.
+static bool copy_begin(struct quiet *quiet, const uint32_t *in_its_way)
 {
-    struct quiet *quiet = quiet_of(gpu);
     lock_take(&quiet->lock);
-    bool may = quiet->calls == 0;
+    bool may = *in_its_way == 0;
     quiet->copies += may;
     lock_give(&quiet->lock);
     return may;
 }
 
-bool quiet_copy_await(const struct gpu_context *gpu, bool may_block)
+bool quiet_copy_begin(const struct gpu_context *gpu)
+{
+    return copy_begin(quiet_of(gpu), &quiet_of(gpu)->calls);
+}
+
+bool quiet_copy_urgent(const struct gpu_context *gpu)
+{
+    return copy_begin(quiet_of(gpu), &quiet_of(gpu)->inside);
+}
+
+void quiet_await(const struct gpu_context *gpu)
 {
     struct quiet *quiet = quiet_of(gpu);
     for (;;) {
         uint32_t seen = atomic_load(&quiet->news);
         lock_take(&quiet->lock);
-        bool may = quiet->inside == 0;
-        quiet->copies += may;
+        bool over = quiet->inside == 0;
         lock_give(&quiet->lock);
-        if (may || !may_block)
-            return may;
+        if (over)
+            return;
         futex_wait(&quiet->news, seen, RNL_FOREVER);
     }
 }
@@ -60,6 +69,15 @@ bool quiet_copy_await(const struct gpu_context *gpu, bool may_block)
 void quiet_copy_end(const struct gpu_context *gpu)
 {
     change(quiet_of(gpu), &quiet_of(gpu)->copies, -1);
+}
+
+bool quiet_copies(const struct gpu_context *gpu)
+{
+    struct quiet *quiet = quiet_of(gpu);
+    lock_take(&quiet->lock);
+    bool copies = quiet->copies > 0;
+    lock_give(&quiet->lock);
+    return copies;
 }
 
 void quiet_enter(const struct gpu_context *gpu)

@@ -7,53 +7,100 @@
 #include <string.h>
 
 #define RECENT 64  // a power of 2
-#define WORDS (sizeof(struct recent) / sizeof(uint64_t))
-#define WORDS_BEFORE_LABEL (offsetof(struct recent, label) / sizeof(uint64_t))
+#define LABEL_WORDS (sizeof((struct recent *)NULL)->label / sizeof(uint64_t))
 
-struct recent_list {
-    struct {
-        _Atomic uint64_t sequence;  // 0 while the words are written
-        _Atomic uint64_t words[WORDS];
-    } items[RECENT];
+_Static_assert(sizeof((struct recent *)NULL)->label % sizeof(uint64_t) == 0,
+               "it is copied in words");
+
+// One operation: two of them in a cache line, since each launch writes one.
+struct entry {
+    _Atomic uint64_t sequence;       // 0 while the rest is written
+    const char *_Atomic file;
+    _Atomic uint64_t line;           // its highest bit: there is a label
+    const void *_Atomic what;        // a function's handle, or a static name
 };
 
-_Static_assert(sizeof(struct recent) % sizeof(uint64_t) == 0 &&
-                   offsetof(struct recent, label) % sizeof(uint64_t) == 0,
-               "it is copied in words");
+#define LABELLED (UINT64_C(1) << 63)
+#define KERNEL (UINT64_C(1) << 62)
+
+struct recent_list {
+    _Alignas(64) struct entry entries[RECENT];
+    _Atomic uint64_t labels[RECENT][LABEL_WORDS];
+};
+
+static __attribute__((noinline)) struct recent_list *
+make_list(struct gpu_stream *own)
+{
+    struct recent_list *list = mem_allocate_aligned(sizeof *list, 64);
+    atomic_store_explicit(&own->recent, list, memory_order_release);
+    return list;
+}
+
+static void put_label(_Atomic uint64_t *words, const char *label)
+{
+    uint64_t copy[LABEL_WORDS];
+    snprintf((char *)copy, sizeof copy, "%s", label);
+    for (size_t i = 0; i < LABEL_WORDS; i++)
+        atomic_store_explicit(&words[i], copy[i], memory_order_relaxed);
+}
+
+static inline void put(struct entry *entry, const struct op *op,
+                       const void *what, uint64_t flags)
+{
+    atomic_store_explicit(&entry->file, op->file, memory_order_relaxed);
+    atomic_store_explicit(&entry->line, (uint32_t)op->line | flags,
+                          memory_order_relaxed);
+    atomic_store_explicit(&entry->what, what, memory_order_relaxed);
+    atomic_store_explicit(&entry->sequence, op->sequence,
+                          memory_order_release);
+}
+
+static __attribute__((noinline)) void
+put_other(struct recent_list *list, size_t index, const struct op *op)
+{
+    bool kernel = op->kind == OP_KERNEL;
+    if (op->label)
+        put_label(list->labels[index], op->label);
+    put(&list->entries[index], op,
+        kernel ? object_handle(&op->kernel.function->object) : op_name(op),
+        (kernel ? KERNEL : 0) | (op->label ? LABELLED : 0));
+}
 
 void recent_put_locked(struct gpu_stream *own, const struct op *op)
 {
     struct recent_list *list = atomic_load_explicit(&own->recent,
                                                     memory_order_relaxed);
-    if (!list) {
-        list = mem_allocate(sizeof *list);
-        atomic_store_explicit(&own->recent, list, memory_order_release);
-    }
-    if (!list)
+    if (!list && !(list = make_list(own)))
         return;
-    bool kernel = op->kind == OP_KERNEL;
-    struct recent recent = {
-        .file = op->file,
-        .line = op->line,
-        .labelled = op->label != NULL,
-        .function =
-            kernel ? object_handle(&op->kernel.function->object) : NULL,
-        .name = kernel ? NULL : op_name(op),
-    };
-    if (op->label)
-        snprintf(recent.label, sizeof recent.label, "%s", op->label);
-    uint64_t words[WORDS];
-    size_t count = op->label ? WORDS : WORDS_BEFORE_LABEL;
-    memcpy(words, &recent, count * sizeof *words);
     size_t index = op->sequence & (RECENT - 1);
-    atomic_store_explicit(&list->items[index].sequence, 0,
-                          memory_order_relaxed);
+    struct entry *entry = &list->entries[index];
+    atomic_store_explicit(&entry->sequence, 0, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);
-    for (size_t i = 0; i < count; i++)
-        atomic_store_explicit(&list->items[index].words[i], words[i],
-                              memory_order_relaxed);
-    atomic_store_explicit(&list->items[index].sequence, op->sequence,
-                          memory_order_release);
+    if (op->kind == OP_KERNEL && !op->label)
+        put(entry, op, object_handle(&op->kernel.function->object), KERNEL);
+    else
+        put_other(list, index, op);
+}
+
+static void get(const struct recent_list *list, size_t index,
+                struct recent *out)
+{
+    const struct entry *entry = &list->entries[index];
+    uint64_t line = atomic_load_explicit(&entry->line, memory_order_relaxed);
+    const void *what = atomic_load_explicit(&entry->what,
+                                            memory_order_relaxed);
+    uint64_t label[LABEL_WORDS];
+    for (size_t i = 0; i < LABEL_WORDS; i++)
+        label[i] = atomic_load_explicit(&list->labels[index][i],
+                                        memory_order_relaxed);
+    *out = (struct recent){
+        .file = atomic_load_explicit(&entry->file, memory_order_relaxed),
+        .line = (int)(uint32_t)line,
+        .labelled = line & LABELLED,
+        .function = line & KERNEL ? what : NULL,
+        .name = line & KERNEL ? NULL : what,
+    };
+    memcpy(out->label, label, sizeof label);
 }
 
 bool recent_find(const struct gpu_stream *own, uint64_t sequence,
@@ -61,19 +108,17 @@ bool recent_find(const struct gpu_stream *own, uint64_t sequence,
 {
     struct recent_list *list = atomic_load_explicit(&own->recent,
                                                     memory_order_acquire);
-    uint64_t words[WORDS];
     size_t index = sequence & (RECENT - 1);
-    if (!list || atomic_load_explicit(&list->items[index].sequence,
+    if (!list || atomic_load_explicit(&list->entries[index].sequence,
                                       memory_order_acquire) != sequence)
         return false;
-    for (size_t i = 0; i < WORDS; i++)
-        words[i] = atomic_load_explicit(&list->items[index].words[i],
-                                        memory_order_relaxed);
+    struct recent found;
+    get(list, index, &found);
     atomic_thread_fence(memory_order_acquire);
-    if (atomic_load_explicit(&list->items[index].sequence,
+    if (atomic_load_explicit(&list->entries[index].sequence,
                              memory_order_relaxed) != sequence)
         return false;
-    memcpy(out, words, sizeof *out);
+    *out = found;
     return true;
 }
 

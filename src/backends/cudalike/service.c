@@ -225,14 +225,14 @@ void service_await_copies_locked(struct stream *stream)
         lock_take(&own->list_lock);
         for (struct op *op = own->items; op; op = op->next)
             if (op->kind == OP_COPY && !op->backend[COUNTED_WORD]) {
-                bool counted = quiet_copy_await(gpu, false);
+                bool counted = quiet_copy_urgent(gpu);
                 op->backend[COUNTED_WORD] = counted;
                 all = all && counted;
             }
         lock_give(&own->list_lock);
         // The service goes without: others may wait for what it does.
-        if (!all && !is_service && quiet_copy_await(gpu, true))
-            quiet_copy_end(gpu);
+        if (!all && !is_service)
+            quiet_await(gpu);
     } while (!all && !is_service);
 }
 
@@ -263,7 +263,7 @@ static bool unlist_item(struct gpu_stream *own, const struct op *op)
     return found;
 }
 
-int service_ask_locked(struct stream *stream, struct op *op)
+static int ask_locked(struct stream *stream, struct op *op, bool tells)
 {
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
@@ -275,7 +275,6 @@ int service_ask_locked(struct stream *stream, struct op *op)
     }
     if (!own->words && !context_is_lost(stream_context(stream)))
         return code;
-    bool tells = !follows(stream, op);
     uint32_t number = own->asked + 1, told = tells ? number : own->told;
     uint64_t before = op->sequence - 1;
     int last = op->kind == OP_HOST ? LAST_HOST : LAST_COPY;
@@ -305,6 +304,16 @@ int service_ask_locked(struct stream *stream, struct op *op)
     return 0;
 }
 
+int service_ask_locked(struct stream *stream, struct op *op)
+{
+    return ask_locked(stream, op, !follows(stream, op));
+}
+
+bool service_ask_anyway_locked(struct stream *stream, struct op *op)
+{
+    return gpu_stream_of(stream)->words && ask_locked(stream, op, false) == 0;
+}
+
 // --- The thread ------------------------------------------------------------
 
 enum look { LOOK_IDLE, LOOK_BUSY, LOOK_MOVED, LOOK_WAITING, LOOK_DID };
@@ -331,7 +340,7 @@ static enum look look_at(struct stream *stream)
     did |= stream_hold_less(stream);
     uint64_t before = atomic_load(&own->completed);
     look_at_marker(stream);
-    if (context_is_lost(context))
+    if (context_is_lost(context) && !context_still_copies(context))
         stream_settle(stream, atomic_load(&stream->submitted));
     // One that was borrowed may be gone: it is asked no more than needed.
     rnl_status status =

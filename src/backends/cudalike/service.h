@@ -24,6 +24,10 @@ rnl_status service_list_locked(struct stream *stream);
 // service's on 0 only. With the stream's lock held and its context current.
 int service_ask_locked(struct stream *stream, struct op *op);
 
+// The same for a host function that the driver refused to ask for: behind what
+// was asked before. False: it cannot be.
+bool service_ask_anyway_locked(struct stream *stream, struct op *op);
+
 // The device is about to wait for what the service was asked: a call that waits
 // for the device has to wait for the copies among it. With the stream's lock.
 void service_await_copies_locked(struct stream *stream);
@@ -48,6 +52,9 @@ void service_item_done(struct stream *stream, struct op *op,
 // Has a host function called, by a thread for them where there is one; ends in
 // service_item_done.
 void host_start(struct op *op);
+// Finishes ops that the driver was given or that it refused: a host function
+// among them was refused, and is called with the failure.
+void host_finish_list(struct op *over);
 
 // Around what the library's threads do with the driver and its page-locked
 // memory. False when the process is ending: then it must not be done.

@@ -64,7 +64,7 @@ static struct {
     unsigned threads, slots;
     size_t piece;
     size_t past;  // from so many bytes on, past the caches to the host
-} way = {0, 2, (size_t)2 << 20, (size_t)16 << 20};
+} way = {0, 3, (size_t)2 << 20, (size_t)16 << 20};
 
 static struct task_queue copying = {.thread_name = "rnl-staging",
                                     .spin_ns = 50000};

@@ -2,6 +2,8 @@
 #include "backends/cudalike/doubt.h"
 #include "backends/cudalike/graph.h"
 #include "backends/cudalike/held.h"
+#include "backends/cudalike/launch.h"
+#include "backends/cudalike/pending.h"
 #include "backends/cudalike/service.h"
 
 #include <stdio.h>
@@ -17,6 +19,8 @@ rnl_status gpu_stream_init(struct stream *stream)
     stream->completed = &own->completed;
     own->handle = stream->borrowed;
     own->shared = stream->borrowed != NULL;
+    own->special = own->shared &&
+                   (uintptr_t)stream->borrowed <= DRIVER_STREAM_SPECIAL_MOST;
     if (stream->borrowed)
         return RNL_OK;
     void *before = current_enter(gpu);
@@ -45,32 +49,6 @@ void gpu_stream_finish(struct stream *stream)
 }
 
 // --- Submitting ------------------------------------------------------------
-
-// Memory that is freed in the order of this very stream can be given up as soon
-// as the work is submitted: whoever gets it comes later. All else has to wait.
-static bool goes_with_stream(const struct stream *stream,
-                             struct object *object)
-{
-    enum object_kind kind = object->class->kind;
-    if (kind != OBJECT_BUFFER)  // code is unloaded by way of trash_add
-        return kind == OBJECT_FUNCTION || kind == OBJECT_MODULE;
-    const struct buffer *buffer = (struct buffer *)object;
-    if (buffer->kind != RNL_MEMORY_DEVICE || buffer->owner ||
-        buffer->deleter)
-        return false;
-    struct stream *release = atomic_load(&buffer->release_stream);
-    return release ? release == stream
-                   : stream->is_default &&
-                         object->context == stream_context(stream);
-}
-
-static bool must_outlive(const struct stream *stream, const struct op *op)
-{
-    for (size_t i = 0; i < op->kept_count; i++)
-        if (!goes_with_stream(stream, op->kept[i]))
-            return true;
-    return false;
-}
 
 // Attributes count for work that is enqueued after they were set.
 static void apply_attributes_locked(struct stream *stream, uint32_t changes)
@@ -105,7 +83,7 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
 {
     struct context *context = stream_context(stream);
     const struct gpu_stream *own = gpu_stream_of(stream);
-    *fate = must_outlive(stream, op) ? FATE_PENDING : FATE_OVER;
+    *fate = op_must_outlive(stream, op) ? FATE_PENDING : FATE_OVER;
     switch (op->kind) {
     case OP_KERNEL:
         return gpu_launch(stream, op);
@@ -135,28 +113,13 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
     return code ? code : service_ask_locked(stream, op);
 }
 
-static void pend(struct gpu_stream *own, struct op *op)
-{
-    op->next = NULL;
-    op->label = NULL;  // may be the caller's
-    lock_take(&own->list_lock);
-    if (atomic_load_explicit(&own->pending, memory_order_relaxed))
-        own->pending_last->next = op;
-    else
-        atomic_store_explicit(&own->pending, op, memory_order_relaxed);
-    own->pending_last = op;
-    lock_give(&own->list_lock);
-}
-
 // So that those who wait for the stream to get on see it also while it is never
 // idle: as often as the service looks, not with each operation.
-static void mark_locked(struct stream *stream)
+void stream_mark_wanted_locked(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     struct context *context = stream_context(stream);
     struct gpu_context *gpu = gpu_of(context);
-    if (!atomic_load_explicit(&own->mark_wanted, memory_order_relaxed))
-        return;
     atomic_store_explicit(&own->mark_wanted, false, memory_order_relaxed);
     if (atomic_load_explicit(&own->marker, memory_order_acquire) ||
         (!atomic_load_explicit(&own->pending, memory_order_relaxed) &&
@@ -198,7 +161,9 @@ static void give_up_locked(struct stream *stream, struct op *op, int code,
         struct op *next = op->next;
         if (op->kind == OP_STAMP || op->kind == OP_WAIT)
             held_marker_over(op, false);
-        if (op->kind != OP_HOST || service_ask_locked(stream, op) != 0) {
+        if (op->kind != OP_HOST ||
+            (service_ask_locked(stream, op) != 0 &&
+             !service_ask_anyway_locked(stream, op))) {
             op->next = *over;
             *over = op;
         }
@@ -210,17 +175,11 @@ static void put_given_locked(struct gpu_stream *own, struct op *op,
                              enum fate fate, struct op **over)
 {
     if (fate == FATE_PENDING) {
-        pend(own, op);
+        stream_pend(own, op);
     } else if (fate == FATE_OVER) {
         op->next = *over;
         *over = op;
     }
-}
-
-static void note_given_locked(struct gpu_stream *own, const struct op *op)
-{
-    recent_put_locked(own, op);  // it may be over before this call is
-    atomic_store_explicit(&own->given, op->sequence, memory_order_relaxed);
 }
 
 // What went to the driver together. Returns what comes behind.
@@ -231,9 +190,9 @@ static struct op *put_together_locked(struct stream *stream, struct op *op,
     own->last = LAST_WORK;
     for (struct op *next; count > 0; count--, op = next) {
         next = op->next;
-        note_given_locked(own, op);
+        stream_note_given_locked(own, op);
         put_given_locked(own, op,
-                         must_outlive(stream, op) ? FATE_PENDING : FATE_OVER,
+                         op_must_outlive(stream, op) ? FATE_PENDING : FATE_OVER,
                          over);
     }
     return op;
@@ -266,7 +225,7 @@ static struct op *give_list_locked(struct stream *stream, struct op *op,
         alone -= alone > 0;
         struct op *next = op->next;
         enum fate fate;
-        note_given_locked(own, op);
+        stream_note_given_locked(own, op);
         *code = give_locked(stream, op, &fate);
         if (*code != 0)
             return op;
@@ -334,7 +293,7 @@ void stream_give_held_locked(struct stream *stream, size_t most,
         give_up_locked(stream, op, code, over);
     else if (op)
         stream_hold_locked(stream, op);
-    mark_locked(stream);
+    stream_mark_locked(stream);
 }
 
 static uint64_t number(struct op *op, uint64_t submitted)
@@ -387,7 +346,8 @@ static rnl_status check_needs(const struct gpu_context *gpu,
     return RNL_OK;
 }
 
-rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
+static __attribute__((noinline)) rnl_status submit(struct stream *stream,
+                                                   struct op *first)
 {
     struct context *context = stream_context(stream);
     struct gpu_context *gpu = gpu_of(context);
@@ -403,23 +363,28 @@ rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
     status = context_is_lost(context)
                  ? failure_report(context->lost, stream)
                  : service_list_locked(stream);
-    if (status == RNL_OK && first->borrows && stream_holds_locked(stream))
-        status = RNL_NOT_READY;  // it would be held as well
     if (status != RNL_OK) {
         lock_give(&own->lock);
         return status;
     }
-    void *before = current_enter(gpu);
     uint32_t changes = atomic_load_explicit(&stream->attribute_changes,
                                             memory_order_relaxed);
+    bool plain = first->kind == OP_GRAPH && changes == own->applied;
+    void *before = plain ? stream_enter(stream) : current_enter(gpu);
     if (__builtin_expect(changes != own->applied, 0))
         apply_attributes_locked(stream, changes);
     int code = submit_locked(stream, first, &over);
-    mark_locked(stream);
+    stream_mark_locked(stream);
     current_back(gpu, before);
     lock_give(&own->lock);
-    op_finish_list(over);
+    host_finish_list(over);
     return code == 0 ? RNL_OK : driver_fail(context, code, op_name(first));
+}
+
+rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
+{
+    return first->borrows ? gpu_stream_launch(stream, first)
+                          : submit(stream, first);
 }
 
 // --- Native handles --------------------------------------------------------
@@ -487,14 +452,6 @@ void stream_settle(struct stream *stream, uint64_t point)
     finish_all(over);
 }
 
-// What others gave to the vendor's stream is not counted: the driver knows.
-static bool is_done(const struct gpu_stream *own, uint64_t point)
-{
-    return atomic_load_explicit(&own->completed, memory_order_acquire) >=
-               point &&
-           !atomic_load_explicit(&own->shared, memory_order_relaxed);
-}
-
 rnl_status gpu_stream_query(struct stream *stream)
 {
     struct context *context = stream_context(stream);
@@ -502,23 +459,26 @@ rnl_status gpu_stream_query(struct stream *stream)
     struct gpu_stream *own = gpu_stream_of(stream);
     uint64_t point = atomic_load_explicit(&stream->submitted,
                                           memory_order_acquire);
-    if (is_done(own, point))
+    if (stream_is_done(own, point))
         return RNL_OK;
     int code = 0;
     bool holds = false;
     if (!context_is_lost(context)) {
         stream_hold_less(stream);
         holds = atomic_load_explicit(&own->holds, memory_order_acquire);
-        void *before = current_enter(gpu);
+        void *before = stream_enter(stream);
         code = call_of(gpu)->stream_query(own->handle);
         current_back(gpu, before);
     }
     if (code == gpu->driver->not_ready || (code == 0 && holds))
         return RNL_NOT_READY;
-    if (code != 0)
-        return driver_fail(context, code, "to look at a stream");
-    stream_settle(stream, point);
-    return RNL_OK;
+    rnl_status status =
+        code ? driver_fail(context, code, "to look at a stream") : RNL_OK;
+    if (context_still_copies(context))
+        return RNL_NOT_READY;
+    if (status == RNL_OK)
+        stream_settle(stream, point);
+    return status;
 }
 
 static rnl_status query_stream(void *subject)
@@ -534,14 +494,14 @@ rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
     struct gpu_stream *own = gpu_stream_of(stream);
     rnl_sync_policy policy = (rnl_sync_policy)atomic_load_explicit(
         &stream->sync_policy, memory_order_relaxed);
-    if (is_done(own, atomic_load_explicit(&stream->submitted,
-                                          memory_order_acquire)))
+    if (stream_is_done(own, atomic_load_explicit(&stream->submitted,
+                                                 memory_order_acquire)))
         return RNL_OK;
-    void *before = current_enter(gpu);  // once, not with each look
+    void *before = stream_enter(stream);  // once, not with each look
     rnl_status status = gpu_stream_query(stream);
     if (status == RNL_NOT_READY)
         status =
-            gpu_poll(query_stream, stream, policy, deadline, &own->wait_ns);
+            gpu_poll(query_stream, stream, policy, deadline, &own->waits);
     current_back(gpu, before);
     return status;
 }
@@ -567,12 +527,12 @@ static int give_wait_locked(struct stream *stream, struct marker *marker)
 {
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
-    void *before = current_enter(gpu);
+    void *before = stream_enter(stream);
     int code = call_of(gpu)->stream_wait_event(own->handle, marker->event, 0);
     current_back(gpu, before);
     own->last = LAST_WORK;
     if (code == 0)
-        atomic_store(&own->given, atomic_fetch_add(&stream->submitted, 1) + 1);
+        stream_count_locked(stream);
     return code;
 }
 
@@ -616,7 +576,7 @@ static int give_record_locked(struct stream *stream, struct marker *marker,
                    ->event_record(marker->event, own->handle);
     own->last = LAST_WORK;
     if (code == 0 && counted)
-        atomic_store(&own->given, atomic_fetch_add(&stream->submitted, 1) + 1);
+        stream_count_locked(stream);
     return code;
 }
 
@@ -626,7 +586,7 @@ rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
     struct context *context = stream_context(stream);
     struct gpu_context *gpu = gpu_of(context);
     struct gpu_stream *own = gpu_stream_of(stream);
-    void *before = current_enter(gpu);
+    void *before = stream_enter(stream);
     lock_take(&own->lock);
     bool holds = stream_holds_locked(stream);
     rnl_status status =

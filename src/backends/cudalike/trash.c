@@ -117,7 +117,7 @@ static void ask(struct context *context)
     lock_give(&registry_lock);
 }
 
-static void add(struct context *context, trash_release *release,
+static bool add(struct context *context, trash_release *release,
                 void *subject, bool waits)
 {
     struct gpu_context *gpu = gpu_of(context);
@@ -126,13 +126,8 @@ static void add(struct context *context, trash_release *release,
     size_t most = busy + 4;  // others may become busy meanwhile
     struct trash *trash =
         mem_allocate(sizeof *trash + most * sizeof *trash->points);
-    if (!trash) {
-        // The driver itself waits, where it has to.
-        void *before = current_enter(gpu);
-        release(gpu, subject);
-        current_back(gpu, before);
-        return;
-    }
+    if (!trash)
+        return false;
     trash->most = most;
     trash->release = release;
     trash->subject = subject;
@@ -140,7 +135,7 @@ static void add(struct context *context, trash_release *release,
     context_each_stream(context, add_point, trash);
     if (!waits && may_go(context, trash)) {
         trash_free(gpu, trash);
-        return;
+        return true;
     }
     bool asks = trash->count > 0;
     put(gpu, trash);
@@ -148,17 +143,23 @@ static void add(struct context *context, trash_release *release,
         ask(context);
     service_start();
     service_wake();
+    return true;
 }
 
-void trash_add(struct context *context, trash_release *release, void *subject)
+bool trash_add(struct context *context, trash_release *release, void *subject)
 {
-    add(context, release, subject, false);
+    return add(context, release, subject, false);
 }
 
 void trash_add_waiting(struct context *context, trash_release *release,
                        void *subject)
 {
-    add(context, release, subject, true);
+    struct gpu_context *gpu = gpu_of(context);
+    if (add(context, release, subject, true))
+        return;
+    void *before = current_enter(gpu);
+    release(gpu, subject);  // the driver itself waits
+    current_back(gpu, before);
 }
 
 // What waits for streams only is freed; of the rest it is noted that it may go.

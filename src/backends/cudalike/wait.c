@@ -10,38 +10,37 @@
 #define NAP_MOST_NS UINT64_C(250000)
 #define ENDING_NS UINT64_C(500000000)
 
-// One wait under way. Those of one subject are often alike: around the time
-// when it is likely to end it is looked for all the time.
-struct wait {
-    rnl_sync_policy policy;
-    uint64_t past;      // since it began
-    uint64_t from, to;  // when its end is expected
-};
-
-static void expect_end(struct wait *wait, uint64_t learned)
+void wait_expect(struct wait *wait, const struct waits *last)
 {
-    wait->from = learned < SPIN_MOST_NS ? 0 : learned - learned / 8;
-    wait->to = learned + learned / 8 + SPIN_NS;
+    for (int i = 0; i < WAITS_KEPT; i++) {
+        uint64_t took = atomic_load_explicit(&last->took_us[i],
+                                             memory_order_relaxed);
+        took *= 1000;
+        wait->from[i] = took < SPIN_MOST_NS ? 0 : took - took / 8;
+        wait->to[i] = took + took / 8 + SPIN_NS;
+    }
 }
 
-static bool spins(const struct wait *wait)
+bool wait_spins(const struct wait *wait)
 {
     if (wait->policy == RNL_SYNC_SPIN || wait->policy == RNL_SYNC_BLOCKING)
         return wait->policy == RNL_SYNC_SPIN;
-    return wait->past < SPIN_NS ||
-           (wait->past >= wait->from && wait->past < wait->to);
+    for (int i = 0; i < WAITS_KEPT; i++)
+        if (wait->past >= wait->from[i] && wait->past < wait->to[i])
+            return true;
+    return wait->past < SPIN_NS;
 }
 
-// Ever longer, a sixteenth of the time that has passed, but not into the time
-// when the end is expected.
-static uint64_t nap_length(const struct wait *wait)
+// A sixteenth of the time that has passed.
+uint64_t wait_nap(const struct wait *wait)
 {
     uint64_t length = wait->past / 16;
     if (length > NAP_MOST_NS)
         length = NAP_MOST_NS;
-    if (wait->policy != RNL_SYNC_BLOCKING && wait->past < wait->from &&
-        length > wait->from - wait->past)
-        length = wait->from - wait->past;
+    for (int i = 0; i < WAITS_KEPT; i++)
+        if (wait->policy != RNL_SYNC_BLOCKING && wait->past < wait->from[i] &&
+            length > wait->from[i] - wait->past)
+            length = wait->from[i] - wait->past;
     return length > NAP_LEAST_NS ? length : NAP_LEAST_NS;
 }
 
@@ -52,27 +51,31 @@ static void nap(uint64_t duration_ns, uint64_t deadline)
     futex_wait(&never, 0, end < deadline ? end : deadline);
 }
 
-// Long ones are not forgotten at the first short one.
-static void learn(_Atomic uint64_t *learned, uint64_t past)
+// What was over before tells nothing. Of several threads that end a wait at the
+// same time each is remembered.
+void waits_learn(struct waits *last, uint64_t took_ns)
 {
-    uint64_t before = atomic_load_explicit(learned, memory_order_relaxed);
-    if (past < before)
-        past = before - (before - past) / 4;
-    if (past != before)
-        atomic_store_explicit(learned, past, memory_order_relaxed);
+    if (took_ns == 0)
+        return;
+    uint32_t next =
+        atomic_fetch_add_explicit(&last->next, 1, memory_order_relaxed);
+    uint64_t us = took_ns / 1000;
+    atomic_store_explicit(&last->took_us[next % WAITS_KEPT],
+                          us < UINT32_MAX ? (uint32_t)us : UINT32_MAX,
+                          memory_order_relaxed);
 }
 
 rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,
                     rnl_sync_policy policy, uint64_t deadline,
-                    _Atomic uint64_t *learned)
+                    struct waits *last)
 {
     struct wait wait = {.policy = policy};
     uint64_t start = clock_now();
-    expect_end(&wait, atomic_load_explicit(learned, memory_order_relaxed));
+    wait_expect(&wait, last);
     for (;;) {
         rnl_status status = query(subject);
         if (status != RNL_NOT_READY) {
-            learn(learned, wait.past);
+            waits_learn(last, wait.past);
             return status;
         }
         uint64_t now = clock_now(), ended = driver_use_ended();
@@ -84,11 +87,11 @@ rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,
                         "the process is ending, and the host does nothing for "
                         "its streams any more");
         wait.past = now - start;
-        if (spins(&wait))
+        if (wait_spins(&wait))
             cpu_relax();
         else if (policy == RNL_SYNC_YIELD)
             sched_yield();
         else
-            nap(nap_length(&wait), deadline);
+            nap(wait_nap(&wait), deadline);
     }
 }

@@ -177,11 +177,10 @@ static rnl_status event_wait(struct event *event, uint64_t deadline)
 // --- Memory: real, but out of the host's sight unless it is host memory ------
 
 static rnl_status memory_allocate(struct context *context,
-                                  struct stream *stream, rnl_memory_kind kind,
-                                  size_t size, struct memory *out_memory)
+                                  rnl_memory_kind kind, size_t size,
+                                  struct memory *out_memory)
 {
     (void)context;
-    (void)stream;
     rnl_status status = may_fail();
     if (status != RNL_OK)
         return status;
@@ -194,12 +193,10 @@ static rnl_status memory_allocate(struct context *context,
     return RNL_OK;
 }
 
-static void memory_free(struct context *context, struct stream *stream,
-                        rnl_memory_kind kind, struct memory memory,
-                        size_t size)
+static void memory_free(struct context *context, rnl_memory_kind kind,
+                        struct memory memory, size_t size)
 {
     (void)context;
-    (void)stream;
     (void)kind;
     (void)size;
     free(memory.device);

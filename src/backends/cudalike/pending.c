@@ -1,0 +1,57 @@
+#include "backends/cudalike/pending.h"
+
+// Memory that is freed in the order of this very stream can be given up as soon
+// as the work is submitted: whoever gets it comes later. All else has to wait.
+static bool goes_with_stream(const struct stream *stream,
+                             struct object *object)
+{
+    enum object_kind kind = object->class->kind;
+    if (kind != OBJECT_BUFFER)  // code is unloaded by way of trash_add
+        return kind == OBJECT_FUNCTION || kind == OBJECT_MODULE;
+    const struct buffer *buffer = (struct buffer *)object;
+    if (buffer->kind != RNL_MEMORY_DEVICE || buffer->owner ||
+        buffer->deleter)
+        return false;
+    struct stream *release = atomic_load(&buffer->release_stream);
+    return release ? release == stream
+                   : stream->is_default &&
+                         object->context == stream_context(stream);
+}
+
+bool op_must_outlive(const struct stream *stream, const struct op *op)
+{
+    for (size_t i = 0; i < op->kept_count; i++)
+        if (!goes_with_stream(stream, op->kept[i]))
+            return true;
+    return false;
+}
+
+void stream_pend(struct gpu_stream *own, struct op *op)
+{
+    op->next = NULL;
+    lock_take(&own->list_lock);
+    if (atomic_load_explicit(&own->pending, memory_order_relaxed))
+        own->pending_last->next = op;
+    else
+        atomic_store_explicit(&own->pending, op, memory_order_relaxed);
+    own->pending_last = op;
+    lock_give(&own->list_lock);
+}
+
+struct op *op_keeper(const struct op *op)
+{
+    size_t count = op->kept_count;
+    bool fits = count <= OP_INLINE_KEPT;
+    struct op *keeper = op_create(op->stream, OP_RELEASE,
+                                  fits ? 0 : count * sizeof *op->kept);
+    if (!keeper)
+        return NULL;
+    if (!fits)
+        keeper->kept = keeper->payload;
+    for (size_t i = 0; i < count; i++) {
+        object_keep(op->kept[i]);
+        keeper->kept[keeper->kept_count++] = op->kept[i];
+    }
+    keeper->sequence = op->sequence;
+    return keeper;
+}

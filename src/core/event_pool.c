@@ -1,0 +1,97 @@
+#include "core/event_pool.h"
+
+#include "core/backend.h"
+#include "core/capture.h"
+#include "core/library.h"
+#include "core/pool_part.h"
+
+static bool park(struct object *object)
+{
+    struct event *event = (struct event *)object;
+    capture_forget(event);
+    event->backend->event_finish(event);
+    event_pool_give(event);
+    return true;
+}
+
+static struct object_class *class_of(const struct backend *backend)
+{
+    static const struct object_class like = {.kind = OBJECT_EVENT,
+                                             .park = park};
+    static struct object_class classes[BACKENDS_MAX];
+    return object_class_of(&classes[library_backend_index(backend)], &like,
+                           sizeof(struct event) + backend->event_size);
+}
+
+// The part was entered.
+static struct event *take_new(struct context *context, struct pool_part *part,
+                              const char *label)
+{
+    struct event *event = (struct event *)object_create(
+        class_of(context->backend), context, label);
+    if (!event) {
+        part_leave(part, context);
+        return NULL;
+    }
+    object_drop(&context->object);  // the part holds it for all
+    event->backend = context->backend;
+    event->part = part;
+    return event;
+}
+
+static struct event *use_again(struct object *object, uint64_t id,
+                               const char *label)
+{
+    struct event *event = (struct event *)object;
+    if ((label || object->label) && !object_set_label(object, label)) {
+        event_pool_give(event);
+        return NULL;
+    }
+    object_revive(object, id);
+    atomic_store_explicit(&event->recorded, false, memory_order_relaxed);
+    return event;
+}
+
+struct event *event_pool_take(struct context *context, const char *label)
+{
+    struct pool_part *part = pool_own_part(&context->pool);
+    struct object *object = NULL;
+    uint64_t id = 0;
+    lock_take(&part->lock);
+    bool alive = part_enter_locked(part, context);
+    if (alive)
+        object = object_rest_take(&part->events, OBJECT_EVENT);
+    if (object)
+        id = part_next_id_locked(part);
+    lock_give(&part->lock);
+    if (!alive) {
+        pool_refuse_context();
+        return NULL;
+    }
+    return object ? use_again(object, id, label)
+                  : take_new(context, part, label);
+}
+
+void event_pool_give(struct event *event)
+{
+    struct context *context = event->object.context;
+    struct pool_part *part = event->part;
+    atomic_store_explicit(&event->object.references, 0, memory_order_release);
+    if (!object_retire(&event->object)) {
+        object_discard(&event->object);
+        part_leave(part, context);
+        return;
+    }
+    lock_take(&part->lock);
+    object_rest_put(&part->events, &event->object);
+    bool drop = part_leave_locked(part, context);
+    lock_give(&part->lock);
+    if (drop)
+        object_drop(&context->object);
+}
+
+void event_pool_finish(struct context *context)
+{
+    for (unsigned i = 0; i < POOL_PARTS; i++)
+        object_rest_discard(&context->pool.parts[i].events);
+}
