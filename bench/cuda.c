@@ -59,7 +59,10 @@ static bool open_runnel(cuda_fixture *cuda)
 {
     rnl_device device = bench_device();
     if (device && !rnl_context_create(device, NULL, &cuda->context) &&
-        !rnl_stream_create(cuda->context, NULL, &cuda->stream) &&
+        // As the peer's.
+        !rnl_stream_create(cuda->context,
+                           RNL_STREAM_OPTIONS(.flags = RNL_STREAM_NON_BLOCKING),
+                           &cuda->stream) &&
         !rnl_stream_create(cuda->context, NULL, &cuda->other_stream))
         return true;
     explain(cuda->no_runnel, sizeof cuda->no_runnel, "no context");

@@ -9,7 +9,8 @@ typedef struct event_state {
     cuda_fixture *cuda;
     rnl_event event;
     void *raw_event;
-    int *done;                  // page-locked; the kernel's last store
+    int *done;                  // page-locked; the last store of the kernel
+                                // that samples begin with, if any
     _Atomic uint64_t called;
 } event_state;
 
@@ -27,10 +28,29 @@ static double runnel_create(void *opaque)
     return (double)(bench_now_ns() - start) / CALLS;
 }
 
+static bool runnel_spin(const event_state *state)
+{
+    return !rnl_enqueue_function(state->cuda->stream,
+                                 state->cuda->functions[CUDA_SPIN],
+                                 RNL_LAUNCH(.grid = {1}, .block = {1}),
+                                 RNL_ARGS(state->done, (long long)TICKS));
+}
+
+static bool raw_spin(const event_state *state)
+{
+    const cuda_peer *raw = &state->cuda->raw;
+    long long ticks = TICKS;
+    void *arguments[] = {(void *)&state->done, &ticks};
+    return !cuda_launch_raw(raw, state->cuda->raw_functions[CUDA_SPIN],
+                            raw->stream, arguments);
+}
+
 static double runnel_record(void *opaque)
 {
     const event_state *state = opaque;
     rnl_stream stream = state->cuda->stream;
+    if (state->done && !runnel_spin(state))
+        return -1;
     uint64_t start = bench_now_ns();
     for (int i = 0; i < CALLS; i++)
         if (rnl_enqueue_event_record(stream, state->event))
@@ -84,8 +104,9 @@ static double raw_sample(const event_state *state,
 {
     const cuda_peer *raw = &state->cuda->raw;
     cuda_peer_enter(raw);
+    int failed = state->done && !raw_spin(state);
     uint64_t start = bench_now_ns();
-    int failed = calls(state);
+    failed |= calls(state);
     double time = (double)(bench_now_ns() - start) / CALLS;
     failed |= raw->stream_synchronize(raw->stream);
     cuda_peer_leave(raw);
@@ -139,9 +160,7 @@ static double runnel_host(void *opaque)
     rnl_stream stream = state->cuda->stream;
     *(volatile int *)state->done = 0;
     atomic_store(&state->called, 0);
-    if (rnl_enqueue_function(stream, state->cuda->functions[CUDA_SPIN],
-                             RNL_LAUNCH(.grid = {1}, .block = {1}),
-                             RNL_ARGS(state->done, (long long)TICKS)) ||
+    if (!runnel_spin(state) ||
         rnl_enqueue_host_function(stream, runnel_called, state))
         return -1;
     double time = latency(state);
@@ -152,13 +171,10 @@ static double raw_host(void *opaque)
 {
     event_state *state = opaque;
     const cuda_peer *raw = &state->cuda->raw;
-    long long ticks = TICKS;
-    void *arguments[] = {&state->done, &ticks};
     *(volatile int *)state->done = 0;
     atomic_store(&state->called, 0);
     cuda_peer_enter(raw);
-    int failed = cuda_launch_raw(raw, state->cuda->raw_functions[CUDA_SPIN],
-                                 raw->stream, arguments) ||
+    int failed = !raw_spin(state) ||
                  raw->host_function(raw->stream, raw_called, state);
     double time = failed ? -1 : latency(state);
     failed |= raw->stream_synchronize(raw->stream);
@@ -168,6 +184,8 @@ static double raw_host(void *opaque)
 
 // --- The rows --------------------------------------------------------------
 
+enum { BEHIND_ROW = 3, HOST_ROW };
+
 static const bench_plan plans[] = {
     {.name = "cuda/event/create", .what = "create and release an event",
      .samples = 20, .warm = 5},
@@ -175,24 +193,28 @@ static const bench_plan plans[] = {
      .samples = 20, .warm = 5},
     {.name = "cuda/event/query", .what = "query a complete event",
      .samples = 20, .warm = 5},
+    {.name = "cuda/event/record-behind", .what = "record an event behind work",
+     .samples = 20, .warm = 5},
     {.name = "cuda/host-function",
      .what = "from the end of a kernel to the host function behind it",
      .samples = 20, .warm = 5},
 };
 
-static void run_host(bench_run *bench, const bench_plan *plan,
-                     event_state *state)
+// Samples that begin with a kernel.
+static void run_behind(bench_run *bench, const bench_plan *plan,
+                       event_state *state, bool has_raw)
 {
+    bool host = plan == plans + HOST_ROW;
     const char *why = cuda_no_kernels();
     void *pinned = NULL;
     if (!why && rnl_host_allocate(state->cuda->context, 64, &pinned))
         why = "no page-locked memory";
-    const char *no_raw =
-        cuda_no_raw_kernels(state->cuda->raw.host_function != NULL);
+    const char *no_raw = cuda_no_raw_kernels(has_raw);
     state->done = pinned;
     bench_variant variants[] = {
-        {"runnel", why, NULL, runnel_host, state},
-        {"cuLaunchHostFunc", pinned ? no_raw : why, NULL, raw_host, state},
+        {"runnel", why, NULL, host ? runnel_host : runnel_record, state},
+        {host ? "cuLaunchHostFunc" : "driver", pinned ? no_raw : why, NULL,
+         host ? raw_host : raw_record, state},
     };
     bench_measure(bench, plan, variants, 2);
     if (pinned)
@@ -225,19 +247,21 @@ static void run(bench_run *bench, const bench_plan *plan)
                                              raw_query};
     event_state state = {.cuda = cuda_get()};
     size_t row = (size_t)(plan - plans);
-    if (row == 3) {
-        run_host(bench, plan, &state);
-        return;
-    }
     const char *why = bench_reason(state.cuda->no_runnel);
     if (!why)
         make_events(&state);
-    bench_variant variants[] = {
-        {"runnel", why, NULL, own[row], &state},
-        {"driver", cuda_no_raw(state.raw_event != NULL), NULL, peer[row],
-         &state},
-    };
-    bench_measure(bench, plan, variants, 2);
+    if (row < BEHIND_ROW) {
+        bench_variant variants[] = {
+            {"runnel", why, NULL, own[row], &state},
+            {"driver", cuda_no_raw(state.raw_event != NULL), NULL, peer[row],
+             &state},
+        };
+        bench_measure(bench, plan, variants, 2);
+    } else {
+        run_behind(bench, plan, &state,
+                   row == HOST_ROW ? state.cuda->raw.host_function != NULL
+                                   : state.raw_event != NULL);
+    }
     rnl_event_release(state.event);
     if (state.raw_event) {
         cuda_peer_enter(&state.cuda->raw);

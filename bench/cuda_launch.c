@@ -7,7 +7,13 @@
 
 #include <pthread.h>
 
-enum { BATCH = 256, MOST_ARGUMENTS = 64, THREADS = 8, EACH = 2000 };
+enum {
+    BATCH = 256,
+    MOST_ARGUMENTS = 64,
+    THREADS = 8,
+    EACH = 2000,
+    GRAPH_NODES = 250,
+};
 
 typedef struct launch_state {
     cuda_fixture *cuda;
@@ -125,112 +131,139 @@ static double raw_wait_sample(void *opaque)
 
 // --- Eight threads, each with a stream -------------------------------------
 
+struct threads;
+
 typedef struct launch_thread {
-    const launch_state *state;
+    const struct threads *all;
     pthread_barrier_t *begin;
     rnl_stream stream;
     void *raw_stream;
+    rnl_graph_exec exec;
     bool failed;
 } launch_thread;
 
-static void *runnel_thread(void *opaque)
+// One way for all of them; their streams live as long as the row.
+typedef struct threads {
+    const launch_state *state;
+    rnl_stream_flags flags;
+    bool graphs, raw;
+    launch_thread items[THREADS];
+} threads;
+
+static bool launch_all(const launch_thread *thread)
 {
-    launch_thread *thread = opaque;
-    pthread_barrier_wait(thread->begin);
-    for (int i = 0; i < EACH && !thread->failed; i++)
-        thread->failed = !launch(thread->state, thread->stream);
-    if (rnl_stream_synchronize(thread->stream, RNL_FOREVER))
-        thread->failed = true;
-    return NULL;
+    const launch_state *state = thread->all->state;
+    const cuda_peer *raw = &state->cuda->raw;
+    bool good = true;
+    if (thread->all->graphs)
+        for (int i = 0; i < EACH / GRAPH_NODES && good; i++)
+            good = !rnl_enqueue_graph(thread->stream, thread->exec);
+    else
+        for (int i = 0; i < EACH && good; i++)
+            good = thread->all->raw
+                       ? !cuda_launch_raw(raw, state->raw_function,
+                                          thread->raw_stream,
+                                          (void **)state->pointers)
+                       : launch(state, thread->stream);
+    return good;
 }
 
-static void *raw_thread(void *opaque)
+static void *run_thread(void *opaque)
 {
     launch_thread *thread = opaque;
-    const launch_state *state = thread->state;
-    const cuda_peer *raw = &state->cuda->raw;
-    cuda_peer_enter(raw);
+    const cuda_peer *raw = &thread->all->state->cuda->raw;
+    if (thread->all->raw)
+        cuda_peer_enter(raw);
     pthread_barrier_wait(thread->begin);
-    for (int i = 0; i < EACH && !thread->failed; i++)
-        thread->failed = cuda_launch_raw(raw, state->raw_function,
-                                         thread->raw_stream,
-                                         (void **)state->pointers) != 0;
-    if (raw->stream_synchronize(thread->raw_stream))
-        thread->failed = true;
+    bool good = launch_all(thread);
+    if (thread->all->raw)
+        good = !raw->stream_synchronize(thread->raw_stream) && good;
+    else
+        good = !rnl_stream_synchronize(thread->stream, RNL_FOREVER) && good;
+    thread->failed = !good;
     return NULL;
 }
 
 // ns a launch of all together, from the moment when every thread is there.
-static double run_threads(launch_thread *threads, void *(*body)(void *))
+static double threads_sample(void *opaque)
 {
+    threads *all = opaque;
     pthread_barrier_t begin;
     pthread_t ids[THREADS];
     bool failed = false;
     pthread_barrier_init(&begin, NULL, THREADS + 1);
     for (int i = 0; i < THREADS; i++) {
-        threads[i].begin = &begin;
-        if (pthread_create(&ids[i], NULL, body, &threads[i]))
+        all->items[i].begin = &begin;
+        if (pthread_create(&ids[i], NULL, run_thread, &all->items[i]))
             return -1;  // and leave those that wait: nothing else helps
     }
     pthread_barrier_wait(&begin);
     uint64_t start = bench_now_ns();
     for (int i = 0; i < THREADS; i++) {
         pthread_join(ids[i], NULL);
-        failed |= threads[i].failed;
+        failed |= all->items[i].failed;
     }
     double time = (double)(bench_now_ns() - start) / (THREADS * EACH);
     pthread_barrier_destroy(&begin);
     return failed ? -1 : time;
 }
 
-static double runnel_threads(const launch_state *state, rnl_stream_flags flags)
+static bool make_graph(const launch_state *state, rnl_graph_exec *out)
 {
-    launch_thread threads[THREADS] = {0};
-    double time = -1;
-    bool good = true;
+    rnl_graph graph = NULL;
+    rnl_node last = NULL;
+    bool good = !rnl_graph_create(state->cuda->context, NULL, &graph);
+    for (int i = 0; good && i < GRAPH_NODES; i++)
+        good = !rnl_graph_add_node(
+            graph, &last, i > 0,
+            RNL_NODE(.kind = RNL_NODE_FUNCTION, .function = state->function,
+                     .launch = RNL_LAUNCH(.grid = {1}, .block = {1})),
+            &last);
+    good = good && !rnl_graph_instantiate(graph, out);
+    rnl_graph_release(graph);
+    return good;
+}
+
+static bool open_thread(const threads *all, launch_thread *thread)
+{
+    const cuda_fixture *cuda = all->state->cuda;
+    thread->all = all;
+    if (all->raw)
+        return !cuda->raw.stream_create(&thread->raw_stream,
+                                        CUDA_NON_BLOCKING, 0);
+    return !rnl_stream_create(cuda->context,
+                              RNL_STREAM_OPTIONS(.flags = all->flags),
+                              &thread->stream) &&
+           (!all->graphs || make_graph(all->state, &thread->exec));
+}
+
+static const char *open_threads(threads *all, const char *why)
+{
+    if (why)
+        return why;
+    if (all->raw)
+        cuda_peer_enter(&all->state->cuda->raw);
+    for (int i = 0; i < THREADS && !why; i++)
+        if (!open_thread(all, &all->items[i]))
+            why = "no streams";
+    if (all->raw)
+        cuda_peer_leave(&all->state->cuda->raw);
+    return why;
+}
+
+static void close_threads(threads *all)
+{
+    const cuda_peer *raw = &all->state->cuda->raw;
+    if (all->raw)
+        cuda_peer_enter(raw);
     for (int i = 0; i < THREADS; i++) {
-        threads[i].state = state;
-        good = good && !rnl_stream_create(state->cuda->context,
-                                          RNL_STREAM_OPTIONS(.flags = flags),
-                                          &threads[i].stream);
+        rnl_graph_exec_release(all->items[i].exec);
+        rnl_stream_release(all->items[i].stream);
+        if (all->items[i].raw_stream)
+            raw->stream_destroy(all->items[i].raw_stream);
     }
-    if (good)
-        time = run_threads(threads, runnel_thread);
-    for (int i = 0; i < THREADS; i++)
-        rnl_stream_release(threads[i].stream);
-    return time;
-}
-
-static double runnel_threads_sample(void *state)
-{
-    return runnel_threads(state, 0);
-}
-
-static double batched_threads_sample(void *state)
-{
-    return runnel_threads(state, RNL_STREAM_BATCHED);
-}
-
-static double raw_threads_sample(void *opaque)
-{
-    const launch_state *state = opaque;
-    const cuda_peer *raw = &state->cuda->raw;
-    launch_thread threads[THREADS] = {0};
-    double time = -1;
-    int failed = 0;
-    cuda_peer_enter(raw);
-    for (int i = 0; i < THREADS; i++) {
-        threads[i].state = state;
-        failed |= raw->stream_create(&threads[i].raw_stream,
-                                     CUDA_NON_BLOCKING, 0);
-    }
-    if (!failed)
-        time = run_threads(threads, raw_thread);
-    for (int i = 0; i < THREADS; i++)
-        if (threads[i].raw_stream)
-            raw->stream_destroy(threads[i].raw_stream);
-    cuda_peer_leave(raw);
-    return time;
+    if (all->raw)
+        cuda_peer_leave(raw);
 }
 
 // --- From source in one step -----------------------------------------------
@@ -305,15 +338,27 @@ static void run_launches(bench_run *bench, const bench_plan *plan,
 static void run_threads_row(bench_run *bench, const bench_plan *plan,
                             launch_state *state)
 {
-    const char *no_raw =
-        cuda_no_raw_kernels(state->cuda->raw.stream_destroy != NULL);
+    const char *none = cuda_no_kernels();
+    threads plain = {.state = state};
+    threads batched = {.state = state, .flags = RNL_STREAM_BATCHED};
+    threads graphs = {.state = state, .graphs = true};
+    threads raw = {.state = state, .raw = true};
     bench_variant variants[] = {
-        {"runnel", cuda_no_kernels(), NULL, runnel_threads_sample, state},
-        {"runnel batched", cuda_no_batched(), NULL, batched_threads_sample,
-         state},
-        {"driver", no_raw, NULL, raw_threads_sample, state},
+        {"runnel", open_threads(&plain, none), NULL, threads_sample, &plain},
+        {"runnel batched", open_threads(&batched, cuda_no_batched()), NULL,
+         threads_sample, &batched},
+        {"runnel, graphs", open_threads(&graphs, none), NULL, threads_sample,
+         &graphs},
+        {"driver",
+         open_threads(&raw, cuda_no_raw_kernels(
+                                state->cuda->raw.stream_destroy != NULL)),
+         NULL, threads_sample, &raw},
     };
-    bench_measure(bench, plan, variants, 3);
+    bench_measure(bench, plan, variants, 4);
+    close_threads(&raw);
+    close_threads(&graphs);
+    close_threads(&batched);
+    close_threads(&plain);
 }
 
 static void run(bench_run *bench, const bench_plan *plan)

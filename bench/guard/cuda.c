@@ -9,6 +9,7 @@ enum { KERNELS = 4, ARGUMENTS = 64, NODES = 10 };
 struct setup {
     rnl_context context;
     rnl_stream stream, other, batched;
+    rnl_stream idle;  // has no order with the legacy default stream
     rnl_event event;
     rnl_function functions[KERNELS];
     rnl_graph_exec exec;
@@ -96,6 +97,11 @@ static rnl_status record(const setup *with)
     return rnl_enqueue_event_record(with->stream, with->event);
 }
 
+static rnl_status record_idle(const setup *with)
+{
+    return rnl_enqueue_event_record(with->idle, with->event);
+}
+
 static rnl_status record_new(const setup *with)
 {
     rnl_event event;
@@ -152,6 +158,7 @@ static const guard_operation operations[] = {
     {"one-step", one_step, NULL, NULL, false},
     {"event-create-release", create_release, NULL, NULL, false},
     {"event-record", record, NULL, NULL, false},
+    {"event-record-idle", record_idle, NULL, NULL, false},
     {"event-record-new", record_new, NULL, NULL, false},
     {"event-query", query, NULL, NULL, false},
     {"event-record-wait", record_wait, NULL, NULL, false},
@@ -207,6 +214,10 @@ static rnl_status open_all(setup *out)
             out->context, RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED),
             &out->batched);
     if (!status)
+        status = rnl_stream_create(
+            out->context, RNL_STREAM_OPTIONS(.flags = RNL_STREAM_NON_BLOCKING),
+            &out->idle);
+    if (!status)
         status = rnl_event_create(out->context, NULL, &out->event);
     if (!status)
         status = rnl_enqueue_buffer_create(out->stream, 4096, NULL,
@@ -230,6 +241,7 @@ static void close_all(setup *with)
     for (int i = 0; i < KERNELS; i++)
         rnl_function_release(with->functions[i]);
     rnl_event_release(with->event);
+    rnl_stream_release(with->idle);
     rnl_stream_release(with->batched);
     rnl_stream_release(with->other);
     rnl_stream_release(with->stream);

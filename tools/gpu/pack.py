@@ -93,9 +93,10 @@ def _copy(source, target):
 def _programs(build):
     for pattern in PROGRAMS:
         for path in sorted(build.glob(pattern)):
-            # What loads LLVM stays at home: there is none where this goes.
+            # What holds or loads LLVM stays at home: the one is too large to
+            # travel, and for the other there is none where this goes.
             if (path.is_file() and os.access(path, os.X_OK) and
-                    "simt" not in path.name):
+                    "simt" not in path.name and path.name != "runnel-clang"):
                 yield path
 
 

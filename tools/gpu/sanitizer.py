@@ -14,9 +14,15 @@ ERRORS = 99  # its exit status when it found something
 TEST_LIMIT = 120
 JOBS_MOST = 4
 
-OPTIONS = ["--tool", "memcheck", "--track-stream-ordered-races", "all",
-           "--leak-check", "full", "--target-processes", "all",
-           "--print-limit", "20", "--error-exitcode", str(ERRORS)]
+OPTIONS = ["--tool", "memcheck", "--leak-check", "full",
+           "--target-processes", "all", "--print-limit", "20",
+           "--error-exitcode", str(ERRORS)]
+ORDER = ["--track-stream-ordered-races", "all"]
+
+# It does not see what the body of a WHILE comes behind: also a program of plain
+# driver calls, each waited for, is said to use memory before it is allocated.
+WITHOUT_ORDER = {
+    "conformance.a_while_node_runs_its_body_until_the_number_is_zero"}
 
 # Whatever allocates, frees and writes, once in each way; nothing that fails
 # on purpose.
@@ -96,9 +102,13 @@ class Sanitized(suite.Suite):
 
     def __init__(self, where, options, clock, program):
         super().__init__(where, options, clock)
-        self.wrap = [program, *OPTIONS]
+        self.program = program
         self.jobs = min(options.jobs, JOBS_MOST)
         self.test_limit = max(options.test_limit, TEST_LIMIT)
+
+    def wrap(self, test):
+        order = [] if test.name in WITHOUT_ORDER else ORDER
+        return [self.program, *OPTIONS, *order]
 
 
 def lines_of(ran):

@@ -81,11 +81,14 @@ def judge(result):
 
 
 class Suite:
-    """Runs tests and remembers how they went. `wrap` is a program to run them
-    with, and `judge` what makes a state and a reason of a result."""
+    """Runs tests and remembers how they went. `wrap` gives the program to run
+    one with, and `judge` makes a state and a reason of its result."""
 
-    wrap = ()
     judge = staticmethod(judge)
+
+    @staticmethod
+    def wrap(_test):
+        return []
 
     def __init__(self, where, options, clock):
         self.where = where
@@ -112,7 +115,8 @@ class Suite:
             return Outcome("not run", "no time was left", 0.0, "")
         environment = self.where.environment(test.environment)
         program = self.where.folder / test.command[0]
-        result = running.run([*self.wrap, program, *test.command[1:]],
+        result = running.run([*self.wrap(test), program,
+                              *test.command[1:]],
                              self._limit(test), environment,
                              self._wants_stacks)
         return Outcome(*self.judge(result), result.seconds, result.output)
