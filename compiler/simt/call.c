@@ -106,8 +106,15 @@ static LLVMValueRef call_elementwise(struct emitter *e, LLVMValueRef at,
 
 // The vector functions keep to 4 units in the last place. That is more than
 // CUDA documents for those named here: floats go through the function of
-// doubles, doubles to the C library lane by lane.
-enum rough { FINE = 0, ROUGH_FLOAT = 1, ROUGH_DOUBLE = 2, ROUGH = 3 };
+// doubles, doubles to the C library lane by lane. Some are rough for vectors of
+// 16 floats only, which go there in halves.
+enum rough {
+    FINE = 0,
+    ROUGH_FLOAT = 1,
+    ROUGH_DOUBLE = 2,
+    ROUGH = ROUGH_FLOAT | ROUGH_DOUBLE,
+    ROUGH_WIDE = 4,
+};
 
 static const struct library_function {
     const char *name;
@@ -119,11 +126,13 @@ static const struct library_function {
     {"atan", 1, ROUGH},         {"atan2", 2, ROUGH},
     {"atanh", 1, ROUGH_DOUBLE}, {"cbrt", 1, ROUGH},
     {"cos", 1, ROUGH},          {"cosh", 1, ROUGH},
-    {"erf", 1, ROUGH_DOUBLE},   {"erfc", 1, FINE},
-    {"exp", 1, ROUGH},          {"exp10", 1, ROUGH_DOUBLE},
+    {"erf", 1, ROUGH_DOUBLE | ROUGH_WIDE},
+    {"erfc", 1, FINE},
+    {"exp", 1, ROUGH},
+    {"exp10", 1, ROUGH_DOUBLE | ROUGH_WIDE},
     {"exp2", 1, ROUGH_DOUBLE},  {"expm1", 1, ROUGH},
     {"hypot", 2, FINE},         {"log", 1, ROUGH},
-    {"log10", 1, ROUGH_DOUBLE}, {"log1p", 1, ROUGH},
+    {"log10", 1, ROUGH},        {"log1p", 1, ROUGH},
     {"log2", 1, ROUGH},         {"pow", 2, FINE},
     {"sin", 1, ROUGH},          {"sinh", 1, ROUGH_DOUBLE},
     {"tan", 1, ROUGH_DOUBLE},   {"tanh", 1, ROUGH_DOUBLE},
@@ -202,13 +211,14 @@ static LLVMValueRef library_symbol(struct emitter *e, const char *stem,
                                                        0));
 }
 
-// Part by part, as wide as the processor's vectors are.
+// Part by part, of so many bytes.
 static LLVMValueRef call_parts(struct emitter *e, const char *stem,
-                               unsigned arity, const LLVMValueRef *whole)
+                               unsigned arity, unsigned bytes,
+                               const LLVMValueRef *whole)
 {
     LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(whole[0]));
     bool single = LLVMGetTypeKind(element) == LLVMFloatTypeKind;
-    unsigned size = target_vector_bytes() / (single ? 4 : 8);
+    unsigned size = bytes / (single ? 4 : 8);
     size = size < e->width ? size : e->width;
     LLVMValueRef function = library_symbol(e, stem, arity,
                                            LLVMVectorType(element, size));
@@ -227,9 +237,13 @@ static LLVMValueRef call_parts(struct emitter *e, const char *stem,
 static LLVMValueRef call_library(struct emitter *e, LLVMValueRef at,
                                  const struct library_function *found)
 {
-    bool through_double =
+    bool exact_float =
         LLVMGetTypeKind(LLVMTypeOf(at)) == LLVMFloatTypeKind &&
-        (found->rough & ROUGH_FLOAT) && !is_approximate(at);
+        !is_approximate(at);
+    bool through_double = exact_float && found->rough & ROUGH_FLOAT;
+    unsigned bytes = target_vector_bytes();  // what the processor takes at once
+    if (bytes == 64 && exact_float && found->rough & ROUGH_WIDE)
+        bytes = 32;
     LLVMTypeRef twice = LLVMVectorType(
         LLVMDoubleTypeInContext(e->context), e->width);
     LLVMValueRef whole[2] = {0};
@@ -238,7 +252,8 @@ static LLVMValueRef call_library(struct emitter *e, LLVMValueRef at,
         if (through_double)
             whole[a] = LLVMBuildFPExt(e->builder, whole[a], twice, "");
     }
-    LLVMValueRef made = call_parts(e, found->name, found->arity, whole);
+    LLVMValueRef made =
+        call_parts(e, found->name, found->arity, bytes, whole);
     return through_double ? LLVMBuildFPTrunc(e->builder, made,
                                              vector_type(e, LLVMTypeOf(at)),
                                              "")

@@ -102,6 +102,7 @@ struct function {
     double low, high;
     double bound;      // units in the last place
     double small;      // or this absolute error
+    double hard;       // where a vector library was off by more; 0: unknown
 };
 
 static const struct function floats[] = {
@@ -119,17 +120,17 @@ static const struct function floats[] = {
     {"atanhf", atanhl, -0.999, 0.999, 3, 0},
     {"expf", expl, -80, 80, 2, 0},
     {"exp2f", exp2l, -120, 120, 2, 0},
-    {"exp10f", exp10_of, -37, 37, 2, 0},
+    {"exp10f", exp10_of, -37, 37, 2, 0, -0x1.439e86p-6},
     {"expm1f", expm1l, -10, 10, 1, 0},
     {"logf", logl, 1e-6, 50, 1, 0},
     {"log2f", log2l, 1e-6, 50, 1, 0},
-    {"log10f", log10l, 1e-6, 50, 2, 0},
+    {"log10f", log10l, 1e-6, 50, 2, 0, 0x1.555a3p+0},
     {"log1pf", log1pl, -0.99, 50, 1, 0},
     {"cbrtf", cbrtl, -50, 50, 1, 0},
     {"rcbrtf", rcbrt, -50, 50, 1, 0},
     {"sqrtf", sqrtl, 0, 50, 0.5, 0},
     {"rsqrtf", rsqrt, 1e-6, 50, 2, 0},
-    {"erff", erfl, -4, 4, 2, 0},
+    {"erff", erfl, -4, 4, 2, 0, -0x1.d3a02p+1},
     {"erfcf", erfcl, -4, 9, 4, 0},
     {"lgammaf", lgammal, 2.5, 50, 6, 0},
     {"tgammaf", tgammal, 0.01, 30, 5, 0},
@@ -211,6 +212,8 @@ static real error_in_ulp(real got, real exact, int digits, int least)
 static double input(const struct function *f, int i)
 {
     double part = (i / 2 + 0.37) / (COUNT / 2), width = f->high - f->low;
+    if (i == 0 && f->hard != 0)
+        return f->hard;
     if (i % 2 == 0)
         return f->low + part * width;
     return f->low > 0 ? f->low * pow(f->high / f->low, part)
