@@ -41,12 +41,10 @@ RNL_MATH1(asin)
 RNL_MATH1(asinh)
 RNL_MATH1(atan)
 RNL_MATH1(atanh)
-RNL_MATH1(cbrt)
 RNL_MATH1(ceil)
 RNL_MATH1(cosh)
 RNL_MATH1(erf)
 RNL_MATH1(erfc)
-RNL_MATH1(exp10)
 RNL_MATH1(exp2)
 RNL_MATH1(expm1)
 RNL_MATH1(fabs)
@@ -54,7 +52,6 @@ RNL_MATH1(floor)
 RNL_MATH1(j0)
 RNL_MATH1(j1)
 RNL_MATH1(lgamma)
-RNL_MATH1(log10)
 RNL_MATH1(log1p)
 RNL_MATH1(log2)
 RNL_MATH1(logb)
@@ -64,7 +61,6 @@ RNL_MATH1(round)
 RNL_MATH1(sinh)
 RNL_MATH1(sqrt)
 RNL_MATH1(tan)
-RNL_MATH1(tanh)
 RNL_MATH1(tgamma)
 RNL_MATH1(trunc)
 RNL_MATH1(y0)
@@ -85,6 +81,51 @@ RNL_MATH1(exp)
 RNL_MATH1(log)
 RNL_MATH1(sin)
 #endif
+
+// Of doubles, where libm's are up to 2.6 units in the last place off and CUDA's
+// 1: libm's with more digits. Tier B does not know their type, and therefore
+// does not inline these.
+#define RNL_MATH_LONG(name)                                         \
+    extern "C" long double name##l(long double) noexcept;           \
+    static double rnl_long_##name(double) RNL_NAMED(rnl_long_##name); \
+    static __attribute__((noinline, unused)) double                 \
+    rnl_long_##name(double x)                                       \
+    {                                                               \
+        return double(name##l(x));                                  \
+    }                                                               \
+    RNL_INLINE double name(double x) { return rnl_long_##name(x); }
+RNL_MATH_LONG(exp10)
+RNL_MATH_LONG(log10)
+RNL_MATH_LONG(tanh)
+extern "C" float exp10f(float) noexcept;
+extern "C" float log10f(float) noexcept;
+RNL_INLINE float exp10(float x) { return exp10f(x); }
+RNL_INLINE float log10(float x) { return log10f(x); }
+#if defined(RNL_SIMT)
+extern "C" float tanhf(float) noexcept;
+#else
+extern "C" double rnl_libm_tanh(double) noexcept __asm__("tanh");
+RNL_INLINE float tanhf(float x) { return float(rnl_libm_tanh(x)); }
+#endif
+RNL_INLINE float tanh(float x) { return tanhf(x); }
+
+// With one step of Newton's from libm's, whose products are exact. They would
+// not be for the least of numbers, which therefore are made larger.
+extern "C" double rnl_libm_cbrt(double) noexcept __asm__("cbrt");
+extern "C" float cbrtf(float) noexcept;
+RNL_INLINE float cbrt(float x) { return cbrtf(x); }
+RNL_INLINE double cbrt(double x)
+{
+    bool tiny = __builtin_fabs(x) < 1e-290;
+    double scaled = tiny ? x * 0x1p174 : x;
+    double y = rnl_libm_cbrt(scaled), square = y * y;
+    double rest = __builtin_fma(square, y, -scaled) +
+                  __builtin_fma(y, y, -square) * y;
+    double step = rest / (3.0 * square);
+    y -= step - step == 0.0 ? step : 0.0;
+    return tiny ? y * 0x1p-58 : y;
+}
+
 RNL_MATH2(atan2)
 RNL_MATH2(copysign)
 RNL_MATH2(fdim)

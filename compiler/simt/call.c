@@ -124,7 +124,7 @@ static const struct library_function {
     {"acos", 1, ROUGH},         {"acosh", 1, FINE},
     {"asin", 1, ROUGH},         {"asinh", 1, FINE},
     {"atan", 1, ROUGH},         {"atan2", 2, ROUGH},
-    {"atanh", 1, ROUGH_DOUBLE}, {"cbrt", 1, ROUGH},
+    {"atanh", 1, ROUGH_DOUBLE}, {"cbrt", 1, ROUGH_FLOAT},
     {"cos", 1, ROUGH},          {"cosh", 1, ROUGH},
     {"erf", 1, ROUGH_DOUBLE | ROUGH_WIDE},
     {"erfc", 1, FINE},

@@ -194,6 +194,11 @@ static const struct function doubles[] = {
     {"cosh", coshl, -700, 700, 1, 0},
     {"erfc", erfcl, -6, 26, 5, 0},
     {"atan2", atan2_3, -50, 50, 2, 0},
+    {"cbrt", cbrtl, -1e150, 1e150, 1, 0},
+    {"cbrt", cbrtl, 5e-324, 1e-20, 1, 0},
+    {"tanh", tanhl, -20, 20, 1, 0},
+    {"exp10", exp10_of, -307, 308, 1, 0},
+    {"log10", log10l, 1e-300, 1e6, 1, 0},
 };
 
 // --- Comparing -------------------------------------------------------------
@@ -267,5 +272,28 @@ RNL_TEST(doubles_are_within_the_documented_errors)
         for (int i = 0; i < COUNT; i++)
             compare(&doubles[f], in[i], out[i], DBL_MANT_DIG, DBL_MIN_EXP);
     }
+    built_close(&built);
+}
+
+static double cube_root_of(double x, double *out, double *in)
+{
+    for (int i = 0; i < COUNT; i++)
+        in[i] = x;
+    run("double", 34, out, in);
+    return out[0];
+}
+
+// Where a step of Newton's would divide zero by zero, or infinities.
+RNL_TEST(cube_roots_of_all_doubles_are_right)
+{
+    static double in[COUNT], out[COUNT];
+    built_kernels(&built, "accuracy.cu", "");
+    const double exact[] = {0, -0.0, INFINITY, -INFINITY, DBL_MAX, -DBL_MAX};
+    for (int i = 0; i < (int)(sizeof exact / sizeof *exact); i++) {
+        double root = cube_root_of(exact[i], out, in);
+        assert_true(root == cbrt(exact[i]) &&
+                    !signbit(root) == !signbit(exact[i]));
+    }
+    assert_true(isnan(cube_root_of(NAN, out, in)));
     built_close(&built);
 }
