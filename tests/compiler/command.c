@@ -2,13 +2,12 @@
 #include "build.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static struct built built;
@@ -123,19 +122,17 @@ RNL_TEST(temporary_files_are_removed)
     built_close(&built);
 }
 
-static void pause_ms(long ms)
-{
-    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
-}
-
 RNL_TEST(temporary_files_are_removed_when_terminated)
 {
-    char folder[128], compiler[128], object[128];
-    built_write(&built, "cxx", "#!/bin/sh\n"
-                               "case $1 in --version)\n"
-                               "echo 'clang version 19.0.0';;\n"
-                               "*) echo > started; exec sleep 100;; esac\n");
+    char folder[128], compiler[128], object[128], fifo[128], script[256];
     built_write(&built, "k.cu", simple);
+    snprintf(fifo, sizeof fifo, "%s/started", built.folder);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    snprintf(script, sizeof script,
+             "#!/bin/sh\n"
+             "case $1 in --version) echo 'clang version 19.0.0';;\n"
+             "*) echo >%s; exec sleep 100;; esac\n", fifo);
+    built_write(&built, "cxx", script);
     snprintf(folder, sizeof folder, "%s/tmp", built.folder);
     snprintf(compiler, sizeof compiler, "%s/cxx", built.folder);
     snprintf(object, sizeof object, "%s/k.cu", built.folder);
@@ -143,21 +140,20 @@ RNL_TEST(temporary_files_are_removed_when_terminated)
     assert_int_equal(chmod(compiler, 0700), 0);
     setenv("TMPDIR", folder, 1);
     setenv("RUNNEL_CXX", compiler, 1);
-    pid_t child = fork();
+    pid_t child = test_fork();
     if (child == 0) {
         execlp(getenv("RUNNEL_CC"), "runnel-cc", "--source", object, "--output",
                "/nowhere/x.so", (char *)NULL);
         _exit(127);
     }
-    // The compiler stands still once its folder has been made and filled.
-    for (int i = 0; i < 1000 && entries_in(folder) == 0; i++)
-        pause_ms(5);
-    pause_ms(100);
+    // The compiler starts when the folder has been made and filled.
+    int started = open(fifo, O_RDONLY | O_CLOEXEC);
+    assert_true(started >= 0);
+    assert_int_equal(read(started, &(char){0}, 1), 1);
+    close(started);
     assert_int_equal(entries_in(folder), 1);
     kill(child, SIGTERM);
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    assert_int_equal(test_wait(child), -SIGTERM);
     assert_int_equal(entries_in(folder), 0);
     built_close(&built);
 }

@@ -151,16 +151,21 @@ static void need_simt(void)
         test_skip("no SIMT compiler");
 }
 
-// Four times as much may take eight times as long, which leaves room for a busy
-// machine; growth with the square would be sixteen.
+// Four times as much may take eight times as long; growth with the square would
+// be sixteen. What else the machine does can spoil a trial, but not all.
 static void grows_little(const struct kind *kind, unsigned count, double most)
 {
+    enum { TRIALS = 3 };
+    double quarter = 0, whole = 0;
     need_simt();
-    double quarter = compile(kind, count / 4), whole = compile(kind, count);
-    if (whole > 8 * quarter)
-        fail_msg("%.2f s, and %.2f s for a quarter", whole, quarter);
-    if (whole > most)
-        fail_msg("%.2f s, more than %.2f s", whole, most);
+    for (int i = 0; i < TRIALS; i++) {
+        quarter = compile(kind, count / 4);
+        whole = compile(kind, count);
+        if (whole <= 8 * quarter && whole <= most)
+            return;
+    }
+    fail_msg("%.2f s, and %.2f s for a quarter; %.2f s are allowed", whole,
+             quarter, most);
 }
 
 RNL_TEST(four_thousand_statements)

@@ -1,12 +1,10 @@
 // The life of the process: exit with work in flight, fork, exec. Each child is
-// a process of its own whose exit status tells; one that hangs is ended by a
-// signal and so fails its test.
+// a process of its own whose exit status tells.
 #include "suite.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 // Work that is in flight for as long as the process lives.
@@ -347,12 +345,10 @@ static int fork_once_more(void)
         rnl_event_create(context, NULL, &parents.event) != RNL_OK ||
         rnl_buffer_create(context, 16, NULL, &parents.buffer) != RNL_OK)
         return 2;
-    pid_t pid = fork();
+    pid_t pid = test_fork();
     if (pid == 0)
         _exit(use_both());
-    int status = 0;
-    waitpid(pid, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
+    return test_wait(pid);
 }
 
 RNL_TEST(a_child_of_a_child)

@@ -3,10 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-enum { CHILD_SECONDS = 25 };
 
 static rnl_context context;
 
@@ -394,38 +391,23 @@ bool suite_is_child(void)
     return getenv("RUNNEL_TEST_CHILD") != NULL;
 }
 
-static int wait_for(pid_t pid)
-{
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0)
-        ;
-    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 int suite_spawn(const char *child, const char *const *environment)
 {
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
+    pid_t pid = test_fork();
     if (pid == 0) {
         setenv("RUNNEL_TEST_CHILD", "1", 1);
         for (; environment && *environment; environment++)
             putenv((char *)*environment);
-        alarm(CHILD_SECONDS);
         execl("/proc/self/exe", "suite", child, (char *)NULL);
         _exit(127);
     }
-    return wait_for(pid);
+    return test_wait(pid);
 }
 
 int suite_fork(int (*body)(void))
 {
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        alarm(CHILD_SECONDS);
+    pid_t pid = test_fork();
+    if (pid == 0)
         _exit(body());
-    }
-    return wait_for(pid);
+    return test_wait(pid);
 }

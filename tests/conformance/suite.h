@@ -145,8 +145,7 @@ bool suite_is_child(void);
 
 // Runs the SUITE_CHILD of that name in a new process of this program, with
 // `environment` ("NAME=value", NULL at the end; NULL for none) added. Returns
-// its exit status, or minus the signal that ended it; a process that hangs is
-// ended by SIGALRM.
+// its exit status, or minus the signal that ended it.
 int suite_spawn(const char *child, const char *const *environment);
 
 // Runs `body` in a forked process and returns what it returned, as above. It

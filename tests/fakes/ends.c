@@ -7,10 +7,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { LARGE = 32 << 20, COPIES = 8, WAIT_SECONDS = 30 };
+enum { LARGE = 32 << 20, COPIES = 8 };
 
 static struct {
     rnl_context context;
@@ -166,15 +165,12 @@ RNL_TEST(a_forked_child_exits_while_its_parent_is_busy)
         return;
     }
     get_busy();
-    pid_t pid = fork();
+    pid_t pid = test_fork();
     if (pid == 0) {
-        alarm(WAIT_SECONDS);
         // What the parent's threads hold cannot be found here.
         if (rnl_stream_query(busy.stream) == RNL_ERROR_FORKED)
             exit(5);
         _exit(1);
     }
-    int status = 0;
-    waitpid(pid, &status, 0);
-    exit(WIFEXITED(status) && WEXITSTATUS(status) == 5 ? 46 : 1);
+    exit(test_wait(pid) == 5 ? 46 : 1);
 }

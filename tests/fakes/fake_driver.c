@@ -146,6 +146,7 @@ RNL_TEST(streams_share_hardware_queues)
     open_context();
     assert_int_equal(call.memory_allocate(&address, 64), 0);
     assert_int_equal(call.fill8(address, 0, 64, NULL), 0);
+    assert_int_equal(call.stream_synchronize(NULL), 0);
     for (int i = 0; i <= QUEUES; i++)
         assert_int_equal(call.stream_create(&streams[i], 0, 0), 0);
     assert_int_equal(call.stream_create(&urgent, 0, -1), 0);

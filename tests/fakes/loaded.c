@@ -4,10 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-enum { CHILD_SECONDS = 60 };
 
 fake_live_fn *fake_live;
 fake_fail_fn *fake_fail;
@@ -99,19 +96,13 @@ bool fake_is_child(void)
 
 int fake_spawn(const char *test, const char *const *environment)
 {
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
+    pid_t pid = test_fork();
     if (pid == 0) {
         setenv("TEST_CHILD", "1", 1);
         for (; environment && *environment; environment++)
             putenv((char *)*environment);
-        alarm(CHILD_SECONDS);
         execl("/proc/self/exe", "test", test, (char *)NULL);
         _exit(127);
     }
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0)
-        ;
-    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+    return test_wait(pid);
 }

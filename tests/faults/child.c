@@ -2,10 +2,7 @@
 
 #include <dirent.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-enum { CHILD_SECONDS = 25 };
 
 void child_folder(char *path, size_t size)
 {
@@ -55,9 +52,7 @@ size_t child_lines(const char *path)
 
 void child_run(int (*body)(void), const char *const *environment)
 {
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
+    pid_t pid = test_fork();
     if (pid == 0) {
         for (; *environment; environment++) {
             if (strchr(*environment, '='))
@@ -65,14 +60,12 @@ void child_run(int (*body)(void), const char *const *environment)
             else
                 unsetenv(*environment);
         }
-        alarm(CHILD_SECONDS);
         _exit(body());
     }
-    int status = 0;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    if (WIFSIGNALED(status))
-        fail_msg("the process was ended by signal %d", WTERMSIG(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    int status = test_wait(pid);
+    if (status < 0)
+        fail_msg("the process was ended by signal %d", -status);
+    assert_int_equal(status, 0);
 }
 
 static const char source[] =

@@ -20,7 +20,7 @@ size_t child_lines(const char *path);
 
 // Runs `body` in a new process with the variables `environment` ("NAME=value",
 // or "NAME" to unset it; NULL at the end). Fails the test when body returns
-// other than 0, is ended by a signal, or hangs.
+// other than 0 or is ended by a signal.
 void child_run(int (*body)(void), const char *const *environment);
 
 // Inside `body`: leaves it with the line number when `condition` is false.

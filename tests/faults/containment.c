@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static const char source[] =
@@ -213,20 +212,14 @@ static void run(int (*body)(void), const char *variable)
 static void run_to_death(int (*body)(void), int number, const char *variable)
 {
     need_signals();
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
+    pid_t pid = test_fork();
     if (pid == 0) {
         setrlimit(RLIMIT_CORE, &(struct rlimit){0});
         if (strchr(variable, '='))
             putenv((char *)variable);
-        alarm(25);
         _exit(body());
     }
-    int status = 0;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFSIGNALED(status));
-    assert_int_equal(WTERMSIG(status), number);
+    assert_int_equal(test_wait(pid), -number);
 }
 
 // --- What kernels do wrong -------------------------------------------------

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static const char key[] = "the key of a small entry";
@@ -262,29 +261,25 @@ RNL_TEST(many_processes_share_it)
     begin();
     pid_t children[8];
     for (unsigned i = 0; i < 8; i++) {
-        children[i] = fork();
+        children[i] = test_fork();
         if (children[i] == 0)
             _exit(write_and_read(i));
-        assert_true(children[i] > 0);
     }
-    for (unsigned i = 0; i < 8; i++) {
-        int status;
-        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
-        assert_int_equal(status, 0);
-    }
+    for (unsigned i = 0; i < 8; i++)
+        assert_int_equal(test_wait(children[i]), 0);
 }
 
 RNL_TEST(killed_writers_do_no_harm)
 {
     begin();
     for (unsigned i = 0; i < 20; i++) {
-        pid_t child = fork();
+        pid_t child = test_fork();
         if (child == 0)
             for (;;)
                 write_and_read(i);
         usleep(2000 + 500 * i);
         kill(child, SIGKILL);
-        waitpid(child, NULL, 0);
+        test_wait(child);
         assert_int_equal(write_and_read(i), 0);
     }
 }
@@ -332,12 +327,11 @@ static struct writer start_writer(uint32_t seed)
 {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    pid_t process = fork();
+    pid_t process = test_fork();
     if (process == 0) {
         close(ends[0]);
         write_for_ever(seed, ends[1]);
     }
-    assert_true(process > 0);
     close(ends[1]);
     return (struct writer){process, ends[0]};
 }
@@ -351,7 +345,7 @@ static void kill_writer(struct writer *writer, uint32_t rounds)
         assert_int_equal(told, 'r');
     }
     kill(writer->process, SIGKILL);
-    waitpid(writer->process, NULL, 0);
+    test_wait(writer->process);
     while (read(writer->progress, &told, 1) == 1)
         assert_int_equal(told, 'r');
     close(writer->progress);

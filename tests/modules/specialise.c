@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define BLOCKS 64
@@ -244,17 +243,11 @@ static void *ask_for_code(void *unused)
 
 static void check_child(void)
 {
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        alarm(20);
-        // Takes the lock, which nobody in this process has.
+    pid_t child = test_fork();
+    // Takes the lock, which nobody in the child has.
+    if (child == 0)
         _exit(specials_finish() == 0 ? 7 : 8);
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    assert_int_equal(test_wait(child), 7);
 }
 
 RNL_TEST(a_fork_while_another_thread_has_the_lock)
@@ -299,15 +292,9 @@ RNL_TEST(a_fork_while_a_kernel_is_compiled)
     snprintf(real, sizeof real, "%s", compiler());
     begin("case \"$*\" in *--only-kernel*) exec sleep 1000;; esac");
     check_sums(256);
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        alarm(60);
+    pid_t child = test_fork();
+    if (child == 0)
         _exit(use_own_code(real));
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    assert_int_equal(test_wait(child), 7);
     end();
 }

@@ -17,6 +17,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <cmocka.h>
 
@@ -50,6 +51,13 @@ const char *test_device_name(void);
         test_register(&test_name##_case);                                  \
     }                                                                      \
     static void test_name(void **state __attribute__((unused)))
+
+// A fork whose child ends when its parent does: what a test starts is gone when
+// the test runs out of time, and has no time limit of its own.
+pid_t test_fork(void);
+
+// Waits for a child: its exit status, or minus the signal that ended it.
+int test_wait(pid_t child);
 
 // The bytes that the library holds when every object was released, once they
 // are `most` or fewer, or after half a minute. Releasing does not wait, so

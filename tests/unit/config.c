@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *const names[] = {
@@ -20,7 +19,7 @@ static const char *const names[] = {
 static bool with(const char *name, const char *value,
                  bool (*check)(const struct config *))
 {
-    pid_t pid = fork();
+    pid_t pid = test_fork();
     if (pid == 0) {
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
             unsetenv(names[i]);
@@ -28,9 +27,7 @@ static bool with(const char *name, const char *value,
             setenv(name, value, 1);
         _exit(check(config_get()) ? 0 : 1);
     }
-    int status = -1;
-    waitpid(pid, &status, 0);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return test_wait(pid) == 0;
 }
 
 static bool is_default(const struct config *c)

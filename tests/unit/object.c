@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 // Classes of the tests' own, in kinds that nothing else uses in this process.
@@ -396,15 +395,12 @@ RNL_TEST(a_guard_of_what_lives_on_ends_nothing)
 // memory for good.
 static void in_a_process(void (*body)(void))
 {
-    int status = -1;
-    pid_t pid = fork();
-    assert_true(pid >= 0);
+    pid_t pid = test_fork();
     if (pid == 0) {
         body();
         _exit(0);
     }
-    waitpid(pid, &status, 0);
-    assert_int_equal(status, 0);
+    assert_int_equal(test_wait(pid), 0);
 }
 
 static void use_up_generations(void)
