@@ -98,7 +98,9 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
         return gpu_graph_launch(stream, op);
     case OP_STAMP:
     case OP_WAIT:
-        return held_give_marker(stream, op);
+        if (!held_is_for_service(op))
+            return held_give_marker(stream, op);
+        break;
     case OP_COPY:
         if (!gpu_copy_needs_service(stream, op))
             return gpu_give(context, own->handle, op);
@@ -553,8 +555,9 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
 {
     struct context *context = stream_context(stream);
     struct gpu_stream *own = gpu_stream_of(stream);
+    bool shared = atomic_load(&own->shared);
     int code = 0;
-    if (atomic_load(&own->shared))
+    if (shared)
         marker_give(marker);
     lock_take(&own->lock);
     rnl_status status = service_list_locked(stream);
@@ -564,6 +567,8 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
     else if (status == RNL_OK)
         code = give_wait_locked(stream, marker);
     lock_give(&own->lock);
+    if (shared)
+        stream_give_all(stream);
     return code == 0 ? status
                      : driver_fail(context, code, "to let a stream wait");
 }
