@@ -1,9 +1,11 @@
 // Work on the driver: what it is told, and what becomes of failures.
+#include "core/backend.h"
 #include "core/object.h"
 
 #include "loaded.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -499,6 +501,42 @@ RNL_TEST(what_a_running_graph_uses_is_kept_when_memory_runs_out)
     assert_ok(rnl_buffer_release(shut.buffer));
     shut_close(&shut);
     assert_ok(rnl_allocator_set(NULL));
+}
+
+// --- Handles that die in use -------------------------------------------------
+
+static atomic_bool open_now;
+
+static void hold(rnl_status status, void *unused)
+{
+    (void)status;
+    (void)unused;
+    while (!atomic_load(&open_now))
+        sched_yield();
+}
+
+// What a thread that found the event before another one released it still
+// calls: it neither meets nor leaves anything there.
+RNL_TEST(an_event_that_is_gone_takes_late_calls)
+{
+    idle_open(0, false);
+    struct event *event =
+        (struct event *)object_find(idle_event, OBJECT_EVENT);
+    struct stream *stream =
+        (struct stream *)object_find(idle_stream, OBJECT_STREAM);
+    assert_ok(rnl_enqueue_host_function(idle_stream, hold, NULL));
+    assert_ok(rnl_enqueue_event_record(idle_stream, idle_event));
+    assert_ok(rnl_enqueue_event_record(idle_stream, idle_event));
+    assert_ok(rnl_event_release(idle_event));
+    assert_ok(event->backend->event_query(event));
+    assert_ok(event->backend->event_join(stream, event));
+    assert_ok(event->backend->event_record(event, stream));
+    assert_ok(event->backend->event_record(event, stream));
+    assert_ok(event->backend->event_query(event));
+    atomic_store(&open_now, true);
+    assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
+    assert_ok(rnl_event_create(idle_context, NULL, &idle_event));
+    idle_close();
 }
 
 // --- The current context ----------------------------------------------------

@@ -44,11 +44,18 @@ static bool is_open(struct gpu_event *own)
     return atomic_load_explicit(&own->open, memory_order_acquire);
 }
 
+// Nothing but zeros: never recorded, and no promise.
+static bool is_blank(struct gpu_event *own)
+{
+    return !own->recorded && !is_open(own);
+}
+
 rnl_status gpu_event_init(struct event *event)
 {
     struct gpu_event *own = event_of(event);
-    if (own->gone)
+    if (!is_blank(own))
         *own = (struct gpu_event){0};
+    own->gone = false;
     if (!event->options.promise)
         return RNL_OK;
     own->spare = marker_take(event->object.context, event->options.timing);
@@ -74,6 +81,11 @@ void gpu_event_finish(struct event *event)
     struct gpu_event *own = event_of(event);
     struct context *context = event->object.context;
     lock_take(&own->lock);
+    own->gone = true;
+    if (is_blank(own)) {
+        lock_give(&own->lock);
+        return;
+    }
     struct marker *marker = own->marker, *spare = own->spare;
     struct failure *failure = own->failure;
     struct doubt *doubt =
@@ -83,7 +95,6 @@ void gpu_event_finish(struct event *event)
     own->failure = NULL;
     atomic_store_explicit(&own->doubt, NULL, memory_order_relaxed);
     own->waiters = NULL;
-    own->gone = true;
     lock_give(&own->lock);
     marker_drop(context, marker);
     marker_drop(context, spare);
@@ -519,7 +530,7 @@ static rnl_status make_marker(struct event *event)
     if (!marker)
         return fail_status();
     lock_take(&own->lock);
-    if (!own->marker) {
+    if (!own->marker && !own->gone) {
         own->marker = marker;
         own->recorded = true;
         marker = NULL;
