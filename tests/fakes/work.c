@@ -325,6 +325,25 @@ static void shut_close(struct shut *shut)
     fake_expect_empty();
 }
 
+// Neither by the service, nor for the pool, nor for the caller.
+RNL_TEST(a_stream_that_others_capture_is_not_looked_at)
+{
+    struct shut shut;
+    void *native;
+    shut_open(&shut);
+    assert_ok(rnl_stream_native(shut.stream, &native));
+    fake_capture(native, 1);
+    assert_ok(rnl_buffer_release(shut.buffer));
+    assert_ok(rnl_context_trim(shut.context, 0));
+    assert_status(rnl_stream_query(shut.stream), RNL_NOT_READY);
+    assert_status(rnl_stream_synchronize(shut.stream, 0), RNL_ERROR_TIMED_OUT);
+    size_t seen = fake_calls("cuStreamIsCapturing");
+    while (fake_calls("cuStreamIsCapturing") < seen + 4)
+        sched_yield();
+    assert_true(fake_capture(native, 0));
+    shut_close(&shut);
+}
+
 // And in no stream of the user's: that may be full, or captured by others.
 RNL_TEST(what_the_pool_does_not_keep_is_freed_behind_the_work)
 {

@@ -454,6 +454,20 @@ void stream_settle(struct stream *stream, uint64_t point)
     finish_all(over);
 }
 
+// Others may capture what they do with their stream: a look at it would make
+// that invalid.
+static bool is_captured(const struct gpu_context *gpu,
+                        const struct gpu_stream *own)
+{
+    int status = 0;
+    if (!atomic_load_explicit(&own->shared, memory_order_relaxed))
+        return false;
+    void *before = current_enter(gpu);
+    int code = call_of(gpu)->stream_capturing(own->handle, &status);
+    current_back(gpu, before);
+    return code == 0 ? status != 0 : code == gpu->driver->captures;
+}
+
 rnl_status gpu_stream_query(struct stream *stream)
 {
     struct context *context = stream_context(stream);
@@ -469,7 +483,8 @@ rnl_status gpu_stream_query(struct stream *stream)
         stream_hold_less(stream);
         holds = atomic_load_explicit(&own->holds, memory_order_acquire);
         void *before = stream_enter(stream);
-        code = call_of(gpu)->stream_query(own->handle);
+        code = is_captured(gpu, own) ? gpu->driver->not_ready
+                                     : call_of(gpu)->stream_query(own->handle);
         current_back(gpu, before);
     }
     if (code == gpu->driver->not_ready || (code == 0 && holds))
