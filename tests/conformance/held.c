@@ -1,5 +1,6 @@
-// Work behind a host function that takes long. On a GPU streams share hardware
-// queues of limited length: what waits for the host must not stand in them.
+// Work behind a host function that takes long, or behind a promise. On a GPU
+// streams share hardware queues of limited length: what waits for the host must
+// not stand in them.
 #include "suite.h"
 
 enum { STREAMS = 40, VALUE = 7 };
@@ -54,6 +55,83 @@ RNL_TEST(streams_that_wait_for_the_host_hold_up_no_others)
     gate_free(gate);
     expect_ok(rnl_stream_release(first));
     expect_ok(rnl_event_release(event));
+    expect_ok(rnl_buffer_release(ints));
+}
+
+static rnl_event new_promise(void)
+{
+    rnl_event promise = NULL;
+    suite_need(RNL_FEATURE_PROMISES);
+    expect_ok(rnl_event_create(suite_context(),
+                               RNL_EVENT_OPTIONS(.promise = true), &promise));
+    return promise;
+}
+
+RNL_TEST(streams_that_wait_for_a_promise_hold_up_no_others)
+{
+    rnl_event promise = new_promise();
+    rnl_buffer ints = suite_ints(STREAMS, 0);
+    make_streams();
+    for (int i = 0; i < STREAMS; i += 2) {
+        expect_ok(rnl_enqueue_wait_event(streams[i], promise));
+        fill_one(streams[i], ints, i, VALUE);
+    }
+    for (int i = 1; i < STREAMS; i += 2) {
+        fill_one(streams[i], ints, i, VALUE);
+        expect_ok(rnl_stream_synchronize(streams[i], RNL_FOREVER));
+    }
+    for (int i = 0; i < STREAMS; i += 2)
+        assert_status(rnl_stream_query(streams[i]), RNL_NOT_READY);
+    expect_ok(rnl_enqueue_event_record(streams[1], promise));
+    drop_streams();
+    suite_expect_ints(ints, STREAMS, VALUE);
+    expect_ok(rnl_event_release(promise));
+    expect_ok(rnl_buffer_release(ints));
+}
+
+// Each keeps the promise that the next one waits for.
+RNL_TEST(a_row_of_promises_passes_work_on)
+{
+    rnl_event promises[STREAMS];
+    rnl_buffer ints = suite_ints(1, 0);
+    make_streams();
+    for (int i = 0; i < STREAMS; i++)
+        promises[i] = new_promise();
+    for (int i = STREAMS; i-- > 1;) {
+        expect_ok(rnl_enqueue_wait_event(streams[i], promises[i - 1]));
+        fill_one(streams[i], ints, 0, i);
+        expect_ok(rnl_enqueue_event_record(streams[i], promises[i]));
+    }
+    assert_status(rnl_event_query(promises[STREAMS - 1]), RNL_NOT_READY);
+    expect_ok(rnl_enqueue_event_record(streams[0], promises[0]));
+    expect_ok(rnl_event_synchronize(promises[STREAMS - 1], RNL_FOREVER));
+    suite_expect_ints(ints, 1, STREAMS - 1);
+    drop_streams();
+    for (int i = 0; i < STREAMS; i++)
+        expect_ok(rnl_event_release(promises[i]));
+    expect_ok(rnl_buffer_release(ints));
+}
+
+RNL_TEST(code_is_loaded_while_work_waits_for_a_promise)
+{
+    suite_need(RNL_FEATURE_COMPILE);
+    rnl_event promise = new_promise();
+    rnl_stream stream = suite_new_stream();
+    rnl_buffer ints = suite_ints(1, 0);
+    expect_ok(rnl_enqueue_wait_event(stream, promise));
+    fill_one(stream, ints, 0, 1);
+    rnl_function function = suite_compile(
+        "extern \"C\" __global__ void add_six(int *p) { *p += 6; }\n",
+        "add_six");
+    expect_ok(rnl_enqueue_function(stream, function,
+                                   RNL_LAUNCH(.grid = {1}, .block = {1}),
+                                   RNL_ARGS(ints)));
+    expect_ok(rnl_enqueue_event_record(suite_stream(), promise));
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    suite_expect_ints(ints, 1, VALUE);
+    expect_ok(rnl_event_release(promise));
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_function_release(function));
     expect_ok(rnl_buffer_release(ints));
 }
 

@@ -7,11 +7,6 @@
 const struct profile_entry suite_profile[] = {
     {"cuda", "a_wait_is_over_while_a_host_function_blocks",
      "host functions run one after another, on one thread", false},
-    {"cuda", "a_promise_released_unrecorded_fails_its_waiters",
-     "the streams fail, but what is behind the wait is the device's already, "
-     "and runs", true},
-    {"cuda", "a_promise_recorded_on_the_stream_that_waits_for_it",
-     "the device waits for the record, which comes behind the wait", true},
     // The end of the list; the cpu backend passes everything.
     {"", "", "", false},
 };

@@ -424,6 +424,7 @@ CONTROL(live)
 CONTROL(fail)
 CONTROL(calls)
 CONTROL(break)
+CONTROL(capture)
 CONTROL(image)
 CONTROL(complaint)
 #undef CONTROL
@@ -478,6 +479,14 @@ size_t fake_control_failed(void)
 void fake_control_break(int device, int code)
 {
     atomic_store(&fake_context_of(device)->sticky, code);
+}
+
+int fake_control_capture(void *handle, int begins)
+{
+    struct fake_stream *stream = fake_find(KIND_STREAM, handle);
+    return atomic_exchange(&stream->capture, begins ? FAKE_CAPTURE_ACTIVE
+                                                    : FAKE_CAPTURE_NONE) ==
+           FAKE_CAPTURE_ACTIVE;
 }
 
 const char *fake_control_complaint(void)

@@ -55,6 +55,7 @@ enum fake_code {
     FAKE_COOPERATIVE_TOO_LARGE = 720,
     FAKE_NOT_PERMITTED = 800,
     FAKE_NOT_SUPPORTED = 801,
+    FAKE_CAPTURED = 900,
     FAKE_INVALID_CLUSTER = 912,
     FAKE_UNKNOWN = 999,
 };
@@ -106,10 +107,17 @@ struct fake_context {
     unsigned next_queue[FAKE_PRIORITIES];
 };
 
+enum fake_capture {
+    FAKE_CAPTURE_NONE,
+    FAKE_CAPTURE_ACTIVE,
+    FAKE_CAPTURE_INVALID,
+};
+
 struct fake_stream {
     struct fake_object object;
     rnl_stream inner;
     struct fake_queue *queue;
+    _Atomic int capture;  // as cuStreamIsCapturing says
 };
 
 struct fake_event {

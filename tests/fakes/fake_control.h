@@ -44,6 +44,10 @@ typedef size_t fake_failed_fn(void);
 // Breaks a device: from now on it gives the sticky `code`.
 typedef void fake_break_fn(int device, int code);
 
+// Others begin or end a capture of a stream; what they do meanwhile is not
+// modelled. 1 when it was valid up to its end.
+typedef int fake_capture_fn(void *stream, int begins);
+
 // A C function as a kernel of a fake image.
 struct fake_kernel {
     const char *name;

@@ -242,6 +242,29 @@ RNL_TEST(what_breaks_a_device_stays)
     close_context();
 }
 
+RNL_TEST(a_query_makes_a_capture_invalid)
+{
+    void *stream;
+    int status;
+    fake_capture_fn *fake_capture;
+    open_context();
+    *(void **)&fake_capture = dlsym(dlopen(getenv("RUNNEL_CUDA"), RTLD_NOW),
+                                    "fake_control_capture");
+    assert_int_equal(call.stream_create(&stream, 0, 0), 0);
+    fake_capture(stream, 1);
+    assert_int_equal(call.stream_capturing(stream, &status), 0);
+    assert_int_equal(status, 1);
+    assert_int_equal(fake_capture(stream, 0), 1);
+    assert_int_equal(call.stream_query(stream), 0);
+    fake_capture(stream, 1);
+    assert_int_equal(call.stream_query(stream), 900);
+    assert_int_equal(call.stream_capturing(stream, &status), 0);
+    assert_int_equal(status, 2);
+    assert_int_equal(fake_capture(stream, 0), 0);
+    assert_int_equal(call.stream_destroy(stream), 0);
+    close_context();
+}
+
 RNL_TEST(calls_fail_when_they_are_told_to)
 {
     void *stream;

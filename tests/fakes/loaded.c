@@ -11,6 +11,7 @@ fake_fail_fn *fake_fail;
 fake_calls_fn *fake_calls;
 fake_failed_fn *fake_failed;
 fake_break_fn *fake_break;
+fake_capture_fn *fake_capture;
 fake_image_fn *fake_image;
 fake_complaint_fn *fake_complaint;
 
@@ -32,6 +33,7 @@ void fake_load(void)
     *(void **)&fake_calls = control(library, "fake_control_calls");
     *(void **)&fake_failed = control(library, "fake_control_failed");
     *(void **)&fake_break = control(library, "fake_control_break");
+    *(void **)&fake_capture = control(library, "fake_control_capture");
     *(void **)&fake_image = control(library, "fake_control_image");
     *(void **)&fake_complaint = control(library, "fake_control_complaint");
 }

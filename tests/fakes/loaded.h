@@ -11,6 +11,7 @@ extern fake_fail_fn *fake_fail;
 extern fake_calls_fn *fake_calls;
 extern fake_failed_fn *fake_failed;
 extern fake_break_fn *fake_break;
+extern fake_capture_fn *fake_capture;
 extern fake_image_fn *fake_image;
 extern fake_complaint_fn *fake_complaint;
 

@@ -84,8 +84,25 @@ int fake_stream_query(void *handle)
     int code = enter_by_stream(FAKE_stream_query, handle, &context, &inner);
     if (code)
         return code;
+    struct fake_stream *stream = handle ? fake_find(KIND_STREAM, handle) : NULL;
+    if (stream && atomic_load(&stream->capture)) {
+        atomic_store(&stream->capture, FAKE_CAPTURE_INVALID);
+        return FAKE_CAPTURED;
+    }
     fake_calls_pass(context);
     return fake_code(context, rnl_stream_query(inner));
+}
+
+int fake_stream_capturing(void *handle, int *out_status)
+{
+    struct fake_context *context;
+    rnl_stream inner;
+    int code = enter_stream(FAKE_stream_capturing, handle, &context, &inner);
+    if (code)
+        return code;
+    struct fake_stream *stream = handle ? fake_find(KIND_STREAM, handle) : NULL;
+    *out_status = stream ? atomic_load(&stream->capture) : FAKE_CAPTURE_NONE;
+    return FAKE_OK;
 }
 
 int fake_stream_synchronize(void *handle)

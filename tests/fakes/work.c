@@ -1,9 +1,11 @@
 // Work on the driver: what it is told, and what becomes of failures.
+#include "core/backend.h"
 #include "core/object.h"
 
 #include "loaded.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -323,6 +325,25 @@ static void shut_close(struct shut *shut)
     fake_expect_empty();
 }
 
+// Neither by the service, nor for the pool, nor for the caller.
+RNL_TEST(a_stream_that_others_capture_is_not_looked_at)
+{
+    struct shut shut;
+    void *native;
+    shut_open(&shut);
+    assert_ok(rnl_stream_native(shut.stream, &native));
+    fake_capture(native, 1);
+    assert_ok(rnl_buffer_release(shut.buffer));
+    assert_ok(rnl_context_trim(shut.context, 0));
+    assert_status(rnl_stream_query(shut.stream), RNL_NOT_READY);
+    assert_status(rnl_stream_synchronize(shut.stream, 0), RNL_ERROR_TIMED_OUT);
+    size_t seen = fake_calls("cuStreamIsCapturing");
+    while (fake_calls("cuStreamIsCapturing") < seen + 4)
+        sched_yield();
+    assert_true(fake_capture(native, 0));
+    shut_close(&shut);
+}
+
 // And in no stream of the user's: that may be full, or captured by others.
 RNL_TEST(what_the_pool_does_not_keep_is_freed_behind_the_work)
 {
@@ -499,6 +520,42 @@ RNL_TEST(what_a_running_graph_uses_is_kept_when_memory_runs_out)
     assert_ok(rnl_buffer_release(shut.buffer));
     shut_close(&shut);
     assert_ok(rnl_allocator_set(NULL));
+}
+
+// --- Handles that die in use -------------------------------------------------
+
+static atomic_bool open_now;
+
+static void hold(rnl_status status, void *unused)
+{
+    (void)status;
+    (void)unused;
+    while (!atomic_load(&open_now))
+        sched_yield();
+}
+
+// What a thread that found the event before another one released it still
+// calls: it neither meets nor leaves anything there.
+RNL_TEST(an_event_that_is_gone_takes_late_calls)
+{
+    idle_open(0, false);
+    struct event *event =
+        (struct event *)object_find(idle_event, OBJECT_EVENT);
+    struct stream *stream =
+        (struct stream *)object_find(idle_stream, OBJECT_STREAM);
+    assert_ok(rnl_enqueue_host_function(idle_stream, hold, NULL));
+    assert_ok(rnl_enqueue_event_record(idle_stream, idle_event));
+    assert_ok(rnl_enqueue_event_record(idle_stream, idle_event));
+    assert_ok(rnl_event_release(idle_event));
+    assert_ok(event->backend->event_query(event));
+    assert_ok(event->backend->event_join(stream, event));
+    assert_ok(event->backend->event_record(event, stream));
+    assert_ok(event->backend->event_record(event, stream));
+    assert_ok(event->backend->event_query(event));
+    atomic_store(&open_now, true);
+    assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
+    assert_ok(rnl_event_create(idle_context, NULL, &idle_event));
+    idle_close();
 }
 
 // --- The current context ----------------------------------------------------

@@ -34,6 +34,7 @@ enum {
     CUDA_TENSOR_MEMORY_LEAK = 721,
     CUDA_NOT_SUPPORTED = 801,
     CUDA_MPS_CLIENT_TERMINATED = 810,
+    CUDA_STREAM_CAPTURE_IMPLICIT = 906,
     CUDA_EXTERNAL_DEVICE = 911,
     CUDA_CONTAINED = 226,
 };
@@ -141,6 +142,7 @@ static struct driver driver = {
     .status = status_of,
     .is_sticky = is_sticky,
     .not_ready = CUDA_NOT_READY,
+    .captures = CUDA_STREAM_CAPTURE_IMPLICIT,
     .out_of_memory = CUDA_OUT_OF_MEMORY,
     .peer_enabled = CUDA_PEER_ACCESS_ALREADY_ENABLED,
 };

@@ -67,6 +67,7 @@ struct gpu_stream {
     struct lock lock;
     bool listed;                 // the service looks, and keeps the stream
     _Atomic bool holds;          // false: `held` and `items` are empty
+    _Atomic bool promised;       // what it holds waits for a promise
     _Atomic bool mark_wanted;    // the service asks for `marker`
     _Atomic bool shared;         // others may give it work that nobody counts
     bool special;                // borrowed: one of the current context
@@ -188,9 +189,12 @@ bool context_still_copies(const struct context *context);
 struct marker {
     _Atomic uint32_t references;
     bool timing;
+    bool promise;       // others wait for it before it is recorded
     _Atomic bool done;  // seen to be complete
-    _Atomic bool held;  // not recorded yet, by …
-    struct stream *stream;  // … this one
+    // What has to come first: that a stream gives its record to the driver, and
+    // of a promise that it is kept or broken.
+    _Atomic uint32_t held;
+    struct stream *stream;  // that records it; NULL: not known, or at once
     struct lock lock;   // guards both once others know the marker
     struct context *home;
     void *event;
@@ -200,6 +204,13 @@ struct marker {
 struct marker *marker_take(struct context *context, bool timing);
 // One that was never recorded, which is complete to the driver, too.
 struct marker *marker_complete(struct context *context);
+// Nobody else has it, and it is to be recorded again.
+static inline void marker_renew(struct marker *marker)
+{
+    atomic_store_explicit(&marker->done, false, memory_order_relaxed);
+    marker->promise = false;
+    marker->stream = NULL;
+}
 void marker_drop(struct context *context, struct marker *marker);
 struct marker *marker_share(struct marker *marker);
 // RNL_OK, RNL_NOT_READY or a failure.

@@ -227,6 +227,7 @@ struct driver {
     // that finds other limits clamps.
     int priority_least, priority_greatest;
     int not_ready;              // the status of unfinished work
+    int captures;               // … of a default stream beside a capture
     int out_of_memory;          // … of a call without the memory that it needs
     int peer_enabled;           // … of access that was enabled before
 };

@@ -20,16 +20,14 @@ struct gpu_event {
     // done and has not failed. Read without the lock.
     _Atomic bool open;
     struct marker *marker;       // NULL: never recorded, or done at once
-    struct marker *spare;        // for the next record
+    struct marker *spare;        // for the next record, or a promise's only one
     struct failure *failure;     // of the stream at the record
     struct doubt *_Atomic doubt; // what may still fail …
     uint64_t point;              // … up to there
-    // Of a promise: `reached` is what streams wait for, written when it is
-    // recorded: one more than it was.
-    struct service_words *words;
-    struct waiter *waiters;
+    struct waiter *waiters;      // for the promise …
+    bool kept;                   // … which is recorded, or about to be
     bool recorded, broken;
-    bool let_on;                 // the word is written, or will be
+    bool gone;                   // a call that comes late leaves nothing in it
     _Atomic uint32_t news;       // changes with recorded and broken
     struct waits waits;
 };
@@ -57,8 +55,14 @@ rnl_status gpu_event_init(struct event *event)
     struct gpu_event *own = event_of(event);
     if (!is_blank(own))
         *own = (struct gpu_event){0};
-    if (event->options.promise)
-        atomic_store_explicit(&own->open, true, memory_order_relaxed);
+    own->gone = false;
+    if (!event->options.promise)
+        return RNL_OK;
+    own->spare = marker_take(event->object.context, event->options.timing);
+    if (!own->spare)
+        return fail_status();
+    marker_promise(own->spare);
+    atomic_store_explicit(&own->open, true, memory_order_relaxed);
     return RNL_OK;
 }
 
@@ -76,71 +80,51 @@ void gpu_event_finish(struct event *event)
 {
     struct gpu_event *own = event_of(event);
     struct context *context = event->object.context;
-    if (is_blank(own))
+    lock_take(&own->lock);
+    own->gone = true;
+    if (is_blank(own)) {
+        lock_give(&own->lock);
         return;
-    marker_drop(context, own->marker);
-    marker_drop(context, own->spare);
-    failure_drop(own->failure);
-    doubt_drop(own->doubt);
-    drop_waiters(own->waiters);
-    if (own->words)
-        service_words_drop(gpu_of(context), own->words,
-                           own->words->last + own->let_on);
+    }
+    struct marker *marker = own->marker, *spare = own->spare;
+    struct failure *failure = own->failure;
+    struct doubt *doubt =
+        atomic_load_explicit(&own->doubt, memory_order_relaxed);
+    struct waiter *waiters = own->waiters;
+    own->marker = own->spare = NULL;
+    own->failure = NULL;
+    atomic_store_explicit(&own->doubt, NULL, memory_order_relaxed);
+    own->waiters = NULL;
+    lock_give(&own->lock);
+    marker_drop(context, marker);
+    marker_drop(context, spare);
+    failure_drop(failure);
+    doubt_drop(doubt);
+    drop_waiters(waiters);
 }
 
 // --- Recording -------------------------------------------------------------
 
-// What lets those on who wait for the promise, and is then written; NULL when
-// nobody does.
-static struct service_words *words_to_write(struct gpu_event *own)
-{
-    lock_take(&own->lock);
-    struct service_words *words = own->words;
-    own->let_on = words != NULL;
-    lock_give(&own->lock);
-    return words;
-}
-
-// Streams come behind this one's work.
-static int write_word(struct service_words *words, struct stream *stream)
-{
-    struct gpu_context *gpu = gpu_of(stream_context(stream));
-    stream_lock_given(stream);
-    void *before = current_enter(gpu);
-    int code = call_of(gpu)->stream_write32(
-        gpu_stream_of(stream)->handle, (uint64_t)(uintptr_t)words->reached,
-        words->last + 1, 0);
-    current_back(gpu, before);
-    gpu_stream_of(stream)->last = LAST_WORK;
-    lock_give(&gpu_stream_of(stream)->lock);
-    return code;
-}
-
 static struct failure *broken_failure(struct event *event,
-                                      struct stream *stream, const char *why)
+                                      struct stream *stream)
 {
     char text[160], message[256];
     struct blame blame = {.name = "wait"};
     object_describe(&event->object, text, sizeof text);
-    snprintf(message, sizeof message, "%s %s", text, why);
+    snprintf(message, sizeof message,
+             "%s was released and will never be recorded", text);
     return failure_blame(stream, &blame, RNL_ERROR_DEPENDENCY_FAILED, message);
 }
 
-static const char released_text[] = "was released and will never be recorded";
-
-// The streams that wait fail; then they are let on.
-static void break_promise(struct event *event, struct waiter *waiter,
-                          const char *why)
+// Those who wait for the promise get on. `stream`: which keeps it, or NULL.
+static void let_on(struct marker *marker, struct stream *stream,
+                   const struct waiter *waiters)
 {
-    struct service_words *words =
-        waiter ? words_to_write(event_of(event)) : NULL;
-    for (; waiter; waiter = waiter->next)
-        doubt_fail(waiter->stream, broken_failure(event, waiter->stream, why),
-                   waiter->at, true);
-    if (words && driver_use_begin()) {
-        atomic_store(words->reached, words->last + 1);
-        driver_use_end();
-    }
+    marker_let_go(marker, stream);
+    for (const struct waiter *waiter = waiters; waiter; waiter = waiter->next)
+        stream_hold_less(waiter->stream);
+    if (waiters)
+        service_wake();
 }
 
 static rnl_status refuse_again(const struct event *event)
@@ -151,17 +135,43 @@ static rnl_status refuse_again(const struct event *event)
                    object_describe(&event->object, text, sizeof text));
 }
 
+// Of a promise, which others may wait for by now, it stays where it is.
+static struct marker *take_promised(struct event *event)
+{
+    struct gpu_event *own = event_of(event);
+    lock_take(&own->lock);
+    bool may = !own->kept && own->spare;
+    struct marker *marker = may ? marker_share(own->spare) : NULL;
+    own->kept = true;
+    lock_give(&own->lock);
+    if (!marker)
+        refuse_again(event);
+    return marker;
+}
+
 static struct marker *take_marker(struct event *event)
 {
     struct gpu_event *own = event_of(event);
+    if (event->options.promise)
+        return take_promised(event);
     lock_take(&own->lock);
     struct marker *spare = own->spare;
     own->spare = NULL;
     lock_give(&own->lock);
     if (!spare)
         return marker_take(event->object.context, event->options.timing);
-    atomic_store_explicit(&spare->done, false, memory_order_relaxed);
+    marker_renew(spare);
     return spare;
+}
+
+// It was not recorded.
+static void take_back(struct event *event, struct marker *marker)
+{
+    struct gpu_event *own = event_of(event);
+    lock_take(&own->lock);
+    own->kept = false;
+    lock_give(&own->lock);
+    marker_drop(event->object.context, marker);
 }
 
 // Events that are recorded again and again have two markers in turn, and need
@@ -188,19 +198,24 @@ static struct waiter *stand_for(struct event *event, struct marker *marker,
     uint64_t point;
     struct doubt *doubt = doubt_share(stream, &point);
     struct failure *failure = stream_get_failure(stream);
+    struct marker *old = marker;
+    struct failure *old_failure = failure;
+    struct doubt *old_doubt = doubt;
+    struct waiter *waiters = NULL;
     lock_take(&own->lock);
-    struct marker *old = exchange_marker_locked(own, marker);
-    struct failure *old_failure = own->failure;
-    struct waiter *waiters = own->waiters;
-    struct doubt *old_doubt =
-        atomic_load_explicit(&own->doubt, memory_order_relaxed);
-    own->failure = failure;
-    atomic_store_explicit(&own->doubt, doubt, memory_order_relaxed);
-    own->point = point;
-    own->recorded = true;
-    own->waiters = NULL;
-    atomic_store_explicit(&own->open, marker || failure || doubt,
-                          memory_order_release);
+    if (!own->gone) {
+        old = exchange_marker_locked(own, marker);
+        old_failure = own->failure;
+        old_doubt = atomic_load_explicit(&own->doubt, memory_order_relaxed);
+        waiters = own->waiters;
+        own->failure = failure;
+        atomic_store_explicit(&own->doubt, doubt, memory_order_relaxed);
+        own->point = point;
+        own->recorded = true;
+        own->waiters = NULL;
+        atomic_store_explicit(&own->open, marker || failure || doubt,
+                              memory_order_release);
+    }
     lock_give(&own->lock);
     marker_drop(event->object.context, old);
     failure_drop(old_failure);
@@ -232,6 +247,8 @@ static int tell_waiters(struct event *event, struct waiter *waiters,
 {
     int code = 0;
     for (struct waiter *waiter = waiters; waiter; waiter = waiter->next) {
+        if (waiter->stream == stream)
+            continue;
         struct failure *failure = stream_get_failure(stream);
         if (failure)
             doubt_fail(waiter->stream, failure, waiter->at, true);
@@ -241,19 +258,27 @@ static int tell_waiters(struct event *event, struct waiter *waiters,
     return code;
 }
 
-static int keep_promise(struct event *event, struct stream *stream,
-                        struct waiter *waiters)
+static void promise_decided(struct gpu_event *own)
 {
-    struct gpu_event *own = event_of(event);
-    struct service_words *words = words_to_write(own);
-    int told = tell_waiters(event, waiters, stream);
-    int code = words ? write_word(words, stream) : 0;
-    if (code != 0)
-        break_promise(event, waiters, "could not be recorded");
-    drop_waiters(waiters);
     atomic_fetch_add(&own->news, 1);
     futex_wake(&own->news, INT32_MAX);
-    return code ? code : told;
+}
+
+// Takes over the marker and those who wait.
+static int keep_promise(struct event *event, struct marker *marker,
+                        struct stream *stream, struct waiter *waiters)
+{
+    struct gpu_event *own = event_of(event);
+    int code = tell_waiters(event, waiters, stream);
+    lock_take(&own->lock);
+    bool broken = own->broken;  // by a release meanwhile
+    lock_give(&own->lock);
+    if (!broken)
+        let_on(marker, stream, waiters);
+    marker_drop(event->object.context, marker);
+    drop_waiters(waiters);
+    promise_decided(own);
+    return code;
 }
 
 // Behind work that is done the event is complete at once, without the driver,
@@ -279,19 +304,18 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
             stand_for(event, NULL, stream);
         return RNL_OK;
     }
-    if (event->options.promise && own->recorded)
-        return refuse_again(event);
     struct marker *marker = take_marker(event);
     if (!marker)
         return fail_status();
     rnl_status status = stream_record_marker(stream, marker, true);
     if (status != RNL_OK) {
-        marker_drop(context, marker);
+        take_back(event, marker);
         return status;
     }
+    struct marker *kept =
+        event->options.promise ? marker_share(marker) : NULL;
     struct waiter *waiters = stand_for(event, marker, stream);
-    int code =
-        event->options.promise ? keep_promise(event, stream, waiters) : 0;
+    int code = kept ? keep_promise(event, kept, stream, waiters) : 0;
     return code == 0 ? RNL_OK : driver_fail(context, code, "to record");
 }
 
@@ -329,58 +353,19 @@ struct marker *gpu_event_point(struct event *event,
     return NULL;
 }
 
-// False when it was recorded or broken meanwhile.
-static bool add_waiter(struct gpu_event *own, struct waiter *waiter)
+// Returns what the promise will be recorded with; NULL when it was recorded or
+// broken meanwhile.
+static struct marker *add_waiter(struct gpu_event *own, struct waiter *waiter)
 {
+    struct marker *marker = NULL;
     lock_take(&own->lock);
-    bool waits = !own->recorded && !own->broken;
-    if (waits) {
+    if (!own->recorded && !own->broken) {
+        marker = marker_share(own->spare);
         waiter->next = own->waiters;
         own->waiters = waiter;
     }
     lock_give(&own->lock);
-    return waits;
-}
-
-static int prepare_words(struct event *event)
-{
-    struct gpu_event *own = event_of(event);
-    struct gpu_context *gpu = gpu_of(event->object.context);
-    int code = 0;
-    lock_take(&own->lock);
-    bool has = own->words != NULL;
-    lock_give(&own->lock);
-    if (has)
-        return 0;
-    void *before = current_enter(gpu);
-    struct service_words *words = service_words_take(gpu, &code);
-    current_back(gpu, before);
-    lock_take(&own->lock);
-    bool used = words && !own->words;
-    if (used)
-        own->words = words;
-    lock_give(&own->lock);
-    if (words && !used)
-        service_words_drop(gpu, words, words->last);
-    return code;
-}
-
-static int wait_for_word(struct stream *stream, struct event *event)
-{
-    struct gpu_context *gpu = gpu_of(stream_context(stream));
-    struct gpu_stream *own = gpu_stream_of(stream);
-    const struct service_words *words = event_of(event)->words;
-    stream_lock_given(stream);
-    void *before = current_enter(gpu);
-    int code = call_of(gpu)->stream_wait32(
-        own->handle, (uint64_t)(uintptr_t)words->reached, words->last + 1,
-        DRIVER_WAIT_GEQ);
-    current_back(gpu, before);
-    own->last = LAST_WORK;
-    if (code == 0)
-        stream_count_locked(stream);
-    lock_give(&own->lock);
-    return code;
+    return marker;
 }
 
 // Unless whoever recorded or broke the promise has it already.
@@ -411,28 +396,23 @@ static rnl_status join_promise(struct stream *stream, struct event *event)
     struct waiter *waiter = mem_allocate(sizeof *waiter);
     if (!waiter)
         return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to wait");
-    lock_take(&gpu_stream_of(stream)->lock);
-    rnl_status status = service_list_locked(stream);
-    lock_give(&gpu_stream_of(stream)->lock);
     waiter->stream = stream;
     waiter->at = atomic_load(&stream->submitted) + 1;
-    int code = status == RNL_OK ? doubt_begin(stream, waiter->at) : 0;
-    code = status == RNL_OK && code == 0 ? prepare_words(event) : code;
-    if (status != RNL_OK || code != 0 || !add_waiter(own, waiter)) {
+    int code = doubt_begin(stream, waiter->at);
+    struct marker *marker = code == 0 ? add_waiter(own, waiter) : NULL;
+    if (!marker) {
         mem_release(waiter, sizeof *waiter);
-        if (status != RNL_OK)
-            return status;
         return code ? driver_fail(stream_context(stream), code, "to wait")
                     : gpu_event_join(stream, event);
     }
     object_keep(&stream->object);
-    code = wait_for_word(stream, event);
-    if (code != 0)
+    rnl_status status = stream_wait_marker(stream, marker);
+    if (status != RNL_OK)
         take_waiter_back(own, waiter);
     // Other threads may have submitted more before it.
     doubt_begin(stream, atomic_load(&stream->submitted));
-    return code ? driver_fail(stream_context(stream), code, "to wait")
-                : RNL_OK;
+    marker_drop(event->object.context, marker);
+    return status;
 }
 
 rnl_status gpu_event_join(struct stream *stream, struct event *event)
@@ -446,7 +426,7 @@ rnl_status gpu_event_join(struct stream *stream, struct event *event)
     uint64_t at = atomic_load(&stream->submitted) + 1;
     rnl_status status = RNL_OK;
     if (broken)
-        stream_inherit(stream, broken_failure(event, stream, released_text));
+        stream_inherit(stream, broken_failure(event, stream));
     stream_inherit(stream, failure);
     if (marker && !atomic_load(&marker->done))
         status = stream_wait_marker(stream, marker);
@@ -464,13 +444,18 @@ void gpu_event_break(struct event *event)
     lock_take(&own->lock);
     own->broken = !own->recorded;
     struct waiter *waiters = own->broken ? own->waiters : NULL;
+    struct marker *marker = own->broken ? marker_share(own->spare) : NULL;
     if (own->broken)
         own->waiters = NULL;
     lock_give(&own->lock);
-    break_promise(event, waiters, released_text);
+    for (struct waiter *waiter = waiters; waiter; waiter = waiter->next)
+        doubt_fail(waiter->stream, broken_failure(event, waiter->stream),
+                   waiter->at, true);
+    if (marker)
+        let_on(marker, NULL, waiters);
+    marker_drop(event->object.context, marker);
     drop_waiters(waiters);
-    atomic_fetch_add(&own->news, 1);
-    futex_wake(&own->news, INT32_MAX);
+    promise_decided(own);
 }
 
 // --- Waiting on the host ---------------------------------------------------
@@ -545,7 +530,7 @@ static rnl_status make_marker(struct event *event)
     if (!marker)
         return fail_status();
     lock_take(&own->lock);
-    if (!own->marker) {
+    if (!own->marker && !own->gone) {
         own->marker = marker;
         own->recorded = true;
         marker = NULL;

@@ -4,8 +4,8 @@
 // up the others, and a full queue holds up everybody who calls the driver, also
 // who would let it on. So what comes behind a host function or a copy of
 // ordinary memory stays here until that is done, and so does what waits for an
-// event that was recorded behind one. The driver is only given what gets on
-// without us.
+// event that was recorded behind one, or for a promise until it is kept or
+// broken. The driver is only given what gets on without us.
 //
 // Where it must have all at once, for a graph or for others who use its stream,
 // it waits for our word itself.
@@ -18,9 +18,35 @@ static struct lock give_lock;
 
 // --- Markers that are not recorded yet ---------------------------------------
 
+// Behind the words of an item of the service.
+#define MARKER_WORD 2
+#define SERVICE_WORD 3  // whether the op is to be one
+
 static struct marker *op_marker(const struct op *op)
 {
-    return (struct marker *)(uintptr_t)op->backend[0];
+    return (struct marker *)(uintptr_t)op->backend[MARKER_WORD];
+}
+
+bool held_is_for_service(const struct op *op)
+{
+    return op->backend[SERVICE_WORD];
+}
+
+void marker_promise(struct marker *marker)
+{
+    marker->promise = true;
+    atomic_store(&marker->held, 1);
+}
+
+void marker_let_go(struct marker *marker, struct stream *stream)
+{
+    lock_take(&marker->lock);
+    if (stream)
+        marker->stream = stream;
+    else
+        atomic_store(&marker->done, true);
+    atomic_fetch_sub(&marker->held, 1);
+    lock_give(&marker->lock);
 }
 
 struct op *held_marker_op(struct stream *stream, enum op_kind kind,
@@ -29,12 +55,15 @@ struct op *held_marker_op(struct stream *stream, enum op_kind kind,
     struct op *op = op_create(stream, kind, 0);
     if (!op)
         return NULL;
-    op->backend[0] = (uint64_t)(uintptr_t)marker_share(marker);
+    op->backend[MARKER_WORD] = (uint64_t)(uintptr_t)marker_share(marker);
+    op->backend[SERVICE_WORD] = false;
     object_keep(&marker->home->object);
     op->kept[op->kept_count++] = &marker->home->object;
     if (kind == OP_STAMP) {
+        lock_take(&marker->lock);
         marker->stream = stream;
-        atomic_store(&marker->held, true);
+        atomic_fetch_add(&marker->held, 1);
+        lock_give(&marker->lock);
     }
     return op;
 }
@@ -54,15 +83,26 @@ static struct stream *recorder_of(struct marker *marker)
 void held_marker_over(struct op *op, bool recorded)
 {
     struct marker *marker = op_marker(op);
-    if (op->kind == OP_STAMP) {
-        lock_take(&marker->lock);
-        if (!recorded)
-            atomic_store(&marker->done, true);
-        atomic_store(&marker->held, false);
-        marker->stream = NULL;
-        lock_give(&marker->lock);
-    }
+    if (op->kind == OP_STAMP)
+        marker_let_go(marker, recorded ? op->stream : NULL);
     marker_drop(marker->home, marker);
+}
+
+// Whether the wait is for what the stream recorded before it, or, of a promise,
+// behind it: that is no wait.
+static bool is_own(struct stream *stream, struct marker *marker)
+{
+    lock_take(&marker->lock);
+    bool own = marker->stream == stream;
+    lock_give(&marker->lock);
+    return own;
+}
+
+bool held_wait_is_over(struct stream *stream, const struct op *op)
+{
+    struct marker *marker = op_marker(op);
+    return is_own(stream, marker) ||
+           marker_query(marker->home, marker) != RNL_NOT_READY;
 }
 
 int held_give_marker(struct stream *stream, struct op *op)
@@ -74,7 +114,7 @@ int held_give_marker(struct stream *stream, struct op *op)
     int code = 0;
     if (!lost && op->kind == OP_STAMP)
         code = call_of(gpu)->event_record(marker->event, handle);
-    else if (!lost && !atomic_load(&marker->done))
+    else if (!lost && !atomic_load(&marker->done) && !is_own(stream, marker))
         code = call_of(gpu)->stream_wait_event(handle, marker->event, 0);
     if (code == 0)
         held_marker_over(op, true);
@@ -110,6 +150,7 @@ bool held_may_go_locked(struct stream *stream, const struct op *op)
         return op->kind == OP_HOST &&
                gpu_stream_of(stream)->last == LAST_HOST;
     return op->kind != OP_WAIT || !atomic_load(&op_marker(op)->held) ||
+           held_is_for_service(op) || is_own(stream, op_marker(op)) ||
            context_is_lost(stream_context(stream));
 }
 
@@ -141,6 +182,26 @@ static size_t room_locked(const struct gpu_stream *own)
     return under_way < GIVEN_MOST ? GIVEN_MOST - (size_t)under_way : 0;
 }
 
+// Of the op that comes first, if it waits.
+static struct marker *awaited_locked(const struct gpu_stream *own)
+{
+    return own->held && own->held->kind == OP_WAIT ? op_marker(own->held)
+                                                   : NULL;
+}
+
+// What comes first is a wait for what nobody has recorded: whoever keeps or
+// breaks such a promise wakes the service.
+static bool is_promised_locked(const struct gpu_stream *own)
+{
+    struct marker *marker = awaited_locked(own);
+    if (!marker || !marker->promise)
+        return false;
+    lock_take(&marker->lock);
+    bool open = atomic_load(&marker->held) && !marker->stream;
+    lock_give(&marker->lock);
+    return open;
+}
+
 bool stream_hold_less(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
@@ -158,6 +219,7 @@ bool stream_hold_less(struct stream *stream)
         current_back(gpu, before);
     }
     stream_holds_locked(stream);
+    atomic_store(&own->promised, is_promised_locked(own));
     lock_give(&own->lock);
     host_finish_list(over);
     return may && room > 0;
@@ -180,7 +242,8 @@ void stream_wait_there_locked(struct stream *stream)
 }
 
 // Gives what is held, up to the record of `until` or to the end. What comes
-// before a record never depends on what comes after it: no stream is met twice.
+// before a record never depends on what comes after it, but for promises, which
+// are left to the service: no stream is met twice.
 static void give_all(struct stream *stream, const struct marker *until,
                      struct op **over)
 {
@@ -191,9 +254,12 @@ static void give_all(struct stream *stream, const struct marker *until,
     while (stream_holds_locked(stream) &&
            (!until || atomic_load(&until->held))) {
         stream_wait_there_locked(stream);
-        struct marker *marker = own->held && own->held->kind == OP_WAIT
-                                    ? op_marker(own->held) : NULL;
-        struct stream *other = marker ? recorder_of(marker) : NULL;
+        struct marker *marker = awaited_locked(own);
+        bool promise = marker && marker->promise;
+        struct stream *other =
+            marker && !promise ? recorder_of(marker) : NULL;
+        if (promise)
+            own->held->backend[SERVICE_WORD] = true;
         if (other)
             give_all(other, marker, over);
         if (other)

@@ -1,5 +1,5 @@
 // What streams hold back from the driver, so that nothing of ours that waits
-// for the host stands in a hardware queue.
+// for the host, or for a promise, stands in a hardware queue.
 #pragma once
 
 #include "backends/cudalike/cudalike.h"
@@ -31,6 +31,11 @@ int held_give_marker(struct stream *stream, struct op *op);
 // It is over, for a reason or another.
 void held_marker_over(struct op *op, bool recorded);
 
+// A wait for a promise, where the driver must have what comes behind it: the
+// service is asked to wait.
+bool held_is_for_service(const struct op *op);
+bool held_wait_is_over(struct stream *stream, const struct op *op);
+
 // --- Without locks -----------------------------------------------------------
 
 // Gives what can be given by now, unless the stream is in use; true when there
@@ -42,3 +47,8 @@ void stream_give_all(struct stream *stream);
 void stream_lock_given(struct stream *stream);
 // Has the marker recorded by the driver, if it is not yet.
 void marker_give(struct marker *marker);
+
+// Nobody else knows the marker yet, which is to be a promise.
+void marker_promise(struct marker *marker);
+// One thing less has to come first. `stream` records it; NULL: none will.
+void marker_let_go(struct marker *marker, struct stream *stream);

@@ -45,7 +45,7 @@ struct marker *marker_take(struct context *context, bool timing)
     if (!marker)
         return NULL;
     atomic_store_explicit(&marker->references, 1, memory_order_relaxed);
-    atomic_store_explicit(&marker->done, false, memory_order_relaxed);
+    marker_renew(marker);
     return marker;
 }
 

@@ -74,7 +74,8 @@ static struct service_words *take_settled_locked(struct gpu_context *gpu)
     return words;
 }
 
-struct service_words *service_words_take(struct gpu_context *gpu, int *code)
+// The context is current. NULL with the driver's code.
+static struct service_words *words_take(struct gpu_context *gpu, int *code)
 {
     for (;;) {
         lock_take(&gpu->lock);
@@ -166,12 +167,20 @@ static void run_copy(struct stream *stream, struct op *op)
                       failed ? RNL_OK : staging_copy(stream, op));
 }
 
-static void run_item(struct stream *stream, struct op *op)
+// False when it is not time yet.
+static bool run_item(struct stream *stream, struct op *op)
 {
-    if (op->kind == OP_COPY)
+    if (op->kind == OP_WAIT && !held_wait_is_over(stream, op))
+        return false;
+    if (op->kind == OP_COPY) {
         run_copy(stream, op);
-    else
+    } else if (op->kind == OP_WAIT) {
+        held_marker_over(op, true);
+        service_item_done(stream, op, RNL_OK);
+    } else {
         host_start(op);
+    }
+    return true;
 }
 
 static struct op *next_item(struct stream *stream)
@@ -193,12 +202,25 @@ static struct op *next_item(struct stream *stream)
     return op;
 }
 
+static void put_back(struct gpu_stream *own, struct op *op)
+{
+    lock_take(&own->list_lock);
+    op->next = own->items;
+    if (!own->items)
+        own->items_last = op;
+    own->items = op;
+    lock_give(&own->list_lock);
+}
+
 // True when there was something to do.
 static bool run_items(struct stream *stream)
 {
     bool did = false;
     for (struct op *op = next_item(stream); op; op = next_item(stream)) {
-        run_item(stream, op);
+        if (!run_item(stream, op)) {
+            put_back(gpu_stream_of(stream), op);
+            return did;
+        }
         did = true;
     }
     return did;
@@ -269,7 +291,7 @@ static int ask_locked(struct stream *stream, struct op *op, bool tells)
     struct gpu_stream *own = gpu_stream_of(stream);
     int code = 0;
     if (!own->words) {
-        own->words = service_words_take(gpu, &code);
+        own->words = words_take(gpu, &code);
         own->asked = own->words ? own->words->last : own->asked;
         own->told = own->waited = own->asked;
     }
@@ -354,7 +376,8 @@ static enum look look_at(struct stream *stream)
     // It may never be idle: whoever submits next tells how far it is.
     atomic_store_explicit(&own->mark_wanted, true, memory_order_relaxed);
     lock_take(&own->list_lock);
-    bool items = own->items != NULL || atomic_load(&own->holds);
+    bool items = own->items != NULL ||
+                 (atomic_load(&own->holds) && !atomic_load(&own->promised));
     lock_give(&own->list_lock);
     return items ? LOOK_WAITING : moved ? LOOK_MOVED : LOOK_BUSY;
 }

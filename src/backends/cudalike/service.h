@@ -8,8 +8,7 @@
 
 // Two words of page-locked memory: the device writes how far it got, the
 // service what it has done, for a device that waits. Both count up, around,
-// from owner to owner: a write of the last owner's may be under way, and
-// somebody may still wait for it.
+// from owner to owner: a write of the last owner's may be under way.
 struct service_words {
     _Atomic uint32_t *reached, *done;  // the same address for the device
     uint32_t last;                     // what `reached` is once all is written
@@ -67,9 +66,7 @@ _Noreturn void driver_use_never(void);
 // With the driver started, before the first use.
 void driver_use_until_exit(void);
 
-// Words for numbers above `last`, the context current; NULL with the driver's
-// code. Given back with the last number that was used.
-struct service_words *service_words_take(struct gpu_context *gpu, int *code);
+// Given back with the last number that the device was told to write.
 void service_words_drop(struct gpu_context *gpu, struct service_words *words,
                         uint32_t last);
 void service_pages_finish(struct gpu_context *gpu);

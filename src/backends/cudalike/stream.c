@@ -98,7 +98,9 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
         return gpu_graph_launch(stream, op);
     case OP_STAMP:
     case OP_WAIT:
-        return held_give_marker(stream, op);
+        if (!held_is_for_service(op))
+            return held_give_marker(stream, op);
+        break;
     case OP_COPY:
         if (!gpu_copy_needs_service(stream, op))
             return gpu_give(context, own->handle, op);
@@ -452,6 +454,20 @@ void stream_settle(struct stream *stream, uint64_t point)
     finish_all(over);
 }
 
+// Others may capture what they do with their stream: a look at it would make
+// that invalid.
+static bool is_captured(const struct gpu_context *gpu,
+                        const struct gpu_stream *own)
+{
+    int status = 0;
+    if (!atomic_load_explicit(&own->shared, memory_order_relaxed))
+        return false;
+    void *before = current_enter(gpu);
+    int code = call_of(gpu)->stream_capturing(own->handle, &status);
+    current_back(gpu, before);
+    return code == 0 ? status != 0 : code == gpu->driver->captures;
+}
+
 rnl_status gpu_stream_query(struct stream *stream)
 {
     struct context *context = stream_context(stream);
@@ -467,7 +483,8 @@ rnl_status gpu_stream_query(struct stream *stream)
         stream_hold_less(stream);
         holds = atomic_load_explicit(&own->holds, memory_order_acquire);
         void *before = stream_enter(stream);
-        code = call_of(gpu)->stream_query(own->handle);
+        code = is_captured(gpu, own) ? gpu->driver->not_ready
+                                     : call_of(gpu)->stream_query(own->handle);
         current_back(gpu, before);
     }
     if (code == gpu->driver->not_ready || (code == 0 && holds))
@@ -553,8 +570,9 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
 {
     struct context *context = stream_context(stream);
     struct gpu_stream *own = gpu_stream_of(stream);
+    bool shared = atomic_load(&own->shared);
     int code = 0;
-    if (atomic_load(&own->shared))
+    if (shared)
         marker_give(marker);
     lock_take(&own->lock);
     rnl_status status = service_list_locked(stream);
@@ -564,6 +582,8 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
     else if (status == RNL_OK)
         code = give_wait_locked(stream, marker);
     lock_give(&own->lock);
+    if (shared)
+        stream_give_all(stream);
     return code == 0 ? status
                      : driver_fail(context, code, "to let a stream wait");
 }
