@@ -1,5 +1,5 @@
-// Attributes of streams count for work that is enqueued after they were set: the
-// driver is told when such work comes, behind what is held from before.
+// Attributes of streams count for work that is enqueued after they were set:
+// the driver is told when such work comes, behind what is held from before.
 #include "backends/cudalike/held.h"
 
 #include <string.h>
