@@ -210,8 +210,10 @@ static struct op *give_list_locked(struct stream *stream, struct op *op,
         if (op->sequence > atomic_load(&own->given))
             stream_note_given_locked(own, op);
         *code = give_locked(stream, op, &fate);
-        if (*code != 0)
+        if (*code != 0) {
+            op->next = next;  // it was the last one of a list meanwhile
             return op;
+        }
         if (fate != FATE_SERVICE)
             own->last = LAST_WORK;
         put_given_locked(own, op, fate, over);
