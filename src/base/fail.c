@@ -172,6 +172,23 @@ static struct failure_text *begin(rnl_status status)
     return text;
 }
 
+void fail_beside(void (*what)(void *argument), void *argument)
+{
+    struct failure_text *text = last(), saved = *text;
+    text->log = NULL;
+    what(argument);
+    free(text->log);
+    *text = saved;
+}
+
+static void log_failure(void *failure)
+{
+    const struct failure_text *text = failure;
+    log_write(RNL_LOG_DEBUG, "%s: %s: %s",
+              text->error.function ? text->error.function : "runnel",
+              rnl_status_name(text->error.status), text->message);
+}
+
 static void announce(void)
 {
     // A refusal inside a log callback must not call it again.
@@ -179,14 +196,9 @@ static void announce(void)
         !log_wants(RNL_LOG_DEBUG))
         return;
     // What the callback is refused must not hide this failure.
-    struct failure_text *text = last(), saved = *text;
-    text->log = NULL;
-    log_write(RNL_LOG_DEBUG, "%s: %s: %s",
-              saved.error.function ? saved.error.function : "runnel",
-              rnl_status_name(saved.error.status), saved.message);
-    free(text->log);
-    *text = saved;
-    thread_state.function = saved.error.function;
+    struct failure_text copy = *last();
+    fail_beside(log_failure, &copy);
+    thread_state.function = copy.error.function;
 }
 
 rnl_status fail(rnl_status status, const char *format, ...)

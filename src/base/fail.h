@@ -81,6 +81,9 @@ void fail_set_function(const char *name);
 void fail_set_native(int64_t code, const char *text);
 void fail_set_log(const char *log);
 
+// Calls `what`, which is no part of the call: the failure recorded last stays.
+void fail_beside(void (*what)(void *argument), void *argument);
+
 // Records a failure with every detail given; strings are copied, but for the
 // function, which is the current call's. `site_file` is kept by pointer.
 rnl_status fail_with(const rnl_error *details);

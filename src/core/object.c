@@ -303,17 +303,21 @@ static void put_aside(struct object *object)
     lock_give(&aside_lock);
 }
 
+static void destroy_list(void *first)
+{
+    for (struct object *object = first, *next; object; object = next) {
+        next = object->next_free;
+        object_destroy(object);
+    }
+}
+
 void object_finish_aside(void)
 {
     lock_take(&aside_lock);
     struct object *object = atomic_load(&objects_aside);
     atomic_store(&objects_aside, NULL);
     lock_give(&aside_lock);
-    while (object) {
-        struct object *next = object->next_free;
-        object_destroy(object);
-        object = next;
-    }
+    fail_beside(destroy_list, object);
 }
 
 void object_await_unguarded(const struct object *object)

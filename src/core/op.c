@@ -157,6 +157,7 @@ const char *op_name(const struct op *op)
         [OP_WAIT] = "wait",         [OP_STAMP] = "event record",
         [OP_RELEASE] = "release",   [OP_GRAPH] = "graph",
         [OP_PREFETCH] = "prefetch", [OP_ATTACH] = "attach",
+        [OP_ATTRIBUTES] = "attributes",
     };
     return op->kind == OP_KERNEL ? op->kernel.function->name : names[op->kind];
 }

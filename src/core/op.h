@@ -17,6 +17,7 @@ enum op_kind {
     OP_GRAPH,   // op->graph
     OP_PREFETCH,// op->hint; `what` is a rnl_memory_target
     OP_ATTACH,  // op->hint; `what` is a rnl_attach_mode
+    OP_ATTRIBUTES, // made by backends: what the stream's next work has
 };
 
 struct op_kernel {

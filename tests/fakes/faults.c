@@ -243,6 +243,67 @@ static rnl_status batches(struct round *round)
     return settle(round, status);
 }
 
+static rnl_status open_promise(struct round *round)
+{
+    rnl_status status = open_round(round);
+    TRY(rnl_stream_create(round->context, NULL, &round->other));
+    TRY(rnl_buffer_create(round->context, 256, NULL, &round->buffer));
+    TRY(rnl_event_create(round->context, RNL_EVENT_OPTIONS(.promise = true),
+                         &round->event));
+    return status;
+}
+
+// One that could not be kept is broken, so that the waits end.
+static rnl_status end_promise(struct round *round, rnl_status status)
+{
+    assert_ok(rnl_event_release(round->event));
+    round->event = NULL;
+    TRY(rnl_stream_synchronize(round->other, RNL_FOREVER));
+    TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
+    return settle(round, status);
+}
+
+// All that is held behind one.
+static rnl_status promises(struct round *round)
+{
+    static int ints[64];
+    rnl_event behind = NULL;
+    rnl_status status = open_promise(round);
+    TRY(rnl_enqueue_wait_event(round->stream, round->event));
+    TRY(rnl_enqueue_fill(round->stream, round->buffer, 0, 64, 1, 4));
+    TRY(rnl_stream_set_attribute(
+        round->stream, RNL_STREAM_ATTRIBUTE(.id = RNL_STREAM_DOMAIN)));
+    TRY(rnl_enqueue_copy_to_buffer(round->stream, round->buffer, 0, ints,
+                                   sizeof ints));
+    TRY(rnl_enqueue_host_function(round->stream, count_call, &round->calls));
+    TRY(rnl_enqueue_event(round->stream, NULL, &behind));
+    TRY(rnl_enqueue_event_record(round->other, round->event));
+    TRY(rnl_enqueue_wait_event(round->other, behind));
+    TRY(rnl_enqueue_fill(round->other, round->buffer, 0, 64, 2, 4));
+    assert_ok(rnl_event_release(behind));
+    status = end_promise(round, status);
+    if (status == RNL_OK)
+        assert_int_equal(round->calls, 1);
+    return status;
+}
+
+// Where the driver is given all at once.
+static rnl_status native_streams(struct round *round)
+{
+    void *native;
+    rnl_status status = open_promise(round);
+    TRY(rnl_enqueue_wait_event(round->stream, round->event));
+    TRY(rnl_enqueue_fill(round->stream, round->buffer, 0, 64, 1, 4));
+    TRY(rnl_stream_native(round->stream, &native));
+    TRY(rnl_enqueue_wait_event(round->stream, round->event));
+    TRY(rnl_enqueue_host_function(round->stream, count_call, &round->calls));
+    TRY(rnl_enqueue_event_record(round->other, round->event));
+    status = end_promise(round, status);
+    if (status == RNL_OK)
+        assert_int_equal(round->calls, 1);
+    return status;
+}
+
 // --- The sweep ------------------------------------------------------------
 
 // False when nothing had to fail any more.
@@ -331,6 +392,16 @@ RNL_TEST(changes_of_graphs_survive_any_failing_call)
 RNL_TEST(batches_survive_any_failing_call)
 {
     sweep(batches);
+}
+
+RNL_TEST(promises_survive_any_failing_call)
+{
+    sweep(promises);
+}
+
+RNL_TEST(native_streams_survive_any_failing_call)
+{
+    sweep(native_streams);
 }
 
 // --- A device that is lost ------------------------------------------------

@@ -85,6 +85,42 @@ RNL_TEST(host_functions_in_a_row_cost_one_word)
     end();
 }
 
+static _Atomic int entered_second, open_second;
+
+static void hold_second(rnl_status status, void *unused)
+{
+    (void)status;
+    (void)unused;
+    atomic_store(&entered_second, 1);
+    while (!atomic_load(&open_second))
+        sched_yield();
+}
+
+// What is held from before does not get them.
+RNL_TEST(attributes_are_told_where_they_were_set)
+{
+    begin();
+    shut();
+    size_t fills = fake_calls("cuMemsetD32Async");
+    size_t told = fake_calls("cuStreamSetAttribute");
+    fill();
+    assert_ok(rnl_enqueue_host_function(stream, hold_second, NULL));
+    assert_ok(rnl_stream_set_attribute(
+        stream, RNL_STREAM_ATTRIBUTE(.id = RNL_STREAM_DOMAIN,
+                                     .value = {.domain = RNL_DOMAIN_REMOTE})));
+    fill();
+    atomic_store(&open_now, 1);
+    while (!atomic_load(&entered_second))
+        sched_yield();
+    assert_int_equal(fake_calls("cuMemsetD32Async"), fills + 1);
+    assert_int_equal(fake_calls("cuStreamSetAttribute"), told);
+    atomic_store(&open_second, 1);
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_int_equal(fake_calls("cuMemsetD32Async"), fills + 2);
+    assert_int_equal(fake_calls("cuStreamSetAttribute"), told + 3);
+    end();
+}
+
 // Who has the native handle may give the stream work: all before it is there.
 RNL_TEST(a_native_stream_was_given_everything)
 {
@@ -222,7 +258,7 @@ RNL_TEST(a_copy_that_the_device_waits_for_is_not_put_off)
     end();
 }
 
-static void *decide(void *out_exec)
+static rnl_graph graph_that_decides(void)
 {
     rnl_graph graph, body;
     rnl_node node;
@@ -231,6 +267,12 @@ static void *decide(void *out_exec)
                                  RNL_NODE(.kind = RNL_NODE_IF,
                                           .buffer = buffer,
                                           .out_body = &body), &node));
+    return graph;
+}
+
+static void *decide(void *out_exec)
+{
+    rnl_graph graph = graph_that_decides();
     atomic_store(&loading, true);
     assert_ok(rnl_graph_instantiate(graph, out_exec));
     assert_ok(rnl_graph_release(graph));
@@ -258,5 +300,61 @@ RNL_TEST(a_condition_is_made_ready_behind_copies)
     assert_int_equal(loads(), before + 1);
     assert_ok(rnl_graph_exec_release(second));
     assert_ok(rnl_graph_exec_release(exec));
+    end();
+}
+
+static rnl_graph_exec changing;
+static rnl_node child;
+
+static void *change(void *graph)
+{
+    assert_ok(rnl_graph_exec_set_node(changing, child,
+                                      RNL_NODE(.kind = RNL_NODE_CHILD,
+                                               .child = graph)));
+    return NULL;
+}
+
+// The service, which does the copies that the loading waits for, also ends
+// launches of the graph.
+RNL_TEST(a_graph_that_is_changed_behind_copies_holds_nobody_up)
+{
+    pthread_t thread;
+    rnl_graph_exec exec;
+    rnl_graph graph, inner;
+    rnl_stream other, third;
+    rnl_buffer word;
+    begin();
+    assert_ok(rnl_stream_create(context, NULL, &other));
+    assert_ok(rnl_stream_create(context, NULL, &third));
+    assert_ok(rnl_buffer_create(context, 8, RNL_BUFFER_OPTIONS(.zeroed = true),
+                                &word));
+    assert_ok(rnl_graph_create(context, NULL, &inner));
+    assert_ok(rnl_graph_create(context, NULL, &graph));
+    assert_ok(rnl_graph_add_node(graph, RNL_AT_START,
+                                 RNL_NODE(.kind = RNL_NODE_CHILD,
+                                          .child = inner), &child));
+    assert_ok(rnl_graph_instantiate(graph, &changing));
+    assert_ok(rnl_graph_release(inner));
+    inner = graph_that_decides();
+    owe_copy(&exec);
+    assert_ok(rnl_enqueue_wait_value32(other, word, 0, 1, RNL_WAIT_EQ));
+    assert_ok(rnl_enqueue_graph(other, changing));
+    size_t made = fake_calls("cuGraphCreate");
+    assert_int_equal(pthread_create(&thread, NULL, change, inner), 0);
+    while (fake_calls("cuGraphCreate") == made)
+        sched_yield();
+    // The launch is over, then the service has the copy to do.
+    assert_ok(rnl_enqueue_write_value32(third, word, 0, 1));
+    assert_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    atomic_store(&open_now, 1);
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_ok(rnl_graph_release(inner));
+    assert_ok(rnl_graph_release(graph));
+    assert_ok(rnl_graph_exec_release(changing));
+    assert_ok(rnl_graph_exec_release(exec));
+    assert_ok(rnl_buffer_release(word));
+    assert_ok(rnl_stream_release(other));
+    assert_ok(rnl_stream_release(third));
     end();
 }

@@ -522,6 +522,30 @@ RNL_TEST(what_a_running_graph_uses_is_kept_when_memory_runs_out)
     assert_ok(rnl_allocator_set(NULL));
 }
 
+// --- Copies of ordinary memory -----------------------------------------------
+
+// The next copy has the same page-locked memory.
+RNL_TEST(a_copy_that_fails_is_over_before_its_lane_is_used_again)
+{
+    rnl_buffer buffer;
+    char *memory = calloc(1, SIZE);
+    idle_open(0, false);
+    assert_ok(rnl_buffer_create(idle_context, SIZE, NULL, &buffer));
+    assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
+    size_t before = fake_calls("cuStreamSynchronize");
+    fake_fail("cuEventRecord", 1, 1, 1);
+    assert_true(rnl_copy_from_buffer_and_wait(idle_stream, memory, buffer, 0,
+                                              SIZE) != RNL_OK);
+    fake_fail("cuEventRecord", 0, 0, 0);
+    assert_true(fake_calls("cuStreamSynchronize") > before);
+    assert_ok(rnl_stream_reset_and_wait(idle_stream));
+    assert_ok(rnl_copy_from_buffer_and_wait(idle_stream, memory, buffer, 0,
+                                            SIZE));
+    assert_ok(rnl_buffer_release(buffer));
+    free(memory);
+    idle_close();
+}
+
 // --- Handles that die in use -------------------------------------------------
 
 static atomic_bool open_now;

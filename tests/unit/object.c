@@ -391,6 +391,35 @@ RNL_TEST(a_guard_of_what_lives_on_ends_nothing)
     expect_nothing_held();
 }
 
+static void fail_to_finish(struct object *object)
+{
+    (void)object;
+    fail(RNL_ERROR_OUT_OF_MEMORY, "the end of an object failed");
+    fail_set_log("at length");
+}
+
+// It is not the call's business, whose failure stays with its details.
+RNL_TEST(what_ends_behind_a_call_leaves_its_failure)
+{
+    static struct object_class failing = {
+        .kind = OBJECT_FUNCTION, .size = sizeof(struct thing),
+        .finish = fail_to_finish, .guarded = true};
+    enter_call("guard");
+    void *handle = create(&failing);
+    struct object *object = object_guard(handle, OBJECT_FUNCTION);
+    release(handle, OBJECT_FUNCTION);
+    assert_true(atomic_load(&object->references) == 0);
+    fail_at(RNL_ERROR_INVALID_ARGUMENT, "grid", "the launch failed");
+    fail_set_log("in short");
+    object_unguard();
+    const rnl_error *error = rnl_last_error();
+    assert_int_equal(error->status, RNL_ERROR_INVALID_ARGUMENT);
+    assert_string_equal(error->message, "the launch failed");
+    assert_string_equal(error->parameter, "grid");
+    assert_string_equal(error->log, "in short");
+    expect_nothing_held();
+}
+
 // In a process of its own, since a slot whose generations are used up keeps its
 // memory for good.
 static void in_a_process(void (*body)(void))

@@ -325,52 +325,56 @@ static rnl_status mark_end_locked(struct graph_exec *exec)
     return RNL_OK;
 }
 
-// `*out_old`: what the caller drops, without the lock.
-static rnl_status exchange_locked(struct graph_exec *exec,
-                                  struct gpu_plan **out_old)
+// The plan is made without the lock: that may have to wait for copies, and who
+// does those may wait for the lock.
+static rnl_status exchange(struct graph_exec *exec)
 {
     struct gpu_exec *own = exec_gpu(exec);
     struct gpu_plan *plan =
         gpu_plan_create(context_of(exec), exec->snapshot);
     if (!plan)
         return fail_status();
+    lock_take(&own->lock);
     rnl_status status = mark_end_locked(exec);
-    *out_old = status == RNL_OK ? own->plan : plan;
+    struct gpu_plan *old = status == RNL_OK ? own->plan : plan;
     if (status == RNL_OK)
         own->plan = plan;
+    lock_give(&own->lock);
+    gpu_plan_drop(old);
     return status;
 }
 
-static rnl_status change_locked(struct graph_exec *exec, uint32_t index,
-                                struct gpu_plan **out_old)
+// `*out_done` false: it cannot be, and all is as before.
+static rnl_status change_in_place(struct graph_exec *exec, uint32_t index,
+                                  bool *out_done)
 {
+    struct gpu_exec *own = exec_gpu(exec);
     struct walk set = {.visit = visit_set}, unset = {.visit = visit_unset};
     struct walk commit = {.visit = visit_commit};
-    uint32_t count = 0;
-    bool in_place = may_change_in_place(exec, index);
-    if (in_place)
-        count = walk_steps(exec, index, UINT32_MAX, &set);
-    in_place = in_place && set.code == 0;
-    rnl_status status = in_place ? keep_used_locked(exec, index)
-                                 : exchange_locked(exec, out_old);
-    if (in_place && status == RNL_OK)
+    lock_take(&own->lock);
+    uint32_t count = walk_steps(exec, index, UINT32_MAX, &set);
+    rnl_status status =
+        set.code == 0 ? keep_used_locked(exec, index) : RNL_OK;
+    *out_done = set.code == 0 && status == RNL_OK;
+    if (*out_done)
         walk_steps(exec, index, UINT32_MAX, &commit);
-    if (status != RNL_OK)
+    else
         walk_steps(exec, index, count, &unset);
+    lock_give(&own->lock);
     return status;
 }
 
 rnl_status gpu_exec_change(struct graph_exec *exec, uint32_t index)
 {
-    struct gpu_exec *own = exec_gpu(exec);
     struct gpu_context *gpu = gpu_of(context_of(exec));
-    struct gpu_plan *old = NULL;
-    lock_take(&own->lock);
+    rnl_status status = RNL_OK;
+    bool done = false;
     void *before = current_enter(gpu);
-    rnl_status status = change_locked(exec, index, &old);
+    if (may_change_in_place(exec, index))
+        status = change_in_place(exec, index, &done);
+    if (status == RNL_OK && !done)
+        status = exchange(exec);
     current_back(gpu, before);
-    lock_give(&own->lock);
-    gpu_plan_drop(old);
     return status;
 }
 

@@ -20,6 +20,12 @@ bool held_may_go_locked(struct stream *stream, const struct op *op);
 void stream_give_held_locked(struct stream *stream, size_t most,
                              struct op **over);
 
+// The stream's attributes as they are now, for what comes; `changes`: their
+// number. The context is current. In attribute.c, as the next.
+rnl_status stream_apply_attributes_locked(struct stream *stream,
+                                          uint32_t changes);
+void gpu_give_attributes(struct stream *stream, const struct op *op);
+
 // Has the driver wait for what the service was asked.
 void stream_wait_there_locked(struct stream *stream);
 

@@ -298,6 +298,9 @@ static void work_on(struct job *job)
     struct lane *lane = lane_take(gpu, &code);
     if (lane) {
         code = carry(call_of(gpu), job, lane);
+        // A piece that no event stands for may be under way still.
+        if (code != 0)
+            call_of(gpu)->stream_synchronize(lane->stream);
         lane_drop(gpu, lane);
     }
     current_back(gpu, before);

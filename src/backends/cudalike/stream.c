@@ -50,32 +50,6 @@ void gpu_stream_finish(struct stream *stream)
 
 // --- Submitting ------------------------------------------------------------
 
-// Attributes count for work that is enqueued after they were set.
-static void apply_attributes_locked(struct stream *stream, uint32_t changes)
-{
-    struct gpu_stream *own = gpu_stream_of(stream);
-    const struct driver_functions *call =
-        call_of(gpu_of(stream_context(stream)));
-    struct stream_attributes given = stream_get_attributes(stream);
-    struct driver_launch_attribute value = {0};
-    value.window.base = given.access_policy.base;
-    value.window.size = given.access_policy.size;
-    value.window.hit_ratio = given.access_policy.hit_ratio;
-    value.window.hit = (int)given.access_policy.hit;
-    value.window.miss = (int)given.access_policy.miss;
-    call->stream_set_attribute(own->handle, DRIVER_LAUNCH_ACCESS_POLICY,
-                               value.bytes);
-    value = (struct driver_launch_attribute){0};
-    value.domain_map.default_domain = given.domain_map.default_domain;
-    value.domain_map.remote_domain = given.domain_map.remote_domain;
-    call->stream_set_attribute(own->handle, DRIVER_LAUNCH_DOMAIN_MAP,
-                               value.bytes);
-    value = (struct driver_launch_attribute){.number = (int)given.domain};
-    call->stream_set_attribute(own->handle, DRIVER_LAUNCH_DOMAIN,
-                               value.bytes);
-    own->applied = changes;
-}
-
 // Where an op is after it was given to the driver.
 enum fate { FATE_OVER, FATE_PENDING, FATE_SERVICE };
 
@@ -101,6 +75,9 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
         if (!held_is_for_service(op))
             return held_give_marker(stream, op);
         break;
+    case OP_ATTRIBUTES:
+        gpu_give_attributes(stream, op);
+        return 0;
     case OP_COPY:
         if (!gpu_copy_needs_service(stream, op))
             return gpu_give(context, own->handle, op);
@@ -163,6 +140,8 @@ static void give_up_locked(struct stream *stream, struct op *op, int code,
         struct op *next = op->next;
         if (op->kind == OP_STAMP || op->kind == OP_WAIT)
             held_marker_over(op, false);
+        if (op->kind == OP_ATTRIBUTES)
+            gpu_give_attributes(stream, op);
         if (op->kind != OP_HOST ||
             (service_ask_locked(stream, op) != 0 &&
              !service_ask_anyway_locked(stream, op))) {
@@ -227,10 +206,14 @@ static struct op *give_list_locked(struct stream *stream, struct op *op,
         alone -= alone > 0;
         struct op *next = op->next;
         enum fate fate;
-        stream_note_given_locked(own, op);
+        // What is not counted has the number of the op before it.
+        if (op->sequence > atomic_load(&own->given))
+            stream_note_given_locked(own, op);
         *code = give_locked(stream, op, &fate);
-        if (*code != 0)
+        if (*code != 0) {
+            op->next = next;  // it was the last one of a list meanwhile
             return op;
+        }
         if (fate != FATE_SERVICE)
             own->last = LAST_WORK;
         put_given_locked(own, op, fate, over);
@@ -257,7 +240,8 @@ bool stream_leaves_out(struct stream *stream, const struct op *op)
 
 static bool is_work(const struct op *op)
 {
-    return op->kind != OP_HOST && op->kind != OP_STAMP && op->kind != OP_WAIT;
+    return op->kind != OP_HOST && op->kind != OP_STAMP &&
+           op->kind != OP_WAIT && op->kind != OP_ATTRIBUTES;
 }
 
 // On a stream that has failed, work that was held is not done any more, but
@@ -374,13 +358,13 @@ static __attribute__((noinline)) rnl_status submit(struct stream *stream,
     bool plain = first->kind == OP_GRAPH && changes == own->applied;
     void *before = plain ? stream_enter(stream) : current_enter(gpu);
     if (__builtin_expect(changes != own->applied, 0))
-        apply_attributes_locked(stream, changes);
-    int code = submit_locked(stream, first, &over);
+        status = stream_apply_attributes_locked(stream, changes);
+    int code = status == RNL_OK ? submit_locked(stream, first, &over) : 0;
     stream_mark_locked(stream);
     current_back(gpu, before);
     lock_give(&own->lock);
     host_finish_list(over);
-    return code == 0 ? RNL_OK : driver_fail(context, code, op_name(first));
+    return code == 0 ? status : driver_fail(context, code, op_name(first));
 }
 
 rnl_status gpu_stream_submit(struct stream *stream, struct op *first)

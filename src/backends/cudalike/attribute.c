@@ -1,0 +1,59 @@
+// Attributes of streams count for work that is enqueued after they were set:
+// the driver is told when such work comes, behind what is held from before.
+#include "backends/cudalike/held.h"
+
+#include <string.h>
+
+static void tell(struct stream *stream, const struct stream_attributes *given)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    const struct driver_functions *call =
+        call_of(gpu_of(stream_context(stream)));
+    struct driver_launch_attribute value = {0};
+    value.window.base = given->access_policy.base;
+    value.window.size = given->access_policy.size;
+    value.window.hit_ratio = given->access_policy.hit_ratio;
+    value.window.hit = (int)given->access_policy.hit;
+    value.window.miss = (int)given->access_policy.miss;
+    call->stream_set_attribute(own->handle, DRIVER_LAUNCH_ACCESS_POLICY,
+                               value.bytes);
+    value = (struct driver_launch_attribute){0};
+    value.domain_map.default_domain = given->domain_map.default_domain;
+    value.domain_map.remote_domain = given->domain_map.remote_domain;
+    call->stream_set_attribute(own->handle, DRIVER_LAUNCH_DOMAIN_MAP,
+                               value.bytes);
+    value = (struct driver_launch_attribute){.number = (int)given->domain};
+    call->stream_set_attribute(own->handle, DRIVER_LAUNCH_DOMAIN,
+                               value.bytes);
+}
+
+static rnl_status hold(struct stream *stream,
+                       const struct stream_attributes *given)
+{
+    struct op *op = op_create(stream, OP_ATTRIBUTES, sizeof *given);
+    if (!op)
+        return fail_status();
+    memcpy(op->payload, given, sizeof *given);
+    op->sequence = atomic_load(&stream->submitted);
+    stream_hold_locked(stream, op);
+    return RNL_OK;
+}
+
+void gpu_give_attributes(struct stream *stream, const struct op *op)
+{
+    tell(stream, op->payload);
+}
+
+rnl_status stream_apply_attributes_locked(struct stream *stream,
+                                          uint32_t changes)
+{
+    struct stream_attributes given = stream_get_attributes(stream);
+    rnl_status status = RNL_OK;
+    if (stream_holds_locked(stream))
+        status = hold(stream, &given);
+    else
+        tell(stream, &given);
+    if (status == RNL_OK)
+        gpu_stream_of(stream)->applied = changes;
+    return status;
+}
