@@ -49,9 +49,12 @@ void apart_mark(struct emitter *e, LLVMValueRef address, LLVMValueRef made)
         mark(e, made, shared);
 }
 
+// What is loaded once for all chunks has to stay in registers: with 16 of them
+// most goes to the stack instead.
 void apart_mark_kept(struct emitter *e, LLVMValueRef made)
 {
-    mark(e, made, false);
+    if (target_vector_bytes() == 64)
+        mark(e, made, false);
 }
 
 void apart_copy(LLVMValueRef from, LLVMValueRef to)

@@ -140,6 +140,7 @@ struct lane_loop {
     LLVMBasicBlockRef head, end;
     LLVMValueRef lane, left;
     bool all;
+    unsigned step;  // from a lane to the next, for all lanes: 1, or as set
 };
 struct lane_loop lane_loop_begin(struct emitter *e, LLVMValueRef mask);
 void lane_loop_end(struct emitter *e, struct lane_loop *loop);
