@@ -1,6 +1,7 @@
 // What the host gives a kernel as an argument never points to what a block
-// shares. Accesses of the two are marked (alias scopes), so that the optimiser
-// may keep shared variables in registers while the kernel goes through arrays.
+// shares, nor do chunks' records lie there. Accesses are marked (alias scopes),
+// so that the optimiser may keep shared variables in registers while the kernel
+// goes through arrays and from one chunk to the next.
 #include "emit.h"
 
 #include <llvm-c/DebugInfo.h>
@@ -35,12 +36,25 @@ static LLVMMetadataRef scope_of(struct emitter *e)
     return e->shared_scope;
 }
 
+static void mark(struct emitter *e, LLVMValueRef made, bool shared)
+{
+    LLVMSetMetadata(made, kind_of(e->context, shared),
+                    LLVMMetadataAsValue(e->context, scope_of(e)));
+}
+
 void apart_mark(struct emitter *e, LLVMValueRef address, LLVMValueRef made)
 {
     bool shared = access_is_shared(e, address, 0);
     if (shared || stream_array(e->kernel, address))
-        LLVMSetMetadata(made, kind_of(e->context, shared),
-                        LLVMMetadataAsValue(e->context, scope_of(e)));
+        mark(e, made, shared);
+}
+
+// What is loaded once for all chunks has to stay in registers: with 16 of them
+// most goes to the stack instead.
+void apart_mark_kept(struct emitter *e, LLVMValueRef made)
+{
+    if (target_vector_bytes() == 64)
+        mark(e, made, false);
 }
 
 void apart_copy(LLVMValueRef from, LLVMValueRef to)

@@ -94,14 +94,15 @@ static struct operand address_of(struct emitter *e, LLVMValueRef at)
     return operand;
 }
 
-static LLVMValueRef pick_address(struct emitter *e,
-                                 const struct operand *operand,
-                                 LLVMValueRef lane)
+static LLVMTypeRef narrow_type(const struct operand *operand)
+{
+    return LLVMTypeOf(LLVMGetOperand(operand->index, 0));
+}
+
+static LLVMValueRef address_at(struct emitter *e, const struct operand *operand,
+                               LLVMValueRef index)
 {
     LLVMValueRef source = operand->source;
-    LLVMValueRef index = lanes_pick(
-        e, LLVMTypeOf(LLVMGetOperand(operand->index, 0)), operand->memory,
-        lane);
     index = LLVMBuildCast(e->builder, LLVMGetInstructionOpcode(operand->index),
                           index, LLVMTypeOf(operand->index), "");
     LLVMValueRef clone = LLVMInstructionClone(source);
@@ -118,7 +119,9 @@ static LLVMValueRef pick(struct emitter *e, const struct operand *operand,
                          LLVMValueRef lane)
 {
     if (operand->index)
-        return pick_address(e, operand, lane);
+        return address_at(e, operand,
+                          lanes_pick(e, narrow_type(operand), operand->memory,
+                                     lane));
     return operand->memory ? lanes_pick(e, LLVMTypeOf(operand->source),
                                         operand->memory, lane)
                            : lanes_scalar(e, operand->source);
@@ -132,13 +135,47 @@ struct update {
 };
 
 static void update_lane(struct emitter *e, const struct update *u,
-                        LLVMValueRef lane)
+                        LLVMValueRef address, LLVMValueRef lane)
 {
     LLVMValueRef before =
-        update_one(e, u->at, u->shared, pick(e, &u->address, lane),
-                   pick(e, &u->value, lane));
+        update_one(e, u->at, u->shared, address, pick(e, &u->value, lane));
     if (u->old)
         lanes_put(e, before, u->old, lane);
+}
+
+// Two lanes a round, whose indices are one word: fewer rounds, and fewer loads
+// beside those of what is updated.
+static void update_pairs(struct emitter *e, const struct update *u)
+{
+    struct lane_loop loop = lane_loop_begin(e, NULL);
+    LLVMBuilderRef b = e->builder;
+    loop.step = 2;
+    LLVMValueRef pair = LLVMBuildLShr(b, loop.lane, number32(e, 1), "");
+    LLVMValueRef word = lanes_pick(e, e->i64, u->address.memory, pair);
+    for (unsigned i = 0; i < 2; i++) {
+        LLVMValueRef index =
+            LLVMBuildLShr(b, word, number64(e, 32 * i), "");
+        index = LLVMBuildTrunc(b, index, e->i32, "");
+        update_lane(e, u, address_at(e, &u->address, index),
+                    LLVMBuildAdd(b, loop.lane, number32(e, i), ""));
+    }
+    lane_loop_end(e, &loop);
+}
+
+static void update_lanes(struct emitter *e, const struct update *u)
+{
+    // In a loop also without a mask: processors foresee by the place of a load
+    // whether it waits for a store, and many places confuse them.
+    if (e->mask || u->shared) {
+        struct lane_loop loop = lane_loop_begin(e, e->mask);
+        update_lane(e, u, pick(e, &u->address, loop.lane), loop.lane);
+        lane_loop_end(e, &loop);
+        return;
+    }
+    for (unsigned i = 0; i < e->width; i++) {
+        LLVMValueRef lane = number32(e, i);
+        update_lane(e, u, pick(e, &u->address, lane), lane);
+    }
 }
 
 static void update(struct emitter *e, LLVMValueRef at)
@@ -149,16 +186,11 @@ static void update(struct emitter *e, LLVMValueRef at)
     u.shared = access_is_shared(e, u.address.source, 0);
     if (LLVMGetFirstUse(at))
         u.old = lanes_spill(e, LLVMConstNull(type));
-    // In a loop also without a mask: processors foresee by the place of a load
-    // whether it waits for a store, and many places confuse them.
-    if (e->mask || u.shared) {
-        struct lane_loop loop = lane_loop_begin(e, e->mask);
-        update_lane(e, &u, loop.lane);
-        lane_loop_end(e, &loop);
-    } else {
-        for (unsigned lane = 0; lane < e->width; lane++)
-            update_lane(e, &u, number32(e, lane));
-    }
+    if (u.shared && !e->mask && u.address.index &&
+        narrow_type(&u.address) == e->i32)
+        update_pairs(e, &u);
+    else
+        update_lanes(e, &u);
     if (u.old)
         lanes_set(e, at, NULL, LLVMBuildLoad2(e->builder, type, u.old, ""));
 }

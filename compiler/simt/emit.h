@@ -140,6 +140,7 @@ struct lane_loop {
     LLVMBasicBlockRef head, end;
     LLVMValueRef lane, left;
     bool all;
+    unsigned step;  // from a lane to the next, for all lanes: 1, or as set
 };
 struct lane_loop lane_loop_begin(struct emitter *e, LLVMValueRef mask);
 void lane_loop_end(struct emitter *e, struct lane_loop *loop);
@@ -213,8 +214,10 @@ void stream_end(struct emitter *e);
 // The argument that an address is made from, as it was loaded, or NULL.
 LLVMValueRef stream_array(const struct kernel *kernel, LLVMValueRef address);
 
-// apart.c: tells the optimiser what an access of an address cannot touch.
+// apart.c: tells the optimiser what an access of an address cannot touch; and
+// one of what a chunk keeps in its record.
 void apart_mark(struct emitter *e, LLVMValueRef address, LLVMValueRef made);
+void apart_mark_kept(struct emitter *e, LLVMValueRef made);
 
 // region.c: emits the region that begins at a barrier (NONE: at the kernel's
 // begin) at the builder's place; e->exit tells where it ended.

@@ -338,6 +338,7 @@ struct lane_loop lane_loop_begin(struct emitter *e, LLVMValueRef mask)
                              .end = append(e, "lanes.done")};
     loop.left = variable(e, e->i32, "left");
     loop.all = !mask;
+    loop.step = 1;
     LLVMBuildStore(e->builder, mask ? mask_bits32(e, mask) : number32(e, 0),
                    loop.left);
     if (mask)
@@ -356,11 +357,11 @@ void lane_loop_end(struct emitter *e, struct lane_loop *loop)
 {
     LLVMBuilderRef b = e->builder;
     LLVMValueRef left = LLVMBuildLoad2(b, e->i32, loop->left, "");
-    LLVMValueRef one = number32(e, 1);
+    LLVMValueRef step = number32(e, loop->step);
     if (loop->all)
-        left = LLVMBuildAdd(b, left, one, "");
+        left = LLVMBuildAdd(b, left, step, "");
     else
-        left = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, one, ""), "");
+        left = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, step, ""), "");
     LLVMBuildStore(b, left, loop->left);
     LLVMValueRef more = LLVMBuildICmp(
         b, LLVMIntNE, left, number32(e, loop->all ? e->width : 0), "");

@@ -61,15 +61,24 @@ static bool is_kept(const struct emitter *e, int barrier, unsigned slot)
            !e->kernel->slots[slot].remat;
 }
 
-// Where a slot waits for the next region.
-static LLVMValueRef kept_from(struct emitter *e, unsigned slot)
+// Has a slot wait for the next region.
+static void keep(struct emitter *e, unsigned slot)
 {
-    return e->common_in[slot] ? e->common_in[slot] : slot_address(e, slot);
+    LLVMValueRef value =
+        LLVMBuildLoad2(e->builder, slot_type(e, slot), e->slots[slot], "");
+    LLVMValueRef to = e->common_out[slot];
+    apart_mark_kept(e, LLVMBuildStore(e->builder, value,
+                                      to ? to : slot_address(e, slot)));
 }
 
-static LLVMValueRef kept_in(struct emitter *e, unsigned slot)
+static void take_kept(struct emitter *e, unsigned slot)
 {
-    return e->common_out[slot] ? e->common_out[slot] : slot_address(e, slot);
+    LLVMValueRef from = e->common_in[slot];
+    LLVMValueRef value =
+        LLVMBuildLoad2(e->builder, slot_type(e, slot),
+                       from ? from : slot_address(e, slot), "");
+    apart_mark_kept(e, value);
+    LLVMBuildStore(e->builder, value, e->slots[slot]);
 }
 
 static void add_to(struct emitter *e, LLVMValueRef memory, LLVMValueRef mask)
@@ -114,8 +123,7 @@ static void arrive(struct emitter *e, int number, enum version version)
     count_votes(e, LLVMGetOperand(block->barrier_call, 1));
     for (unsigned s = 0; s < e->kernel->slot_count; s++)
         if (is_kept(e, block->barrier, s))
-            LLVMBuildStore(b, LLVMBuildLoad2(b, slot_type(e, s), e->slots[s],
-                                             ""), kept_in(e, s));
+            keep(e, s);
     if (!e->steady)
         LLVMBuildStore(b, mask_bits32(e, e->mask),
                        at_offset(e, e->record, RECORD_LIVE));
@@ -557,7 +565,6 @@ static void restore(struct emitter *e, const struct slot *slot, bool *ready)
 
 static void restore_slots(struct emitter *e, int barrier)
 {
-    LLVMBuilderRef b = e->builder;
     unsigned count = e->kernel->slot_count;
     bool *ready = simt_allocate(count);
     map_clear(&e->values);
@@ -565,9 +572,7 @@ static void restore_slots(struct emitter *e, int barrier)
     e->in_chain = false;
     for (unsigned s = 0; s < count; s++)
         if (is_kept(e, barrier, s))
-            LLVMBuildStore(b, LLVMBuildLoad2(b, slot_type(e, s),
-                                             kept_from(e, s), ""),
-                           e->slots[s]);
+            take_kept(e, s);
     for (unsigned s = 0; s < count; s++)
         if (set_has(&e->kernel->live[barrier], s) && e->kernel->slots[s].remat)
             restore(e, &e->kernel->slots[s], ready);

@@ -68,6 +68,46 @@ static uint64_t uses(const char *target, uint64_t sets)
 }
 #endif
 
+#if defined(__x86_64__)
+static const char product[] =
+    "extern \"C\" __global__ void k(const float *a, const float *b,\n"
+    "                             float *c) {\n"
+    "    __shared__ float rows[16][16], columns[16][16];\n"
+    "    int x = threadIdx.x, y = threadIdx.y;\n"
+    "    float sum = 0;\n"
+    "    for (int tile = 0; tile < 64; tile += 16) {\n"
+    "        rows[y][x] = a[y * 64 + tile + x];\n"
+    "        columns[y][x] = b[(tile + y) * 16 + x];\n"
+    "        __syncthreads();\n"
+    "        for (int k = 0; k < 16; k++)\n"
+    "            sum += rows[y][k] * columns[k][x];\n"
+    "        __syncthreads();\n"
+    "    }\n"
+    "    c[y * 16 + x] = sum;\n"
+    "}\n";
+#endif
+
+// What all chunks read of shared memory is loaded before their loop, so that a
+// factor of each sum is in a register and the other is read where it is needed.
+RNL_TEST(a_tile_that_all_chunks_read_stays_in_registers)
+{
+#if defined(__x86_64__)
+    static char text[1 << 20];
+    if (!built_may_be_tier_b())
+        skip();
+    built_write(&built, "k.cu", product);
+    built_make(&built, "--source @/k.cu --dump-assembly @/k.s "
+                       "--option --target=x86-64-v4 "
+                       "--option --block-size=16x16");
+    assert_string_equal(built.log, "");
+    read_assembly(text, sizeof text);
+    assert_non_null(strstr(text, "{1to16}, %zmm"));
+    built_close(&built);
+#else
+    skip();
+#endif
+}
+
 RNL_TEST(objects_tell_the_instruction_sets_of_their_target)
 {
 #if defined(__x86_64__)
