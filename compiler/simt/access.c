@@ -4,6 +4,11 @@
 // Accesses of a function to places all over that are not calls.
 enum { INLINE_MOST = 24 };
 
+// How many bytes of memory are asked for ahead, of all rows that a chunk reads;
+// of each in loops over the grid. Instructions of a kernel of which a processor
+// sees enough at once to ask by itself.
+enum { AHEAD = 8192, AHEAD_IN_LOOPS = 512, FORESEEN_MOST = 48 };
+
 static uint64_t size_of(struct emitter *e, LLVMTypeRef type)
 {
     return LLVMABISizeOfType(e->kernel->layout, type);
@@ -169,6 +174,31 @@ static void scatter(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
                 LLVMGetAlignment(at));
 }
 
+// Lanes a constant number of bytes apart: processors load them one by one
+// faster than they gather.
+static bool loads_apart(struct emitter *e, struct shape address)
+{
+    return address.kind == SHAPE_AFFINE && !e->mask && !e->kernel->compact &&
+           e->place_count++ < INLINE_MOST;
+}
+
+static LLVMValueRef load_apart(struct emitter *e, LLVMValueRef at)
+{
+    LLVMValueRef address = LLVMGetOperand(at, 0);
+    LLVMTypeRef type = LLVMTypeOf(at);
+    LLVMValueRef vector = LLVMGetPoison(vector_type(e, type));
+    for (unsigned i = 0; i < e->width; i++) {
+        LLVMValueRef load = LLVMBuildLoad2(e->builder, type,
+                                           lanes_at(e, address, i), "");
+        LLVMSetAlignment(load, LLVMGetAlignment(at));
+        LLVMSetVolatile(load, LLVMGetVolatile(at));
+        apart_mark(e, address, load);
+        vector = LLVMBuildInsertElement(e->builder, vector, load,
+                                        number32(e, i), "");
+    }
+    return vector;
+}
+
 // --- Neighbours --------------------------------------------------------------
 
 static LLVMValueRef row_addresses(struct emitter *e, LLVMValueRef base,
@@ -199,23 +229,56 @@ void access_prefetch(struct emitter *e, LLVMValueRef at)
                  (uint64_t)shape.stride * e->width);
 }
 
-// A thread's loop may step far, so that nothing foresees where it reads; the
-// next chunk reads beside this one.
-static void prefetch_next_row(struct emitter *e, LLVMValueRef at,
-                              LLVMValueRef address)
+// Whether a load is outside of loops and of an argument's array.
+static bool reads_once(const struct kernel *kernel, LLVMValueRef at)
+{
+    return LLVMIsALoadInst(at) &&
+           kernel->blocks[kernel_block_of(kernel, at)].loop == NONE &&
+           !slots_is_argument_load(kernel, at) &&
+           stream_array(kernel, LLVMGetOperand(at, 0));
+}
+
+static unsigned rows_of(const struct kernel *kernel)
+{
+    unsigned rows = 0;
+    for (unsigned i = 0; i < kernel->block_count; i++)
+        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
+             at; at = LLVMGetNextInstruction(at))
+            rows += reads_once(kernel, at);
+    return rows;
+}
+
+// How far ahead of a row memory is asked for, or 0. Outside of loops, and in
+// loops over the grid, chunks go along arrays one after another, with much to
+// do between. In other loops a thread may step far, so that nothing foresees
+// where it reads; the next chunk reads beside this one, after all its rounds.
+static uint64_t ahead_of(struct emitter *e, LLVMValueRef at, uint64_t row)
 {
     const struct kernel *kernel = e->kernel;
-    uint64_t size = size_of(e, LLVMTypeOf(at)) * e->width;
+    LLVMValueRef address = LLVMGetOperand(at, 0);
     int loop = kernel->blocks[kernel_block_of(kernel, at)].loop;
-    if (loop != NONE && !has_barrier(kernel, &kernel->loops[loop]) &&
-        !access_is_shared(e, LLVMGetOperand(at, 0), 0))
-        prefetch(e, address, size, 2 * size);
+    if (loop == NONE)
+        return kernel->size > FORESEEN_MOST && reads_once(kernel, at)
+                   ? AHEAD / rows_of(kernel) : 0;
+    if (has_barrier(kernel, &kernel->loops[loop]) ||
+        access_is_shared(e, address, 0))
+        return 0;
+    return kernel->strides ? AHEAD_IN_LOOPS : row;
+}
+
+static void prefetch_ahead(struct emitter *e, LLVMValueRef at,
+                           LLVMValueRef address)
+{
+    uint64_t row = size_of(e, LLVMTypeOf(at)) * e->width;
+    uint64_t ahead = ahead_of(e, at, row);
+    if (ahead)
+        prefetch(e, address, ahead, ahead + row);
 }
 
 static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,
                              LLVMValueRef address)
 {
-    prefetch_next_row(e, at, address);
+    prefetch_ahead(e, at, address);
     LLVMTypeRef type = vector_type(e, LLVMTypeOf(at));
     if (!e->mask) {
         LLVMValueRef load = LLVMBuildLoad2(e->builder, type, address, "");
@@ -449,6 +512,8 @@ void access_load(struct emitter *e, LLVMValueRef at)
         vector = load_row(e, at, lanes_scalar(e, address));
     else if (may_have_stride(e, at, shape))
         vector = load_likely_row(e, at);
+    else if (loads_apart(e, shape))
+        vector = load_apart(e, at);
     else
         vector = gather(e, at, lanes_vector(e, address));
     lanes_set(e, at, NULL, vector);

@@ -33,7 +33,7 @@ struct stride_loop {
     LLVMValueRef limit, step;   // constants or loads of such slots
     LLVMValueRef first;         // index of the first round
     LLVMValueRef advance;       // the store of the next one's
-    unsigned rows;              // loads of memory in a round
+    unsigned rows;              // loads and stores of memory in a round
 };
 
 // --- Values ------------------------------------------------------------------
@@ -294,11 +294,25 @@ static bool guard_agrees(const struct stride_loop *l)
                slots_resolve(kernel, l->limit);
 }
 
+static bool loads_memory(const struct kernel *kernel, LLVMValueRef at)
+{
+    return LLVMIsALoadInst(at) &&
+           !map_get(&kernel->slot_of, LLVMGetOperand(at, 0)) &&
+           !slots_is_argument_load(kernel, at);
+}
+
+static bool stores_memory(const struct kernel *kernel, LLVMValueRef at)
+{
+    return LLVMIsAStoreInst(at) &&
+           !map_get(&kernel->slot_of, LLVMGetOperand(at, 1));
+}
+
 // One way out, no barriers, and memory of the grid is read.
 static bool has_simple_body(struct stride_loop *l)
 {
     const struct kernel *kernel = l->kernel;
     int axis;
+    bool loads = false;
     l->rows = 0;
     for (unsigned b = 0; b < kernel->block_count; b++) {
         const struct block *block = &kernel->blocks[b];
@@ -314,15 +328,13 @@ static bool has_simple_body(struct stride_loop *l)
             if (primitive == PRIMITIVE_SYNC || primitive == PRIMITIVE_WARP ||
                 primitive == PRIMITIVE_SPIN || primitive == PRIMITIVE_YIELD)
                 return false;
-            if (LLVMIsALoadInst(at))
-                l->rows +=
-                    !map_get(&kernel->slot_of, LLVMGetOperand(at, 0)) &&
-                    !slots_is_argument_load(kernel, at);
+            loads |= loads_memory(kernel, at);
+            l->rows += loads_memory(kernel, at) || stores_memory(kernel, at);
         }
         if (block->successor_count == 0)
             return false;
     }
-    return l->rows > 0;
+    return loads;
 }
 
 static bool find_stride_loop(struct stride_loop *l)

@@ -1,12 +1,13 @@
 // Stores past the caches. A launch that writes more than a cache holds, over
 // arrays that it does not read, only drives out what others need there; and
 // each line is read from memory before it is written. Whole lines can be
-// written without either. That gains where a kernel does little else, and goes
-// through memory in order: in loops places may come twice, or far apart.
+// written without either. That gains where a kernel does little else and writes
+// each place once.
 #include "emit.h"
 
 // Bytes that the threads of a launch write by one store, above which lines are
-// not kept; bytes of a line; instructions of a kernel that memory holds up.
+// not kept; bytes of a line; instructions for each store, of a kernel or a loop
+// that memory holds up.
 enum { KEPT_MOST = 16 << 20, LINE = 64, BRIEF_MOST = 80 };
 
 // --- Arrays ------------------------------------------------------------------
@@ -62,13 +63,89 @@ static bool is_only_written(const struct emitter *e, LLVMValueRef array)
     return true;
 }
 
+// --- Loops -------------------------------------------------------------------
+
+// Whether a value is made from what a variable holds.
+static bool is_made_from(const struct kernel *kernel, LLVMValueRef value,
+                         const struct slot *slot, int depth)
+{
+    value = slots_resolve(kernel, value);
+    if (depth > 8 || !LLVMIsAInstruction(value))
+        return false;
+    if (LLVMIsALoadInst(value))
+        return slots_loaded(kernel, value) == slot;
+    for (int i = 0; i < LLVMGetNumOperands(value); i++)
+        if (is_made_from(kernel, LLVMGetOperand(value, (unsigned)i), slot,
+                         depth + 1))
+            return true;
+    return false;
+}
+
+// Whether the loop, and not one inside of it, counts a variable on.
+static bool counts(const struct kernel *kernel, int loop,
+                   const struct slot *slot)
+{
+    for (unsigned i = 0; i < slot->store_count; i++) {
+        LLVMValueRef store = slot->stores[i];
+        if (kernel->blocks[kernel_block_of(kernel, store)].loop == loop &&
+            is_made_from(kernel, LLVMGetOperand(store, 0), slot, 0))
+            return true;
+    }
+    return false;
+}
+
+// Whether a value is made from a variable that the loop counts on.
+static bool is_counted(const struct kernel *kernel, int loop,
+                       LLVMValueRef value, int depth)
+{
+    value = slots_resolve(kernel, value);
+    if (depth > 8 || !LLVMIsAInstruction(value))
+        return false;
+    const struct slot *slot = slots_loaded(kernel, value);
+    if (slot)
+        return counts(kernel, loop, slot);
+    for (int i = 0; i < LLVMGetNumOperands(value); i++)
+        if (is_counted(kernel, loop, LLVMGetOperand(value, (unsigned)i),
+                       depth + 1))
+            return true;
+    return false;
+}
+
+static unsigned size_of_loop(const struct kernel *kernel,
+                             const struct loop *loop)
+{
+    unsigned size = 0;
+    for (unsigned i = 0; i < kernel->block_count; i++)
+        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
+             at && set_has(&loop->blocks, i); at = LLVMGetNextInstruction(at))
+            size++;
+    return size;
+}
+
+// Whether memory holds up what is done for each store, and each is to another
+// place. In loops threads go far from each other: only where one store writes
+// a whole line.
+static bool is_brief(const struct kernel *kernel, LLVMValueRef at)
+{
+    int l = kernel->blocks[kernel_block_of(kernel, at)].loop;
+    if (l == NONE)
+        return kernel->loop_count == 0 && kernel->size <= BRIEF_MOST;
+    if (target_vector_bytes() < LINE ||
+        size_of_loop(kernel, &kernel->loops[l]) > BRIEF_MOST)
+        return false;
+    for (; l != NONE; l = kernel->loops[l].parent)
+        if (!is_counted(kernel, l, LLVMGetOperand(at, 1), 0))
+            return false;
+    return true;
+}
+
 // --- The stores --------------------------------------------------------------
 
 bool stream_fits(struct emitter *e, LLVMValueRef at, LLVMValueRef value)
 {
     uint64_t size = LLVMABISizeOfType(e->kernel->layout, LLVMTypeOf(value));
     if (target_vector_bytes() == 0 || size % LINE != 0 ||
-        e->kernel->size > BRIEF_MOST || e->kernel->loop_count > 0)
+        !is_brief(e->kernel, at))
         return false;
     LLVMValueRef array = stream_array(e->kernel, LLVMGetOperand(at, 1));
     return array && is_only_written(e, array);

@@ -1,0 +1,149 @@
+// How memory is loaded and stored.
+#include "parse.h"
+
+#include <string.h>
+
+// A kernel's vector code, for a processor; NULL: for one without vectors.
+static char *emitted(const char *processor, const char *body)
+{
+    char *message = NULL;
+    prepare_targets(parse_module(""));
+    if (processor && !target_create("x86_64-unknown-linux-gnu", processor,
+                                    &message))
+        fail_msg("%s", message);
+    struct kernel *kernel = parse_kernel(body);
+    if (kernel->refusal)
+        fail_msg("%s", kernel->refusal);
+    if (!emit_kernel(kernel))
+        fail_msg("%s", kernel->refusal);
+    verify(kernel->module);
+    LLVMDeleteFunction(kernel->function);
+    return LLVMPrintModuleToString(kernel->module);
+}
+
+static bool has(const char *text, const char *part)
+{
+    return strstr(text, part) != NULL;
+}
+
+// %p and %q: the thread's places in two arrays of numbers.
+#define PLACES                                                          \
+    "  %first = load ptr, ptr %run\n"                                   \
+    "  %second.at = getelementptr ptr, ptr %run, i64 1\n"               \
+    "  %second = load ptr, ptr %second.at\n"                            \
+    "  %to = load ptr, ptr %first\n  %from = load ptr, ptr %second\n"   \
+    "  %x = call i32 @rnl_thread_x()\n  %i = zext i32 %x to i64\n"      \
+    "  %p = getelementptr i32, ptr %to, i64 %i\n"                       \
+    "  %q = getelementptr i32, ptr %from, i64 %i\n"
+
+// --- Lanes apart -------------------------------------------------------------
+
+#define LOAD_APART                                      \
+    "  %j = mul nuw nsw i64 %i, 3\n"                    \
+    "  %r = getelementptr i32, ptr %from, i64 %j\n"     \
+    "  %v = load i32, ptr %r\n  store i32 %v, ptr %p\n  ret void\n"
+
+RNL_TEST(lanes_at_a_distance_are_loaded_one_by_one)
+{
+    // The last lane's.
+    assert_true(has(emitted(NULL, PLACES LOAD_APART), ", i64 372\n"));
+}
+
+// --- Ahead -------------------------------------------------------------------
+
+#define FOUR(text) text(1) text(2) text(3) text(4)
+#define STEP(n) "  call void @use(i32 " #n ")\n"
+#define SIXTEEN FOUR(STEP) FOUR(STEP) FOUR(STEP) FOUR(STEP)
+#define COPY "  %v = load i32, ptr %q\n  store i32 %v, ptr %p\n"
+
+#define MUCH SIXTEEN SIXTEEN SIXTEEN
+
+RNL_TEST(memory_is_asked_for_ahead_where_there_is_much_to_do)
+{
+    char *text = emitted(NULL, PLACES MUCH COPY "  ret void\n");
+    assert_true(has(text, "@llvm.prefetch"));
+    assert_true(has(text, ", i64 8192\n"));
+}
+
+RNL_TEST(all_rows_together_are_asked_for_so_far_ahead)
+{
+    char *text = emitted(NULL, PLACES MUCH COPY
+                         "  %w = load i32, ptr %p\n  call void @use(i32 %w)\n"
+                         "  ret void\n");
+    assert_true(has(text, ", i64 4096\n"));
+    assert_false(has(text, ", i64 8192\n"));
+}
+
+RNL_TEST(a_few_instructions_ask_for_nothing_ahead)
+{
+    assert_false(has(emitted(NULL, PLACES COPY "  ret void\n"),
+                     "@llvm.prefetch"));
+}
+
+// --- Past the caches ---------------------------------------------------------
+
+// Four rounds; `step` is how far the place stored to moves in each.
+#define ROUNDS(step)                                                      \
+    PLACES "  br label %loop\n"                                           \
+    "loop:\n  %n = phi i64 [ 0, %0 ], [ %m, %loop ]\n"                    \
+    "  %far = mul nuw nsw i64 %n, " step "\n"                             \
+    "  %r = getelementptr i32, ptr %p, i64 %far\n"                        \
+    "  store i32 %x, ptr %r\n  %m = add nuw nsw i64 %n, 1\n"             \
+    "  %c = icmp ult i64 %m, 4\n"                                         \
+    "  br i1 %c, label %loop, label %end\nend:\n  ret void\n"
+
+#define PAST "!nontemporal"
+
+RNL_TEST(whole_lines_go_past_the_caches)
+{
+    assert_true(has(emitted("x86-64-v3", PLACES COPY "  ret void\n"), PAST));
+    assert_true(has(emitted("x86-64-v4", PLACES COPY "  ret void\n"), PAST));
+}
+
+RNL_TEST(in_loops_where_one_store_is_a_line)
+{
+    assert_true(has(emitted("x86-64-v4", ROUNDS("4096")), PAST));
+    assert_false(has(emitted("x86-64-v3", ROUNDS("4096")), PAST));
+}
+
+RNL_TEST(what_a_loop_stores_again_stays_in_the_caches)
+{
+    static const char again[] =
+        PLACES "  br label %loop\n"
+        "loop:\n  %n = phi i32 [ 0, %0 ], [ %m, %loop ]\n"
+        "  store i32 %n, ptr %p\n  %m = add nuw nsw i32 %n, 1\n"
+        "  %c = icmp ult i32 %m, 4\n"
+        "  br i1 %c, label %loop, label %end\nend:\n  ret void\n";
+    assert_false(has(emitted("x86-64-v4", again), PAST));
+}
+
+// The inner loop moves on, the outer one comes to all places again.
+RNL_TEST(what_an_outer_loop_stores_again_does_too)
+{
+    static const char again[] =
+        PLACES "  br label %outer\n"
+        "outer:\n  %o = phi i32 [ 0, %0 ], [ %u, %next ]\n"
+        "  br label %loop\n"
+        "loop:\n  %n = phi i64 [ 0, %outer ], [ %m, %loop ]\n"
+        "  %r = getelementptr [4096 x i32], ptr %p, i64 %n\n"
+        "  store i32 %o, ptr %r\n  %m = add nuw nsw i64 %n, 1\n"
+        "  %c = icmp ult i64 %m, 4\n"
+        "  br i1 %c, label %loop, label %next\n"
+        "next:\n  %u = add nuw nsw i32 %o, 1\n"
+        "  %d = icmp ult i32 %u, 4\n"
+        "  br i1 %d, label %outer, label %end\nend:\n  ret void\n";
+    assert_false(has(emitted("x86-64-v4", again), PAST));
+}
+
+RNL_TEST(a_loop_with_much_to_do_stores_into_the_caches)
+{
+    static const char busy[] =
+        PLACES "  br label %loop\n"
+        "loop:\n  %n = phi i64 [ 0, %0 ], [ %m, %loop ]\n"
+        SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTEEN
+        "  %r = getelementptr [4096 x i32], ptr %p, i64 %n\n"
+        "  store i32 %x, ptr %r\n  %m = add nuw nsw i64 %n, 1\n"
+        "  %c = icmp ult i64 %m, 4\n"
+        "  br i1 %c, label %loop, label %end\nend:\n  ret void\n";
+    assert_false(has(emitted("x86-64-v4", busy), PAST));
+}
