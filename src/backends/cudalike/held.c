@@ -255,7 +255,8 @@ static void give_all(struct stream *stream, const struct marker *until,
            (!until || atomic_load(&until->held))) {
         stream_wait_there_locked(stream);
         struct marker *marker = awaited_locked(own);
-        bool promise = marker && marker->promise;
+        bool promise =
+            marker && marker->promise && atomic_load(&marker->held);
         struct stream *other =
             marker && !promise ? recorder_of(marker) : NULL;
         if (promise)
