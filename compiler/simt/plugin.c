@@ -433,10 +433,15 @@ static void set_options(void)
 {
     static const char *const words[] = {
         "runnel-simt", "-vectorize-loops=false", "-scalarize-load-store",
-        "-disable-post-ra"};  // its time grows faster than blocks do
+        // The time that these take grows faster than blocks do.
+        "-disable-post-ra",
+#if defined(__x86_64__)
+        "-disable-x86-domain-reassignment",
+#endif
+    };
     static bool set;
     if (!set)
-        LLVMParseCommandLineOptions(4, words, NULL);
+        LLVMParseCommandLineOptions(sizeof words / sizeof *words, words, NULL);
     set = true;
 }
 

@@ -34,6 +34,23 @@ static void compute_straight(unsigned *n, unsigned *out, unsigned j)
 
 static const struct kind straight = {write_straight, compute_straight};
 
+// A chain of a number that all threads have in common.
+static void write_common(FILE *file, unsigned j)
+{
+    if (j == 0)
+        fprintf(file, "c = blockDim.x;\n");
+    fprintf(file, "c = (c ^ %uu) * %uu + (c >> %u);\n", j, 2 * j + 3, j % 31);
+}
+
+static void compute_common(unsigned *n, unsigned *out, unsigned j)
+{
+    (void)out;
+    unsigned c = j == 0 ? THREADS : n[2];
+    n[2] = (c ^ j) * (2 * j + 3) + (c >> j % 31);
+}
+
+static const struct kind common = {write_common, compute_common};
+
 static void write_branch(FILE *file, unsigned j)
 {
     fprintf(file, "if (%c & %uu) out[i] = %c + %uu; else %c += %c * %uu;\n",
@@ -171,6 +188,11 @@ static void grows_little(const struct kind *kind, unsigned count, double most)
 RNL_TEST(four_thousand_statements)
 {
     grows_little(&straight, 4000, 13);
+}
+
+RNL_TEST(four_thousand_statements_of_a_common_number)
+{
+    grows_little(&common, 4000, 13);
 }
 
 RNL_TEST(a_thousand_branches)

@@ -329,7 +329,7 @@ RNL_TEST(what_a_thread_guards_ends_when_it_lets_go)
 }
 
 // One thread lets go while the other releases: whoever comes later ends it.
-enum { GUARD_ROUNDS = 20000 };
+enum { GUARD_ROUNDS = 2000 };
 
 static void *_Atomic given;          // a handle to be guarded
 static _Atomic int letting_go, over;  // the round
