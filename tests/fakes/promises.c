@@ -132,6 +132,34 @@ RNL_TEST(a_record_that_the_driver_refuses_keeps_no_promise)
     end();
 }
 
+// Nobody waits for what took its place.
+static void expect_nothing_left(rnl_status status, rnl_event never)
+{
+    rnl_event event;
+    assert_true(status != RNL_OK);
+    assert_null(never);
+    fill(1);
+    assert_ok(rnl_enqueue_event(stream, NULL, &event));
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_ok(rnl_event_query(event));
+    assert_ok(rnl_event_release(event));
+}
+
+RNL_TEST(a_promise_that_nobody_got_leaves_nothing)
+{
+    rnl_event_options *options = RNL_EVENT_OPTIONS(.promise = true);
+    rnl_event never = NULL;
+    rnl_graph graph = NULL;
+    begin();
+    fake_fail("cuEventRecord", 1, 1, 0);
+    expect_nothing_left(rnl_enqueue_event(other, options, &never), never);
+    assert_ok(rnl_stream_begin_capture(other, NULL));
+    rnl_status status = rnl_enqueue_event(other, options, &never);
+    assert_true(rnl_stream_end_capture(other, &graph) != RNL_OK);
+    expect_nothing_left(status, never);
+    end();
+}
+
 // A copy that is refused when it is under way.
 static void fail_late(rnl_stream late)
 {

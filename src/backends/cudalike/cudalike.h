@@ -208,6 +208,7 @@ struct marker *marker_complete(struct context *context);
 static inline void marker_renew(struct marker *marker)
 {
     atomic_store_explicit(&marker->done, false, memory_order_relaxed);
+    atomic_store_explicit(&marker->held, 0, memory_order_relaxed);
     marker->promise = false;
     marker->stream = NULL;
 }
