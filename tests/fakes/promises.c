@@ -320,8 +320,10 @@ RNL_TEST(a_graph_waits_for_who_waits_for_a_promise)
     end();
 }
 
+// Also copies, which are waited for even on a lost device.
 RNL_TEST(what_waits_for_a_promise_ends_with_the_device)
 {
+    static int values[SIZE / sizeof(int)];
     void *native;
     begin();
     assert_ok(rnl_stream_native(other, &native));
@@ -329,6 +331,7 @@ RNL_TEST(what_waits_for_a_promise_ends_with_the_device)
     fill(1);
     assert_ok(rnl_enqueue_host_function(stream, count, NULL));
     assert_ok(rnl_enqueue_wait_event(other, promise));
+    assert_ok(rnl_enqueue_copy_to_buffer(other, buffer, 0, values, SIZE));
     assert_ok(rnl_enqueue_host_function(other, count, NULL));
     fake_break(0, 700);
     assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),

@@ -101,7 +101,7 @@ static bool is_own(struct stream *stream, struct marker *marker)
 bool held_wait_is_over(struct stream *stream, const struct op *op)
 {
     struct marker *marker = op_marker(op);
-    return is_own(stream, marker) ||
+    return stream_leaves_out(stream, op) || is_own(stream, marker) ||
            marker_query(marker->home, marker) != RNL_NOT_READY;
 }
 
