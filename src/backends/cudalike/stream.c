@@ -92,6 +92,26 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
     return code ? code : service_ask_locked(stream, op);
 }
 
+static __attribute__((noinline)) bool ask_captured(const struct stream *stream)
+{
+    const struct gpu_context *gpu = gpu_of(stream_context(stream));
+    int status = 0;
+    void *before = current_enter(gpu);
+    int code = call_of(gpu)->stream_capturing(gpu_stream_of(stream)->handle,
+                                              &status);
+    current_back(gpu, before);
+    return code == 0 ? status != 0 : code == gpu->driver->captures;
+}
+
+// Others may capture what they do with their stream: a look at it would make
+// that invalid, and what is recorded in it is never reached.
+static inline bool is_captured(const struct stream *stream)
+{
+    return atomic_load_explicit(&gpu_stream_of(stream)->shared,
+                                memory_order_relaxed) &&
+           ask_captured(stream);
+}
+
 // So that those who wait for the stream to get on see it also while it is never
 // idle: as often as the service looks, not with each operation.
 void stream_mark_wanted_locked(struct stream *stream)
@@ -104,7 +124,8 @@ void stream_mark_wanted_locked(struct stream *stream)
         (!atomic_load_explicit(&own->pending, memory_order_relaxed) &&
          !own->held &&
          !atomic_load_explicit(&gpu->trash, memory_order_relaxed) &&
-         !atomic_load_explicit(&stream->waiting.first, memory_order_relaxed)))
+         !atomic_load_explicit(&stream->waiting.first, memory_order_relaxed)) ||
+        is_captured(stream))
         return;
     struct marker *marker = marker_take(context, false);
     if (!marker)
@@ -438,20 +459,6 @@ void stream_settle(struct stream *stream, uint64_t point)
     finish_all(over);
 }
 
-// Others may capture what they do with their stream: a look at it would make
-// that invalid.
-static bool is_captured(const struct gpu_context *gpu,
-                        const struct gpu_stream *own)
-{
-    int status = 0;
-    if (!atomic_load_explicit(&own->shared, memory_order_relaxed))
-        return false;
-    void *before = current_enter(gpu);
-    int code = call_of(gpu)->stream_capturing(own->handle, &status);
-    current_back(gpu, before);
-    return code == 0 ? status != 0 : code == gpu->driver->captures;
-}
-
 rnl_status gpu_stream_query(struct stream *stream)
 {
     struct context *context = stream_context(stream);
@@ -467,8 +474,8 @@ rnl_status gpu_stream_query(struct stream *stream)
         stream_hold_less(stream);
         holds = atomic_load_explicit(&own->holds, memory_order_acquire);
         void *before = stream_enter(stream);
-        code = is_captured(gpu, own) ? gpu->driver->not_ready
-                                     : call_of(gpu)->stream_query(own->handle);
+        code = is_captured(stream) ? gpu->driver->not_ready
+                                   : call_of(gpu)->stream_query(own->handle);
         current_back(gpu, before);
     }
     if (code == gpu->driver->not_ready || (code == 0 && holds))
@@ -487,10 +494,20 @@ static rnl_status query_stream(void *subject)
     return gpu_stream_query(subject);
 }
 
+// Who captures would wait for itself.
+static rnl_status refuse_captured(const struct stream *stream)
+{
+    return is_captured(stream)
+               ? fail(RNL_ERROR_CAPTURE_UNSUPPORTED,
+                      "others capture the stream, which has no end meanwhile")
+               : RNL_OK;
+}
+
 rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
-    if (deadline == DEADLINE_LOOK)
-        return gpu_stream_query(stream);
+    rnl_status status = refuse_captured(stream);
+    if (status != RNL_OK || deadline == DEADLINE_LOOK)
+        return status ? status : gpu_stream_query(stream);
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     rnl_sync_policy policy = (rnl_sync_policy)atomic_load_explicit(
@@ -499,7 +516,7 @@ rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
                                                  memory_order_acquire)))
         return RNL_OK;
     void *before = stream_enter(stream);  // once, not with each look
-    rnl_status status = gpu_stream_query(stream);
+    status = gpu_stream_query(stream);
     if (status == RNL_NOT_READY)
         status =
             gpu_poll(query_stream, stream, policy, deadline, &own->waits);
@@ -619,6 +636,9 @@ static int follow(struct stream *stream, struct stream *other, uint64_t at)
 rnl_status gpu_stream_join(struct stream *stream, struct stream *other)
 {
     struct context *context = stream_context(other);
+    rnl_status status = refuse_captured(other);
+    if (status != RNL_OK)
+        return status;
     if (gpu_stream_query(other) == RNL_OK) {
         stream_inherit(stream, stream_get_failure(other));
         return RNL_OK;
@@ -627,7 +647,7 @@ rnl_status gpu_stream_join(struct stream *stream, struct stream *other)
     if (!marker)
         return fail_status();
     uint64_t at = atomic_load(&stream->submitted) + 1;
-    rnl_status status = stream_record_marker(other, marker, false);
+    status = stream_record_marker(other, marker, false);
     if (status == RNL_OK)
         status = stream_wait_marker(stream, marker);
     marker_drop(context, marker);
