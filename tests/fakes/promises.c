@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 
 enum { SIZE = 64 };
 
@@ -192,6 +193,75 @@ RNL_TEST(a_promise_kept_by_a_failed_stream_lets_no_work_on)
     assert_int_equal(called, 1);
     assert_int_equal(status_of_last, RNL_ERROR_DEPENDENCY_FAILED);
     assert_ok(rnl_stream_reset_and_wait(other));
+    end();
+}
+
+// It was held, behind a host function.
+RNL_TEST(a_record_that_is_refused_late_breaks_the_promise)
+{
+    begin();
+    size_t before = fills();
+    assert_ok(rnl_enqueue_wait_event(stream, promise));
+    fill(1);
+    assert_ok(rnl_enqueue_host_function(other, hold, NULL));
+    assert_ok(rnl_enqueue_event_record(other, promise));
+    fake_fail("cuEventRecord", 1, 1, 0);
+    atomic_store(&open_now, 1);
+    assert_status(rnl_stream_synchronize(other, RNL_FOREVER),
+                  RNL_ERROR_INVALID_ARGUMENT);
+    assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    assert_int_equal(fills(), before);
+    assert_status(rnl_event_query(promise), RNL_ERROR_INVALID_ARGUMENT);
+    assert_ok(rnl_stream_reset_and_wait(stream));
+    assert_ok(rnl_stream_reset_and_wait(other));
+    end();
+}
+
+RNL_TEST(a_stream_that_failed_waits_for_no_promise)
+{
+    rnl_event broken = NULL;
+    begin();
+    size_t before = fills();
+    assert_ok(rnl_event_create(context, RNL_EVENT_OPTIONS(.promise = true),
+                               &broken));
+    assert_ok(rnl_enqueue_wait_event(stream, broken));
+    assert_ok(rnl_enqueue_wait_event(stream, promise));
+    fill(1);
+    assert_ok(rnl_enqueue_host_function(stream, count, NULL));
+    assert_ok(rnl_event_release(broken));
+    assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    assert_int_equal(fills(), before);
+    assert_int_equal(status_of_last, RNL_ERROR_DEPENDENCY_FAILED);
+    end();
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+// Nobody has anything to do until the promise is kept: the service asks the
+// driver each half a millisecond at most, not all the time.
+RNL_TEST(who_waits_for_who_waits_for_a_promise_costs_little)
+{
+    enum { LONG_MS = 50, STREAMS = 2 };
+    begin();
+    assert_ok(rnl_enqueue_wait_event(stream, promise));
+    assert_ok(rnl_enqueue_wait_stream(other, stream));
+    size_t before = fake_calls("cuStreamQuery");
+    uint64_t start = now_ms();
+    while (now_ms() < start + LONG_MS)
+        sched_yield();
+    assert_true(fake_calls("cuStreamQuery") - before <
+                4 * LONG_MS * STREAMS);
+    assert_ok(rnl_event_release(promise));
+    assert_status(rnl_stream_synchronize(other, RNL_FOREVER),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    make_promise();
     end();
 }
 

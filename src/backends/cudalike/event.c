@@ -123,8 +123,7 @@ static void let_on(struct marker *marker, struct stream *stream,
     marker_let_go(marker, stream);
     for (const struct waiter *waiter = waiters; waiter; waiter = waiter->next)
         stream_hold_less(waiter->stream);
-    if (waiters)
-        service_wake();
+    service_wake();
 }
 
 static rnl_status refuse_again(const struct event *event)

@@ -379,7 +379,7 @@ static enum look look_at(struct stream *stream)
     atomic_store_explicit(&own->mark_wanted, true, memory_order_relaxed);
     lock_take(&own->list_lock);
     bool items = own->items != NULL ||
-                 (atomic_load(&own->holds) && !atomic_load(&own->promised));
+                 (atomic_load(&own->holds) && !atomic_load(&own->awaits));
     lock_give(&own->list_lock);
     return items ? LOOK_WAITING : moved ? LOOK_MOVED : LOOK_BUSY;
 }

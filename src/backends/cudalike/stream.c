@@ -265,8 +265,8 @@ static bool is_work(const struct op *op)
            op->kind != OP_WAIT && op->kind != OP_ATTRIBUTES;
 }
 
-// On a stream that has failed, work that was held is not done any more, but
-// what comes before the failure is.
+// On a stream that has failed, work that was held is not done any more, nor
+// anything waited for, but what comes before the failure is.
 static struct op *leave_out_failed(struct stream *stream, struct op *first,
                                    struct op **over)
 {
@@ -276,7 +276,10 @@ static struct op *leave_out_failed(struct stream *stream, struct op *first,
         return first;
     for (struct op *op = first, *next; op; op = next) {
         next = op->next;
-        if (is_work(op) && stream_leaves_out(stream, op)) {
+        bool waits = op->kind == OP_WAIT;
+        if ((waits || is_work(op)) && stream_leaves_out(stream, op)) {
+            if (waits)
+                held_marker_over(op, false);
             op->next = *over;
             *over = op;
         } else {
@@ -396,6 +399,16 @@ rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
 
 // --- Native handles --------------------------------------------------------
 
+static void *share(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    lock_take(&own->lock);
+    atomic_store(&own->shared, true);
+    lock_give(&own->lock);
+    stream_give_all(stream);
+    return own->handle;
+}
+
 rnl_status gpu_native(struct object *object, void **out_native)
 {
     switch (object->class->kind) {
@@ -403,9 +416,7 @@ rnl_status gpu_native(struct object *object, void **out_native)
         *out_native = gpu_of((struct context *)object)->handle;
         return RNL_OK;
     case OBJECT_STREAM:
-        *out_native = gpu_stream_of((struct stream *)object)->handle;
-        atomic_store(&gpu_stream_of((struct stream *)object)->shared, true);
-        stream_give_all((struct stream *)object);
+        *out_native = share((struct stream *)object);
         return RNL_OK;
     case OBJECT_EVENT:
         return gpu_event_native((struct event *)object, out_native);
@@ -557,10 +568,14 @@ static int give_wait_locked(struct stream *stream, struct marker *marker)
 static rnl_status hold_marker_locked(struct stream *stream, enum op_kind kind,
                                      struct marker *marker, bool counted)
 {
+    uint64_t sequence = atomic_load(&stream->submitted) + counted;
+    int code = doubt_begin(stream, sequence);  // it may be refused yet
+    if (code != 0)
+        return driver_fail(stream_context(stream), code, "to hold it back");
     struct op *op = held_marker_op(stream, kind, marker);
     if (!op)
         return fail_status();
-    op->sequence = atomic_load(&stream->submitted) + counted;
+    op->sequence = sequence;
     stream_hold_locked(stream, op);
     atomic_store_explicit(&stream->submitted, op->sequence,
                           memory_order_release);
@@ -571,10 +586,7 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
 {
     struct context *context = stream_context(stream);
     struct gpu_stream *own = gpu_stream_of(stream);
-    bool shared = atomic_load(&own->shared);
     int code = 0;
-    if (shared)
-        marker_give(marker);
     lock_take(&own->lock);
     rnl_status status = service_list_locked(stream);
     if (status == RNL_OK &&
@@ -583,7 +595,8 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
     else if (status == RNL_OK)
         code = give_wait_locked(stream, marker);
     lock_give(&own->lock);
-    if (shared)
+    // Who shares it meanwhile gives what is held by now.
+    if (atomic_load(&own->shared))
         stream_give_all(stream);
     return code == 0 ? status
                      : driver_fail(context, code, "to let a stream wait");
