@@ -56,6 +56,7 @@ enum fake_code {
     FAKE_NOT_PERMITTED = 800,
     FAKE_NOT_SUPPORTED = 801,
     FAKE_CAPTURED = 900,
+    FAKE_CAPTURED_EVENT = 907,
     FAKE_INVALID_CLUSTER = 912,
     FAKE_UNKNOWN = 999,
 };
@@ -125,6 +126,7 @@ struct fake_event {
     rnl_event inner;
     bool timing;
     _Atomic bool recorded;
+    _Atomic bool captured;  // recorded in a capture last
 };
 
 struct fake_module {

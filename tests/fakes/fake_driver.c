@@ -265,6 +265,28 @@ RNL_TEST(a_query_makes_a_capture_invalid)
     close_context();
 }
 
+RNL_TEST(an_event_of_a_capture_cannot_be_asked)
+{
+    void *stream, *event;
+    fake_capture_fn *fake_capture;
+    open_context();
+    *(void **)&fake_capture = dlsym(dlopen(getenv("RUNNEL_CUDA"), RTLD_NOW),
+                                    "fake_control_capture");
+    assert_int_equal(call.stream_create(&stream, 0, 0), 0);
+    assert_int_equal(call.event_create(&event, 0), 0);
+    fake_capture(stream, 1);
+    assert_int_equal(call.event_record(event, stream), 0);
+    assert_int_equal(call.event_query(event), 907);
+    assert_int_equal(fake_capture(stream, 0), 1);
+    assert_int_equal(call.event_query(event), 907);
+    assert_int_equal(call.event_record(event, stream), 0);
+    assert_int_equal(call.stream_synchronize(stream), 0);
+    assert_int_equal(call.event_query(event), 0);
+    assert_int_equal(call.event_destroy(event), 0);
+    assert_int_equal(call.stream_destroy(stream), 0);
+    close_context();
+}
+
 RNL_TEST(calls_fail_when_they_are_told_to)
 {
     void *stream;

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 
 enum { SIZE = 64 };
 
@@ -132,6 +133,34 @@ RNL_TEST(a_record_that_the_driver_refuses_keeps_no_promise)
     end();
 }
 
+// Nobody waits for what took its place.
+static void expect_nothing_left(rnl_status status, rnl_event never)
+{
+    rnl_event event;
+    assert_true(status != RNL_OK);
+    assert_null(never);
+    fill(1);
+    assert_ok(rnl_enqueue_event(stream, NULL, &event));
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_ok(rnl_event_query(event));
+    assert_ok(rnl_event_release(event));
+}
+
+RNL_TEST(a_promise_that_nobody_got_leaves_nothing)
+{
+    rnl_event_options *options = RNL_EVENT_OPTIONS(.promise = true);
+    rnl_event never = NULL;
+    rnl_graph graph = NULL;
+    begin();
+    fake_fail("cuEventRecord", 1, 1, 0);
+    expect_nothing_left(rnl_enqueue_event(other, options, &never), never);
+    assert_ok(rnl_stream_begin_capture(other, NULL));
+    rnl_status status = rnl_enqueue_event(other, options, &never);
+    assert_true(rnl_stream_end_capture(other, &graph) != RNL_OK);
+    expect_nothing_left(status, never);
+    end();
+}
+
 // A copy that is refused when it is under way.
 static void fail_late(rnl_stream late)
 {
@@ -164,6 +193,75 @@ RNL_TEST(a_promise_kept_by_a_failed_stream_lets_no_work_on)
     assert_int_equal(called, 1);
     assert_int_equal(status_of_last, RNL_ERROR_DEPENDENCY_FAILED);
     assert_ok(rnl_stream_reset_and_wait(other));
+    end();
+}
+
+// It was held, behind a host function.
+RNL_TEST(a_record_that_is_refused_late_breaks_the_promise)
+{
+    begin();
+    size_t before = fills();
+    assert_ok(rnl_enqueue_wait_event(stream, promise));
+    fill(1);
+    assert_ok(rnl_enqueue_host_function(other, hold, NULL));
+    assert_ok(rnl_enqueue_event_record(other, promise));
+    fake_fail("cuEventRecord", 1, 1, 0);
+    atomic_store(&open_now, 1);
+    assert_status(rnl_stream_synchronize(other, RNL_FOREVER),
+                  RNL_ERROR_INVALID_ARGUMENT);
+    assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    assert_int_equal(fills(), before);
+    assert_status(rnl_event_query(promise), RNL_ERROR_INVALID_ARGUMENT);
+    assert_ok(rnl_stream_reset_and_wait(stream));
+    assert_ok(rnl_stream_reset_and_wait(other));
+    end();
+}
+
+RNL_TEST(a_stream_that_failed_waits_for_no_promise)
+{
+    rnl_event broken = NULL;
+    begin();
+    size_t before = fills();
+    assert_ok(rnl_event_create(context, RNL_EVENT_OPTIONS(.promise = true),
+                               &broken));
+    assert_ok(rnl_enqueue_wait_event(stream, broken));
+    assert_ok(rnl_enqueue_wait_event(stream, promise));
+    fill(1);
+    assert_ok(rnl_enqueue_host_function(stream, count, NULL));
+    assert_ok(rnl_event_release(broken));
+    assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    assert_int_equal(fills(), before);
+    assert_int_equal(status_of_last, RNL_ERROR_DEPENDENCY_FAILED);
+    end();
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+// Nobody has anything to do until the promise is kept: the service asks the
+// driver each half a millisecond at most, not all the time.
+RNL_TEST(who_waits_for_who_waits_for_a_promise_costs_little)
+{
+    enum { LONG_MS = 50, STREAMS = 2 };
+    begin();
+    assert_ok(rnl_enqueue_wait_event(stream, promise));
+    assert_ok(rnl_enqueue_wait_stream(other, stream));
+    size_t before = fake_calls("cuStreamQuery");
+    uint64_t start = now_ms();
+    while (now_ms() < start + LONG_MS)
+        sched_yield();
+    assert_true(fake_calls("cuStreamQuery") - before <
+                4 * LONG_MS * STREAMS);
+    assert_ok(rnl_event_release(promise));
+    assert_status(rnl_stream_synchronize(other, RNL_FOREVER),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    make_promise();
     end();
 }
 
@@ -292,8 +390,10 @@ RNL_TEST(a_graph_waits_for_who_waits_for_a_promise)
     end();
 }
 
+// Also copies, which are waited for even on a lost device.
 RNL_TEST(what_waits_for_a_promise_ends_with_the_device)
 {
+    static int values[SIZE / sizeof(int)];
     void *native;
     begin();
     assert_ok(rnl_stream_native(other, &native));
@@ -301,6 +401,7 @@ RNL_TEST(what_waits_for_a_promise_ends_with_the_device)
     fill(1);
     assert_ok(rnl_enqueue_host_function(stream, count, NULL));
     assert_ok(rnl_enqueue_wait_event(other, promise));
+    assert_ok(rnl_enqueue_copy_to_buffer(other, buffer, 0, values, SIZE));
     assert_ok(rnl_enqueue_host_function(other, count, NULL));
     fake_break(0, 700);
     assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),

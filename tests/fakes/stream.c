@@ -167,6 +167,12 @@ int fake_stream_attach(void *handle, uint64_t address, size_t size,
 
 // --- Events ---------------------------------------------------------------
 
+static bool is_captured(void *handle)
+{
+    struct fake_stream *stream = handle ? fake_find(KIND_STREAM, handle) : NULL;
+    return stream && atomic_load(&stream->capture);
+}
+
 int fake_event_create(void **out_event, unsigned flags)
 {
     struct fake_context *context;
@@ -214,6 +220,10 @@ int fake_event_record(void *handle, void *stream)
     struct fake_event *event = fake_find(KIND_EVENT, handle);
     if (!event || event->object.context != context)
         return FAKE_INVALID_HANDLE;
+    bool captured = is_captured(stream);
+    atomic_store(&event->captured, captured);
+    if (captured)
+        return FAKE_OK;
     struct fake_turn turn;
     if ((code = fake_turn_take(context, stream, &turn)))
         return code;
@@ -244,6 +254,8 @@ int fake_event_query(void *handle)
         return code;
     if (!(event = fake_find(KIND_EVENT, handle)))
         return FAKE_INVALID_HANDLE;
+    if (atomic_load(&event->captured))
+        return FAKE_CAPTURED_EVENT;
     fake_calls_pass(context);
     return fake_code(context, rnl_event_query(event->inner));
 }

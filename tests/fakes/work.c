@@ -325,22 +325,103 @@ static void shut_close(struct shut *shut)
     fake_expect_empty();
 }
 
-// Neither by the service, nor for the pool, nor for the caller.
+// Asks of the service, whether the stream is captured.
+static void await_looks(size_t count)
+{
+    size_t seen = fake_calls("cuStreamIsCapturing");
+    while (fake_calls("cuStreamIsCapturing") < seen + count)
+        sched_yield();
+}
+
+static void begin_capture(void *native)
+{
+    fake_capture(native, 1);
+    await_looks(2);  // a look that was under way made it invalid
+    fake_capture(native, 1);
+}
+
+// Neither by the service nor for the pool; the caller is told.
 RNL_TEST(a_stream_that_others_capture_is_not_looked_at)
 {
     struct shut shut;
     void *native;
     shut_open(&shut);
     assert_ok(rnl_stream_native(shut.stream, &native));
-    fake_capture(native, 1);
+    begin_capture(native);
     assert_ok(rnl_buffer_release(shut.buffer));
     assert_ok(rnl_context_trim(shut.context, 0));
-    assert_status(rnl_stream_query(shut.stream), RNL_NOT_READY);
-    assert_status(rnl_stream_synchronize(shut.stream, 0), RNL_ERROR_TIMED_OUT);
-    size_t seen = fake_calls("cuStreamIsCapturing");
-    while (fake_calls("cuStreamIsCapturing") < seen + 4)
-        sched_yield();
+    assert_status(rnl_stream_query(shut.stream),
+                  RNL_ERROR_CAPTURE_UNSUPPORTED);
+    assert_status(rnl_stream_synchronize(shut.stream, RNL_FOREVER),
+                  RNL_ERROR_CAPTURE_UNSUPPORTED);
+    assert_status(rnl_enqueue_wait_stream(shut.other, shut.stream),
+                  RNL_ERROR_CAPTURE_UNSUPPORTED);
+    await_looks(4);
     assert_true(fake_capture(native, 0));
+    shut_close(&shut);
+}
+
+// Others begin to capture the stream, where no mark was left before.
+static void shut_open_captured(struct shut *shut, void **out_native)
+{
+    fake_load();
+    fake_fail("cuEventRecord", 1, 2, 1);
+    shut_open(shut);
+    assert_ok(rnl_stream_native(shut->stream, out_native));
+    assert_ok(rnl_buffer_release(shut->buffer));
+    begin_capture(*out_native);
+    fake_fail("cuEventRecord", 0, 0, 0);
+}
+
+// Nothing of ours becomes part of it.
+RNL_TEST(no_marks_are_left_in_captures_of_others)
+{
+    struct shut shut;
+    void *native;
+    shut_open_captured(&shut, &native);
+    size_t records = fake_calls("cuEventRecord");
+    for (int i = 0; i < 4; i++) {
+        await_looks(2);
+        assert_ok(rnl_enqueue_fill(shut.stream, shut.word, 4, 4, 7, 4));
+    }
+    assert_int_equal(fake_calls("cuEventRecord"), records);
+    assert_true(fake_capture(native, 0));
+    shut_close(&shut);
+}
+
+static size_t blocks(void)
+{
+    struct fake_live live;
+    fake_live(&live);
+    return live.blocks;
+}
+
+// One that slipped into a capture is given up: the buffer goes while the stream
+// still waits.
+RNL_TEST(a_mark_in_a_capture_of_others_is_given_up)
+{
+    struct shut shut;
+    void *native;
+    shut_open_captured(&shut, &native);
+    fake_fail("cuStreamIsCapturing", 1, 999, 1);
+    for (int captures = 1; captures >= 0; captures--) {
+        size_t records = fake_calls("cuEventRecord");
+        while (fake_calls("cuEventRecord") == records) {
+            await_looks(1);
+            assert_ok(rnl_enqueue_fill(shut.stream, shut.word, 4, 4, 7, 4));
+        }
+        if (captures)
+            fake_capture(native, 0);
+    }
+    size_t before = blocks();
+    assert_ok(rnl_enqueue_wait_value32(shut.stream, shut.word, 0, 2,
+                                       RNL_WAIT_EQ));
+    assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 1));
+    while (blocks() == before)
+        assert_ok(rnl_context_trim(shut.context, 0));
+    assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 2));
+    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
+    fake_fail("cuStreamIsCapturing", 0, 0, 0);
     shut_close(&shut);
 }
 

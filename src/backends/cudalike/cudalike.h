@@ -67,7 +67,7 @@ struct gpu_stream {
     struct lock lock;
     bool listed;                 // the service looks, and keeps the stream
     _Atomic bool holds;          // false: `held` and `items` are empty
-    _Atomic bool promised;       // what it holds waits for a promise
+    _Atomic bool awaits;         // what it holds waits for others' records
     _Atomic bool mark_wanted;    // the service asks for `marker`
     _Atomic bool shared;         // others may give it work that nobody counts
     bool special;                // borrowed: one of the current context
@@ -208,6 +208,7 @@ struct marker *marker_complete(struct context *context);
 static inline void marker_renew(struct marker *marker)
 {
     atomic_store_explicit(&marker->done, false, memory_order_relaxed);
+    atomic_store_explicit(&marker->held, 0, memory_order_relaxed);
     marker->promise = false;
     marker->stream = NULL;
 }

@@ -123,8 +123,7 @@ static void let_on(struct marker *marker, struct stream *stream,
     marker_let_go(marker, stream);
     for (const struct waiter *waiter = waiters; waiter; waiter = waiter->next)
         stream_hold_less(waiter->stream);
-    if (waiters)
-        service_wake();
+    service_wake();
 }
 
 static rnl_status refuse_again(const struct event *event)
@@ -399,13 +398,14 @@ static rnl_status join_promise(struct stream *stream, struct event *event)
     waiter->stream = stream;
     waiter->at = atomic_load(&stream->submitted) + 1;
     int code = doubt_begin(stream, waiter->at);
+    // Once it is listed others may drop it.
+    object_keep(&stream->object);
     struct marker *marker = code == 0 ? add_waiter(own, waiter) : NULL;
     if (!marker) {
-        mem_release(waiter, sizeof *waiter);
+        drop_waiters(waiter);
         return code ? driver_fail(stream_context(stream), code, "to wait")
                     : gpu_event_join(stream, event);
     }
-    object_keep(&stream->object);
     rnl_status status = stream_wait_marker(stream, marker);
     if (status != RNL_OK)
         take_waiter_back(own, waiter);

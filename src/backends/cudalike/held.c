@@ -83,8 +83,10 @@ static struct stream *recorder_of(struct marker *marker)
 void held_marker_over(struct op *op, bool recorded)
 {
     struct marker *marker = op_marker(op);
-    if (op->kind == OP_STAMP)
+    if (op->kind == OP_STAMP) {
         marker_let_go(marker, recorded ? op->stream : NULL);
+        service_wake();
+    }
     marker_drop(marker->home, marker);
 }
 
@@ -101,7 +103,7 @@ static bool is_own(struct stream *stream, struct marker *marker)
 bool held_wait_is_over(struct stream *stream, const struct op *op)
 {
     struct marker *marker = op_marker(op);
-    return is_own(stream, marker) ||
+    return stream_leaves_out(stream, op) || is_own(stream, marker) ||
            marker_query(marker->home, marker) != RNL_NOT_READY;
 }
 
@@ -143,15 +145,21 @@ bool stream_holds_locked(struct stream *stream)
     return holds;
 }
 
+// Whether it waits for a marker that others are to let go.
+static bool waits_for_others(struct stream *stream, const struct op *op)
+{
+    return op->kind == OP_WAIT && atomic_load(&op_marker(op)->held) &&
+           !held_is_for_service(op) && !is_own(stream, op_marker(op)) &&
+           !stream_leaves_out(stream, op);
+}
+
 bool held_may_go_locked(struct stream *stream, const struct op *op)
 {
     // Host functions run one behind the other anyway.
     if (stream_waits_for_host_locked(stream))
         return op->kind == OP_HOST &&
                gpu_stream_of(stream)->last == LAST_HOST;
-    return op->kind != OP_WAIT || !atomic_load(&op_marker(op)->held) ||
-           held_is_for_service(op) || is_own(stream, op_marker(op)) ||
-           context_is_lost(stream_context(stream));
+    return !waits_for_others(stream, op);
 }
 
 void stream_hold_locked(struct stream *stream, struct op *first)
@@ -189,19 +197,6 @@ static struct marker *awaited_locked(const struct gpu_stream *own)
                                                    : NULL;
 }
 
-// What comes first is a wait for what nobody has recorded: whoever keeps or
-// breaks such a promise wakes the service.
-static bool is_promised_locked(const struct gpu_stream *own)
-{
-    struct marker *marker = awaited_locked(own);
-    if (!marker || !marker->promise)
-        return false;
-    lock_take(&marker->lock);
-    bool open = atomic_load(&marker->held) && !marker->stream;
-    lock_give(&marker->lock);
-    return open;
-}
-
 bool stream_hold_less(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
@@ -219,7 +214,9 @@ bool stream_hold_less(struct stream *stream)
         current_back(gpu, before);
     }
     stream_holds_locked(stream);
-    atomic_store(&own->promised, is_promised_locked(own));
+    // Whoever lets the marker go wakes the service.
+    atomic_store(&own->awaits,
+                 own->held && waits_for_others(stream, own->held));
     lock_give(&own->lock);
     host_finish_list(over);
     return may && room > 0;

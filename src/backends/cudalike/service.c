@@ -344,13 +344,15 @@ static void look_at_marker(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     struct marker *marker = atomic_load(&own->marker);
-    if (!marker ||
-        marker_query(stream_context(stream), marker) != RNL_OK)
+    rnl_status status =
+        marker ? marker_query(stream_context(stream), marker) : RNL_NOT_READY;
+    if (status == RNL_NOT_READY)
         return;
     uint64_t point = own->marked;
     atomic_store_explicit(&own->marker, NULL, memory_order_release);
     marker_drop(stream_context(stream), marker);
-    stream_settle(stream, point);
+    if (status == RNL_OK)  // or it was recorded into a capture of others
+        stream_settle(stream, point);
 }
 
 // The lists tell of nobody else's doing: only this thread takes items out.
@@ -377,7 +379,7 @@ static enum look look_at(struct stream *stream)
     atomic_store_explicit(&own->mark_wanted, true, memory_order_relaxed);
     lock_take(&own->list_lock);
     bool items = own->items != NULL ||
-                 (atomic_load(&own->holds) && !atomic_load(&own->promised));
+                 (atomic_load(&own->holds) && !atomic_load(&own->awaits));
     lock_give(&own->list_lock);
     return items ? LOOK_WAITING : moved ? LOOK_MOVED : LOOK_BUSY;
 }

@@ -92,6 +92,26 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
     return code ? code : service_ask_locked(stream, op);
 }
 
+static __attribute__((noinline)) bool ask_captured(const struct stream *stream)
+{
+    const struct gpu_context *gpu = gpu_of(stream_context(stream));
+    int status = 0;
+    void *before = current_enter(gpu);
+    int code = call_of(gpu)->stream_capturing(gpu_stream_of(stream)->handle,
+                                              &status);
+    current_back(gpu, before);
+    return code == 0 ? status != 0 : code == gpu->driver->captures;
+}
+
+// Others may capture what they do with their stream: a look at it would make
+// that invalid, and what is recorded in it is never reached.
+static inline bool is_captured(const struct stream *stream)
+{
+    return atomic_load_explicit(&gpu_stream_of(stream)->shared,
+                                memory_order_relaxed) &&
+           ask_captured(stream);
+}
+
 // So that those who wait for the stream to get on see it also while it is never
 // idle: as often as the service looks, not with each operation.
 void stream_mark_wanted_locked(struct stream *stream)
@@ -104,7 +124,8 @@ void stream_mark_wanted_locked(struct stream *stream)
         (!atomic_load_explicit(&own->pending, memory_order_relaxed) &&
          !own->held &&
          !atomic_load_explicit(&gpu->trash, memory_order_relaxed) &&
-         !atomic_load_explicit(&stream->waiting.first, memory_order_relaxed)))
+         !atomic_load_explicit(&stream->waiting.first, memory_order_relaxed)) ||
+        is_captured(stream))
         return;
     struct marker *marker = marker_take(context, false);
     if (!marker)
@@ -244,8 +265,8 @@ static bool is_work(const struct op *op)
            op->kind != OP_WAIT && op->kind != OP_ATTRIBUTES;
 }
 
-// On a stream that has failed, work that was held is not done any more, but
-// what comes before the failure is.
+// On a stream that has failed, work that was held is not done any more, nor
+// anything waited for, but what comes before the failure is.
 static struct op *leave_out_failed(struct stream *stream, struct op *first,
                                    struct op **over)
 {
@@ -255,7 +276,10 @@ static struct op *leave_out_failed(struct stream *stream, struct op *first,
         return first;
     for (struct op *op = first, *next; op; op = next) {
         next = op->next;
-        if (is_work(op) && stream_leaves_out(stream, op)) {
+        bool waits = op->kind == OP_WAIT;
+        if ((waits || is_work(op)) && stream_leaves_out(stream, op)) {
+            if (waits)
+                held_marker_over(op, false);
             op->next = *over;
             *over = op;
         } else {
@@ -375,6 +399,16 @@ rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
 
 // --- Native handles --------------------------------------------------------
 
+static void *share(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    lock_take(&own->lock);
+    atomic_store(&own->shared, true);
+    lock_give(&own->lock);
+    stream_give_all(stream);
+    return own->handle;
+}
+
 rnl_status gpu_native(struct object *object, void **out_native)
 {
     switch (object->class->kind) {
@@ -382,9 +416,7 @@ rnl_status gpu_native(struct object *object, void **out_native)
         *out_native = gpu_of((struct context *)object)->handle;
         return RNL_OK;
     case OBJECT_STREAM:
-        *out_native = gpu_stream_of((struct stream *)object)->handle;
-        atomic_store(&gpu_stream_of((struct stream *)object)->shared, true);
-        stream_give_all((struct stream *)object);
+        *out_native = share((struct stream *)object);
         return RNL_OK;
     case OBJECT_EVENT:
         return gpu_event_native((struct event *)object, out_native);
@@ -438,20 +470,6 @@ void stream_settle(struct stream *stream, uint64_t point)
     finish_all(over);
 }
 
-// Others may capture what they do with their stream: a look at it would make
-// that invalid.
-static bool is_captured(const struct gpu_context *gpu,
-                        const struct gpu_stream *own)
-{
-    int status = 0;
-    if (!atomic_load_explicit(&own->shared, memory_order_relaxed))
-        return false;
-    void *before = current_enter(gpu);
-    int code = call_of(gpu)->stream_capturing(own->handle, &status);
-    current_back(gpu, before);
-    return code == 0 ? status != 0 : code == gpu->driver->captures;
-}
-
 rnl_status gpu_stream_query(struct stream *stream)
 {
     struct context *context = stream_context(stream);
@@ -467,8 +485,8 @@ rnl_status gpu_stream_query(struct stream *stream)
         stream_hold_less(stream);
         holds = atomic_load_explicit(&own->holds, memory_order_acquire);
         void *before = stream_enter(stream);
-        code = is_captured(gpu, own) ? gpu->driver->not_ready
-                                     : call_of(gpu)->stream_query(own->handle);
+        code = is_captured(stream) ? gpu->driver->not_ready
+                                   : call_of(gpu)->stream_query(own->handle);
         current_back(gpu, before);
     }
     if (code == gpu->driver->not_ready || (code == 0 && holds))
@@ -487,10 +505,20 @@ static rnl_status query_stream(void *subject)
     return gpu_stream_query(subject);
 }
 
+// Who captures would wait for itself.
+static rnl_status refuse_captured(const struct stream *stream)
+{
+    return is_captured(stream)
+               ? fail(RNL_ERROR_CAPTURE_UNSUPPORTED,
+                      "others capture the stream, which has no end meanwhile")
+               : RNL_OK;
+}
+
 rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
-    if (deadline == DEADLINE_LOOK)
-        return gpu_stream_query(stream);
+    rnl_status status = refuse_captured(stream);
+    if (status != RNL_OK || deadline == DEADLINE_LOOK)
+        return status ? status : gpu_stream_query(stream);
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     rnl_sync_policy policy = (rnl_sync_policy)atomic_load_explicit(
@@ -499,7 +527,7 @@ rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
                                                  memory_order_acquire)))
         return RNL_OK;
     void *before = stream_enter(stream);  // once, not with each look
-    rnl_status status = gpu_stream_query(stream);
+    status = gpu_stream_query(stream);
     if (status == RNL_NOT_READY)
         status =
             gpu_poll(query_stream, stream, policy, deadline, &own->waits);
@@ -540,10 +568,14 @@ static int give_wait_locked(struct stream *stream, struct marker *marker)
 static rnl_status hold_marker_locked(struct stream *stream, enum op_kind kind,
                                      struct marker *marker, bool counted)
 {
+    uint64_t sequence = atomic_load(&stream->submitted) + counted;
+    int code = doubt_begin(stream, sequence);  // it may be refused yet
+    if (code != 0)
+        return driver_fail(stream_context(stream), code, "to hold it back");
     struct op *op = held_marker_op(stream, kind, marker);
     if (!op)
         return fail_status();
-    op->sequence = atomic_load(&stream->submitted) + counted;
+    op->sequence = sequence;
     stream_hold_locked(stream, op);
     atomic_store_explicit(&stream->submitted, op->sequence,
                           memory_order_release);
@@ -554,10 +586,7 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
 {
     struct context *context = stream_context(stream);
     struct gpu_stream *own = gpu_stream_of(stream);
-    bool shared = atomic_load(&own->shared);
     int code = 0;
-    if (shared)
-        marker_give(marker);
     lock_take(&own->lock);
     rnl_status status = service_list_locked(stream);
     if (status == RNL_OK &&
@@ -566,7 +595,8 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
     else if (status == RNL_OK)
         code = give_wait_locked(stream, marker);
     lock_give(&own->lock);
-    if (shared)
+    // Who shares it meanwhile gives what is held by now.
+    if (atomic_load(&own->shared))
         stream_give_all(stream);
     return code == 0 ? status
                      : driver_fail(context, code, "to let a stream wait");
@@ -619,6 +649,9 @@ static int follow(struct stream *stream, struct stream *other, uint64_t at)
 rnl_status gpu_stream_join(struct stream *stream, struct stream *other)
 {
     struct context *context = stream_context(other);
+    rnl_status status = refuse_captured(other);
+    if (status != RNL_OK)
+        return status;
     if (gpu_stream_query(other) == RNL_OK) {
         stream_inherit(stream, stream_get_failure(other));
         return RNL_OK;
@@ -627,7 +660,7 @@ rnl_status gpu_stream_join(struct stream *stream, struct stream *other)
     if (!marker)
         return fail_status();
     uint64_t at = atomic_load(&stream->submitted) + 1;
-    rnl_status status = stream_record_marker(other, marker, false);
+    status = stream_record_marker(other, marker, false);
     if (status == RNL_OK)
         status = stream_wait_marker(stream, marker);
     marker_drop(context, marker);
