@@ -4,10 +4,15 @@
 // Accesses of a function to places all over that are not calls.
 enum { INLINE_MOST = 24 };
 
-// How many bytes of memory are asked for ahead, of all rows that a chunk reads;
-// of each in loops over the grid. Instructions of a kernel of which a processor
-// sees enough at once to ask by itself.
-enum { AHEAD = 8192, AHEAD_IN_LOOPS = 512, FORESEEN_MOST = 48 };
+// How many bytes of memory are asked for ahead, of all rows that a chunk reads,
+// and at least of each; of each in loops over the grid. Instructions of a
+// kernel of which a processor sees enough at once to ask by itself.
+enum {
+    AHEAD = 8192,
+    AHEAD_LEAST = 512,
+    AHEAD_IN_LOOPS = 512,
+    FORESEEN_MOST = 48,
+};
 
 static uint64_t size_of(struct emitter *e, LLVMTypeRef type)
 {
@@ -179,7 +184,7 @@ static void scatter(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
 static bool loads_apart(struct emitter *e, struct shape address)
 {
     return address.kind == SHAPE_AFFINE && !e->mask && !e->kernel->compact &&
-           e->place_count++ < INLINE_MOST;
+           e->apart_count < INLINE_MOST;
 }
 
 static LLVMValueRef load_apart(struct emitter *e, LLVMValueRef at)
@@ -187,6 +192,7 @@ static LLVMValueRef load_apart(struct emitter *e, LLVMValueRef at)
     LLVMValueRef address = LLVMGetOperand(at, 0);
     LLVMTypeRef type = LLVMTypeOf(at);
     LLVMValueRef vector = LLVMGetPoison(vector_type(e, type));
+    e->apart_count++;
     for (unsigned i = 0; i < e->width; i++) {
         LLVMValueRef load = LLVMBuildLoad2(e->builder, type,
                                            lanes_at(e, address, i), "");
@@ -248,6 +254,21 @@ static unsigned rows_of(const struct kernel *kernel)
     return rows;
 }
 
+// How far ahead each of a kernel's rows outside of loops is asked for: many of
+// them are no longer worth it.
+static uint64_t ahead_of_each(struct emitter *e)
+{
+    const struct kernel *kernel = e->kernel;
+    if (kernel->size <= FORESEEN_MOST || kernel->compact)
+        return 0;
+    if (e->rows_ahead == 0) {
+        unsigned rows = rows_of(kernel);
+        e->rows_ahead = rows ? rows : 1;
+    }
+    uint64_t ahead = AHEAD / e->rows_ahead;
+    return ahead >= AHEAD_LEAST ? ahead : 0;
+}
+
 // How far ahead of a row memory is asked for, or 0. Outside of loops, and in
 // loops over the grid, chunks go along arrays one after another, with much to
 // do between. In other loops a thread may step far, so that nothing foresees
@@ -258,8 +279,7 @@ static uint64_t ahead_of(struct emitter *e, LLVMValueRef at, uint64_t row)
     LLVMValueRef address = LLVMGetOperand(at, 0);
     int loop = kernel->blocks[kernel_block_of(kernel, at)].loop;
     if (loop == NONE)
-        return kernel->size > FORESEEN_MOST && reads_once(kernel, at)
-                   ? AHEAD / rows_of(kernel) : 0;
+        return reads_once(kernel, at) ? ahead_of_each(e) : 0;
     if (has_barrier(kernel, &kernel->loops[loop]) ||
         access_is_shared(e, address, 0))
         return 0;

@@ -61,6 +61,8 @@ struct emitter {
     int barrier;
     LLVMValueRef *slots;           // memory of the simple ones
     unsigned place_count;          // accesses to places all over
+    unsigned apart_count;          // loads of lanes at a distance
+    unsigned rows_ahead;           // loads of rows outside of loops; 0: unknown
     LLVMValueRef sink;             // where lanes that are not there may write
     LLVMValueRef *private_memory;  // of the complex ones, for all lanes
     LLVMValueRef *common_in;       // slots that all chunks of a steady kernel

@@ -65,50 +65,107 @@ static bool is_only_written(const struct emitter *e, LLVMValueRef array)
 
 // --- Loops -------------------------------------------------------------------
 
-// Whether a value is made from what a variable holds.
-static bool is_made_from(const struct kernel *kernel, LLVMValueRef value,
-                         const struct slot *slot, int depth)
+// By how much a value changes with a round of a loop: 0 if not at all, or in
+// another way than by adding; ANY_AMOUNT if by what is no constant.
+#define ANY_AMOUNT UINT64_MAX
+
+static uint64_t times(uint64_t amount, LLVMValueRef factor)
 {
-    value = slots_resolve(kernel, value);
-    if (depth > 8 || !LLVMIsAInstruction(value))
-        return false;
-    if (LLVMIsALoadInst(value))
-        return slots_loaded(kernel, value) == slot;
-    for (int i = 0; i < LLVMGetNumOperands(value); i++)
-        if (is_made_from(kernel, LLVMGetOperand(value, (unsigned)i), slot,
-                         depth + 1))
-            return true;
-    return false;
+    if (amount == 0 || amount == ANY_AMOUNT || !LLVMIsAConstantInt(factor))
+        return amount ? ANY_AMOUNT : 0;
+    uint64_t all;
+    int64_t by = LLVMConstIntGetSExtValue(factor);
+    bool over = __builtin_mul_overflow(
+        amount, by < 0 ? 0 - (uint64_t)by : (uint64_t)by, &all);
+    return over ? ANY_AMOUNT : all;
 }
 
-// Whether the loop, and not one inside of it, counts a variable on.
-static bool counts(const struct kernel *kernel, int loop,
-                   const struct slot *slot)
+// What a shift multiplies by.
+static LLVMValueRef power_of(LLVMValueRef shift)
+{
+    bool known = LLVMIsAConstantInt(shift) &&
+                 LLVMConstIntGetZExtValue(shift) < 32;
+    return known ? LLVMConstInt(LLVMTypeOf(shift),
+                                UINT64_C(1) << LLVMConstIntGetZExtValue(shift),
+                                0)
+                 : shift;
+}
+
+// What an index of an address counts, bytes.
+static LLVMValueRef unit_of(const struct kernel *kernel, LLVMValueRef address)
+{
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
+    return LLVMConstInt(LLVMInt64TypeInContext(kernel->context),
+                        LLVMABISizeOfType(kernel->layout, type), 0);
+}
+
+// A sum, or an address with one index.
+static bool adds(LLVMValueRef value)
+{
+    switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMAdd: case LLVMSub:
+        return true;
+    case LLVMOr:
+        return LLVMGetIsDisjoint(value);
+    case LLVMGetElementPtr:
+        return LLVMGetNumOperands(value) == 2;
+    default:
+        return false;
+    }
+}
+
+// What the loop, and not one inside of it, adds to a variable.
+static uint64_t added_to(const struct kernel *kernel, int loop,
+                         const struct slot *slot)
 {
     for (unsigned i = 0; i < slot->store_count; i++) {
         LLVMValueRef store = slot->stores[i];
-        if (kernel->blocks[kernel_block_of(kernel, store)].loop == loop &&
-            is_made_from(kernel, LLVMGetOperand(store, 0), slot, 0))
-            return true;
+        LLVMValueRef sum = slots_resolve(kernel, LLVMGetOperand(store, 0));
+        if (kernel->blocks[kernel_block_of(kernel, store)].loop != loop ||
+            !LLVMIsAInstruction(sum) || !adds(sum))
+            continue;
+        for (unsigned k = 0; k < 2; k++) {
+            LLVMValueRef one = slots_resolve(kernel, LLVMGetOperand(sum, k));
+            LLVMValueRef step = LLVMGetOperand(sum, 1 - k);
+            if (slots_loaded(kernel, one) != slot)
+                continue;
+            return times(LLVMIsAGetElementPtrInst(sum)
+                             ? LLVMConstIntGetZExtValue(unit_of(kernel, sum))
+                             : 1, slots_resolve(kernel, step));
+        }
     }
-    return false;
+    return 0;
 }
 
-// Whether a value is made from a variable that the loop counts on.
-static bool is_counted(const struct kernel *kernel, int loop,
-                       LLVMValueRef value, int depth)
+static uint64_t moved_by(const struct kernel *kernel, int loop,
+                         LLVMValueRef value, int depth)
 {
     value = slots_resolve(kernel, value);
     if (depth > 8 || !LLVMIsAInstruction(value))
-        return false;
+        return 0;
     const struct slot *slot = slots_loaded(kernel, value);
     if (slot)
-        return counts(kernel, loop, slot);
-    for (int i = 0; i < LLVMGetNumOperands(value); i++)
-        if (is_counted(kernel, loop, LLVMGetOperand(value, (unsigned)i),
-                       depth + 1))
-            return true;
-    return false;
+        return added_to(kernel, loop, slot);
+    int count = LLVMGetNumOperands(value);
+    uint64_t moved[2] = {0};
+    for (int i = 0; i < count && i < 2; i++)
+        moved[i] = moved_by(kernel, loop, LLVMGetOperand(value, (unsigned)i),
+                            depth + 1);
+    if (adds(value) && LLVMIsAGetElementPtrInst(value))
+        moved[1] = times(moved[1], unit_of(kernel, value));
+    if (adds(value))
+        return moved[0] > moved[1] ? moved[0] : moved[1];
+    switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMSExt: case LLVMZExt: case LLVMTrunc: case LLVMFreeze:
+        return moved[0];
+    case LLVMMul:
+        return moved[0] ? times(moved[0], LLVMGetOperand(value, 1))
+                        : times(moved[1], LLVMGetOperand(value, 0));
+    case LLVMShl:
+        return times(moved[0], power_of(LLVMGetOperand(value, 1)));
+    default:
+        return 0;
+    }
 }
 
 static unsigned size_of_loop(const struct kernel *kernel,
@@ -122,10 +179,11 @@ static unsigned size_of_loop(const struct kernel *kernel,
     return size;
 }
 
-// Whether memory holds up what is done for each store, and each is to another
-// place. In loops threads go far from each other: only where one store writes
-// a whole line.
-static bool is_brief(const struct kernel *kernel, LLVMValueRef at)
+// Whether memory holds up what is done for each store of a row, so many bytes,
+// and each is to another place. In loops threads go far from each other: only
+// where one store writes a whole line.
+static bool is_brief(const struct kernel *kernel, LLVMValueRef at,
+                     uint64_t row)
 {
     int l = kernel->blocks[kernel_block_of(kernel, at)].loop;
     if (l == NONE)
@@ -134,7 +192,7 @@ static bool is_brief(const struct kernel *kernel, LLVMValueRef at)
         size_of_loop(kernel, &kernel->loops[l]) > BRIEF_MOST)
         return false;
     for (; l != NONE; l = kernel->loops[l].parent)
-        if (!is_counted(kernel, l, LLVMGetOperand(at, 1), 0))
+        if (moved_by(kernel, l, LLVMGetOperand(at, 1), 0) < row)
             return false;
     return true;
 }
@@ -145,7 +203,7 @@ bool stream_fits(struct emitter *e, LLVMValueRef at, LLVMValueRef value)
 {
     uint64_t size = LLVMABISizeOfType(e->kernel->layout, LLVMTypeOf(value));
     if (target_vector_bytes() == 0 || size % LINE != 0 ||
-        !is_brief(e->kernel, at))
+        !is_brief(e->kernel, at, size))
         return false;
     LLVMValueRef array = stream_array(e->kernel, LLVMGetOperand(at, 1));
     return array && is_only_written(e, array);

@@ -117,6 +117,32 @@ RNL_TEST(what_a_loop_stores_again_stays_in_the_caches)
     assert_false(has(emitted("x86-64-v4", again), PAST));
 }
 
+// By less than the lanes store together.
+RNL_TEST(what_a_loop_moves_little_stays_in_the_caches)
+{
+    assert_false(has(emitted("x86-64-v4", ROUNDS("1")), PAST));
+    assert_false(has(emitted("x86-64-v4", ROUNDS("31")), PAST));
+    assert_true(has(emitted("x86-64-v4", ROUNDS("32")), PAST));
+    assert_true(has(emitted("x86-64-v4", ROUNDS("%i")), PAST));
+}
+
+// The same few rows, over and over.
+RNL_TEST(what_a_loop_comes_back_to_stays_in_the_caches)
+{
+#define ROUNDS_BY(change)                                                 \
+    PLACES "  br label %loop\n"                                           \
+    "loop:\n  %n = phi i64 [ 0, %0 ], [ %m, %loop ]\n"                    \
+    "  %some = " change "\n"                                              \
+    "  %r = getelementptr [4096 x i32], ptr %p, i64 %some\n"              \
+    "  store i32 %x, ptr %r\n  %m = add nuw nsw i64 %n, 1\n"             \
+    "  %c = icmp ult i64 %m, 4\n"                                         \
+    "  br i1 %c, label %loop, label %end\nend:\n  ret void\n"
+    assert_false(has(emitted("x86-64-v4", ROUNDS_BY("and i64 %n, 1")), PAST));
+    assert_false(has(emitted("x86-64-v4", ROUNDS_BY("lshr i64 %n, 6")), PAST));
+    assert_false(has(emitted("x86-64-v4", ROUNDS_BY("urem i64 %n, 3")), PAST));
+    assert_true(has(emitted("x86-64-v4", ROUNDS_BY("shl i64 %n, 1")), PAST));
+}
+
 // The inner loop moves on, the outer one comes to all places again.
 RNL_TEST(what_an_outer_loop_stores_again_does_too)
 {

@@ -1,0 +1,347 @@
+// Memory that goes before the work that uses it, and streams that others
+// capture meanwhile.
+#include "core/object.h"
+
+#include "loaded.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Work that waits for a word, on memory of its stream.
+struct shut {
+    rnl_context context;
+    rnl_stream stream, other;
+    rnl_buffer word, buffer;
+};
+
+static void shut_open(struct shut *shut)
+{
+    *shut = (struct shut){0};
+    fake_load();
+    assert_ok(rnl_context_open("cuda", 0,
+                               RNL_CONTEXT_OPTIONS(.pool_threshold = 1),
+                               &shut->context));
+    assert_ok(rnl_stream_create(shut->context, NULL, &shut->stream));
+    assert_ok(rnl_stream_create(shut->context, NULL, &shut->other));
+    assert_ok(rnl_buffer_create(shut->context, 8,
+                                RNL_BUFFER_OPTIONS(.zeroed = true),
+                                &shut->word));
+    assert_ok(rnl_enqueue_buffer_create(shut->stream, 4096, NULL,
+                                        &shut->buffer));
+    assert_ok(rnl_enqueue_wait_value32(shut->stream, shut->word, 0, 1,
+                                       RNL_WAIT_EQ));
+    assert_ok(rnl_enqueue_fill(shut->stream, shut->buffer, 0, 4096, 7, 4));
+}
+
+// What has no handle left is never given back by the library itself.
+static void expect_driver_empty(void)
+{
+    struct fake_live live;
+    do {
+        fake_live(&live);
+        sched_yield();
+    } while (live.contexts > 0);
+    assert_int_equal(live.blocks + live.leaked + live.misuses, 0);
+}
+
+static void shut_end(struct shut *shut)
+{
+    assert_ok(rnl_enqueue_write_value32(shut->other, shut->word, 0, 1));
+    assert_ok(rnl_stream_synchronize(shut->stream, RNL_FOREVER));
+    assert_ok(rnl_buffer_release(shut->word));
+    assert_ok(rnl_stream_release(shut->other));
+    assert_ok(rnl_stream_release(shut->stream));
+    assert_ok(rnl_context_release(shut->context));
+    expect_driver_empty();
+}
+
+static void shut_close(struct shut *shut)
+{
+    shut_end(shut);
+    fake_expect_empty();
+}
+
+// Asks of the service, whether the stream is captured.
+static void await_looks(size_t count)
+{
+    size_t seen = fake_calls("cuStreamIsCapturing");
+    while (fake_calls("cuStreamIsCapturing") < seen + count)
+        sched_yield();
+}
+
+static void begin_capture(void *native)
+{
+    fake_capture(native, 1);
+    await_looks(2);  // a look that was under way made it invalid
+    fake_capture(native, 1);
+}
+
+// Neither by the service nor for the pool; the caller is told.
+RNL_TEST(a_stream_that_others_capture_is_not_looked_at)
+{
+    struct shut shut;
+    void *native;
+    shut_open(&shut);
+    assert_ok(rnl_stream_native(shut.stream, &native));
+    begin_capture(native);
+    assert_ok(rnl_buffer_release(shut.buffer));
+    assert_ok(rnl_context_trim(shut.context, 0));
+    assert_status(rnl_stream_query(shut.stream),
+                  RNL_ERROR_CAPTURE_UNSUPPORTED);
+    assert_status(rnl_stream_synchronize(shut.stream, RNL_FOREVER),
+                  RNL_ERROR_CAPTURE_UNSUPPORTED);
+    assert_status(rnl_enqueue_wait_stream(shut.other, shut.stream),
+                  RNL_ERROR_CAPTURE_UNSUPPORTED);
+    await_looks(4);
+    assert_true(fake_capture(native, 0));
+    shut_close(&shut);
+}
+
+// Others begin to capture the stream, where no mark was left before.
+static void shut_open_captured(struct shut *shut, void **out_native)
+{
+    fake_load();
+    fake_fail("cuEventRecord", 1, 2, 1);
+    shut_open(shut);
+    assert_ok(rnl_stream_native(shut->stream, out_native));
+    assert_ok(rnl_buffer_release(shut->buffer));
+    begin_capture(*out_native);
+    fake_fail("cuEventRecord", 0, 0, 0);
+}
+
+// Nothing of ours becomes part of it.
+RNL_TEST(no_marks_are_left_in_captures_of_others)
+{
+    struct shut shut;
+    void *native;
+    shut_open_captured(&shut, &native);
+    size_t records = fake_calls("cuEventRecord");
+    for (int i = 0; i < 4; i++) {
+        await_looks(2);
+        assert_ok(rnl_enqueue_fill(shut.stream, shut.word, 4, 4, 7, 4));
+    }
+    assert_int_equal(fake_calls("cuEventRecord"), records);
+    assert_true(fake_capture(native, 0));
+    shut_close(&shut);
+}
+
+static size_t blocks(void)
+{
+    struct fake_live live;
+    fake_live(&live);
+    return live.blocks;
+}
+
+// One that slipped into a capture is given up: the buffer goes while the stream
+// still waits.
+RNL_TEST(a_mark_in_a_capture_of_others_is_given_up)
+{
+    struct shut shut;
+    void *native;
+    shut_open_captured(&shut, &native);
+    fake_fail("cuStreamIsCapturing", 1, 999, 1);
+    for (int captures = 1; captures >= 0; captures--) {
+        size_t records = fake_calls("cuEventRecord");
+        while (fake_calls("cuEventRecord") == records) {
+            await_looks(1);
+            assert_ok(rnl_enqueue_fill(shut.stream, shut.word, 4, 4, 7, 4));
+        }
+        if (captures)
+            fake_capture(native, 0);
+    }
+    size_t before = blocks();
+    assert_ok(rnl_enqueue_wait_value32(shut.stream, shut.word, 0, 2,
+                                       RNL_WAIT_EQ));
+    assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 1));
+    while (blocks() == before)
+        assert_ok(rnl_context_trim(shut.context, 0));
+    assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 2));
+    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
+    fake_fail("cuStreamIsCapturing", 0, 0, 0);
+    shut_close(&shut);
+}
+
+// And in no stream of the user's: that may be full, or captured by others.
+RNL_TEST(what_the_pool_does_not_keep_is_freed_behind_the_work)
+{
+    struct shut shut;
+    shut_open(&shut);
+    size_t before = fake_calls("cuMemFreeAsync");
+    assert_ok(rnl_buffer_release(shut.buffer));
+    assert_ok(rnl_context_trim(shut.context, 0));
+    assert_int_equal(fake_calls("cuMemFreeAsync"), before);
+    assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 1));
+    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
+    assert_int_equal(fake_calls("cuMemFreeAsync"), before + 1);
+    shut_close(&shut);
+}
+
+static void see(rnl_status status, void *user_data)
+{
+    *(rnl_status *)user_data = status;
+}
+
+// Nothing that a full stream holds up is done to free memory.
+RNL_TEST(memory_of_a_full_stream_may_be_released)
+{
+    struct shut shut;
+    rnl_buffer words;
+    rnl_status seen = RNL_NOT_READY;
+    shut_open(&shut);
+    assert_ok(rnl_enqueue_buffer_create(shut.stream, 4096, NULL, &words));
+    for (int i = 0; i < 1000; i++)
+        assert_ok(rnl_enqueue_fill(shut.stream, words, 0, 4, 7, 4));
+    for (int i = 0; i < 100; i++) {
+        rnl_buffer buffer;
+        assert_ok(rnl_enqueue_buffer_create(shut.stream, 8192 + 256 * i, NULL,
+                                            &buffer));
+        assert_ok(rnl_buffer_release(buffer));
+    }
+    assert_ok(rnl_buffer_release(shut.buffer));
+    assert_ok(rnl_buffer_release(words));
+    assert_ok(rnl_enqueue_host_function(shut.other, see, &seen));
+    assert_ok(rnl_stream_synchronize(shut.other, RNL_FOREVER));
+    assert_int_equal(seen, RNL_OK);
+    shut_close(&shut);
+}
+
+// Memory that is in use still is not to be had; once it is not, it is.
+RNL_TEST(room_that_waits_for_work_is_found_behind_it)
+{
+    const size_t most = (size_t)3 << 30;
+    struct shut shut;
+    rnl_buffer large, other = NULL;
+    shut_open(&shut);
+    assert_ok(rnl_enqueue_buffer_create(shut.stream, most, NULL, &large));
+    assert_ok(rnl_buffer_release(large));
+    assert_int_equal(rnl_buffer_create(shut.context, most / 2, NULL, &other),
+                     RNL_ERROR_OUT_OF_MEMORY);
+    assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 1));
+    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
+    assert_ok(rnl_buffer_create(shut.context, most / 2, NULL, &other));
+    assert_ok(rnl_buffer_release(other));
+    assert_ok(rnl_buffer_release(shut.buffer));
+    shut_close(&shut);
+}
+
+// With or without a handle that the memory might have again.
+static void free_without_context(uint32_t generations)
+{
+    struct shut shut;
+    rnl_stream stream;
+    rnl_buffer buffer;
+    object_set_generations(generations);
+    shut_open(&shut);
+    assert_ok(rnl_context_default_stream(shut.context, &stream));
+    assert_ok(rnl_buffer_create(shut.context, 4096, NULL, &buffer));
+    assert_ok(rnl_enqueue_wait_value32(stream, shut.word, 0, 1, RNL_WAIT_EQ));
+    assert_ok(rnl_enqueue_fill(stream, buffer, 0, 4096, 7, 4));
+    size_t before = fake_calls("cuMemFreeAsync");
+    assert_ok(rnl_context_release(shut.context));
+    assert_ok(rnl_buffer_release(buffer));
+    assert_int_equal(fake_calls("cuMemFreeAsync"), before);
+    assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 1));
+    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
+    assert_ok(rnl_buffer_release(shut.buffer));
+    assert_ok(rnl_buffer_release(shut.word));
+    assert_ok(rnl_stream_release(shut.other));
+    assert_ok(rnl_stream_release(shut.stream));
+    expect_driver_empty();
+}
+
+RNL_TEST(memory_of_a_context_that_is_released_is_not_freed_too_early)
+{
+    free_without_context(OBJECT_GENERATIONS);
+}
+
+RNL_TEST(memory_without_a_handle_is_not_freed_too_early)
+{
+    free_without_context(2);
+}
+
+RNL_TEST(memory_without_a_handle_is_not_used_again)
+{
+    struct shut shut;
+    rnl_buffer buffer;
+    rnl_buffer_info was = {.struct_size = sizeof was}, info = was;
+    object_set_generations(2);
+    shut_open(&shut);
+    assert_ok(rnl_buffer_get_info(shut.buffer, &was));
+    assert_ok(rnl_buffer_release(shut.buffer));
+    assert_ok(rnl_enqueue_buffer_create(shut.stream, 4096, NULL, &buffer));
+    assert_ok(rnl_buffer_get_info(buffer, &info));
+    assert_ptr_not_equal(info.device_address, was.device_address);
+    assert_ok(rnl_buffer_release(buffer));
+    shut_end(&shut);
+}
+
+// --- Graphs that run while they are changed ----------------------------------
+
+static _Thread_local long allocations_left = -1;  // then they fail; -1: never
+
+static void *give_memory(size_t size, size_t alignment, void *unused)
+{
+    (void)unused;
+    void *memory = NULL;
+    if (allocations_left == 0)
+        return NULL;
+    allocations_left -= allocations_left > 0;
+    alignment = alignment < 16 ? 16 : alignment;
+    return posix_memalign(&memory, alignment, size ? size : 1) ? NULL : memory;
+}
+
+static void take_memory(void *memory, size_t size, void *unused)
+{
+    (void)size;
+    (void)unused;
+    free(memory);
+}
+
+static void capture_fill(rnl_stream stream, rnl_buffer buffer,
+                         rnl_graph *out_graph)
+{
+    assert_ok(rnl_stream_begin_capture(stream, 0));
+    assert_ok(rnl_enqueue_fill(stream, buffer, 0, 64, 1, 4));
+    assert_ok(rnl_stream_end_capture(stream, out_graph));
+}
+
+static void update_without_memory(rnl_graph_exec exec, rnl_graph graph)
+{
+    rnl_status status = RNL_ERROR_OUT_OF_MEMORY;
+    for (long left = 0; status != RNL_OK; left++) {
+        assert_int_equal(status, RNL_ERROR_OUT_OF_MEMORY);
+        allocations_left = left;
+        status = rnl_graph_exec_update(exec, graph, NULL);
+        allocations_left = -1;
+    }
+}
+
+RNL_TEST(what_a_running_graph_uses_is_kept_when_memory_runs_out)
+{
+    struct shut shut;
+    rnl_buffer first, second;
+    rnl_graph graph, update;
+    rnl_graph_exec exec;
+    assert_ok(rnl_allocator_set(
+        RNL_ALLOCATOR(.allocate = give_memory, .release = take_memory)));
+    shut_open(&shut);
+    assert_ok(rnl_buffer_create(shut.context, 4096, NULL, &first));
+    assert_ok(rnl_buffer_create(shut.context, 4096, NULL, &second));
+    capture_fill(shut.other, first, &graph);
+    capture_fill(shut.other, second, &update);
+    assert_ok(rnl_graph_instantiate(graph, &exec));
+    assert_ok(rnl_graph_release(graph));
+    assert_ok(rnl_enqueue_graph(shut.stream, exec));
+    assert_ok(rnl_buffer_release(first));
+    size_t before = fake_calls("cuMemFreeAsync");
+    update_without_memory(exec, update);
+    assert_int_equal(fake_calls("cuMemFreeAsync"), before);
+    assert_ok(rnl_graph_release(update));
+    assert_ok(rnl_graph_exec_release(exec));
+    assert_ok(rnl_buffer_release(second));
+    assert_ok(rnl_buffer_release(shut.buffer));
+    shut_close(&shut);
+    assert_ok(rnl_allocator_set(NULL));
+}
