@@ -5,9 +5,7 @@
 #include "loaded.h"
 
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 // Work that waits for a word, on memory of its stream.
 struct shut {
