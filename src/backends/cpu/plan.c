@@ -479,10 +479,11 @@ static void share(struct plan *plan)
     plan->region.take = take_step;
     plan->region.any = any_step;
     atomic_store(&plan->region.participants, 1);
-    set_shared(plan->queue, &plan->region);
+    // Before anybody can join: who ends a step gives the next ones itself.
     for (uint32_t i = plan->next; i < plan->count; i++)
         if (plan->left[i] == 0)
             slot_give(plan, i);
+    set_shared(plan->queue, &plan->region);
     region_offer(pool, &plan->region, false);
 }
 

@@ -282,6 +282,9 @@ static int carry(const struct driver_functions *call, struct job *job,
         if (code == 0)
             code = begin_piece(call, job, lane, slot, offset, size);
     }
+    // A piece that no event stands for may be under way still.
+    if (code != 0)
+        call->stream_synchronize(lane->stream);
     for (unsigned i = 0; i < way.slots; i++) {
         int last =
             slot_settle(call, job, &lane->slots[turn++ % way.slots]);
@@ -298,9 +301,6 @@ static void work_on(struct job *job)
     struct lane *lane = lane_take(gpu, &code);
     if (lane) {
         code = carry(call_of(gpu), job, lane);
-        // A piece that no event stands for may be under way still.
-        if (code != 0)
-            call_of(gpu)->stream_synchronize(lane->stream);
         lane_drop(gpu, lane);
     }
     current_back(gpu, before);
