@@ -218,25 +218,6 @@ RNL_TEST(a_record_that_is_refused_late_breaks_the_promise)
     end();
 }
 
-RNL_TEST(a_stream_that_failed_waits_for_no_promise)
-{
-    rnl_event broken = NULL;
-    begin();
-    size_t before = fills();
-    assert_ok(rnl_event_create(context, RNL_EVENT_OPTIONS(.promise = true),
-                               &broken));
-    assert_ok(rnl_enqueue_wait_event(stream, broken));
-    assert_ok(rnl_enqueue_wait_event(stream, promise));
-    fill(1);
-    assert_ok(rnl_enqueue_host_function(stream, count, NULL));
-    assert_ok(rnl_event_release(broken));
-    assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
-                  RNL_ERROR_DEPENDENCY_FAILED);
-    assert_int_equal(fills(), before);
-    assert_int_equal(status_of_last, RNL_ERROR_DEPENDENCY_FAILED);
-    end();
-}
-
 static uint64_t now_ms(void)
 {
     struct timespec now;

@@ -103,7 +103,7 @@ static bool is_own(struct stream *stream, struct marker *marker)
 bool held_wait_is_over(struct stream *stream, const struct op *op)
 {
     struct marker *marker = op_marker(op);
-    return stream_leaves_out(stream, op) || is_own(stream, marker) ||
+    return context_is_lost(stream_context(stream)) || is_own(stream, marker) ||
            marker_query(marker->home, marker) != RNL_NOT_READY;
 }
 
@@ -150,7 +150,7 @@ static bool waits_for_others(struct stream *stream, const struct op *op)
 {
     return op->kind == OP_WAIT && atomic_load(&op_marker(op)->held) &&
            !held_is_for_service(op) && !is_own(stream, op_marker(op)) &&
-           !stream_leaves_out(stream, op);
+           !context_is_lost(stream_context(stream));
 }
 
 bool held_may_go_locked(struct stream *stream, const struct op *op)

@@ -265,8 +265,9 @@ static bool is_work(const struct op *op)
            op->kind != OP_WAIT && op->kind != OP_ATTRIBUTES;
 }
 
-// On a stream that has failed, work that was held is not done any more, nor
-// anything waited for, but what comes before the failure is.
+// On a stream that has failed, work that was held is not done any more, but
+// what comes before the failure is. Waits last: who waits for this stream has
+// to be told of the failure before it gets on.
 static struct op *leave_out_failed(struct stream *stream, struct op *first,
                                    struct op **over)
 {
@@ -276,10 +277,7 @@ static struct op *leave_out_failed(struct stream *stream, struct op *first,
         return first;
     for (struct op *op = first, *next; op; op = next) {
         next = op->next;
-        bool waits = op->kind == OP_WAIT;
-        if ((waits || is_work(op)) && stream_leaves_out(stream, op)) {
-            if (waits)
-                held_marker_over(op, false);
+        if (is_work(op) && stream_leaves_out(stream, op)) {
             op->next = *over;
             *over = op;
         } else {
