@@ -69,48 +69,43 @@ static bool is_only_written(const struct emitter *e, LLVMValueRef array)
 // another way than by adding; ANY_AMOUNT if by what is no constant.
 #define ANY_AMOUNT UINT64_MAX
 
+static uint64_t scaled(uint64_t amount, uint64_t by)
+{
+    uint64_t all;
+    return __builtin_mul_overflow(amount, by, &all) ? ANY_AMOUNT : all;
+}
+
 static uint64_t times(uint64_t amount, LLVMValueRef factor)
 {
-    if (amount == 0 || amount == ANY_AMOUNT || !LLVMIsAConstantInt(factor))
+    if (amount == 0 || !LLVMIsAConstantInt(factor))
         return amount ? ANY_AMOUNT : 0;
-    uint64_t all;
     int64_t by = LLVMConstIntGetSExtValue(factor);
-    bool over = __builtin_mul_overflow(
-        amount, by < 0 ? 0 - (uint64_t)by : (uint64_t)by, &all);
-    return over ? ANY_AMOUNT : all;
+    return scaled(amount, by < 0 ? 0 - (uint64_t)by : (uint64_t)by);
 }
 
-// What a shift multiplies by.
-static LLVMValueRef power_of(LLVMValueRef shift)
+static uint64_t shifted(uint64_t amount, LLVMValueRef by)
 {
-    bool known = LLVMIsAConstantInt(shift) &&
-                 LLVMConstIntGetZExtValue(shift) < 32;
-    return known ? LLVMConstInt(LLVMTypeOf(shift),
-                                UINT64_C(1) << LLVMConstIntGetZExtValue(shift),
-                                0)
-                 : shift;
+    bool known = LLVMIsAConstantInt(by) && LLVMConstIntGetZExtValue(by) < 32;
+    return known ? scaled(amount, UINT64_C(1) << LLVMConstIntGetZExtValue(by))
+                 : times(amount, by);
 }
 
-// What an index of an address counts, bytes.
-static LLVMValueRef unit_of(const struct kernel *kernel, LLVMValueRef address)
+// How many bytes the last operand of a sum counts, or of an address with one
+// index; 0: it is neither.
+static uint64_t unit_of(const struct kernel *kernel, LLVMValueRef sum)
 {
-    LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
-    return LLVMConstInt(LLVMInt64TypeInContext(kernel->context),
-                        LLVMABISizeOfType(kernel->layout, type), 0);
-}
-
-// A sum, or an address with one index.
-static bool adds(LLVMValueRef value)
-{
-    switch (LLVMGetInstructionOpcode(value)) {
+    switch (LLVMGetInstructionOpcode(sum)) {
     case LLVMAdd: case LLVMSub:
-        return true;
+        return 1;
     case LLVMOr:
-        return LLVMGetIsDisjoint(value);
+        return LLVMGetIsDisjoint(sum);
     case LLVMGetElementPtr:
-        return LLVMGetNumOperands(value) == 2;
+        return LLVMGetNumOperands(sum) == 2
+                   ? LLVMABISizeOfType(kernel->layout,
+                                       LLVMGetGEPSourceElementType(sum))
+                   : 0;
     default:
-        return false;
+        return 0;
     }
 }
 
@@ -122,16 +117,16 @@ static uint64_t added_to(const struct kernel *kernel, int loop,
         LLVMValueRef store = slot->stores[i];
         LLVMValueRef sum = slots_resolve(kernel, LLVMGetOperand(store, 0));
         if (kernel->blocks[kernel_block_of(kernel, store)].loop != loop ||
-            !LLVMIsAInstruction(sum) || !adds(sum))
+            !LLVMIsAInstruction(sum) || unit_of(kernel, sum) == 0)
             continue;
-        for (unsigned k = 0; k < 2; k++) {
+        // What is taken from something else comes back after two rounds.
+        unsigned sides = LLVMGetInstructionOpcode(sum) == LLVMSub ? 1 : 2;
+        for (unsigned k = 0; k < sides; k++) {
             LLVMValueRef one = slots_resolve(kernel, LLVMGetOperand(sum, k));
             LLVMValueRef step = LLVMGetOperand(sum, 1 - k);
-            if (slots_loaded(kernel, one) != slot)
-                continue;
-            return times(LLVMIsAGetElementPtrInst(sum)
-                             ? LLVMConstIntGetZExtValue(unit_of(kernel, sum))
-                             : 1, slots_resolve(kernel, step));
+            if (slots_loaded(kernel, one) == slot)
+                return times(unit_of(kernel, sum),
+                             slots_resolve(kernel, step));
         }
     }
     return 0;
@@ -151,10 +146,11 @@ static uint64_t moved_by(const struct kernel *kernel, int loop,
     for (int i = 0; i < count && i < 2; i++)
         moved[i] = moved_by(kernel, loop, LLVMGetOperand(value, (unsigned)i),
                             depth + 1);
-    if (adds(value) && LLVMIsAGetElementPtrInst(value))
-        moved[1] = times(moved[1], unit_of(kernel, value));
-    if (adds(value))
+    uint64_t unit = unit_of(kernel, value);
+    if (unit > 0) {
+        moved[1] = scaled(moved[1], unit);
         return moved[0] > moved[1] ? moved[0] : moved[1];
+    }
     switch (LLVMGetInstructionOpcode(value)) {
     case LLVMSExt: case LLVMZExt: case LLVMTrunc: case LLVMFreeze:
         return moved[0];
@@ -162,7 +158,7 @@ static uint64_t moved_by(const struct kernel *kernel, int loop,
         return moved[0] ? times(moved[0], LLVMGetOperand(value, 1))
                         : times(moved[1], LLVMGetOperand(value, 0));
     case LLVMShl:
-        return times(moved[0], power_of(LLVMGetOperand(value, 1)));
+        return shifted(moved[0], LLVMGetOperand(value, 1));
     default:
         return 0;
     }

@@ -10,7 +10,8 @@ enum { COUNT = 3000 };
 static rnl_context context;
 static rnl_stream stream;
 static rnl_buffer buffer;
-static _Atomic int entered, open_now, called, status_of_last;
+static struct fake_gate gate;
+static struct fake_told told;
 
 static void begin(void)
 {
@@ -28,27 +29,10 @@ static void end(void)
     fake_expect_empty();
 }
 
-static void hold(rnl_status status, void *unused)
-{
-    (void)status;
-    (void)unused;
-    atomic_store(&entered, 1);
-    while (!atomic_load(&open_now))
-        sched_yield();
-}
-
-static void count(rnl_status status, void *unused)
-{
-    (void)unused;
-    atomic_store(&status_of_last, (int)status);
-    atomic_fetch_add(&called, 1);
-}
-
 static void shut(void)
 {
-    assert_ok(rnl_enqueue_host_function(stream, hold, NULL));
-    while (!atomic_load(&entered))
-        sched_yield();
+    assert_ok(rnl_enqueue_host_function(stream, fake_hold, &gate));
+    fake_await_entered(&gate);
 }
 
 static void fill(void)
@@ -64,7 +48,7 @@ RNL_TEST(the_driver_is_not_given_what_waits_for_the_host)
     for (int i = 0; i < COUNT; i++)
         fill();
     assert_int_equal(fake_calls("cuMemsetD32Async"), before);
-    atomic_store(&open_now, 1);
+    atomic_store(&gate.open, 1);
     assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
     assert_int_equal(fake_calls("cuMemsetD32Async"), before + COUNT);
     end();
@@ -76,25 +60,16 @@ RNL_TEST(host_functions_in_a_row_cost_one_word)
     shut();
     size_t before = fake_calls("cuStreamWriteValue32");
     for (int i = 0; i < COUNT; i++)
-        assert_ok(rnl_enqueue_host_function(stream, count, NULL));
-    atomic_store(&open_now, 1);
+        assert_ok(rnl_enqueue_host_function(stream, fake_count, &told));
+    atomic_store(&gate.open, 1);
     assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
-    assert_int_equal(called, COUNT);
+    assert_int_equal(told.count, COUNT);
     assert_int_equal(fake_calls("cuStreamWriteValue32"), before);
     assert_int_equal(fake_calls("cuStreamWaitValue32"), 0);
     end();
 }
 
-static _Atomic int entered_second, open_second;
-
-static void hold_second(rnl_status status, void *unused)
-{
-    (void)status;
-    (void)unused;
-    atomic_store(&entered_second, 1);
-    while (!atomic_load(&open_second))
-        sched_yield();
-}
+static struct fake_gate gate_behind;
 
 // What is held from before does not get them.
 RNL_TEST(attributes_are_told_where_they_were_set)
@@ -102,22 +77,21 @@ RNL_TEST(attributes_are_told_where_they_were_set)
     begin();
     shut();
     size_t fills = fake_calls("cuMemsetD32Async");
-    size_t told = fake_calls("cuStreamSetAttribute");
+    size_t set = fake_calls("cuStreamSetAttribute");
     fill();
-    assert_ok(rnl_enqueue_host_function(stream, hold_second, NULL));
+    assert_ok(rnl_enqueue_host_function(stream, fake_hold, &gate_behind));
     assert_ok(rnl_stream_set_attribute(
         stream, RNL_STREAM_ATTRIBUTE(.id = RNL_STREAM_DOMAIN,
                                      .value = {.domain = RNL_DOMAIN_REMOTE})));
     fill();
-    atomic_store(&open_now, 1);
-    while (!atomic_load(&entered_second))
-        sched_yield();
+    atomic_store(&gate.open, 1);
+    fake_await_entered(&gate_behind);
     assert_int_equal(fake_calls("cuMemsetD32Async"), fills + 1);
-    assert_int_equal(fake_calls("cuStreamSetAttribute"), told);
-    atomic_store(&open_second, 1);
+    assert_int_equal(fake_calls("cuStreamSetAttribute"), set);
+    atomic_store(&gate_behind.open, 1);
     assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
     assert_int_equal(fake_calls("cuMemsetD32Async"), fills + 2);
-    assert_int_equal(fake_calls("cuStreamSetAttribute"), told + 3);
+    assert_int_equal(fake_calls("cuStreamSetAttribute"), set + 3);
     end();
 }
 
@@ -141,11 +115,11 @@ RNL_TEST(a_native_stream_was_given_everything)
     assert_int_equal(fake_calls("cuMemsetD32Async"), before + 2);
     assert_status(rnl_stream_query(other), RNL_NOT_READY);
     assert_int_equal(fake_calls("cuStreamWaitValue32"), 1);
-    assert_ok(rnl_enqueue_host_function(other, count, NULL));
+    assert_ok(rnl_enqueue_host_function(other, fake_count, &told));
     assert_int_equal(fake_calls("cuStreamWaitValue32"), 2);
-    atomic_store(&open_now, 1);
+    atomic_store(&gate.open, 1);
     assert_ok(rnl_stream_synchronize(other, RNL_FOREVER));
-    assert_int_equal(called, 1);
+    assert_int_equal(told.count, 1);
     assert_ok(rnl_stream_release(other));
     assert_ok(rnl_event_release(event));
     end();
@@ -161,14 +135,14 @@ RNL_TEST(what_the_driver_refuses_late_fails_the_stream)
     fill();
     fill();
     assert_ok(rnl_enqueue_event_record(stream, event));
-    assert_ok(rnl_enqueue_host_function(stream, count, NULL));
+    assert_ok(rnl_enqueue_host_function(stream, fake_count, &told));
     fake_fail("cuMemsetD32Async", 1, 1, 0);
     size_t before = fake_calls("cuMemsetD32Async");
-    atomic_store(&open_now, 1);
+    atomic_store(&gate.open, 1);
     assert_true(rnl_stream_synchronize(stream, RNL_FOREVER) != RNL_OK);
-    while (!atomic_load(&called))
+    while (!atomic_load(&told.count))
         sched_yield();
-    assert_true(status_of_last != RNL_OK);
+    assert_true(told.status != RNL_OK);
     assert_int_equal(fake_calls("cuMemsetD32Async"), before + 1);
     rnl_event_synchronize(event, RNL_FOREVER);
     assert_ok(rnl_event_release(event));
@@ -185,16 +159,16 @@ RNL_TEST(what_is_held_ends_with_the_device)
     shut();
     fill();
     assert_ok(rnl_enqueue_event_record(stream, event));
-    assert_ok(rnl_enqueue_host_function(stream, count, NULL));
+    assert_ok(rnl_enqueue_host_function(stream, fake_count, &told));
     assert_ok(rnl_enqueue_wait_event(other, event));
-    assert_ok(rnl_enqueue_host_function(other, count, NULL));
+    assert_ok(rnl_enqueue_host_function(other, fake_count, &told));
     fake_break(0, 700);
     assert_status(rnl_stream_synchronize(other, RNL_FOREVER),
                   RNL_ERROR_DEVICE_LOST);
-    atomic_store(&open_now, 1);
-    while (atomic_load(&called) < 2)
+    atomic_store(&gate.open, 1);
+    while (atomic_load(&told.count) < 2)
         sched_yield();
-    assert_int_equal(status_of_last, RNL_ERROR_DEVICE_LOST);
+    assert_int_equal(told.status, RNL_ERROR_DEVICE_LOST);
     assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
                   RNL_ERROR_DEVICE_LOST);
     rnl_stream_release(other);
@@ -250,7 +224,7 @@ RNL_TEST(a_copy_that_the_device_waits_for_is_not_put_off)
     // It need not get as far as the driver, but without the rule it would.
     for (int i = 0; i < 100000 && loads() == before; i++)
         sched_yield();
-    atomic_store(&open_now, 1);
+    atomic_store(&gate.open, 1);
     assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(loading);
@@ -294,7 +268,7 @@ RNL_TEST(a_condition_is_made_ready_behind_copies)
         assert_int_equal(loads(), before);
         sched_yield();
     }
-    atomic_store(&open_now, 1);
+    atomic_store(&gate.open, 1);
     assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(loads(), before + 1);
@@ -346,7 +320,7 @@ RNL_TEST(a_graph_that_is_changed_behind_copies_holds_nobody_up)
     // The launch is over, then the service has the copy to do.
     assert_ok(rnl_enqueue_write_value32(third, word, 0, 1));
     assert_ok(rnl_stream_synchronize(other, RNL_FOREVER));
-    atomic_store(&open_now, 1);
+    atomic_store(&gate.open, 1);
     assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_ok(rnl_graph_release(inner));

@@ -1,6 +1,8 @@
 #include "loaded.h"
 
 #include <dlfcn.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,4 +109,36 @@ int fake_spawn(const char *test, const char *const *environment)
         _exit(127);
     }
     return test_wait(pid);
+}
+
+// --- Host functions --------------------------------------------------------
+
+static void await(_Atomic int *word)
+{
+    while (!atomic_load(word))
+        sched_yield();
+}
+
+void fake_hold(rnl_status status, void *gate)
+{
+    (void)status;
+    atomic_store(&((struct fake_gate *)gate)->entered, 1);
+    await(&((struct fake_gate *)gate)->open);
+}
+
+void fake_await_entered(struct fake_gate *gate)
+{
+    await(&gate->entered);
+}
+
+void fake_count(rnl_status status, void *told)
+{
+    struct fake_told *own = told;
+    atomic_store(&own->status, (int)status);
+    atomic_fetch_add(&own->count, 1);
+}
+
+void fake_see(rnl_status status, void *seen)
+{
+    *(rnl_status *)seen = status;
 }

@@ -30,3 +30,17 @@ rnl_status fake_module(rnl_context context, rnl_module *out_module);
 // ("NAME=value", NULL at the end) and TEST_CHILD set. Its exit status.
 int fake_spawn(const char *test, const char *const *environment);
 bool fake_is_child(void);
+
+// Host functions, and what each gets as its user_data. fake_hold says that it
+// was entered and returns when it is let go; fake_count counts calls and keeps
+// the last status; fake_see keeps the status in a rnl_status.
+struct fake_gate {
+    _Atomic int entered, open;
+};
+void fake_hold(rnl_status status, void *gate);
+void fake_await_entered(struct fake_gate *gate);
+struct fake_told {
+    _Atomic int count, status;
+};
+void fake_count(rnl_status status, void *told);
+void fake_see(rnl_status status, void *seen);

@@ -12,7 +12,8 @@ static rnl_context context;
 static rnl_stream stream, other;
 static rnl_event promise;
 static rnl_buffer buffer;
-static _Atomic int entered, open_now, called, status_of_last;
+static struct fake_gate gate;
+static struct fake_told told;
 
 static void make_promise(void)
 {
@@ -59,22 +60,6 @@ static size_t fills(void)
     return fake_calls("cuMemsetD32Async");
 }
 
-static void hold(rnl_status status, void *unused)
-{
-    (void)status;
-    (void)unused;
-    atomic_store(&entered, 1);
-    while (!atomic_load(&open_now))
-        sched_yield();
-}
-
-static void count(rnl_status status, void *unused)
-{
-    (void)unused;
-    atomic_store(&status_of_last, (int)status);
-    atomic_fetch_add(&called, 1);
-}
-
 // Nothing of it stands in a hardware queue.
 RNL_TEST(the_driver_is_not_given_what_waits_for_a_promise)
 {
@@ -101,14 +86,13 @@ RNL_TEST(a_promise_is_kept_behind_a_host_function)
     size_t before = fills();
     assert_ok(rnl_enqueue_wait_event(stream, promise));
     fill(1);
-    assert_ok(rnl_enqueue_host_function(other, hold, NULL));
-    while (!atomic_load(&entered))
-        sched_yield();
+    assert_ok(rnl_enqueue_host_function(other, fake_hold, &gate));
+    fake_await_entered(&gate);
     assert_ok(rnl_enqueue_event_record(other, promise));
     assert_status(rnl_event_query(promise), RNL_NOT_READY);
     assert_status(rnl_stream_query(stream), RNL_NOT_READY);
     assert_int_equal(fills(), before);
-    atomic_store(&open_now, 1);
+    atomic_store(&gate.open, 1);
     assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
     assert_ok(rnl_event_synchronize(promise, RNL_FOREVER));
     expect_filled(1);
@@ -165,14 +149,14 @@ RNL_TEST(a_promise_that_nobody_got_leaves_nothing)
 static void fail_late(rnl_stream late)
 {
     static int values[16];
-    rnl_event gate;
+    rnl_event kept;
     assert_ok(rnl_event_create(context, RNL_EVENT_OPTIONS(.promise = true),
-                               &gate));
-    assert_ok(rnl_enqueue_wait_event(late, gate));
+                               &kept));
+    assert_ok(rnl_enqueue_wait_event(late, kept));
     assert_ok(rnl_enqueue_copy_to_buffer(late, buffer, 0, values,
                                          sizeof values));
     fake_fail("cuMemcpyAsync", 1, 2, 1);
-    assert_ok(rnl_event_release(gate));
+    assert_ok(rnl_event_release(kept));
     assert_true(rnl_stream_synchronize(late, RNL_FOREVER) != RNL_OK);
     fake_fail("cuMemcpyAsync", 0, 0, 0);
 }
@@ -183,15 +167,15 @@ RNL_TEST(a_promise_kept_by_a_failed_stream_lets_no_work_on)
     begin();
     assert_ok(rnl_enqueue_wait_event(stream, promise));
     fill(1);
-    assert_ok(rnl_enqueue_host_function(stream, count, NULL));
+    assert_ok(rnl_enqueue_host_function(stream, fake_count, &told));
     fail_late(other);
     size_t before = fills();
     assert_ok(rnl_enqueue_event_record(other, promise));
     assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
                   RNL_ERROR_DEPENDENCY_FAILED);
     assert_int_equal(fills(), before);
-    assert_int_equal(called, 1);
-    assert_int_equal(status_of_last, RNL_ERROR_DEPENDENCY_FAILED);
+    assert_int_equal(told.count, 1);
+    assert_int_equal(told.status, RNL_ERROR_DEPENDENCY_FAILED);
     assert_ok(rnl_stream_reset_and_wait(other));
     end();
 }
@@ -203,10 +187,10 @@ RNL_TEST(a_record_that_is_refused_late_breaks_the_promise)
     size_t before = fills();
     assert_ok(rnl_enqueue_wait_event(stream, promise));
     fill(1);
-    assert_ok(rnl_enqueue_host_function(other, hold, NULL));
+    assert_ok(rnl_enqueue_host_function(other, fake_hold, &gate));
     assert_ok(rnl_enqueue_event_record(other, promise));
     fake_fail("cuEventRecord", 1, 1, 0);
-    atomic_store(&open_now, 1);
+    atomic_store(&gate.open, 1);
     assert_status(rnl_stream_synchronize(other, RNL_FOREVER),
                   RNL_ERROR_INVALID_ARGUMENT);
     assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
@@ -251,11 +235,11 @@ RNL_TEST(who_waits_for_who_waits_for_a_promise_costs_little)
 static void expect_kept(void)
 {
     assert_status(rnl_stream_query(stream), RNL_NOT_READY);
-    assert_int_equal(called, 0);
+    assert_int_equal(told.count, 0);
     assert_ok(rnl_enqueue_event_record(other, promise));
     assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
-    assert_int_equal(called, 1);
-    assert_int_equal(status_of_last, RNL_OK);
+    assert_int_equal(told.count, 1);
+    assert_int_equal(told.status, RNL_OK);
     expect_filled(2);
 }
 
@@ -266,7 +250,7 @@ RNL_TEST(a_native_stream_waits_for_a_promise)
     size_t before = fills();
     assert_ok(rnl_enqueue_wait_event(stream, promise));
     fill(1);
-    assert_ok(rnl_enqueue_host_function(stream, count, NULL));
+    assert_ok(rnl_enqueue_host_function(stream, fake_count, &told));
     assert_int_equal(fills(), before);
     assert_ok(rnl_stream_native(stream, &native));
     assert_int_equal(fills(), before + 1);
@@ -275,12 +259,12 @@ RNL_TEST(a_native_stream_waits_for_a_promise)
     // And when the wait comes last.
     assert_ok(rnl_event_release(promise));
     make_promise();
-    atomic_store(&called, 0);
+    atomic_store(&told.count, 0);
     assert_ok(rnl_enqueue_wait_event(stream, promise));
     before = fills();
     fill(2);
     assert_int_equal(fills(), before + 1);
-    assert_ok(rnl_enqueue_host_function(stream, count, NULL));
+    assert_ok(rnl_enqueue_host_function(stream, fake_count, &told));
     expect_kept();
     end();
 }
@@ -305,12 +289,12 @@ RNL_TEST(a_broken_promise_ends_the_wait_of_a_native_stream)
     begin();
     assert_ok(rnl_stream_native(stream, &native));
     assert_ok(rnl_enqueue_wait_event(stream, promise));
-    assert_ok(rnl_enqueue_host_function(stream, count, NULL));
+    assert_ok(rnl_enqueue_host_function(stream, fake_count, &told));
     assert_ok(rnl_event_release(promise));
     assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
                   RNL_ERROR_DEPENDENCY_FAILED);
-    assert_int_equal(called, 1);
-    assert_int_equal(status_of_last, RNL_ERROR_DEPENDENCY_FAILED);
+    assert_int_equal(told.count, 1);
+    assert_int_equal(told.status, RNL_ERROR_DEPENDENCY_FAILED);
     make_promise();
     end();
 }
@@ -342,7 +326,7 @@ RNL_TEST(a_graph_waits_for_a_promise)
     assert_ok(rnl_enqueue_wait_event(stream, promise));
     fill(1);
     assert_ok(rnl_enqueue_graph(stream, exec));
-    assert_ok(rnl_enqueue_host_function(stream, count, NULL));
+    assert_ok(rnl_enqueue_host_function(stream, fake_count, &told));
     expect_kept();
     assert_ok(rnl_graph_exec_release(exec));
     end();
@@ -363,7 +347,7 @@ RNL_TEST(a_graph_waits_for_who_waits_for_a_promise)
     assert_ok(rnl_enqueue_wait_event(other, promise));
     fill(1);
     assert_ok(rnl_enqueue_graph(stream, exec));
-    assert_ok(rnl_enqueue_host_function(stream, count, NULL));
+    assert_ok(rnl_enqueue_host_function(stream, fake_count, &told));
     expect_kept();
     assert_ok(rnl_stream_release(third));
     assert_ok(rnl_graph_exec_release(exec));
@@ -380,18 +364,18 @@ RNL_TEST(what_waits_for_a_promise_ends_with_the_device)
     assert_ok(rnl_stream_native(other, &native));
     assert_ok(rnl_enqueue_wait_event(stream, promise));
     fill(1);
-    assert_ok(rnl_enqueue_host_function(stream, count, NULL));
+    assert_ok(rnl_enqueue_host_function(stream, fake_count, &told));
     assert_ok(rnl_enqueue_wait_event(other, promise));
     assert_ok(rnl_enqueue_copy_to_buffer(other, buffer, 0, values, SIZE));
-    assert_ok(rnl_enqueue_host_function(other, count, NULL));
+    assert_ok(rnl_enqueue_host_function(other, fake_count, &told));
     fake_break(0, 700);
     assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
                   RNL_ERROR_DEVICE_LOST);
     assert_status(rnl_stream_synchronize(other, RNL_FOREVER),
                   RNL_ERROR_DEVICE_LOST);
-    while (atomic_load(&called) < 2)
+    while (atomic_load(&told.count) < 2)
         sched_yield();
-    assert_int_equal(status_of_last, RNL_ERROR_DEVICE_LOST);
+    assert_int_equal(told.status, RNL_ERROR_DEVICE_LOST);
     rnl_event_release(promise);
     rnl_buffer_release(buffer);
     rnl_stream_release(stream);

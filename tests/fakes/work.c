@@ -145,11 +145,6 @@ struct late {
     rnl_status seen[STREAMS];
 };
 
-static void see(rnl_status status, void *user_data)
-{
-    *(rnl_status *)user_data = status;
-}
-
 static void late_open(struct late *late)
 {
     *late = (struct late){.memory = calloc(1, SIZE)};
@@ -178,7 +173,8 @@ static void late_enqueue(struct late *late)
     assert_ok(rnl_enqueue_wait_stream(streams[BY_STREAM], streams[SICK]));
     assert_ok(rnl_enqueue_wait_stream(streams[FAR], streams[BY_EVENT]));
     for (int i = 0; i < STREAMS; i++)
-        assert_ok(rnl_enqueue_host_function(streams[i], see, &late->seen[i]));
+        assert_ok(rnl_enqueue_host_function(streams[i], fake_see,
+                                            &late->seen[i]));
 }
 
 static void expect_late(const struct late *late, int stream, rnl_status status)
@@ -295,15 +291,7 @@ RNL_TEST(a_copy_that_fails_is_over_before_its_lane_is_used_again)
 
 // --- Handles that die in use -------------------------------------------------
 
-static atomic_bool open_now;
-
-static void hold(rnl_status status, void *unused)
-{
-    (void)status;
-    (void)unused;
-    while (!atomic_load(&open_now))
-        sched_yield();
-}
+static struct fake_gate gate;
 
 // What a thread that found the event before another one released it still
 // calls: it neither meets nor leaves anything there.
@@ -314,7 +302,7 @@ RNL_TEST(an_event_that_is_gone_takes_late_calls)
         (struct event *)object_find(idle_event, OBJECT_EVENT);
     struct stream *stream =
         (struct stream *)object_find(idle_stream, OBJECT_STREAM);
-    assert_ok(rnl_enqueue_host_function(idle_stream, hold, NULL));
+    assert_ok(rnl_enqueue_host_function(idle_stream, fake_hold, &gate));
     assert_ok(rnl_enqueue_event_record(idle_stream, idle_event));
     assert_ok(rnl_enqueue_event_record(idle_stream, idle_event));
     assert_ok(rnl_event_release(idle_event));
@@ -323,7 +311,7 @@ RNL_TEST(an_event_that_is_gone_takes_late_calls)
     assert_ok(event->backend->event_record(event, stream));
     assert_ok(event->backend->event_record(event, stream));
     assert_ok(event->backend->event_query(event));
-    atomic_store(&open_now, true);
+    atomic_store(&gate.open, 1);
     assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
     assert_ok(rnl_event_create(idle_context, NULL, &idle_event));
     idle_close();

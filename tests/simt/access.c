@@ -82,15 +82,17 @@ RNL_TEST(a_few_instructions_ask_for_nothing_ahead)
 
 // --- Past the caches ---------------------------------------------------------
 
-// Four rounds; `step` is how far the place stored to moves in each.
-#define ROUNDS(step)                                                      \
+// Four rounds; the place stored to is `index` units behind the thread's.
+#define ROUNDS_OF(unit, index)                                            \
     PLACES "  br label %loop\n"                                           \
     "loop:\n  %n = phi i64 [ 0, %0 ], [ %m, %loop ]\n"                    \
-    "  %far = mul nuw nsw i64 %n, " step "\n"                             \
-    "  %r = getelementptr i32, ptr %p, i64 %far\n"                        \
+    "  %some = " index "\n"                                               \
+    "  %r = getelementptr " unit ", ptr %p, i64 %some\n"                  \
     "  store i32 %x, ptr %r\n  %m = add nuw nsw i64 %n, 1\n"             \
     "  %c = icmp ult i64 %m, 4\n"                                         \
     "  br i1 %c, label %loop, label %end\nend:\n  ret void\n"
+#define ROUNDS(step) ROUNDS_OF("i32", "mul nuw nsw i64 %n, " step)
+#define ROUNDS_BY(index) ROUNDS_OF("[4096 x i32]", index)
 
 #define PAST "!nontemporal"
 
@@ -129,18 +131,24 @@ RNL_TEST(what_a_loop_moves_little_stays_in_the_caches)
 // The same few rows, over and over.
 RNL_TEST(what_a_loop_comes_back_to_stays_in_the_caches)
 {
-#define ROUNDS_BY(change)                                                 \
-    PLACES "  br label %loop\n"                                           \
-    "loop:\n  %n = phi i64 [ 0, %0 ], [ %m, %loop ]\n"                    \
-    "  %some = " change "\n"                                              \
-    "  %r = getelementptr [4096 x i32], ptr %p, i64 %some\n"              \
-    "  store i32 %x, ptr %r\n  %m = add nuw nsw i64 %n, 1\n"             \
-    "  %c = icmp ult i64 %m, 4\n"                                         \
-    "  br i1 %c, label %loop, label %end\nend:\n  ret void\n"
     assert_false(has(emitted("x86-64-v4", ROUNDS_BY("and i64 %n, 1")), PAST));
     assert_false(has(emitted("x86-64-v4", ROUNDS_BY("lshr i64 %n, 6")), PAST));
     assert_false(has(emitted("x86-64-v4", ROUNDS_BY("urem i64 %n, 3")), PAST));
     assert_true(has(emitted("x86-64-v4", ROUNDS_BY("shl i64 %n, 1")), PAST));
+}
+
+// To and fro.
+RNL_TEST(what_a_loop_takes_turns_with_stays_in_the_caches)
+{
+    static const char turns[] =
+        PLACES "  br label %loop\n"
+        "loop:\n  %n = phi i64 [ 0, %0 ], [ %m, %loop ]\n"
+        "  %k = phi i64 [ 0, %0 ], [ %l, %loop ]\n"
+        "  %r = getelementptr [4096 x i32], ptr %p, i64 %n\n"
+        "  store i32 %x, ptr %r\n  %m = sub i64 1, %n\n"
+        "  %l = add nuw nsw i64 %k, 1\n  %c = icmp ult i64 %l, 4\n"
+        "  br i1 %c, label %loop, label %end\nend:\n  ret void\n";
+    assert_false(has(emitted("x86-64-v4", turns), PAST));
 }
 
 // The inner loop moves on, the outer one comes to all places again.
