@@ -72,7 +72,8 @@ static bool open_runnel(cuda_fixture *cuda)
 static void open_batched(cuda_fixture *cuda)
 {
     if (rnl_stream_create(cuda->context,
-                          RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED),
+                          RNL_STREAM_OPTIONS(.flags = RNL_STREAM_NON_BLOCKING |
+                                             RNL_STREAM_BATCHED),
                           &cuda->batched))
         explain(cuda->no_batched, sizeof cuda->no_batched,
                 "no batched stream");

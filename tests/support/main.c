@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_UNKNOWN_TEST = 2, EXIT_SKIPPED = 77, HELD_SECONDS = 30 };
+enum { EXIT_UNKNOWN_TEST = 2, EXIT_SKIPPED = 77, HELD_SECONDS = 60 };
 
 static struct test_case *first_test;
 static struct test_case **last_link = &first_test;
