@@ -9,7 +9,11 @@
 // `// @options WORD...` at the start of a line anywhere in the file replaces
 // the options that both sides have besides their tier.
 //
-// usage: corpus [--first OPTION] [--second OPTION] [--kernel NAME] FILE...
+// usage: corpus [--first OPTION] [--second OPTION] [--second-device cuda:0]
+//               [--kernel NAME] FILE...
+//
+// Another device has no tiers, and no code for one block size: there the second
+// side has the other common options only.
 #include "run.h"
 
 #include <stdio.h>
@@ -19,8 +23,8 @@
 enum { RUNS_MAX = 8, NAME_SIZE = 64 };
 
 struct corpus {
-    const char *tiers[SIDES];
-    const char *only;  // this kernel, or NULL
+    struct side own[SIDES];  // what each has besides
+    const char *only;        // this kernel, or NULL
     struct launch runs[RUNS_MAX];
     size_t run_count;
     size_t done, wrong;
@@ -101,7 +105,7 @@ static void parse_run(const char *text, struct launch *launch)
         stop("n is missing", text);
 }
 
-// What both sides have in common. `words` keeps the text.
+// What both sides have in common, added to `side`. `words` keeps the text.
 static void parse_options(const char *source, struct side *side,
                           char words[256])
 {
@@ -111,7 +115,8 @@ static void parse_options(const char *source, struct side *side,
     char *rest;
     for (char *word = strtok_r(words, " ", &rest); word && side->count < 15;
          word = strtok_r(NULL, " ", &rest))
-        side->options[side->count++] = word;
+        if (!side->device || !after(word, "--block-size="))
+            side->options[side->count++] = word;
 }
 
 // --- Runs ------------------------------------------------------------------
@@ -150,12 +155,12 @@ static void run_line(struct corpus *corpus, struct comparison *comparison,
 static void run_file(struct corpus *corpus, const char *path)
 {
     char *source = read_file(path);
-    char words[256];
-    struct side sides[SIDES] = {0};
-    parse_options(source, &sides[0], words);
-    sides[1] = sides[0];
-    for (int i = 0; i < SIDES; i++)
-        sides[i].options[sides[i].count++] = corpus->tiers[i];
+    char words[SIDES][256];
+    struct side sides[SIDES];
+    for (int i = 0; i < SIDES; i++) {
+        sides[i] = corpus->own[i];
+        parse_options(source, &sides[i], words[i]);
+    }
     struct comparison comparison;
     if (comparison_open(&comparison, source, sides)) {
         for (const char *line = source; line; line = strchr(line, '\n')) {
@@ -170,21 +175,41 @@ static void run_file(struct corpus *corpus, const char *path)
     free(source);
 }
 
+static void set_option(struct side *side, const char *option)
+{
+    side->options[0] = option;
+    side->count = option != NULL;
+}
+
+static void parse_valued(struct corpus *corpus, const char *option,
+                                const char *value)
+{
+    if (!value)
+        stop("a value is missing", option);
+    if (!strcmp(option, "--first"))
+        set_option(&corpus->own[0], value);
+    else if (!strcmp(option, "--second"))
+        set_option(&corpus->own[1], value);
+    else if (!strcmp(option, "--kernel"))
+        corpus->only = value;
+    else if (!strcmp(option, "--second-device"))
+        corpus->own[1] = (struct side){.device = value};
+    else
+        stop("no such option", option);
+}
+
 int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    comparison_prepare();
-    struct corpus corpus = {.tiers = {"--tier=F", "--tier=auto"}};
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--first") && i + 1 < argc)
-            corpus.tiers[0] = argv[++i];
-        else if (!strcmp(argv[i], "--second") && i + 1 < argc)
-            corpus.tiers[1] = argv[++i];
-        else if (!strcmp(argv[i], "--kernel") && i + 1 < argc)
-            corpus.only = argv[++i];
-        else
-            run_file(&corpus, argv[i]);
-    }
+    struct corpus corpus = {0};
+    set_option(&corpus.own[0], "--tier=F");
+    set_option(&corpus.own[1], "--tier=auto");
+    int i = 1;
+    for (; i < argc && !strncmp(argv[i], "--", 2); i += 2)
+        parse_valued(&corpus, argv[i], argv[i + 1]);
+    comparison_prepare(corpus.own);
+    for (; i < argc; i++)
+        run_file(&corpus, argv[i]);
     printf("%zu runs, %zu wrong\n", corpus.done, corpus.wrong);
     return corpus.wrong || !corpus.done;
 }

@@ -4,8 +4,10 @@
 //
 // usage: differential [--seed S] [--count N] [--shapes 32,7x5x3,…] [--print]
 //                     [--first OPTION]… [--second OPTION]… [--no-shrink]
+//                     [--second-device cuda:0]
 //
-// Sides have the options --tier=F and --tier=auto when none is given.
+// Sides have the options --tier=F and --tier=auto when none is given, but for
+// another device, which has no tiers.
 // All of Runnel runs in child processes, so that a crash is a result, too.
 #include "generate.h"
 #include "run.h"
@@ -310,7 +312,7 @@ static void complete_sides(struct settings *settings)
 {
     static const char *const tiers[SIDES] = {"--tier=F", "--tier=auto"};
     for (int i = 0; i < SIDES; i++) {
-        if (!settings->sides[i].count)
+        if (!settings->sides[i].count && !settings->sides[i].device)
             add_option(&settings->sides[i], tiers[i]);
         add_option(&settings->sides[i], "-w");
         add_option(&settings->sides[i], "--fmad=false");
@@ -332,6 +334,8 @@ static void parse_valued(struct settings *settings, const char *option,
         add_option(&settings->sides[0], value);
     else if (!strcmp(option, "--second"))
         add_option(&settings->sides[1], value);
+    else if (!strcmp(option, "--second-device"))
+        settings->sides[1].device = value;
     else
         usage();
 }
@@ -352,7 +356,7 @@ int main(int argc, char **argv)
             parse_valued(&settings, argv[i], argv[i + 1]), i++;
     }
     complete_sides(&settings);
-    comparison_prepare();
+    comparison_prepare(settings.sides);
     trial = mmap(NULL, sizeof *trial, PROT_READ | PROT_WRITE,
                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (trial == MAP_FAILED)

@@ -38,10 +38,31 @@ static bool failed(struct comparison *comparison, const char *kernel, int side)
 
 // --- Both sides ------------------------------------------------------------
 
-void comparison_prepare(void)
+static const char *device_of(const struct side *side)
 {
+    return side->device ? side->device : "cpu";
+}
+
+void comparison_prepare(const struct side sides[SIDES])
+{
+    char devices[256];
+    snprintf(devices, sizeof devices, "%s,%s", device_of(&sides[0]),
+             device_of(&sides[1]));
+    bool one = !strcmp(device_of(&sides[0]), device_of(&sides[1]));
     setenv("RUNNEL_CACHE_DISABLE", "1", 1);
-    setenv("RUNNEL_DEVICES", "cpu", 1);
+    setenv("RUNNEL_DEVICES", one ? device_of(&sides[0]) : devices, 1);
+}
+
+static bool open_side(struct comparison *comparison, const struct side *side,
+                      int number)
+{
+    char api[16] = "";
+    size_t index = 0;
+    rnl_context *context = &comparison->contexts[number];
+    sscanf(device_of(side), "%15[^:]:%zu", api, &index);
+    return rnl_context_open(api, index, NULL, context) == RNL_OK &&
+           rnl_context_default_stream(*context,
+                                      &comparison->streams[number]) == RNL_OK;
 }
 
 static bool compile(struct comparison *comparison, const char *source,
@@ -52,7 +73,7 @@ static bool compile(struct comparison *comparison, const char *source,
                                   .option_count = side->count,
                                   .timeout_ns = COMPILE_NS};
     rnl_status status =
-        rnl_module_compile(comparison->context, source, &options,
+        rnl_module_compile(comparison->contexts[number], source, &options,
                            &comparison->modules[number]);
     if (status == RNL_OK)
         return true;
@@ -67,23 +88,21 @@ bool comparison_open(struct comparison *comparison, const char *source,
                      const struct side sides[SIDES])
 {
     *comparison = (struct comparison){0};
-    if (rnl_context_open("cpu", 0, NULL, &comparison->context) != RNL_OK ||
-        rnl_context_default_stream(comparison->context,
-                                   &comparison->stream) != RNL_OK)
-        return failed(comparison, "context", 0);
-    for (int i = 0; i < SIDES; i++)
+    for (int i = 0; i < SIDES; i++) {
+        if (!open_side(comparison, &sides[i], i))
+            return failed(comparison, "context", i);
         if (!compile(comparison, source, &sides[i], i))
             return false;
+    }
     return true;
 }
 
 void comparison_close(struct comparison *comparison)
 {
-    for (int i = 0; i < SIDES; i++)
-        if (comparison->modules[i])
-            rnl_module_release(comparison->modules[i]);
-    if (comparison->context)
-        rnl_context_release(comparison->context);
+    for (int i = 0; i < SIDES; i++) {
+        rnl_module_release(comparison->modules[i]);
+        rnl_context_release(comparison->contexts[i]);
+    }
 }
 
 // --- Inputs ----------------------------------------------------------------
@@ -130,7 +149,7 @@ static void *make_input(const struct launch *launch)
 // --- Runs ------------------------------------------------------------------
 
 struct arrays {
-    rnl_buffer out, in;
+    rnl_buffer out[SIDES], in[SIDES];
     void *results[SIDES];
     size_t in_size, out_size;
 };
@@ -139,26 +158,38 @@ static rnl_status run_side(struct comparison *comparison, int side,
                            const char *kernel, const struct launch *launch,
                            struct arrays *arrays)
 {
+    rnl_stream stream = comparison->streams[side];
+    rnl_buffer out = arrays->out[side];
     rnl_function function = NULL;
     rnl_status status =
         rnl_module_function(comparison->modules[side], kernel, &function);
     if (status == RNL_OK)
-        status = rnl_fill_and_wait(comparison->stream, arrays->out, 0,
-                                   arrays->out_size, 0xa5, 1);
+        status = rnl_fill_and_wait(stream, out, 0, arrays->out_size, 0xa5, 1);
     if (status == RNL_OK)
         status = rnl_enqueue_function(
-            comparison->stream, function,
+            stream, function,
             RNL_LAUNCH(.grid = launch->grid, .block = launch->block,
                        .shared_size = launch->shared),
-            RNL_ARGS(arrays->out, arrays->in, (int)launch->count));
+            RNL_ARGS(out, arrays->in[side], (int)launch->count));
     if (status == RNL_OK)
-        status = rnl_copy_from_buffer_and_wait(comparison->stream,
-                                               arrays->results[side],
-                                               arrays->out, 0,
-                                               arrays->out_size);
-    if (function)
-        rnl_function_release(function);
+        status = rnl_copy_from_buffer_and_wait(stream, arrays->results[side],
+                                               out, 0, arrays->out_size);
+    rnl_function_release(function);
     return status;
+}
+
+static bool make_side(struct comparison *comparison, int side,
+                      const void *input, struct arrays *arrays)
+{
+    rnl_context context = comparison->contexts[side];
+    return (arrays->results[side] = malloc(arrays->out_size)) &&
+           rnl_buffer_create(context, arrays->out_size, NULL,
+                             &arrays->out[side]) == RNL_OK &&
+           rnl_buffer_create(context, arrays->in_size, NULL,
+                             &arrays->in[side]) == RNL_OK &&
+           rnl_copy_to_buffer_and_wait(comparison->streams[side],
+                                       arrays->in[side], 0, input,
+                                       arrays->in_size) == RNL_OK;
 }
 
 static bool arrays_make(struct comparison *comparison,
@@ -170,26 +201,18 @@ static bool arrays_make(struct comparison *comparison,
     void *input = make_input(launch);
     bool made = input != NULL;
     for (int i = 0; i < SIDES; i++)
-        made = made && (arrays->results[i] = malloc(arrays->out_size));
-    made = made &&
-           rnl_buffer_create(comparison->context, arrays->out_size, NULL,
-                             &arrays->out) == RNL_OK &&
-           rnl_buffer_create(comparison->context, arrays->in_size, NULL,
-                             &arrays->in) == RNL_OK &&
-           rnl_copy_to_buffer_and_wait(comparison->stream, arrays->in, 0,
-                                       input, arrays->in_size) == RNL_OK;
+        made = made && make_side(comparison, i, input, arrays);
     free(input);
     return made;
 }
 
 static void arrays_free(struct arrays *arrays)
 {
-    if (arrays->out)
-        rnl_buffer_release(arrays->out);
-    if (arrays->in)
-        rnl_buffer_release(arrays->in);
-    for (int i = 0; i < SIDES; i++)
+    for (int i = 0; i < SIDES; i++) {
+        rnl_buffer_release(arrays->out[i]);
+        rnl_buffer_release(arrays->in[i]);
         free(arrays->results[i]);
+    }
 }
 
 // --- Comparing -------------------------------------------------------------

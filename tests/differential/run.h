@@ -1,5 +1,6 @@
-// One kernel source compiled twice, with other options on each side, and the
-// results of a launch compared: what all differential tests share.
+// One kernel source compiled twice, with other options or for another device on
+// each side, and the results of a launch compared: what all differential tests
+// share.
 #pragma once
 
 #include <stdbool.h>
@@ -45,14 +46,15 @@ struct verdict {
 };
 
 struct comparison {
-    rnl_context context;
-    rnl_stream stream;
+    rnl_context contexts[SIDES];
+    rnl_stream streams[SIDES];
     rnl_module modules[SIDES];
     struct verdict verdict;  // of the last call
 };
 
-// The options that make a side, each a word of its own.
+// What makes a side. Options are a word each.
 struct side {
+    const char *device;  // NULL: the cpu
     const char *options[16];
     size_t count;
 };
@@ -67,6 +69,6 @@ void comparison_close(struct comparison *comparison);
 bool comparison_run(struct comparison *comparison, const char *kernel,
                     const struct launch *launch);
 
-// Puts the environment in order: cpu devices only, no cache on disk. Before
-// anything else.
-void comparison_prepare(void);
+// Puts the environment in order: no cache on disk, and no devices but those of
+// the sides. Before anything else.
+void comparison_prepare(const struct side sides[SIDES]);

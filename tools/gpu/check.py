@@ -5,13 +5,14 @@ import os
 import pathlib
 
 import gpu.benches as benches
+import gpu.kernels as kernels
 import gpu.machine as machine
 import gpu.running as running
 import gpu.sanitizer as sanitizer
 import gpu.suite as suite
 
 # With their shares of a time that is limited.
-PARTS = {"conformance": 4, "sanitizer": 2, "bench": 4}
+PARTS = {"conformance": 4, "kernels": 1, "sanitizer": 2, "bench": 4}
 GROUPS_MOST = 20
 
 
@@ -27,6 +28,9 @@ def add_options(parser):
         help="of everything; what is not done by then is left out")
     add("--test-limit", type=float, default=20, metavar="SECONDS",
         help="of one test; default: 20")
+    add("--random", type=int, default=kernels.RANDOM_TESTS, metavar="N",
+        help=f"so many times {kernels.RANDOM_KERNELS} random kernels; "
+             f"default: {kernels.RANDOM_TESTS}")
     add("--sanitizer-filter", metavar="REGEX",
         help="the tests to run with compute-sanitizer; default: some forty")
     add("--bench-filter", default=".", metavar="REGEX",
@@ -66,17 +70,26 @@ class Report:
         self.write("results.json", json.dumps(self.data, indent=1) + "\n")
 
 
-def _conformance(place, options, clock, report):
-    tests = suite.load(place, options.filter)
+def _run_suite(name, tests, place, options, clock, report):
     print(f"{len(tests)} tests on {place.device}, {options.jobs} at once",
           flush=True)
     ran = suite.Suite(place, options, clock)
     ran.run(tests)
-    report.write("failures.txt", suite.texts_of(ran))
-    report.data["conformance"] = suite.json_of(ran)
+    report.write(f"{name}.txt", suite.texts_of(ran))
+    report.data[name] = suite.json_of(ran)
     report.good = report.good and bool(tests) and not ran.bad()
-    report.section(f"conformance on {place.device}, {clock.spent():.0f} s",
+    report.section(f"{name} on {place.device}, {clock.spent():.0f} s",
                    suite.lines_of(ran, GROUPS_MOST))
+
+
+def _conformance(place, options, clock, report):
+    _run_suite("conformance", suite.load(place, options.filter), place,
+               options, clock, report)
+
+
+def _kernels(place, options, clock, report):
+    _run_suite("kernels", kernels.tests_for(place, options.random), place,
+               options, clock, report)
 
 
 def _sanitizer(place, options, clock, report):
@@ -109,8 +122,8 @@ def _bench(place, options, clock, report):
                    benches.lines_of(ran))
 
 
-_RUNS = {"conformance": _conformance, "sanitizer": _sanitizer,
-         "bench": _bench}
+_RUNS = {"conformance": _conformance, "kernels": _kernels,
+         "sanitizer": _sanitizer, "bench": _bench}
 
 
 def run(options):

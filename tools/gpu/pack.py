@@ -9,12 +9,15 @@ import re
 import shutil
 import subprocess
 
+import gpu.kernels as kernels
+
 MOST_BYTES = 40 << 20
 
 # Programs of the build folder; the tests among them are listed by ctest.
 PROGRAMS = ["bin/*", "tests/bin/conformance", "tests/bin/unit"]
 TARGETS = ["runnel", "runnel-cli", "runnel-bench", "runnel-cc",
-           "test_conformance", "test-programs", "test_unit"]
+           "test_conformance", "test-corpus", "test-differential",
+           "test-programs", "test_unit"]
 
 # A C library cannot be carried, and a C++ library is there with a compiler.
 SYSTEM = re.compile(r"^(linux-vdso|ld-linux|lib(c|m|mvec|dl|pthread|rt|"
@@ -38,9 +41,8 @@ def _make(build, jobs):
 
 def make(build, jobs):
     """Configures and builds the tree with what this machine has."""
-    root = pathlib.Path(__file__).resolve().parents[2]
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-    subprocess.run(["cmake", "-S", str(root), "-B", str(build), *generator,
+    subprocess.run(["cmake", "-S", str(kernels.TREE), "-B", str(build), *generator,
                     "-DCMAKE_BUILD_TYPE=RelWithDebInfo"], check=True)
     _make(build, jobs)
 
@@ -119,6 +121,7 @@ def pack(build, folder, jobs, make):
     carried = {str(path.relative_to(build)) for path in programs}
     tests = [test for test in tests_of(build) if test["command"][0] in carried]
     manifest.write_text(json.dumps(tests, indent=0))
+    shutil.copytree(kernels.TREE / kernels.CORPUS, folder / kernels.CORPUS)
     total = sum(path.stat().st_size for path in folder.rglob("*"))
     print(f"{folder}: {len(programs)} programs, {len(libraries)} libraries, "
           f"{len(tests)} tests, {total / (1 << 20):.1f} MiB")

@@ -180,7 +180,7 @@ def lines_of(suite, most):
     shown = 0
     for (state, _), names in suite.groups("failed", "crashed", "hung"):
         if shown == most:
-            lines.append("  … and more: see failures.txt")
+            lines.append("  … and more, in the folder of results")
             break
         shown += 1
         why = suite.outcomes[names[0]].why

@@ -1,5 +1,10 @@
 // Integer and float arithmetic: widths, casts, division, shifts, bits.
 
+#ifndef NAN  // NVRTC has no header that says so
+#define NAN __int_as_float(0x7fc00000)
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+
 // @run unsigned n=256 grid=2 block=128
 extern "C" __global__ void divide_unsigned(unsigned *out, const unsigned *in,
                                            int n)
