@@ -417,11 +417,8 @@ RNL_INLINE unsigned int __byte_perm(unsigned int x, unsigned int y,
     unsigned long long both = (unsigned long long)y << 32 | x;
     unsigned int result = 0;
     for (int i = 0; i < 4; i++) {
-        unsigned int nibble = selector >> (4 * i) & 15u;
-        unsigned int byte = (unsigned int)(both >> (8 * (nibble & 7u))) & 255u;
-        if (nibble & 8u)
-            byte = byte & 128u ? 255u : 0u;
-        result |= byte << (8 * i);
+        unsigned int from = selector >> (4 * i) & 7u;  // unlike PTX's prmt
+        result |= ((unsigned int)(both >> (8 * from)) & 255u) << (8 * i);
     }
     return result;
 }

@@ -67,7 +67,7 @@ extern "C" __global__ void math_integers(int *out, const int *in, int n)
     o[4] = __mulhi(in[t], 1 << 20);
     o[5] = (int)__umulhi(u, 1u << 20);
     o[6] = __mul24(in[t], 3);
-    o[7] = (int)__byte_perm(u, 0x44332211u, 0x7250);
+    o[7] = (int)__byte_perm(u, 0x44332211u, 0xf258);
     o[8] = (int)__funnelshift_l(u, 0x12345678u, 8);
     o[9] = (int)__funnelshift_r(u, 0x12345678u, 8);
     o[10] = __float_as_int(1.5f);

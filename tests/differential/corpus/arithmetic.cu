@@ -67,7 +67,7 @@ extern "C" __global__ void bits(unsigned *out, const unsigned *in, int n)
     unsigned i = blockIdx.x * 128 + threadIdx.x;
     unsigned v = i & 1 ? in[i] : in[i] & 0xff0u;
     out[i] = __popc(v) + __clz((int)v) * 64 + __ffs((int)v) * 4096 +
-             (__brev(v) ^ __byte_perm(v, in[n - 1 - i], v & 0x7777u));
+             (__brev(v) ^ __byte_perm(v, in[n - 1 - i], v));
 }
 
 // @run long long n=256 grid=2 block=128
