@@ -20,12 +20,12 @@ static const struct part parts[] = {
                "double1 double2 double3 double4 __v __dp", ""},
     {"MATH", "INFINITY NAN inv erfcx cyl_bessel norm _rn _rz _ru _rd",
      "abs acos asin atan brev byte_perm cbrt ceil clz copysign cos double2 "
-     "double_as erf exp fabs fdim fdividef ffs float_as floor fm frexp "
-     "funnel hadd hiloint hypot ilogb int_as is j0 j1 jn labs ldexp lgamma "
-     "llabs llm llr log longlong_as lr max min mod mul nan nearby nextafter "
-     "popc pow rcbrt rem rhadd rhypot rint round rsqrt sad saturate scalb "
-     "signbit sin sqrt tan tgamma trunc uhadd uint_as ullm umax umin umul "
-     "usad y0 y1 yn"},
+     "double_as erf exp fabs fdim fdivide ffs finite float_as floor fm fns "
+     "frexp funnel hadd hiloint hypot ilogb int_as is j0 j1 jn labs ldexp "
+     "lgamma llabs llm llr log longlong_as lr max min mod mul nan nearby "
+     "nextafter popc pow rcbrt rem rhadd rhypot rint round rsqrt sad saturate "
+     "scalb signbit sin sqrt tan tgamma trunc uhadd uint_as ullm umax umin "
+     "umul urhadd usad y0 y1 yn"},
     {"WARP", "shfl syncwarp activemask ballot any_sync all_sync reduce_", ""},
     {"ATOMIC", "atomic", ""},
     {"ROUNDING", "_rn _rz _ru _rd", ""},

@@ -151,15 +151,41 @@ RNL_MATH_MIXED(double, scalbn, int)
 RNL_MATH_MIXED(double, scalbln, long)
 RNL_MATH_MIXED(double, frexp, int *)
 
-#define RNL_MATH_ROUND(result, name)                          \
-    extern "C" result name(double) noexcept;                  \
-    extern "C" result name##f(float) noexcept;                \
+extern "C" int ilogb(double) noexcept;
+extern "C" int ilogbf(float) noexcept;
+RNL_INLINE int ilogb(float x) { return ilogbf(x); }
+
+// A whole number as an integer: saturated. NaN gives 0, or the lowest (of
+// unsigned types the middle) where a side has 64 bits, as in PTX.
+template <class I, class F> RNL_INLINE I rnl_saturate(F x, I low, I high)
+{
+#if defined(RNL_SIMT)
+    return I(x);  // all its conversions do that
+#endif
+    if (!(x == x))
+        return sizeof(F) == 8 || sizeof(I) == 8
+                   ? I(1ull << (sizeof(I) * 8 - 1)) : I(0);
+    if (x <= F(low))
+        return low;
+    return x >= F(high) ? high : I(x);
+}
+
+#define RNL_MATH_ROUND(result, name, round)                                  \
+    RNL_INLINE result name(double x)                                         \
+    {                                                                        \
+        return rnl_saturate<result>(round(x), -__LONG_MAX__ - 1,             \
+                                    __LONG_MAX__);                           \
+    }                                                                        \
+    RNL_INLINE result name##f(float x)                                       \
+    {                                                                        \
+        return rnl_saturate<result>(round##f(x), -__LONG_MAX__ - 1,          \
+                                    __LONG_MAX__);                           \
+    }                                                                        \
     RNL_INLINE result name(float x) { return name##f(x); }
-RNL_MATH_ROUND(int, ilogb)
-RNL_MATH_ROUND(long, lrint)
-RNL_MATH_ROUND(long, lround)
-RNL_MATH_ROUND(long long, llrint)
-RNL_MATH_ROUND(long long, llround)
+RNL_MATH_ROUND(long, lrint, rint)
+RNL_MATH_ROUND(long, lround, round)
+RNL_MATH_ROUND(long long, llrint, rint)
+RNL_MATH_ROUND(long long, llround, round)
 
 extern "C" double fma(double, double, double) noexcept;
 extern "C" float fmaf(float, float, float) noexcept;
@@ -284,6 +310,14 @@ RNL_CLASSIFY(isinf, __builtin_isinf)
 RNL_CLASSIFY(isfinite, __builtin_isfinite)
 RNL_CLASSIFY(signbit, __builtin_signbit)
 
+#define RNL_CLASSIFY_NAMED(name, builtin)                             \
+    RNL_INLINE int name(double x) { return builtin(x) != 0; }         \
+    RNL_INLINE int name##f(float x) { return builtin(x) != 0; }
+RNL_CLASSIFY_NAMED(__isnan, __builtin_isnan)
+RNL_CLASSIFY_NAMED(__isinf, __builtin_isinf)
+RNL_CLASSIFY_NAMED(__finite, __builtin_isfinite)
+RNL_CLASSIFY_NAMED(__signbit, __builtin_signbit)
+
 // --- Fast and exactly rounded forms ----------------------------------------
 
 RNL_INLINE float __expf(float x) { return expf(x); }
@@ -294,10 +328,12 @@ RNL_INLINE float __log10f(float x) { return log10f(x); }
 RNL_INLINE float __sinf(float x) { return sinf(x); }
 RNL_INLINE float __cosf(float x) { return cosf(x); }
 RNL_INLINE float __tanf(float x) { return tanf(x); }
+RNL_INLINE float __tanhf(float x) { return tanhf(x); }
 RNL_INLINE void __sincosf(float x, float *s, float *c) { sincosf(x, s, c); }
 RNL_INLINE float __powf(float x, float y) { return powf(x, y); }
 RNL_INLINE float __fdividef(float x, float y) { return x / y; }
 RNL_INLINE float fdividef(float x, float y) { return x / y; }
+RNL_INLINE double fdivide(double x, double y) { return x / y; }
 RNL_INLINE float __saturatef(float x)
 {
     return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f;
@@ -399,6 +435,10 @@ RNL_INLINE unsigned int __uhadd(unsigned int x, unsigned int y)
 {
     return (unsigned int)(((unsigned long long)x + y) >> 1);
 }
+RNL_INLINE unsigned int __urhadd(unsigned int x, unsigned int y)
+{
+    return (unsigned int)(((unsigned long long)x + y + 1) >> 1);
+}
 RNL_INLINE unsigned int __sad(int x, int y, unsigned int z)
 {
     long long d = (long long)x - y;
@@ -409,15 +449,28 @@ RNL_INLINE unsigned int __usad(unsigned int x, unsigned int y, unsigned int z)
     return z + (x > y ? x - y : y - x);
 }
 
-// Byte i of the result is byte (selector's nibble i) of y:x; its bit 3 asks for
-// that byte's sign instead.
+// Where the offset-th one of `mask` is from bit `base` on, up, or down for a
+// negative offset; 0: there itself. ~0: nowhere.
+RNL_INLINE unsigned int __fns(unsigned int mask, unsigned int base, int offset)
+{
+    unsigned int left = offset < 0 ? 0u - offset : offset;
+    for (unsigned int at = base; at < 32u; at += offset < 0 ? ~0u : 1u) {
+        if (mask >> at & 1u && left-- <= 1u)
+            return at;
+        if (offset == 0)
+            break;
+    }
+    return ~0u;
+}
+
+// Byte i of the result is byte (selector's nibble i) of y:x.
 RNL_INLINE unsigned int __byte_perm(unsigned int x, unsigned int y,
                                     unsigned int selector)
 {
     unsigned long long both = (unsigned long long)y << 32 | x;
     unsigned int result = 0;
     for (int i = 0; i < 4; i++) {
-        unsigned int from = selector >> (4 * i) & 7u;  // unlike PTX's prmt
+        unsigned int from = selector >> (4 * i) & 7u;  // PTX's has a bit more
         result |= ((unsigned int)(both >> (8 * from)) & 255u) << (8 * i);
     }
     return result;

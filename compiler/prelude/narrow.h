@@ -237,6 +237,7 @@ template <class T> RNL_INLINE T rnl_relu(T x)
     RNL_NARROW_1(T, T2, hsin, h2sin, T(sinf(float(x))))                      \
     RNL_NARROW_1(T, T2, hcos, h2cos, T(cosf(float(x))))                      \
     RNL_NARROW_1(T, T2, htanh, h2tanh, T(tanhf(float(x))))                   \
+    RNL_NARROW_1(T, T2, htanh_approx, h2tanh_approx, T(tanhf(float(x))))     \
     RNL_INLINE T2 __hcmadd(T2 x, T2 y, T2 z)                                 \
     {                                                                        \
         return T2(__hfma(__hneg(x.y), y.y, __hfma(x.x, y.x, z.x)),           \

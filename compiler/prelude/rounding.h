@@ -111,7 +111,7 @@ RNL_INLINE rnl_pair rnl_sum(double x, double y)
 // When two terms cancel, IEEE gives -0 when rounding down.
 RNL_INLINE rnl_pair rnl_zero_rd(rnl_pair sum, double x, double y)
 {
-    if (sum.high == 0.0 && (signbit(x) || signbit(y)))
+    if (sum.high == 0.0 && sum.low == 0.0 && (signbit(x) || signbit(y)))
         sum.high = -0.0;
     return sum;
 }
@@ -160,13 +160,29 @@ RNL_INLINE double rnl_root_error(double x, double near)
     return fma(-near, near, x);
 }
 
-// Boldo and Muller's error of a fused multiply-add, to its leading part.
+// Boldo and Muller's error of a fused multiply-add, to its leading part. What
+// is too small or too large for the steps is brought near 1 first: a product
+// far below z is only a sign.
 RNL_INLINE double rnl_fma_error(double x, double y, double z, double near)
 {
     if (!__builtin_isfinite(near))
         return __builtin_isfinite(x) && __builtin_isfinite(y) &&
                __builtin_isfinite(z) ? -near : 0.0;
-    double product = __dmul_rn(x, y);
+    double product = __dmul_rn(x, y), more_x = 1.0, more_y = 1.0;
+    if (x == 0.0 || y == 0.0)
+        return 0.0;
+    if (fabs(product) < 0x1p-900 && fabs(z) > 0x1p-800)
+        return signbit(x) == signbit(y) ? 1.0 : -1.0;
+    if (fabs(product) < 0x1p-900) {
+        more_x = fabs(x) < 1.0 ? 0x1p600 : 1.0;
+        more_y = fabs(y) < 1.0 ? 0x1p600 : 1.0;
+    } else if (fabs(product) > 0x1p1000) {
+        more_x = 0x1p-100;
+    }
+    x *= more_x, y *= more_y;
+    z = z * more_x * more_y;
+    near = near * more_x * more_y;
+    product = __dmul_rn(x, y);
     rnl_pair small = rnl_sum(z, fma(x, y, -product));
     rnl_pair large = rnl_sum(product, small.high);
     double rest = __dadd_rn(__dsub_rn(large.high, near), large.low);
@@ -256,19 +272,18 @@ RNL_DIRECTED(rz)
 RNL_DIRECTED(ru)
 RNL_DIRECTED(rd)
 
-// --- Floating point to integers --------------------------------------------
+// The same: denormals are kept unless a kernel is compiled otherwise.
+#define RNL_IEEE(mode)                                                       \
+    RNL_INLINE float __fmaf_ieee_##mode(float x, float y, float z)           \
+    {                                                                        \
+        return __fmaf_##mode(x, y, z);                                       \
+    }
+RNL_IEEE(rn)
+RNL_IEEE(rz)
+RNL_IEEE(ru)
+RNL_IEEE(rd)
 
-// A whole number as an integer: saturated. NaN gives 0, or the lowest (of
-// unsigned types the middle) where a side has 64 bits, as in PTX.
-template <class I, class F> RNL_INLINE I rnl_saturate(F x, I low, I high)
-{
-    if (!(x == x))
-        return sizeof(F) == 8 || sizeof(I) == 8
-                   ? I(1ull << (sizeof(I) * 8 - 1)) : I(0);
-    if (x <= F(low))
-        return low;
-    return x >= F(high) ? high : I(x);
-}
+// --- Floating point to integers --------------------------------------------
 
 #define RNL_CONVERT_ROUNDED(name, F, I, low, high, function) \
     RNL_INLINE I name(F x)                                   \

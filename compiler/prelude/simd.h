@@ -1,5 +1,5 @@
-// Two halfwords or four bytes in a word: __vadd2, __vcmpgtu4, ..., and the dot
-// products __dp4a and __dp2a.
+// Two halfwords or four bytes in a word: __vadd2, __vcmpgtu4, ..., the bounds
+// __viaddmax_s32, ..., and the dot products __dp4a and __dp2a.
 
 template <class Lane> struct rnl_lane_limits;
 #define RNL_LANE(type, least, most)                        \
@@ -94,6 +94,72 @@ template <class Lane> RNL_INLINE int rnl_clamp(int x)
     RNL_LANES_COMPARE(ltu, n, u, <)
 RNL_LANES_ALL(2, short, unsigned short)
 RNL_LANES_ALL(4, signed char, unsigned char)
+
+// --- A sum and two bounds, or three ----------------------------------------
+
+RNL_INLINE int rnl_wrapped(int x, int y)
+{
+    return int(unsigned(x) + unsigned(y));
+}
+RNL_INLINE rnl_uint rnl_wrapped(rnl_uint x, rnl_uint y) { return x + y; }
+
+#define RNL_BOUND(name, type, value)                                         \
+    RNL_INLINE type name(type a, type b, type c) { return value; }
+#define RNL_BOUNDS(kind, type, plus, most, least)                            \
+    RNL_BOUND(__viaddmax_##kind, type, most(plus(a, b), c))                  \
+    RNL_BOUND(__viaddmin_##kind, type, least(plus(a, b), c))                 \
+    RNL_BOUND(__vimax3_##kind, type, most(most(a, b), c))                    \
+    RNL_BOUND(__vimin3_##kind, type, least(least(a, b), c))
+RNL_BOUNDS(s32, int, rnl_wrapped, max, min)
+RNL_BOUNDS(u32, rnl_uint, rnl_wrapped, max, min)
+RNL_BOUNDS(s16x2, rnl_uint, __vadd2, __vmaxs2, __vmins2)
+RNL_BOUNDS(u16x2, rnl_uint, __vadd2, __vmaxu2, __vminu2)
+
+// At least 0.
+#define RNL_BOUNDS_RELU(kind, type, most, least)                             \
+    RNL_BOUND(__viaddmax_##kind##_relu, type,                                \
+              most(__viaddmax_##kind(a, b, c), type(0)))                     \
+    RNL_BOUND(__viaddmin_##kind##_relu, type,                                \
+              most(__viaddmin_##kind(a, b, c), type(0)))                     \
+    RNL_BOUND(__vimax3_##kind##_relu, type,                                  \
+              most(__vimax3_##kind(a, b, c), type(0)))                       \
+    RNL_BOUND(__vimin3_##kind##_relu, type,                                  \
+              most(__vimin3_##kind(a, b, c), type(0)))                       \
+    RNL_INLINE type __vimax_##kind##_relu(type a, type b)                    \
+    {                                                                        \
+        return most(most(a, b), type(0));                                    \
+    }                                                                        \
+    RNL_INLINE type __vimin_##kind##_relu(type a, type b)                    \
+    {                                                                        \
+        return most(least(a, b), type(0));                                   \
+    }
+RNL_BOUNDS_RELU(s32, int, max, min)
+RNL_BOUNDS_RELU(s16x2, rnl_uint, __vmaxs2, __vmins2)
+
+// And whether that is `a`.
+#define RNL_WHICH(name, type, value)                                         \
+    RNL_INLINE type name(type a, type b, bool *is_a)                         \
+    {                                                                        \
+        type result = value(a, b);                                           \
+        *is_a = result == a;                                                 \
+        return result;                                                       \
+    }
+#define RNL_WHICH2(name, value)                                              \
+    RNL_INLINE rnl_uint name(rnl_uint a, rnl_uint b, bool *high, bool *low)  \
+    {                                                                        \
+        rnl_uint result = value(a, b);                                       \
+        *high = result >> 16 == a >> 16;                                     \
+        *low = (result & 0xffffu) == (a & 0xffffu);                          \
+        return result;                                                       \
+    }
+RNL_WHICH(__vibmax_s32, int, max)
+RNL_WHICH(__vibmin_s32, int, min)
+RNL_WHICH(__vibmax_u32, rnl_uint, max)
+RNL_WHICH(__vibmin_u32, rnl_uint, min)
+RNL_WHICH2(__vibmax_s16x2, __vmaxs2)
+RNL_WHICH2(__vibmin_s16x2, __vmins2)
+RNL_WHICH2(__vibmax_u16x2, __vmaxu2)
+RNL_WHICH2(__vibmin_u16x2, __vminu2)
 
 // --- Dot products ----------------------------------------------------------
 

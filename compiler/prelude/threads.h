@@ -20,6 +20,7 @@ RNL_INLINE void __threadfence_block()
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 RNL_INLINE void __threadfence_system() { __threadfence(); }
+RNL_INLINE void __prof_trigger(int) {}
 RNL_INLINE void __nanosleep(unsigned int) { rnl_yield(); }
 
 // The bits of a value of up to 8 bytes, and back.

@@ -52,3 +52,22 @@ RNL_VECTORS(longlong, long long, 16, 16)
 RNL_VECTORS(ulonglong, unsigned long long, 16, 16)
 RNL_VECTORS(float, float, 8, 16)
 RNL_VECTORS(double, double, 16, 16)
+
+// With an alignment in their names.
+#define RNL_VECTOR4_ALIGNED(name, type, alignment)                          \
+    struct __attribute__((aligned(alignment))) name##4_##alignment##a {      \
+        type x, y, z, w;                                                     \
+    };                                                                       \
+    RNL_INLINE name##4_##alignment##a make_##name##4_##alignment##a(         \
+        type x, type y, type z, type w)                                      \
+    {                                                                        \
+        return name##4_##alignment##a{x, y, z, w};                           \
+    }
+#define RNL_VECTORS_ALIGNED(name, type)                                      \
+    RNL_VECTOR4_ALIGNED(name, type, 16)                                      \
+    RNL_VECTOR4_ALIGNED(name, type, 32)
+RNL_VECTORS_ALIGNED(long, long)
+RNL_VECTORS_ALIGNED(ulong, unsigned long)
+RNL_VECTORS_ALIGNED(longlong, long long)
+RNL_VECTORS_ALIGNED(ulonglong, unsigned long long)
+RNL_VECTORS_ALIGNED(double, double)

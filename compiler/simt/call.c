@@ -57,8 +57,6 @@ static const struct elementwise {
     {"umin", BY_RESULT, NONE},     {"usub.sat", BY_RESULT, NONE},
     {"fptosi.sat", BY_RESULT_AND_FIRST, NONE},
     {"fptoui.sat", BY_RESULT_AND_FIRST, NONE},
-    {"lrint", BY_RESULT_AND_FIRST, NONE},
-    {"llrint", BY_RESULT_AND_FIRST, NONE},
     {"ldexp", BY_RESULT_AND_SECOND, NONE},
     {"is.fpclass", BY_FIRST, 1},
 };

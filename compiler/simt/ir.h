@@ -217,6 +217,7 @@ bool is_limit_call(LLVMValueRef call);  // the less, the greater, and their like
 // prepare.c. Those that return text return a message to dispose of, or NULL.
 void prepare_targets(LLVMModuleRef module);    // one processor for all
 void prepare_divisions(LLVMModuleRef module);  // none ends the program
+void prepare_conversions(LLVMModuleRef module);  // to integers: saturated
 // Makes variables known to another module of the same object.
 void prepare_share_variables(LLVMModuleRef module);
 // For code that will only run with blocks of this size.

@@ -454,6 +454,7 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
         return LLVMCreateMessage("a function jumps to addresses of labels");
     prepare_targets(module);
     prepare_divisions(module);
+    prepare_conversions(module);
     prepare_share_variables(module);
     dump(job, module, "source");
     unsigned count = count_kernels(module);

@@ -128,6 +128,65 @@ void prepare_divisions(LLVMModuleRef module)
     LLVMDisposeBuilder(b);
 }
 
+// --- Conversions -------------------------------------------------------------
+
+// The highest bit where a side has 64 bits.
+static LLVMValueRef of_nan(LLVMTypeRef type, LLVMTypeRef source)
+{
+    unsigned width = LLVMGetIntTypeWidth(type);
+    bool wide = width == 64 || LLVMGetTypeKind(source) == LLVMDoubleTypeKind;
+    return LLVMConstInt(type, wide ? UINT64_C(1) << (width - 1) : 0, 0);
+}
+
+// Floating point becomes an integer as on a GPU: of at least 32 bits, as near
+// as it can be. (The intrinsics that saturate are not made vectors.)
+static LLVMValueRef saturate(LLVMBuilderRef b, LLVMValueRef at, bool is_signed)
+{
+    LLVMValueRef from = LLVMGetOperand(at, 0);
+    LLVMTypeRef type = LLVMTypeOf(at), source = LLVMTypeOf(from);
+    LLVMTypeRef wide = LLVMGetIntTypeWidth(type) < 32
+                           ? LLVMInt32TypeInContext(LLVMGetTypeContext(type))
+                           : type;
+    unsigned width = LLVMGetIntTypeWidth(wide);
+    LLVMValueRef nan = of_nan(wide, source);
+    LLVMValueRef least = LLVMConstInt(
+        wide, is_signed ? UINT64_C(1) << (width - 1) : 0, 0);
+    LLVMValueRef most = LLVMConstNot(least);
+    double above = is_signed ? 0x1p31 : 0x1p32;
+    above *= width == 64 ? 0x1p32 : 1;
+    LLVMPositionBuilderBefore(b, at);
+    LLVMValueRef made =
+        LLVMBuildCast(b, LLVMGetInstructionOpcode(at), from, wide, "");
+    made = LLVMBuildSelect(
+        b, LLVMBuildFCmp(b, LLVMRealOGE, from, LLVMConstReal(source, above),
+                         ""), most, made, "");
+    made = LLVMBuildSelect(
+        b, LLVMBuildFCmp(b, LLVMRealULT, from,
+                         LLVMConstReal(source, is_signed ? -above : 0.0), ""),
+        least, made, "");
+    if (nan != least)
+        made = LLVMBuildSelect(
+            b, LLVMBuildFCmp(b, LLVMRealUNO, from, from, ""), nan, made, "");
+    return LLVMBuildTruncOrBitCast(b, made, type, "");
+}
+
+void prepare_conversions(LLVMModuleRef module)
+{
+    LLVMBuilderRef b =
+        LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+    for (LLVMValueRef at = first_instruction(module), next; at; at = next) {
+        LLVMOpcode what = LLVMGetInstructionOpcode(at);
+        next = next_instruction(at);
+        if ((what != LLVMFPToSI && what != LLVMFPToUI) ||
+            LLVMGetTypeKind(LLVMTypeOf(at)) != LLVMIntegerTypeKind ||
+            LLVMGetIntTypeWidth(LLVMTypeOf(at)) > 64)
+            continue;
+        LLVMReplaceAllUsesWith(at, saturate(b, at, what == LLVMFPToSI));
+        LLVMInstructionEraseFromParent(at);
+    }
+    LLVMDisposeBuilder(b);
+}
+
 // --- Variables ---------------------------------------------------------------
 
 void prepare_share_variables(LLVMModuleRef module)

@@ -273,8 +273,8 @@ RNL_TEST(integer_intrinsics)
         w[4] = (int)((int64_t)in[t] * (1 << 20) >> 32);
         w[5] = (int)((uint64_t)u * (1 << 20) >> 32);
         w[6] = in[t] * 3;
-        // 0xf258 takes bytes 0, 5, 2 and 7 of the eight: the highest bit of each
-        // digit means nothing.
+        // 0xf258 takes bytes 0, 5, 2 and 7 of the eight: the highest bit of
+        // each digit means nothing.
         w[7] = (int)((u & 0xff) | 0x22u << 8 | (u & 0xff0000) | 0x44000000u);
         w[8] = 0x34567800 | (int)(u >> 24);
         w[9] = (int)(u >> 8 | 0x78u << 24);

@@ -74,3 +74,21 @@ extern "C" __global__ void round_to_integers(long long *out, const double *in,
         MODES(7, (long long)__float2ull, y)
     }
 }
+
+#define CASTS(number, type)                             \
+    CASE(2 * number, (long long)(type)(float)x)          \
+    CASE(2 * number + 1, (long long)(type)x)
+
+extern "C" __global__ void casts(long long *out, const double *in, int which)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    double x = in[i];
+    switch (which) {
+        CASTS(0, int)
+        CASTS(1, unsigned)
+        CASTS(2, long long)
+        CASTS(3, unsigned long long)
+        CASTS(4, short)
+        CASTS(5, unsigned char)
+    }
+}

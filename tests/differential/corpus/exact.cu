@@ -1,0 +1,508 @@
+// Functions that have one right result, bit by bit: those of words, of their
+// parts, and of floats with all roundings.
+
+// The words of `in`, and of every fifth one that is awkward for somebody.
+__device__ unsigned awkward(unsigned x)
+{
+    const unsigned words[16] = {
+        0u, 1u, 0xffffffffu, 0x80000000u, 0x7fffffffu, 0x7f800000u,
+        0xff800000u, 0x7fc00000u, 0x00000003u, 0x807fffffu, 0x3f800000u,
+        0xbf000000u, 0x4effffffu, 0x4f000000u, 0xcf000000u, 0x80808080u};
+    return x % 5u ? x : words[(x >> 8) & 15u];
+}
+
+// Which NaN it is does not count.
+__device__ unsigned bits(float x)
+{
+    return x != x ? 0x7fc00000u : __float_as_uint(x);
+}
+
+// Casts of what does not fit are not the same in tier F.
+template <class T> __device__ T small(T x)
+{
+    return x < T(120) && x > T(-120) ? x : T(77.75);
+}
+
+// @run unsigned n=4096 grid=16 block=256
+extern "C" __global__ void words(unsigned *out, const unsigned *in, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned a = awkward(in[i]), b = awkward(in[n - 1 - i]);
+    unsigned c = awkward(in[i * 7 % n]), r = 0u;
+    switch (i % 37) {
+    case 0: r = __popc(a); break;
+    case 1: r = __popcll((unsigned long long)a << 32 | b); break;
+    case 2: r = __clz((int)a); break;
+    case 3:
+        r = __clzll((long long)((unsigned long long)a << 32 | b) >> (c & 63u));
+        break;
+    case 4: r = __ffs((int)(a << (c & 31u))); break;
+    case 5: r = __ffsll((long long)((unsigned long long)a << 32)); break;
+    case 6: r = __brev(a); break;
+    case 7: r = (unsigned)(__brevll(a) >> 20); break;
+    case 8: r = __mulhi((int)a, (int)b); break;
+    case 9: r = __umulhi(a, b); break;
+    case 10:
+        r = (unsigned)__mul64hi((long long)a << 31 ^ b, (long long)b << 30 ^ a);
+        break;
+    case 11:
+        r = (unsigned)__umul64hi((unsigned long long)a << 32 | c,
+            (unsigned long long)b << 32 | a);
+        break;
+    case 12: r = __mul24((int)a, (int)b); break;
+    case 13: r = __umul24(a, b); break;
+    case 14: r = __hadd((int)a, (int)b); break;
+    case 15: r = __rhadd((int)a, (int)b); break;
+    case 16: r = __uhadd(a, b); break;
+    case 17: r = __urhadd(a, b); break;
+    case 18: r = __sad((int)a, (int)b, c); break;
+    case 19: r = __usad(a, b, c); break;
+    case 20: r = __byte_perm(a, b, c); break;
+    case 21: r = __funnelshift_l(a, b, c); break;
+    case 22: r = __funnelshift_r(a, b, c); break;
+    case 23: r = __funnelshift_lc(a, b, c & 63u); break;
+    case 24: r = __funnelshift_rc(a, b, c & 63u); break;
+    case 25: r = (unsigned)abs((int)a); break;
+    case 26: r = (unsigned)(labs((long)(int)a) >> 1); break;
+    case 27: r = (unsigned)(llabs((long long)a << 31) >> 20); break;
+    case 28: r = min((int)a, (int)b); break;
+    case 29: r = max(a, b); break;
+    case 30: r = (unsigned)min((long long)(int)a, (long long)b); break;
+    case 31: r = __dp4a((int)a, (int)b, (int)c); break;
+    case 32: r = __dp4a(a, b, c); break;
+    case 33: r = __dp2a_lo((int)a, (int)b, (int)c); break;
+    case 34: r = __dp2a_hi(a, b, c); break;
+    case 35: r = (int)a >> (b & 31u); break;
+    case 36:
+        r = (unsigned)((long long)((unsigned long long)a << 32 | b) >>
+                       (c & 63u));
+        break;
+    }
+    out[i] = r;
+}
+
+// @run unsigned n=4096 grid=16 block=256
+extern "C" __global__ void lanes_of_words(unsigned *out,
+                                          const unsigned *in,
+                                          int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned a = awkward(in[i]), b = awkward(in[n - 1 - i]);
+    unsigned c = awkward(in[i * 7 % n]), r = 0u;
+    switch (i % 74) {
+    case 0: r = __vadd2(a, b); break;
+    case 1: r = __vsub2(a, b); break;
+    case 2: r = __vaddss2(a, b); break;
+    case 3: r = __vaddus2(a, b); break;
+    case 4: r = __vsubss2(a, b); break;
+    case 5: r = __vsubus2(a, b); break;
+    case 6: r = __vavgs2(a, b); break;
+    case 7: r = __vavgu2(a, b); break;
+    case 8: r = __vhaddu2(a, b); break;
+    case 9: r = __vmaxs2(a, b); break;
+    case 10: r = __vmaxu2(a, b); break;
+    case 11: r = __vmins2(a, b); break;
+    case 12: r = __vminu2(a, b); break;
+    case 13: r = __vabsdiffs2(a, b); break;
+    case 14: r = __vabsdiffu2(a, b); break;
+    case 15: r = __vcmpeq2(a, b); break;
+    case 16: r = __vcmpne2(a, b); break;
+    case 17: r = __vcmpges2(a, b); break;
+    case 18: r = __vcmpgeu2(a, b); break;
+    case 19: r = __vcmpgts2(a, b); break;
+    case 20: r = __vcmpgtu2(a, b); break;
+    case 21: r = __vcmples2(a, b); break;
+    case 22: r = __vcmpleu2(a, b); break;
+    case 23: r = __vcmplts2(a, b); break;
+    case 24: r = __vcmpltu2(a, b); break;
+    case 25: r = __vseteq2(a, b); break;
+    case 26: r = __vsetne2(a, b); break;
+    case 27: r = __vsetges2(a, b); break;
+    case 28: r = __vsetgtu2(a, b); break;
+    case 29: r = __vsetles2(a, b); break;
+    case 30: r = __vsetltu2(a, b); break;
+    case 31: r = __vsads2(a, b); break;
+    case 32: r = __vsadu2(a, b); break;
+    case 33: r = __vabs2(a); break;
+    case 34: r = __vabsss2(a); break;
+    case 35: r = __vneg2(a); break;
+    case 36: r = __vnegss2(a); break;
+    case 37: r = __vadd4(a, b); break;
+    case 38: r = __vsub4(a, b); break;
+    case 39: r = __vaddss4(a, b); break;
+    case 40: r = __vaddus4(a, b); break;
+    case 41: r = __vsubss4(a, b); break;
+    case 42: r = __vsubus4(a, b); break;
+    case 43: r = __vavgs4(a, b); break;
+    case 44: r = __vavgu4(a, b); break;
+    case 45: r = __vhaddu4(a, b); break;
+    case 46: r = __vmaxs4(a, b); break;
+    case 47: r = __vmaxu4(a, b); break;
+    case 48: r = __vmins4(a, b); break;
+    case 49: r = __vminu4(a, b); break;
+    case 50: r = __vabsdiffs4(a, b); break;
+    case 51: r = __vabsdiffu4(a, b); break;
+    case 52: r = __vcmpeq4(a, b); break;
+    case 53: r = __vcmpne4(a, b); break;
+    case 54: r = __vcmpges4(a, b); break;
+    case 55: r = __vcmpgeu4(a, b); break;
+    case 56: r = __vcmpgts4(a, b); break;
+    case 57: r = __vcmpgtu4(a, b); break;
+    case 58: r = __vcmples4(a, b); break;
+    case 59: r = __vcmpleu4(a, b); break;
+    case 60: r = __vcmplts4(a, b); break;
+    case 61: r = __vcmpltu4(a, b); break;
+    case 62: r = __vseteq4(a, b); break;
+    case 63: r = __vsetne4(a, b); break;
+    case 64: r = __vsetges4(a, b); break;
+    case 65: r = __vsetgtu4(a, b); break;
+    case 66: r = __vsetles4(a, b); break;
+    case 67: r = __vsetltu4(a, b); break;
+    case 68: r = __vsads4(a, b); break;
+    case 69: r = __vsadu4(a, b); break;
+    case 70: r = __vabs4(a); break;
+    case 71: r = __vabsss4(a); break;
+    case 72: r = __vneg4(a); break;
+    case 73: r = __vnegss4(a); break;
+    }
+    out[i] = r;
+}
+
+// @run unsigned n=4096 grid=16 block=256
+extern "C" __global__ void bounds(unsigned *out, const unsigned *in, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned a = awkward(in[i]), b = awkward(in[n - 1 - i]);
+    unsigned c = awkward(in[i * 7 % n]), r = 0u;
+    bool high = false, low = false;
+    if (c % 3u == 0u)
+        b = a;
+    switch (i % 40) {
+    case 0: r = (unsigned)__viaddmax_s32((int)a, (int)b, (int)c); break;
+    case 1: r = (unsigned)__viaddmin_s32((int)a, (int)b, (int)c); break;
+    case 2: r = (unsigned)__vimax3_s32((int)a, (int)b, (int)c); break;
+    case 3: r = (unsigned)__vimin3_s32((int)a, (int)b, (int)c); break;
+    case 4: r = (unsigned)__viaddmax_s32_relu((int)a, (int)b, (int)c); break;
+    case 5: r = (unsigned)__viaddmin_s32_relu((int)a, (int)b, (int)c); break;
+    case 6: r = (unsigned)__vimax3_s32_relu((int)a, (int)b, (int)c); break;
+    case 7: r = (unsigned)__vimin3_s32_relu((int)a, (int)b, (int)c); break;
+    case 8: r = (unsigned)__vimax_s32_relu((int)a, (int)b); break;
+    case 9: r = (unsigned)__vimin_s32_relu((int)a, (int)b); break;
+    case 10: r = (unsigned)__vibmax_s32((int)a, (int)b, &high); break;
+    case 11: r = (unsigned)__vibmin_s32((int)a, (int)b, &high); break;
+    case 12: r = __viaddmax_u32(a, b, c); break;
+    case 13: r = __viaddmin_u32(a, b, c); break;
+    case 14: r = __vimax3_u32(a, b, c); break;
+    case 15: r = __vimin3_u32(a, b, c); break;
+    case 16: r = __vibmax_u32(a, b, &high); break;
+    case 17: r = __vibmin_u32(a, b, &high); break;
+    case 18: r = __viaddmax_s16x2(a, b, c); break;
+    case 19: r = __viaddmin_s16x2(a, b, c); break;
+    case 20: r = __vimax3_s16x2(a, b, c); break;
+    case 21: r = __vimin3_s16x2(a, b, c); break;
+    case 22: r = __viaddmax_s16x2_relu(a, b, c); break;
+    case 23: r = __viaddmin_s16x2_relu(a, b, c); break;
+    case 24: r = __vimax3_s16x2_relu(a, b, c); break;
+    case 25: r = __vimin3_s16x2_relu(a, b, c); break;
+    case 26: r = __vimax_s16x2_relu(a, b); break;
+    case 27: r = __vimin_s16x2_relu(a, b); break;
+    case 28: r = __vibmax_s16x2(a, b, &high, &low); break;
+    case 29: r = __vibmin_s16x2(a, b, &high, &low); break;
+    case 30: r = __viaddmax_u16x2(a, b, c); break;
+    case 31: r = __viaddmin_u16x2(a, b, c); break;
+    case 32: r = __vimax3_u16x2(a, b, c); break;
+    case 33: r = __vimin3_u16x2(a, b, c); break;
+    case 34: r = __vibmax_u16x2(a, b, &high, &low); break;
+    case 35: r = __vibmin_u16x2(a, b, &high, &low); break;
+    case 36: r = __fns(a, b & 31u, (int)(c & 15u) - 7); break;
+    case 37: r = __urhadd(a, b); break;
+    case 38: r = __isnanf(__uint_as_float(a)) != 0; break;
+    case 39: r = __finitef(__uint_as_float(a)) != 0; break;
+    }
+    out[i] = r ^ high * 4u ^ low * 8u;
+}
+
+// @run unsigned n=4096 grid=16 block=256
+extern "C" __global__ void float_conversions(unsigned *out,
+                                             const unsigned *in,
+                                             int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float x = __uint_as_float(awkward(in[i]));
+    float y = __uint_as_float(awkward(in[n - 1 - i]));
+    float z = __uint_as_float(awkward(in[i * 7 % n]));
+    unsigned r = 0u;
+    switch (i % 40) {
+    case 0: r = (unsigned)__float2int_rn(x); break;
+    case 1: r = __float2uint_rn(x); break;
+    case 2: r = (unsigned)(__float2ll_rn(x * 3.5f) >> 7); break;
+    case 3: r = (unsigned)(__float2ull_rn(x * 3.5f) >> 7); break;
+    case 4: r = bits(__int2float_rn((int)bits(x))); break;
+    case 5: r = bits(__uint2float_rn(bits(x))); break;
+    case 6: r = bits(__ll2float_rn((long long)bits(x) << 29 ^ bits(y))); break;
+    case 7:
+        r = bits(__ull2float_rn((unsigned long long)bits(x) << 32 | bits(y)));
+        break;
+    case 8: r = (unsigned)__float2int_rz(x); break;
+    case 9: r = __float2uint_rz(x); break;
+    case 10: r = (unsigned)(__float2ll_rz(x * 3.5f) >> 7); break;
+    case 11: r = (unsigned)(__float2ull_rz(x * 3.5f) >> 7); break;
+    case 12: r = bits(__int2float_rz((int)bits(x))); break;
+    case 13: r = bits(__uint2float_rz(bits(x))); break;
+    case 14: r = bits(__ll2float_rz((long long)bits(x) << 29 ^ bits(y))); break;
+    case 15:
+        r = bits(__ull2float_rz((unsigned long long)bits(x) << 32 | bits(y)));
+        break;
+    case 16: r = (unsigned)__float2int_ru(x); break;
+    case 17: r = __float2uint_ru(x); break;
+    case 18: r = (unsigned)(__float2ll_ru(x * 3.5f) >> 7); break;
+    case 19: r = (unsigned)(__float2ull_ru(x * 3.5f) >> 7); break;
+    case 20: r = bits(__int2float_ru((int)bits(x))); break;
+    case 21: r = bits(__uint2float_ru(bits(x))); break;
+    case 22: r = bits(__ll2float_ru((long long)bits(x) << 29 ^ bits(y))); break;
+    case 23:
+        r = bits(__ull2float_ru((unsigned long long)bits(x) << 32 | bits(y)));
+        break;
+    case 24: r = (unsigned)__float2int_rd(x); break;
+    case 25: r = __float2uint_rd(x); break;
+    case 26: r = (unsigned)(__float2ll_rd(x * 3.5f) >> 7); break;
+    case 27: r = (unsigned)(__float2ull_rd(x * 3.5f) >> 7); break;
+    case 28: r = bits(__int2float_rd((int)bits(x))); break;
+    case 29: r = bits(__uint2float_rd(bits(x))); break;
+    case 30: r = bits(__ll2float_rd((long long)bits(x) << 29 ^ bits(y))); break;
+    case 31:
+        r = bits(__ull2float_rd((unsigned long long)bits(x) << 32 | bits(y)));
+        break;
+    case 32: r = (unsigned)(int)small(x); break;
+    case 33: r = (unsigned)fabsf(small(x)); break;
+    case 34: r = (unsigned)(short)small(x); break;
+    case 35: r = (unsigned)(unsigned char)fabsf(small(x)); break;
+    case 36: r = (unsigned)((long long)small(x) >> 5); break;
+    case 37: r = (unsigned)((unsigned long long)fabsf(small(x)) >> 5); break;
+    case 38: r = (unsigned)(x != 0.0f); break;
+    case 39: r = bits((float)(short)bits(x)); break;
+    }
+    out[i] = r;
+}
+
+// @run unsigned n=4096 grid=16 block=256
+extern "C" __global__ void float_operations(unsigned *out,
+                                            const unsigned *in,
+                                            int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float x = __uint_as_float(awkward(in[i]));
+    float y = __uint_as_float(awkward(in[n - 1 - i]));
+    float z = __uint_as_float(awkward(in[i * 7 % n]));
+    unsigned r = 0u;
+    switch (i % 56) {
+    case 0: r = bits(__fadd_rn(x, y)); break;
+    case 1: r = bits(__fsub_rn(x, y)); break;
+    case 2: r = bits(__fmul_rn(x, y)); break;
+    case 3: r = bits(__fmaf_rn(x, y, z)); break;
+    case 4: r = bits(__fdiv_rn(x, y)); break;
+    case 5: r = bits(__frcp_rn(x)); break;
+    case 6: r = bits(__fsqrt_rn(x)); break;
+    case 7: r = bits(__fadd_rz(x, y)); break;
+    case 8: r = bits(__fsub_rz(x, y)); break;
+    case 9: r = bits(__fmul_rz(x, y)); break;
+    case 10: r = bits(__fmaf_rz(x, y, z)); break;
+    case 11: r = bits(__fdiv_rz(x, y)); break;
+    case 12: r = bits(__frcp_rz(x)); break;
+    case 13: r = bits(__fsqrt_rz(x)); break;
+    case 14: r = bits(__fadd_ru(x, y)); break;
+    case 15: r = bits(__fsub_ru(x, y)); break;
+    case 16: r = bits(__fmul_ru(x, y)); break;
+    case 17: r = bits(__fmaf_ru(x, y, z)); break;
+    case 18: r = bits(__fdiv_ru(x, y)); break;
+    case 19: r = bits(__frcp_ru(x)); break;
+    case 20: r = bits(__fsqrt_ru(x)); break;
+    case 21: r = bits(__fadd_rd(x, y)); break;
+    case 22: r = bits(__fsub_rd(x, y)); break;
+    case 23: r = bits(__fmul_rd(x, y)); break;
+    case 24: r = bits(__fmaf_rd(x, y, z)); break;
+    case 25: r = bits(__fdiv_rd(x, y)); break;
+    case 26: r = bits(__frcp_rd(x)); break;
+    case 27: r = bits(__fsqrt_rd(x)); break;
+    case 28: r = bits(x / y); break;
+    case 29: r = bits(sqrtf(x)); break;
+    case 30: r = bits(fmodf(x, y)); break;
+    case 31: r = bits(remainderf(x, y)); break;
+    case 32: r = bits(rintf(x)); break;
+    case 33: r = bits(roundf(x)); break;
+    case 34: r = bits(truncf(x)); break;
+    case 35: r = bits(floorf(x)); break;
+    case 36: r = bits(ceilf(x)); break;
+    case 37: r = bits(nearbyintf(x)); break;
+    case 38: r = (unsigned)lrintf(x); break;
+    case 39: r = (unsigned)lroundf(x); break;
+    case 40: r = (unsigned)(llrintf(x) >> 3); break;
+    case 41: r = bits(copysignf(x, y)); break;
+    case 42: r = bits(nextafterf(x, y)); break;
+    case 43: r = bits(ldexpf(x, (int)(bits(y) & 63u) - 32)); break;
+    case 44: r = bits(scalbnf(x, (int)(bits(y) & 511u) - 256)); break;
+    case 45: r = bits(logbf(x)); break;
+    case 46: r = (unsigned)ilogbf(x); break;
+    case 47: r = bits(fdimf(x, y)); break;
+    case 48: r = bits(fminf(x, y)); break;
+    case 49: r = bits(fmaxf(x, y)); break;
+    case 50: r = bits(fabsf(x)); break;
+    case 51: r = bits(__saturatef(x)); break;
+    case 52:
+        r = (unsigned)isnan(x) + 2u * isinf(x) + 4u * isfinite(x) +
+            8u * (signbit(x) != 0);
+        break;
+    case 53: r = bits(fmaf(x, y, z)); break;
+    case 54: r = bits(x - y * z); break;
+    case 55:
+        r = (unsigned)(x < y) + 2u * (x <= y) + 4u * (x == y) +
+            8u * (x != y) + 16u * (x > y);
+        break;
+    }
+    out[i] = r;
+}
+
+__device__ long long awkward_wide(long long x)
+{
+    const unsigned long long words[12] = {
+        0ull, 1ull, 0x8000000000000000ull, 0x7ff0000000000000ull,
+        0xfff0000000000000ull, 0x7ff8000000000000ull, 0x41dfffffffc00000ull,
+        0x41e0000000000000ull, 0xc1e0000000000000ull, 0x43dfffffffffffffull,
+        0x43e0000000000000ull, 0x3fe0000000000000ull};
+    // `in` has small numbers: its bits go where an exponent of any size is.
+    long long wide = (long long)((unsigned long long)x * 0x9e3779b97f4a7c15ull);
+    if (x % 3 == 0)  // near what integers hold
+        wide = (wide & (long long)0x83ffffffffffffffull) | 0x4000000000000000ll;
+    return x % 5 ? wide : (long long)words[(unsigned long long)wide % 12ull];
+}
+__device__ long long bits(double x)
+{
+    return x != x ? 0x7ff8000000000000ll : __double_as_longlong(x);
+}
+
+// @run long long n=4096 grid=16 block=256
+extern "C" __global__ void double_conversions(long long *out,
+                                              const long long *in,
+                                              int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    double x = __longlong_as_double(awkward_wide(in[i]));
+    double y = __longlong_as_double(awkward_wide(in[n - 1 - i]));
+    double z = __longlong_as_double(awkward_wide(in[i * 7 % n]));
+    long long r = 0;
+    switch (i % 36) {
+    case 0: r = __double2int_rn(x); break;
+    case 1: r = __double2uint_rn(x); break;
+    case 2: r = __double2ll_rn(x); break;
+    case 3: r = (long long)__double2ull_rn(x); break;
+    case 4: r = bits((double)__double2float_rn(x)); break;
+    case 5: r = bits(__ll2double_rn(__double_as_longlong(x))); break;
+    case 6:
+        r = bits(__ull2double_rn((unsigned long long)__double_as_longlong(x)));
+        break;
+    case 7: r = __double2int_rz(x); break;
+    case 8: r = __double2uint_rz(x); break;
+    case 9: r = __double2ll_rz(x); break;
+    case 10: r = (long long)__double2ull_rz(x); break;
+    case 11: r = bits((double)__double2float_rz(x)); break;
+    case 12: r = bits(__ll2double_rz(__double_as_longlong(x))); break;
+    case 13:
+        r = bits(__ull2double_rz((unsigned long long)__double_as_longlong(x)));
+        break;
+    case 14: r = __double2int_ru(x); break;
+    case 15: r = __double2uint_ru(x); break;
+    case 16: r = __double2ll_ru(x); break;
+    case 17: r = (long long)__double2ull_ru(x); break;
+    case 18: r = bits((double)__double2float_ru(x)); break;
+    case 19: r = bits(__ll2double_ru(__double_as_longlong(x))); break;
+    case 20:
+        r = bits(__ull2double_ru((unsigned long long)__double_as_longlong(x)));
+        break;
+    case 21: r = __double2int_rd(x); break;
+    case 22: r = __double2uint_rd(x); break;
+    case 23: r = __double2ll_rd(x); break;
+    case 24: r = (long long)__double2ull_rd(x); break;
+    case 25: r = bits((double)__double2float_rd(x)); break;
+    case 26: r = bits(__ll2double_rd(__double_as_longlong(x))); break;
+    case 27:
+        r = bits(__ull2double_rd((unsigned long long)__double_as_longlong(x)));
+        break;
+    case 28: r = (int)small(x); break;
+    case 29: r = (long long)(unsigned)fabs(small(x)); break;
+    case 30: r = (long long)small(x); break;
+    case 31: r = (long long)(unsigned long long)fabs(small(x)); break;
+    case 32: r = bits((double)(float)x); break;
+    case 33: r = __double2hiint(x); break;
+    case 34: r = (unsigned)__double2loint(x); break;
+    case 35:
+        r = bits(__hiloint2double(__double2hiint(x), __double2loint(y)));
+        break;
+    }
+    out[i] = r;
+}
+
+// @run long long n=4096 grid=16 block=256
+extern "C" __global__ void double_operations(long long *out,
+                                             const long long *in,
+                                             int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    double x = __longlong_as_double(awkward_wide(in[i]));
+    double y = __longlong_as_double(awkward_wide(in[n - 1 - i]));
+    double z = __longlong_as_double(awkward_wide(in[i * 7 % n]));
+    long long r = 0;
+    switch (i % 49) {
+    case 0: r = bits(__dadd_rn(x, y)); break;
+    case 1: r = bits(__dsub_rn(x, y)); break;
+    case 2: r = bits(__dmul_rn(x, y)); break;
+    case 3: r = bits(__fma_rn(x, y, z)); break;
+    case 4: r = bits(__ddiv_rn(x, y)); break;
+    case 5: r = bits(__drcp_rn(x)); break;
+    case 6: r = bits(__dsqrt_rn(x)); break;
+    case 7: r = bits(__dadd_rz(x, y)); break;
+    case 8: r = bits(__dsub_rz(x, y)); break;
+    case 9: r = bits(__dmul_rz(x, y)); break;
+    case 10: r = bits(__fma_rz(x, y, z)); break;
+    case 11: r = bits(__ddiv_rz(x, y)); break;
+    case 12: r = bits(__drcp_rz(x)); break;
+    case 13: r = bits(__dsqrt_rz(x)); break;
+    case 14: r = bits(__dadd_ru(x, y)); break;
+    case 15: r = bits(__dsub_ru(x, y)); break;
+    case 16: r = bits(__dmul_ru(x, y)); break;
+    case 17: r = bits(__fma_ru(x, y, z)); break;
+    case 18: r = bits(__ddiv_ru(x, y)); break;
+    case 19: r = bits(__drcp_ru(x)); break;
+    case 20: r = bits(__dsqrt_ru(x)); break;
+    case 21: r = bits(__dadd_rd(x, y)); break;
+    case 22: r = bits(__dsub_rd(x, y)); break;
+    case 23: r = bits(__dmul_rd(x, y)); break;
+    case 24: r = bits(__fma_rd(x, y, z)); break;
+    case 25: r = bits(__ddiv_rd(x, y)); break;
+    case 26: r = bits(__drcp_rd(x)); break;
+    case 27: r = bits(__dsqrt_rd(x)); break;
+    case 28: r = bits(x / y); break;
+    case 29: r = bits(sqrt(x)); break;
+    case 30: r = bits(fmod(x, y)); break;
+    case 31: r = bits(remainder(x, y)); break;
+    case 32: r = bits(rint(x)); break;
+    case 33: r = bits(round(x)); break;
+    case 34: r = bits(trunc(x)); break;
+    case 35: r = bits(floor(x)); break;
+    case 36: r = bits(ceil(x)); break;
+    case 37: r = (long long)lrint(x); break;
+    case 38: r = llround(x); break;
+    case 39: r = bits(copysign(x, y)); break;
+    case 40: r = bits(nextafter(x, y)); break;
+    case 41: r = bits(ldexp(x, (int)(__double2loint(y) & 127) - 64)); break;
+    case 42: r = bits(logb(x)); break;
+    case 43: r = ilogb(x); break;
+    case 44: r = bits(fdim(x, y)); break;
+    case 45: r = bits(fmin(x, y)); break;
+    case 46: r = bits(fmax(x, y)); break;
+    case 47:
+        r = isnan(x) + 2 * isinf(x) + 4 * isfinite(x) + 8 * (signbit(x) != 0);
+        break;
+    case 48: r = bits(fma(x, y, z)); break;
+    }
+    out[i] = r;
+}
