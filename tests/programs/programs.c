@@ -2,11 +2,11 @@
 // long as it fails, and printed.
 //
 // usage: programs [--seed S] [--count N] [--repeat R] [--print] [--no-shrink]
-//                 [--break]
+//                 [--break] [--seconds T]
 //
 // Each program is run R times. All of Runnel runs in child processes, so that a
 // crash, a hang or a sanitizer's report is a result, too. --break makes the
-// model wrong, to see that it is found.
+// model wrong, to see that it is found. What is not done in T seconds hangs.
 #include "program.h"
 
 #include <signal.h>
@@ -19,14 +19,12 @@
 
 enum {
     BATCH = 20,       // programs of a child
-    TRIAL_SECONDS = 60,
-    SHRINK_SECONDS = 20,
     SHRINK_RUNS = 60, // of a smaller program before it counts as right
     SHRINKS_MAX = 1500,
 };
 
 struct settings {
-    uint64_t seed, count, repeat;
+    uint64_t seed, count, repeat, seconds;
     bool print, shrink, broken;
 };
 
@@ -97,7 +95,7 @@ static void try_seeds(const void *argument)
 {
     const struct settings *settings = argument;
     for (uint64_t i = 0; i < settings->count && !trial->wrong; i++) {
-        alarm(TRIAL_SECONDS);
+        alarm((unsigned)settings->seconds);
         trial->seed = settings->seed + i;
         program_generate(&program, trial->seed);
         program.broken = settings->broken;
@@ -115,14 +113,14 @@ static void try_again(const void *argument)
 
 // --- Shrinking -------------------------------------------------------------
 
-static bool still_fails(void)
+static bool still_fails(const struct settings *settings)
 {
     uint64_t runs = SHRINK_RUNS;
-    return !try(try_again, &runs, SHRINK_SECONDS);
+    return !try(try_again, &runs, (unsigned)(settings->seconds + 2) / 3);
 }
 
 // Drops `count` steps from `first` on, if it fails without them, too.
-static bool drop(int first, int count)
+static bool drop(const struct settings *settings, int first, int count)
 {
     bool before[STEPS];
     bool any = false;
@@ -131,21 +129,21 @@ static bool drop(int first, int count)
         any |= !before[i];
         program.steps[i].dropped = true;
     }
-    if (!any || still_fails())
+    if (!any || still_fails(settings))
         return any;
     for (int i = first; i < first + count && i < program.step_count; i++)
         program.steps[i].dropped = before[i];
     return false;
 }
 
-static void shrink(void)
+static void shrink(const struct settings *settings)
 {
     int trials = 0;
     for (int size = program.step_count / 2; size > 0;) {
         bool any = false;
         for (int i = program.step_count - 1; i >= 0; i -= size) {
             int first = i - size + 1 < 0 ? 0 : i - size + 1;
-            any |= trials++ < SHRINKS_MAX && drop(first, i - first + 1);
+            any |= trials++ < SHRINKS_MAX && drop(settings, first, i - first + 1);
         }
         if (!any || size > 1)
             size /= 2;
@@ -160,13 +158,13 @@ static void examine(const struct settings *settings, uint64_t seed)
         return;
     program_generate(&program, seed);
     program.broken = settings->broken;
-    if (!still_fails())
+    if (!still_fails(settings))
         printf("it does not fail again in %d runs\n", SHRINK_RUNS);
     else
-        shrink();
+        shrink(settings);
     program_plan(&program);
     program_print(&program);
-    if (still_fails())
+    if (still_fails(settings))
         printf("seed %llu, made smaller: %s\n", (unsigned long long)seed,
                trial->problem);
 }
@@ -181,7 +179,7 @@ static unsigned run_all(const struct settings *settings)
     while (batch.seed < end) {
         uint64_t left = end - batch.seed;
         batch.count = left < BATCH ? left : BATCH;
-        if (try(try_seeds, &batch, TRIAL_SECONDS)) {
+        if (try(try_seeds, &batch, (unsigned)settings->seconds)) {
             batch.seed += batch.count;
             continue;
         }
@@ -204,7 +202,7 @@ static void print_all(const struct settings *settings)
 static void usage(void)
 {
     fprintf(stderr, "usage: programs [--seed S] [--count N] [--repeat R] "
-                    "[--print] [--no-shrink] [--break]\n");
+                    "[--print] [--no-shrink] [--break] [--seconds T]\n");
     exit(2);
 }
 
@@ -220,13 +218,15 @@ static void parse_valued(struct settings *settings, const char *option,
         settings->count = number;
     else if (!strcmp(option, "--repeat"))
         settings->repeat = number;
+    else if (!strcmp(option, "--seconds"))
+        settings->seconds = number;
     else
         usage();
 }
 
 int main(int argc, char **argv)
 {
-    struct settings settings = {.seed = 1, .count = 100, .repeat = 1,
+    struct settings settings = {.seed = 1, .count = 100, .repeat = 1, .seconds = 60,
                                 .shrink = true};
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 1; i < argc; i++) {

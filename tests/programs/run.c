@@ -1,5 +1,5 @@
 // Makes the calls of a program, and keeps what they answer.
-#include "program.h"
+#include "machine.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -22,17 +22,13 @@ struct host_target {
     void *cell;
 };
 
-enum { KERNELS = WORK_FAIL - WORK_ADD + 1, LABEL = 16 };
+enum { LABEL = 16 };
 
 struct run {
     struct program *program;
-    rnl_context context;
+    struct machine machine;
     rnl_stream streams[STREAMS_ALL];
     rnl_event events[EVENTS + 1], promises[PROMISES];
-    rnl_buffer buffers[BUFFERS];
-    rnl_buffer words;  // one of 64 bits for each promise that is one
-    uint64_t host[MEMORIES - BUFFERS][BYTES / 8];
-    rnl_function kernels[KERNELS];
     struct graph_objects graphs[GRAPHS];
     struct exec_objects execs[EXECS];
     struct host_target targets[STEPS + 1];  // by the id of the work
@@ -49,27 +45,7 @@ bool problem(struct program *program, const char *format, ...)
     return false;
 }
 
-// --- Kernels and host functions --------------------------------------------
-
-// One block for each cell.
-static rnl_status run_kernel(const rnl_native_call *call)
-{
-    uint64_t *to = *(uint64_t *const *)call->arguments[0];
-    const uint64_t *from = *(const uint64_t *const *)call->arguments[1];
-    struct work work = {.kind = (enum work_kind)(intptr_t)call->user_data,
-                        .value = *(const uint64_t *)call->arguments[2]};
-    if (work.kind == WORK_FAIL)
-        return RNL_ERROR_IO;
-    for (uint64_t i = 0; i < call->block_count; i++) {
-        uint64_t at = call->first_block + i;
-        if (work.kind == WORK_ADD)
-            atomic_fetch_add((_Atomic uint64_t *)&to[at], work.value);
-        else
-            to[at] = work_cell(&work, to[at],
-                               work.kind == WORK_MIX ? from[at] : 0);
-    }
-    return RNL_OK;
-}
+// --- Work ------------------------------------------------------------------
 
 static void run_host(rnl_status status, void *user_data)
 {
@@ -84,41 +60,18 @@ static void run_host(rnl_status status, void *user_data)
         *cell = work_cell(&target->work, *cell, 0);
 }
 
-static bool make_kernel(struct run *run, int index)
-{
-    static const rnl_parameter parameters[] = {
-        {RNL_VALUE_POINTER, 8, 8, "unsigned long *"},
-        {RNL_VALUE_POINTER, 8, 8, "const unsigned long *"},
-        {RNL_VALUE_INTEGER, 8, 8, "unsigned long"},
-    };
-    static const char *const names[KERNELS] = {"add", "multiply", "mix",
-                                               "count_down", "fail"};
-    return rnl_function_create_native(
-               run->context, names[index], run_kernel,
-               RNL_NATIVE_OPTIONS(
-                   .parameters = parameters, .parameter_count = 3,
-                   .user_data = (void *)(intptr_t)(WORK_ADD + index)),
-               &run->kernels[index]) == RNL_OK;
-}
-
-// --- Work ------------------------------------------------------------------
-
 static rnl_place place_of(struct run *run, int memory, int offset)
 {
     if (memory < BUFFERS)
-        return (rnl_place){.buffer = run->buffers[memory],
+        return (rnl_place){.buffer = run->machine.buffers[memory],
                            .offset = (size_t)offset};
-    return (rnl_place){.pointer = run->host[memory - BUFFERS],
+    return (rnl_place){.pointer = run->machine.addresses[memory],
                        .offset = (size_t)offset};
 }
 
 static rnl_arg argument_of(struct run *run, int memory, int offset)
 {
-    void *pointer = memory < BUFFERS ? NULL
-                                     : &run->host[memory - BUFFERS][0];
-    if (memory < BUFFERS)
-        rnl_buffer_host_pointer(run->buffers[memory], &pointer);
-    return rnl_arg_of_pointer((char *)pointer + offset);
+    return rnl_arg_of_pointer(run->machine.addresses[memory] + offset);
 }
 
 // The parameters of a node, with room for what they point at.
@@ -139,7 +92,7 @@ static void set_kernel(struct run *run, struct params *params,
     params->items[1] = argument_of(run, work->from, work->from_offset);
     // Whole buffers can be arguments as they are.
     if (work->to < BUFFERS && work->to_offset == 0)
-        params->items[0] = rnl_arg_of_buffer(run->buffers[work->to]);
+        params->items[0] = rnl_arg_of_buffer(run->machine.buffers[work->to]);
     params->items[2] = rnl_arg_of_integer(work->value, 8);
     params->args = (rnl_args){sizeof params->args, 3, params->items};
     params->launch = (rnl_launch){.struct_size = sizeof params->launch,
@@ -148,7 +101,7 @@ static void set_kernel(struct run *run, struct params *params,
                                   .file = __FILE__, .line = work->id};
     if (work->kind == WORK_FAIL)
         params->launch.grid.x = 1;
-    params->node.function = run->kernels[work->kind - WORK_ADD];
+    params->node.function = run->machine.kernels[work->kind - WORK_ADD];
     params->node.launch = &params->launch;
     params->node.args = &params->args;
 }
@@ -181,7 +134,7 @@ static void set_host(struct run *run, struct params *params,
     struct host_target *target = &run->targets[work->id];
     *target = (struct host_target){
         run->program, *work,
-        (char *)run->host[work->to - BUFFERS] + work->to_offset};
+        run->machine.addresses[work->to] + work->to_offset};
     params->node.host = run_host;
     params->node.user_data = target;
 }
@@ -191,7 +144,7 @@ static void set_values(struct run *run, struct params *params,
 {
     params->value = (rnl_value_op){
         .struct_size = sizeof params->value, .action = RNL_WRITE_VALUE,
-        .width = work->size * 8u, .buffer = run->buffers[work->to],
+        .width = work->size * 8u, .buffer = run->machine.buffers[work->to],
         .offset = work->to_offset, .value = work->value};
     if (work->size == 4)
         params->value.value = (uint32_t)work->value;
@@ -233,10 +186,10 @@ static rnl_status enqueue_write(struct run *run, rnl_stream stream,
     if (work->id % 3 == 0)
         return rnl_enqueue_values(stream, op, 1);
     return work->size == 4
-               ? rnl_enqueue_write_value32(stream, run->buffers[work->to],
+               ? rnl_enqueue_write_value32(stream, run->machine.buffers[work->to],
                                            work->to_offset,
                                            (uint32_t)work->value)
-               : rnl_enqueue_write_value64(stream, run->buffers[work->to],
+               : rnl_enqueue_write_value64(stream, run->machine.buffers[work->to],
                                            work->to_offset, work->value);
 }
 
@@ -252,15 +205,15 @@ static rnl_status enqueue_copy(struct run *run, rnl_stream stream,
         return rnl_enqueue_copy_region(stream, copy);
     if (from && to)
         return rnl_enqueue_copy_buffer(
-            stream, run->buffers[work->to], work->to_offset,
-            run->buffers[work->from], work->from_offset, work->size);
+            stream, run->machine.buffers[work->to], work->to_offset,
+            run->machine.buffers[work->from], work->from_offset, work->size);
     if (to)
-        return rnl_enqueue_copy_to_buffer(stream, run->buffers[work->to],
+        return rnl_enqueue_copy_to_buffer(stream, run->machine.buffers[work->to],
                                           work->to_offset, from_pointer,
                                           work->size);
     if (from)
         return rnl_enqueue_copy_from_buffer(
-            stream, to_pointer, run->buffers[work->from], work->from_offset,
+            stream, to_pointer, run->machine.buffers[work->from], work->from_offset,
             work->size);
     return rnl_enqueue_copy(stream, to_pointer, from_pointer, work->size);
 }
@@ -273,7 +226,7 @@ static rnl_status enqueue_work(struct run *run, rnl_stream stream,
     switch (params.node.kind) {
     case RNL_NODE_FILL:
         if (work->to < BUFFERS && work->id % 4)
-            return rnl_enqueue_fill(stream, run->buffers[work->to],
+            return rnl_enqueue_fill(stream, run->machine.buffers[work->to],
                                     work->to_offset, work->size, work->value,
                                     work->pattern_size);
         return rnl_enqueue_fill_region(stream, &params.fill);
@@ -323,7 +276,7 @@ static rnl_status add_node(struct run *run, const struct call *call)
     params.node.child = run->graphs[call->other].graph;
     params.node.out_body = &body;
     if (node->kind == RNL_NODE_IF || node->kind == RNL_NODE_WHILE) {
-        params.node.buffer = run->buffers[node->work.to];
+        params.node.buffer = run->machine.buffers[node->work.to];
         params.node.offset = node->work.to_offset;
     }
     rnl_status status = rnl_graph_add_node(graph->graph, after, count,
@@ -365,7 +318,7 @@ static rnl_status new_graph(struct run *run, const struct call *call)
         call->kind == CALL_END
             ? rnl_stream_end_capture(run->streams[call->stream], &graph)
         : call->kind == CALL_CLONE ? rnl_graph_clone(from, &graph)
-                                   : rnl_graph_create(run->context, NULL,
+                                   : rnl_graph_create(run->machine.context, NULL,
                                                       &graph);
     int slot = call->kind == CALL_CLONE ? call->other : call->graph;
     return status ? status : take_graph(run, slot, graph);
@@ -394,7 +347,7 @@ static rnl_status update(struct run *run, const struct call *call)
 
 static rnl_status new_promise(struct run *run, int promise)
 {
-    return rnl_event_create(run->context, RNL_EVENT_OPTIONS(.promise = true),
+    return rnl_event_create(run->machine.context, RNL_EVENT_OPTIONS(.promise = true),
                             &run->promises[promise]);
 }
 
@@ -416,16 +369,16 @@ static rnl_status wait_for_word(struct run *run, const struct call *call,
     size_t offset = 8 * (size_t)call->promise, kind = call->value % 3;
     rnl_value_action action = waits[kind].action;
     return call->value / 3 % 2
-               ? rnl_enqueue_wait_value32(stream, run->words, offset,
+               ? rnl_enqueue_wait_value32(stream, run->machine.words, offset,
                                           waits[kind].value, action)
-               : rnl_enqueue_wait_value64(stream, run->words, offset,
+               : rnl_enqueue_wait_value64(stream, run->machine.words, offset,
                                           waits[kind].value, action);
 }
 
 static rnl_status store_word(struct run *run, int word)
 {
     void *words = NULL;
-    rnl_status status = rnl_buffer_host_pointer(run->words, &words);
+    rnl_status status = rnl_buffer_host_pointer(run->machine.words, &words);
     if (status == RNL_OK)
         atomic_store(&((_Atomic uint64_t *)words)[word], 5);
     return status;
@@ -438,7 +391,7 @@ static rnl_status make_word_call(struct run *run, const struct call *call,
     case CALL_WORD_WAIT:
         return wait_for_word(run, call, stream);
     case CALL_WORD_WRITE:
-        return rnl_enqueue_write_value64(stream, run->words,
+        return rnl_enqueue_write_value64(stream, run->machine.words,
                                          8 * (size_t)call->promise, 5);
     case CALL_WORD_STORE:
         return store_word(run, call->promise);
@@ -519,7 +472,7 @@ static rnl_status make_call(struct run *run, const struct call *call)
     case CALL_WAIT_STREAM:
         return rnl_enqueue_wait_stream(stream, run->streams[call->other]);
     case CALL_WAIT_CONTEXT:
-        return rnl_enqueue_wait_context(stream, run->context);
+        return rnl_enqueue_wait_context(stream, run->machine.context);
     case CALL_QUERY:
         return rnl_stream_query(stream);
     case CALL_SYNCHRONIZE:
@@ -554,59 +507,25 @@ static bool make_streams(struct run *run)
         char label[LABEL];
         snprintf(label, sizeof label, "stream %d", i);
         made = rnl_stream_create(
-                   run->context,
+                   run->machine.context,
                    RNL_STREAM_OPTIONS(.label = label, .priority = i % 3 - 1,
                                       .flags = flags_of(run, i)),
                    &run->streams[i]) == RNL_OK;
     }
     for (int i = 0; made && i <= EVENTS; i++)
-        made = rnl_event_create(run->context,
+        made = rnl_event_create(run->machine.context,
                                 RNL_EVENT_OPTIONS(.timing = i % 2,
                                                   .blocking_sync = i % 3 == 0),
                                 &run->events[i]) == RNL_OK;
     return made;
 }
 
-static bool make_memory(struct run *run)
-{
-    void *words = NULL;
-    if (rnl_buffer_create(run->context, 8 * PROMISES, NULL, &run->words) ||
-        rnl_buffer_host_pointer(run->words, &words))
-        return false;
-    memset(words, 0, 8 * PROMISES);
-    for (int i = 0; i < MEMORIES; i++) {
-        void *bytes = i < BUFFERS ? NULL : run->host[i - BUFFERS];
-        if (i < BUFFERS &&
-            (rnl_buffer_create(run->context, BYTES, NULL, &run->buffers[i]) ||
-             rnl_buffer_host_pointer(run->buffers[i], &bytes)))
-            return false;
-        for (int k = 0; k < BYTES; k++)
-            ((uint8_t *)bytes)[k] = memory_start(i, k);
-    }
-    return true;
-}
-
 static bool begin(struct run *run)
 {
-    bool made = rnl_context_open("cpu", 0,
-                                 RNL_CONTEXT_OPTIONS(
-                                     .threads = run->program->threads),
-                                 &run->context) == RNL_OK &&
-                make_streams(run) && make_memory(run);
-    for (int i = 0; made && i < KERNELS; i++)
-        made = make_kernel(run, i);
-    return made || problem(run->program, "nothing can be made: %s",
-                           rnl_last_error()->message);
-}
-
-static void read_memory(struct run *run)
-{
-    for (int i = 0; i < MEMORIES; i++) {
-        void *bytes = i < BUFFERS ? NULL : run->host[i - BUFFERS];
-        if (i < BUFFERS)
-            rnl_buffer_host_pointer(run->buffers[i], &bytes);
-        memcpy(run->program->memory[i], bytes, BYTES);
-    }
+    return (machine_open(&run->machine, run->program->threads) &&
+            make_streams(run)) ||
+           problem(run->program, "nothing can be made: %s",
+                   rnl_last_error()->message);
 }
 
 static void end(struct run *run)
@@ -621,12 +540,7 @@ static void end(struct run *run)
         rnl_event_release(run->events[i]);
     for (int i = 0; i < PROMISES; i++)
         rnl_event_release(run->promises[i]);
-    for (int i = 0; i < BUFFERS; i++)
-        rnl_buffer_release(run->buffers[i]);
-    rnl_buffer_release(run->words);
-    for (int i = 0; i < KERNELS; i++)
-        rnl_function_release(run->kernels[i]);
-    rnl_context_release(run->context);
+    machine_close(&run->machine);
 }
 
 // An answer that makes the rest mean something else is the end.
@@ -654,10 +568,10 @@ bool program_run(struct program *program)
     program->problem[0] = 0;
     program->host_call_count = 0;
     bool done = begin(run) && run_calls(run);
-    if (done) {
-        read_memory(run);
-        end(run);
-        free(run);
-    }
-    return done;
+    if (!done)
+        return false;
+    done = machine_read(&run->machine, program->memory);
+    end(run);
+    free(run);
+    return done || problem(program, "the memory cannot be read");
 }

@@ -291,7 +291,7 @@ void stream_inherit(struct stream *stream, struct failure *failure);
 // The operation `at` failed: it and what comes behind it is left out from now
 // on, as far as the driver does not have it yet.
 void stream_fails_from(struct stream *stream, uint64_t at);
-bool stream_leaves_out(struct stream *stream, const struct op *op);
+bool stream_leaves_out(struct stream *stream, uint64_t sequence);
 // Asks `query` again and again until it does not say RNL_NOT_READY (wait.c).
 // `last`: kept with what is waited for.
 rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,

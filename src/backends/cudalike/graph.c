@@ -525,7 +525,7 @@ int gpu_graph_launch(struct stream *stream, struct op *op)
     bool prepares = plan->slot_count > 0;
     void *before = prepares ? current_enter(gpu) : gpu->handle;
     if (prepares) {
-        launch = graph_launch_new(plan, stream);
+        launch = graph_launch_new(plan, op);
         code = launch ? 0 : gpu->driver->out_of_memory;
     }
     if (code == 0)

@@ -22,7 +22,7 @@ static struct task *task_of(struct op *op)
 
 static void call(struct stream *stream, const struct op *op)
 {
-    rnl_status status = service_host_status(stream);
+    rnl_status status = service_host_status(stream, op->sequence);
     callback_begin();
     op->host.function(status, op->host.user_data);
     callback_end();

@@ -26,7 +26,8 @@ static struct recipe *arrive(struct step *step, rnl_status *out_status)
         slot->arrived = true;
         recipe = slot->recipe;
         slot->recipe = NULL;
-        *out_status = service_host_status(launch->stream);
+        *out_status =
+            service_host_status(launch->stream, launch->sequence);
     }
     lock_give(&plan->lock);
     return recipe;
@@ -48,12 +49,13 @@ static size_t size_of(uint32_t count)
 }
 
 struct graph_launch *graph_launch_new(struct gpu_plan *plan,
-                                      struct stream *stream)
+                                      const struct op *op)
 {
     struct graph_launch *launch = mem_allocate(size_of(plan->slot_count));
     if (!launch)
         return NULL;
-    launch->stream = stream;
+    launch->stream = op->stream;
+    launch->sequence = op->sequence;
     launch->count = plan->slot_count;
     for (uint32_t i = 0; i < launch->count; i++) {
         const struct step *step = &plan->steps[plan->slotted[i]];
@@ -83,7 +85,8 @@ void graph_launch_end(struct gpu_plan *plan, struct graph_launch *launch,
     if (*link)
         *link = launch->next;
     lock_give(&plan->lock);
-    rnl_status status = calls ? service_host_status(launch->stream) : RNL_OK;
+    rnl_status status =
+        calls ? service_host_status(launch->stream, launch->sequence) : RNL_OK;
     for (uint32_t i = 0; i < launch->count; i++) {
         struct slot *slot = &launch->slots[i];
         if (slot->event) {

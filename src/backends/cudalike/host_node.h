@@ -9,7 +9,7 @@ void host_node_run(void *argument);
 
 // NULL when memory is short. It is nobody's before graph_launch_begin.
 struct graph_launch *graph_launch_new(struct gpu_plan *plan,
-                                      struct stream *stream);
+                                      const struct op *op);
 
 // Before the driver gets it: it may come to the host nodes at once.
 void graph_launch_begin(struct gpu_plan *plan, struct graph_launch *launch);

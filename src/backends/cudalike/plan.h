@@ -26,6 +26,7 @@ struct step {
 struct graph_launch {
     struct graph_launch *next;
     struct stream *stream;
+    uint64_t sequence;  // of the operation
     uint32_t count;
     struct slot {
         struct recipe *recipe;  // shared; of a host function to be called

@@ -124,12 +124,13 @@ bool service_is_here(void)
     return is_service;
 }
 
-rnl_status service_host_status(struct stream *stream)
+rnl_status service_host_status(struct stream *stream, uint64_t sequence)
 {
     struct context *context = stream_context(stream);
     struct failure *lost = atomic_load(&context->lost);
     rnl_status status = lost ? lost->status : RNL_OK;
-    struct failure *failure = lost ? NULL : stream_get_failure(stream);
+    struct failure *failure = !lost && stream_leaves_out(stream, sequence)
+                                  ? stream_get_failure(stream) : NULL;
     if (failure) {
         status = failure_status(failure, stream);
         failure_drop(failure);
@@ -160,7 +161,7 @@ void service_item_done(struct stream *stream, struct op *op,
 
 static void run_copy(struct stream *stream, struct op *op)
 {
-    bool failed = stream_leaves_out(stream, op);
+    bool failed = stream_leaves_out(stream, op->sequence);
     if (!failed && staging_takes(op) && staging_start(stream, op))
         return;
     service_item_done(stream, op,

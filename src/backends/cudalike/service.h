@@ -31,8 +31,8 @@ bool service_ask_anyway_locked(struct stream *stream, struct op *op);
 // for the device has to wait for the copies among it. With the stream's lock.
 void service_await_copies_locked(struct stream *stream);
 
-// What a host function of the stream is called with now.
-rnl_status service_host_status(struct stream *stream);
+// What a host function of the stream's operation is called with now.
+rnl_status service_host_status(struct stream *stream, uint64_t sequence);
 
 // True on its own thread, where what is left of host functions may be called.
 bool service_is_here(void);

@@ -207,6 +207,41 @@ static inline bool may_go_locked(struct stream *stream, const struct op *op)
            held_may_go_locked(stream, op);
 }
 
+void stream_fails_from(struct stream *stream, uint64_t at)
+{
+    _Atomic uint64_t *first = &gpu_stream_of(stream)->failed_at;
+    uint64_t before = atomic_load(first);
+    while ((before == 0 || at < before) &&
+           !atomic_compare_exchange_weak(first, &before, at))
+        ;
+}
+
+bool stream_leaves_out(struct stream *stream, uint64_t sequence)
+{
+    return context_is_lost(stream_context(stream)) ||
+           (atomic_load(&stream->failure) &&
+            sequence >= atomic_load(&gpu_stream_of(stream)->failed_at));
+}
+
+static bool is_work(const struct op *op)
+{
+    return op->kind != OP_HOST && op->kind != OP_STAMP &&
+           op->kind != OP_WAIT && op->kind != OP_ATTRIBUTES;
+}
+
+// On a stream that has failed, work that was held or batched is not done any
+// more, but what comes before the failure is. Looked at behind may_go_locked:
+// what a wait fails with is known before the wait is over. Waits last: who waits
+// for this stream has to be told of the failure before it gets on.
+static inline bool leaves_out_locked(struct stream *stream,
+                                     const struct op *op)
+{
+    return (atomic_load_explicit(&gpu_stream_of(stream)->holds,
+                                 memory_order_relaxed) ||
+            atomic_load_explicit(&stream->failure, memory_order_relaxed)) &&
+           is_work(op) && stream_leaves_out(stream, op->sequence);
+}
+
 // Gives ops to the driver, about `most` of them, until one has to wait for the
 // host. Returns what is left; `*code`: the driver refused the first of it.
 static struct op *give_list_locked(struct stream *stream, struct op *op,
@@ -217,6 +252,12 @@ static struct op *give_list_locked(struct stream *stream, struct op *op,
     size_t alone = batches ? 0 : SIZE_MAX;
     *code = 0;
     for (; op && most > 0 && may_go_locked(stream, op); most--) {
+        if (leaves_out_locked(stream, op)) {
+            struct op *left_out = op;
+            op = op->next;
+            put_given_locked(own, left_out, FATE_OVER, over);
+            continue;
+        }
         size_t count = alone == 0 && op->next
                            ? gpu_batch_give(stream, op, &alone) : 0;
         if (count > 0) {
@@ -243,58 +284,12 @@ static struct op *give_list_locked(struct stream *stream, struct op *op,
     return op;
 }
 
-void stream_fails_from(struct stream *stream, uint64_t at)
-{
-    _Atomic uint64_t *first = &gpu_stream_of(stream)->failed_at;
-    uint64_t before = atomic_load(first);
-    while ((before == 0 || at < before) &&
-           !atomic_compare_exchange_weak(first, &before, at))
-        ;
-}
-
-bool stream_leaves_out(struct stream *stream, const struct op *op)
-{
-    return context_is_lost(stream_context(stream)) ||
-           (atomic_load(&stream->failure) &&
-            op->sequence >= atomic_load(&gpu_stream_of(stream)->failed_at));
-}
-
-static bool is_work(const struct op *op)
-{
-    return op->kind != OP_HOST && op->kind != OP_STAMP &&
-           op->kind != OP_WAIT && op->kind != OP_ATTRIBUTES;
-}
-
-// On a stream that has failed, work that was held is not done any more, but
-// what comes before the failure is. Waits last: who waits for this stream has
-// to be told of the failure before it gets on.
-static struct op *leave_out_failed(struct stream *stream, struct op *first,
-                                   struct op **over)
-{
-    struct op *rest = NULL, **end = &rest;
-    if (!atomic_load(&stream->failure) &&
-        !context_is_lost(stream_context(stream)))
-        return first;
-    for (struct op *op = first, *next; op; op = next) {
-        next = op->next;
-        if (is_work(op) && stream_leaves_out(stream, op)) {
-            op->next = *over;
-            *over = op;
-        } else {
-            *end = op;
-            end = &op->next;
-        }
-    }
-    *end = NULL;
-    return rest;
-}
-
 void stream_give_held_locked(struct stream *stream, size_t most,
                              struct op **over)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     int code = 0;
-    struct op *op = leave_out_failed(stream, own->held, over);
+    struct op *op = own->held;
     own->held = NULL;
     op = give_list_locked(stream, op, most, over, &code);
     if (code != 0)
