@@ -143,7 +143,8 @@ static void shrink(const struct settings *settings)
         bool any = false;
         for (int i = program.step_count - 1; i >= 0; i -= size) {
             int first = i - size + 1 < 0 ? 0 : i - size + 1;
-            any |= trials++ < SHRINKS_MAX && drop(settings, first, i - first + 1);
+            any |= trials++ < SHRINKS_MAX &&
+                   drop(settings, first, i - first + 1);
         }
         if (!any || size > 1)
             size /= 2;
@@ -226,8 +227,8 @@ static void parse_valued(struct settings *settings, const char *option,
 
 int main(int argc, char **argv)
 {
-    struct settings settings = {.seed = 1, .count = 100, .repeat = 1, .seconds = 60,
-                                .shrink = true};
+    struct settings settings = {.seed = 1, .count = 100, .repeat = 1,
+                                .seconds = 60, .shrink = true};
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--print"))

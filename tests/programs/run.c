@@ -26,7 +26,7 @@ enum { LABEL = 16 };
 
 struct run {
     struct program *program;
-    struct machine machine;
+    struct machine on;
     rnl_stream streams[STREAMS_ALL];
     rnl_event events[EVENTS + 1], promises[PROMISES];
     struct graph_objects graphs[GRAPHS];
@@ -63,15 +63,15 @@ static void run_host(rnl_status status, void *user_data)
 static rnl_place place_of(struct run *run, int memory, int offset)
 {
     if (memory < BUFFERS)
-        return (rnl_place){.buffer = run->machine.buffers[memory],
+        return (rnl_place){.buffer = run->on.buffers[memory],
                            .offset = (size_t)offset};
-    return (rnl_place){.pointer = run->machine.addresses[memory],
+    return (rnl_place){.pointer = run->on.addresses[memory],
                        .offset = (size_t)offset};
 }
 
 static rnl_arg argument_of(struct run *run, int memory, int offset)
 {
-    return rnl_arg_of_pointer(run->machine.addresses[memory] + offset);
+    return rnl_arg_of_pointer(run->on.addresses[memory] + offset);
 }
 
 // The parameters of a node, with room for what they point at.
@@ -92,7 +92,7 @@ static void set_kernel(struct run *run, struct params *params,
     params->items[1] = argument_of(run, work->from, work->from_offset);
     // Whole buffers can be arguments as they are.
     if (work->to < BUFFERS && work->to_offset == 0)
-        params->items[0] = rnl_arg_of_buffer(run->machine.buffers[work->to]);
+        params->items[0] = rnl_arg_of_buffer(run->on.buffers[work->to]);
     params->items[2] = rnl_arg_of_integer(work->value, 8);
     params->args = (rnl_args){sizeof params->args, 3, params->items};
     params->launch = (rnl_launch){.struct_size = sizeof params->launch,
@@ -101,7 +101,7 @@ static void set_kernel(struct run *run, struct params *params,
                                   .file = __FILE__, .line = work->id};
     if (work->kind == WORK_FAIL)
         params->launch.grid.x = 1;
-    params->node.function = run->machine.kernels[work->kind - WORK_ADD];
+    params->node.function = run->on.kernels[work->kind - WORK_ADD];
     params->node.launch = &params->launch;
     params->node.args = &params->args;
 }
@@ -134,7 +134,7 @@ static void set_host(struct run *run, struct params *params,
     struct host_target *target = &run->targets[work->id];
     *target = (struct host_target){
         run->program, *work,
-        run->machine.addresses[work->to] + work->to_offset};
+        run->on.addresses[work->to] + work->to_offset};
     params->node.host = run_host;
     params->node.user_data = target;
 }
@@ -144,7 +144,7 @@ static void set_values(struct run *run, struct params *params,
 {
     params->value = (rnl_value_op){
         .struct_size = sizeof params->value, .action = RNL_WRITE_VALUE,
-        .width = work->size * 8u, .buffer = run->machine.buffers[work->to],
+        .width = work->size * 8u, .buffer = run->on.buffers[work->to],
         .offset = work->to_offset, .value = work->value};
     if (work->size == 4)
         params->value.value = (uint32_t)work->value;
@@ -186,10 +186,10 @@ static rnl_status enqueue_write(struct run *run, rnl_stream stream,
     if (work->id % 3 == 0)
         return rnl_enqueue_values(stream, op, 1);
     return work->size == 4
-               ? rnl_enqueue_write_value32(stream, run->machine.buffers[work->to],
+               ? rnl_enqueue_write_value32(stream, run->on.buffers[work->to],
                                            work->to_offset,
                                            (uint32_t)work->value)
-               : rnl_enqueue_write_value64(stream, run->machine.buffers[work->to],
+               : rnl_enqueue_write_value64(stream, run->on.buffers[work->to],
                                            work->to_offset, work->value);
 }
 
@@ -205,15 +205,15 @@ static rnl_status enqueue_copy(struct run *run, rnl_stream stream,
         return rnl_enqueue_copy_region(stream, copy);
     if (from && to)
         return rnl_enqueue_copy_buffer(
-            stream, run->machine.buffers[work->to], work->to_offset,
-            run->machine.buffers[work->from], work->from_offset, work->size);
+            stream, run->on.buffers[work->to], work->to_offset,
+            run->on.buffers[work->from], work->from_offset, work->size);
     if (to)
-        return rnl_enqueue_copy_to_buffer(stream, run->machine.buffers[work->to],
+        return rnl_enqueue_copy_to_buffer(stream, run->on.buffers[work->to],
                                           work->to_offset, from_pointer,
                                           work->size);
     if (from)
         return rnl_enqueue_copy_from_buffer(
-            stream, to_pointer, run->machine.buffers[work->from], work->from_offset,
+            stream, to_pointer, run->on.buffers[work->from], work->from_offset,
             work->size);
     return rnl_enqueue_copy(stream, to_pointer, from_pointer, work->size);
 }
@@ -226,7 +226,7 @@ static rnl_status enqueue_work(struct run *run, rnl_stream stream,
     switch (params.node.kind) {
     case RNL_NODE_FILL:
         if (work->to < BUFFERS && work->id % 4)
-            return rnl_enqueue_fill(stream, run->machine.buffers[work->to],
+            return rnl_enqueue_fill(stream, run->on.buffers[work->to],
                                     work->to_offset, work->size, work->value,
                                     work->pattern_size);
         return rnl_enqueue_fill_region(stream, &params.fill);
@@ -276,7 +276,7 @@ static rnl_status add_node(struct run *run, const struct call *call)
     params.node.child = run->graphs[call->other].graph;
     params.node.out_body = &body;
     if (node->kind == RNL_NODE_IF || node->kind == RNL_NODE_WHILE) {
-        params.node.buffer = run->machine.buffers[node->work.to];
+        params.node.buffer = run->on.buffers[node->work.to];
         params.node.offset = node->work.to_offset;
     }
     rnl_status status = rnl_graph_add_node(graph->graph, after, count,
@@ -318,7 +318,7 @@ static rnl_status new_graph(struct run *run, const struct call *call)
         call->kind == CALL_END
             ? rnl_stream_end_capture(run->streams[call->stream], &graph)
         : call->kind == CALL_CLONE ? rnl_graph_clone(from, &graph)
-                                   : rnl_graph_create(run->machine.context, NULL,
+                                   : rnl_graph_create(run->on.context, NULL,
                                                       &graph);
     int slot = call->kind == CALL_CLONE ? call->other : call->graph;
     return status ? status : take_graph(run, slot, graph);
@@ -347,7 +347,7 @@ static rnl_status update(struct run *run, const struct call *call)
 
 static rnl_status new_promise(struct run *run, int promise)
 {
-    return rnl_event_create(run->machine.context, RNL_EVENT_OPTIONS(.promise = true),
+    return rnl_event_create(run->on.context, RNL_EVENT_OPTIONS(.promise = true),
                             &run->promises[promise]);
 }
 
@@ -369,16 +369,16 @@ static rnl_status wait_for_word(struct run *run, const struct call *call,
     size_t offset = 8 * (size_t)call->promise, kind = call->value % 3;
     rnl_value_action action = waits[kind].action;
     return call->value / 3 % 2
-               ? rnl_enqueue_wait_value32(stream, run->machine.words, offset,
+               ? rnl_enqueue_wait_value32(stream, run->on.words, offset,
                                           waits[kind].value, action)
-               : rnl_enqueue_wait_value64(stream, run->machine.words, offset,
+               : rnl_enqueue_wait_value64(stream, run->on.words, offset,
                                           waits[kind].value, action);
 }
 
 static rnl_status store_word(struct run *run, int word)
 {
     void *words = NULL;
-    rnl_status status = rnl_buffer_host_pointer(run->machine.words, &words);
+    rnl_status status = rnl_buffer_host_pointer(run->on.words, &words);
     if (status == RNL_OK)
         atomic_store(&((_Atomic uint64_t *)words)[word], 5);
     return status;
@@ -391,7 +391,7 @@ static rnl_status make_word_call(struct run *run, const struct call *call,
     case CALL_WORD_WAIT:
         return wait_for_word(run, call, stream);
     case CALL_WORD_WRITE:
-        return rnl_enqueue_write_value64(stream, run->machine.words,
+        return rnl_enqueue_write_value64(stream, run->on.words,
                                          8 * (size_t)call->promise, 5);
     case CALL_WORD_STORE:
         return store_word(run, call->promise);
@@ -472,7 +472,7 @@ static rnl_status make_call(struct run *run, const struct call *call)
     case CALL_WAIT_STREAM:
         return rnl_enqueue_wait_stream(stream, run->streams[call->other]);
     case CALL_WAIT_CONTEXT:
-        return rnl_enqueue_wait_context(stream, run->machine.context);
+        return rnl_enqueue_wait_context(stream, run->on.context);
     case CALL_QUERY:
         return rnl_stream_query(stream);
     case CALL_SYNCHRONIZE:
@@ -507,13 +507,13 @@ static bool make_streams(struct run *run)
         char label[LABEL];
         snprintf(label, sizeof label, "stream %d", i);
         made = rnl_stream_create(
-                   run->machine.context,
+                   run->on.context,
                    RNL_STREAM_OPTIONS(.label = label, .priority = i % 3 - 1,
                                       .flags = flags_of(run, i)),
                    &run->streams[i]) == RNL_OK;
     }
     for (int i = 0; made && i <= EVENTS; i++)
-        made = rnl_event_create(run->machine.context,
+        made = rnl_event_create(run->on.context,
                                 RNL_EVENT_OPTIONS(.timing = i % 2,
                                                   .blocking_sync = i % 3 == 0),
                                 &run->events[i]) == RNL_OK;
@@ -522,7 +522,7 @@ static bool make_streams(struct run *run)
 
 static bool begin(struct run *run)
 {
-    return (machine_open(&run->machine, run->program->threads) &&
+    return (machine_open(&run->on, run->program->threads) &&
             make_streams(run)) ||
            problem(run->program, "nothing can be made: %s",
                    rnl_last_error()->message);
@@ -540,7 +540,7 @@ static void end(struct run *run)
         rnl_event_release(run->events[i]);
     for (int i = 0; i < PROMISES; i++)
         rnl_event_release(run->promises[i]);
-    machine_close(&run->machine);
+    machine_close(&run->on);
 }
 
 // An answer that makes the rest mean something else is the end.
@@ -570,7 +570,7 @@ bool program_run(struct program *program)
     bool done = begin(run) && run_calls(run);
     if (!done)
         return false;
-    done = machine_read(&run->machine, program->memory);
+    done = machine_read(&run->on, program->memory);
     end(run);
     free(run);
     return done || problem(program, "the memory cannot be read");

@@ -5,14 +5,14 @@ import os
 import pathlib
 
 import gpu.benches as benches
-import gpu.kernels as kernels
+import gpu.differential as differential
 import gpu.machine as machine
 import gpu.running as running
 import gpu.sanitizer as sanitizer
 import gpu.suite as suite
 
 # With their shares of a time that is limited.
-PARTS = {"conformance": 4, "kernels": 1, "sanitizer": 2, "bench": 4}
+PARTS = {"conformance": 4, "differential": 1, "sanitizer": 2, "bench": 4}
 GROUPS_MOST = 20
 
 
@@ -28,9 +28,11 @@ def add_options(parser):
         help="of everything; what is not done by then is left out")
     add("--test-limit", type=float, default=20, metavar="SECONDS",
         help="of one test; default: 20")
-    add("--random", type=int, default=kernels.RANDOM_TESTS, metavar="N",
-        help=f"so many times {kernels.RANDOM_KERNELS} random kernels; "
-             f"default: {kernels.RANDOM_TESTS}")
+    add("--random", type=int, default=differential.RANDOM_TESTS,
+        metavar="N",
+        help=f"so many times {differential.RANDOM_KERNELS} random kernels and "
+             f"{differential.PROGRAMS} programs; "
+             f"default: {differential.RANDOM_TESTS}")
     add("--sanitizer-filter", metavar="REGEX",
         help="the tests to run with compute-sanitizer; default: some forty")
     add("--bench-filter", default=".", metavar="REGEX",
@@ -87,9 +89,10 @@ def _conformance(place, options, clock, report):
                options, clock, report)
 
 
-def _kernels(place, options, clock, report):
-    _run_suite("kernels", kernels.tests_for(place, options.random), place,
-               options, clock, report)
+def _differential(place, options, clock, report):
+    _run_suite("differential",
+               differential.tests_for(place, options.random), place, options,
+               clock, report)
 
 
 def _sanitizer(place, options, clock, report):
@@ -122,7 +125,7 @@ def _bench(place, options, clock, report):
                    benches.lines_of(ran))
 
 
-_RUNS = {"conformance": _conformance, "kernels": _kernels,
+_RUNS = {"conformance": _conformance, "differential": _differential,
          "sanitizer": _sanitizer, "bench": _bench}
 
 

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 
-import gpu.kernels as kernels
+import gpu.differential as differential
 
 MOST_BYTES = 40 << 20
 
@@ -42,7 +42,7 @@ def _make(build, jobs):
 def make(build, jobs):
     """Configures and builds the tree with what this machine has."""
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-    subprocess.run(["cmake", "-S", str(kernels.TREE), "-B", str(build), *generator,
+    subprocess.run(["cmake", "-S", str(differential.TREE), "-B", str(build), *generator,
                     "-DCMAKE_BUILD_TYPE=RelWithDebInfo"], check=True)
     _make(build, jobs)
 
@@ -121,7 +121,8 @@ def pack(build, folder, jobs, make):
     carried = {str(path.relative_to(build)) for path in programs}
     tests = [test for test in tests_of(build) if test["command"][0] in carried]
     manifest.write_text(json.dumps(tests, indent=0))
-    shutil.copytree(kernels.TREE / kernels.CORPUS, folder / kernels.CORPUS)
+    shutil.copytree(differential.TREE / differential.CORPUS,
+                    folder / differential.CORPUS)
     total = sum(path.stat().st_size for path in folder.rglob("*"))
     print(f"{folder}: {len(programs)} programs, {len(libraries)} libraries, "
           f"{len(tests)} tests, {total / (1 << 20):.1f} MiB")

@@ -231,8 +231,8 @@ static bool is_work(const struct op *op)
 
 // On a stream that has failed, work that was held or batched is not done any
 // more, but what comes before the failure is. Looked at behind may_go_locked:
-// what a wait fails with is known before the wait is over. Waits last: who waits
-// for this stream has to be told of the failure before it gets on.
+// what a wait fails with is known before the wait is over. Waits last: who
+// waits for this stream has to be told of the failure before it gets on.
 static inline bool leaves_out_locked(struct stream *stream,
                                      const struct op *op)
 {

@@ -1,5 +1,6 @@
 """gpu-check run: the kernels of the differential tests, on the device and, one
-thread after the other, on the cpu: both must have the same results.
+thread after the other, on the cpu: both must have the same results. And random
+programs of calls, which must do what a model says.
 """
 
 import pathlib
@@ -7,7 +8,8 @@ import pathlib
 import gpu.suite as suite
 
 RANDOM_TESTS = 10
-RANDOM_KERNELS = 24   # of a test
+RANDOM_KERNELS = 24  # of a test
+PROGRAMS = 20        # of a test: each opens the device anew
 FIRST_SEED = 20000000
 NOT_CUDA = {"extensions"}
 
@@ -21,16 +23,20 @@ def corpus_of(place):
     return packed if packed.is_dir() else TREE / CORPUS
 
 
+def _random(number, program, count, options):
+    seed = FIRST_SEED + number * count
+    return suite.Test(f"{program}.random_{seed}",
+                      [f"bin/test-{program}", *options, "--seed", str(seed),
+                       "--count", str(count), "--no-shrink"], [])
+
+
 def tests_for(place, random_tests):
     sides = ["--second-device", place.device]
-    tests = [suite.Test(f"kernels.corpus_{file.stem}",
+    tests = [suite.Test(f"differential.corpus_{file.stem}",
                         ["bin/test-corpus", *sides, str(file)], [])
              for file in sorted(corpus_of(place).glob("*.cu"))
              if file.stem not in NOT_CUDA]
     for number in range(random_tests):
-        seed = FIRST_SEED + number * RANDOM_KERNELS
-        tests.append(suite.Test(
-            f"kernels.random_{seed}",
-            ["bin/test-differential", *sides, "--seed", str(seed),
-             "--count", str(RANDOM_KERNELS), "--no-shrink"], []))
+        tests.append(_random(number, "differential", RANDOM_KERNELS, sides))
+        tests.append(_random(number, "programs", PROGRAMS, []))
     return tests
