@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+// A launch goes through it, and is not to pay for calls.
+#define AT_HAND inline __attribute__((always_inline))
+
 // --- Shape -----------------------------------------------------------------
 
 // Missing ones are 1.
@@ -144,11 +147,20 @@ static rnl_status check_shared(struct function *function,
                : refuse_shared(function, info, dynamic);
 }
 
-// What most launches are without.
-__attribute__((cold)) static rnl_status
-check_extras(struct function *function, const rnl_launch *launch,
-             const struct op_kernel *kernel)
+// Whether the launch has none of what most launches are without.
+static inline bool is_plain(const rnl_launch *launch)
 {
+    const rnl_dim3 *cluster = &launch->cluster;
+    return ((cluster->x | cluster->y | cluster->z) == 0) &
+           ((launch->attribute_count | launch->constant_count) == 0);
+}
+
+__attribute__((cold)) static rnl_status
+read_extras(struct function *function, const rnl_launch *launch,
+            struct op_kernel *kernel)
+{
+    kernel->cluster = with_axes(&launch->cluster);
+    kernel->cluster.x += kernel->cluster.x == 0;
     rnl_status status =
         check_cluster(&function->object.context->device->info, kernel);
     if (status == RNL_OK)
@@ -162,16 +174,15 @@ check_extras(struct function *function, const rnl_launch *launch,
 
 // Checks the launch and makes all of `kernel` but its arguments; attributes
 // stay where they are.
-static inline rnl_status read_shape(struct function *function,
-                                    const rnl_launch *launch,
-                                    struct op_kernel *kernel)
+static AT_HAND rnl_status
+read_shape(struct function *function, const rnl_launch *launch,
+           struct op_kernel *kernel)
 {
     const rnl_device_info *info = &function->object.context->device->info;
     kernel->function = function;
     kernel->grid = with_axes(&launch->grid);
     kernel->block = with_axes(&launch->block);
-    kernel->cluster = with_axes(&launch->cluster);
-    kernel->cluster.x += kernel->cluster.x == 0;
+    kernel->cluster = (rnl_dim3){1, 1, 1};
     kernel->shared_size = launch->shared_size;
     kernel->attributes = launch->attributes;
     kernel->attribute_count = launch->attribute_count;
@@ -181,11 +192,9 @@ static inline rnl_status read_shape(struct function *function,
         (status = check_threads(function, info, &kernel->block)) ||
         (status = check_shared(function, info, launch->shared_size)))
         return status;
-    bool plain = ((kernel->cluster.x | kernel->cluster.y |
-                   kernel->cluster.z) == 1) &
-                 ((launch->attribute_count | launch->constant_count) == 0);
-    return __builtin_expect(plain, 1) ? RNL_OK
-                                      : check_extras(function, launch, kernel);
+    return __builtin_expect(is_plain(launch), 1)
+               ? RNL_OK
+               : read_extras(function, launch, kernel);
 }
 
 // --- Arguments -------------------------------------------------------------
@@ -530,6 +539,19 @@ static inline rnl_status read_launch(const rnl_launch **launch,
     return status ? status : options_read(room, sizeof *room, given, "launch");
 }
 
+// Makes all of `kernel` but its arguments, whose number is checked.
+static AT_HAND rnl_status
+check_launch(struct stream *stream, struct function *function,
+             const rnl_launch **launch, rnl_launch *room, const rnl_args *args,
+             struct op_kernel *kernel)
+{
+    rnl_status status = check_home(stream, function);
+    if (status != RNL_OK || (status = read_launch(launch, room)) ||
+        (status = read_shape(function, *launch, kernel)))
+        return status;
+    return check_count(function, args);
+}
+
 static size_t count_buffers(const rnl_args *args)
 {
     size_t buffers = 0;
@@ -543,10 +565,10 @@ static rnl_status prepare(struct wanted *wanted, struct op **out_first)
 {
     rnl_launch room;
     struct op_kernel kernel;
-    rnl_status status = check_home(wanted->stream, wanted->function);
-    if (status != RNL_OK || (status = read_launch(&wanted->launch, &room)) ||
-        (status = read_shape(wanted->function, wanted->launch, &kernel)) ||
-        (status = check_count(wanted->function, wanted->args)))
+    rnl_status status =
+        check_launch(wanted->stream, wanted->function, &wanted->launch, &room,
+                     wanted->args, &kernel);
+    if (status != RNL_OK)
         return status;
     wanted->kernel = &kernel;
     wanted->kept = count_buffers(wanted->args) + 1;
@@ -570,6 +592,15 @@ rnl_status make_launch_ops(struct stream *stream, rnl_function handle,
     return status;
 }
 
+static rnl_status launch_as_ops(struct stream *stream, rnl_function function,
+                                const rnl_launch *launch, const rnl_args *args)
+{
+    struct op *first = NULL;
+    rnl_status status =
+        make_launch_ops(stream, function, launch, args, &first);
+    return status ? status : op_submit_list(first);
+}
+
 // --- At once ---------------------------------------------------------------
 
 #define AT_ONCE_MOST 128  // arguments
@@ -589,11 +620,11 @@ static inline rnl_status launch_guarded(struct at_once *at_once,
                                         const rnl_args *args)
 {
     struct op *op = &at_once->op;
+    struct stream *stream = op->stream;
     rnl_launch room;
-    rnl_status status = check_home(op->stream, function);
-    if (status != RNL_OK || (status = read_launch(&launch, &room)) ||
-        (status = read_shape(function, launch, &op->kernel)) ||
-        (status = check_count(function, args)))
+    rnl_status status =
+        check_launch(stream, function, &launch, &room, args, &op->kernel);
+    if (status != RNL_OK)
         return status;
     if (function->parameter_count > AT_ONCE_MOST || launch->constant_count > 0)
         return RNL_NOT_READY;
@@ -602,8 +633,7 @@ static inline rnl_status launch_guarded(struct at_once *at_once,
     op->file = launch->file;
     op->line = launch->line;
     status = find_values(op, args, at_once->values);
-    return status ? status
-                  : op->stream->backend->stream_submit(op->stream, op);
+    return status ? status : stream->backend->stream_submit(stream, op);
 }
 
 static rnl_status launch_at_once(struct stream *stream, rnl_function handle,
@@ -626,23 +656,20 @@ static rnl_status launch_at_once(struct stream *stream, rnl_function handle,
     object_unguard();
     for (size_t i = 0; i < op->kept_count; i++)
         object_drop(op->kept[i]);
-    return status;
+    return __builtin_expect(status == RNL_NOT_READY, 0)
+               ? launch_as_ops(stream, handle, launch, args)
+               : status;
 }
 
 rnl_status rnl_enqueue_function(rnl_stream handle, rnl_function function,
                                 const rnl_launch *launch, const rnl_args *args)
 {
     struct stream *stream;
-    struct op *first = NULL;
     rnl_status status = ENTER();
     if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
         return status;
-    if (stream->launches_at_once && !stream_is_captured(stream) &&
-        thread_is_visited()) {
-        status = launch_at_once(stream, function, launch, args);
-        if (__builtin_expect(status != RNL_NOT_READY, 1))
-            return status;
-    }
-    status = make_launch_ops(stream, function, launch, args, &first);
-    return status ? status : op_submit_list(first);
+    return stream->launches_at_once && !stream_is_captured(stream) &&
+                   thread_is_visited()
+               ? launch_at_once(stream, function, launch, args)
+               : launch_as_ops(stream, function, launch, args);
 }

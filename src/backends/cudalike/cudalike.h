@@ -70,7 +70,7 @@ struct gpu_stream {
     _Atomic bool awaits;         // what it holds waits for others' records
     _Atomic bool mark_wanted;    // the service asks for `marker`
     _Atomic bool shared;         // others may give it work that nobody counts
-    bool special;                // borrowed: one of the current context
+    bool enters;                 // calls for it need the current context
     uint32_t applied;            // changes of attributes that the driver has
     enum last { LAST_WORK, LAST_COPY, LAST_HOST } last;  // what it was given
     struct recent_list *_Atomic recent;  // of the last ones; may be NULL
@@ -130,7 +130,11 @@ call_of(const struct gpu_context *gpu)
 // Makes the context current for this thread; gives what was before, for
 // current_back.
 void *current_enter(const struct gpu_context *gpu);
-void current_back(const struct gpu_context *gpu, void *before);
+static inline void current_back(const struct gpu_context *gpu, void *before)
+{
+    if (before != gpu->handle)
+        call_of(gpu)->context_set(before);
+}
 
 // The same around launches, records, waits for events and looks at streams and
 // events, which newer drivers do whatever context is current: they know it by
@@ -141,12 +145,11 @@ static inline void *handle_enter(const struct gpu_context *gpu)
     return gpu->driver->handles_suffice ? gpu->handle : current_enter(gpu);
 }
 
-// The same for a stream: the vendor's special ones are of the current context.
+// The same for a stream.
 static inline void *stream_enter(const struct stream *stream)
 {
     const struct gpu_context *gpu = gpu_of(stream_context(stream));
-    return gpu_stream_of(stream)->special ? current_enter(gpu)
-                                          : handle_enter(gpu);
+    return gpu_stream_of(stream)->enters ? current_enter(gpu) : gpu->handle;
 }
 
 // A stream for the library's own copies. Streams share the device's hardware

@@ -19,8 +19,10 @@ rnl_status gpu_stream_init(struct stream *stream)
     stream->completed = &own->completed;
     own->handle = stream->borrowed;
     own->shared = stream->borrowed != NULL;
-    own->special = own->shared &&
-                   (uintptr_t)stream->borrowed <= DRIVER_STREAM_SPECIAL_MOST;
+    // The vendor's special ones are of the current context.
+    own->enters = !gpu->driver->handles_suffice ||
+                  (own->shared && (uintptr_t)stream->borrowed <=
+                                      DRIVER_STREAM_SPECIAL_MOST);
     if (stream->borrowed)
         return RNL_OK;
     void *before = current_enter(gpu);
