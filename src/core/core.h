@@ -291,7 +291,13 @@ void stream_set_failure(struct stream *stream, struct failure *failure,
                         bool inherited);
 
 // Takes a reference to the stream's failure; NULL while there is none.
-struct failure *stream_get_failure(struct stream *stream);
+struct failure *stream_share_failure(struct stream *stream);
+static inline struct failure *stream_get_failure(struct stream *stream)
+{
+    return atomic_load_explicit(&stream->failure, memory_order_acquire)
+               ? stream_share_failure(stream)
+               : NULL;
+}
 
 // Waits for the stream, by the rules of rnl_stream_synchronize.
 rnl_status stream_wait_done(struct stream *stream, uint64_t timeout_ns);

@@ -83,6 +83,7 @@ struct gpu_stream {
     uint32_t told;               // number of which the device tells us last
     uint64_t solid;              // op before the items that come last
     struct op *held, *held_last; // not given to it yet (held.c)
+    struct marker *spares[2];    // for the next records: without, with timing
     // Set under the lock when NULL, cleared by the service when it is done.
     struct marker *_Atomic marker;
     uint64_t marked;             // what the marker stands for
@@ -216,6 +217,12 @@ static inline void marker_renew(struct marker *marker)
     marker->stream = NULL;
 }
 void marker_drop(struct context *context, struct marker *marker);
+// The same for the stream's own next records, with its lock held: events that
+// are recorded again and again take no other's lock for that. Keeps what nobody
+// else looks at; returns what is to be dropped.
+struct marker *marker_take_spare_locked(struct stream *stream, bool timing);
+struct marker *marker_keep_spare_locked(struct stream *stream,
+                                        struct marker *marker);
 struct marker *marker_share(struct marker *marker);
 // RNL_OK, RNL_NOT_READY or a failure.
 rnl_status marker_query(struct context *context, struct marker *marker);
@@ -288,6 +295,9 @@ static inline void stream_count_locked(struct stream *stream)
 // `counted`: as an operation, which those who wait for the stream wait for.
 rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
                                 bool counted);
+// The same with the stream's lock held; `*code`: the driver refused it.
+rnl_status stream_record_locked(struct stream *stream, struct marker *marker,
+                                bool counted, int *code);
 rnl_status stream_wait_marker(struct stream *stream, struct marker *marker);
 // Takes over the reference; NULL is fine.
 void stream_inherit(struct stream *stream, struct failure *failure);
