@@ -339,9 +339,10 @@ static void run_threads_row(bench_run *bench, const bench_plan *plan,
                             launch_state *state)
 {
     const char *none = cuda_no_kernels();
-    threads plain = {.state = state};
-    threads batched = {.state = state, .flags = RNL_STREAM_BATCHED};
-    threads graphs = {.state = state, .graphs = true};
+    rnl_stream_flags as_raw = RNL_STREAM_NON_BLOCKING;
+    threads plain = {.state = state, .flags = as_raw};
+    threads batched = {.state = state, .flags = as_raw | RNL_STREAM_BATCHED};
+    threads graphs = {.state = state, .flags = as_raw, .graphs = true};
     threads raw = {.state = state, .raw = true};
     bench_variant variants[] = {
         {"runnel", open_threads(&plain, none), NULL, threads_sample, &plain},

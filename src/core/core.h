@@ -36,6 +36,7 @@ struct context {
     struct object object;
     struct device *device;
     const struct backend *backend;
+    struct failure *_Atomic lost; // set once: the context is unusable
     rnl_context_options options;  // `label` is in object.label
     struct stream *default_stream;
     uint64_t default_stream_id;
@@ -45,7 +46,6 @@ struct context {
     struct peer *peers;           // contexts whose memory it may use
     struct host_range *host_ranges;   // allocated or registered host memory
     struct compiled *compiled;        // rnl_function_compile's cache
-    struct failure *_Atomic lost;     // set once: the context is unusable
     struct memory_pool pool;
     _Alignas(64) max_align_t native[];
 };
@@ -68,10 +68,16 @@ struct node_set {
 
 struct stream {
     struct object object;
+    // What a launch looks at, in one cache line.
     const struct backend *backend;
-    int priority;
     rnl_stream_flags flags;
     bool launches_at_once;            // while it is not captured
+    // Operations are numbered from 1 on each stream. `submitted` is written
+    // only by the backend's submit, under its own lock.
+    _Atomic uint64_t submitted;
+    struct failure *_Atomic failure;  // the first one; NULL while all is well
+    _Atomic uint32_t attribute_changes; // how often they were set
+    int priority;
     void *borrowed;                   // a vendor's stream, not ours to destroy
     _Atomic bool is_default;
     struct stream *next, **link;      // in context->streams
@@ -83,17 +89,12 @@ struct stream {
     _Atomic uint32_t batch_count;     // 0 only once `submitted` has them
     struct op *batch, *batch_last;
     struct lock attribute_lock;       // guards the attributes
-    _Atomic uint32_t attribute_changes; // how often they were set
     struct stream_attributes attributes;
     _Atomic int sync_policy;          // the attribute once more, for waits
-    // Operations are numbered from 1 on each stream. `submitted` is written
-    // only by the backend's submit, under its own lock.
-    _Atomic uint64_t submitted;
     // How far it got, where the backend knows; NULL: work is done when its
     // submission returns.
     const _Atomic uint64_t *completed;
-    struct lock failure_lock;         // guards the pointer
-    struct failure *_Atomic failure;  // the first one; NULL while all is well
+    struct lock failure_lock;         // guards `failure`
     _Atomic bool inherited;           // it is another stream's
     // Guarded by the lock in capture.c, as all of its kind.
     struct capture *_Atomic capture;  // NULL: not captured

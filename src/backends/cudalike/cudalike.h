@@ -32,9 +32,10 @@ struct gpu_context {
     bool flushes;             // waits can flush remote writes
     void *own_stream;         // for frees that are in no stream's order
     void *copy_stream;        // for copies that the service does
-    struct marker_list markers[2];  // without and with timing
     void *_Atomic decider;    // a kernel of the library's own (plan.h)
     struct context *owner;
+    // Not in the cache line of what launches look at: it is written to.
+    _Alignas(64) struct marker_list markers[2];  // without and with timing
     // trash.c's: in the list of all, in that of those to be looked at.
     struct gpu_context *next, *next_asking;
     bool asks;
