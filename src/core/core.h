@@ -68,13 +68,11 @@ struct node_set {
 
 struct stream {
     struct object object;
-    // What a launch looks at, in one cache line.
+    // What a launch looks at, and those who run it: nothing here is written
+    // with each operation.
     const struct backend *backend;
     rnl_stream_flags flags;
     bool launches_at_once;            // while it is not captured
-    // Operations are numbered from 1 on each stream. `submitted` is written
-    // only by the backend's submit, under its own lock.
-    _Atomic uint64_t submitted;
     struct failure *_Atomic failure;  // the first one; NULL while all is well
     _Atomic uint32_t attribute_changes; // how often they were set
     int priority;
@@ -91,6 +89,9 @@ struct stream {
     struct lock attribute_lock;       // guards the attributes
     struct stream_attributes attributes;
     _Atomic int sync_policy;          // the attribute once more, for waits
+    // Operations are numbered from 1 on each stream. `submitted` is written
+    // only by the backend's submit, under its own lock.
+    _Atomic uint64_t submitted;
     // How far it got, where the backend knows; NULL: work is done when its
     // submission returns.
     const _Atomic uint64_t *completed;

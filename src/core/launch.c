@@ -661,12 +661,26 @@ static rnl_status launch_at_once(struct stream *stream, rnl_function handle,
                : status;
 }
 
+// The thread's first call, or one that it may not make.
+static __attribute__((noinline)) rnl_status
+launch_first(rnl_stream stream, rnl_function function,
+             const rnl_launch *launch, const rnl_args *args)
+{
+    rnl_status status = enter_first_or_refuse();
+    return status ? status
+                  : rnl_enqueue_function(stream, function, launch, args);
+}
+
+// Programs launch all the time, so the usual case needs no frame.
 rnl_status rnl_enqueue_function(rnl_stream handle, rnl_function function,
                                 const rnl_launch *launch, const rnl_args *args)
 {
     struct stream *stream;
-    rnl_status status = ENTER();
-    if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
+    thread_state.function = __func__;
+    if (__builtin_expect(thread_state.callback_depth != 0, 0))
+        return launch_first(handle, function, launch, args);
+    rnl_status status = check_stream(handle, "stream", &stream);
+    if (status != RNL_OK)
         return status;
     return stream->launches_at_once && !stream_is_captured(stream) &&
                    thread_is_visited()
