@@ -250,7 +250,13 @@ rnl_status info_write(void *out, const void *info, size_t size,
                       const char *parameter);
 
 // Records RNL_ERROR_INVALID_ARGUMENT for a NULL `parameter`.
-rnl_status check_pointer(const void *pointer, const char *parameter);
+__attribute__((cold)) rnl_status refuse_null(const char *parameter);
+static inline rnl_status check_pointer(const void *pointer,
+                                       const char *parameter)
+{
+    return __builtin_expect(pointer != NULL, 1) ? RNL_OK
+                                                : refuse_null(parameter);
+}
 
 // --- Streams and failures --------------------------------------------------
 
