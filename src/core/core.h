@@ -178,6 +178,7 @@ struct function {
     rnl_parameter *parameters;  // `type` texts are owned, too
     size_t parameter_count;
     struct place *places;       // one for each parameter
+    bool takes_plain;           // each is a pointer or a number
     // Of values that are copied one behind the other; a power of two, at most
     // 64.
     size_t values_size, values_alignment;

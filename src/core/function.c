@@ -114,11 +114,13 @@ static struct place place_of(const rnl_parameter *parameter, size_t offset)
 static void place_values(struct function *function)
 {
     size_t offset = 0, most = 1;
+    function->takes_plain = true;
     for (size_t i = 0; i < function->parameter_count; i++) {
         const rnl_parameter *parameter = &function->parameters[i];
         size_t alignment = alignment_of(parameter);
         offset = mem_align_up(offset, alignment);
         function->places[i] = place_of(parameter, offset);
+        function->takes_plain &= function->places[i].kinds > 0;
         offset += parameter->size;
         most = alignment > most ? alignment : most;
     }
