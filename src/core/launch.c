@@ -462,47 +462,6 @@ static rnl_status launch_op(const struct wanted *wanted, struct op **out_op)
     return RNL_OK;
 }
 
-// A copy of the constant's bytes, made before the launch in stream order.
-static rnl_status constant_op(struct stream *stream, struct function *function,
-                              const rnl_constant *constant, struct op **out_op)
-{
-    struct memory memory;
-    size_t size;
-    rnl_status status = check_pointer(constant->symbol, "constants");
-    if (status == RNL_OK && constant->size > 0)
-        status = check_pointer(constant->data, "constants");
-    if (status != RNL_OK)
-        return status;
-    if (!function->module)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "constants",
-                       "%s is a native function and has no constants",
-                       function->name);
-    struct module *module = function->module;
-    status = module->backend->module_global(module, constant->symbol, &memory,
-                                            &size);
-    if (status != RNL_OK)
-        return fail_at(status, "constants",
-                       "the module of %s has no variable '%s'", function->name,
-                       constant->symbol);
-    if (constant->size > size)
-        return fail_at(RNL_ERROR_OUT_OF_RANGE, "constants",
-                       "%zu bytes do not fit into '%s', which has %zu",
-                       constant->size, constant->symbol, size);
-    struct op *op = op_create(stream, OP_COPY, constant->size);
-    if (!op)
-        return RNL_ERROR_OUT_OF_MEMORY;
-    if (constant->size > 0)
-        memcpy(op->payload, constant->data, constant->size);
-    op->copy = (struct op_copy){
-        .to = memory.device, .from = op->payload, .width = constant->size,
-        .height = 1, .depth = 1, .to_context = module->object.context,
-    };
-    object_keep(&module->object);
-    op->kept[op->kept_count++] = &module->object;
-    *out_op = op;
-    return RNL_OK;
-}
-
 // The ops of all constants, then the launch, as a list.
 static rnl_status make_ops(const struct wanted *wanted, struct op **out_first)
 {
@@ -512,8 +471,8 @@ static rnl_status make_ops(const struct wanted *wanted, struct op **out_first)
     for (size_t i = 0; i < launch->constant_count && status == RNL_OK; i++) {
         struct op *op = NULL;
         if (launch->constants[i].size > 0 || !launch->constants[i].symbol)
-            status = constant_op(wanted->stream, wanted->function,
-                                 &launch->constants[i], &op);
+            status = make_constant_op(wanted->stream, wanted->function,
+                                      &launch->constants[i], &op);
         *last = op;
         last = op ? &op->next : last;
     }
