@@ -339,13 +339,12 @@ static void run_threads_row(bench_run *bench, const bench_plan *plan,
                             launch_state *state)
 {
     const char *none = cuda_no_kernels();
-    // All have no order with the legacy default stream: in such an order the
-    // driver makes threads wait for each other.
-    threads plain = {.state = state, .flags = RNL_STREAM_NON_BLOCKING};
-    threads batched = {.state = state,
-                       .flags = RNL_STREAM_NON_BLOCKING | RNL_STREAM_BATCHED};
-    threads graphs = {.state = state, .flags = RNL_STREAM_NON_BLOCKING,
-                      .graphs = true};
+    // In an order with the legacy default stream the driver makes threads wait
+    // for each other; the peer's streams have none either.
+    rnl_stream_flags as_raw = RNL_STREAM_NON_BLOCKING;
+    threads plain = {.state = state, .flags = as_raw};
+    threads batched = {.state = state, .flags = as_raw | RNL_STREAM_BATCHED};
+    threads graphs = {.state = state, .flags = as_raw, .graphs = true};
     threads raw = {.state = state, .raw = true};
     bench_variant variants[] = {
         {"runnel", open_threads(&plain, none), NULL, threads_sample, &plain},

@@ -18,8 +18,8 @@ struct thread_state {
     bool visited;           // by threads_visit
     unsigned char pool_part;  // of every memory pool, from 1; 0: none yet
     struct op *op_cache;
+    const void *_Atomic guarded;            // what must not end meanwhile
     const void *_Atomic seen[THREAD_SEEN];  // what its call may be at work with
-    const void *_Atomic guarded;            // what must not end before that
     struct thread_state *next, **link;      // of all threads that made a call
 };
 

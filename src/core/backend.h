@@ -101,7 +101,8 @@ struct backend {
     void (*stream_reset)(struct stream *stream);
 
     // --- events
-    // Its memory is zeroed, or as event_finish left that of another.
+    // Its memory is zeroed, or as event_finish left that of another, and as
+    // calls did that came later: they found the event before it ended.
     rnl_status (*event_init)(struct event *event);
     void (*event_finish)(struct event *event);
     rnl_status (*event_record)(struct event *event, struct stream *stream);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define BUCKETS 64
+#define HINTS 64
 #define MODULES_MAX 1024  // the oldest goes when one more comes
 
 struct named {
@@ -24,8 +25,18 @@ struct entry {
     char key[];
 };
 
+// Where a plain source was when its entry was found last. A program calls again
+// with the same text at the same place, most often, and comparing the two is
+// faster than making a key.
+struct hint {
+    const char *text;     // only compared: what is there may have changed
+    size_t length;
+    struct entry *entry;  // NULL: none
+};
+
 // Everything here is guarded by the context's lock.
 struct compiled {
+    struct hint hints[HINTS];
     struct entry *buckets[BUCKETS];
     struct entry *oldest, *newest;
     size_t count;
@@ -104,9 +115,17 @@ static void insert_locked(struct compiled *table, struct entry *entry)
     table->count++;
 }
 
+static struct hint *hint_of(struct compiled *table, const char *text)
+{
+    return &table->hints[(uintptr_t)text / 16 % HINTS];
+}
+
 static struct entry *remove_oldest_locked(struct compiled *table)
 {
     struct entry *entry = table->oldest;
+    for (size_t i = 0; i < HINTS; i++)
+        if (table->hints[i].entry == entry)
+            table->hints[i].entry = NULL;
     struct entry **link = &table->buckets[entry->hash % BUCKETS];
     while (*link != entry)
         link = &(*link)->next;
@@ -143,13 +162,40 @@ static rnl_function take_function_locked(struct context *context,
     return object_publish(&function->object);
 }
 
+static rnl_function find_hinted_locked(struct context *context,
+                                       const char *text, const char *name)
+{
+    if (!context->compiled)
+        return NULL;
+    const struct hint *hint = hint_of(context->compiled, text);
+    const struct entry *entry = hint->entry;
+    if (!entry || hint->text != text || strlen(text) != hint->length ||
+        memcmp(entry->key + entry->key_size - hint->length, text,
+               hint->length) != 0)
+        return NULL;
+    struct named *named = named_find(entry, name);
+    return named ? take_function_locked(context, named) : NULL;
+}
+
+rnl_function compiled_find_plain(struct context *context, const char *text,
+                                 const char *name)
+{
+    lock_take(&context->lock);
+    rnl_function function = find_hinted_locked(context, text, name);
+    lock_give(&context->lock);
+    return function;
+}
+
 void compiled_find(struct context *context, const struct source_key *key,
                    const char *name, struct compiled_hit *out_hit)
 {
     *out_hit = (struct compiled_hit){0};
     lock_take(&context->lock);
-    const struct entry *entry = entry_find_locked(context, key);
+    struct entry *entry = entry_find_locked(context, key);
     struct named *named = entry ? named_find(entry, name) : NULL;
+    if (entry && key->plain)
+        *hint_of(context->compiled, key->plain) =
+            (struct hint){key->plain, strlen(key->plain), entry};
     if (named)
         out_hit->function = take_function_locked(context, named);
     if (entry && !out_hit->function) {

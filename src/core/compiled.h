@@ -23,6 +23,11 @@ struct compiled_hit {
 void compiled_find(struct context *context, const struct source_key *key,
                    const char *name, struct compiled_hit *out_hit);
 
+// The function of a source without options, as compiled_find gives it, where
+// the text lies where it was when it was found last; otherwise NULL.
+rnl_function compiled_find_plain(struct context *context, const char *text,
+                                 const char *name);
+
 // Takes in a module just built, unless another thread was faster: then the
 // caller's is dropped for the one that is there. Either way `*module` is kept
 // for the caller. Memory being short, nothing is cached.

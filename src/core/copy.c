@@ -2,6 +2,8 @@
 #include "core/capture.h"
 #include "core/make.h"
 
+#include <string.h>
+
 // A resolved end of a copy or fill.
 struct end {
     char *address;
@@ -408,6 +410,48 @@ rnl_status rnl_copy_region_and_wait(rnl_stream stream, const rnl_copy *copy)
 {
     rnl_status status = ENTER();
     return status ? status : copy_region(stream, copy, true);
+}
+
+// --- Constants -------------------------------------------------------------
+
+rnl_status make_constant_op(struct stream *stream, struct function *function,
+                            const rnl_constant *constant, struct op **out_op)
+{
+    struct memory memory;
+    size_t size;
+    rnl_status status = check_pointer(constant->symbol, "constants");
+    if (status == RNL_OK && constant->size > 0)
+        status = check_pointer(constant->data, "constants");
+    if (status != RNL_OK)
+        return status;
+    if (!function->module)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "constants",
+                       "%s is a native function and has no constants",
+                       function->name);
+    struct module *module = function->module;
+    status = module->backend->module_global(module, constant->symbol, &memory,
+                                            &size);
+    if (status != RNL_OK)
+        return fail_at(status, "constants",
+                       "the module of %s has no variable '%s'", function->name,
+                       constant->symbol);
+    if (constant->size > size)
+        return fail_at(RNL_ERROR_OUT_OF_RANGE, "constants",
+                       "%zu bytes do not fit into '%s', which has %zu",
+                       constant->size, constant->symbol, size);
+    struct op *op = op_create(stream, OP_COPY, constant->size);
+    if (!op)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    if (constant->size > 0)
+        memcpy(op->payload, constant->data, constant->size);
+    op->copy = (struct op_copy){
+        .to = memory.device, .from = op->payload, .width = constant->size,
+        .height = 1, .depth = 1, .to_context = module->object.context,
+    };
+    object_keep(&module->object);
+    op->kept[op->kept_count++] = &module->object;
+    *out_op = op;
+    return RNL_OK;
 }
 
 // --- Batch -----------------------------------------------------------------

@@ -36,6 +36,7 @@ struct context {
     struct object object;
     struct device *device;
     const struct backend *backend;
+    struct failure *_Atomic lost; // set once: the context is unusable
     rnl_context_options options;  // `label` is in object.label
     struct stream *default_stream;
     uint64_t default_stream_id;
@@ -45,7 +46,6 @@ struct context {
     struct peer *peers;           // contexts whose memory it may use
     struct host_range *host_ranges;   // allocated or registered host memory
     struct compiled *compiled;        // rnl_function_compile's cache
-    struct failure *_Atomic lost;     // set once: the context is unusable
     struct memory_pool pool;
     _Alignas(64) max_align_t native[];
 };
@@ -68,10 +68,14 @@ struct node_set {
 
 struct stream {
     struct object object;
+    // What a launch looks at, and those who run it: nothing here is written
+    // with each operation.
     const struct backend *backend;
-    int priority;
     rnl_stream_flags flags;
     bool launches_at_once;            // while it is not captured
+    struct failure *_Atomic failure;  // the first one; NULL while all is well
+    _Atomic uint32_t attribute_changes; // how often they were set
+    int priority;
     void *borrowed;                   // a vendor's stream, not ours to destroy
     _Atomic bool is_default;
     struct stream *next, **link;      // in context->streams
@@ -83,7 +87,6 @@ struct stream {
     _Atomic uint32_t batch_count;     // 0 only once `submitted` has them
     struct op *batch, *batch_last;
     struct lock attribute_lock;       // guards the attributes
-    _Atomic uint32_t attribute_changes; // how often they were set
     struct stream_attributes attributes;
     _Atomic int sync_policy;          // the attribute once more, for waits
     // Operations are numbered from 1 on each stream. `submitted` is written
@@ -92,8 +95,7 @@ struct stream {
     // How far it got, where the backend knows; NULL: work is done when its
     // submission returns.
     const _Atomic uint64_t *completed;
-    struct lock failure_lock;         // guards the pointer
-    struct failure *_Atomic failure;  // the first one; NULL while all is well
+    struct lock failure_lock;         // guards `failure`
     _Atomic bool inherited;           // it is another stream's
     // Guarded by the lock in capture.c, as all of its kind.
     struct capture *_Atomic capture;  // NULL: not captured
@@ -176,6 +178,7 @@ struct function {
     rnl_parameter *parameters;  // `type` texts are owned, too
     size_t parameter_count;
     struct place *places;       // one for each parameter
+    bool takes_plain;           // each is a pointer or a number
     // Of values that are copied one behind the other; a power of two, at most
     // 64.
     size_t values_size, values_alignment;
@@ -248,7 +251,13 @@ rnl_status info_write(void *out, const void *info, size_t size,
                       const char *parameter);
 
 // Records RNL_ERROR_INVALID_ARGUMENT for a NULL `parameter`.
-rnl_status check_pointer(const void *pointer, const char *parameter);
+__attribute__((cold)) rnl_status refuse_null(const char *parameter);
+static inline rnl_status check_pointer(const void *pointer,
+                                       const char *parameter)
+{
+    return __builtin_expect(pointer != NULL, 1) ? RNL_OK
+                                                : refuse_null(parameter);
+}
 
 // --- Streams and failures --------------------------------------------------
 
@@ -291,7 +300,13 @@ void stream_set_failure(struct stream *stream, struct failure *failure,
                         bool inherited);
 
 // Takes a reference to the stream's failure; NULL while there is none.
-struct failure *stream_get_failure(struct stream *stream);
+struct failure *stream_share_failure(struct stream *stream);
+static inline struct failure *stream_get_failure(struct stream *stream)
+{
+    return atomic_load_explicit(&stream->failure, memory_order_acquire)
+               ? stream_share_failure(stream)
+               : NULL;
+}
 
 // Waits for the stream, by the rules of rnl_stream_synchronize.
 rnl_status stream_wait_done(struct stream *stream, uint64_t timeout_ns);

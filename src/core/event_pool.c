@@ -90,8 +90,22 @@ void event_pool_give(struct event *event)
         object_drop(&context->object);
 }
 
+// A late call may have left something in a dead event. Whoever uses it again
+// takes that out.
+static void empty(struct object *object)
+{
+    struct event *event = (struct event *)object;
+    event->options = (rnl_event_options){0};
+    if (event->backend->event_init(event) == RNL_OK)
+        event->backend->event_finish(event);
+}
+
 void event_pool_finish(struct context *context)
 {
-    for (unsigned i = 0; i < POOL_PARTS; i++)
-        object_rest_discard(&context->pool.parts[i].events);
+    for (unsigned i = 0; i < POOL_PARTS; i++) {
+        struct object_rest *rest = &context->pool.parts[i].events;
+        for (struct object *at = rest->first; at; at = at->next_free)
+            empty(at);
+        object_rest_discard(rest);
+    }
 }

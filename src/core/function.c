@@ -114,11 +114,13 @@ static struct place place_of(const rnl_parameter *parameter, size_t offset)
 static void place_values(struct function *function)
 {
     size_t offset = 0, most = 1;
+    function->takes_plain = true;
     for (size_t i = 0; i < function->parameter_count; i++) {
         const rnl_parameter *parameter = &function->parameters[i];
         size_t alignment = alignment_of(parameter);
         offset = mem_align_up(offset, alignment);
         function->places[i] = place_of(parameter, offset);
+        function->takes_plain &= function->places[i].kinds > 0;
         offset += parameter->size;
         most = alignment > most ? alignment : most;
     }
@@ -150,8 +152,11 @@ static bool copy_parameters(struct function *function,
 
 void function_reset(struct function *function)
 {
-    atomic_store(&function->shared_most, function_shared_limit(function));
-    atomic_store(&function->carveout, RNL_CARVEOUT_DEFAULT);
+    atomic_store_explicit(&function->shared_most,
+                          function_shared_limit(function),
+                          memory_order_relaxed);
+    atomic_store_explicit(&function->carveout, RNL_CARVEOUT_DEFAULT,
+                          memory_order_relaxed);
 }
 
 // Copies everything, so that nothing of the backend's is needed later.
@@ -323,30 +328,43 @@ static rnl_status compile_expression(struct context *context,
     return status;
 }
 
+static rnl_status compile(struct context *context, const char *text,
+                          const char *name, const rnl_module_options *given,
+                          rnl_function *out_function)
+{
+    rnl_module_options options;
+    struct source source;
+    rnl_status status = source_check(text, given, &options, &source);
+    if (status != RNL_OK)
+        return status;
+    if (!name[0])
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "name", "'name' is empty");
+    if (options.binary_only)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.binary_only",
+                       "a function cannot be 'options.binary_only'");
+    return is_identifier(name) || has_expression(&options, name)
+               ? compile_cached(context, &source, name, out_function)
+               : compile_expression(context, &source, name, out_function);
+}
+
 rnl_status rnl_function_compile(rnl_context context, const char *source,
                                 const char *name,
                                 const rnl_module_options *options,
                                 rnl_function *out_function)
 {
-    rnl_module_options read;
-    struct source checked;
-    struct context *kept = NULL;
+    struct context *kept;
     rnl_status status = ENTER();
     if (status || (status = check_pointer(name, "name")) ||
         (status = check_pointer(out_function, "out_function")) ||
-        (status = source_check(source, options, &read, &checked)))
+        (status = check_pointer(source, "source")) ||
+        (status = context_find_and_keep(context, &kept)))
         return status;
-    if (!name[0])
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "name", "'name' is empty");
-    if (read.binary_only)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.binary_only",
-                       "a function cannot be 'options.binary_only'");
-    status = context_find_and_keep(context, &kept);
-    if (status != RNL_OK)
-        return status;
-    bool plain = is_identifier(name) || has_expression(&read, name);
-    status = plain ? compile_cached(kept, &checked, name, out_function)
-                   : compile_expression(kept, &checked, name, out_function);
+    rnl_function found =
+        options ? NULL : compiled_find_plain(kept, source, name);
+    if (found)
+        *out_function = found;
+    else
+        status = compile(kept, source, name, options, out_function);
     object_drop(&kept->object);
     return status;
 }

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+// A launch goes through it, and is not to pay for calls.
+#define AT_HAND inline __attribute__((always_inline))
+
 // --- Shape -----------------------------------------------------------------
 
 // Missing ones are 1.
@@ -144,11 +147,20 @@ static rnl_status check_shared(struct function *function,
                : refuse_shared(function, info, dynamic);
 }
 
-// What most launches are without.
-__attribute__((cold)) static rnl_status
-check_extras(struct function *function, const rnl_launch *launch,
-             const struct op_kernel *kernel)
+// Whether the launch has none of what most launches are without.
+static inline bool is_plain(const rnl_launch *launch)
 {
+    const rnl_dim3 *cluster = &launch->cluster;
+    return ((cluster->x | cluster->y | cluster->z) == 0) &
+           ((launch->attribute_count | launch->constant_count) == 0);
+}
+
+__attribute__((cold)) static rnl_status
+read_extras(struct function *function, const rnl_launch *launch,
+            struct op_kernel *kernel)
+{
+    kernel->cluster = with_axes(&launch->cluster);
+    kernel->cluster.x += kernel->cluster.x == 0;
     rnl_status status =
         check_cluster(&function->object.context->device->info, kernel);
     if (status == RNL_OK)
@@ -162,16 +174,15 @@ check_extras(struct function *function, const rnl_launch *launch,
 
 // Checks the launch and makes all of `kernel` but its arguments; attributes
 // stay where they are.
-static inline rnl_status read_shape(struct function *function,
-                                    const rnl_launch *launch,
-                                    struct op_kernel *kernel)
+static AT_HAND rnl_status
+read_shape(struct function *function, const rnl_launch *launch,
+           struct op_kernel *kernel)
 {
     const rnl_device_info *info = &function->object.context->device->info;
     kernel->function = function;
     kernel->grid = with_axes(&launch->grid);
     kernel->block = with_axes(&launch->block);
-    kernel->cluster = with_axes(&launch->cluster);
-    kernel->cluster.x += kernel->cluster.x == 0;
+    kernel->cluster = (rnl_dim3){1, 1, 1};
     kernel->shared_size = launch->shared_size;
     kernel->attributes = launch->attributes;
     kernel->attribute_count = launch->attribute_count;
@@ -181,11 +192,9 @@ static inline rnl_status read_shape(struct function *function,
         (status = check_threads(function, info, &kernel->block)) ||
         (status = check_shared(function, info, launch->shared_size)))
         return status;
-    bool plain = ((kernel->cluster.x | kernel->cluster.y |
-                   kernel->cluster.z) == 1) &
-                 ((launch->attribute_count | launch->constant_count) == 0);
-    return __builtin_expect(plain, 1) ? RNL_OK
-                                      : check_extras(function, launch, kernel);
+    return __builtin_expect(is_plain(launch), 1)
+               ? RNL_OK
+               : read_extras(function, launch, kernel);
 }
 
 // --- Arguments -------------------------------------------------------------
@@ -315,17 +324,33 @@ find_value(struct op *op, const struct place *place, const rnl_arg *arg,
     return RNL_OK;
 }
 
+// Tells where the value is; 0 when it is what a plain parameter takes.
+static inline uint64_t note_value(const struct place *place, const rnl_arg *arg,
+                                  const void **out_value)
+{
+    *out_value = &arg->value;
+    return value_shape(arg->kind, arg->size) ^ place->shape;
+}
+
 // Checks the arguments, whose number is right, and tells where each value is
 // now: with the caller, or with a buffer that is kept.
 static inline rnl_status find_values(struct op *op, const rnl_args *args,
                                      const void **out_values)
 {
     const struct function *function = op->kernel.function;
-    if (function->parameter_count == 0)
+    size_t count = function->parameter_count;
+    if (count == 0)
         return RNL_OK;
-    const struct place *place = function->places;
-    const struct place *end = place + function->parameter_count;
+    const struct place *place = function->places, *end = place + count;
     const rnl_arg *arg = args->items;
+    // As long as they are as usual, four at a time.
+    for (; end - place >= 4 && function->takes_plain;
+         place += 4, arg += 4, out_values += 4)
+        if (note_value(&place[0], &arg[0], &out_values[0]) |
+            note_value(&place[1], &arg[1], &out_values[1]) |
+            note_value(&place[2], &arg[2], &out_values[2]) |
+            note_value(&place[3], &arg[3], &out_values[3]))
+            break;
     for (; place < end; place++, arg++, out_values++) {
         *out_values = &arg->value;
         if (__builtin_expect(place_fits(place, arg->kind, arg->size), 1))
@@ -437,47 +462,6 @@ static rnl_status launch_op(const struct wanted *wanted, struct op **out_op)
     return RNL_OK;
 }
 
-// A copy of the constant's bytes, made before the launch in stream order.
-static rnl_status constant_op(struct stream *stream, struct function *function,
-                              const rnl_constant *constant, struct op **out_op)
-{
-    struct memory memory;
-    size_t size;
-    rnl_status status = check_pointer(constant->symbol, "constants");
-    if (status == RNL_OK && constant->size > 0)
-        status = check_pointer(constant->data, "constants");
-    if (status != RNL_OK)
-        return status;
-    if (!function->module)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "constants",
-                       "%s is a native function and has no constants",
-                       function->name);
-    struct module *module = function->module;
-    status = module->backend->module_global(module, constant->symbol, &memory,
-                                            &size);
-    if (status != RNL_OK)
-        return fail_at(status, "constants",
-                       "the module of %s has no variable '%s'", function->name,
-                       constant->symbol);
-    if (constant->size > size)
-        return fail_at(RNL_ERROR_OUT_OF_RANGE, "constants",
-                       "%zu bytes do not fit into '%s', which has %zu",
-                       constant->size, constant->symbol, size);
-    struct op *op = op_create(stream, OP_COPY, constant->size);
-    if (!op)
-        return RNL_ERROR_OUT_OF_MEMORY;
-    if (constant->size > 0)
-        memcpy(op->payload, constant->data, constant->size);
-    op->copy = (struct op_copy){
-        .to = memory.device, .from = op->payload, .width = constant->size,
-        .height = 1, .depth = 1, .to_context = module->object.context,
-    };
-    object_keep(&module->object);
-    op->kept[op->kept_count++] = &module->object;
-    *out_op = op;
-    return RNL_OK;
-}
-
 // The ops of all constants, then the launch, as a list.
 static rnl_status make_ops(const struct wanted *wanted, struct op **out_first)
 {
@@ -487,8 +471,8 @@ static rnl_status make_ops(const struct wanted *wanted, struct op **out_first)
     for (size_t i = 0; i < launch->constant_count && status == RNL_OK; i++) {
         struct op *op = NULL;
         if (launch->constants[i].size > 0 || !launch->constants[i].symbol)
-            status = constant_op(wanted->stream, wanted->function,
-                                 &launch->constants[i], &op);
+            status = make_constant_op(wanted->stream, wanted->function,
+                                      &launch->constants[i], &op);
         *last = op;
         last = op ? &op->next : last;
     }
@@ -530,6 +514,19 @@ static inline rnl_status read_launch(const rnl_launch **launch,
     return status ? status : options_read(room, sizeof *room, given, "launch");
 }
 
+// Makes all of `kernel` but its arguments, whose number is checked.
+static AT_HAND rnl_status
+check_launch(struct stream *stream, struct function *function,
+             const rnl_launch **launch, rnl_launch *room, const rnl_args *args,
+             struct op_kernel *kernel)
+{
+    rnl_status status = check_home(stream, function);
+    if (status != RNL_OK || (status = read_launch(launch, room)) ||
+        (status = read_shape(function, *launch, kernel)))
+        return status;
+    return check_count(function, args);
+}
+
 static size_t count_buffers(const rnl_args *args)
 {
     size_t buffers = 0;
@@ -543,10 +540,10 @@ static rnl_status prepare(struct wanted *wanted, struct op **out_first)
 {
     rnl_launch room;
     struct op_kernel kernel;
-    rnl_status status = check_home(wanted->stream, wanted->function);
-    if (status != RNL_OK || (status = read_launch(&wanted->launch, &room)) ||
-        (status = read_shape(wanted->function, wanted->launch, &kernel)) ||
-        (status = check_count(wanted->function, wanted->args)))
+    rnl_status status =
+        check_launch(wanted->stream, wanted->function, &wanted->launch, &room,
+                     wanted->args, &kernel);
+    if (status != RNL_OK)
         return status;
     wanted->kernel = &kernel;
     wanted->kept = count_buffers(wanted->args) + 1;
@@ -570,6 +567,15 @@ rnl_status make_launch_ops(struct stream *stream, rnl_function handle,
     return status;
 }
 
+static rnl_status launch_as_ops(struct stream *stream, rnl_function function,
+                                const rnl_launch *launch, const rnl_args *args)
+{
+    struct op *first = NULL;
+    rnl_status status =
+        make_launch_ops(stream, function, launch, args, &first);
+    return status ? status : op_submit_list(first);
+}
+
 // --- At once ---------------------------------------------------------------
 
 #define AT_ONCE_MOST 128  // arguments
@@ -589,11 +595,11 @@ static inline rnl_status launch_guarded(struct at_once *at_once,
                                         const rnl_args *args)
 {
     struct op *op = &at_once->op;
+    struct stream *stream = op->stream;
     rnl_launch room;
-    rnl_status status = check_home(op->stream, function);
-    if (status != RNL_OK || (status = read_launch(&launch, &room)) ||
-        (status = read_shape(function, launch, &op->kernel)) ||
-        (status = check_count(function, args)))
+    rnl_status status =
+        check_launch(stream, function, &launch, &room, args, &op->kernel);
+    if (status != RNL_OK)
         return status;
     if (function->parameter_count > AT_ONCE_MOST || launch->constant_count > 0)
         return RNL_NOT_READY;
@@ -602,8 +608,7 @@ static inline rnl_status launch_guarded(struct at_once *at_once,
     op->file = launch->file;
     op->line = launch->line;
     status = find_values(op, args, at_once->values);
-    return status ? status
-                  : op->stream->backend->stream_submit(op->stream, op);
+    return status ? status : stream->backend->stream_submit(stream, op);
 }
 
 static rnl_status launch_at_once(struct stream *stream, rnl_function handle,
@@ -626,23 +631,34 @@ static rnl_status launch_at_once(struct stream *stream, rnl_function handle,
     object_unguard();
     for (size_t i = 0; i < op->kept_count; i++)
         object_drop(op->kept[i]);
-    return status;
+    return __builtin_expect(status == RNL_NOT_READY, 0)
+               ? launch_as_ops(stream, handle, launch, args)
+               : status;
 }
 
+// The thread's first call, or one that it may not make.
+static __attribute__((noinline)) rnl_status
+launch_first(rnl_stream stream, rnl_function function,
+             const rnl_launch *launch, const rnl_args *args)
+{
+    rnl_status status = enter_first_or_refuse();
+    return status ? status
+                  : rnl_enqueue_function(stream, function, launch, args);
+}
+
+// Programs launch all the time, so the usual case needs no frame.
 rnl_status rnl_enqueue_function(rnl_stream handle, rnl_function function,
                                 const rnl_launch *launch, const rnl_args *args)
 {
     struct stream *stream;
-    struct op *first = NULL;
-    rnl_status status = ENTER();
-    if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
+    thread_state.function = __func__;
+    if (__builtin_expect(thread_state.callback_depth != 0, 0))
+        return launch_first(handle, function, launch, args);
+    rnl_status status = check_stream(handle, "stream", &stream);
+    if (status != RNL_OK)
         return status;
-    if (stream->launches_at_once && !stream_is_captured(stream) &&
-        thread_is_visited()) {
-        status = launch_at_once(stream, function, launch, args);
-        if (__builtin_expect(status != RNL_NOT_READY, 1))
-            return status;
-    }
-    status = make_launch_ops(stream, function, launch, args, &first);
-    return status ? status : op_submit_list(first);
+    return stream->launches_at_once && !stream_is_captured(stream) &&
+                   thread_is_visited()
+               ? launch_at_once(stream, function, launch, args)
+               : launch_as_ops(stream, function, launch, args);
 }

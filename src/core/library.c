@@ -1,5 +1,6 @@
 #include "core/library.h"
 
+#include "base/fence.h"
 #include "base/log.h"
 #include "core/capture.h"
 #include "core/config.h"
@@ -127,6 +128,7 @@ rnl_status library_open(void)
     pthread_mutex_lock(&open_mutex);
     rnl_status status = RNL_OK;
     if (!atomic_load(&opened)) {
+        fence_open();
         status = open_locked();
         atomic_store_explicit(&opened, status == RNL_OK,
                               memory_order_release);

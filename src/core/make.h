@@ -22,6 +22,10 @@ rnl_status make_copy_op(struct stream *stream, const rnl_copy *copy,
 rnl_status make_fill_op(struct stream *stream, const rnl_fill *fill,
                         struct op **out_op);
 
+// A copy of the bytes of a launch's constant, to come before the launch.
+rnl_status make_constant_op(struct stream *stream, struct function *function,
+                            const rnl_constant *constant, struct op **out_op);
+
 rnl_status make_host_op(struct stream *stream, rnl_host_fn function,
                         void *user_data, struct op **out_op);
 

@@ -283,14 +283,16 @@ struct search {
 static void note_guarded(const struct thread_state *thread, void *argument)
 {
     struct search *search = argument;
-    search->found |= atomic_load(&thread->guarded) == search->object;
+    search->found |= atomic_load_explicit(&thread->guarded,
+                                          memory_order_acquire) ==
+                     search->object;
 }
 
 // The object's handle is dead: nobody who does not guard it by now will.
 static bool is_guarded(const struct object *object)
 {
     struct search search = {.object = object};
-    atomic_thread_fence(memory_order_seq_cst);
+    fence_heavy();
     threads_visit(note_guarded, &search);
     return search.found;
 }
@@ -324,21 +326,6 @@ void object_await_unguarded(const struct object *object)
 {
     while (is_guarded(object))
         sched_yield();
-}
-
-struct object *object_guard(const void *handle, enum object_kind kind)
-{
-    struct object *object = object_find(handle, kind);
-    if (!object)
-        return NULL;
-    // Noted before the handle is looked at, for all threads: whoever finishes
-    // the object then either sees the note, or its handle was dead already.
-    atomic_store(&thread_state.guarded, object);
-    if (__builtin_expect(atomic_load(&object->handle) ==
-                             (uint64_t)(uintptr_t)handle, 1))
-        return object;
-    object_unguard();
-    return NULL;
 }
 
 void object_destroy(struct object *object)
@@ -456,8 +443,7 @@ struct object *object_find_and_keep(const void *handle, enum object_kind kind)
     struct object *object = object_find(handle, kind);
     if (!object || !object_keep_if_alive(object))
         return NULL;
-    if (atomic_load_explicit(&object->handle, memory_order_acquire) ==
-        (uint64_t)(uintptr_t)handle)
+    if (object_has_handle(object, handle))
         return object;
     object_drop(object);
     return NULL;

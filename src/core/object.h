@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/fence.h"
 #include "base/thread.h"
 
 enum object_kind {
@@ -156,11 +157,10 @@ struct object_chunk {
 
 extern struct object_chunk *_Atomic object_chunks[OBJECT_CHUNKS];
 
-// The same as object_find, noted as `as`: OBJECT_NONE for the second object of
-// a kind in a call.
-static inline struct object *object_find_as(const void *handle,
-                                            enum object_kind kind,
-                                            enum object_kind as)
+// What lies in the slot of a handle of that kind: an object of a kind, live or
+// not, or NULL.
+static inline struct object *object_in_slot(const void *handle,
+                                            enum object_kind kind)
 {
     uint64_t value = (uint64_t)(uintptr_t)handle;
     uint32_t index = (uint32_t)value;
@@ -170,20 +170,34 @@ static inline struct object *object_find_as(const void *handle,
     struct object_chunk *chunk = atomic_load_explicit(
         &object_chunks[index / OBJECT_CHUNK_SIZE % OBJECT_CHUNKS],
         memory_order_acquire);
-    if (!chunk)
+    return chunk ? atomic_load_explicit(
+                       &chunk->slots[index % OBJECT_CHUNK_SIZE],
+                       memory_order_acquire)
+                 : NULL;
+}
+
+static inline bool object_has_handle(const struct object *object,
+                                     const void *handle)
+{
+    return atomic_load_explicit(&object->handle, memory_order_acquire) ==
+           (uint64_t)(uintptr_t)handle;
+}
+
+// The same as object_find, noted as `as`: OBJECT_NONE for the second object of
+// a kind in a call.
+static inline struct object *object_find_as(const void *handle,
+                                            enum object_kind kind,
+                                            enum object_kind as)
+{
+    struct object *object = object_in_slot(handle, kind);
+    if (!object)
         return NULL;
-    struct object *object =
-        atomic_load_explicit(&chunk->slots[index % OBJECT_CHUNK_SIZE],
-                             memory_order_acquire);
     // Before the handle is checked: from then on the object is not reused.
     // Others see it late, but not as late as the quarantine is long.
     atomic_store_explicit(&thread_state.seen[as], object,
                           memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
-    if (!object || atomic_load_explicit(&object->handle,
-                                        memory_order_acquire) != value)
-        return NULL;
-    return object;
+    return object_has_handle(object, handle) ? object : NULL;
 }
 
 // The object of a handle, NULL when it is not a live one of that kind.
@@ -198,22 +212,38 @@ static inline struct object *object_find(const void *handle,
 rnl_status object_refuse(const void *handle, enum object_kind kind,
                          const char *parameter);
 
-// Finds one that is not finished before this thread calls object_unguard: as
-// good as a reference, but writes no memory that other threads use. One at a
-// time, by classes that are guarded, in a thread that is visited; no object may
-// be dropped meanwhile.
-struct object *object_guard(const void *handle, enum object_kind kind);
-
 extern struct object *_Atomic objects_aside;
 void object_finish_aside(void);
 
 // Either this thread sees what was put aside, or who puts it there sees that it
-// is guarded no more: so both are in one order with the other's two.
+// is guarded no more.
 static inline void object_unguard(void)
 {
-    atomic_store(&thread_state.guarded, NULL);
-    if (__builtin_expect(atomic_load(&objects_aside) != NULL, 0))
+    atomic_store_explicit(&thread_state.guarded, NULL, memory_order_release);
+    fence_light();
+    if (__builtin_expect(atomic_load_explicit(&objects_aside,
+                                              memory_order_relaxed) != NULL,
+                         0))
         object_finish_aside();
+}
+
+// Finds one that is not finished before this thread calls object_unguard: as
+// good as a reference, but writes no memory that other threads use. One at a
+// time, by classes that are guarded, in a thread that is visited; no object may
+// be dropped meanwhile.
+static inline struct object *object_guard(const void *handle,
+                                          enum object_kind kind)
+{
+    struct object *object = object_in_slot(handle, kind);
+    if (!object)
+        return NULL;
+    // Either whoever finishes it sees the note, or its handle is dead here.
+    atomic_store_explicit(&thread_state.guarded, object, memory_order_relaxed);
+    fence_light();
+    if (__builtin_expect(object_has_handle(object, handle), 1))
+        return object;
+    object_unguard();
+    return NULL;
 }
 
 // Waits until no thread guards it. Only for one whose handle is dead.

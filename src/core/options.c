@@ -4,10 +4,8 @@
 
 #define STRUCT_SIZE_MAX 65536  // more than any struct will ever have
 
-rnl_status check_pointer(const void *pointer, const char *parameter)
+rnl_status refuse_null(const char *parameter)
 {
-    if (pointer)
-        return RNL_OK;
     return fail_at(RNL_ERROR_INVALID_ARGUMENT, parameter, "'%s' is NULL",
                    parameter);
 }

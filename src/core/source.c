@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define COUNT_MAX 65536  // of options, headers, expressions
+#define NAME_DEFAULT "kernel.cu"
 #define TIMEOUT_DEFAULT_NS (60 * UINT64_C(1000000000))
 
 // --- Checks ----------------------------------------------------------------
@@ -84,7 +85,7 @@ rnl_status source_check(const char *text, const rnl_module_options *given,
     if (status != RNL_OK)
         return status;
     if (!options->name || !options->name[0])
-        options->name = "kernel.cu";
+        options->name = NAME_DEFAULT;
     if (options->timeout_ns == 0)
         options->timeout_ns = TIMEOUT_DEFAULT_NS;
     *out = (struct source){text, options};
@@ -236,9 +237,18 @@ static void put_all(struct writer *to, const struct source *source,
     put_string(to, source->text);
 }
 
+static bool is_plain(const struct source *source, const char *prefix)
+{
+    const rnl_module_options *options = source->options;
+    return options->option_count == 0 && options->header_count == 0 &&
+           options->name_expression_count == 0 && !prefix[0] &&
+           strcmp(options->name, NAME_DEFAULT) == 0;
+}
+
 bool source_key_make(struct source_key *key, const struct source *source,
                      const char *prefix)
 {
+    key->plain = is_plain(source, prefix) ? source->text : NULL;
     struct writer writer = {key->small, sizeof key->small, 0};
     put_all(&writer, source, prefix);
     key->data = key->small;

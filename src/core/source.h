@@ -23,7 +23,8 @@ struct source_key {
     char *data;
     size_t size;
     uint64_t hash;
-    char small[1024];  // spares short sources the allocation
+    const char *plain;  // the text, where there is nothing else; ends the key
+    char small[1024];   // spares short sources the allocation
 };
 
 // False when memory is short.

@@ -210,10 +210,8 @@ rnl_status rnl_stream_get_info(rnl_stream handle, rnl_stream_info *out_info)
 
 // --- Failures --------------------------------------------------------------
 
-struct failure *stream_get_failure(struct stream *stream)
+struct failure *stream_share_failure(struct stream *stream)
 {
-    if (!atomic_load_explicit(&stream->failure, memory_order_acquire))
-        return NULL;
     lock_take(&stream->failure_lock);
     struct failure *failure = atomic_load(&stream->failure);
     if (failure)

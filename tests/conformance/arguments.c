@@ -1,6 +1,8 @@
 // Launch arguments: number, kind and size are checked by position.
 #include "suite.h"
 
+#include <stdio.h>
+
 struct pair {
     int a;
     double b;
@@ -214,6 +216,67 @@ RNL_TEST(a_struct_of_four_thousand_bytes_arrives)
     expect_ok(rnl_function_release(function));
 }
 
+// Integers, but for one that is something else.
+enum { MANY = 11 };
+
+struct many {
+    int at;
+    struct pair pair;  // as it arrived
+    int sum;           // of the others
+};
+
+static rnl_status take_many(const rnl_native_call *call)
+{
+    struct many *many = call->user_data;
+    for (int i = 0; i < MANY; i++)
+        if (i == many->at)
+            many->pair = *(const struct pair *)call->arguments[i];
+        else
+            many->sum += *(const int *)call->arguments[i];
+    return RNL_OK;
+}
+
+static rnl_function make_many(struct many *many)
+{
+    rnl_parameter parameters[MANY];
+    rnl_function function = NULL;
+    for (int i = 0; i < MANY; i++)
+        parameters[i] = (rnl_parameter){RNL_VALUE_INTEGER, 4, 4, "int"};
+    if (many->at < MANY)
+        parameters[many->at] = (rnl_parameter){
+            RNL_VALUE_STRUCT, sizeof(struct pair), 8, "pair"};
+    expect_ok(rnl_function_create_native(
+        suite_context(), "take_many", take_many,
+        RNL_NATIVE_OPTIONS(.parameters = parameters, .parameter_count = MANY,
+                           .user_data = many), &function));
+    return function;
+}
+
+static rnl_args fill_many(rnl_arg *items, int at, rnl_arg other)
+{
+    for (int i = 0; i < MANY; i++)
+        items[i] = i == at ? other : RNL_ARG(1 << i);
+    return (rnl_args){sizeof(rnl_args), MANY, items};
+}
+
+RNL_TEST(a_struct_among_many_arguments_arrives)
+{
+    suite_need(RNL_FEATURE_NATIVE_FUNCTIONS);
+    for (int at = 0; at < MANY; at++) {
+        struct many many = {.at = at};
+        struct pair pair = {at, 0.5};
+        rnl_arg items[MANY];
+        rnl_args args = fill_many(items, at, RNL_ARG_STRUCT(pair));
+        rnl_function function = make_many(&many);
+        expect_ok(launch(function, &args));
+        expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+        assert_int_equal(many.pair.a, pair.a);
+        assert_true(many.pair.b == pair.b);
+        assert_int_equal(many.sum, (1 << MANY) - 1 - (1 << at));
+        expect_ok(rnl_function_release(function));
+    }
+}
+
 RNL_TEST(an_unknown_kind_checks_the_size_alone)
 {
     const rnl_parameter parameter = {RNL_VALUE_UNKNOWN, 4, 4, ""};
@@ -302,6 +365,24 @@ RNL_TEST(a_mismatch_names_its_position)
     const char *message = rnl_last_error()->message;
     assert_non_null(strstr(message, "size_t"));
     assert_true(strstr(message, "3") || strstr(message, "2"));
+    expect_ok(rnl_function_release(function));
+}
+
+RNL_TEST(a_mismatch_is_found_wherever_it_is)
+{
+    suite_need(RNL_FEATURE_NATIVE_FUNCTIONS);
+    struct many many = {.at = MANY};
+    rnl_function function = make_many(&many);
+    for (int at = 0; at < MANY; at++) {
+        char position[32];
+        rnl_arg items[MANY];
+        rnl_args args = fill_many(items, at, RNL_ARG(0.5f));
+        LAUNCH_ERROR(function, &args, RNL_ERROR_ARGUMENT_MISMATCH);
+        snprintf(position, sizeof position, "argument %d of take_many", at + 1);
+        assert_non_null(strstr(rnl_last_error()->message, position));
+    }
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    assert_int_equal(many.sum, 0);
     expect_ok(rnl_function_release(function));
 }
 

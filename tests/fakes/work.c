@@ -294,7 +294,8 @@ RNL_TEST(a_copy_that_fails_is_over_before_its_lane_is_used_again)
 static struct fake_gate gate;
 
 // What a thread that found the event before another one released it still
-// calls: it neither meets nor leaves anything there.
+// calls: it meets one that was never recorded. What it leaves there goes with
+// the context, …
 RNL_TEST(an_event_that_is_gone_takes_late_calls)
 {
     idle_open(0, false);
@@ -310,10 +311,33 @@ RNL_TEST(an_event_that_is_gone_takes_late_calls)
     assert_ok(event->backend->event_join(stream, event));
     assert_ok(event->backend->event_record(event, stream));
     assert_ok(event->backend->event_record(event, stream));
-    assert_ok(event->backend->event_query(event));
+    assert_int_equal(event->backend->event_query(event), RNL_NOT_READY);
     atomic_store(&gate.open, 1);
     assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
     assert_ok(rnl_event_create(idle_context, NULL, &idle_event));
+    idle_close();
+}
+
+// … or before the event's memory is another event's.
+RNL_TEST(what_a_late_record_left_is_not_the_next_events)
+{
+    idle_open(0, false);
+    struct object *event = object_find(idle_event, OBJECT_EVENT);
+    struct stream *stream =
+        (struct stream *)object_find(idle_stream, OBJECT_STREAM);
+    assert_ok(rnl_enqueue_host_function(idle_stream, fake_hold, &gate));
+    assert_ok(rnl_event_release(idle_event));
+    assert_ok(stream->backend->event_record((struct event *)event, stream));
+    for (int i = 0;; i++) {
+        assert_true(i < 1000);
+        assert_ok(rnl_event_create(idle_context, NULL, &idle_event));
+        if (object_find(idle_event, OBJECT_EVENT) == event)
+            break;
+        assert_ok(rnl_event_release(idle_event));
+    }
+    assert_ok(rnl_event_query(idle_event));
+    atomic_store(&gate.open, 1);
+    assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
     idle_close();
 }
 

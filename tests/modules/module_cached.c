@@ -128,6 +128,31 @@ RNL_TEST(whatever_differs_is_compiled_anew)
     end();
 }
 
+// Where the text lies is a hint, no more.
+RNL_TEST(a_text_that_changes_in_its_place_is_another)
+{
+    begin();
+    static const char *const texts[] = {"a", "b", "ba", "a ", " a", ""};
+    const size_t count = sizeof texts / sizeof *texts;
+    char place[4];
+    for (size_t round = 0; round < 3; round++)
+        for (size_t i = 0; i < count; i++) {
+            strcpy(place, texts[i]);
+            drop(one_step(place, "first", NULL));
+            drop(one_step(place, "first", NULL));
+            drop(one_step(place, SECOND, NULL));
+            assert_int_equal(runs(), round == 0 ? i + 1 : count);
+        }
+    const char *const defines[] = {"-DX=1"};
+    const rnl_module_options *options =
+        RNL_MODULE_OPTIONS(.options = defines, .option_count = 1);
+    drop(one_step(place, "first", options));
+    drop(one_step(place, "first", options));
+    drop(one_step(place, "first", NULL));
+    assert_int_equal(runs(), count + 1);
+    end();
+}
+
 RNL_TEST(a_failure_is_not_cached)
 {
     begin();
@@ -214,6 +239,7 @@ RNL_TEST(threads_compile_the_same_source)
 RNL_TEST(a_full_cache_forgets_the_oldest)
 {
     begin();
+    drop(one_step("a", "first", NULL));
     rnl_function function = one_step("a", "first", NULL);
     const void *data;
     size_t size;

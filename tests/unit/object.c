@@ -357,7 +357,7 @@ static void *guard_each(void *unused)
     return unused;
 }
 
-RNL_TEST(nothing_that_was_guarded_is_left_behind)
+static void let_go_of_each(void)
 {
     pthread_t thread;
     finished = 0;
@@ -372,6 +372,17 @@ RNL_TEST(nothing_that_was_guarded_is_left_behind)
     }
     pthread_join(thread, NULL);
     expect_nothing_held();
+}
+
+RNL_TEST(nothing_that_was_guarded_is_left_behind)
+{
+    let_go_of_each();
+}
+
+RNL_TEST(nothing_is_left_behind_where_fences_are_remote)
+{
+    fence_open();
+    let_go_of_each();
 }
 
 RNL_TEST(a_guard_of_what_lives_on_ends_nothing)

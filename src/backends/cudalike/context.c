@@ -14,12 +14,6 @@ void *current_enter(const struct gpu_context *gpu)
     return before;
 }
 
-void current_back(const struct gpu_context *gpu, void *before)
-{
-    if (before != gpu->handle)
-        call_of(gpu)->context_set(before);
-}
-
 // --- Life ------------------------------------------------------------------
 
 static void close_device(struct gpu_context *gpu)

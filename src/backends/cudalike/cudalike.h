@@ -32,9 +32,10 @@ struct gpu_context {
     bool flushes;             // waits can flush remote writes
     void *own_stream;         // for frees that are in no stream's order
     void *copy_stream;        // for copies that the service does
-    struct marker_list markers[2];  // without and with timing
     void *_Atomic decider;    // a kernel of the library's own (plan.h)
     struct context *owner;
+    // Not in the cache line of what launches look at: it is written to.
+    _Alignas(64) struct marker_list markers[2];  // without and with timing
     // trash.c's: in the list of all, in that of those to be looked at.
     struct gpu_context *next, *next_asking;
     bool asks;
@@ -70,7 +71,7 @@ struct gpu_stream {
     _Atomic bool awaits;         // what it holds waits for others' records
     _Atomic bool mark_wanted;    // the service asks for `marker`
     _Atomic bool shared;         // others may give it work that nobody counts
-    bool special;                // borrowed: one of the current context
+    bool enters;                 // calls for it need the current context
     uint32_t applied;            // changes of attributes that the driver has
     enum last { LAST_WORK, LAST_COPY, LAST_HOST } last;  // what it was given
     struct recent_list *_Atomic recent;  // of the last ones; may be NULL
@@ -83,6 +84,7 @@ struct gpu_stream {
     uint32_t told;               // number of which the device tells us last
     uint64_t solid;              // op before the items that come last
     struct op *held, *held_last; // not given to it yet (held.c)
+    struct marker *spares[2];    // for the next records: without, with timing
     // Set under the lock when NULL, cleared by the service when it is done.
     struct marker *_Atomic marker;
     uint64_t marked;             // what the marker stands for
@@ -130,7 +132,11 @@ call_of(const struct gpu_context *gpu)
 // Makes the context current for this thread; gives what was before, for
 // current_back.
 void *current_enter(const struct gpu_context *gpu);
-void current_back(const struct gpu_context *gpu, void *before);
+static inline void current_back(const struct gpu_context *gpu, void *before)
+{
+    if (before != gpu->handle)
+        call_of(gpu)->context_set(before);
+}
 
 // The same around launches, records, waits for events and looks at streams and
 // events, which newer drivers do whatever context is current: they know it by
@@ -141,12 +147,11 @@ static inline void *handle_enter(const struct gpu_context *gpu)
     return gpu->driver->handles_suffice ? gpu->handle : current_enter(gpu);
 }
 
-// The same for a stream: the vendor's special ones are of the current context.
+// The same for a stream.
 static inline void *stream_enter(const struct stream *stream)
 {
     const struct gpu_context *gpu = gpu_of(stream_context(stream));
-    return gpu_stream_of(stream)->special ? current_enter(gpu)
-                                          : handle_enter(gpu);
+    return gpu_stream_of(stream)->enters ? current_enter(gpu) : gpu->handle;
 }
 
 // A stream for the library's own copies. Streams share the device's hardware
@@ -213,6 +218,12 @@ static inline void marker_renew(struct marker *marker)
     marker->stream = NULL;
 }
 void marker_drop(struct context *context, struct marker *marker);
+// The same for the stream's own next records, with its lock held: events that
+// are recorded again and again take no other's lock for that. Keeps what nobody
+// else looks at; returns what is to be dropped.
+struct marker *marker_take_spare_locked(struct stream *stream, bool timing);
+struct marker *marker_keep_spare_locked(struct stream *stream,
+                                        struct marker *marker);
 struct marker *marker_share(struct marker *marker);
 // RNL_OK, RNL_NOT_READY or a failure.
 rnl_status marker_query(struct context *context, struct marker *marker);
@@ -285,6 +296,9 @@ static inline void stream_count_locked(struct stream *stream)
 // `counted`: as an operation, which those who wait for the stream wait for.
 rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
                                 bool counted);
+// The same with the stream's lock held; `*code`: the driver refused it.
+rnl_status stream_record_locked(struct stream *stream, struct marker *marker,
+                                bool counted, int *code);
 rnl_status stream_wait_marker(struct stream *stream, struct marker *marker);
 // Takes over the reference; NULL is fine.
 void stream_inherit(struct stream *stream, struct failure *failure);

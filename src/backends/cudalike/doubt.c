@@ -75,12 +75,9 @@ int doubt_begin(struct stream *stream, uint64_t sequence)
     return 0;
 }
 
-struct doubt *doubt_share(struct stream *stream, uint64_t *out_point)
+struct doubt *doubt_share_any(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
-    *out_point = atomic_load(&stream->submitted);
-    if (!atomic_load_explicit(&own->doubt, memory_order_relaxed))
-        return NULL;
     lock_take(&own->list_lock);
     struct doubt *doubt = atomic_load(&own->doubt);
     doubt_retain(doubt);

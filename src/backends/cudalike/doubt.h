@@ -11,7 +11,16 @@
 int doubt_begin(struct stream *stream, uint64_t sequence);
 
 // The stream's doubt, referenced, and how far it got; NULL when it has none.
-struct doubt *doubt_share(struct stream *stream, uint64_t *out_point);
+struct doubt *doubt_share_any(struct stream *stream);
+static inline struct doubt *doubt_share(struct stream *stream,
+                                        uint64_t *out_point)
+{
+    *out_point = atomic_load(&stream->submitted);
+    return atomic_load_explicit(&gpu_stream_of(stream)->doubt,
+                                memory_order_relaxed)
+               ? doubt_share_any(stream)
+               : NULL;
+}
 struct doubt *doubt_retain(struct doubt *doubt);  // NULL is fine, as below
 void doubt_drop(struct doubt *doubt);
 

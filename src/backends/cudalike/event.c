@@ -20,14 +20,14 @@ struct gpu_event {
     // done and has not failed. Read without the lock.
     _Atomic bool open;
     struct marker *marker;       // NULL: never recorded, or done at once
-    struct marker *spare;        // for the next record, or a promise's only one
+    struct marker *promised;     // what a promise is to be recorded with
     struct failure *failure;     // of the stream at the record
     struct doubt *_Atomic doubt; // what may still fail …
     uint64_t point;              // … up to there
     struct waiter *waiters;      // for the promise …
     bool kept;                   // … which is recorded, or about to be
-    bool recorded, broken;
-    bool gone;                   // a call that comes late leaves nothing in it
+    _Atomic bool recorded;       // read without the lock, too
+    bool broken;
     _Atomic uint32_t news;       // changes with recorded and broken
     struct waits waits;
 };
@@ -47,23 +47,8 @@ static bool is_open(struct gpu_event *own)
 // Nothing but zeros: never recorded, and no promise.
 static bool is_blank(struct gpu_event *own)
 {
-    return !own->recorded && !is_open(own);
-}
-
-rnl_status gpu_event_init(struct event *event)
-{
-    struct gpu_event *own = event_of(event);
-    if (!is_blank(own))
-        *own = (struct gpu_event){0};
-    own->gone = false;
-    if (!event->options.promise)
-        return RNL_OK;
-    own->spare = marker_take(event->object.context, event->options.timing);
-    if (!own->spare)
-        return fail_status();
-    marker_promise(own->spare);
-    atomic_store_explicit(&own->open, true, memory_order_relaxed);
-    return RNL_OK;
+    return !atomic_load_explicit(&own->recorded, memory_order_relaxed) &&
+           !is_open(own);
 }
 
 static void drop_waiters(struct waiter *waiter)
@@ -76,31 +61,66 @@ static void drop_waiters(struct waiter *waiter)
     }
 }
 
-void gpu_event_finish(struct event *event)
+// What an event stood for, to be dropped without locks.
+struct stood {
+    struct marker *marker;
+    struct failure *failure;
+    struct doubt *doubt;
+    struct waiter *waiters;  // for the promise that it was, the caller's
+};
+
+static inline void drop_stood(struct context *context,
+                              const struct stood *stood)
+{
+    if (stood->marker)
+        marker_drop(context, stood->marker);
+    if (stood->failure)
+        failure_drop(stood->failure);
+    if (stood->doubt)
+        doubt_drop(stood->doubt);
+}
+
+// A call that comes late may put more into it.
+static void empty(struct event *event)
 {
     struct gpu_event *own = event_of(event);
     struct context *context = event->object.context;
     lock_take(&own->lock);
-    own->gone = true;
-    if (is_blank(own)) {
-        lock_give(&own->lock);
-        return;
-    }
-    struct marker *marker = own->marker, *spare = own->spare;
-    struct failure *failure = own->failure;
-    struct doubt *doubt =
-        atomic_load_explicit(&own->doubt, memory_order_relaxed);
-    struct waiter *waiters = own->waiters;
-    own->marker = own->spare = NULL;
+    struct stood stood = {
+        own->marker, own->failure,
+        atomic_load_explicit(&own->doubt, memory_order_relaxed), own->waiters};
+    struct marker *promised = own->promised;
+    own->marker = own->promised = NULL;
     own->failure = NULL;
     atomic_store_explicit(&own->doubt, NULL, memory_order_relaxed);
     own->waiters = NULL;
     lock_give(&own->lock);
-    marker_drop(context, marker);
-    marker_drop(context, spare);
-    failure_drop(failure);
-    doubt_drop(doubt);
-    drop_waiters(waiters);
+    marker_drop(context, promised);
+    drop_stood(context, &stood);
+    drop_waiters(stood.waiters);
+}
+
+void gpu_event_finish(struct event *event)
+{
+    if (!is_blank(event_of(event)))
+        empty(event);
+}
+
+rnl_status gpu_event_init(struct event *event)
+{
+    struct gpu_event *own = event_of(event);
+    if (own->marker || own->failure || own->doubt)
+        empty(event);
+    if (!is_blank(own))
+        *own = (struct gpu_event){0};
+    if (!event->options.promise)
+        return RNL_OK;
+    own->promised = marker_take(event->object.context, event->options.timing);
+    if (!own->promised)
+        return fail_status();
+    marker_promise(own->promised);
+    atomic_store_explicit(&own->open, true, memory_order_relaxed);
+    return RNL_OK;
 }
 
 // --- Recording -------------------------------------------------------------
@@ -139,28 +159,13 @@ static struct marker *take_promised(struct event *event)
 {
     struct gpu_event *own = event_of(event);
     lock_take(&own->lock);
-    bool may = !own->kept && own->spare;
-    struct marker *marker = may ? marker_share(own->spare) : NULL;
+    bool may = !own->kept && own->promised;
+    struct marker *marker = may ? marker_share(own->promised) : NULL;
     own->kept = true;
     lock_give(&own->lock);
     if (!marker)
         refuse_again(event);
     return marker;
-}
-
-static struct marker *take_marker(struct event *event)
-{
-    struct gpu_event *own = event_of(event);
-    if (event->options.promise)
-        return take_promised(event);
-    lock_take(&own->lock);
-    struct marker *spare = own->spare;
-    own->spare = NULL;
-    lock_give(&own->lock);
-    if (!spare)
-        return marker_take(event->object.context, event->options.timing);
-    marker_renew(spare);
-    return spare;
 }
 
 // It was not recorded.
@@ -173,59 +178,36 @@ static void take_back(struct event *event, struct marker *marker)
     marker_drop(event->object.context, marker);
 }
 
-// Events that are recorded again and again have two markers in turn, and need
-// no other's lock. Whoever looks at one has a reference. Returns what is to be
-// dropped.
-static struct marker *exchange_marker_locked(struct gpu_event *own,
-                                             struct marker *marker)
-{
-    struct marker *old = own->marker;
-    own->marker = marker;
-    if (!old || own->spare ||
-        atomic_load_explicit(&old->references, memory_order_acquire) > 1)
-        return old;
-    own->spare = old;
-    return NULL;
-}
-
-// `marker` NULL: for what is done. Returns those who wait for the promise that
-// it is, if it is one.
-static struct waiter *stand_for(struct event *event, struct marker *marker,
-                                struct stream *stream)
+// `marker` NULL: for what is done.
+static inline struct stood stand_for(struct event *event,
+                                     struct marker *marker,
+                                     struct stream *stream)
 {
     struct gpu_event *own = event_of(event);
     uint64_t point;
     struct doubt *doubt = doubt_share(stream, &point);
     struct failure *failure = stream_get_failure(stream);
-    struct marker *old = marker;
-    struct failure *old_failure = failure;
-    struct doubt *old_doubt = doubt;
-    struct waiter *waiters = NULL;
     lock_take(&own->lock);
-    if (!own->gone) {
-        old = exchange_marker_locked(own, marker);
-        old_failure = own->failure;
-        old_doubt = atomic_load_explicit(&own->doubt, memory_order_relaxed);
-        waiters = own->waiters;
-        own->failure = failure;
-        atomic_store_explicit(&own->doubt, doubt, memory_order_relaxed);
-        own->point = point;
-        own->recorded = true;
-        own->waiters = NULL;
-        atomic_store_explicit(&own->open, marker || failure || doubt,
-                              memory_order_release);
-    }
+    struct stood stood = {
+        own->marker, own->failure,
+        atomic_load_explicit(&own->doubt, memory_order_relaxed), own->waiters};
+    own->marker = marker;
+    own->failure = failure;
+    atomic_store_explicit(&own->doubt, doubt, memory_order_relaxed);
+    own->point = point;
+    own->waiters = NULL;
+    atomic_store_explicit(&own->recorded, true, memory_order_relaxed);
+    atomic_store_explicit(&own->open, marker || failure || doubt,
+                          memory_order_release);
     lock_give(&own->lock);
-    marker_drop(event->object.context, old);
-    failure_drop(old_failure);
-    doubt_drop(old_doubt);
-    return waiters;
+    return stood;
 }
 
 void gpu_event_stand_for(struct event *event, struct marker *marker,
                          struct stream *stream)
 {
-    stand_for(event, marker, stream);  // graphs record no promises
+    struct stood stood = stand_for(event, marker, stream);
+    drop_stood(event->object.context, &stood);  // graphs record no promises
 }
 
 int gpu_event_follow(struct event *event, struct stream *stream, uint64_t at)
@@ -294,16 +276,10 @@ static bool is_done_at_once(const struct event *event, struct stream *stream)
            !context_is_lost(event->object.context);
 }
 
-rnl_status gpu_event_record(struct event *event, struct stream *stream)
+static rnl_status record_promise(struct event *event, struct stream *stream)
 {
     struct context *context = event->object.context;
-    struct gpu_event *own = event_of(event);
-    if (is_done_at_once(event, stream)) {
-        if (is_open(own))
-            stand_for(event, NULL, stream);
-        return RNL_OK;
-    }
-    struct marker *marker = take_marker(event);
+    struct marker *marker = take_promised(event);
     if (!marker)
         return fail_status();
     rnl_status status = stream_record_marker(stream, marker, true);
@@ -311,11 +287,51 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
         take_back(event, marker);
         return status;
     }
-    struct marker *kept =
-        event->options.promise ? marker_share(marker) : NULL;
-    struct waiter *waiters = stand_for(event, marker, stream);
-    int code = kept ? keep_promise(event, kept, stream, waiters) : 0;
+    struct marker *kept = marker_share(marker);
+    struct stood stood = stand_for(event, marker, stream);
+    drop_stood(context, &stood);
+    int code = keep_promise(event, kept, stream, stood.waiters);
     return code == 0 ? RNL_OK : driver_fail(context, code, "to record");
+}
+
+static rnl_status record_locked(struct event *event, struct stream *stream,
+                                struct stood *stood, int *code)
+{
+    struct marker *marker =
+        marker_take_spare_locked(stream, event->options.timing);
+    if (!marker)
+        return fail_status();
+    rnl_status status = stream_record_locked(stream, marker, true, code);
+    if (__builtin_expect(status == RNL_OK && *code == 0, 1)) {
+        *stood = stand_for(event, marker, stream);
+        stood->marker = marker_keep_spare_locked(stream, stood->marker);
+    } else {
+        stood->marker = marker;
+    }
+    return status;
+}
+
+rnl_status gpu_event_record(struct event *event, struct stream *stream)
+{
+    struct context *context = event->object.context;
+    struct gpu_stream *own = gpu_stream_of(stream);
+    struct stood stood = {0};
+    int code = 0;
+    if (is_done_at_once(event, stream)) {
+        if (is_open(event_of(event)))
+            gpu_event_stand_for(event, NULL, stream);
+        return RNL_OK;
+    }
+    if (event->options.promise)
+        return record_promise(event, stream);
+    void *before = stream_enter(stream);
+    lock_take(&own->lock);
+    rnl_status status = record_locked(event, stream, &stood, &code);
+    lock_give(&own->lock);
+    current_back(gpu_of(context), before);
+    drop_stood(context, &stood);
+    return code == 0 ? status
+                     : driver_fail(context, code, "to record an event");
 }
 
 // --- Waiting on the device -------------------------------------------------
@@ -359,7 +375,7 @@ static struct marker *add_waiter(struct gpu_event *own, struct waiter *waiter)
     struct marker *marker = NULL;
     lock_take(&own->lock);
     if (!own->recorded && !own->broken) {
-        marker = marker_share(own->spare);
+        marker = marker_share(own->promised);
         waiter->next = own->waiters;
         own->waiters = waiter;
     }
@@ -444,7 +460,7 @@ void gpu_event_break(struct event *event)
     lock_take(&own->lock);
     own->broken = !own->recorded;
     struct waiter *waiters = own->broken ? own->waiters : NULL;
-    struct marker *marker = own->broken ? marker_share(own->spare) : NULL;
+    struct marker *marker = own->broken ? marker_share(own->promised) : NULL;
     if (own->broken)
         own->waiters = NULL;
     lock_give(&own->lock);
@@ -530,9 +546,9 @@ static rnl_status make_marker(struct event *event)
     if (!marker)
         return fail_status();
     lock_take(&own->lock);
-    if (!own->marker && !own->gone) {
+    if (!own->marker) {
         own->marker = marker;
-        own->recorded = true;
+        atomic_store(&own->recorded, true);
         marker = NULL;
     }
     lock_give(&own->lock);

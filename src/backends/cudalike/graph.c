@@ -21,17 +21,26 @@ static inline struct context *context_of(const struct graph_exec *exec)
     return exec->object.context;
 }
 
+static void set_plan(struct gpu_exec *own, struct gpu_plan *plan)
+{
+    own->plan = plan;
+    atomic_store(&own->prepares, plan->slot_count > 0);
+}
+
 rnl_status gpu_exec_init(struct graph_exec *exec)
 {
-    exec_gpu(exec)->plan = gpu_plan_create(context_of(exec), exec->snapshot);
-    return exec_gpu(exec)->plan ? RNL_OK : fail_status();
+    struct gpu_plan *plan = gpu_plan_create(context_of(exec), exec->snapshot);
+    if (!plan)
+        return fail_status();
+    set_plan(exec_gpu(exec), plan);
+    return RNL_OK;
 }
 
 void gpu_exec_finish(struct graph_exec *exec)
 {
     struct gpu_exec *own = exec_gpu(exec);
     marker_drop(context_of(exec), own->old_end);
-    gpu_plan_drop(own->plan);
+    gpu_plan_free(own->plan);  // launches under way keep the exec
     if (own->last)
         object_drop(&own->last->object);
 }
@@ -274,7 +283,7 @@ static rnl_status keep_used_locked(struct graph_exec *exec, uint32_t index)
 {
     struct context *context = context_of(exec);
     struct walk walk = {.visit = visit_count};
-    if (atomic_load(&exec_gpu(exec)->plan->references) == 1)
+    if (exec_gpu(exec)->plan->references == 1)
         return RNL_OK;
     walk_steps(exec, index, UINT32_MAX, &walk);
     if (walk.changes == 0)
@@ -309,7 +318,7 @@ static rnl_status mark_end_locked(struct graph_exec *exec)
     struct gpu_exec *own = exec_gpu(exec);
     struct context *context = context_of(exec);
     struct gpu_context *gpu = gpu_of(context);
-    if (atomic_load(&own->plan->references) == 1 || !own->last)
+    if (own->plan->references == 1 || !own->last)
         return RNL_OK;
     struct marker *marker = marker_take(context, false);
     if (!marker)
@@ -338,9 +347,11 @@ static rnl_status exchange(struct graph_exec *exec)
     rnl_status status = mark_end_locked(exec);
     struct gpu_plan *old = status == RNL_OK ? own->plan : plan;
     if (status == RNL_OK)
-        own->plan = plan;
+        set_plan(own, plan);
+    bool unused = --old->references == 0;
     lock_give(&own->lock);
-    gpu_plan_drop(old);
+    if (unused)
+        gpu_plan_free(old);
     return status;
 }
 
@@ -475,7 +486,7 @@ static int launch_locked(struct gpu_exec *own, struct graph_launch *launch,
         announce_events(plan, launch);
     marker_drop(plan->context, own->old_end);
     own->old_end = NULL;
-    atomic_fetch_add(&plan->references, 1);
+    plan->references++;
     return 0;
 }
 
@@ -505,8 +516,9 @@ static struct marker *held_point(struct gpu_exec *own)
 
 void gpu_graph_lock(struct stream *stream, struct op *op)
 {
+    struct gpu_exec *own = exec_gpu(op->graph.exec);
     struct marker *marker;
-    while ((marker = held_point(exec_gpu(op->graph.exec)))) {
+    while (atomic_load(&own->prepares) && (marker = held_point(own))) {
         marker_give(marker);
         marker_drop(stream_context(stream), marker);
     }
@@ -585,22 +597,22 @@ bool gpu_graph_owes(const struct op *op)
     return op_launch(op) && graph_launch_owes(op_plan(op), op_launch(op));
 }
 
-// Nothing has to come behind a launch that is over.
-static void forget_last(struct gpu_exec *own, uint64_t launch)
+void gpu_graph_over(struct op *op)
 {
+    struct gpu_exec *own = exec_gpu(op->graph.exec);
+    struct gpu_plan *plan = op_plan(op);
+    if (op_launch(op))
+        graph_launch_end(plan, op_launch(op), true);
     lock_take(&own->lock);
-    struct stream *last = own->launches == launch ? own->last : NULL;
+    // Nothing has to come behind a launch that is over.
+    struct stream *last =
+        own->launches == op->backend[2] ? own->last : NULL;
     if (last)
         own->last = NULL;
+    bool unused = --plan->references == 0;
     lock_give(&own->lock);
     if (last)
         object_drop(&last->object);
-}
-
-void gpu_graph_over(struct op *op)
-{
-    forget_last(exec_gpu(op->graph.exec), op->backend[2]);
-    if (op_launch(op))
-        graph_launch_end(op_plan(op), op_launch(op), true);
-    gpu_plan_drop(op_plan(op));
+    if (unused)
+        gpu_plan_free(plan);
 }

@@ -6,6 +6,7 @@
 struct gpu_exec {
     struct lock lock;        // guards all of it, and what the driver is told
     struct gpu_plan *plan;   // counted, by launches
+    _Atomic bool prepares;   // it has slots; read without the lock, too
     struct stream *last;     // referenced; of the last launch in flight
     uint64_t launches;
     struct marker *old_end;  // where launches of a former plan end; NULL: none

@@ -135,11 +135,9 @@ bool stream_waits_for_host_locked(struct stream *stream)
     return (int32_t)(done - own->asked) < 0;
 }
 
-bool stream_holds_locked(struct stream *stream)
+bool stream_still_holds_locked(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
-    if (!atomic_load_explicit(&own->holds, memory_order_relaxed))
-        return false;
     bool holds = own->held || stream_waits_for_host_locked(stream);
     atomic_store_explicit(&own->holds, holds, memory_order_release);
     return holds;

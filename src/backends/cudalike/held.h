@@ -8,7 +8,13 @@
 // Each with the stream's lock held.
 
 // Whether what comes now has to be held, too.
-bool stream_holds_locked(struct stream *stream);
+bool stream_still_holds_locked(struct stream *stream);
+static inline bool stream_holds_locked(struct stream *stream)
+{
+    return atomic_load_explicit(&gpu_stream_of(stream)->holds,
+                                memory_order_relaxed) &&
+           stream_still_holds_locked(stream);
+}
 // Whether the host has to do something first, and the driver does not wait.
 bool stream_waits_for_host_locked(struct stream *stream);
 // Holds a list of ops, which have their numbers, behind what is held.

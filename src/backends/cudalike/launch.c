@@ -85,7 +85,7 @@ static bool is_special(const struct op_kernel *kernel)
            (cluster->x | cluster->y | cluster->z) > 1;
 }
 
-int gpu_launch(struct stream *stream, struct op *op)
+static inline int launch(struct stream *stream, const struct op *op)
 {
     const struct op_kernel *kernel = &op->kernel;
     const struct driver_functions *call =
@@ -105,17 +105,22 @@ int gpu_launch(struct stream *stream, struct op *op)
                         own->handle, (void **)kernel->arguments, NULL);
 }
 
+int gpu_launch(struct stream *stream, struct op *op)
+{
+    return launch(stream, op);
+}
+
 // --- At once ---------------------------------------------------------------
 
 // 0 or the driver's code; then nothing was submitted.
-static int launch_locked(struct stream *stream, struct op *op,
+static inline int launch_locked(struct stream *stream, struct op *op,
                          struct op *keeper)
 {
     const struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     void *before = stream_enter(stream);
     stream_note_given_locked(own, op);
-    int code = gpu_launch(stream, op);
+    int code = launch(stream, op);
     if (__builtin_expect(code == 0, 1)) {
         own->last = LAST_WORK;
         if (keeper)

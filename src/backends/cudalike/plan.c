@@ -488,10 +488,8 @@ static void plan_free(struct gpu_context *gpu, void *subject)
 }
 
 // What the recipes keep goes at once: nothing of the plan runs any more.
-void gpu_plan_drop(struct gpu_plan *plan)
+void gpu_plan_free(struct gpu_plan *plan)
 {
-    if (!plan || atomic_fetch_sub(&plan->references, 1) != 1)
-        return;
     for (uint32_t i = 0; plan->steps && i < plan->count; i++)
         recipe_drop(plan->steps[i].recipe);
     mem_release(plan->steps, plan->count * sizeof *plan->steps);
@@ -540,7 +538,7 @@ static struct gpu_plan *plan_new(struct context *context,
     struct gpu_plan *plan = mem_allocate(sizeof *plan);
     if (!plan)
         return NULL;
-    atomic_init(&plan->references, 1);
+    plan->references = 1;
     plan->context = context;
     uint32_t count = 0;
     for (uint32_t i = 0; i < snapshot->count; i++)
@@ -550,7 +548,7 @@ static struct gpu_plan *plan_new(struct context *context,
     plan->count = count;
     if (count == 0 || (plan->steps && plan->slotted))
         return plan;
-    gpu_plan_drop(plan);
+    gpu_plan_free(plan);
     return NULL;
 }
 
@@ -574,6 +572,6 @@ struct gpu_plan *gpu_plan_create(struct context *context,
         return plan;
     if (code != RECORDED)
         driver_fail(context, code, "to make a graph ready");
-    gpu_plan_drop(plan);
+    gpu_plan_free(plan);
     return NULL;
 }

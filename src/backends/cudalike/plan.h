@@ -37,7 +37,8 @@ struct graph_launch {
 };
 
 struct gpu_plan {
-    _Atomic uint32_t references;  // of the exec, and of launches under way
+    uint32_t references;          // of the exec, whose lock guards it, and of
+                                  // launches under way
     struct context *context;
     void *graph, *exec;           // the driver's; the graph names the nodes
     struct step *steps;
@@ -55,7 +56,7 @@ struct gpu_plan {
 // NULL after recording why.
 struct gpu_plan *gpu_plan_create(struct context *context,
                                  const struct graph *snapshot);
-void gpu_plan_drop(struct gpu_plan *plan);
+void gpu_plan_free(struct gpu_plan *plan);
 
 // How many steps a node takes, itself and what is inside.
 uint32_t gpu_steps_of(const struct node *node);

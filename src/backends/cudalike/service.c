@@ -509,11 +509,9 @@ bool service_start(void)
     return ok;
 }
 
-rnl_status service_list_locked(struct stream *stream)
+rnl_status service_list_new_locked(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
-    if (own->listed)
-        return RNL_OK;
     lock_take(&list_lock);
     bool ok = start_locked();
     if (ok) {

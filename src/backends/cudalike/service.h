@@ -16,7 +16,12 @@ struct service_words {
 };
 
 // Makes sure that the service looks at the stream. With its lock held.
-rnl_status service_list_locked(struct stream *stream);
+rnl_status service_list_new_locked(struct stream *stream);
+static inline rnl_status service_list_locked(struct stream *stream)
+{
+    return gpu_stream_of(stream)->listed ? RNL_OK
+                                         : service_list_new_locked(stream);
+}
 
 // Puts an op behind what the stream was given, to be done by the service; work
 // that is submitted later waits for it. 0 or the driver's code; the op is the

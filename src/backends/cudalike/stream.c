@@ -19,8 +19,10 @@ rnl_status gpu_stream_init(struct stream *stream)
     stream->completed = &own->completed;
     own->handle = stream->borrowed;
     own->shared = stream->borrowed != NULL;
-    own->special = own->shared &&
-                   (uintptr_t)stream->borrowed <= DRIVER_STREAM_SPECIAL_MOST;
+    // The vendor's special ones are of the current context.
+    own->enters = !gpu->driver->handles_suffice ||
+                  (own->shared && (uintptr_t)stream->borrowed <=
+                                      DRIVER_STREAM_SPECIAL_MOST);
     if (stream->borrowed)
         return RNL_OK;
     void *before = current_enter(gpu);
@@ -42,6 +44,8 @@ void gpu_stream_finish(struct stream *stream)
     gpu_batches_finish(stream);
     current_back(gpu, before);
     marker_drop(context, own->marker);
+    marker_drop(context, own->spares[false]);
+    marker_drop(context, own->spares[true]);
     doubt_settle(stream, true);
     if (own->words)
         service_words_drop(gpu, own->words, own->told);
@@ -595,8 +599,8 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
                      : driver_fail(context, code, "to let a stream wait");
 }
 
-static int give_record_locked(struct stream *stream, struct marker *marker,
-                              bool counted)
+static inline int give_record_locked(struct stream *stream,
+                                     struct marker *marker, bool counted)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     int code = call_of(gpu_of(stream_context(stream)))
@@ -607,24 +611,31 @@ static int give_record_locked(struct stream *stream, struct marker *marker,
     return code;
 }
 
+rnl_status stream_record_locked(struct stream *stream, struct marker *marker,
+                                bool counted, int *code)
+{
+    bool holds = stream_holds_locked(stream);
+    rnl_status status =
+        counted || holds ? service_list_locked(stream) : RNL_OK;
+    *code = 0;
+    if (status == RNL_OK && holds)
+        status = hold_marker_locked(stream, OP_STAMP, marker, counted);
+    else if (status == RNL_OK)
+        *code = give_record_locked(stream, marker, counted);
+    return status;
+}
+
 rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
                                 bool counted)
 {
     struct context *context = stream_context(stream);
-    struct gpu_context *gpu = gpu_of(context);
     struct gpu_stream *own = gpu_stream_of(stream);
+    int code;
     void *before = stream_enter(stream);
     lock_take(&own->lock);
-    bool holds = stream_holds_locked(stream);
-    rnl_status status =
-        counted || holds ? service_list_locked(stream) : RNL_OK;
-    int code = 0;
-    if (status == RNL_OK && holds)
-        status = hold_marker_locked(stream, OP_STAMP, marker, counted);
-    else if (status == RNL_OK)
-        code = give_record_locked(stream, marker, counted);
+    rnl_status status = stream_record_locked(stream, marker, counted, &code);
     lock_give(&own->lock);
-    current_back(gpu, before);
+    current_back(gpu_of(context), before);
     return code == 0 ? status
                      : driver_fail(context, code, "to record an event");
 }
