@@ -431,3 +431,19 @@ RNL_TEST(promises_are_kept_and_broken_while_streams_begin_to_wait)
     pthread_barrier_destroy(&barrier);
     end();
 }
+
+// --- Without one --------------------------------------------------------------
+
+RNL_TEST(a_stream_does_not_wait_for_what_it_recorded)
+{
+    begin();
+    rnl_event event;
+    assert_ok(rnl_event_create(context, NULL, &event));
+    assert_ok(rnl_enqueue_fill(stream, buffer, 0, SIZE, 1, 4));
+    assert_ok(rnl_enqueue_event_record(stream, event));
+    size_t before = fake_calls("cuStreamWaitEvent");
+    assert_ok(rnl_enqueue_wait_event(stream, event));
+    assert_int_equal(fake_calls("cuStreamWaitEvent"), before);
+    assert_ok(rnl_event_release(event));
+    end();
+}

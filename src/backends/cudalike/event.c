@@ -24,6 +24,7 @@ struct gpu_event {
     struct failure *failure;     // of the stream at the record
     struct doubt *_Atomic doubt; // what may still fail …
     uint64_t point;              // … up to there
+    _Atomic uint64_t stream_id;  // where it was recorded; 0: nowhere
     struct waiter *waiters;      // for the promise …
     bool kept;                   // … which is recorded, or about to be
     _Atomic bool recorded;       // read without the lock, too
@@ -195,6 +196,8 @@ static inline struct stood stand_for(struct event *event,
     own->failure = failure;
     atomic_store_explicit(&own->doubt, doubt, memory_order_relaxed);
     own->point = point;
+    atomic_store_explicit(&own->stream_id, stream->object.id,
+                          memory_order_relaxed);
     own->waiters = NULL;
     atomic_store_explicit(&own->recorded, true, memory_order_relaxed);
     atomic_store_explicit(&own->open, marker || failure || doubt,
@@ -436,7 +439,8 @@ rnl_status gpu_event_join(struct stream *stream, struct event *event)
     struct gpu_event *own = event_of(event);
     struct failure *failure;
     bool recorded, broken;
-    if (!is_open(own))
+    // The order within one stream is there already.
+    if (!is_open(own) || atomic_load(&own->stream_id) == stream->object.id)
         return RNL_OK;
     struct marker *marker = look(own, &failure, &recorded, &broken);
     uint64_t at = atomic_load(&stream->submitted) + 1;
