@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-// A launch goes through it, and is not to pay for calls.
-#define AT_HAND inline __attribute__((always_inline))
+// For what each launch goes through: it is not to pay for calls.
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 // --- Shape -----------------------------------------------------------------
 
@@ -174,7 +174,7 @@ read_extras(struct function *function, const rnl_launch *launch,
 
 // Checks the launch and makes all of `kernel` but its arguments; attributes
 // stay where they are.
-static AT_HAND rnl_status
+static ALWAYS_INLINE rnl_status
 read_shape(struct function *function, const rnl_launch *launch,
            struct op_kernel *kernel)
 {
@@ -515,7 +515,7 @@ static inline rnl_status read_launch(const rnl_launch **launch,
 }
 
 // Makes all of `kernel` but its arguments, whose number is checked.
-static AT_HAND rnl_status
+static ALWAYS_INLINE rnl_status
 check_launch(struct stream *stream, struct function *function,
              const rnl_launch **launch, rnl_launch *room, const rnl_args *args,
              struct op_kernel *kernel)
