@@ -432,7 +432,7 @@ RNL_TEST(promises_are_kept_and_broken_while_streams_begin_to_wait)
     end();
 }
 
-// --- Without one --------------------------------------------------------------
+// --- Without one -----------------------------------------------------------
 
 RNL_TEST(a_stream_does_not_wait_for_what_it_recorded)
 {
