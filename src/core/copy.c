@@ -9,6 +9,7 @@ struct end {
     char *address;
     struct object *kept;      // a buffer, referenced
     struct context *context;  // of the buffer; NULL for a raw pointer
+    bool host;                // a buffer of page-locked memory
     size_t row, slice;        // pitches, filled in
     size_t extent;            // bytes from first to last
 };
@@ -77,6 +78,7 @@ static rnl_status resolve_buffer(struct stream *stream, const rnl_place *place,
     }
     end->kept = object;
     end->context = object->context;
+    end->host = buffer->kind == RNL_MEMORY_HOST;
     end->address = (char *)buffer->memory.device + place->offset;
     return RNL_OK;
 }
@@ -179,6 +181,7 @@ static struct op *copy_op(struct stream *stream, const size_t size[3],
         .to_row = to->row, .to_slice = to->slice,
         .from_row = from->row, .from_slice = from->slice,
         .to_context = to->context, .from_context = from->context,
+        .to_host = to->host, .from_host = from->host,
     };
     if (to->kept)
         op->kept[op->kept_count++] = to->kept;

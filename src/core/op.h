@@ -39,6 +39,7 @@ struct op_copy {
     size_t width, height, depth;
     size_t to_row, to_slice, from_row, from_slice;
     struct context *to_context, *from_context;  // NULL: a raw pointer
+    bool to_host, from_host;  // a buffer of page-locked memory
 };
 
 struct op_fill {

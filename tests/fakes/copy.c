@@ -128,8 +128,15 @@ static bool is_staged(const rnl_copy *copy)
            !fake_block_find((uintptr_t)copy->from.pointer, 1, &block);
 }
 
+static bool is_of_host(const void *pointer)
+{
+    struct fake_block block;
+    return !fake_block_find((uintptr_t)pointer, 1, &block) ||
+           block.place == PLACE_HOST || block.place == PLACE_REGISTERED;
+}
+
 // Otherwise the driver holds the caller up while a copy touches ordinary
-// memory.
+// memory, and while one goes from the host to the host.
 static int submit_copy(struct fake_context *context, void *handle,
                        const struct driver_copy *copy)
 {
@@ -142,12 +149,15 @@ static int submit_copy(struct fake_context *context, void *handle,
         converted.width == 0 ||
         (code = fake_turn_take(context, handle, &turn)))
         return code;
-    bool staged = pageable && is_staged(&converted);
+    bool within = is_of_host(converted.from.pointer) &&
+                  is_of_host(converted.to.pointer);
+    bool staged = pageable && !within && is_staged(&converted);
+    bool at_once = pageable || within;
     code = fake_turn_give(&turn, false,
                           staged ? submit_staged(inner, &converted)
                                  : rnl_enqueue_copy_region(inner, &converted));
-    return code || staged || !pageable ? code
-                                       : fake_wait_stream(context, inner);
+    return code || staged || !at_once ? code
+                                      : fake_wait_stream(context, inner);
 }
 
 int fake_copy_3d(const struct driver_copy *copy, void *stream)

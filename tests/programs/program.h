@@ -238,6 +238,7 @@ struct program {
     bool promise_is_word[PROMISES];
 
     // What a run found.
+    int *at;  // the call under way
     rnl_status answers[CALLS];
     uint8_t memory[MEMORIES][BYTES];
     struct host_call host_calls[HOST_CALLS];

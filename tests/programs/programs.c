@@ -31,6 +31,7 @@ struct settings {
 // What a child finds out, in memory that it shares with its parent.
 struct trial {
     uint64_t seed;  // of the program that was run last
+    int call;       // … and its call
     bool wrong;
     char problem[512];
 };
@@ -43,6 +44,7 @@ static struct program program;
 static bool run_program(uint64_t repeat)
 {
     program_plan(&program);
+    program.at = &trial->call;
     for (uint64_t i = 0; i < repeat; i++)
         if (!program_run(&program) || !program_check(&program))
             return problem(&program, "wrong");
@@ -61,8 +63,9 @@ static void crashed(int status)
     bool hangs = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
     if (!trial->problem[0])
         snprintf(trial->problem, sizeof trial->problem,
-                 hangs ? "does not end" : "crashes, status 0x%x",
-                 (unsigned)status);
+                 hangs ? "call %d does not end"
+                       : "call %d crashes, status 0x%x",
+                 trial->call, (unsigned)status);
 }
 
 // Calls `body` in a child; true when all is right.

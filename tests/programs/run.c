@@ -549,6 +549,7 @@ static bool run_calls(struct run *run)
     struct program *program = run->program;
     for (int i = 0; i < program->call_count; i++) {
         const struct call *call = &program->calls[i];
+        *program->at = i;
         rnl_status status = make_call(run, call);
         program->answers[i] = status;
         if (status != RNL_OK && call->answer == ANSWER_OK)

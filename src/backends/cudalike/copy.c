@@ -5,13 +5,19 @@
 
 // --- Who copies ------------------------------------------------------------
 
-static bool is_ordinary(struct stream *stream, const void *pointer,
-                        size_t size)
+enum residence { ORDINARY, PAGE_LOCKED, DEVICE };
+
+// Of a raw pointer.
+static enum residence memory_at(struct stream *stream, const void *pointer,
+                                size_t size)
 {
     struct context *context = stream_context(stream);
-    struct gpu_context *gpu = gpu_of(context);
-    return !host_range_has(context, (uintptr_t)pointer, size) &&
-           !gpu_knows(gpu, pointer);
+    if (host_range_has(context, (uintptr_t)pointer, size))
+        return PAGE_LOCKED;
+    int type = gpu_memory_type(gpu_of(context), pointer);
+    return type == 0                    ? ORDINARY
+           : type == DRIVER_MEMORY_HOST ? PAGE_LOCKED
+                                        : DEVICE;
 }
 
 static size_t span(const struct op_copy *copy, size_t row, size_t slice)
@@ -20,25 +26,47 @@ static size_t span(const struct op_copy *copy, size_t row, size_t slice)
            copy->width;
 }
 
-bool gpu_copy_needs_service(struct stream *stream, const struct op *op)
+static enum residence memory_from(struct stream *stream,
+                                  const struct op_copy *copy)
+{
+    if (copy->from_context)
+        return copy->from_host ? PAGE_LOCKED : DEVICE;
+    return memory_at(stream, copy->from,
+                     span(copy, copy->from_row, copy->from_slice));
+}
+
+static enum residence memory_to(struct stream *stream,
+                                const struct op_copy *copy)
+{
+    if (copy->to_context)
+        return copy->to_host ? PAGE_LOCKED : DEVICE;
+    return memory_at(stream, copy->to,
+                     span(copy, copy->to_row, copy->to_slice));
+}
+
+// The driver takes a copy of so little at once: of what was given with the
+// operation, and of what nothing before it can still change.
+static bool is_taken_early(struct stream *stream, const struct op *op)
 {
     const struct op_copy *copy = &op->copy;
-    struct gpu_stream *own = gpu_stream_of(stream);
     size_t size = span(copy, copy->from_row, copy->from_slice);
+    return size <= PAYLOAD_MOST && copy->to_context && !copy->to_host &&
+           (copy->from == op->payload ||
+            atomic_load(&gpu_stream_of(stream)->completed) >=
+                atomic_load(&stream->submitted));
+}
+
+// The driver holds the caller up, until the stream comes to it, with copies of
+// ordinary memory and with those within the host.
+bool gpu_copy_needs_service(struct stream *stream, const struct op *op)
+{
     if (!service_can_be_asked(gpu_of(stream_context(stream))))
-        return false;  // the driver holds the caller up
-    // The driver takes a copy of so little at once: of what was given with the
-    // operation, and of what nothing before it can still change.
-    bool early = !copy->from_context && size <= PAYLOAD_MOST &&
-                 copy->to_context &&
-                 (copy->from == op->payload ||
-                  atomic_load(&own->completed) >=
-                      atomic_load(&stream->submitted));
-    if (!copy->from_context && is_ordinary(stream, copy->from, size))
-        return !early;
-    return !copy->to_context &&
-           is_ordinary(stream, copy->to,
-                       span(copy, copy->to_row, copy->to_slice));
+        return false;  // it does so
+    enum residence from = memory_from(stream, &op->copy);
+    if (from == ORDINARY)
+        return !is_taken_early(stream, op);
+    enum residence to = memory_to(stream, &op->copy);
+    return to == ORDINARY || (to == PAGE_LOCKED && from == PAGE_LOCKED);
 }
 
 // --- Copies, fills and values ------------------------------------------------

@@ -5,20 +5,20 @@
 // --- Copies -----------------------------------------------------------------
 
 // All at once, which is no error for a pointer that the driver does not know.
-bool gpu_knows(const struct gpu_context *gpu, const void *pointer)
+int gpu_memory_type(const struct gpu_context *gpu, const void *pointer)
 {
     unsigned type = 0;
     int attribute = DRIVER_POINTER_MEMORY_TYPE;
     void *value = &type;
     int code = call_of(gpu)->pointer_attributes(1, &attribute, &value,
                                                 (uint64_t)(uintptr_t)pointer);
-    return code == 0 && type != 0;
+    return code == 0 ? (int)type : 0;
 }
 
 static int memory_type(const struct gpu_context *gpu, const void *pointer,
                        const struct context *owner)
 {
-    return owner || gpu_knows(gpu, pointer) ? DRIVER_MEMORY_UNIFIED
+    return owner || gpu_memory_type(gpu, pointer) ? DRIVER_MEMORY_UNIFIED
                                             : DRIVER_MEMORY_HOST;
 }
 

@@ -68,8 +68,8 @@ void gpu_decider_finish(struct gpu_context *gpu);
 
 // --- Pieces: what the driver makes of a recipe ------------------------------
 
-// False for ordinary memory of the host. With the context current.
-bool gpu_knows(const struct gpu_context *gpu, const void *pointer);
+// The driver's; 0 for ordinary memory of the host. With the context current.
+int gpu_memory_type(const struct gpu_context *gpu, const void *pointer);
 
 enum piece_kind {
     PIECE_KERNEL,
