@@ -128,9 +128,11 @@ static char *finish_fixed(LLVMModuleRef module)
     if (!message)
         message = prepare_run(module, "function(gvn)");
     narrow_numbers(module);
-    return message ? message
-                   : prepare_run(module, "function(dse," COMBINE
-                                         ",dse,simplifycfg,adce)");
+    if (!message)
+        message = prepare_run(module, "function(dse," COMBINE
+                                      ",dse,simplifycfg,adce)");
+    interleave_sums(module);
+    return message;
 }
 
 // No loop vectoriser: it miscompiles masked induction (llvm-project #156849).
