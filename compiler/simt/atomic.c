@@ -143,21 +143,23 @@ static void update_lane(struct emitter *e, const struct update *u,
         lanes_put(e, before, u->old, lane);
 }
 
-// Two lanes a round, whose indices are one word: fewer rounds, and fewer loads
-// beside those of what is updated.
-static void update_pairs(struct emitter *e, const struct update *u)
+// Four lanes a round, whose indices are two words: fewer rounds, and fewer
+// loads beside those of what is updated.
+static void update_fours(struct emitter *e, const struct update *u)
 {
     struct lane_loop loop = lane_loop_begin(e, NULL);
     LLVMBuilderRef b = e->builder;
-    loop.step = 2;
-    LLVMValueRef pair = LLVMBuildLShr(b, loop.lane, number32(e, 1), "");
-    LLVMValueRef word = lanes_pick(e, e->i64, u->address.memory, pair);
-    for (unsigned i = 0; i < 2; i++) {
+    LLVMValueRef word = NULL;
+    loop.step = 4;
+    for (unsigned i = 0; i < 4; i++) {
+        LLVMValueRef lane = LLVMBuildAdd(b, loop.lane, number32(e, i), "");
+        if (i % 2 == 0)
+            word = lanes_pick(e, e->i64, u->address.memory,
+                              LLVMBuildLShr(b, lane, number32(e, 1), ""));
         LLVMValueRef index =
-            LLVMBuildLShr(b, word, number64(e, 32 * i), "");
+            LLVMBuildLShr(b, word, number64(e, i % 2 * 32), "");
         index = LLVMBuildTrunc(b, index, e->i32, "");
-        update_lane(e, u, address_at(e, &u->address, index),
-                    LLVMBuildAdd(b, loop.lane, number32(e, i), ""));
+        update_lane(e, u, address_at(e, &u->address, index), lane);
     }
     lane_loop_end(e, &loop);
 }
@@ -188,7 +190,7 @@ static void update(struct emitter *e, LLVMValueRef at)
         u.old = lanes_spill(e, LLVMConstNull(type));
     if (u.shared && !e->mask && u.address.index &&
         narrow_type(&u.address) == e->i32)
-        update_pairs(e, &u);
+        update_fours(e, &u);
     else
         update_lanes(e, &u);
     if (u.old)

@@ -5,11 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 
-// Private memory that may lie on the stack, bytes of a chunk.
-enum { STACK_MOST = 8192, RECORD_BEGIN = 64 };
-
-// Kernels whose chunks get code of their own.
-enum { UNROLL_CHUNKS = 8, UNROLL_INSTRUCTIONS = 250 };
+// Private memory that may lie on the stack, bytes of a chunk; and records of a
+// block that may.
+enum { STACK_MOST = 8192, RECORDS_MOST = 16384 };
 
 // --- Loops -------------------------------------------------------------------
 
@@ -39,29 +37,15 @@ static void count_end(struct emitter *e, struct counting *loop, unsigned step,
     next = LLVMBuildAdd(b, next, number32(e, step), "");
     LLVMBuildStore(b, next, loop->memory);
     LLVMValueRef more = LLVMBuildICmp(b, LLVMIntULT, next, limit, "");
-    uint64_t rounds = UINT64_MAX;
-    if (LLVMIsAConstantInt(limit))
-        rounds = (LLVMConstIntGetZExtValue(limit) + step - 1) / step;
-    if (rounds <= 1) {
+    bool known = LLVMIsAConstantInt(limit);
+    if (known && LLVMConstIntGetZExtValue(limit) <= step) {
         LLVMBuildBr(b, loop->end);
     } else {
         LLVMValueRef back = LLVMBuildCondBr(b, more, loop->head, loop->end);
-        if (rounds <= UNROLL_CHUNKS && e->unrolls && step > 1)
+        if (known && e->unrolls)
             loop_hint(e, back, "llvm.loop.unroll.full");
     }
     position(e, loop->end);
-}
-
-// Whether what a chunk does from one barrier to the next is so little that it
-// pays to make it for each chunk apart.
-static bool gains_by_unrolling(const struct kernel *kernel)
-{
-    if (!kernel->fixed || kernel->barrier_count == 0)
-        return false;
-    for (unsigned l = 0; l < kernel->loop_count; l++)
-        if (!has_barrier(kernel, &kernel->loops[l]))
-            return false;
-    return kernel->size <= UNROLL_INSTRUCTIONS;
 }
 
 // --- Chunks ------------------------------------------------------------------
@@ -531,6 +515,16 @@ static LLVMValueRef records_size(struct emitter *e)
     return LLVMBuildMul(b, LLVMBuildMul(b, rows, across, ""), size, "");
 }
 
+// Where each chunk has code of its own what it keeps is variables of that code,
+// which the optimiser may keep in registers.
+static LLVMValueRef records_on_stack(struct emitter *e, uint64_t size)
+{
+    LLVMValueRef records =
+        variable(e, LLVMArrayType2(e->i8, size), "records");
+    LLVMSetAlignment(records, 64);
+    return records;
+}
+
 static LLVMValueRef get_records(struct emitter *e)
 {
     LLVMValueRef size = records_size(e);
@@ -538,6 +532,9 @@ static LLVMValueRef get_records(struct emitter *e)
         size = group_find_most(e, block_threads(e), size);
     if (LLVMIsNull(size))
         return NULL;
+    if (e->unrolls && !e->group.used &&
+        LLVMConstIntGetZExtValue(size) <= RECORDS_MOST)
+        return records_on_stack(e, LLVMConstIntGetZExtValue(size));
     LLVMValueRef arguments[] = {
         e->run, LLVMBuildZExt(e->builder, size, e->i64, "")};
     return call_prelude(e, "rnl_scratch", arguments, 2);
@@ -663,8 +660,8 @@ LLVMValueRef emit_variant(struct kernel *kernel, const struct variant *variant)
     position(&e, begin);
     e.run = LLVMGetParam(e.function, 0);
     e.steady = steady_find(&e);
-    e.unrolls = e.steady && gains_by_unrolling(kernel);
     lay_out_record(&e);
+    e.unrolls = e.steady && steady_unrolls(&e);
     make_variables(&e);
     emit_blocks(&e);
     position(&e, e.entry);

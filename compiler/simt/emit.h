@@ -88,7 +88,7 @@ struct emitter {
 // The fixed head of a chunk's record.
 enum {
     RECORD_EXIT = 0, RECORD_X = 4, RECORD_Y = 8, RECORD_Z = 12,
-    RECORD_ACTIVE = 16, RECORD_FIRST = 20, RECORD_LIVE = 24, RECORD_HEAD = 32,
+    RECORD_ACTIVE = 16, RECORD_FIRST = 20, RECORD_LIVE = 24, RECORD_BEGIN = 64,
 };
 
 // --- lanes.c -----------------------------------------------------------------
@@ -189,6 +189,8 @@ LLVMValueRef emit_variant(struct kernel *kernel, const struct variant *variant);
 // steady.c: whether the kernel is steady; finds e->block_shapes, and whether
 // its blocks go together.
 bool steady_find(struct emitter *e);
+// Whether each chunk of a steady kernel gets code of its own.
+bool steady_unrolls(const struct emitter *e);
 
 // group.c: several blocks together. Whether a kernel lets them; how many there
 // may be, given the threads and the bytes of a block's records: returns the

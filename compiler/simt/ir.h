@@ -256,6 +256,9 @@ void apart_copy(LLVMValueRef from, LLVMValueRef to);
 void narrow_accesses(LLVMModuleRef module);
 void narrow_numbers(LLVMModuleRef module);
 
+// interleave.c: has long sums of several chunks take turns.
+void interleave_sums(LLVMModuleRef module);
+
 // call.c: whether calls with the same arguments give the same and do nothing
 // else.
 bool calls_are_alike(LLVMValueRef call);

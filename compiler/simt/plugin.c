@@ -115,20 +115,24 @@ static char *check(LLVMModuleRef module)
 
 #define COMBINE "instcombine<no-verify-fixpoint>"
 
-// Chunks that are known by number need not ask where they are.
+// Chunks that are known by number need not ask where they are, nor again what
+// the one before has asked.
 static char *finish_fixed(LLVMModuleRef module)
 {
     char *message = prepare_run(
         module, "globaldce,function(sroa,early-cse<memssa>," COMBINE
                 ",simplifycfg,loop-simplify,lcssa,loop-mssa(licm),"
-                "loop(indvars,loop-unroll-full),sroa,simplifycfg)");
+                "loop(indvars,loop-unroll-full),sroa,jump-threading,"
+                "simplifycfg)");
     narrow_accesses(module);
     if (!message)
         message = prepare_run(module, "function(gvn)");
     narrow_numbers(module);
-    return message ? message
-                   : prepare_run(module, "function(dse," COMBINE
-                                         ",dse,simplifycfg,adce)");
+    if (!message)
+        message = prepare_run(module, "function(dse," COMBINE
+                                      ",dse,simplifycfg,adce)");
+    interleave_sums(module);
+    return message;
 }
 
 // No loop vectoriser: it miscompiles masked induction (llvm-project #156849).

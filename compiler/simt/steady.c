@@ -1,6 +1,17 @@
 // Whether all chunks of a block, or of several blocks, always go to the same
-// barrier, with all their threads.
+// barrier, with all their threads; and whether each of them gets its own code.
 #include "emit.h"
+
+// Kernels whose chunks get code of their own: how many chunks, of how many
+// instructions, and more where there are 32 vector registers; threads of which
+// half of those hold one value.
+enum {
+    UNROLL_CHUNKS = 8,
+    UNROLL_INSTRUCTIONS = 250,
+    UNROLL_CHUNKS_WIDE = 16,
+    UNROLL_INSTRUCTIONS_WIDE = 400,
+    UNROLL_THREADS = 256,
+};
 
 // Whether a barrier stands where threads of the block may go apart, or threads
 // may end before others come to one.
@@ -46,4 +57,37 @@ bool steady_find(struct emitter *e)
         return true;
     e->shared = (struct map){0};
     return is_steady_as(e, &block);
+}
+
+// --- Code for each chunk -----------------------------------------------------
+
+static unsigned thread_count(const struct kernel *kernel)
+{
+    return kernel->fixed[0] * kernel->fixed[1] * kernel->fixed[2];
+}
+
+// Of a block of the size that the kernel is made for.
+static unsigned chunk_count(const struct emitter *e)
+{
+    const unsigned *size = e->kernel->fixed;
+    unsigned row = e->variant->rows ? size[0] : thread_count(e->kernel);
+    unsigned rows = thread_count(e->kernel) / row;
+    return (row + e->width - 1) / e->width * rows;
+}
+
+// Where a chunk does so little from one barrier to the next that it pays.
+bool steady_unrolls(const struct emitter *e)
+{
+    const struct kernel *kernel = e->kernel;
+    bool wide = target_vector_bytes() == 64;
+    if (!kernel->fixed || kernel->barrier_count == 0)
+        return false;
+    for (unsigned l = 0; l < kernel->loop_count; l++)
+        if (!has_barrier(kernel, &kernel->loops[l]))
+            return false;
+    if (e->record_size > RECORD_BEGIN && thread_count(kernel) > UNROLL_THREADS)
+        return false;
+    return chunk_count(e) <= (wide ? UNROLL_CHUNKS_WIDE : UNROLL_CHUNKS) &&
+           kernel->size <=
+               (wide ? UNROLL_INSTRUCTIONS_WIDE : UNROLL_INSTRUCTIONS);
 }

@@ -108,6 +108,71 @@ RNL_TEST(a_tile_that_all_chunks_read_stays_in_registers)
 #endif
 }
 
+#if defined(__x86_64__)
+static const char scan[] =
+    "extern \"C\" __global__ void k(const float *from, float *to) {\n"
+    "    __shared__ float line[512];\n"
+    "    int x = threadIdx.x;\n"
+    "    line[x] = from[x];\n"
+    "    __syncthreads();\n"
+    "    for (int far = 1; far < blockDim.x; far *= 2) {\n"
+    "        float more = x >= far ? line[x - far] : 0;\n"
+    "        __syncthreads();\n"
+    "        line[x] += more;\n"
+    "        __syncthreads();\n"
+    "    }\n"
+    "    to[x] = line[x];\n"
+    "}\n";
+
+static unsigned count(const char *text, const char *word)
+{
+    unsigned found = 0;
+    while ((text = strstr(text, word))) {
+        found++;
+        text++;
+    }
+    return found;
+}
+
+// The code for blocks of one size, with AVX-512.
+static const char *read_fixed(const char *source, const char *size)
+{
+    static char text[1 << 20];
+    char arguments[160];
+    snprintf(arguments, sizeof arguments,
+             "--source @/k.cu --dump-assembly @/k.s "
+             "--option --target=x86-64-v4 --option --block-size=%s", size);
+    built_write(&built, "k.cu", source);
+    built_make(&built, arguments);
+    assert_string_equal(built.log, "");
+    read_assembly(text, sizeof text);
+    built_close(&built);
+    char *begin = strstr(text, "\nrnl_fixed_0:");
+    assert_non_null(begin);
+    char *end = strstr(begin, "\n.Lfunc_end");
+    assert_non_null(end);
+    *end = 0;
+    return begin;
+}
+#endif
+
+// Each chunk of a block has its own code, and no memory for what it keeps; but
+// not where that is more than registers hold.
+RNL_TEST(what_small_blocks_keep_over_barriers_stays_in_registers)
+{
+#if defined(__x86_64__)
+    if (!built_may_be_tier_b())
+        skip();
+    const char *code = read_fixed(product, "16x16");
+    assert_int_equal(count(code, "rnl_scratch"), 0);
+    assert_true(count(code, "\tvfmadd") >= 16 * 16);
+    assert_int_equal(count(read_fixed(scan, "256"), "rnl_scratch"), 0);
+    assert_int_equal(count(read_fixed(scan, "512"), "rnl_scratch"), 1);
+#else
+    skip();
+#endif
+}
+
 RNL_TEST(objects_tell_the_instruction_sets_of_their_target)
 {
 #if defined(__x86_64__)
