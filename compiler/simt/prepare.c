@@ -293,7 +293,7 @@ char *prepare_module(LLVMModuleRef module)
             prepare_function(f);
     char *message = prepare_run(
         module,
-        "globaldce,always-inline,globaldce,"
+        "globaldce,function(sroa),always-inline,globaldce,"
         "function(sroa,early-cse<memssa>,simplifycfg,"
         COMBINE ",loop-simplify,lcssa,loop(loop-rotate),"
         "loop(indvars,loop-unroll-full),sroa,scalarizer,early-cse<memssa>,gvn,"
