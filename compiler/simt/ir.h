@@ -123,6 +123,9 @@ struct kernel {
 void kernel_split(struct kernel *kernel);
 bool kernel_read(struct kernel *kernel);
 int kernel_block_of(const struct kernel *kernel, LLVMValueRef instruction);
+// Makes a block begin with that instruction: what stands before moves to a new
+// block in front, which the old block's predecessors then lead to.
+LLVMBasicBlockRef block_split(LLVMValueRef before);
 
 // graph.c: loops, postdominators.
 void graph_analyse(struct kernel *kernel);
@@ -243,6 +246,9 @@ LLVMTargetMachineRef target_create(const char *triple, const char *name,
 // if a function does not come through, which does no harm.
 bool warm_up(const char *target);
 unsigned target_vector_bytes(void);
+
+// cut.c: cuts long blocks for code generation. Whether there were any.
+bool cut_blocks(LLVMModuleRef module);
 
 // sections.c: a section for each function and variable.
 void sections_set(LLVMModuleRef module);

@@ -429,6 +429,15 @@ static void stay_in_loops(const struct kernel *kernels, unsigned count)
         }
 }
 
+// Code generation would join the pieces again, or go over all of them whenever
+// it has changed one.
+static void keep_cuts(void)
+{
+    static const char *const words[] = {
+        "runnel-simt", "-disable-cgp-branch-opts", "-cgpp-huge-func=0"};
+    LLVMParseCommandLineOptions(sizeof words / sizeof *words, words, NULL);
+}
+
 static void set_options(void)
 {
     static const char *const words[] = {
@@ -474,6 +483,8 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
         return message;
     if (vectors && LLVMLinkModules2(module, vectors))
         return LLVMCreateMessage("the vector code does not fit the rest");
+    if (cut_blocks(module))
+        keep_cuts();
     sections_set(module);
     return NULL;
 }
