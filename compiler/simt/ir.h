@@ -224,6 +224,8 @@ void prepare_divisions(LLVMModuleRef module);  // none ends the program
 void prepare_share_variables(LLVMModuleRef module);
 // For code that will only run with blocks of this size.
 void prepare_block_size(LLVMModuleRef module, const unsigned size[3]);
+// That a load or call gives a number from the first one to before the end.
+void tell_range(LLVMValueRef at, unsigned first, unsigned end);
 void prepare_drop_used(LLVMModuleRef module);  // nothing is kept for its name
 char *prepare_module(LLVMModuleRef module);
 void prepare_hide_functions(LLVMModuleRef module);  // once vectors are made
