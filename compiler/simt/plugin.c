@@ -138,6 +138,12 @@ static char *finish_vectors(LLVMModuleRef module, unsigned count, bool fixed)
         if (thread_of(module, i))
             LLVMDeleteFunction(thread_of(module, i));
     prepare_hide_functions(module);
+    // Each variable is searched for from the begin of its blocks.
+    char *message = cut_blocks(module)
+                        ? prepare_run(module, "function(sroa,simplifycfg)")
+                        : NULL;
+    if (message)
+        return message;
     if (fixed)
         return finish_fixed(module);
     return prepare_run(
