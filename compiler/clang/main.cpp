@@ -21,6 +21,7 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassPlugin.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/TargetSelect.h>
@@ -86,9 +87,18 @@ static bool read_command(const clang::driver::Compilation &compilation,
         !clang::CompilerInvocation::CreateFromArgs(
             invocation, llvm::ArrayRef(words).drop_front(), diagnostics))
         return false;
-    const clang::FrontendOptions &front = invocation.getFrontendOpts();
-    return front.Plugins.empty() && front.LLVMArgs.empty() &&
+    return invocation.getFrontendOpts().Plugins.empty() &&
            invocation.getCodeGenOpts().PassPlugins.empty();
+}
+
+// LLVM's own options (-mllvm), which are the process's. False for unknown ones.
+static bool set_options(const clang::CompilerInvocation &invocation)
+{
+    arguments words = {"runnel-clang"};
+    for (const std::string &word : invocation.getFrontendOpts().LLVMArgs)
+        words.push_back(word.c_str());
+    return llvm::cl::ParseCommandLineOptions((int)words.size(), words.data(),
+                                             "", &llvm::nulls());
 }
 
 // False, also, when there is anything to say: the clang that is installed says
@@ -213,7 +223,7 @@ int main(int count, char **words)
     llvm::install_fatal_error_handler(on_fatal);
     arguments rest(words + start, words + count);
     auto invocation = std::make_shared<clang::CompilerInvocation>();
-    if (!make_invocation(rest, *invocation))
+    if (!make_invocation(rest, *invocation) || !set_options(*invocation))
         leave(SIMT_CLANG_DECLINES);
     clang::CompilerInstance compiler;
     compiler.setInvocation(invocation);

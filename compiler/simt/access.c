@@ -37,15 +37,14 @@ static void load_slot(struct emitter *e, LLVMValueRef at, unsigned slot)
     if (lanes_are_lazy(e, &e->kernel->slots[slot]))
         return;
     bool wide = e->shapes.slots[slot].kind == SHAPE_VARYING;
-    LLVMTypeRef type = wide ? vector_type(e, LLVMTypeOf(at)) : LLVMTypeOf(at);
-    LLVMValueRef value =
-        LLVMBuildLoad2(e->builder, type, e->slots[slot], "");
+    LLVMValueRef value = LLVMBuildLoad2(e->builder, slot_type(e, slot),
+                                        slot_memory(e, slot), "");
     lanes_set(e, at, wide ? NULL : value, wide ? value : NULL);
 }
 
 static void store_slot(struct emitter *e, LLVMValueRef value, unsigned slot)
 {
-    LLVMValueRef memory = e->slots[slot];
+    LLVMValueRef memory = slot_memory(e, slot);
     if (e->shapes.slots[slot].kind != SHAPE_VARYING) {
         LLVMBuildStore(e->builder, lanes_scalar(e, value), memory);
         return;

@@ -9,6 +9,9 @@
 // block that may.
 enum { STACK_MOST = 8192, RECORDS_MOST = 16384 };
 
+// Of a block, along any axis.
+enum { THREADS_MOST = 1024 };
+
 // --- Loops -------------------------------------------------------------------
 
 struct counting {
@@ -471,6 +474,14 @@ LLVMValueRef run_field(struct emitter *e, size_t offset, unsigned i)
     return load32(e, e->run, offset + 4 * i);
 }
 
+// The optimiser need not ask whether there is a round of a loop over chunks.
+static LLVMValueRef read_block_size(struct emitter *e, unsigned axis)
+{
+    LLVMValueRef size = run_field(e, offsetof(rnl_cpu_block, block), axis);
+    tell_range(size, 1, THREADS_MOST + 1);
+    return size;
+}
+
 static void read_launch(struct emitter *e)
 {
     e->arguments = LLVMBuildLoad2(
@@ -481,7 +492,7 @@ static void read_launch(struct emitter *e)
         e->block_size[i] =
             e->kernel->fixed
                 ? number32(e, e->kernel->fixed[i])
-                : run_field(e, offsetof(rnl_cpu_block, block), i);
+                : read_block_size(e, i);
     }
     // The shape that the variant is chosen for.
     if (e->variant->block_x)

@@ -59,7 +59,8 @@ struct emitter {
 
     // Of the region: from a barrier (or the begin: NONE) to the next ones
     int barrier;
-    LLVMValueRef *slots;           // memory of the simple ones
+    LLVMValueRef *slots;           // memory of the simple ones: slot_memory
+    LLVMValueRef begun;            // the end of where they are zeroed
     unsigned place_count;          // accesses to places all over
     unsigned apart_count;          // loads of lanes at a distance
     unsigned rows_ahead;           // loads of rows outside of loops; 0: unknown
@@ -116,6 +117,10 @@ LLVMValueRef number64(struct emitter *e, uint64_t value);
 LLVMValueRef extract(struct emitter *e, LLVMValueRef vector, LLVMValueRef lane);
 // An alloca of the function's entry.
 LLVMValueRef variable(struct emitter *e, LLVMTypeRef type, const char *name);
+// Of a simple slot: what it is of, and its memory in the region, made when
+// somebody needs it and zeroed at the begin, for not all lanes may store it.
+LLVMTypeRef slot_type(struct emitter *e, unsigned slot);
+LLVMValueRef slot_memory(struct emitter *e, unsigned slot);
 LLVMBasicBlockRef append(struct emitter *e, const char *name);
 void position(struct emitter *e, LLVMBasicBlockRef block);
 LLVMValueRef at_offset(struct emitter *e, LLVMValueRef base, uint64_t offset);

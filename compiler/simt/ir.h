@@ -123,6 +123,9 @@ struct kernel {
 void kernel_split(struct kernel *kernel);
 bool kernel_read(struct kernel *kernel);
 int kernel_block_of(const struct kernel *kernel, LLVMValueRef instruction);
+// Makes a block begin with that instruction: what stands before moves to a new
+// block in front, which the old block's predecessors then lead to.
+LLVMBasicBlockRef block_split(LLVMValueRef before);
 
 // graph.c: loops, postdominators.
 void graph_analyse(struct kernel *kernel);
@@ -222,6 +225,8 @@ void prepare_conversions(LLVMModuleRef module);  // to integers: saturated
 void prepare_share_variables(LLVMModuleRef module);
 // For code that will only run with blocks of this size.
 void prepare_block_size(LLVMModuleRef module, const unsigned size[3]);
+// That a load or call gives a number from the first one to before the end.
+void tell_range(LLVMValueRef at, unsigned first, unsigned end);
 void prepare_drop_used(LLVMModuleRef module);  // nothing is kept for its name
 char *prepare_module(LLVMModuleRef module);
 void prepare_hide_functions(LLVMModuleRef module);  // once vectors are made
@@ -244,6 +249,9 @@ LLVMTargetMachineRef target_create(const char *triple, const char *name,
 // if a function does not come through, which does no harm.
 bool warm_up(const char *target);
 unsigned target_vector_bytes(void);
+
+// cut.c: cuts long blocks for code generation. Whether there were any.
+bool cut_blocks(LLVMModuleRef module);
 
 // sections.c: a section for each function and variable.
 void sections_set(LLVMModuleRef module);

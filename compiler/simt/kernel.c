@@ -102,23 +102,23 @@ static void redirect(LLVMValueRef function, LLVMBasicBlockRef from,
     }
 }
 
-// Makes a block begin with `call`: what stands before moves to a new block in
-// front, which the old block's predecessors then lead to.
-static void split_before(const struct kernel *kernel, LLVMValueRef call)
+LLVMBasicBlockRef block_split(LLVMValueRef before)
 {
-    LLVMBasicBlockRef block = LLVMGetInstructionParent(call);
+    LLVMBasicBlockRef block = LLVMGetInstructionParent(before);
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(before));
     LLVMBasicBlockRef head =
-        LLVMInsertBasicBlockInContext(kernel->context, block, "head");
-    redirect(kernel->function, block, head);
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(kernel->context);
+        LLVMInsertBasicBlockInContext(context, block, "head");
+    redirect(LLVMGetBasicBlockParent(block), block, head);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
     LLVMPositionBuilderAtEnd(builder, head);
     LLVMValueRef at;
-    while ((at = LLVMGetFirstInstruction(block)) != call) {
+    while ((at = LLVMGetFirstInstruction(block)) != before) {
         LLVMInstructionRemoveFromParent(at);
         LLVMInsertIntoBuilder(builder, at);
     }
     LLVMBuildBr(builder, block);
     LLVMDisposeBuilder(builder);
+    return head;
 }
 
 // A pair cannot become vectors: its halves are taken where it is made.
@@ -168,7 +168,7 @@ void kernel_split(struct kernel *kernel)
              at = next) {
             next = LLVMGetNextInstruction(at);
             if (primitive_of(at, &axis) == PRIMITIVE_SYNC)
-                split_before(kernel, at);
+                block_split(at);
             else if (LLVMIsAAtomicCmpXchgInst(at))
                 split_pair(kernel, at);
             else if (is_not_negative(at))

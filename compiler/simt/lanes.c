@@ -50,15 +50,31 @@ LLVMValueRef extract(struct emitter *e, LLVMValueRef vector, LLVMValueRef lane)
 
 LLVMValueRef variable(struct emitter *e, LLVMTypeRef type, const char *name)
 {
-    LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
-    LLVMValueRef first = LLVMGetFirstInstruction(e->entry);
-    if (first)
-        LLVMPositionBuilderBefore(e->builder, first);
-    else
-        LLVMPositionBuilderAtEnd(e->builder, e->entry);
-    LLVMValueRef made = LLVMBuildAlloca(e->builder, type, name);
-    LLVMPositionBuilderAtEnd(e->builder, here);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(e->context);
+    LLVMPositionBuilder(b, e->entry, LLVMGetFirstInstruction(e->entry));
+    LLVMValueRef made = LLVMBuildAlloca(b, type, name);
+    LLVMDisposeBuilder(b);
     return made;
+}
+
+LLVMTypeRef slot_type(struct emitter *e, unsigned slot)
+{
+    LLVMTypeRef type = e->kernel->slots[slot].type;
+    return e->shapes.slots[slot].kind == SHAPE_VARYING ? vector_type(e, type)
+                                                       : type;
+}
+
+LLVMValueRef slot_memory(struct emitter *e, unsigned slot)
+{
+    if (e->slots[slot])
+        return e->slots[slot];
+    LLVMTypeRef type = slot_type(e, slot);
+    e->slots[slot] = variable(e, type, "slot");
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(e->context);
+    LLVMPositionBuilderBefore(b, e->begun);
+    LLVMBuildStore(b, LLVMConstNull(type), e->slots[slot]);
+    LLVMDisposeBuilder(b);
+    return e->slots[slot];
 }
 
 LLVMBasicBlockRef append(struct emitter *e, const char *name)

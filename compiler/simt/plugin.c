@@ -142,6 +142,12 @@ static char *finish_vectors(LLVMModuleRef module, unsigned count, bool fixed)
         if (thread_of(module, i))
             LLVMDeleteFunction(thread_of(module, i));
     prepare_hide_functions(module);
+    // Each variable is searched for from the begin of its blocks.
+    char *message = cut_blocks(module)
+                        ? prepare_run(module, "function(sroa,simplifycfg)")
+                        : NULL;
+    if (message)
+        return message;
     if (fixed)
         return finish_fixed(module);
     return prepare_run(
@@ -433,6 +439,15 @@ static void stay_in_loops(const struct kernel *kernels, unsigned count)
         }
 }
 
+// Code generation would join the pieces again, or go over all of them whenever
+// it has changed one.
+static void keep_cuts(void)
+{
+    static const char *const words[] = {
+        "runnel-simt", "-disable-cgp-branch-opts", "-cgpp-huge-func=0"};
+    LLVMParseCommandLineOptions(sizeof words / sizeof *words, words, NULL);
+}
+
 static void set_options(void)
 {
     static const char *const words[] = {
@@ -479,6 +494,8 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
         return message;
     if (vectors && LLVMLinkModules2(module, vectors))
         return LLVMCreateMessage("the vector code does not fit the rest");
+    if (cut_blocks(module))
+        keep_cuts();
     sections_set(module);
     return NULL;
 }

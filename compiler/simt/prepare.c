@@ -299,15 +299,15 @@ void prepare_hide_functions(LLVMModuleRef module)
 
 // --- One block size ----------------------------------------------------------
 
-static void tell_range(LLVMValueRef call, unsigned size)
+void tell_range(LLVMValueRef at, unsigned first, unsigned end)
 {
-    LLVMTypeRef type = LLVMTypeOf(call);
+    LLVMTypeRef type = LLVMTypeOf(at);
     LLVMContextRef context = LLVMGetTypeContext(type);
     LLVMMetadataRef ends[] = {
-        LLVMValueAsMetadata(LLVMConstInt(type, 0, 0)),
-        LLVMValueAsMetadata(LLVMConstInt(type, size, 0))};
+        LLVMValueAsMetadata(LLVMConstInt(type, first, 0)),
+        LLVMValueAsMetadata(LLVMConstInt(type, end, 0))};
     LLVMMetadataRef range = LLVMMDNodeInContext2(context, ends, 2);
-    LLVMSetMetadata(call, LLVMGetMDKindIDInContext(context, "range", 5),
+    LLVMSetMetadata(at, LLVMGetMDKindIDInContext(context, "range", 5),
                     LLVMMetadataAsValue(context, range));
 }
 
@@ -321,7 +321,7 @@ static void fix_index(LLVMValueRef call, const unsigned size[3])
     else if (primitive == PRIMITIVE_THREAD && size[axis] == 1)
         LLVMReplaceAllUsesWith(call, LLVMConstNull(LLVMTypeOf(call)));
     else if (primitive == PRIMITIVE_THREAD)
-        tell_range(call, size[axis]);
+        tell_range(call, 0, size[axis]);
 }
 
 void prepare_block_size(LLVMModuleRef module, const unsigned size[3])
@@ -352,7 +352,7 @@ char *prepare_module(LLVMModuleRef module)
             prepare_function(f);
     char *message = prepare_run(
         module,
-        "globaldce,always-inline,globaldce,"
+        "globaldce,function(sroa),always-inline,globaldce,"
         "function(sroa,early-cse<memssa>,simplifycfg,"
         COMBINE ",loop-simplify,lcssa,loop(loop-rotate),"
         "loop(indvars,loop-unroll-full),sroa,scalarizer,early-cse<memssa>,gvn,"

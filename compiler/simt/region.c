@@ -3,6 +3,8 @@
 // one after another, each under the mask of the lanes that are in it.
 #include "emit.h"
 
+#include <string.h>
+
 // Instructions of a block that is worth a second version without masks.
 enum { UNMASKED_MOST = 64 };
 
@@ -48,13 +50,6 @@ static LLVMValueRef slot_address(struct emitter *e, unsigned slot)
     return at_offset(e, e->record, e->offsets[slot]);
 }
 
-static LLVMTypeRef slot_type(struct emitter *e, unsigned slot)
-{
-    LLVMTypeRef type = e->kernel->slots[slot].type;
-    return e->shapes.slots[slot].kind == SHAPE_VARYING ? vector_type(e, type)
-                                                       : type;
-}
-
 static bool is_kept(const struct emitter *e, int barrier, unsigned slot)
 {
     return set_has(&e->kernel->live[barrier], slot) &&
@@ -65,7 +60,8 @@ static bool is_kept(const struct emitter *e, int barrier, unsigned slot)
 static void keep(struct emitter *e, unsigned slot)
 {
     LLVMValueRef value =
-        LLVMBuildLoad2(e->builder, slot_type(e, slot), e->slots[slot], "");
+        LLVMBuildLoad2(e->builder, slot_type(e, slot), slot_memory(e, slot),
+                       "");
     LLVMValueRef to = e->common_out[slot];
     apart_mark_kept(e, LLVMBuildStore(e->builder, value,
                                       to ? to : slot_address(e, slot)));
@@ -78,7 +74,7 @@ static void take_kept(struct emitter *e, unsigned slot)
         LLVMBuildLoad2(e->builder, slot_type(e, slot),
                        from ? from : slot_address(e, slot), "");
     apart_mark_kept(e, value);
-    LLVMBuildStore(e->builder, value, e->slots[slot]);
+    LLVMBuildStore(e->builder, value, slot_memory(e, slot));
 }
 
 static void add_to(struct emitter *e, LLVMValueRef memory, LLVMValueRef mask)
@@ -524,15 +520,12 @@ static void emit_block(struct emitter *e, int number, enum version version)
 
 // --- Beginning ---------------------------------------------------------------
 
-static void make_slots(struct emitter *e)
+static void begin_slots(struct emitter *e)
 {
-    for (unsigned s = 0; s < e->kernel->slot_count; s++) {
-        if (e->kernel->slots[s].kind != SLOT_SIMPLE)
-            continue;
-        LLVMTypeRef type = slot_type(e, s);
-        e->slots[s] = variable(e, type, "slot");
-        LLVMBuildStore(e->builder, LLVMConstNull(type), e->slots[s]);
-    }
+    LLVMBasicBlockRef region = append(e, "region");
+    memset(e->slots, 0, e->kernel->slot_count * sizeof *e->slots);
+    e->begun = LLVMBuildBr(e->builder, region);
+    position(e, region);
 }
 
 static void restore(struct emitter *e, const struct slot *slot, bool *ready);
@@ -656,7 +649,7 @@ void region_emit(struct emitter *e, int barrier)
     e->work = NULL;
     e->work_count = 0;
     e->live = variable(e, e->mask_type, "live");
-    make_slots(e);
+    begin_slots(e);
     if (barrier != NONE)
         restore_slots(e, barrier);
     LLVMBasicBlockRef starts[] = {append(e, "begin.full"),

@@ -77,6 +77,36 @@ RNL_TEST(kernels_with_barriers)
           "  %v = load i32, ptr %q\n  store i32 %v, ptr %p\n  ret void\n");
 }
 
+static unsigned count_variables(LLVMModuleRef module)
+{
+    LLVMValueRef function = LLVMGetNamedFunction(module, "rnl_rows_0");
+    unsigned count = 0;
+    for (LLVMValueRef at =
+             LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function));
+         at; at = LLVMGetNextInstruction(at))
+        count += LLVMIsAAllocaInst(at) != NULL;
+    return count;
+}
+
+static unsigned variables_of_regions(unsigned count)
+{
+    char *body = simt_format("%s", INDEX);
+    for (unsigned i = 0; i < count; i++)
+        body = simt_format("%s  %%v%u = load i32, ptr %%p\n"
+                           "  %%s%u = call i32 @rnl_sync(i32 0, i32 0)\n"
+                           "  store i32 %%v%u, ptr %%p\n", body, i, i, i);
+    struct kernel *kernel = parse_kernel(simt_format("%s  ret void\n", body));
+    assert_true(emit_kernel(kernel));
+    verify(kernel->module);
+    return count_variables(kernel->module);
+}
+
+RNL_TEST(regions_have_variables_for_the_slots_that_they_use)
+{
+    unsigned few = variables_of_regions(10), more = variables_of_regions(20);
+    assert_int_equal(variables_of_regions(30) - more, more - few);
+}
+
 RNL_TEST(values_of_all_types)
 {
     check(INDEX
