@@ -11,6 +11,13 @@ __device__ unsigned awkward(unsigned x)
     return x % 5u ? x : words[(x >> 8) & 15u];
 }
 
+// Signalling NaNs are nobody's business.
+__device__ float number(unsigned word)
+{
+    return __uint_as_float((word & 0x7fffffffu) > 0x7f800000u ? 0x7fc00000u
+                                                              : word);
+}
+
 // Which NaN it is does not count.
 __device__ unsigned bits(float x)
 {
@@ -228,9 +235,9 @@ extern "C" __global__ void float_conversions(unsigned *out,
                                              int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float x = __uint_as_float(awkward(in[i]));
-    float y = __uint_as_float(awkward(in[n - 1 - i]));
-    float z = __uint_as_float(awkward(in[i * 7 % n]));
+    float x = number(awkward(in[i]));
+    float y = number(awkward(in[n - 1 - i]));
+    float z = number(awkward(in[i * 7 % n]));
     unsigned r = 0u;
     switch (i % 40) {
     case 0: r = (unsigned)__float2int_rn(x); break;
@@ -291,9 +298,9 @@ extern "C" __global__ void float_operations(unsigned *out,
                                             int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float x = __uint_as_float(awkward(in[i]));
-    float y = __uint_as_float(awkward(in[n - 1 - i]));
-    float z = __uint_as_float(awkward(in[i * 7 % n]));
+    float x = number(awkward(in[i]));
+    float y = number(awkward(in[n - 1 - i]));
+    float z = number(awkward(in[i * 7 % n]));
     unsigned r = 0u;
     switch (i % 56) {
     case 0: r = bits(__fadd_rn(x, y)); break;
