@@ -350,6 +350,15 @@ static void record_often(void)
     assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
 }
 
+static bool has_spare(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    lock_take(&own->lock);
+    bool has = own->spares[false] != NULL;
+    lock_give(&own->lock);
+    return has;
+}
+
 // The service lets go of it when it has looked for the last time.
 static void release_and_await_end(struct object *stream)
 {
@@ -370,9 +379,9 @@ RNL_TEST(a_stream_that_is_gone_refuses_late_records)
     struct event *event =
         (struct event *)object_find(idle_event, OBJECT_EVENT);
     record_often();
-    assert_non_null(gpu_stream_of(stream)->spares[false]);
+    assert_true(has_spare(stream));
     release_and_await_end(&stream->object);
-    assert_null(gpu_stream_of(stream)->spares[false]);
+    assert_false(has_spare(stream));
     assert_int_equal(event->backend->event_record(event, stream),
                      RNL_ERROR_INVALID_HANDLE);
     assert_int_equal(atomic_load(&stream->object.references), 0);
