@@ -1,12 +1,14 @@
 #include "base/fence.h"
 
-#include <linux/membarrier.h>
+#include "base/clock.h"
+
 #include <sys/syscall.h>
 #include <unistd.h>
 
-_Atomic bool fence_is_remote;
+_Atomic int fence_mode;
 
-#define SETTLE_US 1000  // no processor keeps a store to itself for so long
+// <linux/membarrier.h> may be older than these commands.
+enum { PRIVATE_EXPEDITED = 1 << 3, REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
 
 static bool barrier(int command)
 {
@@ -15,18 +17,31 @@ static bool barrier(int command)
 
 void fence_open(void)
 {
-    if (barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
-        atomic_store(&fence_is_remote, true);
+    if (barrier(REGISTER_PRIVATE_EXPEDITED))
+        atomic_store(&fence_mode, FENCE_REMOTE);
+}
+
+// However often signals interrupt it.
+static void settle(void)
+{
+    const struct timespec rest = {.tv_nsec = FENCE_SETTLE_NS};
+    uint64_t end = clock_now() + FENCE_SETTLE_NS;
+    while (clock_now() < end)
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, NULL);
 }
 
 void fence_heavy(void)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    if (!atomic_load(&fence_is_remote) ||
-        barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
+    int mode = atomic_load(&fence_mode);
+    if (mode == FENCE_LOCAL ||
+        (mode == FENCE_REMOTE && barrier(PRIVATE_EXPEDITED)))
         return;
     // A sandbox that came later forbids it: threads that passed fence_light
-    // already are given the time that a fence of theirs would have taken.
-    atomic_store(&fence_is_remote, false);
-    usleep(SETTLE_US);
+    // already are given the time that a fence of theirs would have taken, by
+    // everyone who needs it of them.
+    if (mode == FENCE_REMOTE)
+        atomic_compare_exchange_strong(&fence_mode, &mode, FENCE_SETTLING);
+    settle();
+    atomic_store(&fence_mode, FENCE_LOCAL);
 }

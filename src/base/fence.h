@@ -4,11 +4,17 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stdbool.h>
 
-// Set once the system runs fence_heavy's fence on all processors of the
-// process, so that fence_light needs none.
-extern _Atomic bool fence_is_remote;
+enum fence_mode {
+    FENCE_LOCAL,     // both are ordinary fences
+    FENCE_SETTLING,  // again, but threads may have passed fence_light before
+    FENCE_REMOTE,    // the system runs fence_heavy's on all processors of the
+                     // process, so that fence_light needs none
+};
+
+extern _Atomic int fence_mode;
+
+#define FENCE_SETTLE_NS 1000000  // no processor keeps a store to itself so long
 
 // Asks the system for that; until then, and where it refuses, both are ordinary
 // fences.
@@ -16,8 +22,8 @@ void fence_open(void);
 
 static inline void fence_light(void)
 {
-    if (__builtin_expect(atomic_load_explicit(&fence_is_remote,
-                                              memory_order_relaxed), 1))
+    int mode = atomic_load_explicit(&fence_mode, memory_order_relaxed);
+    if (__builtin_expect(mode == FENCE_REMOTE, 1))
         atomic_signal_fence(memory_order_seq_cst);
     else
         atomic_thread_fence(memory_order_seq_cst);

@@ -195,7 +195,7 @@ void compiled_find(struct context *context, const struct source_key *key,
     struct named *named = entry ? named_find(entry, name) : NULL;
     if (entry && key->plain)
         *hint_of(context->compiled, key->plain) =
-            (struct hint){key->plain, strlen(key->plain), entry};
+            (struct hint){key->plain, key->text_size, entry};
     if (named)
         out_hit->function = take_function_locked(context, named);
     if (entry && !out_hit->function) {

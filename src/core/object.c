@@ -272,7 +272,7 @@ void object_abandon(struct object *object)
 
 // Objects that were guarded when their last reference went, linked by
 // next_free: whoever guards none any more finishes them.
-struct object *_Atomic objects_aside;
+struct objects_aside objects_aside;
 static struct lock aside_lock;  // guards the list
 
 struct search {
@@ -288,20 +288,25 @@ static void note_guarded(const struct thread_state *thread, void *argument)
                      search->object;
 }
 
+static bool is_noted(const struct object *object)
+{
+    struct search search = {.object = object};
+    threads_visit(note_guarded, &search);
+    return search.found;
+}
+
 // The object's handle is dead: nobody who does not guard it by now will.
 static bool is_guarded(const struct object *object)
 {
-    struct search search = {.object = object};
     fence_heavy();
-    threads_visit(note_guarded, &search);
-    return search.found;
+    return is_noted(object);
 }
 
 static void put_aside(struct object *object)
 {
     lock_take(&aside_lock);
-    object->next_free = atomic_load(&objects_aside);
-    atomic_store(&objects_aside, object);
+    object->next_free = atomic_load(&objects_aside.first);
+    atomic_store(&objects_aside.first, object);
     lock_give(&aside_lock);
 }
 
@@ -316,15 +321,16 @@ static void destroy_list(void *first)
 void object_finish_aside(void)
 {
     lock_take(&aside_lock);
-    struct object *object = atomic_load(&objects_aside);
-    atomic_store(&objects_aside, NULL);
+    struct object *object = atomic_load(&objects_aside.first);
+    atomic_store(&objects_aside.first, NULL);
     lock_give(&aside_lock);
     fail_beside(destroy_list, object);
 }
 
 void object_await_unguarded(const struct object *object)
 {
-    while (is_guarded(object))
+    fence_heavy();
+    while (is_noted(object))
         sched_yield();
 }
 
@@ -573,7 +579,7 @@ void object_table_forked(void)
 {
     table_lock = (struct lock){0};
     aside_lock = (struct lock){0};
-    atomic_store(&objects_aside, NULL);
+    atomic_store(&objects_aside.first, NULL);
     for (uint32_t i = 0; i < slot_count; i++) {
         struct object *object = slot_object(i);
         if (!object || object->class->kind == OBJECT_DEVICE)

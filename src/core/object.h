@@ -212,7 +212,10 @@ static inline struct object *object_find(const void *handle,
 rnl_status object_refuse(const void *handle, enum object_kind kind,
                          const char *parameter);
 
-extern struct object *_Atomic objects_aside;
+// Every launch reads it, so its cache line has nothing that is written often.
+extern struct objects_aside {
+    _Alignas(64) struct object *_Atomic first;
+} objects_aside;
 void object_finish_aside(void);
 
 // Either this thread sees what was put aside, or who puts it there sees that it
@@ -221,7 +224,7 @@ static inline void object_unguard(void)
 {
     atomic_store_explicit(&thread_state.guarded, NULL, memory_order_release);
     fence_light();
-    if (__builtin_expect(atomic_load_explicit(&objects_aside,
+    if (__builtin_expect(atomic_load_explicit(&objects_aside.first,
                                               memory_order_relaxed) != NULL,
                          0))
         object_finish_aside();

@@ -205,11 +205,15 @@ static void put_number(struct writer *to, uint64_t number)
     put(to, &number, sizeof number);
 }
 
+static void put_bytes(struct writer *to, const char *bytes, size_t size)
+{
+    put_number(to, size);
+    put(to, bytes, size);
+}
+
 static void put_string(struct writer *to, const char *string)
 {
-    size_t length = strlen(string);
-    put_number(to, length);
-    put(to, string, length);
+    put_bytes(to, string, strlen(string));
 }
 
 static void put_strings(struct writer *to, const char *const *strings,
@@ -221,7 +225,7 @@ static void put_strings(struct writer *to, const char *const *strings,
 }
 
 static void put_all(struct writer *to, const struct source *source,
-                    const char *prefix)
+                    size_t text_size, const char *prefix)
 {
     const rnl_module_options *options = source->options;
     put_string(to, prefix);
@@ -234,7 +238,7 @@ static void put_all(struct writer *to, const struct source *source,
     }
     put_strings(to, options->name_expressions,
                 options->name_expression_count);
-    put_string(to, source->text);
+    put_bytes(to, source->text, text_size);
 }
 
 static bool is_plain(const struct source *source, const char *prefix)
@@ -249,8 +253,9 @@ bool source_key_make(struct source_key *key, const struct source *source,
                      const char *prefix)
 {
     key->plain = is_plain(source, prefix) ? source->text : NULL;
+    key->text_size = strlen(source->text);
     struct writer writer = {key->small, sizeof key->small, 0};
-    put_all(&writer, source, prefix);
+    put_all(&writer, source, key->text_size, prefix);
     key->data = key->small;
     key->size = writer.size;
     if (key->size > sizeof key->small) {
@@ -258,7 +263,7 @@ bool source_key_make(struct source_key *key, const struct source *source,
         if (!key->data)
             return false;
         writer = (struct writer){key->data, key->size, 0};
-        put_all(&writer, source, prefix);
+        put_all(&writer, source, key->text_size, prefix);
     }
     key->hash = hash_64(key->data, key->size);
     return true;

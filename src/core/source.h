@@ -24,6 +24,7 @@ struct source_key {
     size_t size;
     uint64_t hash;
     const char *plain;  // the text, where there is nothing else; ends the key
+    size_t text_size;   // when the key was made
     char small[1024];   // spares short sources the allocation
 };
 

@@ -2,6 +2,8 @@
 #include "core/backend.h"
 #include "core/object.h"
 
+#include "backends/cudalike/cudalike.h"
+
 #include "loaded.h"
 
 #include <sched.h>
@@ -338,6 +340,58 @@ RNL_TEST(what_a_late_record_left_is_not_the_next_events)
     assert_ok(rnl_event_query(idle_event));
     atomic_store(&gate.open, 1);
     assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
+    idle_close();
+}
+
+static void record_often(void)
+{
+    for (int i = 0; i < 3; i++)
+        assert_ok(rnl_enqueue_event_record(idle_stream, idle_event));
+    assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
+}
+
+static bool has_spare(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    lock_take(&own->lock);
+    bool has = own->spares[false] != NULL;
+    lock_give(&own->lock);
+    return has;
+}
+
+// The service lets go of it when it has looked for the last time.
+static void release_and_await_end(struct object *stream)
+{
+    uint32_t generation = atomic_load(&stream->generation);
+    assert_ok(rnl_stream_release(idle_stream));
+    while (atomic_load(&stream->generation) == generation)
+        sched_yield();
+}
+
+// What the driver records with is the next stream's by then.
+RNL_TEST(a_stream_that_is_gone_refuses_late_records)
+{
+    rnl_event other;
+    void *first, *second;
+    idle_open(0, false);
+    struct stream *stream =
+        (struct stream *)object_find(idle_stream, OBJECT_STREAM);
+    struct event *event =
+        (struct event *)object_find(idle_event, OBJECT_EVENT);
+    record_often();
+    assert_true(has_spare(stream));
+    release_and_await_end(&stream->object);
+    assert_false(has_spare(stream));
+    assert_int_equal(event->backend->event_record(event, stream),
+                     RNL_ERROR_INVALID_HANDLE);
+    assert_int_equal(atomic_load(&stream->object.references), 0);
+    assert_ok(rnl_stream_create(idle_context, NULL, &idle_stream));
+    assert_ok(rnl_event_create(idle_context, NULL, &other));
+    assert_ok(rnl_enqueue_event_record(idle_stream, other));
+    assert_ok(rnl_event_native(idle_event, &first));
+    assert_ok(rnl_event_native(other, &second));
+    assert_ptr_not_equal(first, second);
+    assert_ok(rnl_event_release(other));
     idle_close();
 }
 

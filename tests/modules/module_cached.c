@@ -153,6 +153,32 @@ RNL_TEST(a_text_that_changes_in_its_place_is_another)
     end();
 }
 
+// Another thread may write while it is looked up.
+RNL_TEST(a_text_that_changes_after_its_key_was_made_is_compared_no_further)
+{
+    begin();
+    char place[4096] = "a";
+    rnl_module_options options;
+    struct source source;
+    struct source_key key;
+    struct compiled_hit hit;
+    struct context *inside =
+        (struct context *)object_find(context, OBJECT_CONTEXT);
+    rnl_function function = one_step("a", "first", NULL);
+    assert_ok(source_check(place, NULL, &options, &source));
+    assert_true(source_key_make(&key, &source, ""));
+    memset(place, 'a', sizeof place - 1);
+    compiled_find(inside, &key, "first", &hit);
+    assert_ptr_equal(hit.function, function);
+    assert_null(compiled_find_plain(inside, place, "first"));
+    strcpy(place, "a");
+    assert_ptr_equal(compiled_find_plain(inside, place, "first"), function);
+    source_key_finish(&key);
+    for (int i = 0; i < 3; i++)
+        drop(function);
+    end();
+}
+
 RNL_TEST(a_failure_is_not_cached)
 {
     begin();

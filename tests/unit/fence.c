@@ -2,14 +2,17 @@
 // is seen is tested with what is guarded (object.c).
 #include "unit.h"
 
+#include "base/clock.h"
 #include "base/fence.h"
 
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
 // As a sandbox that begins after the library was opened.
 static void forbid_membarrier(void)
@@ -30,7 +33,7 @@ RNL_TEST(where_the_system_refuses_both_fences_are_ordinary)
 {
     forbid_membarrier();
     fence_open();
-    assert_false(atomic_load(&fence_is_remote));
+    assert_int_equal(fence_mode, FENCE_LOCAL);
     fence_heavy();
     fence_light();
 }
@@ -38,12 +41,32 @@ RNL_TEST(where_the_system_refuses_both_fences_are_ordinary)
 RNL_TEST(a_system_that_refuses_later_is_asked_once_more)
 {
     fence_open();
-    if (!atomic_load(&fence_is_remote))
+    if (fence_mode != FENCE_REMOTE)
         skip();
     fence_heavy();
-    assert_true(atomic_load(&fence_is_remote));
+    assert_int_equal(fence_mode, FENCE_REMOTE);
     forbid_membarrier();
     fence_heavy();
-    assert_false(atomic_load(&fence_is_remote));
+    assert_int_equal(fence_mode, FENCE_LOCAL);
     fence_light();
+}
+
+static void interrupt(int signal)
+{
+    (void)signal;
+}
+
+// While one thread waits for the others to settle, a second one may not go on.
+RNL_TEST(whoever_finds_others_settling_waits_as_long_whatever_interrupts)
+{
+    const struct itimerval often = {{0, 100}, {0, 100}}, never = {0};
+    const struct sigaction action = {.sa_handler = interrupt};
+    assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+    fence_mode = FENCE_SETTLING;
+    uint64_t begin = clock_now();
+    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+    fence_heavy();
+    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+    assert_true(clock_now() - begin >= FENCE_SETTLE_NS);
+    assert_int_equal(fence_mode, FENCE_LOCAL);
 }

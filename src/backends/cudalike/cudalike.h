@@ -224,6 +224,8 @@ void marker_drop(struct context *context, struct marker *marker);
 struct marker *marker_take_spare_locked(struct stream *stream, bool timing);
 struct marker *marker_keep_spare_locked(struct stream *stream,
                                         struct marker *marker);
+// For a stream that ends: a call that comes late finds none.
+void marker_drop_spares(struct stream *stream);
 struct marker *marker_share(struct marker *marker);
 // RNL_OK, RNL_NOT_READY or a failure.
 rnl_status marker_query(struct context *context, struct marker *marker);

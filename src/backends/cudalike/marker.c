@@ -99,6 +99,17 @@ struct marker *marker_keep_spare_locked(struct stream *stream,
     return other;
 }
 
+void marker_drop_spares(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    lock_take(&own->lock);
+    struct marker *spares[] = {own->spares[false], own->spares[true]};
+    own->spares[false] = own->spares[true] = NULL;
+    lock_give(&own->lock);
+    for (int timing = 0; timing < 2; timing++)
+        marker_drop(stream_context(stream), spares[timing]);
+}
+
 rnl_status marker_query(struct context *context, struct marker *marker)
 {
     struct gpu_context *gpu = gpu_of(context);

@@ -513,19 +513,20 @@ rnl_status service_list_new_locked(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     lock_take(&list_lock);
-    bool ok = start_locked();
-    if (ok) {
-        object_keep(&stream->object);
+    rnl_status status =
+        start_locked()
+            ? object_keep_for(&stream->object, "stream")
+            : fail(RNL_ERROR_OUT_OF_MEMORY,
+                   "the system starts no thread for the work of the host");
+    if (status == RNL_OK) {
         own->listed = true;
         own->next_listed = arrivals;
         arrivals = stream;
     }
     lock_give(&list_lock);
-    if (!ok)
-        return fail(RNL_ERROR_OUT_OF_MEMORY,
-                    "the system starts no thread for the work of the host");
-    service_wake();
-    return RNL_OK;
+    if (status == RNL_OK)
+        service_wake();
+    return status;
 }
 
 void service_wake(void)

@@ -15,7 +15,8 @@ struct service_words {
     struct service_words *next;        // in the list of those not in use
 };
 
-// Makes sure that the service looks at the stream. With its lock held.
+// Makes sure that the service looks at the stream, which may not have died
+// meanwhile. With its lock held.
 rnl_status service_list_new_locked(struct stream *stream);
 static inline rnl_status service_list_locked(struct stream *stream)
 {

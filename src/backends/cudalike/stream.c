@@ -44,8 +44,7 @@ void gpu_stream_finish(struct stream *stream)
     gpu_batches_finish(stream);
     current_back(gpu, before);
     marker_drop(context, own->marker);
-    marker_drop(context, own->spares[false]);
-    marker_drop(context, own->spares[true]);
+    marker_drop_spares(stream);
     doubt_settle(stream, true);
     if (own->words)
         service_words_drop(gpu, own->words, own->told);
