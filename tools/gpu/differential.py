@@ -23,11 +23,15 @@ def corpus_of(place):
     return packed if packed.is_dir() else TREE / CORPUS
 
 
+# Streams that share a hardware queue hold each other up while they wait.
+QUEUES = ["CUDA_DEVICE_MAX_CONNECTIONS=32"]
+
+
 def _random(number, program, count, options):
     seed = FIRST_SEED + number * count
     return suite.Test(f"{program}.random_{seed}",
                       [f"bin/test-{program}", *options, "--seed", str(seed),
-                       "--count", str(count), "--no-shrink"], [])
+                       "--count", str(count), "--no-shrink"], QUEUES)
 
 
 def tests_for(place, random_tests):
