@@ -165,17 +165,22 @@ static void close_if_done(struct pool *pool, struct region *region)
     lock_give(&pool->lock);
 }
 
-// False as soon as there is something to take again.
+// False as soon as there is something to take again. What is waited for may be
+// a step that takes as long as others want, and those need workers: a worker
+// that waits for long has another one in its place.
 static bool wait_for_others(struct pool *pool, struct region *region,
                             bool worker)
 {
     close_if_done(pool, region);
+    bool alone = true, replaced = false;
     uint64_t end = 0;
     uint32_t others;
     for (unsigned i = 0; (others = atomic_load(&region->participants)) > 1;
          i++) {
-        if (region->any && region->any(region, worker))
-            return false;
+        if (region->any && region->any(region, worker)) {
+            alone = false;
+            break;
+        }
         if (region->any)
             watch_glance(pool, GLANCE_IDLE);
         cpu_relax();
@@ -183,12 +188,19 @@ static bool wait_for_others(struct pool *pool, struct region *region,
             continue;
         uint64_t now = clock_now();
         end = end ? end : now + pool->spin_ns;
+        if (now < end)
+            continue;
+        if (region->any && worker && !replaced) {
+            replaced = true;
+            pool_block_begin(pool);
+        }
         // Nobody wakes the owner for a new step, so it looks now and then.
-        if (now >= end)
-            futex_wait(&region->participants, others,
-                       region->any ? now + LOOK_NS : RNL_FOREVER);
+        futex_wait(&region->participants, others,
+                   region->any ? now + LOOK_NS : RNL_FOREVER);
     }
-    return true;
+    if (replaced)
+        pool_block_end(pool);
+    return alone;
 }
 
 bool region_close(struct pool *pool, struct region *region, bool worker)
