@@ -292,7 +292,7 @@ RNL_IEEE(rd)
     }
 #define RNL_CONVERT(from, F, to, I, low, high)                               \
     RNL_CONVERT_ROUNDED(__##from##2##to##_rn, F, I, low, high, rint)         \
-    RNL_CONVERT_ROUNDED(__##from##2##to##_rz, F, I, low, high, trunc)        \
+    RNL_CONVERT_ROUNDED(__##from##2##to##_rz, F, I, low, high, )             \
     RNL_CONVERT_ROUNDED(__##from##2##to##_ru, F, I, low, high, ceil)         \
     RNL_CONVERT_ROUNDED(__##from##2##to##_rd, F, I, low, high, floor)
 #define RNL_CONVERT_ALL(from, F)                                             \

@@ -219,8 +219,8 @@ bool is_limit_call(LLVMValueRef call);  // the less, the greater, and their like
 
 // prepare.c. Those that return text return a message to dispose of, or NULL.
 void prepare_targets(LLVMModuleRef module);    // one processor for all
-void prepare_divisions(LLVMModuleRef module);  // none ends the program
-void prepare_conversions(LLVMModuleRef module);  // to integers: saturated
+// Divisions and conversions to integers do what they do on a GPU.
+void prepare_arithmetic(LLVMModuleRef module);
 // Makes variables known to another module of the same object.
 void prepare_share_variables(LLVMModuleRef module);
 // For code that will only run with blocks of this size.

@@ -472,8 +472,7 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
     if (has_label_addresses(module))
         return LLVMCreateMessage("a function jumps to addresses of labels");
     prepare_targets(module);
-    prepare_divisions(module);
-    prepare_conversions(module);
+    prepare_arithmetic(module);
     prepare_share_variables(module);
     dump(job, module, "source");
     unsigned count = count_kernels(module);

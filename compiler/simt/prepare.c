@@ -109,25 +109,6 @@ static void guard_division(LLVMBuilderRef b, LLVMValueRef at, bool is_signed)
                                           down, ""));
 }
 
-void prepare_divisions(LLVMModuleRef module)
-{
-    LLVMBuilderRef b =
-        LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-    for (LLVMValueRef at = first_instruction(module); at;
-         at = next_instruction(at))
-        switch (LLVMGetInstructionOpcode(at)) {
-        case LLVMUDiv: case LLVMURem:
-            guard_division(b, at, false);
-            break;
-        case LLVMSDiv: case LLVMSRem:
-            guard_division(b, at, true);
-            break;
-        default:
-            break;
-        }
-    LLVMDisposeBuilder(b);
-}
-
 // --- Conversions -------------------------------------------------------------
 
 // The highest bit where a side has 64 bits.
@@ -170,19 +151,42 @@ static LLVMValueRef saturate(LLVMBuilderRef b, LLVMValueRef at, bool is_signed)
     return LLVMBuildTruncOrBitCast(b, made, type, "");
 }
 
-void prepare_conversions(LLVMModuleRef module)
+// To a type that CUDA has.
+static void replace_conversion(LLVMBuilderRef b, LLVMValueRef at,
+                               bool is_signed)
+{
+    LLVMTypeRef type = LLVMTypeOf(at);
+    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind ||
+        LLVMGetIntTypeWidth(type) > 64)
+        return;
+    LLVMReplaceAllUsesWith(at, saturate(b, at, is_signed));
+    LLVMInstructionEraseFromParent(at);
+}
+
+// --- Both --------------------------------------------------------------------
+
+void prepare_arithmetic(LLVMModuleRef module)
 {
     LLVMBuilderRef b =
         LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
     for (LLVMValueRef at = first_instruction(module), next; at; at = next) {
-        LLVMOpcode what = LLVMGetInstructionOpcode(at);
         next = next_instruction(at);
-        if ((what != LLVMFPToSI && what != LLVMFPToUI) ||
-            LLVMGetTypeKind(LLVMTypeOf(at)) != LLVMIntegerTypeKind ||
-            LLVMGetIntTypeWidth(LLVMTypeOf(at)) > 64)
-            continue;
-        LLVMReplaceAllUsesWith(at, saturate(b, at, what == LLVMFPToSI));
-        LLVMInstructionEraseFromParent(at);
+        switch (LLVMGetInstructionOpcode(at)) {
+        case LLVMUDiv: case LLVMURem:
+            guard_division(b, at, false);
+            break;
+        case LLVMSDiv: case LLVMSRem:
+            guard_division(b, at, true);
+            break;
+        case LLVMFPToUI:
+            replace_conversion(b, at, false);
+            break;
+        case LLVMFPToSI:
+            replace_conversion(b, at, true);
+            break;
+        default:
+            break;
+        }
     }
     LLVMDisposeBuilder(b);
 }

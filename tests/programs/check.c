@@ -28,7 +28,7 @@ static bool query_is_right(const struct program *program,
 {
     rnl_status failure = failure_of(program, call);
     // An event behind nothing takes a moment, too, where others do the work.
-    if (call->known && (call->tail != NONE || machine_can_fail()))
+    if (call->known && (call->tail != NONE || machine_is_cpu()))
         return is_failure(call, answer, failure);
     if (call->blocked && !program->failures)
         return answer == RNL_NOT_READY;

@@ -117,13 +117,13 @@ static void make_step(struct random *random, struct step *step, bool failures)
     step->b = (uint8_t)below(random, 240);
     step->c = (uint8_t)below(random, 240);
     step->value = random_next(random);
-    bool fails = failures && below(random, 14) == 0 && machine_can_fail();
+    bool fails = failures && below(random, 14) == 0 && machine_is_cpu();
     make_work(random, &step->work, fails ? WORK_FAIL : pick_kind(random));
     if (step->kind == STEP_ADD_BODY)
         make_body(random, step);
     // A driver that has a graph runs it, also behind a promise that is broken.
     if ((step->kind == STEP_PROMISE_BREAK && !failures) ||
-        (step->kind == STEP_LAUNCH && failures && !machine_can_fail()))
+        (step->kind == STEP_LAUNCH && failures && !machine_is_cpu()))
         step->kind = STEP_WORK;
 }
 

@@ -11,7 +11,7 @@ static const char *device(void)
     return name && *name ? name : "cpu";
 }
 
-bool machine_can_fail(void)
+bool machine_is_cpu(void)
 {
     return !strncmp(device(), "cpu", 3);
 }
@@ -158,15 +158,15 @@ bool machine_open(struct machine *machine, uint32_t threads)
     sscanf(device(), "%15[^:]:%zu", api, &index);
     bool made = rnl_context_open(
                     api, index,
-                    RNL_CONTEXT_OPTIONS(.threads = machine_can_fail() ? threads
-                                                                      : 0),
+                    RNL_CONTEXT_OPTIONS(.threads = machine_is_cpu() ? threads
+                                                                    : 0),
                     &machine->context) == RNL_OK &&
                 make_words(machine);
     for (int i = 0; made && i < MEMORIES; i++)
         made = make_memory(machine, i);
-    return made && (machine_can_fail() ? make_native(machine)
-                                       : make_compiled(machine) &&
-                                             load_decider(machine));
+    return made && (machine_is_cpu() ? make_native(machine)
+                                     : make_compiled(machine) &&
+                                           load_decider(machine));
 }
 
 void machine_close(struct machine *machine)

@@ -249,7 +249,7 @@ struct program {
 enum { PROMISE_OPEN = -2, PROMISE_BROKEN = -3 };
 
 void program_generate(struct program *program, uint64_t seed);
-bool machine_can_fail(void);  // kernels can, and nothing else ends with them
+bool machine_is_cpu(void);  // where kernels can fail and all else goes on
 void program_plan(struct program *program);
 void program_print(const struct program *program);
 

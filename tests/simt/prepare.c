@@ -1,4 +1,4 @@
-// What modules are brought into: divisions, variables, attributes.
+// What modules are brought into: divisions, conversions, variables, attributes.
 #include "parse.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 static int64_t result_of(const char *text)
 {
     LLVMModuleRef module = parse_module(text);
-    prepare_divisions(module);
+    prepare_arithmetic(module);
     verify(module);
     char *message = prepare_run(
         module, "always-inline,function(instcombine<no-verify-fixpoint>)");
@@ -50,11 +50,35 @@ RNL_TEST(divisions_never_trap)
     assert_int_equal(divide("sdiv", "i128", "i128 100, i128 7"), 14);
 }
 
+static int64_t convert(const char *operation, const char *from,
+                       const char *value, const char *to)
+{
+    return result_of(simt_format(
+        "define %s @f(%s %%a) alwaysinline {\n"
+        "  %%q = %s %s %%a to %s\n  ret %s %%q\n}\n"
+        "define %s @result() {\n  %%q = call %s @f(%s %s)\n  ret %s %%q\n}\n",
+        to, from, operation, from, to, to, to, to, from, value, to));
+}
+
+RNL_TEST(conversions_saturate)
+{
+    assert_int_equal(convert("fptosi", "double", "-2.5", "i32"), -2);
+    assert_int_equal(convert("fptosi", "float", "1.0e10", "i32"), INT32_MAX);
+    assert_int_equal(convert("fptosi", "float", "-1.0e10", "i32"), INT32_MIN);
+    assert_int_equal(convert("fptoui", "float", "-1.0", "i32"), 0);
+    assert_int_equal(convert("fptoui", "double", "1.0e300", "i64"), -1);
+    assert_int_equal(convert("fptoui", "float", "300.0", "i8"), 44);
+    assert_int_equal(convert("fptosi", "float", "0x7FF8000000000000", "i32"),
+                     0);
+    assert_int_equal(convert("fptosi", "double", "0x7FF8000000000000", "i32"),
+                     INT32_MIN);
+}
+
 RNL_TEST(divisions_by_constants_stay)
 {
     LLVMModuleRef module = parse_module(
         "define i32 @f(i32 %a) {\n  %q = udiv i32 %a, 7\n  ret i32 %q\n}\n");
-    prepare_divisions(module);
+    prepare_arithmetic(module);
     LLVMValueRef first = LLVMGetFirstInstruction(
         LLVMGetEntryBasicBlock(LLVMGetNamedFunction(module, "f")));
     assert_int_equal(LLVMGetInstructionOpcode(first), LLVMUDiv);

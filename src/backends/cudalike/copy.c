@@ -7,11 +7,14 @@
 
 enum residence { ORDINARY, PAGE_LOCKED, DEVICE };
 
-// Of a raw pointer.
-static enum residence memory_at(struct stream *stream, const void *pointer,
-                                size_t size)
+// `owner`: of the buffer, whose memory may be page-locked; NULL: a raw pointer.
+static enum residence residence_of(struct stream *stream,
+                                   const struct context *owner, bool host,
+                                   const void *pointer, size_t size)
 {
     struct context *context = stream_context(stream);
+    if (owner)
+        return host ? PAGE_LOCKED : DEVICE;
     if (host_range_has(context, (uintptr_t)pointer, size))
         return PAGE_LOCKED;
     int type = gpu_memory_type(gpu_of(context), pointer);
@@ -24,24 +27,6 @@ static size_t span(const struct op_copy *copy, size_t row, size_t slice)
 {
     return (copy->depth - 1) * slice + (copy->height - 1) * row +
            copy->width;
-}
-
-static enum residence memory_from(struct stream *stream,
-                                  const struct op_copy *copy)
-{
-    if (copy->from_context)
-        return copy->from_host ? PAGE_LOCKED : DEVICE;
-    return memory_at(stream, copy->from,
-                     span(copy, copy->from_row, copy->from_slice));
-}
-
-static enum residence memory_to(struct stream *stream,
-                                const struct op_copy *copy)
-{
-    if (copy->to_context)
-        return copy->to_host ? PAGE_LOCKED : DEVICE;
-    return memory_at(stream, copy->to,
-                     span(copy, copy->to_row, copy->to_slice));
 }
 
 // The driver takes a copy of so little at once: of what was given with the
@@ -60,12 +45,17 @@ static bool is_taken_early(struct stream *stream, const struct op *op)
 // ordinary memory and with those within the host.
 bool gpu_copy_needs_service(struct stream *stream, const struct op *op)
 {
+    const struct op_copy *copy = &op->copy;
     if (!service_can_be_asked(gpu_of(stream_context(stream))))
         return false;  // it does so
-    enum residence from = memory_from(stream, &op->copy);
+    enum residence from =
+        residence_of(stream, copy->from_context, copy->from_host, copy->from,
+                     span(copy, copy->from_row, copy->from_slice));
     if (from == ORDINARY)
         return !is_taken_early(stream, op);
-    enum residence to = memory_to(stream, &op->copy);
+    enum residence to =
+        residence_of(stream, copy->to_context, copy->to_host, copy->to,
+                     span(copy, copy->to_row, copy->to_slice));
     return to == ORDINARY || (to == PAGE_LOCKED && from == PAGE_LOCKED);
 }
 

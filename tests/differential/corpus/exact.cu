@@ -24,6 +24,15 @@ __device__ unsigned bits(float x)
     return x != x ? 0x7fc00000u : __float_as_uint(x);
 }
 
+#define CASE(number, value) case number: r = value; break;
+
+// Four of them: the function with each rounding, and what is made of that.
+#define MODES(number, to, name, ...)          \
+    CASE(number, to(name##_rn(__VA_ARGS__)))     \
+    CASE(number + 1, to(name##_rz(__VA_ARGS__))) \
+    CASE(number + 2, to(name##_ru(__VA_ARGS__))) \
+    CASE(number + 3, to(name##_rd(__VA_ARGS__)))
+
 // Casts of what does not fit are not the same in tier F.
 template <class T> __device__ T small(T x)
 {
@@ -229,6 +238,12 @@ extern "C" __global__ void bounds(unsigned *out, const unsigned *in, int n)
     out[i] = r ^ high * 4u ^ low * 8u;
 }
 
+__device__ unsigned middle(long long x) { return (unsigned)(x >> 7); }
+__device__ unsigned middle(unsigned long long x)
+{
+    return (unsigned)(x >> 7);
+}
+
 // @run unsigned n=4096 grid=16 block=256
 extern "C" __global__ void float_conversions(unsigned *out,
                                              const unsigned *in,
@@ -240,46 +255,14 @@ extern "C" __global__ void float_conversions(unsigned *out,
     float z = number(awkward(in[i * 7 % n]));
     unsigned r = 0u;
     switch (i % 40) {
-    case 0: r = (unsigned)__float2int_rn(x); break;
-    case 1: r = __float2uint_rn(x); break;
-    case 2: r = (unsigned)(__float2ll_rn(x * 3.5f) >> 7); break;
-    case 3: r = (unsigned)(__float2ull_rn(x * 3.5f) >> 7); break;
-    case 4: r = bits(__int2float_rn((int)bits(x))); break;
-    case 5: r = bits(__uint2float_rn(bits(x))); break;
-    case 6: r = bits(__ll2float_rn((long long)bits(x) << 29 ^ bits(y))); break;
-    case 7:
-        r = bits(__ull2float_rn((unsigned long long)bits(x) << 32 | bits(y)));
-        break;
-    case 8: r = (unsigned)__float2int_rz(x); break;
-    case 9: r = __float2uint_rz(x); break;
-    case 10: r = (unsigned)(__float2ll_rz(x * 3.5f) >> 7); break;
-    case 11: r = (unsigned)(__float2ull_rz(x * 3.5f) >> 7); break;
-    case 12: r = bits(__int2float_rz((int)bits(x))); break;
-    case 13: r = bits(__uint2float_rz(bits(x))); break;
-    case 14: r = bits(__ll2float_rz((long long)bits(x) << 29 ^ bits(y))); break;
-    case 15:
-        r = bits(__ull2float_rz((unsigned long long)bits(x) << 32 | bits(y)));
-        break;
-    case 16: r = (unsigned)__float2int_ru(x); break;
-    case 17: r = __float2uint_ru(x); break;
-    case 18: r = (unsigned)(__float2ll_ru(x * 3.5f) >> 7); break;
-    case 19: r = (unsigned)(__float2ull_ru(x * 3.5f) >> 7); break;
-    case 20: r = bits(__int2float_ru((int)bits(x))); break;
-    case 21: r = bits(__uint2float_ru(bits(x))); break;
-    case 22: r = bits(__ll2float_ru((long long)bits(x) << 29 ^ bits(y))); break;
-    case 23:
-        r = bits(__ull2float_ru((unsigned long long)bits(x) << 32 | bits(y)));
-        break;
-    case 24: r = (unsigned)__float2int_rd(x); break;
-    case 25: r = __float2uint_rd(x); break;
-    case 26: r = (unsigned)(__float2ll_rd(x * 3.5f) >> 7); break;
-    case 27: r = (unsigned)(__float2ull_rd(x * 3.5f) >> 7); break;
-    case 28: r = bits(__int2float_rd((int)bits(x))); break;
-    case 29: r = bits(__uint2float_rd(bits(x))); break;
-    case 30: r = bits(__ll2float_rd((long long)bits(x) << 29 ^ bits(y))); break;
-    case 31:
-        r = bits(__ull2float_rd((unsigned long long)bits(x) << 32 | bits(y)));
-        break;
+    MODES(0, unsigned, __float2int, x)
+    MODES(4, unsigned, __float2uint, x)
+    MODES(8, middle, __float2ll, x * 3.5f)
+    MODES(12, middle, __float2ull, x * 3.5f)
+    MODES(16, bits, __int2float, (int)bits(x))
+    MODES(20, bits, __uint2float, bits(x))
+    MODES(24, bits, __ll2float, (long long)bits(x) << 29 ^ bits(y))
+    MODES(28, bits, __ull2float, (unsigned long long)bits(x) << 32 | bits(y))
     case 32: r = (unsigned)(int)small(x); break;
     case 33: r = (unsigned)fabsf(small(x)); break;
     case 34: r = (unsigned)(short)small(x); break;
@@ -303,34 +286,13 @@ extern "C" __global__ void float_operations(unsigned *out,
     float z = number(awkward(in[i * 7 % n]));
     unsigned r = 0u;
     switch (i % 56) {
-    case 0: r = bits(__fadd_rn(x, y)); break;
-    case 1: r = bits(__fsub_rn(x, y)); break;
-    case 2: r = bits(__fmul_rn(x, y)); break;
-    case 3: r = bits(__fmaf_rn(x, y, z)); break;
-    case 4: r = bits(__fdiv_rn(x, y)); break;
-    case 5: r = bits(__frcp_rn(x)); break;
-    case 6: r = bits(__fsqrt_rn(x)); break;
-    case 7: r = bits(__fadd_rz(x, y)); break;
-    case 8: r = bits(__fsub_rz(x, y)); break;
-    case 9: r = bits(__fmul_rz(x, y)); break;
-    case 10: r = bits(__fmaf_rz(x, y, z)); break;
-    case 11: r = bits(__fdiv_rz(x, y)); break;
-    case 12: r = bits(__frcp_rz(x)); break;
-    case 13: r = bits(__fsqrt_rz(x)); break;
-    case 14: r = bits(__fadd_ru(x, y)); break;
-    case 15: r = bits(__fsub_ru(x, y)); break;
-    case 16: r = bits(__fmul_ru(x, y)); break;
-    case 17: r = bits(__fmaf_ru(x, y, z)); break;
-    case 18: r = bits(__fdiv_ru(x, y)); break;
-    case 19: r = bits(__frcp_ru(x)); break;
-    case 20: r = bits(__fsqrt_ru(x)); break;
-    case 21: r = bits(__fadd_rd(x, y)); break;
-    case 22: r = bits(__fsub_rd(x, y)); break;
-    case 23: r = bits(__fmul_rd(x, y)); break;
-    case 24: r = bits(__fmaf_rd(x, y, z)); break;
-    case 25: r = bits(__fdiv_rd(x, y)); break;
-    case 26: r = bits(__frcp_rd(x)); break;
-    case 27: r = bits(__fsqrt_rd(x)); break;
+    MODES(0, bits, __fadd, x, y)
+    MODES(4, bits, __fsub, x, y)
+    MODES(8, bits, __fmul, x, y)
+    MODES(12, bits, __fmaf, x, y, z)
+    MODES(16, bits, __fdiv, x, y)
+    MODES(20, bits, __frcp, x)
+    MODES(24, bits, __fsqrt, x)
     case 28: r = bits(x / y); break;
     case 29: r = bits(sqrtf(x)); break;
     case 30: r = bits(fmodf(x, y)); break;
@@ -398,42 +360,13 @@ extern "C" __global__ void double_conversions(long long *out,
     double z = __longlong_as_double(awkward_wide(in[i * 7 % n]));
     long long r = 0;
     switch (i % 36) {
-    case 0: r = __double2int_rn(x); break;
-    case 1: r = __double2uint_rn(x); break;
-    case 2: r = __double2ll_rn(x); break;
-    case 3: r = (long long)__double2ull_rn(x); break;
-    case 4: r = bits((double)__double2float_rn(x)); break;
-    case 5: r = bits(__ll2double_rn(__double_as_longlong(x))); break;
-    case 6:
-        r = bits(__ull2double_rn((unsigned long long)__double_as_longlong(x)));
-        break;
-    case 7: r = __double2int_rz(x); break;
-    case 8: r = __double2uint_rz(x); break;
-    case 9: r = __double2ll_rz(x); break;
-    case 10: r = (long long)__double2ull_rz(x); break;
-    case 11: r = bits((double)__double2float_rz(x)); break;
-    case 12: r = bits(__ll2double_rz(__double_as_longlong(x))); break;
-    case 13:
-        r = bits(__ull2double_rz((unsigned long long)__double_as_longlong(x)));
-        break;
-    case 14: r = __double2int_ru(x); break;
-    case 15: r = __double2uint_ru(x); break;
-    case 16: r = __double2ll_ru(x); break;
-    case 17: r = (long long)__double2ull_ru(x); break;
-    case 18: r = bits((double)__double2float_ru(x)); break;
-    case 19: r = bits(__ll2double_ru(__double_as_longlong(x))); break;
-    case 20:
-        r = bits(__ull2double_ru((unsigned long long)__double_as_longlong(x)));
-        break;
-    case 21: r = __double2int_rd(x); break;
-    case 22: r = __double2uint_rd(x); break;
-    case 23: r = __double2ll_rd(x); break;
-    case 24: r = (long long)__double2ull_rd(x); break;
-    case 25: r = bits((double)__double2float_rd(x)); break;
-    case 26: r = bits(__ll2double_rd(__double_as_longlong(x))); break;
-    case 27:
-        r = bits(__ull2double_rd((unsigned long long)__double_as_longlong(x)));
-        break;
+    MODES(0, , __double2int, x)
+    MODES(4, , __double2uint, x)
+    MODES(8, , __double2ll, x)
+    MODES(12, (long long), __double2ull, x)
+    MODES(16, bits, __double2float, x)
+    MODES(20, bits, __ll2double, __double_as_longlong(x))
+    MODES(24, bits, __ull2double, (unsigned long long)__double_as_longlong(x))
     case 28: r = (int)small(x); break;
     case 29: r = (long long)(unsigned)fabs(small(x)); break;
     case 30: r = (long long)small(x); break;
@@ -459,34 +392,13 @@ extern "C" __global__ void double_operations(long long *out,
     double z = __longlong_as_double(awkward_wide(in[i * 7 % n]));
     long long r = 0;
     switch (i % 49) {
-    case 0: r = bits(__dadd_rn(x, y)); break;
-    case 1: r = bits(__dsub_rn(x, y)); break;
-    case 2: r = bits(__dmul_rn(x, y)); break;
-    case 3: r = bits(__fma_rn(x, y, z)); break;
-    case 4: r = bits(__ddiv_rn(x, y)); break;
-    case 5: r = bits(__drcp_rn(x)); break;
-    case 6: r = bits(__dsqrt_rn(x)); break;
-    case 7: r = bits(__dadd_rz(x, y)); break;
-    case 8: r = bits(__dsub_rz(x, y)); break;
-    case 9: r = bits(__dmul_rz(x, y)); break;
-    case 10: r = bits(__fma_rz(x, y, z)); break;
-    case 11: r = bits(__ddiv_rz(x, y)); break;
-    case 12: r = bits(__drcp_rz(x)); break;
-    case 13: r = bits(__dsqrt_rz(x)); break;
-    case 14: r = bits(__dadd_ru(x, y)); break;
-    case 15: r = bits(__dsub_ru(x, y)); break;
-    case 16: r = bits(__dmul_ru(x, y)); break;
-    case 17: r = bits(__fma_ru(x, y, z)); break;
-    case 18: r = bits(__ddiv_ru(x, y)); break;
-    case 19: r = bits(__drcp_ru(x)); break;
-    case 20: r = bits(__dsqrt_ru(x)); break;
-    case 21: r = bits(__dadd_rd(x, y)); break;
-    case 22: r = bits(__dsub_rd(x, y)); break;
-    case 23: r = bits(__dmul_rd(x, y)); break;
-    case 24: r = bits(__fma_rd(x, y, z)); break;
-    case 25: r = bits(__ddiv_rd(x, y)); break;
-    case 26: r = bits(__drcp_rd(x)); break;
-    case 27: r = bits(__dsqrt_rd(x)); break;
+    MODES(0, bits, __dadd, x, y)
+    MODES(4, bits, __dsub, x, y)
+    MODES(8, bits, __dmul, x, y)
+    MODES(12, bits, __fma, x, y, z)
+    MODES(16, bits, __ddiv, x, y)
+    MODES(20, bits, __drcp, x)
+    MODES(24, bits, __dsqrt, x)
     case 28: r = bits(x / y); break;
     case 29: r = bits(sqrt(x)); break;
     case 30: r = bits(fmod(x, y)); break;
