@@ -69,6 +69,19 @@ static int side_convert(const struct driver_copy *copy,
     return FAKE_OK;
 }
 
+bool fake_is_ordinary(const void *pointer)
+{
+    struct fake_block block;
+    return !fake_block_find((uintptr_t)pointer, 1, &block);
+}
+
+bool fake_is_of_host(const void *pointer)
+{
+    struct fake_block block;
+    return !fake_block_find((uintptr_t)pointer, 1, &block) ||
+           block.place == PLACE_HOST || block.place == PLACE_REGISTERED;
+}
+
 int fake_copy_convert(const struct driver_copy *from, rnl_copy *to,
                       bool *out_pageable)
 {
@@ -121,19 +134,11 @@ static rnl_status submit_staged(rnl_stream inner, rnl_copy *copy)
 
 static bool is_staged(const rnl_copy *copy)
 {
-    struct fake_block block;
     return copy->height == 1 && copy->depth == 1 &&
-           copy->width <= STAGED_MOST &&
-           fake_block_find((uintptr_t)copy->to.pointer, 1, &block) &&
-           !fake_block_find((uintptr_t)copy->from.pointer, 1, &block);
+           copy->width <= STAGED_MOST && !fake_is_ordinary(copy->to.pointer) &&
+           fake_is_ordinary(copy->from.pointer);
 }
 
-static bool is_of_host(const void *pointer)
-{
-    struct fake_block block;
-    return !fake_block_find((uintptr_t)pointer, 1, &block) ||
-           block.place == PLACE_HOST || block.place == PLACE_REGISTERED;
-}
 
 // Otherwise the driver holds the caller up while a copy touches ordinary
 // memory, and while one goes from the host to the host.
@@ -149,8 +154,8 @@ static int submit_copy(struct fake_context *context, void *handle,
         converted.width == 0 ||
         (code = fake_turn_take(context, handle, &turn)))
         return code;
-    bool within = is_of_host(converted.from.pointer) &&
-                  is_of_host(converted.to.pointer);
+    bool within = fake_is_of_host(converted.from.pointer) &&
+                  fake_is_of_host(converted.to.pointer);
     bool staged = pageable && !within && is_staged(&converted);
     bool at_once = pageable || within;
     code = fake_turn_give(&turn, false,

@@ -101,6 +101,8 @@ struct fake_context {
     rnl_stream stream;          // the default stream
     _Atomic int sticky;
     _Atomic uint64_t used;      // bytes of the device
+    _Atomic uint32_t execs;     // room that executable graphs take; exec.c
+    _Atomic uint32_t exec_room;
     _Atomic uint32_t peers;     // bits of devices that it may reach
     struct fake_kept *kept;     // freed with the context
     pthread_mutex_t submission, full;  // queue.c
@@ -261,6 +263,10 @@ bool fake_block_take(uint64_t address, unsigned places, struct fake_block *out);
 // Takes all that is left of a context; how many there were.
 size_t fake_blocks_drop(struct fake_context *context);
 void fake_blocks_count(size_t *out_blocks, size_t *out_bytes);
+
+// Ordinary memory of the host; that, or page-locked.
+bool fake_is_ordinary(const void *pointer);
+bool fake_is_of_host(const void *pointer);
 
 // Checks a copy and turns it into Runnel's. `*out_pageable`: one end is
 // ordinary host memory.

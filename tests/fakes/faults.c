@@ -24,6 +24,7 @@ struct round {
     rnl_graph graph;
     rnl_graph_exec exec;
     int calls;  // of the host function
+    uint32_t words[2][16];
 };
 
 static void count_call(rnl_status status, void *user_data)
@@ -229,6 +230,36 @@ static rnl_status changes(struct round *round)
     return settle(round, status);
 }
 
+// Of ordinary memory, to a buffer and back.
+static rnl_status graph_copies(struct round *round)
+{
+    rnl_copy *there = RNL_COPY(.from = {.pointer = round->words[0]},
+                               .width = 64);
+    rnl_copy *back = RNL_COPY(.to = {.pointer = round->words[1]}, .width = 64);
+    rnl_fill *fill = RNL_FILL(.width = 64, .pattern = 3, .pattern_size = 4);
+    rnl_node node = NULL;
+    rnl_status status = open_round(round);
+    TRY(begin_graph(round, fill, &node));
+    there->to.buffer = back->from.buffer = round->buffer;
+    TRY(rnl_graph_add_node(round->graph, RNL_AFTER(node),
+                           RNL_NODE(.kind = RNL_NODE_COPY, .copy = there),
+                           &node));
+    TRY(rnl_graph_add_node(round->graph, RNL_AFTER(node),
+                           RNL_NODE(.kind = RNL_NODE_COPY, .copy = back),
+                           &node));
+    TRY(rnl_graph_instantiate(round->graph, &round->exec));
+    round->words[0][15] = 7;
+    TRY(rnl_enqueue_graph(round->stream, round->exec));
+    TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
+    if (status == RNL_OK)
+        assert_int_equal(round->words[1][15], 7);
+    back->to.pointer = round->words[0];
+    TRY(rnl_graph_exec_set_node(round->exec, node,
+                                RNL_NODE(.kind = RNL_NODE_COPY,
+                                         .copy = back)));
+    return settle(round, status);
+}
+
 static rnl_status batches(struct round *round)
 {
     rnl_status status =
@@ -387,6 +418,11 @@ RNL_TEST(graphs_survive_any_failing_call)
 RNL_TEST(changes_of_graphs_survive_any_failing_call)
 {
     sweep(changes);
+}
+
+RNL_TEST(copies_in_graphs_survive_any_failing_call)
+{
+    sweep(graph_copies);
 }
 
 RNL_TEST(batches_survive_any_failing_call)

@@ -53,3 +53,27 @@ int fake_node_fill(struct fake_node *node,
                    const struct driver_fill_node *fill, const void *context);
 int fake_node_values(struct fake_node *node,
                      const struct driver_values_node *params);
+
+// A node of an executable graph, and what it is in the library inside.
+struct fake_pair {
+    const struct fake_node *node;
+    rnl_node inner;
+    rnl_copy copy;  // as it is now, where the node …
+    bool takes;     // … reads ordinary memory: what there is at the launch
+    bool holds;     // … or holds the launch up until it is over
+};
+
+struct fake_exec {
+    struct fake_object object;
+    rnl_graph graph;
+    rnl_graph_exec inner;
+    struct fake_pair *pairs;
+    size_t pair_count;
+    bool waits;  // some node does, or calls the host
+    uint32_t room;  // that it takes
+};
+
+// fake_enter for a call that concerns an executable graph.
+int fake_enter_exec(enum fake_function function, void *handle,
+                    struct fake_context **out_context,
+                    struct fake_exec **out_exec);

@@ -43,12 +43,14 @@ static enum work_kind pick_kind(struct random *random)
 
 // The two ends of a copy are in different memories, so they do not overlap.
 static void make_work(struct random *random, struct work *work,
-                      enum work_kind kind)
+                      enum work_kind kind, unsigned memories)
 {
     work->kind = kind;
-    work->to = (uint8_t)below(random, MEMORIES);
-    work->from = (uint8_t)((work->to + 1 + below(random, MEMORIES - 1)) %
-                           MEMORIES);
+    if (kind != WORK_COPY)
+        memories = REACHED;
+    work->to = (uint8_t)below(random, memories);
+    work->from = (uint8_t)((work->to + 1 + below(random, memories - 1)) %
+                           memories);
     work->value = random_next(random);
     work->pattern_size = (uint8_t)(1u << below(random, 4));
     make_range(random, work, kind == WORK_FILL   ? work->pattern_size
@@ -70,7 +72,8 @@ static void make_body(struct random *random, struct step *step)
         enum work_kind kind = pick_kind(random);
         make_work(random, &step->body[i],
                   kind == WORK_HOST || kind == WORK_WRITE ? WORK_NOTHING
-                                                          : kind);
+                                                          : kind,
+                  REACHED);
     }
     step->work.kind = WORK_COUNT_DOWN;
     step->work.to = (uint8_t)below(random, BUFFERS);
@@ -118,7 +121,8 @@ static void make_step(struct random *random, struct step *step, bool failures)
     step->c = (uint8_t)below(random, 240);
     step->value = random_next(random);
     bool fails = failures && below(random, 14) == 0 && machine_is_cpu();
-    make_work(random, &step->work, fails ? WORK_FAIL : pick_kind(random));
+    make_work(random, &step->work, fails ? WORK_FAIL : pick_kind(random),
+              MEMORIES);
     if (step->kind == STEP_ADD_BODY)
         make_body(random, step);
     // A driver that has a graph runs it, also behind a promise that is broken.

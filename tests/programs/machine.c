@@ -1,9 +1,12 @@
 #include "machine.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { GRAPHS_OF_PROGRAM = 64 };
 
 static const char *device(void)
 {
@@ -84,21 +87,37 @@ static bool make_compiled(struct machine *machine)
     return made;
 }
 
-// A device's first graph with such a node loads code, which waits for all work.
-static bool load_decider(struct machine *machine)
+static rnl_status make_decider(struct machine *machine, rnl_graph *out)
 {
-    rnl_graph graph = NULL, body;
-    rnl_graph_exec exec = NULL;
+    rnl_graph body;
     rnl_node node;
-    bool made = !rnl_graph_create(machine->context, NULL, &graph) &&
-                !rnl_graph_add_node(graph, NULL, 0,
-                                    RNL_NODE(.kind = RNL_NODE_WHILE,
-                                             .buffer = machine->buffers[0],
-                                             .out_body = &body),
-                                    &node) &&
-                !rnl_graph_instantiate(graph, &exec);
-    rnl_graph_exec_release(exec);
+    rnl_status status = rnl_graph_create(machine->context, NULL, out);
+    return status ? status
+                  : rnl_graph_add_node(*out, NULL, 0,
+                                       RNL_NODE(.kind = RNL_NODE_WHILE,
+                                                .buffer = machine->buffers[0],
+                                                .out_body = &body),
+                                       &node);
+}
+
+// A driver makes room for more graphs, and loads what decides in them, only
+// when the device is idle, which a program may wait for in vain; it keeps both.
+static bool reserve_graphs(struct machine *machine)
+{
+    rnl_graph graph = NULL;
+    rnl_graph_exec execs[GRAPHS_OF_PROGRAM] = {NULL};
+    size_t with_all = 0, held = 0;
+    bool made = !make_decider(machine, &graph);
+    for (int i = 0; made && i < GRAPHS_OF_PROGRAM; i++)
+        made = !rnl_graph_instantiate(graph, &execs[i]);
+    rnl_trim(&with_all);
+    for (int i = 0; i < GRAPHS_OF_PROGRAM; i++)
+        rnl_graph_exec_release(execs[i]);
     rnl_graph_release(graph);
+    // They go in the background, each with more than so much.
+    while (made && !rnl_trim(&held) &&
+           held + 128 * GRAPHS_OF_PROGRAM > with_all)
+        sched_yield();
     return made;
 }
 
@@ -120,11 +139,14 @@ static bool make_memory(struct machine *machine, int i)
     for (int k = 0; k < BYTES; k++)
         bytes[k] = memory_start(i, k);
     if (i >= BUFFERS) {
-        void *host;
-        if (rnl_host_allocate(machine->context, BYTES, &host))
+        void *host = NULL;
+        if (i >= REACHED)
+            host = malloc(BYTES);
+        else if (rnl_host_allocate(machine->context, BYTES, &host))
             return false;
-        machine->addresses[i] = memcpy(host, bytes, BYTES);
-        return true;
+        if (host)
+            machine->addresses[i] = memcpy(host, bytes, BYTES);
+        return host;
     }
     if (rnl_buffer_create(machine->context, BYTES, NULL,
                           &machine->buffers[i]) ||
@@ -166,15 +188,17 @@ bool machine_open(struct machine *machine, uint32_t threads)
         made = make_memory(machine, i);
     return made && (machine_is_cpu() ? make_native(machine)
                                      : make_compiled(machine) &&
-                                           load_decider(machine));
+                                           reserve_graphs(machine));
 }
 
 void machine_close(struct machine *machine)
 {
     for (int i = 0; i < BUFFERS; i++)
         rnl_buffer_release(machine->buffers[i]);
-    for (int i = BUFFERS; i < MEMORIES; i++)
+    for (int i = BUFFERS; i < REACHED; i++)
         rnl_host_free(machine->context, machine->addresses[i]);
+    for (int i = REACHED; i < MEMORIES; i++)
+        free(machine->addresses[i]);
     rnl_buffer_release(machine->words);
     for (int i = 0; i < KERNELS; i++)
         rnl_function_release(machine->kernels[i]);

@@ -23,7 +23,8 @@ enum {
     EVENTS = 5,
     PROMISES = 24,
     BUFFERS = 4,         // device memory, and behind them …
-    MEMORIES = BUFFERS + 2,  // … ordinary memory of the host
+    REACHED = BUFFERS + 2,   // … memory of the host that kernels reach, and …
+    MEMORIES = REACHED + 2,  // … that only copies and host functions do
     BYTES = 64,          // of each: one bit each in a footprint
     GRAPHS = 3,
     EXECS = 2,

@@ -8,11 +8,10 @@
 enum residence { ORDINARY, PAGE_LOCKED, DEVICE };
 
 // `owner`: of the buffer, whose memory may be page-locked; NULL: a raw pointer.
-static enum residence residence_of(struct stream *stream,
+static enum residence residence_of(struct context *context,
                                    const struct context *owner, bool host,
                                    const void *pointer, size_t size)
 {
-    struct context *context = stream_context(stream);
     if (owner)
         return host ? PAGE_LOCKED : DEVICE;
     if (host_range_has(context, (uintptr_t)pointer, size))
@@ -29,34 +28,61 @@ static size_t span(const struct op_copy *copy, size_t row, size_t slice)
            copy->width;
 }
 
+// The driver holds the caller up, until the stream comes to it, with copies of
+// ordinary memory and with those within the host.
+static enum host_part part_of(struct context *context,
+                              const struct op_copy *copy)
+{
+    enum residence from =
+        residence_of(context, copy->from_context, copy->from_host, copy->from,
+                     span(copy, copy->from_row, copy->from_slice));
+    enum residence to =
+        residence_of(context, copy->to_context, copy->to_host, copy->to,
+                     span(copy, copy->to_row, copy->to_slice));
+    if (from != DEVICE && to != DEVICE)
+        return HOST_COPIES;
+    if (from == ORDINARY)
+        return HOST_READS;
+    return to == ORDINARY ? HOST_WRITES : HOST_NOTHING;
+}
+
+// What was given with the operation may be read at the launch.
+enum host_part gpu_host_part(struct context *context, const struct op *op)
+{
+    enum host_part part = op->kind == OP_COPY ? part_of(context, &op->copy)
+                                              : HOST_NOTHING;
+    return part == HOST_READS && op->copy.from == op->payload ? HOST_NOTHING
+                                                              : part;
+}
+
+bool gpu_host_has_part(struct context *context, const struct recipe *recipe)
+{
+    bool has = false;
+    for (const struct op *op = recipe->ops; op && !has; op = op->next)
+        has = gpu_host_part(context, op) != HOST_NOTHING;
+    return has;
+}
+
 // The driver takes a copy of so little at once: of what was given with the
 // operation, and of what nothing before it can still change.
 static bool is_taken_early(struct stream *stream, const struct op *op)
 {
     const struct op_copy *copy = &op->copy;
     size_t size = span(copy, copy->from_row, copy->from_slice);
-    return size <= PAYLOAD_MOST && copy->to_context && !copy->to_host &&
+    return size <= PAYLOAD_MOST && copy->to_context &&
            (copy->from == op->payload ||
             atomic_load(&gpu_stream_of(stream)->completed) >=
                 atomic_load(&stream->submitted));
 }
 
-// The driver holds the caller up, until the stream comes to it, with copies of
-// ordinary memory and with those within the host.
 bool gpu_copy_needs_service(struct stream *stream, const struct op *op)
 {
-    const struct op_copy *copy = &op->copy;
-    if (!service_can_be_asked(gpu_of(stream_context(stream))))
-        return false;  // it does so
-    enum residence from =
-        residence_of(stream, copy->from_context, copy->from_host, copy->from,
-                     span(copy, copy->from_row, copy->from_slice));
-    if (from == ORDINARY)
-        return !is_taken_early(stream, op);
-    enum residence to =
-        residence_of(stream, copy->to_context, copy->to_host, copy->to,
-                     span(copy, copy->to_row, copy->to_slice));
-    return to == ORDINARY || (to == PAGE_LOCKED && from == PAGE_LOCKED);
+    struct context *context = stream_context(stream);
+    if (!service_can_be_asked(gpu_of(context)))
+        return false;  // the driver does so
+    enum host_part part = part_of(context, &op->copy);
+    return part == HOST_READS ? !is_taken_early(stream, op)
+                              : part != HOST_NOTHING;
 }
 
 // --- Copies, fills and values ------------------------------------------------

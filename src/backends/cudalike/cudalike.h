@@ -375,7 +375,17 @@ int gpu_hint(struct stream *stream, struct op *op);    // memory.c
 // Copies, fills and values, on any of the vendor's streams.
 int gpu_give(struct context *context, void *handle,
              const struct op *op);                     // copy.c
-// Whether the driver would hold up the caller: ordinary host memory.
+
+// What the host has to do of a graph's node so that it reads and writes when it
+// is its turn, and the driver holds nobody up.
+enum host_part {
+    HOST_NOTHING,
+    HOST_CALLS,   // a function; no copy
+    HOST_COPIES,  // all of it: it stays within the host
+    HOST_READS,   // ordinary memory is read …
+    HOST_WRITES,  // … or written
+};
+enum host_part gpu_host_part(struct context *context, const struct op *op);
 bool gpu_copy_needs_service(struct stream *stream, const struct op *op);
 
 // --- Modules (module.c) ----------------------------------------------------

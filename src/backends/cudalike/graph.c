@@ -112,6 +112,8 @@ static int set_recipe(struct context *context, const struct step *step,
 {
     struct setter setter = {context, step->plan, step, 0};
     uint32_t count = 0;
+    if (step->by_host || gpu_host_has_part(context, recipe))
+        return NOT_IN_PLACE;
     gpu_pieces(context, recipe, count_piece, &count);
     if (count != step->count ||
         !same_attributes(context, step->recipe, recipe))
@@ -435,7 +437,7 @@ static int aim_events(struct gpu_plan *plan, struct graph_launch *launch)
     for (uint32_t i = 0; i < launch->count && code == 0; i++) {
         const struct step *step = &plan->steps[plan->slotted[i]];
         struct slot *slot = &launch->slots[i];
-        if (step->kind == RNL_NODE_HOST_FUNCTION)
+        if (!step_is_event(step))
             continue;
         slot->event = (struct event *)step->recipe->subject;
         object_keep(&slot->event->object);

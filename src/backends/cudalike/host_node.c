@@ -2,6 +2,52 @@
 
 #include "backends/cudalike/service.h"
 
+#include <string.h>
+
+// --- Copies ----------------------------------------------------------------
+
+static void copy_from(struct op_copy *copy, char *staged)
+{
+    copy->from = staged;
+    copy->from_row = copy->width;
+    copy->from_slice = copy->width * copy->height;
+    copy->from_context = NULL;
+}
+
+static void copy_to(struct op_copy *copy, char *staged)
+{
+    copy->to = staged;
+    copy->to_row = copy->width;
+    copy->to_slice = copy->width * copy->height;
+    copy->to_context = NULL;
+}
+
+struct op_copy host_work_rest(const struct host_work *work)
+{
+    struct op_copy copy = work->copy->copy;
+    if (work->part == HOST_READS)
+        copy_from(&copy, work->staged);
+    else
+        copy_to(&copy, work->staged);
+    return copy;
+}
+
+static void copy_part(const struct host_work *work)
+{
+    struct op_copy copy = work->copy->copy;
+    if (work->part == HOST_READS)
+        copy_to(&copy, work->staged);
+    else if (work->part == HOST_WRITES)
+        copy_from(&copy, work->staged);
+    for (size_t z = 0; z < copy.depth; z++)
+        for (size_t y = 0; y < copy.height; y++)
+            memcpy(copy.to + z * copy.to_slice + y * copy.to_row,
+                   copy.from + z * copy.from_slice + y * copy.from_row,
+                   copy.width);
+}
+
+// --- Calls -----------------------------------------------------------------
+
 static void call(struct recipe *recipe, rnl_status status)
 {
     const struct op_host *host = &recipe->ops->host;
@@ -13,16 +59,17 @@ static void call(struct recipe *recipe, rnl_status status)
 
 // Launches of one executable graph never overlap, so the driver comes to a node
 // in their order. What it comes to after the device was lost is over already.
-static struct recipe *arrive(struct step *step, rnl_status *out_status)
+static struct recipe *arrive(const struct host_work *work,
+                             rnl_status *out_status)
 {
-    struct gpu_plan *plan = step->plan;
+    struct gpu_plan *plan = work->step->plan;
     struct recipe *recipe = NULL;
     lock_take(&plan->lock);
     struct graph_launch *launch = plan->launches;
-    while (launch && launch->slots[step->slot].arrived)
+    while (launch && launch->slots[work->slot].arrived)
         launch = launch->next;
     if (launch) {
-        struct slot *slot = &launch->slots[step->slot];
+        struct slot *slot = &launch->slots[work->slot];
         slot->arrived = true;
         recipe = slot->recipe;
         slot->recipe = NULL;
@@ -36,9 +83,15 @@ static struct recipe *arrive(struct step *step, rnl_status *out_status)
 void host_node_run(void *argument)
 {
     rnl_status status = RNL_OK;
-    struct recipe *recipe = arrive(argument, &status);
-    if (recipe)
+    const struct host_work *work = argument;
+    struct recipe *recipe = arrive(work, &status);
+    if (recipe && !work->copy) {
         call(recipe, status);
+        return;
+    }
+    if (recipe && status == RNL_OK)
+        copy_part(work);
+    recipe_drop(recipe);
 }
 
 // --- Launches ---------------------------------------------------------------
@@ -59,10 +112,18 @@ struct graph_launch *graph_launch_new(struct gpu_plan *plan,
     launch->count = plan->slot_count;
     for (uint32_t i = 0; i < launch->count; i++) {
         const struct step *step = &plan->steps[plan->slotted[i]];
-        if (step->kind == RNL_NODE_HOST_FUNCTION && step->enabled)
+        if (!step_is_event(step) && step->enabled)
             launch->slots[i].recipe = recipe_share(step->recipe);
     }
     return launch;
+}
+
+// Of what did not arrive, functions are called nevertheless.
+static bool must_be_called(const struct gpu_plan *plan,
+                           const struct graph_launch *launch, uint32_t slot)
+{
+    return launch->slots[slot].recipe &&
+           plan->steps[plan->slotted[slot]].kind == RNL_NODE_HOST_FUNCTION;
 }
 
 void graph_launch_begin(struct gpu_plan *plan, struct graph_launch *launch)
@@ -93,7 +154,7 @@ void graph_launch_end(struct gpu_plan *plan, struct graph_launch *launch,
             marker_drop(slot->event->object.context, slot->marker);
             object_drop(&slot->event->object);
         }
-        if (slot->recipe && calls)
+        if (calls && must_be_called(plan, launch, i))
             call(slot->recipe, status);
         else
             recipe_drop(slot->recipe);
@@ -107,7 +168,7 @@ bool graph_launch_owes(struct gpu_plan *plan,
     bool owes = false;
     lock_take(&plan->lock);
     for (uint32_t i = 0; i < launch->count; i++)
-        owes |= launch->slots[i].recipe != NULL;
+        owes |= must_be_called(plan, launch, i);
     lock_give(&plan->lock);
     return owes;
 }

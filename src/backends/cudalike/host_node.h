@@ -1,11 +1,14 @@
-// What a launch of a graph has of its own: the calls of its host nodes, each to
-// be made once, and the points that its events stand for.
+// What a launch of a graph has of its own: the work of its host nodes, each to
+// be done once, and the points that its events stand for.
 #pragma once
 
 #include "backends/cudalike/plan.h"
 
-// What the driver calls for a host node; `argument` is the step.
+// What the driver calls for a host node; `argument` is the host_work.
 void host_node_run(void *argument);
+
+// What the device does of a copy that the host has a part in.
+struct op_copy host_work_rest(const struct host_work *work);
 
 // NULL when memory is short. It is nobody's before graph_launch_begin.
 struct graph_launch *graph_launch_new(struct gpu_plan *plan,

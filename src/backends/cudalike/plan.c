@@ -121,10 +121,9 @@ static int add_kernel(struct chain *chain, struct piece *piece)
     return code ? code : link_node(chain, node);
 }
 
-// --- Copies in bodies: the driver lets them use page-locked memory only -----
+// --- Page-locked memory -----------------------------------------------------
 
-static int pin(struct builder *builder, const void *data, size_t size,
-               const void **out_pointer)
+static int pin(struct builder *builder, size_t size, void **out_pointer)
 {
     struct pinned *pinned = mem_allocate(sizeof *pinned);
     if (!pinned)
@@ -135,23 +134,26 @@ static int pin(struct builder *builder, const void *data, size_t size,
         mem_release(pinned, sizeof *pinned);
         return code;
     }
-    memcpy(pinned->pointer, data, size);
     pinned->next = builder->plan->pinned;
     builder->plan->pinned = pinned;
     *out_pointer = pinned->pointer;
     return 0;
 }
 
+// In bodies the driver lets copies use page-locked memory only.
 static int prepare_body_copy(struct builder *builder, struct piece *piece)
 {
     struct driver_copy *copy = &piece->copy;
     if (copy->from_type == DRIVER_MEMORY_HOST &&
         piece->op->copy.from == piece->op->payload) {
-        int code = pin(builder, copy->from_host, copy->width,
-                       &copy->from_host);
+        void *pinned;
+        int code = pin(builder, copy->width, &pinned);
+        if (code != 0)
+            return code;
+        copy->from_host = memcpy(pinned, copy->from_host, copy->width);
         copy->from_type = DRIVER_MEMORY_UNIFIED;
-        copy->from_device = (uint64_t)(uintptr_t)copy->from_host;
-        return code;
+        copy->from_device = (uint64_t)(uintptr_t)pinned;
+        return 0;
     }
     if (copy->from_type != DRIVER_MEMORY_HOST &&
         copy->to_type != DRIVER_MEMORY_HOST)
@@ -203,38 +205,106 @@ static int add_piece(struct piece *piece, void *argument)
 
 // --- Nodes that launches prepare --------------------------------------------
 
-static int give_slot(struct builder *builder, struct step *step)
+static uint32_t take_slot(const struct step *step)
 {
-    struct gpu_plan *plan = builder->plan;
-    step->slot = plan->slot_count;
-    plan->slotted[plan->slot_count++] = (uint32_t)(step - plan->steps);
-    if (step->kind == RNL_NODE_HOST_FUNCTION || plan->never)
-        return 0;
-    return builder->call->event_create(&plan->never, DRIVER_EVENT_NO_TIMING);
+    struct gpu_plan *plan = step->plan;
+    plan->slotted[plan->slot_count] = (uint32_t)(step - plan->steps);
+    return plan->slot_count++;
 }
 
-static int add_slotted(struct chain *chain)
+static int add_event(struct chain *chain)
 {
-    struct builder *builder = chain->builder;
+    struct gpu_plan *plan = chain->builder->plan;
+    const struct driver_functions *call = chain->builder->call;
     struct step *step = chain->step;
-    void *target = chain->layer->target, *node = NULL;
-    int code = give_slot(builder, step);
+    void *node = NULL;
+    int code = plan->never ? 0
+                           : call->event_create(&plan->never,
+                                                DRIVER_EVENT_NO_TIMING);
     if (code != 0)
         return code;
-    if (step->kind == RNL_NODE_HOST_FUNCTION) {
-        struct driver_host_node host = {host_node_run, step};
-        code = builder->call->graph_add_host(&node, target, chain->after,
-                                             chain->after_count, &host);
-    } else if (step->kind == RNL_NODE_EVENT_RECORD) {
-        code = builder->call->graph_add_record(&node, target, chain->after,
-                                               chain->after_count,
-                                               builder->plan->never);
-    } else {
-        code = builder->call->graph_add_wait(&node, target, chain->after,
-                                             chain->after_count,
-                                             builder->plan->never);
-    }
+    take_slot(step);
+    code = (step->kind == RNL_NODE_EVENT_RECORD
+                ? call->graph_add_record
+                : call->graph_add_wait)(&node, chain->layer->target,
+                                        chain->after, chain->after_count,
+                                        plan->never);
     return code ? code : link_node(chain, node);
+}
+
+static struct host_work *host_work_new(struct chain *chain,
+                                       enum host_part part,
+                                       const struct op *copy)
+{
+    struct gpu_plan *plan = chain->builder->plan;
+    struct host_work *work = mem_allocate(sizeof *work);
+    if (!work)
+        return NULL;
+    *work = (struct host_work){.next = plan->host_works,
+                               .step = chain->step,
+                               .slot = take_slot(chain->step),
+                               .copy = copy,
+                               .part = part};
+    return plan->host_works = work;
+}
+
+static int add_host(struct chain *chain, struct host_work *work)
+{
+    struct driver_host_node host = {host_node_run, work};
+    void *node = NULL;
+    int code = chain->builder->call->graph_add_host(
+        &node, chain->layer->target, chain->after, chain->after_count, &host);
+    go_on_after(chain, node);
+    return code;
+}
+
+static int add_function(struct chain *chain)
+{
+    struct host_work *work = host_work_new(chain, HOST_CALLS, NULL);
+    return work ? add_host(chain, work) : out_of_memory(chain->builder);
+}
+
+// --- Copies and the rest ----------------------------------------------------
+
+// The driver would read ordinary memory at the launch, and hold whoever
+// launches up for what is copied to it or within the host.
+static int add_copy(struct chain *chain, const struct op *op,
+                    enum host_part part)
+{
+    struct builder *builder = chain->builder;
+    const struct op_copy *copy = &op->copy;
+    struct host_work *work = host_work_new(chain, part, op);
+    if (!work)
+        return out_of_memory(builder);
+    chain->step->by_host = true;
+    if (part == HOST_COPIES)
+        return add_host(chain, work);
+    void *staged;
+    int code = pin(builder, copy->width * copy->height * copy->depth, &staged);
+    if (code != 0)
+        return code;
+    work->staged = staged;
+    struct op rest = *op;
+    rest.copy = host_work_rest(work);
+    code = part == HOST_READS ? add_host(chain, work) : 0;
+    if (code == 0)
+        code = gpu_op_pieces(builder->plan->context, &rest, add_piece, chain);
+    return code == 0 && part == HOST_WRITES ? add_host(chain, work) : code;
+}
+
+static int add_work(struct chain *chain)
+{
+    struct context *context = chain->builder->plan->context;
+    int code = 0;
+    for (const struct op *op = chain->step->recipe->ops; op && code == 0;
+         op = op->next) {
+        enum host_part part = chain->layer->body ? HOST_NOTHING
+                                                 : gpu_host_part(context, op);
+        code = part == HOST_NOTHING
+                   ? gpu_op_pieces(context, op, add_piece, chain)
+                   : add_copy(chain, op, part);
+    }
+    return code;
 }
 
 // --- IF and WHILE -----------------------------------------------------------
@@ -388,9 +458,10 @@ static int add_node(struct chain *chain, const struct node *node)
     struct step *step = chain->step;
     switch (node->kind) {
     case RNL_NODE_HOST_FUNCTION:
+        return add_function(chain);
     case RNL_NODE_EVENT_RECORD:
     case RNL_NODE_EVENT_WAIT:
-        return add_slotted(chain);
+        return add_event(chain);
     case RNL_NODE_CHILD:
         return add_child(chain, node);
     case RNL_NODE_IF:
@@ -402,9 +473,8 @@ static int add_node(struct chain *chain, const struct node *node)
     int code = 0;
     // Where the driver disables no nodes, those that are have no work.
     if (step->enabled || chain->builder->call->exec_set_enabled)
-        code = gpu_pieces(chain->builder->plan->context, node->recipe,
-                          add_piece, chain);
-    return code == 0 && step->count == 0 ? add_empty(chain) : code;
+        code = add_work(chain);
+    return code == 0 && !chain->last ? add_empty(chain) : code;
 }
 
 static int lay_node(struct builder *builder, struct layer *layer,
@@ -493,8 +563,13 @@ void gpu_plan_free(struct gpu_plan *plan)
     for (uint32_t i = 0; plan->steps && i < plan->count; i++)
         recipe_drop(plan->steps[i].recipe);
     mem_release(plan->steps, plan->count * sizeof *plan->steps);
-    mem_release(plan->slotted, plan->count * sizeof *plan->slotted);
+    mem_release(plan->slotted, plan->slot_most * sizeof *plan->slotted);
     mem_release(plan->nodes, plan->node_most * sizeof *plan->nodes);
+    while (plan->host_works) {
+        struct host_work *work = plan->host_works;
+        plan->host_works = work->next;
+        mem_release(work, sizeof *work);
+    }
     trash_add_waiting(plan->context, plan_free, plan);
 }
 
@@ -510,8 +585,8 @@ static int instantiate(struct builder *builder)
         code = builder->call->graph_instantiate(&plan->exec, plan->graph, 0);
     for (uint32_t i = 0; i < plan->count && code == 0; i++) {
         const struct step *step = &plan->steps[i];
-        bool off = !step->enabled && step->kind != RNL_NODE_HOST_FUNCTION;
-        for (uint32_t k = 0; off && k < step->count && code == 0; k++)
+        for (uint32_t k = 0; !step->enabled && k < step->count && code == 0;
+             k++)
             code = builder->call->exec_set_enabled(
                 plan->exec, plan->nodes[step->first + k], 0);
     }
@@ -532,6 +607,20 @@ static int build(struct builder *builder, const struct graph *snapshot)
     return code ? code : instantiate(builder);
 }
 
+// At most: one for an event or a function, one for each copy.
+static uint32_t slots_of(const struct node *node)
+{
+    if (!node->kind)
+        return 0;
+    uint32_t count = 1;
+    const struct op *op = node->recipe ? node->recipe->ops : NULL;
+    for (; op; op = op->next)
+        count++;
+    for (uint32_t i = 0; node->inner && i < node->inner->count; i++)
+        count += slots_of(&node->inner->nodes[i]);
+    return count;
+}
+
 static struct gpu_plan *plan_new(struct context *context,
                                  const struct graph *snapshot)
 {
@@ -540,13 +629,13 @@ static struct gpu_plan *plan_new(struct context *context,
         return NULL;
     plan->references = 1;
     plan->context = context;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < snapshot->count; i++)
-        count += gpu_steps_of(&snapshot->nodes[i]);
-    plan->steps = mem_allocate(count * sizeof *plan->steps);
-    plan->slotted = mem_allocate(count * sizeof *plan->slotted);
-    plan->count = count;
-    if (count == 0 || (plan->steps && plan->slotted))
+    for (uint32_t i = 0; i < snapshot->count; i++) {
+        plan->count += gpu_steps_of(&snapshot->nodes[i]);
+        plan->slot_most += slots_of(&snapshot->nodes[i]);
+    }
+    plan->steps = mem_allocate(plan->count * sizeof *plan->steps);
+    plan->slotted = mem_allocate(plan->slot_most * sizeof *plan->slotted);
+    if (plan->count == 0 || (plan->steps && plan->slotted))
         return plan;
     gpu_plan_free(plan);
     return NULL;

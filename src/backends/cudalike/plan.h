@@ -16,9 +16,26 @@ struct step {
     rnl_node_kind kind;
     bool enabled;
     bool fixed;             // in a body
+    bool by_host;           // the host copies, or some of it
     struct recipe *recipe;  // shared
-    uint32_t first, count;  // its driver nodes, in plan->nodes
-    uint32_t slot;          // of a node that a launch prepares
+    uint32_t first, count;  // its driver nodes that work, in plan->nodes
+};
+
+static inline bool step_is_event(const struct step *step)
+{
+    return step->kind == RNL_NODE_EVENT_RECORD ||
+           step->kind == RNL_NODE_EVENT_WAIT;
+}
+
+// What the driver calls the host for.
+struct host_work {
+    struct host_work *next;  // of the plan
+    struct step *step;
+    uint32_t slot;
+    const struct op *copy;   // NULL: the step is a host function
+    enum host_part part;
+    char *staged;            // what it reads or writes for the device, packed;
+                             // page-locked
 };
 
 // One launch of a plan, as far as it has a state of its own: what host nodes
@@ -45,10 +62,11 @@ struct gpu_plan {
     uint32_t count;
     void **nodes;                 // the driver's
     uint32_t node_count, node_most;
-    uint32_t *slotted;            // the steps that launches prepare
-    uint32_t slot_count;
+    uint32_t *slotted;            // the steps of what launches prepare
+    uint32_t slot_count, slot_most;
     void *never;                  // an event that is never recorded
-    struct pinned *pinned;        // data that copies in bodies read
+    struct pinned *pinned;        // page-locked memory of its copies
+    struct host_work *host_works;
     struct lock lock;             // guards the launches under way
     struct graph_launch *launches;  // oldest first
 };
@@ -97,6 +115,9 @@ int gpu_op_pieces(struct context *context, const struct op *op,
                   int (*visit)(struct piece *, void *), void *argument);
 int gpu_pieces(struct context *context, const struct recipe *recipe,
                int (*visit)(struct piece *, void *), void *argument);
+
+// Whether the host has a part in it.
+bool gpu_host_has_part(struct context *context, const struct recipe *recipe);
 
 // The attributes that a FUNCTION's node gets; those of an executable graph
 // cannot be changed.

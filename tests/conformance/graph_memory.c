@@ -1,0 +1,286 @@
+// Memory of the host in graphs: ordinary, which a driver copies only for a
+// caller who waits, and page-locked from one place to another.
+#include "graphs.h"
+
+#include <stdatomic.h>
+
+enum { COUNT = 64, SIZE = COUNT * sizeof(int) };
+
+static int given[COUNT], taken[COUNT], kept[COUNT];
+static _Atomic int round_number;
+
+static void give_round(rnl_status status, void *user_data)
+{
+    (void)user_data;
+    if (status != RNL_OK)
+        return;
+    int number = atomic_fetch_add(&round_number, 1) + 1;
+    for (int i = 0; i < COUNT; i++)
+        given[i] = number * 100 + i;
+}
+
+static void expect_round(const int *of, int number)
+{
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(of[i], number * 100 + i);
+}
+
+static void set_round(int *of, int number)
+{
+    for (int i = 0; i < COUNT; i++)
+        of[i] = number * 100 + i;
+}
+
+static rnl_node copy_node(rnl_graph graph, const rnl_node *after, size_t count,
+                          rnl_place to, rnl_place from)
+{
+    rnl_node node = NULL;
+    expect_ok(rnl_graph_add_node(
+        graph, after, count,
+        RNL_NODE(.kind = RNL_NODE_COPY,
+                 .copy = RNL_COPY(.to = to, .from = from, .width = SIZE)),
+        &node));
+    return node;
+}
+
+static rnl_place at(void *pointer)
+{
+    return (rnl_place){.pointer = pointer};
+}
+
+static rnl_place in(rnl_buffer buffer)
+{
+    return (rnl_place){.buffer = buffer};
+}
+
+static void *page_locked(void)
+{
+    void *pointer = NULL;
+    expect_ok(rnl_host_allocate(suite_context(), SIZE, &pointer));
+    return memset(pointer, 0, SIZE);
+}
+
+// given -> buffer -> taken, in a graph.
+static rnl_graph_exec through(rnl_buffer buffer, rnl_node *out_to,
+                              rnl_node *out_from)
+{
+    rnl_graph graph = new_graph();
+    *out_to = copy_node(graph, RNL_AT_START, in(buffer), at(given));
+    *out_from = copy_node(graph, RNL_AFTER(*out_to), at(taken), in(buffer));
+    rnl_graph_exec exec = instantiate(graph);
+    expect_ok(rnl_graph_release(graph));
+    return exec;
+}
+
+// --- Order -----------------------------------------------------------------
+
+RNL_TEST(a_graph_copies_what_its_host_functions_wrote)
+{
+    rnl_graph graph = new_graph();
+    rnl_buffer buffer = suite_new_buffer(SIZE);
+    rnl_node node = host_node(graph, RNL_AT_START, give_round, NULL);
+    node = copy_node(graph, RNL_AFTER(node), in(buffer), at(given));
+    node = copy_node(graph, RNL_AFTER(node), at(taken), in(buffer));
+    copy_node(graph, RNL_AFTER(node), at(kept), at(taken));
+    rnl_graph_exec exec = instantiate(graph);
+    for (int i = 1; i <= 3; i++) {
+        launch_and_wait(exec);
+        expect_round(taken, i);
+        expect_round(kept, i);
+    }
+    drop_both(graph, exec);
+    expect_ok(rnl_buffer_release(buffer));
+}
+
+RNL_TEST(a_graph_copies_what_was_written_before_it)
+{
+    rnl_buffer buffer = suite_new_buffer(SIZE);
+    rnl_node to, from;
+    rnl_graph_exec exec = through(buffer, &to, &from);
+    struct gate *gate = gate_shut(suite_stream());
+    expect_ok(rnl_enqueue_host_function(suite_stream(), give_round, NULL));
+    expect_ok(rnl_enqueue_graph(suite_stream(), exec));
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    gate_free(gate);
+    expect_round(taken, 1);
+    expect_ok(rnl_graph_exec_release(exec));
+    expect_ok(rnl_buffer_release(buffer));
+}
+
+// Whoever launches it may be the one that lets its stream on.
+RNL_TEST(a_graph_that_copies_for_the_host_holds_nobody_up)
+{
+    rnl_graph graph = new_graph();
+    int *one = page_locked(), *other = page_locked();
+    rnl_buffer buffer = suite_new_buffer(SIZE);
+    set_round(one, 7);
+    rnl_node node = copy_node(graph, RNL_AT_START, at(other), at(one));
+    node = copy_node(graph, RNL_AFTER(node), in(buffer), at(other));
+    node = copy_node(graph, RNL_AFTER(node), at(taken), in(buffer));
+    copy_node(graph, RNL_AFTER(node), at(kept), at(taken));
+    rnl_graph_exec exec = instantiate(graph);
+    struct gate *gate = gate_shut(suite_stream());
+    expect_ok(rnl_enqueue_graph(suite_stream(), exec));
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    gate_free(gate);
+    expect_round(other, 7);
+    expect_round(kept, 7);
+    drop_both(graph, exec);
+    expect_ok(rnl_buffer_release(buffer));
+    expect_ok(rnl_host_free(suite_context(), one));
+    expect_ok(rnl_host_free(suite_context(), other));
+}
+
+// --- Shapes ----------------------------------------------------------------
+
+enum { ROWS = 3, SLICES = 2, ROW = 16, PITCH = 24, SLICE = PITCH * (ROWS + 1) };
+
+static void copy_box(rnl_graph graph, const rnl_node *after, size_t count,
+                     const rnl_copy *places, rnl_node *out)
+{
+    rnl_copy copy = *places;
+    copy.struct_size = sizeof copy;
+    copy.width = ROW;
+    copy.height = ROWS;
+    copy.depth = SLICES;
+    expect_ok(rnl_graph_add_node(
+        graph, after, count, RNL_NODE(.kind = RNL_NODE_COPY, .copy = &copy),
+        out));
+}
+
+RNL_TEST(boxes_of_ordinary_memory_are_copied_in_a_graph)
+{
+    static unsigned char from[SLICES * SLICE], to[SLICES * SLICE];
+    for (int i = 0; i < SLICES * SLICE; i++)
+        from[i] = (unsigned char)(i % 251);
+    memset(to, 255, sizeof to);
+    rnl_graph graph = new_graph();
+    rnl_buffer buffer = suite_new_buffer(SLICES * ROWS * ROW);
+    rnl_place pitched = {.row_pitch = PITCH, .slice_pitch = SLICE};
+    rnl_copy there = {.to = in(buffer), .from = pitched};
+    rnl_copy back = {.to = pitched, .from = in(buffer)};
+    there.from.pointer = from;
+    back.to.pointer = to;
+    rnl_node node = NULL;
+    copy_box(graph, RNL_AT_START, &there, &node);
+    copy_box(graph, RNL_AFTER(node), &back, &node);
+    launch_once(graph);
+    for (int i = 0; i < SLICES * SLICE; i++) {
+        bool inside = i % SLICE / PITCH < ROWS && i % PITCH < ROW;
+        assert_int_equal(to[i], inside ? from[i] : 255);
+    }
+    expect_ok(rnl_graph_release(graph));
+    expect_ok(rnl_buffer_release(buffer));
+}
+
+// One node of several copies.
+RNL_TEST(a_captured_batch_copies_ordinary_memory)
+{
+    rnl_buffer one = suite_new_buffer(SIZE), other = suite_ints(COUNT, 4);
+    rnl_stream stream = new_captured_stream();
+    const rnl_copy copies[] = {
+        {.struct_size = sizeof *copies, .to = in(one), .from = at(given),
+         .width = SIZE},
+        {.struct_size = sizeof *copies, .to = at(taken), .from = in(other),
+         .width = SIZE},
+        {.struct_size = sizeof *copies, .to = at(kept), .from = at(given),
+         .width = SIZE},
+    };
+    expect_ok(rnl_enqueue_copy_batch(stream, copies, 3));
+    rnl_graph graph = end_capture(stream);
+    rnl_graph_exec exec = instantiate(graph);
+    for (int i = 1; i <= 2; i++) {
+        int there[COUNT];
+        set_round(given, i);
+        launch_and_wait(exec);
+        suite_download(there, one, SIZE);
+        expect_round(there, i);
+        expect_round(kept, i);
+        assert_int_equal(taken[COUNT - 1], 4);
+    }
+    drop_both(graph, exec);
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_buffer_release(one));
+    expect_ok(rnl_buffer_release(other));
+}
+
+// --- Changes ---------------------------------------------------------------
+
+RNL_TEST(a_launch_copies_the_memory_that_its_node_had_then)
+{
+    static int others[COUNT];
+    rnl_buffer buffer = suite_new_buffer(SIZE);
+    rnl_node to, from;
+    rnl_graph_exec exec = through(buffer, &to, &from);
+    set_round(given, 1);
+    set_round(others, 2);
+    struct gate *gate = gate_shut(suite_stream());
+    expect_ok(rnl_enqueue_graph(suite_stream(), exec));
+    expect_ok(rnl_graph_exec_set_node(
+        exec, to,
+        RNL_NODE(.kind = RNL_NODE_COPY,
+                 .copy = RNL_COPY(.to = in(buffer), .from = at(others),
+                                  .width = SIZE))));
+    expect_ok(rnl_graph_exec_set_node(
+        exec, from,
+        RNL_NODE(.kind = RNL_NODE_COPY,
+                 .copy = RNL_COPY(.to = at(kept), .from = in(buffer),
+                                  .width = SIZE))));
+    expect_ok(rnl_enqueue_graph(suite_stream(), exec));
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    gate_free(gate);
+    expect_round(taken, 1);
+    expect_round(kept, 2);
+    expect_ok(rnl_graph_exec_release(exec));
+    expect_ok(rnl_buffer_release(buffer));
+}
+
+RNL_TEST(a_copy_becomes_one_of_ordinary_memory_and_back)
+{
+    rnl_graph graph = new_graph();
+    rnl_buffer one = suite_ints(COUNT, 5), other = suite_ints(COUNT, 6);
+    rnl_node node = copy_node(graph, RNL_AT_START, in(other), in(one));
+    rnl_graph_exec exec = instantiate(graph);
+    set_round(given, 3);
+    expect_ok(rnl_graph_exec_set_node(
+        exec, node,
+        RNL_NODE(.kind = RNL_NODE_COPY,
+                 .copy = RNL_COPY(.to = in(other), .from = at(given),
+                                  .width = SIZE))));
+    launch_and_wait(exec);
+    suite_download(taken, other, SIZE);
+    expect_round(taken, 3);
+    expect_ok(rnl_graph_exec_set_node(
+        exec, node,
+        RNL_NODE(.kind = RNL_NODE_COPY,
+                 .copy = RNL_COPY(.to = in(other), .from = in(one),
+                                  .width = SIZE))));
+    launch_and_wait(exec);
+    suite_expect_ints(other, COUNT, 5);
+    drop_both(graph, exec);
+    expect_ok(rnl_buffer_release(one));
+    expect_ok(rnl_buffer_release(other));
+}
+
+RNL_TEST(copies_of_ordinary_memory_are_disabled_like_others)
+{
+    rnl_buffer buffer = suite_ints(COUNT, 9);
+    rnl_node to, from;
+    rnl_graph_exec exec = through(buffer, &to, &from);
+    set_round(given, 1);
+    expect_ok(rnl_graph_exec_set_enabled(exec, to, false));
+    launch_and_wait(exec);
+    assert_int_equal(taken[COUNT - 1], 9);
+    expect_ok(rnl_graph_exec_set_enabled(exec, to, true));
+    expect_ok(rnl_graph_exec_set_enabled(exec, from, false));
+    launch_and_wait(exec);
+    assert_int_equal(taken[COUNT - 1], 9);
+    expect_ok(rnl_graph_exec_set_enabled(exec, from, true));
+    launch_and_wait(exec);
+    expect_round(taken, 1);
+    expect_ok(rnl_graph_exec_release(exec));
+    expect_ok(rnl_buffer_release(buffer));
+}
