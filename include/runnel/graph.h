@@ -229,8 +229,8 @@ RNL_API rnl_status rnl_graph_exec_retain(rnl_graph_exec exec);
 RNL_API rnl_status rnl_graph_exec_release(rnl_graph_exec exec);
 
 // Launches it on a stream of its context. Launches of the same one never
-// overlap, on whatever streams: each waits for the one before. Cannot be
-// captured, as in CUDA: add a CHILD node. Stands for cuGraphLaunch.
+// overlap, on whatever streams: each waits for the one before, if it has work.
+// Cannot be captured, as in CUDA: add a CHILD node. Stands for cuGraphLaunch.
 RNL_API rnl_status rnl_enqueue_graph(rnl_stream stream, rnl_graph_exec exec);
 
 // Prepares the device for the next launch, where that is needed; cpu: nothing

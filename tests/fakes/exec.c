@@ -287,6 +287,7 @@ static int build_node(struct fake_exec *exec, struct fake_node *node,
     rnl_graph other = NULL;
     bool conditional = node->function == FAKE_graph_add_node;
     bool child = node->function == FAKE_graph_add_child;
+    exec->works |= !child && node->function != FAKE_graph_add_empty;
     int code = inside_node(exec, node, &inside);
     if (!code && child)
         code = build_child(exec, node->graphs[0], &other);

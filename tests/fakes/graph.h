@@ -70,6 +70,7 @@ struct fake_exec {
     struct fake_pair *pairs;
     size_t pair_count;
     bool waits;  // some node does, or calls the host
+    bool works;  // some node does
     uint32_t room;  // that it takes
 };
 

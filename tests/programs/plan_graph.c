@@ -409,6 +409,18 @@ static int expand(struct plan *plan, int stream, int exec,
     return model_end(plan->program);
 }
 
+static bool has_work(const struct program *program, const struct graph *graph)
+{
+    for (int i = 0; i < graph->count; i++) {
+        const struct node *node = &graph->nodes[i];
+        if (node->kind == RNL_NODE_CHILD
+                ? has_work(program, &program->frozen[node->child])
+                : node->kind != RNL_NODE_EMPTY)
+            return true;
+    }
+    return false;
+}
+
 static void launch(struct plan *plan, int stream, int index)
 {
     struct plan_exec *exec = &plan->execs[index];
@@ -422,7 +434,9 @@ static void launch(struct plan *plan, int stream, int index)
     plan->launches++;
     struct task *task = plan_begin(plan, stream);
     task->launch = plan->launches;
-    model_edge(plan->program, exec->last, EDGE_SERIAL);
+    // Without work a driver has nothing to keep apart.
+    if (machine_is_cpu() || has_work(plan->program, &exec->graph))
+        model_edge(plan->program, exec->last, EDGE_SERIAL);
     int begin = model_end(plan->program);
     exec->last = expand(plan, stream, index, &exec->graph, begin);
     plan->streams[stream].tail = exec->last;
