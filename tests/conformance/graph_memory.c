@@ -1,8 +1,8 @@
 // Memory of the host in graphs: ordinary, which a driver copies only for a
-// caller who waits, and page-locked from one place to another.
+// caller who waits, and page-locked from one place to another. And what launches
+// under way use, when the graph has something else by then.
 #include "graphs.h"
-
-#include <stdatomic.h>
+#include "words.h"
 
 enum { COUNT = 64, SIZE = COUNT * sizeof(int) };
 
@@ -283,4 +283,114 @@ RNL_TEST(copies_of_ordinary_memory_are_disabled_like_others)
     expect_round(taken, 1);
     expect_ok(rnl_graph_exec_release(exec));
     expect_ok(rnl_buffer_release(buffer));
+}
+
+// --- Launches under way ----------------------------------------------------
+
+// A graph that fills `first` and copies it to `second`, launched behind a word:
+// not on the stream that releases memory.
+struct held {
+    rnl_stream stream;
+    struct words word;
+    rnl_buffer first, second;
+    rnl_node fill;
+    rnl_graph_exec exec;
+};
+
+static struct held launch_held(void)
+{
+    struct held held = {.stream = suite_new_stream(), .word = new_words(4)};
+    held.first = suite_ints(COUNT, 0);
+    held.second = suite_ints(COUNT, 0);
+    rnl_graph graph = new_graph();
+    held.fill = fill_node(graph, RNL_AT_START, held.first, 7);
+    copy_node(graph, RNL_AFTER(held.fill), in(held.second), in(held.first));
+    held.exec = instantiate(graph);
+    expect_ok(rnl_graph_release(graph));
+    synchronize(suite_stream());
+    expect_ok(rnl_enqueue_wait_value32(held.stream, held.word.buffer, 0, 1,
+                                       RNL_WAIT_EQ));
+    expect_ok(rnl_enqueue_graph(held.stream, held.exec));
+    expect_ok(rnl_stream_flush(held.stream));
+    return held;
+}
+
+// Whatever is free now is others' when the launch goes on.
+static void let_go_beside_others(struct held *held)
+{
+    enum { OTHERS = 32 };
+    rnl_buffer others[OTHERS];
+    for (int i = 0; i < OTHERS; i++)
+        others[i] = suite_ints(COUNT, 1);
+    atomic_store(held->word.w32, 1);
+    synchronize(held->stream);
+    for (int i = 0; i < OTHERS; i++) {
+        suite_expect_ints(others[i], COUNT, 1);
+        expect_ok(rnl_buffer_release(others[i]));
+    }
+    suite_expect_ints(held->second, COUNT, 7);
+    expect_ok(rnl_stream_release(held->stream));
+    expect_ok(rnl_buffer_release(held->second));
+    expect_ok(rnl_buffer_release(held->word.buffer));
+}
+
+RNL_TEST(a_launch_keeps_its_memory_when_the_graph_is_gone)
+{
+    struct held held = launch_held();
+    expect_ok(rnl_graph_exec_release(held.exec));
+    expect_ok(rnl_buffer_release(held.first));
+    let_go_beside_others(&held);
+}
+
+RNL_TEST(a_launch_keeps_its_memory_when_the_graph_has_other)
+{
+    struct held held = launch_held();
+    rnl_buffer other = suite_new_buffer(SIZE);
+    expect_ok(rnl_graph_exec_set_node(
+        held.exec, held.fill,
+        RNL_NODE(.kind = RNL_NODE_FILL,
+                 .fill = RNL_FILL(.to = in(other), .width = SIZE,
+                                  .pattern = 3, .pattern_size = 4))));
+    rnl_graph graph = new_graph();
+    rnl_node fill = fill_node(graph, RNL_AT_START, other, 3);
+    copy_node(graph, RNL_AFTER(fill), in(other), in(held.second));
+    expect_ok(rnl_graph_exec_update(held.exec, graph, NULL));
+    expect_ok(rnl_graph_release(graph));
+    expect_ok(rnl_buffer_release(held.first));
+    let_go_beside_others(&held);
+    expect_ok(rnl_graph_exec_release(held.exec));
+    expect_ok(rnl_buffer_release(other));
+}
+
+// Rows need other nodes of a driver, which come after the old ones all the same.
+RNL_TEST(a_launch_after_a_change_waits_for_the_one_before)
+{
+    struct held held = launch_held();
+    rnl_stream stream = suite_new_stream();
+    int there[COUNT];
+    expect_ok(rnl_graph_exec_set_node(
+        held.exec, held.fill,
+        RNL_NODE(.kind = RNL_NODE_FILL,
+                 .fill = RNL_FILL(.to = {.buffer = held.first,
+                                         .row_pitch = SIZE / 2},
+                                  .width = SIZE / 4, .height = 2,
+                                  .pattern = 9, .pattern_size = 4))));
+    expect_ok(rnl_enqueue_graph(stream, held.exec));
+    expect_ok(rnl_stream_flush(stream));
+    for (int i = 0; i < 20; i++)
+        suite_download(there, held.first, SIZE);
+    assert_int_equal(there[0], 0);
+    expect_shut(stream);
+    atomic_store(held.word.w32, 1);
+    synchronize(stream);
+    suite_download(there, held.second, SIZE);
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(there[i], i % (COUNT / 2) < COUNT / 4 ? 9 : 7);
+    synchronize(held.stream);
+    expect_ok(rnl_graph_exec_release(held.exec));
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_stream_release(held.stream));
+    expect_ok(rnl_buffer_release(held.first));
+    expect_ok(rnl_buffer_release(held.second));
+    expect_ok(rnl_buffer_release(held.word.buffer));
 }

@@ -40,9 +40,36 @@ void gpu_exec_finish(struct graph_exec *exec)
 {
     struct gpu_exec *own = exec_gpu(exec);
     marker_drop(context_of(exec), own->old_end);
-    gpu_plan_free(own->plan);  // launches under way keep the exec
-    if (own->last)
-        object_drop(&own->last->object);
+    gpu_plan_free(own->plan);  // launches that it prepared keep the exec
+}
+
+// --- Launches under way -----------------------------------------------------
+
+struct search {
+    uint64_t id, sequence;
+    struct stream *found;  // referenced
+};
+
+static rnl_status find_busy(struct stream *stream, void *argument)
+{
+    struct search *search = argument;
+    if (stream->object.id == search->id &&
+        atomic_load(&gpu_stream_of(stream)->completed) < search->sequence) {
+        object_keep(&stream->object);
+        search->found = stream;
+    }
+    return RNL_OK;
+}
+
+// The stream of the last launch while that is under way, referenced; NULL: all
+// are over, since each waits for the one before.
+static struct stream *under_way_locked(struct graph_exec *exec)
+{
+    const struct gpu_exec *own = exec_gpu(exec);
+    struct search search = {own->last_stream, own->last_sequence, NULL};
+    if (search.id != 0)
+        context_each_stream(context_of(exec), find_busy, &search);
+    return search.found;
 }
 
 // --- Changing in place ------------------------------------------------------
@@ -181,13 +208,7 @@ struct walk {
     uint32_t left;  // steps to go before it ends
     int code;
     size_t changes;  // recipes that are exchanged
-    struct old_recipes *old;
-};
-
-// What launches under way may use.
-struct old_recipes {
-    size_t count, most;
-    struct recipe *recipes[];  // shared
+    struct recipes *old;
 };
 
 static bool walk_node(struct walk *walk, const struct node *node)
@@ -237,9 +258,8 @@ static int visit_count(struct walk *walk, struct step *step,
 static int visit_keep(struct walk *walk, struct step *step,
                       const struct node *node)
 {
-    struct old_recipes *old = walk->old;
     if (step->recipe != node->recipe)
-        old->recipes[old->count++] = recipe_share(step->recipe);
+        recipes_add(walk->old, recipe_share(step->recipe));
     return 0;
 }
 
@@ -271,35 +291,20 @@ static uint32_t walk_steps(struct graph_exec *exec, uint32_t index,
     return (uint32_t)(walk->next - plan->steps) - first;
 }
 
-static void drop_recipes(struct gpu_context *gpu, void *subject)
-{
-    struct old_recipes *old = subject;
-    (void)gpu;
-    for (size_t i = 0; i < old->count; i++)
-        recipe_drop(old->recipes[i]);
-    mem_release(old, sizeof *old + old->most * sizeof *old->recipes);
-}
-
 // Before they are exchanged: that cannot fail any more.
 static rnl_status keep_used_locked(struct graph_exec *exec, uint32_t index)
 {
-    struct context *context = context_of(exec);
     struct walk walk = {.visit = visit_count};
-    if (exec_gpu(exec)->plan->references == 1)
-        return RNL_OK;
     walk_steps(exec, index, UINT32_MAX, &walk);
     if (walk.changes == 0)
         return RNL_OK;
-    struct old_recipes *old = mem_allocate(
-        sizeof *old + walk.changes * sizeof *old->recipes);
-    if (old) {
-        old->most = walk.changes;
-        walk.old = old;
+    walk.old = recipes_new(walk.changes);
+    if (walk.old) {
         walk.visit = visit_keep;
         walk_steps(exec, index, UINT32_MAX, &walk);
-        if (trash_add(context, drop_recipes, old))
+        if (recipes_drop_behind(context_of(exec), walk.old))
             return RNL_OK;
-        drop_recipes(gpu_of(context), old);
+        recipes_drop(walk.old);
     }
     return fail(RNL_ERROR_OUT_OF_MEMORY,
                 "there is no memory to change a graph that runs");
@@ -315,18 +320,16 @@ static bool may_change_in_place(const struct graph_exec *exec, uint32_t index)
 
 // Where launches under way end: the next plan's come after them. The stream's
 // lock is not taken: who has it may be waiting for this one.
-static rnl_status mark_end_locked(struct graph_exec *exec)
+static rnl_status mark_end_locked(struct graph_exec *exec, struct stream *last)
 {
     struct gpu_exec *own = exec_gpu(exec);
     struct context *context = context_of(exec);
     struct gpu_context *gpu = gpu_of(context);
-    if (own->plan->references == 1 || !own->last)
-        return RNL_OK;
     struct marker *marker = marker_take(context, false);
     if (!marker)
         return fail_status();
     int code = call_of(gpu)->event_record(marker->event,
-                                          gpu_stream_of(own->last)->handle);
+                                          gpu_stream_of(last)->handle);
     if (code != 0) {
         marker_drop(context, marker);
         return driver_fail(context, code, "to change a graph");
@@ -346,12 +349,15 @@ static rnl_status exchange(struct graph_exec *exec)
     if (!plan)
         return fail_status();
     lock_take(&own->lock);
-    rnl_status status = mark_end_locked(exec);
+    struct stream *last = under_way_locked(exec);
+    rnl_status status = last ? mark_end_locked(exec, last) : RNL_OK;
     struct gpu_plan *old = status == RNL_OK ? own->plan : plan;
     if (status == RNL_OK)
         set_plan(own, plan);
     bool unused = --old->references == 0;
     lock_give(&own->lock);
+    if (last)
+        object_drop(&last->object);
     if (unused)
         gpu_plan_free(old);
     return status;
@@ -366,14 +372,16 @@ static rnl_status change_in_place(struct graph_exec *exec, uint32_t index,
     struct walk commit = {.visit = visit_commit};
     lock_take(&own->lock);
     uint32_t count = walk_steps(exec, index, UINT32_MAX, &set);
-    rnl_status status =
-        set.code == 0 ? keep_used_locked(exec, index) : RNL_OK;
+    struct stream *last = set.code == 0 ? under_way_locked(exec) : NULL;
+    rnl_status status = last ? keep_used_locked(exec, index) : RNL_OK;
     *out_done = set.code == 0 && status == RNL_OK;
     if (*out_done)
         walk_steps(exec, index, UINT32_MAX, &commit);
     else
         walk_steps(exec, index, count, &unset);
     lock_give(&own->lock);
+    if (last)
+        object_drop(&last->object);
     return status;
 }
 
@@ -488,7 +496,7 @@ static int launch_locked(struct gpu_exec *own, struct graph_launch *launch,
         announce_events(plan, launch);
     marker_drop(plan->context, own->old_end);
     own->old_end = NULL;
-    plan->references++;
+    plan->references += launch != NULL;
     return 0;
 }
 
@@ -527,11 +535,10 @@ void gpu_graph_lock(struct stream *stream, struct op *op)
     stream_lock_given(stream);
 }
 
-int gpu_graph_launch(struct stream *stream, struct op *op)
+int gpu_graph_launch(struct stream *stream, struct op *op, bool *out_over)
 {
     struct gpu_exec *own = exec_gpu(op->graph.exec);
     struct graph_launch *launch = NULL;
-    struct stream *old = NULL;
     lock_take(&own->lock);
     struct gpu_plan *plan = own->plan;
     struct gpu_context *gpu = gpu_of(plan->context);
@@ -545,20 +552,16 @@ int gpu_graph_launch(struct stream *stream, struct op *op)
     if (code == 0)
         code = launch_locked(own, launch, gpu_stream_of(stream)->handle);
     current_back(gpu, before);
-    uint64_t number = ++own->launches;
-    if (code == 0 && own->last != stream) {
-        object_keep(&stream->object);
-        old = own->last;
-        own->last = stream;
-    } else if (code != 0 && launch) {
+    if (code == 0) {
+        own->last_stream = stream->object.id;
+        own->last_sequence = op->sequence;
+    } else if (launch) {
         graph_launch_end(plan, launch, false);
     }
     lock_give(&own->lock);
-    if (old)
-        object_drop(&old->object);
     op->backend[0] = (uint64_t)(uintptr_t)plan;
     op->backend[1] = (uint64_t)(uintptr_t)launch;
-    op->backend[2] = number;
+    *out_over = !launch;
     return code;
 }
 
@@ -603,18 +606,10 @@ void gpu_graph_over(struct op *op)
 {
     struct gpu_exec *own = exec_gpu(op->graph.exec);
     struct gpu_plan *plan = op_plan(op);
-    if (op_launch(op))
-        graph_launch_end(plan, op_launch(op), true);
+    graph_launch_end(plan, op_launch(op), true);
     lock_take(&own->lock);
-    // Nothing has to come behind a launch that is over.
-    struct stream *last =
-        own->launches == op->backend[2] ? own->last : NULL;
-    if (last)
-        own->last = NULL;
     bool unused = --plan->references == 0;
     lock_give(&own->lock);
-    if (last)
-        object_drop(&last->object);
     if (unused)
         gpu_plan_free(plan);
 }

@@ -5,10 +5,9 @@
 
 struct gpu_exec {
     struct lock lock;        // guards all of it, and what the driver is told
-    struct gpu_plan *plan;   // counted, by launches
+    struct gpu_plan *plan;   // counted, by launches that it prepares
     _Atomic bool prepares;   // it has slots; read without the lock, too
-    struct stream *last;     // referenced; of the last launch in flight
-    uint64_t launches;
+    uint64_t last_stream, last_sequence;  // of the last launch; 0: none
     struct marker *old_end;  // where launches of a former plan end; NULL: none
 };
 
@@ -21,12 +20,13 @@ rnl_status gpu_exec_upload(struct graph_exec *exec, struct stream *stream);
 // for was given to the driver.
 void gpu_graph_lock(struct stream *stream, struct op *op);
 
-// Launches with the stream's lock held and its context current.
-int gpu_graph_launch(struct stream *stream, struct op *op);
+// Launches with the stream's lock held and its context current. `*out_over`:
+// the op is not needed any more, nor need the exec outlive the launch.
+int gpu_graph_launch(struct stream *stream, struct op *op, bool *out_over);
 
 // True when a launch that ended too soon has host functions to be called, which
 // is up to the service.
 bool gpu_graph_owes(const struct op *op);
 
-// A launch is over: drops what it has kept.
+// A launch whose op was needed is over: drops what it has kept.
 void gpu_graph_over(struct op *op);

@@ -557,11 +557,13 @@ static void plan_free(struct gpu_context *gpu, void *subject)
     mem_release(plan, sizeof *plan);
 }
 
-// What the recipes keep goes at once: nothing of the plan runs any more.
+// Launches may be under way, but none that it prepared.
 void gpu_plan_free(struct gpu_plan *plan)
 {
-    for (uint32_t i = 0; plan->steps && i < plan->count; i++)
-        recipe_drop(plan->steps[i].recipe);
+    struct context *context = plan->context;
+    struct recipes *used = plan->used;
+    for (uint32_t i = 0; used && plan->steps && i < plan->count; i++)
+        recipes_add(used, plan->steps[i].recipe);
     mem_release(plan->steps, plan->count * sizeof *plan->steps);
     mem_release(plan->slotted, plan->slot_most * sizeof *plan->slotted);
     mem_release(plan->nodes, plan->node_most * sizeof *plan->nodes);
@@ -570,7 +572,14 @@ void gpu_plan_free(struct gpu_plan *plan)
         plan->host_works = work->next;
         mem_release(work, sizeof *work);
     }
-    trash_add_waiting(plan->context, plan_free, plan);
+    if (!used || recipes_drop_behind(context, used)) {
+        trash_add_waiting(context, plan_free, plan);
+        return;
+    }
+    void *before = current_enter(gpu_of(context));
+    plan_free(gpu_of(context), plan);  // the driver itself waits
+    current_back(gpu_of(context), before);
+    recipes_drop(used);
 }
 
 // The stream's priority counts where no node has one.
@@ -635,7 +644,8 @@ static struct gpu_plan *plan_new(struct context *context,
     }
     plan->steps = mem_allocate(plan->count * sizeof *plan->steps);
     plan->slotted = mem_allocate(plan->slot_most * sizeof *plan->slotted);
-    if (plan->count == 0 || (plan->steps && plan->slotted))
+    plan->used = recipes_new(plan->count);
+    if (plan->used && (plan->count == 0 || (plan->steps && plan->slotted)))
         return plan;
     gpu_plan_free(plan);
     return NULL;

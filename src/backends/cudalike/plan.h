@@ -55,7 +55,7 @@ struct graph_launch {
 
 struct gpu_plan {
     uint32_t references;          // of the exec, whose lock guards it, and of
-                                  // launches under way
+                                  // launches under way that it prepared
     struct context *context;
     void *graph, *exec;           // the driver's; the graph names the nodes
     struct step *steps;
@@ -67,9 +67,18 @@ struct gpu_plan {
     void *never;                  // an event that is never recorded
     struct pinned *pinned;        // page-locked memory of its copies
     struct host_work *host_works;
+    struct recipes *used;         // room for those of the steps
     struct lock lock;             // guards the launches under way
     struct graph_launch *launches;  // oldest first
 };
+
+// What launches under way may use.
+struct recipes;
+struct recipes *recipes_new(size_t most);  // NULL: no memory
+void recipes_add(struct recipes *recipes, struct recipe *shared);
+void recipes_drop(struct recipes *recipes);
+// Once they are over; false when there is no memory for that.
+bool recipes_drop_behind(struct context *context, struct recipes *recipes);
 
 // NULL after recording why.
 struct gpu_plan *gpu_plan_create(struct context *context,

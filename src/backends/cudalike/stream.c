@@ -56,10 +56,20 @@ void gpu_stream_finish(struct stream *stream)
 // Where an op is after it was given to the driver.
 enum fate { FATE_OVER, FATE_PENDING, FATE_SERVICE };
 
+static int give_graph(struct stream *stream, struct op *op, enum fate *fate)
+{
+    bool over = false;
+    int code = gpu_graph_launch(stream, op, &over);
+    *fate = over ? FATE_OVER : FATE_PENDING;
+    return code;
+}
+
 static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
 {
     struct context *context = stream_context(stream);
     const struct gpu_stream *own = gpu_stream_of(stream);
+    if (op->kind == OP_GRAPH)
+        return give_graph(stream, op, fate);
     *fate = op_must_outlive(stream, op) ? FATE_PENDING : FATE_OVER;
     switch (op->kind) {
     case OP_KERNEL:
@@ -70,9 +80,6 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
     case OP_PREFETCH:
     case OP_ATTACH:
         return gpu_hint(stream, op);
-    case OP_GRAPH:
-        *fate = FATE_PENDING;
-        return gpu_graph_launch(stream, op);
     case OP_STAMP:
     case OP_WAIT:
         if (!held_is_for_service(op))

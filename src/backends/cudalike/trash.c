@@ -36,10 +36,17 @@ static struct rest *rests;
 
 // --- Collecting --------------------------------------------------------------
 
+// What is being submitted was given before it is counted.
+static uint64_t last_of(struct stream *stream)
+{
+    uint64_t submitted = atomic_load(&stream->submitted);
+    uint64_t given = atomic_load(&gpu_stream_of(stream)->given);
+    return given > submitted ? given : submitted;
+}
+
 static bool is_busy(struct stream *stream)
 {
-    return atomic_load(&gpu_stream_of(stream)->completed) <
-           atomic_load(&stream->submitted);
+    return atomic_load(&gpu_stream_of(stream)->completed) < last_of(stream);
 }
 
 static rnl_status count_stream(struct stream *stream, void *argument)
@@ -53,7 +60,7 @@ static rnl_status add_point(struct stream *stream, void *argument)
     struct trash *trash = argument;
     if (is_busy(stream) && trash->count < trash->most)
         trash->points[trash->count++] = (struct point){
-            stream->object.id, atomic_load(&stream->submitted)};
+            stream->object.id, last_of(stream)};
     return RNL_OK;
 }
 
@@ -63,7 +70,8 @@ static rnl_status has_passed(struct stream *stream, void *argument)
     for (size_t i = 0; i < trash->count; i++)
         if (trash->points[i].stream_id == stream->object.id &&
             trash->points[i].sequence >
-                atomic_load(&gpu_stream_of(stream)->completed))
+                atomic_load(&gpu_stream_of(stream)->completed) &&
+            is_busy(stream))  // or it was given in vain
             return RNL_NOT_READY;
     return RNL_OK;
 }
