@@ -364,9 +364,6 @@ rnl_status gpu_memory_advise(struct context *context, void *address,
 rnl_status gpu_host_register(struct context *context, void *pointer,
                              size_t size, bool locked);
 
-// Room for struct gpu_event, which event.c keeps to itself.
-#define GPU_EVENT_SIZE 128
-
 // --- Operations, each with the context current and the stream's lock held ----
 
 // They give the driver's code; 0 is success.
