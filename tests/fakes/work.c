@@ -2,10 +2,12 @@
 #include "core/backend.h"
 #include "core/object.h"
 
-#include "backends/cudalike/cudalike.h"
+#include "backends/cudalike/doubt.h"
+#include "backends/cudalike/held.h"
 
 #include "loaded.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -392,6 +394,158 @@ RNL_TEST(a_stream_that_is_gone_refuses_late_records)
     assert_ok(rnl_event_native(other, &second));
     assert_ptr_not_equal(first, second);
     assert_ok(rnl_event_release(other));
+    idle_close();
+}
+
+static struct stream *open_gone(void)
+{
+    idle_open(0, false);
+    struct stream *stream =
+        (struct stream *)object_find(idle_stream, OBJECT_STREAM);
+    release_and_await_end(&stream->object);
+    assert_ok(rnl_stream_create(idle_context, NULL, &idle_stream));
+    return stream;
+}
+
+static void expect_untouched(struct stream *gone)
+{
+    assert_int_equal(atomic_load(&gone->object.references), 0);
+    assert_null(atomic_load(&gpu_stream_of(gone)->doubt));
+    assert_null(atomic_load(&gone->failure));
+}
+
+RNL_TEST(a_stream_that_is_gone_waits_for_no_promise)
+{
+    rnl_event promise;
+    struct stream *gone = open_gone();
+    assert_ok(rnl_event_create(idle_context,
+                               RNL_EVENT_OPTIONS(.promise = true), &promise));
+    assert_int_equal(
+        gone->backend->event_join(
+            gone, (struct event *)object_find(promise, OBJECT_EVENT)),
+        RNL_ERROR_INVALID_HANDLE);
+    expect_untouched(gone);
+    assert_ok(rnl_event_release(promise));
+    idle_close();
+}
+
+RNL_TEST(a_stream_that_is_gone_is_told_of_no_failures)
+{
+    rnl_buffer buffer;
+    static char memory[SIZE];
+    struct stream *gone = open_gone();
+    struct event *event =
+        (struct event *)object_find(idle_event, OBJECT_EVENT);
+    assert_ok(rnl_buffer_create(idle_context, SIZE, NULL, &buffer));
+    assert_ok(rnl_enqueue_host_function(idle_stream, fake_hold, &gate));
+    assert_ok(rnl_enqueue_copy_to_buffer(idle_stream, buffer, 0, memory,
+                                         SIZE));
+    assert_ok(rnl_enqueue_event_record(idle_stream, idle_event));
+    assert_int_equal(gpu_event_follow(event, gone, 1), 0);
+    expect_untouched(gone);
+    fake_fail("cuMemcpyAsync", 1, 2, 1);
+    atomic_store(&gate.open, 1);
+    assert_true(rnl_stream_synchronize(idle_stream, RNL_FOREVER) != RNL_OK);
+    fake_fail("cuMemcpyAsync", 0, 0, 0);
+    assert_int_equal(gone->backend->event_join(gone, event),
+                     RNL_ERROR_INVALID_HANDLE);
+    expect_untouched(gone);
+    assert_ok(rnl_stream_reset_and_wait(idle_stream));
+    assert_ok(rnl_buffer_release(buffer));
+    idle_close();
+}
+
+// The driver's stream may be another one by then.
+RNL_TEST(a_stream_that_is_gone_is_not_waited_for)
+{
+    void *native;
+    idle_open(0, false);
+    struct stream *gone =
+        (struct stream *)object_find(idle_stream, OBJECT_STREAM);
+    assert_ok(rnl_stream_native(idle_stream, &native));
+    release_and_await_end(&gone->object);
+    assert_ok(rnl_stream_create(idle_context, NULL, &idle_stream));
+    size_t before = fake_calls("*");
+    assert_int_equal(
+        gone->backend->stream_join(
+            (struct stream *)object_find(idle_stream, OBJECT_STREAM), gone),
+        RNL_ERROR_INVALID_HANDLE);
+    assert_int_equal(fake_calls("*"), before);
+    idle_close();
+}
+
+// Others look at the promise before those who wait for it were told.
+RNL_TEST(a_stream_that_is_gone_need_not_give_its_record)
+{
+    idle_open(0, false);
+    struct stream *stream =
+        (struct stream *)object_find(idle_stream, OBJECT_STREAM);
+    struct marker *marker = marker_take(stream_context(stream), false);
+    marker_promise(marker);
+    struct op *record = held_marker_op(stream, OP_STAMP, marker);
+    held_marker_over(record, true);
+    op_finish(record);
+    release_and_await_end(&stream->object);
+    uint32_t generation = atomic_load(&stream->object.generation);
+    marker_give(marker);
+    assert_int_equal(atomic_load(&stream->object.generation), generation);
+    marker_let_go(marker, NULL);
+    assert_ok(rnl_stream_create(idle_context, NULL, &idle_stream));
+    marker_drop(stream_context(stream), marker);
+    idle_close();
+}
+
+static struct op *held_function(struct stream *stream)
+{
+    struct op *op = op_create(stream, OP_HOST, 0);
+    op->host.function = fake_hold;
+    op->host.user_data = &gate;
+    return op;
+}
+
+// Something that the driver is not asked for, and two functions that it
+// refuses, which are called here, where no thread is to be had.
+static void *submit_refused(void *opaque)
+{
+    struct stream *stream = opaque;
+    struct op *first = op_create(stream, OP_RELEASE, 0);
+    first->next = held_function(stream);
+    first->next->next = held_function(stream);
+    assert_ok(stream->backend->stream_submit(stream, first));
+    return NULL;
+}
+
+static bool is_listed(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    lock_take(&own->lock);
+    bool is = own->listed;
+    lock_give(&own->lock);
+    return is;
+}
+
+RNL_TEST(a_stream_lives_until_refused_functions_were_called)
+{
+    pthread_t thread;
+    idle_open(0, false);
+    struct stream *stream =
+        (struct stream *)object_find(idle_stream, OBJECT_STREAM);
+    assert_ok(rnl_enqueue_event_record(idle_stream, idle_event));
+    thread_fail_next(0, 1000);
+    fake_fail("cuMemHostAlloc", 1, 2, 1);
+    assert_int_equal(pthread_create(&thread, NULL, submit_refused, stream), 0);
+    fake_await_entered(&gate);
+    assert_ok(rnl_stream_release(idle_stream));
+    while (is_listed(stream) ||
+           atomic_load(&stream->object.references) > 2)
+        sched_yield();
+    assert_int_equal(atomic_load(&stream->object.references), 2);
+    atomic_store(&gate.open, 1);
+    pthread_join(thread, NULL);
+    assert_int_equal(atomic_load(&stream->object.references), 0);
+    thread_fail_next(0, 0);
+    fake_fail("cuMemHostAlloc", 0, 0, 0);
+    assert_ok(rnl_stream_create(idle_context, NULL, &idle_stream));
     idle_close();
 }
 

@@ -192,8 +192,7 @@ static void take_waiter_back(struct gpu_event *own, struct waiter *waiter)
         waiters_drop(waiter);
 }
 
-// Waits for a promise that is not recorded yet.
-rnl_status promise_join(struct stream *stream, struct event *event)
+static rnl_status wait_for(struct stream *stream, struct event *event)
 {
     struct gpu_event *own = event_of(event);
     if (!service_can_be_asked(gpu_of(stream_context(stream))))
@@ -205,9 +204,8 @@ rnl_status promise_join(struct stream *stream, struct event *event)
         return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to wait");
     waiter->stream = stream;
     waiter->at = atomic_load(&stream->submitted) + 1;
-    int code = doubt_begin(stream, waiter->at);
-    // Once it is listed others may drop it.
     object_keep(&stream->object);
+    int code = doubt_begin(stream, waiter->at);
     struct marker *marker = code == 0 ? add_waiter(own, waiter) : NULL;
     if (!marker) {
         waiters_drop(waiter);
@@ -220,6 +218,17 @@ rnl_status promise_join(struct stream *stream, struct event *event)
     // Other threads may have submitted more before it.
     doubt_begin(stream, atomic_load(&stream->submitted));
     marker_drop(event->object.context, marker);
+    return status;
+}
+
+// Others may drop the waiter, and its reference, as soon as they find it.
+rnl_status promise_join(struct stream *stream, struct event *event)
+{
+    rnl_status status = object_keep_for(&stream->object, "stream");
+    if (status != RNL_OK)
+        return status;
+    status = wait_for(stream, event);
+    object_drop(&stream->object);
     return status;
 }
 

@@ -169,6 +169,8 @@ static void give_up_locked(struct stream *stream, struct op *op, int code,
         if (op->kind != OP_HOST ||
             (service_ask_locked(stream, op) != 0 &&
              !service_ask_anyway_locked(stream, op))) {
+            if (op->kind == OP_HOST)  // its function is called without locks
+                object_keep(&stream->object);
             op->next = *over;
             *over = op;
         }
@@ -544,8 +546,13 @@ void stream_inherit(struct stream *stream, struct failure *failure)
 {
     if (!failure)
         return;
+    if (!object_keep_if_alive(&stream->object)) {
+        failure_drop(failure);
+        return;
+    }
     stream_fails_from(stream, atomic_load(&stream->submitted) + 1);
     stream_set_failure(stream, failure, true);
+    object_drop(&stream->object);
 }
 
 static int give_wait_locked(struct stream *stream, struct marker *marker)
@@ -649,7 +656,8 @@ static int follow(struct stream *stream, struct stream *other, uint64_t at)
     return code;
 }
 
-rnl_status gpu_stream_join(struct stream *stream, struct stream *other)
+// The caller keeps `other`: what is not counted has the service list nothing.
+static rnl_status join(struct stream *stream, struct stream *other)
 {
     struct context *context = stream_context(other);
     rnl_status status = refuse_captured(other);
@@ -669,4 +677,14 @@ rnl_status gpu_stream_join(struct stream *stream, struct stream *other)
     marker_drop(context, marker);
     int code = status == RNL_OK ? follow(stream, other, at) : 0;
     return code == 0 ? status : driver_fail(context, code, "to wait");
+}
+
+rnl_status gpu_stream_join(struct stream *stream, struct stream *other)
+{
+    rnl_status status = object_keep_for(&other->object, "other");
+    if (status != RNL_OK)
+        return status;
+    status = join(stream, other);
+    object_drop(&other->object);
+    return status;
 }
