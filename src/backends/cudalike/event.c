@@ -2,7 +2,7 @@
 #include "backends/cudalike/doubt.h"
 #include "backends/cudalike/held.h"
 
-// Nothing but zeros: never recorded, and no promise.
+// Nothing is in it: never recorded, and no promise.
 static bool is_blank(struct gpu_event *own)
 {
     return !atomic_load_explicit(&own->recorded, memory_order_relaxed) &&
@@ -19,7 +19,7 @@ void stood_drop(struct context *context, const struct stood *stood)
         doubt_drop(stood->doubt);
 }
 
-// A call that comes late may put more into it.
+// Leaves it blank. A call that comes late may put more into it.
 static void empty(struct event *event)
 {
     struct gpu_event *own = event_of(event);
@@ -32,8 +32,13 @@ static void empty(struct event *event)
     own->marker = own->promised = NULL;
     own->failure = NULL;
     atomic_store_explicit(&own->doubt, NULL, memory_order_relaxed);
+    atomic_store_explicit(&own->stream_id, 0, memory_order_relaxed);
     own->waiters = NULL;
+    own->kept = own->broken = false;
+    atomic_store_explicit(&own->recorded, false, memory_order_relaxed);
+    atomic_store_explicit(&own->open, false, memory_order_relaxed);
     lock_give(&own->lock);
+    own->waits = (struct waits){0};
     marker_drop(context, promised);
     stood_drop(context, &stood);
     waiters_drop(stood.waiters);
@@ -48,10 +53,8 @@ void gpu_event_finish(struct event *event)
 rnl_status gpu_event_init(struct event *event)
 {
     struct gpu_event *own = event_of(event);
-    if (own->marker || own->failure || own->doubt)
-        empty(event);
     if (!is_blank(own))
-        *own = (struct gpu_event){0};
+        empty(event);
     if (!event->options.promise)
         return RNL_OK;
     own->promised = marker_take(event->object.context, event->options.timing);
@@ -107,6 +110,8 @@ void gpu_event_stand_for(struct event *event, struct marker *marker,
 int gpu_event_follow(struct event *event, struct stream *stream, uint64_t at)
 {
     struct gpu_event *own = event_of(event);
+    if (!atomic_load_explicit(&own->doubt, memory_order_relaxed))
+        return 0;
     lock_take(&own->lock);
     struct doubt *doubt = doubt_retain(own->doubt);
     uint64_t point = own->point;
@@ -130,15 +135,16 @@ static bool is_done_at_once(const struct event *event, struct stream *stream)
            !context_is_lost(event->object.context);
 }
 
-static rnl_status record_locked(struct event *event, struct stream *stream,
-                                struct stood *stood, int *code)
+static inline rnl_status record_locked(struct event *event,
+                                       struct stream *stream,
+                                       struct stood *stood)
 {
     struct marker *marker =
         marker_take_spare_locked(stream, event->options.timing);
     if (!marker)
         return fail_status();
-    rnl_status status = stream_record_locked(stream, marker, true, code);
-    if (__builtin_expect(status == RNL_OK && *code == 0, 1)) {
+    rnl_status status = stream_record_locked(stream, marker, true);
+    if (__builtin_expect(status == RNL_OK, 1)) {
         *stood = stand_for(event, marker, stream);
         stood->marker = marker_keep_spare_locked(stream, stood->marker);
     } else {
@@ -152,7 +158,6 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
     struct context *context = event->object.context;
     struct gpu_stream *own = gpu_stream_of(stream);
     struct stood stood = {0};
-    int code = 0;
     if (is_done_at_once(event, stream)) {
         if (event_is_open(event_of(event)))
             gpu_event_stand_for(event, NULL, stream);
@@ -162,18 +167,18 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
         return promise_record(event, stream);
     void *before = stream_enter(stream);
     lock_take(&own->lock);
-    rnl_status status = record_locked(event, stream, &stood, &code);
+    rnl_status status = record_locked(event, stream, &stood);
     lock_give(&own->lock);
     current_back(gpu_of(context), before);
     stood_drop(context, &stood);
-    return code == 0 ? status
-                     : driver_fail(context, code, "to record an event");
+    return status;
 }
 
 // --- Waiting on the device -------------------------------------------------
 
-struct marker *event_look(struct gpu_event *own, struct failure **out_failure,
-                          bool *out_recorded, bool *out_broken)
+// What the event stands for now: the caller drops both.
+static struct marker *look(struct gpu_event *own, struct failure **out_failure,
+                           bool *out_recorded, bool *out_broken)
 {
     lock_take(&own->lock);
     struct marker *marker = own->marker ? marker_share(own->marker) : NULL;
@@ -196,7 +201,7 @@ struct marker *gpu_event_point(struct event *event,
     if (!event_is_open(event_of(event)))
         return NULL;
     struct marker *marker =
-        event_look(event_of(event), out_failure, &recorded, &broken);
+        look(event_of(event), out_failure, &recorded, &broken);
     if (!marker || !atomic_load(&marker->done))
         return marker;
     marker_drop(event->object.context, marker);
@@ -212,7 +217,7 @@ rnl_status gpu_event_join(struct stream *stream, struct event *event)
     if (!event_is_open(own) ||
         atomic_load(&own->stream_id) == stream->object.id)
         return RNL_OK;
-    struct marker *marker = event_look(own, &failure, &recorded, &broken);
+    struct marker *marker = look(own, &failure, &recorded, &broken);
     uint64_t at = atomic_load(&stream->submitted) + 1;
     rnl_status status = RNL_OK;
     if (broken)
@@ -249,7 +254,7 @@ static struct failure *failure_since(struct event *event,
     bool recorded, broken, same;
     if (!atomic_load_explicit(&own->doubt, memory_order_relaxed))
         return NULL;
-    struct marker *now = event_look(own, &failure, &recorded, &broken);
+    struct marker *now = look(own, &failure, &recorded, &broken);
     same = now == marker;
     marker_drop(event->object.context, now);
     if (same)
@@ -273,7 +278,7 @@ rnl_status event_query(struct event *event, bool *out_pending)
     struct context *context = event->object.context;
     struct failure *failure;
     bool recorded, broken;
-    struct marker *marker = event_look(own, &failure, &recorded, &broken);
+    struct marker *marker = look(own, &failure, &recorded, &broken);
     rnl_status status = marker ? marker_query(context, marker) : RNL_OK;
     *out_pending = !marker && event->options.promise && !recorded && !broken;
     if (*out_pending)
@@ -386,7 +391,7 @@ static rnl_status timed_marker(struct event *event, struct event **out_wrong,
 {
     struct failure *failure;
     bool recorded, broken;
-    *out_marker = event_look(event_of(event), &failure, &recorded, &broken);
+    *out_marker = look(event_of(event), &failure, &recorded, &broken);
     failure_drop(failure);
     *out_wrong = *out_marker ? NULL : event;
     return *out_marker ? RNL_OK : RNL_ERROR_INVALID_STATE;

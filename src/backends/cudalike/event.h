@@ -6,22 +6,22 @@
 
 struct waiter;
 
-// The last point that was recorded.
+// The last point that was recorded. What a record writes is one cache line.
 struct gpu_event {
     struct lock lock;            // guards all below
     // False while nobody has to look: it stands for nothing, or for what is
     // done and has not failed. Read without the lock.
     _Atomic bool open;
+    _Atomic bool recorded;       // read without the lock, too
+    bool kept;                   // a promise: recorded, or about to be
+    bool broken;                 // a promise that never will be
     struct marker *marker;       // NULL: never recorded, or done at once
     struct marker *promised;     // what a promise is to be recorded with
     struct failure *failure;     // of the stream at the record
     struct doubt *_Atomic doubt; // what may still fail …
     uint64_t point;              // … up to there
     _Atomic uint64_t stream_id;  // where it was recorded; 0: nowhere
-    struct waiter *waiters;      // for the promise …
-    bool kept;                   // … which is recorded, or about to be
-    _Atomic bool recorded;       // read without the lock, too
-    bool broken;
+    struct waiter *waiters;      // for the promise
     _Atomic uint32_t news;       // changes with recorded and broken
     struct waits waits;
 };
@@ -50,10 +50,6 @@ void stood_drop(struct context *context, const struct stood *stood);
 // which is given away.
 struct stood event_stand_for(struct event *event, struct marker *marker,
                              struct stream *stream);
-
-// What the event stands for now: the caller drops both.
-struct marker *event_look(struct gpu_event *own, struct failure **out_failure,
-                          bool *out_recorded, bool *out_broken);
 
 // gpu_event_query, and whether a promise is not decided yet.
 rnl_status event_query(struct event *event, bool *out_pending);

@@ -568,7 +568,7 @@ static int give_wait_locked(struct stream *stream, struct marker *marker)
     return code;
 }
 
-static rnl_status hold_marker_locked(struct stream *stream, enum op_kind kind,
+rnl_status stream_hold_marker_locked(struct stream *stream, enum op_kind kind,
                                      struct marker *marker, bool counted)
 {
     uint64_t sequence = atomic_load(&stream->submitted) + counted;
@@ -594,7 +594,7 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
     rnl_status status = service_list_locked(stream);
     if (status == RNL_OK &&
         (stream_holds_locked(stream) || atomic_load(&marker->held)))
-        status = hold_marker_locked(stream, OP_WAIT, marker, true);
+        status = stream_hold_marker_locked(stream, OP_WAIT, marker, true);
     else if (status == RNL_OK)
         code = give_wait_locked(stream, marker);
     lock_give(&own->lock);
@@ -605,45 +605,16 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
                      : driver_fail(context, code, "to let a stream wait");
 }
 
-static inline int give_record_locked(struct stream *stream,
-                                     struct marker *marker, bool counted)
-{
-    struct gpu_stream *own = gpu_stream_of(stream);
-    int code = call_of(gpu_of(stream_context(stream)))
-                   ->event_record(marker->event, own->handle);
-    own->last = LAST_WORK;
-    if (code == 0 && counted)
-        stream_count_locked(stream);
-    return code;
-}
-
-rnl_status stream_record_locked(struct stream *stream, struct marker *marker,
-                                bool counted, int *code)
-{
-    bool holds = stream_holds_locked(stream);
-    rnl_status status =
-        counted || holds ? service_list_locked(stream) : RNL_OK;
-    *code = 0;
-    if (status == RNL_OK && holds)
-        status = hold_marker_locked(stream, OP_STAMP, marker, counted);
-    else if (status == RNL_OK)
-        *code = give_record_locked(stream, marker, counted);
-    return status;
-}
-
 rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
                                 bool counted)
 {
-    struct context *context = stream_context(stream);
     struct gpu_stream *own = gpu_stream_of(stream);
-    int code;
     void *before = stream_enter(stream);
     lock_take(&own->lock);
-    rnl_status status = stream_record_locked(stream, marker, counted, &code);
+    rnl_status status = stream_record_locked(stream, marker, counted);
     lock_give(&own->lock);
-    current_back(gpu_of(context), before);
-    return code == 0 ? status
-                     : driver_fail(context, code, "to record an event");
+    current_back(gpu_of(stream_context(stream)), before);
+    return status;
 }
 
 static int follow(struct stream *stream, struct stream *other, uint64_t at)
