@@ -495,11 +495,19 @@ RNL_TEST(a_stream_that_is_gone_need_not_give_its_record)
     idle_close();
 }
 
-static struct op *held_function(struct stream *stream)
+static char called[3];
+
+static void hold_and_note(rnl_status status, void *name)
+{
+    fake_hold(status, &gate);
+    called[strlen(called)] = *(const char *)name;
+}
+
+static struct op *held_function(struct stream *stream, const char *name)
 {
     struct op *op = op_create(stream, OP_HOST, 0);
-    op->host.function = fake_hold;
-    op->host.user_data = &gate;
+    op->host.function = hold_and_note;
+    op->host.user_data = (void *)name;
     return op;
 }
 
@@ -509,8 +517,8 @@ static void *submit_refused(void *opaque)
 {
     struct stream *stream = opaque;
     struct op *first = op_create(stream, OP_RELEASE, 0);
-    first->next = held_function(stream);
-    first->next->next = held_function(stream);
+    first->next = held_function(stream, "a");
+    first->next->next = held_function(stream, "b");
     assert_ok(stream->backend->stream_submit(stream, first));
     return NULL;
 }
@@ -542,6 +550,7 @@ RNL_TEST(a_stream_lives_until_refused_functions_were_called)
     assert_int_equal(atomic_load(&stream->object.references), 2);
     atomic_store(&gate.open, 1);
     pthread_join(thread, NULL);
+    assert_string_equal(called, "ab");
     assert_int_equal(atomic_load(&stream->object.references), 0);
     thread_fail_next(0, 0);
     fake_fail("cuMemHostAlloc", 0, 0, 0);

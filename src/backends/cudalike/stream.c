@@ -160,6 +160,8 @@ static void give_up_locked(struct stream *stream, struct op *op, int code,
                failure_create(stream, op->sequence, op, driver->status(code),
                               message),
                op->sequence, false);
+    while (*over)  // functions are called in their order
+        over = &(*over)->next;
     while (op) {
         struct op *next = op->next;
         if (op->kind == OP_STAMP || op->kind == OP_WAIT)
@@ -171,8 +173,9 @@ static void give_up_locked(struct stream *stream, struct op *op, int code,
              !service_ask_anyway_locked(stream, op))) {
             if (op->kind == OP_HOST)  // its function is called without locks
                 object_keep(&stream->object);
-            op->next = *over;
+            op->next = NULL;
             *over = op;
+            over = &op->next;
         }
         op = next;
     }
