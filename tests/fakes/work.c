@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -361,13 +362,18 @@ static bool has_spare(struct stream *stream)
     return has;
 }
 
+static void await_end(struct object *object, uint32_t generation)
+{
+    while (atomic_load(&object->generation) == generation)
+        sched_yield();
+}
+
 // The service lets go of it when it has looked for the last time.
 static void release_and_await_end(struct object *stream)
 {
     uint32_t generation = atomic_load(&stream->generation);
     assert_ok(rnl_stream_release(idle_stream));
-    while (atomic_load(&stream->generation) == generation)
-        sched_yield();
+    await_end(stream, generation);
 }
 
 // What the driver records with is the next stream's by then.
@@ -555,6 +561,78 @@ RNL_TEST(a_stream_lives_until_refused_functions_were_called)
     thread_fail_next(0, 0);
     fake_fail("cuMemHostAlloc", 0, 0, 0);
     assert_ok(rnl_stream_create(idle_context, NULL, &idle_stream));
+    idle_close();
+}
+
+// --- Contexts that end in use ------------------------------------------------
+
+static sem_t inside, go_on;
+static _Thread_local bool stops;  // at its next allocation
+
+static void *allocate(size_t size, size_t alignment, void *user_data)
+{
+    (void)user_data;
+    if (stops) {
+        stops = false;
+        sem_post(&inside);
+        sem_wait(&go_on);
+    }
+    return aligned_alloc(alignment,
+                         (size + alignment - 1) / alignment * alignment);
+}
+
+static void release(void *memory, size_t size, void *user_data)
+{
+    (void)size, (void)user_data;
+    free(memory);
+}
+
+static void *wait_stopping(void *event)
+{
+    rnl_stream_query(idle_stream);  // what a thread's first call allocates
+    stops = true;
+    assert_ok(rnl_enqueue_wait_event(idle_stream, event));
+    return NULL;
+}
+
+// The last one to keep it is its default stream.
+static void end_context(rnl_context context)
+{
+    rnl_stream stream;
+    assert_ok(rnl_context_default_stream(context, &stream));
+    struct object *object = object_find(stream, OBJECT_STREAM);
+    uint32_t generation = atomic_load(&object->generation);
+    assert_ok(rnl_context_release(context));
+    await_end(object, generation);
+}
+
+RNL_TEST(a_context_lives_while_another_waits_for_its_event)
+{
+    rnl_context other;
+    rnl_stream stream;
+    rnl_event event;
+    pthread_t thread;
+    assert_ok(rnl_allocator_set(
+        RNL_ALLOCATOR(.allocate = allocate, .release = release)));
+    sem_init(&inside, 0, 0);
+    sem_init(&go_on, 0, 0);
+    idle_open(0, false);
+    assert_ok(rnl_context_open("cuda", 0, NULL, &other));
+    struct object *context = object_find(other, OBJECT_CONTEXT);
+    assert_ok(rnl_context_default_stream(other, &stream));
+    assert_ok(rnl_enqueue_host_function(stream, fake_hold, &gate));
+    assert_ok(rnl_enqueue_event(stream, NULL, &event));
+    assert_int_equal(pthread_create(&thread, NULL, wait_stopping, event), 0);
+    sem_wait(&inside);
+    atomic_store(&gate.open, 1);
+    assert_ok(rnl_event_release(event));
+    end_context(other);
+    while (atomic_load(&context->references) > 1)
+        sched_yield();
+    assert_int_equal(atomic_load(&context->references), 1);
+    sem_post(&go_on);
+    pthread_join(thread, NULL);
+    assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
     idle_close();
 }
 

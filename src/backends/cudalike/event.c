@@ -208,15 +208,11 @@ struct marker *gpu_event_point(struct event *event,
     return NULL;
 }
 
-rnl_status gpu_event_join(struct stream *stream, struct event *event)
+static inline rnl_status join(struct stream *stream, struct event *event)
 {
     struct gpu_event *own = event_of(event);
     struct failure *failure;
     bool recorded, broken;
-    // The order within one stream is there already.
-    if (!event_is_open(own) ||
-        atomic_load(&own->stream_id) == stream->object.id)
-        return RNL_OK;
     struct marker *marker = look(own, &failure, &recorded, &broken);
     uint64_t at = atomic_load(&stream->submitted) + 1;
     rnl_status status = RNL_OK;
@@ -231,6 +227,31 @@ rnl_status gpu_event_join(struct stream *stream, struct event *event)
     int code = status == RNL_OK ? gpu_event_follow(event, stream, at) : 0;
     return code ? driver_fail(stream_context(stream), code, "to wait")
                 : status;
+}
+
+// Another context may end meanwhile, and with it what its event stands for.
+static __attribute__((noinline)) rnl_status join_other(struct stream *stream,
+                                                       struct event *event)
+{
+    struct object *home = &event->object.context->object;
+    rnl_status status = object_keep_for(home, "event");
+    if (status != RNL_OK)
+        return status;
+    status = join(stream, event);
+    object_drop(home);
+    return status;
+}
+
+rnl_status gpu_event_join(struct stream *stream, struct event *event)
+{
+    struct gpu_event *own = event_of(event);
+    // The order within one stream is there already.
+    if (!event_is_open(own) ||
+        atomic_load(&own->stream_id) == stream->object.id)
+        return RNL_OK;
+    return event->object.context == stream_context(stream)
+               ? join(stream, event)
+               : join_other(stream, event);
 }
 
 // --- Waiting on the host ---------------------------------------------------
