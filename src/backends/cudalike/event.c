@@ -2,7 +2,7 @@
 #include "backends/cudalike/doubt.h"
 #include "backends/cudalike/held.h"
 
-// Nothing is in it: never recorded, and no promise.
+// Nothing but zeros: never recorded, and no promise.
 static bool is_blank(struct gpu_event *own)
 {
     return !atomic_load_explicit(&own->recorded, memory_order_relaxed) &&
@@ -19,7 +19,7 @@ void stood_drop(struct context *context, const struct stood *stood)
         doubt_drop(stood->doubt);
 }
 
-// Leaves it blank. A call that comes late may put more into it.
+// A call that comes late may put more into it.
 static void empty(struct event *event)
 {
     struct gpu_event *own = event_of(event);
@@ -32,13 +32,8 @@ static void empty(struct event *event)
     own->marker = own->promised = NULL;
     own->failure = NULL;
     atomic_store_explicit(&own->doubt, NULL, memory_order_relaxed);
-    atomic_store_explicit(&own->stream_id, 0, memory_order_relaxed);
     own->waiters = NULL;
-    own->kept = own->broken = false;
-    atomic_store_explicit(&own->recorded, false, memory_order_relaxed);
-    atomic_store_explicit(&own->open, false, memory_order_relaxed);
     lock_give(&own->lock);
-    own->waits = (struct waits){0};
     marker_drop(context, promised);
     stood_drop(context, &stood);
     waiters_drop(stood.waiters);
@@ -53,8 +48,11 @@ void gpu_event_finish(struct event *event)
 rnl_status gpu_event_init(struct event *event)
 {
     struct gpu_event *own = event_of(event);
-    if (!is_blank(own))
-        empty(event);
+    if (!is_blank(own)) {
+        if (own->marker || own->failure || own->doubt)
+            empty(event);
+        *own = (struct gpu_event){0};
+    }
     if (!event->options.promise)
         return RNL_OK;
     own->promised = marker_take(event->object.context, event->options.timing);
