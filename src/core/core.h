@@ -106,13 +106,14 @@ struct stream {
 
 struct event {
     struct object object;
+    // All that making and releasing one look at is here and in the head.
     const struct backend *backend;
     rnl_event_options options;
+    struct pool_part *part;  // where it is kept once it is dead
     _Atomic bool recorded;   // at least once, on a stream that runs
     _Atomic bool captured;   // it stands for nodes of `capture`
     struct capture *capture; // referenced; guarded by the lock in capture.c
     struct node_set after;
-    struct pool_part *part;  // where it is kept once it is dead
     _Alignas(64) max_align_t native[];
 };
 

@@ -14,13 +14,13 @@ static rnl_status need(struct context *context, bool wanted,
                    context->backend->feature_reason(context, feature));
 }
 
-static rnl_status check_options(struct context *context,
-                                const rnl_event_options *options)
+static __attribute__((noinline)) rnl_status
+read_options(struct context *context, const rnl_event_options *given,
+             rnl_event_options *options)
 {
     rnl_status status;
-    if (!options->timing && !options->interprocess && !options->promise)
-        return RNL_OK;
-    if ((status = need(context, options->timing, RNL_FEATURE_EVENT_TIMING,
+    if ((status = options_read(options, sizeof *options, given, "options")) ||
+        (status = need(context, options->timing, RNL_FEATURE_EVENT_TIMING,
                        "timing")) ||
         (status = need(context, options->interprocess,
                        RNL_FEATURE_INTERPROCESS, "interprocess")))
@@ -28,27 +28,22 @@ static rnl_status check_options(struct context *context,
     return need(context, options->promise, RNL_FEATURE_PROMISES, "promise");
 }
 
-static rnl_status event_new(struct context *context,
-                            const rnl_event_options *given,
-                            struct event **out_event)
+// Not published yet. NULL after recording why.
+static inline struct event *event_new(struct context *context,
+                                      const rnl_event_options *given)
 {
     rnl_event_options options = {.struct_size = sizeof options};
-    rnl_status status = RNL_OK;
-    if (given &&
-        ((status = options_read(&options, sizeof options, given, "options")) ||
-         (status = check_options(context, &options))))
-        return status;
+    if (given && read_options(context, given, &options) != RNL_OK)
+        return NULL;
     struct event *event = event_pool_take(context, options.label);
     if (!event)
-        return fail_status();
+        return NULL;
     event->options = options;
     event->options.label = NULL;
-    status = event->backend->event_init(event);
-    if (status != RNL_OK)
-        event_pool_give(event);
-    else
-        *out_event = event;
-    return status;
+    if (event->backend->event_init(event) == RNL_OK)
+        return event;
+    event_pool_give(event);
+    return NULL;
 }
 
 rnl_status rnl_event_create(rnl_context handle,
@@ -56,13 +51,14 @@ rnl_status rnl_event_create(rnl_context handle,
                             rnl_event *out_event)
 {
     struct context *context;
-    struct event *event;
     rnl_status status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)) ||
-        (status = check_pointer(out_event, "out_event")) ||
-        (status = event_new(context, options, &event)))
+        (status = check_pointer(out_event, "out_event")))
         return status;
+    struct event *event = event_new(context, options);
+    if (!event)
+        return fail_status();
     *out_event = object_publish(&event->object);
     return RNL_OK;
 }
@@ -108,8 +104,8 @@ static rnl_status foreign_event(const struct event *event)
                    object_describe(&event->object, text, sizeof text));
 }
 
-static rnl_status record(struct stream *stream, struct event *event,
-                         bool external)
+static inline rnl_status record(struct stream *stream, struct event *event,
+                                bool external)
 {
     rnl_status status;
     if (capture_is_used() && capture_record(stream, event, external, &status))
@@ -122,8 +118,8 @@ static rnl_status record(struct stream *stream, struct event *event,
     return status;
 }
 
-static rnl_status enqueue_record(rnl_stream stream_handle, rnl_event handle,
-                                 bool external)
+static inline rnl_status enqueue_record(rnl_stream stream_handle,
+                                        rnl_event handle, bool external)
 {
     struct stream *stream;
     struct event *event;
@@ -152,13 +148,14 @@ rnl_status rnl_enqueue_event(rnl_stream stream_handle,
                              rnl_event *out_event)
 {
     struct stream *stream;
-    struct event *event;
     rnl_status status = ENTER();
     if (status != RNL_OK ||
         (status = check_stream(stream_handle, "stream", &stream)) ||
-        (status = check_pointer(out_event, "out_event")) ||
-        (status = event_new(stream_context(stream), options, &event)))
+        (status = check_pointer(out_event, "out_event")))
         return status;
+    struct event *event = event_new(stream_context(stream), options);
+    if (!event)
+        return fail_status();
     status = record(stream, event, false);
     if (status == RNL_OK)
         *out_event = object_publish(&event->object);

@@ -24,8 +24,8 @@ static struct object_class *class_of(const struct backend *backend)
 }
 
 // The part was entered.
-static struct event *take_new(struct context *context, struct pool_part *part,
-                              const char *label)
+static __attribute__((noinline)) struct event *
+take_new(struct context *context, struct pool_part *part, const char *label)
 {
     struct event *event = (struct event *)object_create(
         class_of(context->backend), context, label);

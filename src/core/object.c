@@ -7,7 +7,7 @@
 // while a thread has it among what it saw: a call that checked a handle just
 // before its release then still looks at the object that it meant.
 #define QUARANTINE 64
-#define CLEARED_AT_ONCE 32  // since all threads are asked
+#define CLEARED_AT_ONCE 32  // since all threads are asked; bits of `seen`
 
 static struct object_chunk first_chunk;  // spares small programs the allocation
 struct object_chunk *_Atomic object_chunks[OBJECT_CHUNKS] = {&first_chunk};
@@ -104,18 +104,10 @@ static void class_register_locked(struct object_class *class)
 
 // --- Rest ------------------------------------------------------------------
 
-static inline struct object *take_first(struct object_rest *rest)
-{
-    struct object *object = rest->first;
-    rest->first = object->next_free;
-    rest->count--;
-    return object;
-}
-
 struct clearing {
     enum object_kind kind;
+    uint32_t seen;  // bits, by index
     struct object *objects[CLEARED_AT_ONCE];
-    bool seen[CLEARED_AT_ONCE];
 };
 
 static void note_seen(const struct thread_state *thread, void *argument)
@@ -126,8 +118,8 @@ static void note_seen(const struct thread_state *thread, void *argument)
     const void *second = atomic_load_explicit(&thread->seen[OBJECT_NONE],
                                               memory_order_relaxed);
     for (int i = 0; i < CLEARED_AT_ONCE; i++)
-        clearing->seen[i] |= clearing->objects[i] == first ||
-                             clearing->objects[i] == second;
+        if (clearing->objects[i] == first || clearing->objects[i] == second)
+            clearing->seen |= UINT32_C(1) << i;
 }
 
 // What no thread sees now, no thread will: its handle is dead. The others have
@@ -135,38 +127,37 @@ static void note_seen(const struct thread_state *thread, void *argument)
 static __attribute__((noinline)) void clear_some(struct object_rest *rest,
                                                  enum object_kind kind)
 {
-    struct clearing clearing = {.kind = kind};
-    for (int i = 0; i < CLEARED_AT_ONCE; i++)
-        clearing.objects[i] = take_first(rest);
+    struct clearing clearing;
+    struct object **link = &rest->first, *object = rest->first;
+    clearing.kind = kind;
+    clearing.seen = 0;
+    for (int i = 0; i < CLEARED_AT_ONCE; i++, object = object->next_free)
+        clearing.objects[i] = object;
     threads_visit(note_seen, &clearing);
-    for (int i = CLEARED_AT_ONCE; i-- > 0;) {
-        struct object *object = clearing.objects[i];
-        if (clearing.seen[i]) {
+    for (int i = 0; i < CLEARED_AT_ONCE; i++) {
+        object = *link;
+        if (clearing.seen >> i & 1) {
+            *link = object->next_free;
+            rest->count--;
             object_rest_put(rest, object);
-            continue;
+        } else {
+            link = &object->next_free;
+            rest->clear_count++;
         }
-        object->next_free = rest->first;
-        rest->first = object;
-        rest->count++;
-        rest->clear_count++;
     }
 }
 
-struct object *object_rest_take(struct object_rest *rest,
-                                enum object_kind kind)
+bool object_rest_clear(struct object_rest *rest, enum object_kind kind)
 {
-    if (rest->clear_count == 0 && rest->count >= QUARANTINE + CLEARED_AT_ONCE)
+    if (rest->count >= QUARANTINE + CLEARED_AT_ONCE)
         clear_some(rest, kind);
-    if (rest->clear_count == 0)
-        return NULL;
-    rest->clear_count--;
-    return take_first(rest);
+    return rest->clear_count > 0;
 }
 
 void object_rest_discard(struct object_rest *rest)
 {
     while (rest->count > 0)
-        object_discard(take_first(rest));
+        object_discard(object_rest_take_first(rest));
     rest->clear_count = 0;
 }
 
@@ -229,17 +220,13 @@ struct object *object_create(struct object_class *class,
     return object;
 }
 
-static uint64_t handle_value(const struct object *object)
-{
-    return (uint64_t)object->class->kind << OBJECT_KIND_SHIFT |
-           (uint64_t)object->generation << 32 | object->index;
-}
-
 void *object_publish(struct object *object)
 {
-    uint64_t value = handle_value(object);
-    atomic_store_explicit(&object->user_references,
-                          (uint64_t)object->generation << 32 | 1,
+    uint64_t generation = atomic_load_explicit(&object->generation,
+                                               memory_order_relaxed);
+    uint64_t value = (uint64_t)object->class->kind << OBJECT_KIND_SHIFT |
+                     generation << 32 | object->index;
+    atomic_store_explicit(&object->user_references, generation << 32 | 1,
                           memory_order_relaxed);
     atomic_store_explicit(&object->handle, value, memory_order_release);
     return (void *)(uintptr_t)value;
@@ -334,10 +321,8 @@ void object_await_unguarded(const struct object *object)
         sched_yield();
 }
 
-void object_destroy(struct object *object)
+static __attribute__((noinline)) void finish(struct object *object)
 {
-    if (object->class->park && object->class->park(object))
-        return;
     if (object->class->guarded && is_guarded(object)) {
         put_aside(object);
         if (!is_guarded(object))  // its guard may have looked before
@@ -346,6 +331,12 @@ void object_destroy(struct object *object)
     }
     object->class->finish(object);
     object_abandon(object);
+}
+
+void object_destroy(struct object *object)
+{
+    if (!object->class->park || !object->class->park(object))
+        finish(object);
 }
 
 // --- Objects kept aside ----------------------------------------------------
@@ -358,12 +349,6 @@ bool object_retire(struct object *object)
         return false;
     atomic_store_explicit(&object->generation, next, memory_order_relaxed);
     return true;
-}
-
-void object_revive(struct object *object, uint64_t id)
-{
-    object->id = id;
-    atomic_store_explicit(&object->references, 1, memory_order_relaxed);
 }
 
 void object_discard(struct object *object)

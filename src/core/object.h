@@ -91,7 +91,11 @@ void object_abandon(struct object *object);
 // is revived is as object_create leaves it, but for its fields and its label. A
 // parked object has no reference to its context, and discarding drops none.
 bool object_retire(struct object *object);
-void object_revive(struct object *object, uint64_t id);
+static inline void object_revive(struct object *object, uint64_t id)
+{
+    object->id = id;
+    atomic_store_explicit(&object->references, 1, memory_order_relaxed);
+}
 void object_discard(struct object *object);
 
 // Keeps dead objects until none of them can be what another thread has found
@@ -107,8 +111,25 @@ static inline void object_rest_put(struct object_rest *rest,
     rest->last = object;
 }
 
-struct object *object_rest_take(struct object_rest *rest,
-                                enum object_kind kind);
+// Finds out which of the oldest may be reused; false: none.
+bool object_rest_clear(struct object_rest *rest, enum object_kind kind);
+
+static inline struct object *object_rest_take_first(struct object_rest *rest)
+{
+    struct object *object = rest->first;
+    rest->first = object->next_free;
+    rest->count--;
+    return object;
+}
+
+static inline struct object *object_rest_take(struct object_rest *rest,
+                                              enum object_kind kind)
+{
+    if (rest->clear_count == 0 && !object_rest_clear(rest, kind))
+        return NULL;
+    rest->clear_count--;
+    return object_rest_take_first(rest);
+}
 
 // Discards all of them.
 void object_rest_discard(struct object_rest *rest);

@@ -10,7 +10,8 @@ static inline struct pool_part *pool_own_part(struct memory_pool *pool)
 {
     if (thread_state.pool_part == 0)
         pool_choose_part();
-    return &pool->parts[thread_state.pool_part - 1];
+    // As a sum, or gcc computes the place again for each of its fields.
+    return pool->parts + (thread_state.pool_part - 1);
 }
 
 // With the part's lock held.

@@ -1,13 +1,6 @@
 // Work on the driver: what it is told, and what becomes of failures.
-#include "core/backend.h"
-#include "core/object.h"
-
-#include "backends/cudalike/cudalike.h"
-
 #include "loaded.h"
 
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -288,110 +281,6 @@ RNL_TEST(a_copy_that_fails_is_over_before_its_lane_is_used_again)
                                             SIZE));
     assert_ok(rnl_buffer_release(buffer));
     free(memory);
-    idle_close();
-}
-
-// --- Handles that die in use -------------------------------------------------
-
-static struct fake_gate gate;
-
-// What a thread that found the event before another one released it still
-// calls: it meets one that was never recorded. What it leaves there goes with
-// the context, …
-RNL_TEST(an_event_that_is_gone_takes_late_calls)
-{
-    idle_open(0, false);
-    struct event *event =
-        (struct event *)object_find(idle_event, OBJECT_EVENT);
-    struct stream *stream =
-        (struct stream *)object_find(idle_stream, OBJECT_STREAM);
-    assert_ok(rnl_enqueue_host_function(idle_stream, fake_hold, &gate));
-    assert_ok(rnl_enqueue_event_record(idle_stream, idle_event));
-    assert_ok(rnl_enqueue_event_record(idle_stream, idle_event));
-    assert_ok(rnl_event_release(idle_event));
-    assert_ok(event->backend->event_query(event));
-    assert_ok(event->backend->event_join(stream, event));
-    assert_ok(event->backend->event_record(event, stream));
-    assert_ok(event->backend->event_record(event, stream));
-    assert_int_equal(event->backend->event_query(event), RNL_NOT_READY);
-    atomic_store(&gate.open, 1);
-    assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
-    assert_ok(rnl_event_create(idle_context, NULL, &idle_event));
-    idle_close();
-}
-
-// … or before the event's memory is another event's.
-RNL_TEST(what_a_late_record_left_is_not_the_next_events)
-{
-    idle_open(0, false);
-    struct object *event = object_find(idle_event, OBJECT_EVENT);
-    struct stream *stream =
-        (struct stream *)object_find(idle_stream, OBJECT_STREAM);
-    assert_ok(rnl_enqueue_host_function(idle_stream, fake_hold, &gate));
-    assert_ok(rnl_event_release(idle_event));
-    assert_ok(stream->backend->event_record((struct event *)event, stream));
-    for (int i = 0;; i++) {
-        assert_true(i < 1000);
-        assert_ok(rnl_event_create(idle_context, NULL, &idle_event));
-        if (object_find(idle_event, OBJECT_EVENT) == event)
-            break;
-        assert_ok(rnl_event_release(idle_event));
-    }
-    assert_ok(rnl_event_query(idle_event));
-    atomic_store(&gate.open, 1);
-    assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
-    idle_close();
-}
-
-static void record_often(void)
-{
-    for (int i = 0; i < 3; i++)
-        assert_ok(rnl_enqueue_event_record(idle_stream, idle_event));
-    assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
-}
-
-static bool has_spare(struct stream *stream)
-{
-    struct gpu_stream *own = gpu_stream_of(stream);
-    lock_take(&own->lock);
-    bool has = own->spares[false] != NULL;
-    lock_give(&own->lock);
-    return has;
-}
-
-// The service lets go of it when it has looked for the last time.
-static void release_and_await_end(struct object *stream)
-{
-    uint32_t generation = atomic_load(&stream->generation);
-    assert_ok(rnl_stream_release(idle_stream));
-    while (atomic_load(&stream->generation) == generation)
-        sched_yield();
-}
-
-// What the driver records with is the next stream's by then.
-RNL_TEST(a_stream_that_is_gone_refuses_late_records)
-{
-    rnl_event other;
-    void *first, *second;
-    idle_open(0, false);
-    struct stream *stream =
-        (struct stream *)object_find(idle_stream, OBJECT_STREAM);
-    struct event *event =
-        (struct event *)object_find(idle_event, OBJECT_EVENT);
-    record_often();
-    assert_true(has_spare(stream));
-    release_and_await_end(&stream->object);
-    assert_false(has_spare(stream));
-    assert_int_equal(event->backend->event_record(event, stream),
-                     RNL_ERROR_INVALID_HANDLE);
-    assert_int_equal(atomic_load(&stream->object.references), 0);
-    assert_ok(rnl_stream_create(idle_context, NULL, &idle_stream));
-    assert_ok(rnl_event_create(idle_context, NULL, &other));
-    assert_ok(rnl_enqueue_event_record(idle_stream, other));
-    assert_ok(rnl_event_native(idle_event, &first));
-    assert_ok(rnl_event_native(other, &second));
-    assert_ptr_not_equal(first, second);
-    assert_ok(rnl_event_release(other));
     idle_close();
 }
 

@@ -2,6 +2,7 @@
 #include "backends/cuda/cuda.h"
 #include "backends/cuda/compile.h"
 #include "backends/cuda/ptx.h"
+#include "backends/cudalike/event.h"
 #include "backends/cudalike/graph.h"
 
 #include <dlfcn.h>
@@ -251,7 +252,7 @@ const struct backend cuda_backend = {
                          BACKEND_ATTRIBUTE(RNL_STREAM_DOMAIN),
     .context_size = sizeof(struct gpu_context),
     .stream_size = sizeof(struct gpu_stream),
-    .event_size = GPU_EVENT_SIZE,
+    .event_size = sizeof(struct gpu_event),
     .module_size = sizeof(struct gpu_module),
     .function_size = sizeof(struct gpu_function),
     .exec_size = sizeof(struct gpu_exec),

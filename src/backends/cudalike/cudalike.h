@@ -221,9 +221,28 @@ void marker_drop(struct context *context, struct marker *marker);
 // The same for the stream's own next records, with its lock held: events that
 // are recorded again and again take no other's lock for that. Keeps what nobody
 // else looks at; returns what is to be dropped.
-struct marker *marker_take_spare_locked(struct stream *stream, bool timing);
-struct marker *marker_keep_spare_locked(struct stream *stream,
-                                        struct marker *marker);
+static inline struct marker *marker_take_spare_locked(struct stream *stream,
+                                                      bool timing)
+{
+    struct marker **spare = &gpu_stream_of(stream)->spares[timing];
+    struct marker *marker = *spare;
+    if (__builtin_expect(!marker, 0))
+        return marker_take(stream_context(stream), timing);
+    *spare = NULL;
+    marker_renew(marker);
+    return marker;
+}
+static inline struct marker *marker_keep_spare_locked(struct stream *stream,
+                                                      struct marker *marker)
+{
+    if (!marker ||
+        atomic_load_explicit(&marker->references, memory_order_acquire) > 1)
+        return marker;
+    struct marker **spare = &gpu_stream_of(stream)->spares[marker->timing];
+    struct marker *other = *spare;
+    *spare = marker;
+    return other;
+}
 // For a stream that ends: a call that comes late finds none.
 void marker_drop_spares(struct stream *stream);
 struct marker *marker_share(struct marker *marker);
@@ -298,9 +317,6 @@ static inline void stream_count_locked(struct stream *stream)
 // `counted`: as an operation, which those who wait for the stream wait for.
 rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
                                 bool counted);
-// The same with the stream's lock held; `*code`: the driver refused it.
-rnl_status stream_record_locked(struct stream *stream, struct marker *marker,
-                                bool counted, int *code);
 rnl_status stream_wait_marker(struct stream *stream, struct marker *marker);
 // Takes over the reference; NULL is fine.
 void stream_inherit(struct stream *stream, struct failure *failure);
@@ -363,9 +379,6 @@ rnl_status gpu_memory_advise(struct context *context, void *address,
                              size_t size, rnl_memory_advice advice);
 rnl_status gpu_host_register(struct context *context, void *pointer,
                              size_t size, bool locked);
-
-// Room for struct gpu_event, which event.c keeps to itself.
-#define GPU_EVENT_SIZE 128
 
 // --- Operations, each with the context current and the stream's lock held ----
 

@@ -114,17 +114,19 @@ static bool is_settled(struct doubt *doubt)
 int doubt_follow(struct doubt *doubt, uint64_t point, struct stream *stream,
                  uint64_t at)
 {
-    if (is_settled(doubt))
+    // Of a stream that is gone nobody is told.
+    if (is_settled(doubt) || !object_keep_if_alive(&stream->object))
         return 0;
     struct follower *follower = mem_allocate(sizeof *follower);
     // Threads that use the same stream may have put the wait behind more.
     uint64_t last = atomic_load(&stream->submitted);
     if (!follower || doubt_begin(stream, last > at ? last : at) != 0) {
         mem_release(follower, sizeof *follower);
-        return gpu_of(stream_context(stream))->driver->out_of_memory;
+        int code = gpu_of(stream_context(stream))->driver->out_of_memory;
+        object_drop(&stream->object);
+        return code;
     }
     *follower = (struct follower){NULL, stream, point, at};
-    object_keep(&stream->object);
     lock_take(&doubt->lock);
     struct failure *failure = failure_locked(doubt, point);
     bool waits = !failure && !doubt->over;

@@ -68,14 +68,15 @@ struct op *held_marker_op(struct stream *stream, enum op_kind kind,
     return op;
 }
 
-// The stream that is to record it, which the caller drops; NULL: it was.
+// The stream that is to record it, which the caller drops; NULL: it was. One
+// that is gone was given the record of a promise that is about to be kept.
 static struct stream *recorder_of(struct marker *marker)
 {
     lock_take(&marker->lock);
     struct stream *stream =
         atomic_load(&marker->held) ? marker->stream : NULL;
-    if (stream)
-        object_keep(&stream->object);
+    if (stream && !object_keep_if_alive(&stream->object))
+        stream = NULL;
     lock_give(&marker->lock);
     return stream;
 }

@@ -2,7 +2,7 @@
 // for the host, or for a promise, stands in a hardware queue.
 #pragma once
 
-#include "backends/cudalike/cudalike.h"
+#include "backends/cudalike/service.h"
 #include "core/op.h"
 
 // Each with the stream's lock held.
@@ -31,6 +31,34 @@ void stream_give_held_locked(struct stream *stream, size_t most,
 rnl_status stream_apply_attributes_locked(struct stream *stream,
                                           uint32_t changes);
 void gpu_give_attributes(struct stream *stream, const struct op *op);
+
+// Holds a record of a marker (OP_STAMP) or a wait for one (OP_WAIT); `counted`:
+// as an operation.
+rnl_status stream_hold_marker_locked(struct stream *stream, enum op_kind kind,
+                                     struct marker *marker, bool counted);
+// Records a marker, or holds the record; the context is current. In stream.c.
+static inline rnl_status stream_record_locked(struct stream *stream,
+                                              struct marker *marker,
+                                              bool counted)
+{
+    struct context *context = stream_context(stream);
+    struct gpu_stream *own = gpu_stream_of(stream);
+    bool holds = stream_holds_locked(stream);
+    rnl_status status =
+        counted || holds ? service_list_locked(stream) : RNL_OK;
+    if (status != RNL_OK)
+        return status;
+    if (holds)
+        return stream_hold_marker_locked(stream, OP_STAMP, marker, counted);
+    int code = call_of(gpu_of(context))->event_record(marker->event,
+                                                      own->handle);
+    own->last = LAST_WORK;
+    if (__builtin_expect(code != 0, 0))
+        return driver_fail(context, code, "to record an event");
+    if (counted)
+        stream_count_locked(stream);
+    return RNL_OK;
+}
 
 // Has the driver wait for what the service was asked.
 void stream_wait_there_locked(struct stream *stream);

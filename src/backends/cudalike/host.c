@@ -54,10 +54,10 @@ static void run_refused(struct task *task)
     object_drop(&stream->object);
 }
 
+// The stream is kept until its function was called.
 static void start(struct op *op, void (*how)(struct task *))
 {
     struct task *task = task_of(op);
-    object_keep(&op->stream->object);
     task->run = how;
     if (!task_add(&host, task))
         how(task);
@@ -65,6 +65,7 @@ static void start(struct op *op, void (*how)(struct task *))
 
 void host_start(struct op *op)
 {
+    object_keep(&op->stream->object);  // which is listed
     start(op, run);
 }
 

@@ -76,29 +76,6 @@ void marker_drop(struct context *context, struct marker *marker)
     lock_give(&list->lock);
 }
 
-struct marker *marker_take_spare_locked(struct stream *stream, bool timing)
-{
-    struct marker **spare = &gpu_stream_of(stream)->spares[timing];
-    struct marker *marker = *spare;
-    if (!marker)
-        return marker_take(stream_context(stream), timing);
-    *spare = NULL;
-    marker_renew(marker);
-    return marker;
-}
-
-struct marker *marker_keep_spare_locked(struct stream *stream,
-                                        struct marker *marker)
-{
-    if (!marker ||
-        atomic_load_explicit(&marker->references, memory_order_acquire) > 1)
-        return marker;
-    struct marker **spare = &gpu_stream_of(stream)->spares[marker->timing];
-    struct marker *other = *spare;
-    *spare = marker;
-    return other;
-}
-
 void marker_drop_spares(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);

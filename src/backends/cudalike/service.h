@@ -58,7 +58,8 @@ void service_item_done(struct stream *stream, struct op *op,
 // service_item_done.
 void host_start(struct op *op);
 // Finishes ops that the driver was given or that it refused: a host function
-// among them was refused, and is called with the failure.
+// among them was refused, and is called with the failure; whoever puts it there
+// keeps the stream for it.
 void host_finish_list(struct op *over);
 
 // Around what the library's threads do with the driver and its page-locked

@@ -361,7 +361,7 @@ bool staging_start(struct stream *stream, struct op *op)
     unsigned shares = pieces < way.threads ? (unsigned)pieces : way.threads;
     // The last share to end frees the job; one more, until all are added.
     atomic_store(&job->open, shares + 1);
-    object_keep(&stream->object);
+    object_keep(&stream->object);  // which is listed
     unsigned added = 0;
     for (; added < shares; added++) {
         job->shares[added].task.run = run_share;

@@ -167,6 +167,8 @@ static void give_up_locked(struct stream *stream, struct op *op, int code,
                failure_create(stream, op->sequence, op, driver->status(code),
                               message),
                op->sequence, false);
+    while (*over)  // functions are called in their order
+        over = &(*over)->next;
     while (op) {
         struct op *next = op->next;
         if (op->kind == OP_STAMP || op->kind == OP_WAIT)
@@ -176,8 +178,11 @@ static void give_up_locked(struct stream *stream, struct op *op, int code,
         if (op->kind != OP_HOST ||
             (service_ask_locked(stream, op) != 0 &&
              !service_ask_anyway_locked(stream, op))) {
-            op->next = *over;
+            if (op->kind == OP_HOST)  // its function is called without locks
+                object_keep(&stream->object);
+            op->next = NULL;
             *over = op;
+            over = &op->next;
         }
         op = next;
     }
@@ -551,8 +556,13 @@ void stream_inherit(struct stream *stream, struct failure *failure)
 {
     if (!failure)
         return;
+    if (!object_keep_if_alive(&stream->object)) {
+        failure_drop(failure);
+        return;
+    }
     stream_fails_from(stream, atomic_load(&stream->submitted) + 1);
     stream_set_failure(stream, failure, true);
+    object_drop(&stream->object);
 }
 
 static int give_wait_locked(struct stream *stream, struct marker *marker)
@@ -568,7 +578,7 @@ static int give_wait_locked(struct stream *stream, struct marker *marker)
     return code;
 }
 
-static rnl_status hold_marker_locked(struct stream *stream, enum op_kind kind,
+rnl_status stream_hold_marker_locked(struct stream *stream, enum op_kind kind,
                                      struct marker *marker, bool counted)
 {
     uint64_t sequence = atomic_load(&stream->submitted) + counted;
@@ -594,7 +604,7 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
     rnl_status status = service_list_locked(stream);
     if (status == RNL_OK &&
         (stream_holds_locked(stream) || atomic_load(&marker->held)))
-        status = hold_marker_locked(stream, OP_WAIT, marker, true);
+        status = stream_hold_marker_locked(stream, OP_WAIT, marker, true);
     else if (status == RNL_OK)
         code = give_wait_locked(stream, marker);
     lock_give(&own->lock);
@@ -605,45 +615,16 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
                      : driver_fail(context, code, "to let a stream wait");
 }
 
-static inline int give_record_locked(struct stream *stream,
-                                     struct marker *marker, bool counted)
-{
-    struct gpu_stream *own = gpu_stream_of(stream);
-    int code = call_of(gpu_of(stream_context(stream)))
-                   ->event_record(marker->event, own->handle);
-    own->last = LAST_WORK;
-    if (code == 0 && counted)
-        stream_count_locked(stream);
-    return code;
-}
-
-rnl_status stream_record_locked(struct stream *stream, struct marker *marker,
-                                bool counted, int *code)
-{
-    bool holds = stream_holds_locked(stream);
-    rnl_status status =
-        counted || holds ? service_list_locked(stream) : RNL_OK;
-    *code = 0;
-    if (status == RNL_OK && holds)
-        status = hold_marker_locked(stream, OP_STAMP, marker, counted);
-    else if (status == RNL_OK)
-        *code = give_record_locked(stream, marker, counted);
-    return status;
-}
-
 rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
                                 bool counted)
 {
-    struct context *context = stream_context(stream);
     struct gpu_stream *own = gpu_stream_of(stream);
-    int code;
     void *before = stream_enter(stream);
     lock_take(&own->lock);
-    rnl_status status = stream_record_locked(stream, marker, counted, &code);
+    rnl_status status = stream_record_locked(stream, marker, counted);
     lock_give(&own->lock);
-    current_back(gpu_of(context), before);
-    return code == 0 ? status
-                     : driver_fail(context, code, "to record an event");
+    current_back(gpu_of(stream_context(stream)), before);
+    return status;
 }
 
 static int follow(struct stream *stream, struct stream *other, uint64_t at)
@@ -656,7 +637,8 @@ static int follow(struct stream *stream, struct stream *other, uint64_t at)
     return code;
 }
 
-rnl_status gpu_stream_join(struct stream *stream, struct stream *other)
+// The caller keeps `other`: what is not counted has the service list nothing.
+static rnl_status join(struct stream *stream, struct stream *other)
 {
     struct context *context = stream_context(other);
     rnl_status status = refuse_captured(other);
@@ -676,4 +658,14 @@ rnl_status gpu_stream_join(struct stream *stream, struct stream *other)
     marker_drop(context, marker);
     int code = status == RNL_OK ? follow(stream, other, at) : 0;
     return code == 0 ? status : driver_fail(context, code, "to wait");
+}
+
+rnl_status gpu_stream_join(struct stream *stream, struct stream *other)
+{
+    rnl_status status = object_keep_for(&other->object, "other");
+    if (status != RNL_OK)
+        return status;
+    status = join(stream, other);
+    object_drop(&other->object);
+    return status;
 }

@@ -1,0 +1,403 @@
+// Calls that come late: another thread has released what they found by then.
+#include "core/backend.h"
+#include "core/object.h"
+
+#include "backends/cudalike/doubt.h"
+#include "backends/cudalike/held.h"
+
+#include "loaded.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIZE = 64 };
+
+static rnl_context the_context;
+static rnl_stream the_stream;
+static rnl_event the_event;
+static struct fake_gate gate;
+
+static void begin(void)
+{
+    fake_load();
+    assert_ok(rnl_context_open("cuda", 0, NULL, &the_context));
+    assert_ok(rnl_stream_create(the_context, NULL, &the_stream));
+    assert_ok(rnl_event_create(the_context, NULL, &the_event));
+}
+
+static void end(void)
+{
+    assert_ok(rnl_event_release(the_event));
+    assert_ok(rnl_stream_release(the_stream));
+    assert_ok(rnl_context_release(the_context));
+    fake_expect_empty();
+}
+
+static struct stream *find_stream(void)
+{
+    return (struct stream *)object_find(the_stream, OBJECT_STREAM);
+}
+
+static struct event *find_event(void)
+{
+    return (struct event *)object_find(the_event, OBJECT_EVENT);
+}
+
+// --- Events ------------------------------------------------------------------
+
+// What a thread that found the event before another one released it still
+// calls: it meets one that was never recorded. What it leaves there goes with
+// the context, …
+RNL_TEST(an_event_that_is_gone_takes_late_calls)
+{
+    begin();
+    struct event *event = find_event();
+    struct stream *stream = find_stream();
+    assert_ok(rnl_enqueue_host_function(the_stream, fake_hold, &gate));
+    assert_ok(rnl_enqueue_event_record(the_stream, the_event));
+    assert_ok(rnl_enqueue_event_record(the_stream, the_event));
+    assert_ok(rnl_event_release(the_event));
+    assert_ok(event->backend->event_query(event));
+    assert_ok(event->backend->event_join(stream, event));
+    assert_ok(event->backend->event_record(event, stream));
+    assert_ok(event->backend->event_record(event, stream));
+    assert_int_equal(event->backend->event_query(event), RNL_NOT_READY);
+    atomic_store(&gate.open, 1);
+    assert_ok(rnl_stream_synchronize(the_stream, RNL_FOREVER));
+    assert_ok(rnl_event_create(the_context, NULL, &the_event));
+    end();
+}
+
+// The next event in that memory.
+static void create_in(const struct object *memory,
+                      const rnl_event_options *options)
+{
+    for (int i = 0;; i++) {
+        assert_true(i < 1000);
+        assert_ok(rnl_event_create(the_context, options, &the_event));
+        if (object_find(the_event, OBJECT_EVENT) == memory)
+            break;
+        assert_ok(rnl_event_release(the_event));
+    }
+}
+
+// … or before the event's memory is another event's.
+RNL_TEST(what_a_late_record_left_is_not_the_next_events)
+{
+    begin();
+    struct object *event = object_find(the_event, OBJECT_EVENT);
+    struct stream *stream = find_stream();
+    assert_ok(rnl_enqueue_host_function(the_stream, fake_hold, &gate));
+    assert_ok(rnl_event_release(the_event));
+    assert_ok(stream->backend->event_record((struct event *)event, stream));
+    create_in(event, NULL);
+    assert_ok(rnl_event_query(the_event));
+    atomic_store(&gate.open, 1);
+    assert_ok(rnl_stream_synchronize(the_stream, RNL_FOREVER));
+    end();
+}
+
+RNL_TEST(a_promise_that_is_gone_claims_no_other_one)
+{
+    const rnl_event_options *options = RNL_EVENT_OPTIONS(.promise = true);
+    begin();
+    struct stream *stream = find_stream();
+    assert_ok(rnl_event_release(the_event));
+    assert_ok(rnl_event_create(the_context, options, &the_event));
+    struct event *gone = find_event();
+    assert_ok(rnl_enqueue_event_record(the_stream, the_event));
+    assert_ok(rnl_event_release(the_event));
+    assert_int_equal(gone->backend->event_record(gone, stream),
+                     RNL_ERROR_INVALID_STATE);
+    create_in(&gone->object, options);
+    assert_ok(rnl_enqueue_event_record(the_stream, the_event));
+    assert_ok(rnl_event_synchronize(the_event, RNL_FOREVER));
+    end();
+}
+
+// --- Streams -----------------------------------------------------------------
+
+static void record_often(void)
+{
+    for (int i = 0; i < 3; i++)
+        assert_ok(rnl_enqueue_event_record(the_stream, the_event));
+    assert_ok(rnl_stream_synchronize(the_stream, RNL_FOREVER));
+}
+
+static bool has_spare(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    lock_take(&own->lock);
+    bool has = own->spares[false] != NULL;
+    lock_give(&own->lock);
+    return has;
+}
+
+static void await_end(struct object *object, uint32_t generation)
+{
+    while (atomic_load(&object->generation) == generation)
+        sched_yield();
+}
+
+// The service lets go of it when it has looked for the last time.
+static void release_and_await_end(struct object *stream)
+{
+    uint32_t generation = atomic_load(&stream->generation);
+    assert_ok(rnl_stream_release(the_stream));
+    await_end(stream, generation);
+}
+
+// What the driver records with is the next stream's by then.
+RNL_TEST(a_stream_that_is_gone_refuses_late_records)
+{
+    rnl_event other;
+    void *first, *second;
+    begin();
+    struct stream *stream = find_stream();
+    struct event *event = find_event();
+    record_often();
+    assert_true(has_spare(stream));
+    release_and_await_end(&stream->object);
+    assert_false(has_spare(stream));
+    assert_int_equal(event->backend->event_record(event, stream),
+                     RNL_ERROR_INVALID_HANDLE);
+    assert_int_equal(atomic_load(&stream->object.references), 0);
+    assert_ok(rnl_stream_create(the_context, NULL, &the_stream));
+    assert_ok(rnl_event_create(the_context, NULL, &other));
+    assert_ok(rnl_enqueue_event_record(the_stream, other));
+    assert_ok(rnl_event_native(the_event, &first));
+    assert_ok(rnl_event_native(other, &second));
+    assert_ptr_not_equal(first, second);
+    assert_ok(rnl_event_release(other));
+    end();
+}
+
+static struct stream *open_gone(void)
+{
+    begin();
+    struct stream *stream = find_stream();
+    release_and_await_end(&stream->object);
+    assert_ok(rnl_stream_create(the_context, NULL, &the_stream));
+    return stream;
+}
+
+static void expect_untouched(struct stream *gone)
+{
+    assert_int_equal(atomic_load(&gone->object.references), 0);
+    assert_null(atomic_load(&gpu_stream_of(gone)->doubt));
+    assert_null(atomic_load(&gone->failure));
+}
+
+RNL_TEST(a_stream_that_is_gone_waits_for_no_promise)
+{
+    rnl_event promise;
+    struct stream *gone = open_gone();
+    assert_ok(rnl_event_create(the_context,
+                               RNL_EVENT_OPTIONS(.promise = true), &promise));
+    assert_int_equal(
+        gone->backend->event_join(
+            gone, (struct event *)object_find(promise, OBJECT_EVENT)),
+        RNL_ERROR_INVALID_HANDLE);
+    expect_untouched(gone);
+    assert_ok(rnl_event_release(promise));
+    end();
+}
+
+RNL_TEST(a_stream_that_is_gone_is_told_of_no_failures)
+{
+    rnl_buffer buffer;
+    static char memory[SIZE];
+    struct stream *gone = open_gone();
+    struct event *event = find_event();
+    assert_ok(rnl_buffer_create(the_context, SIZE, NULL, &buffer));
+    assert_ok(rnl_enqueue_host_function(the_stream, fake_hold, &gate));
+    assert_ok(rnl_enqueue_copy_to_buffer(the_stream, buffer, 0, memory,
+                                         SIZE));
+    assert_ok(rnl_enqueue_event_record(the_stream, the_event));
+    assert_int_equal(gpu_event_follow(event, gone, 1), 0);
+    expect_untouched(gone);
+    fake_fail("cuMemcpyAsync", 1, 2, 1);
+    atomic_store(&gate.open, 1);
+    assert_true(rnl_stream_synchronize(the_stream, RNL_FOREVER) != RNL_OK);
+    fake_fail("cuMemcpyAsync", 0, 0, 0);
+    assert_int_equal(gone->backend->event_join(gone, event),
+                     RNL_ERROR_INVALID_HANDLE);
+    expect_untouched(gone);
+    assert_ok(rnl_stream_reset_and_wait(the_stream));
+    assert_ok(rnl_buffer_release(buffer));
+    end();
+}
+
+// The driver's stream may be another one by then.
+RNL_TEST(a_stream_that_is_gone_is_not_waited_for)
+{
+    void *native;
+    begin();
+    struct stream *gone = find_stream();
+    assert_ok(rnl_stream_native(the_stream, &native));
+    release_and_await_end(&gone->object);
+    assert_ok(rnl_stream_create(the_context, NULL, &the_stream));
+    size_t before = fake_calls("*");
+    assert_int_equal(gone->backend->stream_join(find_stream(), gone),
+                     RNL_ERROR_INVALID_HANDLE);
+    assert_int_equal(fake_calls("*"), before);
+    end();
+}
+
+// Others look at the promise before those who wait for it were told.
+RNL_TEST(a_stream_that_is_gone_need_not_give_its_record)
+{
+    begin();
+    struct stream *stream = find_stream();
+    struct marker *marker = marker_take(stream_context(stream), false);
+    marker_promise(marker);
+    struct op *record = held_marker_op(stream, OP_STAMP, marker);
+    held_marker_over(record, true);
+    op_finish(record);
+    release_and_await_end(&stream->object);
+    uint32_t generation = atomic_load(&stream->object.generation);
+    marker_give(marker);
+    assert_int_equal(atomic_load(&stream->object.generation), generation);
+    marker_let_go(marker, NULL);
+    assert_ok(rnl_stream_create(the_context, NULL, &the_stream));
+    marker_drop(stream_context(stream), marker);
+    end();
+}
+
+static char called[3];
+
+static void hold_and_note(rnl_status status, void *name)
+{
+    fake_hold(status, &gate);
+    called[strlen(called)] = *(const char *)name;
+}
+
+static struct op *held_function(struct stream *stream, const char *name)
+{
+    struct op *op = op_create(stream, OP_HOST, 0);
+    op->host.function = hold_and_note;
+    op->host.user_data = (void *)name;
+    return op;
+}
+
+// Something that the driver is not asked for, and two functions that it
+// refuses, which are called here, where no thread is to be had.
+static void *submit_refused(void *opaque)
+{
+    struct stream *stream = opaque;
+    struct op *first = op_create(stream, OP_RELEASE, 0);
+    first->next = held_function(stream, "a");
+    first->next->next = held_function(stream, "b");
+    assert_ok(stream->backend->stream_submit(stream, first));
+    return NULL;
+}
+
+static bool is_listed(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    lock_take(&own->lock);
+    bool is = own->listed;
+    lock_give(&own->lock);
+    return is;
+}
+
+RNL_TEST(a_stream_lives_until_refused_functions_were_called)
+{
+    pthread_t thread;
+    begin();
+    struct stream *stream = find_stream();
+    assert_ok(rnl_enqueue_event_record(the_stream, the_event));
+    thread_fail_next(0, 1000);
+    fake_fail("cuMemHostAlloc", 1, 2, 1);
+    assert_int_equal(pthread_create(&thread, NULL, submit_refused, stream), 0);
+    fake_await_entered(&gate);
+    assert_ok(rnl_stream_release(the_stream));
+    while (is_listed(stream) ||
+           atomic_load(&stream->object.references) > 2)
+        sched_yield();
+    assert_int_equal(atomic_load(&stream->object.references), 2);
+    atomic_store(&gate.open, 1);
+    pthread_join(thread, NULL);
+    assert_string_equal(called, "ab");
+    assert_int_equal(atomic_load(&stream->object.references), 0);
+    thread_fail_next(0, 0);
+    fake_fail("cuMemHostAlloc", 0, 0, 0);
+    assert_ok(rnl_stream_create(the_context, NULL, &the_stream));
+    end();
+}
+
+// --- Contexts ----------------------------------------------------------------
+
+static sem_t inside, go_on;
+static _Thread_local bool stops;  // at its next allocation
+
+static void *allocate(size_t size, size_t alignment, void *user_data)
+{
+    (void)user_data;
+    if (stops) {
+        stops = false;
+        sem_post(&inside);
+        sem_wait(&go_on);
+    }
+    return aligned_alloc(alignment,
+                         (size + alignment - 1) / alignment * alignment);
+}
+
+static void release(void *memory, size_t size, void *user_data)
+{
+    (void)size, (void)user_data;
+    free(memory);
+}
+
+static void *wait_stopping(void *event)
+{
+    rnl_stream_query(the_stream);  // what a thread's first call allocates
+    stops = true;
+    assert_ok(rnl_enqueue_wait_event(the_stream, event));
+    return NULL;
+}
+
+// The last one to keep it is its default stream.
+static void end_context(rnl_context context)
+{
+    rnl_stream stream;
+    assert_ok(rnl_context_default_stream(context, &stream));
+    struct object *object = object_find(stream, OBJECT_STREAM);
+    uint32_t generation = atomic_load(&object->generation);
+    assert_ok(rnl_context_release(context));
+    await_end(object, generation);
+}
+
+RNL_TEST(a_context_lives_while_another_waits_for_its_event)
+{
+    rnl_context other;
+    rnl_stream stream;
+    rnl_event event;
+    pthread_t thread;
+    assert_ok(rnl_allocator_set(
+        RNL_ALLOCATOR(.allocate = allocate, .release = release)));
+    sem_init(&inside, 0, 0);
+    sem_init(&go_on, 0, 0);
+    begin();
+    assert_ok(rnl_context_open("cuda", 0, NULL, &other));
+    struct object *context = object_find(other, OBJECT_CONTEXT);
+    assert_ok(rnl_context_default_stream(other, &stream));
+    assert_ok(rnl_enqueue_host_function(stream, fake_hold, &gate));
+    assert_ok(rnl_enqueue_event(stream, NULL, &event));
+    assert_int_equal(pthread_create(&thread, NULL, wait_stopping, event), 0);
+    sem_wait(&inside);
+    atomic_store(&gate.open, 1);
+    assert_ok(rnl_event_release(event));
+    end_context(other);
+    while (atomic_load(&context->references) > 1)
+        sched_yield();
+    assert_int_equal(atomic_load(&context->references), 1);
+    sem_post(&go_on);
+    pthread_join(thread, NULL);
+    assert_ok(rnl_stream_synchronize(the_stream, RNL_FOREVER));
+    end();
+}
