@@ -1,6 +1,6 @@
 // Memory of the host in graphs: ordinary, which a driver copies only for a
-// caller who waits, and page-locked from one place to another. And what launches
-// under way use, when the graph has something else by then.
+// caller who waits, and page-locked from one place to another. And what
+// launches under way use, when the graph has something else by then.
 #include "graphs.h"
 #include "words.h"
 
@@ -362,7 +362,7 @@ RNL_TEST(a_launch_keeps_its_memory_when_the_graph_has_other)
     expect_ok(rnl_buffer_release(other));
 }
 
-// Rows need other nodes of a driver, which come after the old ones all the same.
+// Rows need other nodes of a driver: they come after the old ones, too.
 RNL_TEST(a_launch_after_a_change_waits_for_the_one_before)
 {
     struct held held = launch_held();

@@ -78,9 +78,12 @@ static bool is_taken_early(struct stream *stream, const struct op *op)
 bool gpu_copy_needs_service(struct stream *stream, const struct op *op)
 {
     struct context *context = stream_context(stream);
-    if (!service_can_be_asked(gpu_of(context)))
-        return false;  // the driver does so
-    enum host_part part = part_of(context, &op->copy);
+    const struct op_copy *copy = &op->copy;
+    bool within_device = copy->from_context && !copy->from_host &&
+                         copy->to_context && !copy->to_host;
+    if (within_device || !service_can_be_asked(gpu_of(context)))
+        return false;  // or the driver does so
+    enum host_part part = part_of(context, copy);
     return part == HOST_READS ? !is_taken_early(stream, op)
                               : part != HOST_NOTHING;
 }
