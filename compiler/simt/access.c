@@ -5,12 +5,11 @@
 enum { INLINE_MOST = 24 };
 
 // How many bytes of memory are asked for ahead, of all rows that a chunk reads,
-// and at least of each; of each in loops over the grid. Instructions of a
-// kernel of which a processor sees enough at once to ask by itself.
+// and at least of each. Instructions of a kernel of which a processor sees
+// enough at once to ask by itself.
 enum {
     AHEAD = 8192,
     AHEAD_LEAST = 512,
-    AHEAD_IN_LOOPS = 512,
     FORESEEN_MOST = 48,
 };
 
@@ -234,64 +233,83 @@ void access_prefetch(struct emitter *e, LLVMValueRef at)
                  (uint64_t)shape.stride * e->width);
 }
 
-// Whether a load is outside of loops and of an argument's array.
-static bool reads_once(const struct kernel *kernel, LLVMValueRef at)
+static int loop_of(const struct kernel *kernel, LLVMValueRef at)
 {
-    return LLVMIsALoadInst(at) &&
-           kernel->blocks[kernel_block_of(kernel, at)].loop == NONE &&
+    return kernel->blocks[kernel_block_of(kernel, at)].loop;
+}
+
+// Whether that loop, and none in it, has this load of an argument's array. NONE
+// is what is outside of loops.
+static bool loop_reads(const struct kernel *kernel, int loop, LLVMValueRef at)
+{
+    return LLVMIsALoadInst(at) && loop_of(kernel, at) == loop &&
            !slots_is_argument_load(kernel, at) &&
            stream_array(kernel, LLVMGetOperand(at, 0));
 }
 
-static unsigned rows_of(const struct kernel *kernel)
+static unsigned rows_of(const struct kernel *kernel, int loop)
 {
     unsigned rows = 0;
     for (unsigned i = 0; i < kernel->block_count; i++)
         for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
              at; at = LLVMGetNextInstruction(at))
-            rows += reads_once(kernel, at);
-    return rows;
+            rows += loop_reads(kernel, loop, at);
+    return rows ? rows : 1;
 }
 
-// How far ahead each of a kernel's rows outside of loops is asked for: many of
-// them are no longer worth it.
-static uint64_t ahead_of_each(struct emitter *e)
+// How far ahead each of so many rows is asked for: many of them are no longer
+// worth it.
+static uint64_t ahead_of_each(unsigned rows)
 {
-    const struct kernel *kernel = e->kernel;
-    if (kernel->size <= FORESEEN_MOST || kernel->compact)
-        return 0;
-    if (e->rows_ahead == 0) {
-        unsigned rows = rows_of(kernel);
-        e->rows_ahead = rows ? rows : 1;
-    }
-    uint64_t ahead = AHEAD / e->rows_ahead;
+    uint64_t ahead = AHEAD / rows;
     return ahead >= AHEAD_LEAST ? ahead : 0;
 }
 
-// How far ahead of a row memory is asked for, or 0. Outside of loops, and in
-// loops over the grid, chunks go along arrays one after another, with much to
-// do between. In other loops a thread may step far, so that nothing foresees
-// where it reads; the next chunk reads beside this one, after all its rounds.
-static uint64_t ahead_of(struct emitter *e, LLVMValueRef at, uint64_t row)
+// Outside of loops chunks go along arrays one after another, with much to do
+// between.
+static uint64_t ahead_outside(struct emitter *e, LLVMValueRef at)
 {
     const struct kernel *kernel = e->kernel;
-    LLVMValueRef address = LLVMGetOperand(at, 0);
-    int loop = kernel->blocks[kernel_block_of(kernel, at)].loop;
-    if (loop == NONE)
-        return reads_once(kernel, at) ? ahead_of_each(e) : 0;
-    if (has_barrier(kernel, &kernel->loops[loop]) ||
-        access_is_shared(e, address, 0))
+    if (kernel->size <= FORESEEN_MOST || kernel->compact ||
+        !loop_reads(kernel, NONE, at))
         return 0;
-    return kernel->strides ? AHEAD_IN_LOOPS : row;
+    if (e->rows_ahead == 0)
+        e->rows_ahead = rows_of(kernel, NONE);
+    return ahead_of_each(e->rows_ahead);
+}
+
+// How far ahead of a row memory is asked for, or 0. In most loops a thread may
+// step far, so that nothing foresees where it reads; the next chunk reads
+// beside this one, after all its rounds. In those over the grid chunks go along
+// as many rows at once as they take rounds.
+static uint64_t ahead_of(struct emitter *e, LLVMValueRef at, uint64_t row,
+                         unsigned rounds)
+{
+    const struct kernel *kernel = e->kernel;
+    int loop = loop_of(kernel, at);
+    if (access_is_shared(e, LLVMGetOperand(at, 0), 0))
+        return 0;
+    if (loop == NONE)
+        return ahead_outside(e, at);
+    if (rounds > 0)
+        return ahead_of_each(rows_of(kernel, loop) * rounds);
+    return has_barrier(kernel, &kernel->loops[loop]) ? 0 : row;
 }
 
 static void prefetch_ahead(struct emitter *e, LLVMValueRef at,
                            LLVMValueRef address)
 {
-    uint64_t row = size_of(e, LLVMTypeOf(at)) * e->width;
-    uint64_t ahead = ahead_of(e, at, row);
-    if (ahead)
-        prefetch(e, address, ahead, ahead + row);
+    uint64_t size = size_of(e, LLVMTypeOf(at)), row = size * e->width;
+    unsigned rounds = interchange_rounds(e->kernel, loop_of(e->kernel, at));
+    uint64_t ahead = ahead_of(e, at, row, rounds);
+    if (ahead == 0)
+        return;
+    LLVMValueRef bytes = number64(e, ahead);
+    if (rounds > 0)
+        bytes = LLVMBuildMul(e->builder, group_ahead(e, ahead / size, rounds),
+                             number64(e, size), "");
+    prefetch(e, LLVMBuildGEP2(e->builder, e->i8, address, &bytes, 1, ""), 0,
+             row);
 }
 
 static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,

@@ -2,6 +2,9 @@
 // time, so on shared memory they need not be atomic.
 #include "emit.h"
 
+// Instructions behind one another that make an index of what is read again.
+enum { REREAD_DEPTH = 4 };
+
 static LLVMValueRef combine(struct emitter *e, LLVMAtomicRMWBinOp how,
                             LLVMValueRef old, LLVMValueRef value)
 {
@@ -58,7 +61,98 @@ struct operand {
     LLVMValueRef source, memory;
     LLVMValueRef index;  // what memory holds instead of addresses, or NULL
     unsigned place;      // of the index among the operands of the source
+    bool reread;         // each lane reads what its index is made of again
 };
+
+// --- Indices that lanes read again -------------------------------------------
+
+// Lanes that each need their index take it from memory. What was loaded there
+// as a vector is still where it came from: it need not be stored for them.
+
+// Whether nothing is written between a load and what stands behind it in its
+// block. Atomics on shared memory do not count: arguments do not point there.
+static bool is_unchanged(struct emitter *e, LLVMValueRef load, LLVMValueRef at)
+{
+    for (load = LLVMGetNextInstruction(load); load && load != at;
+         load = LLVMGetNextInstruction(load)) {
+        LLVMValueRef written = NULL;
+        if (LLVMIsACallInst(load) && !slots_is_index(load) &&
+            !is_ignored_call(load))
+            return false;
+        if (LLVMIsAStoreInst(load))
+            written = LLVMGetOperand(load, 1);
+        else if (LLVMIsAAtomicRMWInst(load) || LLVMIsAAtomicCmpXchgInst(load))
+            written = LLVMGetOperand(load, 0);
+        if (LLVMIsAFenceInst(load) ||
+            (written && !slots_simple(e->kernel, written) &&
+             !access_is_shared(e, written, 0)))
+            return false;
+    }
+    return load != NULL;
+}
+
+// A row of an argument's array.
+static bool is_row(struct emitter *e, LLVMValueRef value)
+{
+    if (!LLVMIsALoadInst(value) || LLVMGetVolatile(value) ||
+        LLVMGetOrdering(value) != LLVMAtomicOrderingNotAtomic ||
+        slots_is_argument_load(e->kernel, value))
+        return false;
+    LLVMValueRef address = LLVMGetOperand(value, 0);
+    struct shape shape = shape_of(&e->shapes, address);
+    uint64_t size =
+        LLVMABISizeOfType(e->kernel->layout, LLVMTypeOf(value));
+    return shape.kind == SHAPE_AFFINE && shape.stride == (int64_t)size &&
+           stream_array(e->kernel, address);
+}
+
+static bool can_reread(struct emitter *e, LLVMValueRef value, LLVMValueRef at,
+                       unsigned depth)
+{
+    if (lanes_uniform(e, value)) {
+        lanes_scalar(e, value);
+        return true;
+    }
+    if (is_row(e, value)) {
+        lanes_scalar(e, LLVMGetOperand(value, 0));
+        return is_unchanged(e, value, at);
+    }
+    if (depth == 0 || !LLVMIsAInstruction(value) ||
+        (!LLVMIsABinaryOperator(value) && !LLVMIsATruncInst(value) &&
+         !LLVMIsAZExtInst(value) && !LLVMIsASExtInst(value)))
+        return false;
+    for (int i = 0; i < LLVMGetNumOperands(value); i++)
+        if (!can_reread(e, LLVMGetOperand(value, (unsigned)i), at, depth - 1))
+            return false;
+    return true;
+}
+
+static LLVMValueRef reread(struct emitter *e, LLVMValueRef value,
+                           LLVMValueRef lane)
+{
+    LLVMBuilderRef b = e->builder;
+    if (lanes_uniform(e, value))
+        return lanes_scalar(e, value);
+    LLVMValueRef first = LLVMGetOperand(value, 0);
+    if (LLVMIsALoadInst(value)) {
+        LLVMTypeRef type = LLVMTypeOf(value);
+        LLVMValueRef number = LLVMBuildZExt(b, lane, e->i64, "");
+        LLVMValueRef load = LLVMBuildLoad2(
+            b, type,
+            LLVMBuildGEP2(b, type, lanes_scalar(e, first), &number, 1, ""), "");
+        LLVMSetAlignment(load, LLVMGetAlignment(value));
+        apart_mark(e, first, load);
+        return load;
+    }
+    LLVMOpcode how = LLVMGetInstructionOpcode(value);
+    LLVMValueRef made = reread(e, first, lane);
+    if (!LLVMIsABinaryOperator(value))
+        return LLVMBuildCast(b, how, made, LLVMTypeOf(value), "");
+    return LLVMBuildBinOp(b, how, made,
+                          reread(e, LLVMGetOperand(value, 1), lane), "");
+}
+
+// --- What lanes need ---------------------------------------------------------
 
 static struct operand operand_of(struct emitter *e, LLVMValueRef at, unsigned i)
 {
@@ -90,7 +184,10 @@ static struct operand address_of(struct emitter *e, LLVMValueRef at)
     if (!operand.index)
         return operand_of(e, at, 0);
     LLVMValueRef narrow = LLVMGetOperand(operand.index, 0);
-    operand.memory = lanes_spill(e, lanes_vector(e, narrow));
+    operand.reread = !e->mask && access_is_shared(e, source, 0) &&
+                     can_reread(e, narrow, at, REREAD_DEPTH);
+    if (!operand.reread)
+        operand.memory = lanes_spill(e, lanes_vector(e, narrow));
     return operand;
 }
 
@@ -118,6 +215,10 @@ static LLVMValueRef address_at(struct emitter *e, const struct operand *operand,
 static LLVMValueRef pick(struct emitter *e, const struct operand *operand,
                          LLVMValueRef lane)
 {
+    if (operand->reread)
+        return address_at(
+            e, operand,
+            reread(e, LLVMGetOperand(operand->index, 0), lane));
     if (operand->index)
         return address_at(e, operand,
                           lanes_pick(e, narrow_type(operand), operand->memory,
@@ -143,23 +244,36 @@ static void update_lane(struct emitter *e, const struct update *u,
         lanes_put(e, before, u->old, lane);
 }
 
-// Four lanes a round, whose indices are two words: fewer rounds, and fewer
-// loads beside those of what is updated.
+// The address of one of four lanes, of which two have their indices in a word.
+static LLVMValueRef pick_of_word(struct emitter *e,
+                                 const struct operand *operand,
+                                 LLVMValueRef lane, unsigned i,
+                                 LLVMValueRef *word)
+{
+    LLVMBuilderRef b = e->builder;
+    if (i % 2 == 0)
+        *word = lanes_pick(e, e->i64, operand->memory,
+                           LLVMBuildLShr(b, lane, number32(e, 1), ""));
+    LLVMValueRef index =
+        LLVMBuildLShr(b, *word, number64(e, i % 2 * 32), "");
+    return address_at(e, operand, LLVMBuildTrunc(b, index, e->i32, ""));
+}
+
+// Four lanes a round: fewer rounds, and fewer loads beside those of what is
+// updated.
 static void update_fours(struct emitter *e, const struct update *u)
 {
     struct lane_loop loop = lane_loop_begin(e, NULL);
-    LLVMBuilderRef b = e->builder;
     LLVMValueRef word = NULL;
     loop.step = 4;
     for (unsigned i = 0; i < 4; i++) {
-        LLVMValueRef lane = LLVMBuildAdd(b, loop.lane, number32(e, i), "");
-        if (i % 2 == 0)
-            word = lanes_pick(e, e->i64, u->address.memory,
-                              LLVMBuildLShr(b, lane, number32(e, 1), ""));
-        LLVMValueRef index =
-            LLVMBuildLShr(b, word, number64(e, i % 2 * 32), "");
-        index = LLVMBuildTrunc(b, index, e->i32, "");
-        update_lane(e, u, address_at(e, &u->address, index), lane);
+        LLVMValueRef lane =
+            LLVMBuildAdd(e->builder, loop.lane, number32(e, i), "");
+        LLVMValueRef address =
+            u->address.reread
+                ? pick(e, &u->address, lane)
+                : pick_of_word(e, &u->address, lane, i, &word);
+        update_lane(e, u, address, lane);
     }
     lane_loop_end(e, &loop);
 }
@@ -189,7 +303,7 @@ static void update(struct emitter *e, LLVMValueRef at)
     if (LLVMGetFirstUse(at))
         u.old = lanes_spill(e, LLVMConstNull(type));
     if (u.shared && !e->mask && u.address.index &&
-        narrow_type(&u.address) == e->i32)
+        (u.address.reread || narrow_type(&u.address) == e->i32))
         update_fours(e, &u);
     else
         update_lanes(e, &u);

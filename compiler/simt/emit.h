@@ -209,6 +209,12 @@ void group_use_block(struct emitter *e, LLVMValueRef number,
                      LLVMValueRef memory);
 void group_end(struct emitter *e);
 LLVMValueRef group_shared(struct emitter *e, LLVMValueRef variable);
+// How many indices further on a loop over the grid reads soon: so many, or,
+// where the group ends before, as many of its next rounds.
+LLVMValueRef group_ahead(struct emitter *e, uint64_t ahead, unsigned rounds);
+// Where a block has led back to the next of such rounds: each is to have loads
+// of its own, by whose places processors foresee the next ones.
+void group_unroll(struct emitter *e, int block);
 // Whether the kernel calls functions that ask which thread they run for, or
 // barriers that count.
 bool group_calls_prelude(const struct kernel *kernel);

@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 // Threads of a group, and bytes of what its blocks keep and share, which are to
-// stay in a cache.
-enum { GROUP_THREADS = 1 << 16, GROUP_BYTES = 128 << 10 };
+// stay in a cache. Instructions of a round that is unrolled.
+enum { GROUP_THREADS = 1 << 16, GROUP_BYTES = 128 << 10, UNROLLED_MOST = 80 };
 
 // --- Whether they can --------------------------------------------------------
 
@@ -162,4 +162,58 @@ LLVMValueRef group_shared(struct emitter *e, LLVMValueRef variable)
 {
     const unsigned *offset = map_get(&e->shared, variable);
     return at_offset(e, e->group.shared, *offset);
+}
+
+// The next rounds begin where the group did, as many rows of the grid further
+// on as it takes rounds.
+LLVMValueRef group_ahead(struct emitter *e, uint64_t ahead, unsigned rounds)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef threads = number32(e, ahead);
+    if (!e->variant->rows)
+        return number64(e, ahead);
+    LLVMValueRef own = e->thread[0], row = e->block_size[0];
+    LLVMValueRef grid = LLVMBuildMul(b, e->grid_size[0], row, "");
+    if (e->group.used) {
+        LLVMValueRef block =
+            LLVMBuildSub(b, e->block_index[0], e->group.first, "");
+        own = LLVMBuildAdd(b, own, LLVMBuildMul(b, block, row, ""), "");
+        row = LLVMBuildMul(b, e->group.count, row, "");
+    }
+    LLVMValueRef past = LLVMBuildSub(b, row, less(e, row, threads), "");
+    LLVMValueRef next = LLVMBuildSub(
+        b, LLVMBuildMul(b, grid, number32(e, rounds), ""), past, "");
+    LLVMValueRef inside = LLVMBuildICmp(
+        b, LLVMIntULT, LLVMBuildAdd(b, own, threads, ""), row, "");
+    return LLVMBuildZExt(b, LLVMBuildSelect(b, inside, threads, next, ""),
+                         e->i64, "");
+}
+
+// Atomics are not: where they are many, processors go astray (lane_loop_end).
+static bool is_unrolled(const struct kernel *kernel, const struct loop *loop)
+{
+    unsigned size = 0;
+    for (unsigned i = 0; i < kernel->block_count; i++) {
+        if (!set_has(&loop->blocks, i))
+            continue;
+        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
+             at; at = LLVMGetNextInstruction(at), size++)
+            if (LLVMIsAAtomicRMWInst(at) || LLVMIsAAtomicCmpXchgInst(at))
+                return false;
+    }
+    return size <= UNROLLED_MOST;
+}
+
+void group_unroll(struct emitter *e, int block)
+{
+    const struct kernel *kernel = e->kernel;
+    int next = kernel->blocks[block].successors[0];
+    int loop = next == NONE ? NONE : kernel->blocks[next].loop;
+    if (interchange_rounds(kernel, loop) > 1 &&
+        kernel->loops[loop].header == next &&
+        set_has(&kernel->loops[loop].blocks, (unsigned)block) &&
+        is_unrolled(kernel, &kernel->loops[loop]))
+        loop_hint(e,
+                  LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->builder)),
+                  "llvm.loop.unroll.enable");
 }

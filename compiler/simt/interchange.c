@@ -20,7 +20,7 @@
 #include "ir.h"
 
 // Rows of memory that a chunk goes along at once, as processors can follow.
-enum { ROWS_MOST = 8 };
+enum { ROWS_MOST = 4 };
 
 // A loop of that form. Slots with one store stand for the value stored.
 struct stride_loop {
@@ -436,6 +436,63 @@ static bool is_stored_inside(const struct stride_loop *l,
     return false;
 }
 
+// The variable that carries a value, which is computed in each round, to the
+// next round, or NULL.
+static struct slot *carrier_of(const struct stride_loop *l,
+                               const struct slot *computed)
+{
+    const struct kernel *kernel = l->kernel;
+    int back = l->back == NONE ? l->latch : l->back;
+    for (unsigned i = 0; i < kernel->slot_count; i++) {
+        struct slot *slot = &kernel->slots[i];
+        if (slot->kind != SLOT_SIMPLE || slot->store_count != 2)
+            continue;
+        bool first_is_back =
+            kernel_block_of(kernel, slot->stores[0]) == back;
+        LLVMValueRef start = slot->stores[first_is_back];
+        LLVMValueRef next = LLVMGetOperand(slot->stores[!first_is_back], 0);
+        if (kernel_block_of(kernel, start) == l->before &&
+            kernel_block_of(kernel, slot->stores[!first_is_back]) == back &&
+            slots_loaded(kernel, next) == computed)
+            return slot;
+    }
+    return NULL;
+}
+
+// Whether a value is made of what lies in memory, so that it differs between
+// threads anyway.
+static bool is_of_memory(const struct kernel *kernel, LLVMValueRef value,
+                         int depth)
+{
+    value = slots_resolve(kernel, value);
+    if (depth > 8 || !LLVMIsAInstruction(value))
+        return false;
+    if (loads_memory(kernel, value))
+        return true;
+    for (int i = 0; i < LLVMGetNumOperands(value); i++)
+        if (is_of_memory(kernel, LLVMGetOperand(value, (unsigned)i),
+                         depth + 1))
+            return true;
+    return false;
+}
+
+// After the loop, sums are read from what carries them from round to round:
+// barriers then keep them once.
+static void read_carriers(const struct stride_loop *l)
+{
+    const struct kernel *kernel = l->kernel;
+    for (unsigned i = 0; i < kernel->slot_count; i++) {
+        struct slot *slot = &kernel->slots[i];
+        if (slot->kind != SLOT_SIMPLE || slot->store_count != 1 ||
+            !is_inside(l, slot->stores[0]) || !is_read_outside(l, slot, NONE) ||
+            !is_of_memory(kernel, LLVMGetOperand(slot->stores[0], 0), 0))
+            continue;
+        struct slot *carrier = carrier_of(l, slot);
+        if (carrier)
+            slots_read_other(kernel, slot, carrier, &l->loop->blocks);
+    }
+}
+
 // All threads leave together now, but with what their own last round stored.
 static void mark_late_slots(const struct stride_loop *l)
 {
@@ -493,6 +550,23 @@ static void build_round(struct builder *b, const struct stride_loop *l,
                     l->kernel->blocks[l->header].ir, c->done);
 }
 
+// Marks the loop of the rounds between two barriers with their number.
+static unsigned rounds_kind(const struct kernel *kernel)
+{
+    return LLVMGetMDKindIDInContext(kernel->context, "rnl.rounds", 10);
+}
+
+static void mark_rounds(const struct stride_loop *l, LLVMBasicBlockRef header,
+                        LLVMValueRef rounds)
+{
+    LLVMContextRef context = l->kernel->context;
+    LLVMMetadataRef number = LLVMValueAsMetadata(rounds);
+    LLVMSetMetadata(LLVMGetBasicBlockTerminator(header),
+                    rounds_kind(l->kernel),
+                    LLVMMetadataAsValue(
+                        context, LLVMMDNodeInContext2(context, &number, 1)));
+}
+
 // What comes after the body.
 static void build_rest(struct builder *b, const struct stride_loop *l,
                        const struct changed *c)
@@ -506,6 +580,7 @@ static void build_rest(struct builder *b, const struct stride_loop *l,
     LLVMValueRef both =
         LLVMBuildAnd(b->ir, fewer, is_another(b, l, c->base), "");
     LLVMBuildCondBr(b->ir, both, c->again, c->sync);
+    mark_rounds(l, c->round, most);
     LLVMPositionBuilderAtEnd(b->ir, c->again);
     add(b, c->base, again(b, l->step), c->base);
     LLVMBuildBr(b->ir, c->round);
@@ -527,6 +602,7 @@ static void change(struct stride_loop *l)
     const struct kernel *kernel = l->kernel;
     struct builder b = {.ir = LLVMCreateBuilderInContext(kernel->context),
                         .kernel = kernel, .type = l->index->type};
+    read_carriers(l);
     mark_late_slots(l);
     struct changed c = make_blocks(&b);
     build_round(&b, l, &c);
@@ -541,6 +617,20 @@ static void change(struct stride_loop *l)
         lead(kernel, l->back, 0, c.done);
     }
     LLVMDisposeBuilder(b.ir);
+}
+
+unsigned interchange_rounds(const struct kernel *kernel, int loop)
+{
+    if (loop == NONE)
+        return 0;
+    const struct block *header = &kernel->blocks[kernel->loops[loop].header];
+    LLVMValueRef mark = LLVMGetMetadata(
+        LLVMGetBasicBlockTerminator(header->ir), rounds_kind(kernel));
+    LLVMValueRef rounds;
+    if (!mark)
+        return 0;
+    LLVMGetMDNodeOperands(mark, &rounds);
+    return (unsigned)LLVMConstIntGetZExtValue(rounds);
 }
 
 bool interchange_loops(struct kernel *kernel)

@@ -156,12 +156,18 @@ LLVMValueRef slots_resolve(const struct kernel *kernel, LLVMValueRef value);
 bool slots_is_index(LLVMValueRef call);
 // Whether a load reads an argument of the kernel, which nothing changes.
 bool slots_is_argument_load(const struct kernel *kernel, LLVMValueRef load);
+// Lets loads of a slot that stand outside of some blocks load another one.
+void slots_read_other(const struct kernel *kernel, struct slot *slot,
+                      struct slot *other, const struct set *blocks);
 // The mark of a variable of which lanes may read what an earlier round stored.
 unsigned slots_late_kind(const struct kernel *kernel);
 
 // interchange.c: changes one loop that steps over the grid; what was read of
 // the kernel is then out of date.
 bool interchange_loops(struct kernel *kernel);
+// How many rounds of such a loop a chunk takes before the next one has its
+// turn; 0: it is no such loop.
+unsigned interchange_rounds(const struct kernel *kernel, int loop);
 
 // --- Shapes ------------------------------------------------------------------
 

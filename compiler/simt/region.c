@@ -456,6 +456,7 @@ static void leave_block(struct emitter *e, int number, enum version version)
         leave(e, 0);
     } else if (block->successor_count == 1) {
         go_to(e, block->successors[0], version);
+        group_unroll(e, number);
     } else if (e->shapes.divergent[number]) {
         leave_divergent(e, number, version);
     } else {

@@ -60,6 +60,22 @@ LLVMValueRef slots_resolve(const struct kernel *kernel, LLVMValueRef value)
     return value;
 }
 
+void slots_read_other(const struct kernel *kernel, struct slot *slot,
+                      struct slot *other, const struct set *blocks)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < slot->load_count; i++) {
+        LLVMValueRef load = slot->loads[i];
+        if (set_has(blocks, (unsigned)kernel_block_of(kernel, load))) {
+            slot->loads[count++] = load;
+            continue;
+        }
+        LLVMSetOperand(load, 0, other->alloca);
+        add_use(&other->loads, &other->load_count, load);
+    }
+    slot->load_count = count;
+}
+
 // --- Computing anew ----------------------------------------------------------
 
 static bool is_cheap(LLVMOpcode opcode)

@@ -64,6 +64,12 @@ RNL_TEST(atomics_on_shared_memory)
                    0, out, in, MOST);
     for (int i = 0; i < 16; i++)
         assert_int_equal(out[i], want[i]);
+    for (int i = 0; i < 64; i++)
+        out[i] = 5 * i % 64;
+    built_run_ints(&built, "atomic_index_overwritten", (rnl_dim3){1},
+                   (rnl_dim3){64}, 0, out, in, 0);
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(out[i], 63 - 5 * i % 64 + 100 * (13 * i % 64));
     out[0] = 1;
     built_run_ints(&built, "atomic_cas_loop", (rnl_dim3){1}, (rnl_dim3){12}, 0,
                    out, in, 0);

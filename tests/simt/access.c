@@ -80,6 +80,37 @@ RNL_TEST(a_few_instructions_ask_for_nothing_ahead)
                      "@llvm.prefetch"));
 }
 
+// --- Indices of shared atomics -----------------------------------------------
+
+// How often indices are stored for lanes, or one is taken, where this stands
+// between the load of an index and its use. Chunks with lanes missing always
+// do.
+static unsigned stored_indices(const char *between)
+{
+    static const char load[] =
+        PLACES "  %s = call ptr @llvm.threadlocal.address.p0(ptr @shared)\n"
+        "  %v = load i32, ptr %q\n";
+    static const char use[] =
+        "  %low = and i32 %v, 63\n  %wide = zext i32 %low to i64\n"
+        "  %bin = getelementptr i32, ptr %s, i64 %wide\n"
+        "  %old = atomicrmw add ptr %bin, i32 1 monotonic\n  ret void\n";
+    char *text = emitted("x86-64-v4",
+                         simt_format("%s%s%s", load, between, use));
+    unsigned count = 0;
+    while ((text = strstr(text + 1, "%spill")))
+        count++;
+    return count;
+}
+
+RNL_TEST(lanes_read_again_what_nobody_can_have_written)
+{
+    unsigned least = stored_indices("");
+    assert_int_equal(stored_indices("  store i32 1, ptr %s\n"), least);
+    assert_true(stored_indices("  store i32 1, ptr %p\n") > least);
+    assert_true(stored_indices("  call void @use(i32 1)\n") > least);
+    assert_true(stored_indices("  fence seq_cst\n") > least);
+}
+
 // --- Past the caches ---------------------------------------------------------
 
 // Four rounds; the place stored to is `index` units behind the thread's.

@@ -21,6 +21,8 @@ static const char prelude[] =
     "declare void @rnl_yield()\n"
     "declare ptr @rnl_scratch(ptr, i64)\n"
     "declare void @rnl_enter(ptr)\n"
+    "declare ptr @llvm.threadlocal.address.p0(ptr)\n"
+    "@shared = external hidden thread_local global [64 x i32]\n"
     // What the passes know nothing about.
     "declare i1 @ask(i32)\n"
     "declare i32 @number()\n"

@@ -45,6 +45,20 @@ extern "C" __global__ void atomic_histogram(int *out, const int *in, int n)
         atomicAdd(&out[t], bins[t]);
 }
 
+// The index is what was there before this thread wrote.
+extern "C" __global__ void atomic_index_overwritten(int *out, const int *, int)
+{
+    __shared__ int bins[64];
+    int t = threadIdx.x;
+    bins[t] = 0;
+    __syncthreads();
+    int index = out[t];
+    out[t] = 63 - index;
+    atomicAdd(&bins[index], t);
+    __syncthreads();
+    out[t] += 100 * bins[t];
+}
+
 // The usual way to make an atomic function that there is not.
 __device__ int atomic_multiply(int *p, int factor)
 {
