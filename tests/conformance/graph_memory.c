@@ -238,6 +238,37 @@ RNL_TEST(a_launch_copies_the_memory_that_its_node_had_then)
     expect_ok(rnl_buffer_release(buffer));
 }
 
+// As often as one likes, also while the device waits: nothing is made anew.
+RNL_TEST(ordinary_memory_is_exchanged_while_the_stream_waits)
+{
+    enum { ROUNDS = 100 };
+    static int memory[ROUNDS][COUNT];
+    struct words word = new_words(4);
+    rnl_stream stream = suite_new_stream();
+    rnl_buffer buffer = suite_new_buffer(SIZE);
+    rnl_node to, from;
+    rnl_graph_exec exec = through(buffer, &to, &from);
+    expect_ok(rnl_enqueue_wait_value32(stream, word.buffer, 0, 1,
+                                       RNL_WAIT_EQ));
+    expect_ok(rnl_stream_flush(stream));
+    for (int i = 0; i < ROUNDS; i++) {
+        set_round(memory[i], i);
+        expect_ok(rnl_graph_exec_set_node(
+            exec, to,
+            RNL_NODE(.kind = RNL_NODE_COPY,
+                     .copy = RNL_COPY(.to = in(buffer), .from = at(memory[i]),
+                                      .width = SIZE))));
+    }
+    expect_ok(rnl_enqueue_graph(stream, exec));
+    atomic_store(word.w32, 1);
+    synchronize(stream);
+    expect_round(taken, ROUNDS - 1);
+    expect_ok(rnl_graph_exec_release(exec));
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_buffer_release(buffer));
+    expect_ok(rnl_buffer_release(word.buffer));
+}
+
 RNL_TEST(a_copy_becomes_one_of_ordinary_memory_and_back)
 {
     rnl_graph graph = new_graph();

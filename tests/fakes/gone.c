@@ -401,3 +401,66 @@ RNL_TEST(a_context_lives_while_another_waits_for_its_event)
     assert_ok(rnl_stream_synchronize(the_stream, RNL_FOREVER));
     end();
 }
+
+// --- Trash -------------------------------------------------------------------
+
+enum { LATE = 5 };  // more than there is room for beside those counted
+
+static _Atomic bool freed;
+
+static void note_freed(struct gpu_context *gpu, void *subject)
+{
+    (void)gpu, (void)subject;
+    atomic_store(&freed, true);
+}
+
+static void *add_stopping(void *context)
+{
+    rnl_stream_query(the_stream);
+    stops = true;
+    assert_true(trash_add(context, note_freed, NULL));
+    return NULL;
+}
+
+// Also when others become busy after they were counted, and are done first.
+RNL_TEST(what_a_busy_stream_may_use_is_not_freed)
+{
+    rnl_stream late[LATE];
+    rnl_buffer words;
+    void *pointer;
+    pthread_t thread;
+    assert_ok(rnl_allocator_set(
+        RNL_ALLOCATOR(.allocate = allocate, .release = release)));
+    sem_init(&inside, 0, 0);
+    sem_init(&go_on, 0, 0);
+    begin();
+    for (int i = 0; i < LATE; i++)
+        assert_ok(rnl_stream_create(the_context, NULL, &late[i]));
+    assert_ok(rnl_buffer_create(the_context, 8,
+                                RNL_BUFFER_OPTIONS(.kind = RNL_MEMORY_HOST),
+                                &words));
+    assert_ok(rnl_buffer_host_pointer(words, &pointer));
+    _Atomic uint32_t *word = memset(pointer, 0, 8);
+    assert_ok(rnl_enqueue_wait_value32(the_stream, words, 0, 1, RNL_WAIT_EQ));
+    struct object *context = object_find(the_context, OBJECT_CONTEXT);
+    assert_int_equal(pthread_create(&thread, NULL, add_stopping, context), 0);
+    sem_wait(&inside);
+    for (int i = 0; i < LATE; i++)
+        assert_ok(rnl_enqueue_wait_value32(late[i], words, 4, 1,
+                                           RNL_WAIT_EQ));
+    sem_post(&go_on);
+    pthread_join(thread, NULL);
+    atomic_store(&word[1], 1);
+    for (int i = 0; i < LATE; i++)
+        assert_ok(rnl_stream_synchronize(late[i], RNL_FOREVER));
+    trash_empty();  // as the service does
+    assert_false(atomic_load(&freed));
+    atomic_store(&word[0], 1);
+    assert_ok(rnl_stream_synchronize(the_stream, RNL_FOREVER));
+    while (!atomic_load(&freed))
+        sched_yield();
+    for (int i = 0; i < LATE; i++)
+        assert_ok(rnl_stream_release(late[i]));
+    assert_ok(rnl_buffer_release(words));
+    end();
+}

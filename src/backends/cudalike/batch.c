@@ -51,7 +51,8 @@ static bool is_suitable(const struct op *op)
                (uint64_t)cluster->x * cluster->y * cluster->z <= 1;
     case OP_COPY:
         return op->copy.height == 1 && op->copy.depth == 1 &&
-               op->copy.from_context && op->copy.to_context;
+               op->copy.from_context && op->copy.to_context &&
+               !(op->copy.from_host && op->copy.to_host);
     case OP_FILL:
         return op->fill.height == 1 && op->fill.depth == 1;
     default:
@@ -343,8 +344,6 @@ void gpu_batches_finish(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     for (size_t i = 0; own->batches && i < BATCHES; i++)
-        if (own->batches->items[i])
-            batch_free(gpu_of(stream_context(stream)),
-                       own->batches->items[i]);
+        give_away(stream_context(stream), &own->batches->items[i]);
     mem_release(own->batches, sizeof *own->batches);
 }

@@ -55,14 +55,6 @@ enum host_part gpu_host_part(struct context *context, const struct op *op)
                                                               : part;
 }
 
-bool gpu_host_has_part(struct context *context, const struct recipe *recipe)
-{
-    bool has = false;
-    for (const struct op *op = recipe->ops; op && !has; op = op->next)
-        has = gpu_host_part(context, op) != HOST_NOTHING;
-    return has;
-}
-
 // The driver takes a copy of so little at once: of what was given with the
 // operation, and of what nothing before it can still change.
 static bool is_taken_early(struct stream *stream, const struct op *op)

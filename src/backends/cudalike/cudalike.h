@@ -277,6 +277,8 @@ void quiet_leave(const struct gpu_context *gpu);
 // Around a copy of ordinary memory; false: not now.
 bool quiet_copy_begin(const struct gpu_context *gpu);
 void quiet_copy_end(const struct gpu_context *gpu);
+// In any case: the host alone copies, and nothing of the device waits for it.
+void quiet_copy_enter(const struct gpu_context *gpu);
 // Whether one is under way, or about to be.
 bool quiet_copies(const struct gpu_context *gpu);
 // The same for one that the device is about to wait for: only a call that has

@@ -139,13 +139,13 @@ static int set_recipe(struct context *context, const struct step *step,
 {
     struct setter setter = {context, step->plan, step, 0};
     uint32_t count = 0;
-    if (step->by_host || gpu_host_has_part(context, recipe))
+    if (recipe != step->recipe && !gpu_step_can_have(step, recipe))
         return NOT_IN_PLACE;
-    gpu_pieces(context, recipe, count_piece, &count);
+    gpu_step_pieces(step, recipe, count_piece, &count);
     if (count != step->count ||
         !same_attributes(context, step->recipe, recipe))
         return NOT_IN_PLACE;
-    return gpu_pieces(context, recipe, set_piece, &setter);
+    return gpu_step_pieces(step, recipe, set_piece, &setter);
 }
 
 static int set_enabled(struct context *context, const struct step *step,
@@ -372,16 +372,14 @@ static rnl_status change_in_place(struct graph_exec *exec, uint32_t index,
     struct walk commit = {.visit = visit_commit};
     lock_take(&own->lock);
     uint32_t count = walk_steps(exec, index, UINT32_MAX, &set);
-    struct stream *last = set.code == 0 ? under_way_locked(exec) : NULL;
-    rnl_status status = last ? keep_used_locked(exec, index) : RNL_OK;
+    rnl_status status =
+        set.code == 0 ? keep_used_locked(exec, index) : RNL_OK;
     *out_done = set.code == 0 && status == RNL_OK;
     if (*out_done)
         walk_steps(exec, index, UINT32_MAX, &commit);
     else
         walk_steps(exec, index, count, &unset);
     lock_give(&own->lock);
-    if (last)
-        object_drop(&last->object);
     return status;
 }
 

@@ -22,19 +22,24 @@ static void copy_to(struct op_copy *copy, char *staged)
     copy->to_context = NULL;
 }
 
-struct op_copy host_work_rest(const struct host_work *work)
+struct op_copy host_work_rest(const struct host_work *work,
+                              const struct op_copy *copy)
 {
-    struct op_copy copy = work->copy->copy;
+    struct op_copy rest = *copy;
     if (work->part == HOST_READS)
-        copy_from(&copy, work->staged);
+        copy_from(&rest, work->staged);
     else
-        copy_to(&copy, work->staged);
-    return copy;
+        copy_to(&rest, work->staged);
+    return rest;
 }
 
-static void copy_part(const struct host_work *work)
+static void copy_part(const struct host_work *work,
+                      const struct recipe *recipe)
 {
-    struct op_copy copy = work->copy->copy;
+    const struct op *op = recipe->ops;
+    for (uint32_t i = 0; i < work->op; i++)
+        op = op->next;
+    struct op_copy copy = op->copy;
     if (work->part == HOST_READS)
         copy_to(&copy, work->staged);
     else if (work->part == HOST_WRITES)
@@ -80,18 +85,30 @@ static struct recipe *arrive(const struct host_work *work,
     return recipe;
 }
 
+// Of a device that is lost meanwhile nobody is told before it is over.
+static void copy_in_turn(const struct host_work *work)
+{
+    const struct gpu_context *gpu = gpu_of(work->step->plan->context);
+    rnl_status status = RNL_OK;
+    quiet_copy_enter(gpu);
+    struct recipe *recipe = arrive(work, &status);
+    if (recipe && status == RNL_OK)
+        copy_part(work, recipe);
+    recipe_drop(recipe);
+    quiet_copy_end(gpu);
+}
+
 void host_node_run(void *argument)
 {
     rnl_status status = RNL_OK;
     const struct host_work *work = argument;
-    struct recipe *recipe = arrive(work, &status);
-    if (recipe && !work->copy) {
-        call(recipe, status);
+    if (work->part != HOST_CALLS) {
+        copy_in_turn(work);
         return;
     }
-    if (recipe && status == RNL_OK)
-        copy_part(work);
-    recipe_drop(recipe);
+    struct recipe *recipe = arrive(work, &status);
+    if (recipe)
+        call(recipe, status);
 }
 
 // --- Launches ---------------------------------------------------------------

@@ -7,8 +7,14 @@
 // What the driver calls for a host node; `argument` is the host_work.
 void host_node_run(void *argument);
 
-// What the device does of a copy that the host has a part in.
-struct op_copy host_work_rest(const struct host_work *work);
+static inline size_t packed_size(const struct op_copy *copy)
+{
+    return copy->width * copy->height * copy->depth;
+}
+
+// What the device does of a copy in which the host reads or writes.
+struct op_copy host_work_rest(const struct host_work *work,
+                              const struct op_copy *copy);
 
 // NULL when memory is short. It is nobody's before graph_launch_begin.
 struct graph_launch *graph_launch_new(struct gpu_plan *plan,

@@ -233,8 +233,7 @@ static int add_event(struct chain *chain)
 }
 
 static struct host_work *host_work_new(struct chain *chain,
-                                       enum host_part part,
-                                       const struct op *copy)
+                                       enum host_part part, uint32_t op)
 {
     struct gpu_plan *plan = chain->builder->plan;
     struct host_work *work = mem_allocate(sizeof *work);
@@ -243,7 +242,7 @@ static struct host_work *host_work_new(struct chain *chain,
     *work = (struct host_work){.next = plan->host_works,
                                .step = chain->step,
                                .slot = take_slot(chain->step),
-                               .copy = copy,
+                               .op = op,
                                .part = part};
     return plan->host_works = work;
 }
@@ -260,7 +259,7 @@ static int add_host(struct chain *chain, struct host_work *work)
 
 static int add_function(struct chain *chain)
 {
-    struct host_work *work = host_work_new(chain, HOST_CALLS, NULL);
+    struct host_work *work = host_work_new(chain, HOST_CALLS, 0);
     return work ? add_host(chain, work) : out_of_memory(chain->builder);
 }
 
@@ -268,41 +267,40 @@ static int add_function(struct chain *chain)
 
 // The driver would read ordinary memory at the launch, and hold whoever
 // launches up for what is copied to it or within the host.
-static int add_copy(struct chain *chain, const struct op *op,
+static int add_copy(struct chain *chain, const struct op *op, uint32_t index,
                     enum host_part part)
 {
     struct builder *builder = chain->builder;
-    const struct op_copy *copy = &op->copy;
-    struct host_work *work = host_work_new(chain, part, op);
+    struct host_work *work = host_work_new(chain, part, index);
     if (!work)
         return out_of_memory(builder);
     chain->step->by_host = true;
     if (part == HOST_COPIES)
         return add_host(chain, work);
     void *staged;
-    int code = pin(builder, copy->width * copy->height * copy->depth, &staged);
+    work->size = packed_size(&op->copy);
+    int code = pin(builder, work->size, &staged);
     if (code != 0)
         return code;
     work->staged = staged;
-    struct op rest = *op;
-    rest.copy = host_work_rest(work);
     code = part == HOST_READS ? add_host(chain, work) : 0;
     if (code == 0)
-        code = gpu_op_pieces(builder->plan->context, &rest, add_piece, chain);
+        code = gpu_rest_pieces(work, op, add_piece, chain);
     return code == 0 && part == HOST_WRITES ? add_host(chain, work) : code;
 }
 
 static int add_work(struct chain *chain)
 {
     struct context *context = chain->builder->plan->context;
+    uint32_t index = 0;
     int code = 0;
     for (const struct op *op = chain->step->recipe->ops; op && code == 0;
-         op = op->next) {
+         op = op->next, index++) {
         enum host_part part = chain->layer->body ? HOST_NOTHING
                                                  : gpu_host_part(context, op);
         code = part == HOST_NOTHING
                    ? gpu_op_pieces(context, op, add_piece, chain)
-                   : add_copy(chain, op, part);
+                   : add_copy(chain, op, index, part);
     }
     return code;
 }

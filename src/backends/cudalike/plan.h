@@ -32,10 +32,10 @@ struct host_work {
     struct host_work *next;  // of the plan
     struct step *step;
     uint32_t slot;
-    const struct op *copy;   // NULL: the step is a host function
+    uint32_t op;             // which of the step's recipe
     enum host_part part;
     char *staged;            // what it reads or writes for the device, packed;
-                             // page-locked
+    size_t size;             // page-locked
 };
 
 // One launch of a plan, as far as it has a state of its own: what host nodes
@@ -119,14 +119,19 @@ struct piece {
     struct driver_value items[PIECE_VALUES_MOST];
 };
 
-// Calls `visit` with each piece in its order, until one gives a code.
+// Calls `visit` with each piece in its order, until one gives a code; so do
+// others.
 int gpu_op_pieces(struct context *context, const struct op *op,
                   int (*visit)(struct piece *, void *), void *argument);
-int gpu_pieces(struct context *context, const struct recipe *recipe,
-               int (*visit)(struct piece *, void *), void *argument);
 
-// Whether the host has a part in it.
-bool gpu_host_has_part(struct context *context, const struct recipe *recipe);
+// Whether the step can have that recipe instead, as to the host's part.
+bool gpu_step_can_have(const struct step *step, const struct recipe *recipe);
+// What the driver does of a copy in which the host reads or writes.
+int gpu_rest_pieces(const struct host_work *work, const struct op *op,
+                    int (*visit)(struct piece *, void *), void *argument);
+// What it does of a recipe that the step has or can have.
+int gpu_step_pieces(const struct step *step, const struct recipe *recipe,
+                    int (*visit)(struct piece *, void *), void *argument);
 
 // The attributes that a FUNCTION's node gets; those of an executable graph
 // cannot be changed.

@@ -52,6 +52,11 @@ bool quiet_copy_urgent(const struct gpu_context *gpu)
     return copy_begin(quiet_of(gpu), &quiet_of(gpu)->inside);
 }
 
+void quiet_copy_enter(const struct gpu_context *gpu)
+{
+    change(quiet_of(gpu), &quiet_of(gpu)->copies, 1);
+}
+
 void quiet_await(const struct gpu_context *gpu)
 {
     struct quiet *quiet = quiet_of(gpu);

@@ -58,9 +58,12 @@ static rnl_status count_stream(struct stream *stream, void *argument)
 static rnl_status add_point(struct stream *stream, void *argument)
 {
     struct trash *trash = argument;
-    if (is_busy(stream) && trash->count < trash->most)
-        trash->points[trash->count++] = (struct point){
-            stream->object.id, last_of(stream)};
+    if (!is_busy(stream))
+        return RNL_OK;
+    if (trash->count == trash->most)
+        return RNL_NOT_READY;
+    trash->points[trash->count++] =
+        (struct point){stream->object.id, last_of(stream)};
     return RNL_OK;
 }
 
@@ -85,12 +88,17 @@ static bool may_go(struct context *context, struct trash *trash)
     return true;
 }
 
+static size_t size_of(size_t most)
+{
+    return sizeof(struct trash) + most * sizeof(struct point);
+}
+
 static void trash_free(struct gpu_context *gpu, struct trash *trash)
 {
     void *before = current_enter(gpu);
     trash->release(gpu, trash->subject);
     current_back(gpu, before);
-    mem_release(trash, sizeof *trash + trash->most * sizeof *trash->points);
+    mem_release(trash, size_of(trash->most));
 }
 
 static void put(struct gpu_context *gpu, struct trash *trash)
@@ -125,22 +133,32 @@ static void ask(struct context *context)
     lock_give(&registry_lock);
 }
 
+// With the points of all streams that are busy; NULL: there is no memory.
+static struct trash *trash_new(struct context *context)
+{
+    size_t busy = 0;
+    context_each_stream(context, count_stream, &busy);
+    for (size_t most = busy + 4;; most *= 2) {
+        struct trash *trash = mem_allocate(size_of(most));
+        if (!trash)
+            return NULL;
+        trash->most = most;
+        if (context_each_stream(context, add_point, trash) == RNL_OK)
+            return trash;
+        mem_release(trash, size_of(most));  // others became busy meanwhile
+    }
+}
+
 static bool add(struct context *context, trash_release *release,
                 void *subject, bool waits)
 {
     struct gpu_context *gpu = gpu_of(context);
-    size_t busy = 0;
-    context_each_stream(context, count_stream, &busy);
-    size_t most = busy + 4;  // others may become busy meanwhile
-    struct trash *trash =
-        mem_allocate(sizeof *trash + most * sizeof *trash->points);
+    struct trash *trash = trash_new(context);
     if (!trash)
         return false;
-    trash->most = most;
     trash->release = release;
     trash->subject = subject;
     trash->waits = waits;
-    context_each_stream(context, add_point, trash);
     if (!waits && may_go(context, trash)) {
         trash_free(gpu, trash);
         return true;
