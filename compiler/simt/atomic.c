@@ -106,6 +106,7 @@ static bool is_row(struct emitter *e, LLVMValueRef value)
            stream_array(e->kernel, address);
 }
 
+// Whoever else uses it must not find another value, should memory change.
 static bool can_reread(struct emitter *e, LLVMValueRef value, LLVMValueRef at,
                        unsigned depth)
 {
@@ -113,6 +114,8 @@ static bool can_reread(struct emitter *e, LLVMValueRef value, LLVMValueRef at,
         lanes_scalar(e, value);
         return true;
     }
+    if (!has_one_use(value))
+        return false;
     if (is_row(e, value)) {
         lanes_scalar(e, LLVMGetOperand(value, 0));
         return is_unchanged(e, value, at);
@@ -185,6 +188,7 @@ static struct operand address_of(struct emitter *e, LLVMValueRef at)
         return operand_of(e, at, 0);
     LLVMValueRef narrow = LLVMGetOperand(operand.index, 0);
     operand.reread = !e->mask && access_is_shared(e, source, 0) &&
+                     has_one_use(operand.index) &&
                      can_reread(e, narrow, at, REREAD_DEPTH);
     if (!operand.reread)
         operand.memory = lanes_spill(e, lanes_vector(e, narrow));

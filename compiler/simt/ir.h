@@ -262,6 +262,12 @@ bool cut_blocks(LLVMModuleRef module);
 // sections.c: a section for each function and variable.
 void sections_set(LLVMModuleRef module);
 
+static inline bool has_one_use(LLVMValueRef value)
+{
+    LLVMUseRef use = LLVMGetFirstUse(value);
+    return use && !LLVMGetNextUse(use);
+}
+
 // apart.c: marks an access like another one.
 void apart_copy(LLVMValueRef from, LLVMValueRef to);
 

@@ -86,12 +86,6 @@ static LLVMValueRef loaded_lanes(LLVMValueRef vector, unsigned count)
     return from;
 }
 
-static bool has_one_use(LLVMValueRef value)
-{
-    LLVMUseRef use = LLVMGetFirstUse(value);
-    return use && !LLVMGetNextUse(use);
-}
-
 static bool is_plain_load(LLVMValueRef value)
 {
     return LLVMIsALoadInst(value) && !LLVMGetVolatile(value) &&

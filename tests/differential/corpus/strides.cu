@@ -46,3 +46,47 @@ extern "C" __global__ void end_of_pointer(int *out, const int *in, int n)
     __syncthreads();
     out[gid] += at[2];
 }
+
+// @run int n=20000 grid=4 block=256
+// @run int n=20000 grid=3 block=256
+extern "C" __global__ void histogram_of_rounds(int *out, const int *in, int n)
+{
+    __shared__ int bins[256];
+    bins[threadIdx.x] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n;
+         i += gridDim.x * blockDim.x)
+        atomicAdd(&bins[in[i] & 255], 1);
+    __syncthreads();
+    atomicAdd(&out[threadIdx.x], bins[threadIdx.x]);
+}
+
+// @run int n=20000 grid=4 block=64
+// @run int n=20000 grid=3 block=100
+// @run int n=20000 grid=4 block=256
+extern "C" __global__ void two_carry_one_value(int *out, const int *in, int n)
+{
+    int all = gridDim.x * blockDim.x, a = 1, b = 2;
+    int gid = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int i = gid; i < n - 7; i += all) {
+        int value = a + in[i];
+        a = value;
+        b = value;
+    }
+    out[gid] = a * 3 + b;
+}
+
+// @run int n=20000 grid=4 block=64
+// @run int n=20000 grid=3 block=100
+// @run int n=20000 grid=4 block=256
+extern "C" __global__ void two_take_turns(int *out, const int *in, int n)
+{
+    int all = gridDim.x * blockDim.x, a = 1, b = 2;
+    int gid = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int i = gid; i < n - 7; i += all) {
+        int value = a + in[i];
+        a = b;
+        b = value;
+    }
+    out[gid] = a * 3 + b;
+}
