@@ -393,6 +393,50 @@ RNL_TEST(a_launch_keeps_its_memory_when_the_graph_has_other)
     expect_ok(rnl_buffer_release(other));
 }
 
+static void count_deletion(void *pointer, size_t size, void *count)
+{
+    (void)pointer, (void)size;
+    atomic_fetch_add((_Atomic int *)count, 1);
+}
+
+// Whatever other streams wait for.
+RNL_TEST(a_launch_that_is_over_keeps_nothing)
+{
+    static _Atomic int deleted;
+    struct words word = new_words(8);
+    rnl_stream stream = suite_new_stream(), other = suite_new_stream();
+    rnl_buffer memory = suite_ints(COUNT, 0), wrapped;
+    expect_ok(rnl_buffer_wrap(suite_context(), suite_address(memory), SIZE,
+                              RNL_WRAP_OPTIONS(.deleter = count_deletion,
+                                               .user_data = (void *)&deleted),
+                              &wrapped));
+    rnl_graph graph = new_graph();
+    fill_node(graph, RNL_AT_START, wrapped, 7);
+    rnl_graph_exec exec = instantiate(graph);
+    expect_ok(rnl_graph_release(graph));
+    expect_ok(rnl_buffer_release(wrapped));
+    for (int i = 0; i < 2; i++)
+        expect_ok(rnl_enqueue_wait_value32(i ? other : stream, word.buffer,
+                                           4 * (size_t)i, 1, RNL_WAIT_EQ));
+    expect_ok(rnl_enqueue_graph(stream, exec));
+    expect_ok(rnl_stream_flush(stream));
+    expect_ok(rnl_stream_flush(other));
+    expect_ok(rnl_graph_exec_release(exec));
+    assert_int_equal(atomic_load(&deleted), 0);
+    atomic_store(&word.w32[0], 1);
+    synchronize(stream);
+    while (!atomic_load(&deleted))
+        sched_yield();
+    expect_shut(other);
+    atomic_store(&word.w32[1], 1);
+    synchronize(other);
+    suite_expect_ints(memory, COUNT, 7);
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_stream_release(other));
+    expect_ok(rnl_buffer_release(memory));
+    expect_ok(rnl_buffer_release(word.buffer));
+}
+
 // Rows need other nodes of a driver: they come after the old ones, too.
 RNL_TEST(a_launch_after_a_change_waits_for_the_one_before)
 {

@@ -87,6 +87,26 @@ static bool make_compiled(struct machine *machine)
     return made;
 }
 
+// --- Room for graphs ---------------------------------------------------------
+
+// Blocks that threads of the library released.
+static _Atomic int released;
+static _Thread_local bool counts_not;
+
+static void *allocate(size_t size, size_t alignment, void *user_data)
+{
+    (void)user_data;
+    return aligned_alloc(alignment,
+                         (size + alignment - 1) / alignment * alignment);
+}
+
+static void release(void *memory, size_t size, void *user_data)
+{
+    (void)size, (void)user_data;
+    atomic_fetch_add(&released, !counts_not);
+    free(memory);
+}
+
 static rnl_status make_decider(struct machine *machine, rnl_graph *out)
 {
     rnl_graph body;
@@ -106,17 +126,15 @@ static bool reserve_graphs(struct machine *machine)
 {
     rnl_graph graph = NULL;
     rnl_graph_exec execs[GRAPHS_OF_PROGRAM] = {NULL};
-    size_t with_all = 0, held = 0;
     bool made = !make_decider(machine, &graph);
     for (int i = 0; made && i < GRAPHS_OF_PROGRAM; i++)
         made = !rnl_graph_instantiate(graph, &execs[i]);
-    rnl_trim(&with_all);
+    int before = atomic_load(&released);
     for (int i = 0; i < GRAPHS_OF_PROGRAM; i++)
         rnl_graph_exec_release(execs[i]);
     rnl_graph_release(graph);
-    // They go in the background, each with more than so much.
-    while (made && !rnl_trim(&held) &&
-           held + 128 * GRAPHS_OF_PROGRAM > with_all)
+    // They go in the background, each of two blocks.
+    while (made && atomic_load(&released) - before < 2 * GRAPHS_OF_PROGRAM)
         sched_yield();
     return made;
 }
@@ -175,6 +193,10 @@ bool machine_read(struct machine *machine, uint8_t memory[MEMORIES][BYTES])
 
 bool machine_open(struct machine *machine, uint32_t threads)
 {
+    counts_not = true;
+    if (!machine_is_cpu())  // refused but the first time
+        rnl_allocator_set(
+            RNL_ALLOCATOR(.allocate = allocate, .release = release));
     char api[16] = "";
     size_t index = 0;
     sscanf(device(), "%15[^:]:%zu", api, &index);

@@ -254,12 +254,17 @@ void markers_finish(struct gpu_context *gpu);
 
 typedef void trash_release(struct gpu_context *gpu, void *subject);
 
-// Calls `release`, the context current, once every stream of the context has
-// done what was submitted to it before. False, and nothing happens, when there
-// is no memory to note it.
-bool trash_add(struct context *context, trash_release *release,
-               void *subject);
-// The same for a call of the driver's that waits for the whole device.
+// How far a stream has to get; 0: none.
+struct point {
+    uint64_t stream_id, sequence;
+};
+
+// Calls `release`, the context current, once the stream has passed the point.
+// False, and nothing happens, when there is no memory to note it.
+bool trash_add(struct context *context, trash_release *release, void *subject,
+               struct point behind);
+// The same for a call of the driver's that waits for the whole device: once
+// that is idle.
 void trash_add_waiting(struct context *context, trash_release *release,
                        void *subject);
 // Frees what may go; makes calls that wait, on devices that are idle. By the

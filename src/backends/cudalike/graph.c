@@ -40,21 +40,22 @@ void gpu_exec_finish(struct graph_exec *exec)
 {
     struct gpu_exec *own = exec_gpu(exec);
     marker_drop(context_of(exec), own->old_end);
-    gpu_plan_free(own->plan);  // launches that it prepared keep the exec
+    gpu_plan_free(own->plan, own->last);  // those it prepared keep the exec
 }
 
 // --- Launches under way -----------------------------------------------------
 
 struct search {
-    uint64_t id, sequence;
+    struct point point;
     struct stream *found;  // referenced
 };
 
 static rnl_status find_busy(struct stream *stream, void *argument)
 {
     struct search *search = argument;
-    if (stream->object.id == search->id &&
-        atomic_load(&gpu_stream_of(stream)->completed) < search->sequence) {
+    if (stream->object.id == search->point.stream_id &&
+        atomic_load(&gpu_stream_of(stream)->completed) <
+            search->point.sequence) {
         object_keep(&stream->object);
         search->found = stream;
     }
@@ -66,8 +67,8 @@ static rnl_status find_busy(struct stream *stream, void *argument)
 static struct stream *under_way_locked(struct graph_exec *exec)
 {
     const struct gpu_exec *own = exec_gpu(exec);
-    struct search search = {own->last_stream, own->last_sequence, NULL};
-    if (search.id != 0)
+    struct search search = {own->last, NULL};
+    if (own->last.stream_id != 0)
         context_each_stream(context_of(exec), find_busy, &search);
     return search.found;
 }
@@ -302,7 +303,8 @@ static rnl_status keep_used_locked(struct graph_exec *exec, uint32_t index)
     if (walk.old) {
         walk.visit = visit_keep;
         walk_steps(exec, index, UINT32_MAX, &walk);
-        if (recipes_drop_behind(context_of(exec), walk.old))
+        if (recipes_drop_behind(context_of(exec), walk.old,
+                                exec_gpu(exec)->last))
             return RNL_OK;
         recipes_drop(walk.old);
     }
@@ -355,11 +357,12 @@ static rnl_status exchange(struct graph_exec *exec)
     if (status == RNL_OK)
         set_plan(own, plan);
     bool unused = --old->references == 0;
+    struct point point = own->last;
     lock_give(&own->lock);
     if (last)
         object_drop(&last->object);
     if (unused)
-        gpu_plan_free(old);
+        gpu_plan_free(old, point);
     return status;
 }
 
@@ -551,8 +554,7 @@ int gpu_graph_launch(struct stream *stream, struct op *op, bool *out_over)
         code = launch_locked(own, launch, gpu_stream_of(stream)->handle);
     current_back(gpu, before);
     if (code == 0) {
-        own->last_stream = stream->object.id;
-        own->last_sequence = op->sequence;
+        own->last = (struct point){stream->object.id, op->sequence};
     } else if (launch) {
         graph_launch_end(plan, launch, false);
     }
@@ -607,7 +609,8 @@ void gpu_graph_over(struct op *op)
     graph_launch_end(plan, op_launch(op), true);
     lock_take(&own->lock);
     bool unused = --plan->references == 0;
+    struct point last = own->last;
     lock_give(&own->lock);
     if (unused)
-        gpu_plan_free(plan);
+        gpu_plan_free(plan, last);
 }

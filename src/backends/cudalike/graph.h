@@ -7,7 +7,7 @@ struct gpu_exec {
     struct lock lock;        // guards all of it, and what the driver is told
     struct gpu_plan *plan;   // counted, by launches that it prepares
     _Atomic bool prepares;   // it has slots; read without the lock, too
-    uint64_t last_stream, last_sequence;  // of the last launch; 0: none
+    struct point last;       // launch
     struct marker *old_end;  // where launches of a former plan end; NULL: none
 };
 

@@ -556,7 +556,7 @@ static void plan_free(struct gpu_context *gpu, void *subject)
 }
 
 // Launches may be under way, but none that it prepared.
-void gpu_plan_free(struct gpu_plan *plan)
+void gpu_plan_free(struct gpu_plan *plan, struct point last)
 {
     struct context *context = plan->context;
     struct recipes *used = plan->used;
@@ -570,7 +570,7 @@ void gpu_plan_free(struct gpu_plan *plan)
         plan->host_works = work->next;
         mem_release(work, sizeof *work);
     }
-    if (!used || recipes_drop_behind(context, used)) {
+    if (!used || recipes_drop_behind(context, used, last)) {
         trash_add_waiting(context, plan_free, plan);
         return;
     }
@@ -645,7 +645,7 @@ static struct gpu_plan *plan_new(struct context *context,
     plan->used = recipes_new(plan->count);
     if (plan->used && (plan->count == 0 || (plan->steps && plan->slotted)))
         return plan;
-    gpu_plan_free(plan);
+    gpu_plan_free(plan, (struct point){0});
     return NULL;
 }
 
@@ -669,6 +669,6 @@ struct gpu_plan *gpu_plan_create(struct context *context,
         return plan;
     if (code != RECORDED)
         driver_fail(context, code, "to make a graph ready");
-    gpu_plan_free(plan);
+    gpu_plan_free(plan, (struct point){0});
     return NULL;
 }

@@ -77,13 +77,15 @@ struct recipes;
 struct recipes *recipes_new(size_t most);  // NULL: no memory
 void recipes_add(struct recipes *recipes, struct recipe *shared);
 void recipes_drop(struct recipes *recipes);
-// Once they are over; false when there is no memory for that.
-bool recipes_drop_behind(struct context *context, struct recipes *recipes);
+// Once the last of them is over; false when there is no memory for that.
+bool recipes_drop_behind(struct context *context, struct recipes *recipes,
+                         struct point last);
 
 // NULL after recording why.
 struct gpu_plan *gpu_plan_create(struct context *context,
                                  const struct graph *snapshot);
-void gpu_plan_free(struct gpu_plan *plan);
+// `last`: its last launch.
+void gpu_plan_free(struct gpu_plan *plan, struct point last);
 
 // How many steps a node takes, itself and what is inside.
 uint32_t gpu_steps_of(const struct node *node);

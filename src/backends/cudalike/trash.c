@@ -9,18 +9,12 @@
 // can be submitted, by the service.
 #include "backends/cudalike/service.h"
 
-// How far one stream has to get. Streams that are gone have got there.
-struct point {
-    uint64_t stream_id, sequence;
-};
-
 struct trash {
     struct trash *next;
     trash_release *release;
     void *subject;
     bool waits;  // `release` is such a call
-    size_t count, most;
-    struct point points[];
+    struct point behind;
 };
 
 // The vendor's part of a context that is gone.
@@ -36,69 +30,40 @@ static struct rest *rests;
 
 // --- Collecting --------------------------------------------------------------
 
-// What is being submitted was given before it is counted.
-static uint64_t last_of(struct stream *stream)
-{
-    uint64_t submitted = atomic_load(&stream->submitted);
-    uint64_t given = atomic_load(&gpu_stream_of(stream)->given);
-    return given > submitted ? given : submitted;
-}
-
 static bool is_busy(struct stream *stream)
 {
-    return atomic_load(&gpu_stream_of(stream)->completed) < last_of(stream);
+    return atomic_load(&gpu_stream_of(stream)->completed) <
+           atomic_load(&stream->submitted);
 }
 
-static rnl_status count_stream(struct stream *stream, void *argument)
-{
-    *(size_t *)argument += is_busy(stream);
-    return RNL_OK;
-}
-
-static rnl_status add_point(struct stream *stream, void *argument)
-{
-    struct trash *trash = argument;
-    if (!is_busy(stream))
-        return RNL_OK;
-    if (trash->count == trash->most)
-        return RNL_NOT_READY;
-    trash->points[trash->count++] =
-        (struct point){stream->object.id, last_of(stream)};
-    return RNL_OK;
-}
-
+// Streams that are gone have got there.
 static rnl_status has_passed(struct stream *stream, void *argument)
 {
-    const struct trash *trash = argument;
-    for (size_t i = 0; i < trash->count; i++)
-        if (trash->points[i].stream_id == stream->object.id &&
-            trash->points[i].sequence >
-                atomic_load(&gpu_stream_of(stream)->completed) &&
-            is_busy(stream))  // or it was given in vain
-            return RNL_NOT_READY;
-    return RNL_OK;
+    const struct point *point = argument;
+    return stream->object.id == point->stream_id &&
+                   atomic_load(&gpu_stream_of(stream)->completed) <
+                       point->sequence
+               ? RNL_NOT_READY : RNL_OK;
 }
 
-static bool may_go(struct context *context, struct trash *trash)
+static bool is_passed(struct context *context, struct point point)
 {
-    if (trash->count > 0 && !context_is_lost(context) &&
-        context_each_stream(context, has_passed, trash) != RNL_OK)
-        return false;
-    trash->count = 0;
-    return true;
+    return context_is_lost(context) ||
+           context_each_stream(context, has_passed, &point) == RNL_OK;
 }
 
-static size_t size_of(size_t most)
+static void call_release(struct gpu_context *gpu, trash_release *release,
+                         void *subject)
 {
-    return sizeof(struct trash) + most * sizeof(struct point);
+    void *before = current_enter(gpu);
+    release(gpu, subject);
+    current_back(gpu, before);
 }
 
 static void trash_free(struct gpu_context *gpu, struct trash *trash)
 {
-    void *before = current_enter(gpu);
-    trash->release(gpu, trash->subject);
-    current_back(gpu, before);
-    mem_release(trash, size_of(trash->most));
+    call_release(gpu, trash->release, trash->subject);
+    mem_release(trash, sizeof *trash);
 }
 
 static void put(struct gpu_context *gpu, struct trash *trash)
@@ -133,68 +98,46 @@ static void ask(struct context *context)
     lock_give(&registry_lock);
 }
 
-// With the points of all streams that are busy; NULL: there is no memory.
-static struct trash *trash_new(struct context *context)
+static bool add(struct context *context, struct trash given)
 {
-    size_t busy = 0;
-    context_each_stream(context, count_stream, &busy);
-    for (size_t most = busy + 4;; most *= 2) {
-        struct trash *trash = mem_allocate(size_of(most));
-        if (!trash)
-            return NULL;
-        trash->most = most;
-        if (context_each_stream(context, add_point, trash) == RNL_OK)
-            return trash;
-        mem_release(trash, size_of(most));  // others became busy meanwhile
-    }
-}
-
-static bool add(struct context *context, trash_release *release,
-                void *subject, bool waits)
-{
-    struct gpu_context *gpu = gpu_of(context);
-    struct trash *trash = trash_new(context);
+    struct trash *trash = mem_allocate(sizeof *trash);
     if (!trash)
         return false;
-    trash->release = release;
-    trash->subject = subject;
-    trash->waits = waits;
-    if (!waits && may_go(context, trash)) {
-        trash_free(gpu, trash);
-        return true;
-    }
-    bool asks = trash->count > 0;
-    put(gpu, trash);
-    if (asks)
+    *trash = given;
+    put(gpu_of(context), trash);
+    if (!trash->waits)
         ask(context);
     service_start();
     service_wake();
     return true;
 }
 
-bool trash_add(struct context *context, trash_release *release, void *subject)
+bool trash_add(struct context *context, trash_release *release, void *subject,
+               struct point behind)
 {
-    return add(context, release, subject, false);
+    if (!is_passed(context, behind))
+        return add(context, (struct trash){.release = release,
+                                           .subject = subject,
+                                           .behind = behind});
+    call_release(gpu_of(context), release, subject);
+    return true;
 }
 
 void trash_add_waiting(struct context *context, trash_release *release,
                        void *subject)
 {
-    struct gpu_context *gpu = gpu_of(context);
-    if (add(context, release, subject, true))
-        return;
-    void *before = current_enter(gpu);
-    release(gpu, subject);  // the driver itself waits
-    current_back(gpu, before);
+    if (!add(context, (struct trash){.release = release, .subject = subject,
+                                     .waits = true}))
+        call_release(gpu_of(context), release, subject);  // the driver waits
 }
 
-// What waits for streams only is freed; of the rest it is noted that it may go.
+// What waits for a stream only is freed.
 static void look(struct context *context)
 {
     struct gpu_context *gpu = gpu_of(context);
     for (struct trash *trash = take_all(gpu), *next; trash; trash = next) {
         next = trash->next;
-        if (may_go(context, trash) && !trash->waits)
+        if (!trash->waits && is_passed(context, trash->behind))
             trash_free(gpu, trash);
         else
             put(gpu, trash);
@@ -206,7 +149,7 @@ static bool waits_for_streams(struct gpu_context *gpu)
     bool found = false;
     lock_take(&gpu->lock);
     for (const struct trash *trash = gpu->trash; trash; trash = trash->next)
-        found |= trash->count > 0;
+        found |= !trash->waits;
     lock_give(&gpu->lock);
     return found;
 }
@@ -255,7 +198,7 @@ static void free_waiting(struct gpu_context *gpu)
 {
     for (struct trash *trash = take_all(gpu), *next; trash; trash = next) {
         next = trash->next;
-        if (trash->waits && trash->count == 0)
+        if (trash->waits)
             trash_free(gpu, trash);
         else
             put(gpu, trash);
@@ -357,7 +300,7 @@ static bool has_waiting(struct gpu_context *gpu)
     bool found = false;
     lock_take(&gpu->lock);
     for (const struct trash *trash = gpu->trash; trash; trash = trash->next)
-        found |= trash->waits && trash->count == 0;
+        found |= trash->waits;
     lock_give(&gpu->lock);
     return found;
 }

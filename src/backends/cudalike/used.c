@@ -35,7 +35,8 @@ static void drop_trashed(struct gpu_context *gpu, void *subject)
     recipes_drop(subject);
 }
 
-bool recipes_drop_behind(struct context *context, struct recipes *recipes)
+bool recipes_drop_behind(struct context *context, struct recipes *recipes,
+                         struct point last)
 {
-    return trash_add(context, drop_trashed, recipes);
+    return trash_add(context, drop_trashed, recipes, last);
 }
