@@ -66,6 +66,17 @@ static int function_attribute(int *out_value, int id, void *of)
     return 0;
 }
 
+// Of the kernels below.
+static int parameter(void *of, size_t index, size_t *out_offset,
+                     size_t *out_size)
+{
+    static const size_t offsets[] = {0, 8, 12}, sizes[] = {8, 4, 4};
+    (void)of;
+    *out_offset = index / 3 * 16 + offsets[index % 3];
+    *out_size = sizes[index % 3];
+    return 0;
+}
+
 static int error(int code, const char **out_text)
 {
     (void)code;
@@ -142,6 +153,7 @@ static const struct {
     ENTRY(cuDeviceTotalMem, memory),
     ENTRY(cuDeviceGetAttribute, attribute),
     ENTRY(cuFuncGetAttribute, function_attribute),
+    ENTRY(cuFuncGetParamInfo, parameter),
     ENTRY(cuGetErrorName, error),
     ENTRY(cuGetErrorString, error),
     ENTRY(cuDevicePrimaryCtxRetain, handle),
@@ -165,7 +177,6 @@ static const struct {
     {"cuModuleGetFunctionCount", NULL},
     {"cuModuleEnumerateFunctions", NULL},
     {"cuFuncGetName", NULL},
-    {"cuFuncGetParamInfo", NULL},
 };
 
 int cuGetProcAddress(const char *symbol, void **out, int wanted,

@@ -40,6 +40,9 @@ struct function_facts {
     uint32_t max_block_threads, registers;
     size_t shared_size, local_size, constant_size;
     bool uses_barriers;
+    // A launch may have its values one behind the other, each aligned as its
+    // parameter says.
+    bool packs;
 };
 
 // How many blocks can be resident at once.

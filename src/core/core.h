@@ -153,6 +153,10 @@ struct module {
     _Alignas(64) max_align_t native[];
 };
 
+// Of how many arguments on, and up to how many bytes of them, launches have
+// their values packed: drivers copy few as fast one by one.
+enum { PACKED_LEAST = 8, PACKED_MOST = 1000 };
+
 // What a launch has to know of a parameter.
 struct place {
     uint64_t shape;   // the first one of plain values that fit, with …
@@ -180,6 +184,7 @@ struct function {
     size_t parameter_count;
     struct place *places;       // one for each parameter
     bool takes_plain;           // each is a pointer or a number
+    bool packs;                 // launches have them packed (op.h)
     // Of values that are copied one behind the other; a power of two, at most
     // 64.
     size_t values_size, values_alignment;

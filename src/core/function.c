@@ -169,6 +169,9 @@ static rnl_status set_facts(struct function *function, const char *name,
         !copy_parameters(function, facts->parameters, facts->parameter_count))
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory for the function '%s'", name);
+    function->packs = facts->packs &&
+                      function->parameter_count >= PACKED_LEAST &&
+                      function->values_size <= PACKED_MOST;
     function->info = (rnl_function_info){
         .struct_size = sizeof function->info,
         .name = function->name,

@@ -362,25 +362,45 @@ static inline rnl_status find_values(struct op *op, const rnl_args *args,
     return RNL_OK;
 }
 
-// Into the op, where `addresses` will tell of them; they lie there at first.
-static void store_values(const struct function *function, char *values,
-                         const void **addresses)
+// Copies the value to its place, with what is behind it; 0 as above.
+static inline uint64_t pack_value(const struct place *place, const rnl_arg *arg,
+                                  char *values)
 {
-    for (size_t i = 0; i < function->parameter_count; i++) {
-        size_t size = function->parameters[i].size;
-        char *place = values + function->places[i].offset;
-        switch (size) {
-        case 4:
-            memcpy(place, addresses[i], 4);
+    memcpy(values + place->offset, &arg->value, sizeof arg->value);
+    return value_shape(arg->kind, arg->size) ^ place->shape;
+}
+
+#define PACKED_BEHIND sizeof ((rnl_arg *)NULL)->value
+
+// The same as find_values, with the values themselves. What is copied too much
+// is where the next one comes; behind the last there is PACKED_BEHIND.
+static inline rnl_status pack_values(struct op *op, const rnl_args *args,
+                                     char *values)
+{
+    const struct function *function = op->kernel.function;
+    const struct place *place = function->places,
+                       *end = place + function->parameter_count;
+    const rnl_arg *arg = place < end ? args->items : NULL;
+    for (; end - place >= 4 && function->takes_plain; place += 4, arg += 4)
+        if (pack_value(&place[0], &arg[0], values) |
+            pack_value(&place[1], &arg[1], values) |
+            pack_value(&place[2], &arg[2], values) |
+            pack_value(&place[3], &arg[3], values))
             break;
-        case 8:
-            memcpy(place, addresses[i], 8);
-            break;
-        default:
-            memcpy(place, addresses[i], size);
-        }
-        addresses[i] = place;
+    for (; place < end; place++, arg++) {
+        const void *value;
+        pack_value(place, arg, values);
+        if (__builtin_expect(place_fits(place, arg->kind, arg->size), 1))
+            continue;
+        rnl_status status = find_value(op, place, arg, &value);
+        if (status != RNL_OK)
+            return status;
+        if (arg->kind == RNL_ARG_BUFFER)
+            memcpy(values + place->offset, value, sizeof(void *));
+        else
+            memcpy(values + place->offset, value, arg->size);
     }
+    return RNL_OK;
 }
 
 // --- The launch ------------------------------------------------------------
@@ -411,8 +431,8 @@ static struct layout lay_out(const struct wanted *wanted)
     struct layout layout;
     layout.values = mem_align_up(function->parameter_count * sizeof(void *),
                                  function->values_alignment);
-    layout.kept = mem_align_up(layout.values + function->values_size,
-                               sizeof(void *));
+    layout.kept = mem_align_up(layout.values + function->values_size +
+                                   PACKED_BEHIND, sizeof(void *));
     layout.attributes = layout.kept + wanted->kept * sizeof(void *);
     layout.label = layout.attributes +
                    launch->attribute_count * sizeof *launch->attributes;
@@ -450,14 +470,18 @@ static rnl_status launch_op(const struct wanted *wanted, struct op **out_op)
     op->kept[op->kept_count++] = &wanted->function->object;
     op->kernel = *wanted->kernel;
     op->kernel.arguments = addresses;
+    op->kernel.packed =
+        wanted->function->packs ? payload + layout.values : NULL;
     store_extras(op, &layout, wanted->launch);
-    rnl_status status = find_values(op, wanted->args, addresses);
+    char *values = payload + layout.values;
+    rnl_status status = pack_values(op, wanted->args, values);
     if (status != RNL_OK) {
         object_keep(&wanted->function->object);
         op_finish(op);
         return status;
     }
-    store_values(wanted->function, payload + layout.values, addresses);
+    for (size_t i = 0; i < wanted->function->parameter_count; i++)
+        addresses[i] = values + wanted->function->places[i].offset;
     *out_op = op;
     return RNL_OK;
 }
@@ -584,7 +608,10 @@ static rnl_status launch_as_ops(struct stream *stream, rnl_function function,
 // caller's, but for buffers, which are kept.
 struct at_once {
     struct op op;
-    const void *values[AT_ONCE_MOST];
+    union {
+        const void *values[AT_ONCE_MOST];  // where they are
+        char packed[PACKED_MOST + PACKED_BEHIND];
+    };
     struct object *kept[AT_ONCE_MOST];
 };
 
@@ -603,11 +630,13 @@ static inline rnl_status launch_guarded(struct at_once *at_once,
         return status;
     if (function->parameter_count > AT_ONCE_MOST || launch->constant_count > 0)
         return RNL_NOT_READY;
-    op->kernel.arguments = at_once->values;
     op->label = launch->label;
     op->file = launch->file;
     op->line = launch->line;
-    status = find_values(op, args, at_once->values);
+    op->kernel.arguments = at_once->values;
+    op->kernel.packed = function->packs ? at_once->packed : NULL;
+    status = function->packs ? pack_values(op, args, at_once->packed)
+                             : find_values(op, args, at_once->values);
     return status ? status : stream->backend->stream_submit(stream, op);
 }
 

@@ -27,6 +27,9 @@ struct op_kernel {
     // The address of each value, and the attributes. They are in the payload,
     // unless the op borrows.
     const void *const *arguments;
+    // Where the function packs: the values themselves, at the offsets of its
+    // places. A launch that borrows has no addresses then.
+    const void *packed;
     const rnl_launch_attribute *attributes;
     size_t attribute_count;
 };

@@ -443,6 +443,7 @@ void fake_control_live(struct fake_live *out_live)
     };
     pthread_mutex_lock(&lock);
     out_live->misuses = misuses;
+    out_live->packed = atomic_load(&fake_packed);
     pthread_mutex_unlock(&lock);
     for (int i = 0; i < FAKE_DEVICES; i++)
         out_live->contexts += fake_context_of(i)->references;

@@ -300,6 +300,9 @@ int fake_launch_convert(struct fake_function_object *function,
                         const struct driver_launch *launch, void **arguments,
                         void **extra, struct fake_call *out);
 
+// How many had their values packed.
+extern _Atomic size_t fake_packed;
+
 // The symbol of a variable: "a::b" is _ZN1a1bE.
 void fake_mangle(const char *name, char *out, size_t size);
 

@@ -27,6 +27,7 @@ struct fake_live {
     size_t bytes;     // in them
     size_t leaked;    // objects that were alive when their context went
     size_t misuses;   // what the real driver leaves undefined
+    size_t packed;    // launches so far whose values were packed
 };
 
 typedef void fake_live_fn(struct fake_live *out_live);

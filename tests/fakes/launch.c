@@ -86,6 +86,8 @@ static rnl_arg argument_of(const rnl_parameter *parameter, const void *value)
     return arg;
 }
 
+_Atomic size_t fake_packed;
+
 static int convert_packed(const rnl_function_info *info, void **extra,
                           rnl_arg *items)
 {
@@ -115,8 +117,10 @@ static int convert_arguments(const rnl_function_info *info, void **arguments,
 {
     if (info->parameter_count > FAKE_ARGUMENTS || (arguments && extra))
         return FAKE_INVALID_VALUE;
-    if (extra)
+    if (extra) {
+        atomic_fetch_add(&fake_packed, 1);
         return convert_packed(info, extra, items);
+    }
     if (info->parameter_count && !arguments)
         return FAKE_INVALID_VALUE;
     for (size_t i = 0; i < info->parameter_count; i++)

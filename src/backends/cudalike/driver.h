@@ -89,6 +89,11 @@ enum {
     DRIVER_LAUNCH_DOMAIN = 10,
 };
 
+// Numbers that stand before a launch's packed values, and at their end.
+#define DRIVER_EXTRA_END 0
+#define DRIVER_EXTRA_VALUES 1
+#define DRIVER_EXTRA_SIZE 2
+
 struct driver_launch {
     unsigned grid_x, grid_y, grid_z;
     unsigned block_x, block_y, block_z;

@@ -58,6 +58,27 @@ unsigned gpu_launch_attributes(const struct op_kernel *kernel,
 
 // --- Launching -------------------------------------------------------------
 
+// What the driver's calls take instead of the addresses of values.
+struct packed {
+    size_t size;
+    void *extra[5];
+};
+
+// NULL: the values are not packed.
+static inline void **extra_of(const struct op_kernel *kernel,
+                              struct packed *packed)
+{
+    if (!kernel->packed)
+        return NULL;
+    packed->size = kernel->function->values_size;
+    packed->extra[0] = (void *)DRIVER_EXTRA_VALUES;
+    packed->extra[1] = (void *)kernel->packed;
+    packed->extra[2] = (void *)DRIVER_EXTRA_SIZE;
+    packed->extra[3] = &packed->size;
+    packed->extra[4] = (void *)DRIVER_EXTRA_END;
+    return packed->extra;
+}
+
 static int launch_with(struct stream *stream, const struct op_kernel *kernel,
                        const struct driver_functions *call)
 {
@@ -69,10 +90,13 @@ static int launch_with(struct stream *stream, const struct op_kernel *kernel,
         .attributes = attributes,
         .attribute_count = gpu_launch_attributes(kernel, attributes),
     };
+    struct packed packed;
+    void **extra = extra_of(kernel, &packed);
     const struct gpu_context *gpu = gpu_of(stream_context(stream));
     void *before = current_enter(gpu);
     int code = call->launch_with(&launch, function->handle,
-                                 (void **)kernel->arguments, NULL);
+                                 extra ? NULL : (void **)kernel->arguments,
+                                 extra);
     current_back(gpu, before);
     return code;
 }
@@ -92,6 +116,7 @@ static inline int launch(struct stream *stream, const struct op *op)
         call_of(gpu_of(stream_context(stream)));
     struct gpu_stream *own = gpu_stream_of(stream);
     struct gpu_function *function = gpu_function_of(kernel->function);
+    struct packed packed;
     if (kernel->shared_size > 0) {
         int code = gpu_allow_shared(kernel->function, kernel->shared_size);
         if (code != 0)
@@ -99,10 +124,12 @@ static inline int launch(struct stream *stream, const struct op *op)
     }
     if (call->launch_with && is_special(kernel))
         return launch_with(stream, kernel, call);
+    void **extra = extra_of(kernel, &packed);
     return call->launch(function->handle, kernel->grid.x, kernel->grid.y,
                         kernel->grid.z, kernel->block.x, kernel->block.y,
                         kernel->block.z, (unsigned)kernel->shared_size,
-                        own->handle, (void **)kernel->arguments, NULL);
+                        own->handle,
+                        extra ? NULL : (void **)kernel->arguments, extra);
 }
 
 int gpu_launch(struct stream *stream, struct op *op)

@@ -276,7 +276,15 @@ static rnl_status table_parameters(struct gpu_function *own,
     return status;
 }
 
-// The driver knows sizes only.
+// The most that a size and an offset are multiples of: as good as the true one
+// to find the offset again.
+static uint32_t alignment_for(size_t size, size_t offset)
+{
+    size_t both = size | offset;
+    return (uint32_t)(both & -both);
+}
+
+// The driver knows sizes and offsets only.
 static rnl_status driver_parameters(struct function *function,
                                     const char *name)
 {
@@ -295,9 +303,30 @@ static rnl_status driver_parameters(struct function *function,
     for (size_t i = 0; status == RNL_OK && i < own->parameter_count; i++) {
         ask(own->handle, i, &offset, &size);
         own->parameters[i] = (rnl_parameter){
-            .kind = RNL_VALUE_UNKNOWN, .size = (uint32_t)size, .type = ""};
+            .kind = RNL_VALUE_UNKNOWN, .size = (uint32_t)size,
+            .alignment = alignment_for(size, offset), .type = ""};
     }
     return status;
+}
+
+// Whether the driver has the values where their sizes and alignments say.
+static bool offsets_agree(const struct function *function)
+{
+    const struct gpu_function *own = function_native((struct function *)
+                                                     function);
+    driver_function_parameter_fn *ask =
+        call_of(gpu_of(function->object.context))->function_parameter;
+    size_t end = 0, offset, size;
+    for (size_t i = 0; i < own->parameter_count; i++) {
+        const rnl_parameter *parameter = &own->parameters[i];
+        if (!ask || ask(own->handle, i, &offset, &size) != 0 ||
+            offset != mem_align_up(end, parameter->alignment
+                                            ? parameter->alignment : 1) ||
+            size != parameter->size)
+            return false;
+        end = offset + size;
+    }
+    return true;
 }
 
 static int get_attribute(const struct function *function, int attribute)
@@ -332,6 +361,8 @@ static void get_facts(struct function *function,
         .local_size = (size_t)get_attribute(function, DRIVER_FUNCTION_LOCAL),
         .constant_size =
             (size_t)get_attribute(function, DRIVER_FUNCTION_CONSTANT),
+        .packs = own->parameter_count >= PACKED_LEAST &&
+                 offsets_agree(function),
     };
 }
 
