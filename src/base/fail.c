@@ -75,6 +75,14 @@ static const char *keep(char *store, size_t size, const char *text)
 
 // --- Threads, from their first call to their end -----------------------------
 
+uint64_t thread_choose_number(void)
+{
+    static _Atomic uint64_t count;
+    thread_state.number =
+        atomic_fetch_add_explicit(&count, 1, memory_order_relaxed) + 1;
+    return thread_state.number;
+}
+
 static struct lock threads_lock;  // guards the list
 static struct thread_state *threads;
 

@@ -16,7 +16,7 @@ struct thread_state {
     unsigned cached_ops;
     bool end_noticed;       // its end will empty the cache
     bool visited;           // by threads_visit
-    unsigned char pool_part;  // of every memory pool, from 1; 0: none yet
+    uint64_t number;        // 0: none yet
     struct op *op_cache;
     const void *_Atomic guarded;            // what must not end meanwhile
     const void *_Atomic seen[THREAD_SEEN];  // what its call may be at work with
@@ -54,6 +54,16 @@ static inline void callback_end(void)
 static inline bool thread_is_visited(void)
 {
     return thread_state.visited;
+}
+
+// A number that no other thread ever has, and not 0.
+uint64_t thread_choose_number(void);
+
+static inline uint64_t thread_number(void)
+{
+    return __builtin_expect(thread_state.number != 0, 1)
+               ? thread_state.number
+               : thread_choose_number();
 }
 
 // Records a failure of this call: the first word of every error is here. Each

@@ -26,15 +26,7 @@ void capture_forked(void)
 
 // --- Threads ---------------------------------------------------------------
 
-static _Thread_local uint64_t thread_number;
 static _Thread_local rnl_capture_mode thread_mode = RNL_CAPTURE_GLOBAL;
-
-uint64_t capture_thread(void)
-{
-    if (thread_number == 0)
-        thread_number = object_new_id();
-    return thread_number;
-}
 
 rnl_status rnl_capture_exchange_mode(rnl_capture_mode *mode)
 {
@@ -98,7 +90,7 @@ static bool is_protected(const struct capture *capture, uint64_t thread)
 static rnl_status check_thread_locked(void)
 {
     bool hit = false;
-    uint64_t thread = capture_thread();
+    uint64_t thread = thread_number();
     for (struct capture *at = captures; at; at = at->next) {
         if (!is_protected(at, thread))
             continue;

@@ -68,7 +68,7 @@ static rnl_status begin_locked(struct stream *stream,
     atomic_init(&capture->references, 1);
     capture->mode = options->mode;
     capture->id = object_new_id();
-    capture->thread = capture_thread();
+    capture->thread = thread_number();
     rnl_status status = capture_add_stream_locked(capture, stream);
     if (status == RNL_OK && (status = take_graph(stream, capture, options))) {
         atomic_store(&stream->capture, NULL);
@@ -251,7 +251,7 @@ static rnl_status judge(struct capture *capture)
         return capture_fail_invalid(capture);
     rnl_status status = check_joined(capture);
     if (status == RNL_OK && capture->mode != RNL_CAPTURE_RELAXED &&
-        capture->thread != capture_thread())
+        capture->thread != thread_number())
         status = fail_at(RNL_ERROR_CAPTURE_THREAD, "stream",
                          "another thread began the capture; it is over, and "
                          "its graph is lost");

@@ -28,9 +28,6 @@ static inline struct capture *capture_of(struct stream *stream)
     return atomic_load_explicit(&stream->capture, memory_order_relaxed);
 }
 
-// A number of the calling thread that no other one ever has.
-uint64_t capture_thread(void);
-
 void capture_invalidate_locked(struct capture *capture);
 rnl_status capture_fail_invalid(const struct capture *capture);
 rnl_status capture_no_memory(void);

@@ -332,6 +332,6 @@ void compiled_cache_finish(struct context *context)
     object_keep(&context->object);
     while (table->oldest)
         entry_drop(context, remove_oldest_locked(table));
-    atomic_fetch_sub(&context->object.references, 1);
+    atomic_fetch_sub(&context->object.counts, 1);
     mem_release(table, sizeof *table);
 }

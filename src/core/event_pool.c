@@ -54,16 +54,17 @@ static struct event *use_again(struct object *object, uint64_t id,
 
 struct event *event_pool_take(struct context *context, const char *label)
 {
-    struct pool_part *part = pool_own_part(&context->pool);
+    const uint64_t me = thread_number();
+    struct pool_part *part = pool_part_of(&context->pool, me);
     struct object *object = NULL;
     uint64_t id = 0;
-    lock_take(&part->lock);
+    biased_take(&part->lock, me);
     bool alive = part_enter_locked(part, context);
     if (alive)
         object = object_rest_take(&part->events, OBJECT_EVENT);
     if (object)
         id = part_next_id_locked(part);
-    lock_give(&part->lock);
+    biased_give(&part->lock, me);
     if (!alive) {
         pool_refuse_context();
         return NULL;
@@ -76,16 +77,17 @@ void event_pool_give(struct event *event)
 {
     struct context *context = event->object.context;
     struct pool_part *part = event->part;
-    atomic_store_explicit(&event->object.references, 0, memory_order_release);
+    const uint64_t me = thread_number();
+    atomic_store_explicit(&event->object.counts, 0, memory_order_release);
     if (!object_retire(&event->object)) {
         object_discard(&event->object);
         part_leave(part, context);
         return;
     }
-    lock_take(&part->lock);
+    biased_visit(&part->lock, me);
     object_rest_put(&part->events, &event->object);
     bool drop = part_leave_locked(part, context);
-    lock_give(&part->lock);
+    biased_give(&part->lock, me);
     if (drop)
         object_drop(&context->object);
 }

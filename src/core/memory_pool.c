@@ -46,14 +46,6 @@ static unsigned large_bin(size_t size)
 
 // --- Parts -----------------------------------------------------------------
 
-void pool_choose_part(void)
-{
-    static _Atomic unsigned threads;
-    thread_state.pool_part = (unsigned char)(
-        1 + atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) %
-                POOL_PARTS);
-}
-
 static bool is_small(const struct pool_request *request)
 {
     return request->capacity <= POOL_SMALL_MOST &&
@@ -63,7 +55,8 @@ static bool is_small(const struct pool_request *request)
 static struct pool_part *part_for(struct memory_pool *pool,
                                   const struct pool_request *request)
 {
-    return is_small(request) ? pool_own_part(pool) : &pool->large;
+    return is_small(request) ? pool_part_of(pool, thread_number())
+                             : &pool->large;
 }
 
 static struct buffer **bin_for(struct memory_pool *pool,
@@ -95,9 +88,9 @@ void pool_refuse_context(void)
 
 void part_leave(struct pool_part *part, struct context *context)
 {
-    lock_take(&part->lock);
+    biased_visit(&part->lock, thread_number());
     bool drop = part_leave_locked(part, context);
-    lock_give(&part->lock);
+    biased_give(&part->lock, thread_number());
     if (drop)
         object_drop(&context->object);
 }
@@ -195,9 +188,9 @@ void pool_keep_list(struct memory_pool *pool, struct buffer *buffer,
             push_trimmed(pool, buffer, out_gone);
             continue;
         }
-        lock_take(&part->lock);
+        biased_visit(&part->lock, thread_number());
         keep_locked(pool, buffer);
-        lock_give(&part->lock);
+        biased_give(&part->lock, thread_number());
     }
 }
 
@@ -217,9 +210,9 @@ static size_t live_bytes(struct memory_pool *pool)
     size_t live = 0;
     for (unsigned i = 0; i <= POOL_PARTS; i++) {
         struct pool_part *part = part_at(pool, i);
-        lock_take(&part->lock);
+        biased_visit(&part->lock, thread_number());
         live += part->live;
-        lock_give(&part->lock);
+        biased_give(&part->lock, thread_number());
     }
     return live;
 }
@@ -317,10 +310,10 @@ static struct buffer *take_new(struct context *context, struct pool_part *part,
         goto abandon;
     buffer->part = part;
     object_drop(&context->object);  // the part holds it for all
-    lock_take(&part->lock);
+    biased_take(&part->lock, thread_number());
     part->misses++;
     count_live_locked(part, buffer->capacity);
-    lock_give(&part->lock);
+    biased_give(&part->lock, thread_number());
     return buffer;
 
 abandon:
@@ -347,7 +340,8 @@ static bool enter(struct context *context, struct pool_part *part,
                   const struct pool_request *request,
                   struct buffer **out_buffer, uint64_t *out_id)
 {
-    lock_take(&part->lock);
+    const uint64_t me = thread_number();
+    biased_take(&part->lock, me);
     bool alive = part_enter_locked(part, context);
     *out_buffer = alive ? find_locked(&context->pool, part, request) : NULL;
     if (*out_buffer) {
@@ -355,7 +349,7 @@ static bool enter(struct context *context, struct pool_part *part,
         count_live_locked(part, (*out_buffer)->capacity);
         *out_id = part_next_id_locked(part);
     }
-    lock_give(&part->lock);
+    biased_give(&part->lock, me);
     return alive;
 }
 
@@ -369,20 +363,20 @@ static struct buffer *take_slowly(struct context *context,
     struct buffer *found = pool_find_waiting(pool, stream, request);
     if (!found) {
         pool_collect(context);
-        lock_take(&part->lock);
+        biased_take(&part->lock, thread_number());
         found = find_locked(pool, part, request);
-        lock_give(&part->lock);
+        biased_give(&part->lock, thread_number());
     }
     if (!found)
         return take_new(context, part, request);
     // It may be of another part than the one that was entered.
     struct pool_part *home = found->part;
-    lock_take(&home->lock);
+    biased_visit(&home->lock, thread_number());
     part_enter_locked(home, context);  // it cannot fail: `part` holds it
     home->hits++;
     count_live_locked(home, found->capacity);
     uint64_t id = part_next_id_locked(home);
-    lock_give(&home->lock);
+    biased_give(&home->lock, thread_number());
     part_leave(part, context);
     return use_again(found, id, request->size);
 }
@@ -415,12 +409,13 @@ void memory_pool_give(struct buffer *buffer, struct stream *stream)
         count_trimmed(pool, buffer);
         discard(context, buffer);
     }
-    lock_take(&part->lock);
+    const uint64_t me = thread_number();
+    biased_visit(&part->lock, me);
     if (keep)
         keep_locked(pool, buffer);
     part->live -= capacity;
     bool drop = part_leave_locked(part, context);
-    lock_give(&part->lock);
+    biased_give(&part->lock, me);
     if (drop)
         object_drop(&context->object);
 }
@@ -447,7 +442,7 @@ static void trim_part(struct context *context, struct pool_part *part,
 {
     struct memory_pool *pool = &context->pool;
     struct buffer *gone = NULL;
-    lock_take(&part->lock);
+    biased_visit(&part->lock, thread_number());
     if (part == &pool->large) {
         for (unsigned i = POOL_KINDS * POOL_BINS; i-- > 0;)
             trim_list_locked(
@@ -457,7 +452,7 @@ static void trim_part(struct context *context, struct pool_part *part,
         for (unsigned i = POOL_SMALL_BINS; i-- > 0;)
             trim_list_locked(pool, &part->bins[i], keep, &gone);
     }
-    lock_give(&part->lock);
+    biased_give(&part->lock, thread_number());
     pool_discard_list(context, gone);
 }
 
@@ -495,11 +490,11 @@ void memory_pool_close(struct context *context)
     atomic_store(&pool->closed, true);
     for (unsigned i = 0; i <= POOL_PARTS; i++) {
         struct pool_part *part = part_at(pool, i);
-        lock_take(&part->lock);
+        biased_visit(&part->lock, thread_number());
         bool drop = part->holds && part->live_count == 0;
         if (drop)
             part->holds = false;
-        lock_give(&part->lock);
+        biased_give(&part->lock, thread_number());
         if (drop)
             object_drop(&context->object);
     }
@@ -526,12 +521,12 @@ void memory_pool_finish(struct context *context)
 
 static void add_part(struct pool_part *part, rnl_pool_stats *stats)
 {
-    lock_take(&part->lock);
+    biased_visit(&part->lock, thread_number());
     stats->live += part->live;
     stats->live_peak += part->peak;
     stats->hits += part->hits;
     stats->misses += part->misses;
-    lock_give(&part->lock);
+    biased_give(&part->lock, thread_number());
 }
 
 static void add_up(struct memory_pool *pool, rnl_pool_stats *stats)

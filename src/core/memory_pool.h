@@ -14,6 +14,7 @@
 // goes back: it counts as reserved until then.
 #pragma once
 
+#include "base/biased.h"
 #include "core/object.h"
 
 #include <runnel/memory.h>
@@ -35,7 +36,7 @@ struct memory {
 };
 
 struct pool_part {
-    _Alignas(64) struct lock lock;  // guards all below
+    _Alignas(64) struct biased_lock lock;  // guards all below
     bool holds;           // the context's reference
     uint32_t live_count;  // buffers and events in use, or about to be
     struct object_rest events;  // event_pool.h's

@@ -213,10 +213,8 @@ struct object *object_create(struct object_class *class,
         return NULL;
     }
     object->label = copy;
-    object->id = object_new_id();
     object->context = context;
-    // Nobody else can see it yet.
-    atomic_store_explicit(&object->references, 1, memory_order_relaxed);
+    object_revive(object, object_new_id());  // nobody else can see it yet
     return object;
 }
 
@@ -226,8 +224,6 @@ void *object_publish(struct object *object)
                                                memory_order_relaxed);
     uint64_t value = (uint64_t)object->class->kind << OBJECT_KIND_SHIFT |
                      generation << 32 | object->index;
-    atomic_store_explicit(&object->user_references, generation << 32 | 1,
-                          memory_order_relaxed);
     atomic_store_explicit(&object->handle, value, memory_order_release);
     return (void *)(uintptr_t)value;
 }
@@ -236,7 +232,7 @@ void *object_publish(struct object *object)
 // thread that still looks; a slot whose generations are used up is retired.
 static void bury(struct object *object)
 {
-    atomic_store_explicit(&object->references, 0, memory_order_release);
+    atomic_store_explicit(&object->counts, 0, memory_order_release);
     lock_take(&table_lock);
     live_count--;
     uint32_t next = atomic_load_explicit(&object->generation,
@@ -369,11 +365,10 @@ bool object_set_label(struct object *object, const char *label)
 void object_adopt(struct object_class *class, struct object *object)
 {
     object->class = class;
-    object->id = object_new_id();
-    atomic_store(&object->references, 1);
     lock_take(&table_lock);
     // The first chunk is static, so this cannot fail while it has room.
     slot_add_locked(object);
+    object_revive(object, object_new_id());
     lock_give(&table_lock);
     object_publish(object);
 }
@@ -419,13 +414,13 @@ rnl_status object_keep_for(struct object *object, const char *parameter)
 
 bool object_keep_if_alive(struct object *object)
 {
-    uint32_t count =
-        atomic_load_explicit(&object->references, memory_order_relaxed);
+    uint64_t counts =
+        atomic_load_explicit(&object->counts, memory_order_relaxed);
     do {
-        if (count == 0)
+        if (counts_references(counts) == 0)
             return false;
-    } while (!atomic_compare_exchange_weak(&object->references, &count,
-                                           count + 1));
+    } while (!atomic_compare_exchange_weak(&object->counts, &counts,
+                                           counts + 1));
     return true;
 }
 
@@ -440,37 +435,69 @@ struct object *object_find_and_keep(const void *handle, enum object_kind kind)
     return NULL;
 }
 
-// Adds `change` to the caller's references of the handle's generation, and only
-// of that: the object may have become another since it was found. Tells how
-// many there were; 0 when none.
-static uint32_t change_users(struct object *object, const void *handle,
-                             int change)
+// Whether the caller has references of the handle's generation: the object may
+// have become another since it was found.
+static bool has_users(uint64_t counts, const void *handle)
 {
-    uint32_t generation =
-        (uint32_t)((uint64_t)(uintptr_t)handle >> 32) % OBJECT_GENERATIONS;
-    uint64_t users = atomic_load_explicit(&object->user_references,
-                                          memory_order_relaxed);
+    uint64_t generation = (uint64_t)(uintptr_t)handle >> 32;
+    return counts_users(counts) > 0 &&
+           (counts ^ generation << OBJECT_TAG_SHIFT) >> OBJECT_TAG_SHIFT == 0;
+}
+
+enum retained { RETAIN_DEAD, RETAIN_FULL, RETAINED };
+
+static enum retained retain(struct object *object, const void *handle)
+{
+    uint64_t counts =
+        atomic_load_explicit(&object->counts, memory_order_relaxed);
     do {
-        if ((uint32_t)users == 0 || users >> 32 != generation)
-            return 0;
+        if (!has_users(counts, handle))
+            return RETAIN_DEAD;
+        if (counts_users(counts) == OBJECT_USERS_MOST)
+            return RETAIN_FULL;
     } while (!atomic_compare_exchange_weak_explicit(
-        &object->user_references, &users, users + (uint64_t)(int64_t)change,
-        memory_order_acq_rel, memory_order_relaxed));
-    return (uint32_t)users;
+        &object->counts, &counts, counts + OBJECT_USER, memory_order_acq_rel,
+        memory_order_relaxed));
+    return RETAINED;
 }
 
 bool object_retain_if_alive(struct object *object, const void *handle)
 {
-    return change_users(object, handle, 1) > 0;
+    return retain(object, handle) == RETAINED;
 }
 
 rnl_status object_retain(const void *handle, enum object_kind kind,
                          const char *parameter)
 {
     struct object *object = object_find(handle, kind);
-    if (!object || change_users(object, handle, 1) == 0)
-        return object_refuse(handle, kind, parameter);
-    return RNL_OK;
+    enum retained retained = object ? retain(object, handle) : RETAIN_DEAD;
+    if (retained == RETAIN_FULL)
+        return fail_at(RNL_ERROR_OUT_OF_RANGE, parameter,
+                       "'%s' is retained %u times, and can be no more often",
+                       parameter, OBJECT_USERS_MOST);
+    return retained == RETAINED ? RNL_OK
+                                : object_refuse(handle, kind, parameter);
+}
+
+// Takes one of the caller's references away, and with the last one the
+// library's, too, where that is the last: then nobody else can end the object.
+// Returns the counts before; 0 when there was none.
+static uint64_t take_user(struct object *object, const void *handle)
+{
+    const uint64_t last = OBJECT_USER | 1;
+    uint64_t counts =
+        atomic_load_explicit(&object->counts, memory_order_relaxed);
+    uint64_t less;
+    do {
+        if (!has_users(counts, handle))
+            return 0;
+        bool is_last = counts << (64 - OBJECT_TAG_SHIFT) ==
+                       last << (64 - OBJECT_TAG_SHIFT);
+        less = is_last ? last : OBJECT_USER;
+    } while (!atomic_compare_exchange_weak_explicit(
+        &object->counts, &counts, counts - less, memory_order_acq_rel,
+        memory_order_relaxed));
+    return counts;
 }
 
 rnl_status object_release_found(struct object *object, const void *handle,
@@ -478,14 +505,17 @@ rnl_status object_release_found(struct object *object, const void *handle,
                                 bool *out_last)
 {
     *out_last = false;
-    uint32_t count = object ? change_users(object, handle, -1) : 0;
-    if (count == 0)
+    uint64_t counts = object ? take_user(object, handle) : 0;
+    if (counts == 0)
         return object_refuse(handle, kind, parameter);
-    if (count > 1)
+    if (counts_users(counts) > 1)
         return RNL_OK;
     *out_last = true;
     atomic_store_explicit(&object->handle, 0, memory_order_release);
-    object_drop(object);
+    if (counts_references(counts) == 1)
+        object_destroy(object);
+    else
+        object_drop(object);
     return RNL_OK;
 }
 
@@ -522,7 +552,7 @@ static void release_dead_locked(void)
     for (uint32_t i = 0; i < slot_count; i++) {
         struct object *object = slot_object(i);
         // A retired slot stays: after its last generation there is no next.
-        if (!object || atomic_load(&object->references) > 0 ||
+        if (!object || object_references(object) > 0 ||
             object->generation >= generations)
             continue;
         text_release(object->label);

@@ -33,10 +33,9 @@ enum object_kind {
 _Static_assert(OBJECT_KINDS <= THREAD_SEEN, "a thread sees one of each kind");
 
 struct object {
-    _Atomic uint64_t handle;           // 0 while dead
-    _Atomic uint32_t references;       // the library's: memory lives while > 0
+    _Atomic uint64_t handle;  // 0 while dead
+    _Atomic uint64_t counts;  // see below
     uint32_t index;
-    _Atomic uint64_t user_references;  // the caller's, below its generation
     _Atomic uint32_t generation;
     struct object_class *class;
     struct context *context;  // referenced; NULL for devices and contexts
@@ -45,6 +44,29 @@ struct object {
     struct object *next_free;
     uint64_t forked_handle;   // in a child: what the handle was in the parent
 };
+
+// Of an object's counts the lowest 32 bits are the library's references, of
+// which the caller's together have one: its memory lives while there are any.
+// Above them are the caller's, and the end of the generation that these are of.
+#define OBJECT_USER (UINT64_C(1) << 32)
+#define OBJECT_USERS_MOST ((UINT32_C(1) << 20) - 1)
+#define OBJECT_TAG_SHIFT 52
+
+static inline uint32_t counts_references(uint64_t counts)
+{
+    return (uint32_t)counts;
+}
+
+static inline uint32_t counts_users(uint64_t counts)
+{
+    return (uint32_t)(counts >> 32) & OBJECT_USERS_MOST;
+}
+
+// One of each.
+static inline uint64_t counts_new(uint64_t generation)
+{
+    return generation << OBJECT_TAG_SHIFT | OBJECT_USER | 1;
+}
 
 // Dead objects of one class, oldest first. Whoever has it guards it.
 struct object_rest {
@@ -94,7 +116,11 @@ bool object_retire(struct object *object);
 static inline void object_revive(struct object *object, uint64_t id)
 {
     object->id = id;
-    atomic_store_explicit(&object->references, 1, memory_order_relaxed);
+    atomic_store_explicit(
+        &object->counts,
+        counts_new(atomic_load_explicit(&object->generation,
+                                        memory_order_relaxed)),
+        memory_order_relaxed);
 }
 void object_discard(struct object *object);
 
@@ -145,7 +171,7 @@ void object_adopt(struct object_class *class, struct object *object);
 
 static inline void object_keep(struct object *object)
 {
-    atomic_fetch_add_explicit(&object->references, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&object->counts, 1, memory_order_relaxed);
 }
 
 // False when the last reference is already gone.
@@ -159,8 +185,8 @@ void object_destroy(struct object *object);
 
 static inline void object_drop(struct object *object)
 {
-    if (atomic_fetch_sub_explicit(&object->references, 1,
-                                  memory_order_acq_rel) == 1)
+    if (counts_references(atomic_fetch_sub_explicit(
+            &object->counts, 1, memory_order_acq_rel)) == 1)
         object_destroy(object);
 }
 
@@ -278,10 +304,16 @@ void object_await_unguarded(const struct object *object);
 struct object *object_find_and_keep(const void *handle,
                                     enum object_kind kind);
 
+// The library's references.
+static inline uint32_t object_references(struct object *object)
+{
+    return counts_references(atomic_load(&object->counts));
+}
+
 // The caller's references; 0 for a handle that died.
 static inline uint32_t object_users(struct object *object)
 {
-    return (uint32_t)atomic_load(&object->user_references);
+    return counts_users(atomic_load(&object->counts));
 }
 
 // One more, if the handle still lives; records nothing.

@@ -3,15 +3,11 @@
 
 #include "core/core.h"
 
-// Gives the calling thread a part.
-void pool_choose_part(void);
-
-static inline struct pool_part *pool_own_part(struct memory_pool *pool)
+static inline struct pool_part *pool_part_of(struct memory_pool *pool,
+                                             uint64_t thread)
 {
-    if (thread_state.pool_part == 0)
-        pool_choose_part();
     // As a sum, or gcc computes the place again for each of its fields.
-    return pool->parts + (thread_state.pool_part - 1);
+    return pool->parts + thread % POOL_PARTS;
 }
 
 // With the part's lock held.

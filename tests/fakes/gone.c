@@ -165,7 +165,7 @@ RNL_TEST(a_stream_that_is_gone_refuses_late_records)
     assert_false(has_spare(stream));
     assert_int_equal(event->backend->event_record(event, stream),
                      RNL_ERROR_INVALID_HANDLE);
-    assert_int_equal(atomic_load(&stream->object.references), 0);
+    assert_int_equal(object_references(&stream->object), 0);
     assert_ok(rnl_stream_create(the_context, NULL, &the_stream));
     assert_ok(rnl_event_create(the_context, NULL, &other));
     assert_ok(rnl_enqueue_event_record(the_stream, other));
@@ -187,7 +187,7 @@ static struct stream *open_gone(void)
 
 static void expect_untouched(struct stream *gone)
 {
-    assert_int_equal(atomic_load(&gone->object.references), 0);
+    assert_int_equal(object_references(&gone->object), 0);
     assert_null(atomic_load(&gpu_stream_of(gone)->doubt));
     assert_null(atomic_load(&gone->failure));
 }
@@ -317,13 +317,13 @@ RNL_TEST(a_stream_lives_until_refused_functions_were_called)
     fake_await_entered(&gate);
     assert_ok(rnl_stream_release(the_stream));
     while (is_listed(stream) ||
-           atomic_load(&stream->object.references) > 2)
+           object_references(&stream->object) > 2)
         sched_yield();
-    assert_int_equal(atomic_load(&stream->object.references), 2);
+    assert_int_equal(object_references(&stream->object), 2);
     atomic_store(&gate.open, 1);
     pthread_join(thread, NULL);
     assert_string_equal(called, "ab");
-    assert_int_equal(atomic_load(&stream->object.references), 0);
+    assert_int_equal(object_references(&stream->object), 0);
     thread_fail_next(0, 0);
     fake_fail("cuMemHostAlloc", 0, 0, 0);
     assert_ok(rnl_stream_create(the_context, NULL, &the_stream));
@@ -393,9 +393,9 @@ RNL_TEST(a_context_lives_while_another_waits_for_its_event)
     atomic_store(&gate.open, 1);
     assert_ok(rnl_event_release(event));
     end_context(other);
-    while (atomic_load(&context->references) > 1)
+    while (object_references(context) > 1)
         sched_yield();
-    assert_int_equal(atomic_load(&context->references), 1);
+    assert_int_equal(object_references(context), 1);
     sem_post(&go_on);
     pthread_join(thread, NULL);
     assert_ok(rnl_stream_synchronize(the_stream, RNL_FOREVER));

@@ -151,7 +151,7 @@ static bool is_used(const struct fake_module *module)
          function && !used; function = function->next) {
         struct object *object =
             object_find_and_keep(function->inner, OBJECT_FUNCTION);
-        used = object && atomic_load(&object->references) > 2;
+        used = object && object_references(object) > 2;
         if (object)
             object_drop(object);
     }

@@ -162,6 +162,41 @@ RNL_TEST(callers_references_are_counted)
     expect_nothing_held();
 }
 
+RNL_TEST(callers_references_have_a_limit)
+{
+    void *handle = create(&things);
+    for (uint32_t i = 1; i < OBJECT_USERS_MOST; i++)
+        if (object_retain(handle, OBJECT_EVENT, "event"))
+            fail_msg("%u were too many", i);
+    assert_int_equal(object_retain(handle, OBJECT_EVENT, "event"),
+                     RNL_ERROR_OUT_OF_RANGE);
+    assert_non_null(strstr(rnl_last_error()->message, "1048575 times"));
+    for (uint32_t i = 0; i < OBJECT_USERS_MOST; i++)
+        release(handle, OBJECT_EVENT);
+    assert_null(object_find(handle, OBJECT_EVENT));
+    expect_nothing_held();
+}
+
+// What the library keeps is not the caller's to give up twice.
+RNL_TEST(a_second_release_is_refused_while_the_library_keeps_it)
+{
+    finished = 0;
+    void *handle = create(&things);
+    struct object *object = object_find(handle, OBJECT_EVENT);
+    bool last;
+    object_keep(object);
+    release(handle, OBJECT_EVENT);
+    // As by a thread that found it before.
+    assert_int_equal(object_release_found(object, handle, OBJECT_EVENT,
+                                          "event", &last),
+                     RNL_ERROR_INVALID_HANDLE);
+    assert_false(object_retain_if_alive(object, handle));
+    assert_int_equal(finished, 0);
+    object_drop(object);
+    assert_int_equal(finished, 1);
+    expect_nothing_held();
+}
+
 RNL_TEST(find_and_keep_needs_a_live_object)
 {
     void *handle = create(&things);
@@ -419,7 +454,7 @@ RNL_TEST(what_ends_behind_a_call_leaves_its_failure)
     void *handle = create(&failing);
     struct object *object = object_guard(handle, OBJECT_FUNCTION);
     release(handle, OBJECT_FUNCTION);
-    assert_true(atomic_load(&object->references) == 0);
+    assert_true(object_references(object) == 0);
     fail_at(RNL_ERROR_INVALID_ARGUMENT, "grid", "the launch failed");
     fail_set_log("in short");
     object_unguard();
@@ -473,6 +508,7 @@ static void use_last_generation(void)
 {
     struct object *object = object_create(&things, NULL, NULL);
     object->generation = OBJECT_GENERATIONS - 1;
+    object_revive(object, object->id);
     void *handle = object_publish(object);
     for (int i = 0; i < 4; i++) {
         if ((uintptr_t)handle >> OBJECT_KIND_SHIFT != OBJECT_EVENT)

@@ -1,0 +1,36 @@
+#include "base/biased.h"
+
+// From then on its owner is not in, and will not go in as the owner.
+static void suspend_locked(struct biased_lock *lock, uint64_t owner)
+{
+    unsigned tries = 0;
+    atomic_store_explicit(&lock->owner, 0, memory_order_relaxed);
+    fence_heavy();
+    while (atomic_load_explicit(&lock->inside, memory_order_acquire))
+        if (++tries % 64 == 0)
+            sched_yield();
+        else
+            cpu_relax();
+    lock->guests++;
+    if (lock->guests < BIASED_GUESTS_MOST)
+        lock->suspended = owner;
+}
+
+void biased_take_slowly(struct biased_lock *lock, uint64_t me, bool claims)
+{
+    lock_take(&lock->lock);
+    uint64_t owner = atomic_load_explicit(&lock->owner, memory_order_relaxed);
+    if (owner && owner != me)
+        suspend_locked(lock, owner);
+    else if (claims && lock->guests < BIASED_GUESTS_MOST)
+        atomic_store_explicit(&lock->owner, me, memory_order_relaxed);
+}
+
+void biased_give_slowly(struct biased_lock *lock)
+{
+    if (lock->suspended)
+        atomic_store_explicit(&lock->owner, lock->suspended,
+                              memory_order_release);
+    lock->suspended = 0;
+    lock_give(&lock->lock);
+}

@@ -1,0 +1,61 @@
+// A lock that nearly always the same thread takes, its owner: it pays no atomic
+// exchange. Another thread, a guest, pays microseconds instead; where guests
+// come again and again, nobody is the owner any more, and it is an ordinary
+// lock. For short critical sections.
+#pragma once
+
+#include "base/fail.h"
+#include "base/fence.h"
+#include "base/thread.h"
+
+struct biased_lock {
+    struct lock lock;           // held by whoever is not in as the owner
+    uint32_t guests;            // so far; under `lock`, as is the next
+    uint64_t suspended;         // the owner while a guest is in
+    _Atomic uint64_t owner;     // its thread's number; 0: none
+    _Atomic uint64_t inside;    // the owner's number while it is in as such
+};
+
+#define BIASED_GUESTS_MOST 16
+
+void biased_take_slowly(struct biased_lock *lock, uint64_t me, bool claims);
+void biased_give_slowly(struct biased_lock *lock);
+
+// `me` is the calling thread's number, here and below. Either the owner sees
+// that it is none now, or the guest sees that it is in.
+static inline bool biased_enter(struct biased_lock *lock, uint64_t me)
+{
+    if (__builtin_expect(atomic_load_explicit(&lock->owner,
+                                              memory_order_relaxed) != me, 0))
+        return false;
+    atomic_store_explicit(&lock->inside, me, memory_order_relaxed);
+    fence_light();
+    if (__builtin_expect(atomic_load_explicit(&lock->owner,
+                                              memory_order_acquire) == me, 1))
+        return true;
+    atomic_store_explicit(&lock->inside, 0, memory_order_release);
+    return false;
+}
+
+// By who will take it often: the first one becomes the owner.
+static inline void biased_take(struct biased_lock *lock, uint64_t me)
+{
+    if (__builtin_expect(!biased_enter(lock, me), 0))
+        biased_take_slowly(lock, me, true);
+}
+
+// By any other.
+static inline void biased_visit(struct biased_lock *lock, uint64_t me)
+{
+    if (__builtin_expect(!biased_enter(lock, me), 0))
+        biased_take_slowly(lock, me, false);
+}
+
+static inline void biased_give(struct biased_lock *lock, uint64_t me)
+{
+    if (__builtin_expect(atomic_load_explicit(&lock->inside,
+                                              memory_order_relaxed) == me, 1))
+        atomic_store_explicit(&lock->inside, 0, memory_order_release);
+    else
+        biased_give_slowly(lock);
+}

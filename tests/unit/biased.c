@@ -1,0 +1,170 @@
+// base/biased: an owner by itself, guests, and the end of it.
+#include "unit.h"
+
+#include "base/biased.h"
+
+#include <pthread.h>
+
+static struct biased_lock lock;
+static _Atomic int step;
+
+static void await(int wanted)
+{
+    while (atomic_load(&step) < wanted)
+        sched_yield();
+}
+
+static void open_fences(void)
+{
+    fence_open();
+    lock = (struct biased_lock){0};
+    atomic_store(&step, 0);
+}
+
+static void take_and_give(void)
+{
+    biased_take(&lock, thread_number());
+    biased_give(&lock, thread_number());
+}
+
+static void *visit_once(void *unused)
+{
+    (void)unused;
+    biased_visit(&lock, thread_number());
+    atomic_store(&step, 1);
+    biased_give(&lock, thread_number());
+    return NULL;
+}
+
+static void let_visit(void)
+{
+    pthread_t guest;
+    assert_true(thread_start(&guest, "guest", visit_once, NULL));
+    assert_int_equal(pthread_join(guest, NULL), 0);
+}
+
+RNL_TEST(the_first_who_takes_it_is_its_owner)
+{
+    open_fences();
+    take_and_give();
+    assert_true(lock.owner == thread_number());
+    biased_take(&lock, thread_number());
+    assert_true(lock.inside == thread_number());
+    assert_false(lock.lock.held);
+    biased_give(&lock, thread_number());
+    assert_true(lock.inside == 0);
+}
+
+RNL_TEST(who_only_visits_becomes_no_owner)
+{
+    open_fences();
+    biased_visit(&lock, thread_number());
+    assert_true(lock.lock.held);
+    biased_give(&lock, thread_number());
+    assert_true(lock.owner == 0);
+    assert_false(lock.lock.held);
+}
+
+RNL_TEST(a_guest_waits_until_the_owner_is_out)
+{
+    pthread_t guest;
+    open_fences();
+    take_and_give();
+    biased_take(&lock, thread_number());
+    assert_true(thread_start(&guest, "guest", visit_once, NULL));
+    while (lock.owner)  // the guest is at it, and waits
+        sched_yield();
+    assert_int_equal(atomic_load(&step), 0);
+    biased_give(&lock, thread_number());
+    assert_int_equal(pthread_join(guest, NULL), 0);
+    assert_int_equal(atomic_load(&step), 1);
+    assert_true(lock.owner == thread_number());
+}
+
+static void *stay_inside(void *unused)
+{
+    (void)unused;
+    biased_visit(&lock, thread_number());
+    atomic_store(&step, 1);
+    await(2);
+    for (int i = 0; i < 100; i++)
+        sched_yield();
+    atomic_store(&step, 3);
+    biased_give(&lock, thread_number());
+    return NULL;
+}
+
+RNL_TEST(the_owner_waits_for_a_guest)
+{
+    pthread_t guest;
+    open_fences();
+    take_and_give();
+    assert_true(thread_start(&guest, "guest", stay_inside, NULL));
+    await(1);
+    atomic_store(&step, 2);
+    biased_take(&lock, thread_number());
+    assert_int_equal(atomic_load(&step), 3);
+    assert_true(lock.inside == 0);
+    biased_give(&lock, thread_number());
+    assert_int_equal(pthread_join(guest, NULL), 0);
+}
+
+RNL_TEST(many_guests_make_it_an_ordinary_lock)
+{
+    open_fences();
+    take_and_give();
+    for (int i = 1; i < BIASED_GUESTS_MOST; i++)
+        let_visit();
+    assert_true(lock.owner == thread_number());
+    let_visit();
+    assert_true(lock.owner == 0);
+    take_and_give();
+    assert_true(lock.owner == 0);
+    assert_int_equal(lock.guests, BIASED_GUESTS_MOST);
+}
+
+enum { ROUNDS = 20000, THREADS = 4 };
+
+static long count;
+
+static void *count_up(void *visits)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        if (visits && i % 64 == 0)
+            biased_visit(&lock, thread_number());
+        else
+            biased_take(&lock, thread_number());
+        count++;
+        biased_give(&lock, thread_number());
+    }
+    return NULL;
+}
+
+static void count_together(void)
+{
+    pthread_t threads[THREADS];
+    count = 0;
+    for (size_t i = 0; i < THREADS; i++)
+        assert_true(thread_start(&threads[i], "counter", count_up,
+                                 i ? &lock : NULL));
+    for (size_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(count, (long)THREADS * ROUNDS);
+}
+
+RNL_TEST(one_at_a_time_is_in)
+{
+    for (int i = 0; i < 20; i++) {
+        open_fences();
+        count_together();
+    }
+}
+
+RNL_TEST(one_at_a_time_is_in_without_the_systems_help)
+{
+    for (int i = 0; i < 20; i++) {
+        open_fences();
+        atomic_store(&fence_mode, FENCE_LOCAL);
+        count_together();
+    }
+}
