@@ -123,30 +123,67 @@ RNL_TEST(many_guests_make_it_an_ordinary_lock)
     assert_int_equal(lock.guests, BIASED_GUESTS_MOST);
 }
 
-enum { ROUNDS = 20000, THREADS = 4 };
+// --- Together --------------------------------------------------------------
 
-static long count;
+enum { LOCKS = 100, LONG = 300, THREADS = 4, ROUNDS = 20000 };
 
-static void *count_up(void *visits)
+// No thread may be between its load and its store when another one is.
+static volatile long count;
+
+static void count_up(int times)
 {
-    for (int i = 0; i < ROUNDS; i++) {
-        if (visits && i % 64 == 0)
-            biased_visit(&lock, thread_number());
-        else
-            biased_take(&lock, thread_number());
-        count++;
+    for (int i = 0; i < times; i++)
+        count = count + 1;
+}
+
+static void *own(void *out_count)
+{
+    long *times = out_count;
+    take_and_give();
+    atomic_store(&step, 1);
+    for (; atomic_load(&step) < 2; ++*times) {
+        biased_take(&lock, thread_number());
+        count_up(1);
         biased_give(&lock, thread_number());
     }
     return NULL;
 }
 
-static void count_together(void)
+// Guests stay in for long, so that an owner that comes in is seen.
+static void visit_an_owner(void)
+{
+    pthread_t owner;
+    long times = 0;
+    count = 0;
+    assert_true(thread_start(&owner, "owner", own, &times));
+    await(1);
+    for (int i = 0; i < BIASED_GUESTS_MOST; i++) {
+        biased_visit(&lock, thread_number());
+        count_up(LONG);
+        biased_give(&lock, thread_number());
+    }
+    atomic_store(&step, 2);
+    assert_int_equal(pthread_join(owner, NULL), 0);
+    assert_int_equal(count, times + (long)BIASED_GUESTS_MOST * LONG);
+}
+
+static void *take_often(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < ROUNDS; i++) {
+        biased_take(&lock, thread_number());
+        count_up(1);
+        biased_give(&lock, thread_number());
+    }
+    return NULL;
+}
+
+static void take_together(void)
 {
     pthread_t threads[THREADS];
     count = 0;
     for (size_t i = 0; i < THREADS; i++)
-        assert_true(thread_start(&threads[i], "counter", count_up,
-                                 i ? &lock : NULL));
+        assert_true(thread_start(&threads[i], "taker", take_often, NULL));
     for (size_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     assert_int_equal(count, (long)THREADS * ROUNDS);
@@ -154,17 +191,20 @@ static void count_together(void)
 
 RNL_TEST(one_at_a_time_is_in)
 {
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < LOCKS; i++) {
         open_fences();
-        count_together();
+        visit_an_owner();
     }
+    open_fences();
+    take_together();
 }
 
 RNL_TEST(one_at_a_time_is_in_without_the_systems_help)
 {
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < LOCKS; i++) {
         open_fences();
         atomic_store(&fence_mode, FENCE_LOCAL);
-        count_together();
+        visit_an_owner();
     }
+    take_together();
 }
