@@ -1,7 +1,8 @@
 #include "base/biased.h"
 
 // From then on its owner is not in, and will not go in as the owner.
-static void suspend_locked(struct biased_lock *lock, uint64_t owner)
+static void suspend_locked(struct biased_lock *lock, uint64_t owner,
+                           enum biased_as as)
 {
     unsigned tries = 0;
     atomic_store_explicit(&lock->owner, 0, memory_order_relaxed);
@@ -11,18 +12,19 @@ static void suspend_locked(struct biased_lock *lock, uint64_t owner)
             sched_yield();
         else
             cpu_relax();
-    lock->guests++;
+    lock->guests += as != BIASED_RARELY;
     if (lock->guests < BIASED_GUESTS_MOST)
         lock->suspended = owner;
 }
 
-void biased_take_slowly(struct biased_lock *lock, uint64_t me, bool claims)
+void biased_take_slowly(struct biased_lock *lock, uint64_t me,
+                        enum biased_as as)
 {
     lock_take(&lock->lock);
     uint64_t owner = atomic_load_explicit(&lock->owner, memory_order_relaxed);
     if (owner && owner != me)
-        suspend_locked(lock, owner);
-    else if (claims && lock->guests < BIASED_GUESTS_MOST)
+        suspend_locked(lock, owner, as);
+    else if (as == BIASED_OWN && lock->guests < BIASED_GUESTS_MOST)
         atomic_store_explicit(&lock->owner, me, memory_order_relaxed);
 }
 

@@ -1,7 +1,7 @@
 // A lock that nearly always the same thread takes, its owner: it pays no atomic
 // exchange. Another thread, a guest, pays microseconds instead; where guests
 // come again and again, nobody is the owner any more, and it is an ordinary
-// lock. For short critical sections.
+// lock. For short critical sections. (Known as biased locking.)
 #pragma once
 
 #include "base/fail.h"
@@ -18,7 +18,12 @@ struct biased_lock {
 
 #define BIASED_GUESTS_MOST 16
 
-void biased_take_slowly(struct biased_lock *lock, uint64_t me, bool claims);
+// The first who will take it often becomes its owner. Of others' visits those
+// that are rare do not count.
+enum biased_as { BIASED_OWN, BIASED_VISIT, BIASED_RARELY };
+
+void biased_take_slowly(struct biased_lock *lock, uint64_t me,
+                        enum biased_as as);
 void biased_give_slowly(struct biased_lock *lock);
 
 // `me` is the calling thread's number, here and below. Either the owner sees
@@ -37,18 +42,11 @@ static inline bool biased_enter(struct biased_lock *lock, uint64_t me)
     return false;
 }
 
-// By who will take it often: the first one becomes the owner.
-static inline void biased_take(struct biased_lock *lock, uint64_t me)
+static inline void biased_take(struct biased_lock *lock, uint64_t me,
+                               enum biased_as as)
 {
     if (__builtin_expect(!biased_enter(lock, me), 0))
-        biased_take_slowly(lock, me, true);
-}
-
-// By any other.
-static inline void biased_visit(struct biased_lock *lock, uint64_t me)
-{
-    if (__builtin_expect(!biased_enter(lock, me), 0))
-        biased_take_slowly(lock, me, false);
+        biased_take_slowly(lock, me, as);
 }
 
 static inline void biased_give(struct biased_lock *lock, uint64_t me)

@@ -58,7 +58,7 @@ struct event *event_pool_take(struct context *context, const char *label)
     struct pool_part *part = pool_part_of(&context->pool, me);
     struct object *object = NULL;
     uint64_t id = 0;
-    biased_take(&part->lock, me);
+    biased_take(&part->lock, me, BIASED_OWN);
     bool alive = part_enter_locked(part, context);
     if (alive)
         object = object_rest_take(&part->events, OBJECT_EVENT);
@@ -84,7 +84,7 @@ void event_pool_give(struct event *event)
         part_leave(part, context);
         return;
     }
-    biased_visit(&part->lock, me);
+    biased_take(&part->lock, me, BIASED_VISIT);
     object_rest_put(&part->events, &event->object);
     bool drop = part_leave_locked(part, context);
     biased_give(&part->lock, me);

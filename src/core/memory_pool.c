@@ -88,7 +88,7 @@ void pool_refuse_context(void)
 
 void part_leave(struct pool_part *part, struct context *context)
 {
-    biased_visit(&part->lock, thread_number());
+    biased_take(&part->lock, thread_number(), BIASED_VISIT);
     bool drop = part_leave_locked(part, context);
     biased_give(&part->lock, thread_number());
     if (drop)
@@ -188,7 +188,7 @@ void pool_keep_list(struct memory_pool *pool, struct buffer *buffer,
             push_trimmed(pool, buffer, out_gone);
             continue;
         }
-        biased_visit(&part->lock, thread_number());
+        biased_take(&part->lock, thread_number(), BIASED_VISIT);
         keep_locked(pool, buffer);
         biased_give(&part->lock, thread_number());
     }
@@ -210,7 +210,7 @@ static size_t live_bytes(struct memory_pool *pool)
     size_t live = 0;
     for (unsigned i = 0; i <= POOL_PARTS; i++) {
         struct pool_part *part = part_at(pool, i);
-        biased_visit(&part->lock, thread_number());
+        biased_take(&part->lock, thread_number(), BIASED_RARELY);
         live += part->live;
         biased_give(&part->lock, thread_number());
     }
@@ -310,7 +310,7 @@ static struct buffer *take_new(struct context *context, struct pool_part *part,
         goto abandon;
     buffer->part = part;
     object_drop(&context->object);  // the part holds it for all
-    biased_take(&part->lock, thread_number());
+    biased_take(&part->lock, thread_number(), BIASED_OWN);
     part->misses++;
     count_live_locked(part, buffer->capacity);
     biased_give(&part->lock, thread_number());
@@ -341,7 +341,7 @@ static bool enter(struct context *context, struct pool_part *part,
                   struct buffer **out_buffer, uint64_t *out_id)
 {
     const uint64_t me = thread_number();
-    biased_take(&part->lock, me);
+    biased_take(&part->lock, me, BIASED_OWN);
     bool alive = part_enter_locked(part, context);
     *out_buffer = alive ? find_locked(&context->pool, part, request) : NULL;
     if (*out_buffer) {
@@ -363,7 +363,7 @@ static struct buffer *take_slowly(struct context *context,
     struct buffer *found = pool_find_waiting(pool, stream, request);
     if (!found) {
         pool_collect(context);
-        biased_take(&part->lock, thread_number());
+        biased_take(&part->lock, thread_number(), BIASED_OWN);
         found = find_locked(pool, part, request);
         biased_give(&part->lock, thread_number());
     }
@@ -371,7 +371,7 @@ static struct buffer *take_slowly(struct context *context,
         return take_new(context, part, request);
     // It may be of another part than the one that was entered.
     struct pool_part *home = found->part;
-    biased_visit(&home->lock, thread_number());
+    biased_take(&home->lock, thread_number(), BIASED_VISIT);
     part_enter_locked(home, context);  // it cannot fail: `part` holds it
     home->hits++;
     count_live_locked(home, found->capacity);
@@ -410,7 +410,7 @@ void memory_pool_give(struct buffer *buffer, struct stream *stream)
         discard(context, buffer);
     }
     const uint64_t me = thread_number();
-    biased_visit(&part->lock, me);
+    biased_take(&part->lock, me, BIASED_VISIT);
     if (keep)
         keep_locked(pool, buffer);
     part->live -= capacity;
@@ -442,7 +442,7 @@ static void trim_part(struct context *context, struct pool_part *part,
 {
     struct memory_pool *pool = &context->pool;
     struct buffer *gone = NULL;
-    biased_visit(&part->lock, thread_number());
+    biased_take(&part->lock, thread_number(), BIASED_RARELY);
     if (part == &pool->large) {
         for (unsigned i = POOL_KINDS * POOL_BINS; i-- > 0;)
             trim_list_locked(
@@ -490,7 +490,7 @@ void memory_pool_close(struct context *context)
     atomic_store(&pool->closed, true);
     for (unsigned i = 0; i <= POOL_PARTS; i++) {
         struct pool_part *part = part_at(pool, i);
-        biased_visit(&part->lock, thread_number());
+        biased_take(&part->lock, thread_number(), BIASED_RARELY);
         bool drop = part->holds && part->live_count == 0;
         if (drop)
             part->holds = false;
@@ -521,7 +521,7 @@ void memory_pool_finish(struct context *context)
 
 static void add_part(struct pool_part *part, rnl_pool_stats *stats)
 {
-    biased_visit(&part->lock, thread_number());
+    biased_take(&part->lock, thread_number(), BIASED_RARELY);
     stats->live += part->live;
     stats->live_peak += part->peak;
     stats->hits += part->hits;

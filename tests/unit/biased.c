@@ -23,23 +23,31 @@ static void open_fences(void)
 
 static void take_and_give(void)
 {
-    biased_take(&lock, thread_number());
+    biased_take(&lock, thread_number(), BIASED_OWN);
     biased_give(&lock, thread_number());
 }
 
 static void *visit_once(void *unused)
 {
     (void)unused;
-    biased_visit(&lock, thread_number());
+    biased_take(&lock, thread_number(), BIASED_VISIT);
     atomic_store(&step, 1);
     biased_give(&lock, thread_number());
     return NULL;
 }
 
-static void let_visit(void)
+static void *visit_rarely(void *unused)
+{
+    (void)unused;
+    biased_take(&lock, thread_number(), BIASED_RARELY);
+    biased_give(&lock, thread_number());
+    return NULL;
+}
+
+static void let(void *(*visit)(void *))
 {
     pthread_t guest;
-    assert_true(thread_start(&guest, "guest", visit_once, NULL));
+    assert_true(thread_start(&guest, "guest", visit, NULL));
     assert_int_equal(pthread_join(guest, NULL), 0);
 }
 
@@ -48,7 +56,7 @@ RNL_TEST(the_first_who_takes_it_is_its_owner)
     open_fences();
     take_and_give();
     assert_true(lock.owner == thread_number());
-    biased_take(&lock, thread_number());
+    biased_take(&lock, thread_number(), BIASED_OWN);
     assert_true(lock.inside == thread_number());
     assert_false(lock.lock.held);
     biased_give(&lock, thread_number());
@@ -58,7 +66,7 @@ RNL_TEST(the_first_who_takes_it_is_its_owner)
 RNL_TEST(who_only_visits_becomes_no_owner)
 {
     open_fences();
-    biased_visit(&lock, thread_number());
+    biased_take(&lock, thread_number(), BIASED_VISIT);
     assert_true(lock.lock.held);
     biased_give(&lock, thread_number());
     assert_true(lock.owner == 0);
@@ -70,7 +78,7 @@ RNL_TEST(a_guest_waits_until_the_owner_is_out)
     pthread_t guest;
     open_fences();
     take_and_give();
-    biased_take(&lock, thread_number());
+    biased_take(&lock, thread_number(), BIASED_OWN);
     assert_true(thread_start(&guest, "guest", visit_once, NULL));
     while (lock.owner)  // the guest is at it, and waits
         sched_yield();
@@ -84,7 +92,7 @@ RNL_TEST(a_guest_waits_until_the_owner_is_out)
 static void *stay_inside(void *unused)
 {
     (void)unused;
-    biased_visit(&lock, thread_number());
+    biased_take(&lock, thread_number(), BIASED_VISIT);
     atomic_store(&step, 1);
     await(2);
     for (int i = 0; i < 100; i++)
@@ -102,11 +110,28 @@ RNL_TEST(the_owner_waits_for_a_guest)
     assert_true(thread_start(&guest, "guest", stay_inside, NULL));
     await(1);
     atomic_store(&step, 2);
-    biased_take(&lock, thread_number());
+    biased_take(&lock, thread_number(), BIASED_OWN);
     assert_int_equal(atomic_load(&step), 3);
     assert_true(lock.inside == 0);
     biased_give(&lock, thread_number());
     assert_int_equal(pthread_join(guest, NULL), 0);
+}
+
+RNL_TEST(rare_guests_leave_the_owner_what_it_is)
+{
+    open_fences();
+    take_and_give();
+    for (int i = 0; i < 2 * BIASED_GUESTS_MOST; i++)
+        let(visit_rarely);
+    assert_true(lock.owner == thread_number());
+    assert_int_equal(lock.guests, 0);
+}
+
+static void *take_as_own(void *unused)
+{
+    (void)unused;
+    take_and_give();
+    return NULL;
 }
 
 RNL_TEST(many_guests_make_it_an_ordinary_lock)
@@ -114,9 +139,9 @@ RNL_TEST(many_guests_make_it_an_ordinary_lock)
     open_fences();
     take_and_give();
     for (int i = 1; i < BIASED_GUESTS_MOST; i++)
-        let_visit();
+        let(visit_once);
     assert_true(lock.owner == thread_number());
-    let_visit();
+    let(take_as_own);
     assert_true(lock.owner == 0);
     take_and_give();
     assert_true(lock.owner == 0);
@@ -142,7 +167,7 @@ static void *own(void *out_count)
     take_and_give();
     atomic_store(&step, 1);
     for (; atomic_load(&step) < 2; ++*times) {
-        biased_take(&lock, thread_number());
+        biased_take(&lock, thread_number(), BIASED_OWN);
         count_up(1);
         biased_give(&lock, thread_number());
     }
@@ -158,7 +183,7 @@ static void visit_an_owner(void)
     assert_true(thread_start(&owner, "owner", own, &times));
     await(1);
     for (int i = 0; i < BIASED_GUESTS_MOST; i++) {
-        biased_visit(&lock, thread_number());
+        biased_take(&lock, thread_number(), BIASED_VISIT);
         count_up(LONG);
         biased_give(&lock, thread_number());
     }
@@ -171,7 +196,7 @@ static void *take_often(void *unused)
 {
     (void)unused;
     for (int i = 0; i < ROUNDS; i++) {
-        biased_take(&lock, thread_number());
+        biased_take(&lock, thread_number(), BIASED_OWN);
         count_up(1);
         biased_give(&lock, thread_number());
     }
