@@ -7,11 +7,12 @@
 //              foreign, wrong-type or never-valid handle, and NULL, give
 //              RNL_ERROR_INVALID_HANDLE; nothing crashes.
 //   Ownership  `create`, `compile`, `load`, `wrap`, `open` give the caller one
-//              reference, `retain` adds one (there can be 1,048,575 of an
-//              object), `release` drops one; release(NULL) is a no-op that
-//              succeeds. When the last reference of the caller is gone the
-//              handle is dead, but work in flight and dependent objects keep
-//              what they use alive (a stream keeps its context).
+//              reference, `retain` adds one (beyond 1,048,575 of an object it
+//              gives RNL_ERROR_OUT_OF_RANGE), `release` drops one;
+//              release(NULL) is a no-op that succeeds. When the last reference
+//              of the caller is gone the handle is dead, but work in flight and
+//              dependent objects keep what they use alive (a stream keeps its
+//              context).
 //   Results    Every call returns an `rnl_status`. Results come last, through
 //              `out_…`, and are written only on success.
 //   Blocking   `rnl_enqueue_…` is asynchronous and takes the stream first;

@@ -48,7 +48,8 @@ typedef enum rnl_value_kind {
 typedef struct rnl_parameter {
     rnl_value_kind kind;
     uint32_t size;       // bytes
-    uint32_t alignment;  // bytes
+    uint32_t alignment;  // bytes, 0 is 1; at most so many where the kind is
+                         // unknown
     const char *type;    // as in the source; "" where unknown
 } rnl_parameter;
 

@@ -1,7 +1,8 @@
 #include "base/biased.h"
 
-// From then on its owner is not in, and will not go in as the owner.
-static void suspend_locked(struct biased_lock *lock, uint64_t owner,
+// From then on its owner is not in, and will not go in as the owner. `next` is
+// it when the guest has gone.
+static void suspend_locked(struct biased_lock *lock, uint64_t next,
                            enum biased_as as)
 {
     unsigned tries = 0;
@@ -14,7 +15,7 @@ static void suspend_locked(struct biased_lock *lock, uint64_t owner,
             cpu_relax();
     lock->guests += as != BIASED_RARELY;
     if (lock->guests < BIASED_GUESTS_MOST)
-        lock->suspended = owner;
+        lock->next = next;
 }
 
 void biased_take_slowly(struct biased_lock *lock, uint64_t me,
@@ -23,16 +24,16 @@ void biased_take_slowly(struct biased_lock *lock, uint64_t me,
     lock_take(&lock->lock);
     uint64_t owner = atomic_load_explicit(&lock->owner, memory_order_relaxed);
     if (owner && owner != me)
-        suspend_locked(lock, owner, as);
+        suspend_locked(lock, as == BIASED_OWN ? me : owner, as);
     else if (as == BIASED_OWN && lock->guests < BIASED_GUESTS_MOST)
         atomic_store_explicit(&lock->owner, me, memory_order_relaxed);
 }
 
 void biased_give_slowly(struct biased_lock *lock)
 {
-    if (lock->suspended)
-        atomic_store_explicit(&lock->owner, lock->suspended,
+    if (lock->next)
+        atomic_store_explicit(&lock->owner, lock->next,
                               memory_order_release);
-    lock->suspended = 0;
+    lock->next = 0;
     lock_give(&lock->lock);
 }

@@ -1,7 +1,8 @@
 // A lock that nearly always the same thread takes, its owner: it pays no atomic
 // exchange. Another thread, a guest, pays microseconds instead; where guests
 // come again and again, nobody is the owner any more, and it is an ordinary
-// lock. For short critical sections. (Known as biased locking.)
+// lock. For short critical sections: who waits spins. (Known as biased
+// locking.)
 #pragma once
 
 #include "base/fail.h"
@@ -11,15 +12,15 @@
 struct biased_lock {
     struct lock lock;           // held by whoever is not in as the owner
     uint32_t guests;            // so far; under `lock`, as is the next
-    uint64_t suspended;         // the owner while a guest is in
+    uint64_t next;              // owner, once the guest who is in has gone
     _Atomic uint64_t owner;     // its thread's number; 0: none
     _Atomic uint64_t inside;    // the owner's number while it is in as such
 };
 
 #define BIASED_GUESTS_MOST 16
 
-// The first who will take it often becomes its owner. Of others' visits those
-// that are rare do not count.
+// Who will take it often becomes its owner, also behind another, who may have
+// ended. Of visits those that are rare do not count.
 enum biased_as { BIASED_OWN, BIASED_VISIT, BIASED_RARELY };
 
 void biased_take_slowly(struct biased_lock *lock, uint64_t me,

@@ -40,8 +40,8 @@ struct function_facts {
     uint32_t max_block_threads, registers;
     size_t shared_size, local_size, constant_size;
     bool uses_barriers;
-    // A launch may have its values one behind the other, each aligned as its
-    // parameter says.
+    // A launch may have its values one behind the other, each where
+    // parameter_offset says.
     bool packs;
 };
 

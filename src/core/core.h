@@ -153,8 +153,8 @@ struct module {
     _Alignas(64) max_align_t native[];
 };
 
-// Of how many arguments on, and up to how many bytes of them, launches have
-// their values packed: drivers copy few as fast one by one.
+// Of how many arguments on launches have their values packed: drivers copy few
+// as fast one by one; and up to how many bytes, which lie on the stack.
 enum { PACKED_LEAST = 8, PACKED_MOST = 1000 };
 
 // What a launch has to know of a parameter.
@@ -174,6 +174,9 @@ static inline bool place_fits(const struct place *place, uint32_t kind,
 {
     return value_shape(kind, size) - place->shape < place->kinds;
 }
+
+// Of a value that comes behind others, which end there.
+size_t parameter_offset(const rnl_parameter *parameter, size_t end);
 
 struct function {
     struct object object;

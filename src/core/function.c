@@ -91,6 +91,11 @@ static size_t alignment_of(const rnl_parameter *parameter)
     return alignment;
 }
 
+size_t parameter_offset(const rnl_parameter *parameter, size_t end)
+{
+    return mem_align_up(end, alignment_of(parameter));
+}
+
 _Static_assert(RNL_VALUE_POINTER + 1 == RNL_VALUE_INTEGER &&
                    RNL_VALUE_INTEGER + 1 == RNL_VALUE_FLOAT,
                "kinds of plain values follow each other");
@@ -118,7 +123,7 @@ static void place_values(struct function *function)
     for (size_t i = 0; i < function->parameter_count; i++) {
         const rnl_parameter *parameter = &function->parameters[i];
         size_t alignment = alignment_of(parameter);
-        offset = mem_align_up(offset, alignment);
+        offset = parameter_offset(parameter, offset);
         function->places[i] = place_of(parameter, offset);
         function->takes_plain &= function->places[i].kinds > 0;
         offset += parameter->size;

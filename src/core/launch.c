@@ -378,9 +378,11 @@ static inline rnl_status pack_values(struct op *op, const rnl_args *args,
                                      char *values)
 {
     const struct function *function = op->kernel.function;
-    const struct place *place = function->places,
-                       *end = place + function->parameter_count;
-    const rnl_arg *arg = place < end ? args->items : NULL;
+    size_t count = function->parameter_count;
+    if (count == 0)
+        return RNL_OK;
+    const struct place *place = function->places, *end = place + count;
+    const rnl_arg *arg = args->items;
     for (; end - place >= 4 && function->takes_plain; place += 4, arg += 4)
         if (pack_value(&place[0], &arg[0], values) |
             pack_value(&place[1], &arg[1], values) |
@@ -431,8 +433,10 @@ static struct layout lay_out(const struct wanted *wanted)
     struct layout layout;
     layout.values = mem_align_up(function->parameter_count * sizeof(void *),
                                  function->values_alignment);
-    layout.kept = mem_align_up(layout.values + function->values_size +
-                                   PACKED_BEHIND, sizeof(void *));
+    // What is kept in the op leaves its place here to what lies behind values.
+    size_t behind = wanted->kept > OP_INLINE_KEPT ? PACKED_BEHIND : 0;
+    layout.kept = mem_align_up(layout.values + function->values_size + behind,
+                               sizeof(void *));
     layout.attributes = layout.kept + wanted->kept * sizeof(void *);
     layout.label = layout.attributes +
                    launch->attribute_count * sizeof *launch->attributes;
@@ -633,10 +637,15 @@ static inline rnl_status launch_guarded(struct at_once *at_once,
     op->label = launch->label;
     op->file = launch->file;
     op->line = launch->line;
-    op->kernel.arguments = at_once->values;
-    op->kernel.packed = function->packs ? at_once->packed : NULL;
-    status = function->packs ? pack_values(op, args, at_once->packed)
-                             : find_values(op, args, at_once->values);
+    if (function->packs) {
+        op->kernel.arguments = NULL;
+        op->kernel.packed = at_once->packed;
+        status = pack_values(op, args, at_once->packed);
+    } else {
+        op->kernel.arguments = at_once->values;
+        op->kernel.packed = NULL;
+        status = find_values(op, args, at_once->values);
+    }
     return status ? status : stream->backend->stream_submit(stream, op);
 }
 

@@ -45,7 +45,19 @@ static rnl_status take_seven(const rnl_native_call *call)
     return RNL_OK;
 }
 
+// Structs of 3, 6, 12 and 128 bytes.
+static unsigned char bytes[4][128];
+
+static rnl_status take_bytes(const rnl_native_call *call)
+{
+    for (size_t i = 0; i < 4; i++)
+        memcpy(bytes[i], call->arguments[i], i == 3 ? 128 : 3 << i);
+    GET(normal, 10);
+    return RNL_OK;
+}
+
 #define INT {RNL_VALUE_INTEGER, 4, 4, ""}
+#define STRUCT(size, alignment) {RNL_VALUE_STRUCT, size, alignment, ""}
 
 static const rnl_parameter kinds[] = {
     {RNL_VALUE_POINTER, 8, 8, ""}, {RNL_VALUE_INTEGER, 1, 1, ""},
@@ -56,8 +68,17 @@ static const rnl_parameter kinds[] = {
     {RNL_VALUE_INTEGER, 1, 1, ""},
 };
 static const rnl_parameter ints[] = {INT, INT, INT, INT, INT, INT, INT};
+static const rnl_parameter odd[] = {
+    STRUCT(3, 1), STRUCT(6, 2), STRUCT(12, 4), STRUCT(128, 64),
+    INT, INT, INT, INT, INT, INT, INT};
+static const rnl_parameter wide[] = {
+    STRUCT(3, 1), STRUCT(6, 2), STRUCT(12, 4), STRUCT(128, 128),
+    INT, INT, INT, INT, INT, INT, INT};
 static const struct fake_kernel kernels[] = {{"take", take, 9, kinds},
-                                             {"seven", take_seven, 7, ints}};
+                                             {"seven", take_seven, 7, ints},
+                                             {"odd", take_bytes, 11, odd},
+                                             {"wide", take_bytes, 11, wide}};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 static rnl_context context;
 static rnl_stream stream;
@@ -69,7 +90,7 @@ static void begin(const char *name)
 {
     size_t size;
     fake_load();
-    void *image = fake_image(kernels, 2, &size);
+    void *image = fake_image(kernels, KERNELS, &size);
     assert_non_null(image);
     assert_ok(rnl_context_open("cuda", 0, NULL, &context));
     assert_ok(rnl_stream_create(context, NULL, &stream));
@@ -128,6 +149,40 @@ RNL_TEST(values_of_every_kind_are_packed)
     begin("take");
     launch_all_kinds();
     assert_int_equal(packed(), 1);
+    end();
+}
+
+static void launch_structs(void)
+{
+    unsigned char given[128];
+    for (size_t i = 0; i < sizeof given; i++)
+        given[i] = (unsigned char)(i + 1);
+    assert_ok(launch(RNL_ARGS(rnl_arg_of_struct(given, 3),
+                              rnl_arg_of_struct(given + 3, 6),
+                              rnl_arg_of_struct(given + 9, 12),
+                              rnl_arg_of_struct(given, 128),
+                              1, 2, 3, 4, 5, 6, 7)));
+    assert_memory_equal(bytes[0], given, 3);
+    assert_memory_equal(bytes[1], given + 3, 6);
+    assert_memory_equal(bytes[2], given + 9, 12);
+    assert_memory_equal(bytes[3], given, 128);
+    assert_int_equal(got.normal, 7);
+}
+
+RNL_TEST(structs_of_odd_sizes_are_packed)
+{
+    begin("odd");
+    launch_structs();
+    assert_int_equal(packed(), 1);
+    end();
+}
+
+// The library would put it elsewhere than the driver.
+RNL_TEST(what_is_aligned_beyond_a_vector_is_not_packed)
+{
+    begin("wide");
+    launch_structs();
+    assert_int_equal(packed(), 0);
     end();
 }
 

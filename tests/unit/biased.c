@@ -134,6 +134,16 @@ static void *take_as_own(void *unused)
     return NULL;
 }
 
+RNL_TEST(who_takes_it_often_is_the_next_owner)
+{
+    open_fences();
+    let(take_as_own);
+    assert_true(lock.owner && lock.owner != thread_number());
+    take_and_give();
+    assert_true(lock.owner == thread_number());
+    assert_int_equal(lock.guests, 1);
+}
+
 RNL_TEST(many_guests_make_it_an_ordinary_lock)
 {
     open_fences();

@@ -309,7 +309,7 @@ static rnl_status driver_parameters(struct function *function,
     return status;
 }
 
-// Whether the driver has the values where their sizes and alignments say.
+// Whether the driver has the values where the library would put them.
 static bool offsets_agree(const struct function *function)
 {
     const struct gpu_function *own = function_native((struct function *)
@@ -320,8 +320,7 @@ static bool offsets_agree(const struct function *function)
     for (size_t i = 0; i < own->parameter_count; i++) {
         const rnl_parameter *parameter = &own->parameters[i];
         if (!ask || ask(own->handle, i, &offset, &size) != 0 ||
-            offset != mem_align_up(end, parameter->alignment
-                                            ? parameter->alignment : 1) ||
+            offset != parameter_offset(parameter, end) ||
             size != parameter->size)
             return false;
         end = offset + size;
@@ -361,8 +360,7 @@ static void get_facts(struct function *function,
         .local_size = (size_t)get_attribute(function, DRIVER_FUNCTION_LOCAL),
         .constant_size =
             (size_t)get_attribute(function, DRIVER_FUNCTION_CONSTANT),
-        .packs = own->parameter_count >= PACKED_LEAST &&
-                 offsets_agree(function),
+        .packs = offsets_agree(function),
     };
 }
 
