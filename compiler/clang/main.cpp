@@ -32,6 +32,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
 
@@ -47,10 +48,26 @@ llvm::PassPluginLibraryInfo getPollyPluginInfo()
     return {LLVM_PLUGIN_API_VERSION, "", "", [](llvm::PassBuilder &) {}};
 }
 
-// Nothing is taken apart: the process ends.
+// A file that is not in memory yet is read into large pages, a fault for each
+// 2 MB of code instead of 64 KB: asked for before anything else runs.
+extern "C" const char __executable_start[], etext[];
+
+static void ask_for_large_pages()
+{
+    madvise(const_cast<char *>(__executable_start),
+            (std::size_t)(etext - __executable_start), MADV_HUGEPAGE);
+}
+
+[[gnu::section(".preinit_array"), gnu::used]]
+static void (*const before_all)() = ask_for_large_pages;
+
+// Nothing is taken apart: the process ends. Who listens need not wait until the
+// kernel has taken all memory back.
 [[noreturn]] static void leave(int code)
 {
     std::fflush(stdout);
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
     _exit(code);
 }
 
