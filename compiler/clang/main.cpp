@@ -175,9 +175,19 @@ static void on_vectorised(void *, unsigned kernel, unsigned flags)
     std::printf("v %u %u\n", kernel, flags);
 }
 
+// The SIMT compiler knows the target's features: clang need not write all of
+// them beside each function.
+struct make_module : clang::EmitLLVMOnlyAction {
+    bool BeginSourceFileAction(clang::CompilerInstance &compiler) override
+    {
+        compiler.getTargetOpts().Features.clear();
+        return EmitLLVMOnlyAction::BeginSourceFileAction(compiler);
+    }
+};
+
 static int run_simt(clang::CompilerInstance &compiler, simt_job &job)
 {
-    clang::EmitLLVMOnlyAction action;
+    make_module action;
     if (!compiler.ExecuteAction(action))
         return 1;
     std::unique_ptr<llvm::Module> module = action.takeModule();
