@@ -195,7 +195,7 @@ static int link_by_compiler(struct job *job)
 {
     static const char *const words[] = {
         "-shared", "-nostdlib", "-Wl,-z,defs,-z,noexecstack,-Bsymbolic", "-o",
-        "kernel.so", "kernel.o", "stub.o", "-lm", "-lc", "-lgcc", NULL};
+        SIMT_LINKED, "kernel.o", "stub.o", "-lm", "-lc", "-lgcc", NULL};
     struct list command = {0};
     list_add(&command, job->compiler.path);
     add_words(&command, words);
@@ -205,17 +205,25 @@ static int link_by_compiler(struct job *job)
     return status;
 }
 
+// Whether runnel-clang has, and with nothing missing.
+static bool is_linked(const struct job *job)
+{
+    char path[4200];
+    in_folder(path, SIMT_LINKED);
+    return job->vectorised && !job->unit.needs_libraries &&
+           job->unit.dynamic.count == 0 && access(path, R_OK) == 0;
+}
+
 // The linker alone takes 3 ms where a compiler that starts it takes 20, but
 // reading the C library takes it another 12, and the mathematical one 5: first
 // with as little as can suffice.
 static int link_object(struct job *job)
 {
     static const char *const ld[] = {
-        "ld", "-shared", "--hash-style=gnu", "-z", "noexecstack", "-Bsymbolic",
-        "-o", "kernel.so", "kernel.o", "stub.o", NULL};
+        "ld", SIMT_LINK_WORDS, "-o", SIMT_LINKED, "kernel.o", "stub.o", NULL};
     static const char *const libraries[][5] = {
         {NULL}, {"-z", "defs", "-lm"}, {"-z", "defs", "-lm", "-lc"}};
-    int status = 1;
+    int status = !is_linked(job);
     for (size_t i = job->unit.needs_libraries; status != 0 && i < 3; i++) {
         struct list command = {0};
         add_words(&command, ld);
@@ -262,7 +270,7 @@ static int deliver(struct job *job)
 {
     char path[4200];
     struct text file = {0}, beside = {0};
-    in_folder(path, "kernel.so");
+    in_folder(path, SIMT_LINKED);
     if (!text_read_file(&file, path) || !elf_patch(&file, &job->unit)) {
         text_add(&job->log, "runnel-cc: the linked object cannot be "
                             "understood\n");

@@ -96,22 +96,28 @@ static void quick_command(const struct job *job, struct list *command)
     list_free(&clang);
 }
 
-// False where that cannot tell what comes of it.
+// False where that cannot tell what comes of it. Where it has succeeded it may
+// still be about to end after it.
 static bool compile_quickly(struct job *job, int *out_status)
 {
     struct list command = {0};
     struct text output = {0};
+    struct process *process = &job->worker.process;
     if (!job->quick[0] || !make_verdicts(job))
         return false;
     quick_command(job, &command);
     text_free(&job->errors);
-    int status = process_run(&command, work_folder(), &output, &job->errors);
+    simt_finish(&job->worker);
+    process_start(&command, work_folder(), process);
+    process_listen(process, &output, &job->errors, -1);
+    job->vectorised = simt_read(&output, job->verdicts, job->kernels.count,
+                                &job->no_vectors);
+    int status = job->vectorised ? 0 : process_finish(process, NULL, NULL);
     bool known = status == 0 || status == 1;
     if (known)
         *out_status = command_judge(job, status);
-    if (status == 0)
-        job->vectorised = simt_read(&output, job->verdicts, job->kernels.count,
-                                    &job->no_vectors);
+    else
+        text_free(&job->no_vectors);
     text_free(&output);
     list_free(&command);
     return known;

@@ -62,7 +62,7 @@ OUTSIDE = [
     (re.compile(r"cjson/cJSON\.h"), "cjson"),
     (re.compile(r"(CL/\w+|omp|oneapi/tbb/\w+)\.h"), "peers"),
     (re.compile(r"(llvm-c|clang-c)/[\w/]+\.h"), "llvm"),
-    (re.compile(r"(llvm|clang)/[\w/]+\.h"), "llvm c++"),
+    (re.compile(r"(llvm|clang|lld)/[\w/]+\.(h|def)"), "llvm c++"),
     (re.compile(r"[a-z_]+"), "c++"),
 ]
 

@@ -7,8 +7,9 @@
 //               [--block-size XxYxZ] [--only NUMBER]] -- CLANG ARGUMENT...
 //
 // Without --object it does what that clang would do, with it the SIMT
-// compiler's job, whose callbacks become the lines that simt.c reads. Whatever
-// is out of the ordinary is left to the clang that is installed.
+// compiler's job, whose callbacks become the lines that simt.c reads, and, with
+// lld in it, the linker's. Whatever is out of the ordinary is left to the clang
+// that is installed.
 #include <clang/CodeGen/CodeGenAction.h>
 #include <clang/Driver/Compilation.h>
 #include <clang/Driver/Driver.h>
@@ -17,6 +18,9 @@
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/FrontendActions.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
+#ifdef RUNNEL_LLD
+#include <lld/Common/Driver.h>
+#endif
 #include <llvm-c/Core.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -32,6 +36,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
 
@@ -47,10 +52,26 @@ llvm::PassPluginLibraryInfo getPollyPluginInfo()
     return {LLVM_PLUGIN_API_VERSION, "", "", [](llvm::PassBuilder &) {}};
 }
 
-// Nothing is taken apart: the process ends.
+// A file that is not in memory yet is read into large pages, a fault for each
+// 2 MB of code instead of 64 KB: asked for before anything else runs.
+extern "C" const char __executable_start[], etext[];
+
+static void ask_for_large_pages()
+{
+    madvise(const_cast<char *>(__executable_start),
+            (std::size_t)(etext - __executable_start), MADV_HUGEPAGE);
+}
+
+[[gnu::section(".preinit_array"), gnu::used]]
+static void (*const before_all)() = ask_for_large_pages;
+
+// Nothing is taken apart: the process ends. Who listens need not wait until the
+// kernel has taken all memory back.
 [[noreturn]] static void leave(int code)
 {
     std::fflush(stdout);
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
     _exit(code);
 }
 
@@ -146,6 +167,22 @@ static int run_clang(clang::CompilerInstance &compiler)
     return !compiler.ExecuteAction(*action);
 }
 
+// --- The linker --------------------------------------------------------------
+
+#ifdef RUNNEL_LLD
+LLD_HAS_DRIVER(elf)
+
+// What fails here is left to the linker that is installed.
+static void link_object(const simt_job &job)
+{
+    const arguments words = {"ld.lld", "--threads=1", SIMT_LINK_WORDS,
+                             "-o", SIMT_LINKED, job.object};
+    lld::elf::link(words, llvm::nulls(), llvm::nulls(), false, false);
+}
+#else
+static void link_object(const simt_job &) {}
+#endif
+
 // --- The SIMT compiler -------------------------------------------------------
 
 static void on_refused(void *, unsigned kernel, const char *why)
@@ -158,9 +195,19 @@ static void on_vectorised(void *, unsigned kernel, unsigned flags)
     std::printf("v %u %u\n", kernel, flags);
 }
 
+// The SIMT compiler knows the target's features: clang need not write all of
+// them beside each function.
+struct make_module : clang::EmitLLVMOnlyAction {
+    bool BeginSourceFileAction(clang::CompilerInstance &compiler) override
+    {
+        compiler.getTargetOpts().Features.clear();
+        return EmitLLVMOnlyAction::BeginSourceFileAction(compiler);
+    }
+};
+
 static int run_simt(clang::CompilerInstance &compiler, simt_job &job)
 {
-    clang::EmitLLVMOnlyAction action;
+    make_module action;
     if (!compiler.ExecuteAction(action))
         return 1;
     std::unique_ptr<llvm::Module> module = action.takeModule();
@@ -172,10 +219,13 @@ static int run_simt(clang::CompilerInstance &compiler, simt_job &job)
     job.refused = on_refused;
     job.vectorised = on_vectorised;
     if (runnel_simt_module(&job, llvm::wrap(module.release()), message,
-                           sizeof message))
+                           sizeof message)) {
         std::printf("! %.*s\n", (int)std::strcspn(message, "\n"), message);
-    else
-        std::puts(".");
+        return 0;
+    }
+    std::puts(".");
+    std::fflush(stdout);  // the linker may end the process
+    link_object(job);
     return 0;
 }
 

@@ -225,6 +225,7 @@ bool is_limit_call(LLVMValueRef call);  // the less, the greater, and their like
 
 // prepare.c. Those that return text return a message to dispose of, or NULL.
 void prepare_targets(LLVMModuleRef module);    // one processor for all
+void prepare_widest(LLVMValueRef function);    // vectors that it may have
 // Divisions and conversions to integers do what they do on a GPU.
 void prepare_arithmetic(LLVMModuleRef module);
 // Makes variables known to another module of the same object.

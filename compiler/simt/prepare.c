@@ -68,16 +68,29 @@ static LLVMValueRef next_instruction(LLVMValueRef at)
                 : first_of(LLVMGetNextFunction(LLVMGetBasicBlockParent(block)));
 }
 
+void prepare_widest(LLVMValueRef function)
+{
+    LLVMContextRef context =
+        LLVMGetModuleContext(LLVMGetGlobalParent(function));
+    LLVMAddAttributeAtIndex(
+        function, (unsigned)LLVMAttributeFunctionIndex,
+        LLVMCreateStringAttribute(context, "prefer-vector-width", 19, "512",
+                                  3));
+}
+
+// LLVM takes a millisecond for each other combination of these.
 void prepare_targets(LLVMModuleRef module)
 {
     static const char *const names[] = {"target-cpu", "target-features",
-                                        "tune-cpu"};
+                                        "tune-cpu", "min-legal-vector-width"};
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f))
+         f = LLVMGetNextFunction(f)) {
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex,
                                              names[i],
                                              (unsigned)strlen(names[i]));
+        prepare_widest(f);
+    }
 }
 
 // --- Division ----------------------------------------------------------------

@@ -76,6 +76,12 @@ typedef void simt_prepare_fn(const struct simt_job *job);
 // What the compiled code depends on, for cache keys: "simt 1 llvm 19.1.7".
 typedef const char *simt_version_fn(void);
 
+// How objects are linked. runnel-clang may do it, too, without libraries, which
+// does where none are needed.
+#define SIMT_LINK_WORDS \
+    "-shared", "--hash-style=gnu", "-z", "noexecstack", "-Bsymbolic"
+#define SIMT_LINKED "kernel.so"
+
 // Exit codes of runnel-clang, beside clang's 0 and 1.
 enum {
     SIMT_CLANG_DECLINES = 66,  // another clang is to be asked; nothing was said

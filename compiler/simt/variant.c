@@ -51,8 +51,7 @@ LLVMValueRef emitter_function(struct emitter *e, const char *name,
                                              e->kernel->number));
     LLVMAddAttributeAtIndex(function, (unsigned)LLVMAttributeFunctionIndex,
                             attribute_flag(e->context, "nounwind"));
-    add_attribute(e, function, "min-legal-vector-width", "512");
-    add_attribute(e, function, "prefer-vector-width", "512");
+    prepare_widest(function);
     add_attribute(e, function, "probe-stack", "inline-asm");
     // All tables lie in one section: a kernel would reach what others do.
     add_attribute(e, function, "no-jump-tables", "true");
