@@ -467,17 +467,15 @@ static rnl_status launch_op(const struct wanted *wanted, struct op **out_op)
     struct op *op = op_create(wanted->stream, OP_KERNEL, layout.size);
     if (!op)
         return RNL_ERROR_OUT_OF_MEMORY;
-    char *payload = op->payload;
+    char *payload = op->payload, *values = payload + layout.values;
     const void **addresses = op->payload;
     if (wanted->kept > OP_INLINE_KEPT)
         op->kept = (struct object **)(payload + layout.kept);
     op->kept[op->kept_count++] = &wanted->function->object;
     op->kernel = *wanted->kernel;
     op->kernel.arguments = addresses;
-    op->kernel.packed =
-        wanted->function->packs ? payload + layout.values : NULL;
+    op->kernel.packed = wanted->function->packs ? values : NULL;
     store_extras(op, &layout, wanted->launch);
-    char *values = payload + layout.values;
     rnl_status status = pack_values(op, wanted->args, values);
     if (status != RNL_OK) {
         object_keep(&wanted->function->object);
