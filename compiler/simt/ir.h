@@ -282,3 +282,11 @@ void interleave_sums(LLVMModuleRef module);
 // call.c: whether calls with the same arguments give the same and do nothing
 // else.
 bool calls_are_alike(LLVMValueRef call);
+// Whether a call becomes one of vectors.
+bool call_has_vectors(LLVMValueRef call);
+
+// callee.c: keeps functions that kernels call very often, which are not inlined
+// then (a message or NULL); whether a call is to one; whether there are any.
+char *callees_keep(LLVMModuleRef module);
+bool callee_is_kept(LLVMValueRef call);
+bool callees_are_kept(LLVMModuleRef module);

@@ -426,17 +426,32 @@ static bool has_label_addresses(LLVMModuleRef module)
     return false;
 }
 
+static void set_option(const char *option)
+{
+    const char *const words[] = {"runnel-simt", option};
+    LLVMParseCommandLineOptions(2, words, NULL);
+}
+
 // Thousands of constants that are loaded before a loop do not stay in registers
-// anyway, and to find equal ones takes long.
+// anyway, and to find equal ones takes long; so does it to choose among
+// thousands of addresses those that a loop counts on.
 static void stay_in_loops(const struct kernel *kernels, unsigned count)
 {
-    static const char *const words[] = {"runnel-simt",
-                                        "-disable-machine-licm"};
-    for (unsigned i = 0; i < count; i++)
-        if (kernels[i].huge) {
-            LLVMParseCommandLineOptions(2, words, NULL);
-            return;
-        }
+    unsigned i = 0;
+    while (i < count && !kernels[i].huge)
+        i++;
+    if (i == count)
+        return;
+    set_option("-disable-machine-licm");
+    set_option("-disable-lsr");
+}
+
+// What a call leaves in registers is what its function does not use, rather
+// than what the convention says: of vectors, nothing.
+static void know_registers(LLVMModuleRef module)
+{
+    if (callees_are_kept(module))
+        set_option("-enable-ipra");
 }
 
 // Code generation would join the pieces again, or go over all of them whenever
@@ -493,6 +508,7 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
         return message;
     if (vectors && LLVMLinkModules2(module, vectors))
         return LLVMCreateMessage("the vector code does not fit the rest");
+    know_registers(module);
     if (cut_blocks(module))
         keep_cuts();
     sections_set(module);

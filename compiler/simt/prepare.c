@@ -354,7 +354,10 @@ char *prepare_module(LLVMModuleRef module)
          f = LLVMGetNextFunction(f))
         if (!LLVMIsDeclaration(f))
             prepare_function(f);
-    char *message = prepare_run(
+    char *message = callees_keep(module);
+    if (message)
+        return message;
+    message = prepare_run(
         module,
         "globaldce,function(sroa),always-inline,globaldce,"
         "function(sroa,early-cse<memssa>,simplifycfg,"
