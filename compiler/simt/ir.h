@@ -259,6 +259,11 @@ unsigned target_vector_bytes(void);
 // cut.c: cuts long blocks for code generation. Whether there were any.
 bool cut_blocks(LLVMModuleRef module);
 
+// merge.c: keeps stores of very large functions from being merged over all of
+// them, until the end.
+void merge_within_pieces(LLVMModuleRef module);
+void merge_end(LLVMModuleRef module);
+
 // sections.c: a section for each function and variable.
 void sections_set(LLVMModuleRef module);
 

@@ -432,16 +432,19 @@ static void set_option(const char *option)
     LLVMParseCommandLineOptions(2, words, NULL);
 }
 
+static bool has_huge(const struct kernel *kernels, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (kernels[i].huge)
+            return true;
+    return false;
+}
+
 // Thousands of constants that are loaded before a loop do not stay in registers
 // anyway, and to find equal ones takes long; so does it to choose among
 // thousands of addresses those that a loop counts on.
-static void stay_in_loops(const struct kernel *kernels, unsigned count)
+static void stay_in_loops(void)
 {
-    unsigned i = 0;
-    while (i < count && !kernels[i].huge)
-        i++;
-    if (i == count)
-        return;
     set_option("-disable-machine-licm");
     set_option("-disable-lsr");
 }
@@ -454,13 +457,17 @@ static void know_registers(LLVMModuleRef module)
         set_option("-enable-ipra");
 }
 
-// Code generation would join the pieces again, or go over all of them whenever
-// it has changed one.
-static void keep_cuts(void)
+// What code generation does that takes time with the square of a kernel's size.
+static void choose_options(LLVMModuleRef module, bool huge)
 {
-    static const char *const words[] = {
-        "runnel-simt", "-disable-cgp-branch-opts", "-cgpp-huge-func=0"};
-    LLVMParseCommandLineOptions(sizeof words / sizeof *words, words, NULL);
+    bool cut = cut_blocks(module);
+    know_registers(module);
+    if (huge)
+        stay_in_loops();
+    if (cut)  // the pieces would be joined again
+        set_option("-disable-cgp-branch-opts");
+    if (huge || cut)  // all blocks would be gone over whenever one has changed
+        set_option("-cgpp-huge-func=0");
 }
 
 static void set_options(void)
@@ -500,7 +507,6 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
         return message;
     }
     bool has_kernels = report(job, kernels, count);
-    stay_in_loops(kernels, count);
     prepare_drop_used(module);
     drop_threads(module, kernels, count);
     drop_entries(job, module, count);
@@ -508,9 +514,7 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
         return message;
     if (vectors && LLVMLinkModules2(module, vectors))
         return LLVMCreateMessage("the vector code does not fit the rest");
-    know_registers(module);
-    if (cut_blocks(module))
-        keep_cuts();
+    choose_options(module, has_huge(kernels, count));
     sections_set(module);
     return NULL;
 }

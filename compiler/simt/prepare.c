@@ -357,6 +357,7 @@ char *prepare_module(LLVMModuleRef module)
     char *message = callees_keep(module);
     if (message)
         return message;
+    merge_within_pieces(module);
     message = prepare_run(
         module,
         "globaldce,function(sroa),always-inline,globaldce,"
@@ -366,6 +367,7 @@ char *prepare_module(LLVMModuleRef module)
         COMBINE ",simplifycfg,adce,lower-switch,loop-mssa(licm)," COMBINE
         ",early-cse<memssa>,simplifycfg,lower-switch,fix-irreducible,adce),"
         "globaldce");
+    merge_end(module);
     if (!message)
         drop_scopes(module);
     return message;

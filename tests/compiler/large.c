@@ -252,14 +252,14 @@ RNL_TEST(four_thousand_statements_of_a_common_number)
     grows_little(&common, 4000, 3);
 }
 
-RNL_TEST(a_thousand_branches)
+RNL_TEST(four_thousand_branches)
 {
-    grows_little(&branches, 1000, 5);
+    grows_little(&branches, 4000, 8);
 }
 
 RNL_TEST(two_thousand_statements_with_barriers)
 {
-    grows_little(&mixed, 2000, 4);
+    grows_little(&mixed, 2000, 3);
 }
 
 RNL_TEST(four_thousand_calls)
