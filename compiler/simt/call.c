@@ -271,6 +271,11 @@ static const struct library_function *usable_library(LLVMValueRef call)
     return rough ? NULL : found;
 }
 
+bool call_has_vectors(LLVMValueRef call)
+{
+    return find_elementwise(call) || usable_library(call);
+}
+
 // --- Any function, lane by lane ----------------------------------------------
 
 // Functions of the kernel may ask which thread they run for.
@@ -382,6 +387,8 @@ static void emit_function(struct emitter *e, LLVMValueRef at)
                  shape <= SHAPE_UNIFORM;
     if (alike)
         lanes_set(e, at, instruction_clone(e, at), NULL);
+    else if (callee_is_kept(at))
+        lanes_set(e, at, NULL, callee_call(e, at));
     else if (how)
         lanes_set(e, at, NULL, call_elementwise(e, at, how));
     else if (found)

@@ -177,6 +177,8 @@ void access_store(struct emitter *e, LLVMValueRef at);
 bool access_is_shared(struct emitter *e, LLVMValueRef address, int depth);
 
 void call_emit(struct emitter *e, LLVMValueRef at);
+// callee.c: a call to a function that is kept, of vectors.
+LLVMValueRef callee_call(struct emitter *e, LLVMValueRef call);
 void warp_emit(struct emitter *e, LLVMValueRef at);
 void atomic_emit(struct emitter *e, LLVMValueRef at);
 

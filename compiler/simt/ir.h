@@ -260,6 +260,11 @@ unsigned target_vector_bytes(void);
 // cut.c: cuts long blocks for code generation. Whether there were any.
 bool cut_blocks(LLVMModuleRef module);
 
+// merge.c: keeps stores of very large functions from being merged over all of
+// them, until the end.
+void merge_within_pieces(LLVMModuleRef module);
+void merge_end(LLVMModuleRef module);
+
 // sections.c: a section for each function and variable.
 void sections_set(LLVMModuleRef module);
 
@@ -283,3 +288,11 @@ void interleave_sums(LLVMModuleRef module);
 // call.c: whether calls with the same arguments give the same and do nothing
 // else.
 bool calls_are_alike(LLVMValueRef call);
+// Whether a call becomes one of vectors.
+bool call_has_vectors(LLVMValueRef call);
+
+// callee.c: keeps functions that kernels call very often, which are not inlined
+// then (a message or NULL); whether a call is to one; whether there are any.
+char *callees_keep(LLVMModuleRef module);
+bool callee_is_kept(LLVMValueRef call);
+bool callees_are_kept(LLVMModuleRef module);

@@ -426,26 +426,48 @@ static bool has_label_addresses(LLVMModuleRef module)
     return false;
 }
 
-// Thousands of constants that are loaded before a loop do not stay in registers
-// anyway, and to find equal ones takes long.
-static void stay_in_loops(const struct kernel *kernels, unsigned count)
+static void set_option(const char *option)
 {
-    static const char *const words[] = {"runnel-simt",
-                                        "-disable-machine-licm"};
-    for (unsigned i = 0; i < count; i++)
-        if (kernels[i].huge) {
-            LLVMParseCommandLineOptions(2, words, NULL);
-            return;
-        }
+    const char *const words[] = {"runnel-simt", option};
+    LLVMParseCommandLineOptions(2, words, NULL);
 }
 
-// Code generation would join the pieces again, or go over all of them whenever
-// it has changed one.
-static void keep_cuts(void)
+static bool has_huge(const struct kernel *kernels, unsigned count)
 {
-    static const char *const words[] = {
-        "runnel-simt", "-disable-cgp-branch-opts", "-cgpp-huge-func=0"};
-    LLVMParseCommandLineOptions(sizeof words / sizeof *words, words, NULL);
+    for (unsigned i = 0; i < count; i++)
+        if (kernels[i].huge)
+            return true;
+    return false;
+}
+
+// Thousands of constants that are loaded before a loop do not stay in registers
+// anyway, and to find equal ones takes long; so does it to choose among
+// thousands of addresses those that a loop counts on.
+static void stay_in_loops(void)
+{
+    set_option("-disable-machine-licm");
+    set_option("-disable-lsr");
+}
+
+// What a call leaves in registers is what its function does not use, rather
+// than what the convention says: of vectors, nothing.
+static void know_registers(LLVMModuleRef module)
+{
+    if (callees_are_kept(module))
+        set_option("-enable-ipra");
+}
+
+// What code generation does that takes time with the square of a kernel's size.
+static void choose_options(LLVMModuleRef module, bool huge)
+{
+    bool cut = cut_blocks(module);
+    know_registers(module);
+    if (huge)
+        stay_in_loops();
+    if (cut)  // the pieces would be joined again
+        set_option("-disable-cgp-branch-opts");
+    if (huge || cut)  // all blocks would be gone over whenever one has changed
+        set_option("-cgpp-huge-func=0");
 }
 
 static void set_options(void)
@@ -485,7 +507,6 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
         return message;
     }
     bool has_kernels = report(job, kernels, count);
-    stay_in_loops(kernels, count);
     prepare_drop_used(module);
     drop_threads(module, kernels, count);
     drop_entries(job, module, count);
@@ -493,8 +514,7 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
         return message;
     if (vectors && LLVMLinkModules2(module, vectors))
         return LLVMCreateMessage("the vector code does not fit the rest");
-    if (cut_blocks(module))
-        keep_cuts();
+    choose_options(module, has_huge(kernels, count));
     sections_set(module);
     return NULL;
 }

@@ -367,7 +367,11 @@ char *prepare_module(LLVMModuleRef module)
          f = LLVMGetNextFunction(f))
         if (!LLVMIsDeclaration(f))
             prepare_function(f);
-    char *message = prepare_run(
+    char *message = callees_keep(module);
+    if (message)
+        return message;
+    merge_within_pieces(module);
+    message = prepare_run(
         module,
         "globaldce,function(sroa),always-inline,globaldce,"
         "function(sroa,early-cse<memssa>,simplifycfg,"
@@ -376,6 +380,7 @@ char *prepare_module(LLVMModuleRef module)
         COMBINE ",simplifycfg,adce,lower-switch,loop-mssa(licm)," COMBINE
         ",early-cse<memssa>,simplifycfg,lower-switch,fix-irreducible,adce),"
         "globaldce");
+    merge_end(module);
     if (!message)
         drop_scopes(module);
     return message;

@@ -112,6 +112,33 @@ static void compute_call(unsigned *n, unsigned *out, unsigned j)
 
 static const struct kind calls = {write_call, compute_call};
 
+// Functions that are worth a call.
+static unsigned stir(unsigned x, unsigned y)
+{
+    for (unsigned q = 0; q < 12; q++)
+        x = x * (2 * q + 3) + (y < x ? y ^ q : x >> 3);
+    return x;
+}
+
+static unsigned stir_often(unsigned x, unsigned y)
+{
+    return stir(x, y) + stir(y, x ^ 5);
+}
+
+static void write_stir(FILE *file, unsigned j)
+{
+    fprintf(file, "%c ^= %s(%c, %c);\n", NAME(j), j % 4 ? "stir"
+            : "stir_often", NAME(j + 1), NAME(j + 2));
+}
+
+static void compute_stir(unsigned *n, unsigned *out, unsigned j)
+{
+    (void)out;
+    n[j % 3] ^= (j % 4 ? stir : stir_often)(n[(j + 1) % 3], n[(j + 2) % 3]);
+}
+
+static const struct kind stirs = {write_stir, compute_stir};
+
 static void write_loop(FILE *file, unsigned j)
 {
     fprintf(file, "for (unsigned q = 0; q < (a >> %u & 3); q++)\n"
@@ -134,6 +161,13 @@ static void write_kernel(const struct kind *kind, unsigned count)
     assert_non_null(file);
     fprintf(file, "__device__ unsigned often(unsigned x, unsigned j)\n{\n"
             "unsigned y = x + j;\nif (y & 8) y ^= x >> 3;\nreturn y;\n}\n"
+            "__device__ unsigned stir(unsigned x, unsigned y)\n{\n");
+    for (unsigned q = 0; q < 12; q++)
+        fprintf(file, "x = x * %uu + (y < x ? y ^ %uu : x >> 3);\n",
+                2 * q + 3, q);
+    fprintf(file, "return x;\n}\n"
+            "__device__ unsigned stir_often(unsigned x, unsigned y)\n{\n"
+            "return stir(x, y) + stir(y, x ^ 5);\n}\n"
             "extern \"C\" __global__ void k(unsigned *out)\n{\n"
             "__shared__ unsigned s[%d];\n"
             "unsigned i = threadIdx.x, a = out[i], b = i, c = 1;\n",
@@ -218,19 +252,65 @@ RNL_TEST(four_thousand_statements_of_a_common_number)
     grows_little(&common, 4000, 3);
 }
 
-RNL_TEST(a_thousand_branches)
+RNL_TEST(four_thousand_branches)
 {
-    grows_little(&branches, 1000, 5);
+    grows_little(&branches, 4000, 8);
 }
 
 RNL_TEST(two_thousand_statements_with_barriers)
 {
-    grows_little(&mixed, 2000, 4);
+    grows_little(&mixed, 2000, 3);
 }
 
 RNL_TEST(four_thousand_calls)
 {
     grows_little(&calls, 4000, 3);
+}
+
+// Inlined they would take 9 s.
+RNL_TEST(two_thousand_calls_of_functions_worth_one)
+{
+    grows_little(&stirs, 2000, 3);
+}
+
+// Runs what calls four functions `times` times, written once or that often.
+static void call_functions(float *out, unsigned times, bool once)
+{
+    static const char body[] =
+        "x = 1.5f + logf(x + t);\nx = 1.5f + expf(t - x);\n"
+        "x = 1.5f + (float)log((double)(x + t));\n"
+        "x = 1.5f + (float)exp((double)(t - x));\nt += 0.03125f;\n";
+    const void *arguments[] = {&out};
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    fprintf(file, "extern \"C\" __global__ void k(float *out)\n{\n"
+            "float x = 2.0f + threadIdx.x, t = 0.0f;\n");
+    if (once)
+        fprintf(file, "#pragma unroll 1\nfor (int i = 0; i < %u; i++) {\n",
+                times);
+    for (unsigned i = 0; i < (once ? 1 : times); i++)
+        fputs(body, file);
+    fprintf(file, "%sout[threadIdx.x] = x;\n}\n", once ? "}\n" : "");
+    assert_int_equal(fclose(file), 0);
+    built_write(&built, "k.cu", text);
+    free(text);
+    built_make(&built, "--source @/k.cu --option --tier=B");
+    assert_string_equal(built.log, "");
+    if (built_run(&built, "k", (rnl_dim3){1}, (rnl_dim3){THREADS}, 0,
+                  arguments) != RNL_OK)
+        fail_msg("%s", built.failure);
+    built_close(&built);
+}
+
+RNL_TEST(functions_that_are_called_give_what_inlined_ones_give)
+{
+    float called[THREADS], inlined[THREADS];
+    need_simt();
+    call_functions(called, 300, false);
+    call_functions(inlined, 300, true);
+    assert_memory_equal(called, inlined, sizeof called);
 }
 
 RNL_TEST(more_than_600_blocks_are_left_to_tier_f)
