@@ -181,8 +181,8 @@ static void scatter(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
 // faster than they gather.
 static bool loads_apart(struct emitter *e, struct shape address)
 {
-    return address.kind == SHAPE_AFFINE && !e->mask && !e->kernel->compact &&
-           e->apart_count < INLINE_MOST;
+    return address.kind == SHAPE_AFFINE && !e->mask && !e->in_chain &&
+           !e->kernel->compact && e->apart_count < INLINE_MOST;
 }
 
 static LLVMValueRef load_apart(struct emitter *e, LLVMValueRef at)
