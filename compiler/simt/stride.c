@@ -1,6 +1,9 @@
 // Finds loops in which a thread steps over the whole grid.
 #include "stride.h"
 
+// Bytes from one place to another that is read or written along with it.
+enum { NEAR = 64 };
+
 // --- Values ------------------------------------------------------------------
 
 // What can be had again at any place.
@@ -464,19 +467,28 @@ static bool is_private(const struct kernel *kernel, LLVMValueRef at)
            !slots_simple(kernel, address);
 }
 
-// The structure that an access is in: others of its parts lie beside it.
+static bool is_near(LLVMValueRef address)
+{
+    if (!LLVMIsAGetElementPtrInst(address) ||
+        LLVMGetNumOperands(address) != 2 ||
+        !LLVMIsAConstantInt(LLVMGetOperand(address, 1)))
+        return false;
+    LLVMTypeRef unit = LLVMGetGEPSourceElementType(address);
+    int64_t offset = LLVMConstIntGetSExtValue(LLVMGetOperand(address, 1));
+    return LLVMGetTypeKind(unit) == LLVMIntegerTypeKind &&
+           LLVMGetIntTypeWidth(unit) == 8 && offset > -NEAR && offset < NEAR;
+}
+
+// Where the structure begins that an access is in.
 static LLVMValueRef structure_of(LLVMValueRef at)
 {
     LLVMValueRef address = address_of(at);
-    while (address && LLVMIsAGetElementPtrInst(address) &&
-           LLVMGetNumOperands(address) == 2 &&
-           LLVMIsAConstantInt(LLVMGetOperand(address, 1)))
+    while (address && is_near(address))
         address = LLVMGetOperand(address, 0);
     return address;
 }
 
-// Whether it reads, or writes, what no instruction before it in its block does.
-static bool is_row(const struct kernel *kernel, LLVMValueRef at)
+bool stride_is_row(const struct kernel *kernel, LLVMValueRef at)
 {
     if (!is_memory(kernel, at))
         return false;
@@ -508,7 +520,7 @@ static bool has_simple_body(struct stride_loop *l)
                 primitive == PRIMITIVE_SPIN || primitive == PRIMITIVE_YIELD ||
                 is_private(kernel, at))
                 return false;
-            l->rows += is_row(kernel, at);
+            l->rows += stride_is_row(kernel, at);
         }
         if (block->successor_count == 0)
             return false;

@@ -27,3 +27,5 @@ bool stride_is_inside(const struct stride_loop *l, LLVMValueRef instruction);
 bool stride_is_read_outside(const struct stride_loop *l,
                             const struct slot *slot);
 bool stride_loads_memory(const struct kernel *kernel, LLVMValueRef at);
+// Whether it reads, or writes, where nothing before it in its block does.
+bool stride_is_row(const struct kernel *kernel, LLVMValueRef at);

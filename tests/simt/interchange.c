@@ -135,6 +135,18 @@ RNL_TEST(rounds_ask_for_the_next_ones_where_their_row_ends)
     assert_false(has(text, ", i64 8192\n"));
 }
 
+// Once for a structure, whatever is read of it: 2 KiB of each of four rows.
+RNL_TEST(rounds_ask_for_structures_ahead)
+{
+    char *text = emitted(STRIDES(
+        "  %s = getelementptr [4 x i32], ptr %from, i64 %k\n"
+        "  %part1 = load i32, ptr %s\n"
+        "  %s2 = getelementptr i8, ptr %s, i64 4\n"
+        "  %part2 = load i32, ptr %s2\n", USE));
+    assert_true(has(text, ", i32 128, i32 %"));
+    assert_true(has(text, ", i32 512, i32 %"));
+}
+
 RNL_TEST(rounds_have_loads_of_their_own)
 {
     assert_true(has(emitted(STRIDES("", USE)), "llvm.loop.unroll.enable"));
