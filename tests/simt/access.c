@@ -49,19 +49,6 @@ RNL_TEST(lanes_at_a_distance_are_loaded_one_by_one)
     assert_true(has(emitted(NULL, PLACES LOAD_APART), ", i64 372\n"));
 }
 
-// There are only so many of them in a function: none where chunks rarely go.
-RNL_TEST(lanes_at_a_distance_are_gathered_once_some_went_elsewhere)
-{
-    const char *text = emitted(NULL, PLACES
-                               "  %c = icmp ult i32 %x, 20\n"
-                               "  br i1 %c, label %some, label %end\n"
-                               "some:\n" LOAD_APART "end:\n  ret void\n");
-    const char *last = ", i64 372\n";
-    text = strstr(text, last);
-    assert_non_null(text);
-    assert_false(has(text + 1, last));
-}
-
 // --- Ahead -------------------------------------------------------------------
 
 #define FOUR(text) text(1) text(2) text(3) text(4)
