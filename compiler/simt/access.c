@@ -1,5 +1,6 @@
 // Loads and stores: of one place, of neighbours, or of places all over.
 #include "emit.h"
+#include "stride.h"
 
 // Accesses of a function to places all over that are not calls.
 enum { INLINE_MOST = 24 };
@@ -11,6 +12,7 @@ enum {
     AHEAD = 8192,
     AHEAD_LEAST = 512,
     FORESEEN_MOST = 48,
+    LINE = 64,
 };
 
 static uint64_t size_of(struct emitter *e, LLVMTypeRef type)
@@ -177,32 +179,6 @@ static void scatter(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
                 LLVMGetAlignment(at));
 }
 
-// Lanes a constant number of bytes apart: processors load them one by one
-// faster than they gather.
-static bool loads_apart(struct emitter *e, struct shape address)
-{
-    return address.kind == SHAPE_AFFINE && !e->mask && !e->kernel->compact &&
-           e->apart_count < INLINE_MOST;
-}
-
-static LLVMValueRef load_apart(struct emitter *e, LLVMValueRef at)
-{
-    LLVMValueRef address = LLVMGetOperand(at, 0);
-    LLVMTypeRef type = LLVMTypeOf(at);
-    LLVMValueRef vector = LLVMGetPoison(vector_type(e, type));
-    e->apart_count++;
-    for (unsigned i = 0; i < e->width; i++) {
-        LLVMValueRef load = LLVMBuildLoad2(e->builder, type,
-                                           lanes_at(e, address, i), "");
-        LLVMSetAlignment(load, LLVMGetAlignment(at));
-        LLVMSetVolatile(load, LLVMGetVolatile(at));
-        apart_mark(e, address, load);
-        vector = LLVMBuildInsertElement(e->builder, vector, load,
-                                        number32(e, i), "");
-    }
-    return vector;
-}
-
 // --- Neighbours --------------------------------------------------------------
 
 static LLVMValueRef row_addresses(struct emitter *e, LLVMValueRef base,
@@ -215,7 +191,7 @@ static LLVMValueRef row_addresses(struct emitter *e, LLVMValueRef base,
 static void prefetch(struct emitter *e, LLVMValueRef address, uint64_t begin,
                      uint64_t end)
 {
-    for (; begin < end; begin += 64) {
+    for (; begin < end; begin += LINE) {
         LLVMValueRef arguments[] = {at_offset(e, address, begin),
                                     number32(e, 0), number32(e, 3),
                                     number32(e, 1)};
@@ -247,21 +223,31 @@ static bool loop_reads(const struct kernel *kernel, int loop, LLVMValueRef at)
            stream_array(kernel, LLVMGetOperand(at, 0));
 }
 
-static unsigned rows_of(const struct kernel *kernel, int loop)
+// How many rows a loop reads. What chunks that go along several of them read
+// beside an earlier one is of the same.
+static unsigned rows_of(struct emitter *e, int loop)
 {
-    unsigned rows = 0;
-    for (unsigned i = 0; i < kernel->block_count; i++)
+    const struct kernel *kernel = e->kernel;
+    if (e->rows_ahead)
+        return e->rows_ahead[loop + 1];
+    e->rows_ahead =
+        simt_allocate((kernel->loop_count + 1) * sizeof *e->rows_ahead);
+    for (unsigned i = 0; i < kernel->block_count; i++) {
+        int own = kernel->blocks[i].loop;
+        bool strides = interchange_rounds(kernel, own) > 0;
         for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
              at; at = LLVMGetNextInstruction(at))
-            rows += loop_reads(kernel, loop, at);
-    return rows ? rows : 1;
+            e->rows_ahead[own + 1] += loop_reads(kernel, own, at) &&
+                                      (!strides || stride_is_row(kernel, at));
+    }
+    return e->rows_ahead[loop + 1];
 }
 
 // How far ahead each of so many rows is asked for: many of them are no longer
 // worth it.
 static uint64_t ahead_of_each(unsigned rows)
 {
-    uint64_t ahead = AHEAD / rows;
+    uint64_t ahead = AHEAD / (rows ? rows : 1);
     return ahead >= AHEAD_LEAST ? ahead : 0;
 }
 
@@ -273,9 +259,7 @@ static uint64_t ahead_outside(struct emitter *e, LLVMValueRef at)
     if (kernel->size <= FORESEEN_MOST || kernel->compact ||
         !loop_reads(kernel, NONE, at))
         return 0;
-    if (e->rows_ahead == 0)
-        e->rows_ahead = rows_of(kernel, NONE);
-    return ahead_of_each(e->rows_ahead);
+    return ahead_of_each(rows_of(e, NONE));
 }
 
 // How far ahead of a row memory is asked for, or 0. In most loops a thread may
@@ -292,14 +276,16 @@ static uint64_t ahead_of(struct emitter *e, LLVMValueRef at, uint64_t row,
     if (loop == NONE)
         return ahead_outside(e, at);
     if (rounds > 0)
-        return ahead_of_each(rows_of(kernel, loop) * rounds);
+        return stride_is_row(kernel, at)
+                   ? ahead_of_each(rows_of(e, loop) * rounds) : 0;
     return has_barrier(kernel, &kernel->loops[loop]) ? 0 : row;
 }
 
+// Lanes are `size` bytes apart.
 static void prefetch_ahead(struct emitter *e, LLVMValueRef at,
-                           LLVMValueRef address)
+                           LLVMValueRef address, uint64_t size)
 {
-    uint64_t size = size_of(e, LLVMTypeOf(at)), row = size * e->width;
+    uint64_t row = size * e->width;
     unsigned rounds = interchange_rounds(e->kernel, loop_of(e->kernel, at));
     uint64_t ahead = ahead_of(e, at, row, rounds);
     if (ahead == 0)
@@ -312,10 +298,39 @@ static void prefetch_ahead(struct emitter *e, LLVMValueRef at,
              row);
 }
 
+// Lanes a constant number of bytes apart: processors load them one by one
+// faster than they gather.
+static bool loads_apart(struct emitter *e, struct shape address)
+{
+    return address.kind == SHAPE_AFFINE && !e->mask && !e->in_chain &&
+           !e->kernel->compact && e->apart_count < INLINE_MOST;
+}
+
+static LLVMValueRef load_apart(struct emitter *e, LLVMValueRef at)
+{
+    LLVMValueRef address = LLVMGetOperand(at, 0);
+    LLVMTypeRef type = LLVMTypeOf(at);
+    LLVMValueRef vector = LLVMGetPoison(vector_type(e, type));
+    int64_t distance = shape_of(&e->shapes, address).stride;
+    if (distance > 0 && distance <= LINE)
+        prefetch_ahead(e, at, lanes_scalar(e, address), (uint64_t)distance);
+    e->apart_count++;
+    for (unsigned i = 0; i < e->width; i++) {
+        LLVMValueRef load = LLVMBuildLoad2(e->builder, type,
+                                           lanes_at(e, address, i), "");
+        LLVMSetAlignment(load, LLVMGetAlignment(at));
+        LLVMSetVolatile(load, LLVMGetVolatile(at));
+        apart_mark(e, address, load);
+        vector = LLVMBuildInsertElement(e->builder, vector, load,
+                                        number32(e, i), "");
+    }
+    return vector;
+}
+
 static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,
                              LLVMValueRef address)
 {
-    prefetch_ahead(e, at, address);
+    prefetch_ahead(e, at, address, size_of(e, LLVMTypeOf(at)));
     LLVMTypeRef type = vector_type(e, LLVMTypeOf(at));
     if (!e->mask) {
         LLVMValueRef load = LLVMBuildLoad2(e->builder, type, address, "");

@@ -63,7 +63,7 @@ struct emitter {
     LLVMValueRef begun;            // the end of where they are zeroed
     unsigned place_count;          // accesses to places all over
     unsigned apart_count;          // loads of lanes at a distance
-    unsigned rows_ahead;           // loads of rows outside of loops; 0: unknown
+    unsigned *rows_ahead;          // read outside of loops, then in each loop
     LLVMValueRef sink;             // where lanes that are not there may write
     LLVMValueRef *private_memory;  // of the complex ones, for all lanes
     LLVMValueRef *common_in;       // slots that all chunks of a steady kernel

@@ -307,6 +307,21 @@ RNL_TEST(loops_over_the_grid_are_told)
     }
 }
 
+// In whatever way they are written.
+RNL_TEST(spellings_of_loops_over_the_grid)
+{
+    need_simt();
+    built_kernels(&built, "../../differential/corpus/spellings.cu",
+                  "--option --tier=B");
+    for (uint32_t i = 0; i < built.table->kernel_count; i++) {
+        const rnl_cpu_kernel *kernel = &built.table->kernels[i];
+        bool left = strncmp(kernel->name, "left_", 5) == 0;
+        if (left == ((kernel->flags & RNL_CPU_KERNEL_STRIDES) != 0))
+            fail_msg("%s: %#x", kernel->name, kernel->flags);
+    }
+    built_close(&built);
+}
+
 RNL_TEST(block_sizes_and_kernels_that_cannot_be)
 {
     static const char *const wrong[] = {"0", "16x", "x16", "32x64", "2x2x2x2",

@@ -30,6 +30,8 @@ enum {
     "  const int *of$N = in + at$N;\n"                                     \
     "  int *to$N = out + across / blockDim.x * gridDim.y * T * 8u + at$N;\n"
 #define WHOLE_ROW "{ const int *of$N = in;\n"
+#define OWN_NUMBER(type)                                                    \
+    "  " type " i$N = blockIdx.x * blockDim.x + threadIdx.x;\n"
 #define STRIDE(type, first, limit, step)                                   \
     "  for (" type " i$N = " first "; i$N " limit "; i$N += " step ") {"
 #define GRID_STRIDE(type, limit)                                           \
@@ -194,6 +196,32 @@ const struct compound compounds[] = {
      WHOLE_ROW BLOCK_STRIDE("int", "< n / 3"), "} }", {{0}}},
     {FEATURE_STRIDE, PLACE_NO_ROW, ROW, PLACE_PLAIN_LOOP,
      WHOLE_ROW GRID_STRIDE("int", "< n"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW | INNER_OPENING, 0,
+     GRID_ROW OWN_NUMBER("int")
+     "  while (i$N < (int)(across * 3u)) {", "i$N += step$N; } }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW | INNER_OPENING, 0,
+     GRID_ROW OWN_NUMBER("int")
+     "  for (; i$N < (size_t)across * 3u; i$N += step$N) {",
+     "}\n  u$0 += (unsigned)i$N; }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW | INNER_OPENING, 0,
+     WHOLE_ROW OWN_NUMBER("unsigned")
+     "  const unsigned step$N = gridDim.x * blockDim.x;\n"
+     "  for (; i$N < (size_t)n - 7u; i$N += step$N) {",
+     "}\n  u$0 += i$N; }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW | INNER_OPENING, 0,
+     WHOLE_ROW "  unsigned last$N = $K;\n  if (n > (int)$K) {"
+     GRID_STRIDE("int", "<= (long long)n - 9"),
+     "last$N = i$N; } }\n  u$0 ^= last$N; }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW | INNER_OPENING, 0,
+     WHOLE_ROW "  if ((n & 1) == (int)($K & 1u)) {"
+     GRID_STRIDE("long long", "< (n - 1) / 2"), "} } }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW, 0,
+     WHOLE_ROW "  const int own$N = blockIdx.x * blockDim.x + threadIdx.x;\n"
+     STRIDE("size_t", "own$N", "< min(n, 999)", "n / 3 + 1"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, ROW | INNER_OPENING, 0,
+     WHOLE_ROW "  for (int i$N = blockIdx.x * blockDim.x * 2 + threadIdx.x;\n"
+     "       n > i$N + (int)blockDim.x; i$N += blockDim.x * 2 * gridDim.x) {\n"
+     "  u$0 += of$N[i$N + blockDim.x];", "} }", {{0}}},
 };
 // clang-format on
 

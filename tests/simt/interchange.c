@@ -33,6 +33,12 @@
 #define USE "  call void @use(i32 %sum)\n"
 #define ATOMIC "  %was = atomicrmw add ptr %r, i32 1 monotonic\n"
 #define STORE "  store i32 %sum, ptr %r\n"
+#define STORE_TO(n)                                                       \
+    "  %to" #n " = getelementptr i32, ptr %from, i64 %k\n"               \
+    "  store i32 %sum, ptr %to" #n "\n"
+#define LOAD_PART(n)                                                      \
+    "  %at" #n " = getelementptr i8, ptr %r, i64 " #n "\n"               \
+    "  %part" #n " = load i32, ptr %at" #n "\n"
 
 static struct kernel *changed(const char *body)
 {
@@ -93,7 +99,30 @@ RNL_TEST(rounds_share_the_rows_that_processors_follow)
     assert_int_equal(rounds_of(changed(STRIDES("", USE))), 4);
     assert_int_equal(rounds_of(changed(STRIDES(STORE, USE))), 2);
     assert_int_equal(
-        rounds_of(changed(STRIDES(STORE STORE STORE STORE, USE))), 1);
+        rounds_of(changed(STRIDES(STORE_TO(1) STORE_TO(2) STORE_TO(3), USE))),
+        1);
+}
+
+RNL_TEST(parts_of_a_structure_are_one_row)
+{
+    assert_int_equal(
+        rounds_of(changed(STRIDES(LOAD_PART(4) LOAD_PART(8), USE))), 4);
+    assert_int_equal(rounds_of(changed(STRIDES(STORE STORE STORE, USE))), 2);
+}
+
+static bool is_changed(const char *body)
+{
+    return interchange_loops(parse_kernel(body));
+}
+
+// It would lie in memory from one barrier to the next.
+RNL_TEST(loops_with_private_arrays_stay)
+{
+    assert_true(is_changed(STRIDES("", USE)));
+    assert_false(is_changed(
+        "  %mine = alloca [8 x i32]\n"
+        STRIDES("  %m = getelementptr i32, ptr %mine, i32 %i\n"
+                "  store i32 %sum, ptr %m\n", USE)));
 }
 
 // 8 KiB of four rows; where the row ends, of the next four.
@@ -104,6 +133,18 @@ RNL_TEST(rounds_ask_for_the_next_ones_where_their_row_ends)
     assert_true(has(text, "i32 512)"));
     assert_true(has(text, ", i32 512, i32 %"));
     assert_false(has(text, ", i64 8192\n"));
+}
+
+// Once for a structure, whatever is read of it: 2 KiB of each of four rows.
+RNL_TEST(rounds_ask_for_structures_ahead)
+{
+    char *text = emitted(STRIDES(
+        "  %s = getelementptr [4 x i32], ptr %from, i64 %k\n"
+        "  %part1 = load i32, ptr %s\n"
+        "  %s2 = getelementptr i8, ptr %s, i64 4\n"
+        "  %part2 = load i32, ptr %s2\n", USE));
+    assert_true(has(text, ", i32 128, i32 %"));
+    assert_true(has(text, ", i32 512, i32 %"));
 }
 
 RNL_TEST(rounds_have_loads_of_their_own)
