@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "cli.h"
@@ -243,14 +244,21 @@ static bool write_all(const char *path, const void *data, size_t size)
     return fclose(file) == 0 && written;
 }
 
-// The file is complete or not there.
+// The file is complete or not there; but what is none, like /dev/null, stays
+// what it is.
 static int write_binary(struct compile *compile)
 {
     const void *data;
+    struct stat there;
     rnl_status status =
         rnl_module_binary(compile->module, &data, &compile->size);
     if (status != RNL_OK)
         return complain_failure(status);
+    if (stat(compile->output, &there) == 0 && !S_ISREG(there.st_mode))
+        return write_all(compile->output, data, compile->size)
+                   ? EXIT_OK
+                   : complain("'%s' cannot be written: %s", compile->output,
+                              strerror(errno));
     size_t length = strlen(compile->output);
     char *beside = malloc(length + sizeof ".tmp");
     if (!beside)

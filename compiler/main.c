@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int complain(int code, const char *format, const char *what)
@@ -265,11 +266,29 @@ static int read_unit(struct job *job)
     return written ? CC_OK : complain_file("write", "a temporary file");
 }
 
+// Complete or not there; but what is no file, like /dev/null, stays what it is.
+static bool put(const char *output, const struct text *file)
+{
+    struct stat there;
+    struct text beside = {0};
+    if (stat(output, &there) == 0 && !S_ISREG(there.st_mode))
+        return text_write_file(output, file->data, file->size);
+    text_format(&beside, "%s.%ld.tmp", output, (long)getpid());
+    bool done = text_write_file(beside.data, file->data, file->size) &&
+                rename(beside.data, output) == 0;
+    int error = errno;
+    if (!done)
+        unlink(beside.data);
+    errno = error;
+    text_free(&beside);
+    return done;
+}
+
 // Completes the linked object and moves it to its place.
 static int deliver(struct job *job)
 {
     char path[4200];
-    struct text file = {0}, beside = {0};
+    struct text file = {0};
     in_folder(path, SIMT_LINKED);
     if (!text_read_file(&file, path) || !elf_patch(&file, &job->unit)) {
         text_add(&job->log, "runnel-cc: the linked object cannot be "
@@ -278,15 +297,8 @@ static int deliver(struct job *job)
         return CC_CRASHED;
     }
     const char *output = job->options->output;
-    text_format(&beside, "%s.%ld.tmp", output, (long)getpid());
-    int status = CC_OK;
-    if (!text_write_file(beside.data, file.data, file.size) ||
-        rename(beside.data, output) != 0) {
-        status = complain_file("write", output);
-        unlink(beside.data);
-    }
+    int status = put(output, &file) ? CC_OK : complain_file("write", output);
     text_free(&file);
-    text_free(&beside);
     return status;
 }
 

@@ -249,6 +249,18 @@ static void cut_limit(struct builder *b, const struct stride_loop *l,
                    b->limit);
 }
 
+// Whether there may be a round at all.
+static LLVMValueRef is_one(struct builder *b, const struct stride_loop *l)
+{
+    LLVMValueRef zero = LLVMConstNull(b->type);
+    LLVMValueRef one = LLVMBuildICmp(b->ir, l->how, zero, limit_of(b, l), "");
+    if (!l->is_any_step)
+        return one;
+    LLVMValueRef up =
+        LLVMBuildICmp(b->ir, LLVMIntSGT, next_step(b, l), zero, "");
+    return LLVMBuildAnd(b->ir, one, up, "");
+}
+
 // From the begin to the body, which every thread leaves for `done`.
 static void build_round(struct builder *b, const struct stride_loop *l,
                         const struct changed *c)
@@ -257,9 +269,7 @@ static void build_round(struct builder *b, const struct stride_loop *l,
     cut_limit(b, l, c->begin);
     LLVMPositionBuilderAtEnd(b->ir, c->begin);
     LLVMBuildStore(b->ir, zero, c->base);
-    LLVMBuildCondBr(b->ir,
-                    LLVMBuildICmp(b->ir, l->how, zero, limit_of(b, l), ""),
-                    c->set, c->end);
+    LLVMBuildCondBr(b->ir, is_one(b, l), c->set, c->end);
     LLVMPositionBuilderAtEnd(b->ir, c->set);
     LLVMBuildStore(b->ir, zero, c->count);
     LLVMBuildBr(b->ir, c->round);

@@ -13,6 +13,9 @@ static bool is_portable(const struct kernel *kernel, LLVMValueRef value)
     return LLVMIsAConstantInt(value) || (slot && slot->store_count == 1);
 }
 
+// Constants below it leave products of indices and sizes within 32 bits.
+enum { SMALL = 1 << 12 };
+
 // What a number is made of. Without the last two it is made of indices, sizes
 // and small constants, so that it neither wraps nor shrinks.
 enum {
@@ -58,7 +61,8 @@ static unsigned parts_of(const struct kernel *kernel, LLVMValueRef value,
     value = slots_resolve(kernel, value);
     if (LLVMIsAConstantInt(value))
         return LLVMGetIntTypeWidth(LLVMTypeOf(value)) <= 64 &&
-                       LLVMConstIntGetZExtValue(value) < 1 << 20
+                       LLVMConstIntGetSExtValue(value) >= 0 &&
+                       LLVMConstIntGetSExtValue(value) < SMALL
                    ? 0 : OF_ANY;
     if (LLVMIsAConstant(value))
         return OF_ANY;
@@ -174,6 +178,16 @@ static bool all_come(const struct kernel *kernel, int guard)
 
 // --- What may run more often -------------------------------------------------
 
+// Others may stop the processor, where a condition that is left out now said
+// that they cannot.
+static bool is_safe_divisor(LLVMValueRef divisor)
+{
+    return LLVMIsAConstantInt(divisor) &&
+           LLVMGetIntTypeWidth(LLVMTypeOf(divisor)) <= 64 &&
+           LLVMConstIntGetSExtValue(divisor) != 0 &&
+           LLVMConstIntGetSExtValue(divisor) != -1;
+}
+
 static bool is_harmless(const struct stride_loop *l, bool once,
                         LLVMValueRef at)
 {
@@ -193,10 +207,11 @@ static bool is_harmless(const struct stride_loop *l, bool once,
     case LLVMZExt: case LLVMTrunc: case LLVMBitCast: case LLVMICmp:
     case LLVMSelect: case LLVMGetElementPtr: case LLVMBr: case LLVMFAdd:
     case LLVMFSub: case LLVMFMul: case LLVMSIToFP: case LLVMUIToFP:
-    case LLVMUDiv: case LLVMSDiv: case LLVMURem: case LLVMSRem:
     case LLVMFDiv: case LLVMFNeg: case LLVMFPExt: case LLVMFPTrunc:
     case LLVMFreeze:
         return true;
+    case LLVMUDiv: case LLVMSDiv: case LLVMURem: case LLVMSRem:
+        return is_safe_divisor(LLVMGetOperand(at, 1));
     default:
         return false;
     }
@@ -393,15 +408,16 @@ static bool is_index(struct stride_loop *l, struct slot *slot,
     return l->first && l->advance;
 }
 
-// The step has to lead up, or a signed index would leave its type. Whoever
-// begins further on in later blocks must not end there, too: all blocks count
-// from 0.
-static bool counts_up(const struct stride_loop *l, LLVMValueRef next)
+// The step leads up, or a signed index leaves its type, if there is any round.
+// Whoever begins further on in later blocks must not end there, too: all blocks
+// count from 0.
+static bool counts_up(struct stride_loop *l, LLVMValueRef next)
 {
     unsigned step = parts_of(l->kernel, l->step, 0);
     unsigned first = parts_of(l->kernel, l->first, 0);
     unsigned limit = parts_of(l->kernel, l->limit, 0);
     bool is_signed = l->how == LLVMIntSLT || l->how == LLVMIntSLE;
+    l->is_any_step = step & OF_ANY;
     if (is_signed && LLVMGetNSW(next))
         step &= ~(unsigned)OF_ANY;
     limit &= ~(unsigned)OF_ANY;

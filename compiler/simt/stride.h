@@ -15,6 +15,7 @@ struct stride_loop {
     LLVMIntPredicate how;       // the index is below the limit: <, <=, signed
     LLVMOpcode cast;            // by which it is widened for that, or 0
     LLVMValueRef limit, step;   // constants or loads of such slots
+    bool is_any_step;           // above 0 only if some thread has a round
     LLVMValueRef first;         // index of the first round
     LLVMValueRef advance;       // the store of the next one's
     unsigned rows;              // loads and stores of memory in a round

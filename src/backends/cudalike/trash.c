@@ -104,8 +104,8 @@ static bool add(struct context *context, struct trash given)
     if (!trash)
         return false;
     *trash = given;
-    put(gpu_of(context), trash);
-    if (!trash->waits)
+    put(gpu_of(context), trash);  // from then on it may be freed
+    if (!given.waits)
         ask(context);
     service_start();
     service_wake();

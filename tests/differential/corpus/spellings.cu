@@ -574,3 +574,37 @@ extern "C" __global__ void left_early(int *out, const int *in, int n)
     }
     out[OWN] = sum;
 }
+
+// Where no thread has a round, nothing says that the divisor is not 0.
+// @run int n=1 grid=1 block=32
+// @run int n=9 grid=1 block=32
+extern "C" __global__ void left_divisors(int *out, const int *in, int n)
+{
+    unsigned below = n - 1;
+    for (unsigned i = OWN; i < below; i += ALL)
+        out[i] = in[i] / below + 1000u / below;
+}
+
+// --- Steps that lead nowhere, where no thread has a round ----------------------
+
+// @run int n=1 grid=1 block=32
+// @run int n=5 grid=1 block=32
+// @run int n=4000 grid=1 block=32
+extern "C" __global__ void steps_by_argument(int *out, const int *in, int n)
+{
+    int rounds = 0, step = n - 5;
+    for (int i = OWN + 10; i < n; i += step) {
+        rounds++;
+        out[i] = in[i];
+    }
+    if (rounds)
+        out[0] = 1;
+}
+
+// @run int n=2000 grid=2 block=32
+extern "C" __global__ void begins_at_the_end(int *out, const int *in, int n)
+{
+    int step = n - 2000;
+    for (int i = OWN + 2000; i < n; i += step)
+        out[i] = in[i];
+}
