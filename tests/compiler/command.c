@@ -58,6 +58,30 @@ RNL_TEST(output_that_cannot_be_written)
     built_close(&built);
 }
 
+// As /dev/null, which root could lose.
+RNL_TEST(what_is_no_file_is_written_to_and_not_replaced)
+{
+    char path[128], command[512], magic[4];
+    struct stat there;
+    built_write(&built, "k.cu", simple);
+    snprintf(path, sizeof path, "%s/pipe", built.folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int pipe = open(path, O_RDWR | O_NONBLOCK);
+    assert_true(pipe >= 0);
+    assert_true(fcntl(pipe, F_SETPIPE_SZ, 1 << 18) >= 0);  // all fits
+    snprintf(command, sizeof command,
+             "'%s' --source '%s/k.cu' --output '%s'", getenv("RUNNEL_CC"),
+             built.folder, path);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(stat(path, &there), 0);
+    assert_true(S_ISFIFO(there.st_mode));
+    assert_int_equal(read(pipe, magic, sizeof magic), sizeof magic);
+    assert_memory_equal(magic, "\177ELF", sizeof magic);
+    close(pipe);
+    unlink(path);
+    built_close(&built);
+}
+
 RNL_TEST(no_compiler)
 {
     built_write(&built, "k.cu", simple);
