@@ -118,8 +118,7 @@ static LLVMValueRef accessor(struct emitter *e, const char *intrinsic,
         return function;
     function = emitter_function(e, name, type);
     LLVMSetLinkage(function, LLVMInternalLinkage);
-    LLVMAddAttributeAtIndex(function, (unsigned)LLVMAttributeFunctionIndex,
-                            attribute_flag(e->context, "noinline"));
+    add_flag(function, "noinline");
     struct emitter inside = *e;
     LLVMValueRef all[4];
     unsigned variables = LLVMCountParams(function);

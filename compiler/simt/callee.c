@@ -106,31 +106,12 @@ static bool is_simple(LLVMValueRef function, int depth)
 
 // --- Before everything is inlined --------------------------------------------
 
-static unsigned flag_kind(const char *name)
-{
-    return LLVMGetEnumAttributeKindForName(name, strlen(name));
-}
-
-static void add_flag(LLVMValueRef function, const char *name)
-{
-    LLVMContextRef context =
-        LLVMGetModuleContext(LLVMGetGlobalParent(function));
-    LLVMAddAttributeAtIndex(function, (unsigned)LLVMAttributeFunctionIndex,
-                            attribute_flag(context, name));
-}
-
-static void remove_flag(LLVMValueRef function, const char *name)
-{
-    LLVMRemoveEnumAttributeAtIndex(function,
-                                   (unsigned)LLVMAttributeFunctionIndex,
-                                   flag_kind(name));
-}
-
 static bool is_inlined(LLVMValueRef function)
 {
-    return LLVMGetEnumAttributeAtIndex(function,
-                                       (unsigned)LLVMAttributeFunctionIndex,
-                                       flag_kind("alwaysinline"));
+    static const char name[] = "alwaysinline";
+    return LLVMGetEnumAttributeAtIndex(
+        function, (unsigned)LLVMAttributeFunctionIndex,
+        LLVMGetEnumAttributeKindForName(name, sizeof name - 1));
 }
 
 // Calls give the same for the same numbers, and do nothing else.
@@ -141,11 +122,7 @@ static void set_kept(LLVMValueRef function)
     remove_flag(function, "alwaysinline");
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         add_flag(function, flags[i]);
-    LLVMAddAttributeAtIndex(
-        function, (unsigned)LLVMAttributeFunctionIndex,
-        LLVMCreateStringAttribute(
-            LLVMGetModuleContext(LLVMGetGlobalParent(function)), mark,
-            sizeof mark - 1, "", 0));
+    add_attribute(function, mark, "");
 }
 
 static bool is_kept(LLVMValueRef function)

@@ -238,7 +238,9 @@ void prepare_drop_used(LLVMModuleRef module);  // nothing is kept for its name
 char *prepare_module(LLVMModuleRef module);
 void prepare_hide_functions(LLVMModuleRef module);  // once vectors are made
 char *prepare_run(LLVMModuleRef module, const char *passes);
-LLVMAttributeRef attribute_flag(LLVMContextRef context, const char *name);
+void add_flag(LLVMValueRef function, const char *name);
+void remove_flag(LLVMValueRef function, const char *name);
+void add_attribute(LLVMValueRef function, const char *name, const char *value);
 
 // variant.c: makes rnl_blocks_<n>, or rnl_fixed_<n> for one block size. False
 // with kernel->refusal set.

@@ -7,25 +7,37 @@
 #include <stdio.h>
 #include <string.h>
 
-LLVMAttributeRef attribute_flag(LLVMContextRef context, const char *name)
+// --- What is said of functions ----------------------------------------------
+
+static void say(LLVMValueRef function, LLVMAttributeRef attribute)
 {
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    return LLVMCreateEnumAttribute(context, kind, 0);
+    LLVMAddAttributeAtIndex(function, (unsigned)LLVMAttributeFunctionIndex,
+                            attribute);
 }
 
-static void remove_flag(LLVMValueRef function, const char *name)
+static LLVMContextRef context_of(LLVMValueRef function)
+{
+    return LLVMGetModuleContext(LLVMGetGlobalParent(function));
+}
+
+void add_flag(LLVMValueRef function, const char *name)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    say(function, LLVMCreateEnumAttribute(context_of(function), kind, 0));
+}
+
+void remove_flag(LLVMValueRef function, const char *name)
 {
     LLVMRemoveEnumAttributeAtIndex(
         function, (unsigned)LLVMAttributeFunctionIndex,
         LLVMGetEnumAttributeKindForName(name, strlen(name)));
 }
 
-static void add_flag(LLVMValueRef function, const char *name)
+void add_attribute(LLVMValueRef function, const char *name, const char *value)
 {
-    LLVMContextRef context =
-        LLVMGetModuleContext(LLVMGetGlobalParent(function));
-    LLVMAddAttributeAtIndex(function, (unsigned)LLVMAttributeFunctionIndex,
-                            attribute_flag(context, name));
+    say(function, LLVMCreateStringAttribute(
+                      context_of(function), name, (unsigned)strlen(name),
+                      value, (unsigned)strlen(value)));
 }
 
 static const char *name_of(LLVMValueRef value)
@@ -70,12 +82,7 @@ static LLVMValueRef next_instruction(LLVMValueRef at)
 
 void prepare_widest(LLVMValueRef function)
 {
-    LLVMContextRef context =
-        LLVMGetModuleContext(LLVMGetGlobalParent(function));
-    LLVMAddAttributeAtIndex(
-        function, (unsigned)LLVMAttributeFunctionIndex,
-        LLVMCreateStringAttribute(context, "prefer-vector-width", 19, "512",
-                                  3));
+    add_attribute(function, "prefer-vector-width", "512");
 }
 
 // LLVM takes a millisecond for each other combination of these.

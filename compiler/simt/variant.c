@@ -26,15 +26,6 @@ void emitter_types(struct emitter *e)
     e->mask_type = LLVMVectorType(e->i1, e->width);
 }
 
-static void add_attribute(struct emitter *e, LLVMValueRef function,
-                          const char *name, const char *value)
-{
-    LLVMAddAttributeAtIndex(
-        function, (unsigned)LLVMAttributeFunctionIndex,
-        LLVMCreateStringAttribute(e->context, name, (unsigned)strlen(name),
-                                  value, (unsigned)strlen(value)));
-}
-
 static LLVMTypeRef blocks_type(struct emitter *e)
 {
     LLVMTypeRef parameters[] = {e->pointer, e->i64};
@@ -49,12 +40,11 @@ LLVMValueRef emitter_function(struct emitter *e, const char *name,
     if (!type)
         LLVMSetSection(function, simt_format(".text.rnl_blocks_%u",
                                              e->kernel->number));
-    LLVMAddAttributeAtIndex(function, (unsigned)LLVMAttributeFunctionIndex,
-                            attribute_flag(e->context, "nounwind"));
+    add_flag(function, "nounwind");
     prepare_widest(function);
-    add_attribute(e, function, "probe-stack", "inline-asm");
+    add_attribute(function, "probe-stack", "inline-asm");
     // All tables lie in one section: a kernel would reach what others do.
-    add_attribute(e, function, "no-jump-tables", "true");
+    add_attribute(function, "no-jump-tables", "true");
     return function;
 }
 
