@@ -9,10 +9,7 @@ static void suspend_locked(struct biased_lock *lock, uint64_t next,
     atomic_store_explicit(&lock->owner, 0, memory_order_relaxed);
     fence_heavy();
     while (atomic_load_explicit(&lock->inside, memory_order_acquire))
-        if (++tries % 64 == 0)
-            sched_yield();
-        else
-            cpu_relax();
+        spin_once(&tries);
     lock->guests += as != BIASED_RARELY;
     if (lock->guests < BIASED_GUESTS_MOST)
         lock->next = next;

@@ -12,12 +12,8 @@ void lock_take_slowly(struct lock *lock)
 {
     unsigned tries = 0;
     do {
-        while (atomic_load_explicit(&lock->held, memory_order_relaxed)) {
-            if (++tries % 64 == 0)
-                sched_yield();
-            else
-                cpu_relax();
-        }
+        while (atomic_load_explicit(&lock->held, memory_order_relaxed))
+            spin_once(&tries);
     } while (!lock_try(lock));
 }
 

@@ -24,6 +24,15 @@ struct lock {
     atomic_bool held;
 };
 
+// Between two looks at what another thread is about to do.
+static inline void spin_once(unsigned *tries)
+{
+    if (++*tries % 64 == 0)
+        sched_yield();
+    else
+        cpu_relax();
+}
+
 void lock_take_slowly(struct lock *lock);
 
 static inline void lock_take(struct lock *lock)

@@ -318,9 +318,8 @@ rnl_status rnl_buffer_retain(rnl_buffer buffer)
 static void set_release_point(struct buffer *buffer, uint64_t point)
 {
     uint64_t before = 0;
-    uint64_t counts = atomic_load_explicit(&buffer->object.counts,
-                                           memory_order_acquire);
-    if (counts_users(counts) == 1 && counts_references(counts) == 1) {
+    if (counts_are_last(atomic_load_explicit(&buffer->object.counts,
+                                             memory_order_acquire))) {
         atomic_store_explicit(&buffer->release_point, point,
                               memory_order_relaxed);
         return;

@@ -324,83 +324,57 @@ find_value(struct op *op, const struct place *place, const rnl_arg *arg,
     return RNL_OK;
 }
 
-// Tells where the value is; 0 when it is what a plain parameter takes.
-static inline uint64_t note_value(const struct place *place, const rnl_arg *arg,
-                                  const void **out_value)
-{
-    *out_value = &arg->value;
-    return value_shape(arg->kind, arg->size) ^ place->shape;
-}
-
-// Checks the arguments, whose number is right, and tells where each value is
-// now: with the caller, or with a buffer that is kept.
-static inline rnl_status find_values(struct op *op, const rnl_args *args,
-                                     const void **out_values)
-{
-    const struct function *function = op->kernel.function;
-    size_t count = function->parameter_count;
-    if (count == 0)
-        return RNL_OK;
-    const struct place *place = function->places, *end = place + count;
-    const rnl_arg *arg = args->items;
-    // As long as they are as usual, four at a time.
-    for (; end - place >= 4 && function->takes_plain;
-         place += 4, arg += 4, out_values += 4)
-        if (note_value(&place[0], &arg[0], &out_values[0]) |
-            note_value(&place[1], &arg[1], &out_values[1]) |
-            note_value(&place[2], &arg[2], &out_values[2]) |
-            note_value(&place[3], &arg[3], &out_values[3]))
-            break;
-    for (; place < end; place++, arg++, out_values++) {
-        *out_values = &arg->value;
-        if (__builtin_expect(place_fits(place, arg->kind, arg->size), 1))
-            continue;
-        rnl_status status = find_value(op, place, arg, out_values);
-        if (status != RNL_OK)
-            return status;
-    }
-    return RNL_OK;
-}
-
-// Copies the value to its place, with what is behind it; 0 as above.
-static inline uint64_t pack_value(const struct place *place, const rnl_arg *arg,
-                                  char *values)
-{
-    memcpy(values + place->offset, &arg->value, sizeof arg->value);
-    return value_shape(arg->kind, arg->size) ^ place->shape;
-}
-
 #define PACKED_BEHIND sizeof ((rnl_arg *)NULL)->value
 
-// The same as find_values, with the values themselves. What is copied too much
-// is where the next one comes; behind the last there is PACKED_BEHIND.
-static inline rnl_status pack_values(struct op *op, const rnl_args *args,
-                                     char *values)
+// Copies the value to its place in `values`, with what is behind it, or, where
+// that is NULL, tells its address; 0 when it is what a plain parameter takes.
+static ALWAYS_INLINE uint64_t take_value(const struct place *place,
+                                         const rnl_arg *arg, char *values,
+                                         const void **addresses, size_t i)
+{
+    if (values)
+        memcpy(values + place[i].offset, &arg[i].value, sizeof arg[i].value);
+    else
+        addresses[i] = &arg[i].value;
+    return value_shape(arg[i].kind, arg[i].size) ^ place[i].shape;
+}
+
+// Checks the arguments, whose number is right, and copies their values, what is
+// too much of one to where the next one comes: behind the last there is
+// PACKED_BEHIND. Where `values` is NULL it tells where each value is now: with
+// the caller, or with a buffer that is kept.
+static ALWAYS_INLINE rnl_status take_values(struct op *op, const rnl_args *args,
+                                            char *values,
+                                            const void **addresses)
 {
     const struct function *function = op->kernel.function;
-    size_t count = function->parameter_count;
+    size_t count = function->parameter_count, i = 0;
     if (count == 0)
         return RNL_OK;
-    const struct place *place = function->places, *end = place + count;
+    const struct place *place = function->places;
     const rnl_arg *arg = args->items;
-    for (; end - place >= 4 && function->takes_plain; place += 4, arg += 4)
-        if (pack_value(&place[0], &arg[0], values) |
-            pack_value(&place[1], &arg[1], values) |
-            pack_value(&place[2], &arg[2], values) |
-            pack_value(&place[3], &arg[3], values))
+    // As long as they are as usual, four at a time.
+    for (; count - i >= 4 && function->takes_plain; i += 4)
+        if (take_value(place, arg, values, addresses, i) |
+            take_value(place, arg, values, addresses, i + 1) |
+            take_value(place, arg, values, addresses, i + 2) |
+            take_value(place, arg, values, addresses, i + 3))
             break;
-    for (; place < end; place++, arg++) {
-        const void *value;
-        pack_value(place, arg, values);
-        if (__builtin_expect(place_fits(place, arg->kind, arg->size), 1))
+    for (; i < count; i++) {
+        const void *found;
+        take_value(place, arg, values, addresses, i);
+        if (__builtin_expect(place_fits(&place[i], arg[i].kind, arg[i].size),
+                             1))
             continue;
-        rnl_status status = find_value(op, place, arg, &value);
+        rnl_status status = find_value(op, &place[i], &arg[i], &found);
         if (status != RNL_OK)
             return status;
-        if (arg->kind == RNL_ARG_BUFFER)
-            memcpy(values + place->offset, value, sizeof(void *));
+        if (!values)
+            addresses[i] = found;
+        else if (arg[i].kind == RNL_ARG_BUFFER)
+            memcpy(values + place[i].offset, found, sizeof(void *));
         else
-            memcpy(values + place->offset, value, arg->size);
+            memcpy(values + place[i].offset, found, arg[i].size);
     }
     return RNL_OK;
 }
@@ -476,7 +450,7 @@ static rnl_status launch_op(const struct wanted *wanted, struct op **out_op)
     op->kernel.arguments = addresses;
     op->kernel.packed = wanted->function->packs ? values : NULL;
     store_extras(op, &layout, wanted->launch);
-    rnl_status status = pack_values(op, wanted->args, values);
+    rnl_status status = take_values(op, wanted->args, values, NULL);
     if (status != RNL_OK) {
         object_keep(&wanted->function->object);
         op_finish(op);
@@ -638,11 +612,11 @@ static inline rnl_status launch_guarded(struct at_once *at_once,
     if (function->packs) {
         op->kernel.arguments = NULL;
         op->kernel.packed = at_once->packed;
-        status = pack_values(op, args, at_once->packed);
+        status = take_values(op, args, at_once->packed, NULL);
     } else {
         op->kernel.arguments = at_once->values;
         op->kernel.packed = NULL;
-        status = find_values(op, args, at_once->values);
+        status = take_values(op, args, NULL, at_once->values);
     }
     return status ? status : stream->backend->stream_submit(stream, op);
 }

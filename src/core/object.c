@@ -484,16 +484,13 @@ rnl_status object_retain(const void *handle, enum object_kind kind,
 // Returns the counts before; 0 when there was none.
 static uint64_t take_user(struct object *object, const void *handle)
 {
-    const uint64_t last = OBJECT_USER | 1;
     uint64_t counts =
         atomic_load_explicit(&object->counts, memory_order_relaxed);
     uint64_t less;
     do {
         if (!has_users(counts, handle))
             return 0;
-        bool is_last = counts << (64 - OBJECT_TAG_SHIFT) ==
-                       last << (64 - OBJECT_TAG_SHIFT);
-        less = is_last ? last : OBJECT_USER;
+        less = counts_are_last(counts) ? counts_new(0) : OBJECT_USER;
     } while (!atomic_compare_exchange_weak_explicit(
         &object->counts, &counts, counts - less, memory_order_acq_rel,
         memory_order_relaxed));

@@ -71,6 +71,12 @@ static inline uint64_t counts_new(uint64_t generation)
     return generation << OBJECT_TAG_SHIFT | OBJECT_USER | 1;
 }
 
+// Whether the caller's only one is the library's only one.
+static inline bool counts_are_last(uint64_t counts)
+{
+    return (counts ^ counts_new(0)) << (64 - OBJECT_TAG_SHIFT) == 0;
+}
+
 // Dead objects of one class, oldest first. Whoever has it guards it.
 struct object_rest {
     struct object *first, *last;

@@ -259,6 +259,13 @@ struct point {
     uint64_t stream_id, sequence;
 };
 
+static inline bool point_is_ahead(struct point point,
+                                  const struct stream *stream)
+{
+    return stream->object.id == point.stream_id &&
+           atomic_load(&gpu_stream_of(stream)->completed) < point.sequence;
+}
+
 // Calls `release`, the context current, once the stream has passed the point.
 // False, and nothing happens, when there is no memory to note it.
 bool trash_add(struct context *context, trash_release *release, void *subject,

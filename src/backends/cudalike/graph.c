@@ -53,9 +53,7 @@ struct search {
 static rnl_status find_busy(struct stream *stream, void *argument)
 {
     struct search *search = argument;
-    if (stream->object.id == search->point.stream_id &&
-        atomic_load(&gpu_stream_of(stream)->completed) <
-            search->point.sequence) {
+    if (point_is_ahead(search->point, stream)) {
         object_keep(&stream->object);
         search->found = stream;
     }

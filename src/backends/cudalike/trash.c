@@ -40,10 +40,7 @@ static bool is_busy(struct stream *stream)
 static rnl_status has_passed(struct stream *stream, void *argument)
 {
     const struct point *point = argument;
-    return stream->object.id == point->stream_id &&
-                   atomic_load(&gpu_stream_of(stream)->completed) <
-                       point->sequence
-               ? RNL_NOT_READY : RNL_OK;
+    return point_is_ahead(*point, stream) ? RNL_NOT_READY : RNL_OK;
 }
 
 static bool is_passed(struct context *context, struct point point)
