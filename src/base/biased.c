@@ -1,8 +1,7 @@
 #include "base/biased.h"
 
-// From then on its owner is not in, and will not go in as the owner. `next` is
-// it when the guest has gone.
-static void suspend_locked(struct biased_lock *lock, uint64_t next,
+// From then on its owner is not in, and will not go in as the owner.
+static void suspend_locked(struct biased_lock *lock, uint64_t owner,
                            enum biased_as as)
 {
     unsigned tries = 0;
@@ -12,7 +11,7 @@ static void suspend_locked(struct biased_lock *lock, uint64_t next,
         spin_once(&tries);
     lock->guests += as != BIASED_RARELY;
     if (lock->guests < BIASED_GUESTS_MOST)
-        lock->next = next;
+        lock->suspended = owner;
 }
 
 void biased_take_slowly(struct biased_lock *lock, uint64_t me,
@@ -21,16 +20,16 @@ void biased_take_slowly(struct biased_lock *lock, uint64_t me,
     lock_take(&lock->lock);
     uint64_t owner = atomic_load_explicit(&lock->owner, memory_order_relaxed);
     if (owner && owner != me)
-        suspend_locked(lock, as == BIASED_OWN ? me : owner, as);
+        suspend_locked(lock, owner, as);
     else if (as == BIASED_OWN && lock->guests < BIASED_GUESTS_MOST)
         atomic_store_explicit(&lock->owner, me, memory_order_relaxed);
 }
 
 void biased_give_slowly(struct biased_lock *lock)
 {
-    if (lock->next)
-        atomic_store_explicit(&lock->owner, lock->next,
+    if (lock->suspended)
+        atomic_store_explicit(&lock->owner, lock->suspended,
                               memory_order_release);
-    lock->next = 0;
+    lock->suspended = 0;
     lock_give(&lock->lock);
 }

@@ -12,15 +12,16 @@
 struct biased_lock {
     struct lock lock;           // held by whoever is not in as the owner
     uint32_t guests;            // so far; under `lock`, as is the next
-    uint64_t next;              // owner, once the guest who is in has gone
+    uint64_t suspended;         // the owner while a guest is in
     _Atomic uint64_t owner;     // its thread's number; 0: none
     _Atomic uint64_t inside;    // the owner's number while it is in as such
 };
 
 #define BIASED_GUESTS_MOST 16
 
-// Who will take it often becomes its owner, also behind another, who may have
-// ended. Of visits those that are rare do not count.
+// The first who will take it often is its owner, and nobody else ever: an owner
+// may come late and say for a moment that it is in, which would wipe out what
+// another one says. Of visits those that are rare do not count.
 enum biased_as { BIASED_OWN, BIASED_VISIT, BIASED_RARELY };
 
 void biased_take_slowly(struct biased_lock *lock, uint64_t me,
