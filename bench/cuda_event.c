@@ -11,6 +11,8 @@ typedef struct event_state {
     void *raw_event;
     int *done;                  // page-locked; the last store of the kernel
                                 // that samples begin with, if any
+    bool launches;              // a kernel before each record, which otherwise
+                                // stand for the same point
     _Atomic uint64_t called;
 } event_state;
 
@@ -45,6 +47,13 @@ static bool raw_spin(const event_state *state)
                             raw->stream, arguments);
 }
 
+static bool runnel_launch(const event_state *state)
+{
+    return !rnl_enqueue_function(state->cuda->stream,
+                                 state->cuda->functions[CUDA_ARGS0],
+                                 RNL_LAUNCH(.grid = {1}, .block = {1}), NULL);
+}
+
 static double runnel_record(void *opaque)
 {
     const event_state *state = opaque;
@@ -53,7 +62,8 @@ static double runnel_record(void *opaque)
         return -1;
     uint64_t start = bench_now_ns();
     for (int i = 0; i < CALLS; i++)
-        if (rnl_enqueue_event_record(stream, state->event))
+        if ((state->launches && !runnel_launch(state)) ||
+            rnl_enqueue_event_record(stream, state->event))
             return -1;
     double time = (double)(bench_now_ns() - start) / CALLS;
     return rnl_stream_synchronize(stream, RNL_FOREVER) ? -1 : time;
@@ -85,8 +95,13 @@ static int raw_record_calls(const event_state *state)
 {
     const cuda_peer *raw = &state->cuda->raw;
     int failed = 0;
-    for (int i = 0; i < CALLS; i++)
+    for (int i = 0; i < CALLS; i++) {
+        if (state->launches)
+            failed |= cuda_launch_raw(raw,
+                                      state->cuda->raw_functions[CUDA_ARGS0],
+                                      raw->stream, NULL);
         failed |= raw->event_record(state->raw_event, raw->stream);
+    }
     return failed;
 }
 
@@ -184,7 +199,7 @@ static double raw_host(void *opaque)
 
 // --- The rows --------------------------------------------------------------
 
-enum { BEHIND_ROW = 3, HOST_ROW };
+enum { BEHIND_ROW = 3, LAUNCH_ROW, HOST_ROW };
 
 static const bench_plan plans[] = {
     {.name = "cuda/event/create", .what = "create and release an event",
@@ -193,7 +208,11 @@ static const bench_plan plans[] = {
      .samples = 20, .warm = 5},
     {.name = "cuda/event/query", .what = "query a complete event",
      .samples = 20, .warm = 5},
-    {.name = "cuda/event/record-behind", .what = "record an event behind work",
+    {.name = "cuda/event/record-behind",
+     .what = "record an event behind work, again and again",
+     .samples = 20, .warm = 5},
+    {.name = "cuda/event/launch-record",
+     .what = "launch a kernel and record an event behind it",
      .samples = 20, .warm = 5},
     {.name = "cuda/host-function",
      .what = "from the end of a kernel to the host function behind it",
@@ -211,6 +230,7 @@ static void run_behind(bench_run *bench, const bench_plan *plan,
         why = "no page-locked memory";
     const char *no_raw = cuda_no_raw_kernels(has_raw);
     state->done = pinned;
+    state->launches = plan == plans + LAUNCH_ROW;
     bench_variant variants[] = {
         {"runnel", why, NULL, host ? runnel_host : runnel_record, state},
         {host ? "cuLaunchHostFunc" : "driver", pinned ? no_raw : why, NULL,

@@ -120,6 +120,8 @@ const bench_goal goals[] = {
      "<= 1.1 x", "<= 1 x"},
     {"event record behind work", "cuda/event/record-behind", "runnel", "driver",
      1 / 1.1, 1, "<= 1.1 x", "<= 1 x"},
+    {"launch + event record", "cuda/event/launch-record", "runnel", "driver",
+     1 / 1.03, 1 / 1.01, "<= 1.03 x", "<= 1.01 x"},
     {"event query", "cuda/event/query", "runnel", "driver", 1 / 1.1, 35,
      "<= 1.1 x", "35 x faster"},
     CUDA_COPY("to-device/64Mi", 3.8),

@@ -28,8 +28,9 @@ RNL_API rnl_status rnl_context_native(rnl_context context, void **out_native);
 RNL_API rnl_status rnl_stream_native(rnl_stream stream, void **out_native);
 
 // The vendor's event for the last record of `event`; cuda: a CUevent. Good
-// until the next record or the release. RNL_ERROR_INVALID_STATE when it was
-// never recorded.
+// until the next record or the release; to wait for and to ask, not to be
+// recorded: other events may stand for the same point. RNL_ERROR_INVALID_STATE
+// when it was never recorded.
 RNL_API rnl_status rnl_event_native(rnl_event event, void **out_native);
 
 // cuda: a CUmodule and a CUfunction.

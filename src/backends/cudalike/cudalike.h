@@ -85,6 +85,8 @@ struct gpu_stream {
     uint64_t solid;              // op before the items that come last
     struct op *held, *held_last; // not given to it yet (held.c)
     struct marker *spares[2];    // for the next records: without, with timing
+    struct marker *point;        // the newest one recorded without timing …
+    uint64_t point_at;           // … behind this op
     // Set under the lock when NULL, cleared by the service when it is done.
     struct marker *_Atomic marker;
     uint64_t marked;             // what the marker stands for
@@ -244,7 +246,7 @@ static inline struct marker *marker_keep_spare_locked(struct stream *stream,
     return other;
 }
 // For a stream that ends: a call that comes late finds none.
-void marker_drop_spares(struct stream *stream);
+void marker_drop_kept(struct stream *stream);
 struct marker *marker_share(struct marker *marker);
 // RNL_OK, RNL_NOT_READY or a failure.
 rnl_status marker_query(struct context *context, struct marker *marker);

@@ -137,11 +137,14 @@ static inline rnl_status record_locked(struct event *event,
                                        struct stream *stream,
                                        struct stood *stood)
 {
-    struct marker *marker =
-        marker_take_spare_locked(stream, event->options.timing);
-    if (!marker)
-        return fail_status();
-    rnl_status status = stream_record_locked(stream, marker, true);
+    bool timing = event->options.timing;
+    struct marker *marker = timing ? NULL : stream_point_locked(stream);
+    rnl_status status = RNL_OK;
+    if (!marker) {
+        if (!(marker = marker_take_spare_locked(stream, timing)))
+            return fail_status();
+        status = stream_record_locked(stream, marker, true);
+    }
     if (__builtin_expect(status == RNL_OK, 1)) {
         *stood = stand_for(event, marker, stream);
         stood->marker = marker_keep_spare_locked(stream, stood->marker);

@@ -36,7 +36,40 @@ void gpu_give_attributes(struct stream *stream, const struct op *op);
 // as an operation.
 rnl_status stream_hold_marker_locked(struct stream *stream, enum op_kind kind,
                                      struct marker *marker, bool counted);
-// Records a marker, or holds the record; the context is current. In stream.c.
+// Of a stream that nobody else gives work, and that waits for nobody unasked,
+// the newest record stays known: those with nothing between share its marker.
+static inline bool stream_has_points(const struct stream *stream)
+{
+    return stream->flags & RNL_STREAM_NON_BLOCKING &&
+           !atomic_load_explicit(&gpu_stream_of(stream)->shared,
+                                 memory_order_relaxed);
+}
+// NULL: it has to be recorded.
+static inline struct marker *stream_point_locked(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    bool same = own->point && stream_has_points(stream) &&
+                own->point_at == atomic_load_explicit(&stream->submitted,
+                                                      memory_order_relaxed) &&
+                !stream_holds_locked(stream) &&
+                !context_is_lost(stream_context(stream));
+    return same ? marker_share(own->point) : NULL;
+}
+// It was recorded, and nobody else knows it yet.
+static inline void stream_put_point_locked(struct stream *stream,
+                                           struct marker *marker)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    struct marker *before = own->point;
+    atomic_store_explicit(&marker->references, 2, memory_order_relaxed);
+    own->point = marker;
+    own->point_at = atomic_load_explicit(&stream->submitted,
+                                         memory_order_relaxed);
+    if (before)
+        marker_drop(stream_context(stream),
+                    marker_keep_spare_locked(stream, before));
+}
+// Records a marker, or holds the record; the context is current.
 static inline rnl_status stream_record_locked(struct stream *stream,
                                               struct marker *marker,
                                               bool counted)
@@ -57,6 +90,8 @@ static inline rnl_status stream_record_locked(struct stream *stream,
         return driver_fail(context, code, "to record an event");
     if (counted)
         stream_count_locked(stream);
+    if (stream_has_points(stream) && !marker->timing && !marker->promise)
+        stream_put_point_locked(stream, marker);
     return RNL_OK;
 }
 

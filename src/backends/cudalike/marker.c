@@ -76,15 +76,15 @@ void marker_drop(struct context *context, struct marker *marker)
     lock_give(&list->lock);
 }
 
-void marker_drop_spares(struct stream *stream)
+void marker_drop_kept(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     lock_take(&own->lock);
-    struct marker *spares[] = {own->spares[false], own->spares[true]};
-    own->spares[false] = own->spares[true] = NULL;
+    struct marker *kept[] = {own->spares[false], own->spares[true], own->point};
+    own->spares[false] = own->spares[true] = own->point = NULL;
     lock_give(&own->lock);
-    for (int timing = 0; timing < 2; timing++)
-        marker_drop(stream_context(stream), spares[timing]);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        marker_drop(stream_context(stream), kept[i]);
 }
 
 rnl_status marker_query(struct context *context, struct marker *marker)

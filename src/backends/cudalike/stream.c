@@ -44,7 +44,7 @@ void gpu_stream_finish(struct stream *stream)
     gpu_batches_finish(stream);
     current_back(gpu, before);
     marker_drop(context, own->marker);
-    marker_drop_spares(stream);
+    marker_drop_kept(stream);
     doubt_settle(stream, true);
     if (own->words)
         service_words_drop(gpu, own->words, own->told);
@@ -637,7 +637,22 @@ static int follow(struct stream *stream, struct stream *other, uint64_t at)
     return code;
 }
 
-// The caller keeps `other`: what is not counted has the service list nothing.
+// The stream's newest point, for the caller to drop; it is not counted: then
+// the service lists nothing.
+static rnl_status take_point(struct stream *stream, struct marker **out_marker)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    lock_take(&own->lock);
+    *out_marker = stream_point_locked(stream);
+    lock_give(&own->lock);
+    if (*out_marker)
+        return RNL_OK;
+    *out_marker = marker_take(stream_context(stream), false);
+    return *out_marker ? stream_record_marker(stream, *out_marker, false)
+                       : fail_status();
+}
+
+// The caller keeps `other`.
 static rnl_status join(struct stream *stream, struct stream *other)
 {
     struct context *context = stream_context(other);
@@ -648,11 +663,9 @@ static rnl_status join(struct stream *stream, struct stream *other)
         stream_inherit(stream, stream_get_failure(other));
         return RNL_OK;
     }
-    struct marker *marker = marker_take(context, false);
-    if (!marker)
-        return fail_status();
     uint64_t at = atomic_load(&stream->submitted) + 1;
-    status = stream_record_marker(other, marker, false);
+    struct marker *marker = NULL;
+    status = take_point(other, &marker);
     if (status == RNL_OK)
         status = stream_wait_marker(stream, marker);
     marker_drop(context, marker);

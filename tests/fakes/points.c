@@ -1,0 +1,163 @@
+// Records of a stream with nothing between them: they stand for the same point,
+// and the driver is told once.
+#include "loaded.h"
+
+// The stream does not get beyond its waits before the word is let on.
+static rnl_context context;
+static rnl_stream stream, other;
+static rnl_buffer word;
+static rnl_event first, second;
+
+static void open_with(rnl_stream_flags flags, bool timing)
+{
+    const rnl_event_options *options = RNL_EVENT_OPTIONS(.timing = timing);
+    fake_load();
+    assert_ok(rnl_context_open("cuda", 0, NULL, &context));
+    assert_ok(rnl_stream_create(context, RNL_STREAM_OPTIONS(.flags = flags),
+                                &stream));
+    assert_ok(rnl_stream_create(context, NULL, &other));
+    assert_ok(rnl_event_create(context, options, &first));
+    assert_ok(rnl_event_create(context, options, &second));
+    assert_ok(rnl_buffer_create(context, 4, RNL_BUFFER_OPTIONS(.zeroed = true),
+                                &word));
+}
+
+static void wait_for(uint32_t value)
+{
+    assert_ok(rnl_enqueue_wait_value32(stream, word, 0, value, RNL_WAIT_GEQ));
+}
+
+static void let_on(uint32_t value)
+{
+    assert_ok(rnl_enqueue_write_value32(other, word, 0, value));
+}
+
+static void close_all(void)
+{
+    let_on(2);
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_ok(rnl_event_release(first));
+    assert_ok(rnl_event_release(second));
+    assert_ok(rnl_buffer_release(word));
+    assert_ok(rnl_stream_release(stream));
+    assert_ok(rnl_stream_release(other));
+    assert_ok(rnl_context_release(context));
+    fake_expect_empty();
+}
+
+// How often the driver is asked to record for it.
+static size_t records_for(rnl_event event)
+{
+    size_t before = fake_calls("cuEventRecord");
+    assert_ok(rnl_enqueue_event_record(stream, event));
+    return fake_calls("cuEventRecord") - before;
+}
+
+RNL_TEST(records_with_nothing_between_share_the_drivers)
+{
+    open_with(RNL_STREAM_NON_BLOCKING, false);
+    wait_for(1);
+    assert_int_equal(records_for(first), 1);
+    assert_int_equal(records_for(second), 0);
+    assert_int_equal(records_for(second), 0);
+    assert_int_equal(rnl_event_query(second), RNL_NOT_READY);
+    let_on(1);
+    assert_ok(rnl_event_synchronize(second, RNL_FOREVER));
+    assert_ok(rnl_event_query(first));
+    close_all();
+}
+
+RNL_TEST(a_wait_for_the_stream_shares_it_too)
+{
+    rnl_stream waiting;
+    open_with(RNL_STREAM_NON_BLOCKING, false);
+    assert_ok(rnl_stream_create(context, NULL, &waiting));
+    wait_for(1);
+    size_t before = fake_calls("cuEventRecord");
+    assert_ok(rnl_enqueue_wait_stream(waiting, stream));
+    assert_ok(rnl_enqueue_wait_stream(waiting, stream));
+    assert_int_equal(fake_calls("cuEventRecord"), before + 1);
+    assert_int_equal(records_for(first), 0);
+    assert_int_equal(rnl_stream_query(waiting), RNL_NOT_READY);
+    let_on(1);
+    assert_ok(rnl_stream_synchronize(waiting, RNL_FOREVER));
+    assert_ok(rnl_stream_release(waiting));
+    close_all();
+}
+
+RNL_TEST(what_comes_between_makes_another_point)
+{
+    open_with(RNL_STREAM_NON_BLOCKING, false);
+    wait_for(1);
+    assert_int_equal(records_for(first), 1);
+    assert_int_equal(records_for(second), 0);
+    wait_for(2);
+    assert_int_equal(records_for(first), 1);
+    let_on(1);
+    assert_ok(rnl_event_synchronize(second, RNL_FOREVER));
+    assert_int_equal(rnl_event_query(first), RNL_NOT_READY);
+    assert_int_equal(records_for(second), 0);
+    assert_int_equal(rnl_event_query(second), RNL_NOT_READY);
+    let_on(2);
+    assert_ok(rnl_event_synchronize(first, RNL_FOREVER));
+    assert_ok(rnl_event_synchronize(second, RNL_FOREVER));
+    close_all();
+}
+
+RNL_TEST(each_record_has_a_time_of_its_own)
+{
+    open_with(RNL_STREAM_NON_BLOCKING, true);
+    wait_for(1);
+    assert_int_equal(records_for(first), 1);
+    assert_int_equal(records_for(second), 1);
+    close_all();
+}
+
+RNL_TEST(between_records_others_may_give_the_vendors_stream_work)
+{
+    void *native;
+    open_with(RNL_STREAM_NON_BLOCKING, false);
+    wait_for(1);
+    assert_int_equal(records_for(first), 1);
+    assert_ok(rnl_stream_native(stream, &native));
+    assert_int_equal(records_for(second), 1);
+    close_all();
+}
+
+RNL_TEST(between_records_a_blocking_stream_may_wait_for_others)
+{
+    open_with(0, false);
+    wait_for(1);
+    assert_int_equal(records_for(first), 1);
+    assert_int_equal(records_for(second), 1);
+    close_all();
+}
+
+RNL_TEST(a_record_that_was_refused_is_no_point)
+{
+    open_with(RNL_STREAM_NON_BLOCKING, false);
+    wait_for(1);
+    fake_fail("cuEventRecord", 1, 1, 0);
+    assert_int_equal(rnl_enqueue_event_record(stream, first),
+                     RNL_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(records_for(first), 1);
+    assert_int_equal(records_for(second), 0);
+    close_all();
+}
+
+RNL_TEST(behind_a_lost_device_nothing_is_recorded)
+{
+    size_t bytes;
+    open_with(RNL_STREAM_NON_BLOCKING, false);
+    wait_for(1);
+    assert_int_equal(records_for(first), 1);
+    fake_break(0, 700);
+    assert_true(rnl_context_memory(context, &bytes, &bytes) != RNL_OK);
+    assert_true(rnl_enqueue_event_record(stream, second) != RNL_OK);
+    assert_ok(rnl_event_release(first));
+    assert_ok(rnl_event_release(second));
+    assert_ok(rnl_buffer_release(word));
+    assert_ok(rnl_stream_release(stream));
+    assert_ok(rnl_stream_release(other));
+    assert_ok(rnl_context_release(context));
+}
