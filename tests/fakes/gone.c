@@ -3,6 +3,7 @@
 #include "core/object.h"
 
 #include "backends/cudalike/doubt.h"
+#include "backends/cudalike/event.h"
 #include "backends/cudalike/held.h"
 
 #include "loaded.h"
@@ -218,7 +219,9 @@ RNL_TEST(a_stream_that_is_gone_is_told_of_no_failures)
     assert_ok(rnl_enqueue_copy_to_buffer(the_stream, buffer, 0, memory,
                                          SIZE));
     assert_ok(rnl_enqueue_event_record(the_stream, the_event));
-    assert_int_equal(gpu_event_follow(event, gone, 1), 0);
+    struct event_point point = gpu_event_point(event);
+    assert_int_equal(event_point_follow(&point, gone, 1), 0);
+    event_point_drop(event->object.context, &point);
     expect_untouched(gone);
     fake_fail("cuMemcpyAsync", 1, 2, 1);
     atomic_store(&gate.open, 1);
@@ -361,6 +364,14 @@ static void *wait_stopping(void *event)
     return NULL;
 }
 
+static void stop_allocations(void)
+{
+    assert_ok(rnl_allocator_set(
+        RNL_ALLOCATOR(.allocate = allocate, .release = release)));
+    sem_init(&inside, 0, 0);
+    sem_init(&go_on, 0, 0);
+}
+
 // The last one to keep it is its default stream.
 static void end_context(rnl_context context)
 {
@@ -378,10 +389,7 @@ RNL_TEST(a_context_lives_while_another_waits_for_its_event)
     rnl_stream stream;
     rnl_event event;
     pthread_t thread;
-    assert_ok(rnl_allocator_set(
-        RNL_ALLOCATOR(.allocate = allocate, .release = release)));
-    sem_init(&inside, 0, 0);
-    sem_init(&go_on, 0, 0);
+    stop_allocations();
     begin();
     assert_ok(rnl_context_open("cuda", 0, NULL, &other));
     struct object *context = object_find(other, OBJECT_CONTEXT);
@@ -399,5 +407,40 @@ RNL_TEST(a_context_lives_while_another_waits_for_its_event)
     sem_post(&go_on);
     pthread_join(thread, NULL);
     assert_ok(rnl_stream_synchronize(the_stream, RNL_FOREVER));
+    end();
+}
+
+// What the event stands for when the wait has begun is nothing to it.
+RNL_TEST(a_wait_fails_with_what_it_waits_for)
+{
+    rnl_stream sick, well;
+    rnl_buffer buffer;
+    pthread_t thread;
+    static char memory[SIZE];
+    stop_allocations();
+    begin();
+    assert_ok(rnl_stream_create(the_context, NULL, &sick));
+    assert_ok(rnl_stream_create(the_context, NULL, &well));
+    assert_ok(rnl_buffer_create(the_context, SIZE, NULL, &buffer));
+    assert_ok(rnl_enqueue_host_function(sick, fake_hold, &gate));
+    assert_ok(rnl_enqueue_copy_to_buffer(sick, buffer, 0, memory, SIZE));
+    assert_ok(rnl_enqueue_event_record(sick, the_event));
+    assert_int_equal(pthread_create(&thread, NULL, wait_stopping, the_event),
+                     0);
+    sem_wait(&inside);
+    assert_ok(rnl_enqueue_event_record(well, the_event));
+    sem_post(&go_on);
+    pthread_join(thread, NULL);
+    fake_fail("cuMemcpyAsync", 1, 2, 1);
+    atomic_store(&gate.open, 1);
+    assert_status(rnl_stream_synchronize(the_stream, RNL_FOREVER),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    fake_fail("cuMemcpyAsync", 0, 0, 0);
+    assert_ok(rnl_event_synchronize(the_event, RNL_FOREVER));
+    assert_ok(rnl_stream_reset_and_wait(the_stream));
+    assert_ok(rnl_stream_reset_and_wait(sick));
+    assert_ok(rnl_buffer_release(buffer));
+    assert_ok(rnl_stream_release(sick));
+    assert_ok(rnl_stream_release(well));
     end();
 }

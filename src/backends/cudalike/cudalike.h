@@ -377,13 +377,6 @@ void gpu_event_break(struct event *event);
 // Lets the event stand for a marker that is given away, recorded on `stream`.
 void gpu_event_stand_for(struct event *event, struct marker *marker,
                          struct stream *stream);
-// Operation `at` of the stream waits for the event: it shares what may still
-// fail there. 0 or the driver's code for no memory.
-int gpu_event_follow(struct event *event, struct stream *stream, uint64_t at);
-// What a wait for the event would wait for, NULL if for nothing, and the
-// failure that goes with it, or NULL. The caller drops both.
-struct marker *gpu_event_point(struct event *event,
-                               struct failure **out_failure);
 
 rnl_status gpu_memory_allocate(struct context *context, rnl_memory_kind kind,
                                size_t size, struct memory *out_memory);
