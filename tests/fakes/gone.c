@@ -251,6 +251,65 @@ RNL_TEST(a_stream_that_is_gone_is_not_waited_for)
     end();
 }
 
+static sem_t inside, go_on;
+static _Thread_local bool stops;  // at its next allocation or look
+
+static void stop(void)
+{
+    if (!stops)
+        return;
+    stops = false;
+    sem_post(&inside);
+    sem_wait(&go_on);
+}
+
+static struct driver driver;  // the fake's, but for …
+static driver_stream_query_fn *query;
+
+static int stop_and_query(void *stream)
+{
+    stop();
+    return query(stream);
+}
+
+static void *query_stopping(void *unused)
+{
+    rnl_stream stream = the_stream;
+    stops = true;
+    rnl_stream_query(stream);
+    return unused;
+}
+
+// The driver is asked about it meanwhile.
+RNL_TEST(a_stream_lives_while_it_is_looked_at)
+{
+    void *native;
+    pthread_t thread;
+    begin();
+    struct object *stream = &find_stream()->object;
+    struct gpu_context *gpu = gpu_of(stream->context);
+    driver = *gpu->driver;
+    query = driver.call.stream_query;
+    driver.call.stream_query = stop_and_query;
+    gpu->driver = &driver;
+    sem_init(&inside, 0, 0);
+    sem_init(&go_on, 0, 0);
+    assert_ok(rnl_stream_native(the_stream, &native));
+    assert_int_equal(pthread_create(&thread, NULL, query_stopping, NULL), 0);
+    sem_wait(&inside);
+    size_t before = fake_calls("cuStreamDestroy");
+    assert_ok(rnl_stream_release(the_stream));
+    while (object_references(stream) > 1)
+        sched_yield();
+    assert_int_equal(object_references(stream), 1);
+    assert_int_equal(fake_calls("cuStreamDestroy"), before);
+    sem_post(&go_on);
+    pthread_join(thread, NULL);
+    assert_int_equal(object_references(stream), 0);
+    assert_ok(rnl_stream_create(the_context, NULL, &the_stream));
+    end();
+}
+
 // Others look at the promise before those who wait for it were told.
 RNL_TEST(a_stream_that_is_gone_need_not_give_its_record)
 {
@@ -335,17 +394,10 @@ RNL_TEST(a_stream_lives_until_refused_functions_were_called)
 
 // --- Contexts ----------------------------------------------------------------
 
-static sem_t inside, go_on;
-static _Thread_local bool stops;  // at its next allocation
-
 static void *allocate(size_t size, size_t alignment, void *user_data)
 {
     (void)user_data;
-    if (stops) {
-        stops = false;
-        sem_post(&inside);
-        sem_wait(&go_on);
-    }
+    stop();
     return aligned_alloc(alignment,
                          (size + alignment - 1) / alignment * alignment);
 }

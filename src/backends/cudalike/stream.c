@@ -522,11 +522,22 @@ static rnl_status refuse_captured(const struct stream *stream)
                : RNL_OK;
 }
 
+// Another thread may release the stream meanwhile, and the driver's goes with
+// it: whoever only looks keeps it, too.
+static rnl_status look(struct stream *stream)
+{
+    rnl_status status = object_keep_for(&stream->object, "stream");
+    if (status != RNL_OK)
+        return status;
+    status = refuse_captured(stream);
+    if (status == RNL_OK)
+        status = gpu_stream_query(stream);
+    object_drop(&stream->object);
+    return status;
+}
+
 rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
-    rnl_status status = refuse_captured(stream);
-    if (status != RNL_OK || deadline == DEADLINE_LOOK)
-        return status ? status : gpu_stream_query(stream);
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     rnl_sync_policy policy = (rnl_sync_policy)atomic_load_explicit(
@@ -534,6 +545,11 @@ rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
     if (stream_is_done(own, atomic_load_explicit(&stream->submitted,
                                                  memory_order_acquire)))
         return RNL_OK;
+    if (deadline == DEADLINE_LOOK)
+        return look(stream);
+    rnl_status status = refuse_captured(stream);
+    if (status != RNL_OK)
+        return status;
     void *before = stream_enter(stream);  // once, not with each look
     status = gpu_stream_query(stream);
     if (status == RNL_NOT_READY)
