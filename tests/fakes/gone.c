@@ -263,8 +263,15 @@ static void stop(void)
     sem_wait(&go_on);
 }
 
-static struct driver driver;  // the fake's, but for …
+static struct driver driver;  // the fake's, but for one function
 static driver_stream_query_fn *query;
+
+static void change_driver(void)
+{
+    struct gpu_context *gpu = gpu_of(stream_context(find_stream()));
+    driver = *gpu->driver;
+    gpu->driver = &driver;
+}
 
 static int stop_and_query(void *stream)
 {
@@ -287,11 +294,9 @@ RNL_TEST(a_stream_lives_while_it_is_looked_at)
     pthread_t thread;
     begin();
     struct object *stream = &find_stream()->object;
-    struct gpu_context *gpu = gpu_of(stream->context);
-    driver = *gpu->driver;
+    change_driver();
     query = driver.call.stream_query;
     driver.call.stream_query = stop_and_query;
-    gpu->driver = &driver;
     sem_init(&inside, 0, 0);
     sem_init(&go_on, 0, 0);
     assert_ok(rnl_stream_native(the_stream, &native));
@@ -402,9 +407,11 @@ static void *allocate(size_t size, size_t alignment, void *user_data)
                          (size + alignment - 1) / alignment * alignment);
 }
 
+// A use after the end is seen.
 static void release(void *memory, size_t size, void *user_data)
 {
-    (void)size, (void)user_data;
+    (void)user_data;
+    memset(memory, 0xA5, size);
     free(memory);
 }
 
@@ -495,4 +502,57 @@ RNL_TEST(a_wait_fails_with_what_it_waits_for)
     assert_ok(rnl_stream_release(sick));
     assert_ok(rnl_stream_release(well));
     end();
+}
+
+// --- Nodes of graphs ---------------------------------------------------------
+
+static driver_graph_add_host_fn *add_host;
+static struct driver_host_node added;
+
+static int note_and_add(void **out_node, void *graph, void *const *after,
+                        size_t count, const struct driver_host_node *host)
+{
+    added = *host;
+    return add_host(out_node, graph, after, count, host);
+}
+
+// Behind a wait, so that the driver does not come to it.
+static void launch_one_host_node(rnl_buffer word, struct fake_told *told)
+{
+    rnl_graph graph;
+    rnl_graph_exec exec;
+    rnl_node node;
+    assert_ok(rnl_graph_create(the_context, NULL, &graph));
+    assert_ok(rnl_graph_add_node(graph, RNL_AT_START,
+                                 RNL_NODE(.kind = RNL_NODE_HOST_FUNCTION,
+                                          .host = fake_count,
+                                          .user_data = told),
+                                 &node));
+    assert_ok(rnl_graph_instantiate(graph, &exec));
+    assert_ok(rnl_enqueue_wait_value32(the_stream, word, 0, 1, RNL_WAIT_EQ));
+    assert_ok(rnl_enqueue_graph(the_stream, exec));
+    assert_ok(rnl_graph_exec_release(exec));
+    assert_ok(rnl_graph_release(graph));
+}
+
+// The driver was about to call it when the device was lost.
+RNL_TEST(a_host_node_may_come_when_its_graph_is_gone)
+{
+    static struct fake_told told;
+    rnl_buffer word;
+    stop_allocations();
+    begin();
+    change_driver();
+    add_host = driver.call.graph_add_host;
+    driver.call.graph_add_host = note_and_add;
+    assert_ok(rnl_buffer_create(the_context, SIZE,
+                                RNL_BUFFER_OPTIONS(.zeroed = true), &word));
+    launch_one_host_node(word, &told);
+    fake_break(0, 700);
+    assert_status(rnl_stream_synchronize(the_stream, RNL_FOREVER),
+                  RNL_ERROR_DEVICE_LOST);
+    assert_ok(rnl_buffer_release(word));
+    end();
+    added.function(added.user_data);
+    assert_int_equal(told.count, 1);
 }
