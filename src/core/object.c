@@ -592,6 +592,9 @@ void object_table_forked(void)
     table_lock = (struct lock){0};
     aside_lock = (struct lock){0};
     atomic_store(&objects_aside.first, NULL);
+    // Another thread may have been at these.
+    for (struct object_class *class = classes; class; class = class->next)
+        class->dead = (struct object_rest){0};
     for (uint32_t i = 0; i < slot_count; i++) {
         struct object *object = slot_object(i);
         if (!object || object->class->kind == OBJECT_DEVICE)

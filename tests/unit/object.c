@@ -622,6 +622,26 @@ RNL_TEST(after_a_fork_every_handle_is_the_parents)
     in_a_process(fork_table_twice);
 }
 
+// As another thread may have had them when the process forked.
+static void fork_with_half_a_list(void)
+{
+    enum { MANY = 200 };
+    static void *handles[MANY];
+    for (int i = 0; i < MANY; i++)
+        handles[i] = create(&things);
+    for (int i = 0; i < MANY; i++)
+        release(handles[i], OBJECT_EVENT);
+    things.dead.first->next_free = NULL;
+    object_table_forked();
+    for (int i = 0; i < MANY; i++)
+        release(create(&things), OBJECT_EVENT);
+}
+
+RNL_TEST(a_fork_leaves_no_half_changed_list)
+{
+    in_a_process(fork_with_half_a_list);
+}
+
 static int allocations_left;
 
 static void *give(size_t size, size_t alignment, void *user_data)
