@@ -392,9 +392,10 @@ rnl_status gpu_host_register(struct context *context, void *pointer,
 // They give the driver's code; 0 is success.
 int gpu_launch(struct stream *stream, struct op *op);  // launch.c
 int gpu_hint(struct stream *stream, struct op *op);    // memory.c
-// Copies, fills and values, on any of the vendor's streams.
-int gpu_give(struct context *context, void *handle,
-             const struct op *op);                     // copy.c
+// Copies, fills and values, on any of the vendor's streams. `*out_begun`: some
+// of it runs, also where the driver refused the rest.
+int gpu_give(struct context *context, void *handle, const struct op *op,
+             bool *out_begun);                         // copy.c
 
 // What the host has to do of a graph's node so that it reads and writes when it
 // is its turn, and the driver holds nobody up.
