@@ -343,6 +343,9 @@ rnl_status object_release_found(struct object *object, const void *handle,
                                 enum object_kind kind, const char *parameter,
                                 bool *out_last);
 
+// The same, but leaves the caller's last one: false when there is no other.
+bool object_release_but_last(struct object *object, const void *handle);
+
 // The handle of an object, for results and infos.
 static inline void *object_handle(struct object *object)
 {

@@ -177,6 +177,16 @@ RNL_TEST(callers_references_have_a_limit)
     expect_nothing_held();
 }
 
+RNL_TEST(the_callers_last_reference_can_be_left)
+{
+    void *handle = create(&things);
+    struct object *object = find(handle, OBJECT_EVENT);
+    assert_false(object_release_but_last(object, handle));
+    assert_int_equal(object_retain(handle, OBJECT_EVENT, "event"), RNL_OK);
+    assert_true(object_release_but_last(object, handle));
+    release(handle, OBJECT_EVENT);
+}
+
 // What the library keeps is not the caller's to give up twice.
 RNL_TEST(a_second_release_is_refused_while_the_library_keeps_it)
 {
@@ -622,18 +632,14 @@ RNL_TEST(after_a_fork_every_handle_is_the_parents)
     in_a_process(fork_table_twice);
 }
 
-// As another thread may have had them when the process forked.
+// As another thread may have had it when the process forked.
 static void fork_with_half_a_list(void)
 {
-    enum { MANY = 200 };
-    static void *handles[MANY];
-    for (int i = 0; i < MANY; i++)
-        handles[i] = create(&things);
-    for (int i = 0; i < MANY; i++)
-        release(handles[i], OBJECT_EVENT);
+    for (int i = 0; i < 200; i++)
+        release(create(&things), OBJECT_EVENT);
     things.dead.first->next_free = NULL;
     object_table_forked();
-    for (int i = 0; i < MANY; i++)
+    for (int i = 0; i < 200; i++)
         release(create(&things), OBJECT_EVENT);
 }
 
