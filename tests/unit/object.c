@@ -187,6 +187,17 @@ RNL_TEST(the_callers_last_reference_can_be_left)
     release(handle, OBJECT_EVENT);
 }
 
+// A buffer can be every argument of every launch that a program enqueues.
+RNL_TEST(the_librarys_references_are_none_of_the_callers)
+{
+    void *handle = create(&things);
+    struct object *object = find(handle, OBJECT_EVENT);
+    atomic_fetch_add(&object->counts, UINT64_C(1) << 30);
+    assert_int_equal(object_users(object), 1);
+    atomic_fetch_sub(&object->counts, UINT64_C(1) << 30);
+    release(handle, OBJECT_EVENT);
+}
+
 // What the library keeps is not the caller's to give up twice.
 RNL_TEST(a_second_release_is_refused_while_the_library_keeps_it)
 {
