@@ -100,6 +100,15 @@ static void notice_forks(void)
         pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
+// Of another table, or of a thread that opened the library when its process
+// forked: the child opens it anew.
+static void withdraw_devices(void)
+{
+    for (size_t i = 0; i < adopted_count; i++)
+        atomic_store(&devices[i].object.handle, 0);
+    adopted_count = order_count = 0;
+}
+
 static rnl_status open_locked(void)
 {
     for (size_t i = 0; table[i]; i++) {
@@ -109,7 +118,7 @@ static rnl_status open_locked(void)
                         "the backend table '%s' is illegal: %s",
                         table[i]->api ? table[i]->api : "?", broken);
     }
-    order_count = 0;
+    withdraw_devices();
     for (size_t i = 0; table[i]; i++)
         add_devices(table[i]);
     const char *list = config_get()->devices;
@@ -141,9 +150,6 @@ rnl_status library_reopen(const struct backend *const *new_table)
 {
     pthread_mutex_lock(&open_mutex);
     table = new_table;
-    for (size_t i = 0; i < adopted_count; i++)
-        atomic_store(&devices[i].object.handle, 0);
-    adopted_count = 0;
     atomic_store(&opened, false);
     pthread_mutex_unlock(&open_mutex);
     return library_open();

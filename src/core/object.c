@@ -481,14 +481,15 @@ rnl_status object_retain(const void *handle, enum object_kind kind,
 
 // Takes one of the caller's references away, and with the last one the
 // library's, too, where that is the last: then nobody else can end the object.
-// Returns the counts before; 0 when there was none.
-static uint64_t take_user(struct object *object, const void *handle)
+// Returns the counts before; 0 when there was none above the `least`.
+static inline uint64_t take_user(struct object *object, const void *handle,
+                                 uint32_t least)
 {
     uint64_t counts =
         atomic_load_explicit(&object->counts, memory_order_relaxed);
     uint64_t less;
     do {
-        if (!has_users(counts, handle))
+        if (!has_users(counts, handle) || counts_users(counts) <= least)
             return 0;
         less = counts_are_last(counts) ? counts_new(0) : OBJECT_USER;
     } while (!atomic_compare_exchange_weak_explicit(
@@ -497,12 +498,17 @@ static uint64_t take_user(struct object *object, const void *handle)
     return counts;
 }
 
+bool object_release_but_last(struct object *object, const void *handle)
+{
+    return take_user(object, handle, 1) != 0;
+}
+
 rnl_status object_release_found(struct object *object, const void *handle,
                                 enum object_kind kind, const char *parameter,
                                 bool *out_last)
 {
     *out_last = false;
-    uint64_t counts = object ? take_user(object, handle) : 0;
+    uint64_t counts = object ? take_user(object, handle, 0) : 0;
     if (counts == 0)
         return object_refuse(handle, kind, parameter);
     if (counts_users(counts) > 1)
@@ -592,6 +598,9 @@ void object_table_forked(void)
     table_lock = (struct lock){0};
     aside_lock = (struct lock){0};
     atomic_store(&objects_aside.first, NULL);
+    // Another thread may have been at these.
+    for (struct object_class *class = classes; class; class = class->next)
+        class->dead = (struct object_rest){0};
     for (uint32_t i = 0; i < slot_count; i++) {
         struct object *object = slot_object(i);
         if (!object || object->class->kind == OBJECT_DEVICE)

@@ -45,12 +45,13 @@ struct object {
     uint64_t forked_handle;   // in a child: what the handle was in the parent
 };
 
-// Of an object's counts the lowest 28 bits are the library's references, of
+// Of an object's counts the lowest 32 bits are the library's references, of
 // which the caller's together have one: its memory lives while there are any.
-// What has them takes memory, more than any machine has before they run over.
-// Above them are the caller's, and the end of the generation that these are of.
-#define OBJECT_USER_SHIFT 28
-#define OBJECT_TAG_SHIFT 48
+// What has them takes memory, 24 bytes each as an argument of a launch: 96 GiB
+// of work under way with one and the same buffer before they run over. Above
+// them are the caller's, and the end of the generation that these are of.
+#define OBJECT_USER_SHIFT 32
+#define OBJECT_TAG_SHIFT 52
 #define OBJECT_USER (UINT64_C(1) << OBJECT_USER_SHIFT)
 #define OBJECT_USERS_MOST \
     ((UINT32_C(1) << (OBJECT_TAG_SHIFT - OBJECT_USER_SHIFT)) - 1)
@@ -342,6 +343,9 @@ rnl_status object_release_last(const void *handle, enum object_kind kind,
 rnl_status object_release_found(struct object *object, const void *handle,
                                 enum object_kind kind, const char *parameter,
                                 bool *out_last);
+
+// The same, but leaves the caller's last one: false when there is no other.
+bool object_release_but_last(struct object *object, const void *handle);
 
 // The handle of an object, for results and infos.
 static inline void *object_handle(struct object *object)

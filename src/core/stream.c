@@ -171,20 +171,27 @@ static void last_released(struct stream *stream)
         batch_close(stream);
 }
 
+static rnl_status release_default(struct object *object, const void *handle)
+{
+    if (object_release_but_last(object, handle))
+        return RNL_OK;
+    return fail_at(RNL_ERROR_INVALID_STATE, "stream",
+                   "the default stream belongs to its context and is not "
+                   "released by itself");
+}
+
 rnl_status rnl_stream_release(rnl_stream handle)
 {
     rnl_status status = ENTER();
-    if (status != RNL_OK)
+    if (status != RNL_OK || !handle)
         return status;
-    struct object *object = object_find(handle, OBJECT_STREAM);
-    if (object && ((struct stream *)object)->is_default &&
-        object_users(object) == 1)
-        return fail_at(RNL_ERROR_INVALID_STATE, "stream",
-                       "the default stream belongs to its context and is not "
-                       "released by itself");
     bool last = false;
-    object = object_find_and_keep(handle, OBJECT_STREAM);
-    status = object_release_last(handle, OBJECT_STREAM, "stream", &last);
+    struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
+    if (object && ((struct stream *)object)->is_default)
+        status = release_default(object, handle);
+    else
+        status = object_release_found(object, handle, OBJECT_STREAM, "stream",
+                                      &last);
     if (last)
         last_released((struct stream *)object);
     if (object)

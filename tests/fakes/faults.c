@@ -1,63 +1,7 @@
-// Driver calls that fail: scenarios run again and again with their first,
-// second, third … call of the driver failing, until they pass.
-#include "loaded.h"
+// Driver calls that fail, in what most programs do; and devices that are lost.
+#include "round.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { MOST_CALLS = 3000 };
-
-#define TRY(call)                                 \
-    do {                                          \
-        if (status == RNL_OK)                     \
-            status = (call);                      \
-    } while (0)
-
-struct round {
-    rnl_context context;
-    rnl_stream stream, other;
-    rnl_event event;
-    rnl_buffer buffer, host;
-    rnl_module module;
-    rnl_function function;
-    rnl_graph graph;
-    rnl_graph_exec exec;
-    int calls;  // of the host function
-    uint32_t words[2][16];
-};
-
-static void count_call(rnl_status status, void *user_data)
-{
-    (void)status;
-    ++*(int *)user_data;
-}
-
-static void round_finish(struct round *round)
-{
-    assert_ok(rnl_function_release(round->function));
-    assert_ok(rnl_module_release(round->module));
-    assert_ok(rnl_event_release(round->event));
-    assert_ok(rnl_buffer_release(round->buffer));
-    assert_ok(rnl_buffer_release(round->host));
-    assert_ok(rnl_stream_release(round->other));
-    assert_ok(rnl_stream_release(round->stream));
-    assert_ok(rnl_context_release(round->context));
-}
-
-static rnl_status open_with(struct round *round,
-                            const rnl_stream_options *options)
-{
-    rnl_status status = RNL_OK;
-    TRY(rnl_context_open("cuda", 0, NULL, &round->context));
-    TRY(rnl_stream_create(round->context, options, &round->stream));
-    return status;
-}
-
-static rnl_status open_round(struct round *round)
-{
-    return open_with(round, NULL);
-}
 
 // A graph that begins with a fill of round->buffer.
 static rnl_status begin_graph(struct round *round, rnl_fill *fill,
@@ -73,21 +17,11 @@ static rnl_status begin_graph(struct round *round, rnl_fill *fill,
     return status;
 }
 
-// Ends what may still use what a scenario has, while calls fail.
-static rnl_status settle(struct round *round, rnl_status status)
-{
-    if (round->context)
-        rnl_context_synchronize(round->context, RNL_FOREVER);
-    assert_ok(rnl_graph_exec_release(round->exec));
-    assert_ok(rnl_graph_release(round->graph));
-    return status;
-}
-
 // --- Scenarios ------------------------------------------------------------
 
 static rnl_status streams(struct round *round)
 {
-    rnl_status status = open_round(round);
+    rnl_status status = round_open(round);
     TRY(rnl_stream_create(round->context, RNL_STREAM_OPTIONS(.priority = -1),
                           &round->other));
     TRY(rnl_enqueue_wait_stream(round->other, round->stream));
@@ -99,7 +33,7 @@ static rnl_status events(struct round *round)
 {
     uint64_t ns;
     rnl_event start = NULL;
-    rnl_status status = open_round(round);
+    rnl_status status = round_open(round);
     TRY(rnl_event_create(round->context, RNL_EVENT_OPTIONS(.timing = true),
                          &round->event));
     TRY(rnl_event_create(round->context, RNL_EVENT_OPTIONS(.timing = true),
@@ -116,7 +50,7 @@ static rnl_status copies(struct round *round)
 {
     // Static: what cannot be waited for may still write.
     static int ints[64] = {1, 2, 3}, back[64];
-    rnl_status status = open_round(round);
+    rnl_status status = round_open(round);
     TRY(rnl_buffer_create(round->context, sizeof ints, NULL, &round->buffer));
     TRY(rnl_buffer_create(round->context, sizeof ints,
                           RNL_BUFFER_OPTIONS(.kind = RNL_MEMORY_HOST),
@@ -130,15 +64,15 @@ static rnl_status copies(struct round *round)
                                       sizeof back));
     if (status == RNL_OK)
         assert_memory_equal(ints, back, sizeof ints);
-    return settle(round, status);
+    return round_settle(round, status);
 }
 
 static rnl_status hosts(struct round *round)
 {
-    rnl_status status = open_round(round);
-    TRY(rnl_enqueue_host_function(round->stream, count_call, &round->calls));
+    rnl_status status = round_open(round);
+    TRY(rnl_enqueue_host_function(round->stream, round_count, &round->calls));
     TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
-    settle(round, status);
+    round_settle(round, status);
     if (status == RNL_OK)
         assert_int_equal(round->calls, 1);
     return status;
@@ -147,7 +81,7 @@ static rnl_status hosts(struct round *round)
 static rnl_status modules(struct round *round)
 {
     static int back[8];
-    rnl_status status = open_round(round);
+    rnl_status status = round_open(round);
     TRY(rnl_buffer_create(round->context, sizeof back,
                           RNL_BUFFER_OPTIONS(.zeroed = true), &round->buffer));
     TRY(fake_module(round->context, &round->module));
@@ -159,12 +93,12 @@ static rnl_status modules(struct round *round)
                                       sizeof back));
     if (status == RNL_OK)
         assert_int_equal(back[7], 5);
-    return settle(round, status);
+    return round_settle(round, status);
 }
 
 static rnl_status values(struct round *round)
 {
-    rnl_status status = open_round(round);
+    rnl_status status = round_open(round);
     TRY(rnl_stream_create(round->context, NULL, &round->other));
     TRY(rnl_buffer_create(round->context, 64,
                           RNL_BUFFER_OPTIONS(.zeroed = true), &round->buffer));
@@ -181,12 +115,12 @@ static rnl_status graphs(struct round *round)
 {
     rnl_fill *fill = RNL_FILL(.width = 64, .pattern = 3, .pattern_size = 4);
     rnl_node first = NULL, second = NULL;
-    rnl_status status = open_round(round);
+    rnl_status status = round_open(round);
     TRY(rnl_context_supports(round->context, RNL_FEATURE_GRAPHS, NULL));
     TRY(begin_graph(round, fill, &first));
     TRY(rnl_graph_add_node(round->graph, RNL_AFTER(first),
                            RNL_NODE(.kind = RNL_NODE_HOST_FUNCTION,
-                                    .host = count_call,
+                                    .host = round_count,
                                     .user_data = &round->calls), &second));
     TRY(rnl_graph_instantiate(round->graph, &round->exec));
     TRY(rnl_enqueue_graph_upload(round->stream, round->exec));
@@ -195,7 +129,7 @@ static rnl_status graphs(struct round *round)
     TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
     if (status == RNL_OK)
         assert_int_equal(round->calls, 2);
-    return settle(round, status);
+    return round_settle(round, status);
 }
 
 // All that a launch prepares, and a change that needs another plan.
@@ -204,7 +138,7 @@ static rnl_status changes(struct round *round)
     rnl_fill *fill = RNL_FILL(.width = 4, .pattern_size = 4);
     rnl_graph body = NULL;
     rnl_node first = NULL, node = NULL;
-    rnl_status status = open_round(round);
+    rnl_status status = round_open(round);
     TRY(rnl_event_create(round->context, NULL, &round->event));
     TRY(begin_graph(round, fill, &first));
     TRY(rnl_graph_add_node(round->graph, RNL_AFTER(first),
@@ -227,7 +161,7 @@ static rnl_status changes(struct round *round)
     TRY(rnl_enqueue_graph(round->stream, round->exec));
     TRY(rnl_graph_exec_set_enabled(round->exec, first, false));
     TRY(rnl_event_synchronize(round->event, RNL_FOREVER));
-    return settle(round, status);
+    return round_settle(round, status);
 }
 
 // Of ordinary memory, to a buffer and back.
@@ -238,7 +172,7 @@ static rnl_status graph_copies(struct round *round)
     rnl_copy *back = RNL_COPY(.to = {.pointer = round->words[1]}, .width = 64);
     rnl_fill *fill = RNL_FILL(.width = 64, .pattern = 3, .pattern_size = 4);
     rnl_node node = NULL;
-    rnl_status status = open_round(round);
+    rnl_status status = round_open(round);
     TRY(begin_graph(round, fill, &node));
     there->to.buffer = back->from.buffer = round->buffer;
     TRY(rnl_graph_add_node(round->graph, RNL_AFTER(node),
@@ -257,13 +191,13 @@ static rnl_status graph_copies(struct round *round)
     TRY(rnl_graph_exec_set_node(round->exec, node,
                                 RNL_NODE(.kind = RNL_NODE_COPY,
                                          .copy = back)));
-    return settle(round, status);
+    return round_settle(round, status);
 }
 
 static rnl_status batches(struct round *round)
 {
     rnl_status status =
-        open_with(round, RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED));
+        round_open_with(round, RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED));
     TRY(rnl_buffer_create(round->context, 64, NULL, &round->buffer));
     for (unsigned value = 1; value <= 4; value++) {
         for (size_t i = 0; i < 8; i++)
@@ -271,12 +205,12 @@ static rnl_status batches(struct round *round)
                                  value / 2, 4));
         TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
     }
-    return settle(round, status);
+    return round_settle(round, status);
 }
 
 static rnl_status open_promise(struct round *round)
 {
-    rnl_status status = open_round(round);
+    rnl_status status = round_open(round);
     TRY(rnl_stream_create(round->context, NULL, &round->other));
     TRY(rnl_buffer_create(round->context, 256, NULL, &round->buffer));
     TRY(rnl_event_create(round->context, RNL_EVENT_OPTIONS(.promise = true),
@@ -291,7 +225,7 @@ static rnl_status end_promise(struct round *round, rnl_status status)
     round->event = NULL;
     TRY(rnl_stream_synchronize(round->other, RNL_FOREVER));
     TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
-    return settle(round, status);
+    return round_settle(round, status);
 }
 
 // All that is held behind one.
@@ -306,7 +240,7 @@ static rnl_status promises(struct round *round)
         round->stream, RNL_STREAM_ATTRIBUTE(.id = RNL_STREAM_DOMAIN)));
     TRY(rnl_enqueue_copy_to_buffer(round->stream, round->buffer, 0, ints,
                                    sizeof ints));
-    TRY(rnl_enqueue_host_function(round->stream, count_call, &round->calls));
+    TRY(rnl_enqueue_host_function(round->stream, round_count, &round->calls));
     TRY(rnl_enqueue_event(round->stream, NULL, &behind));
     TRY(rnl_enqueue_event_record(round->other, round->event));
     TRY(rnl_enqueue_wait_event(round->other, behind));
@@ -327,7 +261,7 @@ static rnl_status native_streams(struct round *round)
     TRY(rnl_enqueue_fill(round->stream, round->buffer, 0, 64, 1, 4));
     TRY(rnl_stream_native(round->stream, &native));
     TRY(rnl_enqueue_wait_event(round->stream, round->event));
-    TRY(rnl_enqueue_host_function(round->stream, count_call, &round->calls));
+    TRY(rnl_enqueue_host_function(round->stream, round_count, &round->calls));
     TRY(rnl_enqueue_event_record(round->other, round->event));
     status = end_promise(round, status);
     if (status == RNL_OK)
@@ -335,109 +269,66 @@ static rnl_status native_streams(struct round *round)
     return status;
 }
 
-// --- The sweep ------------------------------------------------------------
-
-// False when nothing had to fail any more.
-static bool sweep_round(rnl_status (*scenario)(struct round *), size_t k,
-                        int code, bool for_ever)
-{
-    struct round round = {0};
-    size_t before = fake_failed();
-    fake_fail("*", k, code, for_ever);
-    rnl_status status = scenario(&round);
-    bool failed = fake_failed() > before;
-    if (status != RNL_OK && !failed)
-        fail_msg("nothing failed, but call %zu was to: %s: %s", k,
-                 rnl_status_name(status), rnl_last_error()->message);
-    if (status != RNL_OK && strlen(rnl_last_error()->message) < 12)
-        fail_msg("call %zu failing with %d: no sentence for %s", k, code,
-                 rnl_status_name(status));
-    fake_fail("*", 0, 0, 0);
-    round_finish(&round);
-    fake_expect_empty();
-    return failed;
-}
-
-static void sweep(rnl_status (*scenario)(struct round *))
-{
-    static const int codes[] = {2, 1, 999};
-    struct round round = {0};
-    fake_load();
-    rnl_status first = scenario(&round);
-    round_finish(&round);
-    if (first == RNL_ERROR_UNSUPPORTED)
-        test_skip("the backend does not do it");
-    assert_ok(first);
-    fake_expect_empty();
-    for (size_t i = 0; i < 3; i++)
-        for (int for_ever = 0; for_ever < 2; for_ever++) {
-            size_t k = 1;
-            while (sweep_round(scenario, k, codes[i], for_ever))
-                if (++k == MOST_CALLS)
-                    fail_msg("the scenario never passes");
-            printf("code %d, %s: %zu calls\n", codes[i],
-                   for_ever ? "for ever" : "once", k - 1);
-        }
-}
+// --- The sweeps ------------------------------------------------------------
 
 RNL_TEST(streams_survive_any_failing_call)
 {
-    sweep(streams);
+    round_sweep(streams);
 }
 
 RNL_TEST(events_survive_any_failing_call)
 {
-    sweep(events);
+    round_sweep(events);
 }
 
 RNL_TEST(copies_survive_any_failing_call)
 {
-    sweep(copies);
+    round_sweep(copies);
 }
 
 RNL_TEST(host_functions_survive_any_failing_call)
 {
-    sweep(hosts);
+    round_sweep(hosts);
 }
 
 RNL_TEST(modules_survive_any_failing_call)
 {
-    sweep(modules);
+    round_sweep(modules);
 }
 
 RNL_TEST(values_survive_any_failing_call)
 {
-    sweep(values);
+    round_sweep(values);
 }
 
 RNL_TEST(graphs_survive_any_failing_call)
 {
-    sweep(graphs);
+    round_sweep(graphs);
 }
 
 RNL_TEST(changes_of_graphs_survive_any_failing_call)
 {
-    sweep(changes);
+    round_sweep(changes);
 }
 
 RNL_TEST(copies_in_graphs_survive_any_failing_call)
 {
-    sweep(graph_copies);
+    round_sweep(graph_copies);
 }
 
 RNL_TEST(batches_survive_any_failing_call)
 {
-    sweep(batches);
+    round_sweep(batches);
 }
 
 RNL_TEST(promises_survive_any_failing_call)
 {
-    sweep(promises);
+    round_sweep(promises);
 }
 
 RNL_TEST(native_streams_survive_any_failing_call)
 {
-    sweep(native_streams);
+    round_sweep(native_streams);
 }
 
 // --- A device that is lost ------------------------------------------------
@@ -447,13 +338,13 @@ RNL_TEST(a_lost_device_ends_every_wait)
 {
     struct round round = {0};
     fake_load();
-    assert_ok(open_round(&round));
+    assert_ok(round_open(&round));
     assert_ok(rnl_buffer_create(round.context, 64,
                                 RNL_BUFFER_OPTIONS(.zeroed = true),
                                 &round.buffer));
     assert_ok(rnl_enqueue_wait_value32(round.stream, round.buffer, 0, 1,
                                        RNL_WAIT_EQ));
-    assert_ok(rnl_enqueue_host_function(round.stream, count_call,
+    assert_ok(rnl_enqueue_host_function(round.stream, round_count,
                                         &round.calls));
     assert_status(rnl_stream_query(round.stream), RNL_NOT_READY);
     fake_break(0, 700);
@@ -476,7 +367,7 @@ RNL_TEST(a_lost_device_can_be_opened_anew)
 {
     struct round round = {0};
     fake_load();
-    assert_ok(open_round(&round));
+    assert_ok(round_open(&round));
     assert_ok(rnl_buffer_create(round.context, 64, NULL, &round.buffer));
     fake_break(0, 719);
     // Nobody can know before the next call of the driver.
@@ -498,7 +389,7 @@ RNL_TEST(a_lost_device_calls_the_host_functions_of_graphs_once)
     rnl_graph_exec exec = NULL;
     rnl_node node;
     fake_load();
-    assert_ok(open_round(&round));
+    assert_ok(round_open(&round));
     assert_ok(rnl_buffer_create(round.context, 64,
                                 RNL_BUFFER_OPTIONS(.zeroed = true),
                                 &round.buffer));
@@ -506,7 +397,7 @@ RNL_TEST(a_lost_device_calls_the_host_functions_of_graphs_once)
     for (int i = 0; i < 2; i++)
         assert_ok(rnl_graph_add_node(graph, RNL_AT_START,
                                      RNL_NODE(.kind = RNL_NODE_HOST_FUNCTION,
-                                              .host = count_call,
+                                              .host = round_count,
                                               .user_data = &round.calls),
                                      &node));
     assert_ok(rnl_graph_instantiate(graph, &exec));

@@ -338,3 +338,31 @@ RNL_TEST(what_a_running_graph_uses_is_kept_when_memory_runs_out)
     shut_close(&shut);
     assert_ok(rnl_allocator_set(NULL));
 }
+
+// --- What the driver takes in part ------------------------------------------
+
+// Eight bytes are two columns to the driver.
+RNL_TEST(what_the_driver_takes_in_part_is_kept_and_fails)
+{
+    struct shut shut;
+    rnl_buffer buffer;
+    shut_open(&shut);
+    assert_ok(rnl_buffer_create(shut.context, 4096,
+                                RNL_BUFFER_OPTIONS(.kind = RNL_MEMORY_HOST),
+                                &buffer));
+    struct object *object = object_find(buffer, OBJECT_BUFFER);
+    fake_fail("cuMemsetD2D32Async", 2, 1, 0);
+    assert_ok(rnl_enqueue_fill(shut.stream, buffer, 0, 4096,
+                               UINT64_C(0x100000002), 8));
+    assert_ok(rnl_buffer_release(buffer));
+    assert_int_equal(object_references(object), 1);
+    assert_true(rnl_enqueue_fill(shut.stream, shut.buffer, 0, 8, 0, 4) !=
+                RNL_OK);
+    assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 1));
+    assert_true(rnl_stream_synchronize(shut.stream, RNL_FOREVER) != RNL_OK);
+    while (object_references(object) > 0)
+        sched_yield();
+    assert_ok(rnl_stream_reset_and_wait(shut.stream));
+    assert_ok(rnl_buffer_release(shut.buffer));
+    shut_close(&shut);
+}

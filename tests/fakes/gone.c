@@ -3,6 +3,7 @@
 #include "core/object.h"
 
 #include "backends/cudalike/doubt.h"
+#include "backends/cudalike/event.h"
 #include "backends/cudalike/held.h"
 
 #include "loaded.h"
@@ -218,7 +219,9 @@ RNL_TEST(a_stream_that_is_gone_is_told_of_no_failures)
     assert_ok(rnl_enqueue_copy_to_buffer(the_stream, buffer, 0, memory,
                                          SIZE));
     assert_ok(rnl_enqueue_event_record(the_stream, the_event));
-    assert_int_equal(gpu_event_follow(event, gone, 1), 0);
+    struct event_point point = gpu_event_point(event);
+    assert_int_equal(event_point_follow(&point, gone, 1), 0);
+    event_point_drop(event->object.context, &point);
     expect_untouched(gone);
     fake_fail("cuMemcpyAsync", 1, 2, 1);
     atomic_store(&gate.open, 1);
@@ -245,6 +248,70 @@ RNL_TEST(a_stream_that_is_gone_is_not_waited_for)
     assert_int_equal(gone->backend->stream_join(find_stream(), gone),
                      RNL_ERROR_INVALID_HANDLE);
     assert_int_equal(fake_calls("*"), before);
+    end();
+}
+
+static sem_t inside, go_on;
+static _Thread_local bool stops;  // at its next allocation or look
+
+static void stop(void)
+{
+    if (!stops)
+        return;
+    stops = false;
+    sem_post(&inside);
+    sem_wait(&go_on);
+}
+
+static struct driver driver;  // the fake's, but for one function
+static driver_stream_query_fn *query;
+
+static void change_driver(void)
+{
+    struct gpu_context *gpu = gpu_of(stream_context(find_stream()));
+    driver = *gpu->driver;
+    gpu->driver = &driver;
+}
+
+static int stop_and_query(void *stream)
+{
+    stop();
+    return query(stream);
+}
+
+static void *query_stopping(void *unused)
+{
+    rnl_stream stream = the_stream;
+    stops = true;
+    rnl_stream_query(stream);
+    return unused;
+}
+
+// The driver is asked about it meanwhile.
+RNL_TEST(a_stream_lives_while_it_is_looked_at)
+{
+    void *native;
+    pthread_t thread;
+    begin();
+    struct object *stream = &find_stream()->object;
+    change_driver();
+    query = driver.call.stream_query;
+    driver.call.stream_query = stop_and_query;
+    sem_init(&inside, 0, 0);
+    sem_init(&go_on, 0, 0);
+    assert_ok(rnl_stream_native(the_stream, &native));
+    assert_int_equal(pthread_create(&thread, NULL, query_stopping, NULL), 0);
+    sem_wait(&inside);
+    size_t before = fake_calls("cuStreamDestroy");
+    assert_ok(rnl_stream_release(the_stream));
+    while (object_references(stream) > 1)
+        sched_yield();
+    assert_int_equal(object_references(stream), 1);
+    assert_int_equal(fake_calls("cuStreamDestroy"), before);
+    sem_post(&go_on);
+    pthread_join(thread, NULL);
+    assert_int_equal(object_references(stream), 0);
+    assert_ok(rnl_stream_create(the_context, NULL, &the_stream));
     end();
 }
 
@@ -332,24 +399,19 @@ RNL_TEST(a_stream_lives_until_refused_functions_were_called)
 
 // --- Contexts ----------------------------------------------------------------
 
-static sem_t inside, go_on;
-static _Thread_local bool stops;  // at its next allocation
-
 static void *allocate(size_t size, size_t alignment, void *user_data)
 {
     (void)user_data;
-    if (stops) {
-        stops = false;
-        sem_post(&inside);
-        sem_wait(&go_on);
-    }
+    stop();
     return aligned_alloc(alignment,
                          (size + alignment - 1) / alignment * alignment);
 }
 
+// A use after the end is seen.
 static void release(void *memory, size_t size, void *user_data)
 {
-    (void)size, (void)user_data;
+    (void)user_data;
+    memset(memory, 0xA5, size);
     free(memory);
 }
 
@@ -359,6 +421,14 @@ static void *wait_stopping(void *event)
     stops = true;
     assert_ok(rnl_enqueue_wait_event(the_stream, event));
     return NULL;
+}
+
+static void stop_allocations(void)
+{
+    assert_ok(rnl_allocator_set(
+        RNL_ALLOCATOR(.allocate = allocate, .release = release)));
+    sem_init(&inside, 0, 0);
+    sem_init(&go_on, 0, 0);
 }
 
 // The last one to keep it is its default stream.
@@ -378,10 +448,7 @@ RNL_TEST(a_context_lives_while_another_waits_for_its_event)
     rnl_stream stream;
     rnl_event event;
     pthread_t thread;
-    assert_ok(rnl_allocator_set(
-        RNL_ALLOCATOR(.allocate = allocate, .release = release)));
-    sem_init(&inside, 0, 0);
-    sem_init(&go_on, 0, 0);
+    stop_allocations();
     begin();
     assert_ok(rnl_context_open("cuda", 0, NULL, &other));
     struct object *context = object_find(other, OBJECT_CONTEXT);
@@ -400,4 +467,92 @@ RNL_TEST(a_context_lives_while_another_waits_for_its_event)
     pthread_join(thread, NULL);
     assert_ok(rnl_stream_synchronize(the_stream, RNL_FOREVER));
     end();
+}
+
+// What the event stands for when the wait has begun is nothing to it.
+RNL_TEST(a_wait_fails_with_what_it_waits_for)
+{
+    rnl_stream sick, well;
+    rnl_buffer buffer;
+    pthread_t thread;
+    static char memory[SIZE];
+    stop_allocations();
+    begin();
+    assert_ok(rnl_stream_create(the_context, NULL, &sick));
+    assert_ok(rnl_stream_create(the_context, NULL, &well));
+    assert_ok(rnl_buffer_create(the_context, SIZE, NULL, &buffer));
+    assert_ok(rnl_enqueue_host_function(sick, fake_hold, &gate));
+    assert_ok(rnl_enqueue_copy_to_buffer(sick, buffer, 0, memory, SIZE));
+    assert_ok(rnl_enqueue_event_record(sick, the_event));
+    assert_int_equal(pthread_create(&thread, NULL, wait_stopping, the_event),
+                     0);
+    sem_wait(&inside);
+    assert_ok(rnl_enqueue_event_record(well, the_event));
+    sem_post(&go_on);
+    pthread_join(thread, NULL);
+    fake_fail("cuMemcpyAsync", 1, 2, 1);
+    atomic_store(&gate.open, 1);
+    assert_status(rnl_stream_synchronize(the_stream, RNL_FOREVER),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    fake_fail("cuMemcpyAsync", 0, 0, 0);
+    assert_ok(rnl_event_synchronize(the_event, RNL_FOREVER));
+    assert_ok(rnl_stream_reset_and_wait(the_stream));
+    assert_ok(rnl_stream_reset_and_wait(sick));
+    assert_ok(rnl_buffer_release(buffer));
+    assert_ok(rnl_stream_release(sick));
+    assert_ok(rnl_stream_release(well));
+    end();
+}
+
+// --- Nodes of graphs ---------------------------------------------------------
+
+static driver_graph_add_host_fn *add_host;
+static struct driver_host_node added;
+
+static int note_and_add(void **out_node, void *graph, void *const *after,
+                        size_t count, const struct driver_host_node *host)
+{
+    added = *host;
+    return add_host(out_node, graph, after, count, host);
+}
+
+// Behind a wait, so that the driver does not come to it.
+static void launch_one_host_node(rnl_buffer word, struct fake_told *told)
+{
+    rnl_graph graph;
+    rnl_graph_exec exec;
+    rnl_node node;
+    assert_ok(rnl_graph_create(the_context, NULL, &graph));
+    assert_ok(rnl_graph_add_node(graph, RNL_AT_START,
+                                 RNL_NODE(.kind = RNL_NODE_HOST_FUNCTION,
+                                          .host = fake_count,
+                                          .user_data = told),
+                                 &node));
+    assert_ok(rnl_graph_instantiate(graph, &exec));
+    assert_ok(rnl_enqueue_wait_value32(the_stream, word, 0, 1, RNL_WAIT_EQ));
+    assert_ok(rnl_enqueue_graph(the_stream, exec));
+    assert_ok(rnl_graph_exec_release(exec));
+    assert_ok(rnl_graph_release(graph));
+}
+
+// The driver was about to call it when the device was lost.
+RNL_TEST(a_host_node_may_come_when_its_graph_is_gone)
+{
+    static struct fake_told told;
+    rnl_buffer word;
+    stop_allocations();
+    begin();
+    change_driver();
+    add_host = driver.call.graph_add_host;
+    driver.call.graph_add_host = note_and_add;
+    assert_ok(rnl_buffer_create(the_context, SIZE,
+                                RNL_BUFFER_OPTIONS(.zeroed = true), &word));
+    launch_one_host_node(word, &told);
+    fake_break(0, 700);
+    assert_status(rnl_stream_synchronize(the_stream, RNL_FOREVER),
+                  RNL_ERROR_DEVICE_LOST);
+    assert_ok(rnl_buffer_release(word));
+    end();
+    added.function(added.user_data);
+    assert_int_equal(told.count, 1);
 }

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 
 enum { COUNT = 3000 };
 
@@ -66,6 +67,32 @@ RNL_TEST(host_functions_in_a_row_cost_one_word)
     assert_int_equal(told.count, COUNT);
     assert_int_equal(fake_calls("cuStreamWriteValue32"), before);
     assert_int_equal(fake_calls("cuStreamWaitValue32"), 0);
+    end();
+}
+
+static uint64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+// However closely the service looks at what is new, which are words of memory.
+RNL_TEST(the_driver_is_asked_only_now_and_then)
+{
+    begin();
+    shut();
+    uint64_t start = now();
+    size_t before = fake_calls("cuStreamQuery");
+    for (uint64_t i = 1; i <= 20; i++) {
+        assert_ok(rnl_enqueue_host_function(stream, fake_count, &told));
+        while (now() - start < i * 200000)
+            sched_yield();
+    }
+    size_t calls = fake_calls("cuStreamQuery") - before;
+    assert_in_range(calls, 0, (now() - start) / 20000 + 1);
+    atomic_store(&gate.open, 1);
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
     end();
 }
 

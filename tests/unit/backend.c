@@ -5,6 +5,7 @@
 #include "core/library.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static const struct backend *const null_table[] = {&null_backend, NULL};
 
@@ -203,4 +204,38 @@ RNL_TEST(what_a_backend_lacks_is_unsupported)
     assert_ok(rnl_context_release(other));
     assert_true(!module && !function && !event && !pointer);
     assert_ok(rnl_trim(NULL));
+}
+
+// In the child another thread would be gone with what it had done so far.
+static int child_status = -1;
+
+static size_t count_two(const char **out_reason)
+{
+    (void)out_reason;
+    return 2;
+}
+
+static rnl_status fork_at_the_second(uint32_t index, rnl_device_info *info)
+{
+    static bool forked;
+    size_t count;
+    if (index == 1 && !forked) {
+        forked = true;
+        pid_t child = test_fork();
+        if (child == 0)
+            _exit(rnl_device_count("null", &count) || count != 2);
+        child_status = test_wait(child);
+    }
+    return null_backend.device_info(index, info);
+}
+
+RNL_TEST(a_library_that_a_fork_found_half_open_is_opened_anew)
+{
+    static struct backend forking;
+    static const struct backend *const forking_table[] = {&forking, NULL};
+    forking = null_backend;
+    forking.device_count = count_two;
+    forking.device_info = fork_at_the_second;
+    assert_ok(library_reopen(forking_table));
+    assert_int_equal(child_status, 0);
 }

@@ -177,6 +177,27 @@ RNL_TEST(callers_references_have_a_limit)
     expect_nothing_held();
 }
 
+RNL_TEST(the_callers_last_reference_can_be_left)
+{
+    void *handle = create(&things);
+    struct object *object = find(handle, OBJECT_EVENT);
+    assert_false(object_release_but_last(object, handle));
+    assert_int_equal(object_retain(handle, OBJECT_EVENT, "event"), RNL_OK);
+    assert_true(object_release_but_last(object, handle));
+    release(handle, OBJECT_EVENT);
+}
+
+// A buffer can be every argument of every launch that a program enqueues.
+RNL_TEST(the_librarys_references_are_none_of_the_callers)
+{
+    void *handle = create(&things);
+    struct object *object = find(handle, OBJECT_EVENT);
+    atomic_fetch_add(&object->counts, UINT64_C(1) << 30);
+    assert_int_equal(object_users(object), 1);
+    atomic_fetch_sub(&object->counts, UINT64_C(1) << 30);
+    release(handle, OBJECT_EVENT);
+}
+
 // What the library keeps is not the caller's to give up twice.
 RNL_TEST(a_second_release_is_refused_while_the_library_keeps_it)
 {
@@ -620,6 +641,22 @@ static void fork_table_twice(void)
 RNL_TEST(after_a_fork_every_handle_is_the_parents)
 {
     in_a_process(fork_table_twice);
+}
+
+// As another thread may have had it when the process forked.
+static void fork_with_half_a_list(void)
+{
+    for (int i = 0; i < 200; i++)
+        release(create(&things), OBJECT_EVENT);
+    things.dead.first->next_free = NULL;
+    object_table_forked();
+    for (int i = 0; i < 200; i++)
+        release(create(&things), OBJECT_EVENT);
+}
+
+RNL_TEST(a_fork_leaves_no_half_changed_list)
+{
+    in_a_process(fork_with_half_a_list);
 }
 
 static int allocations_left;

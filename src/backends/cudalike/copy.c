@@ -86,6 +86,7 @@ bool gpu_copy_needs_service(struct stream *stream, const struct op *op)
 struct taker {
     const struct driver_functions *call;
     void *handle;
+    bool begun;  // it took one
 };
 
 static int give_row(const struct taker *to, const struct driver_fill_node *fill)
@@ -121,9 +122,8 @@ static int give_rows(const struct taker *to,
     }
 }
 
-static int give_piece(struct piece *piece, void *argument)
+static int give_one(const struct taker *to, struct piece *piece)
 {
-    const struct taker *to = argument;
     switch (piece->kind) {
     case PIECE_COPY:
         return to->call->copy_3d(&piece->copy, to->handle);
@@ -138,13 +138,25 @@ static int give_piece(struct piece *piece, void *argument)
     }
 }
 
-int gpu_give(struct context *context, void *handle, const struct op *op)
+static int give_piece(struct piece *piece, void *argument)
 {
-    struct taker taker = {call_of(gpu_of(context)), handle};
+    struct taker *to = argument;
+    int code = give_one(to, piece);
+    to->begun |= code == 0;
+    return code;
+}
+
+int gpu_give(struct context *context, void *handle, const struct op *op,
+             bool *out_begun)
+{
+    struct taker taker = {call_of(gpu_of(context)), handle, false};
     const struct op_copy *copy = &op->copy;
+    *out_begun = false;
     if (op->kind == OP_COPY && copy->height == 1 && copy->depth == 1)
         return taker.call->copy((uint64_t)(uintptr_t)copy->to,
                                 (uint64_t)(uintptr_t)copy->from, copy->width,
                                 handle);
-    return gpu_op_pieces(context, op, give_piece, &taker);
+    int code = gpu_op_pieces(context, op, give_piece, &taker);
+    *out_begun = taker.begun;
+    return code;
 }

@@ -379,13 +379,6 @@ void gpu_event_break(struct event *event);
 // Lets the event stand for a marker that is given away, recorded on `stream`.
 void gpu_event_stand_for(struct event *event, struct marker *marker,
                          struct stream *stream);
-// Operation `at` of the stream waits for the event: it shares what may still
-// fail there. 0 or the driver's code for no memory.
-int gpu_event_follow(struct event *event, struct stream *stream, uint64_t at);
-// What a wait for the event would wait for, NULL if for nothing, and the
-// failure that goes with it, or NULL. The caller drops both.
-struct marker *gpu_event_point(struct event *event,
-                               struct failure **out_failure);
 
 rnl_status gpu_memory_allocate(struct context *context, rnl_memory_kind kind,
                                size_t size, struct memory *out_memory);
@@ -401,9 +394,10 @@ rnl_status gpu_host_register(struct context *context, void *pointer,
 // They give the driver's code; 0 is success.
 int gpu_launch(struct stream *stream, struct op *op);  // launch.c
 int gpu_hint(struct stream *stream, struct op *op);    // memory.c
-// Copies, fills and values, on any of the vendor's streams.
-int gpu_give(struct context *context, void *handle,
-             const struct op *op);                     // copy.c
+// Copies, fills and values, on any of the vendor's streams. `*out_begun`: some
+// of it runs, also where the driver refused the rest.
+int gpu_give(struct context *context, void *handle, const struct op *op,
+             bool *out_begun);                         // copy.c
 
 // What the host has to do of a graph's node so that it reads and writes when it
 // is its turn, and the driver holds nobody up.

@@ -1,5 +1,9 @@
 #include "backends/cudalike/doubt.h"
 
+#include "core/op.h"
+
+#include <stdio.h>
+
 // A stream that waits, already, for one in doubt.
 struct follower {
     struct follower *next;
@@ -192,6 +196,23 @@ void doubt_fail(struct stream *stream, struct failure *failure, uint64_t at,
         drop_followers(follower);
     }
     failure_drop(failure);
+}
+
+void doubt_refuse(struct stream *stream, const struct op *op, int code)
+{
+    char message[160];
+    const char *text = NULL;
+    const struct driver *driver = gpu_of(stream_context(stream))->driver;
+    // Then it is not this op's fault, and host functions need no driver.
+    if (driver->is_sticky(code))
+        context_lose(stream_context(stream), NULL, code);
+    driver->call.error_text(code, &text);
+    snprintf(message, sizeof message, "the driver refused it: %s (%d)",
+             text ? text : "it does not say why", code);
+    doubt_fail(stream,
+               failure_create(stream, op->sequence, op, driver->status(code),
+                              message),
+               op->sequence, false);
 }
 
 void doubt_settle(struct stream *stream, bool all)

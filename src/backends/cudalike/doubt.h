@@ -37,5 +37,8 @@ int doubt_follow(struct doubt *doubt, uint64_t point, struct stream *stream,
 void doubt_fail(struct stream *stream, struct failure *failure, uint64_t at,
                 bool inherited);
 
+// The same for what the driver refused with the code.
+void doubt_refuse(struct stream *stream, const struct op *op, int code);
+
 // The stream got that far. `all`: it is at its end.
 void doubt_settle(struct stream *stream, bool all);

@@ -105,20 +105,6 @@ void gpu_event_stand_for(struct event *event, struct marker *marker,
     stood_drop(event->object.context, &stood);  // graphs record no promises
 }
 
-int gpu_event_follow(struct event *event, struct stream *stream, uint64_t at)
-{
-    struct gpu_event *own = event_of(event);
-    if (!atomic_load_explicit(&own->doubt, memory_order_relaxed))
-        return 0;
-    lock_take(&own->lock);
-    struct doubt *doubt = doubt_retain(own->doubt);
-    uint64_t point = own->point;
-    lock_give(&own->lock);
-    int code = doubt ? doubt_follow(doubt, point, stream, at) : 0;
-    doubt_drop(doubt);
-    return code;
-}
-
 // Behind work that is done the event is complete at once, without the driver,
 // but for what a blocking stream owes to the vendor's legacy default stream.
 static bool is_done_at_once(const struct event *event, struct stream *stream)
@@ -177,55 +163,68 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
 
 // --- Waiting on the device -------------------------------------------------
 
-// What the event stands for now: the caller drops both.
-static struct marker *look(struct gpu_event *own, struct failure **out_failure,
-                           bool *out_recorded, bool *out_broken)
+// All of it at once: another thread may record the event anew at any time.
+static struct event_point look(struct gpu_event *own)
 {
     lock_take(&own->lock);
-    struct marker *marker = own->marker ? marker_share(own->marker) : NULL;
-    *out_failure = own->failure;
-    if (own->failure)
-        atomic_fetch_add(&own->failure->references, 1);
-    else if (own->doubt)
-        *out_failure = doubt_failure(own->doubt, own->point);
-    *out_recorded = own->recorded;
-    *out_broken = own->broken;
+    struct event_point point = {
+        .marker = own->marker ? marker_share(own->marker) : NULL,
+        .failure = own->failure,
+        .doubt = doubt_retain(atomic_load_explicit(&own->doubt,
+                                                   memory_order_relaxed)),
+        .point = own->point,
+        .recorded = own->recorded,
+        .broken = own->broken,
+    };
+    if (point.failure)
+        atomic_fetch_add(&point.failure->references, 1);
     lock_give(&own->lock);
-    return marker;
+    if (point.doubt && !point.failure)
+        point.failure = doubt_failure(point.doubt, point.point);
+    return point;
 }
 
-struct marker *gpu_event_point(struct event *event,
-                               struct failure **out_failure)
+struct event_point gpu_event_point(struct event *event)
 {
-    bool recorded, broken;
-    *out_failure = NULL;
-    if (!event_is_open(event_of(event)))
-        return NULL;
-    struct marker *marker =
-        look(event_of(event), out_failure, &recorded, &broken);
-    if (!marker || !atomic_load(&marker->done))
-        return marker;
-    marker_drop(event->object.context, marker);
-    return NULL;
+    struct event_point point = {0};
+    if (event_is_open(event_of(event)))
+        point = look(event_of(event));
+    if (point.marker && atomic_load(&point.marker->done)) {
+        marker_drop(event->object.context, point.marker);
+        point.marker = NULL;
+    }
+    return point;
+}
+
+void event_point_drop(struct context *context, const struct event_point *point)
+{
+    marker_drop(context, point->marker);
+    failure_drop(point->failure);
+    doubt_drop(point->doubt);
+}
+
+int event_point_follow(const struct event_point *point, struct stream *stream,
+                       uint64_t at)
+{
+    return point->doubt ? doubt_follow(point->doubt, point->point, stream, at)
+                        : 0;
 }
 
 static inline rnl_status join(struct stream *stream, struct event *event)
 {
-    struct gpu_event *own = event_of(event);
-    struct failure *failure;
-    bool recorded, broken;
-    struct marker *marker = look(own, &failure, &recorded, &broken);
+    struct event_point point = look(event_of(event));
     uint64_t at = atomic_load(&stream->submitted) + 1;
     rnl_status status = RNL_OK;
-    if (broken)
+    if (point.broken)
         stream_inherit(stream, promise_failure(event, stream));
-    stream_inherit(stream, failure);
-    if (marker && !atomic_load(&marker->done))
-        status = stream_wait_marker(stream, marker);
-    else if (event->options.promise && !recorded && !broken)
-        return promise_join(stream, event);
-    marker_drop(event->object.context, marker);
-    int code = status == RNL_OK ? gpu_event_follow(event, stream, at) : 0;
+    stream_inherit(stream, point.failure);
+    point.failure = NULL;
+    if (point.marker && !atomic_load(&point.marker->done))
+        status = stream_wait_marker(stream, point.marker);
+    else if (event->options.promise && !point.recorded && !point.broken)
+        status = promise_join(stream, event);
+    int code = status == RNL_OK ? event_point_follow(&point, stream, at) : 0;
+    event_point_drop(event->object.context, &point);
     return code ? driver_fail(stream_context(stream), code, "to wait")
                 : status;
 }
@@ -266,25 +265,6 @@ static rnl_status report(struct event *event, struct failure *failure)
     return failure ? fail(failure->status, "%s", failure->message) : RNL_OK;
 }
 
-// What failed may have been noted between two looks at an event that is done
-// now: a failure is noted before the work counts as over.
-static struct failure *failure_since(struct event *event,
-                                     const struct marker *marker)
-{
-    struct gpu_event *own = event_of(event);
-    struct failure *failure;
-    bool recorded, broken, same;
-    if (!atomic_load_explicit(&own->doubt, memory_order_relaxed))
-        return NULL;
-    struct marker *now = look(own, &failure, &recorded, &broken);
-    same = now == marker;
-    marker_drop(event->object.context, now);
-    if (same)
-        return failure;
-    failure_drop(failure);
-    return NULL;
-}
-
 // Nobody has to look again, unless it stands for something else by now.
 static void close_event(struct gpu_event *own, const struct marker *marker)
 {
@@ -296,26 +276,25 @@ static void close_event(struct gpu_event *own, const struct marker *marker)
 
 rnl_status event_query(struct event *event, bool *out_pending)
 {
-    struct gpu_event *own = event_of(event);
     struct context *context = event->object.context;
-    struct failure *failure;
-    bool recorded, broken;
-    struct marker *marker = look(own, &failure, &recorded, &broken);
-    rnl_status status = marker ? marker_query(context, marker) : RNL_OK;
-    *out_pending = !marker && event->options.promise && !recorded && !broken;
+    struct event_point point = look(event_of(event));
+    rnl_status status =
+        point.marker ? marker_query(context, point.marker) : RNL_OK;
+    *out_pending = !point.marker && event->options.promise &&
+                   !point.recorded && !point.broken;
     if (*out_pending)
         status = RNL_NOT_READY;
-    if (broken)
+    if (point.broken)
         status = fail(RNL_ERROR_DEPENDENCY_FAILED,
                       "the promise was released and will never be recorded");
-    if (status == RNL_OK && marker && !failure)
-        failure = failure_since(event, marker);
+    // A failure is noted before the work counts as over.
+    if (status == RNL_OK && !point.failure && point.doubt)
+        point.failure = doubt_failure(point.doubt, point.point);
     if (status == RNL_OK)
-        status = report(event, failure);
-    if (status == RNL_OK && marker)
-        close_event(own, marker);
-    failure_drop(failure);
-    marker_drop(context, marker);
+        status = report(event, point.failure);
+    if (status == RNL_OK && point.marker)
+        close_event(event_of(event), point.marker);
+    event_point_drop(context, &point);
     return status;
 }
 
@@ -411,10 +390,7 @@ rnl_status gpu_event_wait(struct event *event, uint64_t deadline)
 static rnl_status timed_marker(struct event *event, struct event **out_wrong,
                                struct marker **out_marker)
 {
-    struct failure *failure;
-    bool recorded, broken;
-    *out_marker = look(event_of(event), &failure, &recorded, &broken);
-    failure_drop(failure);
+    *out_marker = share_marker(event_of(event));
     *out_wrong = *out_marker ? NULL : event;
     return *out_marker ? RNL_OK : RNL_ERROR_INVALID_STATE;
 }

@@ -51,6 +51,24 @@ void stood_drop(struct context *context, const struct stood *stood);
 struct stood event_stand_for(struct event *event, struct marker *marker,
                              struct stream *stream);
 
+// What an event stands for at one moment.
+struct event_point {
+    struct marker *marker;    // NULL: for nothing, or for what is done
+    struct failure *failure;  // what failed already; or NULL
+    struct doubt *doubt;      // what may still fail …
+    uint64_t point;           // … up to there; NULL: nothing
+    bool recorded, broken;    // of a promise
+};
+
+// The caller drops it.
+struct event_point gpu_event_point(struct event *event);
+void event_point_drop(struct context *context,
+                      const struct event_point *point);
+// Operation `at` of the stream waits for it, and shares what may still fail
+// there. 0 or the driver's code for no memory.
+int event_point_follow(const struct event_point *point, struct stream *stream,
+                       uint64_t at);
+
 // gpu_event_query, and whether a promise is not decided yet.
 rnl_status event_query(struct event *event, bool *out_pending);
 

@@ -2,6 +2,8 @@
 // be, and exchanged for another where not.
 #include "backends/cudalike/graph.h"
 
+#include "backends/cudalike/doubt.h"
+#include "backends/cudalike/event.h"
 #include "backends/cudalike/held.h"
 #include "backends/cudalike/host_node.h"
 #include "backends/cudalike/launch.h"
@@ -413,12 +415,13 @@ static inline struct graph_launch *op_launch(const struct op *op)
 static int aim_wait(struct stream *stream, const struct step *step,
                     struct slot *slot)
 {
-    struct failure *failure;
     struct gpu_plan *plan = step->plan;
-    slot->marker = gpu_event_point(slot->event, &failure);
-    stream_inherit(stream, failure);
-    int code = gpu_event_follow(slot->event, stream,
-                                atomic_load(&stream->submitted) + 1);
+    struct event_point point = gpu_event_point(slot->event);
+    slot->marker = point.marker;
+    stream_inherit(stream, point.failure);
+    int code = event_point_follow(&point, stream,
+                                  atomic_load(&stream->submitted) + 1);
+    doubt_drop(point.doubt);
     return code ? code
                 : call_of(gpu_of(plan->context))
                       ->exec_set_wait(plan->exec, plan->nodes[step->first],
@@ -508,16 +511,13 @@ static struct marker *held_point(struct gpu_exec *own)
     const struct gpu_plan *plan = own->plan;
     for (uint32_t i = 0; i < plan->slot_count && !found; i++) {
         const struct step *step = &plan->steps[plan->slotted[i]];
-        struct failure *failure;
         if (step->kind != RNL_NODE_EVENT_WAIT)
             continue;
-        found = gpu_event_point((struct event *)step->recipe->subject,
-                                &failure);
-        failure_drop(failure);
-        if (found && !atomic_load(&found->held)) {
-            marker_drop(plan->context, found);
-            found = NULL;
-        }
+        struct event_point point =
+            gpu_event_point((struct event *)step->recipe->subject);
+        if (point.marker && atomic_load(&point.marker->held))
+            found = marker_share(point.marker);
+        event_point_drop(plan->context, &point);
     }
     lock_give(&own->lock);
     return found;

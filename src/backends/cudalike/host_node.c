@@ -4,6 +4,36 @@
 
 #include <string.h>
 
+// --- Numbers ---------------------------------------------------------------
+
+#define LISTS 256
+
+static struct lock lists_lock;  // guards the lists
+static struct host_work *lists[LISTS];
+
+static struct host_work **place_locked(uint64_t number)
+{
+    struct host_work **link = &lists[number % LISTS];
+    while (*link && (*link)->number != number)
+        link = &(*link)->next_listed;
+    return link;
+}
+
+void host_work_list(struct host_work *work)
+{
+    work->number = object_new_id();
+    lock_take(&lists_lock);
+    *place_locked(work->number) = work;
+    lock_give(&lists_lock);
+}
+
+void host_work_unlist(struct host_work *work)
+{
+    lock_take(&lists_lock);
+    *place_locked(work->number) = work->next_listed;
+    lock_give(&lists_lock);
+}
+
 // --- Copies ----------------------------------------------------------------
 
 static void copy_from(struct op_copy *copy, char *staged)
@@ -85,30 +115,30 @@ static struct recipe *arrive(const struct host_work *work,
     return recipe;
 }
 
-// Of a device that is lost meanwhile nobody is told before it is over.
-static void copy_in_turn(const struct host_work *work)
+void host_node_run(void *number)
 {
-    const struct gpu_context *gpu = gpu_of(work->step->plan->context);
+    struct recipe *recipe = NULL;
+    const struct gpu_context *copies = NULL;
     rnl_status status = RNL_OK;
-    quiet_copy_enter(gpu);
-    struct recipe *recipe = arrive(work, &status);
+    lock_take(&lists_lock);
+    const struct host_work *work = *place_locked((uintptr_t)number);
+    // Of a device that is lost meanwhile nobody is told before it is over.
+    if (work && work->part != HOST_CALLS) {
+        copies = gpu_of(work->step->plan->context);
+        quiet_copy_enter(copies);
+    }
+    if (work)
+        recipe = arrive(work, &status);
+    lock_give(&lists_lock);
+    if (recipe && !copies) {
+        call(recipe, status);
+        return;
+    }
     if (recipe && status == RNL_OK)
         copy_part(work, recipe);
     recipe_drop(recipe);
-    quiet_copy_end(gpu);
-}
-
-void host_node_run(void *argument)
-{
-    rnl_status status = RNL_OK;
-    const struct host_work *work = argument;
-    if (work->part != HOST_CALLS) {
-        copy_in_turn(work);
-        return;
-    }
-    struct recipe *recipe = arrive(work, &status);
-    if (recipe)
-        call(recipe, status);
+    if (copies)
+        quiet_copy_end(copies);
 }
 
 // --- Launches ---------------------------------------------------------------

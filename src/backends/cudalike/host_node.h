@@ -4,8 +4,12 @@
 
 #include "backends/cudalike/plan.h"
 
-// What the driver calls for a host node; `argument` is the host_work.
-void host_node_run(void *argument);
+// What the driver calls for a host node; `number` is its work's, which the work
+// has from when it is listed until it is not: the driver may come to a node in
+// the moment in which the device is lost, and its plan be gone by then.
+void host_node_run(void *number);
+void host_work_list(struct host_work *work);
+void host_work_unlist(struct host_work *work);
 
 static inline size_t packed_size(const struct op_copy *copy)
 {

@@ -244,12 +244,14 @@ static struct host_work *host_work_new(struct chain *chain,
                                .slot = take_slot(chain->step),
                                .op = op,
                                .part = part};
+    host_work_list(work);
     return plan->host_works = work;
 }
 
 static int add_host(struct chain *chain, struct host_work *work)
 {
-    struct driver_host_node host = {host_node_run, work};
+    struct driver_host_node host = {host_node_run,
+                                    (void *)(uintptr_t)work->number};
     void *node = NULL;
     int code = chain->builder->call->graph_add_host(
         &node, chain->layer->target, chain->after, chain->after_count, &host);
@@ -560,16 +562,18 @@ void gpu_plan_free(struct gpu_plan *plan, struct point last)
 {
     struct context *context = plan->context;
     struct recipes *used = plan->used;
+    // First, or the driver may come to one that has no step any more.
+    while (plan->host_works) {
+        struct host_work *work = plan->host_works;
+        plan->host_works = work->next;
+        host_work_unlist(work);
+        mem_release(work, sizeof *work);
+    }
     for (uint32_t i = 0; used && plan->steps && i < plan->count; i++)
         recipes_add(used, plan->steps[i].recipe);
     mem_release(plan->steps, plan->count * sizeof *plan->steps);
     mem_release(plan->slotted, plan->slot_most * sizeof *plan->slotted);
     mem_release(plan->nodes, plan->node_most * sizeof *plan->nodes);
-    while (plan->host_works) {
-        struct host_work *work = plan->host_works;
-        plan->host_works = work->next;
-        mem_release(work, sizeof *work);
-    }
     if (!used || recipes_drop_behind(context, used, last)) {
         trash_add_waiting(context, plan_free, plan);
         return;

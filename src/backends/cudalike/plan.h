@@ -30,6 +30,8 @@ static inline bool step_is_event(const struct step *step)
 // What the driver calls the host for.
 struct host_work {
     struct host_work *next;  // of the plan
+    struct host_work *next_listed;
+    uint64_t number;         // by which the driver knows it
     struct step *step;
     uint32_t slot;
     uint32_t op;             // which of the step's recipe

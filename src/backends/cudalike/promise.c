@@ -84,6 +84,7 @@ static int tell_waiters(struct event *event, struct waiter *waiters,
                         struct stream *stream)
 {
     int code = 0;
+    struct event_point point = gpu_event_point(event);
     for (struct waiter *waiter = waiters; waiter; waiter = waiter->next) {
         if (waiter->stream == stream)
             continue;
@@ -91,8 +92,9 @@ static int tell_waiters(struct event *event, struct waiter *waiters,
         if (failure)
             doubt_fail(waiter->stream, failure, waiter->at, true);
         if (code == 0)
-            code = gpu_event_follow(event, waiter->stream, waiter->at);
+            code = event_point_follow(&point, waiter->stream, waiter->at);
     }
+    event_point_drop(event->object.context, &point);
     return code;
 }
 

@@ -357,20 +357,22 @@ static void look_at_marker(struct stream *stream)
 }
 
 // The lists tell of nobody else's doing: only this thread takes items out.
-static enum look look_at(struct stream *stream)
+// `asks`: the driver, too.
+static enum look look_at(struct stream *stream, bool asks)
 {
     struct context *context = stream_context(stream);
     struct gpu_stream *own = gpu_stream_of(stream);
     bool did = run_items(stream);
     did |= stream_hold_less(stream);
     uint64_t before = atomic_load(&own->completed);
-    look_at_marker(stream);
+    if (asks)
+        look_at_marker(stream);
     if (context_is_lost(context) && !context_still_copies(context))
         stream_settle(stream, atomic_load(&stream->submitted));
     // One that was borrowed may be gone: it is asked no more than needed.
-    rnl_status status =
-        atomic_load(&own->completed) < atomic_load(&stream->submitted)
-            ? gpu_stream_query(stream) : RNL_OK;
+    rnl_status status = RNL_OK;
+    if (atomic_load(&own->completed) < atomic_load(&stream->submitted))
+        status = asks ? gpu_stream_query(stream) : RNL_NOT_READY;
     if (did)
         return LOOK_DID;
     bool moved = atomic_load(&own->completed) != before;
@@ -386,6 +388,7 @@ static enum look look_at(struct stream *stream)
 }
 
 #define IDLE_ROUNDS 32
+#define ASK_NS UINT64_C(20000)  // between two questions to the driver
 #define TRASH_NS UINT64_C(2000000)
 
 // True when the stream has nothing left to look for, and is listed no more.
@@ -423,14 +426,14 @@ static struct stream *take_arrivals(struct stream *list)
     return list;
 }
 
-static enum look look_at_all(struct stream **list)
+static enum look look_at_all(struct stream **list, bool asks)
 {
     enum look most = LOOK_IDLE;
     struct stream **link = list;
     while (*link) {
         struct stream *stream = *link;
         struct gpu_stream *own = gpu_stream_of(stream);
-        enum look look = look_at(stream);
+        enum look look = look_at(stream, asks);
         most = look > most ? look : most;
         // One that leaves may be listed anew at once.
         struct stream *next = own->next_listed;
@@ -451,7 +454,7 @@ static uint64_t nap_length(enum look look, uint64_t quiet_ns)
 {
     if (look == LOOK_WAITING)
         return quiet_ns < 1000000    ? 0
-               : quiet_ns < 20000000 ? 20000
+               : quiet_ns < 20000000 ? ASK_NS
                                      : 200000;
     return quiet_ns < 10000000 ? 500000 : 2000000;
 }
@@ -459,17 +462,18 @@ static uint64_t nap_length(enum look look, uint64_t quiet_ns)
 static void *run(void *unused)
 {
     struct stream *list = NULL;
-    uint64_t last = clock_now();
+    uint64_t last = clock_now(), asked = 0;
     uint32_t news = 0;
     is_service = true;
     for (;;) {
         uint32_t seen = atomic_load(&signal_word);
+        bool asks = clock_now() - asked >= ASK_NS;
         list = take_arrivals(list);
         if (!driver_use_begin())
             driver_use_never();
         bool trash = trash_empty();
         bool idle = list == NULL;
-        enum look look = look_at_all(&list);
+        enum look look = look_at_all(&list, asks);
         driver_use_end();
         if (idle) {
             op_trim();  // nobody would miss them here
@@ -478,6 +482,7 @@ static void *run(void *unused)
             continue;
         }
         uint64_t now = clock_now();
+        asked = asks ? now : asked;
         if (look == LOOK_DID || look == LOOK_MOVED || seen != news)
             last = now;
         news = seen;

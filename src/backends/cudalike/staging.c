@@ -386,9 +386,12 @@ rnl_status staging_copy(struct stream *stream, const struct op *op)
     struct context *context = stream_context(stream);
     struct gpu_context *gpu = gpu_of(context);
     void *before = current_enter(gpu);
-    int code = gpu_give(context, gpu->copy_stream, op);
-    if (code == 0)
-        code = call_of(gpu)->stream_synchronize(gpu->copy_stream);
+    bool begun;
+    int code = gpu_give(context, gpu->copy_stream, op, &begun);
+    if (code == 0 || begun) {
+        int last = call_of(gpu)->stream_synchronize(gpu->copy_stream);
+        code = code ? code : last;
+    }
     current_back(gpu, before);
     return code == 0 ? RNL_OK
                      : driver_fail(context, code, "to copy host memory");

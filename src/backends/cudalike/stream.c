@@ -6,8 +6,6 @@
 #include "backends/cudalike/pending.h"
 #include "backends/cudalike/service.h"
 
-#include <stdio.h>
-
 rnl_status gpu_stream_init(struct stream *stream)
 {
     struct context *context = stream_context(stream);
@@ -64,10 +62,22 @@ static int give_graph(struct stream *stream, struct op *op, enum fate *fate)
     return code;
 }
 
+// What the driver has taken of it runs, though it refuses the rest: so it is
+// an operation, which fails.
+static int give_pieces(struct stream *stream, struct op *op, enum fate *fate)
+{
+    bool begun;
+    int code = gpu_give(stream_context(stream),
+                        gpu_stream_of(stream)->handle, op, &begun);
+    if (code == 0 || !begun)
+        return code;
+    doubt_refuse(stream, op, code);
+    *fate = FATE_PENDING;
+    return 0;
+}
+
 static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
 {
-    struct context *context = stream_context(stream);
-    const struct gpu_stream *own = gpu_stream_of(stream);
     if (op->kind == OP_GRAPH)
         return give_graph(stream, op, fate);
     *fate = op_must_outlive(stream, op) ? FATE_PENDING : FATE_OVER;
@@ -76,7 +86,7 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
         return gpu_launch(stream, op);
     case OP_FILL:
     case OP_VALUES:
-        return gpu_give(context, own->handle, op);
+        return give_pieces(stream, op, fate);
     case OP_PREFETCH:
     case OP_ATTACH:
         return gpu_hint(stream, op);
@@ -90,7 +100,7 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
         return 0;
     case OP_COPY:
         if (!gpu_copy_needs_service(stream, op))
-            return gpu_give(context, own->handle, op);
+            return give_pieces(stream, op, fate);
         break;
     case OP_HOST:
         break;
@@ -154,19 +164,7 @@ void stream_mark_wanted_locked(struct stream *stream)
 static void give_up_locked(struct stream *stream, struct op *op, int code,
                            struct op **over)
 {
-    char message[160];
-    const char *text = NULL;
-    const struct driver *driver = gpu_of(stream_context(stream))->driver;
-    // Then it is not this op's fault, and host functions need no driver.
-    if (driver->is_sticky(code))
-        context_lose(stream_context(stream), NULL, code);
-    driver->call.error_text(code, &text);
-    snprintf(message, sizeof message, "the driver refused it: %s (%d)",
-             text ? text : "it does not say why", code);
-    doubt_fail(stream,
-               failure_create(stream, op->sequence, op, driver->status(code),
-                              message),
-               op->sequence, false);
+    doubt_refuse(stream, op, code);
     while (*over)  // functions are called in their order
         over = &(*over)->next;
     while (op) {
@@ -522,11 +520,22 @@ static rnl_status refuse_captured(const struct stream *stream)
                : RNL_OK;
 }
 
+// Another thread may release the stream meanwhile, and the driver's goes with
+// it: whoever only looks keeps it, too.
+static rnl_status look(struct stream *stream)
+{
+    rnl_status status = object_keep_for(&stream->object, "stream");
+    if (status != RNL_OK)
+        return status;
+    status = refuse_captured(stream);
+    if (status == RNL_OK)
+        status = gpu_stream_query(stream);
+    object_drop(&stream->object);
+    return status;
+}
+
 rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
-    rnl_status status = refuse_captured(stream);
-    if (status != RNL_OK || deadline == DEADLINE_LOOK)
-        return status ? status : gpu_stream_query(stream);
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     rnl_sync_policy policy = (rnl_sync_policy)atomic_load_explicit(
@@ -534,6 +543,11 @@ rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
     if (stream_is_done(own, atomic_load_explicit(&stream->submitted,
                                                  memory_order_acquire)))
         return RNL_OK;
+    if (deadline == DEADLINE_LOOK)
+        return look(stream);
+    rnl_status status = refuse_captured(stream);
+    if (status != RNL_OK)
+        return status;
     void *before = stream_enter(stream);  // once, not with each look
     status = gpu_stream_query(stream);
     if (status == RNL_NOT_READY)
