@@ -177,17 +177,22 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
 
 // --- Waiting on the device -------------------------------------------------
 
+static struct failure *failure_locked(const struct gpu_event *own)
+{
+    if (own->failure)
+        atomic_fetch_add(&own->failure->references, 1);
+    else if (own->doubt)
+        return doubt_failure(own->doubt, own->point);
+    return own->failure;
+}
+
 // What the event stands for now: the caller drops both.
 static struct marker *look(struct gpu_event *own, struct failure **out_failure,
                            bool *out_recorded, bool *out_broken)
 {
     lock_take(&own->lock);
     struct marker *marker = own->marker ? marker_share(own->marker) : NULL;
-    *out_failure = own->failure;
-    if (own->failure)
-        atomic_fetch_add(&own->failure->references, 1);
-    else if (own->doubt)
-        *out_failure = doubt_failure(own->doubt, own->point);
+    *out_failure = failure_locked(own);
     *out_recorded = own->recorded;
     *out_broken = own->broken;
     lock_give(&own->lock);
@@ -266,32 +271,18 @@ static rnl_status report(struct event *event, struct failure *failure)
     return failure ? fail(failure->status, "%s", failure->message) : RNL_OK;
 }
 
-// What failed may have been noted between two looks at an event that is done
-// now: a failure is noted before the work counts as over.
-static struct failure *failure_since(struct event *event,
-                                     const struct marker *marker)
+// The marker is done: nobody has to look again, unless the event stands for
+// something else by now. What failed meanwhile was noted before: it is returned,
+// also of another record that shares the marker.
+static struct failure *close_event(struct gpu_event *own,
+                                   const struct marker *marker)
 {
-    struct gpu_event *own = event_of(event);
-    struct failure *failure;
-    bool recorded, broken, same;
-    if (!atomic_load_explicit(&own->doubt, memory_order_relaxed))
-        return NULL;
-    struct marker *now = look(own, &failure, &recorded, &broken);
-    same = now == marker;
-    marker_drop(event->object.context, now);
-    if (same)
-        return failure;
-    failure_drop(failure);
-    return NULL;
-}
-
-// Nobody has to look again, unless it stands for something else by now.
-static void close_event(struct gpu_event *own, const struct marker *marker)
-{
+    struct failure *failure = NULL;
     lock_take(&own->lock);
-    if (own->marker == marker)
+    if (own->marker == marker && !(failure = failure_locked(own)))
         atomic_store_explicit(&own->open, false, memory_order_release);
     lock_give(&own->lock);
+    return failure;
 }
 
 rnl_status event_query(struct event *event, bool *out_pending)
@@ -308,12 +299,10 @@ rnl_status event_query(struct event *event, bool *out_pending)
     if (broken)
         status = fail(RNL_ERROR_DEPENDENCY_FAILED,
                       "the promise was released and will never be recorded");
-    if (status == RNL_OK && marker && !failure)
-        failure = failure_since(event, marker);
+    if (status == RNL_OK && marker && !failure && !context_is_lost(context))
+        failure = close_event(own, marker);
     if (status == RNL_OK)
         status = report(event, failure);
-    if (status == RNL_OK && marker)
-        close_event(own, marker);
     failure_drop(failure);
     marker_drop(context, marker);
     return status;
