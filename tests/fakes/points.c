@@ -6,6 +6,9 @@
 
 #include "loaded.h"
 
+#include <sched.h>
+#include <stdatomic.h>
+
 // The stream does not get beyond its waits before the word is let on.
 static rnl_context context;
 static rnl_stream stream, other;
@@ -250,4 +253,29 @@ RNL_TEST(a_look_at_the_last_record_hides_no_failure_of_the_next)
     assert_null(comes_between);
     assert_status(rnl_event_query(first), RNL_ERROR_DEPENDENCY_FAILED);
     close_failed(failed);
+}
+
+// No operation of the stream that waits would end the doubt. That of the stream
+// waited for lasts, by what it was given later.
+RNL_TEST(a_wait_for_a_record_that_is_done_raises_no_doubt)
+{
+    static struct fake_gate gate, later;
+    open_with(RNL_STREAM_NON_BLOCKING, false);
+    size_t before = fake_calls("cuStreamBatchMemOp");
+    assert_ok(rnl_enqueue_host_function(stream, fake_hold, &gate));
+    wait_for(1);
+    atomic_store(&gate.open, 1);
+    while (fake_calls("cuStreamBatchMemOp") == before)
+        sched_yield();
+    assert_int_equal(records_for(first), 1);
+    assert_int_equal(records_for(second), 0);
+    assert_ok(rnl_enqueue_host_function(stream, fake_hold, &later));
+    wait_for(2);
+    let_on(1);
+    assert_ok(rnl_event_synchronize(first, RNL_FOREVER));
+    assert_ok(rnl_enqueue_wait_event(other, second));
+    const struct object *waits = object_find(other, OBJECT_STREAM);
+    assert_null(gpu_stream_of((const struct stream *)waits)->doubt);
+    atomic_store(&later.open, 1);
+    close_all();
 }

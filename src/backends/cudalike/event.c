@@ -214,23 +214,41 @@ struct marker *gpu_event_point(struct event *event,
     return NULL;
 }
 
+// The marker is done: nobody has to look again, unless the event stands for
+// something else by now. What failed meanwhile was noted before: it is returned,
+// also of another record that shares the marker.
+static struct failure *close_event(struct gpu_event *own,
+                                   const struct marker *marker)
+{
+    struct failure *failure = NULL;
+    lock_take(&own->lock);
+    if (own->marker == marker && !(failure = failure_locked(own)))
+        atomic_store_explicit(&own->open, false, memory_order_release);
+    lock_give(&own->lock);
+    return failure;
+}
+
 static inline rnl_status join(struct stream *stream, struct event *event)
 {
     struct gpu_event *own = event_of(event);
     struct failure *failure;
     bool recorded, broken;
     struct marker *marker = look(own, &failure, &recorded, &broken);
+    bool waits = marker && !atomic_load(&marker->done);
     uint64_t at = atomic_load(&stream->submitted) + 1;
     rnl_status status = RNL_OK;
     if (broken)
         stream_inherit(stream, promise_failure(event, stream));
     stream_inherit(stream, failure);
-    if (marker && !atomic_load(&marker->done))
+    if (waits)
         status = stream_wait_marker(stream, marker);
+    else if (marker)
+        stream_inherit(stream, close_event(own, marker));
     else if (event->options.promise && !recorded && !broken)
         return promise_join(stream, event);
     marker_drop(event->object.context, marker);
-    int code = status == RNL_OK ? gpu_event_follow(event, stream, at) : 0;
+    int code =
+        waits && status == RNL_OK ? gpu_event_follow(event, stream, at) : 0;
     return code ? driver_fail(stream_context(stream), code, "to wait")
                 : status;
 }
@@ -269,20 +287,6 @@ static rnl_status report(struct event *event, struct failure *failure)
     if (lost)
         return failure_report(lost, stream);
     return failure ? fail(failure->status, "%s", failure->message) : RNL_OK;
-}
-
-// The marker is done: nobody has to look again, unless the event stands for
-// something else by now. What failed meanwhile was noted before: it is returned,
-// also of another record that shares the marker.
-static struct failure *close_event(struct gpu_event *own,
-                                   const struct marker *marker)
-{
-    struct failure *failure = NULL;
-    lock_take(&own->lock);
-    if (own->marker == marker && !(failure = failure_locked(own)))
-        atomic_store_explicit(&own->open, false, memory_order_release);
-    lock_give(&own->lock);
-    return failure;
 }
 
 rnl_status event_query(struct event *event, bool *out_pending)
