@@ -137,21 +137,13 @@ static inline rnl_status record_locked(struct event *event,
                                        struct stream *stream,
                                        struct stood *stood)
 {
-    bool timing = event->options.timing;
-    struct marker *marker = timing ? NULL : stream_point_locked(stream);
-    rnl_status status = RNL_OK;
-    if (!marker) {
-        if (!(marker = marker_take_spare_locked(stream, timing)))
-            return fail_status();
-        status = stream_record_locked(stream, marker, true);
-    }
-    if (__builtin_expect(status == RNL_OK, 1)) {
-        *stood = stand_for(event, marker, stream);
-        stood->marker = marker_keep_spare_locked(stream, stood->marker);
-    } else {
-        stood->marker = marker;
-    }
-    return status;
+    struct marker *marker =
+        stream_take_record_locked(stream, event->options.timing, true);
+    if (__builtin_expect(!marker, 0))
+        return fail_status();
+    *stood = stand_for(event, marker, stream);
+    stood->marker = marker_keep_spare_locked(stream, stood->marker);
+    return RNL_OK;
 }
 
 rnl_status gpu_event_record(struct event *event, struct stream *stream)
@@ -215,7 +207,7 @@ struct marker *gpu_event_point(struct event *event,
 }
 
 // The marker is done: nobody has to look again, unless the event stands for
-// something else by now. What failed meanwhile was noted before: it is returned,
+// something else by now. What failed meanwhile was noted before, and is given,
 // also of another record that shares the marker.
 static struct failure *close_event(struct gpu_event *own,
                                    const struct marker *marker)
