@@ -1,6 +1,13 @@
 // Records of a stream with nothing between them: they stand for the same point,
 // and the driver is told once.
+#include "core/object.h"
+
+#include "backends/cudalike/event.h"
+
 #include "loaded.h"
+
+#include <sched.h>
+#include <stdatomic.h>
 
 // The stream does not get beyond its waits before the word is let on.
 static rnl_context context;
@@ -160,4 +167,122 @@ RNL_TEST(behind_a_lost_device_nothing_is_recorded)
     assert_ok(rnl_stream_release(stream));
     assert_ok(rnl_stream_release(other));
     assert_ok(rnl_context_release(context));
+}
+
+// --- Failures --------------------------------------------------------------
+
+// Who waits for it fails; but for that, it has nothing left to do.
+static rnl_stream failed_stream(void)
+{
+    rnl_stream failed;
+    rnl_event promise;
+    assert_ok(rnl_stream_create(context, NULL, &failed));
+    assert_ok(rnl_event_create(context, RNL_EVENT_OPTIONS(.promise = true),
+                               &promise));
+    assert_ok(rnl_enqueue_wait_event(failed, promise));
+    assert_ok(rnl_event_release(promise));
+    assert_status(rnl_stream_synchronize(failed, RNL_FOREVER),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    return failed;
+}
+
+// A stream fails between two records without being given anything.
+static void fail_between(rnl_stream failed, rnl_event event)
+{
+    assert_ok(rnl_enqueue_wait_stream(stream, failed));
+    assert_int_equal(records_for(event), 0);
+}
+
+static void close_failed(rnl_stream failed)
+{
+    let_on(2);
+    assert_ok(rnl_stream_reset_and_wait(stream));
+    assert_ok(rnl_stream_release(failed));
+    close_all();
+}
+
+RNL_TEST(each_record_has_a_failure_of_its_own)
+{
+    open_with(RNL_STREAM_NON_BLOCKING, false);
+    rnl_stream failed = failed_stream();
+    wait_for(1);
+    assert_int_equal(records_for(first), 1);
+    fail_between(failed, second);
+    let_on(1);
+    assert_status(rnl_event_synchronize(second, RNL_FOREVER),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    assert_ok(rnl_event_query(first));
+    assert_status(rnl_event_query(second), RNL_ERROR_DEPENDENCY_FAILED);
+    close_failed(failed);
+}
+
+// What comes between the driver's answer and what its caller makes of it.
+static struct driver real, between;
+static _Thread_local rnl_stream comes_between;
+
+static int query_with_more(void *handle)
+{
+    int code = real.call.event_query(handle);
+    rnl_stream failed = comes_between;
+    comes_between = NULL;
+    if (code == 0 && failed)
+        fail_between(failed, first);
+    return code;
+}
+
+static void put_between(void)
+{
+    struct gpu_context *gpu =
+        gpu_of((struct context *)object_find(context, OBJECT_CONTEXT));
+    real = between = *gpu->driver;
+    between.call.event_query = query_with_more;
+    gpu->driver = &between;
+}
+
+RNL_TEST(a_look_at_the_last_record_hides_no_failure_of_the_next)
+{
+    open_with(RNL_STREAM_NON_BLOCKING, false);
+    put_between();
+    rnl_stream failed = failed_stream();
+    wait_for(1);
+    assert_int_equal(records_for(first), 1);
+    let_on(1);
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    comes_between = failed;
+    rnl_event_query(first);
+    assert_null(comes_between);
+    assert_status(rnl_event_query(first), RNL_ERROR_DEPENDENCY_FAILED);
+    close_failed(failed);
+}
+
+// The service's own records, too, are counted by records_for.
+static struct marker *marker_of(rnl_event event)
+{
+    return event_of((struct event *)object_find(event, OBJECT_EVENT))->marker;
+}
+
+// No operation of the stream that waits would end the doubt. That of the stream
+// waited for lasts, by what it was given later.
+RNL_TEST(a_wait_for_a_record_that_is_done_raises_no_doubt)
+{
+    static struct fake_gate gate, later;
+    open_with(RNL_STREAM_NON_BLOCKING, false);
+    size_t before = fake_calls("cuStreamBatchMemOp");
+    assert_ok(rnl_enqueue_host_function(stream, fake_hold, &gate));
+    wait_for(1);
+    atomic_store(&gate.open, 1);
+    while (fake_calls("cuStreamBatchMemOp") == before)
+        sched_yield();
+    assert_ok(rnl_enqueue_event_record(stream, first));
+    assert_ok(rnl_enqueue_event_record(stream, second));
+    assert_ptr_equal(marker_of(first), marker_of(second));
+    assert_ok(rnl_enqueue_host_function(stream, fake_hold, &later));
+    wait_for(2);
+    let_on(1);
+    assert_ok(rnl_event_synchronize(first, RNL_FOREVER));
+    assert_ok(rnl_enqueue_wait_event(other, second));
+    const struct object *waits = object_find(other, OBJECT_STREAM);
+    assert_null(gpu_stream_of((const struct stream *)waits)->doubt);
+    atomic_store(&later.open, 1);
+    close_all();
 }

@@ -330,9 +330,7 @@ static inline void stream_count_locked(struct stream *stream)
     atomic_store_explicit(&stream->submitted, number, memory_order_release);
 }
 
-// `counted`: as an operation, which those who wait for the stream wait for.
-rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
-                                bool counted);
+rnl_status stream_record_marker(struct stream *stream, struct marker *marker);
 rnl_status stream_wait_marker(struct stream *stream, struct marker *marker);
 // Takes over the reference; NULL is fine.
 void stream_inherit(struct stream *stream, struct failure *failure);

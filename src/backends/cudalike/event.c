@@ -123,21 +123,13 @@ static inline rnl_status record_locked(struct event *event,
                                        struct stream *stream,
                                        struct stood *stood)
 {
-    bool timing = event->options.timing;
-    struct marker *marker = timing ? NULL : stream_point_locked(stream);
-    rnl_status status = RNL_OK;
-    if (!marker) {
-        if (!(marker = marker_take_spare_locked(stream, timing)))
-            return fail_status();
-        status = stream_record_locked(stream, marker, true);
-    }
-    if (__builtin_expect(status == RNL_OK, 1)) {
-        *stood = stand_for(event, marker, stream);
-        stood->marker = marker_keep_spare_locked(stream, stood->marker);
-    } else {
-        stood->marker = marker;
-    }
-    return status;
+    struct marker *marker =
+        stream_take_record_locked(stream, event->options.timing, true);
+    if (__builtin_expect(!marker, 0))
+        return fail_status();
+    *stood = stand_for(event, marker, stream);
+    stood->marker = marker_keep_spare_locked(stream, stood->marker);
+    return RNL_OK;
 }
 
 rnl_status gpu_event_record(struct event *event, struct stream *stream)
@@ -163,25 +155,39 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
 
 // --- Waiting on the device -------------------------------------------------
 
+static struct failure *failure_locked(const struct gpu_event *own)
+{
+    struct doubt *doubt =
+        atomic_load_explicit(&own->doubt, memory_order_relaxed);
+    if (own->failure)
+        atomic_fetch_add(&own->failure->references, 1);
+    else if (doubt)
+        return doubt_failure(doubt, own->point);
+    return own->failure;
+}
+
 // All of it at once: another thread may record the event anew at any time.
 static struct event_point look(struct gpu_event *own)
 {
     lock_take(&own->lock);
     struct event_point point = {
         .marker = own->marker ? marker_share(own->marker) : NULL,
-        .failure = own->failure,
+        .failure = failure_locked(own),
         .doubt = doubt_retain(atomic_load_explicit(&own->doubt,
                                                    memory_order_relaxed)),
         .point = own->point,
         .recorded = own->recorded,
         .broken = own->broken,
     };
-    if (point.failure)
-        atomic_fetch_add(&point.failure->references, 1);
     lock_give(&own->lock);
-    if (point.doubt && !point.failure)
-        point.failure = doubt_failure(point.doubt, point.point);
     return point;
+}
+
+// It is over by now: what failed was noted before.
+static void look_at_end(struct event_point *point)
+{
+    if (point->doubt && !point->failure)
+        point->failure = doubt_failure(point->doubt, point->point);
 }
 
 struct event_point gpu_event_point(struct event *event)
@@ -192,6 +198,7 @@ struct event_point gpu_event_point(struct event *event)
     if (point.marker && atomic_load(&point.marker->done)) {
         marker_drop(event->object.context, point.marker);
         point.marker = NULL;
+        look_at_end(&point);
     }
     return point;
 }
@@ -213,17 +220,21 @@ int event_point_follow(const struct event_point *point, struct stream *stream,
 static inline rnl_status join(struct stream *stream, struct event *event)
 {
     struct event_point point = look(event_of(event));
+    bool waits = point.marker && !atomic_load(&point.marker->done);
     uint64_t at = atomic_load(&stream->submitted) + 1;
     rnl_status status = RNL_OK;
+    if (!waits)
+        look_at_end(&point);
     if (point.broken)
         stream_inherit(stream, promise_failure(event, stream));
     stream_inherit(stream, point.failure);
     point.failure = NULL;
-    if (point.marker && !atomic_load(&point.marker->done))
+    if (waits)
         status = stream_wait_marker(stream, point.marker);
     else if (event->options.promise && !point.recorded && !point.broken)
         status = promise_join(stream, event);
-    int code = status == RNL_OK ? event_point_follow(&point, stream, at) : 0;
+    int code = waits && status == RNL_OK
+                   ? event_point_follow(&point, stream, at) : 0;
     event_point_drop(event->object.context, &point);
     return code ? driver_fail(stream_context(stream), code, "to wait")
                 : status;
@@ -265,13 +276,18 @@ static rnl_status report(struct event *event, struct failure *failure)
     return failure ? fail(failure->status, "%s", failure->message) : RNL_OK;
 }
 
-// Nobody has to look again, unless it stands for something else by now.
-static void close_event(struct gpu_event *own, const struct marker *marker)
+// The marker is done: nobody has to look again, unless the event stands for
+// something else by now. Another record may share the marker, but have failed:
+// then that failure is given.
+static struct failure *close_event(struct gpu_event *own,
+                                   const struct marker *marker)
 {
+    struct failure *failure = NULL;
     lock_take(&own->lock);
-    if (own->marker == marker)
+    if (own->marker == marker && !(failure = failure_locked(own)))
         atomic_store_explicit(&own->open, false, memory_order_release);
     lock_give(&own->lock);
+    return failure;
 }
 
 rnl_status event_query(struct event *event, bool *out_pending)
@@ -287,13 +303,13 @@ rnl_status event_query(struct event *event, bool *out_pending)
     if (point.broken)
         status = fail(RNL_ERROR_DEPENDENCY_FAILED,
                       "the promise was released and will never be recorded");
-    // A failure is noted before the work counts as over.
-    if (status == RNL_OK && !point.failure && point.doubt)
-        point.failure = doubt_failure(point.doubt, point.point);
+    if (status == RNL_OK)
+        look_at_end(&point);
+    if (status == RNL_OK && point.marker && !point.failure &&
+        !context_is_lost(context))
+        point.failure = close_event(event_of(event), point.marker);
     if (status == RNL_OK)
         status = report(event, point.failure);
-    if (status == RNL_OK && point.marker)
-        close_event(event_of(event), point.marker);
     event_point_drop(context, &point);
     return status;
 }

@@ -69,7 +69,8 @@ static inline void stream_put_point_locked(struct stream *stream,
         marker_drop(stream_context(stream),
                     marker_keep_spare_locked(stream, before));
 }
-// Records a marker, or holds the record; the context is current.
+// Records a marker, or holds the record; the context is current. `counted`: as
+// an operation, which those who wait for the stream wait for.
 static inline rnl_status stream_record_locked(struct stream *stream,
                                               struct marker *marker,
                                               bool counted)
@@ -93,6 +94,20 @@ static inline rnl_status stream_record_locked(struct stream *stream,
     if (stream_has_points(stream) && !marker->timing && !marker->promise)
         stream_put_point_locked(stream, marker);
     return RNL_OK;
+}
+
+// A record of what the stream was given so far: its point, or another one. NULL
+// after recording the failure.
+static inline struct marker *stream_take_record_locked(struct stream *stream,
+                                                       bool timing,
+                                                       bool counted)
+{
+    struct marker *marker = timing ? NULL : stream_point_locked(stream);
+    if (marker || !(marker = marker_take_spare_locked(stream, timing)) ||
+        stream_record_locked(stream, marker, counted) == RNL_OK)
+        return marker;
+    marker_drop(stream_context(stream), marker);
+    return NULL;
 }
 
 // Has the driver wait for what the service was asked.

@@ -128,7 +128,7 @@ rnl_status promise_record(struct event *event, struct stream *stream)
     struct marker *marker = take_promised(event);
     if (!marker)
         return fail_status();
-    rnl_status status = stream_record_marker(stream, marker, true);
+    rnl_status status = stream_record_marker(stream, marker);
     if (status != RNL_OK) {
         take_back(event, marker);
         return status;

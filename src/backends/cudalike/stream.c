@@ -629,13 +629,12 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
                      : driver_fail(context, code, "to let a stream wait");
 }
 
-rnl_status stream_record_marker(struct stream *stream, struct marker *marker,
-                                bool counted)
+rnl_status stream_record_marker(struct stream *stream, struct marker *marker)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     void *before = stream_enter(stream);
     lock_take(&own->lock);
-    rnl_status status = stream_record_locked(stream, marker, counted);
+    rnl_status status = stream_record_locked(stream, marker, true);
     lock_give(&own->lock);
     current_back(gpu_of(stream_context(stream)), before);
     return status;
@@ -651,19 +650,16 @@ static int follow(struct stream *stream, struct stream *other, uint64_t at)
     return code;
 }
 
-// The stream's newest point, for the caller to drop; it is not counted: then
-// the service lists nothing.
-static rnl_status take_point(struct stream *stream, struct marker **out_marker)
+// Not counted: then the service lists nothing.
+static struct marker *take_record(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
+    void *before = stream_enter(stream);
     lock_take(&own->lock);
-    *out_marker = stream_point_locked(stream);
+    struct marker *marker = stream_take_record_locked(stream, false, false);
     lock_give(&own->lock);
-    if (*out_marker)
-        return RNL_OK;
-    *out_marker = marker_take(stream_context(stream), false);
-    return *out_marker ? stream_record_marker(stream, *out_marker, false)
-                       : fail_status();
+    current_back(gpu_of(stream_context(stream)), before);
+    return marker;
 }
 
 // The caller keeps `other`.
@@ -678,10 +674,8 @@ static rnl_status join(struct stream *stream, struct stream *other)
         return RNL_OK;
     }
     uint64_t at = atomic_load(&stream->submitted) + 1;
-    struct marker *marker = NULL;
-    status = take_point(other, &marker);
-    if (status == RNL_OK)
-        status = stream_wait_marker(stream, marker);
+    struct marker *marker = take_record(other);
+    status = marker ? stream_wait_marker(stream, marker) : fail_status();
     marker_drop(context, marker);
     int code = status == RNL_OK ? follow(stream, other, at) : 0;
     return code == 0 ? status : driver_fail(context, code, "to wait");
