@@ -21,6 +21,7 @@ struct scope {
     int state;        // number of the machine around, or -1
     int row;          // number of the loop over a row around, or -1
     bool own_row;     // each element of that is one thread's
+    bool limited;     // … and its index below `limit`
     int counters[COUNTERS_MAX];
     int counter_count;
     int depth;
@@ -91,7 +92,8 @@ static unsigned places_of(const struct scope *scope)
            (scope->again ? PLACE_AGAIN : 0) |
            (scope->state >= 0 ? PLACE_STATE : 0) |
            (scope->row >= 0 ? PLACE_ROW : PLACE_NO_ROW) |
-           (scope->own_row ? PLACE_OWN_ROW : 0);
+           (scope->own_row ? PLACE_OWN_ROW : 0) |
+           (scope->limited ? PLACE_LIMIT : 0);
 }
 
 static bool fits(const struct generator *g, unsigned features, unsigned places)
@@ -253,9 +255,10 @@ static struct scope inner_scope(const struct generator *g,
     if (compound->inner & INNER_ROW) {
         scope.row = number;
         scope.own_row = compound->inner & INNER_OWN_ROW;
+        scope.limited = compound->inner & INNER_LIMIT;
     }
     if (compound->inner & (INNER_STATE | INNER_ROW))
-        scope.again = true;
+        scope.again = !(compound->inner & INNER_STEP);
     if (compound->inner & INNER_LABEL)
         scope.label = number;
     if (compound->inner & INNER_COUNTER && scope.counter_count < COUNTERS_MAX)
@@ -418,7 +421,7 @@ void kernel_generate(struct kernel *kernel, uint64_t seed, bool all_axes)
     g.budget = 2 + (int)chance(&g, 1 + chance(&g, 12));
     if (chance(&g, 96) == 0)
         g.budget += 40;
-    if (g.features & FEATURE_STRIDE && chance(&g, 4)) {
+    while (g.features & FEATURE_STRIDE && chance(&g, 4) && g.budget > 0) {
         *link = generate_opening(&g, &scope);
         link = &(*link)->next;
     }
@@ -626,7 +629,7 @@ static void add_kernel(struct text *text, const struct kernel *kernel)
     add_list(&list, kernel->body, 1);
     char *body = take(&list);
     add(text, "\nextern \"C\" __global__ void %s(int *out, const int *in, "
-              "int n)\n{\n", kernel->name);
+              "int n,\n    int limit, int stride)\n{\n", kernel->name);
     if (uses(body, "sh"))
         add_lines(text, kernel->features & FEATURE_DYNAMIC
                             ? "extern __shared__ unsigned sh[];"
