@@ -517,6 +517,7 @@ static const struct part prologue[] = {
     {"own_c", "signed char own_c[8];\n#pragma unroll 1\n"
               "for (int k = 0; k < 8; k++) own_c[k] = (signed char)(u0 >> k);"},
     {"own_w", "unsigned long long own_w[4] = {u0, 1u, u1 * 0x10001ull, 3u};"},
+    {"own_v", "int own_v[5] = {1, 2, 3, 4, 5};"},
     {"own_p", "pair own_p[2] = {pair(u0, u1), pair(u2, u3)};"},
     {"totals", "unsigned *totals = (unsigned *)out + (n - 64);"},
     {"m0", "unsigned left = T - (tid & ~31u);\n"
@@ -571,6 +572,7 @@ static const struct part epilogue[] = {
     {"own_c", "#pragma unroll 1\n"
               "for (int k = 0; k < 8; k++) u3 = u3 * 31u + (unsigned)own_c[k];"},
     {"own_w", "u2 += (unsigned)((own_w[0] ^ own_w[1] ^ own_w[2] ^ own_w[3]) >> 7);"},
+    {"own_v", "u0 += (unsigned)own_v[lane % 5u];"},
     {"own_p", "u1 ^= own_p[0].low * own_p[1].part[1] + own_p[1].low;"},
     {"sh", "u2 ^= sh[T - 1u - tid];"},
     {"mine", "u0 ^= mine[tid];"},
