@@ -193,8 +193,8 @@ static void mark_late_slots(const struct stride_loop *l)
     const struct kernel *kernel = l->kernel;
     for (unsigned i = 0; i < kernel->slot_count; i++) {
         const struct slot *slot = &kernel->slots[i];
-        if (slot->kind == SLOT_SIMPLE && slot != l->index &&
-            is_stored_inside(l, slot) && stride_is_read_outside(l, slot))
+        if (slot->kind == SLOT_SIMPLE && is_stored_inside(l, slot) &&
+            stride_is_read_outside(l, slot))
             mark_late(kernel, slot->alloca);
     }
 }
@@ -335,22 +335,6 @@ static void build_rest(struct builder *b, const struct stride_loop *l,
                     l->kernel->blocks[l->skipped].ir);
 }
 
-// What is read of the index after the loop is that of the own last round.
-static void keep_index(struct builder *b, const struct stride_loop *l)
-{
-    if (!stride_is_read_outside(l, l->index))
-        return;
-    LLVMValueRef last = add_variable(b, l->index->type, "last");
-    mark_late(l->kernel, last);
-    for (unsigned i = 0; i < l->index->load_count; i++)
-        if (!stride_is_inside(l, l->index->loads[i]))
-            LLVMSetOperand(l->index->loads[i], 0, last);
-    LLVMBasicBlockRef header = l->kernel->blocks[l->header].ir;
-    LLVMPositionBuilderBefore(b->ir, LLVMGetFirstInstruction(header));
-    LLVMBuildStore(b->ir, LLVMBuildLoad2(b->ir, l->index->type,
-                                         l->index->alloca, ""), last);
-}
-
 static void change(struct stride_loop *l)
 {
     const struct kernel *kernel = l->kernel;
@@ -358,7 +342,6 @@ static void change(struct stride_loop *l)
                         .kernel = kernel, .type = LLVMTypeOf(l->limit)};
     read_carriers(l);
     mark_late_slots(l);
-    keep_index(&b, l);
     struct changed c = make_blocks(&b);
     build_round(&b, l, &c);
     build_rest(&b, l, &c);

@@ -74,7 +74,7 @@ struct loop {
 enum slot_kind { SLOT_SIMPLE, SLOT_COMPLEX };
 struct slot {
     LLVMValueRef alloca;
-    LLVMTypeRef type;
+    LLVMTypeRef type;             // of a complex one: padded to its alignment
     enum slot_kind kind;          // simple: loaded and stored as a whole only
     LLVMValueRef *loads, *stores; // of a simple one
     unsigned load_count, store_count;

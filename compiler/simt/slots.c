@@ -17,6 +17,19 @@ static bool is_whole(const struct slot *slot, LLVMTypeRef type,
     return type == slot->type && !LLVMGetVolatile(access);
 }
 
+// The copies of all lanes lie in a row, each aligned as the variable is.
+static void pad(const struct kernel *kernel, struct slot *slot)
+{
+    uint64_t size = LLVMABISizeOfType(kernel->layout, slot->type);
+    uint64_t beyond = size % LLVMGetAlignment(slot->alloca);
+    if (beyond == 0)
+        return;
+    LLVMTypeRef parts[] = {
+        slot->type, LLVMArrayType2(LLVMInt8TypeInContext(kernel->context),
+                                   LLVMGetAlignment(slot->alloca) - beyond)};
+    slot->type = LLVMStructTypeInContext(kernel->context, parts, 2, false);
+}
+
 static void read_uses(struct kernel *kernel, struct slot *slot)
 {
     for (LLVMUseRef use = LLVMGetFirstUse(slot->alloca); use;
@@ -38,6 +51,8 @@ static void read_uses(struct kernel *kernel, struct slot *slot)
     if (type == LLVMStructTypeKind || type == LLVMArrayTypeKind ||
         type == LLVMVectorTypeKind)
         slot->kind = SLOT_COMPLEX;
+    if (slot->kind == SLOT_COMPLEX)
+        pad(kernel, slot);
 }
 
 struct slot *slots_simple(const struct kernel *kernel, LLVMValueRef address)

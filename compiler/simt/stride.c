@@ -14,7 +14,7 @@ static bool is_portable(const struct kernel *kernel, LLVMValueRef value)
 }
 
 // Constants below it leave products of indices and sizes within 32 bits.
-enum { SMALL = 1 << 12 };
+enum { SMALL_BITS = 12, SMALL = 1 << SMALL_BITS };
 
 // What a number is made of. Without the last two it is made of indices, sizes
 // and small constants, so that it neither wraps nor shrinks.
@@ -55,12 +55,28 @@ static unsigned parts_of_call(const struct kernel *kernel, LLVMValueRef call,
     }
 }
 
+static unsigned width_of(LLVMValueRef value)
+{
+    return LLVMGetIntTypeWidth(LLVMTypeOf(value));
+}
+
+// Whether what is left of a number of indices and sizes may be any.
+static bool may_lose_bits(LLVMValueRef value)
+{
+    if (LLVMIsATruncInst(value))
+        return width_of(value) < 32;
+    LLVMValueRef amount = LLVMGetOperand(value, 1);
+    return LLVMGetInstructionOpcode(value) == LLVMShl &&
+           !(LLVMIsAConstantInt(amount) &&
+             LLVMConstIntGetZExtValue(amount) < SMALL_BITS);
+}
+
 static unsigned parts_of(const struct kernel *kernel, LLVMValueRef value,
                          int depth)
 {
     value = slots_resolve(kernel, value);
     if (LLVMIsAConstantInt(value))
-        return LLVMGetIntTypeWidth(LLVMTypeOf(value)) <= 64 &&
+        return width_of(value) <= 64 &&
                        LLVMConstIntGetSExtValue(value) >= 0 &&
                        LLVMConstIntGetSExtValue(value) < SMALL
                    ? 0 : OF_ANY;
@@ -72,9 +88,11 @@ static unsigned parts_of(const struct kernel *kernel, LLVMValueRef value,
     case LLVMOr:
         return (LLVMGetIsDisjoint(value) ? 0 : OF_ANY) |
                parts_of_operands(kernel, value, depth);
-    case LLVMAdd: case LLVMMul: case LLVMShl: case LLVMSExt: case LLVMZExt:
-    case LLVMTrunc:
+    case LLVMAdd: case LLVMMul: case LLVMSExt: case LLVMZExt:
         return parts_of_operands(kernel, value, depth);
+    case LLVMShl: case LLVMTrunc:
+        return (may_lose_bits(value) ? OF_ANY : 0) |
+               parts_of_operands(kernel, value, depth);
     case LLVMSub: case LLVMLShr: case LLVMAShr: case LLVMAnd: case LLVMXor:
     case LLVMUDiv: case LLVMSDiv: case LLVMURem: case LLVMSRem: case LLVMICmp:
     case LLVMSelect: case LLVMFreeze:
@@ -183,7 +201,7 @@ static bool all_come(const struct kernel *kernel, int guard)
 static bool is_safe_divisor(LLVMValueRef divisor)
 {
     return LLVMIsAConstantInt(divisor) &&
-           LLVMGetIntTypeWidth(LLVMTypeOf(divisor)) <= 64 &&
+           width_of(divisor) <= 64 &&
            LLVMConstIntGetSExtValue(divisor) != 0 &&
            LLVMConstIntGetSExtValue(divisor) != -1;
 }
@@ -331,7 +349,7 @@ static LLVMValueRef narrow_limit(LLVMValueRef limit, LLVMOpcode cast,
         return LLVMTypeOf(from) == type ? from : NULL;
     }
     if (!LLVMIsAConstantInt(limit) ||
-        LLVMGetIntTypeWidth(LLVMTypeOf(limit)) > 64)
+        width_of(limit) > 64)
         return NULL;
     LLVMValueRef narrow =
         LLVMConstInt(type, LLVMConstIntGetZExtValue(limit), 0);

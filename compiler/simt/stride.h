@@ -11,7 +11,7 @@ struct stride_loop {
     int guard, before, header, latch, back;  // back: NONE if it is the latch
     unsigned way;               // of the latch, into the next round
     int skipped, left;          // where threads go that have no round; at last
-    struct slot *index;
+    struct slot *index;         // only the header reads it (reg2mem)
     LLVMIntPredicate how;       // the index is below the limit: <, <=, signed
     LLVMOpcode cast;            // by which it is widened for that, or 0
     LLVMValueRef limit, step;   // constants or loads of such slots

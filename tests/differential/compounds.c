@@ -8,6 +8,8 @@ enum {
     MACHINE = PLAIN | INNER_STATE,
     ROW = PLAIN | INNER_SWITCH | INNER_ROW,  // without break
     OWN_ROW = ROW | INNER_OWN_ROW,
+    BELOW = ROW | INNER_OPENING | INNER_LIMIT,
+    OWN_BELOW = BELOW | INNER_OWN_ROW,
 };
 
 #define MACHINE_CASES                                                      \
@@ -196,7 +198,8 @@ const struct compound compounds[] = {
      WHOLE_ROW BLOCK_STRIDE("int", "< n / 3"), "} }", {{0}}},
     {FEATURE_STRIDE, PLACE_NO_ROW, ROW, PLACE_PLAIN_LOOP,
      WHOLE_ROW GRID_STRIDE("int", "< n"), "} }", {{0}}},
-    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW | INNER_OPENING, 0,
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW | INNER_OPENING | INNER_STEP,
+     0,
      GRID_ROW OWN_NUMBER("int")
      "  while (i$N < (int)(across * 3u)) {", "i$N += step$N; } }", {{0}}},
     {FEATURE_STRIDE, PLACE_NO_ROW, OWN_ROW | INNER_OPENING, 0,
@@ -222,6 +225,72 @@ const struct compound compounds[] = {
      WHOLE_ROW "  for (int i$N = blockIdx.x * blockDim.x * 2 + threadIdx.x;\n"
      "       n > i$N + (int)blockDim.x; i$N += blockDim.x * 2 * gridDim.x) {\n"
      "  u$0 += of$N[i$N + blockDim.x];", "} }", {{0}}},
+    // … whose limit, and step, are arguments: there may be no round at all.
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_BELOW, 0,
+     GRID_ROW GRID_STRIDE("int", "< limit"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_BELOW, 0,
+     GRID_ROW GRID_STRIDE("unsigned", "< limit"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_BELOW, 0,
+     GRID_ROW GRID_STRIDE("size_t", "< (size_t)limit"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_BELOW, 0,
+     GRID_ROW GRID_STRIDE("int", "<= limit - 1 - (int)$K"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_BELOW, 0,
+     GRID_ROW GRID_STRIDE("int", "< (long long)limit - (int)$K"), "} }",
+     {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_BELOW | INNER_STEP, 0,
+     GRID_ROW OWN_NUMBER("int") "  while (i$N < limit) {",
+     "i$N += step$N; }\n  u$0 ^= (unsigned)i$N; }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_BELOW, 0,
+     GRID_ROW OWN_NUMBER("size_t")
+     "  for (; i$N < limit; i$N += step$N) {",
+     "}\n  u$0 += (unsigned)i$N * 3u; }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_BELOW, 0,
+     GRID_ROW "  const int twice$N = (int)(step$N * 2u);\n"
+     STRIDE("int", "blockIdx.x * blockDim.x + threadIdx.x", "< limit",
+            "twice$N"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW | PLACE_UNIFORM, OWN_BELOW, 0,
+     GRID_ROW "  if (limit <= (int)$K) return;\n"
+     GRID_STRIDE("unsigned", "< limit"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_BELOW, 0,
+     GRID_ROW "  if (limit > (int)$K || stride < 9)" GRID_STRIDE("int", "< limit"),
+     "}\n  else u$0 += 3u; }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_BELOW, 0,
+     GRID_ROW OWN_NUMBER("int")
+     "  for (; i$N < limit / 2; i$N += step$N) to$N[i$N] = of$N[i$N] * 3;\n"
+     "  for (; i$N < limit; i$N += step$N) {",
+     "}\n  u$0 -= (unsigned)i$N; }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, OWN_BELOW, 0,
+     BLOCK_ROW BLOCK_STRIDE("int", "< min(limit, (int)blockDim.x * 4)"),
+     "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, BELOW, 0,
+     WHOLE_ROW STRIDE("int", "blockIdx.x * blockDim.x + threadIdx.x",
+                      "< limit", "stride"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, BELOW, 0,
+     WHOLE_ROW OWN_NUMBER("int")
+     "  for (i$N += (int)$K; i$N < limit; i$N += stride) {",
+     "}\n  u$0 ^= (unsigned)i$N; }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, BELOW, 0,
+     WHOLE_ROW STRIDE("unsigned",
+                      "blockIdx.x * blockDim.x + threadIdx.x + $K", "< limit",
+                      "stride"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, BELOW, 0,
+     WHOLE_ROW STRIDE("long long", "blockIdx.x * blockDim.x + threadIdx.x",
+                      "< limit - (int)$K", "(limit + 2) / 3"), "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, BELOW, 0,
+     WHOLE_ROW "  int last$N = -1;\n"
+     STRIDE("int", "threadIdx.x", "< limit", "blockDim.x + stride * 2"),
+     "last$N = i$N; }\n  u$0 += (unsigned)last$N; }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, BELOW, 0,
+     WHOLE_ROW OWN_NUMBER("int")
+     "  for (; 2 * i$N + 1 < limit; i$N += (int)across) {", "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, BELOW, 0,
+     WHOLE_ROW "  const int own$N = blockIdx.x * blockDim.x + threadIdx.x;\n"
+     "  for (int i$N = limit - 1 - own$N; i$N >= 0; i$N -= (int)across) {",
+     "} }", {{0}}},
+    {FEATURE_STRIDE, PLACE_NO_ROW, BELOW, 0,
+     WHOLE_ROW "  const int *at$N = of$N + blockIdx.x * blockDim.x;\n"
+     "  for (at$N += threadIdx.x; at$N < of$N + limit; at$N += across) {\n"
+     "  const int i$N = (int)(at$N - of$N);", "} }", {{0}}},
 };
 // clang-format on
 

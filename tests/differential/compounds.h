@@ -13,6 +13,8 @@ enum inner {
     INNER_ROW = 1 << 6,       // of$N[i$N]
     INNER_OWN_ROW = 1 << 7,   // to$N[i$N]
     INNER_OPENING = 1 << 8,   // good as the first statement
+    INNER_LIMIT = 1 << 9,     // i$N is below `limit`
+    INNER_STEP = 1 << 10,     // `continue` would leave out the step
 };
 
 enum { BRANCHES_MAX = 5 };

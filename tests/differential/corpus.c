@@ -2,10 +2,11 @@
 // ask:
 //
 //   // @run int n=1024 grid=4 block=256,1,1 shared=0 ulp=0
-//   // @run int n=105 block=7,5,3
+//   // @run int n=105 block=7,5,3 more=0,-1
 //   extern "C" __global__ void scale(int *out, const int *in, int n)
 //
 // The type comes first; grid and block count 1, shared and ulp 0 when absent.
+// `more` are arguments behind n.
 // `// @options WORD...` at the start of a line anywhere in the file replaces
 // the options that both sides have besides their tier.
 //
@@ -75,6 +76,14 @@ static void parse_dimensions(const char *text, rnl_dim3 *value)
         stop("dimensions expected", text);
 }
 
+static void parse_more(const char *text, struct launch *launch)
+{
+    int count = sscanf(text, "%d,%d", &launch->more[0], &launch->more[1]);
+    if (count < 1)
+        stop("arguments expected", text);
+    launch->more_count = (size_t)count;
+}
+
 static void parse_word(const char *word, struct launch *launch)
 {
     const char *value;
@@ -88,6 +97,8 @@ static void parse_word(const char *word, struct launch *launch)
         launch->shared = strtoul(value, NULL, 0);
     else if ((value = after(word, "ulp=")))
         launch->ulp = strtoul(value, NULL, 0);
+    else if ((value = after(word, "more=")))
+        parse_more(value, launch);
     else
         stop("no such word", word);
 }

@@ -51,16 +51,34 @@ static struct trial *trial;
 
 // --- Trials ----------------------------------------------------------------
 
-static struct launch launch_of(const struct kernel *kernel, rnl_dim3 block)
+// The kernel's `limit` and `stride`: see generate.h.
+static void choose_arguments(struct launch *launch, uint64_t number)
 {
-    rnl_dim3 grid = kernel->seed % 3 ? (rnl_dim3){3, 1, 1}
-                                     : (rnl_dim3){2, 2, 1};
+    int across = (int)(launch->grid.x * launch->block.x);
+    const int limits[] = {0, across, across + 1, 4 * across, 1,
+                          across - 1, 3 * across - across / 2, across / 2};
+    int limit = limits[number % (sizeof limits / sizeof *limits)];
+    const int idle[] = {0, -across, across};
+    const int strides[] = {across, limit / 3 + 1, across + 1};
+    launch->more[0] = limit;
+    launch->more[1] = (limit ? strides : idle)[number / 5 % 3];
+    launch->more_count = 2;
+}
+
+static struct launch launch_of(const struct kernel *kernel, rnl_dim3 block,
+                               size_t number)
+{
+    static const rnl_dim3 grids[] = {{3, 1, 1}, {2, 2, 1}, {7, 1, 1},
+                                     {1, 1, 1}};
+    rnl_dim3 grid = grids[kernel->seed % (sizeof grids / sizeof *grids)];
     size_t threads = (size_t)block.x * block.y * block.z * grid.x * grid.y;
-    return (struct launch){.element = ELEMENT_INT,
-                           .grid = grid,
-                           .block = block,
-                           .shared = KERNEL_SHARED,
-                           .count = threads * KERNEL_SLOTS + KERNEL_ATOMICS};
+    struct launch launch = {.element = ELEMENT_INT,
+                            .grid = grid,
+                            .block = block,
+                            .shared = KERNEL_SHARED,
+                            .count = threads * KERNEL_SLOTS + KERNEL_ATOMICS};
+    choose_arguments(&launch, kernel->seed + number);
+    return launch;
 }
 
 static bool run_shapes(const struct settings *settings,
@@ -73,7 +91,7 @@ static bool run_shapes(const struct settings *settings,
         size_t turn = (i + kernel->seed) % settings->shape_count;
         trial->block = kernel->one_axis ? settings->lines[turn]
                                         : settings->shapes[turn];
-        struct launch launch = launch_of(kernel, trial->block);
+        struct launch launch = launch_of(kernel, trial->block, i);
         if (!comparison_run(comparison, kernel->name, &launch))
             return false;
     }

@@ -21,6 +21,7 @@ struct scope {
     int state;        // number of the machine around, or -1
     int row;          // number of the loop over a row around, or -1
     bool own_row;     // each element of that is one thread's
+    bool limited;     // … and its index below `limit`
     int counters[COUNTERS_MAX];
     int counter_count;
     int depth;
@@ -91,7 +92,8 @@ static unsigned places_of(const struct scope *scope)
            (scope->again ? PLACE_AGAIN : 0) |
            (scope->state >= 0 ? PLACE_STATE : 0) |
            (scope->row >= 0 ? PLACE_ROW : PLACE_NO_ROW) |
-           (scope->own_row ? PLACE_OWN_ROW : 0);
+           (scope->own_row ? PLACE_OWN_ROW : 0) |
+           (scope->limited ? PLACE_LIMIT : 0);
 }
 
 static bool fits(const struct generator *g, unsigned features, unsigned places)
@@ -253,9 +255,10 @@ static struct scope inner_scope(const struct generator *g,
     if (compound->inner & INNER_ROW) {
         scope.row = number;
         scope.own_row = compound->inner & INNER_OWN_ROW;
+        scope.limited = compound->inner & INNER_LIMIT;
     }
     if (compound->inner & (INNER_STATE | INNER_ROW))
-        scope.again = true;
+        scope.again = !(compound->inner & INNER_STEP);
     if (compound->inner & INNER_LABEL)
         scope.label = number;
     if (compound->inner & INNER_COUNTER && scope.counter_count < COUNTERS_MAX)
@@ -418,7 +421,7 @@ void kernel_generate(struct kernel *kernel, uint64_t seed, bool all_axes)
     g.budget = 2 + (int)chance(&g, 1 + chance(&g, 12));
     if (chance(&g, 96) == 0)
         g.budget += 40;
-    if (g.features & FEATURE_STRIDE && chance(&g, 4)) {
+    while (g.features & FEATURE_STRIDE && chance(&g, 4) && g.budget > 0) {
         *link = generate_opening(&g, &scope);
         link = &(*link)->next;
     }
@@ -514,6 +517,7 @@ static const struct part prologue[] = {
     {"own_c", "signed char own_c[8];\n#pragma unroll 1\n"
               "for (int k = 0; k < 8; k++) own_c[k] = (signed char)(u0 >> k);"},
     {"own_w", "unsigned long long own_w[4] = {u0, 1u, u1 * 0x10001ull, 3u};"},
+    {"own_v", "int own_v[5] = {1, 2, 3, 4, 5};"},
     {"own_p", "pair own_p[2] = {pair(u0, u1), pair(u2, u3)};"},
     {"totals", "unsigned *totals = (unsigned *)out + (n - 64);"},
     {"m0", "unsigned left = T - (tid & ~31u);\n"
@@ -568,6 +572,7 @@ static const struct part epilogue[] = {
     {"own_c", "#pragma unroll 1\n"
               "for (int k = 0; k < 8; k++) u3 = u3 * 31u + (unsigned)own_c[k];"},
     {"own_w", "u2 += (unsigned)((own_w[0] ^ own_w[1] ^ own_w[2] ^ own_w[3]) >> 7);"},
+    {"own_v", "u0 += (unsigned)own_v[lane % 5u];"},
     {"own_p", "u1 ^= own_p[0].low * own_p[1].part[1] + own_p[1].low;"},
     {"sh", "u2 ^= sh[T - 1u - tid];"},
     {"mine", "u0 ^= mine[tid];"},
@@ -626,7 +631,7 @@ static void add_kernel(struct text *text, const struct kernel *kernel)
     add_list(&list, kernel->body, 1);
     char *body = take(&list);
     add(text, "\nextern \"C\" __global__ void %s(int *out, const int *in, "
-              "int n)\n{\n", kernel->name);
+              "int n,\n    int limit, int stride)\n{\n", kernel->name);
     if (uses(body, "sh"))
         add_lines(text, kernel->features & FEATURE_DYNAMIC
                             ? "extern __shared__ unsigned sh[];"

@@ -10,6 +10,8 @@
 //   * A warp operation names the lanes that are there, known from ballots; what
 //     comes from another lane is not used.
 //   * Signed arithmetic cannot overflow, divisors are not 0, floats stay small.
+//   * `limit` is at least 0 and at most 4 times the threads of a row of the
+//     grid. Where it is above 0, so is `stride`.
 #pragma once
 
 #include <stdbool.h>

@@ -50,8 +50,11 @@ static const struct rule all_unsigned[] = {
     {FEATURE_WIDE, 0, "(unsigned)__clzll((long long)$W)"},
     {FEATURE_FLOAT, 0, "(unsigned)(int)f$1"},
     {FEATURE_FLOAT, 0, "(unsigned)__float2int_rz($F)"},
+    {FEATURE_FLOAT, 0, "(unsigned)__float2int_rz(odd($F, $U))"},
+    {FEATURE_FLOAT, 0, "__float2uint_rz(odd($F, $U))"},
     {FEATURE_DOUBLE, 0, "(unsigned)(int)d$1"},
     {FEATURE_RECURSION, 0, "climb($U & 3u, $U)"},
+    {FEATURE_RECURSION | FEATURE_PRIVATE, 0, "descend(own, $U & 3u, $U)"},
     {FEATURE_CALL, 0, "scramble($U, $U)"}, {FEATURE_CALL, 0, "spin($U, $U)"},
     {FEATURE_POINTER, 0, "chosen($U)($U)"},
     {FEATURE_STRUCT, 0, "turned(pair{$U, $U}, $U).low"},
@@ -80,6 +83,7 @@ static const struct rule all_unsigned[] = {
     {FEATURE_FOUR, 0, "(unsigned)((const int4 *)in)[gid].y"},
     {FEATURE_ARRAYS, 0, "(unsigned)own_c[$U & 7u]"},
     {FEATURE_ARRAYS, 0, "(unsigned)(own_w[$U & 3u] >> 9)"},
+    {FEATURE_ARRAYS, 0, "(unsigned)own_v[$U % 5u]"},
     {FEATURE_ARRAYS, 0, "own_p[$U & 1u].part[$U & 1u]"},
     {0, PLACE_ROW, "(unsigned)of$S[i$S]"}, {0, PLACE_ROW, "(unsigned)of$S[i$S]"},
     {0, PLACE_ROW, "(unsigned)of$S[i$S > 0 ? i$S - 1 : 0]"},
@@ -89,6 +93,16 @@ static const struct rule all_unsigned[] = {
     {0, PLACE_OWN_ROW, "(unsigned)(i$S >= step$S ? to$S[i$S - step$S] : 3)"},
     {0, PLACE_OWN_ROW,
      "(unsigned)(i$S < step$S * 3u ? to$S[i$S + step$S] : 5)"},
+    {0, 0, "(limit > 0 ? $U / (unsigned)limit : $U)"},
+    {0, 0, "(stride > 0 ? $U % (unsigned)stride : $K)"},
+    {0, PLACE_LIMIT, "($U / (unsigned)limit)"},
+    {0, PLACE_LIMIT, "(unsigned)((int)$U % limit)"},
+    {0, PLACE_LIMIT, "(unsigned)((int)$U / stride)"},
+    {0, PLACE_LIMIT, "($U % (unsigned)stride)"},
+    {0, PLACE_LIMIT, "($U % (unsigned)(limit - (int)i$S))"},
+    {0, PLACE_LIMIT, "(unsigned)in[(unsigned)limit - 1u]"},
+    {0, PLACE_LIMIT, "(unsigned)of$S[(unsigned)(limit - 1) - (unsigned)i$S]"},
+    {0, PLACE_LIMIT, "(unsigned)in[(unsigned)stride - 1u]"},
 };
 
 static const struct rule simple_wide[] = {
@@ -150,10 +164,16 @@ static const struct rule all_condition[] = {
     {0, 0, "($C != $C)"}, {0, 0, "($U >= $U)"}, {0, 0, "($U % 3u == 1u)"},
     {0, 0, "(ig < n / 13)"}, {0, 0, "(it - 5 < (int)$K)"},
     {0, 0, "(it % 3 == 1)"}, {0, 0, "((ig >> 2 & 1) == 0)"},
+    {0, 0, "(ig < limit)"}, {0, 0, "(it >= limit)"},
     {0, 0, "($C && in[$I] > 0)"}, {0, 0, "($C || in[$G] < (int)$K)"},
     {FEATURE_NARROW, 0, "flag$1"}, {FEATURE_NARROW, 0, "(small$1 < $U)"},
     {FEATURE_NARROW, 0, "(short$1 > (short)$U)"},
     {FEATURE_FLOAT, 0, "($F < $F)"}, {FEATURE_FLOAT, 0, "(f$1 >= $F)"},
+    {FEATURE_FLOAT, 0, "(odd($F, $U) < $F)"},
+    {FEATURE_FLOAT, 0, "!(odd($F, $U) <= odd($F, $U))"},
+    {FEATURE_FLOAT, 0, "(odd($F, $U) == odd(f$1, $U))"},
+    {FEATURE_FLOAT, 0, "(odd($F, $U) != odd($F, $U))"},
+    {FEATURE_FLOAT, 0, "(fminf(odd($F, $U), $F) > fmaxf($F, odd($F, $U)))"},
     {FEATURE_DOUBLE, 0, "($D < $D)"}, {FEATURE_WIDE, 0, "($W > $W)"},
     {FEATURE_WIDE, 0, "((long long)$W < (long long)$W)"},
     {FEATURE_PRIVATE, 0, "((own[$U & 7u] & 1u) == 0u)"},
@@ -226,13 +246,15 @@ static const struct rule simple_uniform[] = {
     {0, 0, "bid"}, {0, 0, "(unsigned)n"}, {0, 0, "T"}, {0, 0, "$K"},
     {0, 0, "blockDim.x"}, {0, 0, "(unsigned)in[bid]"},
     {0, 0, "(unsigned)in[bid + 7u]"}, {FEATURE_SHARED, 0, "sh[0]"},
+    {0, 0, "(unsigned)limit"}, {0, 0, "(unsigned)stride"},
     {FEATURE_SHARED, 0, "sh[T / 2u]"},
 };
 
 static const struct rule simple_uniform_condition[] = {
     {0, 0, "(($X + $X) & 3u) != 1u"}, {0, 0, "bid != 1u"},
     {0, 0, "(($X ^ $X) & 1u) == 0u"}, {0, 0, "n > 500"},
-    {0, 0, "($X & 7u) < ($X & 7u)"},
+    {0, 0, "($X & 7u) < ($X & 7u)"}, {0, 0, "limit > (int)$K"},
+    {0, 0, "stride > 0"},
 };
 
 // --- Statements ------------------------------------------------------------
@@ -279,6 +301,11 @@ static const struct rule statements[] = {
     {FEATURE_STRUCT, 0, "swap(p0, p1);"}, {FEATURE_STRUCT, 0, "p$1.add($U);"},
     {FEATURE_STRUCT, 0, "p$1.part[$U & 1u] = $U;"},
     {FEATURE_STRUCT, 0, "{ pair &p = $C ? p0 : p1; p.low += $U; }"},
+    {FEATURE_RECURSION, 0, "deepen(u$0, $U & 3u);"},
+    {FEATURE_RECURSION, 0, "deepen($C ? u0 : u1, $U & 3u);"},
+    {FEATURE_RECURSION | FEATURE_SLOT, 0,
+     "deepen(*(unsigned *)(slot + $0), $U & 3u);"},
+    {FEATURE_RECURSION | FEATURE_MINE, 0, "deepen(mine[tid], $U & 3u);"},
 
     {FEATURE_BINS, 0, "atomicOr(bins + 16u + ($U & 3u), $U);"},
     {FEATURE_BINS, 0, "atomicMin(bins + 20u + ($U & 3u), $U);"},
@@ -304,6 +331,7 @@ static const struct rule statements[] = {
     {FEATURE_FOUR | FEATURE_SLOT, 0, "four$1 = *(const int4 *)slot;"},
     {FEATURE_ARRAYS, 0, "own_c[$U & 7u] = (signed char)$U;"},
     {FEATURE_ARRAYS, 0, "own_c[$U & 7u]++;"},
+    {FEATURE_ARRAYS, 0, "own_v[$U % 5u] = (int)$U;"},
     {FEATURE_ARRAYS, 0, "own_w[$U & 3u] += $U * 3ull;"},
     {FEATURE_ARRAYS | FEATURE_WIDE, 0, "own_w[$U & 3u] = $W;"},
     {FEATURE_ARRAYS | FEATURE_WIDE, 0, "w$1 ^= own_w[$U & 3u];"},
@@ -387,6 +415,12 @@ static const struct rule statements[] = {
     {0, PLACE_OWN_ROW, "if (i$S >= step$S) to$S[i$S] ^= to$S[i$S - step$S];"},
     {0, PLACE_OWN_ROW,
      "to$S[i$S] = i$S < step$S * 3u ? to$S[i$S + step$S] : of$S[i$S];"},
+    {0, PLACE_ROW | PLACE_LIMIT, "u$0 += (unsigned)of$S[i$S] / (unsigned)limit;"},
+    {0, PLACE_ROW | PLACE_LIMIT, "u$0 = u$0 * 3u + (u$0 >> 7) % (unsigned)stride;"},
+    {0, PLACE_ROW | PLACE_LIMIT,
+     "u$0 ^= (unsigned)in[(unsigned)limit - 1u] * (unsigned)i$S;"},
+    {0, PLACE_OWN_ROW | PLACE_LIMIT,
+     "to$S[i$S] = of$S[i$S] / limit + 1000 % stride;"},
 
     // Machines.
     {0, PLACE_STATE, "s$A = $U & 7u;"}, {0, PLACE_STATE, "s$A = $U & 7u;"},
@@ -499,153 +533,3 @@ RULES(rules_uniform, simple_uniform, simple_uniform);
 RULES(rules_uniform_condition, simple_uniform_condition,
       simple_uniform_condition);
 RULES(rules_statement, statements, statements);
-
-// --- What kernels call -----------------------------------------------------
-
-const char grammar_preamble[] =
-    "__constant__ unsigned table[16] = {\n"
-    "    3, 1, 4, 1, 5, 9, 2, 6, 0x80000000u, 35, 89, 79, 323, 84, 62, 643};\n"
-    "\n"
-    "struct pair {\n"
-    "    unsigned low, part[2];\n"
-    "    __device__ pair(unsigned a, unsigned b) : low(a), part{b, a ^ b} {}\n"
-    "    __device__ void add(unsigned a) { part[a & 1u] += low; low += a; }\n"
-    "};\n"
-    "\n"
-    "__device__ pair turned(pair p, unsigned by)\n"
-    "{\n"
-    "    p.part[by & 1u] ^= p.low;\n"
-    "    return pair{p.part[0] + by, p.low};\n"
-    "}\n"
-    "\n"
-    "__device__ void swap(pair &a, pair &b)\n"
-    "{\n"
-    "    pair c = a;\n"
-    "    a = b;\n"
-    "    b = c;\n"
-    "}\n"
-    "\n"
-    "__device__ unsigned mix(unsigned a, unsigned b)\n"
-    "{\n"
-    "    a ^= b + 0x9e3779b9u + (a << 6);\n"
-    "    return a ^ a >> 15;\n"
-    "}\n"
-    "\n"
-    "__device__ unsigned within(unsigned i, int n)\n"
-    "{\n"
-    "    return i < (unsigned)n ? i : 0u;\n"
-    "}\n"
-    "\n"
-    "__device__ unsigned total(const unsigned *array, unsigned from)\n"
-    "{\n"
-    "    unsigned sum = 0;\n"
-    "    for (unsigned i = from & 7u; i < 8u; i++)\n"
-    "        sum += array[i];\n"
-    "    return sum;\n"
-    "}\n"
-    "\n"
-    "__device__ void shift(unsigned *array, unsigned count)\n"
-    "{\n"
-    "    for (unsigned i = 0; i < count; i++)\n"
-    "        array[i] = array[i + 1];\n"
-    "}\n"
-    "\n"
-    "__device__ unsigned found(const int *in, unsigned from, unsigned what)\n"
-    "{\n"
-    "    for (unsigned i = 0; i < 4u; i++)\n"
-    "        if (in[from + i] > (int)(what & 255u))\n"
-    "            return i;\n"
-    "    return what;\n"
-    "}\n"
-    "\n"
-    "__device__ unsigned walk(const int *p, const int *end)\n"
-    "{\n"
-    "    unsigned sum = 0;\n"
-    "    for (; p != end; p++)\n"
-    "        sum = sum * 3u + (unsigned)*p;\n"
-    "    return sum;\n"
-    "}\n"
-    "\n"
-    "__device__ __noinline__ void turn_round(unsigned *array, unsigned by)\n"
-    "{\n"
-    "    for (unsigned i = 0; i < 4u; i++) {\n"
-    "        unsigned old = array[i];\n"
-    "        array[i] = array[7u - i] + by;\n"
-    "        array[7u - i] = old;\n"
-    "    }\n"
-    "}\n"
-    "\n"
-    "template <class T> __device__ T bound(T x)\n"
-    "{\n"
-    "    return x > T(1e6) ? T(1e6) : x < T(-1e6) ? T(-1e6) : x;\n"
-    "}\n"
-    "\n"
-    "__device__ unsigned climb(unsigned depth, unsigned a)\n"
-    "{\n"
-    "    if (depth == 0u)\n"
-    "        return a;\n"
-    "    return climb(depth - 1u, a * 3u) + (a >> depth);\n"
-    "}\n"
-    "\n"
-    "__device__ __noinline__ unsigned scramble(unsigned a, unsigned b)\n"
-    "{\n"
-    "    return a & 1u ? a * b : b - a;\n"
-    "}\n"
-    "\n"
-    "__device__ __noinline__ unsigned spin(unsigned a, unsigned b)\n"
-    "{\n"
-    "    for (unsigned i = 0; i < (b & 7u); i++)\n"
-    "        a = a * 5u + i;\n"
-    "    return a;\n"
-    "}\n"
-    "\n"
-    "typedef unsigned function(unsigned);\n"
-    "__device__ unsigned plus_one(unsigned a) { return a + 1u; }\n"
-    "__device__ unsigned times_three(unsigned a) { return a * 3u; }\n"
-    "__device__ function *chosen(unsigned a)\n"
-    "{\n"
-    "    return a & 1u ? plus_one : times_three;\n"
-    "}\n"
-    "\n"
-    "__device__ unsigned exchange(unsigned *sh, unsigned tid, unsigned T,\n"
-    "                             unsigned value, unsigned from)\n"
-    "{\n"
-    "    __syncthreads();\n"
-    "    sh[tid] = value;\n"
-    "    __syncthreads();\n"
-    "    return sh[from % T];\n"
-    "}\n"
-    "\n"
-    "// A lane of the mask.\n"
-    "__device__ int from(unsigned mask, unsigned lane, unsigned a)\n"
-    "{\n"
-    "    return (int)(mask >> (a & 31u) & 1u ? a & 31u : lane);\n"
-    "}\n"
-    "\n"
-    "// Shuffles that do not use what comes from outside the mask.\n"
-    "template <class T>\n"
-    "__device__ T shuffle_up(unsigned mask, unsigned lane, T value,\n"
-    "                        unsigned by, unsigned width)\n"
-    "{\n"
-    "    T got = __shfl_up_sync(mask, value, by, width);\n"
-    "    unsigned other = (lane & (width - 1u)) < by ? lane : lane - by;\n"
-    "    return mask >> other & 1u ? got : value;\n"
-    "}\n"
-    "\n"
-    "template <class T>\n"
-    "__device__ T shuffle_down(unsigned mask, unsigned lane, T value,\n"
-    "                          unsigned by, unsigned width)\n"
-    "{\n"
-    "    T got = __shfl_down_sync(mask, value, by, width);\n"
-    "    unsigned at = (lane & (width - 1u)) + by;\n"
-    "    unsigned other = at >= width ? lane : lane + by;\n"
-    "    return mask >> other & 1u ? got : value;\n"
-    "}\n"
-    "\n"
-    "template <class T>\n"
-    "__device__ T shuffle_xor(unsigned mask, unsigned lane, T value,\n"
-    "                         unsigned by)\n"
-    "{\n"
-    "    T got = __shfl_xor_sync(mask, value, (int)by);\n"
-    "    return mask >> (lane ^ by) & 1u ? got : value;\n"
-    "}\n";

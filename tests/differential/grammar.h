@@ -56,6 +56,7 @@ enum place {
     PLACE_ROW = 1 << 9,      // in a loop over a row
     PLACE_OWN_ROW = 1 << 10, // … in which each element is one thread's
     PLACE_NO_ROW = 1 << 11,
+    PLACE_LIMIT = 1 << 12,   // in a loop over a row below `limit`
 };
 
 struct rule {

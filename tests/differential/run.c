@@ -161,6 +161,13 @@ static rnl_status run_side(struct comparison *comparison, int side,
     rnl_stream stream = comparison->streams[side];
     rnl_buffer out = arrays->out[side];
     rnl_function function = NULL;
+    rnl_arg items[3 + MORE_MAX] = {RNL_ARG(out), RNL_ARG(arrays->in[side]),
+                                   RNL_ARG((int)launch->count)};
+    for (size_t i = 0; i < launch->more_count; i++)
+        items[3 + i] = RNL_ARG(launch->more[i]);
+    const rnl_args args = {.struct_size = sizeof args,
+                           .count = 3 + launch->more_count,
+                           .items = items};
     rnl_status status =
         rnl_module_function(comparison->modules[side], kernel, &function);
     if (status == RNL_OK)
@@ -170,7 +177,7 @@ static rnl_status run_side(struct comparison *comparison, int side,
             stream, function,
             RNL_LAUNCH(.grid = launch->grid, .block = launch->block,
                        .shared_size = launch->shared),
-            RNL_ARGS(out, arrays->in[side], (int)launch->count));
+            &args);
     if (status == RNL_OK)
         status = rnl_copy_from_buffer_and_wait(stream, arrays->results[side],
                                                out, 0, arrays->out_size);
@@ -285,11 +292,13 @@ static bool differ(struct comparison *comparison, const char *kernel,
                        launch->element, at);
     rnl_dim3 grid = launch->grid, block = launch->block;
     return decide(comparison, OUTCOME_DIFFERENT,
-                  "%s, grid %ux%ux%u, block %ux%ux%u, shared %zu, n %zu, %s: "
+                  "%s, grid %ux%ux%u, block %ux%ux%u, shared %zu, n %zu, "
+                  "more %d %d, %s: "
                   "element %zu%s is %s on side 1, %s on side 2; "
                   "%zu elements differ",
                   kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                  launch->shared, launch->count,
+                  launch->shared, launch->count, launch->more[0],
+                  launch->more[1],
                   element_names[launch->element], at,
                   at < launch->count ? "" : " (behind the end)", values[0],
                   values[1], wrong);

@@ -10,7 +10,8 @@
 #include <runnel/runnel.h>
 
 // The type of a kernel's elements: all are
-// `extern "C" __global__ void NAME(T *out, const T *in, int n)`.
+// `extern "C" __global__ void NAME(T *out, const T *in, int n)`, some with more
+// arguments of type int.
 enum element {
     ELEMENT_INT,
     ELEMENT_UNSIGNED,
@@ -22,11 +23,15 @@ enum element {
 
 extern const char *const element_names[ELEMENT_TYPES];
 
+enum { MORE_MAX = 2 };
+
 struct launch {
     enum element element;
     rnl_dim3 grid, block;
     size_t shared;  // dynamic shared memory, bytes
     size_t count;   // n: elements of `out` and of `in`
+    int more[MORE_MAX];  // arguments behind n
+    size_t more_count;
     uint64_t ulp;   // how far floats may be apart
 };
 

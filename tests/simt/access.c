@@ -41,12 +41,28 @@ static bool has(const char *text, const char *part)
 #define LOAD_APART                                      \
     "  %j = mul nuw nsw i64 %i, 3\n"                    \
     "  %r = getelementptr i32, ptr %from, i64 %j\n"     \
-    "  %v = load i32, ptr %r\n  store i32 %v, ptr %p\n  ret void\n"
+    "  %v = load i32, ptr %r\n  store i32 %v, ptr %p\n"
 
 RNL_TEST(lanes_at_a_distance_are_loaded_one_by_one)
 {
     // The last lane's.
-    assert_true(has(emitted(NULL, PLACES LOAD_APART), ", i64 372\n"));
+    char *text = emitted(NULL, PLACES LOAD_APART "  ret void\n");
+    assert_true(has(text, ", i64 372\n"));
+}
+
+RNL_TEST(lanes_that_went_apart_gather_even_when_all_are_there)
+{
+    // One copy is of lanes that are still together.
+    char *text = emitted(
+        NULL, PLACES "  %most = load i32, ptr %q\n  br label %round\n"
+                     "round:\n  %n = phi i32 [ 0, %0 ], [ %m, %round ]\n"
+                     LOAD_APART "  %m = add i32 %n, 1\n"
+                     "  %more = icmp ult i32 %m, %most\n"
+                     "  br i1 %more, label %round, label %end\n"
+                     "end:\n  store i32 %m, ptr %p\n  ret void\n");
+    const char *once = strstr(text, ", i64 372\n");
+    assert_non_null(once);
+    assert_false(has(once + 1, ", i64 372\n"));
 }
 
 // --- Ahead -------------------------------------------------------------------

@@ -319,3 +319,30 @@ extern "C" __global__ void large_private_array(int *out, const int *in, int n)
         sum += own[k];
     out[t] = sum;
 }
+
+// Arrays are aligned to more than divides their size, and are set as a whole.
+// @run int n=600 grid=2 block=64
+// @run int n=600 grid=1 block=7,5,3
+extern "C" __global__ void five_of_a_thread(int *out, const int *in, int n)
+{
+    int t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    int gid = blockIdx.x * blockDim.x + t, own[5] = {1, 2, 3, 4, 5};
+    for (int i = gid; i < n; i += 64)
+        own[i % 5] += in[i];
+    out[gid] = own[t % 5];
+}
+
+// @run int n=600 grid=2 block=64
+extern "C" __global__ void nine_across_a_barrier(int *out, const int *in,
+                                                 int n)
+{
+    int gid = blockIdx.x * blockDim.x + threadIdx.x;
+    alignas(32) int own[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    own[in[gid] & 7] = gid;
+    __syncthreads();
+    int other[9];
+    memcpy(other, own, sizeof own);
+    other[(in[gid] + 1) & 7] += own[8];
+    __syncthreads();
+    out[gid] = other[gid % 9] + own[gid % 7];
+}

@@ -95,7 +95,7 @@ extern "C" __global__ void int_ends_first(int *out, const int *in, int n)
 {
     size_t count = (size_t)n << 32;
     int own = OWN, sum = 0;
-    for (int i = own; i < count; i += ALL << 19)
+    for (int i = own; i < count; i += ALL * ALL * ALL)
         sum += in[(i ^ i >> 16) & 1023] + (i >> 20);
     out[own] = sum;
 }
@@ -116,9 +116,30 @@ extern "C" __global__ void up_to_the_last_int(int *out, const int *in, int n)
 extern "C" __global__ void up_to_the_last_unsigned(int *out, const int *in,
                                                    int n)
 {
-    unsigned own = OWN, sum = 0, step = ALL << 20, end = 0u - step;
+    unsigned own = OWN, sum = 0, step = ALL * ALL * ALL, end = 0u - step;
     for (unsigned i = own; i <= end - 1; i += step)
         sum += in[(i ^ i >> 16) & 1023] + (i >> 20);
+    out[own] = sum;
+}
+
+// Half of the threads begin with a negative number.
+// @run int n=3000 grid=2 block=256 more=90
+extern "C" __global__ void left_shifted_below_zero(int *out, const int *in,
+                                                   int n, int limit)
+{
+    int own = OWN, sum = 0;
+    for (int i = threadIdx.x << 24; i < limit; i += ALL << 16)
+        sum = sum * 3 + in[(i + (1u << 31)) >> 21] + i;
+    out[own] = sum;
+}
+
+// @run int n=3000 grid=2 block=256 more=90
+extern "C" __global__ void left_cut_below_zero(int *out, const int *in, int n,
+                                               int limit)
+{
+    int own = OWN, sum = 0;
+    for (short i = threadIdx.x * 256; i < limit; i += 2048)
+        sum = sum * 3 + in[(i + 32768) >> 5];
     out[own] = sum;
 }
 
