@@ -35,21 +35,11 @@ static uint64_t copies_of(struct map *known, LLVMValueRef function, int depth)
     return *copies;
 }
 
-static unsigned size_of(LLVMValueRef function)
-{
-    unsigned size = 0;
-    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
-         block = LLVMGetNextBasicBlock(block))
-        for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
-             at = LLVMGetNextInstruction(at))
-            size++;
-    return size;
-}
-
 static bool has_many_copies(struct map *known, LLVMValueRef function)
 {
     uint64_t copies = copies_of(known, function, 0);
-    return copies > COPIES_FEW && copies * size_of(function) > TOGETHER_MOST;
+    return copies > COPIES_FEW &&
+           copies * function_size(function) > TOGETHER_MOST;
 }
 
 // --- Which of them vectors can have ------------------------------------------
@@ -160,7 +150,8 @@ char *callees_keep(LLVMModuleRef module)
     char *message = often.count > 0 ? simplify(module, &often) : NULL;
     for (LLVMValueRef f = LLVMGetFirstFunction(module);
          f && often.count > 0 && !message; f = LLVMGetNextFunction(f))
-        if (map_get(&often, f) && size_of(f) >= BODY_LEAST && is_simple(f, 0))
+        if (map_get(&often, f) && function_size(f) >= BODY_LEAST &&
+            is_simple(f, 0))
             set_kept(f);
     return message;
 }

@@ -11,7 +11,7 @@
 enum { NONE = -1 };
 
 // Instructions beyond which a kernel's code is to be short rather than fast.
-enum { KERNEL_LARGE = 600 };
+enum { KERNEL_LARGE = 600, KERNEL_HUGE = 2000 };
 
 // --- memory.c: memory until the end of the job; maps and sets ----------------
 
@@ -119,8 +119,8 @@ struct kernel {
 
 // kernel.c: kernel_split makes every barrier begin a block; after reg2mem has
 // brought the kernel into memory form, kernel_read reads it. False
-// with kernel->refusal set.
-void kernel_split(struct kernel *kernel);
+// with kernel->refusal set, in either.
+bool kernel_split(struct kernel *kernel);
 bool kernel_read(struct kernel *kernel);
 int kernel_block_of(const struct kernel *kernel, LLVMValueRef instruction);
 // Makes a block begin with that instruction: what stands before moves to a new
@@ -236,6 +236,11 @@ void prepare_block_size(LLVMModuleRef module, const unsigned size[3]);
 void tell_range(LLVMValueRef at, unsigned first, unsigned end);
 void prepare_drop_used(LLVMModuleRef module);  // nothing is kept for its name
 char *prepare_module(LLVMModuleRef module);
+unsigned function_size(LLVMValueRef function);  // instructions
+bool module_is_huge(LLVMModuleRef module);      // a function of it is
+// A last combining of instructions, after another pass; empty where that takes
+// long and finds nothing: in huge modules.
+const char *combine_again(LLVMModuleRef module);
 void prepare_hide_functions(LLVMModuleRef module);  // once vectors are made
 char *prepare_run(LLVMModuleRef module, const char *passes);
 void add_flag(LLVMValueRef function, const char *name);
@@ -261,6 +266,9 @@ unsigned target_vector_bytes(void);
 
 // cut.c: cuts long blocks for code generation. Whether there were any.
 bool cut_blocks(LLVMModuleRef module);
+
+// demote.c: lets numbers that are used very often lie on the stack.
+void demote_often_used(LLVMModuleRef module);
 
 // merge.c: keeps stores of very large functions from being merged over all of
 // them, until the end.

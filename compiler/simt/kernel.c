@@ -159,7 +159,16 @@ static bool is_not_negative(LLVMValueRef at)
            LLVMGetIntTypeWidth(type) >= 32 && LLVMGetNNeg(at);
 }
 
-void kernel_split(struct kernel *kernel)
+static void limit_blocks(struct kernel *kernel, unsigned count)
+{
+    if (count <= BLOCKS_MOST)
+        return;
+    kernel->huge = true;
+    kernel->refusal = "it has so many branches that it would compile for too "
+                      "long";
+}
+
+bool kernel_split(struct kernel *kernel)
 {
     int axis;
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(kernel->function);
@@ -174,6 +183,8 @@ void kernel_split(struct kernel *kernel)
             else if (is_not_negative(at))
                 extend_signed(kernel, at);
         }
+    limit_blocks(kernel, LLVMCountBasicBlocks(kernel->function));
+    return !kernel->refusal;
 }
 
 // --- Blocks ------------------------------------------------------------------
@@ -396,9 +407,8 @@ bool kernel_read(struct kernel *kernel)
         for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
              at; at = LLVMGetNextInstruction(at))
             read_instruction(kernel, (int)i, at);
-    if (kernel->block_count > BLOCKS_MOST)
-        kernel->refusal = "it has so many branches that it would compile for "
-                          "too long";
+    kernel->huge = kernel->size > KERNEL_HUGE;
+    limit_blocks(kernel, kernel->block_count);
     if (kernel->refusal)
         return false;
     graph_analyse(kernel);

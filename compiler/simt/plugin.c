@@ -93,7 +93,10 @@ static char *make_vectors(const struct simt_job *job, LLVMModuleRef module,
             .layout = LLVMGetModuleDataLayout(module),
             .function = thread, .fixed = kernels[i].fixed,
             .chosen = kernels[i].chosen, .alone = kernels[i].alone};
-        kernel_split(&kernels[i]);
+        if (!kernel_split(&kernels[i])) {
+            kernels[i].function = NULL;
+            LLVMDeleteFunction(thread);
+        }
     }
     message = prepare_run(module, "function(reg2mem)");
     dump(job, module, "threads");
@@ -142,6 +145,7 @@ static char *finish_vectors(LLVMModuleRef module, unsigned count, bool fixed)
         if (thread_of(module, i))
             LLVMDeleteFunction(thread_of(module, i));
     prepare_hide_functions(module);
+    const char *combine = combine_again(module);
     // Each variable is searched for from the begin of its blocks.
     char *message = cut_blocks(module)
                         ? prepare_run(module, "function(sroa,simplifycfg)")
@@ -152,9 +156,9 @@ static char *finish_vectors(LLVMModuleRef module, unsigned count, bool fixed)
         return finish_fixed(module);
     return prepare_run(
         module,
-        "globaldce,function(sroa,early-cse<memssa>," COMBINE ",simplifycfg,"
-        "loop-simplify,lcssa,loop-mssa(licm),gvn,dse," COMBINE
-        ",simplifycfg,adce)");
+        simt_format("globaldce,function(sroa,early-cse<memssa>," COMBINE
+                    ",simplifycfg,loop-simplify,lcssa,loop-mssa(licm),gvn,dse"
+                    "%s,simplifycfg,adce)", combine));
 }
 
 // --- Tier F ------------------------------------------------------------------
@@ -457,6 +461,12 @@ static void know_registers(LLVMModuleRef module)
         set_option("-enable-ipra");
 }
 
+// What was stored is looked for in all blocks before, for each load.
+static void look_near(void)
+{
+    set_option("-memdep-block-number-limit=50");
+}
+
 // What code generation does that takes time with the square of a kernel's size.
 static void choose_options(LLVMModuleRef module, bool huge)
 {
@@ -466,8 +476,11 @@ static void choose_options(LLVMModuleRef module, bool huge)
         stay_in_loops();
     if (cut)  // the pieces would be joined again
         set_option("-disable-cgp-branch-opts");
-    if (huge || cut)  // all blocks would be gone over whenever one has changed
+    if (huge || cut) {
+        // All blocks would be gone over whenever one has changed.
         set_option("-cgpp-huge-func=0");
+        demote_often_used(module);
+    }
 }
 
 static void set_options(void)
@@ -497,6 +510,8 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
     prepare_arithmetic(module);
     prepare_share_variables(module);
     dump(job, module, "source");
+    if (module_is_huge(module))
+        look_near();
     unsigned count = count_kernels(module);
     struct kernel *kernels = simt_allocate(count * sizeof *kernels);
     if (job->scalar_only) {

@@ -80,6 +80,26 @@ static LLVMValueRef next_instruction(LLVMValueRef at)
                 : first_of(LLVMGetNextFunction(LLVMGetBasicBlockParent(block)));
 }
 
+unsigned function_size(LLVMValueRef function)
+{
+    unsigned size = 0;
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
+         block = LLVMGetNextBasicBlock(block))
+        for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
+             at = LLVMGetNextInstruction(at))
+            size++;
+    return size;
+}
+
+bool module_is_huge(LLVMModuleRef module)
+{
+    enum { HUGE_LEAST = 10000 };
+    LLVMValueRef function = LLVMGetFirstFunction(module);
+    while (function && function_size(function) <= HUGE_LEAST)
+        function = LLVMGetNextFunction(function);
+    return function != NULL;
+}
+
 void prepare_widest(LLVMValueRef function)
 {
     add_attribute(function, "prefer-vector-width", "512");
@@ -366,6 +386,11 @@ char *prepare_run(LLVMModuleRef module, const char *passes)
 
 #define COMBINE "instcombine<no-verify-fixpoint>"
 
+const char *combine_again(LLVMModuleRef module)
+{
+    return module_is_huge(module) ? "" : "," COMBINE;
+}
+
 char *prepare_module(LLVMModuleRef module)
 {
     prepare_drop_used(module);
@@ -374,19 +399,20 @@ char *prepare_module(LLVMModuleRef module)
          f = LLVMGetNextFunction(f))
         if (!LLVMIsDeclaration(f))
             prepare_function(f);
+    const char *combine = combine_again(module);
     char *message = callees_keep(module);
     if (message)
         return message;
     merge_within_pieces(module);
     message = prepare_run(
-        module,
+        module, simt_format(
         "globaldce,function(sroa),always-inline,globaldce,"
         "function(sroa,early-cse<memssa>,simplifycfg,"
         COMBINE ",loop-simplify,lcssa,loop(loop-rotate),"
         "loop(indvars,loop-unroll-full),sroa,scalarizer,early-cse<memssa>,gvn,"
-        COMBINE ",simplifycfg,adce,lower-switch,loop-mssa(licm)," COMBINE
-        ",early-cse<memssa>,simplifycfg,lower-switch,fix-irreducible,adce),"
-        "globaldce");
+        COMBINE ",simplifycfg,adce,lower-switch,loop-mssa(licm)%s,"
+        "early-cse<memssa>,simplifycfg,lower-switch,fix-irreducible,adce),"
+        "globaldce", combine));
     merge_end(module);
     if (!message)
         drop_scopes(module);

@@ -11,7 +11,7 @@ enum { ROWS, HALVES, PACKED, VARIANTS };
 // Instructions of a kernel that is still worth several versions of its code,
 // and of one that is worth many lanes at once; lanes' values that a loop may
 // hold.
-enum { CHAINED_MOST = 300, WIDE_MOST = 2000, HELD_MOST = 3 };
+enum { CHAINED_MOST = 300, HELD_MOST = 3 };
 
 // --- Functions ---------------------------------------------------------------
 
@@ -104,7 +104,6 @@ static unsigned choose_width(struct kernel *kernel)
     shapes_find(&shapes);
     kernel->compact =
         kernel->size > KERNEL_LARGE || chained_size(&shapes) > CHAINED_MOST;
-    kernel->huge = kernel->size > WIDE_MOST;
     if (kernel->has_warp_ops)
         return 32;
     if (kernel->huge)

@@ -139,6 +139,28 @@ RNL_TEST(functions_go_into_kernels)
     assert_string_equal(callee_name(first), "use");
 }
 
+static void fill(LLVMModuleRef module, unsigned count)
+{
+    LLVMValueRef function = LLVMGetNamedFunction(module, "f");
+    LLVMBuilderRef b =
+        LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+    LLVMPositionBuilderBefore(
+        b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
+    for (unsigned i = 0; i < count; i++)
+        LLVMBuildFreeze(b, LLVMGetParam(function, 0), "");
+    LLVMDisposeBuilder(b);
+}
+
+RNL_TEST(instructions_of_huge_modules_are_combined_less_often)
+{
+    LLVMModuleRef module =
+        parse_module("define void @f(i32 %x) {\n  ret void\n}\n");
+    fill(module, 9999);
+    assert_string_not_equal(combine_again(module), "");
+    fill(module, 1);
+    assert_string_equal(combine_again(module), "");
+}
+
 RNL_TEST(wrong_passes_are_told)
 {
     char *message = prepare_run(parse_module(""), "no-such-pass");
