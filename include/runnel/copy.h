@@ -80,6 +80,8 @@ RNL_API rnl_status rnl_enqueue_copy_batch(rnl_stream stream,
                                           const rnl_copy *copies, size_t count);
 
 // The same, and wait for the stream. `rnl_copy_and_wait` is rnl_enqueue_copy.
+// Where the driver refuses to wait the copy may still be under way: synchronize
+// the stream before the memory goes.
 RNL_API rnl_status rnl_copy_and_wait(rnl_stream stream, void *to,
                                      const void *from, size_t size);
 RNL_API rnl_status rnl_copy_to_buffer_and_wait(rnl_stream stream,
