@@ -481,12 +481,13 @@ rnl_status object_retain(const void *handle, enum object_kind kind,
 
 // Takes one of the caller's references away, and with the last one the
 // library's, too, where that is the last: then nobody else can end the object.
-// Returns the counts before; 0 when there was none above the `least`.
+// Returns the counts before; 0 when there was none above the `least`, and then
+// the caller sees what those did who gave back theirs.
 static inline uint64_t take_user(struct object *object, const void *handle,
                                  uint32_t least)
 {
     uint64_t counts =
-        atomic_load_explicit(&object->counts, memory_order_relaxed);
+        atomic_load_explicit(&object->counts, memory_order_acquire);
     uint64_t less;
     do {
         if (!has_users(counts, handle) || counts_users(counts) <= least)
@@ -494,7 +495,7 @@ static inline uint64_t take_user(struct object *object, const void *handle,
         less = counts_are_last(counts) ? counts_new(0) : OBJECT_USER;
     } while (!atomic_compare_exchange_weak_explicit(
         &object->counts, &counts, counts - less, memory_order_acq_rel,
-        memory_order_relaxed));
+        memory_order_acquire));
     return counts;
 }
 

@@ -171,15 +171,15 @@ static void last_released(struct stream *stream)
         batch_close(stream);
 }
 
-static rnl_status release_default(struct object *object, const void *handle)
+static rnl_status refuse_default(void)
 {
-    if (object_release_but_last(object, handle))
-        return RNL_OK;
     return fail_at(RNL_ERROR_INVALID_STATE, "stream",
                    "the default stream belongs to its context and is not "
                    "released by itself");
 }
 
+// Whether it is a default stream is asked when one reference is left: a context
+// that goes away says that it is none any more before it gives up its own.
 rnl_status rnl_stream_release(rnl_stream handle)
 {
     rnl_status status = ENTER();
@@ -187,9 +187,10 @@ rnl_status rnl_stream_release(rnl_stream handle)
         return status;
     bool last = false;
     struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
-    if (object && ((struct stream *)object)->is_default)
-        status = release_default(object, handle);
-    else
+    bool released = object && object_release_but_last(object, handle);
+    if (!released && object && ((struct stream *)object)->is_default)
+        status = refuse_default();
+    else if (!released)
         status = object_release_found(object, handle, OBJECT_STREAM, "stream",
                                       &last);
     if (last)

@@ -202,11 +202,11 @@ RNL_TEST(a_record_that_is_refused_late_breaks_the_promise)
     end();
 }
 
-static uint64_t now_ms(void)
+static uint64_t now_us(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
 // Nobody has anything to do until the promise is kept: the service asks the
@@ -218,8 +218,8 @@ RNL_TEST(who_waits_for_who_waits_for_a_promise_costs_little)
     assert_ok(rnl_enqueue_wait_event(stream, promise));
     assert_ok(rnl_enqueue_wait_stream(other, stream));
     size_t before = fake_calls("cuStreamQuery");
-    uint64_t start = now_ms();
-    while (now_ms() < start + LONG_MS)
+    uint64_t start = now_us();
+    while (now_us() < start + LONG_MS * 1000)
         sched_yield();
     assert_true(fake_calls("cuStreamQuery") - before <
                 4 * LONG_MS * STREAMS);
@@ -266,6 +266,33 @@ RNL_TEST(a_native_stream_waits_for_a_promise)
     assert_int_equal(fills(), before + 1);
     assert_ok(rnl_enqueue_host_function(stream, fake_count, &told));
     expect_kept();
+    end();
+}
+
+// However closely the service looks at what is new.
+RNL_TEST(for_a_native_stream_the_driver_is_asked_only_now_and_then)
+{
+    void *native;
+    rnl_stream busy;
+    begin();
+    assert_ok(rnl_stream_create(context, NULL, &busy));
+    assert_ok(rnl_stream_native(stream, &native));
+    assert_ok(rnl_enqueue_wait_event(stream, promise));
+    assert_ok(rnl_enqueue_wait_value32(other, buffer, 0, 1, RNL_WAIT_GEQ));
+    assert_ok(rnl_enqueue_event_record(other, promise));
+    uint64_t start = now_us();
+    size_t before = fake_calls("cuEventQuery");
+    for (uint64_t i = 1; i <= 20; i++) {
+        assert_ok(rnl_enqueue_host_function(busy, fake_count, &told));
+        while (now_us() - start < i * 200)
+            sched_yield();
+    }
+    size_t calls = fake_calls("cuEventQuery") - before;
+    // The wait's event, and one for each stream.
+    assert_in_range(calls, 0, 4 * ((now_us() - start) / 20 + 1));
+    assert_ok(rnl_enqueue_write_value32(busy, buffer, 0, 1));
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_ok(rnl_stream_release(busy));
     end();
 }
 

@@ -168,10 +168,10 @@ static void run_copy(struct stream *stream, struct op *op)
                       failed ? RNL_OK : staging_copy(stream, op));
 }
 
-// False when it is not time yet.
-static bool run_item(struct stream *stream, struct op *op)
+// False when it is not time yet. `asks`: the driver, as below.
+static bool run_item(struct stream *stream, struct op *op, bool asks)
 {
-    if (op->kind == OP_WAIT && !held_wait_is_over(stream, op))
+    if (op->kind == OP_WAIT && !(asks && held_wait_is_over(stream, op)))
         return false;
     if (op->kind == OP_COPY) {
         run_copy(stream, op);
@@ -214,11 +214,11 @@ static void put_back(struct gpu_stream *own, struct op *op)
 }
 
 // True when there was something to do.
-static bool run_items(struct stream *stream)
+static bool run_items(struct stream *stream, bool asks)
 {
     bool did = false;
     for (struct op *op = next_item(stream); op; op = next_item(stream)) {
-        if (!run_item(stream, op)) {
+        if (!run_item(stream, op, asks)) {
             put_back(gpu_stream_of(stream), op);
             return did;
         }
@@ -362,7 +362,7 @@ static enum look look_at(struct stream *stream, bool asks)
 {
     struct context *context = stream_context(stream);
     struct gpu_stream *own = gpu_stream_of(stream);
-    bool did = run_items(stream);
+    bool did = run_items(stream, asks);
     did |= stream_hold_less(stream);
     uint64_t before = atomic_load(&own->completed);
     if (asks)
