@@ -450,13 +450,20 @@ static enum look look_at_all(struct stream **list, bool asks)
 // Short while somebody waits for the host, longer the longer nothing happens.
 // Nobody waits for streams to get on: looking at them more often would only be
 // in the way of those who give them work.
-static uint64_t nap_length(enum look look, uint64_t quiet_ns)
+static uint64_t calm_nap(enum look look, uint64_t quiet_ns)
 {
     if (look == LOOK_WAITING)
         return quiet_ns < 1000000    ? 0
                : quiet_ns < 20000000 ? ASK_NS
                                      : 200000;
     return quiet_ns < 10000000 ? 500000 : 2000000;
+}
+
+// A round that asked the driver nothing is soon followed by one that does.
+static uint64_t nap_length(enum look look, bool asked, uint64_t quiet_ns)
+{
+    uint64_t nap = look == LOOK_DID ? 0 : calm_nap(look, quiet_ns);
+    return asked || nap < ASK_NS ? nap : ASK_NS;
 }
 
 static void *run(void *unused)
@@ -486,7 +493,7 @@ static void *run(void *unused)
         if (look == LOOK_DID || look == LOOK_MOVED || seen != news)
             last = now;
         news = seen;
-        uint64_t nap = look == LOOK_DID ? 0 : nap_length(look, now - last);
+        uint64_t nap = nap_length(look, asks, now - last);
         if (nap == 0)
             cpu_relax();
         else
