@@ -554,6 +554,10 @@ rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
         status =
             gpu_poll(query_stream, stream, policy, deadline, &own->waits);
     current_back(gpu, before);
+    if (stream->borrowed) {  // its owner may destroy it: who asks is let end
+        lock_take(&own->asking);
+        lock_give(&own->asking);
+    }
     return status;
 }
 
