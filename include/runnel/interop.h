@@ -40,7 +40,8 @@ RNL_API rnl_status rnl_function_native(rnl_function function,
 
 // A stream of Runnel's that stands for the vendor's stream `native` of the same
 // vendor's context. Its owner must keep it until the last reference to
-// `*out_stream` is gone, with every call that was given it, and its work done.
+// `*out_stream` is gone, with every call that was given it, and until
+// rnl_stream_synchronize or rnl_stream_query has told that its work is done.
 // `options`: the priority is not looked at.
 RNL_API rnl_status rnl_stream_borrow(rnl_context context, void *native,
                                      const rnl_stream_options *options,

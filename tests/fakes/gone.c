@@ -315,6 +315,79 @@ RNL_TEST(a_stream_lives_while_it_is_looked_at)
     end();
 }
 
+static void *lent;  // the vendor's stream
+static _Thread_local bool waits;
+static atomic_bool asked, answered;
+
+// The service comes back from the driver behind the one who waits.
+static int query_and_stay(void *stream)
+{
+    int code = query(stream);
+    if (stream != lent)
+        return code;
+    if (waits && code == 0) {
+        sem_post(&go_on);
+    } else if (!waits && !atomic_exchange(&asked, true)) {
+        sem_post(&inside);
+        sem_wait(&go_on);
+        for (int i = 0; i < 1000; i++)
+            sched_yield();
+        atomic_store(&answered, true);
+    }
+    return code;
+}
+
+// Behind `wait` the owner may destroy the vendor's stream.
+static void borrow_and_wait(void (*wait)(rnl_stream borrowed))
+{
+    rnl_stream borrowed, other;
+    rnl_buffer word;
+    begin();
+    sem_init(&inside, 0, 0);
+    sem_init(&go_on, 0, 0);
+    assert_ok(rnl_stream_native(the_stream, &lent));
+    change_driver();
+    query = driver.call.stream_query;
+    driver.call.stream_query = query_and_stay;
+    assert_ok(rnl_stream_borrow(the_context, lent, NULL, &borrowed));
+    assert_ok(rnl_stream_create(the_context, NULL, &other));
+    assert_ok(rnl_buffer_create(the_context, 4,
+                                RNL_BUFFER_OPTIONS(.zeroed = true), &word));
+    waits = true;
+    assert_ok(rnl_enqueue_wait_value32(borrowed, word, 0, 1, RNL_WAIT_EQ));
+    assert_ok(rnl_enqueue_event_record(borrowed, the_event));
+    sem_wait(&inside);
+    assert_ok(rnl_enqueue_write_value32(other, word, 0, 1));
+    wait(borrowed);
+    assert_true(atomic_load(&answered));
+    assert_ok(rnl_buffer_release(word));
+    assert_ok(rnl_stream_release(borrowed));
+    assert_ok(rnl_stream_release(other));
+    end();
+}
+
+static void wait_once(rnl_stream borrowed)
+{
+    assert_ok(rnl_stream_synchronize(borrowed, RNL_FOREVER));
+}
+
+RNL_TEST(who_has_waited_for_a_borrowed_stream_may_destroy_it)
+{
+    borrow_and_wait(wait_once);
+}
+
+static void wait_for_what_is_done(rnl_stream borrowed)
+{
+    assert_ok(rnl_event_synchronize(the_event, RNL_FOREVER));
+    sem_post(&go_on);
+    assert_ok(rnl_stream_query(borrowed));
+}
+
+RNL_TEST(who_is_told_that_a_borrowed_stream_is_done_may_destroy_it)
+{
+    borrow_and_wait(wait_for_what_is_done);
+}
+
 // Others look at the promise before those who wait for it were told.
 RNL_TEST(a_stream_that_is_gone_need_not_give_its_record)
 {

@@ -99,7 +99,7 @@ struct gpu_stream {
     struct doubt *_Atomic doubt;        // NULL: nothing can fail late (doubt.h)
     uint64_t doubtful;                  // the last operation that can
     _Atomic uint64_t failed_at;         // the first operation that has; 0: none
-    struct lock asking;                 // held while the service asks
+    struct lock asking;                 // … the driver (borrowed ones)
     // The service's own.
     struct stream *next_listed;
     uint32_t idle_rounds;

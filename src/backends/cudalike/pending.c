@@ -1,5 +1,9 @@
 #include "backends/cudalike/pending.h"
 
+#include "backends/cudalike/doubt.h"
+#include "backends/cudalike/graph.h"
+#include "backends/cudalike/service.h"
+
 // Memory that is freed in the order of this very stream can be given up as soon
 // as the work is submitted: whoever gets it comes later. All else has to wait.
 static bool goes_with_stream(const struct stream *stream,
@@ -54,4 +58,45 @@ struct op *op_keeper(const struct op *op)
     }
     keeper->sequence = op->sequence;
     return keeper;
+}
+
+// --- How far the stream got --------------------------------------------------
+
+static void finish_all(struct op *over)
+{
+    for (struct op *op = over; op; op = op->next)
+        if (op->kind == OP_GRAPH)
+            gpu_graph_over(op);
+    op_finish_list(over);
+}
+
+// The oldest op that is over by now, taken out.
+static struct op *take_over_locked(struct gpu_stream *own, uint64_t point)
+{
+    struct op *op = atomic_load_explicit(&own->pending, memory_order_relaxed);
+    if (!op || op->sequence > point ||
+        (op->kind == OP_GRAPH && !service_is_here() && gpu_graph_owes(op)))
+        return NULL;
+    atomic_store_explicit(&own->pending, op->next, memory_order_relaxed);
+    return op;
+}
+
+void stream_settle(struct stream *stream, uint64_t point)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    uint64_t completed = atomic_load(&own->completed);
+    while (completed < point &&
+           !atomic_compare_exchange_weak(&own->completed, &completed, point))
+        ;
+    doubt_settle(stream, false);
+    // A look without the lock: the service comes by again.
+    if (!atomic_load_explicit(&own->pending, memory_order_relaxed))
+        return;
+    struct op *over = NULL, **end = &over;
+    lock_take(&own->list_lock);
+    for (struct op *op; (op = take_over_locked(own, point)); end = &op->next)
+        *end = op;
+    *end = NULL;
+    lock_give(&own->list_lock);
+    finish_all(over);
 }

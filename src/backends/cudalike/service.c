@@ -356,19 +356,6 @@ static void look_at_marker(struct stream *stream)
         stream_settle(stream, point);
 }
 
-// A borrowed one may be gone once somebody has waited for it: it is not asked
-// any more then.
-static rnl_status ask(struct stream *stream)
-{
-    struct gpu_stream *own = gpu_stream_of(stream);
-    rnl_status status = RNL_OK;
-    lock_take(&own->asking);
-    if (atomic_load(&own->completed) < atomic_load(&stream->submitted))
-        status = gpu_stream_query(stream);
-    lock_give(&own->asking);
-    return status;
-}
-
 // The lists tell of nobody else's doing: only this thread takes items out.
 // `asks`: the driver, too.
 static enum look look_at(struct stream *stream, bool asks)
@@ -382,9 +369,10 @@ static enum look look_at(struct stream *stream, bool asks)
         look_at_marker(stream);
     if (context_is_lost(context) && !context_still_copies(context))
         stream_settle(stream, atomic_load(&stream->submitted));
+    // One that was borrowed may be gone: it is asked no more than needed.
     rnl_status status = RNL_OK;
     if (atomic_load(&own->completed) < atomic_load(&stream->submitted))
-        status = asks ? ask(stream) : RNL_NOT_READY;
+        status = asks ? gpu_stream_query(stream) : RNL_NOT_READY;
     if (did)
         return LOOK_DID;
     bool moved = atomic_load(&own->completed) != before;

@@ -437,43 +437,22 @@ rnl_status gpu_native(struct object *object, void **out_native)
 
 // --- How far it got --------------------------------------------------------
 
-static void finish_all(struct op *over)
+// The owner of a borrowed stream may destroy it when it was told that all is
+// done: the service, where it asks, comes to an end first, and asks no more.
+static int ask_driver(struct stream *stream, uint64_t point)
 {
-    for (struct op *op = over; op; op = op->next)
-        if (op->kind == OP_GRAPH)
-            gpu_graph_over(op);
-    op_finish_list(over);
-}
-
-// The oldest op that is over by now, taken out.
-static struct op *take_over_locked(struct gpu_stream *own, uint64_t point)
-{
-    struct op *op = atomic_load_explicit(&own->pending, memory_order_relaxed);
-    if (!op || op->sequence > point ||
-        (op->kind == OP_GRAPH && !service_is_here() && gpu_graph_owes(op)))
-        return NULL;
-    atomic_store_explicit(&own->pending, op->next, memory_order_relaxed);
-    return op;
-}
-
-void stream_settle(struct stream *stream, uint64_t point)
-{
+    const struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
-    uint64_t completed = atomic_load(&own->completed);
-    while (completed < point &&
-           !atomic_compare_exchange_weak(&own->completed, &completed, point))
-        ;
-    doubt_settle(stream, false);
-    // A look without the lock: the service comes by again.
-    if (!atomic_load_explicit(&own->pending, memory_order_relaxed))
-        return;
-    struct op *over = NULL, **end = &over;
-    lock_take(&own->list_lock);
-    for (struct op *op; (op = take_over_locked(own, point)); end = &op->next)
-        *end = op;
-    *end = NULL;
-    lock_give(&own->list_lock);
-    finish_all(over);
+    bool locks = stream->borrowed && service_is_here();
+    int code = 0;
+    if (locks)
+        lock_take(&own->asking);
+    if (!locks || atomic_load(&own->completed) < point)
+        code = is_captured(stream) ? gpu->driver->not_ready
+                                   : call_of(gpu)->stream_query(own->handle);
+    if (locks)
+        lock_give(&own->asking);
+    return code;
 }
 
 rnl_status gpu_stream_query(struct stream *stream)
@@ -491,8 +470,7 @@ rnl_status gpu_stream_query(struct stream *stream)
         stream_hold_less(stream);
         holds = atomic_load_explicit(&own->holds, memory_order_acquire);
         void *before = stream_enter(stream);
-        code = is_captured(stream) ? gpu->driver->not_ready
-                                   : call_of(gpu)->stream_query(own->handle);
+        code = ask_driver(stream, point);
         current_back(gpu, before);
     }
     if (code == gpu->driver->not_ready || (code == 0 && holds))
@@ -534,7 +512,7 @@ static rnl_status look(struct stream *stream)
     return status;
 }
 
-rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
+static rnl_status wait_until(struct stream *stream, uint64_t deadline)
 {
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
@@ -554,9 +532,15 @@ rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
         status =
             gpu_poll(query_stream, stream, policy, deadline, &own->waits);
     current_back(gpu, before);
-    if (stream->borrowed) {  // its owner may destroy it: who asks is let end
-        lock_take(&own->asking);
-        lock_give(&own->asking);
+    return status;
+}
+
+rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
+{
+    rnl_status status = wait_until(stream, deadline);
+    if (stream->borrowed) {
+        lock_take(&gpu_stream_of(stream)->asking);
+        lock_give(&gpu_stream_of(stream)->asking);
     }
     return status;
 }
