@@ -23,7 +23,9 @@ void host_work_list(struct host_work *work)
 {
     work->number = object_new_id();
     lock_take(&lists_lock);
-    *place_locked(work->number) = work;
+    struct host_work **list = &lists[work->number % LISTS];
+    work->next_listed = *list;
+    *list = work;
     lock_give(&lists_lock);
 }
 
