@@ -55,8 +55,8 @@ struct stood event_stand_for(struct event *event, struct marker *marker,
 struct event_point {
     struct marker *marker;    // NULL: for nothing, or for what is done
     struct failure *failure;  // what failed already; or NULL
-    struct doubt *doubt;      // what may still fail …
-    uint64_t point;           // … up to there; NULL: nothing
+    struct doubt *doubt;      // what may still fail; or NULL …
+    uint64_t point;           // … up to there
     bool recorded, broken;    // of a promise
 };
 
