@@ -39,16 +39,21 @@ static void let_on(uint32_t value)
     assert_ok(rnl_enqueue_write_value32(other, word, 0, value));
 }
 
-static void close_all(void)
+static void release_all(void)
 {
-    let_on(2);
-    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
     assert_ok(rnl_event_release(first));
     assert_ok(rnl_event_release(second));
     assert_ok(rnl_buffer_release(word));
     assert_ok(rnl_stream_release(stream));
     assert_ok(rnl_stream_release(other));
     assert_ok(rnl_context_release(context));
+}
+
+static void close_all(void)
+{
+    let_on(2);
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    release_all();
     fake_expect_empty();
 }
 
@@ -161,12 +166,7 @@ RNL_TEST(behind_a_lost_device_nothing_is_recorded)
     fake_break(0, 700);
     assert_true(rnl_context_memory(context, &bytes, &bytes) != RNL_OK);
     assert_true(rnl_enqueue_event_record(stream, second) != RNL_OK);
-    assert_ok(rnl_event_release(first));
-    assert_ok(rnl_event_release(second));
-    assert_ok(rnl_buffer_release(word));
-    assert_ok(rnl_stream_release(stream));
-    assert_ok(rnl_stream_release(other));
-    assert_ok(rnl_context_release(context));
+    release_all();
 }
 
 // --- Failures --------------------------------------------------------------
