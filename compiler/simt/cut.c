@@ -5,15 +5,6 @@
 
 enum { BLOCK_MOST = 2000, PIECE = 1000 };  // instructions
 
-static unsigned length_of(LLVMBasicBlockRef block)
-{
-    unsigned length = 0;
-    for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
-         at = LLVMGetNextInstruction(at))
-        length++;
-    return length;
-}
-
 // What begins a block cannot begin a piece, and variables are the entry's.
 static bool is_bound(LLVMValueRef at)
 {
@@ -52,7 +43,7 @@ bool cut_blocks(LLVMModuleRef module)
          f = LLVMGetNextFunction(f))
         for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
              block = LLVMGetNextBasicBlock(block)) {
-            unsigned length = length_of(block);
+            unsigned length = block_size(block);
             if (length > BLOCK_MOST) {
                 cut(block, length);
                 any = true;

@@ -23,14 +23,6 @@ static bool is_number(LLVMValueRef at)
            LLVMGetIntTypeWidth(LLVMTypeOf(at)) == 32;
 }
 
-static void go_to_begin(LLVMBuilderRef b, LLVMBasicBlockRef block)
-{
-    LLVMValueRef at = LLVMGetFirstInstruction(block);
-    while (LLVMIsAPHINode(at))
-        at = LLVMGetNextInstruction(at);
-    LLVMPositionBuilderBefore(b, at);
-}
-
 struct demoted {
     LLVMBuilderRef b;
     LLVMValueRef value, variable;
@@ -42,7 +34,7 @@ static LLVMValueRef load_in(struct demoted *d, LLVMBasicBlockRef block)
 {
     LLVMValueRef load = map_get(&d->loads, block);
     if (!load) {
-        go_to_begin(d->b, block);
+        LLVMPositionBuilderBefore(d->b, first_behind_phis(block));
         load = LLVMBuildLoad2(d->b, LLVMTypeOf(d->value), d->variable, "");
         map_set(&d->loads, block, load);
     }
@@ -80,13 +72,13 @@ static void demote(LLVMBuilderRef b, LLVMValueRef value, unsigned use_count)
     struct demoted d = {.b = b, .value = value,
                         .block = LLVMGetInstructionParent(value)};
     LLVMValueRef function = LLVMGetBasicBlockParent(d.block);
-    go_to_begin(b, LLVMGetEntryBasicBlock(function));
+    LLVMPositionBuilderBefore(
+        b, first_behind_phis(LLVMGetEntryBasicBlock(function)));
     d.variable = LLVMBuildAlloca(b, LLVMTypeOf(value), "");
     replace_all(&d, use_count);
-    if (LLVMIsAPHINode(value))
-        go_to_begin(b, d.block);
-    else
-        LLVMPositionBuilderBefore(b, LLVMGetNextInstruction(value));
+    LLVMPositionBuilderBefore(b, LLVMIsAPHINode(value)
+                                     ? first_behind_phis(d.block)
+                                     : LLVMGetNextInstruction(value));
     LLVMBuildStore(b, value, d.variable);
 }
 

@@ -236,7 +236,9 @@ void prepare_block_size(LLVMModuleRef module, const unsigned size[3]);
 void tell_range(LLVMValueRef at, unsigned first, unsigned end);
 void prepare_drop_used(LLVMModuleRef module);  // nothing is kept for its name
 char *prepare_module(LLVMModuleRef module);
-unsigned function_size(LLVMValueRef function);  // instructions
+unsigned block_size(LLVMBasicBlockRef block);   // instructions, as the next
+unsigned function_size(LLVMValueRef function);
+LLVMValueRef first_behind_phis(LLVMBasicBlockRef block);
 bool module_is_huge(LLVMModuleRef module);      // a function of it is
 // A last combining of instructions, after another pass; empty where that takes
 // long and finds nothing: in huge modules.

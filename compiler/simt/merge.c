@@ -14,14 +14,11 @@ static const char fence[] = "llvm.sideeffect";
 // Such a call touches no memory that there is, but no store passes it.
 static void put_fence(LLVMModuleRef module, LLVMBasicBlockRef block)
 {
-    LLVMValueRef at = LLVMGetFirstInstruction(block);
-    while (LLVMIsAPHINode(at))
-        at = LLVMGetNextInstruction(at);
     LLVMValueRef function = LLVMGetIntrinsicDeclaration(
         module, LLVMLookupIntrinsicID(fence, sizeof fence - 1), NULL, 0);
     LLVMBuilderRef b =
         LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-    LLVMPositionBuilderBefore(b, at);
+    LLVMPositionBuilderBefore(b, first_behind_phis(block));
     LLVMBuildCall2(b, LLVMGlobalGetValueType(function), function, NULL, 0, "");
     LLVMDisposeBuilder(b);
 }

@@ -80,15 +80,30 @@ static LLVMValueRef next_instruction(LLVMValueRef at)
                 : first_of(LLVMGetNextFunction(LLVMGetBasicBlockParent(block)));
 }
 
+unsigned block_size(LLVMBasicBlockRef block)
+{
+    unsigned size = 0;
+    for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
+         at = LLVMGetNextInstruction(at))
+        size++;
+    return size;
+}
+
 unsigned function_size(LLVMValueRef function)
 {
     unsigned size = 0;
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
          block = LLVMGetNextBasicBlock(block))
-        for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
-             at = LLVMGetNextInstruction(at))
-            size++;
+        size += block_size(block);
     return size;
+}
+
+LLVMValueRef first_behind_phis(LLVMBasicBlockRef block)
+{
+    LLVMValueRef at = LLVMGetFirstInstruction(block);
+    while (LLVMIsAPHINode(at))
+        at = LLVMGetNextInstruction(at);
+    return at;
 }
 
 bool module_is_huge(LLVMModuleRef module)
