@@ -39,10 +39,12 @@ def _make(build, jobs):
     subprocess.run(command + _targets(build), check=True)
 
 
-def make(build, jobs):
+def make(build, jobs, headers):
     """Configures and builds the tree with what this machine has."""
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-    subprocess.run(["cmake", "-S", str(differential.TREE), "-B", str(build), *generator,
+    found = [f"-DRUNNEL_XXHASH_FOLDER={headers.resolve()}"] if headers else []
+    subprocess.run(["cmake", "-S", str(differential.TREE), "-B", str(build),
+                    *generator, *found,
                     "-DCMAKE_BUILD_TYPE=RelWithDebInfo"], check=True)
     _make(build, jobs)
 
@@ -92,6 +94,14 @@ def _copy(source, target):
                        stderr=subprocess.DEVNULL)
 
 
+def _headers(build, folder):
+    """What the tree includes that is no part of it, for `make` over there."""
+    cache = (build / "CMakeCache.txt").read_text()
+    found = re.search(r"^RUNNEL_XXHASH_FOLDER:PATH=(.*)", cache, re.M)
+    for header in sorted(pathlib.Path(found[1]).glob("xxh*.h")):
+        _copy(header, folder / header.name)
+
+
 def _programs(build):
     for pattern in PROGRAMS:
         for path in sorted(build.glob(pattern)):
@@ -118,6 +128,7 @@ def pack(build, folder, jobs, make):
         libraries.update(_libraries(program))
     for name, path in sorted(libraries.items()):
         _copy(path.resolve(), folder / "lib" / name)
+    _headers(build, folder / "include")
     carried = {str(path.relative_to(build)) for path in programs}
     tests = [test for test in tests_of(build) if test["command"][0] in carried]
     manifest.write_text(json.dumps(tests, indent=0))
