@@ -355,10 +355,8 @@ static void forget_locked(struct event *event)
     atomic_fetch_sub(&capture_traces, 1);
 }
 
-void capture_forget(struct event *event)
+void capture_forget_event(struct event *event)
 {
-    if (!event_is_captured(event))
-        return;
     lock_take(&capture_lock);
     forget_locked(event);
     lock_give(&capture_lock);

@@ -65,7 +65,12 @@ rnl_status capture_refuse(struct stream *stream);
 rnl_status capture_check_context(struct context *context, bool waits);
 
 // The event stands for something else from now on, or is gone.
-void capture_forget(struct event *event);
+void capture_forget_event(struct event *event);
+static inline void capture_forget(struct event *event)
+{
+    if (event_is_captured(event))
+        capture_forget_event(event);
+}
 
 // In the child after fork: captures belong to the parent.
 void capture_forked(void);

@@ -32,13 +32,15 @@ read_options(struct context *context, const rnl_event_options *given,
 static inline struct event *event_new(struct context *context,
                                       const rnl_event_options *given)
 {
-    rnl_event_options options = {.struct_size = sizeof options};
-    if (given && read_options(context, given, &options) != RNL_OK)
+    static const rnl_event_options none = {.struct_size = sizeof none};
+    rnl_event_options read;
+    if (given && read_options(context, given, &read) != RNL_OK)
         return NULL;
-    struct event *event = event_pool_take(context, options.label);
+    const rnl_event_options *options = given ? &read : &none;
+    struct event *event = event_pool_take(context, options->label);
     if (!event)
         return NULL;
-    event->options = options;
+    event->options = *options;
     event->options.label = NULL;
     if (event->backend->event_init(event) == RNL_OK)
         return event;

@@ -54,7 +54,7 @@ static rnl_status instantiate(struct graph *graph, rnl_graph_exec *out_exec)
     if (!snapshot)
         return fail_status();
     rnl_status status = exec_new(graph, snapshot, &exec);
-    if (status == RNL_OK)
+    if (exec)
         *out_exec = object_publish(&exec->object);
     else
         object_drop(&snapshot->object);

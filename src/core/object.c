@@ -17,7 +17,7 @@ static uint32_t slot_count;
 static uint32_t live_count;     // without those of static storage
 static uint32_t first_generation = 1;  // of slots made from now on
 static struct object_class *classes;
-static _Atomic uint32_t generations = OBJECT_GENERATIONS;
+_Atomic uint32_t object_generations = OBJECT_GENERATIONS;
 static _Atomic uint64_t last_id;
 
 static const char *const kind_names[OBJECT_KINDS] = {
@@ -44,7 +44,7 @@ uint64_t object_new_id(void)
 void object_set_generations(uint32_t count)
 {
     lock_take(&table_lock);
-    generations = count;
+    object_generations = count;
     lock_give(&table_lock);
 }
 
@@ -218,16 +218,6 @@ struct object *object_create(struct object_class *class,
     return object;
 }
 
-void *object_publish(struct object *object)
-{
-    uint64_t generation = atomic_load_explicit(&object->generation,
-                                               memory_order_relaxed);
-    uint64_t value = (uint64_t)object->class->kind << OBJECT_KIND_SHIFT |
-                     generation << 32 | object->index;
-    atomic_store_explicit(&object->handle, value, memory_order_release);
-    return (void *)(uintptr_t)value;
-}
-
 // The label and pointers stay as they are until the memory is reused, for a
 // thread that still looks; a slot whose generations are used up is retired.
 static void bury(struct object *object)
@@ -238,7 +228,7 @@ static void bury(struct object *object)
     uint32_t next = atomic_load_explicit(&object->generation,
                                          memory_order_relaxed) + 1;
     atomic_store_explicit(&object->generation, next, memory_order_relaxed);
-    if (next < generations)
+    if (next < object_generations)
         object_rest_put(&object->class->dead, object);
     lock_give(&table_lock);
 }
@@ -336,16 +326,6 @@ void object_destroy(struct object *object)
 }
 
 // --- Objects kept aside ----------------------------------------------------
-
-bool object_retire(struct object *object)
-{
-    uint32_t next = atomic_load_explicit(&object->generation,
-                                         memory_order_relaxed) + 1;
-    if (next >= generations)
-        return false;
-    atomic_store_explicit(&object->generation, next, memory_order_relaxed);
-    return true;
-}
 
 void object_discard(struct object *object)
 {
@@ -479,22 +459,32 @@ rnl_status object_retain(const void *handle, enum object_kind kind,
                                 : object_refuse(handle, kind, parameter);
 }
 
-// Takes one of the caller's references away, and with the last one the
-// library's, too, where that is the last: then nobody else can end the object.
-// Returns the counts before; 0 when there was none above the `least`, and then
-// the caller sees what those did who gave back theirs.
+// Where the caller's only reference is the library's only one: takes both, so
+// that nobody else can end the object.
+static inline bool take_only(struct object *object, const void *handle)
+{
+    uint64_t only = counts_new((uint64_t)(uintptr_t)handle >> 32);
+    uint64_t counts =
+        atomic_load_explicit(&object->counts, memory_order_relaxed);
+    return counts == only && atomic_compare_exchange_strong_explicit(
+                                 &object->counts, &counts,
+                                 only - counts_new(0), memory_order_acq_rel,
+                                 memory_order_relaxed);
+}
+
+// Takes one of the caller's references away. Returns the counts before; 0 when
+// there was none above the `least`, and then the caller sees what those did who
+// gave back theirs.
 static inline uint64_t take_user(struct object *object, const void *handle,
                                  uint32_t least)
 {
     uint64_t counts =
         atomic_load_explicit(&object->counts, memory_order_acquire);
-    uint64_t less;
     do {
         if (!has_users(counts, handle) || counts_users(counts) <= least)
             return 0;
-        less = counts_are_last(counts) ? counts_new(0) : OBJECT_USER;
     } while (!atomic_compare_exchange_weak_explicit(
-        &object->counts, &counts, counts - less, memory_order_acq_rel,
+        &object->counts, &counts, counts - OBJECT_USER, memory_order_acq_rel,
         memory_order_acquire));
     return counts;
 }
@@ -508,19 +498,18 @@ rnl_status object_release_found(struct object *object, const void *handle,
                                 enum object_kind kind, const char *parameter,
                                 bool *out_last)
 {
-    *out_last = false;
-    uint64_t counts = object ? take_user(object, handle, 0) : 0;
-    if (counts == 0)
-        return object_refuse(handle, kind, parameter);
-    if (counts_users(counts) > 1)
-        return RNL_OK;
-    *out_last = true;
-    atomic_store_explicit(&object->handle, 0, memory_order_release);
-    if (counts_references(counts) == 1)
+    bool only = object && take_only(object, handle);
+    uint64_t counts = only     ? counts_new(0)
+                      : object ? take_user(object, handle, 0)
+                               : 0;
+    *out_last = counts_users(counts) == 1;
+    if (*out_last)
+        atomic_store_explicit(&object->handle, 0, memory_order_release);
+    if (only)
         object_destroy(object);
-    else
+    else if (*out_last)
         object_drop(object);
-    return RNL_OK;
+    return counts ? RNL_OK : object_refuse(handle, kind, parameter);
 }
 
 rnl_status object_release_last(const void *handle, enum object_kind kind,
@@ -557,7 +546,7 @@ static void release_dead_locked(void)
         struct object *object = slot_object(i);
         // A retired slot stays: after its last generation there is no next.
         if (!object || object_references(object) > 0 ||
-            object->generation >= generations)
+            object->generation >= object_generations)
             continue;
         text_release(object->label);
         atomic_store(&object_chunks[i >> OBJECT_CHUNK_BITS]

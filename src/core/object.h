@@ -111,8 +111,19 @@ struct object_class *object_class_of(struct object_class *class,
 struct object *object_create(struct object_class *class,
                              struct context *context, const char *label);
 
+#define OBJECT_KIND_SHIFT 60
+#define OBJECT_GENERATIONS (1u << 28)
+
 // Makes the handle valid and returns it.
-void *object_publish(struct object *object);
+static inline void *object_publish(struct object *object)
+{
+    uint64_t generation = atomic_load_explicit(&object->generation,
+                                               memory_order_relaxed);
+    uint64_t value = (uint64_t)object->class->kind << OBJECT_KIND_SHIFT |
+                     generation << 32 | object->index;
+    atomic_store_explicit(&object->handle, value, memory_order_release);
+    return (void *)(uintptr_t)value;
+}
 
 // Undoes object_create for an object that was never published: its finish is
 // not called.
@@ -122,7 +133,17 @@ void object_abandon(struct object *object);
 // another; false when there is none left: then object_discard. An object that
 // is revived is as object_create leaves it, but for its fields and its label. A
 // parked object has no reference to its context, and discarding drops none.
-bool object_retire(struct object *object);
+extern _Atomic uint32_t object_generations;  // of a slot, before it is retired
+static inline bool object_retire(struct object *object)
+{
+    uint32_t next = atomic_load_explicit(&object->generation,
+                                         memory_order_relaxed) + 1;
+    if (next >= atomic_load_explicit(&object_generations,
+                                     memory_order_relaxed))
+        return false;
+    atomic_store_explicit(&object->generation, next, memory_order_relaxed);
+    return true;
+}
 static inline void object_revive(struct object *object, uint64_t id)
 {
     object->id = id;
@@ -205,8 +226,6 @@ static inline void object_drop(struct object *object)
 #define OBJECT_CHUNK_BITS 10
 #define OBJECT_CHUNK_SIZE (1u << OBJECT_CHUNK_BITS)
 #define OBJECT_CHUNKS 4096u
-#define OBJECT_KIND_SHIFT 60
-#define OBJECT_GENERATIONS (1u << 28)
 
 struct object_chunk {
     struct object *_Atomic slots[OBJECT_CHUNK_SIZE];
