@@ -368,10 +368,17 @@ static bool is_well(struct event *event)
            !context_is_lost(event->object.context);
 }
 
+// Another thread may release the event meanwhile, and its context end with it:
+// whoever only looks keeps both.
 static __attribute__((noinline)) rnl_status query_open(struct event *event)
 {
     bool pending;
-    return event_query(event, &pending);
+    rnl_status status = object_keep_for(&event->object, "event");
+    if (status != RNL_OK)
+        return status;
+    status = event_query(event, &pending);
+    object_drop(&event->object);
+    return status;
 }
 
 // Programs poll with it.
