@@ -284,6 +284,35 @@ RNL_TEST(a_copy_that_fails_is_over_before_its_lane_is_used_again)
     idle_close();
 }
 
+static bool has_only(const char *memory, char value)
+{
+    return memory[0] == value && memcmp(memory, memory + 1, SIZE - 1) == 0;
+}
+
+// Nor does what an earlier copy left in the page-locked memory arrive.
+RNL_TEST(of_a_refused_copy_nothing_arrives)
+{
+    rnl_buffer buffer;
+    char *memory = malloc(SIZE);
+    assert_non_null(memory);
+    idle_open(0, false);
+    assert_ok(rnl_buffer_create(idle_context, SIZE, NULL, &buffer));
+    memset(memory, 1, SIZE);
+    assert_ok(rnl_copy_to_buffer_and_wait(idle_stream, buffer, 0, memory,
+                                          SIZE));
+    memset(memory, 2, SIZE);
+    fake_fail("cuMemcpyAsync", 1, 2, 1);
+    assert_status(rnl_copy_from_buffer_and_wait(idle_stream, memory, buffer, 0,
+                                                SIZE),
+                  RNL_ERROR_OUT_OF_MEMORY);
+    fake_fail("cuMemcpyAsync", 0, 0, 0);
+    assert_true(has_only(memory, 2));
+    assert_ok(rnl_stream_reset_and_wait(idle_stream));
+    assert_ok(rnl_buffer_release(buffer));
+    free(memory);
+    idle_close();
+}
+
 // --- The current context ----------------------------------------------------
 
 // How often one was made current for a launch, a record and looks at both.
