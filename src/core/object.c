@@ -435,15 +435,6 @@ struct object *object_find_and_keep(const void *handle, enum object_kind kind)
     return NULL;
 }
 
-// Whether the caller has references of the handle's generation: the object may
-// have become another since it was found.
-static bool has_users(uint64_t counts, const void *handle)
-{
-    uint64_t generation = (uint64_t)(uintptr_t)handle >> 32;
-    return counts_users(counts) > 0 &&
-           (counts ^ generation << OBJECT_TAG_SHIFT) >> OBJECT_TAG_SHIFT == 0;
-}
-
 enum retained { RETAIN_DEAD, RETAIN_FULL, RETAINED };
 
 static enum retained retain(struct object *object, const void *handle)
@@ -451,7 +442,7 @@ static enum retained retain(struct object *object, const void *handle)
     uint64_t counts =
         atomic_load_explicit(&object->counts, memory_order_relaxed);
     do {
-        if (!has_users(counts, handle))
+        if (!object_has_users(counts, handle))
             return RETAIN_DEAD;
         if (counts_users(counts) == OBJECT_USERS_MOST)
             return RETAIN_FULL;
@@ -479,29 +470,9 @@ rnl_status object_retain(const void *handle, enum object_kind kind,
                                 : object_refuse(handle, kind, parameter);
 }
 
-// Takes one of the caller's references away, and with the last one the
-// library's, too, where that is the last: then nobody else can end the object.
-// Returns the counts before; 0 when there was none above the `least`, and then
-// the caller sees what those did who gave back theirs.
-static inline uint64_t take_user(struct object *object, const void *handle,
-                                 uint32_t least)
-{
-    uint64_t counts =
-        atomic_load_explicit(&object->counts, memory_order_acquire);
-    uint64_t less;
-    do {
-        if (!has_users(counts, handle) || counts_users(counts) <= least)
-            return 0;
-        less = counts_are_last(counts) ? counts_new(0) : OBJECT_USER;
-    } while (!atomic_compare_exchange_weak_explicit(
-        &object->counts, &counts, counts - less, memory_order_acq_rel,
-        memory_order_acquire));
-    return counts;
-}
-
 bool object_release_but_last(struct object *object, const void *handle)
 {
-    return take_user(object, handle, 1) != 0;
+    return object_take_user(object, handle, 1) != 0;
 }
 
 rnl_status object_release_found(struct object *object, const void *handle,
@@ -509,17 +480,13 @@ rnl_status object_release_found(struct object *object, const void *handle,
                                 bool *out_last)
 {
     *out_last = false;
-    uint64_t counts = object ? take_user(object, handle, 0) : 0;
+    uint64_t counts = object ? object_take_user(object, handle, 0) : 0;
     if (counts == 0)
         return object_refuse(handle, kind, parameter);
     if (counts_users(counts) > 1)
         return RNL_OK;
     *out_last = true;
-    atomic_store_explicit(&object->handle, 0, memory_order_release);
-    if (counts_references(counts) == 1)
-        object_destroy(object);
-    else
-        object_drop(object);
+    object_give_last(object, counts);
     return RNL_OK;
 }
 
