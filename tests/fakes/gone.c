@@ -550,16 +550,23 @@ static int stop_and_query_event(void *event)
     return query_event(event);
 }
 
-static void *query_event_stopping(void *unused)
+static void *query_event_stopping(void *event)
 {
-    rnl_event event = the_event;
     stops = true;
     assert_ok(rnl_event_query(event));
-    return unused;
+    return NULL;
 }
 
-// The driver is asked about it meanwhile.
-RNL_TEST(a_context_lives_while_its_event_is_looked_at)
+static void *take_time_stopping(void *event)
+{
+    uint64_t ns;
+    stops = true;
+    assert_ok(rnl_event_elapsed(event, event, &ns));
+    return NULL;
+}
+
+// The driver is asked about the event meanwhile.
+static void end_context_during(void *(*look)(void *event))
 {
     pthread_t thread;
     begin();
@@ -575,11 +582,10 @@ RNL_TEST(a_context_lives_while_its_event_is_looked_at)
     struct object *context = object_find(the_context, OBJECT_CONTEXT);
     assert_ok(rnl_enqueue_event_record(the_stream, the_event));
     assert_ok(rnl_stream_synchronize(the_stream, RNL_FOREVER));
-    assert_int_equal(pthread_create(&thread, NULL, query_event_stopping, NULL),
-                     0);
+    assert_int_equal(pthread_create(&thread, NULL, look, the_event), 0);
     sem_wait(&inside);
     assert_ok(rnl_event_release(the_event));
-    assert_int_equal(object_references(event), 1);
+    assert_true(object_references(event) > 0);
     assert_ok(rnl_stream_release(the_stream));
     end_context(the_context);
     while (object_references(context) > 1)
@@ -589,6 +595,16 @@ RNL_TEST(a_context_lives_while_its_event_is_looked_at)
     pthread_join(thread, NULL);
     assert_int_equal(object_references(event), 0);
     fake_expect_empty();
+}
+
+RNL_TEST(a_context_lives_while_its_event_is_looked_at)
+{
+    end_context_during(query_event_stopping);
+}
+
+RNL_TEST(a_context_lives_while_a_time_between_its_events_is_taken)
+{
+    end_context_during(take_time_stopping);
 }
 
 // What the event stands for when the wait has begun is nothing to it.
