@@ -149,8 +149,8 @@ static void thread_ends(void *noticed)
 
 static void exit_key_create(void)
 {
-    exit_key_made = pthread_key_create(&exit_key, thread_ends) == 0;
-    pthread_atfork(NULL, NULL, threads_forked);
+    exit_key_made = pthread_key_create(&exit_key, thread_ends) == 0 &&
+                    pthread_atfork(NULL, NULL, threads_forked) == 0;
 }
 
 void thread_set_exit_hook(void (*hook)(void))

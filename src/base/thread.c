@@ -104,6 +104,17 @@ bool thread_start(pthread_t *out_thread, const char *name, void *(*run)(void *),
     return error == 0;
 }
 
+bool thread_notice_forks(atomic_bool *noticed, void (*in_child)(void))
+{
+    if (atomic_load(noticed))
+        return true;
+    hold("fork");
+    if (fault_injected() || pthread_atfork(NULL, NULL, in_child) != 0)
+        return false;
+    atomic_store(noticed, true);
+    return true;
+}
+
 // --- Promptness ------------------------------------------------------------
 
 // What sched_getattr and sched_setattr take; not every C library declares it.

@@ -78,9 +78,15 @@ bool thread_start(pthread_t *out_thread, const char *name, void *(*run)(void *),
 // ignore.
 void thread_be_prompt(bool prompt);
 
-// Makes thread_start fail `count` times after `skip` successes; for tests.
+// Has `in_child` called in every child of fork from now on, unless `noticed`
+// says that it is already. False when there is no memory for that. Threads that
+// come at once may each have it called.
+bool thread_notice_forks(atomic_bool *noticed, void (*in_child)(void));
+
+// Makes thread_start, and thread_notice_forks, fail `count` times after `skip`
+// successes; for tests.
 void thread_fail_next(unsigned skip, unsigned count);
 
-// Makes the next thread_start of that name call `hold` before all else; for
-// tests.
+// Makes the next thread_start of that name, or thread_notice_forks by the name
+// "fork", call `hold` before all else; for tests.
 void thread_hold_next(const char *name, void (*hold)(void));

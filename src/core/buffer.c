@@ -314,12 +314,11 @@ rnl_status rnl_buffer_retain(rnl_buffer buffer)
     return status ? status : object_retain(buffer, OBJECT_BUFFER, "buffer");
 }
 
-// Where others may release it, too, the latest of them counts.
+// Where slices may be released, too, the latest of all counts.
 static void set_release_point(struct buffer *buffer, uint64_t point)
 {
     uint64_t before = 0;
-    if (counts_are_last(atomic_load_explicit(&buffer->object.counts,
-                                             memory_order_acquire))) {
+    if (object_references(&buffer->object) == 0) {
         atomic_store_explicit(&buffer->release_point, point,
                               memory_order_relaxed);
         return;
@@ -349,16 +348,27 @@ static void note_release(struct buffer *buffer)
     set_release_point(buffer, point);
 }
 
+// Noted behind the caller's last reference, not before it: so it counts what
+// other threads enqueued before they gave up theirs, and a handle that is
+// released once too often says nothing about the next buffer there.
+static inline rnl_status release(struct object *object, rnl_buffer handle)
+{
+    uint64_t counts = object ? object_take_user(object, handle, 0) : 0;
+    if (counts == 0)
+        return object_refuse(handle, OBJECT_BUFFER, "buffer");
+    if (counts_users(counts) == 1) {
+        note_release((struct buffer *)object);
+        object_give_last(object, counts);
+    }
+    return RNL_OK;
+}
+
 rnl_status rnl_buffer_release(rnl_buffer handle)
 {
-    bool last;
     rnl_status status = ENTER();
     if (status != RNL_OK || !handle)
         return status;
-    struct object *object = object_find(handle, OBJECT_BUFFER);
-    if (object)
-        note_release((struct buffer *)object);
-    return object_release_found(object, handle, OBJECT_BUFFER, "buffer", &last);
+    return release(object_find(handle, OBJECT_BUFFER), handle);
 }
 
 rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,
@@ -385,8 +395,7 @@ rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,
     }
     op->kept[op->kept_count++] = buffer;
     // A backend may be through with the op when it has it.
-    note_release((struct buffer *)buffer);
-    status = object_release(handle, OBJECT_BUFFER, "buffer");
+    status = release(buffer, handle);
     if (status != RNL_OK) {
         op_finish(op);
         return status;

@@ -92,14 +92,6 @@ static void after_fork_in_child(void)
     capture_forked();
 }
 
-// Before anything that a fork could interrupt.
-static void notice_forks(void)
-{
-    static atomic_bool noticed;
-    if (!atomic_exchange(&noticed, true))
-        pthread_atfork(NULL, NULL, after_fork_in_child);
-}
-
 // Of another table, or of a thread that opened the library when its process
 // forked: the child opens it anew.
 static void withdraw_devices(void)
@@ -133,7 +125,11 @@ rnl_status library_open(void)
 {
     if (atomic_load_explicit(&opened, memory_order_acquire))
         return RNL_OK;
-    notice_forks();
+    // Before anything that a fork could interrupt.
+    static atomic_bool noticed;
+    if (!thread_notice_forks(&noticed, after_fork_in_child))
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory to be told of forks");
     pthread_mutex_lock(&open_mutex);
     rnl_status status = RNL_OK;
     if (!atomic_load(&opened)) {

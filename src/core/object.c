@@ -415,15 +415,6 @@ struct object *object_find_and_keep(const void *handle, enum object_kind kind)
     return NULL;
 }
 
-// Whether the caller has references of the handle's generation: the object may
-// have become another since it was found.
-static bool has_users(uint64_t counts, const void *handle)
-{
-    uint64_t generation = (uint64_t)(uintptr_t)handle >> 32;
-    return counts_users(counts) > 0 &&
-           (counts ^ generation << OBJECT_TAG_SHIFT) >> OBJECT_TAG_SHIFT == 0;
-}
-
 enum retained { RETAIN_DEAD, RETAIN_FULL, RETAINED };
 
 static enum retained retain(struct object *object, const void *handle)
@@ -431,7 +422,7 @@ static enum retained retain(struct object *object, const void *handle)
     uint64_t counts =
         atomic_load_explicit(&object->counts, memory_order_relaxed);
     do {
-        if (!has_users(counts, handle))
+        if (!object_has_users(counts, handle))
             return RETAIN_DEAD;
         if (counts_users(counts) == OBJECT_USERS_MOST)
             return RETAIN_FULL;
@@ -459,57 +450,24 @@ rnl_status object_retain(const void *handle, enum object_kind kind,
                                 : object_refuse(handle, kind, parameter);
 }
 
-// Where the caller's only reference is the library's only one: takes both, so
-// that nobody else can end the object.
-static inline bool take_only(struct object *object, const void *handle)
-{
-    uint64_t only = counts_new((uint64_t)(uintptr_t)handle >> 32);
-    uint64_t counts =
-        atomic_load_explicit(&object->counts, memory_order_relaxed);
-    return counts == only && atomic_compare_exchange_strong_explicit(
-                                 &object->counts, &counts,
-                                 only - counts_new(0), memory_order_acq_rel,
-                                 memory_order_relaxed);
-}
-
-// Takes one of the caller's references away. Returns the counts before; 0 when
-// there was none above the `least`, and then the caller sees what those did who
-// gave back theirs.
-static inline uint64_t take_user(struct object *object, const void *handle,
-                                 uint32_t least)
-{
-    uint64_t counts =
-        atomic_load_explicit(&object->counts, memory_order_acquire);
-    do {
-        if (!has_users(counts, handle) || counts_users(counts) <= least)
-            return 0;
-    } while (!atomic_compare_exchange_weak_explicit(
-        &object->counts, &counts, counts - OBJECT_USER, memory_order_acq_rel,
-        memory_order_acquire));
-    return counts;
-}
-
 bool object_release_but_last(struct object *object, const void *handle)
 {
-    return take_user(object, handle, 1) != 0;
+    return object_take_user(object, handle, 1) != 0;
 }
 
 rnl_status object_release_found(struct object *object, const void *handle,
                                 enum object_kind kind, const char *parameter,
                                 bool *out_last)
 {
-    bool only = object && take_only(object, handle);
-    uint64_t counts = only     ? counts_new(0)
-                      : object ? take_user(object, handle, 0)
-                               : 0;
-    *out_last = counts_users(counts) == 1;
-    if (*out_last)
-        atomic_store_explicit(&object->handle, 0, memory_order_release);
-    if (only)
-        object_destroy(object);
-    else if (*out_last)
-        object_drop(object);
-    return counts ? RNL_OK : object_refuse(handle, kind, parameter);
+    *out_last = false;
+    uint64_t counts = object ? object_take_user(object, handle, 0) : 0;
+    if (counts == 0)
+        return object_refuse(handle, kind, parameter);
+    if (counts_users(counts) > 1)
+        return RNL_OK;
+    *out_last = true;
+    object_give_last(object, counts);
+    return RNL_OK;
 }
 
 rnl_status object_release_last(const void *handle, enum object_kind kind,

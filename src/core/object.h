@@ -366,6 +366,52 @@ rnl_status object_release_found(struct object *object, const void *handle,
 // The same, but leaves the caller's last one: false when there is no other.
 bool object_release_but_last(struct object *object, const void *handle);
 
+// Whether the caller has references of the handle's generation: the object may
+// have become another since it was found.
+static inline bool object_has_users(uint64_t counts, const void *handle)
+{
+    uint64_t generation = (uint64_t)(uintptr_t)handle >> 32;
+    return counts_users(counts) > 0 &&
+           (counts ^ generation << OBJECT_TAG_SHIFT) >> OBJECT_TAG_SHIFT == 0;
+}
+
+// The first step of a release, for who does something before the second. Takes
+// one of the caller's references away, and with the last one the library's,
+// too, where that is the last: then nobody else can end the object. Returns the
+// counts before, of the generation nothing; 0 when there was none above the
+// `least`. The caller sees what those did who gave back theirs.
+static inline uint64_t object_take_user(struct object *object,
+                                        const void *handle, uint32_t least)
+{
+    const uint64_t only = counts_new((uint64_t)(uintptr_t)handle >> 32);
+    uint64_t counts =
+        atomic_load_explicit(&object->counts, memory_order_acquire);
+    uint64_t less;
+    if (least == 0 && counts == only &&  // nearly always: seen with one look
+        atomic_compare_exchange_strong_explicit(
+            &object->counts, &counts, only - counts_new(0),
+            memory_order_acq_rel, memory_order_acquire))
+        return counts_new(0);
+    do {
+        if (!object_has_users(counts, handle) || counts_users(counts) <= least)
+            return 0;
+        less = counts_are_last(counts) ? counts_new(0) : OBJECT_USER;
+    } while (!atomic_compare_exchange_weak_explicit(
+        &object->counts, &counts, counts - less, memory_order_acq_rel,
+        memory_order_acquire));
+    return counts;
+}
+
+// The second, behind the caller's last one: with the counts before that.
+static inline void object_give_last(struct object *object, uint64_t counts)
+{
+    atomic_store_explicit(&object->handle, 0, memory_order_release);
+    if (counts_references(counts) == 1)
+        object_destroy(object);
+    else
+        object_drop(object);
+}
+
 // The handle of an object, for results and infos.
 static inline void *object_handle(struct object *object)
 {

@@ -1,6 +1,6 @@
 // Memory that goes before the work that uses it, and streams that others
 // capture meanwhile.
-#include "core/object.h"
+#include "core/core.h"
 
 #include "loaded.h"
 
@@ -365,4 +365,29 @@ RNL_TEST(what_the_driver_takes_in_part_is_kept_and_fails)
     assert_ok(rnl_stream_reset_and_wait(shut.stream));
     assert_ok(rnl_buffer_release(shut.buffer));
     shut_close(&shut);
+}
+
+// It was checked just before the first release, and is one of another thread.
+RNL_TEST(a_second_release_that_comes_late_is_not_the_next_buffers)
+{
+    rnl_context context;
+    rnl_stream stream;
+    rnl_buffer gone, next;
+    fake_load();
+    assert_ok(rnl_context_open("cuda", 0, NULL, &context));
+    assert_ok(rnl_context_default_stream(context, &stream));
+    assert_ok(rnl_buffer_create(context, 64, NULL, &gone));
+    struct object *object = object_find(gone, OBJECT_BUFFER);
+    assert_ok(rnl_enqueue_fill(stream, gone, 0, 64, 1, 4));
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_ok(rnl_buffer_release(gone));
+    assert_ok(rnl_buffer_create(context, 64, NULL, &next));
+    assert_ptr_equal(object_find(next, OBJECT_BUFFER), object);
+    atomic_store(&object->handle, (uint64_t)(uintptr_t)gone);
+    assert_status(rnl_buffer_release(gone), RNL_ERROR_INVALID_HANDLE);
+    atomic_store(&object->handle, (uint64_t)(uintptr_t)next);
+    assert_int_equal(((struct buffer *)object)->release_point, 0);
+    assert_ok(rnl_buffer_release(next));
+    assert_ok(rnl_context_release(context));
+    fake_expect_empty();
 }

@@ -51,8 +51,8 @@ static struct event *find_event(void)
 // --- Events ------------------------------------------------------------------
 
 // What a thread that found the event before another one released it still
-// calls: it meets one that was never recorded. What it leaves there goes with
-// the context, …
+// calls: looks are refused, all else meets one that was never recorded. What it
+// leaves there goes with the context, …
 RNL_TEST(an_event_that_is_gone_takes_late_calls)
 {
     begin();
@@ -62,11 +62,11 @@ RNL_TEST(an_event_that_is_gone_takes_late_calls)
     assert_ok(rnl_enqueue_event_record(the_stream, the_event));
     assert_ok(rnl_enqueue_event_record(the_stream, the_event));
     assert_ok(rnl_event_release(the_event));
-    assert_ok(event->backend->event_query(event));
+    assert_int_equal(event->backend->event_query(event),
+                     RNL_ERROR_INVALID_HANDLE);
     assert_ok(event->backend->event_join(stream, event));
     assert_ok(event->backend->event_record(event, stream));
     assert_ok(event->backend->event_record(event, stream));
-    assert_int_equal(event->backend->event_query(event), RNL_NOT_READY);
     atomic_store(&gate.open, 1);
     assert_ok(rnl_stream_synchronize(the_stream, RNL_FOREVER));
     assert_ok(rnl_event_create(the_context, NULL, &the_event));
@@ -540,6 +540,71 @@ RNL_TEST(a_context_lives_while_another_waits_for_its_event)
     pthread_join(thread, NULL);
     assert_ok(rnl_stream_synchronize(the_stream, RNL_FOREVER));
     end();
+}
+
+static driver_event_query_fn *query_event;
+
+static int stop_and_query_event(void *event)
+{
+    stop();
+    return query_event(event);
+}
+
+static void *query_event_stopping(void *event)
+{
+    stops = true;
+    assert_ok(rnl_event_query(event));
+    return NULL;
+}
+
+static void *take_time_stopping(void *event)
+{
+    uint64_t ns;
+    stops = true;
+    assert_ok(rnl_event_elapsed(event, event, &ns));
+    return NULL;
+}
+
+// The driver is asked about the event meanwhile.
+static void end_context_during(void *(*look)(void *event))
+{
+    pthread_t thread;
+    begin();
+    sem_init(&inside, 0, 0);
+    sem_init(&go_on, 0, 0);
+    change_driver();
+    query_event = driver.call.event_query;
+    driver.call.event_query = stop_and_query_event;
+    assert_ok(rnl_event_release(the_event));
+    assert_ok(rnl_event_create(the_context, RNL_EVENT_OPTIONS(.timing = true),
+                               &the_event));
+    struct object *event = &find_event()->object;
+    struct object *context = object_find(the_context, OBJECT_CONTEXT);
+    assert_ok(rnl_enqueue_event_record(the_stream, the_event));
+    assert_ok(rnl_stream_synchronize(the_stream, RNL_FOREVER));
+    assert_int_equal(pthread_create(&thread, NULL, look, the_event), 0);
+    sem_wait(&inside);
+    assert_ok(rnl_event_release(the_event));
+    assert_true(object_references(event) > 0);
+    assert_ok(rnl_stream_release(the_stream));
+    end_context(the_context);
+    while (object_references(context) > 1)
+        sched_yield();
+    assert_int_equal(object_references(context), 1);
+    sem_post(&go_on);
+    pthread_join(thread, NULL);
+    assert_int_equal(object_references(event), 0);
+    fake_expect_empty();
+}
+
+RNL_TEST(a_context_lives_while_its_event_is_looked_at)
+{
+    end_context_during(query_event_stopping);
+}
+
+RNL_TEST(a_context_lives_while_a_time_between_its_events_is_taken)
+{
+    end_context_during(take_time_stopping);
 }
 
 // What the event stands for when the wait has begun is nothing to it.

@@ -1,6 +1,13 @@
 // Work on the driver: what it is told, and what becomes of failures.
+#include "core/backend.h"
+#include "core/object.h"
+
+#include "backends/cudalike/doubt.h"
+
 #include "loaded.h"
 
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -260,6 +267,140 @@ RNL_TEST(a_promise_kept_by_a_failing_stream_hands_its_failure_on)
     late_close(&late);
 }
 
+// --- No memory for a doubt ---------------------------------------------------
+
+static _Thread_local size_t allocations_left = SIZE_MAX;
+
+static void *allocate(size_t size, size_t alignment, void *user_data)
+{
+    (void)user_data;
+    if (allocations_left == 0)
+        return NULL;
+    allocations_left--;
+    return aligned_alloc(alignment,
+                         (size + alignment - 1) / alignment * alignment);
+}
+
+static void release(void *memory, size_t size, void *user_data)
+{
+    (void)size;
+    (void)user_data;
+    free(memory);
+}
+
+static struct stream *doubtful_open(void)
+{
+    assert_ok(rnl_allocator_set(
+        RNL_ALLOCATOR(.allocate = allocate, .release = release)));
+    idle_open(0, false);
+    return (struct stream *)object_find(idle_stream, OBJECT_STREAM);
+}
+
+// What is held may be refused yet, and nobody would be told.
+RNL_TEST(without_memory_for_a_doubt_nothing_is_held)
+{
+    static struct fake_gate gate;
+    rnl_status status = RNL_ERROR_OUT_OF_MEMORY;
+    rnl_buffer buffer;
+    struct stream *stream = doubtful_open();
+    assert_ok(rnl_buffer_create(idle_context, 64, NULL, &buffer));
+    assert_ok(rnl_enqueue_host_function(idle_stream, fake_hold, &gate));
+    for (size_t i = 0; status == RNL_ERROR_OUT_OF_MEMORY; i++) {
+        assert_null(gpu_stream_of(stream)->doubt);
+        allocations_left = i;
+        status = rnl_enqueue_fill(idle_stream, buffer, 0, 64, 1, 4);
+        allocations_left = SIZE_MAX;
+    }
+    assert_ok(status);
+    assert_non_null(gpu_stream_of(stream)->doubt);
+    atomic_store(&gate.open, 1);
+    assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
+    assert_ok(rnl_buffer_release(buffer));
+    idle_close();
+}
+
+// Where the driver has some of it already, the rest fails.
+RNL_TEST(without_memory_for_a_doubt_the_rest_is_refused)
+{
+    static struct fake_gate gate;
+    static struct fake_told told;
+    struct stream *stream = doubtful_open();
+    assert_ok(rnl_enqueue_host_function(idle_stream, fake_count, &told));
+    assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
+    struct op *function = op_create(stream, OP_HOST, 0);
+    function->host.function = fake_hold;
+    function->host.user_data = &gate;
+    function->next = op_create(stream, OP_RELEASE, 0);
+    allocations_left = 0;
+    assert_ok(stream->backend->stream_submit(stream, function));
+    allocations_left = SIZE_MAX;
+    assert_ok(rnl_enqueue_event_record(idle_stream, idle_event));
+    atomic_store(&gate.open, 1);
+    assert_status(rnl_stream_synchronize(idle_stream, RNL_FOREVER),
+                  RNL_ERROR_OUT_OF_MEMORY);
+    assert_status(rnl_event_synchronize(idle_event, RNL_FOREVER),
+                  RNL_ERROR_OUT_OF_MEMORY);
+    idle_close();
+}
+
+static struct driver driver;  // the fake's, but for one function
+static driver_context_set_fn *context_set;
+static sem_t inside, go_on;
+static _Thread_local bool stops;
+
+// The last call of a wait for a promise on a stream that others share.
+static int set_and_stop(void *context)
+{
+    int code = context_set(context);
+    if (stops && !context) {
+        stops = false;
+        sem_post(&inside);
+        sem_wait(&go_on);
+        allocations_left = 0;
+    }
+    return code;
+}
+
+static void *wait_without_memory(void *promise)
+{
+    stops = true;
+    assert_status(rnl_enqueue_wait_event(idle_stream, promise),
+                  RNL_ERROR_OUT_OF_MEMORY);
+    return NULL;
+}
+
+// Work of other threads may have ended the doubt that the wait began with.
+RNL_TEST(a_wait_for_a_promise_says_that_nobody_would_be_told)
+{
+    void *native;
+    rnl_stream other;
+    rnl_event promise;
+    pthread_t thread;
+    struct stream *stream = doubtful_open();
+    struct gpu_context *gpu = gpu_of(stream_context(stream));
+    driver = *gpu->driver;
+    context_set = driver.call.context_set;
+    driver.call.context_set = set_and_stop;
+    gpu->driver = &driver;
+    sem_init(&inside, 0, 0);
+    sem_init(&go_on, 0, 0);
+    assert_ok(rnl_stream_native(idle_stream, &native));
+    assert_ok(rnl_stream_create(idle_context, NULL, &other));
+    assert_ok(rnl_event_create(idle_context,
+                               RNL_EVENT_OPTIONS(.promise = true), &promise));
+    assert_int_equal(pthread_create(&thread, NULL, wait_without_memory,
+                                    promise), 0);
+    sem_wait(&inside);
+    assert_ok(rnl_enqueue_event_record(other, promise));
+    assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
+    assert_null(gpu_stream_of(stream)->doubt);
+    sem_post(&go_on);
+    pthread_join(thread, NULL);
+    assert_ok(rnl_event_release(promise));
+    assert_ok(rnl_stream_release(other));
+    idle_close();
+}
+
 // --- Copies of ordinary memory -----------------------------------------------
 
 // The next copy has the same page-locked memory.
@@ -279,6 +420,35 @@ RNL_TEST(a_copy_that_fails_is_over_before_its_lane_is_used_again)
     assert_ok(rnl_stream_reset_and_wait(idle_stream));
     assert_ok(rnl_copy_from_buffer_and_wait(idle_stream, memory, buffer, 0,
                                             SIZE));
+    assert_ok(rnl_buffer_release(buffer));
+    free(memory);
+    idle_close();
+}
+
+static bool has_only(const char *memory, char value)
+{
+    return memory[0] == value && memcmp(memory, memory + 1, SIZE - 1) == 0;
+}
+
+// Nor does what an earlier copy left in the page-locked memory arrive.
+RNL_TEST(of_a_refused_copy_nothing_arrives)
+{
+    rnl_buffer buffer;
+    char *memory = malloc(SIZE);
+    assert_non_null(memory);
+    idle_open(0, false);
+    assert_ok(rnl_buffer_create(idle_context, SIZE, NULL, &buffer));
+    memset(memory, 1, SIZE);
+    assert_ok(rnl_copy_to_buffer_and_wait(idle_stream, buffer, 0, memory,
+                                          SIZE));
+    memset(memory, 2, SIZE);
+    fake_fail("cuMemcpyAsync", 1, 2, 1);
+    assert_status(rnl_copy_from_buffer_and_wait(idle_stream, memory, buffer, 0,
+                                                SIZE),
+                  RNL_ERROR_OUT_OF_MEMORY);
+    fake_fail("cuMemcpyAsync", 0, 0, 0);
+    assert_true(has_only(memory, 2));
+    assert_ok(rnl_stream_reset_and_wait(idle_stream));
     assert_ok(rnl_buffer_release(buffer));
     free(memory);
     idle_close();

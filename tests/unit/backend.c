@@ -239,3 +239,40 @@ RNL_TEST(a_library_that_a_fork_found_half_open_is_opened_anew)
     assert_ok(library_reopen(forking_table));
     assert_int_equal(child_status, 0);
 }
+
+static void *open_and_fork(void *unused)
+{
+    rnl_context context;
+    size_t bytes;
+    assert_ok(rnl_context_open("null", 0, NULL, &context));
+    pid_t child = test_fork();
+    if (child == 0)
+        _exit(rnl_context_memory(context, &bytes, &bytes) !=
+              RNL_ERROR_FORKED);
+    child_status = test_wait(child);
+    assert_ok(rnl_context_release(context));
+    return unused;
+}
+
+RNL_TEST(nothing_is_opened_that_would_not_be_told_of_forks)
+{
+    thread_fail_next(0, 1);
+    assert_status(library_reopen(null_table), RNL_ERROR_OUT_OF_MEMORY);
+    open_and_fork(NULL);
+    assert_int_equal(child_status, 0);
+}
+
+static void fork_in_another_thread(void)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, open_and_fork, NULL), 0);
+    pthread_join(thread, NULL);
+}
+
+// It does not rely on one that has only begun to ask for that.
+RNL_TEST(another_thread_is_told_of_its_fork)
+{
+    thread_hold_next("fork", fork_in_another_thread);
+    assert_ok(library_reopen(null_table));
+    assert_int_equal(child_status, 0);
+}

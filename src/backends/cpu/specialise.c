@@ -61,14 +61,6 @@ static void maker_forked(void)
     maker.lock = (struct lock){0};
 }
 
-// Before anybody takes the lock.
-static void notice_forks(void)
-{
-    static atomic_bool noticed;
-    if (!atomic_exchange(&noticed, true))
-        pthread_atfork(NULL, NULL, maker_forked);
-}
-
 // Another process than the one that started the thread does not have it.
 static void maker_lock(void)
 {
@@ -325,7 +317,10 @@ struct specials *specials_open(const rnl_cpu_object *table,
     if (config_get()->specialise_ns == UINT64_MAX || table->tier != 'B' ||
         !can_repeat(source))
         return NULL;
-    notice_forks();
+    // Before anybody takes the lock.
+    static atomic_bool noticed;
+    if (!thread_notice_forks(&noticed, maker_forked))
+        return NULL;
     size_t count = table->kernel_count;
     struct specials *specials =
         mem_allocate(sizeof *specials + count * sizeof *specials->items);

@@ -368,10 +368,17 @@ static bool is_well(struct event *event)
            !context_is_lost(event->object.context);
 }
 
+// Another thread may release the event meanwhile, and its context end with it:
+// whoever only looks keeps both.
 static __attribute__((noinline)) rnl_status query_open(struct event *event)
 {
     bool pending;
-    return event_query(event, &pending);
+    rnl_status status = object_keep_for(&event->object, "event");
+    if (status != RNL_OK)
+        return status;
+    status = event_query(event, &pending);
+    object_drop(&event->object);
+    return status;
 }
 
 // Programs poll with it.
@@ -433,8 +440,9 @@ static rnl_status between(struct context *context, struct marker *from,
     return RNL_OK;
 }
 
-rnl_status gpu_event_elapsed(struct event *start, struct event *end,
-                             struct event **out_wrong, int64_t *out_ns)
+// The caller keeps both.
+static rnl_status elapsed(struct event *start, struct event *end,
+                          struct event **out_wrong, int64_t *out_ns)
 {
     struct marker *from, *to = NULL;
     rnl_status status = timed_marker(start, out_wrong, &from);
@@ -448,5 +456,20 @@ rnl_status gpu_event_elapsed(struct event *start, struct event *end,
         status = between(end->object.context, from, to, out_ns);
     marker_drop(start->object.context, from);
     marker_drop(end->object.context, to);
+    return status;
+}
+
+rnl_status gpu_event_elapsed(struct event *start, struct event *end,
+                             struct event **out_wrong, int64_t *out_ns)
+{
+    rnl_status status = object_keep_for(&start->object, "start");
+    if (status != RNL_OK)
+        return status;
+    status = object_keep_for(&end->object, "end");
+    if (status == RNL_OK) {
+        status = elapsed(start, end, out_wrong, out_ns);
+        object_drop(&end->object);
+    }
+    object_drop(&start->object);
     return status;
 }

@@ -91,6 +91,7 @@ rnl_status gpu_host_register(struct context *context, void *pointer,
     if (!locked)
         quiet_leave(gpu);
     current_back(gpu, before);
+    // What it says when it unlocks may be of earlier work, and is said again.
     return code == 0 || !locked
                ? RNL_OK
                : driver_fail(context, code, "to page-lock memory");

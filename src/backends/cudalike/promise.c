@@ -217,10 +217,11 @@ static rnl_status wait_for(struct stream *stream, struct event *event)
     rnl_status status = stream_wait_marker(stream, marker);
     if (status != RNL_OK)
         take_waiter_back(own, waiter);
-    // Other threads may have submitted more before it.
-    doubt_begin(stream, atomic_load(&stream->submitted));
+    else  // other threads may have submitted more before it
+        code = doubt_begin(stream, atomic_load(&stream->submitted));
     marker_drop(event->object.context, marker);
-    return status;
+    return code ? driver_fail(stream_context(stream), code, "to wait")
+                : status;
 }
 
 // Others may drop the waiter, and its reference, as soon as they find it.

@@ -262,9 +262,11 @@ static int begin_piece(const struct driver_functions *call, struct job *job,
         code = call->copy(pinned, (uint64_t)(uintptr_t)(copy->from + offset),
                           size, lane->stream);
     }
+    if (code != 0)
+        return code;
     slot->waits_for = job->to_device ? NULL : copy->to + offset;
     slot->size = size;
-    return code ? code : call->event_record(slot->event, lane->stream);
+    return call->event_record(slot->event, lane->stream);
 }
 
 // Until nothing is left, or others wait for a turn.

@@ -324,22 +324,23 @@ static uint64_t number(struct op *op, uint64_t submitted)
 static int submit_locked(struct stream *stream, struct op *first,
                          struct op **over)
 {
-    uint64_t before = atomic_load(&stream->submitted);
-    uint64_t submitted = number(first, before);
+    struct gpu_stream *own = gpu_stream_of(stream);
+    uint64_t given = atomic_load(&own->given);
+    uint64_t submitted = number(first, atomic_load(&stream->submitted));
     struct op *rest = first;
     int code = 0;
-    if (!stream_holds_locked(stream) || !gpu_stream_of(stream)->held)
+    if (!stream_holds_locked(stream) || !own->held)
         rest = give_list_locked(stream, first, SIZE_MAX, over, &code);
+    if (code == 0 && rest)
+        code = doubt_begin(stream, submitted);  // it may be refused yet
     if (code != 0 && rest == first) {
-        atomic_store(&gpu_stream_of(stream)->given, before);
+        atomic_store(&own->given, given);
         return code;
     }
     if (code != 0)
         give_up_locked(stream, rest, code, over);
-    else if (rest) {
-        doubt_begin(stream, submitted);  // it may be refused yet
+    else if (rest)
         stream_hold_locked(stream, rest);
-    }
     atomic_store_explicit(&stream->submitted, submitted,
                           memory_order_release);
     return 0;
