@@ -355,7 +355,7 @@ static void forget_locked(struct event *event)
     atomic_fetch_sub(&capture_traces, 1);
 }
 
-void capture_forget_event(struct event *event)
+void capture_forget_captured(struct event *event)
 {
     lock_take(&capture_lock);
     forget_locked(event);

@@ -64,12 +64,13 @@ rnl_status capture_refuse(struct stream *stream);
 // For calls that concern all streams of a context; `waits`: the call itself.
 rnl_status capture_check_context(struct context *context, bool waits);
 
+void capture_forget_captured(struct event *event);
+
 // The event stands for something else from now on, or is gone.
-void capture_forget_event(struct event *event);
 static inline void capture_forget(struct event *event)
 {
     if (event_is_captured(event))
-        capture_forget_event(event);
+        capture_forget_captured(event);
 }
 
 // In the child after fork: captures belong to the parent.

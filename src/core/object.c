@@ -12,13 +12,14 @@
 static struct object_chunk first_chunk;  // spares small programs the allocation
 struct object_chunk *_Atomic object_chunks[OBJECT_CHUNKS] = {&first_chunk};
 
+_Atomic uint32_t object_generations = OBJECT_GENERATIONS;
+static _Atomic uint64_t last_id;
+
 static struct lock table_lock;  // guards all below and every class's dead
 static uint32_t slot_count;
 static uint32_t live_count;     // without those of static storage
 static uint32_t first_generation = 1;  // of slots made from now on
 static struct object_class *classes;
-_Atomic uint32_t object_generations = OBJECT_GENERATIONS;
-static _Atomic uint64_t last_id;
 
 static const char *const kind_names[OBJECT_KINDS] = {
     "nothing", "device", "context",  "stream",
