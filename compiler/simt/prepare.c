@@ -65,12 +65,12 @@ static LLVMValueRef first_of(LLVMValueRef function)
     return at;
 }
 
-static LLVMValueRef first_instruction(LLVMModuleRef module)
+LLVMValueRef first_instruction(LLVMModuleRef module)
 {
     return first_of(LLVMGetFirstFunction(module));
 }
 
-static LLVMValueRef next_instruction(LLVMValueRef at)
+LLVMValueRef next_instruction(LLVMValueRef at)
 {
     LLVMBasicBlockRef block = LLVMGetInstructionParent(at);
     LLVMValueRef next = LLVMGetNextInstruction(at);
