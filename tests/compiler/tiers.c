@@ -241,6 +241,19 @@ RNL_TEST(loops_that_end_by_themselves_do_not_wait)
              "}\n");
 }
 
+// They are passed and returned as integers of 24 and 48 bits.
+RNL_TEST(structures_of_odd_sizes_are_taken)
+{
+    need_simt();
+    is_taken("__device__ uchar3 f(uchar3 a) { return {a.y, a.z, 1}; }\n"
+             "__device__ short3 g(short3 a) { return {a.y, a.z, 1}; }\n"
+             "extern \"C\" __global__ void k(uchar3 *a, short3 *b)\n"
+             "{\n"
+             "    a[threadIdx.x] = f(a[threadIdx.x]);\n"
+             "    b[threadIdx.x] = g(b[threadIdx.x]);\n"
+             "}\n");
+}
+
 RNL_TEST(calls_that_lanes_cannot_do_are_refused)
 {
     need_simt();
