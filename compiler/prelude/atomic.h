@@ -27,6 +27,19 @@ template <class Bits, class T, class F> RNL_INLINE T rnl_replace(T *p, F f)
     RNL_ATOMIC(atomicMax, type, return rnl_replace<bits>(                    \
         p, [=](type old) { return v > old ? v : old; }))
 
+// An atomic function that leaves memory as it is asks whether another thread
+// has acted. The SIMT compiler sees that by itself (simt/spin.c).
+#if defined(RNL_SIMT)
+#define RNL_IS(value, same) false
+#else
+#define RNL_IS(value, same) (__builtin_constant_p(value) && value == (same))
+#endif
+RNL_INLINE void rnl_look(bool only)
+{
+    if (only)
+        rnl_spin();
+}
+
 // A lock taken by exchange or compare-and-swap may be held by a thread that can
 // only run when this one yields.
 #define RNL_ATOMIC_EXCHANGE(type, bits)                                      \
@@ -42,6 +55,7 @@ template <class Bits, class T, class F> RNL_INLINE T rnl_replace(T *p, F f)
 #define RNL_ATOMIC_CAS(type)                                                 \
     RNL_INLINE type atomicCAS(type *p, type compare, type value)             \
     {                                                                        \
+        rnl_look(RNL_IS(compare, value));                                    \
         type old = compare;                                                  \
         if (!__atomic_compare_exchange_n(p, &old, value, false,              \
                                          __ATOMIC_ACQ_REL,                   \
@@ -50,17 +64,17 @@ template <class Bits, class T, class F> RNL_INLINE T rnl_replace(T *p, F f)
         return old;                                                          \
     }
 
+#define RNL_ATOMIC_FETCH(name, type, fetch, same)                            \
+    RNL_ATOMIC(name, type,                                                   \
+               rnl_look(RNL_IS(v, static_cast<type>(same)));                 \
+               return fetch(p, v, __ATOMIC_RELAXED))
+
 #define RNL_ATOMIC_INTEGER(type, bits)                                       \
-    RNL_ATOMIC(atomicAdd, type,                                              \
-               return __atomic_fetch_add(p, v, __ATOMIC_RELAXED))            \
-    RNL_ATOMIC(atomicSub, type,                                              \
-               return __atomic_fetch_sub(p, v, __ATOMIC_RELAXED))            \
-    RNL_ATOMIC(atomicAnd, type,                                              \
-               return __atomic_fetch_and(p, v, __ATOMIC_RELAXED))            \
-    RNL_ATOMIC(atomicOr, type,                                               \
-               return __atomic_fetch_or(p, v, __ATOMIC_RELAXED))             \
-    RNL_ATOMIC(atomicXor, type,                                              \
-               return __atomic_fetch_xor(p, v, __ATOMIC_RELAXED))            \
+    RNL_ATOMIC_FETCH(atomicAdd, type, __atomic_fetch_add, 0)                 \
+    RNL_ATOMIC_FETCH(atomicSub, type, __atomic_fetch_sub, 0)                 \
+    RNL_ATOMIC_FETCH(atomicAnd, type, __atomic_fetch_and, -1)                \
+    RNL_ATOMIC_FETCH(atomicOr, type, __atomic_fetch_or, 0)                   \
+    RNL_ATOMIC_FETCH(atomicXor, type, __atomic_fetch_xor, 0)                 \
     RNL_ATOMIC_MIN_MAX(type, bits)                                           \
     RNL_ATOMIC_EXCHANGE(type, bits)                                          \
     RNL_ATOMIC_CAS(type)

@@ -218,7 +218,7 @@ RNL_WAITS void rnl_yield()
 }
 
 // Called where a thread may be spinning until another one acts.
-RNL_INLINE void rnl_spin()
+RNL_INLINE RNL_KEPT void rnl_spin()
 {
     if (++rnl_state.failures >= 16)
         rnl_yield();

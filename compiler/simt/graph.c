@@ -264,95 +264,10 @@ static void find_loops(struct kernel *kernel)
             set_add(&kernel->loops[l].blocks, i);
 }
 
-// --- Spinning ----------------------------------------------------------------
-
-static bool is_stored_in(const struct kernel *kernel, LLVMValueRef variable,
-                         int loop)
-{
-    for (LLVMUseRef use = LLVMGetFirstUse(variable); use;
-         use = LLVMGetNextUse(use)) {
-        LLVMValueRef user = LLVMGetUser(use);
-        if (!LLVMIsALoadInst(user) &&
-            set_has(&kernel->loops[loop].blocks,
-                    (unsigned)kernel_block_of(kernel, user)))
-            return true;
-    }
-    return false;
-}
-
-// Whether a value is the same in all rounds of a loop.
-static bool stays_alike(const struct kernel *kernel, LLVMValueRef value,
-                        int loop, int depth)
-{
-    int axis;
-    if (!LLVMIsAInstruction(value))
-        return true;
-    if (depth > 4)
-        return false;
-    if (LLVMIsALoadInst(value) && LLVMIsAAllocaInst(LLVMGetOperand(value, 0)))
-        return !is_stored_in(kernel, LLVMGetOperand(value, 0), loop);
-    if (LLVMIsACallInst(value))
-        return primitive_of(value, &axis) == PRIMITIVE_THREAD ||
-               primitive_of(value, &axis) == PRIMITIVE_BLOCK;
-    if (!LLVMIsABinaryOperator(value) && !LLVMIsACastInst(value))
-        return false;
-    for (int i = 0; i < LLVMGetNumOperands(value); i++)
-        if (!stays_alike(kernel, LLVMGetOperand(value, (unsigned)i), loop,
-                         depth + 1))
-            return false;
-    return true;
-}
-
-// Lanes run in lockstep: one that waits in a loop for another of its warp would
-// wait for ever. A lock is taken by swapping what is expected to be the same
-// each time, or by exchanging; a flag is awaited by loading what nothing in the
-// loop stores. Of what is swapped otherwise, the first expectation is loaded.
-static bool is_awaiting(const struct kernel *kernel, LLVMValueRef at, int loop)
-{
-    if (LLVMIsAAtomicCmpXchgInst(at))
-        return stays_alike(kernel, LLVMGetOperand(at, 1), loop, 0);
-    if (LLVMIsAAtomicRMWInst(at))
-        return LLVMGetAtomicRMWBinOp(at) == LLVMAtomicRMWBinOpXchg &&
-               LLVMGetFirstUse(at);
-    return LLVMIsALoadInst(at) &&
-           (LLVMGetVolatile(at) ||
-            LLVMGetOrdering(at) != LLVMAtomicOrderingNotAtomic);
-}
-
-static bool stores_anything(const struct kernel *kernel, int loop)
-{
-    for (unsigned i = 0; i < kernel->block_count; i++) {
-        if (!set_has(&kernel->loops[loop].blocks, i))
-            continue;
-        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
-             at; at = LLVMGetNextInstruction(at))
-            if (LLVMIsAAtomicCmpXchgInst(at) ||
-                (LLVMIsAStoreInst(at) &&
-                 !LLVMIsAAllocaInst(LLVMGetOperand(at, 1))))
-                return true;
-    }
-    return false;
-}
-
-static void find_spinning(struct kernel *kernel)
-{
-    for (unsigned i = 0; i < kernel->block_count; i++) {
-        int loop = kernel->blocks[i].loop;
-        if (loop == NONE)
-            continue;
-        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
-             at; at = LLVMGetNextInstruction(at))
-            if (is_awaiting(kernel, at, loop) &&
-                !(LLVMIsALoadInst(at) && stores_anything(kernel, loop)))
-                kernel->refusal =
-                    "it waits in a loop for what another thread does";
-    }
-}
-
 void graph_analyse(struct kernel *kernel)
 {
     find_loops(kernel);
-    find_spinning(kernel);
+    spin_find(kernel);
     find_barriers_ahead(kernel);
     find_postdominators(kernel);
     find_joins(kernel);

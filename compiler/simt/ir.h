@@ -144,6 +144,11 @@ struct order {
 struct order *graph_order(const struct kernel *kernel, const struct set *blocks,
                           const int *from, unsigned from_count);
 
+// spin.c: refuses a kernel that waits in a loop for memory to change.
+void spin_find(struct kernel *kernel);
+// Lets other threads have their turn where code of tier F may wait for them.
+char *spin_give_way(LLVMModuleRef module);
+
 // slots.c
 void slots_find(struct kernel *kernel);
 void slots_live(struct kernel *kernel);
@@ -236,6 +241,8 @@ void prepare_block_size(LLVMModuleRef module, const unsigned size[3]);
 void tell_range(LLVMValueRef at, unsigned first, unsigned end);
 void prepare_drop_used(LLVMModuleRef module);  // nothing is kept for its name
 char *prepare_module(LLVMModuleRef module);
+LLVMValueRef first_instruction(LLVMModuleRef module);
+LLVMValueRef next_instruction(LLVMValueRef at);  // NULL after the last one
 unsigned block_size(LLVMBasicBlockRef block);   // instructions, as the next
 unsigned function_size(LLVMValueRef function);
 LLVMValueRef first_behind_phis(LLVMBasicBlockRef block);

@@ -215,6 +215,9 @@ static char *optimise(LLVMModuleRef module, LLVMTargetMachineRef machine,
         return prepare_run(module, "globaldce,always-inline,globaldce,"
                                    "function(sroa,early-cse,simplifycfg)");
     }
+    char *message = spin_give_way(module);
+    if (message)
+        return message;
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
     LLVMPassBuilderOptionsSetLoopInterleaving(options, 0);

@@ -65,12 +65,12 @@ static LLVMValueRef first_of(LLVMValueRef function)
     return at;
 }
 
-static LLVMValueRef first_instruction(LLVMModuleRef module)
+LLVMValueRef first_instruction(LLVMModuleRef module)
 {
     return first_of(LLVMGetFirstFunction(module));
 }
 
-static LLVMValueRef next_instruction(LLVMValueRef at)
+LLVMValueRef next_instruction(LLVMValueRef at)
 {
     LLVMBasicBlockRef block = LLVMGetInstructionParent(at);
     LLVMValueRef next = LLVMGetNextInstruction(at);
@@ -218,7 +218,82 @@ static void replace_conversion(LLVMBuilderRef b, LLVMValueRef at,
     LLVMInstructionEraseFromParent(at);
 }
 
-// --- Both --------------------------------------------------------------------
+// --- Odd sizes ---------------------------------------------------------------
+
+// A structure of 3, 5, 6 or 7 bytes, as uchar3, is passed to functions and
+// returned as one integer, which lanes could not hold. It is stored and loaded
+// in pieces that are numbers, and is gone once the functions are inlined.
+static bool is_odd(LLVMTypeRef type)
+{
+    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind)
+        return false;
+    unsigned width = LLVMGetIntTypeWidth(type);
+    return width < 64 && width % 8 == 0 && (width & (width - 1)) != 0;
+}
+
+struct piece {
+    unsigned offset, size;  // bytes
+    LLVMTypeRef type;
+};
+
+// The next piece of an integer, which begins where `piece` ends. False: there
+// is none.
+static bool piece_next(struct piece *piece, LLVMTypeRef whole)
+{
+    unsigned size = LLVMGetIntTypeWidth(whole) / 8;
+    piece->offset += piece->size;
+    for (piece->size = 4; piece->size > size - piece->offset;)
+        piece->size /= 2;
+    piece->type =
+        LLVMIntTypeInContext(LLVMGetTypeContext(whole), piece->size * 8);
+    return piece->offset < size;
+}
+
+static LLVMValueRef piece_address(LLVMBuilderRef b, LLVMValueRef whole,
+                                  const struct piece *piece)
+{
+    LLVMContextRef context = LLVMGetTypeContext(piece->type);
+    LLVMValueRef offset =
+        LLVMConstInt(LLVMInt64TypeInContext(context), piece->offset, 0);
+    return LLVMBuildGEP2(b, LLVMInt8TypeInContext(context), whole, &offset, 1,
+                         "");
+}
+
+static void store_pieces(LLVMBuilderRef b, LLVMValueRef at)
+{
+    LLVMValueRef value = LLVMGetOperand(at, 0);
+    LLVMTypeRef type = LLVMTypeOf(value);
+    LLVMPositionBuilderBefore(b, at);
+    for (struct piece p = {0}; piece_next(&p, type);) {
+        LLVMValueRef bits = LLVMBuildLShr(
+            b, value, LLVMConstInt(type, p.offset * 8, 0), "");
+        LLVMValueRef store =
+            LLVMBuildStore(b, LLVMBuildTrunc(b, bits, p.type, ""),
+                           piece_address(b, LLVMGetOperand(at, 1), &p));
+        LLVMSetAlignment(store, 1);
+    }
+    LLVMInstructionEraseFromParent(at);
+}
+
+static void load_pieces(LLVMBuilderRef b, LLVMValueRef at)
+{
+    LLVMTypeRef type = LLVMTypeOf(at);
+    LLVMValueRef value = LLVMConstNull(type);
+    LLVMPositionBuilderBefore(b, at);
+    for (struct piece p = {0}; piece_next(&p, type);) {
+        LLVMValueRef load = LLVMBuildLoad2(
+            b, p.type, piece_address(b, LLVMGetOperand(at, 0), &p), "");
+        LLVMSetAlignment(load, 1);
+        LLVMValueRef bits =
+            LLVMBuildShl(b, LLVMBuildZExt(b, load, type, ""),
+                         LLVMConstInt(type, p.offset * 8, 0), "");
+        value = LLVMBuildOr(b, value, bits, "");
+    }
+    LLVMReplaceAllUsesWith(at, value);
+    LLVMInstructionEraseFromParent(at);
+}
+
+// --- All of these ------------------------------------------------------------
 
 void prepare_arithmetic(LLVMModuleRef module)
 {
@@ -238,6 +313,14 @@ void prepare_arithmetic(LLVMModuleRef module)
             break;
         case LLVMFPToSI:
             replace_conversion(b, at, true);
+            break;
+        case LLVMStore:
+            if (is_odd(LLVMTypeOf(LLVMGetOperand(at, 0))))
+                store_pieces(b, at);
+            break;
+        case LLVMLoad:
+            if (is_odd(LLVMTypeOf(at)))
+                load_pieces(b, at);
             break;
         default:
             break;

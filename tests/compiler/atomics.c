@@ -94,6 +94,29 @@ RNL_TEST(spin_locks_do_not_hang)
     built_close(&built);
 }
 
+RNL_TEST(flags_that_atomics_ask_for_are_awaited)
+{
+    begin("atomic.cu");
+    for (int n = 0; n < 4; n++) {
+        built_run_ints(&built, "flag_asked", (rnl_dim3){1}, (rnl_dim3){70}, 0,
+                       out, in, n);
+        assert_int_equal(out[n], 7);
+    }
+    built_close(&built);
+}
+
+RNL_TEST(volatile_flags_are_awaited)
+{
+    if (!built_may_be_tier_b())
+        test_skip("no SIMT compiler");
+    begin("atomic.cu");
+    built_run_ints(&built, "flag_volatile", (rnl_dim3){1}, (rnl_dim3){64}, 0,
+                   out, in, 20);
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(out[i], 190 * i);
+    built_close(&built);
+}
+
 // --- Variables -------------------------------------------------------------
 
 static void *global(const char *name, size_t size, bool constant)

@@ -160,6 +160,22 @@ RNL_TEST(waits_that_lanes_cannot_do_are_refused)
     need_simt();
     is_refused(KERNEL "{ while (!*(volatile int *)out) {} out[1] = 1; }\n",
                "it waits in a loop for what another thread does\n");
+    is_refused(KERNEL "{ while (!atomicAdd(out, 0)) {} out[1] = 1; }\n",
+               "it waits in a loop for what another thread does\n");
+    is_refused(KERNEL "{\n"
+               "    int some;\n"
+               "    do {\n"
+               "        some = 0;\n"
+               "        for (int i = 0; i < 9; i++)\n"
+               "            some |= ((volatile int *)out)[i];\n"
+               "    } while (!some);\n"
+               "}\n", "it waits in a loop for what another thread does\n");
+    is_refused(KERNEL "{\n"
+               "    int i = threadIdx.x & 3;\n"
+               "    while (atomicCAS(out + i, 0, 1)) i = (i + 1) & 3;\n"
+               "    out[9]++;\n"
+               "    atomicExch(out + i, 0);\n"
+               "}\n", "it waits in a loop for what another thread does\n");
     is_refused(KERNEL "{ while (!*(volatile int *)out) __nanosleep(9); }\n",
                "it waits for other threads by __nanosleep\n");
     is_refused("__device__ int f(int n)\n"
@@ -176,6 +192,15 @@ RNL_TEST(waits_that_lanes_cannot_do_are_refused)
                "apart\n");
 }
 
+static void is_taken(const char *source)
+{
+    built_write(&built, "k.cu", source);
+    built_make(&built, "--source @/k.cu --option --tier=B");
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.status, 0);
+    built_close(&built);
+}
+
 // They begin with a load, and nothing else in the loop may store.
 RNL_TEST(atomic_functions_that_try_again_do_not_wait)
 {
@@ -188,12 +213,45 @@ RNL_TEST(atomic_functions_that_try_again_do_not_wait)
         snprintf(source, sizeof source, KERNEL
                  "{ for (int i = 0; i < out[threadIdx.x]; i++) %s; }\n",
                  bodies[i]);
-        built_write(&built, "k.cu", source);
-        built_make(&built, "--source @/k.cu --option --tier=B");
-        assert_string_equal(built.log, "");
-        assert_int_equal(built.status, 0);
-        built_close(&built);
+        is_taken(source);
     }
+}
+
+RNL_TEST(loops_that_end_by_themselves_do_not_wait)
+{
+    need_simt();
+    // What is loaded has no say in how long the loop runs.
+    is_taken(KERNEL "{\n"
+             "    int sum = 0;\n"
+             "    for (int i = threadIdx.x; i < 999; i += blockDim.x)\n"
+             "        sum += ((volatile int *)out)[i];\n"
+             "    out[threadIdx.x] = sum;\n"
+             "}\n");
+    // Places of a table are kept.
+    is_taken(KERNEL "{\n"
+             "    unsigned i = threadIdx.x * 2654435761u >> 22;\n"
+             "    while (atomicCAS(out + i, -1, threadIdx.x) != -1)\n"
+             "        i = (i + 1) & 1023u;\n"
+             "    atomicAdd(out + 1024 + i, 1);\n"
+             "}\n");
+    // Each round puts something else there.
+    is_taken(KERNEL "{\n"
+             "    for (int i = threadIdx.x; i < 999; i += blockDim.x)\n"
+             "        out[99 + i] = atomicExch(out + i % 9, i);\n"
+             "}\n");
+}
+
+// They are passed and returned as integers of 24 and 48 bits.
+RNL_TEST(structures_of_odd_sizes_are_taken)
+{
+    need_simt();
+    is_taken("__device__ uchar3 f(uchar3 a) { return {a.y, a.z, 1}; }\n"
+             "__device__ short3 g(short3 a) { return {a.y, a.z, 1}; }\n"
+             "extern \"C\" __global__ void k(uchar3 *a, short3 *b)\n"
+             "{\n"
+             "    a[threadIdx.x] = f(a[threadIdx.x]);\n"
+             "    b[threadIdx.x] = g(b[threadIdx.x]);\n"
+             "}\n");
 }
 
 RNL_TEST(calls_that_lanes_cannot_do_are_refused)

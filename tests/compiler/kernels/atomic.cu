@@ -108,6 +108,65 @@ extern "C" __global__ void lock_held_long(int *out, const int *, int n)
     atomicExch(&lock, 0);
 }
 
+// The first thread asks until the last one has said so.
+extern "C" __global__ void flag_asked(int *out, const int *, int n)
+{
+    __shared__ int flag, box;
+    if (threadIdx.x == 0)
+        flag = box = 0;
+    __syncthreads();
+    if (threadIdx.x == blockDim.x - 1) {
+        box = 7;
+        __threadfence_block();
+        atomicExch(&flag, 1);
+    }
+    if (threadIdx.x > 0)
+        return;
+    if (n == 0)
+        while (!atomicAdd(&flag, 0)) {
+        }
+    else if (n == 1)
+        while (!atomicAnd(&flag, -1)) {
+        }
+    else if (n == 2)
+        while (!atomicXor(&flag, 0)) {
+        }
+    else
+        while (!atomicCAS(&flag, 0, 0)) {
+        }
+    out[n] = box;
+}
+
+// The second warp makes what the first one takes, a few at a time.
+extern "C" __global__ void flag_volatile(int *out, const int *, int n)
+{
+    __shared__ int ring[2][32];
+    __shared__ volatile int made, taken;
+    int lane = threadIdx.x & 31, sum = 0;
+    if (threadIdx.x == 0)
+        made = taken = 0;
+    __syncthreads();
+    for (int i = 0; i < n; i++) {
+        if (threadIdx.x >= 32) {
+            while (i - taken >= 2) {
+            }
+            ring[i & 1][lane] = i * lane;
+        } else {
+            while (made <= i) {
+            }
+            sum += ring[i & 1][lane];
+        }
+        __threadfence_block();
+        __syncwarp();
+        if (threadIdx.x == 32)
+            made = i + 1;
+        else if (threadIdx.x == 0)
+            taken = i + 1;
+    }
+    if (threadIdx.x < 32)
+        out[lane] = sum;
+}
+
 extern "C" __global__ void lock_sleep(int *out, const int *, int n)
 {
     __shared__ volatile int turn;

@@ -243,3 +243,33 @@ extern "C" __global__ void extremes_in_loops(int *out, const int *in, int n)
     __syncthreads();
     out[blockIdx.x * size + t] = (int)(steps + high[t & 7u]);
 }
+
+// How often each value occurs, by a table of values with their counts.
+// @run int n=1000 block=256
+// @run int n=300 block=33
+extern "C" __global__ void counts_in_a_table(int *out, const int *in, int n)
+{
+    __shared__ int values[2048], counts[2048];
+    const int none = -1 << 31;
+    for (int i = threadIdx.x; i < 2048; i += blockDim.x) {
+        values[i] = none;
+        counts[i] = 0;
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        unsigned at = (unsigned)in[i] * 2654435761u >> 21;
+        for (;; at = (at + 1) & 2047u) {
+            int old = atomicCAS(&values[at], none, in[i]);
+            if (old == none || old == in[i])
+                break;
+        }
+        atomicAdd(&counts[at], 1);
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        unsigned at = (unsigned)in[i] * 2654435761u >> 21;
+        while (values[at] != in[i])
+            at = (at + 1) & 2047u;
+        out[i] = counts[at];
+    }
+}

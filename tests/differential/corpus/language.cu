@@ -228,3 +228,32 @@ extern "C" __global__ void range_loops(int *out, const int *in, int n)
         sum = sum * 2 + value;
     out[t] = sum;
 }
+
+struct seven {
+    unsigned char at[7];
+};
+
+__device__ uchar3 mixed(uchar3 a, uchar3 b)
+{
+    return make_uchar3((a.x + b.z) / 2, a.y ^ b.y, max(a.z, b.x));
+}
+
+__device__ seven turned(seven a, int by)
+{
+    seven b;
+    for (int i = 0; i < 7; i++)
+        b.at[i] = a.at[(i + by) % 7];
+    return b;
+}
+
+// Structures that are passed as integers of 24 and 56 bits.
+// @run int n=700 block=100
+// @run int n=231 block=33
+extern "C" __global__ void odd_sizes(int *out, const int *in, int n)
+{
+    int t = threadIdx.x;
+    const uchar3 *pixels = (const uchar3 *)in;
+    ((uchar3 *)out)[t] = mixed(pixels[t], pixels[n - 1 - t]);
+    const seven *from = (const seven *)in;
+    ((seven *)(out + n / 7))[t] = turned(from[t], t & 3);
+}
