@@ -200,9 +200,13 @@ struct shapes {
 };
 void shapes_find(struct shapes *shapes);
 struct shape shape_of(const struct shapes *shapes, LLVMValueRef value);
-// Whether an unsigned number of which this is the lane's grows without passing
-// 2^32 inside a chunk.
+bool constant_of(LLVMValueRef value, int64_t *number);  // of up to 64 bits
+
+// wrap.c: whether an unsigned number of which this is the lane's grows without
+// passing 2^32 inside a chunk; whether an affine one that this makes wider with
+// its sign stays so where it matters.
 bool shape_never_wraps(const struct shapes *shapes, LLVMValueRef value);
+bool shape_widens_signed(const struct shapes *shapes, LLVMValueRef cast);
 
 // rising.c
 bool shape_rises(struct shape shape);
