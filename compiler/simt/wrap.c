@@ -4,6 +4,8 @@
 #include "ir.h"
 
 enum {
+    // Threads of a block.
+    BLOCK_MOST = 1024,
     // What an index may be multiplied with and still be taken for one of 32
     // bits.
     FACTOR_MOST = 16,
@@ -25,18 +27,37 @@ static bool both_never_wrap(const struct shapes *shapes, LLVMValueRef value,
            never_wraps(shapes, LLVMGetOperand(value, 1), depth + 1, factor);
 }
 
+static bool is_block_index(const struct shapes *shapes, LLVMValueRef value)
+{
+    int axis;
+    value = slots_resolve(shapes->kernel, value);
+    return primitive_of(value, &axis) == PRIMITIVE_BLOCK;
+}
+
+// The constant that a product is made with; 0 if it is none or large.
+static int64_t factor_of(LLVMValueRef product)
+{
+    int64_t number;
+    if (!constant_of(LLVMGetOperand(product, 1), &number) || number < 0)
+        return 0;
+    if (LLVMGetInstructionOpcode(product) == LLVMShl)
+        number = number < 32 ? INT64_C(1) << number : 0;
+    return number <= BLOCK_MOST ? number : 0;
+}
+
+// A block's index times a constant is taken for that times the block's size.
 static bool product_never_wraps(const struct shapes *shapes,
                                 LLVMValueRef value, int depth, int64_t factor)
 {
-    int64_t number;
-    bool shift = LLVMGetInstructionOpcode(value) == LLVMShl;
-    if (!constant_of(LLVMGetOperand(value, 1), &number))
-        return !shift && both_never_wrap(shapes, value, depth, factor);
-    if (number < 0 || number > FACTOR_MOST)
-        return false;
-    factor *= shift ? INT64_C(1) << number : number;
-    return factor <= FACTOR_MOST &&
-           never_wraps(shapes, LLVMGetOperand(value, 0), depth + 1, factor);
+    LLVMValueRef first = LLVMGetOperand(value, 0);
+    if (!LLVMIsAConstantInt(LLVMGetOperand(value, 1)))
+        return LLVMGetInstructionOpcode(value) == LLVMMul &&
+               both_never_wrap(shapes, value, depth, factor);
+    int64_t number = factor_of(value);
+    if (number > 0 && is_block_index(shapes, first))
+        return true;
+    return number > 0 && factor * number <= FACTOR_MOST &&
+           never_wraps(shapes, first, depth + 1, factor * number);
 }
 
 static bool never_wraps(const struct shapes *shapes, LLVMValueRef value,

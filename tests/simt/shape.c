@@ -163,6 +163,25 @@ RNL_TEST(numbers_that_may_wrap_are_only_guessed_when_widened)
     is("g", "varying ~1");
 }
 
+RNL_TEST(a_block_index_times_a_constant_is_an_index)
+{
+    find("  %x = call i32 @rnl_thread_x()\n"
+         "  %block = call i32 @rnl_block_x()\n"
+         "  %shifted = shl i32 %block, 10\n"
+         "  %some = mul i32 %block, 100\n"
+         "  %far = mul i32 %block, 1025\n"
+         "  %a = add i32 %shifted, %x\n"
+         "  %b = add i32 %some, %x\n"
+         "  %c = add i32 %far, %x\n"
+         "  %wide_a = zext i32 %a to i64\n"
+         "  %wide_b = zext i32 %b to i64\n"
+         "  %wide_c = zext i32 %c to i64\n"
+         "  ret void\n", &rows);
+    is("wide_a", "affine 1");
+    is("wide_b", "affine 1");
+    is("wide_c", "varying ~1");
+}
+
 // The lanes' indices, as `index` makes them of %x and %n, widened with their
 // sign and used as `use` does.
 static void widen(const char *index, const char *use)
