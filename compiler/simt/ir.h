@@ -281,6 +281,10 @@ void demote_often_used(LLVMModuleRef module);
 void merge_within_pieces(LLVMModuleRef module);
 void merge_end(LLVMModuleRef module);
 
+// rotate.c: puts the conditions of loops of very large functions at their ends.
+// How many there are.
+unsigned rotate_loops(LLVMModuleRef module);
+
 // sections.c: a section for each function and variable.
 void sections_set(LLVMModuleRef module);
 
