@@ -205,9 +205,13 @@ struct shapes {
 };
 void shapes_find(struct shapes *shapes);
 struct shape shape_of(const struct shapes *shapes, LLVMValueRef value);
-// Whether an unsigned number of which this is the lane's grows without passing
-// 2^32 inside a chunk.
+bool constant_of(LLVMValueRef value, int64_t *number);  // of up to 64 bits
+
+// wrap.c: whether an unsigned number of which this is the lane's grows without
+// passing 2^32 inside a chunk; whether an affine one that this makes wider with
+// its sign stays so where it matters.
 bool shape_never_wraps(const struct shapes *shapes, LLVMValueRef value);
+bool shape_widens_signed(const struct shapes *shapes, LLVMValueRef cast);
 
 // rising.c
 bool shape_rises(struct shape shape);
@@ -283,6 +287,10 @@ void demote_often_used(LLVMModuleRef module);
 // them, until the end.
 void merge_within_pieces(LLVMModuleRef module);
 void merge_end(LLVMModuleRef module);
+
+// rotate.c: puts the conditions of loops of very large functions at their ends.
+// How many there are.
+unsigned rotate_loops(LLVMModuleRef module);
 
 // sections.c: a section for each function and variable.
 void sections_set(LLVMModuleRef module);

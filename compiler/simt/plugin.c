@@ -206,9 +206,13 @@ static void hide_functions(LLVMModuleRef module)
         }
 }
 
+// Very large functions' loops, beyond which none is unrolled: each time all is
+// gone over that follows from what a loop counts.
+enum { LOOPS_MOST = 500 };
+
 // Without kernels nothing is left that is worth much time.
 static char *optimise(LLVMModuleRef module, LLVMTargetMachineRef machine,
-                      bool has_kernels)
+                      bool has_kernels, bool many_loops)
 {
     if (!has_kernels) {
         hide_functions(module);
@@ -222,6 +226,7 @@ static char *optimise(LLVMModuleRef module, LLVMTargetMachineRef machine,
     LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
     LLVMPassBuilderOptionsSetLoopInterleaving(options, 0);
     LLVMPassBuilderOptionsSetSLPVectorization(options, 1);
+    LLVMPassBuilderOptionsSetLoopUnrolling(options, !many_loops);
     LLVMErrorRef error =
         LLVMRunPasses(module, "globaldce,always-inline,globaldce,default<O2>",
                       machine, options);
@@ -513,6 +518,7 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
     prepare_arithmetic(module);
     prepare_share_variables(module);
     dump(job, module, "source");
+    bool many_loops = rotate_loops(module) > LOOPS_MOST;
     if (module_is_huge(module))
         look_near();
     unsigned count = count_kernels(module);
@@ -528,7 +534,7 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
     prepare_drop_used(module);
     drop_threads(module, kernels, count);
     drop_entries(job, module, count);
-    if ((message = optimise(module, machine, has_kernels)))
+    if ((message = optimise(module, machine, has_kernels, many_loops)))
         return message;
     if (vectors && LLVMLinkModules2(module, vectors))
         return LLVMCreateMessage("the vector code does not fit the rest");

@@ -18,11 +18,7 @@ bool shape_rises(struct shape shape)
 
 static bool small_constant(LLVMValueRef value, int64_t *number)
 {
-    if (!LLVMIsAConstantInt(value) ||
-        LLVMGetIntTypeWidth(LLVMTypeOf(value)) > 64)
-        return false;
-    *number = LLVMConstIntGetSExtValue(value);
-    return *number > -SMALL && *number < SMALL;
+    return constant_of(value, number) && *number > -SMALL && *number < SMALL;
 }
 
 bool shape_limit_rises(const struct shapes *shapes, LLVMValueRef call)

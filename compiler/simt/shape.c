@@ -5,9 +5,6 @@
 #include <runnel/cpu_object.h>
 #include <string.h>
 
-// What an index may be multiplied with and still be taken for one of 32 bits.
-enum { FACTOR_MOST = 16 };
-
 static const struct shape uniform = {.kind = SHAPE_UNIFORM};
 static const struct shape varying = {.kind = SHAPE_VARYING};
 
@@ -75,7 +72,7 @@ static struct shape operand_shape(const struct shapes *shapes,
 
 // --- Arithmetic --------------------------------------------------------------
 
-static bool constant_of(LLVMValueRef value, int64_t *number)
+bool constant_of(LLVMValueRef value, int64_t *number)
 {
     if (!LLVMIsAConstantInt(value) ||
         LLVMGetIntTypeWidth(LLVMTypeOf(value)) > 64)
@@ -175,136 +172,6 @@ static struct shape binary_shape(const struct shapes *shapes,
     }
 }
 
-// Made of indices and sizes by adding, and by multiplying with what does not
-// lead 268 million threads beyond 32 bits.
-static bool never_wraps(const struct shapes *shapes, LLVMValueRef value,
-                        int depth, int64_t factor);
-
-static bool both_never_wrap(const struct shapes *shapes, LLVMValueRef value,
-                            int depth, int64_t factor)
-{
-    return never_wraps(shapes, LLVMGetOperand(value, 0), depth + 1, factor) &&
-           never_wraps(shapes, LLVMGetOperand(value, 1), depth + 1, factor);
-}
-
-static bool product_never_wraps(const struct shapes *shapes,
-                                LLVMValueRef value, int depth, int64_t factor)
-{
-    int64_t number;
-    bool shift = LLVMGetInstructionOpcode(value) == LLVMShl;
-    if (!constant_of(LLVMGetOperand(value, 1), &number))
-        return !shift && both_never_wrap(shapes, value, depth, factor);
-    if (number < 0 || number > FACTOR_MOST)
-        return false;
-    factor *= shift ? INT64_C(1) << number : number;
-    return factor <= FACTOR_MOST &&
-           never_wraps(shapes, LLVMGetOperand(value, 0), depth + 1, factor);
-}
-
-static bool never_wraps(const struct shapes *shapes, LLVMValueRef value,
-                        int depth, int64_t factor)
-{
-    int64_t number;
-    int axis;
-    if (constant_of(value, &number))
-        return number >= 0 && number < 1 << 24;
-    if (depth > 12 || !LLVMIsAInstruction(value))
-        return false;
-    switch (LLVMGetInstructionOpcode(value)) {
-    case LLVMMul: case LLVMShl:
-        return product_never_wraps(shapes, value, depth, factor);
-    case LLVMAdd: case LLVMOr: case LLVMAnd:
-        return both_never_wrap(shapes, value, depth, factor);
-    case LLVMFreeze:
-        return never_wraps(shapes, LLVMGetOperand(value, 0), depth + 1,
-                           factor);
-    case LLVMCall:
-        switch (primitive_of(value, &axis)) {
-        case PRIMITIVE_THREAD: case PRIMITIVE_BLOCK:
-        case PRIMITIVE_BLOCK_SIZE: case PRIMITIVE_GRID_SIZE:
-            return true;
-        default:
-            return false;
-        }
-    case LLVMLoad: {
-        const struct slot *slot = slots_loaded(shapes->kernel, value);
-        if (!slot || depth > 8)
-            return false;
-        for (unsigned i = 0; i < slot->store_count; i++)
-            if (!never_wraps(shapes, LLVMGetOperand(slot->stores[i], 0),
-                             slot->store_count > 1 ? depth + 4 : depth + 1,
-                             factor))
-                return false;
-        return slot->store_count > 0;
-    }
-    default:
-        return false;
-    }
-}
-
-bool shape_never_wraps(const struct shapes *shapes, LLVMValueRef value)
-{
-    return never_wraps(shapes, value, 0, 1);
-}
-
-// Whether a number only becomes part of addresses. One that wraps is no index,
-// so where it does need not be known.
-static bool is_index_only(const struct shapes *shapes, LLVMValueRef value,
-                          int depth)
-{
-    if (depth > 5)
-        return false;
-    for (LLVMUseRef use = LLVMGetFirstUse(value); use;
-         use = LLVMGetNextUse(use)) {
-        LLVMValueRef user = LLVMGetUser(use);
-        const struct slot *slot = NULL;
-        switch (LLVMGetInstructionOpcode(user)) {
-        case LLVMGetElementPtr:
-            break;
-        case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMShl: case LLVMOr:
-            if (!is_index_only(shapes, user, depth + 1))
-                return false;
-            break;
-        case LLVMStore:
-            slot = slots_simple(shapes->kernel, LLVMGetOperand(user, 1));
-            if (!slot)
-                return false;
-            for (unsigned i = 0; i < slot->load_count; i++)
-                if (!is_index_only(shapes, slot->loads[i], depth + 1))
-                    return false;
-            break;
-        default:
-            return false;
-        }
-    }
-    return true;
-}
-
-// Whether a signed number grows without passing 2^31 inside a chunk.
-static bool stays_signed(const struct shapes *shapes, LLVMValueRef value,
-                         int depth)
-{
-    if (shape_of(shapes, value).kind == SHAPE_UNIFORM ||
-        shape_never_wraps(shapes, value))
-        return true;
-    if (depth > 6 || !LLVMIsAInstruction(value))
-        return false;
-    const struct slot *slot = NULL;
-    switch (LLVMGetInstructionOpcode(value)) {
-    case LLVMLoad:
-        slot = slots_loaded(shapes->kernel, value);
-        return slot && slot->store_count == 1 &&
-               stays_signed(shapes, LLVMGetOperand(slot->stores[0], 0),
-                            depth + 1);
-    case LLVMAdd: case LLVMSub: case LLVMMul:
-        return LLVMGetNSW(value) &&
-               stays_signed(shapes, LLVMGetOperand(value, 0), depth + 1) &&
-               stays_signed(shapes, LLVMGetOperand(value, 1), depth + 1);
-    default:
-        return false;
-    }
-}
-
 static struct shape cast_shape(const struct shapes *shapes, LLVMValueRef at,
                                LLVMOpcode opcode)
 {
@@ -317,8 +184,7 @@ static struct shape cast_shape(const struct shapes *shapes, LLVMValueRef at,
         return a;
     case LLVMSExt:
         if (width >= 32 && a.kind == SHAPE_AFFINE && a.stride < 65536 &&
-            a.stride > -65536 && (is_index_only(shapes, at, 0) ||
-                                  stays_signed(shapes, from, 0)))
+            a.stride > -65536 && shape_widens_signed(shapes, at))
             return a;
         return rising(likely_stride(a), shape_rises(a));
     case LLVMZExt:

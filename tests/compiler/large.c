@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #define THREADS 64
 
@@ -152,6 +153,41 @@ static void compute_loop(unsigned *n, unsigned *out, unsigned j)
 }
 
 static const struct kind loops = {write_loop, compute_loop};
+
+// A load and a store of the thread's own number, in a loop and under a
+// condition.
+static void write_loop_in_place(FILE *file, unsigned j)
+{
+    fprintf(file, "for (unsigned q = 0; q < (a >> %u & 3); q++)\n"
+            "    out[i] = out[i] * %uu + (b ^ q);\n", j % 13, j);
+}
+
+static void compute_loop_in_place(unsigned *n, unsigned *out, unsigned j)
+{
+    for (unsigned q = 0; q < (n[0] >> j % 13 & 3); q++)
+        *out = *out * j + (n[1] ^ q);
+}
+
+static const struct kind loops_in_place = {write_loop_in_place,
+                                           compute_loop_in_place};
+
+static void write_branch_in_place(FILE *file, unsigned j)
+{
+    fprintf(file, "if (out[i] & %uu) out[i] = %c + %uu; "
+            "else if (%c & %uu) out[i] ^= %uu;\n", 1u << j % 16, NAME(j), j,
+            NAME(j), 1u << j % 7, j * 9);
+}
+
+static void compute_branch_in_place(unsigned *n, unsigned *out, unsigned j)
+{
+    if (*out & 1u << j % 16)
+        *out = n[j % 3] + j;
+    else if (n[j % 3] & 1u << j % 7)
+        *out ^= j * 9;
+}
+
+static const struct kind branches_in_place = {write_branch_in_place,
+                                              compute_branch_in_place};
 
 static void write_kernel(const struct kind *kind, unsigned count)
 {
@@ -332,6 +368,42 @@ RNL_TEST(more_than_600_blocks_are_left_to_tier_f)
     assert_null(built_kernel(&built, "k")->run_blocks);
     check(&loops, 220);
     built_close(&built);
+}
+
+static uint64_t object_size(void)
+{
+    struct stat status;
+    assert_int_equal(stat(built.object, &status), 0);
+    return (uint64_t)status.st_size;
+}
+
+// Twice as many are the same tier's, and their code grows no faster.
+static void grows_in_tier_f(const struct kind *kind, unsigned count)
+{
+    uint64_t sizes[2];
+    need_simt();
+    for (unsigned i = 0; i < 2; i++) {
+        write_kernel(kind, i ? count : count / 2);
+        built_make(&built, "--source @/k.cu");
+        assert_string_equal(built.log, "");
+        assert_null(built_kernel(&built, "k")->run_blocks);
+        sizes[i] = object_size();
+        check(kind, i ? count : count / 2);
+        built_close(&built);
+    }
+    print_message("%u: %llu bytes\n", count, (unsigned long long)sizes[1]);
+    assert_in_range(2 * sizes[1], 0, 5 * sizes[0]);
+    assert_in_range(sizes[1], 0, 100 * count);
+}
+
+RNL_TEST(six_hundred_loops_with_a_load_and_a_store)
+{
+    grows_in_tier_f(&loops_in_place, 600);
+}
+
+RNL_TEST(twelve_hundred_branches_around_a_load_and_a_store)
+{
+    grows_in_tier_f(&branches_in_place, 1200);
 }
 
 RNL_TEST(fewer_blocks_are_not)

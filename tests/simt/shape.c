@@ -163,6 +163,87 @@ RNL_TEST(numbers_that_may_wrap_are_only_guessed_when_widened)
     is("g", "varying ~1");
 }
 
+RNL_TEST(a_block_index_times_a_constant_is_an_index)
+{
+    find("  %x = call i32 @rnl_thread_x()\n"
+         "  %block = call i32 @rnl_block_x()\n"
+         "  %shifted = shl i32 %block, 10\n"
+         "  %some = mul i32 %block, 100\n"
+         "  %far = mul i32 %block, 1025\n"
+         "  %a = add i32 %shifted, %x\n"
+         "  %b = add i32 %some, %x\n"
+         "  %c = add i32 %far, %x\n"
+         "  %wide_a = zext i32 %a to i64\n"
+         "  %wide_b = zext i32 %b to i64\n"
+         "  %wide_c = zext i32 %c to i64\n"
+         "  ret void\n", &rows);
+    is("wide_a", "affine 1");
+    is("wide_b", "affine 1");
+    is("wide_c", "varying ~1");
+}
+
+// The lanes' indices, as `index` makes them of %x and %n, widened with their
+// sign and used as `use` does.
+static void widen(const char *index, const char *use)
+{
+    find(simt_format(
+             "  %%from = load ptr, ptr %%run\n"
+             "  %%n = load i32, ptr %%from\n"
+             "  %%far = load i64, ptr %%from\n"
+             "  %%x = call i32 @rnl_thread_x()\n"
+             "  %%before = sub i32 %%x, 5\n"
+             "%s  %%wide = sext i32 %%i to i64\n"
+             "%s  %%p = getelementptr i32, ptr %%from, i64 %%index\n"
+             "  ret void\n", index, use), &rows);
+}
+
+RNL_TEST(indices_that_may_wrap_stay_in_a_row_without_far_offsets)
+{
+    static const char any[] = "  %i = add i32 %x, %n\n";
+    widen(any, "  %index = add i64 %wide, 16777216\n");
+    is("wide", "affine 1");
+    is("p", "affine 4");
+    widen(any, "  %index = sub i64 %wide, 1\n");
+    is("wide", "affine 1");
+    widen(any, "  %index = add i64 %wide, 2147483648\n");
+    is("wide", "varying ~1");
+    widen(any, "  %index = add i64 %wide, %far\n");
+    is("wide", "varying ~1");
+    widen(any, "  %index = sub i64 1, %wide\n");
+    is("wide", "varying ~1");
+}
+
+RNL_TEST(sums_that_begin_in_range_stay_in_a_row)
+{
+    static const char far[] = "  %index = add i64 %wide, %far\n";
+    static const char *const stay[] = {
+        "  %i = add nsw i32 %x, %n\n",
+        "  %i = sub nsw i32 %n, %x\n",
+        "  %i = add i32 %x, -5\n",
+        "  %s = add nsw i32 %x, %n\n  %i = add nsw i32 %s, 5\n",
+        "  %s = sub nsw i32 %n, %x\n  %i = add nsw i32 %s, -5\n",
+    };
+    static const char *const may_not[] = {
+        "  %i = add i32 %x, %n\n",
+        "  %i = add i32 %x, 2147483643\n",
+        "  %i = add nsw i32 %before, %n\n",
+        "  %s = add nsw i32 %x, %n\n  %i = add nsw i32 %s, -5\n",
+        "  %s = sub nsw i32 %n, %x\n  %i = add nsw i32 %s, 5\n",
+    };
+    for (size_t i = 0; i < sizeof stay / sizeof *stay; i++) {
+        widen(stay[i], far);
+        assert_int_equal(
+            shape_of(&shapes, value_named(shapes.kernel, "wide")).kind,
+            SHAPE_AFFINE);
+    }
+    for (size_t i = 0; i < sizeof may_not / sizeof *may_not; i++) {
+        widen(may_not[i], far);
+        assert_int_equal(
+            shape_of(&shapes, value_named(shapes.kernel, "wide")).kind,
+            SHAPE_VARYING);
+    }
+}
+
 // --- Memory ------------------------------------------------------------------
 
 RNL_TEST(addresses_have_strides_in_bytes)

@@ -65,3 +65,58 @@ extern "C" __global__ void store_across_wrap(int *out, const int *in, int n)
     if (gid < (unsigned)n)
         out[gid] = (int)(turned[tid] ^ line[tid] << 1);
 }
+
+// Indices that begin at the least number there is: before it they wrap, in
+// threads that have no part.
+// @run int n=4096 grid=1 block=256
+// @run int n=4096 grid=1 block=100
+extern "C" __global__ void from_the_least(int *out, const int *in, int n)
+{
+    int j = (int)(threadIdx.x - 5u + 0x80000000u);
+    if (threadIdx.x >= 5)
+        out[(long long)j + 2147483648LL] = in[(long long)j + 2147483648LL] * 3;
+}
+
+// @run int n=4096 grid=1 block=256 more=-2147483648
+// @run int n=4096 grid=1 block=100 more=-2147483648
+extern "C" __global__ void from_a_bound(int *out, const int *in, int n,
+                                        int least)
+{
+    int x = (int)threadIdx.x - 5;
+    if (x < 0)
+        return;
+    long long j = least + x;
+    if (in[x] > 0)
+        out[j - least] = in[j - least] * 3;
+    else
+        out[j - least] = in[j - least + 1] + 7;
+}
+
+// @run int n=4096 grid=1 block=256 more=2147483647
+// @run int n=4096 grid=1 block=100 more=2147483647
+extern "C" __global__ void down_from_a_bound(int *out, const int *in, int n,
+                                             int most)
+{
+    long long bound = most;
+    int j = most - ((int)threadIdx.x - 5);
+    if (threadIdx.x >= 5)
+        out[bound - j] = in[bound - j] * 3;
+}
+
+// The number itself is asked for.
+// @run long long n=4096 grid=1 block=256 more=-2147483648
+// @run long long n=4096 grid=1 block=100 more=-2147483648
+extern "C" __global__ void numbers_from_a_bound(long long *out,
+                                                const long long *in, int n,
+                                                int least)
+{
+    int x = (int)threadIdx.x - 5;
+    if (x < 0)
+        return;
+    long long j = least + x;
+    if (in[x] > 0)
+        out[x] = j;
+    else if (in[x] < -100)
+        out[x] = j * 3;
+    out[x + 512] = j ^ in[x];
+}
