@@ -401,6 +401,10 @@ char *prepare_run(LLVMModuleRef module, const char *passes)
 
 #define COMBINE "instcombine<no-verify-fixpoint>"
 
+// What is computed on one side of a branch and behind it must not become a
+// value of either side: all lanes have the same, and nobody could see that.
+#define NUMBER_VALUES "gvn<no-pre>"
+
 const char *combine_again(LLVMModuleRef module)
 {
     return module_is_huge(module) ? "" : "," COMBINE;
@@ -424,10 +428,10 @@ char *prepare_module(LLVMModuleRef module)
         "globaldce,function(sroa),always-inline,globaldce,"
         "function(sroa,early-cse<memssa>,simplifycfg,"
         COMBINE ",loop-simplify,lcssa,loop(loop-rotate),"
-        "loop(indvars,loop-unroll-full),sroa,scalarizer,early-cse<memssa>,gvn,"
-        COMBINE ",simplifycfg,adce,lower-switch,loop-mssa(licm)%s,"
-        "early-cse<memssa>,simplifycfg,lower-switch,fix-irreducible,adce),"
-        "globaldce", combine));
+        "loop(indvars,loop-unroll-full),sroa,scalarizer,early-cse<memssa>,"
+        NUMBER_VALUES "," COMBINE ",simplifycfg,adce,lower-switch,"
+        "loop-mssa(licm)%s,early-cse<memssa>,simplifycfg,lower-switch,"
+        "fix-irreducible,adce),globaldce", combine));
     merge_end(module);
     if (!message)
         drop_scopes(module);

@@ -176,6 +176,34 @@ RNL_TEST(waits_that_lanes_cannot_do_are_refused)
                "apart\n");
 }
 
+static void is_vectorised(const char *source)
+{
+    built_write(&built, "k.cu", source);
+    built_make(&built, "--source @/k.cu --option --tier=B");
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.status, 0);
+    built_close(&built);
+}
+
+// The size of the block is the same for all lanes, whichever way they came.
+RNL_TEST(barriers_in_loops_over_what_a_branch_has_read)
+{
+    need_simt();
+    is_vectorised(KERNEL "{\n"
+                  "    __shared__ int sums[256];\n"
+                  "    int t = threadIdx.x, sum = 0;\n"
+                  "    for (int i = t; i < out[0]; i += blockDim.x)\n"
+                  "        sum += out[i];\n"
+                  "    sums[t] = sum;\n"
+                  "    for (int s = blockDim.x / 2; s > 0; s >>= 1) {\n"
+                  "        __syncthreads();\n"
+                  "        if (t < s)\n"
+                  "            sums[t] += sums[t + s];\n"
+                  "    }\n"
+                  "    out[t] = sums[0];\n"
+                  "}\n");
+}
+
 // They begin with a load, and nothing else in the loop may store.
 RNL_TEST(atomic_functions_that_try_again_do_not_wait)
 {
@@ -188,11 +216,7 @@ RNL_TEST(atomic_functions_that_try_again_do_not_wait)
         snprintf(source, sizeof source, KERNEL
                  "{ for (int i = 0; i < out[threadIdx.x]; i++) %s; }\n",
                  bodies[i]);
-        built_write(&built, "k.cu", source);
-        built_make(&built, "--source @/k.cu --option --tier=B");
-        assert_string_equal(built.log, "");
-        assert_int_equal(built.status, 0);
-        built_close(&built);
+        is_vectorised(source);
     }
 }
 
