@@ -26,6 +26,8 @@ RNL_INLINE long long clock64()
 {
 #if defined(__x86_64__)
     return (long long)__builtin_ia32_rdtsc();
+#elif defined(__aarch64__) && defined(__clang__)
+    return (long long)__builtin_arm_rsr64("cntvct_el0");
 #elif defined(__aarch64__)
     unsigned long long ticks;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));

@@ -218,7 +218,32 @@ static void replace_conversion(LLVMBuilderRef b, LLVMValueRef at,
     LLVMInstructionEraseFromParent(at);
 }
 
-// --- Both --------------------------------------------------------------------
+// --- Inline assembly ---------------------------------------------------------
+
+// Without instructions it holds back the compiler: from moving accesses to
+// memory, which a fence does as well, or from knowing a value, which is all the
+// same to lanes.
+static void replace_empty_asm(LLVMBuilderRef b, LLVMValueRef at)
+{
+    size_t size;
+    LLVMValueRef callee = LLVMGetCalledValue(at);
+    if (!LLVMIsAInlineAsm(callee) ||
+        (LLVMGetInlineAsmAsmString(callee, &size), size > 0))
+        return;
+    const char *constraints = LLVMGetInlineAsmConstraintString(callee, &size);
+    bool has_value = LLVMGetTypeKind(LLVMTypeOf(at)) != LLVMVoidTypeKind;
+    if (has_value && (LLVMGetNumArgOperands(at) != 1 ||
+                      LLVMTypeOf(LLVMGetOperand(at, 0)) != LLVMTypeOf(at)))
+        return;
+    LLVMPositionBuilderBefore(b, at);
+    if (strstr(constraints, "~{memory}"))
+        LLVMBuildFence(b, LLVMAtomicOrderingSequentiallyConsistent, true, "");
+    if (has_value)
+        LLVMReplaceAllUsesWith(at, LLVMGetOperand(at, 0));
+    LLVMInstructionEraseFromParent(at);
+}
+
+// --- All of them -------------------------------------------------------------
 
 void prepare_arithmetic(LLVMModuleRef module)
 {
@@ -238,6 +263,9 @@ void prepare_arithmetic(LLVMModuleRef module)
             break;
         case LLVMFPToSI:
             replace_conversion(b, at, true);
+            break;
+        case LLVMCall:
+            replace_empty_asm(b, at);
             break;
         default:
             break;

@@ -204,6 +204,25 @@ RNL_TEST(barriers_in_loops_over_what_a_branch_has_read)
                   "}\n");
 }
 
+RNL_TEST(empty_assembly_only_holds_back_the_compiler)
+{
+    need_simt();
+    is_vectorised(KERNEL "{\n"
+                  "    int a = out[0], b = a;\n"
+                  "    asm volatile(\"\" ::: \"memory\");\n"
+                  "    asm(\"\" : \"+r\"(a));\n"
+                  "    asm volatile(\"\" : \"+r\"(b) :: \"memory\");\n"
+                  "    asm volatile(\"\" :: \"r\"(b));\n"
+                  "    asm volatile(\"\" : \"+m\"(b));\n"
+                  "    out[threadIdx.x] = a + b;\n"
+                  "}\n");
+    is_refused(KERNEL "{\n"
+               "    int a = out[0], b = out[1];\n"
+               "    asm(\"\" : \"+r\"(a), \"+r\"(b));\n"
+               "    out[2] = a + b;\n"
+               "}\n", "it has");
+}
+
 // They begin with a load, and nothing else in the loop may store.
 RNL_TEST(atomic_functions_that_try_again_do_not_wait)
 {
