@@ -89,7 +89,7 @@ int write_stubs(const struct job *job)
         "device_launch_parameters.h", "stdint.h", "cstdint", "stddef.h",
         "cstddef", "math.h", "cmath", "assert.h", "cassert", "stdlib.h",
         "cstdlib", "string.h", "cstring", "device_functions.h",
-        "vector_types.h", "utility"};
+        "vector_types.h", "utility", "new"};
     if (!strstr(job->source.data, "include") &&
         job->options->headers.count + job->flags.includes.count == 0)
         return CC_OK;

@@ -36,7 +36,7 @@ RNL_INLINE long long clock64()
     return 0;
 #endif
 }
-RNL_INLINE int clock() { return (int)clock64(); }
+RNL_INLINE clock_t clock() { return (int)clock64(); }
 
 extern "C" void *memcpy(void *, const void *, size_t) noexcept;
 extern "C" void *memmove(void *, const void *, size_t) noexcept;
