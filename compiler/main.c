@@ -90,6 +90,7 @@ static int append_table(struct job *job)
                  job->compiler.clang ? "clang" : "gcc", job->compiler.version);
         table_write(&found, &job->options->expressions, version,
                     &job->kernels, &text);
+        job->instantiates = found.instantiates;
         in_folder(path, job->file);
         FILE *file = fopen(path, "ab");
         if (!file || fwrite(text.data, 1, text.size, file) != text.size)
@@ -360,7 +361,7 @@ static int run_job(struct job *job)
     if (!write_file(CC_DEFINES_FILE, job->flags.defines.data,
                     job->flags.defines.size))
         return complain_file("write", "a temporary file");
-    if ((status = write_prelude(job)) || (status = append_table(job)) ||
+    if ((status = append_table(job)) || (status = write_prelude(job)) ||
         (status = compile_kernels(job)) || (status = read_unit(job)) ||
         (status = link_object(job)))
         return status;
