@@ -307,6 +307,7 @@ static bool stays_alike(const struct kernel *kernel, LLVMValueRef value,
 // wait for ever. A lock is taken by swapping what is expected to be the same
 // each time, or by exchanging; a flag is awaited by loading what nothing in the
 // loop stores. Of what is swapped otherwise, the first expectation is loaded.
+// Whoever waits asks what came of it.
 static bool is_awaiting(const struct kernel *kernel, LLVMValueRef at, int loop)
 {
     if (LLVMIsAAtomicCmpXchgInst(at))
@@ -317,6 +318,49 @@ static bool is_awaiting(const struct kernel *kernel, LLVMValueRef at, int loop)
     return LLVMIsALoadInst(at) &&
            (LLVMGetVolatile(at) ||
             LLVMGetOrdering(at) != LLVMAtomicOrderingNotAtomic);
+}
+
+enum { SEEN_MOST = 64 };
+struct seen {
+    LLVMValueRef values[SEEN_MOST];
+    size_t count;
+};
+
+// Whether a branch of the loop may depend on a value. What is stored elsewhere
+// than in slots may be read again.
+static bool steers(const struct kernel *kernel, LLVMValueRef value,
+                   const struct loop *loop, struct seen *seen)
+{
+    for (size_t i = 0; i < seen->count; i++)
+        if (seen->values[i] == value)
+            return false;
+    if (seen->count == SEEN_MOST)
+        return true;
+    seen->values[seen->count++] = value;
+    for (LLVMUseRef use = LLVMGetFirstUse(value); use;
+         use = LLVMGetNextUse(use)) {
+        LLVMValueRef user = LLVMGetUser(use), next = user;
+        if (!set_has(&loop->blocks, (unsigned)kernel_block_of(kernel, user)))
+            continue;
+        if (LLVMIsAStoreInst(user)) {
+            next = LLVMGetOperand(user, 1);
+            if (!LLVMIsAAllocaInst(next))
+                return true;
+        }
+        if (LLVMIsATerminatorInst(user) || steers(kernel, next, loop, seen))
+            return true;
+    }
+    return false;
+}
+
+// Or a loop around it: then it may be asked again, too.
+static bool is_asked_about(const struct kernel *kernel, LLVMValueRef value,
+                           int loop)
+{
+    struct seen seen = {.count = 0};
+    while (kernel->loops[loop].parent != NONE)
+        loop = kernel->loops[loop].parent;
+    return steers(kernel, value, &kernel->loops[loop], &seen);
 }
 
 static bool stores_anything(const struct kernel *kernel, int loop)
@@ -343,7 +387,8 @@ static void find_spinning(struct kernel *kernel)
         for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
              at; at = LLVMGetNextInstruction(at))
             if (is_awaiting(kernel, at, loop) &&
-                !(LLVMIsALoadInst(at) && stores_anything(kernel, loop)))
+                !(LLVMIsALoadInst(at) && stores_anything(kernel, loop)) &&
+                is_asked_about(kernel, at, loop))
                 kernel->refusal =
                     "it waits in a loop for what another thread does";
     }

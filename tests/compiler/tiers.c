@@ -204,6 +204,29 @@ RNL_TEST(barriers_in_loops_over_what_a_branch_has_read)
                   "}\n");
 }
 
+// What is loaded decides neither how often the loop goes round nor how often
+// one around it does.
+RNL_TEST(loops_over_what_others_change_do_not_wait)
+{
+    need_simt();
+    is_vectorised(KERNEL "{\n"
+                  "    int sum = 0;\n"
+                  "    for (int i = 0; i < (int)gridDim.x; i++)\n"
+                  "        sum += ((volatile int *)out)[i];\n"
+                  "    out[threadIdx.x] = sum;\n"
+                  "}\n");
+    is_refused(KERNEL "{\n"
+               "    int all, rounds = 0;\n"
+               "    do {\n"
+               "        all = 1;\n"
+               "        rounds++;\n"
+               "        for (int i = 0; i < (int)gridDim.x; i++)\n"
+               "            all &= ((volatile int *)out)[i];\n"
+               "    } while (!all);\n"
+               "    out[threadIdx.x] = rounds;\n"
+               "}\n", "it waits in a loop for what another thread does\n");
+}
+
 RNL_TEST(empty_assembly_only_holds_back_the_compiler)
 {
     need_simt();
