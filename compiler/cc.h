@@ -182,6 +182,7 @@ struct scan {
     size_t kernel_count;
     struct scan_global *globals;
     size_t global_count;
+    bool instantiates;  // some kernel template explicitly
 };
 
 // Whether macros could change what the scanner finds in `source`.

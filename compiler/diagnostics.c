@@ -63,22 +63,29 @@ static bool is_noise(const char *line, size_t size)
            contains(line, size, "generated.");
 }
 
-// Copies a line, leaving out the folders that runnel-cc made up.
+// Copies a line, leaving out the folders that runnel-cc made up, and in the
+// words of CUDA.
 static void add_line(const char *line, size_t size, struct text *out)
 {
-    static const char *const folders[] = {
-        "./" CC_HEADER_FOLDER "/", CC_HEADER_FOLDER "/",
-        "./" CC_STUB_FOLDER "/", CC_STUB_FOLDER "/",
-        "./" CC_PARTS_FOLDER "/", CC_PARTS_FOLDER "/"};
+    static const struct {
+        const char *said, *instead;
+    } words[] = {
+        {"./" CC_HEADER_FOLDER "/", ""}, {CC_HEADER_FOLDER "/", ""},
+        {"./" CC_STUB_FOLDER "/", ""}, {CC_STUB_FOLDER "/", ""},
+        {"./" CC_PARTS_FOLDER "/", ""}, {CC_PARTS_FOLDER "/", ""},
+        {"GNU-style inline assembly is disabled",
+         "inline PTX is not supported by Runnel on the CPU"}};
+    const size_t count = sizeof words / sizeof *words;
     for (size_t i = 0; i < size;) {
-        size_t skipped = 0;
-        for (size_t f = 0; f < sizeof folders / sizeof *folders; f++)
-            if (!skipped && begins(line + i, size - i, folders[f]))
-                skipped = strlen(folders[f]);
-        if (skipped)
-            i += skipped;
-        else
+        size_t w = 0;
+        while (w < count && !begins(line + i, size - i, words[w].said))
+            w++;
+        if (w < count) {
+            text_add(out, words[w].instead);
+            i += strlen(words[w].said);
+        } else {
             text_add_bytes(out, line + i++, 1);
+        }
     }
 }
 

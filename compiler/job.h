@@ -15,6 +15,7 @@ struct job {
     char *file;            // the source's name inside the folder
     struct elf_unit unit;
     bool all_parts;        // of the prelude, asked for or not
+    bool instantiates;     // the source has a kernel template instantiated
     struct list kernels;   // their names, in the order of the table
     struct simt_verdict *verdicts;  // one for each
     struct simt_worker worker;

@@ -90,6 +90,7 @@ static int append_table(struct job *job)
                  job->compiler.clang ? "clang" : "gcc", job->compiler.version);
         table_write(&found, &job->options->expressions, version,
                     &job->kernels, &text);
+        job->instantiates = found.instantiates;
         in_folder(path, job->file);
         FILE *file = fopen(path, "ab");
         if (!file || fwrite(text.data, 1, text.size, file) != text.size)
@@ -135,13 +136,41 @@ static int compile_parts(struct job *job)
     return status;
 }
 
+// Whether inline assembly is among the errors: nearly always PTX.
+static bool is_about_assembly(const char *errors)
+{
+    return strstr(errors, "<inline asm>") || strstr(errors, " in asm\n") ||
+           strstr(errors, "in inline assembly");
+}
+
+// Code generation does not know lines, so the compiler is asked again where
+// there is inline assembly. In functions that nobody calls it is no error.
+static int explain_assembly(struct job *job, size_t before)
+{
+    struct text log = {0};
+    text_add(&log, job->log.data + before);
+    cut_log(job, before);
+    list_add(&job->flags.arguments, "-fno-gnu-inline-asm");
+    int status = command_compile(job, "-fsyntax-only", "kernel.o");
+    if (status == CC_OK) {
+        text_add(&job->log, log.data);
+        status = CC_NOT_COMPILED;
+    }
+    text_free(&log);
+    return status;
+}
+
 // Compiles the source with its table. When that blames the table, the user's
 // text alone tells better what is wrong with it.
 static int compile_kernels(struct job *job)
 {
+    size_t before = job->log.size;
     int status = compile_parts(job);
-    if (status != CC_NOT_COMPILED || !job->errors.data ||
-        !diagnostics_blame_table(job->errors.data))
+    if (status != CC_NOT_COMPILED || !job->errors.data)
+        return status;
+    if (job->compiler.clang && is_about_assembly(job->errors.data))
+        return explain_assembly(job, before);
+    if (!diagnostics_blame_table(job->errors.data))
         return status;
     struct text log = job->log, errors = job->errors;
     job->log = job->errors = (struct text){0};
@@ -332,7 +361,7 @@ static int run_job(struct job *job)
     if (!write_file(CC_DEFINES_FILE, job->flags.defines.data,
                     job->flags.defines.size))
         return complain_file("write", "a temporary file");
-    if ((status = write_prelude(job)) || (status = append_table(job)) ||
+    if ((status = append_table(job)) || (status = write_prelude(job)) ||
         (status = compile_kernels(job)) || (status = read_unit(job)) ||
         (status = link_object(job)))
         return status;

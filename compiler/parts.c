@@ -31,7 +31,8 @@ static const struct part parts[] = {
     {"ROUNDING", "_rn _rz _ru _rd", ""},
     {"SPECIAL", "inv erfcx cyl_bessel norm", ""},
     {"SIMD", "__v __dp", ""},
-    {"HEAP", "malloc free new delete virtual ~", ""},
+    {"HEAP", "alloc free new delete virtual ~", ""},
+    {"ALIGNMENT", "alignas", ""},
     {"UNSUPPORTED",
      "tex surf wmma cluster cuda __is __cvta __pipeline maxnreg", ""},
 };

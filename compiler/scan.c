@@ -305,6 +305,8 @@ static size_t read_kernel(const struct scanner *s, size_t from, size_t i,
                           struct place place, struct scan *scan)
 {
     bool is_template = false, extern_c = place.extern_c;
+    scan->instantiates |= equals(s->tokens[from], "template") &&
+                          !equals(s->tokens[from + 1], "<");
     size_t name = find_function(s, i);
     if (name == s->count)
         return i;

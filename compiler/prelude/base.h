@@ -17,6 +17,7 @@ typedef __UINT64_TYPE__ uint64_t;
 typedef __INTPTR_TYPE__ intptr_t;
 typedef __UINTPTR_TYPE__ uintptr_t;
 typedef __builtin_va_list va_list;
+typedef long clock_t;
 #define NULL __null
 #define UINT64_C(x) x##ul
 #define va_start(list, last) __builtin_va_start(list, last)

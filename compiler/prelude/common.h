@@ -26,6 +26,8 @@ RNL_INLINE long long clock64()
 {
 #if defined(__x86_64__)
     return (long long)__builtin_ia32_rdtsc();
+#elif defined(__aarch64__) && defined(__clang__)
+    return (long long)__builtin_arm_rsr64("cntvct_el0");
 #elif defined(__aarch64__)
     unsigned long long ticks;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
@@ -34,7 +36,7 @@ RNL_INLINE long long clock64()
     return 0;
 #endif
 }
-RNL_INLINE int clock() { return (int)clock64(); }
+RNL_INLINE clock_t clock() { return (int)clock64(); }
 
 extern "C" void *memcpy(void *, const void *, size_t) noexcept;
 extern "C" void *memmove(void *, const void *, size_t) noexcept;

@@ -6,7 +6,12 @@
 
 // `inline` makes the compiler drop the copy of a kernel that is not inlined
 // into its run_threads function, and keeps overloads and templates legal.
+// `template __global__ void k<int>(int *);` must not be inline.
+#if defined(RNL_INSTANTIATES)
+#define __global__
+#else
 #define __global__ inline
+#endif
 #define __device__
 #define __host__
 #define __constant__

@@ -264,9 +264,10 @@ public:
         return result;
     }
 };
-RNL_INLINE coalesced_group coalesced_threads()
+RNL_INLINE coalesced_group
+coalesced_threads(unsigned int place = RNL_PLACE)
 {
-    return coalesced_group(__activemask());
+    return coalesced_group(__activemask(place));
 }
 
 // --- Partitions ------------------------------------------------------------

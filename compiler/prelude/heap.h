@@ -107,6 +107,12 @@ static __attribute__((noinline, unused)) void rnl_heap_give(void *memory)
 RNL_INLINE void *malloc(size_t size) { return rnl_heap_take(size); }
 RNL_INLINE void free(void *memory) { rnl_heap_give(memory); }
 
+#define alloca(size) __builtin_alloca(size)
+
+// Objects in memory that is there.
+inline void *operator new(size_t, void *place) noexcept { return place; }
+inline void *operator new[](size_t, void *place) noexcept { return place; }
+
 #define RNL_RUNTIME __attribute__((weak))
 RNL_RUNTIME void *operator new(size_t size) { return rnl_heap_take(size); }
 RNL_RUNTIME void *operator new[](size_t size) { return rnl_heap_take(size); }

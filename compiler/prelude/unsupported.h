@@ -65,6 +65,10 @@ RNL_NO_FUNCTION(__pipeline_commit)
 RNL_NO_FUNCTION(__pipeline_wait_prior)
 RNL_NO_FUNCTION(__setmaxnreg)
 
+namespace cooperative_groups {
+RNL_NO_FUNCTION(this_cluster)
+} // namespace cooperative_groups
+
 namespace nvcuda {
 namespace wmma {
 struct RNL_UNSUPPORTED("nvcuda::wmma") matrix_a;

@@ -6,10 +6,17 @@ RNL_INLINE void __syncwarp(unsigned int mask = RNL_FULL_MASK)
 {
     rnl_warp(RNL_CPU_WARP_SYNC, mask, 0, 0, 32);
 }
-RNL_INLINE unsigned int __activemask()
+// Where a default argument is written in the source: lanes that are at another
+// place are not active. Two calls in branches cannot become one, either.
+#if defined(__clang__)
+#define RNL_PLACE (__builtin_LINE() * 4096u + __builtin_COLUMN())
+#else
+#define RNL_PLACE __builtin_LINE()
+#endif
+RNL_INLINE unsigned int __activemask(unsigned int place = RNL_PLACE)
 {
     return static_cast<unsigned int>(
-        rnl_warp(RNL_CPU_WARP_ACTIVE, 0, 0, 0, 32));
+        rnl_warp(RNL_CPU_WARP_ACTIVE, 0, place, 0, 32));
 }
 RNL_INLINE unsigned int __ballot_sync(unsigned int mask, int predicate)
 {

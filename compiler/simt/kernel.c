@@ -338,7 +338,9 @@ static void read_call(struct kernel *kernel, int number, LLVMValueRef call)
     default:
         return;
     }
-    if (!LLVMIsAFunction(callee))
+    if (LLVMIsAInlineAsm(callee))
+        kernel->refusal = "it has inline assembly";
+    else if (!LLVMIsAFunction(callee))
         kernel->refusal = "it calls a function through a pointer";
     else if (waits(callee, 0))
         kernel->refusal = "a function that is not inlined waits for other "

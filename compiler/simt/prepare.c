@@ -293,7 +293,32 @@ static void load_pieces(LLVMBuilderRef b, LLVMValueRef at)
     LLVMInstructionEraseFromParent(at);
 }
 
-// --- All of these ------------------------------------------------------------
+// --- Inline assembly ---------------------------------------------------------
+
+// Without instructions it holds back the compiler: from moving accesses to
+// memory, which a fence does as well, or from knowing a value, which is all the
+// same to lanes.
+static void replace_empty_asm(LLVMBuilderRef b, LLVMValueRef at)
+{
+    size_t size;
+    LLVMValueRef callee = LLVMGetCalledValue(at);
+    if (!LLVMIsAInlineAsm(callee) ||
+        (LLVMGetInlineAsmAsmString(callee, &size), size > 0))
+        return;
+    const char *constraints = LLVMGetInlineAsmConstraintString(callee, &size);
+    bool has_value = LLVMGetTypeKind(LLVMTypeOf(at)) != LLVMVoidTypeKind;
+    if (has_value && (LLVMGetNumArgOperands(at) != 1 ||
+                      LLVMTypeOf(LLVMGetOperand(at, 0)) != LLVMTypeOf(at)))
+        return;
+    LLVMPositionBuilderBefore(b, at);
+    if (strstr(constraints, "~{memory}"))
+        LLVMBuildFence(b, LLVMAtomicOrderingSequentiallyConsistent, true, "");
+    if (has_value)
+        LLVMReplaceAllUsesWith(at, LLVMGetOperand(at, 0));
+    LLVMInstructionEraseFromParent(at);
+}
+
+// --- All of them -------------------------------------------------------------
 
 void prepare_arithmetic(LLVMModuleRef module)
 {
@@ -321,6 +346,9 @@ void prepare_arithmetic(LLVMModuleRef module)
         case LLVMLoad:
             if (is_odd(LLVMTypeOf(at)))
                 load_pieces(b, at);
+            break;
+        case LLVMCall:
+            replace_empty_asm(b, at);
             break;
         default:
             break;
@@ -484,6 +512,10 @@ char *prepare_run(LLVMModuleRef module, const char *passes)
 
 #define COMBINE "instcombine<no-verify-fixpoint>"
 
+// What is computed on one side of a branch and behind it must not become a
+// value of either side: all lanes have the same, and nobody could see that.
+#define NUMBER_VALUES "gvn<no-pre>"
+
 const char *combine_again(LLVMModuleRef module)
 {
     return module_is_huge(module) ? "" : "," COMBINE;
@@ -507,10 +539,10 @@ char *prepare_module(LLVMModuleRef module)
         "globaldce,function(sroa),always-inline,globaldce,"
         "function(sroa,early-cse<memssa>,simplifycfg,"
         COMBINE ",loop-simplify,lcssa,loop(loop-rotate),"
-        "loop(indvars,loop-unroll-full),sroa,scalarizer,early-cse<memssa>,gvn,"
-        COMBINE ",simplifycfg,adce,lower-switch,loop-mssa(licm)%s,"
-        "early-cse<memssa>,simplifycfg,lower-switch,fix-irreducible,adce),"
-        "globaldce", combine));
+        "loop(indvars,loop-unroll-full),sroa,scalarizer,early-cse<memssa>,"
+        NUMBER_VALUES "," COMBINE ",simplifycfg,adce,lower-switch,"
+        "loop-mssa(licm)%s,early-cse<memssa>,simplifycfg,lower-switch,"
+        "fix-irreducible,adce),globaldce", combine));
     merge_end(module);
     if (!message)
         drop_scopes(module);

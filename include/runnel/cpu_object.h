@@ -104,6 +104,7 @@ typedef enum rnl_cpu_warp_kind {
     RNL_CPU_WARP_OR = 16,
     RNL_CPU_WARP_XOR = 17,
     RNL_CPU_WARP_ACTIVE = 18,     // mask of the lanes that are here together;
+                                  // `value` stands for a place in the source,
                                   // `mask` is not read
 } rnl_cpu_warp_kind;
 

@@ -295,4 +295,16 @@ RNL_TEST(what_is_not_supported_is_named)
     refuses("", "cudaDeviceSynchronize();", "cudaDeviceSynchronize");
     refuses("#include <cuda/barrier>", "o[0] = 0;", "<cuda/barrier>");
     refuses("#include <mma.h>", "o[0] = 0;", "<mma.h>");
+    refuses("", "cooperative_groups::this_cluster();", "this_cluster");
+}
+
+// What gcc makes of it has no line.
+RNL_TEST(inline_ptx_is_refused_at_its_line)
+{
+    if (!built_may_be_tier_b())
+        test_skip("not clang");
+    refuses("", "asm volatile(\"membar.gl;\" ::: \"memory\");", "inline PTX");
+    refuses("", "asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(*o));", "inline PTX");
+    refuses("", "asm(\"mov.u32 %0, %laneid;\" : \"=r\"(*o));", "inline PTX");
+    refuses("", "float f; asm(\"mov.f32 %0, 0;\" : \"=f\"(f));", "inline PTX");
 }

@@ -101,6 +101,22 @@ RNL_TEST(templates_by_name_expression)
     built_close(&built);
 }
 
+RNL_TEST(templates_that_are_instantiated)
+{
+    built_write(&built, "k.cu",
+                "template <class T> __global__ void k(T *out) { *out = 4; }\n"
+                "template __global__ void k<float>(float *);\n"
+                "extern template __global__ void k<long>(long *);\n"
+                "template <> __global__ void k(short *out) { *out = 5; }\n"
+                "template __global__ void k<int>(int *);\n"
+                "static __global__ void other(int *out) { *out = 6; }\n");
+    built_make(&built, "--source @/k.cu --name-expression 'k<int>'");
+    assert_string_equal(built.log, "");
+    assert_int_equal(first_result("k<int>"), 4);
+    assert_int_equal(first_result("other"), 6);
+    built_close(&built);
+}
+
 RNL_TEST(kernels_made_by_macros)
 {
     int in[8] = {1, 2, 3, 4, 5, 6, 7, 8}, out[8];

@@ -192,13 +192,74 @@ RNL_TEST(waits_that_lanes_cannot_do_are_refused)
                "apart\n");
 }
 
-static void is_taken(const char *source)
+static void is_vectorised(const char *source)
 {
     built_write(&built, "k.cu", source);
     built_make(&built, "--source @/k.cu --option --tier=B");
     assert_string_equal(built.log, "");
     assert_int_equal(built.status, 0);
     built_close(&built);
+}
+
+// The size of the block is the same for all lanes, whichever way they came.
+RNL_TEST(barriers_in_loops_over_what_a_branch_has_read)
+{
+    need_simt();
+    is_vectorised(KERNEL "{\n"
+                  "    __shared__ int sums[256];\n"
+                  "    int t = threadIdx.x, sum = 0;\n"
+                  "    for (int i = t; i < out[0]; i += blockDim.x)\n"
+                  "        sum += out[i];\n"
+                  "    sums[t] = sum;\n"
+                  "    for (int s = blockDim.x / 2; s > 0; s >>= 1) {\n"
+                  "        __syncthreads();\n"
+                  "        if (t < s)\n"
+                  "            sums[t] += sums[t + s];\n"
+                  "    }\n"
+                  "    out[t] = sums[0];\n"
+                  "}\n");
+}
+
+// What is loaded decides neither how often the loop goes round nor how often
+// one around it does.
+RNL_TEST(loops_over_what_others_change_do_not_wait)
+{
+    need_simt();
+    is_vectorised(KERNEL "{\n"
+                  "    int sum = 0;\n"
+                  "    for (int i = 0; i < (int)gridDim.x; i++)\n"
+                  "        sum += ((volatile int *)out)[i];\n"
+                  "    out[threadIdx.x] = sum;\n"
+                  "}\n");
+    is_refused(KERNEL "{\n"
+               "    int all, rounds = 0;\n"
+               "    do {\n"
+               "        all = 1;\n"
+               "        rounds++;\n"
+               "        for (int i = 0; i < (int)gridDim.x; i++)\n"
+               "            all &= ((volatile int *)out)[i];\n"
+               "    } while (!all);\n"
+               "    out[threadIdx.x] = rounds;\n"
+               "}\n", "it waits in a loop for what another thread does\n");
+}
+
+RNL_TEST(empty_assembly_only_holds_back_the_compiler)
+{
+    need_simt();
+    is_vectorised(KERNEL "{\n"
+                  "    int a = out[0], b = a;\n"
+                  "    asm volatile(\"\" ::: \"memory\");\n"
+                  "    asm(\"\" : \"+r\"(a));\n"
+                  "    asm volatile(\"\" : \"+r\"(b) :: \"memory\");\n"
+                  "    asm volatile(\"\" :: \"r\"(b));\n"
+                  "    asm volatile(\"\" : \"+m\"(b));\n"
+                  "    out[threadIdx.x] = a + b;\n"
+                  "}\n");
+    is_refused(KERNEL "{\n"
+               "    int a = out[0], b = out[1];\n"
+               "    asm(\"\" : \"+r\"(a), \"+r\"(b));\n"
+               "    out[2] = a + b;\n"
+               "}\n", "it has");
 }
 
 // They begin with a load, and nothing else in the loop may store.
@@ -213,7 +274,7 @@ RNL_TEST(atomic_functions_that_try_again_do_not_wait)
         snprintf(source, sizeof source, KERNEL
                  "{ for (int i = 0; i < out[threadIdx.x]; i++) %s; }\n",
                  bodies[i]);
-        is_taken(source);
+        is_vectorised(source);
     }
 }
 
@@ -221,21 +282,21 @@ RNL_TEST(loops_that_end_by_themselves_do_not_wait)
 {
     need_simt();
     // What is loaded has no say in how long the loop runs.
-    is_taken(KERNEL "{\n"
+    is_vectorised(KERNEL "{\n"
              "    int sum = 0;\n"
              "    for (int i = threadIdx.x; i < 999; i += blockDim.x)\n"
              "        sum += ((volatile int *)out)[i];\n"
              "    out[threadIdx.x] = sum;\n"
              "}\n");
     // Places of a table are kept.
-    is_taken(KERNEL "{\n"
+    is_vectorised(KERNEL "{\n"
              "    unsigned i = threadIdx.x * 2654435761u >> 22;\n"
              "    while (atomicCAS(out + i, -1, threadIdx.x) != -1)\n"
              "        i = (i + 1) & 1023u;\n"
              "    atomicAdd(out + 1024 + i, 1);\n"
              "}\n");
     // Each round puts something else there.
-    is_taken(KERNEL "{\n"
+    is_vectorised(KERNEL "{\n"
              "    for (int i = threadIdx.x; i < 999; i += blockDim.x)\n"
              "        out[99 + i] = atomicExch(out + i % 9, i);\n"
              "}\n");
@@ -245,7 +306,7 @@ RNL_TEST(loops_that_end_by_themselves_do_not_wait)
 RNL_TEST(structures_of_odd_sizes_are_taken)
 {
     need_simt();
-    is_taken("__device__ uchar3 f(uchar3 a) { return {a.y, a.z, 1}; }\n"
+    is_vectorised("__device__ uchar3 f(uchar3 a) { return {a.y, a.z, 1}; }\n"
              "__device__ short3 g(short3 a) { return {a.y, a.z, 1}; }\n"
              "extern \"C\" __global__ void k(uchar3 *a, short3 *b)\n"
              "{\n"

@@ -141,12 +141,18 @@ static void complete(struct worker *worker, struct warp *warp,
             queue_add(&worker->ready, group->lanes[lane]);
 }
 
+static bool is_same(const struct warp_group *group, const rnl_cpu_warp_op *op)
+{
+    const struct waiter *first = group->lanes[__builtin_ctz(group->arrived)];
+    return group->kind == op->kind && group->mask == op->mask &&
+           (op->kind != RNL_CPU_WARP_ACTIVE || first->op.value == op->value);
+}
+
 static struct warp_group *find_group(const struct warp *warp,
                                      const rnl_cpu_warp_op *op, uint32_t lane)
 {
     struct warp_group *group = warp->groups;
-    while (group && !(group->kind == op->kind && group->mask == op->mask &&
-                      !(group->arrived >> lane & 1)))
+    while (group && (!is_same(group, op) || group->arrived >> lane & 1))
         group = group->next;
     return group;
 }

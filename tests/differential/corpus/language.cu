@@ -218,6 +218,33 @@ extern "C" __global__ void template_structs(double *out, const double *in,
     out[t] = a.second - a.first * 2 + low * 3 + high;
 }
 
+struct alignas(16) link {
+    int key;
+    link *next;
+    __device__ link(int k, link *n) : key(k), next(n) {}
+};
+
+// alignas may follow __shared__, and objects be made in shared memory.
+// @run int n=100 grid=1 block=100
+// @run int n=128 grid=1 block=128
+extern "C" __global__ void objects_in_place(int *out, const int *in, int n)
+{
+    __shared__ alignas(link) unsigned char place[sizeof(link) * 128];
+    __shared__ alignas(sizeof(link) > 8 ? 64 : 8) int sum;
+    int t = threadIdx.x, result = 0;
+    link *links = reinterpret_cast<link *>(place);
+    if (t == 0)
+        sum = 0;
+    link *own = new (links + t) link(in[t], t ? links + t - 1 : nullptr);
+    __syncthreads();
+    for (int k = 0; own && k < 20; k++, own = own->next)
+        result = (result * 3 + own->key) & 0xffffff;
+    atomicAdd(&sum, result & 0xff);
+    __syncthreads();
+    out[t] = result + sum + int(size_t(links) % alignof(link)) +
+             int(size_t(&sum) % 64);
+}
+
 // @run int n=64 grid=1 block=64
 extern "C" __global__ void range_loops(int *out, const int *in, int n)
 {

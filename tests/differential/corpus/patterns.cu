@@ -33,6 +33,27 @@ extern "C" __global__ void reduce_warps(float *out, const float *in, int n)
     out[i] = total + t;
 }
 
+// The size of the block, read on a side of a branch and in the loop's head.
+// @run float n=1024 grid=3 block=256
+// @run float n=1024 grid=2 block=64
+// @run float n=100 grid=2 block=128
+extern "C" __global__ void reduce_own_stride(float *out, const float *in, int n)
+{
+    __shared__ float sums[256];
+    int t = threadIdx.x;
+    float sum = 0.0f;
+    for (int i = t; i < n; i += blockDim.x)
+        sum += in[i];
+    sums[t] = sum;
+    for (int s = blockDim.x / 2; s > 0; s >>= 1) {
+        __syncthreads();
+        if (t < s)
+            sums[t] += sums[t + s];
+    }
+    if (t == 0)
+        out[blockIdx.x] = sums[0];
+}
+
 // @run int n=3000 grid=2 block=128
 extern "C" __global__ void reduce_grid_stride(int *out, const int *in, int n)
 {

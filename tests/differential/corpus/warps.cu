@@ -4,6 +4,22 @@
 
 #define ALL 0xffffffffu
 
+// Who is here are those at the same place.
+// @run int n=128 grid=1 block=128
+// @run int n=100 grid=4 block=25
+extern "C" __global__ void active_on_both_sides(int *out, const int *in, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x, x = in[i], result;
+    if (x > 0) {
+        unsigned mask = __activemask();
+        result = __popc(mask) + __shfl_sync(mask, x, __ffs(mask) - 1);
+    } else {
+        unsigned mask = __activemask();
+        result = __shfl_sync(mask, x, 31 - __clz(mask)) - __popc(mask);
+    }
+    out[i] = result;
+}
+
 // @run int n=64 grid=2 block=32
 // @run int n=128 grid=1 block=128
 // @run int n=64 grid=1 block=8,4,2
