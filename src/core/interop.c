@@ -45,11 +45,15 @@ rnl_status rnl_stream_native(rnl_stream handle, void **out_native)
 
 rnl_status rnl_event_native(rnl_event handle, void **out_native)
 {
-    struct event *event;
     rnl_status status = ENTER();
-    if (status != RNL_OK || (status = check_event(handle, "event", &event)))
+    if (status != RNL_OK)
         return status;
-    return native_of(event->object.context, &event->object, out_native);
+    struct object *event = object_find_and_keep(handle, OBJECT_EVENT);
+    if (!event)
+        return object_refuse(handle, OBJECT_EVENT, "event");
+    status = native_of(event->context, event, out_native);
+    object_drop(event);
+    return status;
 }
 
 rnl_status rnl_module_native(rnl_module handle, void **out_native)

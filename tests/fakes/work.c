@@ -401,6 +401,40 @@ RNL_TEST(a_wait_for_a_promise_says_that_nobody_would_be_told)
     idle_close();
 }
 
+// --- Events for others -------------------------------------------------------
+
+static driver_event_create_fn *event_create;
+static struct object *released;
+
+// As another thread may do meanwhile.
+static int release_and_create(void **out_event, unsigned flags)
+{
+    released = object_find(idle_event, OBJECT_EVENT);
+    assert_ok(rnl_event_release(idle_event));
+    assert_int_equal(object_references(released), 1);
+    idle_event = NULL;
+    return event_create(out_event, flags);
+}
+
+// It was recorded behind what is done, so the driver has none for it yet.
+RNL_TEST(an_event_is_kept_while_the_driver_makes_one_for_it)
+{
+    void *native;
+    idle_open(RNL_STREAM_NON_BLOCKING, false);
+    struct stream *stream =
+        (struct stream *)object_find(idle_stream, OBJECT_STREAM);
+    struct gpu_context *gpu = gpu_of(stream_context(stream));
+    assert_ok(rnl_enqueue_event_record(idle_stream, idle_event));
+    driver = *gpu->driver;
+    event_create = driver.call.event_create;
+    driver.call.event_create = release_and_create;
+    gpu->driver = &driver;
+    assert_ok(rnl_event_native(idle_event, &native));
+    assert_non_null(released);
+    assert_int_equal(object_references(released), 0);
+    idle_close();
+}
+
 // --- Copies of ordinary memory -----------------------------------------------
 
 // The next copy has the same page-locked memory.
