@@ -68,15 +68,6 @@ extern "C" __global__ void store_across_wrap(int *out, const int *in, int n)
 
 // Indices that begin at the least number there is: before it they wrap, in
 // threads that have no part.
-// @run int n=4096 grid=1 block=256
-// @run int n=4096 grid=1 block=100
-extern "C" __global__ void from_the_least(int *out, const int *in, int n)
-{
-    int j = (int)(threadIdx.x - 5u + 0x80000000u);
-    if (threadIdx.x >= 5)
-        out[(long long)j + 2147483648LL] = in[(long long)j + 2147483648LL] * 3;
-}
-
 // @run int n=4096 grid=1 block=256 more=-2147483648
 // @run int n=4096 grid=1 block=100 more=-2147483648
 extern "C" __global__ void from_a_bound(int *out, const int *in, int n,
