@@ -109,7 +109,8 @@ RNL_API rnl_status rnl_buffer_retain(rnl_buffer buffer);
 RNL_API rnl_status rnl_buffer_release(rnl_buffer buffer);
 
 // Drops one in stream order: the memory goes back when `stream` got so far, and
-// the handle is dead at once if it was the last. Stands for cuMemFreeAsync.
+// the handle is dead at once if it was the last; a failure leaves it as it was.
+// Stands for cuMemFreeAsync.
 RNL_API rnl_status rnl_enqueue_buffer_release(rnl_stream stream,
                                               rnl_buffer buffer);
 

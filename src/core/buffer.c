@@ -351,16 +351,12 @@ static void note_release(struct buffer *buffer)
 // Noted behind the caller's last reference, not before it: so it counts what
 // other threads enqueued before they gave up theirs, and a handle that is
 // released once too often says nothing about the next buffer there.
-static inline rnl_status release(struct object *object, rnl_buffer handle)
+static inline uint64_t take_and_note(struct object *object, rnl_buffer handle)
 {
-    uint64_t counts = object ? object_take_user(object, handle, 0) : 0;
-    if (counts == 0)
-        return object_refuse(handle, OBJECT_BUFFER, "buffer");
-    if (counts_users(counts) == 1) {
+    uint64_t counts = object_take_user(object, handle, 0);
+    if (counts_users(counts) == 1)
         note_release((struct buffer *)object);
-        object_give_last(object, counts);
-    }
-    return RNL_OK;
+    return counts;
 }
 
 rnl_status rnl_buffer_release(rnl_buffer handle)
@@ -368,7 +364,33 @@ rnl_status rnl_buffer_release(rnl_buffer handle)
     rnl_status status = ENTER();
     if (status != RNL_OK || !handle)
         return status;
-    return release(object_find(handle, OBJECT_BUFFER), handle);
+    struct object *object = object_find(handle, OBJECT_BUFFER);
+    uint64_t counts = object ? take_and_note(object, handle) : 0;
+    if (counts == 0)
+        return object_refuse(handle, OBJECT_BUFFER, "buffer");
+    if (counts_users(counts) == 1)
+        object_give_last(object, counts);
+    return RNL_OK;
+}
+
+// The op keeps the buffer, so the handle can be the caller's again when it is
+// refused. A backend may be through with the op when it has it.
+static rnl_status submit_release(struct op *op, struct object *buffer,
+                                 rnl_buffer handle)
+{
+    op->kept[op->kept_count++] = buffer;
+    uint64_t counts = take_and_note(buffer, handle);
+    if (counts == 0) {
+        op_finish(op);
+        return object_refuse(handle, OBJECT_BUFFER, "buffer");
+    }
+    bool last = counts_users(counts) == 1;
+    rnl_status status = op_submit(op);
+    if (status != RNL_OK)
+        object_take_back(buffer, handle, last);
+    else if (last)
+        object_give_last(buffer, counts);
+    return status;
 }
 
 rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,
@@ -393,14 +415,7 @@ rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,
         object_drop(buffer);
         return RNL_ERROR_OUT_OF_MEMORY;
     }
-    op->kept[op->kept_count++] = buffer;
-    // A backend may be through with the op when it has it.
-    status = release(buffer, handle);
-    if (status != RNL_OK) {
-        op_finish(op);
-        return status;
-    }
-    return op_submit(op);
+    return submit_release(op, buffer, handle);
 }
 
 // What was enqueued on the old stream may still use the memory, and a backend

@@ -378,8 +378,8 @@ static inline bool object_has_users(uint64_t counts, const void *handle)
 // The first step of a release, for who does something before the second. Takes
 // one of the caller's references away, and with the last one the library's,
 // too, where that is the last: then nobody else can end the object. Returns the
-// counts before, of the generation nothing; 0 when there was none above the
-// `least`. The caller sees what those did who gave back theirs.
+// users and references before; 0 when there was none above the `least`. The
+// caller sees what those did who gave back theirs.
 static inline uint64_t object_take_user(struct object *object,
                                         const void *handle, uint32_t least)
 {
@@ -400,6 +400,18 @@ static inline uint64_t object_take_user(struct object *object,
         &object->counts, &counts, counts - less, memory_order_acq_rel,
         memory_order_acquire));
     return counts;
+}
+
+// Undoes it, where the library's reference stayed; `last`: it was the caller's
+// last one.
+static inline void object_take_back(struct object *object, const void *handle,
+                                    bool last)
+{
+    if (last)
+        atomic_fetch_add_explicit(&object->counts, OBJECT_USER,
+                                  memory_order_relaxed);
+    else
+        object_retain_if_alive(object, handle);
 }
 
 // The second, behind the caller's last one: with the counts before that.

@@ -197,8 +197,10 @@ rnl_status op_submit(struct op *op)
     if (__builtin_expect(stream_is_captured(stream), 0) &&
         capture_ops(op, &status))
         return status;
-    // What value operations wait for may be up to the caller's next lines.
-    if (__builtin_expect(config_get()->blocking, 0) && op->kind != OP_VALUES)
+    // What value operations wait for may be up to the caller's next lines, and
+    // a release fails with nothing but its call.
+    if (__builtin_expect(config_get()->blocking, 0) &&
+        op->kind != OP_VALUES && op->kind != OP_RELEASE)
         return submit_and_wait(op);
     if (__builtin_expect(stream->flags & RNL_STREAM_BATCHED, 0))
         return batch_add(op);

@@ -85,7 +85,8 @@ static rnl_status ordered(struct round *round)
     assert_ok(rnl_buffer_release(slice));
     if (status == RNL_OK) {
         status = rnl_enqueue_buffer_release(round->other, made);
-        made = NULL;
+        if (status == RNL_OK)
+            made = NULL;
     }
     assert_ok(rnl_buffer_release(made));
     TRY(rnl_context_synchronize(round->context, RNL_FOREVER));

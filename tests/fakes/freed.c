@@ -391,3 +391,25 @@ RNL_TEST(a_second_release_that_comes_late_is_not_the_next_buffers)
     assert_ok(rnl_context_release(context));
     fake_expect_empty();
 }
+
+// What others enqueue before they give up theirs comes before the release.
+RNL_TEST(a_release_is_noted_with_the_last_reference)
+{
+    rnl_context context;
+    rnl_stream stream;
+    rnl_buffer buffer;
+    fake_load();
+    assert_ok(rnl_context_open("cuda", 0, NULL, &context));
+    assert_ok(rnl_context_default_stream(context, &stream));
+    assert_ok(rnl_buffer_create(context, 64, NULL, &buffer));
+    struct buffer *object =
+        (struct buffer *)object_find(buffer, OBJECT_BUFFER);
+    assert_ok(rnl_buffer_retain(buffer));
+    assert_ok(rnl_enqueue_fill(stream, buffer, 0, 64, 1, 4));
+    assert_ok(rnl_buffer_release(buffer));
+    assert_int_equal(object->release_point, 0);
+    assert_ok(rnl_buffer_release(buffer));
+    assert_true(object->release_point > 0);
+    assert_ok(rnl_context_release(context));
+    fake_expect_empty();
+}

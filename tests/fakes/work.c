@@ -343,6 +343,44 @@ RNL_TEST(without_memory_for_a_doubt_the_rest_is_refused)
     idle_close();
 }
 
+// Whether other references are left makes no difference.
+static void refuse_a_release(uint32_t others)
+{
+    static struct fake_gate gate;
+    rnl_status status = RNL_ERROR_OUT_OF_MEMORY;
+    rnl_buffer buffer;
+    doubtful_open();
+    atomic_store(&gate.open, 0);
+    assert_ok(rnl_buffer_create(idle_context, 64, NULL, &buffer));
+    for (uint32_t i = 0; i < others; i++)
+        assert_ok(rnl_buffer_retain(buffer));
+    assert_ok(rnl_enqueue_host_function(idle_stream, fake_hold, &gate));
+    size_t refused = 0;
+    for (; status == RNL_ERROR_OUT_OF_MEMORY; refused++) {
+        allocations_left = refused;
+        status = rnl_enqueue_buffer_release(idle_stream, buffer);
+        allocations_left = SIZE_MAX;
+    }
+    assert_ok(status);
+    assert_true(refused > 1);
+    for (uint32_t i = 0; i < others; i++)
+        assert_ok(rnl_buffer_release(buffer));
+    assert_status(rnl_buffer_release(buffer), RNL_ERROR_INVALID_HANDLE);
+    atomic_store(&gate.open, 1);
+    assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
+    idle_close();
+}
+
+RNL_TEST(a_release_that_is_refused_leaves_the_handle)
+{
+    refuse_a_release(0);
+}
+
+RNL_TEST(a_release_that_is_refused_leaves_one_of_two)
+{
+    refuse_a_release(1);
+}
+
 static struct driver driver;  // the fake's, but for one function
 static driver_context_set_fn *context_set;
 static sem_t inside, go_on;
