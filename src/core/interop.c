@@ -12,13 +12,18 @@ static rnl_status check_native(struct context *context)
                 backend->feature_reason(context, feature));
 }
 
+// The vendor may be asked, and another thread release the object meanwhile.
 static rnl_status native_of(struct context *context, struct object *object,
                             void **out_native)
 {
     rnl_status status = check_pointer(out_native, "out_native");
-    if (status == RNL_OK)
-        status = check_native(context);
-    return status ? status : context->backend->native(object, out_native);
+    if (status != RNL_OK || (status = check_native(context)) ||
+        (status = object_keep_for(object,
+                                  object_kind_name(object->class->kind))))
+        return status;
+    status = context->backend->native(object, out_native);
+    object_drop(object);
+    return status;
 }
 
 rnl_status rnl_context_native(rnl_context handle, void **out_native)
@@ -45,15 +50,11 @@ rnl_status rnl_stream_native(rnl_stream handle, void **out_native)
 
 rnl_status rnl_event_native(rnl_event handle, void **out_native)
 {
+    struct event *event;
     rnl_status status = ENTER();
-    if (status != RNL_OK)
+    if (status != RNL_OK || (status = check_event(handle, "event", &event)))
         return status;
-    struct object *event = object_find_and_keep(handle, OBJECT_EVENT);
-    if (!event)
-        return object_refuse(handle, OBJECT_EVENT, "event");
-    status = native_of(event->context, event, out_native);
-    object_drop(event);
-    return status;
+    return native_of(event->object.context, &event->object, out_native);
 }
 
 rnl_status rnl_module_native(rnl_module handle, void **out_native)
