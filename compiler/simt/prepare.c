@@ -516,9 +516,47 @@ char *prepare_run(LLVMModuleRef module, const char *passes)
 // value of either side: all lanes have the same, and nobody could see that.
 #define NUMBER_VALUES "gvn<no-pre>"
 
+// Sums are written as unions where their parts share no bits, which is known
+// only at first: cut to fewer bits they would be unions of anything.
+static void unions_to_sums(LLVMModuleRef module)
+{
+    for (LLVMValueRef at = first_instruction(module), next; at; at = next) {
+        next = next_instruction(at);
+        if (LLVMGetInstructionOpcode(at) != LLVMOr || !LLVMGetIsDisjoint(at))
+            continue;
+        LLVMBuilderRef builder =
+            LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+        LLVMPositionBuilderBefore(builder, at);
+        LLVMValueRef sum = LLVMBuildNUWAdd(builder, LLVMGetOperand(at, 0),
+                                           LLVMGetOperand(at, 1), "");
+        if (LLVMIsAInstruction(sum))
+            LLVMSetNSW(sum, 1);
+        LLVMDisposeBuilder(builder);
+        LLVMReplaceAllUsesWith(at, sum);
+        LLVMInstructionEraseFromParent(at);
+    }
+}
+
 const char *combine_again(LLVMModuleRef module)
 {
     return module_is_huge(module) ? "" : "," COMBINE;
+}
+
+static char *simplify(LLVMModuleRef module, const char *combine)
+{
+    char *message = prepare_run(
+        module, "globaldce,function(sroa),always-inline,globaldce,"
+                "function(sroa,early-cse<memssa>,simplifycfg," COMBINE ")");
+    if (message)
+        return message;
+    unions_to_sums(module);
+    return prepare_run(
+        module, simt_format(
+        "function(loop-simplify,lcssa,loop(loop-rotate),"
+        "loop(indvars,loop-unroll-full),sroa,scalarizer,early-cse<memssa>,"
+        NUMBER_VALUES "," COMBINE ",simplifycfg,adce,lower-switch,"
+        "loop-mssa(licm)%s,early-cse<memssa>,simplifycfg,lower-switch,"
+        "fix-irreducible,adce),globaldce", combine));
 }
 
 char *prepare_module(LLVMModuleRef module)
@@ -534,15 +572,7 @@ char *prepare_module(LLVMModuleRef module)
     if (message)
         return message;
     merge_within_pieces(module);
-    message = prepare_run(
-        module, simt_format(
-        "globaldce,function(sroa),always-inline,globaldce,"
-        "function(sroa,early-cse<memssa>,simplifycfg,"
-        COMBINE ",loop-simplify,lcssa,loop(loop-rotate),"
-        "loop(indvars,loop-unroll-full),sroa,scalarizer,early-cse<memssa>,"
-        NUMBER_VALUES "," COMBINE ",simplifycfg,adce,lower-switch,"
-        "loop-mssa(licm)%s,early-cse<memssa>,simplifycfg,lower-switch,"
-        "fix-irreducible,adce),globaldce", combine));
+    message = simplify(module, combine);
     merge_end(module);
     if (!message)
         drop_scopes(module);

@@ -139,6 +139,40 @@ RNL_TEST(functions_go_into_kernels)
     assert_string_equal(callee_name(first), "use");
 }
 
+static bool has_unions(LLVMModuleRef module)
+{
+    for (LLVMValueRef at = first_instruction(module); at;
+         at = next_instruction(at))
+        if (LLVMGetInstructionOpcode(at) == LLVMOr && !LLVMGetIsDisjoint(at))
+            return true;
+    return false;
+}
+
+// What is counted becomes 64 bits wide, and the row is cut to 32 again.
+RNL_TEST(parts_without_common_bits_are_added)
+{
+    LLVMModuleRef module = parse_module(
+        "define void @rnl_thread_0(ptr %p, ptr %q) {\n"
+        "  %t = call i32 @rnl_thread_y()\n  %y = and i32 %t, 7\n"
+        "  %b = call i32 @rnl_block_x()\n  %top = shl i32 %b, 5\n"
+        "  %n = load i32, ptr %p\n  br label %loop\n"
+        "loop:\n  %i = phi i32 [ %y, %0 ], [ %j, %body ]\n"
+        "  %c = icmp ult i32 %i, 32\n  br i1 %c, label %body, label %end\n"
+        "body:\n  %row = or disjoint i32 %top, %i\n"
+        "  %o = mul nsw i32 %row, %n\n  %w = zext i32 %o to i64\n"
+        "  %r = getelementptr i32, ptr %q, i64 %w\n"
+        "  %v = zext nneg i32 %i to i64\n"
+        "  %s = getelementptr i32, ptr %p, i64 %v\n"
+        "  %x = load i32, ptr %s\n  store i32 %x, ptr %r\n"
+        "  %j = add nuw nsw i32 %i, 8\n  br label %loop\n"
+        "end:\n  ret void\n}\n");
+    char *message = prepare_module(module);
+    if (message)
+        fail_msg("%s", message);
+    verify(module);
+    assert_false(has_unions(module));
+}
+
 static void fill(LLVMModuleRef module, unsigned count)
 {
     LLVMValueRef function = LLVMGetNamedFunction(module, "f");
