@@ -170,7 +170,7 @@ static const char *const compile_page[] = {
     "                           The processor to compile for, such as",
     "                           x86-64-v3; else this machine's. Others refuse",
     "                           to load a binary whose instructions they lack.",
-    "        --tier TIER        F or B for all kernels; or auto.",
+    "        --tier TIER        F or B for all kernels, or B-or-F; or auto.",
     "    -D, --define NAME[=VALUE]",
     "                           Define a macro.",
     "    -I, --include FOLDER   Look for headers there too.",

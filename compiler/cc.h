@@ -71,7 +71,7 @@ extern const char cc_help[];  // help.c
 // What they ask for. Strings that are not in lists belong to the command line.
 struct choices {
     const char *standard;   // as the compiler's option
-    const char *tier;       // "auto", "F" or "B"
+    const char *tier;       // "auto", "F", "B" or "B-or-F"
     const char *target;     // as -march= names it
     unsigned block_size[3]; // that gets code of its own; [0] 0: none
     const char *only;       // kernel that is made for that size alone, or NULL

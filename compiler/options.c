@@ -102,13 +102,13 @@ static void set_no_warnings(struct given *given)
 
 static void set_tier(struct given *given)
 {
-    static const char *const tiers[] = {"auto", "B", "F"};
+    static const char *const tiers[] = {"auto", "B", "B-or-F", "F"};
     for (size_t i = 0; i < sizeof tiers / sizeof *tiers; i++)
         if (strcmp(given->value, tiers[i]) == 0) {
             given->choices->tier = tiers[i];
             return;
         }
-    text_format(given->problem, "--tier takes auto, F or B, not '%s'",
+    text_format(given->problem, "--tier takes auto, F, B or B-or-F, not '%s'",
                 given->value);
 }
 

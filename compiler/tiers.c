@@ -77,6 +77,7 @@ static void quick_command(const struct job *job, struct list *command)
     list_add(command, job->quick);
     add_pair(command, "--object", "kernel.o");
     add_pair(command, "--target", job->choices.target);
+    add_pair(command, "--tier", job->choices.tier);
     if (job->options->dump_ir)
         add_dump(job, command);
     if (job->options->dump_assembly)
@@ -134,6 +135,7 @@ static void start_worker(struct job *job)
     struct simt_job work = {
         .bitcode = bitcode, .object = object, .target = job->choices.target,
         .dump = job->options->dump_ir,
+        .wherever = strcmp(job->choices.tier, "auto") != 0,
         .assembly = job->options->dump_assembly ? assembly : NULL};
     memcpy(work.block_size, job->choices.block_size, sizeof work.block_size);
     if (job->choices.only) {

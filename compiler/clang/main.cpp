@@ -246,6 +246,8 @@ static int read_job(int count, char **words, simt_job &job)
             job.object = value;
         else if (std::strcmp(words[i], "--target") == 0)
             job.target = value;
+        else if (std::strcmp(words[i], "--tier") == 0)
+            job.wherever = std::strcmp(value, "auto") != 0;
         else if (std::strcmp(words[i], "--dump") == 0)
             job.dump = value;
         else if (std::strcmp(words[i], "--assembly") == 0)

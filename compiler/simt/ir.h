@@ -111,6 +111,7 @@ struct kernel {
     bool strides;                 // has loops over the grid, interchanged
     bool compact;                 // made into short code rather than fast
     bool huge;                    // and without a version for complete chunks
+    bool wherever;                // lanes also where they do not gain
     const char *refusal;          // why it cannot be vectorised
     const unsigned *fixed;        // the block size it is made for; NULL: any
     bool alone;                   // no other code is there
@@ -212,6 +213,9 @@ bool constant_of(LLVMValueRef value, int64_t *number);  // of up to 64 bits
 // its sign stays so where it matters.
 bool shape_never_wraps(const struct shapes *shapes, LLVMValueRef value);
 bool shape_widens_signed(const struct shapes *shapes, LLVMValueRef cast);
+
+// worth.c: whether lanes are faster than threads one by one.
+bool lanes_gain(const struct shapes *shapes);
 
 // rising.c
 bool shape_rises(struct shape shape);

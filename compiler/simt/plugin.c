@@ -91,7 +91,8 @@ static char *make_vectors(const struct simt_job *job, LLVMModuleRef module,
             .number = i, .module = module,
             .context = LLVMGetModuleContext(module),
             .layout = LLVMGetModuleDataLayout(module),
-            .function = thread, .fixed = kernels[i].fixed,
+            .function = thread, .wherever = job->wherever,
+            .fixed = kernels[i].fixed,
             .chosen = kernels[i].chosen, .alone = kernels[i].alone};
         if (!kernel_split(&kernels[i])) {
             kernels[i].function = NULL;

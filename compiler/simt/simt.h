@@ -46,6 +46,7 @@ struct simt_job {
     const char *target;    // processor as -march= names it, or "native"
     const char *dump;      // path prefix of IR dumps, or NULL
     bool scalar_only;      // leave every kernel to tier F
+    bool wherever;         // lanes wherever they can be, not where they gain
     // Called for each kernel that is left to tier F: its number n and why.
     void (*refused)(void *user, unsigned kernel, const char *why);
     void *user;

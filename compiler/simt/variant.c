@@ -96,12 +96,15 @@ static unsigned most_held(const struct shapes *shapes)
 }
 
 // Many lanes at once hide what chunks and their loops cost; fewer leave values
-// in registers.
+// in registers. Sets kernel->refusal where there had better be none.
 static unsigned choose_width(struct kernel *kernel)
 {
     static const struct variant rows = {32, true, 0, "rows"};
     struct shapes shapes = {.kernel = kernel, .variant = &rows};
     shapes_find(&shapes);
+    if (!kernel->wherever && !lanes_gain(&shapes))
+        kernel->refusal = "each thread goes its own way through an array of "
+                          "its own, which is faster one by one";
     kernel->compact =
         kernel->size > KERNEL_LARGE || chained_size(&shapes) > CHAINED_MOST;
     if (kernel->has_warp_ops)
@@ -229,6 +232,8 @@ static bool emit_fixed(struct kernel *kernel)
 {
     const unsigned *size = kernel->fixed;
     struct plan plan = plan_variants(kernel);
+    if (kernel->refusal)
+        return false;
     bool full = size[0] % plan.width == 0 || size[1] * size[2] == 1;
     int chosen = full || !plan.wanted[PACKED] ? ROWS : PACKED;
     if (size[0] == 16 && plan.width == 32 && !kernel->has_warp_ops)

@@ -73,7 +73,7 @@ cli_bad(compile_binary_again "is not a text file" compile ${folder}/axpy.rnl -o 
 cli_then(compile_binary_again compile)
 cli_bad(compile_no_folder "'/absent/x.rnl' cannot be written: No such file"
     compile kernels/axpy.cu -o /absent/x.rnl)
-cli_bad(compile_wrong_tier "--tier takes auto, F or B, not 'C'"
+cli_bad(compile_wrong_tier "--tier takes auto, F, B or B-or-F, not 'C'"
     compile kernels/axpy.cu -o ${folder}/x.rnl --tier C)
 cli_bad(compile_wrong_compiler_option "'--maxregcount=3' is no option"
     compile kernels/axpy.cu -o ${folder}/x.rnl -X --maxregcount=3)

@@ -73,7 +73,7 @@ RNL_TEST(tiers_that_cannot_be)
 {
     built_write(&built, "k.cu", simple);
     exits("--source @/k.cu --option --tier=C", 5,
-          "error: --tier takes auto, F or B, not 'C'");
+          "error: --tier takes auto, F, B or B-or-F, not 'C'");
     exits("--source @/k.cu --option --tier=much_too_long", 5, "error: --tier");
     exits("--source @/k.cu --option --tier=B --option -G", 5, "leave out -G");
     built_close(&built);
@@ -484,4 +484,39 @@ RNL_TEST(jumps_to_labels_by_address_are_left_to_tier_f)
     for (int t = 0; t < 40; t++)
         assert_int_equal(out[t], t & 1 ? 2 * t : 1);
     built_close(&built);
+}
+
+// Of a kernel in which each thread sorts numbers of its own.
+static bool has_lanes(const char *tier)
+{
+    char arguments[64];
+    snprintf(arguments, sizeof arguments, "--source @/k.cu --option --tier=%s",
+             tier);
+    built_write(&built, "k.cu",
+                KERNEL "{\n    int all[16], t = threadIdx.x;\n"
+                "    for (int i = 0; i < 16; i++)\n"
+                "        all[i] = (t + i) * 7 & 15;\n"
+                "    for (int i = 1; i < 16; i++) {\n"
+                "        int x = all[i], k = i;\n"
+                "        for (; k > 0 && all[k - 1] > x; k--)\n"
+                "            all[k] = all[k - 1];\n        all[k] = x;\n    }\n"
+                "    out[t] = all[3];\n}\n");
+    built_make(&built, arguments);
+    assert_int_equal(built.status, 0);
+    int out[40] = {0};
+    built_run_ints(&built, "k", (rnl_dim3){1}, (rnl_dim3){40}, 0, out, NULL, 0);
+    for (int t = 0; t < 40; t++)
+        assert_int_equal(out[t], 3);
+    bool found = built_kernel(&built, "k")->run_blocks != NULL;
+    built_close(&built);
+    return found;
+}
+
+RNL_TEST(what_is_faster_one_by_one_has_no_lanes)
+{
+    need_simt();
+    assert_false(has_lanes("auto"));
+    assert_true(has_lanes("B"));
+    assert_true(has_lanes("B-or-F"));
+    assert_false(has_lanes("F"));
 }

@@ -214,7 +214,7 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     struct corpus corpus = {0};
     set_option(&corpus.own[0], "--tier=F");
-    set_option(&corpus.own[1], "--tier=auto");
+    set_option(&corpus.own[1], "--tier=B-or-F");
     int i = 1;
     for (; i < argc && !strncmp(argv[i], "--", 2); i += 2)
         parse_valued(&corpus, argv[i], argv[i + 1]);

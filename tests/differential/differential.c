@@ -6,7 +6,7 @@
 //                     [--first OPTION]… [--second OPTION]… [--no-shrink]
 //                     [--second-device cuda:0]
 //
-// Sides have the options --tier=F and --tier=auto when none is given, but for
+// Sides have the options --tier=F and --tier=B-or-F when none is given, but for
 // another device, which has no tiers.
 // All of Runnel runs in child processes, so that a crash is a result, too.
 #include "generate.h"
@@ -325,10 +325,10 @@ static void add_option(struct side *side, const char *option)
     side->options[side->count++] = option;
 }
 
-// What is asked for by nothing else: tier F against the compiler's choice.
+// What is asked for by nothing else: tier F against B, wherever that can be.
 static void complete_sides(struct settings *settings)
 {
-    static const char *const tiers[SIDES] = {"--tier=F", "--tier=auto"};
+    static const char *const tiers[SIDES] = {"--tier=F", "--tier=B-or-F"};
     for (int i = 0; i < SIDES; i++) {
         if (!settings->sides[i].count && !settings->sides[i].device)
             add_option(&settings->sides[i], tiers[i]);
