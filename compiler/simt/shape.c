@@ -423,6 +423,53 @@ static bool stored_between(const struct kernel *kernel,
     return false;
 }
 
+static LLVMValueRef stored_in(const struct kernel *kernel,
+                              const struct slot *slot, int block)
+{
+    for (unsigned i = 0; i < slot->store_count; i++)
+        if (kernel_block_of(kernel, slot->stores[i]) == block)
+            return LLVMGetOperand(slot->stores[i], 0);
+    return NULL;
+}
+
+static const struct slot *slot_loaded(const struct kernel *kernel,
+                                      LLVMValueRef value)
+{
+    return LLVMIsALoadInst(value)
+               ? slots_simple(kernel, LLVMGetOperand(value, 0))
+               : NULL;
+}
+
+// Whether lanes that a branch sent apart bring one value to where the slot is
+// loaded, from before the branch, where only others bring another.
+static bool bring_the_same(const struct kernel *kernel,
+                           const struct slot *slot, int branch,
+                           const struct set *between)
+{
+    const struct block *join =
+        &kernel->blocks[kernel_block_of(kernel, slot->loads[0])];
+    LLVMValueRef value = NULL;
+    const struct slot *source = NULL;
+    for (unsigned p = 0; p < join->predecessor_count; p++) {
+        int from = join->predecessors[p];
+        if (from == branch)
+            return false;
+        if (!set_has(between, (unsigned)from))
+            continue;
+        LLVMValueRef found = stored_in(kernel, slot, from);
+        if (!found)
+            return false;
+        const struct slot *loaded = slot_loaded(kernel, found);
+        if (value && (loaded != source || (!loaded && found != value)))
+            return false;
+        value = found;
+        source = loaded;
+    }
+    if (source)
+        return !stored_between(kernel, source, between);
+    return value && LLVMIsConstant(value);
+}
+
 static bool spread_joins(struct shapes *shapes, int branch)
 {
     const struct kernel *kernel = shapes->kernel;
@@ -438,8 +485,9 @@ static bool spread_joins(struct shapes *shapes, int branch)
         // One load: a merged value, read where the paths meet.
         bool apart =
             slot->load_count == 1
-                ? set_has(&joins, (unsigned)kernel_block_of(kernel,
-                                                            slot->loads[0]))
+                ? set_has(&joins, (unsigned)kernel_block_of(
+                                      kernel, slot->loads[0])) &&
+                      !bring_the_same(kernel, slot, branch, &region)
                 : stored_between(kernel, slot, &region);
         changed |= apart && make_varying(shapes, i);
     }

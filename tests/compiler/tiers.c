@@ -201,6 +201,27 @@ static void is_vectorised(const char *source)
     built_close(&built);
 }
 
+// One thread writes what has been found, and all of them end: what they bring
+// to the end of the loop is the same for all.
+RNL_TEST(barriers_in_loops_that_end_when_one_thread_has_written)
+{
+    need_simt();
+    is_vectorised(KERNEL "{\n"
+                  "    int length = out[0];\n"
+                  "    for (int i = 0; i < 40 && length > 1; i++) {\n"
+                  "        __syncthreads();\n"
+                  "        int next = out[i];\n"
+                  "        if (next < 3) {\n"
+                  "            if (threadIdx.x == 0) out[1] = i;\n"
+                  "            return;\n"
+                  "        }\n"
+                  "        length = next;\n"
+                  "        __syncthreads();\n"
+                  "    }\n"
+                  "    if (threadIdx.x == 0) out[1] = -1;\n"
+                  "}\n");
+}
+
 // The size of the block is the same for all lanes, whichever way they came.
 RNL_TEST(barriers_in_loops_over_what_a_branch_has_read)
 {

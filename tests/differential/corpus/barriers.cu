@@ -254,3 +254,28 @@ extern "C" __global__ void matrix_in_shared(int *out, const int *in, int n)
     __syncthreads();
     out[t] = grid[7 - row][(column + 5) % 12];
 }
+
+// All end when one of them has written what was found.
+// @run int n=256 grid=4 block=64
+// @run int n=99 grid=3 block=33
+extern "C" __global__ void return_when_found(int *out, const int *in, int n)
+{
+    __shared__ int count;
+    int t = threadIdx.x, length = n;
+    for (int round = 0; round < 9 && length > 1; round++) {
+        if (t == 0)
+            count = 0;
+        __syncthreads();
+        atomicAdd(&count, in[(t + round) % n] > round * 100);
+        __syncthreads();
+        if (count < (int)(blockIdx.x * 5)) {
+            if (t == 0)
+                out[blockIdx.x] = round;
+            return;
+        }
+        length = count;
+        __syncthreads();
+    }
+    if (t == 0)
+        out[blockIdx.x] = -length;
+}
