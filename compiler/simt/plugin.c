@@ -164,6 +164,8 @@ static char *finish_vectors(LLVMModuleRef module, unsigned count, bool fixed)
 
 // --- Tier F ------------------------------------------------------------------
 
+// The run_threads of a kernel's record: the function with one parameter, which
+// is no longer there if another kernel of the same entry was here before.
 static LLVMValueRef entry_of(LLVMModuleRef module, unsigned number)
 {
     LLVMValueRef table = LLVMGetNamedGlobal(module, "rnl_kernels");
@@ -174,8 +176,8 @@ static LLVMValueRef entry_of(LLVMModuleRef module, unsigned number)
         LLVMValueRef field = LLVMGetAggregateElement(record, i);
         if (!field)
             return NULL;
-        if (LLVMIsAFunction(field))
-            return field;  // the first function: run_threads
+        if (LLVMIsAFunction(field) && LLVMCountParams(field) == 1)
+            return field;
     }
     return NULL;
 }

@@ -99,8 +99,9 @@ RNL_BEGIN_DECLS
 // zero or beyond the device's or function's limits, and for a cooperative
 // launch of more blocks than can be resident; cpu: of 65536 threads, if the
 // kernel waits. `args` may be NULL for none. What fails while the kernel runs
-// is the stream's failure; cpu: a wild pointer, a full stack or a division by
-// zero too, as RNL_ERROR_LAUNCH_FAILED.
+// is the stream's failure; cpu: a wild pointer or a full stack too, as
+// RNL_ERROR_LAUNCH_FAILED. An integer divided by zero is one or gives some
+// number.
 // Stands for cuLaunchKernelEx.
 RNL_API rnl_status rnl_enqueue_function(rnl_stream stream,
                                         rnl_function function,

@@ -10,41 +10,77 @@ static inline rnl_arg rnl_arg_of_arg(rnl_arg value)
     return value;
 }
 
-// The integer maker by size, so that each branch below is one plain function.
-static inline rnl_arg rnl_arg_of_int8(uint8_t value)
+// The integer maker by type, so that each branch below is one plain function
+// that converts nothing.
+static inline rnl_arg rnl_arg_of_bool(bool value)
 {
-    return rnl_arg_of_integer(value, 1);
+    return rnl_arg_of_integer((uint64_t)value, sizeof value);
 }
 
-static inline rnl_arg rnl_arg_of_int16(uint16_t value)
+static inline rnl_arg rnl_arg_of_char(char value)
 {
-    return rnl_arg_of_integer(value, 2);
+    return rnl_arg_of_integer((uint64_t)value, sizeof value);
 }
 
-static inline rnl_arg rnl_arg_of_int32(uint32_t value)
+static inline rnl_arg rnl_arg_of_schar(signed char value)
 {
-    return rnl_arg_of_integer(value, 4);
+    return rnl_arg_of_integer((uint64_t)value, sizeof value);
 }
 
-static inline rnl_arg rnl_arg_of_int64(uint64_t value)
+static inline rnl_arg rnl_arg_of_uchar(unsigned char value)
 {
-    return rnl_arg_of_integer(value, 8);
+    return rnl_arg_of_integer((uint64_t)value, sizeof value);
 }
 
-static inline rnl_arg rnl_arg_of_long(unsigned long value)
+static inline rnl_arg rnl_arg_of_short(short value)
 {
-    return rnl_arg_of_integer(value, sizeof value);
+    return rnl_arg_of_integer((uint64_t)value, sizeof value);
+}
+
+static inline rnl_arg rnl_arg_of_ushort(unsigned short value)
+{
+    return rnl_arg_of_integer((uint64_t)value, sizeof value);
+}
+
+static inline rnl_arg rnl_arg_of_int(int value)
+{
+    return rnl_arg_of_integer((uint64_t)value, sizeof value);
+}
+
+static inline rnl_arg rnl_arg_of_uint(unsigned int value)
+{
+    return rnl_arg_of_integer((uint64_t)value, sizeof value);
+}
+
+static inline rnl_arg rnl_arg_of_long(long value)
+{
+    return rnl_arg_of_integer((uint64_t)value, sizeof value);
+}
+
+static inline rnl_arg rnl_arg_of_ulong(unsigned long value)
+{
+    return rnl_arg_of_integer((uint64_t)value, sizeof value);
+}
+
+static inline rnl_arg rnl_arg_of_llong(long long value)
+{
+    return rnl_arg_of_integer((uint64_t)value, sizeof value);
+}
+
+static inline rnl_arg rnl_arg_of_ullong(unsigned long long value)
+{
+    return rnl_arg_of_integer((uint64_t)value, sizeof value);
 }
 
 // clang-format off
 #define RNL_ARG(x) _Generic((x),                                           \
     rnl_arg: rnl_arg_of_arg,           rnl_buffer: rnl_arg_of_buffer,      \
-    bool: rnl_arg_of_int8,             char: rnl_arg_of_int8,              \
-    signed char: rnl_arg_of_int8,      unsigned char: rnl_arg_of_int8,     \
-    short: rnl_arg_of_int16,           unsigned short: rnl_arg_of_int16,   \
-    int: rnl_arg_of_int32,             unsigned int: rnl_arg_of_int32,     \
-    long: rnl_arg_of_long,             unsigned long: rnl_arg_of_long,     \
-    long long: rnl_arg_of_int64,       unsigned long long: rnl_arg_of_int64, \
+    bool: rnl_arg_of_bool,             char: rnl_arg_of_char,              \
+    signed char: rnl_arg_of_schar,     unsigned char: rnl_arg_of_uchar,    \
+    short: rnl_arg_of_short,           unsigned short: rnl_arg_of_ushort,  \
+    int: rnl_arg_of_int,               unsigned int: rnl_arg_of_uint,      \
+    long: rnl_arg_of_long,             unsigned long: rnl_arg_of_ulong,    \
+    long long: rnl_arg_of_llong,       unsigned long long: rnl_arg_of_ullong,\
     float: rnl_arg_of_float,           double: rnl_arg_of_double,          \
     default: rnl_arg_of_pointer)(x)
 

@@ -422,18 +422,17 @@ rnl_status make_constant_op(struct stream *stream, struct function *function,
 {
     struct memory memory;
     size_t size;
-    rnl_status status = check_pointer(constant->symbol, "constants");
-    if (status == RNL_OK && constant->size > 0)
-        status = check_pointer(constant->data, "constants");
-    if (status != RNL_OK)
-        return status;
+    if (!constant->symbol || (constant->size > 0 && !constant->data))
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "constants",
+                       "the '%s' of a constant is NULL",
+                       constant->symbol ? "data" : "symbol");
     if (!function->module)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "constants",
                        "%s is a native function and has no constants",
                        function->name);
     struct module *module = function->module;
-    status = module->backend->module_global(module, constant->symbol, &memory,
-                                            &size);
+    rnl_status status = module->backend->module_global(
+        module, constant->symbol, &memory, &size);
     if (status != RNL_OK)
         return fail_at(status, "constants",
                        "the module of %s has no variable '%s'", function->name,

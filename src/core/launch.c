@@ -299,7 +299,8 @@ static rnl_status take_buffer(struct op *op, rnl_buffer handle,
     if (!context_may_use(context, object->context))
         return fail_at(RNL_ERROR_INVALID_HANDLE, "args",
                        "an argument is a buffer of another context, to which "
-                       "the stream's has no peer access");
+                       "the stream's has no peer access: see "
+                       "rnl_context_enable_peer");
     *out_value = &((struct buffer *)object)->memory.device;
     return RNL_OK;
 }

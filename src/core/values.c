@@ -47,7 +47,8 @@ static rnl_status check_buffer_word(struct stream *stream,
     if (!context_may_use(stream_context(stream), buffer->object.context))
         return fail_at(RNL_ERROR_INVALID_HANDLE, names->buffer,
                        "the buffer belongs to another context, to which the "
-                       "stream's has no peer access");
+                       "stream's has no peer access: see "
+                       "rnl_context_enable_peer");
     if (given->offset > buffer->size || size > buffer->size - given->offset)
         return fail_at(RNL_ERROR_OUT_OF_RANGE, names->offset,
                        "%zu bytes from %zu leave a buffer of %zu bytes", size,

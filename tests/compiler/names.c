@@ -101,6 +101,28 @@ RNL_TEST(templates_by_name_expression)
     built_close(&built);
 }
 
+RNL_TEST(name_expressions_of_plain_kernels)
+{
+    built_write(&built, "k.cu",
+                "__global__ void k(int *out) { *out = 4; }\n"
+                "namespace n { __global__ void k(int *out) { *out = 5; } }\n"
+                "__global__ void two(int *out) { *out = 6; }\n"
+                "__global__ void two(float *out) { *out = 7; }\n");
+    built_make(&built, "--source @/k.cu --name-expression k "
+                       "--name-expression '&k' --name-expression ::k "
+                       "--name-expression '&n::k' "
+                       "--name-expression '(void (*)(int *))two'");
+    assert_string_equal(built.log, "");
+    assert_int_equal(first_result("k"), 4);
+    assert_int_equal(first_result("&k"), 4);
+    assert_int_equal(first_result("::k"), 4);
+    assert_int_equal(first_result("n::k"), 5);
+    assert_int_equal(first_result("&n::k"), 5);
+    assert_int_equal(first_result("(void (*)(int *))two"), 6);
+    assert_string_equal(built_kernel(&built, "&n::k")->symbol, "_ZN1n1kEPi");
+    built_close(&built);
+}
+
 RNL_TEST(templates_that_are_instantiated)
 {
     built_write(&built, "k.cu",

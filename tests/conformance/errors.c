@@ -133,6 +133,19 @@ RNL_TEST(a_refusal_shows_the_object_and_its_label)
     expect_ok(rnl_buffer_release(buffer));
 }
 
+RNL_TEST(a_refusal_of_a_handle_is_a_proper_sentence)
+{
+    rnl_event event = suite_new_event();
+    expect_ok(rnl_event_release(event));
+    expect_error(rnl_event_query(event), RNL_ERROR_INVALID_HANDLE, "event");
+    assert_string_equal(rnl_last_error()->message,
+                        "'event' is an event that was released");
+    expect_error(rnl_event_query((rnl_event)suite_stream()),
+                 RNL_ERROR_INVALID_HANDLE, "event");
+    assert_string_equal(rnl_last_error()->message,
+                        "'event' is a stream where an event is needed");
+}
+
 // --- Options structs -------------------------------------------------------
 
 // A struct that a newer program may pass: longer than this library's.

@@ -34,6 +34,42 @@ RNL_TEST(fills_of_every_pattern_size)
     try_fill(6, 14, 0xabcd, 2);
 }
 
+// A row of `size` bytes, then two of half of it, in a slice from `start` on.
+static void try_slice(size_t start, size_t size, uint64_t pattern,
+                      size_t pattern_size)
+{
+    unsigned char expected[256] = {0}, read[256];
+    for (size_t i = 0; i < size; i++)
+        expected[start + i] = expected[start + 64 + i % (size / 2) +
+                                       2 * i / size * 48] =
+            (unsigned char)(pattern >> (i % pattern_size * 8));
+    rnl_buffer buffer = suite_ints(64, 0), slice;
+    expect_ok(rnl_buffer_slice(buffer, start, 256 - start, &slice));
+    expect_ok(rnl_enqueue_fill(suite_stream(), slice, 0, size, pattern,
+                               pattern_size));
+    expect_ok(rnl_enqueue_fill_region(
+        suite_stream(), RNL_FILL(.to = {.buffer = slice, .offset = 64,
+                                        .row_pitch = 48},
+                                 .width = size / 2, .height = 2,
+                                 .pattern = pattern,
+                                 .pattern_size = pattern_size)));
+    suite_download(read, buffer, sizeof read);
+    assert_memory_equal(read, expected, sizeof read);
+    expect_ok(rnl_buffer_release(slice));
+    expect_ok(rnl_buffer_release(buffer));
+}
+
+RNL_TEST(a_slice_is_filled_wherever_it_begins)
+{
+    static const uint64_t patterns[] = {
+        0x1122334455667788, 0x1122334411223344, 0x1122112211221122,
+        0x1111111111111111};
+    for (size_t start = 0; start <= 8; start++)
+        for (size_t pattern_size = 1; pattern_size <= 8; pattern_size *= 2)
+            for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+                try_slice(start, 32, patterns[i], pattern_size);
+}
+
 RNL_TEST(only_the_low_bytes_of_a_pattern_count)
 {
     try_fill(0, 64, UINT64_MAX << 8 | 0x12, 1);

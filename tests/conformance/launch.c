@@ -219,6 +219,9 @@ RNL_TEST(constants_need_a_module_that_has_them)
                      !suite_is_cpu()));
         assert_int_equal(rnl_last_error()->status, status);
         assert_string_equal(rnl_last_error()->parameter, "constants");
+        if (i > 0)
+            assert_non_null(strstr(rnl_last_error()->message,
+                                   i == 1 ? "'symbol'" : "'data'"));
     }
     REFUSED("constants", function, .grid = {1}, .block = {1}, .constants = NULL,
             .constant_count = 1);

@@ -16,7 +16,8 @@ int use(rnl_context context, rnl_device device, rnl_function function)
     rnl_module module = NULL;
     float host[16] = {0};
     struct pair pair = {0, 1};
-    int status = 0;
+    unsigned status = 0;
+    int index = -16;
 
     status |= rnl_context_create(
         device, RNL_CONTEXT_OPTIONS(.threads = 1, .label = "a"), &context);
@@ -42,9 +43,10 @@ int use(rnl_context context, rnl_device device, rnl_function function)
         stream, function, RNL_LAUNCH(.grid = {1}, .block = {256}),
         RNL_ARGS(buffer, 1, 2u, 3L, 4UL, 5LL, 6ULL, 7.0f, 8.0, 'c', true, host,
                  (const void *)host, (short)9, (unsigned char)10,
-                 RNL_ARG_STRUCT(pair)));
+                 RNL_ARG_STRUCT(pair), -11, -12L, -13LL, (short)-14,
+                 (signed char)-15, index));
     status |= rnl_enqueue_function(stream, function, RNL_LAUNCH(.grid = {1}),
                                    RNL_NO_ARGS);
     status |= rnl_allocator_set(RNL_ALLOCATOR(.user_data = NULL));
-    return status + RNL_VERSION;
+    return (int)status + RNL_VERSION;
 }

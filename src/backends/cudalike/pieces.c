@@ -72,13 +72,32 @@ static int copy_pieces(struct context *context, struct piece *piece,
 
 // --- Fills ------------------------------------------------------------------
 
+// The bytes that a driver fills with at once at most: 4, and aligned. Rows are
+// whole patterns apart, so the first one tells for all.
+static size_t element_at(const struct op_fill *fill)
+{
+    size_t size = fill->pattern_size < 4 ? fill->pattern_size : 4;
+    while ((uintptr_t)fill->to % size)
+        size /= 2;
+    return size;
+}
+
+// Part number `part` of `size` bytes, at most 4, of a pattern.
+static uint32_t part_of(uint64_t pattern, size_t size, size_t part)
+{
+    return (uint32_t)(pattern >> 8 * size * part) &
+           UINT32_MAX >> (32 - 8 * size);
+}
+
 // The same bytes in fewer rows and smaller patterns.
 static struct op_fill simplify(const struct op_fill *given)
 {
     struct op_fill fill = *given;
-    if (fill.pattern_size == 8 &&
-        (uint32_t)fill.pattern == (uint32_t)(fill.pattern >> 32))
-        fill.pattern_size = 4;
+    for (size_t half = fill.pattern_size / 2;
+         half >= element_at(&fill) &&
+         part_of(fill.pattern, half, 0) == part_of(fill.pattern, half, 1);
+         half /= 2)
+        fill.pattern_size = half;
     if (fill.height > 1 && fill.row == fill.width &&
         (fill.depth == 1 || fill.slice == fill.row * fill.height)) {
         fill.width *= fill.height * fill.depth;
@@ -87,21 +106,22 @@ static struct op_fill simplify(const struct op_fill *given)
     return fill;
 }
 
-// No driver fills with 8 bytes: the two halves are columns of 4 bytes.
-static int wide_pieces(struct piece *piece, const struct op_fill *fill,
-                       uint64_t to, int (*visit)(struct piece *, void *),
-                       void *argument)
+// Where a pattern is more than an element, its parts are columns of elements.
+static int column_pieces(struct piece *piece, const struct op_fill *fill,
+                         uint64_t to, int (*visit)(struct piece *, void *),
+                         void *argument)
 {
     int code = 0;
+    size_t size = element_at(fill), parts = fill->pattern_size / size;
     for (size_t y = 0; y < fill->height && code == 0; y++)
-        for (unsigned half = 0; half < 2 && code == 0; half++) {
+        for (size_t part = 0; part < parts && code == 0; part++) {
             piece->fill = (struct driver_fill_node){
-                .to = to + y * fill->row + 4 * half,
-                .pitch = 8,
-                .value = (unsigned)(fill->pattern >> (32 * half)),
-                .element_size = 4,
+                .to = to + y * fill->row + part * size,
+                .pitch = fill->pattern_size,
+                .value = part_of(fill->pattern, size, part),
+                .element_size = (unsigned)size,
                 .width = 1,
-                .height = fill->width / 8,
+                .height = fill->width / fill->pattern_size,
             };
             code = visit(piece, argument);
         }
@@ -112,23 +132,21 @@ static int fill_pieces(struct piece *piece,
                        int (*visit)(struct piece *, void *), void *argument)
 {
     struct op_fill fill = simplify(&piece->op->fill);
-    uint32_t mask = fill.pattern_size < 4
-                        ? (1u << 8 * fill.pattern_size) - 1
-                        : UINT32_MAX;
+    size_t size = element_at(&fill);
     int code = 0;
     piece->kind = PIECE_FILL;
     for (size_t z = 0; z < fill.depth && code == 0; z++) {
         uint64_t to = (uint64_t)(uintptr_t)fill.to + z * fill.slice;
-        if (fill.pattern_size == 8) {
-            code = wide_pieces(piece, &fill, to, visit, argument);
+        if (fill.pattern_size > size) {
+            code = column_pieces(piece, &fill, to, visit, argument);
             continue;
         }
         piece->fill = (struct driver_fill_node){
             .to = to,
             .pitch = fill.height > 1 ? fill.row : 0,
-            .value = (uint32_t)fill.pattern & mask,
-            .element_size = (unsigned)fill.pattern_size,
-            .width = fill.width / fill.pattern_size,
+            .value = part_of(fill.pattern, size, 0),
+            .element_size = (unsigned)size,
+            .width = fill.width / size,
             .height = fill.height,
         };
         code = visit(piece, argument);
