@@ -313,8 +313,8 @@ bool elf_patch(struct text *file, const struct elf_unit *unit);
 
 // --- diagnostics.c ---------------------------------------------------------
 
-// Whether an error lies in the table: the cause may be the user's, such as a
-// brace that is missing at the end.
+// Whether errors lie in generated text alone: the cause may be the user's, such
+// as a brace that is missing at the end, or a kernel that cannot be one.
 bool diagnostics_blame_table(const char *errors);
 
 // Bytes at the start of a path that name a folder which runnel-cc made up.

@@ -375,8 +375,7 @@ static bool same_line(const struct block *a, const struct block *b)
     return strncmp(a->head, b->head, size) == 0;
 }
 
-void diagnostics_filter(const char *errors, const struct job *job,
-                        struct text *out)
+static enum weight find_greatest(const char *errors)
 {
     enum weight greatest = NOTHING;
     struct block block;
@@ -385,6 +384,14 @@ void diagnostics_filter(const char *errors, const struct job *job,
         if (weigh(&block) > greatest)
             greatest = weigh(&block);
     }
+    return greatest;
+}
+
+void diagnostics_filter(const char *errors, const struct job *job,
+                        struct text *out)
+{
+    const enum weight greatest = find_greatest(errors);
+    struct block block;
     bool dropping = false;    // notes belong to what is before them
     struct block last = {0};  // of those that say all about their line
     text_add(out, "");
@@ -409,12 +416,6 @@ void diagnostics_filter(const char *errors, const struct job *job,
 
 bool diagnostics_blame_table(const char *errors)
 {
-    struct block block;
-    for (const char *at = errors; *at; at = block.end) {
-        block = next_block(at);
-        if ((is_in(&block, CC_TABLE_FILE) || is_in(&block, CC_RECORDS_FILE)) &&
-            says(&block, " error: "))
-            return true;
-    }
-    return false;
+    enum weight greatest = find_greatest(errors);
+    return greatest == ABOUT_GENERATED || greatest == ABOUT_KERNEL;
 }

@@ -165,8 +165,9 @@ static int explain_assembly(struct job *job, size_t before)
     return status;
 }
 
-// Compiles the source with its table. When that blames the table, the user's
-// text alone tells better what is wrong with it.
+// Compiles the source with its table. When that blames generated text, it is
+// asked again what kernels cannot be, and the user's text alone whether it is
+// wrong without them.
 static int compile_kernels(struct job *job)
 {
     size_t before = job->log.size;
@@ -177,6 +178,9 @@ static int compile_kernels(struct job *job)
         return explain_assembly(job, before);
     if (!diagnostics_blame_table(job->errors.data))
         return status;
+    cut_log(job, before);
+    list_add(&job->flags.arguments, "-DRNL_EXPLAIN");
+    command_compile(job, "-fsyntax-only", "kernel.o");
     struct text log = job->log, errors = job->errors;
     job->log = job->errors = (struct text){0};
     status = write_source(job);
