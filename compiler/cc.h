@@ -161,7 +161,9 @@ int process_finish(struct process *process, struct text *output,
 
 // --- scan.c: kernels and variables of a source -----------------------------
 
+// Places are those of tokens in the text that was scanned.
 struct scan_kernel {
+    const char *at;  // its name
     char *scope;    // "a::b", "" for the global one; an unnamed namespace is
                     // "-", an inline one "+b"
     char *name;
@@ -177,11 +179,21 @@ struct scan_global {
     bool constant;
 };
 
+// What cannot be compiled as CUDA, and why.
+struct scan_refusal {
+    const char *at;
+    const char *sentence;
+};
+
 struct scan {
+    const char *source;         // what was scanned
+    struct text preprocessed;   // the same, if that came from the preprocessor
     struct scan_kernel *kernels;
     size_t kernel_count;
     struct scan_global *globals;
     size_t global_count;
+    struct scan_refusal *refusals;
+    size_t refusal_count;
     bool instantiates;  // some kernel template explicitly
 };
 
@@ -190,11 +202,28 @@ bool scan_needs_cpp(const char *source, const struct flags *flags);
 void scan_source(const char *source, struct scan *scan);
 void scan_free(struct scan *scan);
 
+// The place of the variable that a symbol names and a declaration with `word`
+// declares; NULL if there is none.
+const char *scan_find(const struct scan *scan, const char *word,
+                      const char *symbol);
+
+// --- location.c: where a token stands in the user's text --------------------
+
+// Adds a diagnostic ("error", "warning") as compilers word it: of a scanned
+// token, or, where that is NULL, of the source as a whole, which has that name.
+void location_report(const struct scan *scan, const char *name, const char *at,
+                     const char *kind, const char *sentence, struct text *out);
+
 // --- table.c: the text appended to the user's ------------------------------
 
 // Lists the names of the kernels, too, in the order of their records.
 void table_write(const struct scan *scan, const struct list *expressions,
                  const char *compiler, struct list *names, struct text *text);
+
+// The place of the kernel whose record has that number; NULL if it was not
+// scanned.
+const char *table_place(const struct scan *scan, const struct list *expressions,
+                        size_t record);
 
 // --- simt.c: the SIMT compiler, a library beside runnel-cc ------------------
 
@@ -262,7 +291,9 @@ struct elf_kernel {
 
 struct elf_unit {
     struct list dynamic;   // undefined thread-local symbols
-    bool initialized_tls;  // some __shared__ variable has an initial value
+    struct list initialized;  // symbols of __shared__ variables that should be
+    struct list guarded;   // of static variables that code initialises
+    bool constructs;       // code runs before any kernel
     bool needs_libraries;  // some symbol is not in every process
     struct elf_kernel *kernels;
     size_t kernel_count;
@@ -282,21 +313,18 @@ bool elf_patch(struct text *file, const struct elf_unit *unit);
 
 // --- diagnostics.c ---------------------------------------------------------
 
-// Removes what concerns generated text from the compiler's output, and puts the
-// user's file names back. Adds the result to `out`.
-void diagnostics_filter(const char *errors, struct text *out);
-
-// Adds what the compiler cannot say about CUDA's own syntax.
-void diagnostics_explain(struct text *log);
-
-// Whether an error lies in the table: the cause may be the user's, such as a
-// brace that is missing at the end.
+// Whether errors lie in generated text alone: the cause may be the user's, such
+// as a brace that is missing at the end, or a kernel that cannot be one.
 bool diagnostics_blame_table(const char *errors);
+
+// Bytes at the start of a path that name a folder which runnel-cc made up.
+size_t diagnostics_folder(const char *path);
 
 // The generated files, relative to the temporary folder.
 #define CC_PRELUDE_FILE "rnl-prelude.h"
 #define CC_DEFINES_FILE "rnl-defines.h"
 #define CC_TABLE_FILE "rnl-table"
+#define CC_RECORDS_FILE "rnl-records"  // of it, a line for each
 #define CC_HEADER_FOLDER "rnl-headers"
 #define CC_STUB_FOLDER "rnl-stubs"
 #define CC_PARTS_FOLDER "rnl-parts"  // headers that nobody may replace

@@ -26,7 +26,7 @@ void command_start(const struct job *job, struct list *command,
 int command_judge(struct job *job, int status)
 {
     if (job->errors.data)
-        diagnostics_filter(job->errors.data, &job->log);
+        diagnostics_filter(job->errors.data, job, &job->log);
     if (status == 0)
         return CC_OK;
     // clang reports its own crashes with 70 and the signal's number + 128.

@@ -1,6 +1,9 @@
-#include "cc.h"
+// What the compiler says, without what concerns generated text, and in the
+// words of CUDA.
+#include "job.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool contains(const char *line, size_t size, const char *word)
@@ -17,8 +20,6 @@ static bool begins(const char *line, size_t size, const char *word)
     return size >= strlen(word) && memcmp(line, word, strlen(word)) == 0;
 }
 
-// A diagnostic is a line "file:line:…" and all lines up to the next one: they
-// show its place in the source.
 static bool starts_block(const char *line, size_t size)
 {
     const char *colon = memchr(line, ':', size);
@@ -26,23 +27,37 @@ static bool starts_block(const char *line, size_t size)
            isdigit((unsigned char)colon[1]);
 }
 
-// "In file included from x:1:" and gcc's "x: In function 'f':" announce the
-// diagnostic that follows.
+// "In file included from x:1:" and gcc's "x: In function 'f':" and "x:1:2:
+// required from here" announce the diagnostic that follows.
 static bool announces(const char *line, size_t size)
 {
     return begins(line, size, "In file included from ") ||
+           contains(line, size, ":   required from ") ||
            (size > 2 && line[size - 2] == ':' &&
             (contains(line, size, ": In ") || contains(line, size, ": At ")));
 }
 
+size_t diagnostics_folder(const char *path)
+{
+    static const char *const folders[] = {CC_HEADER_FOLDER "/",
+                                          CC_STUB_FOLDER "/",
+                                          CC_PARTS_FOLDER "/"};
+    const char *p = path + (strncmp(path, "./", 2) == 0 ? 2 : 0);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (strncmp(p, folders[i], strlen(folders[i])) == 0)
+            return (size_t)(p - path) + strlen(folders[i]);
+    return 0;
+}
+
 static bool is_generated(const char *line, size_t size)
 {
+    const size_t folder = diagnostics_folder(line);
     static const char *const files[] = {
-        CC_PRELUDE_FILE, ("./" CC_PRELUDE_FILE), ("../" CC_PRELUDE_FILE),
-        ("../../" CC_PRELUDE_FILE), CC_TABLE_FILE,
+        CC_PRELUDE_FILE, "./" CC_PRELUDE_FILE, "../" CC_PRELUDE_FILE,
+        "../../" CC_PRELUDE_FILE, CC_TABLE_FILE, CC_RECORDS_FILE,
         "<scratch space>", "<built-in>", "<command-line>"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (begins(line, size, files[i]))
+        if (begins(line + folder, size - folder, files[i]))
             return true;
     return false;
 }
@@ -53,8 +68,8 @@ static bool is_noise(const char *line, size_t size)
     static const char *const about[] = {
         "In file included from <command-line>",
         "In file included from <built-in>", CC_PRELUDE_FILE ": In ",
-        CC_TABLE_FILE ": In ", CC_TABLE_FILE ": At ",
-        "compilation terminated"};
+        CC_TABLE_FILE ": In ", CC_TABLE_FILE ": At ", CC_RECORDS_FILE ": In ",
+        CC_RECORDS_FILE ": At ", "compilation terminated"};
     for (size_t i = 0; i < sizeof about / sizeof *about; i++)
         if (begins(line, size, about[i]))
             return true;
@@ -63,105 +78,344 @@ static bool is_noise(const char *line, size_t size)
            contains(line, size, "generated.");
 }
 
-// Copies a line, leaving out the folders that runnel-cc made up, and in the
-// words of CUDA.
-static void add_line(const char *line, size_t size, struct text *out)
-{
-    static const struct {
-        const char *said, *instead;
-    } words[] = {
-        {"./" CC_HEADER_FOLDER "/", ""}, {CC_HEADER_FOLDER "/", ""},
-        {"./" CC_STUB_FOLDER "/", ""}, {CC_STUB_FOLDER "/", ""},
-        {"./" CC_PARTS_FOLDER "/", ""}, {CC_PARTS_FOLDER "/", ""},
-        {"GNU-style inline assembly is disabled",
-         "inline PTX is not supported by Runnel on the CPU"}};
-    const size_t count = sizeof words / sizeof *words;
-    for (size_t i = 0; i < size;) {
-        size_t w = 0;
-        while (w < count && !begins(line + i, size - i, words[w].said))
-            w++;
-        if (w < count) {
-            text_add(out, words[w].instead);
-            i += strlen(words[w].said);
-        } else {
-            text_add_bytes(out, line + i++, 1);
-        }
-    }
-}
+// --- Blocks ----------------------------------------------------------------
 
-// A note belongs to the error or warning before it.
-struct filter {
-    bool dropping;
-    bool primary_dropped;
+// A diagnostic: lines that announce it, its head "file:line:…", and lines that
+// show its place in the source. What is none has no head.
+struct block {
+    const char *start, *end;
+    const char *head;
+    size_t head_size;
 };
 
-static void start_block(struct filter *filter, const char *line, size_t size)
+static size_t line_size(const char *line)
 {
-    bool generated = is_generated(line, size);
-    if (contains(line, size, " note: ")) {
-        filter->dropping = generated || filter->primary_dropped;
-        return;
-    }
-    // An error in the prelude is worth more than a clean log.
-    filter->dropping = filter->primary_dropped =
-        generated && (!contains(line, size, " error: ") ||
-                      begins(line, size, CC_TABLE_FILE));
+    size_t size = strcspn(line, "\n");
+    return size + (line[size] == '\n');
 }
 
-bool diagnostics_blame_table(const char *errors)
+static struct block next_block(const char *at)
 {
-    for (; *errors; errors += strcspn(errors, "\n"), errors += *errors != 0) {
-        size_t size = strcspn(errors, "\n");
-        if (begins(errors, size, CC_TABLE_FILE ":") &&
-            contains(errors, size, " error: "))
+    struct block block = {.start = at};
+    bool open = false;  // an announcement waits for its head
+    for (; *at; at += line_size(at)) {
+        size_t size = line_size(at);
+        bool is_open = announces(at, size);
+        bool is_head = !is_open && starts_block(at, size);
+        if ((is_head || is_open) && !open && at > block.start)
+            break;
+        open |= is_open;
+        if (is_head) {
+            open = false;
+            block.head = at;
+            block.head_size = size;
+        }
+    }
+    block.end = at;
+    return block;
+}
+
+static bool says(const struct block *block, const char *words)
+{
+    return block->head && contains(block->head, block->head_size, words);
+}
+
+static bool is_in(const struct block *block, const char *file)
+{
+    return block->head && begins(block->head, block->head_size, file);
+}
+
+// --- What is not supported -------------------------------------------------
+
+// Names of CUDA that are not there. Those that end in a small letter may not be
+// the beginning of a longer word.
+static bool is_missing(const char *name)
+{
+    static const char *const names[] = {
+        "cuda", "cub", "thrust", "curand", "nvcuda", "wmma", "texture",
+        "surface", "tex1D", "tex2D", "tex3D", "texC", "surf1D", "surf2D",
+        "surf3D", "surfC", "this_cluster", "cluster_group", "__cluster",
+        "__pipeline_", "__setmaxnreg", "__isShared", "__isGlobal", "__isLocal",
+        "__isConstant", "__isGridConstant", "__cvta_"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t size = strlen(names[i]);
+        if (strncmp(name, names[i], size) == 0 &&
+            !(islower((unsigned char)names[i][size - 1]) &&
+              islower((unsigned char)name[size])))
             return true;
     }
     return false;
 }
 
-void diagnostics_filter(const char *errors, struct text *out)
+// The first such name among those that an error quotes; NULL if it has none.
+static const char *find_missing(const struct block *block, size_t *size)
 {
-    struct filter filter = {false, false};
-    text_add(out, "");
-    while (*errors) {
-        const char *end = strchr(errors, '\n');
-        size_t size = end ? (size_t)(end - errors) + 1 : strlen(errors);
-        if (starts_block(errors, size))
-            start_block(&filter, errors, size);
-        else if (is_noise(errors, size) || announces(errors, size))
-            filter.dropping = is_noise(errors, size);
-        if (!filter.dropping)
-            add_line(errors, size, out);
-        errors += size;
+    const char *end = block->head + block->head_size, *open = block->head;
+    while ((open = memchr(open, '\'', (size_t)(end - open)))) {
+        const char *name = open + 1;
+        const char *close = memchr(name, '\'', (size_t)(end - name));
+        if (!close)
+            return NULL;
+        *size = (size_t)(close - name);
+        if (is_missing(name))
+            return name;
+        open = close + 1;
+    }
+    return NULL;
+}
+
+static bool shows_launch(const struct block *block)
+{
+    return (says(block, "expected expression") ||
+            says(block, "expected primary-expression")) &&
+           contains(block->start, (size_t)(block->end - block->start), "<<<");
+}
+
+// What compilers say of things that there are in C++, but not in kernels.
+static const char *find_feature(const struct block *block)
+{
+    static const struct {
+        const char *said, *feature;
+    } features[] = {
+        {"GNU-style inline assembly is disabled", "inline PTX is"},
+        {"with exceptions disabled", "an exception is"},
+        {"exception handling disabled", "an exception is"},
+        {"use of dynamic_cast requires", "dynamic_cast is"},
+        {"'dynamic_cast' not permitted", "dynamic_cast is"},
+        {"<typeinfo>", "typeid is"},
+        {"use of typeid requires", "typeid is"},
+        {"cannot use 'typeid'", "typeid is"},
+        {"variable length array", "an array of variable length is"},
+        {"requires a global constructor", "dynamic initialization is"},
+        {"requires a global destructor", "a variable with a destructor is"},
+        {"requires an exit-time destructor", "a variable with a destructor is"},
+        {"'thread_local' is only allowed", "a __shared__ member is"},
+        {"declared 'constinit'", "a __shared__ member is"}};
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++)
+        if (says(block, features[i].said))
+            return features[i].feature;
+    return shows_launch(block) ? "a launch by a kernel (<<<...>>>) is" : NULL;
+}
+
+#define UNSUPPORTED "not supported by Runnel on the CPU"
+
+// A sentence about what is not supported, if that is what an error means.
+static bool explain(const struct block *block, struct text *sentence)
+{
+    size_t size;
+    struct text head = {0};
+    text_add_bytes(&head, block->head, block->head_size);
+    const char *feature = find_feature(block);
+    const char *name =
+        parts_missed(head.data) ? find_missing(block, &size) : NULL;
+    if (feature)
+        text_format(sentence, "%s " UNSUPPORTED, feature);
+    else if (name)
+        text_format(sentence, "%.*s is " UNSUPPORTED, (int)size, name);
+    text_free(&head);
+    return feature || name;
+}
+
+// The line of the user's text that made the compiler read generated text, which
+// gcc announces and clang notes; NULL if it tells none.
+static const char *find_use(const struct block *block)
+{
+    for (const char *line = block->start; line < block->head;
+         line += line_size(line))
+        if (contains(line, line_size(line), "required from ") &&
+            !is_generated(line, line_size(line)))
+            return line;
+    struct block note;
+    for (const char *at = block->end; *at; at = note.end) {
+        note = next_block(at);
+        if (!says(&note, " note: "))
+            return NULL;
+        if (says(&note, "requested here") &&
+            !is_generated(note.head, note.head_size))
+            return note.head;
+    }
+    return NULL;
+}
+
+// --- Of what is said, what the user reads -----------------------------------
+
+// Errors by what they tell: those in generated text follow from the user's, and
+// many of the user's from what is not supported. Only the greatest are told.
+enum weight {
+    NOTHING,
+    ABOUT_GENERATED,
+    ABOUT_KERNEL,
+    ABOUT_SOURCE,
+    ABOUT_SUPPORT,
+};
+
+static enum weight weigh(const struct block *block)
+{
+    struct text sentence = {0};
+    if (!says(block, " error: "))
+        return NOTHING;
+    bool explained = explain(block, &sentence) || says(block, UNSUPPORTED);
+    text_free(&sentence);
+    if (explained)
+        return ABOUT_SUPPORT;
+    if (is_in(block, CC_RECORDS_FILE))
+        return ABOUT_KERNEL;
+    return is_generated(block->head, block->head_size) && !find_use(block)
+               ? ABOUT_GENERATED : ABOUT_SOURCE;
+}
+
+static void add_line(const char *line, size_t size, struct text *out)
+{
+    for (size_t i = 0; i < size;) {
+        size_t folder = diagnostics_folder(line + i);
+        if (folder == 0)
+            text_add_bytes(out, line + i++, 1);
+        i += folder;
     }
 }
 
-// The line that ends before `end`.
-static const char *line_before(const char *text, const char *end)
+// What an error says; of a failed assertion, what was written there.
+static void add_message(const struct block *block, struct text *out)
 {
-    const char *start = end;
-    while (start > text && start[-1] != '\n')
-        start--;
-    return start;
+    static const char *const before[] = {"': ", "' \"", "failed: ",
+                                         "failed \""};
+    const char *end = block->head + strcspn(block->head, "\n");
+    const char *message = strstr(block->head, " error: ") + strlen(" error: ");
+    const char *words = message;
+    for (size_t i = 0; i < sizeof before / sizeof *before &&
+                       words == message && says(block, " static"); i++)
+        for (const char *p = words; (p = strstr(p, before[i])) && p < end;)
+            words = p += strlen(before[i]);
+    text_add_bytes(out, words,
+                   (size_t)(end - words) - (end > words && end[-1] == '"'));
 }
 
-void diagnostics_explain(struct text *log)
+// An error in the record of a kernel is one of the kernel's.
+static void add_record(const struct block *block, const struct job *job,
+                       struct text *out)
 {
-    const char *launch = log->data ? strstr(log->data, "<<<") : NULL;
-    if (!launch)
-        return;
-    // The line before the one shown says where it is.
-    const char *shown = line_before(log->data, launch);
-    if (shown == log->data)
-        return;
-    const char *place = line_before(log->data, shown - 1);
-    const char *error = strstr(place, " error: ");
-    if (!error || error > shown)
-        return;
-    struct text text = {0};
-    text_add_bytes(&text, place, (size_t)(error - place));
-    text_add(&text, " error: a launch by a kernel (<<<...>>>) is not "
-                    "supported by Runnel on the CPU\n");
-    text_add(log, text.data);
-    text_free(&text);
+    unsigned long line = strtoul(block->head + strlen(CC_RECORDS_FILE ":"),
+                                 NULL, 10);
+    struct text message = {0};
+    add_message(block, &message);
+    location_report(&job->scan, job->options->name,
+                    table_place(&job->scan, &job->options->expressions,
+                                line - 1),
+                    "error", message.data, out);
+    text_free(&message);
+}
+
+// The two lines after a head: what stands there, and a caret.
+static void add_shown(const char *line, const char *end, struct text *out)
+{
+    for (int i = 0; i < 2 && line < end && !starts_block(line, line_size(line));
+         i++, line += line_size(line))
+        add_line(line, line_size(line), out);
+}
+
+// An error in generated text, told at the line that made it.
+static void add_use(const struct block *block, const char *use,
+                    struct text *out)
+{
+    size_t size = line_size(use), place = 0;
+    while (place < size && strncmp(use + place, ": note: ", 7) != 0 &&
+           strncmp(use + place, ":   required", 12) != 0)
+        place++;
+    add_line(use, place, out);
+    text_add(out, ": error: ");
+    add_message(block, out);
+    text_add(out, "\n");
+    if (use >= block->end)
+        add_shown(use + size, use + strlen(use), out);
+}
+
+// The compiler's message in other words. What it suggests to write instead,
+// below the line and the caret, goes.
+static void add_explained(const struct block *block, const char *sentence,
+                          struct text *out)
+{
+    const char *line = block->start;
+    for (; line < block->head; line += line_size(line))
+        if (!is_noise(line, line_size(line)))
+            add_line(line, line_size(line), out);
+    const char *message = strstr(line, " error: ") + strlen(" error: ");
+    add_line(line, (size_t)(message - line), out);
+    text_format(out, "%s\n", sentence);
+    add_shown(line + line_size(line), block->end, out);
+}
+
+static void add_block(const struct block *block, const struct job *job,
+                      struct text *out)
+{
+    struct text sentence = {0};
+    const char *use = says(block, " error: ") &&
+                              is_generated(block->head, block->head_size)
+                          ? find_use(block) : NULL;
+    if (is_in(block, CC_RECORDS_FILE) && says(block, " error: "))
+        add_record(block, job, out);
+    else if (use)
+        add_use(block, use, out);
+    else if (says(block, " error: ") && explain(block, &sentence))
+        add_explained(block, sentence.data, out);
+    else
+        for (const char *line = block->start; line < block->end;
+             line += line_size(line))
+            if (!is_noise(line, line_size(line)))
+                add_line(line, line_size(line), out);
+    text_free(&sentence);
+}
+
+// Whether two diagnostics name the same line.
+static bool same_line(const struct block *a, const struct block *b)
+{
+    if (!a->head || !b->head)
+        return false;
+    size_t size = strcspn(a->head, ":") + 1;
+    size += strspn(a->head + size, "0123456789") + 1;
+    return strncmp(a->head, b->head, size) == 0;
+}
+
+static enum weight find_greatest(const char *errors)
+{
+    enum weight greatest = NOTHING;
+    struct block block;
+    for (const char *at = errors; *at; at = block.end) {
+        block = next_block(at);
+        if (weigh(&block) > greatest)
+            greatest = weigh(&block);
+    }
+    return greatest;
+}
+
+void diagnostics_filter(const char *errors, const struct job *job,
+                        struct text *out)
+{
+    const enum weight greatest = find_greatest(errors);
+    struct block block;
+    bool dropping = false;    // notes belong to what is before them
+    struct block last = {0};  // of those that say all about their line
+    text_add(out, "");
+    for (const char *at = errors; *at; at = block.end) {
+        block = next_block(at);
+        enum weight weight = weigh(&block);
+        bool once = weight == ABOUT_SUPPORT || weight == ABOUT_KERNEL;
+        bool note = says(&block, " note: ");
+        bool generated =
+            block.head && is_generated(block.head, block.head_size);
+        if (weight != NOTHING)
+            dropping = weight < greatest || (once && same_line(&last, &block));
+        else if (!note)
+            dropping = generated;
+        if (once)
+            last = block;
+        if (!dropping && !(note && generated))
+            add_block(&block, job, out);
+        dropping |= weight == ABOUT_SUPPORT || (weight != NOTHING && generated);
+    }
+}
+
+bool diagnostics_blame_table(const char *errors)
+{
+    enum weight greatest = find_greatest(errors);
+    return greatest == ABOUT_GENERATED || greatest == ABOUT_KERNEL;
 }

@@ -248,15 +248,36 @@ static void read_undefined(const struct elf_view *view, struct elf_unit *unit)
     }
 }
 
+// The variables that would have to be initialised while kernels run, or before.
+// Guards of __shared__ ones are passed over: constructors that do nothing have
+// them, too.
+static void read_initialized(const struct elf_view *view,
+                             struct elf_unit *unit)
+{
+    for (size_t i = 1; i < view->symbol_count; i++) {
+        const Elf64_Sym *symbol = &view->symbols[i];
+        const char *name = elf_symbol_name(view, symbol);
+        bool is_shared = ELF64_ST_TYPE(symbol->st_info) == STT_TLS;
+        if (symbol->st_shndx == SHN_UNDEF ||
+            symbol->st_shndx >= view->section_count)
+            continue;
+        if (is_shared &&
+            view->sections[symbol->st_shndx].sh_type == SHT_PROGBITS)
+            list_add(&unit->initialized, name);
+        else if (!is_shared && strncmp(name, "_ZGV", 4) == 0)
+            list_add(&unit->guarded, name);
+    }
+    for (size_t i = 0; i < view->section_count; i++)
+        unit->constructs |= view->sections[i].sh_type == SHT_INIT_ARRAY &&
+                            view->sections[i].sh_size > 0;
+}
+
 bool elf_read_unit(const struct text *file, struct elf_unit *unit)
 {
     struct elf_view view;
     if (!elf_open(file, &view))
         return false;
-    for (size_t i = 0; i < view.section_count; i++)
-        unit->initialized_tls |= (view.sections[i].sh_flags & SHF_TLS) &&
-                                 view.sections[i].sh_type == SHT_PROGBITS &&
-                                 view.sections[i].sh_size > 0;
+    read_initialized(&view, unit);
     read_undefined(&view, unit);
     return read_kernels(&view, unit);
 }
@@ -267,5 +288,7 @@ void elf_unit_free(struct elf_unit *unit)
         free(unit->kernels[i].symbol);
     free(unit->kernels);
     list_free(&unit->dynamic);
+    list_free(&unit->initialized);
+    list_free(&unit->guarded);
     *unit = (struct elf_unit){0};
 }

@@ -120,7 +120,7 @@ int write_prelude(const struct job *job)
     text_add_bytes(&seen, job->source.data, job->source.size);
     for (size_t i = 0; i < headers->count; i++)
         text_read_file(&seen, strchr(headers->items[i], '=') + 1);
-    if (job->instantiates)
+    if (job->scan.instantiates)
         text_add(&text, "#define RNL_INSTANTIATES\n");
     parts_ask(seen.data, job->all_parts || has_folders(job), &text);
     if (text.size == 0 && !strstr(seen.data, "include")) {

@@ -99,6 +99,12 @@ static void add_code_generation(const struct choices *choices, bool clang,
         list_add(arguments, "-disable-x86-domain-reassignment");
     }
 #endif
+    // Neither is in CUDA; diagnostics.c words them.
+    list_add(arguments, "-Werror=vla");
+    if (clang) {
+        list_add(arguments, "-Werror=global-constructors");
+        list_add(arguments, "-Werror=exit-time-destructors");
+    }
     // `#pragma unroll` asks; it does not insist.
     if (clang)
         list_add(arguments, "-Wno-pass-failed");

@@ -13,9 +13,9 @@ struct job {
     struct text log;       // diagnostics, filtered
     struct text errors;    // of the last command, as they came
     char *file;            // the source's name inside the folder
+    struct scan scan;      // what is in it
     struct elf_unit unit;
     bool all_parts;        // of the prelude, asked for or not
-    bool instantiates;     // the source has a kernel template instantiated
     struct list kernels;   // their names, in the order of the table
     struct simt_verdict *verdicts;  // one for each
     struct simt_worker worker;
@@ -73,3 +73,10 @@ int tiers_compile(struct job *job);
 
 // For people and programs who asked what became of each kernel.
 void tiers_report(struct job *job);
+
+// --- diagnostics.c ----------------------------------------------------------
+
+// Adds what the user should read of the compiler's output: nothing about
+// generated text, and of errors not those that follow from others.
+void diagnostics_filter(const char *errors, const struct job *job,
+                        struct text *out);

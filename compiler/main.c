@@ -1,6 +1,7 @@
 // runnel-cc: kernel source in, a cpu object out. README.md tells how.
 #include "job.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,24 +35,22 @@ static void cut_log(struct job *job, size_t size)
 
 // Finds kernels and variables, after the preprocessor if need be. Errors of the
 // preprocessor are left to the compilation, which words them better.
-static int scan(struct job *job, struct scan *found)
+static int scan(struct job *job)
 {
     if (!scan_needs_cpp(job->source.data, &job->flags)) {
-        scan_source(job->source.data, found);
+        scan_source(job->source.data, &job->scan);
         return CC_OK;
     }
     struct list command = {0};
-    struct text output = {0};
+    struct text *output = &job->scan.preprocessed;
     size_t before = job->log.size;
     command_start(job, &command, false);
     list_add(&command, "-E");
-    list_add(&command, "-P");
     list_add(&command, "-w");
     list_add(&command, job->file);
-    int status = command_run(job, &command, &output);
-    if (status == CC_OK && output.data)
-        scan_source(output.data, found);
-    text_free(&output);
+    int status = command_run(job, &command, output);
+    if (status == CC_OK && output->data)
+        scan_source(output->data, &job->scan);
     cut_log(job, before);
     return status == CC_CRASHED ? status : CC_OK;
 }
@@ -78,28 +77,33 @@ static int write_source(struct job *job)
     return written ? CC_OK : complain_file("write", "the source");
 }
 
+// What the scan has found that CUDA does not allow.
+static int judge_scan(struct job *job)
+{
+    for (size_t i = 0; i < job->scan.refusal_count; i++)
+        location_report(&job->scan, job->options->name,
+                        job->scan.refusals[i].at, "error",
+                        job->scan.refusals[i].sentence, &job->log);
+    return job->scan.refusal_count ? CC_NOT_COMPILED : CC_OK;
+}
+
 // Puts the table after the user's text.
 static int append_table(struct job *job)
 {
-    struct scan found = {0};
-    int status = scan(job, &found);
-    if (status == CC_OK) {
-        char version[4200], path[4200];
-        struct text text = {0};
-        snprintf(version, sizeof version, "%s %d",
-                 job->compiler.clang ? "clang" : "gcc", job->compiler.version);
-        table_write(&found, &job->options->expressions, version,
-                    &job->kernels, &text);
-        job->instantiates = found.instantiates;
-        in_folder(path, job->file);
-        FILE *file = fopen(path, "ab");
-        if (!file || fwrite(text.data, 1, text.size, file) != text.size)
-            status = complain_file("write", path);
-        if (file && fclose(file) != 0)
-            status = complain_file("write", path);
-        text_free(&text);
-    }
-    scan_free(&found);
+    char version[4200], path[4200];
+    struct text text = {0};
+    int status = CC_OK;
+    snprintf(version, sizeof version, "%s %d",
+             job->compiler.clang ? "clang" : "gcc", job->compiler.version);
+    table_write(&job->scan, &job->options->expressions, version,
+                &job->kernels, &text);
+    in_folder(path, job->file);
+    FILE *file = fopen(path, "ab");
+    if (!file || fwrite(text.data, 1, text.size, file) != text.size)
+        status = complain_file("write", path);
+    if (file && fclose(file) != 0)
+        status = complain_file("write", path);
+    text_free(&text);
     return status;
 }
 
@@ -140,7 +144,8 @@ static int compile_parts(struct job *job)
 static bool is_about_assembly(const char *errors)
 {
     return strstr(errors, "<inline asm>") || strstr(errors, " in asm\n") ||
-           strstr(errors, "in inline assembly");
+           strstr(errors, "in inline assembly") ||
+           strstr(errors, "error in backend");
 }
 
 // Code generation does not know lines, so the compiler is asked again where
@@ -160,8 +165,9 @@ static int explain_assembly(struct job *job, size_t before)
     return status;
 }
 
-// Compiles the source with its table. When that blames the table, the user's
-// text alone tells better what is wrong with it.
+// Compiles the source with its table. When that blames generated text, it is
+// asked again what kernels cannot be, and the user's text alone whether it is
+// wrong without them.
 static int compile_kernels(struct job *job)
 {
     size_t before = job->log.size;
@@ -172,6 +178,9 @@ static int compile_kernels(struct job *job)
         return explain_assembly(job, before);
     if (!diagnostics_blame_table(job->errors.data))
         return status;
+    cut_log(job, before);
+    list_add(&job->flags.arguments, "-DRNL_EXPLAIN");
+    command_compile(job, "-fsyntax-only", "kernel.o");
     struct text log = job->log, errors = job->errors;
     job->log = job->errors = (struct text){0};
     status = write_source(job);
@@ -191,28 +200,6 @@ static int compile_kernels(struct job *job)
     return status;
 }
 
-// Says in the words of a compiler what the linker misses.
-static void explain_link(struct job *job)
-{
-    static const char missing[] = "undefined reference to ";
-    struct text said = {0};
-    const char *line = job->errors.data ? job->errors.data : "";
-    text_add(&said, "");
-    for (; (line = strstr(line, missing)); line += sizeof missing - 1) {
-        struct text one = {0};
-        text_format(&one, "%s: error: %.*s\n", job->options->name,
-                    (int)strcspn(line, "\n"), line);
-        if (!strstr(said.data, one.data))
-            text_add(&said, one.data);
-        text_free(&one);
-    }
-    if (said.size > 0) {
-        text_free(&job->log);
-        text_add(&job->log, said.data);
-    }
-    text_free(&said);
-}
-
 static void add_words(struct list *command, const char *const *words)
 {
     for (; *words; words++)
@@ -221,7 +208,7 @@ static void add_words(struct list *command, const char *const *words)
 
 // The compiler's own library has what few kernels need, and the compiler says
 // better what is missing.
-static int link_by_compiler(struct job *job)
+static int run_linker(struct job *job)
 {
     static const char *const words[] = {
         "-shared", "-nostdlib", "-Wl,-z,defs,-z,noexecstack,-Bsymbolic", "-o",
@@ -229,9 +216,68 @@ static int link_by_compiler(struct job *job)
     struct list command = {0};
     list_add(&command, job->compiler.path);
     add_words(&command, words);
-    int status = command_run(job, &command, NULL);
-    if (status == CC_NOT_COMPILED)
-        explain_link(job);
+    return command_run(job, &command, NULL);
+}
+
+// The file and line of "ld: ././kernel.cu:3: undefined …" or, where they are
+// not known, the name of the source.
+static void add_use(const struct job *job, const char *line, const char *end,
+                    struct text *out)
+{
+    if (!isdigit((unsigned char)end[-1])) {
+        text_add(out, job->options->name);
+        return;
+    }
+    const char *ld = strstr(line, "ld: ");
+    line = ld && ld < end ? ld + strlen("ld: ") : line;
+    while (strncmp(line, "./", 2) == 0)
+        line += 2;
+    line += diagnostics_folder(line);
+    text_add_bytes(out, line, (size_t)(end - line));
+}
+
+// Says in the words of a compiler what the linker misses.
+static void explain_link(const struct job *job, struct text *said)
+{
+    static const char missing[] = ": undefined reference to ";
+    const char *line = job->errors.data ? job->errors.data : "";
+    text_add(said, "");
+    for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *what = strstr(line, missing);
+        struct text one = {0};
+        if (!what || what > line + strcspn(line, "\n"))
+            continue;
+        add_use(job, line, what, &one);
+        text_format(&one, ": error: %.*s\n", (int)strcspn(what + 2, "\n"),
+                    what + 2);
+        if (!strstr(said->data, one.data))
+            text_add(said, one.data);
+        text_free(&one);
+    }
+}
+
+// A linker tells lines where there is debug information.
+static int link_by_compiler(struct job *job)
+{
+    size_t before = job->log.size;
+    struct text said = {0};
+    int status = run_linker(job);
+    if (status != CC_NOT_COMPILED)
+        return status;
+    explain_link(job, &said);
+    if (said.size == 0)
+        return status;
+    list_add(&job->flags.arguments, "-g1");
+    list_format(&job->flags.arguments, "-fdebug-prefix-map=%s=.",
+                work_folder());
+    if (command_compile(job, "-c", "kernel.o") == CC_OK &&
+        run_linker(job) == CC_NOT_COMPILED) {
+        text_free(&said);
+        explain_link(job, &said);
+    }
+    cut_log(job, before);
+    text_add(&job->log, said.data);
+    text_free(&said);
     return status;
 }
 
@@ -264,6 +310,35 @@ static int link_object(struct job *job)
     return status == 0 ? CC_OK : link_by_compiler(job);
 }
 
+// Tells of the variables with these symbols, declared with `word`.
+static void report_variables(struct job *job, const struct list *symbols,
+                             const char *word, const char *kind,
+                             const char *sentence)
+{
+    for (size_t i = 0; i < symbols->count; i++)
+        location_report(&job->scan, job->options->name,
+                        scan_find(&job->scan, word, symbols->items[i]), kind,
+                        sentence, &job->log);
+}
+
+// What only the compiled object shows.
+static int judge_variables(struct job *job)
+{
+    const struct elf_unit *unit = &job->unit;
+    if (!job->choices.no_warnings)
+        report_variables(job, &unit->initialized, "__shared__", "warning",
+                         "a __shared__ variable is not initialized: shared "
+                         "memory starts undefined");
+    report_variables(job, &unit->guarded, "static", "error",
+                     "a static variable of a function cannot have a dynamic "
+                     "initializer");
+    if (unit->constructs)
+        location_report(&job->scan, job->options->name, NULL, "error",
+                        "dynamic initialization is not supported by Runnel on "
+                        "the CPU", &job->log);
+    return unit->guarded.count || unit->constructs ? CC_NOT_COMPILED : CC_OK;
+}
+
 static int read_unit(struct job *job)
 {
     char path[4200];
@@ -278,12 +353,6 @@ static int read_unit(struct job *job)
         text_add(&job->log, "runnel-cc: the compiler's object file cannot be "
                             "understood\n");
         return CC_CRASHED;
-    }
-    if (job->unit.initialized_tls) {
-        text_format(&job->log,
-                    "%s: error: a __shared__ variable has an initial value; "
-                    "shared memory starts undefined\n", job->options->name);
-        return CC_NOT_COMPILED;
     }
     for (size_t i = 0; job->vectorised && i < job->unit.kernel_count &&
                        i < job->kernels.count; i++)
@@ -361,8 +430,10 @@ static int run_job(struct job *job)
     if (!write_file(CC_DEFINES_FILE, job->flags.defines.data,
                     job->flags.defines.size))
         return complain_file("write", "a temporary file");
-    if ((status = append_table(job)) || (status = write_prelude(job)) ||
+    if ((status = scan(job)) || (status = judge_scan(job)) ||
+        (status = append_table(job)) || (status = write_prelude(job)) ||
         (status = compile_kernels(job)) || (status = read_unit(job)) ||
+        (status = judge_variables(job)) ||
         (status = link_object(job)))
         return status;
     status = dump_assembly(job);
@@ -426,8 +497,6 @@ static int compile_source(const struct cc_options *options)
         status = complain_file("make a folder in", "TMPDIR");
     if (status == CC_OK)
         status = run_job(&job);
-    if (status == CC_NOT_COMPILED)
-        diagnostics_explain(&job.log);
     if (job.log.data)
         fputs(job.log.data, stderr);
     simt_finish(&job.worker);
@@ -441,6 +510,7 @@ static int compile_source(const struct cc_options *options)
     text_free(&job.log);
     text_free(&job.errors);
     elf_unit_free(&job.unit);
+    scan_free(&job.scan);
     for (size_t i = 0; job.verdicts && i < job.kernels.count; i++)
         free(job.verdicts[i].why);
     free(job.verdicts);

@@ -33,8 +33,6 @@ static const struct part parts[] = {
     {"SIMD", "__v __dp", ""},
     {"HEAP", "alloc free new delete virtual ~", ""},
     {"ALIGNMENT", "alignas", ""},
-    {"UNSUPPORTED",
-     "tex surf wmma cluster cuda __is __cvta __pipeline maxnreg", ""},
 };
 
 // Headers that bring a part with them.
@@ -111,7 +109,8 @@ bool parts_missed(const char *errors)
 {
     static const char *const phrases[] = {
         "declared", "unknown type name", "does not name a type",
-        "no member named"};
+        "no member named", "no type named", "no template named",
+        "not a member"};
     const char *line = errors;
     for (; (line = strstr(line, " error: ")); line += strcspn(line, "\n")) {
         char one[512];

@@ -99,7 +99,7 @@ static void add_types(struct text *text, size_t number,
         text_add_literal(text, types->items[i]);
         text_add(text, ", ");
     }
-    text_add(text, "nullptr};\n");
+    text_add(text, "nullptr}; ");
 }
 
 // The record of kernel number n, whose function is the constant
@@ -109,10 +109,12 @@ static void add_record(struct writer *w, const char *scope, const char *name,
 {
     struct text *text = w->text;
     size_t n = w->kernel_count++;
+    text_format(text, "RNL_CHECK(%zu, ", n);
+    text_add_literal(text, name);
     text_format(text,
-                "static constexpr auto rnl_parameters%zu = "
-                "::rnl::rnl_parameters_of<rnl_function%zu>(rnl_types%zu);\n"
-                "RNL_SIMT_PARTS(%zu)\n"
+                ") static constexpr auto rnl_parameters%zu = "
+                "::rnl::rnl_parameters_of<rnl_function%zu>(rnl_types%zu); "
+                "RNL_SIMT_PARTS(%zu) "
                 "static constexpr ::rnl_cpu_kernel rnl_kernel%zu = {",
                 n, n, n, n, n);
     text_add_literal(text, name);
@@ -120,7 +122,7 @@ static void add_record(struct writer *w, const char *scope, const char *name,
                 ", ::rnl_symbols[%zu], rnl_parameters%zu.rnl_items, "
                 "::rnl::rnl_arity_of(rnl_function%zu), "
                 "static_cast<unsigned>(%s), 0, 0, RNL_CPU_FORM_THREADS, 0, "
-                "&::rnl_entry<rnl_function%zu>, RNL_RUN_BLOCKS(%zu)};\n",
+                "&::rnl_entry<rnl_function%zu>, RNL_RUN_BLOCKS(%zu)}; ",
                 n, n, n, bounds && *bounds ? bounds : "1024", n, n);
     list_add(w->names, name);
     list_qualified(&w->kernels, scope, "rnl_kernel", n);
@@ -133,7 +135,7 @@ static void add_kernel(struct writer *w, const struct scan_kernel *kernel)
     text_format(text, "static constexpr auto rnl_function%zu = ",
                 w->kernel_count);
     add_address(text, w->scan, kernel);
-    text_add(text, ";\n");
+    text_add(text, "; ");
     add_types(text, w->kernel_count, &kernel->types);
     struct text name = {0};
     add_scope(&name, kernel->scope);
@@ -143,22 +145,28 @@ static void add_kernel(struct writer *w, const struct scan_kernel *kernel)
     close_scope(text, depth);
 }
 
-// The launch bounds of the template that an expression such as "ns::k<float>"
-// names, if they are a plain number.
-static const char *template_bounds(const struct scan *scan,
-                                   const char *expression)
+// The template that an expression such as "ns::k<float>" names, or NULL.
+static const struct scan_kernel *find_template(const struct scan *scan,
+                                               const char *expression)
 {
     for (size_t i = 0; i < scan->kernel_count; i++) {
         const struct scan_kernel *kernel = &scan->kernels[i];
         const char *found = strstr(expression, kernel->name);
-        size_t size = strlen(kernel->name);
-        if (!found || !kernel->is_template || !kernel->bounds ||
-            !strchr(" <", found[size]))
-            continue;
-        if (strspn(kernel->bounds, "0123456789") == strlen(kernel->bounds))
-            return kernel->bounds;
+        if (found && kernel->is_template &&
+            strchr(" <", found[strlen(kernel->name)]))
+            return kernel;
     }
     return NULL;
+}
+
+// Its launch bounds, if they are a plain number.
+static const char *template_bounds(const struct scan *scan,
+                                   const char *expression)
+{
+    const struct scan_kernel *kernel = find_template(scan, expression);
+    const char *bounds = kernel ? kernel->bounds : NULL;
+    return bounds && strspn(bounds, "0123456789") == strlen(bounds) ? bounds
+                                                                     : NULL;
 }
 
 static bool is_scanned(const struct scan *scan, const char *expression)
@@ -183,12 +191,28 @@ static void add_expression(struct writer *w, const char *expression)
     text_format(w->text,
                 "#line 1 \"name-expression\"\n"
                 "static constexpr auto rnl_function%zu = %s;\n"
-                "#line 1 \"" CC_TABLE_FILE "\"\n",
-                w->kernel_count, expression);
+                "#line %zu \"" CC_RECORDS_FILE "\"\n",
+                w->kernel_count, expression, w->kernel_count + 1);
     text_format(w->text,
                 "static constexpr const char *const *rnl_types%zu = "
-                "nullptr;\n", w->kernel_count);
+                "nullptr; ", w->kernel_count);
     add_record(w, "", expression, template_bounds(w->scan, expression));
+    text_add(w->text, "\n");
+}
+
+const char *table_place(const struct scan *scan, const struct list *expressions,
+                        size_t record)
+{
+    for (size_t i = 0; i < scan->kernel_count; i++)
+        if (!scan->kernels[i].is_template && record-- == 0)
+            return scan->kernels[i].at;
+    for (size_t i = 0; i < expressions->count; i++)
+        if (!is_scanned(scan, expressions->items[i]) && record-- == 0) {
+            const struct scan_kernel *kernel =
+                find_template(scan, expressions->items[i]);
+            return kernel ? kernel->at : NULL;
+        }
+    return NULL;
 }
 
 // --- Variables -------------------------------------------------------------
@@ -261,11 +285,13 @@ void table_write(const struct scan *scan, const struct list *expressions,
                 "__attribute__((used));\n"
                 "const char rnl_symbols[%zu][%d] = {{1}};}\n",
                 count, RNL_CPU_SYMBOL_SIZE, count, RNL_CPU_SYMBOL_SIZE);
+    text_add(text, "#line 1 \"" CC_RECORDS_FILE "\"\n");
     for (size_t i = 0; i < scan->kernel_count; i++)
         if (!scan->kernels[i].is_template)
             add_kernel(&w, &scan->kernels[i]);
     for (size_t i = 0; i < expressions->count; i++)
         add_expression(&w, expressions->items[i]);
+    text_add(text, "#line 1 \"" CC_TABLE_FILE "\"\n");
     for (size_t i = 0; i < scan->global_count; i++)
         add_global(&w, &scan->globals[i]);
     add_table(&w, compiler);

@@ -18,6 +18,10 @@ typedef __INTPTR_TYPE__ intptr_t;
 typedef __UINTPTR_TYPE__ uintptr_t;
 typedef __builtin_va_list va_list;
 typedef long clock_t;
+typedef unsigned long long cudaTextureObject_t;
+typedef unsigned long long cudaSurfaceObject_t;
+typedef int cudaError_t;
+typedef struct rnl_no_stream *cudaStream_t;
 #define NULL __null
 #define UINT64_C(x) x##ul
 #define va_start(list, last) __builtin_va_start(list, last)

@@ -18,7 +18,8 @@
 #define __managed__
 #define __grid_constant__
 #define __launch_bounds__(...)
-#define __cluster_dims__(...)
+#define __cluster_dims__(...) \
+    _Pragma("GCC error \"__cluster_dims__ is not supported by Runnel on the CPU\"")
 #define __maxnreg__(...)
 #define __noinline__ __attribute__((noinline))
 #define __forceinline__ __inline__ __attribute__((always_inline))

@@ -117,6 +117,32 @@ template <class... A> constexpr uint32_t rnl_arity_of(void (*)(A...))
     return sizeof...(A);
 }
 
+// What keeps a function from being a kernel, if anything. Asked only once that
+// has made errors, which say nothing to people.
+#if defined(RNL_EXPLAIN)
+template <class T> struct kind_of<T &> {
+    static constexpr uint32_t value = 0;
+};
+template <class T> struct kind_of<T &&> {
+    static constexpr uint32_t value = 0;
+};
+enum rnl_flaw { rnl_none, rnl_returns, rnl_variadic, rnl_refers, rnl_unique };
+template <class... A> constexpr rnl_flaw rnl_flaw_of(void (*)(A...))
+{
+    return ((kind_of<A>::value == 0) || ... || false) ? rnl_refers
+           : (__is_constructible(A, A &) && ... && true) ? rnl_none
+                                                         : rnl_unique;
+}
+template <class... A> constexpr rnl_flaw rnl_flaw_of(void (*)(A..., ...))
+{
+    return rnl_variadic;
+}
+template <class R, class... A> constexpr rnl_flaw rnl_flaw_of(R (*)(A...))
+{
+    return rnl_returns;
+}
+#endif
+
 template <auto Kernel>
 constexpr auto rnl_parameters_of(const char *const *types = nullptr)
 {
@@ -124,6 +150,21 @@ constexpr auto rnl_parameters_of(const char *const *types = nullptr)
 }
 
 } // namespace rnl
+
+#if defined(RNL_EXPLAIN)
+#define RNL_CHECK(n, name)                                                  \
+    static constexpr auto rnl_flaw##n = ::rnl::rnl_flaw_of(rnl_function##n); \
+    static_assert(rnl_flaw##n != ::rnl::rnl_returns,                        \
+                  "kernel '" name "' does not return void");                \
+    static_assert(rnl_flaw##n != ::rnl::rnl_variadic,                       \
+                  "kernel '" name "' has a variable number of parameters"); \
+    static_assert(rnl_flaw##n != ::rnl::rnl_refers,                         \
+                  "kernel '" name "' has a parameter that is a reference"); \
+    static_assert(rnl_flaw##n != ::rnl::rnl_unique,                         \
+                  "kernel '" name "' has a parameter that cannot be copied");
+#else
+#define RNL_CHECK(n, name)
+#endif
 
 // The entry of a kernel. Its mangled name holds that of the kernel, which is
 // how runnel-cc learns it.

@@ -164,28 +164,6 @@ RNL_TEST(wrong_name_expression)
          "'auto'\n");
 }
 
-RNL_TEST(undefined_function)
-{
-    static const char text[] =
-        "kernel.cu: error: undefined reference to `missing(float)'\n";
-    says("__device__ float missing(float);\n"
-         "extern \"C\" __global__ void k(float *o) { o[0] = missing(1); }\n",
-         "", text, text);
-}
-
-RNL_TEST(shared_memory_with_an_initial_value)
-{
-    static const char text[] =
-        "kernel.cu: error: a __shared__ variable has an initial value; shared "
-        "memory starts undefined\n";
-    says("extern \"C\" __global__ void k(int *out)\n"
-         "{\n"
-         "    __shared__ int sum = 3;\n"
-         "    atomicAdd(&sum, 1);\n"
-         "    out[0] = sum;\n"
-         "}\n", "", text, text);
-}
-
 RNL_TEST(error_directive)
 {
     says("#if X > 1\n#error too large\n#endif\n", "--option -DX=2",

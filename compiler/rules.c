@@ -1,0 +1,194 @@
+// What CUDA refuses and a C++ compiler takes, seen in the words of the source:
+// to the compiler most of these words mean nothing.
+#include "tokens.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void refuse(struct scan *scan, struct token token, const char *sentence)
+{
+    struct scan_refusal *grown = realloc(
+        scan->refusals, (scan->refusal_count + 1) * sizeof *scan->refusals);
+    if (!grown)
+        exit(CC_CRASHED);
+    scan->refusals = grown;
+    scan->refusals[scan->refusal_count++] =
+        (struct scan_refusal){token.start, sentence};
+}
+
+static bool is_any(struct token token, const char *const *words)
+{
+    while (*words && !token_is(token, *words))
+        words++;
+    return *words;
+}
+
+static bool has_any(const struct tokens *s, size_t from, size_t to,
+                    const char *const *words)
+{
+    while (from < to && !is_any(s->items[from], words))
+        from++;
+    return from < to;
+}
+
+// What a declaration from token `i` on declares.
+struct declared {
+    size_t name;  // its last word before what follows
+    char next;    // '(' a function, '=' or '{' an initial value, …
+};
+
+static struct declared read_declared(const struct tokens *s, size_t i)
+{
+    static const char *const types[] = {"struct", "class", "union", "enum",
+                                        NULL};
+    const size_t from = i;
+    struct declared found = {s->count, 0};
+    while (i < s->count) {
+        struct token token = s->items[i];
+        char c = token.start[0];
+        if (token_is(token, "operator"))
+            return (struct declared){i, '('};
+        if (token_takes_brackets(token) && token_is(s->items[i + 1], "(")) {
+            i = tokens_skip_brackets(s, i + 1);
+        } else if (token_is_word(token)) {
+            found.name = i++;
+        } else if (c == '<') {
+            i = tokens_skip_angles(s, i);
+        } else if (c == '{' && has_any(s, from, i, types)) {
+            i = tokens_skip_brackets(s, i);
+        } else if (strchr("(={;,)-", c)) {
+            found.next = c;
+            return found;
+        } else {
+            i = c == '[' ? tokens_skip_brackets(s, i) : i + 1;
+        }
+    }
+    return found;
+}
+
+// --- Variables by their symbols ----------------------------------------------
+
+// Whether a symbol is the name, or mangled with it at its end: _ZZ1kPiE4name_0.
+static bool is_named(const char *symbol, struct token name)
+{
+    char part[512];
+    snprintf(part, sizeof part, "%zu%.*s", name.size, (int)name.size,
+             name.start);
+    const char *found = strstr(symbol, part);
+    if (!found)
+        return token_is(name, symbol);
+    found += strlen(part);
+    return found[strspn(found, "E_0123456789")] == 0;
+}
+
+const char *scan_find(const struct scan *scan, const char *word,
+                      const char *symbol)
+{
+    const char *at = NULL;
+    struct tokens tokens = {0};
+    tokens_read(scan->source, &tokens);
+    for (size_t i = 0; i < tokens.count && !at; i++) {
+        if (!token_is(tokens.items[i], word))
+            continue;
+        size_t name = read_declared(&tokens, i + 1).name;
+        if (name < tokens.count && is_named(symbol, tokens.items[name]))
+            at = tokens.items[name].start;
+    }
+    tokens_free(&tokens);
+    return at;
+}
+
+// --- Anywhere --------------------------------------------------------------
+
+static void check_shared(const struct tokens *s, size_t i, struct scan *scan)
+{
+    struct declared found;
+    do {
+        found = read_declared(s, i + 1);
+        if (found.name < s->count && (found.next == '=' || found.next == '{'))
+            refuse(scan, s->items[found.name],
+                   "a __shared__ variable cannot have an initial value");
+        i = found.name;
+        while (i < s->count && found.next == ',' && s->items[i].start[0] != ',')
+            i++;
+    } while (found.next == ',' && i < s->count);
+}
+
+void rules_check(const struct tokens *s, struct scan *scan)
+{
+    static const char *const local[] = {"thread_local", "__thread",
+                                        "_Thread_local", NULL};
+    static const char *const device[] = {"__device__", "__global__", NULL};
+    size_t from = 0;  // where the current declaration began
+    for (size_t i = 0; i < s->count; i++) {
+        struct token token = s->items[i];
+        char c = token.start[0];
+        if (c == ';' || c == '{' || c == '}')
+            from = i + 1;
+        else if (is_any(token, local))
+            refuse(scan, token, "thread_local is not supported in kernels");
+        else if (token_is(token, "__shared__"))
+            check_shared(s, i, scan);
+        else if (token_is(token, "__host__") &&
+                 !has_any(s, from, tokens_find_body(s, i), device))
+            refuse(scan, token,
+                   "a function of the host is not supported: it has no "
+                   "__device__ beside __host__");
+    }
+}
+
+void rules_check_kernel(const struct tokens *s, size_t i, struct scan *scan)
+{
+    for (; i < s->count && !strchr("({;", s->items[i].start[0]); i++)
+        if (token_is(s->items[i], "operator"))
+            refuse(scan, s->items[i], "an operator cannot be a kernel");
+        else if (token_is(s->items[i], "main"))
+            refuse(scan, s->items[i], "a kernel cannot be called main");
+}
+
+// --- In braces ---------------------------------------------------------------
+
+static void check_kernel(const struct tokens *s, size_t i, struct scan *scan)
+{
+    size_t name = tokens_find_function(s, i + 1);
+    if (token_is(s->items[i + 1], "("))
+        refuse(scan, s->items[i], "a lambda cannot be a kernel");
+    else if (name < s->count &&
+             token_is(s->items[tokens_find_body(
+                          s, tokens_skip_brackets(s, name + 1))], "{"))
+        refuse(scan, s->items[name],
+               "a kernel cannot be a member of a class or defined in a friend "
+               "declaration");
+}
+
+// Of a lambda, the word comes after its captures.
+static void check_variable(const struct tokens *s, size_t from, size_t i,
+                           struct scan *scan)
+{
+    static const char *const others[] = {"static", "extern", "]", NULL};
+    struct declared found = read_declared(s, i);
+    if (found.name < s->count && strchr("={;,", found.next) &&
+        !has_any(s, from, found.name, others))
+        refuse(scan, s->items[found.name],
+               "a __device__, __constant__ or __managed__ variable of a "
+               "function or class must be static");
+}
+
+void rules_check_body(const struct tokens *s, size_t from, size_t to,
+                      struct scan *scan)
+{
+    static const char *const spaces[] = {"__device__", "__constant__",
+                                         "__managed__", NULL};
+    size_t start = from;  // of the current declaration
+    for (size_t i = from; i < to; i++) {
+        struct token token = s->items[i];
+        char c = token.start[0];
+        if (c == ';' || c == '{' || c == '}' || c == ':')
+            start = i + 1;
+        else if (token_is(token, "__global__"))
+            check_kernel(s, i, scan);
+        else if (is_any(token, spaces) && !has_any(s, start, i, spaces))
+            check_variable(s, start, i, scan);
+    }
+}

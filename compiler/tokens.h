@@ -1,0 +1,54 @@
+// A source as tokens, without knowing what they mean.
+#pragma once
+
+#include "cc.h"
+
+struct token {
+    const char *start;  // in the text that was read
+    size_t size;
+};
+
+struct tokens {
+    struct token *items;  // reading a little beyond the end is harmless
+    size_t count, capacity;
+};
+
+void tokens_read(const char *text, struct tokens *tokens);
+void tokens_free(struct tokens *tokens);
+
+// Of words: names, keywords and numbers.
+bool token_has(int c);
+bool token_is(struct token token, const char *text);
+bool token_is_word(struct token token);
+// Those that take arguments in brackets before a declared name.
+bool token_takes_brackets(struct token token);
+
+// After a comment or a directive that ends with its line.
+const char *tokens_skip_line(const char *p);
+
+// The index after token `i`, or after the bracket that closes the one there.
+size_t tokens_next(const struct tokens *s, size_t i);
+
+// The index after the bracket, or the angle, that closes the one at `i`.
+size_t tokens_skip_brackets(const struct tokens *s, size_t i);
+size_t tokens_skip_angles(const struct tokens *s, size_t i);
+
+// The source text from token `from` up to, without, token `to`, in one line.
+char *tokens_copy(const struct tokens *s, size_t from, size_t to);
+
+// The token that names the function declared from token `i` on: the word before
+// the first bracket. s->count if there is none.
+size_t tokens_find_function(const struct tokens *s, size_t i);
+
+// The brace that begins the body of the function whose parameters end before
+// token `i`, or the semicolon that stands for it.
+size_t tokens_find_body(const struct tokens *s, size_t i);
+
+// --- rules.c ----------------------------------------------------------------
+
+// Add what CUDA refuses and a C++ compiler does not: anywhere, in the name of a
+// kernel after __global__, in the braces of a class or a function.
+void rules_check(const struct tokens *s, struct scan *scan);
+void rules_check_kernel(const struct tokens *s, size_t i, struct scan *scan);
+void rules_check_body(const struct tokens *s, size_t from, size_t to,
+                      struct scan *scan);

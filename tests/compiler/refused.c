@@ -1,0 +1,416 @@
+// What CUDA has and the compiler has not, and what CUDA refuses: each is told
+// once, where it stands in the user's text, and nothing else is.
+#include "build.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct built built;
+
+// What a source must bring. Compilers differ in where something begins, so a
+// place may end after its line.
+struct refusal {
+    const char *source;
+    const char *place;
+    const char *sentence;
+};
+
+static bool is_gcc(void)
+{
+    const char *compiler = getenv("RUNNEL_CXX");
+    return compiler && strstr(compiler, "g++") && !strstr(compiler, "clang");
+}
+
+static int count_errors(const char *log)
+{
+    int count = 0;
+    while ((log = strstr(log, "error: ")))
+        count++, log++;
+    return count;
+}
+
+static bool is_told(const char *log, const char *place, const char *sentence)
+{
+    for (const char *line = log; *line; line += strcspn(line, "\n") + 1) {
+        const char *found = strstr(line, sentence);
+        if (strncmp(line, place, strlen(place)) == 0 && found &&
+            found < line + strcspn(line, "\n"))
+            return true;
+        if (!strchr(line, '\n'))
+            break;
+    }
+    return false;
+}
+
+static void refuses_with(const struct refusal *refusal, const char *arguments)
+{
+    char words[256];
+    snprintf(words, sizeof words, "--source @/source --name k.cu %s",
+             arguments);
+    built_write(&built, "source", refusal->source);
+    built_make(&built, words);
+    if (built.status != 1 ||
+        !is_told(built.log, refusal->place, refusal->sentence) ||
+        count_errors(built.log) != 1 || strstr(built.log, "rnl"))
+        fail_msg("%d: %s: %s%s", built.status, refusal->source, built.log,
+                 "is not what was expected");
+    assert_null(built.library);
+    built_close(&built);
+}
+
+static void refuse(const struct refusal *refusals, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        refuses_with(&refusals[i], "");
+}
+
+#define REFUSE(refusals) refuse(refusals, sizeof refusals / sizeof *refusals)
+#define K "extern \"C\" __global__ void k(int *o) "
+#define MISSING " is not supported by Runnel on the CPU\n"
+
+// --- Kernels --------------------------------------------------------------
+
+RNL_TEST(signatures_that_kernels_cannot_have)
+{
+    static const struct refusal refusals[] = {
+        {"\n__global__ int k(int *o) { return 1; }", "k.cu:2:16:",
+         "kernel 'k' does not return void"},
+        {"__global__ auto k(int *o) { return 1; }", "k.cu:1:17:",
+         "kernel 'k' does not return void"},
+        {"__global__ auto k(int *o) -> int { return 1; }", "k.cu:1:17:",
+         "kernel 'k' does not return void"},
+        {"__global__ void k(int *o, ...) {}", "k.cu:1:17:",
+         "kernel 'k' has a variable number of parameters"},
+        {"struct s { int x; };\n__global__ void k(const s &p, int *o) {}",
+         "k.cu:2:17:", "kernel 'k' has a parameter that is a reference"},
+        {"__global__ void k(int &&o) {}", "k.cu:1:17:",
+         "kernel 'k' has a parameter that is a reference"},
+        {"struct s { s(const s &) = delete; };\n"
+         "__global__ void k(s p) {}", "k.cu:2:17:",
+         "kernel 'k' has a parameter that cannot be copied"},
+        {"__global__ void __launch_bounds__(n) k(int *o) {}", "k.cu:1:38:",
+         "'n'"},
+        {"\n__global__ void main(int *o) {}", "k.cu:2:17:",
+         "a kernel cannot be called main"},
+        {"struct s {};\n__global__ void operator+(s a, s b) {}", "k.cu:2:17:",
+         "an operator cannot be a kernel"},
+    };
+    REFUSE(refusals);
+}
+
+RNL_TEST(kernels_that_are_no_functions_of_a_namespace)
+{
+    static const char sentence[] =
+        "a kernel cannot be a member of a class or defined in a friend "
+        "declaration";
+    static const struct refusal refusals[] = {
+        {"struct s {\n  __global__ void k(int *o) {}\n};", "k.cu:2:19:",
+         sentence},
+        {"class s { static __global__ void k(int *o) noexcept {} };",
+         "k.cu:1:34:", sentence},
+        {"struct s {\n  friend __global__ void k(s *o) {}\n};", "k.cu:2:26:",
+         sentence},
+        {K "{\n  auto l = [] __global__ (int *p) {};\n}", "k.cu:2:15:",
+         "a lambda cannot be a kernel"},
+    };
+    REFUSE(refusals);
+}
+
+RNL_TEST(kernels_are_found_wherever_they_come_from)
+{
+    static const char sentence[] = "kernel 'a::k' does not return void";
+    static const struct refusal refusals[] = {
+        {"namespace a { namespace {\n__global__ int k(int *o) { return 1; } } }",
+         "k.cu:2:16:", sentence},
+        {K "{} namespace a { __global__ int k() { return 1; } }", "k.cu:1:",
+         sentence},
+        {"#define KERNEL(type, name) __global__ type name() { return {}; }\n"
+         "namespace a {\n  KERNEL(int, k) }", "k.cu:3:15:", sentence},
+        {"#define TYPE int\n\n/* here */ namespace a {\n"
+         "\t__global__ TYPE /* */  k() { return 1; } }", "k.cu:4:25:",
+         sentence},
+        {"#line 7 \"other.cu\"\nnamespace a { __global__ int k() { return 1; } }",
+         "other.cu:7:30:", sentence},
+        {"#define X\n#line 7 \"other.cu\"\n"
+         "namespace a { __global__ int k() { return 1; } }", "other.cu:7:",
+         sentence},
+    };
+    REFUSE(refusals);
+    static const struct refusal in_header = {
+        "#include \"lib/h.h\"\n" K "{}", "lib/h.h:2:16:", sentence};
+    built_write(&built, "h", "namespace a {\n"
+                             "__global__ int k() { return 1; } }\n");
+    refuses_with(&in_header, "--header lib/h.h=@/h");
+    static const struct refusal instance = {
+        "\ntemplate <class T> __global__ T k() { return T(); }", "k.cu:2:33:",
+        "kernel 'k<float>' does not return void"};
+    refuses_with(&instance, "--name-expression 'k<float>'");
+}
+
+// --- Variables ------------------------------------------------------------
+
+RNL_TEST(initial_values_of_shared_variables)
+{
+    static const char sentence[] =
+        "a __shared__ variable cannot have an initial value";
+    static const struct refusal refusals[] = {
+        {K "{\n  __shared__ int s = 3;\n}", "k.cu:2:18:", sentence},
+        {K "{\n  __shared__ int s = 0;\n}", "k.cu:2:18:", sentence},
+        {K "{\n  __shared__ int s[2] = {1, 2};\n}", "k.cu:2:18:", sentence},
+        {K "{\n  __shared__ int s{};\n}", "k.cu:2:18:", sentence},
+        {K "{\n  static const __shared__ int s = o[0];\n}", "k.cu:2:31:",
+         sentence},
+        {K "{\n  __shared__ struct { int x; } a, s = {1};\n}", "k.cu:2:35:",
+         sentence},
+        {"__shared__ int s = 3;\n" K "{}", "k.cu:1:16:", sentence},
+        {"#define VALUE 3\n" K "{\n  __shared__ int s = VALUE;\n}",
+         "k.cu:3:18:", sentence},
+    };
+    REFUSE(refusals);
+}
+
+// What a class says of its members is passed over, as by CUDA.
+RNL_TEST(classes_of_shared_variables_bring_no_value)
+{
+    built_write(&built, "source",
+                "struct s { int x = 4; };\n"
+                K "{\n  __shared__ s v;\n  v.x += o[0];\n  o[1] = v.x;\n}");
+    built_make(&built, "--source @/source --name k.cu");
+    assert_int_equal(built.status, 0);
+    assert_true(is_told(built.log, "k.cu:3:16: warning: ",
+                        "shared memory starts undefined"));
+    built_make(&built, "--source @/source --name k.cu --option -w");
+    assert_int_equal(built.status, 0);
+    assert_string_equal(built.log, "");
+    built_close(&built);
+}
+
+RNL_TEST(places_where_variables_cannot_be)
+{
+    static const char sentence[] =
+        "a __device__, __constant__ or __managed__ variable of a function or "
+        "class must be static";
+    static const struct refusal refusals[] = {
+        {K "{\n  __device__ int v = 3;\n}", "k.cu:2:18:", sentence},
+        {K "{\n  __constant__ int v[3];\n}", "k.cu:2:20:", sentence},
+        {"struct s { __device__ int operator()() { return 1; }\n"
+         "  __device__ int v; };\n" K "{}", "k.cu:2:18:", sentence},
+        {K "{\n  static thread_local int v;\n}", "k.cu:2:10:",
+         "thread_local is not supported in kernels"},
+        {"thread_local int v;\n" K "{}", "k.cu:1:1:",
+         "thread_local is not supported in kernels"},
+        {"struct s { __shared__ int v; };\n" K "{}", "k.cu:1:12:",
+         "a __shared__ member" MISSING},
+    };
+    REFUSE(refusals);
+}
+
+// gcc does not tell where.
+RNL_TEST(variables_that_code_would_initialize)
+{
+    static const char *const sources[] = {
+        "__device__ int f(int x) { return x; }\n"
+        "__device__ int n = 3, v = f(n);\n" K "{ o[0] = v; }",
+        "__device__ int f();\n__constant__ int v = f();\n"
+        "__device__ int f() { return blockIdx.x; }\n" K "{ o[0] = v; }",
+        "struct s { int x; __device__ s() : x(threadIdx.x) {} };\n"
+        "__device__ s v;\n" K "{ o[0] = v.x; }"};
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        const struct refusal refusal = {
+            sources[i], is_gcc() ? "k.cu: " : "k.cu:2:",
+            "dynamic initialization" MISSING};
+        refuses_with(&refusal, "");
+    }
+    static const struct refusal in_function = {
+        "__device__ int f(int x) { return x + 1; }\n"
+        K "{\n  static int v = f(o[1]);\n  o[0] = v++;\n}", "k.cu:3:14:",
+        "a static variable of a function cannot have a dynamic initializer"};
+    refuses_with(&in_function, "");
+}
+
+// --- Functions ------------------------------------------------------------
+
+RNL_TEST(functions_of_the_host)
+{
+    static const char sentence[] =
+        "a function of the host is not supported: it has no __device__ beside "
+        "__host__";
+    static const struct refusal refusals[] = {
+        {"\n__host__ int f() { return 1; }\n" K "{ o[0] = f(); }", "k.cu:2:1:",
+         sentence},
+        {"struct s { __host__ s() {} };\n" K "{}", "k.cu:1:12:", sentence},
+        {"template <class T> __host__ int f(T) { return 1; }\n" K "{}",
+         "k.cu:1:20:", sentence},
+    };
+    REFUSE(refusals);
+}
+
+RNL_TEST(functions_that_are_nowhere)
+{
+    static const struct refusal refusals[] = {
+        {"__device__ float missing(float);\n"
+         "__device__ float twice(float x)\n{\n  return 2 * missing(x);\n}\n"
+         K "{ o[0] = twice(o[1]); }", "k.cu:4:",
+         "error: undefined reference to `missing(float)'"},
+        {"extern \"C\" __device__ int missing(int);\n#define X 1\n"
+         K "{\n  o[0] = 1;\n  o[1] = missing(o[2]);\n}", "k.cu:5:",
+         "error: undefined reference to `missing'"},
+        {"extern __device__ int missing;\n\n" K "{ o[0] = missing; }",
+         "k.cu:3:", "error: undefined reference to `missing'"},
+    };
+    REFUSE(refusals);
+}
+
+// --- Things of C++ --------------------------------------------------------
+
+RNL_TEST(what_kernels_cannot_do)
+{
+    static const struct refusal refusals[] = {
+        {K "{\n  throw 1;\n}", "k.cu:2:", "an exception" MISSING},
+        {K "{\n  try { *o = 1; } catch (...) {}\n}", "k.cu:2:",
+         "an exception" MISSING},
+        {K "{\n  *o = typeid(o) == typeid(int);\n}", "k.cu:2:",
+         "typeid" MISSING},
+        {"struct a { virtual __device__ int f() { return 1; } };\n"
+         "struct b : a {};\n__global__ void k(a *p, int *o)\n{\n"
+         "  *o = dynamic_cast<b *>(p) != nullptr;\n}", "k.cu:5:",
+         "dynamic_cast" MISSING},
+        {K "{\n  int v[o[0]];\n  o[1] = v[o[2]];\n}", "k.cu:2:",
+         "an array of variable length" MISSING},
+        {"__global__ void g(int *) {}\n" K "{\n  g<<<1, 32>>>(o);\n}",
+         "k.cu:3:", "a launch by a kernel (<<<...>>>)" MISSING},
+        {"template <class T> __global__ void g(T *) {}\n"
+         K "{\n  g<int><<<1, 32>>>(o);\n}", "k.cu:3:",
+         "a launch by a kernel (<<<...>>>)" MISSING},
+    };
+    REFUSE(refusals);
+}
+
+// --- Things of CUDA -------------------------------------------------------
+
+// A name in a kernel, which need not have been written correctly.
+static void misses(const char *statement, const char *name)
+{
+    char source[256], sentence[128];
+    snprintf(source, sizeof source,
+             "__global__ void k(int *o, cudaTextureObject_t t)\n{\n  %s\n}",
+             statement);
+    snprintf(sentence, sizeof sentence, " error: %s" MISSING, name);
+    const struct refusal refusal = {source, "k.cu:3:", sentence};
+    refuses_with(&refusal, "");
+}
+
+RNL_TEST(textures_and_surfaces)
+{
+    misses("o[0] = tex1Dfetch<int>(t, 3);", "tex1Dfetch");
+    misses("float v; tex2D(&v, t, 1.0f, 2.0f);", "tex2D");
+    misses("o[0] = texCubemapLod<int>(t, 1, 2, 3, 4);", "texCubemapLod");
+    misses("surf2Dwrite(1.0f, t, 0, 0);", "surf2Dwrite");
+    misses("texture<float, 2> r;", "texture");
+}
+
+RNL_TEST(the_runtime_in_kernels)
+{
+    misses("cudaDeviceSynchronize();", "cudaDeviceSynchronize");
+    misses("void *p; cudaMalloc(&p, 4);", "cudaMalloc");
+    misses("cudaFree(o);", "cudaFree");
+    misses("cudaError_t e = cudaGetLastError(); o[0] = e;", "cudaGetLastError");
+    misses("cudaStream_t s; cudaStreamCreateWithFlags(&s, 1);",
+           "cudaStreamCreateWithFlags");
+}
+
+RNL_TEST(clusters_matrices_and_libraries)
+{
+    misses("__cluster_barrier_wait();", "__cluster_barrier_wait");
+    misses("o[0] = __clusterRelativeBlockIdx().x;",
+           "__clusterRelativeBlockIdx");
+    misses("nvcuda::wmma::mma_sync(o, o, o, o);", "nvcuda");
+    misses("__pipeline_commit();", "__pipeline_commit");
+    misses("cuda::atomic_ref<int> a(*o); a.fetch_add(1);", "cuda");
+    misses("thrust::sort(o, o + 4);", "thrust");
+    misses("o[0] = __isShared(o);", "__isShared");
+    misses("o[0] = (int)__cvta_generic_to_shared(o);",
+           "__cvta_generic_to_shared");
+    static const struct refusal refusals[] = {
+        {"#include <cooperative_groups.h>\n"
+         K "{\n  cooperative_groups::this_cluster().sync();\n}", "k.cu:3:",
+         "this_cluster" MISSING},
+        {"#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
+         K "{\n  auto t = cg::tiled_partition<64>(cg::this_thread_block());\n"
+         "  o[0] = t.size();\n}", "k.cu:4:",
+         " error: tiles of more than a warp are not supported"},
+        {"__global__ void __cluster_dims__(2, 1, 1) k(int *o) {}", "k.cu:1:",
+         "__cluster_dims__" MISSING},
+    };
+    REFUSE(refusals);
+}
+
+RNL_TEST(headers_that_are_not_there)
+{
+    static const struct refusal refusals[] = {
+        {"#include <cuda/barrier>\n" K "{}", "cuda/barrier:1:",
+         "<cuda/barrier>" MISSING},
+        {"#include <mma.h>\n" K "{ half h; }", "mma.h:1:",
+         "<mma.h>" MISSING},
+        {"\n#include <thrust/sort.h>\n" K "{}", "k.cu:2:10:",
+         "thrust/sort.h"},
+    };
+    REFUSE(refusals);
+    // Where they are included is told, too.
+    built_write(&built, "source", "\n#include <mma.h>\n");
+    built_make(&built, "--source @/source --name k.cu");
+    assert_non_null(strstr(built.log, "In file included from k.cu:2:"));
+    built_close(&built);
+}
+
+// What gcc makes of it has no sentence.
+RNL_TEST(inline_ptx)
+{
+    if (!built_may_be_tier_b())
+        test_skip("not clang");
+    misses("asm volatile(\"membar.gl;\" ::: \"memory\");", "inline PTX");
+    misses("asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(*o));", "inline PTX");
+    misses("asm(\"mov.u32 %0, %laneid;\" : \"=r\"(*o));", "inline PTX");
+    misses("float f; asm(\"mov.f32 %0, 0;\" : \"=f\"(f));", "inline PTX");
+    misses("float *f = (float *)o; asm(\"mma {%0,%1}, {%0,%1};\" : "
+           "\"+f\"(f[0]), \"+f\"(f[1]));", "inline PTX");
+}
+
+// --- What is no error -----------------------------------------------------
+
+RNL_TEST(what_only_looks_refused)
+{
+    built_write(&built, "source",
+        "struct s {\n"
+        "  int x;\n"
+        "  __host__ __device__ s &operator=(const s &) = default;\n"
+        "  __device__ explicit operator bool() const { return x; }\n"
+        "  static __device__ int twice(int n = 1) { return 2 * n; }\n"
+        "  friend __global__ void g(s *);\n"
+        "};\n"
+        "__global__ void g(s *p) { p->x = 1; }\n"
+        "__device__ __forceinline__ __host__ int f(int n) { return n; }\n"
+        "__shared__ int everywhere;\n"
+        "__global__ auto late(int *o) -> void { *o = 1; }\n"
+        "__global__ void plain(int *o) noexcept { *o = 1; }\n"
+        "extern \"C\" __global__ void k(int *o)\n"
+        "{\n"
+        "  static __constant__ int table[] = {1, 2};\n"
+        "  static const int squares[2] = {1, 4};\n"
+        "  __shared__ struct { int x; } a[2], b;\n"
+        "  extern __shared__ int rest[];\n"
+        "  auto l = [=] __device__ (int n) { return n + table[0]; };\n"
+        "  auto m = [=] __host__ __device__ { return squares[0]; };\n"
+        "  a[0].x = b.x = l(1);\n"
+        "  rest[0] = everywhere = m() + f(s::twice());\n"
+        "  o[0] = a[0].x + rest[0] + everywhere;\n"
+        "}\n");
+    built_make(&built, "--source @/source");
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.status, 0);
+    assert_non_null(built_kernel(&built, "late"));
+    assert_non_null(built_kernel(&built, "plain"));
+    assert_non_null(built_kernel(&built, "g"));
+    built_close(&built);
+}
