@@ -1,5 +1,4 @@
 // Sorts, searches, tables, graphs and queues as GPU programs have them.
-#include <limits.h>
 
 // --- Sorts of a block ------------------------------------------------------
 
@@ -280,7 +279,7 @@ template <int COUNT> struct best {
     __device__ void clear()
     {
         for (int k = 0; k < COUNT; k++) {
-            value[k] = INT_MIN;
+            value[k] = -0x7fffffff - 1;
             index[k] = -1;
         }
     }

@@ -1,7 +1,7 @@
 // C++ as libraries of kernels use it: policies, packs, objects in shared
 // memory, tables made by the compiler.
 
-// @options --fmad=false -std=c++20
+// @options --fmad=false -std=c++20 -default-device
 
 // --- Policies and packs ----------------------------------------------------
 

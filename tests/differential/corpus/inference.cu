@@ -1,6 +1,10 @@
 // Layers of neural networks as inference engines have them.
 #include <cuda_fp16.h>
 
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+
 __device__ float sum_of_warp(float value)
 {
 #pragma unroll
