@@ -432,24 +432,19 @@ static LLVMValueRef stored_in(const struct kernel *kernel,
     return NULL;
 }
 
-static const struct slot *slot_loaded(const struct kernel *kernel,
-                                      LLVMValueRef value)
-{
-    return LLVMIsALoadInst(value)
-               ? slots_simple(kernel, LLVMGetOperand(value, 0))
-               : NULL;
-}
-
 // Whether lanes that a branch sent apart bring one value to where the slot is
-// loaded, from before the branch, where only others bring another.
+// loaded, from before the branch, where only others bring another. Only where
+// all of them meet: to other joins lanes come that had parted before.
 static bool bring_the_same(const struct kernel *kernel,
                            const struct slot *slot, int branch,
                            const struct set *between)
 {
-    const struct block *join =
-        &kernel->blocks[kernel_block_of(kernel, slot->loads[0])];
+    int place = kernel_block_of(kernel, slot->loads[0]);
+    const struct block *join = &kernel->blocks[place];
     LLVMValueRef value = NULL;
     const struct slot *source = NULL;
+    if (place != kernel->join_after[branch])
+        return false;
     for (unsigned p = 0; p < join->predecessor_count; p++) {
         int from = join->predecessors[p];
         if (from == branch)
@@ -459,7 +454,7 @@ static bool bring_the_same(const struct kernel *kernel,
         LLVMValueRef found = stored_in(kernel, slot, from);
         if (!found)
             return false;
-        const struct slot *loaded = slot_loaded(kernel, found);
+        const struct slot *loaded = slots_loaded(kernel, found);
         if (value && (loaded != source || (!loaded && found != value)))
             return false;
         value = found;

@@ -100,8 +100,8 @@ RNL_BEGIN_DECLS
 // launch of more blocks than can be resident; cpu: of 65536 threads, if the
 // kernel waits. `args` may be NULL for none. What fails while the kernel runs
 // is the stream's failure; cpu: a wild pointer or a full stack too, as
-// RNL_ERROR_LAUNCH_FAILED. An integer divided by zero is one or gives some
-// number.
+// RNL_ERROR_LAUNCH_FAILED. An integer division by zero is such a failure or
+// gives some number.
 // Stands for cuLaunchKernelEx.
 RNL_API rnl_status rnl_enqueue_function(rnl_stream stream,
                                         rnl_function function,

@@ -24,8 +24,8 @@ typedef struct rnl_module_options {
     size_t option_count;         // -Idir, -std=c++17, --use_fast_math, -G …
     const rnl_header *headers;
     size_t header_count;
-    const char *const *name_expressions;  // C++ expressions that name template
-    size_t name_expression_count;         // kernels: "scale<float>"
+    const char *const *name_expressions;  // C++ expressions that name kernels:
+    size_t name_expression_count;         // "scale<float>", "&k", "a::k"
     const char *dump_path;       // write the assembly (…/NAME.s) here
     uint64_t timeout_ns;         // limit for the compiler; 0: 60 s
     const char *label;           // copied

@@ -279,3 +279,29 @@ extern "C" __global__ void return_when_found(int *out, const int *in, int n)
     if (t == 0)
         out[blockIdx.x] = -length;
 }
+
+// Threads leave by two ways for one end, each with a number of its own.
+// @run int n=66 block=66
+// @run int n=64 grid=2 block=32
+extern "C" __global__ void two_ways_to_an_end(int *out, const int *in, int n)
+{
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t, left;
+    if (t % 3) {
+        if (t % 5 == 1) {
+            out[i] = in[0];
+            left = 7;
+            goto end;
+        }
+        out[i] = in[t % 7];
+        if (t % 7 == 2) {
+            out[i] = in[2];
+            left = 9;
+            goto end;
+        }
+    }
+    __syncthreads();
+    out[i] = in[(i + 1) % n];
+    return;
+end:
+    out[i] += left * in[3];
+}
