@@ -283,3 +283,131 @@ RNL_TEST(a_stream_outlives_the_thread_that_made_it)
     expect_ok(rnl_buffer_release(buffer));
     expect_ok(rnl_stream_release(stream));
 }
+
+// --- The host in graphs ----------------------------------------------------
+
+// Streams that wait for each other and call the host, by graphs and without,
+// while others keep the device's driver busy.
+struct crowd {
+    rnl_context context;
+    rnl_stream streams[THREADS];
+    rnl_event events[THREADS];
+    rnl_graph graph;
+    rnl_graph_exec exec;
+    rnl_module module;
+    atomic_int calls, asked, threads;
+    atomic_bool over;
+};
+
+static void count_call(rnl_status status, void *crowd)
+{
+    atomic_fetch_add(&((struct crowd *)crowd)->calls, status == RNL_OK);
+}
+
+static void *call_the_host(void *opaque)
+{
+    struct crowd *crowd = opaque;
+    uint32_t random =
+        (uint32_t)atomic_fetch_add(&crowd->threads, 1) * 2654435761 + 1;
+    for (int i = 0; i < 2 * ROUNDS; i++) {
+        random = random * 1664525 + 1013904223;
+        rnl_stream stream = crowd->streams[random >> 8 & 3];
+        rnl_event event = crowd->events[random >> 12 & 3];
+        switch ((random >> 16) % 5) {
+        case 0:
+            CHECK(rnl_enqueue_event_record(stream, event));
+            break;
+        case 1:
+            CHECK(rnl_enqueue_wait_event(stream, event));
+            break;
+        case 2:
+            CHECK(rnl_enqueue_graph(stream, crowd->exec));
+            atomic_fetch_add(&crowd->asked, 1);
+            break;
+        default:
+            CHECK(rnl_enqueue_host_function(stream, count_call, crowd));
+            atomic_fetch_add(&crowd->asked, 1);
+        }
+    }
+    return NULL;
+}
+
+static void crowd_make(struct crowd *crowd)
+{
+    *crowd = (struct crowd){.context = suite_context()};
+    for (int i = 0; i < THREADS; i++) {
+        crowd->streams[i] = suite_new_stream();
+        crowd->events[i] = suite_new_event();
+    }
+    expect_ok(rnl_stream_begin_capture(crowd->streams[0], NULL));
+    expect_ok(rnl_enqueue_host_function(crowd->streams[0], count_call, crowd));
+    expect_ok(rnl_stream_end_capture(crowd->streams[0], &crowd->graph));
+    expect_ok(rnl_graph_instantiate(crowd->graph, &crowd->exec));
+}
+
+// `meanwhile` runs on a thread of its own until the others are done.
+static void crowd_call(struct crowd *crowd, void *(*meanwhile)(void *))
+{
+    pthread_t thread;
+    void *result = NULL;
+    assert_int_equal(pthread_create(&thread, NULL, meanwhile, crowd), 0);
+    on_threads(call_the_host, crowd);
+    atomic_store(&crowd->over, true);
+    pthread_join(thread, &result);
+    if (result)
+        fail_msg("a thread failed at: %s", (const char *)result);
+    expect_ok(rnl_context_synchronize(crowd->context, RNL_FOREVER));
+    assert_int_equal(atomic_load(&crowd->calls), atomic_load(&crowd->asked));
+    expect_ok(rnl_graph_exec_release(crowd->exec));
+    expect_ok(rnl_graph_release(crowd->graph));
+    for (int i = 0; i < THREADS; i++) {
+        expect_ok(rnl_event_release(crowd->events[i]));
+        expect_ok(rnl_stream_release(crowd->streams[i]));
+    }
+}
+
+static void *load_code(void *opaque)
+{
+    struct crowd *crowd = opaque;
+    const void *binary = NULL;
+    size_t size = 0;
+    CHECK(rnl_module_binary(crowd->module, &binary, &size));
+    while (!atomic_load(&crowd->over)) {
+        rnl_module module = NULL;
+        CHECK(rnl_module_load(crowd->context, binary, size, NULL, &module));
+        CHECK(rnl_module_release(module));
+    }
+    return NULL;
+}
+
+RNL_TEST(code_is_loaded_while_graphs_call_the_host)
+{
+    suite_need(RNL_FEATURE_COMPILE);
+    struct crowd crowd;
+    crowd_make(&crowd);
+    crowd.module = suite_module("extern \"C\" __global__ void nothing() {}");
+    crowd_call(&crowd, load_code);
+    expect_ok(rnl_module_release(crowd.module));
+}
+
+// More than a driver has room for, so that it waits for the device.
+static void *instantiate_graphs(void *opaque)
+{
+    enum { GRAPHS = 100 };
+    struct crowd *crowd = opaque;
+    while (!atomic_load(&crowd->over)) {
+        rnl_graph_exec execs[GRAPHS];
+        for (int i = 0; i < GRAPHS; i++)
+            CHECK(rnl_graph_instantiate(crowd->graph, &execs[i]));
+        for (int i = 0; i < GRAPHS; i++)
+            CHECK(rnl_graph_exec_release(execs[i]));
+    }
+    return NULL;
+}
+
+RNL_TEST(graphs_are_instantiated_while_graphs_call_the_host)
+{
+    struct crowd crowd;
+    crowd_make(&crowd);
+    crowd_call(&crowd, instantiate_graphs);
+}

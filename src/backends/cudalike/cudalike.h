@@ -289,6 +289,8 @@ void context_rest_finish(struct gpu_context *gpu);
 // Around a call that waits for the device and cannot be put off.
 void quiet_enter(const struct gpu_context *gpu);
 void quiet_leave(const struct gpu_context *gpu);
+// The same for one that mostly does not wait, so it does not for copies.
+void quiet_enter_now(const struct gpu_context *gpu);
 // Around a copy of ordinary memory; false: not now.
 bool quiet_copy_begin(const struct gpu_context *gpu);
 void quiet_copy_end(const struct gpu_context *gpu);
@@ -299,6 +301,9 @@ bool quiet_copies(const struct gpu_context *gpu);
 // The same for one that the device is about to wait for: only a call that has
 // begun is in its way.
 bool quiet_copy_urgent(const struct gpu_context *gpu);
+// Around what the service asks of the driver; NULL: not now.
+struct quiet *quiet_look_begin(const struct gpu_context *gpu);
+void quiet_look_end(struct quiet *quiet);
 // Waits until no such call has begun.
 void quiet_await(const struct gpu_context *gpu);
 

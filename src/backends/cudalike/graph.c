@@ -356,7 +356,7 @@ static rnl_status exchange(struct graph_exec *exec)
     struct gpu_plan *old = status == RNL_OK ? own->plan : plan;
     if (status == RNL_OK)
         set_plan(own, plan);
-    bool unused = --old->references == 0;
+    bool unused = atomic_fetch_sub(&old->references, 1) == 1;
     struct point point = own->last;
     lock_give(&own->lock);
     if (last)
@@ -498,7 +498,8 @@ static int launch_locked(struct gpu_exec *own, struct graph_launch *launch,
         announce_events(plan, launch);
     marker_drop(plan->context, own->old_end);
     own->old_end = NULL;
-    plan->references += launch != NULL;
+    if (launch)
+        atomic_fetch_add(&plan->references, 1);
     return 0;
 }
 
@@ -602,13 +603,11 @@ bool gpu_graph_owes(const struct op *op)
 
 void gpu_graph_over(struct op *op)
 {
-    struct gpu_exec *own = exec_gpu(op->graph.exec);
     struct gpu_plan *plan = op_plan(op);
     graph_launch_end(plan, op_launch(op), true);
-    lock_take(&own->lock);
-    bool unused = --plan->references == 0;
-    struct point last = own->last;
-    lock_give(&own->lock);
-    if (unused)
-        gpu_plan_free(plan, last);
+    // Without the exec's lock: who has it may be held up in the driver, by a
+    // call that waits for what the service is about to do.
+    if (atomic_fetch_sub(&plan->references, 1) == 1)
+        gpu_plan_free(plan, (struct point){op->stream->object.id,
+                                           op->sequence});
 }

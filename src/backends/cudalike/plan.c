@@ -590,10 +590,12 @@ static int instantiate(struct builder *builder)
     struct gpu_plan *plan = builder->plan;
     unsigned long long flags =
         builder->priorities ? DRIVER_GRAPH_NODE_PRIORITIES : 0;
+    quiet_enter_now(gpu_of(plan->context));
     int code = builder->call->graph_instantiate(&plan->exec, plan->graph,
                                                 flags);
     if (code != 0 && flags != 0)
         code = builder->call->graph_instantiate(&plan->exec, plan->graph, 0);
+    quiet_leave(gpu_of(plan->context));
     for (uint32_t i = 0; i < plan->count && code == 0; i++) {
         const struct step *step = &plan->steps[i];
         for (uint32_t k = 0; !step->enabled && k < step->count && code == 0;
@@ -638,7 +640,7 @@ static struct gpu_plan *plan_new(struct context *context,
     struct gpu_plan *plan = mem_allocate(sizeof *plan);
     if (!plan)
         return NULL;
-    plan->references = 1;
+    atomic_store(&plan->references, 1);
     plan->context = context;
     for (uint32_t i = 0; i < snapshot->count; i++) {
         plan->count += gpu_steps_of(&snapshot->nodes[i]);

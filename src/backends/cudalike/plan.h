@@ -56,7 +56,7 @@ struct graph_launch {
 };
 
 struct gpu_plan {
-    uint32_t references;          // of the exec, whose lock guards it, and of
+    _Atomic uint32_t references;  // of the exec, and of
                                   // launches under way that it prepared
     struct context *context;
     void *graph, *exec;           // the driver's; the graph names the nodes

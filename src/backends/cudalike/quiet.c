@@ -1,8 +1,10 @@
 // Loading code, and giving page-locked memory back at once, wait for the whole
-// device, and hold up copies of other threads meanwhile. A copy of ordinary
-// memory that a stream waits for must not be among those: so such a call begins
-// when no copy is under way, and none begins before it is over. What the device
-// waits for already is under way from then on, though nobody copies yet.
+// device, and hold up what other threads ask of the driver meanwhile. A copy
+// of ordinary memory that a stream waits for must not be among those: so such
+// a call begins when no copy is under way, and none begins before it is over.
+// What the device waits for already is under way from then on, though nobody
+// copies yet. Nor must the service be, which lets streams on: it asks nothing
+// meanwhile.
 #include "backends/cudalike/service.h"
 
 #include "base/clock.h"
@@ -12,6 +14,8 @@
 struct quiet {
     struct lock lock;  // guards the numbers
     uint32_t copies, calls;
+    uint32_t looks;    // of the service
+    uint32_t near;     // calls that only wait for these, or have begun
     uint32_t inside;   // calls that have begun
     _Atomic uint32_t news;
 };
@@ -26,30 +30,36 @@ static struct quiet *quiet_of(const struct gpu_context *gpu)
 static void change(struct quiet *quiet, uint32_t *number, int by)
 {
     lock_take(&quiet->lock);
+    bool awaited = quiet->calls > 0;
     *number += (uint32_t)by;
     lock_give(&quiet->lock);
+    if (!awaited)
+        return;
     atomic_fetch_add(&quiet->news, 1);
     futex_wake(&quiet->news, INT32_MAX);
 }
 
 // Unless there are calls of the kind that `in_its_way` counts.
-static bool copy_begin(struct quiet *quiet, const uint32_t *in_its_way)
+static bool begin(struct quiet *quiet, uint32_t *number,
+                  const uint32_t *in_its_way)
 {
     lock_take(&quiet->lock);
     bool may = *in_its_way == 0;
-    quiet->copies += may;
+    *number += may;
     lock_give(&quiet->lock);
     return may;
 }
 
 bool quiet_copy_begin(const struct gpu_context *gpu)
 {
-    return copy_begin(quiet_of(gpu), &quiet_of(gpu)->calls);
+    struct quiet *quiet = quiet_of(gpu);
+    return begin(quiet, &quiet->copies, &quiet->calls);
 }
 
 bool quiet_copy_urgent(const struct gpu_context *gpu)
 {
-    return copy_begin(quiet_of(gpu), &quiet_of(gpu)->inside);
+    struct quiet *quiet = quiet_of(gpu);
+    return begin(quiet, &quiet->copies, &quiet->inside);
 }
 
 void quiet_copy_enter(const struct gpu_context *gpu)
@@ -76,6 +86,17 @@ void quiet_copy_end(const struct gpu_context *gpu)
     change(quiet_of(gpu), &quiet_of(gpu)->copies, -1);
 }
 
+struct quiet *quiet_look_begin(const struct gpu_context *gpu)
+{
+    struct quiet *quiet = quiet_of(gpu);
+    return begin(quiet, &quiet->looks, &quiet->near) ? quiet : NULL;
+}
+
+void quiet_look_end(struct quiet *quiet)
+{
+    change(quiet, &quiet->looks, -1);
+}
+
 bool quiet_copies(const struct gpu_context *gpu)
 {
     struct quiet *quiet = quiet_of(gpu);
@@ -85,20 +106,40 @@ bool quiet_copies(const struct gpu_context *gpu)
     return copies;
 }
 
-void quiet_enter(const struct gpu_context *gpu)
+// `*near`: whether it is counted there. The service itself may be looking.
+static bool has_begun(struct quiet *quiet, bool waits_for_copies, bool *near)
 {
-    struct quiet *quiet = quiet_of(gpu);
+    lock_take(&quiet->lock);
+    bool ended = driver_use_ended();
+    bool is_near = !waits_for_copies || quiet->copies == 0 || ended;
+    bool begins = is_near && (quiet->looks <= service_is_here() || ended);
+    quiet->near += is_near - *near;
+    quiet->inside += begins;
+    *near = is_near;
+    lock_give(&quiet->lock);
+    return begins;
+}
+
+static void enter(struct quiet *quiet, bool waits_for_copies)
+{
+    bool near = false;
     change(quiet, &quiet->calls, 1);
     for (;;) {
         uint32_t seen = atomic_load(&quiet->news);
-        lock_take(&quiet->lock);
-        bool may = quiet->copies == 0 || driver_use_ended();
-        quiet->inside += may;
-        lock_give(&quiet->lock);
-        if (may)
+        if (has_begun(quiet, waits_for_copies, &near))
             return;
         futex_wait(&quiet->news, seen, RNL_FOREVER);
     }
+}
+
+void quiet_enter(const struct gpu_context *gpu)
+{
+    enter(quiet_of(gpu), true);
+}
+
+void quiet_enter_now(const struct gpu_context *gpu)
+{
+    enter(quiet_of(gpu), false);
 }
 
 void quiet_leave(const struct gpu_context *gpu)
@@ -106,6 +147,7 @@ void quiet_leave(const struct gpu_context *gpu)
     struct quiet *quiet = quiet_of(gpu);
     lock_take(&quiet->lock);
     quiet->inside--;
+    quiet->near--;
     lock_give(&quiet->lock);
     change(quiet, &quiet->calls, -1);
 }

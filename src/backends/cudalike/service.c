@@ -358,11 +358,10 @@ static void look_at_marker(struct stream *stream)
 
 // The lists tell of nobody else's doing: only this thread takes items out.
 // `asks`: the driver, too.
-static enum look look_at(struct stream *stream, bool asks)
+static enum look look_at(struct stream *stream, bool asks, bool did)
 {
     struct context *context = stream_context(stream);
     struct gpu_stream *own = gpu_stream_of(stream);
-    bool did = run_items(stream, asks);
     did |= stream_hold_less(stream);
     uint64_t before = atomic_load(&own->completed);
     if (asks)
@@ -433,7 +432,11 @@ static enum look look_at_all(struct stream **list, bool asks)
     while (*link) {
         struct stream *stream = *link;
         struct gpu_stream *own = gpu_stream_of(stream);
-        enum look look = look_at(stream, asks);
+        enum look look = run_items(stream, asks) ? LOOK_DID : LOOK_WAITING;
+        // Until the stream may have left: with it, its driver's may end.
+        struct quiet *quiet = quiet_look_begin(gpu_of(stream_context(stream)));
+        if (quiet)
+            look = look_at(stream, asks, look == LOOK_DID);
         most = look > most ? look : most;
         // One that leaves may be listed anew at once.
         struct stream *next = own->next_listed;
@@ -443,6 +446,8 @@ static enum look look_at_all(struct stream **list, bool asks)
         } else {
             link = &own->next_listed;
         }
+        if (quiet)
+            quiet_look_end(quiet);
     }
     return most;
 }
