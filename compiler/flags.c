@@ -113,6 +113,8 @@ static void add_code_generation(const struct choices *choices, bool clang,
     list_format(arguments, "-march=%s", choices->target);
     for (size_t i = 0; i < choices->passed.count; i++)
         list_add(arguments, choices->passed.items[i]);
+    if (choices->no_warnings)
+        list_add(arguments, "-Wno-error");  // nor what the user makes errors
 }
 
 void flags_make(const struct choices *choices, bool clang,

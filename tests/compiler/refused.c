@@ -209,10 +209,11 @@ RNL_TEST(what_is_refused_without_warnings)
         K "{\n  int unused, v[o[0]];\n  o[1] = v[o[2]];\n}", "k.cu:2:",
         "an array of variable length" MISSING};
     refuses_with(&refusal, "--option -w");
-    built_write(&built, "source", "#warning no\n" K "{ return 1 ? : 2; }");
-    built_make(&built, "--source @/source --name k.cu --option -w");
-    assert_int_equal(built.status, 1);
-    assert_null(strstr(built.log, "warning"));
+    built_write(&built, "source", K "{ int unused; if (o[1] = 2) o[0] = 1; }");
+    built_make(&built, "--source @/source --option -w --option -Wall "
+                       "--option -Werror");
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.status, 0);
     built_close(&built);
 }
 
