@@ -533,6 +533,7 @@ RNL_TEST(functions_of_the_host_without_body)
 RNL_TEST(what_is_declared_is_in_the_table)
 {
     built_write(&built, "source",
+        "template <int N, bool B = N < 4> __device__ int f() { return B; }\n"
         "__global__ void (g)(int *o) { *o = 1; }\n"
         "extern \"C++\" { __global__ void h(int *o) { *o = 1; } }\n"
         "__constant__ struct t { int a[2]; } ct = {{1, 2}};\n"
