@@ -128,12 +128,36 @@ static void check_shared(const struct tokens *s, size_t i, struct scan *scan)
     } while (follows(s, found, ","));
 }
 
+static const char *const device[] = {"__device__", "__global__", NULL};
+
+static bool ends_declaration(struct token token)
+{
+    return strchr(";{}", token.start[0]);
+}
+
+// Whether some function of that name is one of the device's.
+static bool is_of_device(const struct tokens *s, struct token name)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        struct token token = s->items[i];
+        if (ends_declaration(token))
+            from = i + 1;
+        else if (token.size == name.size &&
+                 memcmp(token.start, name.start, name.size) == 0 &&
+                 has_any(s, from, i, device))
+            return true;
+    }
+    return false;
+}
+
 // Declarations without a body do no harm.
 static bool is_host_function(const struct tokens *s, size_t from, size_t i)
 {
-    static const char *const device[] = {"__device__", "__global__", NULL};
+    size_t open, name = tokens_find_function(s, i, &open);
     size_t body = tokens_find_body(s, i);
-    return token_is(s->items[body], "{") && !has_any(s, from, body, device);
+    return token_is(s->items[body], "{") && !has_any(s, from, body, device) &&
+           !(name < s->count && is_of_device(s, s->items[name]));
 }
 
 void rules_check(const struct tokens *s, struct scan *scan)
@@ -143,8 +167,7 @@ void rules_check(const struct tokens *s, struct scan *scan)
     size_t from = 0;  // where the current declaration began
     for (size_t i = 0; i < s->count; i++) {
         struct token token = s->items[i];
-        char c = token.start[0];
-        if (c == ';' || c == '{' || c == '}')
+        if (ends_declaration(token))
             from = i + 1;
         else if (is_any(token, local))
             refuse(scan, token, "thread_local is not supported in kernels");
@@ -203,8 +226,7 @@ void rules_check_body(const struct tokens *s, size_t from, size_t to,
     size_t start = from;  // of the current declaration
     for (size_t i = from; i < to; i++) {
         struct token token = s->items[i];
-        char c = token.start[0];
-        if (c == ';' || c == '{' || c == '}' || token_is(token, ":"))
+        if (ends_declaration(token) || token_is(token, ":"))
             start = i + 1;
         else if (token_is(token, "__global__"))
             check_kernel(s, i, scan);

@@ -518,7 +518,7 @@ RNL_TEST(scopes_and_names)
     take(sources);
 }
 
-RNL_TEST(functions_of_the_host_without_body)
+RNL_TEST(functions_of_the_host_that_do_no_harm)
 {
     static const char *const sources[] = {
         "struct s {\n  __host__ s() = default;\n  __host__ s(int) = delete;\n"
@@ -526,6 +526,8 @@ RNL_TEST(functions_of_the_host_without_body)
         "__host__ __device__ int f();\n__host__ int f();\n"
         "__host__ __device__ int f() { return 1; }\n"
         K "{ s v; v.x = f(); o[0] = v.x; }",
+        "__host__ __device__ int f();\n__host__ int f() { return 1; }\n"
+        K "{ o[0] = f(); }",
         NULL};
     take(sources);
 }
