@@ -203,9 +203,9 @@ void scan_source(const char *source, struct scan *scan);
 void scan_free(struct scan *scan);
 
 // The place of the variable that a symbol names and a declaration with `word`
-// declares; NULL if there is none.
+// declares, and whether that gives it a value; NULL if there is none.
 const char *scan_find(const struct scan *scan, const char *word,
-                      const char *symbol);
+                      const char *symbol, bool *has_value);
 
 // --- location.c: where a token stands in the user's text --------------------
 
@@ -316,6 +316,9 @@ bool elf_patch(struct text *file, const struct elf_unit *unit);
 // Whether errors lie in generated text alone: the cause may be the user's, such
 // as a brace that is missing at the end, or a kernel that cannot be one.
 bool diagnostics_blame_table(const char *errors);
+
+// Whether some error lies elsewhere, or is a kernel's.
+bool diagnostics_blame_user(const char *errors);
 
 // Bytes at the start of a path that name a folder which runnel-cc made up.
 size_t diagnostics_folder(const char *path);

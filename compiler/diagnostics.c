@@ -127,41 +127,43 @@ static bool is_in(const struct block *block, const char *file)
 
 // --- What is not supported -------------------------------------------------
 
-// Names of CUDA that are not there. Those that end in a small letter may not be
-// the beginning of a longer word.
+// Names of CUDA that are not there: whole words, and, with a '*', beginnings. A
+// small letter before that is followed by the next word's: cudaMalloc, not
+// cudart.
 static bool is_missing(const char *name)
 {
     static const char *const names[] = {
-        "cuda", "cub", "thrust", "curand", "nvcuda", "wmma", "texture",
-        "surface", "tex1D", "tex2D", "tex3D", "texC", "surf1D", "surf2D",
-        "surf3D", "surfC", "this_cluster", "cluster_group", "__cluster",
-        "__pipeline_", "__setmaxnreg", "__isShared", "__isGlobal", "__isLocal",
-        "__isConstant", "__isGridConstant", "__cvta_"};
+        "cuda", "cub", "thrust", "nvcuda", "wmma", "cuda*", "curand*",
+        "curand_*", "texture", "textureReference", "surface",
+        "surfaceReference", "tex1D*", "tex2D*", "tex3D*", "texCubemap",
+        "texCubemap*", "surf1D*", "surf2D*", "surf3D*", "surfCubemap*",
+        "this_cluster", "cluster_group", "__cluster_*", "__cluster*",
+        "__pipeline_*", "__setmaxnreg*", "__isShared", "__isGlobal",
+        "__isLocal", "__isConstant", "__isGridConstant", "__cvta_*"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        size_t size = strlen(names[i]);
-        if (strncmp(name, names[i], size) == 0 &&
-            !(islower((unsigned char)names[i][size - 1]) &&
-              islower((unsigned char)name[size])))
+        size_t size = strcspn(names[i], "*");
+        if (strncmp(name, names[i], size) != 0)
+            continue;
+        unsigned char next = (unsigned char)name[size];
+        if (!names[i][size] ? !isalnum(next) && next != '_'
+                            : isupper(next) ||
+                                  !islower((unsigned char)names[i][size - 1]))
             return true;
     }
     return false;
 }
 
-// The first such name among those that an error quotes; NULL if it has none.
+// The name that an error misses, which it quotes first, if it is one of those.
 static const char *find_missing(const struct block *block, size_t *size)
 {
-    const char *end = block->head + block->head_size, *open = block->head;
-    while ((open = memchr(open, '\'', (size_t)(end - open)))) {
-        const char *name = open + 1;
-        const char *close = memchr(name, '\'', (size_t)(end - name));
-        if (!close)
-            return NULL;
-        *size = (size_t)(close - name);
-        if (is_missing(name))
-            return name;
-        open = close + 1;
-    }
-    return NULL;
+    const char *end = block->head + block->head_size;
+    const char *open = memchr(block->head, '\'', block->head_size);
+    const char *close =
+        open ? memchr(open + 1, '\'', (size_t)(end - open - 1)) : NULL;
+    if (!close || !is_missing(open + 1))
+        return NULL;
+    *size = (size_t)(close - open - 1);
+    return open + 1;
 }
 
 static bool shows_launch(const struct block *block)
@@ -187,8 +189,6 @@ static const char *find_feature(const struct block *block)
         {"cannot use 'typeid'", "typeid is"},
         {"variable length array", "an array of variable length is"},
         {"requires a global constructor", "dynamic initialization is"},
-        {"requires a global destructor", "a variable with a destructor is"},
-        {"requires an exit-time destructor", "a variable with a destructor is"},
         {"'thread_local' is only allowed", "a __shared__ member is"},
         {"declared 'constinit'", "a __shared__ member is"}};
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
@@ -402,7 +402,9 @@ void diagnostics_filter(const char *errors, const struct job *job,
         bool note = says(&block, " note: ");
         bool generated =
             block.head && is_generated(block.head, block.head_size);
-        if (weight != NOTHING)
+        if (job->choices.no_warnings && says(&block, " warning: "))
+            dropping = true;
+        else if (weight != NOTHING)
             dropping = weight < greatest || (once && same_line(&last, &block));
         else if (!note)
             dropping = generated;
@@ -418,4 +420,9 @@ bool diagnostics_blame_table(const char *errors)
 {
     enum weight greatest = find_greatest(errors);
     return greatest == ABOUT_GENERATED || greatest == ABOUT_KERNEL;
+}
+
+bool diagnostics_blame_user(const char *errors)
+{
+    return find_greatest(errors) > ABOUT_GENERATED;
 }

@@ -248,6 +248,13 @@ static void read_undefined(const struct elf_view *view, struct elf_unit *unit)
     }
 }
 
+// LLVM by itself writes the older form.
+static bool is_constructors(const char *section)
+{
+    return strncmp(section, ".init_array", strlen(".init_array")) == 0 ||
+           strncmp(section, ".ctors", strlen(".ctors")) == 0;
+}
+
 // The variables that would have to be initialised while kernels run, or before.
 // Guards of __shared__ ones are passed over: constructors that do nothing have
 // them, too.
@@ -268,7 +275,7 @@ static void read_initialized(const struct elf_view *view,
             list_add(&unit->guarded, name);
     }
     for (size_t i = 0; i < view->section_count; i++)
-        unit->constructs |= view->sections[i].sh_type == SHT_INIT_ARRAY &&
+        unit->constructs |= is_constructors(section_name(view, i)) &&
                             view->sections[i].sh_size > 0;
 }
 

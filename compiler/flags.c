@@ -99,22 +99,22 @@ static void add_code_generation(const struct choices *choices, bool clang,
         list_add(arguments, "-disable-x86-domain-reassignment");
     }
 #endif
-    // Neither is in CUDA; diagnostics.c words them.
+    // CUDA has none; diagnostics.c words it. It would be lost with -w, so what
+    // that mutes is left out there, too.
     list_add(arguments, "-Werror=vla");
-    if (clang) {
-        list_add(arguments, "-Werror=global-constructors");
-        list_add(arguments, "-Werror=exit-time-destructors");
-    }
+    // Variables of CUDA end with their module, without any code.
+    if (clang)
+        list_add(arguments, "-fno-c++-static-destructors");
     // `#pragma unroll` asks; it does not insist.
     if (clang)
         list_add(arguments, "-Wno-pass-failed");
     else
         list_add(arguments, "-pipe");
     list_format(arguments, "-march=%s", choices->target);
-    if (choices->no_warnings)
-        list_add(arguments, "-w");
     for (size_t i = 0; i < choices->passed.count; i++)
         list_add(arguments, choices->passed.items[i]);
+    if (choices->no_warnings)
+        list_add(arguments, "-Wno-error");  // nor what the user makes errors
 }
 
 void flags_make(const struct choices *choices, bool clang,

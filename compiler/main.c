@@ -77,10 +77,10 @@ static int write_source(struct job *job)
     return written ? CC_OK : complain_file("write", "the source");
 }
 
-// What the scan has found that CUDA does not allow.
+// What the scan has found that CUDA does not allow: of much, the beginning.
 static int judge_scan(struct job *job)
 {
-    for (size_t i = 0; i < job->scan.refusal_count; i++)
+    for (size_t i = 0; i < job->scan.refusal_count && i < 20; i++)
         location_report(&job->scan, job->options->name,
                         job->scan.refusals[i].at, "error",
                         job->scan.refusals[i].sentence, &job->log);
@@ -181,13 +181,14 @@ static int compile_kernels(struct job *job)
     cut_log(job, before);
     list_add(&job->flags.arguments, "-DRNL_EXPLAIN");
     command_compile(job, "-fsyntax-only", "kernel.o");
+    bool explained =
+        job->errors.data && diagnostics_blame_user(job->errors.data);
     struct text log = job->log, errors = job->errors;
     job->log = job->errors = (struct text){0};
     status = write_source(job);
     if (status == CC_OK)
         status = command_compile(job, "-fsyntax-only", "kernel.o");
-    if (status == CC_OK && strstr(log.data, " error: ")) {
-        // A name expression is wrong.
+    if (status == CC_OK && explained) {
         text_add(&job->log, log.data);
         status = CC_NOT_COMPILED;
     } else if (status == CC_OK) {
@@ -310,33 +311,68 @@ static int link_object(struct job *job)
     return status == 0 ? CC_OK : link_by_compiler(job);
 }
 
-// Tells of the variables with these symbols, declared with `word`.
-static void report_variables(struct job *job, const struct list *symbols,
-                             const char *word, const char *kind,
-                             const char *sentence)
+// Whether code runs before kernels. Constructors that do nothing are optimised
+// away; objects for debuggers have them, so another is made.
+static bool constructs(struct job *job)
 {
-    for (size_t i = 0; i < symbols->count; i++)
-        location_report(&job->scan, job->options->name,
-                        scan_find(&job->scan, word, symbols->items[i]), kind,
-                        sentence, &job->log);
+    char path[4200];
+    struct text file = {0};
+    struct elf_unit optimised = {0};
+    if (!job->unit.constructs || !job->choices.debug)
+        return job->unit.constructs;
+    struct list *arguments = &job->flags.arguments;
+    list_add(arguments, "-O2");
+    in_folder(path, "optimised.o");
+    bool found = command_compile_again(job, "-c", "optimised.o") == CC_OK &&
+                 text_read_file(&file, path) &&
+                 elf_read_unit(&file, &optimised) && optimised.constructs;
+    free(arguments->items[--arguments->count]);
+    text_free(&file);
+    elf_unit_free(&optimised);
+    return found;
+}
+
+// clang knows lines, gcc none. It would name constructors that do nothing, too,
+// so it is asked only now.
+static int explain_construction(struct job *job)
+{
+    if (job->compiler.clang) {
+        list_add(&job->flags.arguments, "-Werror=global-constructors");
+        int status = command_compile(job, "-fsyntax-only", "kernel.o");
+        if (status != CC_OK)
+            return status;
+    }
+    location_report(&job->scan, job->options->name, NULL, "error",
+                    "dynamic initialization is not supported by Runnel on the "
+                    "CPU", &job->log);
+    return CC_NOT_COMPILED;
 }
 
 // What only the compiled object shows.
 static int judge_variables(struct job *job)
 {
     const struct elf_unit *unit = &job->unit;
-    if (!job->choices.no_warnings)
-        report_variables(job, &unit->initialized, "__shared__", "warning",
-                         "a __shared__ variable is not initialized: shared "
-                         "memory starts undefined");
-    report_variables(job, &unit->guarded, "static", "error",
-                     "a static variable of a function cannot have a dynamic "
-                     "initializer");
-    if (unit->constructs)
-        location_report(&job->scan, job->options->name, NULL, "error",
-                        "dynamic initialization is not supported by Runnel on "
-                        "the CPU", &job->log);
-    return unit->guarded.count || unit->constructs ? CC_NOT_COMPILED : CC_OK;
+    bool refused = false, has_value;
+    for (size_t i = 0;
+         i < unit->initialized.count && !job->choices.no_warnings; i++)
+        location_report(&job->scan, job->options->name,
+                        scan_find(&job->scan, "__shared__",
+                                  unit->initialized.items[i], &has_value),
+                        "warning", "a __shared__ variable is not initialized: "
+                        "shared memory starts undefined", &job->log);
+    for (size_t i = 0; i < unit->guarded.count; i++) {
+        const char *at = scan_find(&job->scan, "static",
+                                   unit->guarded.items[i], &has_value);
+        if (!at || !has_value)
+            continue;  // its constructor may do nothing
+        location_report(&job->scan, job->options->name, at, "error",
+                        "a static variable of a function cannot have a dynamic "
+                        "initializer", &job->log);
+        refused = true;
+    }
+    if (refused)
+        return CC_NOT_COMPILED;
+    return constructs(job) ? explain_construction(job) : CC_OK;
 }
 
 static int read_unit(struct job *job)

@@ -35,36 +35,47 @@ static bool has_any(const struct tokens *s, size_t from, size_t to,
 // What a declaration from token `i` on declares.
 struct declared {
     size_t name;  // its last word before what follows
-    char next;    // '(' a function, '=' or '{' an initial value, …
+    size_t next;  // '(' of a function, '=' or '{' of an initial value, …
 };
 
 static struct declared read_declared(const struct tokens *s, size_t i)
 {
-    static const char *const types[] = {"struct", "class", "union", "enum",
-                                        NULL};
-    const size_t from = i;
-    struct declared found = {s->count, 0};
+    const struct declared none = {s->count, s->count};
+    struct declared found = none;
+    size_t from = i;
     while (i < s->count) {
         struct token token = s->items[i];
         char c = token.start[0];
-        if (token_is(token, "operator"))
-            return (struct declared){i, '('};
+        if (token_is(token, "operator")) {
+            found.name = i;
+            while (i < s->count && !token_is(s->items[i], "("))
+                i++;
+            found.next = i;
+            return found;
+        }
         if (token_takes_brackets(token) && token_is(s->items[i + 1], "(")) {
             i = tokens_skip_brackets(s, i + 1);
         } else if (token_is_word(token)) {
             found.name = i++;
         } else if (c == '<') {
             i = tokens_skip_angles(s, i);
-        } else if (c == '{' && has_any(s, from, i, types)) {
-            i = tokens_skip_brackets(s, i);
+        } else if (c == '{' && tokens_open_class(s, from, i)) {
+            i = from = tokens_skip_brackets(s, i);
         } else if (strchr("(={;,)-", c)) {
-            found.next = c;
+            found.next = i;
             return found;
         } else {
             i = c == '[' ? tokens_skip_brackets(s, i) : i + 1;
         }
     }
-    return found;
+    return none;
+}
+
+static bool follows(const struct tokens *s, struct declared found,
+                    const char *characters)
+{
+    return found.name < s->count &&
+           strchr(characters, s->items[found.next].start[0]);
 }
 
 // --- Variables by their symbols ----------------------------------------------
@@ -83,7 +94,7 @@ static bool is_named(const char *symbol, struct token name)
 }
 
 const char *scan_find(const struct scan *scan, const char *word,
-                      const char *symbol)
+                      const char *symbol, bool *has_value)
 {
     const char *at = NULL;
     struct tokens tokens = {0};
@@ -91,9 +102,13 @@ const char *scan_find(const struct scan *scan, const char *word,
     for (size_t i = 0; i < tokens.count && !at; i++) {
         if (!token_is(tokens.items[i], word))
             continue;
-        size_t name = read_declared(&tokens, i + 1).name;
-        if (name < tokens.count && is_named(symbol, tokens.items[name]))
-            at = tokens.items[name].start;
+        struct declared found = read_declared(&tokens, i + 1);
+        if (found.name == tokens.count ||
+            !is_named(symbol, tokens.items[found.name]))
+            continue;
+        at = tokens.items[found.name].start;
+        *has_value = follows(&tokens, found, "=({") &&
+                     !token_is(tokens.items[found.next + 1], "}");
     }
     tokens_free(&tokens);
     return at;
@@ -106,44 +121,72 @@ static void check_shared(const struct tokens *s, size_t i, struct scan *scan)
     struct declared found;
     do {
         found = read_declared(s, i + 1);
-        if (found.name < s->count && (found.next == '=' || found.next == '{'))
+        if (follows(s, found, "={"))
             refuse(scan, s->items[found.name],
                    "a __shared__ variable cannot have an initial value");
-        i = found.name;
-        while (i < s->count && found.next == ',' && s->items[i].start[0] != ',')
-            i++;
-    } while (found.next == ',' && i < s->count);
+        i = found.next;
+    } while (follows(s, found, ","));
+}
+
+static const char *const device[] = {"__device__", "__global__", NULL};
+
+static bool ends_declaration(struct token token)
+{
+    return strchr(";{}", token.start[0]);
+}
+
+// Whether some function of that name is one of the device's.
+static bool is_of_device(const struct tokens *s, struct token name)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        struct token token = s->items[i];
+        if (ends_declaration(token))
+            from = i + 1;
+        else if (token.size == name.size &&
+                 memcmp(token.start, name.start, name.size) == 0 &&
+                 has_any(s, from, i, device))
+            return true;
+    }
+    return false;
+}
+
+// Declarations without a body do no harm.
+static bool is_host_function(const struct tokens *s, size_t from, size_t i)
+{
+    size_t open, name = tokens_find_function(s, i, &open);
+    size_t body = tokens_find_body(s, i);
+    return token_is(s->items[body], "{") && !has_any(s, from, body, device) &&
+           !(name < s->count && is_of_device(s, s->items[name]));
 }
 
 void rules_check(const struct tokens *s, struct scan *scan)
 {
     static const char *const local[] = {"thread_local", "__thread",
                                         "_Thread_local", NULL};
-    static const char *const device[] = {"__device__", "__global__", NULL};
     size_t from = 0;  // where the current declaration began
     for (size_t i = 0; i < s->count; i++) {
         struct token token = s->items[i];
-        char c = token.start[0];
-        if (c == ';' || c == '{' || c == '}')
+        if (ends_declaration(token))
             from = i + 1;
         else if (is_any(token, local))
             refuse(scan, token, "thread_local is not supported in kernels");
         else if (token_is(token, "__shared__"))
             check_shared(s, i, scan);
-        else if (token_is(token, "__host__") &&
-                 !has_any(s, from, tokens_find_body(s, i), device))
+        else if (token_is(token, "__host__") && is_host_function(s, from, i))
             refuse(scan, token,
                    "a function of the host is not supported: it has no "
                    "__device__ beside __host__");
     }
 }
 
-void rules_check_kernel(const struct tokens *s, size_t i, struct scan *scan)
+void rules_check_kernel(const struct tokens *s, size_t i, bool in_namespace,
+                        struct scan *scan)
 {
     for (; i < s->count && !strchr("({;", s->items[i].start[0]); i++)
         if (token_is(s->items[i], "operator"))
             refuse(scan, s->items[i], "an operator cannot be a kernel");
-        else if (token_is(s->items[i], "main"))
+        else if (token_is(s->items[i], "main") && !in_namespace)
             refuse(scan, s->items[i], "a kernel cannot be called main");
 }
 
@@ -151,12 +194,12 @@ void rules_check_kernel(const struct tokens *s, size_t i, struct scan *scan)
 
 static void check_kernel(const struct tokens *s, size_t i, struct scan *scan)
 {
-    size_t name = tokens_find_function(s, i + 1);
+    size_t open, name = tokens_find_function(s, i + 1, &open);
     if (token_is(s->items[i + 1], "("))
         refuse(scan, s->items[i], "a lambda cannot be a kernel");
     else if (name < s->count &&
              token_is(s->items[tokens_find_body(
-                          s, tokens_skip_brackets(s, name + 1))], "{"))
+                          s, tokens_skip_brackets(s, open))], "{"))
         refuse(scan, s->items[name],
                "a kernel cannot be a member of a class or defined in a friend "
                "declaration");
@@ -168,7 +211,7 @@ static void check_variable(const struct tokens *s, size_t from, size_t i,
 {
     static const char *const others[] = {"static", "extern", "]", NULL};
     struct declared found = read_declared(s, i);
-    if (found.name < s->count && strchr("={;,", found.next) &&
+    if (follows(s, found, "={;,") &&
         !has_any(s, from, found.name, others))
         refuse(scan, s->items[found.name],
                "a __device__, __constant__ or __managed__ variable of a "
@@ -183,8 +226,7 @@ void rules_check_body(const struct tokens *s, size_t from, size_t to,
     size_t start = from;  // of the current declaration
     for (size_t i = from; i < to; i++) {
         struct token token = s->items[i];
-        char c = token.start[0];
-        if (c == ';' || c == '{' || c == '}' || c == ':')
+        if (ends_declaration(token) || token_is(token, ":"))
             start = i + 1;
         else if (token_is(token, "__global__"))
             check_kernel(s, i, scan);

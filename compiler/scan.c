@@ -102,8 +102,8 @@ static size_t read_kernel(const struct tokens *s, size_t from, size_t i,
     bool is_template = false, extern_c = place.extern_c;
     scan->instantiates |= token_is(s->items[from], "template") &&
                           !token_is(s->items[from + 1], "<");
-    size_t name = tokens_find_function(s, i);
-    rules_check_kernel(s, i, scan);
+    size_t open, name = tokens_find_function(s, i, &open);
+    rules_check_kernel(s, i, place.scope[0], scan);
     if (name == s->count)
         return i;
     for (size_t t = from; t < name; t++) {
@@ -111,7 +111,7 @@ static size_t read_kernel(const struct tokens *s, size_t from, size_t i,
         extern_c |= token_is(s->items[t], "extern") &&
                     token_is(s->items[t + 1], "\"C\"");
     }
-    size_t close = tokens_skip_brackets(s, name + 1) - 1;
+    size_t close = tokens_skip_brackets(s, open) - 1;
     size_t after = tokens_find_body(s, close + 1);
     if (!token_is(s->items[after], "{"))
         return after;
@@ -124,7 +124,7 @@ static size_t read_kernel(const struct tokens *s, size_t from, size_t i,
     kernel->is_template = is_template;
     kernel->extern_c = extern_c;
     kernel->at = s->items[name].start;
-    read_parameters(s, name + 1, close, &kernel->types);
+    read_parameters(s, open, close, &kernel->types);
     return after;
 }
 
@@ -161,13 +161,18 @@ static size_t read_global(const struct tokens *s, size_t from, size_t i,
         } else if (c == '(') {
             return i;  // a function
         } else if (c == '<') {
-            i = tokens_skip_angles(s, i) - 1;
+            size_t end = tokens_skip_angles(s, i);
+            defined &= end < s->count;
+            i = end < s->count ? end - 1 : i;
         } else if (token_has(c)) {
             name = i;
-        } else if (c == '{' && name && token_is(s->items[name], "struct")) {
-            return i;
+        } else if (c == '{' && tokens_open_class(s, from, i)) {
+            from = tokens_skip_brackets(s, i);
+            i = from - 1;
+            name = 0;
         } else if (c == '[' || c == '=' || c == '{' || c == ',' || c == ';') {
-            if (name && defined)
+            // One that was declared in a scope of its own cannot be named here.
+            if (name && defined && !token_is(s->items[name - 1], "::"))
                 add_global(s, name, place, constant, scan);
             name = 0;
             while (i < s->count && !token_is(s->items[i], ",") &&
@@ -234,13 +239,15 @@ static size_t scan_scope(const struct tokens *s, size_t i, struct place place,
                                                   "using")) {
             i = from = scan_namespace(s, i, place, scan);
         } else if (token_is(token, "extern") &&
-                   token_is(s->items[i + 1], "\"C\"") &&
+                   s->items[i + 1].start[0] == '"' &&
                    token_is(s->items[i + 2], "{")) {
-            i = from = scan_scope(s, i + 3, (struct place){place.scope, true},
+            bool is_c = token_is(s->items[i + 1], "\"C\"");
+            i = from = scan_scope(s, i + 3, (struct place){place.scope, is_c},
                                   scan);
         } else if (token_is(token, "template") &&
                    token_is(s->items[i + 1], "<")) {
-            i = tokens_skip_angles(s, i + 1);
+            size_t end = tokens_skip_angles(s, i + 1);
+            i = end < s->count ? end : i + 2;
         } else if (token_is(token, "__global__")) {
             i = read_kernel(s, from, i + 1, place, scan);
         } else if (token_is(token, "__constant__") ||
@@ -323,7 +330,9 @@ static bool has_directives(const char *text)
         while (line > text && line[-1] != '\n' &&
                isspace((unsigned char)line[-1]))
             line--;
-        if (line > text && line[-1] != '\n')
+        bool after_comment =
+            line > text + 1 && strncmp(line - 2, "*/", 2) == 0;
+        if (line > text && line[-1] != '\n' && !after_comment)
             continue;  // in the middle of a line
         const char *word = p + 1 + strspn(p + 1, " \t");
         size_t size = (size_t)(tokens_skip_line(p) - p);

@@ -155,21 +155,53 @@ size_t tokens_next(const struct tokens *s, size_t i)
                                             : i + 1;
 }
 
+// Whether an angle after another is part of "<=", "<<", ">=" or "->", or comes
+// after a value.
+static bool is_operator(const struct tokens *s, size_t i)
+{
+    const struct token before = s->items[i - 1];
+    const char *angle = s->items[i].start;
+    if (*angle == '>')
+        return angle[1] == '=' || angle[-1] == '-';
+    return angle[1] == '=' || angle[1] == '<' || !token_is_word(before) ||
+           isdigit((unsigned char)before.start[0]);
+}
+
 size_t tokens_skip_angles(const struct tokens *s, size_t i)
 {
+    const size_t first = i;
     int depth = 0;
     for (; i < s->count; i++) {
         char c = s->items[i].start[0];
         if (c == '(' || c == '[' || c == '{')
             i = tokens_skip_brackets(s, i) - 1;
         else if (c == ';')
-            return i;
+            return s->count;
+        else if ((c != '<' && c != '>') || (i > first && is_operator(s, i)))
+            continue;
         else if (c == '<')
             depth++;
-        else if (c == '>' && --depth == 0)
+        else if (--depth == 0)
             return i + 1;
     }
-    return i;
+    return s->count;
+}
+
+bool tokens_open_class(const struct tokens *s, size_t from, size_t i)
+{
+    size_t t = i;
+    while (t > from && !token_is(s->items[t - 1], "struct") &&
+           !token_is(s->items[t - 1], "class") &&
+           !token_is(s->items[t - 1], "union") &&
+           !token_is(s->items[t - 1], "enum"))
+        t--;
+    if (t == from)
+        return false;
+    while (token_takes_brackets(s->items[t]) || token_is(s->items[t], "["))
+        t = tokens_skip_brackets(s, t + token_is_word(s->items[t]));
+    t += token_is_word(s->items[t]);
+    t += token_is(s->items[t], "final");
+    return t == i || (t < i && token_is(s->items[t], ":"));
 }
 
 char *tokens_copy(const struct tokens *s, size_t from, size_t to)
@@ -185,7 +217,14 @@ char *tokens_copy(const struct tokens *s, size_t from, size_t to)
     return text.data;
 }
 
-size_t tokens_find_function(const struct tokens *s, size_t i)
+// Whether a function named at token `i` is so in brackets: (f)(int).
+static bool is_bracketed(const struct tokens *s, size_t i)
+{
+    return token_is(s->items[i], "(") && token_is_word(s->items[i + 1]) &&
+           token_is(s->items[i + 2], ")") && token_is(s->items[i + 3], "(");
+}
+
+size_t tokens_find_function(const struct tokens *s, size_t i, size_t *open)
 {
     while (i < s->count) {
         struct token token = s->items[i];
@@ -194,9 +233,11 @@ size_t tokens_find_function(const struct tokens *s, size_t i)
         bool bracket = token_is(s->items[i + 1], "(");
         if (bracket && token_takes_brackets(token))
             i = tokens_skip_brackets(s, i + 1);
-        else if (bracket && token_is_word(token))
-            return i;
-        else
+        else if (bracket && token_is_word(token)) {
+            bool bracketed = is_bracketed(s, i + 1);
+            *open = bracketed ? i + 4 : i + 1;
+            return bracketed ? i + 2 : i;
+        } else
             i++;
     }
     return s->count;

@@ -29,16 +29,22 @@ const char *tokens_skip_line(const char *p);
 // The index after token `i`, or after the bracket that closes the one there.
 size_t tokens_next(const struct tokens *s, size_t i);
 
-// The index after the bracket, or the angle, that closes the one at `i`.
+// The index after the bracket, or the angle, that closes the one at `i`. Angles
+// may be operators as well: s->count if none closes it before a semicolon.
 size_t tokens_skip_brackets(const struct tokens *s, size_t i);
 size_t tokens_skip_angles(const struct tokens *s, size_t i);
+
+// Whether the brace at `i` begins the members of a class or enumeration in a
+// declaration from token `from` on.
+bool tokens_open_class(const struct tokens *s, size_t from, size_t i);
 
 // The source text from token `from` up to, without, token `to`, in one line.
 char *tokens_copy(const struct tokens *s, size_t from, size_t to);
 
-// The token that names the function declared from token `i` on: the word before
-// the first bracket. s->count if there is none.
-size_t tokens_find_function(const struct tokens *s, size_t i);
+// The token that names the function declared from token `i` on, the word before
+// the first bracket, and the bracket that opens its parameters. s->count if
+// there is none.
+size_t tokens_find_function(const struct tokens *s, size_t i, size_t *open);
 
 // The brace that begins the body of the function whose parameters end before
 // token `i`, or the semicolon that stands for it.
@@ -49,6 +55,7 @@ size_t tokens_find_body(const struct tokens *s, size_t i);
 // Add what CUDA refuses and a C++ compiler does not: anywhere, in the name of a
 // kernel after __global__, in the braces of a class or a function.
 void rules_check(const struct tokens *s, struct scan *scan);
-void rules_check_kernel(const struct tokens *s, size_t i, struct scan *scan);
+void rules_check_kernel(const struct tokens *s, size_t i, bool in_namespace,
+                        struct scan *scan);
 void rules_check_body(const struct tokens *s, size_t from, size_t to,
                       struct scan *scan);

@@ -213,12 +213,15 @@ static void hide_functions(LLVMModuleRef module)
 // gone over that follows from what a loop counts.
 enum { LOOPS_MOST = 500 };
 
-// Without kernels nothing is left that is worth much time.
+// Without kernels nothing is left that is worth much time, but what runs before
+// them: constructors that do nothing have to go.
 static char *optimise(LLVMModuleRef module, LLVMTargetMachineRef machine,
                       bool has_kernels, bool many_loops)
 {
     if (!has_kernels) {
         hide_functions(module);
+        if (LLVMGetNamedGlobal(module, "llvm.global_ctors"))
+            return prepare_run(module, "default<O2>");
         return prepare_run(module, "globaldce,always-inline,globaldce,"
                                    "function(sroa,early-cse,simplifycfg)");
     }

@@ -29,6 +29,9 @@ void built_kernels(struct built *built, const char *file, const char *options);
 // compiler for the C++ compiler at hand, and no other tier was asked for.
 bool built_may_be_tier_b(void);
 
+// Whether the C++ compiler is gcc.
+bool built_is_gcc(void);
+
 void built_close(struct built *built);
 
 // Writes a file into the folder of the next built_make.

@@ -8,12 +8,6 @@
 
 static struct built built;
 
-static bool is_gcc(void)
-{
-    const char *compiler = getenv("RUNNEL_CXX");
-    return compiler && strstr(compiler, "g++") && !strstr(compiler, "clang");
-}
-
 // Compiles a text called kernel.cu that is wrong and compares all that is said.
 static void says(const char *source, const char *options, const char *clang,
                  const char *gcc)
@@ -24,7 +18,7 @@ static void says(const char *source, const char *options, const char *clang,
              "%s", options);
     built_make(&built, arguments);
     assert_int_equal(built.status, 1);
-    assert_string_equal(built.log, is_gcc() ? gcc : clang);
+    assert_string_equal(built.log, built_is_gcc() ? gcc : clang);
     assert_null(built.library);
     built_close(&built);
 }

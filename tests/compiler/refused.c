@@ -16,12 +16,6 @@ struct refusal {
     const char *sentence;
 };
 
-static bool is_gcc(void)
-{
-    const char *compiler = getenv("RUNNEL_CXX");
-    return compiler && strstr(compiler, "g++") && !strstr(compiler, "clang");
-}
-
 static int count_errors(const char *log)
 {
     int count = 0;
@@ -163,6 +157,8 @@ RNL_TEST(initial_values_of_shared_variables)
          sentence},
         {K "{\n  __shared__ struct { int x; } a, s = {1};\n}", "k.cu:2:35:",
          sentence},
+        {K "{\n  __shared__ struct { int x; } s{};\n}", "k.cu:2:32:",
+         sentence},
         {"__shared__ int s = 3;\n" K "{}", "k.cu:1:16:", sentence},
         {"#define VALUE 3\n" K "{\n  __shared__ int s = VALUE;\n}",
          "k.cu:3:18:", sentence},
@@ -206,11 +202,38 @@ RNL_TEST(places_where_variables_cannot_be)
     REFUSE(refusals);
 }
 
+// -w mutes warnings, and errors made of them.
+RNL_TEST(what_is_refused_without_warnings)
+{
+    static const struct refusal refusal = {
+        K "{\n  int unused, v[o[0]];\n  o[1] = v[o[2]];\n}", "k.cu:2:",
+        "an array of variable length" MISSING};
+    refuses_with(&refusal, "--option -w");
+    built_write(&built, "source", K "{ int unused; if (o[1] = 2) o[0] = 1; }");
+    built_make(&built, "--source @/source --option -w --option -Wall "
+                       "--option -Werror");
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.status, 0);
+    built_close(&built);
+}
+
+RNL_TEST(the_first_of_many_refusals)
+{
+    char source[2048] = K "{\n";
+    for (int i = 0; i < 30; i++)
+        strcat(source, "  static thread_local int v;\n");
+    built_write(&built, "source", strcat(source, "}"));
+    built_make(&built, "--source @/source --name k.cu");
+    assert_int_equal(built.status, 1);
+    assert_int_equal(count_errors(built.log), 20);
+    built_close(&built);
+}
+
 // gcc does not tell where.
 RNL_TEST(variables_that_code_would_initialize)
 {
     static const char *const sources[] = {
-        "__device__ int f(int x) { return x; }\n"
+        "__device__ int f(int x) { return x + threadIdx.x; }\n"
         "__device__ int n = 3, v = f(n);\n" K "{ o[0] = v; }",
         "__device__ int f();\n__constant__ int v = f();\n"
         "__device__ int f() { return blockIdx.x; }\n" K "{ o[0] = v; }",
@@ -218,9 +241,10 @@ RNL_TEST(variables_that_code_would_initialize)
         "__device__ s v;\n" K "{ o[0] = v.x; }"};
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         const struct refusal refusal = {
-            sources[i], is_gcc() ? "k.cu: " : "k.cu:2:",
+            sources[i], built_is_gcc() ? "k.cu: " : "k.cu:2:",
             "dynamic initialization" MISSING};
         refuses_with(&refusal, "");
+        refuses_with(&refusal, "--option -G");
     }
     static const struct refusal in_function = {
         "__device__ int f(int x) { return x + 1; }\n"
@@ -379,6 +403,7 @@ RNL_TEST(inline_ptx)
 
 // --- What is no error -----------------------------------------------------
 
+// `noexcept` kernels, which CUDA does refuse, are found.
 RNL_TEST(what_only_looks_refused)
 {
     built_write(&built, "source",
@@ -412,5 +437,153 @@ RNL_TEST(what_only_looks_refused)
     assert_non_null(built_kernel(&built, "late"));
     assert_non_null(built_kernel(&built, "plain"));
     assert_non_null(built_kernel(&built, "g"));
+    built_close(&built);
+}
+
+// Each alone, for debuggers as well: what is optimised away then stays.
+static void take(const char *const *sources)
+{
+    for (; *sources; sources++)
+        for (int debug = 0; debug < 2; debug++) {
+            built_write(&built, "source", *sources);
+            built_make(&built, debug ? "--source @/source --option -G"
+                                     : "--source @/source");
+            if (built.status != 0 || built.log[0])
+                fail_msg("%d: %s: %s", built.status, *sources, built.log);
+            built_close(&built);
+        }
+}
+
+RNL_TEST(constructors_that_do_nothing)
+{
+    static const char *const sources[] = {
+        "struct vec3 { float x, y, z; __host__ __device__ vec3() {} };\n"
+        "__constant__ vec3 dirs[16];\n" K "{ o[0] = dirs[o[1]].x; }",
+        "struct s { int x; __device__ s() {} };\n"
+        "__device__ s &f() { static s v; return v; }\n"
+        K "{ static s v, w{}; o[0] = f().x + v.x + w.x; }",
+        "struct s { int x; __device__ s() {} };\n"
+        "struct t : s { int y; __device__ t() : s() {} };\n"
+        "__device__ t a, b[4];\n" K "{ o[0] = a.x + b[1].y; }",
+        NULL};
+    take(sources);
+}
+
+// gcc registers them.
+RNL_TEST(destructors_that_do_nothing)
+{
+    static const char *const sources[] = {
+        "struct s { int x; __device__ ~s() {} };\n__device__ s v;\n"
+        K "{ __shared__ s a[2]; a[0].x = v.x; o[0] = a[0].x; }",
+        "struct s { int x; __device__ s() {} __device__ ~s() {} };\n"
+        "__constant__ s v[2];\n" K "{ static s w; o[0] = v[1].x + w.x; }",
+        NULL};
+    if (built_is_gcc())
+        test_skip("gcc");
+    take(sources);
+}
+
+RNL_TEST(angles_that_are_operators)
+{
+    static const char *const sources[] = {
+        "template <bool B> struct tag {};\n"
+        "template <class T> struct s {\n"
+        "  template <class U> __device__ tag<sizeof(U) <= 4> f(U) {\n"
+        "    return tag<(sizeof(U) <= 4)>(); }\n"
+        "  __device__ tag<sizeof(T) < 8> kind() const {\n"
+        "    return tag<(sizeof(T) < 8)>(); }\n"
+        "  int x; };\n" K "{ s<int> v; v.kind(); v.f(1); o[0] = 1; }",
+        "template <int N> struct a { int v[N]; };\n"
+        "struct s { __device__ a<1 << 2> f() { return a<1 << 2>(); }\n"
+        "  __device__ bool operator==(const s &) const { return true; } };\n"
+        "__device__ a<(16 >> 2)> v;\n"
+        K "{ __shared__ a<1 << 2> b; b.v[0] = 1; int c = 3;\n"
+        "  o[0] = s().f().v[0] + b.v[0] + c; }",
+        NULL};
+    take(sources);
+}
+
+RNL_TEST(scopes_and_names)
+{
+    static const char *const sources[] = {
+        "namespace n { typedef int t; extern __device__ t x; }\n"
+        "__device__ n::t n::x = 2;\n"
+        K "{ static n::t __device__ v; static ::n::t __constant__ c = 2;\n"
+        "  o[0] = v + c + n::x; }",
+        "extern \"C++\" {\n__device__ int v;\n"
+        "__device__ int f(int n) { return n; }\n}\n" K "{ o[0] = f(v); }",
+        "namespace a { __global__ void main(int *o) { *o = 1; } }",
+        "/* c */ #if 0\n__host__ int f() { return 1; }\n#endif\n" K "{}",
+        NULL};
+    take(sources);
+}
+
+RNL_TEST(functions_of_the_host_that_do_no_harm)
+{
+    static const char *const sources[] = {
+        "struct s {\n  __host__ s() = default;\n  __host__ s(int) = delete;\n"
+        "  __host__ s &operator=(const s &) = default;\n  int x;\n};\n"
+        "__host__ __device__ int f();\n__host__ int f();\n"
+        "__host__ __device__ int f() { return 1; }\n"
+        K "{ s v; v.x = f(); o[0] = v.x; }",
+        "__host__ __device__ int f();\n__host__ int f() { return 1; }\n"
+        K "{ o[0] = f(); }",
+        NULL};
+    take(sources);
+}
+
+RNL_TEST(what_is_declared_is_in_the_table)
+{
+    built_write(&built, "source",
+        "template <int N, bool B = N < 4> __device__ int f() { return B; }\n"
+        "__global__ void (g)(int *o) { *o = 1; }\n"
+        "extern \"C++\" { __global__ void h(int *o) { *o = 1; } }\n"
+        "__constant__ struct t { int a[2]; } ct = {{1, 2}};\n"
+        "__device__ struct { int x; } gs;\n"
+        "__device__ struct t other{{1, 2}};\n");
+    built_make(&built, "--source @/source");
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.status, 0);
+    assert_int_equal(built.table->kernel_count, 2);
+    assert_non_null(built_kernel(&built, "g"));
+    assert_non_null(built_kernel(&built, "h"));
+    assert_int_equal(built.table->global_count, 3);
+    assert_non_null(built_global(&built, "ct"));
+    assert_non_null(built_global(&built, "gs"));
+    assert_non_null(built_global(&built, "other"));
+    built_close(&built);
+}
+
+// Names that begin like CUDA's.
+RNL_TEST(mistakes_with_names_of_the_users_own)
+{
+    static const char *const names[] = {"surface_t", "texCoords", "cubic",
+                                        "cub_util", "cuda_x", "cudart",
+                                        "textureOf"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char source[256];
+        snprintf(source, sizeof source, K "{\n  o[0] = %s::value;\n}",
+                 names[i]);
+        const struct refusal refusal = {source, "k.cu:2:", names[i]};
+        refuses_with(&refusal, "");
+        built_write(&built, "source", source);
+        built_make(&built, "--source @/source");
+        assert_null(strstr(built.log, "not supported"));
+        built_close(&built);
+    }
+    static const struct refusal of_its_type = {
+        "namespace cuda { struct s { int x; }; }\n"
+        K "{\n  cuda::s v;\n  o[0] = v.y;\n}", "k.cu:4:", "'y'"};
+    refuses_with(&of_its_type, "");
+}
+
+// What only the table gets wrong is no mistake of the user's.
+RNL_TEST(errors_in_the_table_alone)
+{
+    built_write(&built, "source", "struct s { int x, y; };\n"
+                                  "__device__ auto [a, b] = s{1, 2};\n" K "{}");
+    built_make(&built, "--source @/source");
+    assert_int_equal(built.status, 4);
+    assert_non_null(strstr(built.log, "the table of kernels is wrong"));
     built_close(&built);
 }
