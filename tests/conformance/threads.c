@@ -411,3 +411,55 @@ RNL_TEST(graphs_are_instantiated_while_graphs_call_the_host)
     crowd_make(&crowd);
     crowd_call(&crowd, instantiate_graphs);
 }
+
+// --- Deleters that wait ----------------------------------------------------
+
+struct unlocking {
+    rnl_context context;
+    void *memory;
+    atomic_bool begun, over;
+};
+
+static void *unlock(void *opaque)
+{
+    struct unlocking *unlocking = opaque;
+    while (!atomic_load(&unlocking->begun))
+        sched_yield();
+    rnl_status status =
+        rnl_host_unregister(unlocking->context, unlocking->memory);
+    atomic_store(&unlocking->over, true);
+    return status ? "rnl_host_unregister" : NULL;
+}
+
+static void await_unlocked(void *memory, size_t size, void *opaque)
+{
+    struct unlocking *unlocking = opaque;
+    (void)memory;
+    (void)size;
+    atomic_store(&unlocking->begun, true);
+    while (!atomic_load(&unlocking->over))
+        sched_yield();
+}
+
+// As with a lock that both of them want.
+RNL_TEST(a_deleter_may_wait_for_who_unlocks_memory)
+{
+    static _Alignas(4096) char memory[4096];
+    struct unlocking unlocking = {suite_context(), memory};
+    rnl_buffer buffer = suite_new_buffer(64), wrapped = NULL;
+    pthread_t thread;
+    void *result = NULL;
+    expect_ok(rnl_buffer_wrap(suite_context(), suite_address(buffer), 64,
+                              RNL_WRAP_OPTIONS(.kind = RNL_MEMORY_DEVICE,
+                                               .deleter = await_unlocked,
+                                               .user_data = &unlocking),
+                              &wrapped));
+    expect_ok(rnl_host_register(suite_context(), memory, sizeof memory));
+    assert_int_equal(pthread_create(&thread, NULL, unlock, &unlocking), 0);
+    expect_ok(rnl_enqueue_fill(suite_stream(), wrapped, 0, 64, 0, 4));
+    expect_ok(rnl_buffer_release(wrapped));
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    pthread_join(thread, &result);
+    assert_null(result);
+    expect_ok(rnl_buffer_release(buffer));
+}

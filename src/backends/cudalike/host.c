@@ -71,6 +71,8 @@ void host_start(struct op *op)
 
 void host_finish_list(struct op *over)
 {
+    if (over)
+        service_look_ends();
     for (struct op *op = over, *next; op; op = next) {
         next = op->next;
         if (op->kind == OP_HOST)

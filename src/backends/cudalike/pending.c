@@ -64,6 +64,8 @@ struct op *op_keeper(const struct op *op)
 
 static void finish_all(struct op *over)
 {
+    if (over)
+        service_look_ends();
     for (struct op *op = over; op; op = op->next)
         if (op->kind == OP_GRAPH)
             gpu_graph_over(op);

@@ -3,8 +3,8 @@
 // of ordinary memory that a stream waits for must not be among those: so such
 // a call begins when no copy is under way, and none begins before it is over.
 // What the device waits for already is under way from then on, though nobody
-// copies yet. Nor must the service be, which lets streams on: it asks nothing
-// meanwhile.
+// copies yet. Nor must the service be, which lets streams on: it looks no
+// further meanwhile than at what the host has to do.
 #include "backends/cudalike/service.h"
 
 #include "base/clock.h"

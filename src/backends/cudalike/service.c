@@ -118,10 +118,18 @@ void service_pages_finish(struct gpu_context *gpu)
 #define TOLD_WORD 5
 
 static _Thread_local bool is_service;
+static _Thread_local struct quiet *looking;  // the look that is under way
 
 bool service_is_here(void)
 {
     return is_service;
+}
+
+void service_look_ends(void)
+{
+    if (looking)
+        quiet_look_end(looking);
+    looking = NULL;
 }
 
 rnl_status service_host_status(struct stream *stream, uint64_t sequence)
@@ -434,8 +442,8 @@ static enum look look_at_all(struct stream **list, bool asks)
         struct gpu_stream *own = gpu_stream_of(stream);
         enum look look = run_items(stream, asks) ? LOOK_DID : LOOK_WAITING;
         // Until the stream may have left: with it, its driver's may end.
-        struct quiet *quiet = quiet_look_begin(gpu_of(stream_context(stream)));
-        if (quiet)
+        looking = quiet_look_begin(gpu_of(stream_context(stream)));
+        if (looking)
             look = look_at(stream, asks, look == LOOK_DID);
         most = look > most ? look : most;
         // One that leaves may be listed anew at once.
@@ -446,8 +454,7 @@ static enum look look_at_all(struct stream **list, bool asks)
         } else {
             link = &own->next_listed;
         }
-        if (quiet)
-            quiet_look_end(quiet);
+        service_look_ends();
     }
     return most;
 }

@@ -43,6 +43,10 @@ rnl_status service_host_status(struct stream *stream, uint64_t sequence);
 // True on its own thread, where what is left of host functions may be called.
 bool service_is_here(void);
 
+// On its thread: what comes may be code of callers, which may wait for somebody
+// who loads code, who would wait for the look that is under way.
+void service_look_ends(void);
+
 // Starts it, if need be; false when there is no thread to be had.
 bool service_start(void);
 
