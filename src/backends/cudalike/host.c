@@ -1,6 +1,7 @@
 // Host functions run on a thread of their own: one that blocks must hold up
 // only its stream and other host functions, no copy. One thread, since those of
 // a stream that follow each other are started without a look between.
+#include "backends/cudalike/pending.h"
 #include "backends/cudalike/service.h"
 #include "backends/cudalike/task.h"
 
@@ -71,13 +72,13 @@ void host_start(struct op *op)
 
 void host_finish_list(struct op *over)
 {
-    if (over)
-        service_look_ends();
     for (struct op *op = over, *next; op; op = next) {
         next = op->next;
-        if (op->kind == OP_HOST)
+        if (op->kind == OP_HOST) {
             start(op, run_refused);
-        else
-            op_finish(op);
+            continue;
+        }
+        op_leave_look(op);
+        op_finish(op);
     }
 }

@@ -62,10 +62,20 @@ struct op *op_keeper(const struct op *op)
 
 // --- How far the stream got --------------------------------------------------
 
+void op_leave_look(const struct op *op)
+{
+    bool calls = op->kind == OP_GRAPH && gpu_graph_owes(op);
+    for (size_t i = 0; i < op->kept_count && !calls; i++)
+        calls = op->kept[i]->class->kind == OBJECT_BUFFER &&
+                ((struct buffer *)op->kept[i])->deleter;
+    if (calls)
+        service_look_ends();
+}
+
 static void finish_all(struct op *over)
 {
-    if (over)
-        service_look_ends();
+    for (const struct op *op = over; op; op = op->next)
+        op_leave_look(op);
     for (struct op *op = over; op; op = op->next)
         if (op->kind == OP_GRAPH)
             gpu_graph_over(op);
