@@ -78,7 +78,8 @@ void host_finish_list(struct op *over)
             start(op, run_refused);
             continue;
         }
-        op_leave_look(op);
+        if (service_is_here())
+            op_leave_look(op);
         op_finish(op);
     }
 }

@@ -74,11 +74,12 @@ void op_leave_look(const struct op *op)
 
 static void finish_all(struct op *over)
 {
-    for (const struct op *op = over; op; op = op->next)
-        op_leave_look(op);
-    for (struct op *op = over; op; op = op->next)
+    for (struct op *op = over; op; op = op->next) {
+        if (service_is_here())
+            op_leave_look(op);
         if (op->kind == OP_GRAPH)
             gpu_graph_over(op);
+    }
     op_finish_list(over);
 }
 
