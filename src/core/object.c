@@ -87,11 +87,13 @@ struct object_class *object_class_of(struct object_class *class,
     if (atomic_load_explicit(&class->size, memory_order_acquire) == size)
         return class;
     lock_take(&table_lock);  // once, or after library_reopen
-    class->kind = like->kind;
-    class->finish = like->finish;
-    class->park = like->park;
-    class->guarded = like->guarded;
-    atomic_store_explicit(&class->size, size, memory_order_release);
+    if (atomic_load_explicit(&class->size, memory_order_relaxed) != size) {
+        class->kind = like->kind;
+        class->finish = like->finish;
+        class->park = like->park;
+        class->guarded = like->guarded;
+        atomic_store_explicit(&class->size, size, memory_order_release);
+    }
     lock_give(&table_lock);
     return class;
 }
