@@ -381,8 +381,8 @@ static enum weight find_greatest(const char *errors)
     struct block block;
     for (const char *at = errors; *at; at = block.end) {
         block = next_block(at);
-        if (weigh(&block) > greatest)
-            greatest = weigh(&block);
+        enum weight weight = weigh(&block);
+        greatest = weight > greatest ? weight : greatest;
     }
     return greatest;
 }

@@ -158,6 +158,8 @@ struct slot *slots_simple(const struct kernel *kernel, LLVMValueRef address);
 struct slot *slots_loaded(const struct kernel *kernel, LLVMValueRef value);
 // What a value is where it is the load of a slot with a single store.
 LLVMValueRef slots_resolve(const struct kernel *kernel, LLVMValueRef value);
+// What an address is counted from: a variable, an argument, what was loaded.
+LLVMValueRef slots_base(const struct kernel *kernel, LLVMValueRef address);
 // Whether a call gives an index, a size or the place of a shared variable.
 bool slots_is_index(LLVMValueRef call);
 // Whether a load reads an argument of the kernel, which nothing changes.

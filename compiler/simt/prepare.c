@@ -520,21 +520,21 @@ char *prepare_run(LLVMModuleRef module, const char *passes)
 // only at first: cut to fewer bits they would be unions of anything.
 static void unions_to_sums(LLVMModuleRef module)
 {
+    LLVMBuilderRef builder =
+        LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
     for (LLVMValueRef at = first_instruction(module), next; at; at = next) {
         next = next_instruction(at);
         if (LLVMGetInstructionOpcode(at) != LLVMOr || !LLVMGetIsDisjoint(at))
             continue;
-        LLVMBuilderRef builder =
-            LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
         LLVMPositionBuilderBefore(builder, at);
         LLVMValueRef sum = LLVMBuildNUWAdd(builder, LLVMGetOperand(at, 0),
                                            LLVMGetOperand(at, 1), "");
         if (LLVMIsAInstruction(sum))
             LLVMSetNSW(sum, 1);
-        LLVMDisposeBuilder(builder);
         LLVMReplaceAllUsesWith(at, sum);
         LLVMInstructionEraseFromParent(at);
     }
+    LLVMDisposeBuilder(builder);
 }
 
 const char *combine_again(LLVMModuleRef module)

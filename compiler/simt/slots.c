@@ -75,6 +75,14 @@ LLVMValueRef slots_resolve(const struct kernel *kernel, LLVMValueRef value)
     return value;
 }
 
+LLVMValueRef slots_base(const struct kernel *kernel, LLVMValueRef address)
+{
+    address = slots_resolve(kernel, address);
+    while (LLVMIsAGetElementPtrInst(address))
+        address = slots_resolve(kernel, LLVMGetOperand(address, 0));
+    return address;
+}
+
 void slots_read_other(const struct kernel *kernel, struct slot *slot,
                       struct slot *other, const struct set *blocks)
 {

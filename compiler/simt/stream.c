@@ -14,9 +14,7 @@ enum { KEPT_MOST = 16 << 20, LINE = 64, BRIEF_MOST = 80 };
 
 LLVMValueRef stream_array(const struct kernel *kernel, LLVMValueRef address)
 {
-    address = slots_resolve(kernel, address);
-    while (LLVMIsAGetElementPtrInst(address))
-        address = slots_resolve(kernel, LLVMGetOperand(address, 0));
+    address = slots_base(kernel, address);
     return LLVMIsALoadInst(address) && slots_is_argument_load(kernel, address)
                ? address : NULL;
 }

@@ -25,10 +25,8 @@ static bool is_own_place(const struct shapes *shapes, LLVMValueRef at)
 {
     const struct kernel *kernel = shapes->kernel;
     LLVMValueRef address = LLVMGetOperand(at, LLVMIsAStoreInst(at) ? 1 : 0);
-    LLVMValueRef array = slots_resolve(kernel, address);
-    while (LLVMIsAGetElementPtrInst(array))
-        array = slots_resolve(kernel, LLVMGetOperand(array, 0));
-    const struct slot *slot = map_get(&kernel->slot_of, array);
+    const struct slot *slot =
+        map_get(&kernel->slot_of, slots_base(kernel, address));
     return slot && slot->kind == SLOT_COMPLEX &&
            shape_of(shapes, address).kind == SHAPE_VARYING;
 }

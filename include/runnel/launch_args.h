@@ -12,65 +12,24 @@ static inline rnl_arg rnl_arg_of_arg(rnl_arg value)
 
 // The integer maker by type, so that each branch below is one plain function
 // that converts nothing.
-static inline rnl_arg rnl_arg_of_bool(bool value)
-{
-    return rnl_arg_of_integer((uint64_t)value, sizeof value);
-}
-
-static inline rnl_arg rnl_arg_of_char(char value)
-{
-    return rnl_arg_of_integer((uint64_t)value, sizeof value);
-}
-
-static inline rnl_arg rnl_arg_of_schar(signed char value)
-{
-    return rnl_arg_of_integer((uint64_t)value, sizeof value);
-}
-
-static inline rnl_arg rnl_arg_of_uchar(unsigned char value)
-{
-    return rnl_arg_of_integer((uint64_t)value, sizeof value);
-}
-
-static inline rnl_arg rnl_arg_of_short(short value)
-{
-    return rnl_arg_of_integer((uint64_t)value, sizeof value);
-}
-
-static inline rnl_arg rnl_arg_of_ushort(unsigned short value)
-{
-    return rnl_arg_of_integer((uint64_t)value, sizeof value);
-}
-
-static inline rnl_arg rnl_arg_of_int(int value)
-{
-    return rnl_arg_of_integer((uint64_t)value, sizeof value);
-}
-
-static inline rnl_arg rnl_arg_of_uint(unsigned int value)
-{
-    return rnl_arg_of_integer((uint64_t)value, sizeof value);
-}
-
-static inline rnl_arg rnl_arg_of_long(long value)
-{
-    return rnl_arg_of_integer((uint64_t)value, sizeof value);
-}
-
-static inline rnl_arg rnl_arg_of_ulong(unsigned long value)
-{
-    return rnl_arg_of_integer((uint64_t)value, sizeof value);
-}
-
-static inline rnl_arg rnl_arg_of_llong(long long value)
-{
-    return rnl_arg_of_integer((uint64_t)value, sizeof value);
-}
-
-static inline rnl_arg rnl_arg_of_ullong(unsigned long long value)
-{
-    return rnl_arg_of_integer((uint64_t)value, sizeof value);
-}
+#define RNL_INTEGER_MAKER(name, type)                               \
+    static inline rnl_arg rnl_arg_of_##name(type value)             \
+    {                                                               \
+        return rnl_arg_of_integer((uint64_t)value, sizeof value);   \
+    }
+RNL_INTEGER_MAKER(bool, bool)
+RNL_INTEGER_MAKER(char, char)
+RNL_INTEGER_MAKER(schar, signed char)
+RNL_INTEGER_MAKER(uchar, unsigned char)
+RNL_INTEGER_MAKER(short, short)
+RNL_INTEGER_MAKER(ushort, unsigned short)
+RNL_INTEGER_MAKER(int, int)
+RNL_INTEGER_MAKER(uint, unsigned int)
+RNL_INTEGER_MAKER(long, long)
+RNL_INTEGER_MAKER(ulong, unsigned long)
+RNL_INTEGER_MAKER(llong, long long)
+RNL_INTEGER_MAKER(ullong, unsigned long long)
+#undef RNL_INTEGER_MAKER
 
 // clang-format off
 #define RNL_ARG(x) _Generic((x),                                           \

@@ -21,17 +21,20 @@ static uint32_t live_count;     // without those of static storage
 static uint32_t first_generation = 1;  // of slots made from now on
 static struct object_class *classes;
 
-// With their article, for sentences.
-static const char *const named_kinds[OBJECT_KINDS] = {
-    "nothing",  "a device",     "a context", "a stream",
-    "an event", "a buffer",     "a module",  "a function",
-    "a graph",  "a graph exec", "a node",
+static const char *const kind_names[OBJECT_KINDS] = {
+    "nothing", "device", "context",  "stream",
+    "event",   "buffer", "module", "function",
+    "graph",   "graph exec", "node",
 };
 
 const char *object_kind_name(enum object_kind kind)
 {
-    const char *space = strchr(named_kinds[kind], ' ');
-    return space ? space + 1 : named_kinds[kind];
+    return kind_names[kind];
+}
+
+static const char *article(enum object_kind kind)
+{
+    return kind == OBJECT_EVENT ? "an" : "a";
 }
 
 uint64_t object_new_ids(uint64_t count)
@@ -214,7 +217,7 @@ struct object *object_create(struct object_class *class,
         if (context)
             object_drop((struct object *)context);
         fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a new %s",
-             object_kind_name(class->kind));
+             kind_names[class->kind]);
         return NULL;
     }
     object->label = copy;
@@ -363,29 +366,32 @@ void object_adopt(struct object_class *class, struct object *object)
 rnl_status object_refuse(const void *handle, enum object_kind kind,
                          const char *parameter)
 {
-    const char *name = named_kinds[kind];
+    const char *name = kind_names[kind], *a = article(kind);
     uint64_t value = (uint64_t)(uintptr_t)handle;
     if (!handle)
         return fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
-                       "'%s' is NULL where %s is needed", parameter, name);
+                       "'%s' is NULL where %s %s is needed", parameter, a,
+                       name);
     struct object *object = slot_object((uint32_t)value);
     enum object_kind is = (enum object_kind)(value >> OBJECT_KIND_SHIFT);
     if (object && object->forked_handle == value)
         return fail_at(RNL_ERROR_FORKED, parameter,
-                       "'%s' is %s of the parent process, which cannot be "
+                       "'%s' is %s %s of the parent process, which cannot be "
                        "used after fork",
-                       parameter, named_kinds[object->class->kind]);
+                       parameter, article(object->class->kind),
+                       kind_names[object->class->kind]);
     bool known = object && is == object->class->kind;
     if (known && is != kind)
         return fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
-                       "'%s' is %s where %s is needed", parameter,
-                       named_kinds[is], name);
+                       "'%s' is %s %s where %s %s is needed", parameter,
+                       article(is), kind_names[is], a, name);
     if (known && (uint32_t)(value >> 32) % OBJECT_GENERATIONS <=
                      object->generation)
         return fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
-                       "'%s' is %s that was released", parameter, name);
+                       "'%s' is %s %s that was released", parameter, a, name);
     return fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
-                   "'%s' was never a valid handle of %s", parameter, name);
+                   "'%s' was never a valid handle of %s %s", parameter, a,
+                   name);
 }
 
 rnl_status object_keep_for(struct object *object, const char *parameter)
@@ -496,8 +502,8 @@ const char *object_describe(const struct object *object, char *text,
 {
     const char *label = object->label;
     snprintf(text, size, label ? "%s %llu '%s'" : "%s %llu",
-             object_kind_name(object->class->kind),
-             (unsigned long long)object->id, label);
+             kind_names[object->class->kind], (unsigned long long)object->id,
+             label);
     return text;
 }
 

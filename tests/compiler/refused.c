@@ -202,6 +202,14 @@ RNL_TEST(places_where_variables_cannot_be)
     REFUSE(refusals);
 }
 
+// Compiles, without a word.
+static void is_taken(const char *arguments)
+{
+    built_make(&built, arguments);
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.status, 0);
+}
+
 // -w mutes warnings, and errors made of them.
 RNL_TEST(what_is_refused_without_warnings)
 {
@@ -210,10 +218,8 @@ RNL_TEST(what_is_refused_without_warnings)
         "an array of variable length" MISSING};
     refuses_with(&refusal, "--option -w");
     built_write(&built, "source", K "{ int unused; if (o[1] = 2) o[0] = 1; }");
-    built_make(&built, "--source @/source --option -w --option -Wall "
-                       "--option -Werror");
-    assert_string_equal(built.log, "");
-    assert_int_equal(built.status, 0);
+    is_taken("--source @/source --option -w --option -Wall "
+             "--option -Werror");
     built_close(&built);
 }
 
@@ -431,9 +437,7 @@ RNL_TEST(what_only_looks_refused)
         "  rest[0] = everywhere = m() + f(s::twice());\n"
         "  o[0] = a[0].x + rest[0] + everywhere;\n"
         "}\n");
-    built_make(&built, "--source @/source");
-    assert_string_equal(built.log, "");
-    assert_int_equal(built.status, 0);
+    is_taken("--source @/source");
     assert_non_null(built_kernel(&built, "late"));
     assert_non_null(built_kernel(&built, "plain"));
     assert_non_null(built_kernel(&built, "g"));
@@ -541,9 +545,7 @@ RNL_TEST(what_is_declared_is_in_the_table)
         "__constant__ struct t { int a[2]; } ct = {{1, 2}};\n"
         "__device__ struct { int x; } gs;\n"
         "__device__ struct t other{{1, 2}};\n");
-    built_make(&built, "--source @/source");
-    assert_string_equal(built.log, "");
-    assert_int_equal(built.status, 0);
+    is_taken("--source @/source");
     assert_int_equal(built.table->kernel_count, 2);
     assert_non_null(built_kernel(&built, "g"));
     assert_non_null(built_kernel(&built, "h"));

@@ -118,6 +118,14 @@ RNL_TEST(processors_of_functions_are_dropped)
                                                   5));
 }
 
+static void prepare(LLVMModuleRef module)
+{
+    char *message = prepare_module(module);
+    if (message)
+        fail_msg("%s", message);
+    verify(module);
+}
+
 RNL_TEST(functions_go_into_kernels)
 {
     LLVMModuleRef module = parse_module(
@@ -128,10 +136,7 @@ RNL_TEST(functions_go_into_kernels)
         "  %a = load i32, ptr %p\n  call void @use(i32 %a)\n  ret void\n}\n"
         "@llvm.used = appending global [1 x ptr] [ptr @helper], "
         "section \"llvm.metadata\"\n");
-    char *message = prepare_module(module);
-    if (message)
-        fail_msg("%s", message);
-    verify(module);
+    prepare(module);
     assert_null(LLVMGetNamedFunction(module, "helper"));
     LLVMValueRef first = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(
         LLVMGetNamedFunction(module, "rnl_thread_0")));
@@ -166,10 +171,7 @@ RNL_TEST(parts_without_common_bits_are_added)
         "  %x = load i32, ptr %s\n  store i32 %x, ptr %r\n"
         "  %j = add nuw nsw i32 %i, 8\n  br label %loop\n"
         "end:\n  ret void\n}\n");
-    char *message = prepare_module(module);
-    if (message)
-        fail_msg("%s", message);
-    verify(module);
+    prepare(module);
     assert_false(has_unions(module));
 }
 

@@ -78,8 +78,7 @@ void host_finish_list(struct op *over)
             start(op, run_refused);
             continue;
         }
-        if (service_is_here())
-            op_leave_look(op);
+        op_leave_look(op);
         op_finish(op);
     }
 }

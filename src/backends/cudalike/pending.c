@@ -64,6 +64,8 @@ struct op *op_keeper(const struct op *op)
 
 void op_leave_look(const struct op *op)
 {
+    if (!service_is_here())
+        return;
     bool calls = op->kind == OP_GRAPH && gpu_graph_owes(op);
     for (size_t i = 0; i < op->kept_count && !calls; i++)
         calls = op->kept[i]->class->kind == OBJECT_BUFFER &&
@@ -75,8 +77,7 @@ void op_leave_look(const struct op *op)
 static void finish_all(struct op *over)
 {
     for (struct op *op = over; op; op = op->next) {
-        if (service_is_here())
-            op_leave_look(op);
+        op_leave_look(op);
         if (op->kind == OP_GRAPH)
             gpu_graph_over(op);
     }

@@ -56,8 +56,8 @@ struct graph_launch {
 };
 
 struct gpu_plan {
-    _Atomic uint32_t references;  // of the exec, and of
-                                  // launches under way that it prepared
+    _Atomic uint32_t references;  // of the exec, and of launches under way
+                                  // that it prepared
     struct context *context;
     void *graph, *exec;           // the driver's; the graph names the nodes
     struct step *steps;
