@@ -415,6 +415,19 @@ bool object_keep_if_alive(struct object *object)
     return true;
 }
 
+bool object_drop_unless_last(struct object *object)
+{
+    uint64_t counts =
+        atomic_load_explicit(&object->counts, memory_order_relaxed);
+    do {
+        if (counts_references(counts) == 1)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(
+        &object->counts, &counts, counts - 1, memory_order_acq_rel,
+        memory_order_relaxed));
+    return true;
+}
+
 struct object *object_find_and_keep(const void *handle, enum object_kind kind)
 {
     struct object *object = object_find(handle, kind);

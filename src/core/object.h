@@ -212,6 +212,9 @@ bool object_keep_if_alive(struct object *object);
 // may have released it since. Records RNL_ERROR_INVALID_HANDLE.
 rnl_status object_keep_for(struct object *object, const char *parameter);
 
+// False, and nothing happens, where that would end the object.
+bool object_drop_unless_last(struct object *object);
+
 void object_destroy(struct object *object);
 
 static inline void object_drop(struct object *object)

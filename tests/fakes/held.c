@@ -359,3 +359,108 @@ RNL_TEST(a_graph_that_is_changed_behind_copies_holds_nobody_up)
     assert_ok(rnl_stream_release(third));
     end();
 }
+
+// --- What is over ------------------------------------------------------------
+
+static _Atomic bool deleting;
+
+static void delete_behind_told(void *pointer, size_t size, void *user_data)
+{
+    (void)pointer;
+    (void)size;
+    (void)user_data;
+    atomic_store(&deleting, true);
+    while (atomic_load(&told.count) == 0)
+        sched_yield();
+}
+
+RNL_TEST(a_deleter_may_wait_for_a_host_function)
+{
+    begin();
+    rnl_stream other;
+    rnl_buffer wrapped;
+    rnl_buffer_info info = {.struct_size = sizeof info};
+    assert_ok(rnl_stream_create(context, NULL, &other));
+    assert_ok(rnl_buffer_get_info(buffer, &info));
+    assert_ok(rnl_buffer_wrap(
+        context, info.device_address, 64,
+        RNL_WRAP_OPTIONS(.kind = RNL_MEMORY_DEVICE,
+                         .deleter = delete_behind_told), &wrapped));
+    assert_ok(rnl_enqueue_fill(stream, wrapped, 0, 4, 1, 4));
+    assert_ok(rnl_buffer_release(wrapped));
+    while (!atomic_load(&deleting))
+        sched_yield();
+    assert_ok(rnl_enqueue_host_function(other, fake_count, &told));
+    assert_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    assert_ok(rnl_stream_release(other));
+    end();
+}
+
+static _Alignas(4096) char locked[4096];
+
+static void *unlock(void *unused)
+{
+    assert_ok(rnl_host_unregister(context, locked));
+    return unused;
+}
+
+static rnl_graph_exec captured(rnl_stream from, rnl_buffer filled)
+{
+    rnl_graph graph;
+    rnl_graph_exec exec;
+    assert_ok(rnl_stream_begin_capture(from, NULL));
+    if (filled)
+        assert_ok(rnl_enqueue_fill(from, filled, 0, 4, 1, 4));
+    else
+        assert_ok(rnl_enqueue_host_function(from, fake_hold, &gate));
+    assert_ok(rnl_stream_end_capture(from, &graph));
+    assert_ok(rnl_graph_instantiate(graph, &exec));
+    assert_ok(rnl_graph_release(graph));
+    return exec;
+}
+
+// The device waits for a host function, a call for the device, and what the
+// driver is asked to free for the call.
+RNL_TEST(host_functions_run_while_freeing_is_held_up)
+{
+    static struct fake_gate first;
+    rnl_stream other;
+    rnl_buffer big;
+    pthread_t thread;
+    fake_load();
+    assert_ok(rnl_context_open("cuda", 0,
+                               RNL_CONTEXT_OPTIONS(.pool_threshold = 1),
+                               &context));
+    assert_ok(rnl_stream_create(context, NULL, &stream));
+    assert_ok(rnl_stream_create(context, NULL, &other));
+    assert_ok(rnl_buffer_create(context, 64, NULL, &buffer));
+    assert_ok(rnl_buffer_create(context, 64 << 20, NULL, &big));
+    assert_ok(rnl_host_register(context, locked, sizeof locked));
+    rnl_graph_exec holds = captured(stream, NULL);
+    rnl_graph_exec fills_big = captured(stream, big);
+    rnl_graph_exec fills = captured(stream, buffer);
+    assert_ok(rnl_enqueue_graph(stream, holds));
+    assert_ok(rnl_enqueue_graph(stream, fills_big));
+    assert_ok(rnl_enqueue_host_function(other, fake_hold, &first));
+    assert_ok(rnl_enqueue_fill(other, buffer, 0, 4, 1, 4));
+    assert_ok(rnl_enqueue_host_function(other, fake_count, &told));
+    assert_ok(rnl_enqueue_graph(other, fills));
+    assert_ok(rnl_graph_exec_release(fills_big));
+    assert_ok(rnl_buffer_release(big));
+    assert_int_equal(pthread_create(&thread, NULL, unlock, NULL), 0);
+    while (fake_calls("cuMemHostUnregister") == 0)
+        sched_yield();
+    size_t freed = fake_calls("cuMemFreeAsync");
+    atomic_store(&gate.open, 1);
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    while (fake_calls("cuMemFreeAsync") == freed)
+        sched_yield();
+    atomic_store(&first.open, 1);
+    assert_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    assert_int_equal(told.count, 1);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_ok(rnl_graph_exec_release(holds));
+    assert_ok(rnl_graph_exec_release(fills));
+    assert_ok(rnl_stream_release(other));
+    end();
+}

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "backends/cudalike/driver.h"
+#include "backends/cudalike/task.h"
 #include "backends/cudalike/wait.h"
 #include "base/thread.h"
 #include "core/backend.h"
@@ -103,6 +104,7 @@ struct gpu_stream {
     // The service's own.
     struct stream *next_listed;
     uint32_t idle_rounds;
+    struct task drop;  // of the reference that is the last one (reaper.c)
 };
 
 struct recent_list;
@@ -278,7 +280,7 @@ bool trash_add(struct context *context, trash_release *release, void *subject,
 void trash_add_waiting(struct context *context, trash_release *release,
                        void *subject);
 // Frees what may go; makes calls that wait, on devices that are idle. By the
-// service; true when some is left that it has to come back for.
+// reaper; true when some is left that it has to come back for.
 bool trash_empty(void);
 // A context is there; is gone, with all that has to be freed for it.
 void trash_open(struct context *context);

@@ -1,4 +1,5 @@
 #include "backends/cudalike/doubt.h"
+#include "backends/cudalike/reaper.h"
 
 #include "core/op.h"
 
@@ -25,7 +26,7 @@ static void drop_followers(struct follower *follower)
 {
     while (follower) {
         struct follower *next = follower->next;
-        object_drop(&follower->stream->object);
+        stream_drop(follower->stream);
         mem_release(follower, sizeof *follower);
         follower = next;
     }

@@ -2,6 +2,7 @@
 // only its stream and other host functions, no copy. One thread, since those of
 // a stream that follow each other are started without a look between.
 #include "backends/cudalike/pending.h"
+#include "backends/cudalike/reaper.h"
 #include "backends/cudalike/service.h"
 #include "backends/cudalike/task.h"
 
@@ -42,7 +43,7 @@ static void run(struct task *task)
     struct stream *stream = op->stream;
     call(stream, op);
     service_item_done(stream, op, RNL_OK);
-    object_drop(&stream->object);
+    stream_drop(stream);
 }
 
 // It never became an item.
@@ -51,8 +52,8 @@ static void run_refused(struct task *task)
     struct op *op = op_of(task);
     struct stream *stream = op->stream;
     call(stream, op);
-    op_finish(op);
-    object_drop(&stream->object);
+    op_end(op);
+    stream_drop(stream);
 }
 
 // The stream is kept until its function was called.
@@ -78,7 +79,6 @@ void host_finish_list(struct op *over)
             start(op, run_refused);
             continue;
         }
-        op_leave_look(op);
-        op_finish(op);
+        op_end(op);
     }
 }

@@ -2,6 +2,7 @@
 
 #include "backends/cudalike/doubt.h"
 #include "backends/cudalike/graph.h"
+#include "backends/cudalike/reaper.h"
 #include "backends/cudalike/service.h"
 
 // Memory that is freed in the order of this very stream can be given up as soon
@@ -62,28 +63,6 @@ struct op *op_keeper(const struct op *op)
 
 // --- How far the stream got --------------------------------------------------
 
-void op_leave_look(const struct op *op)
-{
-    if (!service_is_here())
-        return;
-    bool calls = op->kind == OP_GRAPH && gpu_graph_owes(op);
-    for (size_t i = 0; i < op->kept_count && !calls; i++)
-        calls = op->kept[i]->class->kind == OBJECT_BUFFER &&
-                ((struct buffer *)op->kept[i])->deleter;
-    if (calls)
-        service_look_ends();
-}
-
-static void finish_all(struct op *over)
-{
-    for (struct op *op = over; op; op = op->next) {
-        op_leave_look(op);
-        if (op->kind == OP_GRAPH)
-            gpu_graph_over(op);
-    }
-    op_finish_list(over);
-}
-
 // The oldest op that is over by now, taken out.
 static struct op *take_over_locked(struct gpu_stream *own, uint64_t point)
 {
@@ -112,5 +91,5 @@ void stream_settle(struct stream *stream, uint64_t point)
         *end = op;
     *end = NULL;
     lock_give(&own->list_lock);
-    finish_all(over);
+    op_end_past(over);
 }

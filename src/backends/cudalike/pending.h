@@ -6,10 +6,6 @@
 // Whether something that the op keeps has to be there until its work is done.
 bool op_must_outlive(const struct stream *stream, const struct op *op);
 
-// Ends the service's look where callers' code may be called when the op is
-// finished.
-void op_leave_look(const struct op *op);
-
 // Keeps the op until the stream is past it.
 void stream_pend(struct gpu_stream *own, struct op *op);
 

@@ -106,13 +106,13 @@ bool quiet_copies(const struct gpu_context *gpu)
     return copies;
 }
 
-// `*near`: whether it is counted there. The service itself may be looking.
+// `*near`: whether it is counted there.
 static bool has_begun(struct quiet *quiet, bool waits_for_copies, bool *near)
 {
     lock_take(&quiet->lock);
     bool ended = driver_use_ended();
     bool is_near = !waits_for_copies || quiet->copies == 0 || ended;
-    bool begins = is_near && (quiet->looks <= service_is_here() || ended);
+    bool begins = is_near && (quiet->looks == 0 || ended);
     quiet->near += is_near - *near;
     quiet->inside += begins;
     *near = is_near;

@@ -1,5 +1,6 @@
 #include "backends/cudalike/doubt.h"
 #include "backends/cudalike/held.h"
+#include "backends/cudalike/reaper.h"
 #include "backends/cudalike/staging.h"
 
 #include "base/clock.h"
@@ -118,18 +119,10 @@ void service_pages_finish(struct gpu_context *gpu)
 #define TOLD_WORD 5
 
 static _Thread_local bool is_service;
-static _Thread_local struct quiet *looking;  // the look that is under way
 
 bool service_is_here(void)
 {
     return is_service;
-}
-
-void service_look_ends(void)
-{
-    if (looking)
-        quiet_look_end(looking);
-    looking = NULL;
 }
 
 rnl_status service_host_status(struct stream *stream, uint64_t sequence)
@@ -158,7 +151,7 @@ void service_item_done(struct stream *stream, struct op *op,
                    op->sequence, false);
     if (op->kind == OP_COPY)
         quiet_copy_end(gpu_of(stream_context(stream)));
-    op_finish(op);
+    op_end(op);
     if (own->words && driver_use_begin()) {
         atomic_store_explicit(own->words->done, number, memory_order_release);
         driver_use_end();
@@ -396,7 +389,6 @@ static enum look look_at(struct stream *stream, bool asks, bool did)
 
 #define IDLE_ROUNDS 32
 #define ASK_NS UINT64_C(20000)  // between two questions to the driver
-#define TRASH_NS UINT64_C(2000000)
 
 // True when the stream has nothing left to look for, and is listed no more.
 static bool may_leave(struct stream *stream, enum look look)
@@ -441,20 +433,21 @@ static enum look look_at_all(struct stream **list, bool asks)
         struct stream *stream = *link;
         struct gpu_stream *own = gpu_stream_of(stream);
         enum look look = run_items(stream, asks) ? LOOK_DID : LOOK_WAITING;
-        // Until the stream may have left: with it, its driver's may end.
-        looking = quiet_look_begin(gpu_of(stream_context(stream)));
-        if (looking)
+        struct quiet *quiet =
+            quiet_look_begin(gpu_of(stream_context(stream)));
+        if (quiet)
             look = look_at(stream, asks, look == LOOK_DID);
+        if (quiet)
+            quiet_look_end(quiet);
         most = look > most ? look : most;
         // One that leaves may be listed anew at once.
         struct stream *next = own->next_listed;
         if (may_leave(stream, look)) {
             *link = next;
-            object_drop(&stream->object);
+            stream_drop(stream);
         } else {
             link = &own->next_listed;
         }
-        service_look_ends();
     }
     return most;
 }
@@ -484,20 +477,19 @@ static void *run(void *unused)
     uint64_t last = clock_now(), asked = 0;
     uint32_t news = 0;
     is_service = true;
+    reaper_spare_thread();
     for (;;) {
         uint32_t seen = atomic_load(&signal_word);
         bool asks = clock_now() - asked >= ASK_NS;
         list = take_arrivals(list);
         if (!driver_use_begin())
             driver_use_never();
-        bool trash = trash_empty();
         bool idle = list == NULL;
         enum look look = look_at_all(&list, asks);
         driver_use_end();
         if (idle) {
             op_trim();  // nobody would miss them here
-            futex_wait(&signal_word, seen,
-                       trash ? clock_now() + TRASH_NS : RNL_FOREVER);
+            futex_wait(&signal_word, seen, RNL_FOREVER);
             continue;
         }
         uint64_t now = clock_now();
@@ -517,20 +509,10 @@ static void *run(void *unused)
 static bool start_locked(void)
 {
     pthread_t thread;
-    if (!started)
-        driver_use_until_exit();
-    if (!started)
+    if (!started && reaper_start())
         started = thread_start(&thread, "rnl-service", run, NULL) &&
                   pthread_detach(thread) == 0;
     return started;
-}
-
-bool service_start(void)
-{
-    lock_take(&list_lock);
-    bool ok = start_locked();
-    lock_give(&list_lock);
-    return ok;
 }
 
 rnl_status service_list_new_locked(struct stream *stream)

@@ -40,15 +40,8 @@ void service_await_copies_locked(struct stream *stream);
 // What a host function of the stream's operation is called with now.
 rnl_status service_host_status(struct stream *stream, uint64_t sequence);
 
-// True on its own thread, where what is left of host functions may be called.
+// True on its own thread, which must not be held up.
 bool service_is_here(void);
-
-// On its thread: what comes may be code of callers, which may wait for somebody
-// who loads code, who would wait for the look that is under way.
-void service_look_ends(void);
-
-// Starts it, if need be; false when there is no thread to be had.
-bool service_start(void);
 
 // Wakes it if it sleeps.
 void service_wake(void);

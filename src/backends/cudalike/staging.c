@@ -6,6 +6,7 @@
 // streams and host functions are not held up, and copies of several streams
 // share the threads.
 #include "backends/cudalike/staging.h"
+#include "backends/cudalike/reaper.h"
 #include "backends/cudalike/task.h"
 
 #include "base/clock.h"
@@ -320,7 +321,7 @@ static void job_finish(struct job *job)
         code ? driver_fail(stream_context(stream), code, "to copy") : RNL_OK;
     service_item_done(stream, job->op, status);
     mem_release(job, sizeof *job);
-    object_drop(&stream->object);
+    stream_drop(stream);
 }
 
 static void run_share(struct task *task)

@@ -6,8 +6,8 @@
 // CUDA 13.0: cuMemFree, cuMemFreeHost, cuMemHostUnregister, cuModuleUnload and
 // the loading of modules). What they wait for may need the very thread that is
 // held up. So they are only made while nothing runs on the device and nothing
-// can be submitted, by the service.
-#include "backends/cudalike/service.h"
+// can be submitted, by the reaper.
+#include "backends/cudalike/reaper.h"
 
 struct trash {
     struct trash *next;
@@ -80,7 +80,7 @@ static struct trash *take_all(struct gpu_context *gpu)
     return all;
 }
 
-// Has the service look at what the context has to be freed until none of it
+// Has the reaper look at what the context has to be freed until none of it
 // waits for streams. It keeps the context meanwhile.
 static void ask(struct context *context)
 {
@@ -104,8 +104,8 @@ static bool add(struct context *context, struct trash given)
     put(gpu_of(context), trash);  // from then on it may be freed
     if (!given.waits)
         ask(context);
-    service_start();
-    service_wake();
+    reaper_start();
+    reaper_wake();
     return true;
 }
 
@@ -349,8 +349,8 @@ void trash_close(struct context *context)
     }
     lock_give(&registry_lock);
     if (rest) {
-        service_start();
-        service_wake();
+        reaper_start();
+        reaper_wake();
         return;
     }
     finish_rest(gpu);
