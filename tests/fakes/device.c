@@ -12,6 +12,7 @@ enum { WAIT_STEP_NS = 5000000 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fake_context contexts[FAKE_DEVICES] = {
     [0 ... FAKE_DEVICES - 1] = {.submission = PTHREAD_MUTEX_INITIALIZER,
+                                .queueing = PTHREAD_MUTEX_INITIALIZER,
                                 .full = PTHREAD_MUTEX_INITIALIZER},
 };
 static _Thread_local struct fake_context *current;

@@ -85,7 +85,7 @@ struct fake_object {
 #define FAKE_QUEUES 32  // of a priority, at most
 #define FAKE_MARKS 16
 
-// A hardware queue. Guarded by its context's `submission`.
+// A hardware queue. Guarded by its context's `queueing`.
 struct fake_queue {
     rnl_stream last;    // of the newest item; NULL: gone
     rnl_event started;  // where the newest item has started
@@ -105,7 +105,7 @@ struct fake_context {
     _Atomic uint32_t exec_room;
     _Atomic uint32_t peers;     // bits of devices that it may reach
     struct fake_kept *kept;     // freed with the context
-    pthread_mutex_t submission, full;  // queue.c
+    pthread_mutex_t submission, queueing, full;  // queue.c
     struct fake_queue queues[FAKE_PRIORITIES][FAKE_QUEUES];
     unsigned next_queue[FAKE_PRIORITIES];
 };
@@ -215,9 +215,13 @@ struct fake_turn {
     struct fake_context *context;
     struct fake_queue *queue;
     rnl_stream inner;
+    bool submits;
 };
 int fake_turn_take(struct fake_context *context, void *handle,
                    struct fake_turn *out);
+// Also while another call waits for the device.
+int fake_turn_take_to_write(struct fake_context *context, void *handle,
+                            struct fake_turn *out);
 // `waits`: what comes behind it in the queue starts when it is over. The code
 // for `status`.
 int fake_turn_give(struct fake_turn *turn, bool waits, rnl_status status);

@@ -419,6 +419,26 @@ static rnl_graph_exec captured(rnl_stream from, rnl_buffer filled)
     return exec;
 }
 
+RNL_TEST(values_are_written_while_a_call_waits_for_them)
+{
+    begin();
+    rnl_stream other;
+    pthread_t thread;
+    assert_ok(rnl_stream_create(context, NULL, &other));
+    assert_ok(rnl_host_register(context, locked, sizeof locked));
+    fill();
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_ok(rnl_enqueue_wait_value32(other, buffer, 0, 2, RNL_WAIT_EQ));
+    assert_int_equal(pthread_create(&thread, NULL, unlock, NULL), 0);
+    while (fake_calls("cuMemHostUnregister") == 0)
+        sched_yield();
+    assert_ok(rnl_enqueue_write_value32(stream, buffer, 0, 2));
+    assert_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_ok(rnl_stream_release(other));
+    end();
+}
+
 // The device waits for a host function, a call for the device, and what the
 // driver is asked to free for the call.
 RNL_TEST(host_functions_run_while_freeing_is_held_up)

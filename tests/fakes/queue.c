@@ -17,6 +17,7 @@ enum {
 // --- Locks ------------------------------------------------------------------
 //
 // Whoever submits has `submission`; a call that waits for the device keeps it.
+// Only values are written without it (H100). `queueing` guards the queues.
 // `full` is only kept by who waits for room: then nobody may even ask.
 
 void fake_calls_hold(struct fake_context *context)
@@ -51,9 +52,9 @@ struct fake_queue *fake_queue_choose(struct fake_context *context,
     unsigned level = priority >= 0 ? 0 : (unsigned)-priority;
     if (level >= FAKE_PRIORITIES)
         level = FAKE_PRIORITIES - 1;
-    fake_calls_hold(context);
+    pthread_mutex_lock(&context->queueing);
     unsigned index = context->next_queue[level]++ % queue_count();
-    fake_calls_free(context);
+    pthread_mutex_unlock(&context->queueing);
     return &context->queues[level][index];
 }
 
@@ -107,10 +108,18 @@ static int line_up(struct fake_turn *turn)
     return FAKE_OK;
 }
 
-int fake_turn_take(struct fake_context *context, void *handle,
-                   struct fake_turn *out)
+static void turn_end(struct fake_turn *turn)
+{
+    pthread_mutex_unlock(&turn->context->queueing);
+    if (turn->submits)
+        fake_calls_free(turn->context);
+}
+
+static int turn_begin(struct fake_context *context, void *handle, bool submits,
+                      struct fake_turn *out)
 {
     *out = (struct fake_turn){.context = context,
+                              .submits = submits,
                               .inner = context->stream,
                               .queue = &context->queues[0][0]};
     if (handle) {
@@ -120,11 +129,25 @@ int fake_turn_take(struct fake_context *context, void *handle,
         out->inner = stream->inner;
         out->queue = stream->queue;
     }
-    fake_calls_hold(context);
+    if (submits)
+        fake_calls_hold(context);
+    pthread_mutex_lock(&context->queueing);
     int code = line_up(out);
     if (code)
-        fake_calls_free(context);
+        turn_end(out);
     return code;
+}
+
+int fake_turn_take(struct fake_context *context, void *handle,
+                   struct fake_turn *out)
+{
+    return turn_begin(context, handle, true, out);
+}
+
+int fake_turn_take_to_write(struct fake_context *context, void *handle,
+                            struct fake_turn *out)
+{
+    return turn_begin(context, handle, false, out);
 }
 
 int fake_turn_give(struct fake_turn *turn, bool waits, rnl_status status)
@@ -132,17 +155,17 @@ int fake_turn_give(struct fake_turn *turn, bool waits, rnl_status status)
     // What waits has started when it is over.
     if (status == RNL_OK && waits)
         status = mark(turn->context, turn->inner, &turn->queue->started);
-    fake_calls_free(turn->context);
+    turn_end(turn);
     return fake_code(turn->context, status);
 }
 
 void fake_queue_forget(struct fake_queue *queue, struct fake_context *context,
                        rnl_stream inner)
 {
-    fake_calls_hold(context);
+    pthread_mutex_lock(&context->queueing);
     if (queue->last == inner)
         queue->last = NULL;
-    fake_calls_free(context);
+    pthread_mutex_unlock(&context->queueing);
 }
 
 // --- Contexts ----------------------------------------------------------------

@@ -357,9 +357,14 @@ static int submit_values(struct fake_context *context, void *handle,
     if (count > VALUES_MOST)
         return FAKE_INVALID_VALUE;
     int code = fake_values_convert(context, values, count, ops);
-    if (code || (code = fake_turn_take(context, handle, &turn)))
+    if (code)
         return code;
-    return fake_turn_give(&turn, fake_values_wait(values, count),
+    bool waits = fake_values_wait(values, count);
+    code = waits ? fake_turn_take(context, handle, &turn)
+                 : fake_turn_take_to_write(context, handle, &turn);
+    if (code)
+        return code;
+    return fake_turn_give(&turn, waits,
                           rnl_enqueue_values(turn.inner, ops, count));
 }
 

@@ -115,10 +115,13 @@ class Suite:
             return Outcome("not run", "no time was left", 0.0, "")
         environment = self.where.environment(test.environment)
         program = self.where.folder / test.command[0]
+        limit = self._limit(test)
         result = running.run([*self.wrap(test), program,
                               *test.command[1:]],
-                             self._limit(test), environment,
-                             self._wants_stacks)
+                             limit, environment, self._wants_stacks)
+        if result.timed_out and limit < self.test_limit:
+            return Outcome("not run", "no time was left", result.seconds,
+                           result.output)
         return Outcome(*self.judge(result), result.seconds, result.output)
 
     def _enough(self):

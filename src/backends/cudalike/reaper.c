@@ -8,7 +8,7 @@
 // Between two looks at what cannot be freed yet.
 #define TRASH_NS UINT64_C(2000000)
 
-static struct lock reaper_lock;  // guards the next two
+static struct lock reaper_lock;  // guards the next three
 static bool started;
 static struct task *first, *last;
 static _Atomic uint32_t news;
