@@ -79,16 +79,22 @@ static void expect_records(size_t count)
 
 RNL_TEST(the_driver_need_not_record_what_is_done)
 {
-    rnl_buffer buffer;
+    rnl_buffer word;
+    rnl_stream other;
     idle_open(RNL_STREAM_NON_BLOCKING, false);
-    assert_ok(rnl_buffer_create(idle_context, 64, NULL, &buffer));
+    assert_ok(rnl_stream_create(idle_context, NULL, &other));
+    assert_ok(rnl_buffer_create(idle_context, 4,
+                                RNL_BUFFER_OPTIONS(.zeroed = true), &word));
     expect_records(0);
-    assert_ok(rnl_enqueue_fill(idle_stream, buffer, 0, 64, 1, 4));
+    assert_ok(rnl_enqueue_wait_value32(idle_stream, word, 0, 1, RNL_WAIT_EQ));
     size_t before = fake_calls("cuEventRecord");
     assert_ok(rnl_enqueue_event_record(idle_stream, idle_event));
     assert_int_equal(fake_calls("cuEventRecord"), before + 1);
+    assert_ok(rnl_enqueue_write_value32(other, word, 0, 1));
     expect_records(0);
-    assert_ok(rnl_buffer_release(buffer));
+    assert_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    assert_ok(rnl_buffer_release(word));
+    assert_ok(rnl_stream_release(other));
     idle_close();
 }
 
