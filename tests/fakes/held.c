@@ -396,6 +396,71 @@ RNL_TEST(a_deleter_may_wait_for_a_host_function)
     end();
 }
 
+static size_t live_bytes(void)
+{
+    rnl_pool_stats stats = {.struct_size = sizeof stats};
+    assert_ok(rnl_context_pool_stats(context, &stats));
+    return stats.live;
+}
+
+// What a stream is past is there again for who knows that.
+RNL_TEST(a_deleter_that_blocks_keeps_no_memory_of_others)
+{
+    begin();
+    rnl_stream other;
+    rnl_buffer wrapped;
+    rnl_buffer_info info = {.struct_size = sizeof info};
+    assert_ok(rnl_stream_create(context, NULL, &other));
+    assert_ok(rnl_buffer_get_info(buffer, &info));
+    size_t before = live_bytes();
+    assert_ok(rnl_buffer_wrap(
+        context, info.device_address, 64,
+        RNL_WRAP_OPTIONS(.kind = RNL_MEMORY_DEVICE,
+                         .deleter = delete_behind_told), &wrapped));
+    assert_ok(rnl_enqueue_fill(stream, wrapped, 0, 4, 1, 4));
+    assert_ok(rnl_buffer_release(wrapped));
+    while (!atomic_load(&deleting))
+        sched_yield();
+    for (int i = 0; i < 20; i++) {
+        rnl_buffer brief;
+        assert_ok(rnl_buffer_create(context, 1 << 20, NULL, &brief));
+        assert_ok(rnl_enqueue_fill(other, brief, 0, 4, 1, 4));
+        assert_ok(rnl_buffer_release(brief));
+        do
+            assert_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+        while (live_bytes() > before);
+    }
+    atomic_store(&told.count, 1);
+    assert_ok(rnl_stream_release(other));
+    end();
+}
+
+// What was page-locked for it is given back by a call that waits.
+RNL_TEST(a_copy_without_room_fails_while_the_device_waits)
+{
+    enum { SIZE = 1 << 20 };
+    static char bytes[SIZE];
+    begin();
+    rnl_stream other, third;
+    rnl_buffer big;
+    assert_ok(rnl_stream_create(context, NULL, &other));
+    assert_ok(rnl_stream_create(context, NULL, &third));
+    assert_ok(rnl_buffer_create(context, SIZE, NULL, &big));
+    fill();
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_ok(rnl_enqueue_wait_value32(stream, buffer, 0, 2, RNL_WAIT_EQ));
+    fake_fail("cuMemHostAlloc", 3, 2, 0);
+    assert_ok(rnl_enqueue_copy_to_buffer(other, big, 0, bytes, SIZE));
+    assert_status(rnl_stream_synchronize(other, RNL_FOREVER),
+                  RNL_ERROR_OUT_OF_MEMORY);
+    assert_ok(rnl_enqueue_write_value32(third, buffer, 0, 2));
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_ok(rnl_buffer_release(big));
+    assert_ok(rnl_stream_release(other));
+    assert_ok(rnl_stream_release(third));
+    end();
+}
+
 static _Alignas(4096) char locked[4096];
 
 static void *unlock(void *unused)

@@ -1,4 +1,6 @@
-#include "backends/cudalike/service.h"
+#include "backends/cudalike/reaper.h"
+
+#define PATIENCE_NS UINT64_C(100000000)
 
 // --- Allocation --------------------------------------------------------------
 
@@ -36,11 +38,14 @@ rnl_status gpu_memory_allocate(struct context *context, rnl_memory_kind kind,
     void *before = current_enter(gpu);
     int code = allocate(gpu, kind, size, out_memory);
     current_back(gpu, before);
-    if (code == gpu->driver->out_of_memory)
-        return fail(RNL_ERROR_OUT_OF_MEMORY,
-                    "the device has no room for %zu bytes", size);
-    return code == 0 ? RNL_OK
-                     : driver_fail(context, code, "to allocate memory");
+    if (code == 0)
+        return RNL_OK;
+    if (code != gpu->driver->out_of_memory)
+        return driver_fail(context, code, "to allocate memory");
+    // What is over may be on its way to the pool, which is asked next.
+    reaper_await(PATIENCE_NS);
+    return fail(RNL_ERROR_OUT_OF_MEMORY,
+                "the device has no room for %zu bytes", size);
 }
 
 static void free_host(struct gpu_context *gpu, void *pointer)

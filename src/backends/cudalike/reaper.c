@@ -11,41 +11,51 @@
 static struct lock reaper_lock;  // guards the next three
 static bool started;
 static struct task *first, *last;
+static _Atomic uint32_t left;    // tasks that are not done
 static _Atomic uint32_t news;
 
 static _Thread_local bool is_spared;
 
 // --- The thread --------------------------------------------------------------
 
-static struct task *take_all(void)
+static void do_task(struct task *task)
 {
-    lock_take(&reaper_lock);
-    struct task *all = first;
-    first = NULL;
-    lock_give(&reaper_lock);
-    return all;
+    task->run(task);
+    if (atomic_fetch_sub(&left, 1) == 1)
+        futex_wake(&left, INT32_MAX);
 }
 
-static void run_all(struct task *task)
+static struct task *take(void)
 {
-    while (task) {
-        struct task *next = task->next;
-        task->run(task);
-        task = next;
+    lock_take(&reaper_lock);
+    struct task *task = first;
+    if (task)
+        first = task->next;
+    lock_give(&reaper_lock);
+    return task;
+}
+
+// One at a time: others may help with the next. True when there was one.
+static bool do_all(void)
+{
+    bool did = false;
+    for (struct task *task = take(); task; task = take()) {
+        do_task(task);
+        did = true;
     }
+    return did;
 }
 
 static void *run(void *unused)
 {
     for (;;) {
         uint32_t seen = atomic_load(&news);
-        struct task *tasks = take_all();
         if (!driver_use_begin())
             driver_use_never();
-        run_all(tasks);
-        bool left = trash_empty();
+        bool did = do_all();
+        bool trash = trash_empty();
         driver_use_end();
-        bool rests = !tasks && !left;
+        bool rests = !did && !trash;
         if (rests)
             op_trim();  // nobody would miss them here
         futex_wait(&news, seen, rests ? RNL_FOREVER : clock_now() + TRASH_NS);
@@ -53,15 +63,21 @@ static void *run(void *unused)
     return unused;
 }
 
-bool reaper_start(void)
+static bool start_locked(void)
 {
     pthread_t thread;
-    driver_use_until_exit();
-    lock_take(&reaper_lock);
+    if (!started)
+        driver_use_until_exit();
     if (!started)
         started = thread_start(&thread, "rnl-reaper", run, NULL) &&
                   pthread_detach(thread) == 0;
-    bool ok = started;
+    return started;
+}
+
+bool reaper_start(void)
+{
+    lock_take(&reaper_lock);
+    bool ok = start_locked();
     lock_give(&reaper_lock);
     return ok;
 }
@@ -77,22 +93,31 @@ void reaper_spare_thread(void)
     is_spared = true;
 }
 
+void reaper_await(uint64_t patience_ns)
+{
+    uint64_t end = clock_now() + patience_ns;
+    for (uint32_t now = atomic_load(&left); now > 0 && clock_now() < end;
+         now = atomic_load(&left))
+        futex_wait(&left, now, end);
+}
+
 static void reap(struct task *task, void (*how)(struct task *))
 {
-    if (!reaper_start()) {
-        how(task);
-        return;
-    }
     task->run = how;
     task->next = NULL;
     lock_take(&reaper_lock);
-    if (first)
+    bool ok = start_locked();
+    atomic_fetch_add(&left, 1);
+    if (ok && first)
         last->next = task;
-    else
+    else if (ok)
         first = task;
     last = task;
     lock_give(&reaper_lock);
-    reaper_wake();
+    if (ok)
+        reaper_wake();
+    else
+        do_task(task);
 }
 
 // --- What is over ------------------------------------------------------------
@@ -119,10 +144,17 @@ static void finish(struct task *task)
     op_finish(op_of(task));
 }
 
-static void finish_graph(struct task *task)
+static void finish_graph(struct op *op)
 {
-    gpu_graph_over(op_of(task));
-    op_finish(op_of(task));
+    gpu_graph_over(op);
+    op_finish(op);
+}
+
+static void finish_kept_graph(struct task *task)
+{
+    struct stream *stream = op_of(task)->stream;
+    finish_graph(op_of(task));
+    object_drop(&stream->object);
 }
 
 // Whether it keeps nothing any more that ends with it.
@@ -142,12 +174,15 @@ void op_end(struct op *op)
         op_finish(op);
 }
 
+// It asks the stream for a failure.
 static void end_graph(struct op *op)
 {
-    if (is_spared)
-        reap(task_of(op), finish_graph);
-    else
-        finish_graph(task_of(op));
+    if (!is_spared) {
+        finish_graph(op);
+        return;
+    }
+    object_keep(&op->stream->object);  // which is listed
+    reap(task_of(op), finish_kept_graph);
 }
 
 void op_end_past(struct op *oldest)
@@ -176,4 +211,37 @@ void stream_drop(struct stream *stream)
         object_drop(&stream->object);
     else if (!object_drop_unless_last(&stream->object))
         reap(&gpu_stream_of(stream)->drop, drop);
+}
+
+// --- Helping -----------------------------------------------------------------
+
+static struct task *take_of_locked(const struct stream *stream)
+{
+    struct task *before = NULL;
+    struct task **link = &first;
+    while (*link && ((*link)->run == drop || op_of(*link)->stream != stream)) {
+        before = *link;
+        link = &before->next;
+    }
+    struct task *task = *link;
+    if (!task)
+        return NULL;
+    *link = task->next;
+    if (!task->next)
+        last = before;
+    return task;
+}
+
+void reaper_help(const struct stream *stream)
+{
+    if (atomic_load_explicit(&left, memory_order_relaxed) == 0 || is_spared)
+        return;
+    struct task *task;
+    do {
+        lock_take(&reaper_lock);
+        task = take_of_locked(stream);
+        lock_give(&reaper_lock);
+        if (task)
+            do_task(task);
+    } while (task);
 }

@@ -20,5 +20,11 @@ void reaper_spare_thread(void);
 void op_end(struct op *op);
 // Finishes a list of ops that the driver is past.
 void op_end_past(struct op *oldest);
-// Drops a reference, after what was ended of the stream before.
+// Drops a reference.
 void stream_drop(struct stream *stream);
+
+// Who waited for the stream ends what the reaper has not come to yet: memory is
+// there again, even while somebody's deleter blocks.
+void reaper_help(const struct stream *stream);
+// Waits until the reaper has ended all it was given, or so long.
+void reaper_await(uint64_t patience_ns);

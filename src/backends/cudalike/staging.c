@@ -117,6 +117,11 @@ static void lane_free(const struct driver_functions *call, struct lane *lane)
     mem_release(lane, sizeof *lane);
 }
 
+static void lane_release(struct gpu_context *gpu, void *lane)
+{
+    lane_free(call_of(gpu), lane);
+}
+
 static int lane_fill(const struct gpu_context *gpu, struct lane *lane)
 {
     const struct driver_functions *call = call_of(gpu);
@@ -143,7 +148,7 @@ static struct lane *lane_take(struct gpu_context *gpu, int *code)
     lane = mem_allocate(sizeof *lane);
     *code = lane ? lane_fill(gpu, lane) : gpu->driver->out_of_memory;
     if (*code != 0 && lane) {
-        lane_free(call_of(gpu), lane);
+        trash_add_waiting(gpu->owner, lane_release, lane);
         lane = NULL;
     }
     return lane;

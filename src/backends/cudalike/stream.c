@@ -4,6 +4,7 @@
 #include "backends/cudalike/held.h"
 #include "backends/cudalike/launch.h"
 #include "backends/cudalike/pending.h"
+#include "backends/cudalike/reaper.h"
 #include "backends/cudalike/service.h"
 
 rnl_status gpu_stream_init(struct stream *stream)
@@ -539,6 +540,7 @@ static rnl_status wait_until(struct stream *stream, uint64_t deadline)
 rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
     rnl_status status = wait_until(stream, deadline);
+    reaper_help(stream);
     if (stream->borrowed) {
         lock_take(&gpu_stream_of(stream)->asking);
         lock_give(&gpu_stream_of(stream)->asking);
