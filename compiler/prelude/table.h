@@ -45,11 +45,23 @@ __attribute__((flatten)) static inline void threads(rnl_cpu_block *run,
     run->next_thread = count;
 }
 
+// What a parameter is passed as, and where that lies: a reference is a pointer.
+template <class T> struct passed {
+    typedef T type;
+    static T &at(const void *value)
+    {
+        return *static_cast<T *>(const_cast<void *>(value));
+    }
+};
+template <class T> struct passed<T &> {
+    typedef T *type;
+    static T &at(const void *value) { return **static_cast<T *const *>(value); }
+};
+
 template <auto Kernel, class... A, size_t... I>
 RNL_INLINE void unpack(rnl_cpu_block *run, void (*)(A...), indices<I...>)
 {
-    threads<Kernel, A...>(run, *static_cast<A *>(
-                                   const_cast<void *>(run->arguments[I]))...);
+    threads<Kernel, A...>(run, passed<A>::at(run->arguments[I])...);
 }
 
 // Runs the thread that rnl_state names.
@@ -57,7 +69,7 @@ template <auto Kernel, class... A, size_t... I>
 RNL_INLINE void rnl_run_one(const void *const *arguments, void (*)(A...),
                             indices<I...>)
 {
-    Kernel(*static_cast<A *>(const_cast<void *>(arguments[I]))...);
+    Kernel(passed<A>::at(arguments[I])...);
 }
 
 template <class... A>
@@ -98,7 +110,9 @@ RNL_KIND(double, 3)
 
 template <class T> constexpr rnl_cpu_parameter parameter(const char *type)
 {
-    return {kind_of<T>::value, sizeof(T), alignof(T), 0, type};
+    typedef typename passed<T>::type type_of;
+    return {kind_of<type_of>::value, sizeof(type_of), alignof(type_of), 0,
+            type};
 }
 
 // The parameters of one kernel. `types` has their texts where the scanner could
@@ -120,9 +134,6 @@ template <class... A> constexpr uint32_t rnl_arity_of(void (*)(A...))
 // What keeps a function from being a kernel, if anything. Asked only once that
 // has made errors, which say nothing to people.
 #if defined(RNL_EXPLAIN)
-template <class T> struct kind_of<T &> {
-    static constexpr uint32_t value = 0;
-};
 template <class T> struct kind_of<T &&> {
     static constexpr uint32_t value = 0;
 };
@@ -159,7 +170,8 @@ constexpr auto rnl_parameters_of(const char *const *types = nullptr)
     static_assert(rnl_flaw##n != ::rnl::rnl_variadic,                       \
                   "kernel '" name "' has a variable number of parameters"); \
     static_assert(rnl_flaw##n != ::rnl::rnl_refers,                         \
-                  "kernel '" name "' has a parameter that is a reference"); \
+                  "kernel '" name "' has a parameter that is an rvalue "    \
+                  "reference");                                             \
     static_assert(rnl_flaw##n != ::rnl::rnl_unique,                         \
                   "kernel '" name "' has a parameter that cannot be copied");
 #else

@@ -246,3 +246,29 @@ RNL_TEST(parameters_that_are_vectors_or_structs)
                         ((t + 1) & 15) * 0.5);
     built_close(&built);
 }
+
+RNL_TEST(parameters_that_are_references)
+{
+    begin("parameters.cu");
+    double results[16] = {0}, *to = results;
+    struct large {
+        double matrix[16];
+        int n;
+    } large = {{0}, 7};
+    int step = 3, *by = &step;
+    const struct large *from = &large;
+    for (int i = 0; i < 16; i++)
+        large.matrix[i] = i;
+    const void *arguments[] = {&to, &from, &by};
+    assert_int_equal(built_run(&built, "parameters_reference", (rnl_dim3){1},
+                               (rnl_dim3){16}, 0, arguments), RNL_OK);
+    for (int t = 0; t < 16; t++)
+        assert_true(results[t] == t * 3 + 7);
+    assert_int_equal(step, 4);
+    const rnl_cpu_parameter *second =
+        &built_kernel(&built, "parameters_reference")->parameters[1];
+    assert_int_equal(second->kind, RNL_VALUE_POINTER);
+    assert_int_equal(second->size, sizeof(void *));
+    assert_string_equal(second->type, "const Large &");
+    built_close(&built);
+}

@@ -51,3 +51,13 @@ extern "C" __global__ void parameters_struct(double *out, Small small,
     out[t] = large.matrix[t & 15] + large.n * 1000 + step * 100000.0 +
              large.matrix[(t + 1) & 15] * 0.5;
 }
+
+// The host passes the addresses.
+extern "C" __global__ void parameters_reference(double *out,
+                                                const Large &large, int &step)
+{
+    out[threadIdx.x] = large.matrix[threadIdx.x] * step + large.n;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        step++;
+}
