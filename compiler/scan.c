@@ -94,6 +94,25 @@ static char *read_bounds(const struct tokens *s, size_t from, size_t to)
     return NULL;
 }
 
+// The scope of a kernel that is named at token `name`, which may say where it
+// was declared: void a::b::k().
+static char *read_scope(const struct tokens *s, size_t name,
+                        struct place place)
+{
+    size_t first = name;
+    while (first > 1 && token_is(s->items[first - 1], "::") &&
+           token_is_word(s->items[first - 2]) &&
+           !token_is(s->items[first - 2], "void"))
+        first -= 2;
+    struct text scope = {0};
+    text_add(&scope, token_is(s->items[first - 1], "::") ? "" : place.scope);
+    for (; first < name; first += 2) {
+        text_add(&scope, scope.size ? "::" : "");
+        text_add_bytes(&scope, s->items[first].start, s->items[first].size);
+    }
+    return scope.data;
+}
+
 // Reads a declaration that began at token `from` and has __global__ before
 // token `i`; if it is a definition, adds it. Returns the index to go on from.
 static size_t read_kernel(const struct tokens *s, size_t from, size_t i,
@@ -118,7 +137,7 @@ static size_t read_kernel(const struct tokens *s, size_t from, size_t i,
     scan->kernels =
         append(scan->kernels, scan->kernel_count, sizeof *scan->kernels);
     struct scan_kernel *kernel = &scan->kernels[scan->kernel_count++];
-    kernel->scope = copy_string(place.scope);
+    kernel->scope = read_scope(s, name, place);
     kernel->name = tokens_copy(s, name, name + 1);
     kernel->bounds = read_bounds(s, from, name);
     kernel->is_template = is_template;
@@ -139,6 +158,13 @@ static void add_global(const struct tokens *s, size_t name,
     global->constant = constant;
 }
 
+static size_t find_bracket(const struct tokens *s, size_t i)
+{
+    while (i < s->count && !token_is(s->items[i], "("))
+        i++;
+    return i;
+}
+
 // Reads a variable's declaration, which ends at ';'. Functions, templates and
 // declarations without definition are passed over.
 static size_t read_global(const struct tokens *s, size_t from, size_t i,
@@ -153,13 +179,13 @@ static size_t read_global(const struct tokens *s, size_t from, size_t i,
         struct token token = s->items[i];
         char c = token.start[0];
         constant |= token_is(token, "__constant__");
-        if (token_is(token, "extern") || token_is(token, "operator") ||
-            token_is(token, "using") || token_is(token, "typedef"))
+        if (token_is(token, "extern") || token_is(token, "using") ||
+            token_is(token, "typedef"))
             defined = false;
         if (token_takes_brackets(token) && token_is(s->items[i + 1], "(")) {
             i = tokens_skip_brackets(s, i + 1) - 1;
-        } else if (c == '(') {
-            return i;  // a function
+        } else if (c == '(' || token_is(token, "operator")) {
+            return find_bracket(s, i);  // a function
         } else if (c == '<') {
             size_t end = tokens_skip_angles(s, i);
             defined &= end < s->count;

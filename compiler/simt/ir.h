@@ -239,6 +239,8 @@ bool is_ignored_call(LLVMValueRef call);
 bool is_limit_call(LLVMValueRef call);  // the less, the greater, and their like
 
 // prepare.c. Those that return text return a message to dispose of, or NULL.
+// What has two names, like most constructors, is called by its own.
+void prepare_aliases(LLVMModuleRef module);
 void prepare_targets(LLVMModuleRef module);    // one processor for all
 void prepare_widest(LLVMValueRef function);    // vectors that it may have
 // Divisions and conversions to integers do what they do on a GPU.

@@ -520,6 +520,7 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
     LLVMModuleRef vectors = NULL;
     if (has_label_addresses(module))
         return LLVMCreateMessage("a function jumps to addresses of labels");
+    prepare_aliases(module);
     prepare_targets(module);
     prepare_arithmetic(module);
     prepare_share_variables(module);

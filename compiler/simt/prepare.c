@@ -424,6 +424,16 @@ static bool is_kept(LLVMValueRef function)
     return strstr(name, "rnl_printf") != NULL;
 }
 
+// LLVM-C cannot delete an alias, but what nobody outside sees goes by itself.
+void prepare_aliases(LLVMModuleRef module)
+{
+    for (LLVMValueRef alias = LLVMGetFirstGlobalAlias(module); alias;
+         alias = LLVMGetNextGlobalAlias(alias)) {
+        LLVMReplaceAllUsesWith(alias, LLVMAliasGetAliasee(alias));
+        LLVMSetLinkage(alias, LLVMInternalLinkage);
+    }
+}
+
 static void prepare_function(LLVMValueRef function)
 {
     unsigned number;

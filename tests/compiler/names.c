@@ -18,14 +18,14 @@ RNL_TEST(kernels_in_all_places)
     static const char *const names[] = {
         "a::kernel", "a::b::kernel", "c::d::kernel", "unnamed", "with_static",
         "in_block", "bounded", "bounded_too", "overloaded", "declared_first",
-        "c_declared_first", "spread", "uses_class"};
+        "c_declared_first", "spread", "uses_class", "a::b::outside"};
     built_kernels(&built, "names.cu", "");
-    for (int i = 0; i < 13; i++)
+    for (int i = 0; i < 14; i++)
         if (strcmp(names[i], "overloaded") != 0)
             assert_int_equal(first_result(names[i]), i + 1);
     assert_int_equal(built_kernel(&built, "no_parameters")->parameter_count, 0);
     assert_int_equal(built_kernel(&built, "spread")->parameter_count, 3);
-    assert_int_equal(built.table->kernel_count, 16);
+    assert_int_equal(built.table->kernel_count, 18);
     built_close(&built);
 }
 

@@ -68,3 +68,10 @@ __global__ void uses_class(int *out, const int *, int)
 }
 
 __global__ void no_parameters() {}
+
+namespace a::b {
+__global__ void outside(int *out, const int *, int);
+__global__ void outside(Config config, int *out);
+}
+__global__ void a::b::outside(int *out, const int *, int) { out[0] = 14; }
+__global__ void ::a::b::outside(Config config, int *out) { out[0] = 15; }

@@ -385,3 +385,42 @@ extern "C" __global__ void pointers_in_tables(int *out, const int *in, int n)
     out[i] = own.values[i % 3] + (int)(own.scale * 4) + letters +
              second_row[i % 3] + all_rows[i & 1][2];
 }
+
+// Members that are defined outside of their class.
+class meter {
+public:
+    __device__ meter(int *place, int start);
+    __device__ ~meter();
+    __device__ meter &operator+=(int value);
+    template <class T> __device__ T times(T factor) const;
+
+private:
+    int *place_;
+    int sum_;
+};
+
+__device__ meter::meter(int *place, int start) : place_(place), sum_(start) {}
+__device__ meter::~meter()
+{
+    *place_ += sum_;
+}
+__device__ meter &meter::operator+=(int value)
+{
+    sum_ += value & 63;
+    return *this;
+}
+template <class T> __device__ T meter::times(T factor) const
+{
+    return factor * sum_;
+}
+
+// @run int n=128 block=128
+extern "C" __global__ void members_defined_outside(int *out, const int *in,
+                                                   int n)
+{
+    int i = threadIdx.x;
+    meter own(out + i, i);
+    for (int k = 0; k < (in[i] & 7); k++)
+        own += in[k];
+    out[i] = int(own.times(1.5f));
+}
