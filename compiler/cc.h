@@ -177,6 +177,7 @@ struct scan_global {
     char *scope;
     char *name;
     bool constant;
+    bool is_template;
 };
 
 // What cannot be compiled as CUDA, and why.
@@ -215,6 +216,9 @@ void location_report(const struct scan *scan, const char *name, const char *at,
                      const char *kind, const char *sentence, struct text *out);
 
 // --- table.c: the text appended to the user's ------------------------------
+
+// Whether that is the kernel's name with its namespaces.
+bool table_has_name(const struct scan_kernel *kernel, const char *name);
 
 // Lists the names of the kernels, too, in the order of their records.
 void table_write(const struct scan *scan, const struct list *expressions,
@@ -328,6 +332,7 @@ size_t diagnostics_folder(const char *path);
 #define CC_DEFINES_FILE "rnl-defines.h"
 #define CC_TABLE_FILE "rnl-table"
 #define CC_RECORDS_FILE "rnl-records"  // of it, a line for each
+#define CC_EXPRESSION_FILE "name-expression"
 #define CC_HEADER_FOLDER "rnl-headers"
 #define CC_STUB_FOLDER "rnl-stubs"
 #define CC_PARTS_FOLDER "rnl-parts"  // headers that nobody may replace

@@ -77,14 +77,45 @@ static int write_source(struct job *job)
     return written ? CC_OK : complain_file("write", "the source");
 }
 
+// A name alone has to be that of one kernel: no template, no other beside it.
+static bool judge_expression(struct job *job, const char *expression)
+{
+    const struct scan *scan = &job->scan;
+    bool clear = true;
+    const struct scan_kernel *one = NULL;
+    for (size_t i = 0; i < scan->kernel_count; i++)
+        if (table_has_name(&scan->kernels[i], expression)) {
+            clear &= !one && !scan->kernels[i].is_template;
+            one = &scan->kernels[i];
+        }
+    if (clear)
+        return true;
+    struct text sentence = {0};
+    text_format(&sentence, "'%s' does not tell which kernel is meant",
+                expression);
+    location_report(scan, CC_EXPRESSION_FILE, NULL, "error", sentence.data,
+                    &job->log);
+    text_free(&sentence);
+    for (size_t i = 0; i < scan->kernel_count; i++)
+        if (table_has_name(&scan->kernels[i], expression))
+            location_report(scan, job->options->name, scan->kernels[i].at,
+                            "note", "candidate", &job->log);
+    return false;
+}
+
 // What the scan has found that CUDA does not allow: of much, the beginning.
 static int judge_scan(struct job *job)
 {
+    const struct list *expressions = &job->options->expressions;
+    int status = CC_OK;
+    for (size_t i = 0; i < expressions->count; i++)
+        if (!judge_expression(job, expressions->items[i]))
+            status = CC_NOT_COMPILED;
     for (size_t i = 0; i < job->scan.refusal_count && i < 20; i++)
         location_report(&job->scan, job->options->name,
                         job->scan.refusals[i].at, "error",
                         job->scan.refusals[i].sentence, &job->log);
-    return job->scan.refusal_count ? CC_NOT_COMPILED : CC_OK;
+    return job->scan.refusal_count ? CC_NOT_COMPILED : status;
 }
 
 // Puts the table after the user's text.

@@ -148,14 +148,15 @@ static size_t read_kernel(const struct tokens *s, size_t from, size_t i,
 }
 
 static void add_global(const struct tokens *s, size_t name,
-                       struct place place, bool constant, struct scan *scan)
+                       struct scan_global found, const char *scope,
+                       struct scan *scan)
 {
     scan->globals =
         append(scan->globals, scan->global_count, sizeof *scan->globals);
     struct scan_global *global = &scan->globals[scan->global_count++];
-    global->scope = copy_string(place.scope);
+    *global = found;
+    global->scope = copy_string(scope);
     global->name = tokens_copy(s, name, name + 1);
-    global->constant = constant;
 }
 
 static size_t find_bracket(const struct tokens *s, size_t i)
@@ -165,20 +166,22 @@ static size_t find_bracket(const struct tokens *s, size_t i)
     return i;
 }
 
-// Reads a variable's declaration, which ends at ';'. Functions, templates and
-// declarations without definition are passed over.
+// Reads a variable's declaration, which ends at ';'. Functions and declarations
+// without definition are passed over.
 static size_t read_global(const struct tokens *s, size_t from, size_t i,
                           struct place place, struct scan *scan)
 {
-    bool constant = false, defined = true;
+    struct scan_global found = {0};
+    bool defined = true;
     size_t name = 0;
-    for (size_t t = from; t < i; t++)
-        defined &= !token_is(s->items[t], "template") &&
-                   !token_is(s->items[t], "extern");
+    for (size_t t = from; t < i; t++) {
+        found.is_template |= token_is(s->items[t], "template");
+        defined &= !token_is(s->items[t], "extern");
+    }
     for (; i < s->count; i++) {
         struct token token = s->items[i];
         char c = token.start[0];
-        constant |= token_is(token, "__constant__");
+        found.constant |= token_is(token, "__constant__");
         if (token_is(token, "extern") || token_is(token, "using") ||
             token_is(token, "typedef"))
             defined = false;
@@ -199,7 +202,7 @@ static size_t read_global(const struct tokens *s, size_t from, size_t i,
         } else if (c == '[' || c == '=' || c == '{' || c == ',' || c == ';') {
             // One that was declared in a scope of its own cannot be named here.
             if (name && defined && !token_is(s->items[name - 1], "::"))
-                add_global(s, name, place, constant, scan);
+                add_global(s, name, found, place.scope, scan);
             name = 0;
             while (i < s->count && !token_is(s->items[i], ",") &&
                    !token_is(s->items[i], ";"))

@@ -1,5 +1,5 @@
 // The text appended to the user's: an entry for each kernel and the table.
-#include "cc.h"
+#include "tokens.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -145,17 +145,33 @@ static void add_kernel(struct writer *w, const struct scan_kernel *kernel)
     close_scope(text, depth);
 }
 
+// Whether a name is one of the words of an expression.
+static bool has_name(const char *expression, const char *name)
+{
+    const size_t size = strlen(name);
+    for (const char *at = expression; (at = strstr(at, name)); at++)
+        if ((at == expression || !token_has(at[-1])) && !token_has(at[size]))
+            return true;
+    return false;
+}
+
+// Any other expression names a variable.
+static bool names_kernel(const struct scan *scan, const char *expression)
+{
+    for (size_t i = 0; i < scan->kernel_count; i++)
+        if (has_name(expression, scan->kernels[i].name))
+            return true;
+    return false;
+}
+
 // The template that an expression such as "ns::k<float>" names, or NULL.
 static const struct scan_kernel *find_template(const struct scan *scan,
                                                const char *expression)
 {
-    for (size_t i = 0; i < scan->kernel_count; i++) {
-        const struct scan_kernel *kernel = &scan->kernels[i];
-        const char *found = strstr(expression, kernel->name);
-        if (found && kernel->is_template &&
-            strchr(" <", found[strlen(kernel->name)]))
-            return kernel;
-    }
+    for (size_t i = 0; i < scan->kernel_count; i++)
+        if (scan->kernels[i].is_template &&
+            has_name(expression, scan->kernels[i].name))
+            return &scan->kernels[i];
     return NULL;
 }
 
@@ -169,27 +185,32 @@ static const char *template_bounds(const struct scan *scan,
                                                                      : NULL;
 }
 
-static bool is_scanned(const struct scan *scan, const char *expression)
+bool table_has_name(const struct scan_kernel *kernel, const char *name)
 {
-    bool found = false;
-    for (size_t i = 0; i < scan->kernel_count && !found; i++) {
-        struct text name = {0};
-        add_scope(&name, scan->kernels[i].scope);
-        text_add(&name, scan->kernels[i].name);
-        found = !scan->kernels[i].is_template &&
-                strcmp(name.data, expression) == 0;
-        text_free(&name);
-    }
-    return found;
+    struct text full = {0};
+    add_scope(&full, kernel->scope);
+    text_add(&full, kernel->name);
+    bool same = strcmp(full.data, name) == 0;
+    text_free(&full);
+    return same;
 }
 
+static bool is_scanned(const struct scan *scan, const char *expression)
+{
+    for (size_t i = 0; i < scan->kernel_count; i++)
+        if (!scan->kernels[i].is_template &&
+            table_has_name(&scan->kernels[i], expression))
+            return true;
+    return false;
+}
+
+// Errors in an expression are the user's: they get a file name of their own.
 static void add_expression(struct writer *w, const char *expression)
 {
     if (is_scanned(w->scan, expression))
         return;
-    // Errors in here are the user's: they get a file name of their own.
     text_format(w->text,
-                "#line 1 \"name-expression\"\n"
+                "#line 1 \"" CC_EXPRESSION_FILE "\"\n"
                 "static constexpr auto rnl_function%zu = %s;\n"
                 "#line %zu \"" CC_RECORDS_FILE "\"\n",
                 w->kernel_count, expression, w->kernel_count + 1);
@@ -207,7 +228,8 @@ const char *table_place(const struct scan *scan, const struct list *expressions,
         if (!scan->kernels[i].is_template && record-- == 0)
             return scan->kernels[i].at;
     for (size_t i = 0; i < expressions->count; i++)
-        if (!is_scanned(scan, expressions->items[i]) && record-- == 0) {
+        if (names_kernel(scan, expressions->items[i]) &&
+            !is_scanned(scan, expressions->items[i]) && record-- == 0) {
             const struct scan_kernel *kernel =
                 find_template(scan, expressions->items[i]);
             return kernel ? kernel->at : NULL;
@@ -217,20 +239,56 @@ const char *table_place(const struct scan *scan, const struct list *expressions,
 
 // --- Variables -------------------------------------------------------------
 
-static void add_global(struct writer *w, const struct scan_global *global)
+// The record of the variable that `address` points to.
+static void add_variable(struct writer *w, const char *scope, const char *name,
+                         const char *address, bool constant)
 {
     struct text *text = w->text;
     size_t n = w->global_count++;
-    int depth = open_scope(text, global->scope);
+    text_format(text, "static constexpr ::rnl_cpu_global rnl_global%zu = {", n);
+    text_add_literal(text, name);
     text_format(text,
-                "static constexpr ::rnl_cpu_global rnl_global%zu = {\"", n);
-    add_scope(text, global->scope);
-    text_format(text, "%s\", (void *)&%s, sizeof %s, "
-                "alignof(decltype(%s)), %s};",
-                global->name, global->name, global->name, global->name,
-                global->constant ? "RNL_CPU_GLOBAL_CONSTANT" : "0");
-    close_scope(text, depth);
-    list_qualified(&w->globals, global->scope, "rnl_global", n);
+                ", (void *)%s, sizeof *%s, alignof(decltype(*%s)), %s};",
+                address, address, address,
+                constant ? "RNL_CPU_GLOBAL_CONSTANT" : "0");
+    list_qualified(&w->globals, scope, "rnl_global", n);
+}
+
+static void add_global(struct writer *w, const struct scan_global *global)
+{
+    struct text name = {0}, address = {0};
+    int depth = open_scope(w->text, global->scope);
+    add_scope(&name, global->scope);
+    text_add(&name, global->name);
+    text_format(&address, "&%s", global->name);
+    add_variable(w, global->scope, name.data, address.data, global->constant);
+    text_free(&name);
+    text_free(&address);
+    close_scope(w->text, depth);
+}
+
+static bool names_constant(const struct scan *scan, const char *expression)
+{
+    for (size_t i = 0; i < scan->global_count; i++)
+        if (has_name(expression, scan->globals[i].name))
+            return scan->globals[i].constant;
+    return false;
+}
+
+// "&table<int>" or "&a::v".
+static void add_named_variable(struct writer *w, const char *expression)
+{
+    struct text address = {0};
+    text_format(&address, "rnl_variable%zu", w->global_count);
+    text_format(w->text,
+                "#line 1 \"" CC_EXPRESSION_FILE "\"\n"
+                "static constexpr auto %s = %s;\n"
+                "#line 1 \"" CC_TABLE_FILE "\"\n",
+                address.data, expression);
+    add_variable(w, "", expression, address.data,
+                 names_constant(w->scan, expression));
+    text_add(w->text, "\n");
+    text_free(&address);
 }
 
 // --- The table -------------------------------------------------------------
@@ -290,10 +348,15 @@ void table_write(const struct scan *scan, const struct list *expressions,
         if (!scan->kernels[i].is_template)
             add_kernel(&w, &scan->kernels[i]);
     for (size_t i = 0; i < expressions->count; i++)
-        add_expression(&w, expressions->items[i]);
+        if (names_kernel(scan, expressions->items[i]))
+            add_expression(&w, expressions->items[i]);
     text_add(text, "#line 1 \"" CC_TABLE_FILE "\"\n");
+    for (size_t i = 0; i < expressions->count; i++)
+        if (!names_kernel(scan, expressions->items[i]))
+            add_named_variable(&w, expressions->items[i]);
     for (size_t i = 0; i < scan->global_count; i++)
-        add_global(&w, &scan->globals[i]);
+        if (!scan->globals[i].is_template)
+            add_global(&w, &scan->globals[i]);
     add_table(&w, compiler);
     list_free(&w.kernels);
     list_free(&w.globals);

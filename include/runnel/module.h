@@ -24,8 +24,9 @@ typedef struct rnl_module_options {
     size_t option_count;         // -Idir, -std=c++17, --use_fast_math, -G …
     const rnl_header *headers;
     size_t header_count;
-    const char *const *name_expressions;  // C++ expressions that name kernels:
-    size_t name_expression_count;         // "scale<float>", "&k", "a::k"
+    const char *const *name_expressions;  // C++ expressions that name kernels,
+    size_t name_expression_count;         // "scale<float>", "&k", "a::k", or
+                                          // variables: "&table<int>"
     const char *dump_path;       // write the assembly (…/NAME.s) here
     uint64_t timeout_ns;         // limit for the compiler; 0: 60 s
     const char *label;           // copied
@@ -134,9 +135,9 @@ RNL_API rnl_status rnl_module_log(rnl_module module, const char **out_log);
 RNL_API rnl_status rnl_module_function(rnl_module module, const char *name,
                                        rnl_function *out_function);
 
-// The `__device__` or `__constant__` variable called `name`, as a borrowed
-// buffer that keeps the module alive: copy to and from it like any other.
-// Stands for cuModuleGetGlobal.
+// The `__device__` or `__constant__` variable called `name`, which may be a
+// name expression, as a borrowed buffer that keeps the module alive: copy to and
+// from it like any other. Stands for cuModuleGetGlobal.
 RNL_API rnl_status rnl_module_global(rnl_module module, const char *name,
                                      rnl_buffer *out_buffer);
 

@@ -140,6 +140,30 @@ RNL_TEST(kernels_are_found_wherever_they_come_from)
     refuses_with(&instance, "--name-expression 'k<float>'");
 }
 
+RNL_TEST(name_expressions_that_are_none)
+{
+    static const char source[] =
+        "__device__ int v;\n"
+        "namespace a { __global__ void k(int *o) {} }\n"
+        "namespace a { __global__ void k(float *o) {} }\n"
+        "template <class T> __global__ void t(T *o) {}\n";
+    static const struct refusal overloaded = {
+        source, "name-expression:",
+        "'a::k' does not tell which kernel is meant"};
+    refuses_with(&overloaded, "--name-expression a::k");
+    static const struct refusal template = {
+        source, "name-expression:", "'t' does not tell which kernel is meant"};
+    refuses_with(&template, "--name-expression t");
+    built_write(&built, "source", source);
+    built_make(&built, "--source @/source --name k.cu --name-expression v");
+    assert_int_equal(built.status, 1);
+    assert_true(is_told(built.log, "name-expression:1:", "constant"));
+    built_make(&built, "--source @/source --name k.cu --name-expression a::k");
+    assert_true(is_told(built.log, "k.cu:2:31: note: ", "candidate"));
+    assert_true(is_told(built.log, "k.cu:3:31: note: ", "candidate"));
+    built_close(&built);
+}
+
 // --- Variables ------------------------------------------------------------
 
 RNL_TEST(initial_values_of_shared_variables)
