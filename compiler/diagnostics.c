@@ -166,6 +166,26 @@ static const char *find_missing(const struct block *block, size_t *size)
     return open + 1;
 }
 
+// The header that an error misses, if it is one of the libraries that come with
+// CUDA.
+static const char *find_header(const struct block *block, size_t *size)
+{
+    static const char *const headers[] = {"cuda/", "cub/", "thrust/", "nv/",
+                                          "curand"};
+    const char *name = strstr(block->head, " fatal error: ");
+    if (!name || name >= block->head + block->head_size ||
+        (!says(block, "file not found") && !says(block, "No such file")))
+        return NULL;
+    name += strlen(" fatal error: ");
+    name += *name == '\'';
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        if (strncmp(name, headers[i], strlen(headers[i])) == 0) {
+            *size = strcspn(name, "':\n");
+            return name;
+        }
+    return NULL;
+}
+
 static bool shows_launch(const struct block *block)
 {
     return (says(block, "expected expression") ||
@@ -202,18 +222,21 @@ static const char *find_feature(const struct block *block)
 // A sentence about what is not supported, if that is what an error means.
 static bool explain(const struct block *block, struct text *sentence)
 {
-    size_t size;
+    size_t size = 0;
     struct text head = {0};
     text_add_bytes(&head, block->head, block->head_size);
     const char *feature = find_feature(block);
+    const char *header = find_header(block, &size);
     const char *name =
         parts_missed(head.data) ? find_missing(block, &size) : NULL;
     if (feature)
         text_format(sentence, "%s " UNSUPPORTED, feature);
+    else if (header)
+        text_format(sentence, "<%.*s> is " UNSUPPORTED, (int)size, header);
     else if (name)
         text_format(sentence, "%.*s is " UNSUPPORTED, (int)size, name);
     text_free(&head);
-    return feature || name;
+    return feature || header || name;
 }
 
 // The line of the user's text that made the compiler read generated text, which
@@ -387,6 +410,14 @@ static enum weight find_greatest(const char *errors)
     return greatest;
 }
 
+// A source may be a header, too.
+static bool is_muted(const struct block *block, const struct job *job)
+{
+    return says(block, " warning: ") &&
+           (job->choices.no_warnings ||
+            says(block, "#pragma once in main file"));
+}
+
 void diagnostics_filter(const char *errors, const struct job *job,
                         struct text *out)
 {
@@ -402,7 +433,7 @@ void diagnostics_filter(const char *errors, const struct job *job,
         bool note = says(&block, " note: ");
         bool generated =
             block.head && is_generated(block.head, block.head_size);
-        if (job->choices.no_warnings && says(&block, " warning: "))
+        if (is_muted(&block, job))
             dropping = true;
         else if (weight != NOTHING)
             dropping = weight < greatest || (once && same_line(&last, &block));

@@ -89,7 +89,8 @@ int write_stubs(const struct job *job)
         "device_launch_parameters.h", "stdint.h", "cstdint", "stddef.h",
         "cstddef", "math.h", "cmath", "assert.h", "cassert", "stdlib.h",
         "cstdlib", "string.h", "cstring", "device_functions.h",
-        "vector_types.h", "utility", "new"};
+        "device_atomic_functions.h", "vector_types.h", "vector_functions.h",
+        "utility", "new"};
     if (!strstr(job->source.data, "include") &&
         job->options->headers.count + job->flags.includes.count == 0)
         return CC_OK;
@@ -120,8 +121,8 @@ int write_prelude(const struct job *job)
     text_add_bytes(&seen, job->source.data, job->source.size);
     for (size_t i = 0; i < headers->count; i++)
         text_read_file(&seen, strchr(headers->items[i], '=') + 1);
-    if (job->scan.instantiates)
-        text_add(&text, "#define RNL_INSTANTIATES\n");
+    if (job->scan.kernels_as_written)
+        text_add(&text, "#define RNL_KERNELS_AS_WRITTEN\n");
     parts_ask(seen.data, job->all_parts || has_folders(job), &text);
     if (text.size == 0 && !strstr(seen.data, "include")) {
         text_add_bytes(&text, cc_prelude, cc_prelude_core_size);

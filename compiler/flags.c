@@ -9,8 +9,9 @@
 // everything the prelude offers.
 static const char *const predefined[] = {
     "-D__CUDACC__=1",       "-D__CUDACC_RTC__=1",      "-D__CUDA_ARCH__=800",
-    "-D__NVCC__=1",         "-D__CUDACC_VER_MAJOR__=12",
-    "-D__CUDACC_VER_MINOR__=0", "-D__RUNNEL__=1",      "-D__RUNNEL_CPU__=1",
+    "-D__CUDA_ARCH_LIST__=800", "-D__CUDACC_VER_MAJOR__=12",
+    "-D__CUDACC_VER_MINOR__=0", "-D__CUDACC_VER_BUILD__=0",
+    "-D__RUNNEL__=1",       "-D__RUNNEL_CPU__=1",
 };
 
 static const char *const always[] = {
@@ -105,11 +106,15 @@ static void add_code_generation(const struct choices *choices, bool clang,
     // Variables of CUDA end with their module, without any code.
     if (clang)
         list_add(arguments, "-fno-c++-static-destructors");
-    // `#pragma unroll` asks; it does not insist.
-    if (clang)
+    // `#pragma unroll` asks; it does not insist. What __forceinline__ is said of
+    // may be `inline`, too, or not.
+    if (clang) {
         list_add(arguments, "-Wno-pass-failed");
-    else
+        list_add(arguments, "-Wno-duplicate-decl-specifier");
+    } else {
         list_add(arguments, "-pipe");
+        list_add(arguments, "-Wno-attributes");
+    }
     list_format(arguments, "-march=%s", choices->target);
     for (size_t i = 0; i < choices->passed.count; i++)
         list_add(arguments, choices->passed.items[i]);

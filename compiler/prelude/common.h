@@ -1,9 +1,26 @@
 // Memory and time, and what else every source gets.
 
+namespace std {
+template <class T> struct rnl_bare {
+    typedef T type;
+};
+template <class T> struct rnl_bare<T &> {
+    typedef T type;
+};
+template <class T> struct rnl_bare<T &&> {
+    typedef T type;
+};
+} // namespace std
+
 #define RNL_LOAD(name) \
     template <class T> RNL_INLINE T name(const T *p) { return *p; }
-#define RNL_STORE(name) \
-    template <class T> RNL_INLINE void name(T *p, T value) { *p = value; }
+// What is stored is converted to what it is stored as.
+#define RNL_STORE(name)                                               \
+    template <class T>                                                \
+    RNL_INLINE void name(T *p, typename std::rnl_bare<T>::type value) \
+    {                                                                 \
+        *p = value;                                                   \
+    }
 RNL_LOAD(__ldg)
 RNL_LOAD(__ldca)
 RNL_LOAD(__ldcg)
@@ -51,15 +68,6 @@ extern "C" __attribute__((weak)) void __cxa_pure_virtual()
 }
 
 namespace std {
-template <class T> struct rnl_bare {
-    typedef T type;
-};
-template <class T> struct rnl_bare<T &> {
-    typedef T type;
-};
-template <class T> struct rnl_bare<T &&> {
-    typedef T type;
-};
 template <class T>
 constexpr typename rnl_bare<T>::type &&move(T &&value) noexcept
 {

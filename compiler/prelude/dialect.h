@@ -6,8 +6,9 @@
 
 // `inline` makes the compiler drop the copy of a kernel that is not inlined
 // into its run_threads function, and keeps overloads and templates legal.
-// `template __global__ void k<int>(int *);` must not be inline.
-#if defined(RNL_INSTANTIATES)
+// `template __global__ void k<int>(int *);` must not be inline, and what is so
+// already not twice.
+#if defined(RNL_KERNELS_AS_WRITTEN)
 #define __global__
 #else
 #define __global__ inline
@@ -22,9 +23,17 @@
     _Pragma("GCC error \"__cluster_dims__ is not supported by Runnel on the CPU\"")
 #define __maxnreg__(...)
 #define __noinline__ __attribute__((noinline))
-#define __forceinline__ __inline__ __attribute__((always_inline))
 #define __align__(n) __attribute__((aligned(n)))
 #define __builtin_align__(n) __attribute__((aligned(n)))
+
+// gcc refuses a second `inline`.
+#if defined(__clang__)
+#define __forceinline__ __inline__ __attribute__((always_inline))
+#define __inline_hint__ __inline__
+#else
+#define __forceinline__ __attribute__((always_inline))
+#define __inline_hint__
+#endif
 
 // Constant initialisation keeps C++'s wrapper functions out of the way of
 // `extern` arrays. clang's form of it would refuse structs, and it inlines the

@@ -50,8 +50,14 @@ RNL_INLINE unsigned int rnl_lanes_before(unsigned int mask)
 
 // --- The block and the grid ------------------------------------------------
 
+// All of a barrier may be in the wait.
+struct rnl_arrival {};
+
 class thread_block {
 public:
+    typedef rnl_arrival arrival_token;
+    static arrival_token barrier_arrive() { return arrival_token(); }
+    static void barrier_wait(arrival_token &&) { sync(); }
     static void sync() { __syncthreads(); }
     static unsigned int size() { return rnl_group_threads(); }
     static unsigned int num_threads() { return rnl_group_threads(); }
@@ -71,8 +77,7 @@ RNL_INLINE thread_block this_thread_block() { return thread_block(); }
 
 class grid_group {
 public:
-    // All of the barrier may be in the wait.
-    struct arrival_token {};
+    typedef rnl_arrival arrival_token;
     static bool is_valid()
     {
         return rnl_state.run->flags & RNL_CPU_BLOCK_COOPERATIVE;
@@ -98,7 +103,18 @@ public:
     }
     static dim3 group_dim() { return dim3(gridDim.x, gridDim.y, gridDim.z); }
     static dim3 dim_blocks() { return group_dim(); }
+    static dim3 dim_threads()
+    {
+        return dim3(gridDim.x * blockDim.x, gridDim.y * blockDim.y,
+                    gridDim.z * blockDim.z);
+    }
     static dim3 block_index() { return thread_block::group_index(); }
+    static dim3 thread_index()
+    {
+        return dim3(blockIdx.x * blockDim.x + threadIdx.x,
+                    blockIdx.y * blockDim.y + threadIdx.y,
+                    blockIdx.z * blockDim.z + threadIdx.z);
+    }
 #if defined(__x86_64__)
     static void sync() { rnl_sync_grid(); }
 #else
@@ -426,6 +442,25 @@ RNL_INLINE T reduce(const thread_block_tile<Size, Parent> &tile, T value,
     return value;
 }
 
+// --- Calls by one thread for all -------------------------------------------
+
+template <class Group, class F, class... A>
+RNL_INLINE void invoke_one(const Group &group, F &&f, A &&...arguments)
+{
+    if (group.thread_rank() == 0)
+        f(std::forward<A>(arguments)...);
+}
+template <class Group, class F, class... A>
+RNL_INLINE auto invoke_one_broadcast(const Group &group, F &&f,
+                                     A &&...arguments)
+{
+    typename std::rnl_bare<decltype(f(std::forward<A>(arguments)...))>::type
+        result;
+    if (group.thread_rank() == 0)
+        result = f(std::forward<A>(arguments)...);
+    return group.shfl(result, 0);
+}
+
 // --- Copies ----------------------------------------------------------------
 
 template <class Group>
@@ -445,6 +480,13 @@ RNL_INLINE void memcpy_async(const Group &group, T *to, const T *from,
 {
     memcpy_async(group, static_cast<void *>(to),
                  static_cast<const void *>(from), size);
+}
+// Of so many elements as there are on both sides.
+template <class Group, class T>
+RNL_INLINE void memcpy_async(const Group &group, T *to, size_t room,
+                             const T *from, size_t count)
+{
+    memcpy_async(group, to, from, (count < room ? count : room) * sizeof(T));
 }
 template <class Group> RNL_INLINE void wait(const Group &group)
 {

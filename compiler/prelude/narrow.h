@@ -16,8 +16,9 @@ RNL_INLINE float rnl_odd(rnl_pair exact)
 
 // --- The types -------------------------------------------------------------
 
-#define RNL_NARROW_FROM(T, I) \
-    T(I value) : T(rnl_odd(rnl_pair_of(value))) {}
+#define RNL_NARROW_FROM(T, I)                      \
+    T(I value) : T(rnl_odd(rnl_pair_of(value))) {} \
+    T &operator=(I value) { return *this = T(value); }
 #define RNL_NARROW_TYPE(T, T2, to_float, from_float)                         \
     struct T##_raw {                                                         \
         unsigned short x;                                                    \
@@ -43,7 +44,6 @@ RNL_INLINE float rnl_odd(rnl_pair exact)
         operator T##_raw() const { return T##_raw{__x}; }                    \
         T &operator=(float value) { return *this = T(value); }               \
         T &operator=(double value) { return *this = T(value); }              \
-        T &operator=(int value) { return *this = T(value); }                 \
     };                                                                       \
     struct __attribute__((aligned(4))) T2 {                                  \
         T x, y;                                                              \

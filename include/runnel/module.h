@@ -136,8 +136,8 @@ RNL_API rnl_status rnl_module_function(rnl_module module, const char *name,
                                        rnl_function *out_function);
 
 // The `__device__` or `__constant__` variable called `name`, which may be a
-// name expression, as a borrowed buffer that keeps the module alive: copy to and
-// from it like any other. Stands for cuModuleGetGlobal.
+// name expression, as a borrowed buffer that keeps the module alive: copy to
+// and from it like any other. Stands for cuModuleGetGlobal.
 RNL_API rnl_status rnl_module_global(rnl_module module, const char *name,
                                      rnl_buffer *out_buffer);
 

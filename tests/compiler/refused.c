@@ -406,7 +406,12 @@ RNL_TEST(headers_that_are_not_there)
         {"#include <mma.h>\n" K "{ half h; }", "mma.h:1:",
          "<mma.h>" MISSING},
         {"\n#include <thrust/sort.h>\n" K "{}", "k.cu:2:10:",
-         "thrust/sort.h"},
+         "<thrust/sort.h>" MISSING},
+        {"#include <cuda/std/limits>\n" K "{ cuda::std::f(); }",
+         "k.cu:1:10:", "<cuda/std/limits>" MISSING},
+        {"\n#include \"curand_kernel.h\"\n" K "{}", "k.cu:2:10:",
+         "<curand_kernel.h>" MISSING},
+        {"\n#include \"cudart.h\"\n" K "{}", "k.cu:2:10:", "cudart.h"},
     };
     REFUSE(refusals);
     // Where they are included is told, too.
@@ -540,6 +545,22 @@ RNL_TEST(scopes_and_names)
         "__device__ int f(int n) { return n; }\n}\n" K "{ o[0] = f(v); }",
         "namespace a { __global__ void main(int *o) { *o = 1; } }",
         "/* c */ #if 0\n__host__ int f() { return 1; }\n#endif\n" K "{}",
+        NULL};
+    take(sources);
+}
+
+RNL_TEST(spellings_of_kernels_and_functions)
+{
+    static const char *const sources[] = {
+        "inline __global__ void g(int *o) { *o = 1; }\n" K "{}",
+        "static inline __device__ __inline_hint__ int f() { return 1; }\n"
+        "static inline __global__ __launch_bounds__(64) void g(int *o)\n"
+        "{ *o = f(); }\n",
+        "#pragma once\n#include <vector_types.h>\n"
+        "#include <vector_functions.h>\n" K "{ o[0] = make_int2(1, 2).y; }",
+        K "{ __stcs(o, 3u); __stcg((float *)o, 1); }",
+        "#if defined(__NVCC__) || !defined(__CUDACC_VER_BUILD__)\n"
+        "#error not NVRTC\n#endif\n" K "{ o[0] = __CUDA_ARCH_LIST__; }",
         NULL};
     take(sources);
 }

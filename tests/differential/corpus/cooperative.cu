@@ -90,3 +90,29 @@ extern "C" __global__ void copies(int *out, const int *in, int n)
     out[i] = kept[255 - threadIdx.x] + (int)block.group_index().x +
              (int)block.thread_index().x + (int)block.dim_threads().x;
 }
+
+// @run int n=512 grid=2 block=256
+extern "C" __global__ void one_for_all(int *out, const int *in, int n)
+{
+    __shared__ int most, kept[256];
+    auto block = cg::this_thread_block();
+    auto tile = cg::tiled_partition<8>(block);
+    int i = blockIdx.x * 256 + threadIdx.x, value = in[i];
+    cg::memcpy_async(block, kept, 256, in + blockIdx.x * 256, 200);
+    cg::invoke_one(block, [] { most = -1000; });
+    auto arrived = block.barrier_arrive();
+    int sum = cg::reduce(tile, value, cg::plus<int>());
+    int first = tile.shfl(i, 0);
+    block.barrier_wait(static_cast<cg::thread_block::arrival_token &&>(arrived));
+    cg::wait(block);
+    int before = cg::invoke_one_broadcast(
+        tile, [&](int by) { return atomicMax(&most, sum * by) < 1 << 20; }, 2);
+    block.sync();
+    out[i] = most + before + first + kept[threadIdx.x % 200];
+    if (value > 0) {
+        auto together = cg::coalesced_threads();
+        out[i] += cg::invoke_one_broadcast(together, [&] {
+            return together.size() * 1.5f;
+        }) > 3;
+    }
+}

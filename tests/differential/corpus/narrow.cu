@@ -94,3 +94,17 @@ extern "C" __global__ void bfloats(unsigned *out, const unsigned *in, int n)
 {
     KERNEL(__nv_bfloat16, bfloat16)
 }
+
+// @run unsigned n=256 grid=2 block=128
+extern "C" __global__ void assigned_integers(unsigned *out, const unsigned *in,
+                                             int n)
+{
+    int i = blockIdx.x * 128 + threadIdx.x;
+    __half a, b;
+    __nv_bfloat16 c, d;
+    a = in[i];
+    b = (long long)in[i] - 5000000;
+    c = (unsigned short)in[i];
+    d = (unsigned long long)in[i] << (i & 31);
+    out[i] = raw(a) + 3 * raw(b) + 7 * raw(c) + 31 * raw(d);
+}
