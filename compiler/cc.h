@@ -195,8 +195,7 @@ struct scan {
     size_t global_count;
     struct scan_refusal *refusals;
     size_t refusal_count;
-    bool kernels_as_written;  // not inline by __global__: some kernel is so
-                              // itself, or a template explicitly instantiated
+    bool instantiates;  // some kernel template explicitly
 };
 
 // Whether macros could change what the scanner finds in `source`.

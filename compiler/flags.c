@@ -106,15 +106,15 @@ static void add_code_generation(const struct choices *choices, bool clang,
     // Variables of CUDA end with their module, without any code.
     if (clang)
         list_add(arguments, "-fno-c++-static-destructors");
-    // `#pragma unroll` asks; it does not insist. What __forceinline__ is said of
-    // may be `inline`, too, or not.
-    if (clang) {
-        list_add(arguments, "-Wno-pass-failed");
-        list_add(arguments, "-Wno-duplicate-decl-specifier");
-    } else {
-        list_add(arguments, "-pipe");
-        list_add(arguments, "-Wno-attributes");
-    }
+    // `#pragma unroll` asks; it does not insist. __forceinline__ may stand
+    // beside `inline` or alone. Lists may narrow: int2{threadIdx.x, 1}.
+    static const char *const of_clang[] = {
+        "-Wno-pass-failed", "-Wno-duplicate-decl-specifier",
+        "-Wno-c++11-narrowing", NULL};
+    static const char *const of_gcc[] = {
+        "-Wno-attributes", "-Wno-narrowing", "-fwhole-program", "-pipe", NULL};
+    for (const char *const *word = clang ? of_clang : of_gcc; *word; word++)
+        list_add(arguments, *word);
     list_format(arguments, "-march=%s", choices->target);
     for (size_t i = 0; i < choices->passed.count; i++)
         list_add(arguments, choices->passed.items[i]);

@@ -300,6 +300,8 @@ static int link_by_compiler(struct job *job)
     if (said.size == 0)
         return status;
     list_add(&job->flags.arguments, "-g1");
+    if (!job->compiler.clang)
+        list_add(&job->flags.arguments, "-Og");  // moves code less far
     list_format(&job->flags.arguments, "-fdebug-prefix-map=%s=.",
                 work_folder());
     if (command_compile(job, "-c", "kernel.o") == CC_OK &&

@@ -119,14 +119,13 @@ static size_t read_kernel(const struct tokens *s, size_t from, size_t i,
                           struct place place, struct scan *scan)
 {
     bool is_template = false, extern_c = place.extern_c;
-    scan->kernels_as_written |= token_is(s->items[from], "template") &&
-                                !token_is(s->items[from + 1], "<");
+    scan->instantiates |= token_is(s->items[from], "template") &&
+                          !token_is(s->items[from + 1], "<");
     size_t open, name = tokens_find_function(s, i, &open);
     rules_check_kernel(s, i, place.scope[0], scan);
     if (name == s->count)
         return i;
     for (size_t t = from; t < name; t++) {
-        scan->kernels_as_written |= token_is(s->items[t], "inline");
         is_template |= token_is(s->items[t], "template");
         extern_c |= token_is(s->items[t], "extern") &&
                     token_is(s->items[t + 1], "\"C\"");

@@ -297,7 +297,7 @@ static void add_array(struct text *text, const char *type, const char *name,
                       const struct list *items)
 {
     text_format(text,
-                "extern \"C\" { extern const %s %s[] __attribute__((used));\n"
+                "extern \"C\" { extern const %s %s[] RNL_FOUND;\n"
                 "const %s %s[] = {\n", type, name, type, name);
     for (size_t i = 0; i < items->count; i++)
         text_format(text, "%s,\n", items->items[i]);
@@ -313,7 +313,7 @@ static void add_table(struct writer *w, const char *compiler)
     text_add(text,
              "extern \"C\" { extern const rnl_cpu_object rnl_object "
              "__asm__(RNL_CPU_OBJECT_SYMBOL) "
-             "__attribute__((visibility(\"default\"), used));\n"
+             "__attribute__((visibility(\"default\"))) RNL_FOUND;\n"
              "const rnl_cpu_object rnl_object = "
              "{RNL_CPU_OBJECT_MAGIC, RNL_CPU_ABI, sizeof(rnl_cpu_object), "
              "sizeof(rnl_cpu_kernel), sizeof(rnl_cpu_parameter), "
@@ -340,7 +340,7 @@ void table_write(const struct scan *scan, const struct list *expressions,
                 "#pragma clang diagnostic ignored \"-Weverything\"\n"
                 "#endif\n"
                 "extern \"C\" { extern const char rnl_symbols[%zu][%d] "
-                "__attribute__((used));\n"
+                "RNL_FOUND;\n"
                 "const char rnl_symbols[%zu][%d] = {{1}};}\n",
                 count, RNL_CPU_SYMBOL_SIZE, count, RNL_CPU_SYMBOL_SIZE);
     text_add(text, "#line 1 \"" CC_RECORDS_FILE "\"\n");

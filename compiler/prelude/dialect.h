@@ -6,9 +6,9 @@
 
 // `inline` makes the compiler drop the copy of a kernel that is not inlined
 // into its run_threads function, and keeps overloads and templates legal.
-// `template __global__ void k<int>(int *);` must not be inline, and what is so
-// already not twice.
-#if defined(RNL_KERNELS_AS_WRITTEN)
+// `template __global__ void k<int>(int *);` must not be inline. gcc refuses a
+// second `inline`, and drops copies anyway (-fwhole-program).
+#if defined(RNL_INSTANTIATES) || !defined(__clang__)
 #define __global__
 #else
 #define __global__ inline
@@ -26,7 +26,6 @@
 #define __align__(n) __attribute__((aligned(n)))
 #define __builtin_align__(n) __attribute__((aligned(n)))
 
-// gcc refuses a second `inline`.
 #if defined(__clang__)
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __inline_hint__ __inline__
@@ -42,6 +41,13 @@
 #define __shared__ thread_local
 #else
 #define __shared__ __constinit thread_local
+#endif
+
+// What is looked for by its name in what has been compiled.
+#if defined(__clang__)
+#define RNL_FOUND __attribute__((__used__))
+#else
+#define RNL_FOUND __attribute__((__externally_visible__))
 #endif
 
 #define RNL_INLINE static inline __attribute__((always_inline, unused))
@@ -166,7 +172,7 @@ struct rnl_tls_index {
     unsigned long module, offset;
 };
 
-extern "C" __attribute__((visibility("hidden"), used)) void *
+extern "C" __attribute__((visibility("hidden"))) RNL_FOUND void *
 __tls_get_addr(rnl_tls_index *index)
 {
     return static_cast<char *>(rnl_services->block_memory()) + index->offset;

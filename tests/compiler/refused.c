@@ -559,6 +559,10 @@ RNL_TEST(spellings_of_kernels_and_functions)
         "#pragma once\n#include <vector_types.h>\n"
         "#include <vector_functions.h>\n" K "{ o[0] = make_int2(1, 2).y; }",
         K "{ __stcs(o, 3u); __stcg((float *)o, 1); }",
+        "inline __device__ __forceinline__ int lane()\n"
+        "{ int l; asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(l)); return l; }\n"
+        K "{ int i{threadIdx.x}, a[] = {i * 1.5f, 2};\n"
+        "  float4 f{i, 2u, 3.0, i}; o[0] = i + a[0] + f.x; }",
         "#if defined(__NVCC__) || !defined(__CUDACC_VER_BUILD__)\n"
         "#error not NVRTC\n#endif\n" K "{ o[0] = __CUDA_ARCH_LIST__; }",
         NULL};
