@@ -124,12 +124,15 @@ int write_prelude(const struct job *job)
     if (job->scan.instantiates)
         text_add(&text, "#define RNL_INSTANTIATES\n");
     parts_ask(seen.data, job->all_parts || has_folders(job), &text);
-    if (text.size == 0 && !strstr(seen.data, "include")) {
+    bool core = text.size == 0 && !strstr(seen.data, "include");
+    parts_make_way(seen.data, true, &text);
+    if (core) {
         text_add_bytes(&text, cc_prelude, cc_prelude_core_size);
         text_add(&text, "#endif\n");
     } else {
         text_add_bytes(&text, cc_prelude, cc_prelude_size);
     }
+    parts_make_way(seen.data, false, &text);
     bool written = write_file(CC_PRELUDE_FILE, text.data, text.size);
     text_free(&seen);
     text_free(&text);

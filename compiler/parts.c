@@ -104,6 +104,42 @@ void parts_ask(const char *source, bool all, struct text *text)
             text_format(text, "#define RNL_NEEDS_%s\n", parts[i].name);
 }
 
+// --- Types that the source brings -------------------------------------------
+
+// NVRTC has none of these, so sources declare them, often as long long.
+static const char *const own_types[] = {"int64_t", "uint64_t", "intptr_t",
+                                        "uintptr_t"};
+
+// "typedef long long NAME;" or "using NAME = long long;"
+static bool declares(const char *source, const char *name)
+{
+    for (const char *at = source; (at = strstr(at, name)); at++) {
+        const char *end = at + strlen(name), *start = at;
+        end += strspn(end, " \t");
+        while (start > source && !strchr(";{}\n", start[-1]))
+            start--;
+        start += strspn(start, " \t");
+        if (is_word(at[-(at > source)]) || (*end != ';' && *end != '='))
+            continue;
+        if (strncmp(start, *end == ';' ? "typedef " : "using ",
+                    *end == ';' ? 8 : 6) == 0)
+            return true;
+    }
+    return false;
+}
+
+void parts_make_way(const char *source, bool begin, struct text *text)
+{
+    for (size_t i = 0; i < sizeof own_types / sizeof *own_types; i++)
+        if (declares(source, own_types[i]) && begin)
+            text_format(text, "#define %s rnl_%s\n", own_types[i],
+                        own_types[i]);
+        else if (declares(source, own_types[i]))
+            text_format(text, "#undef %s\n", own_types[i]);
+}
+
+// --- Parts that were not asked for -------------------------------------------
+
 // Names that are made by macros or passed on show no call.
 bool parts_missed(const char *errors)
 {

@@ -559,6 +559,12 @@ RNL_TEST(spellings_of_kernels_and_functions)
         "#pragma once\n#include <vector_types.h>\n"
         "#include <vector_functions.h>\n" K "{ o[0] = make_int2(1, 2).y; }",
         K "{ __stcs(o, 3u); __stcg((float *)o, 1); }",
+        "typedef long long int int64_t;\nusing uint64_t = unsigned long long;\n"
+        "typedef int int32_t;\ntypedef unsigned long size_t;\n"
+        K "{ int64_t a = o[0]; uint64_t b = a, *p = &b;\n"
+        "  atomicAdd(p, 1ull); o[1] = sizeof a + *p; }",
+        "#include <cuda_fp16.h>\n  typedef unsigned long long uint64_t ;\n"
+        K "{ uint64_t b = 1; atomicAdd(&b, b); o[0] = __half(b); }",
         "inline __device__ __forceinline__ int lane()\n"
         "{ int l; asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(l)); return l; }\n"
         K "{ int i{threadIdx.x}, a[] = {i * 1.5f, 2};\n"
