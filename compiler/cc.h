@@ -77,7 +77,7 @@ struct choices {
     const char *only;       // kernel that is made for that size alone, or NULL
     bool contract, flush, precise_division;
     bool approximate;       // functions of floats may be
-    bool debug, line_info, report_tiers, no_warnings;
+    bool debug, line_info, report_tiers, no_warnings, int128;
     struct list folders;    // of -I
     struct list includes;   // of -include
     struct list macros;     // "DX=1" and "UX", in their order
@@ -196,6 +196,7 @@ struct scan {
     struct scan_refusal *refusals;
     size_t refusal_count;
     bool instantiates;  // some kernel template explicitly
+    bool int128;        // integers of 128 bits are allowed; set before
 };
 
 // Whether macros could change what the scanner finds in `source`.

@@ -37,6 +37,7 @@ static void cut_log(struct job *job, size_t size)
 // preprocessor are left to the compilation, which words them better.
 static int scan(struct job *job)
 {
+    job->scan.int128 = job->choices.int128;
     if (!scan_needs_cpp(job->source.data, &job->flags)) {
         scan_source(job->source.data, &job->scan);
         return CC_OK;

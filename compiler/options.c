@@ -100,6 +100,11 @@ static void set_no_warnings(struct given *given)
     given->choices->no_warnings = true;
 }
 
+static void set_int128(struct given *given)
+{
+    given->choices->int128 = true;
+}
+
 static void set_tier(struct given *given)
 {
     static const char *const tiers[] = {"auto", "B", "B-or-F", "F"};
@@ -217,7 +222,7 @@ static const struct rule {
     {"--gpu-code", "-code", VALUE, ignore},
     {"--device-as-default-execution-space", "-default-device", NOTHING,
      ignore},
-    {"--device-int128", "-device-int128", NOTHING, ignore},
+    {"--device-int128", "-device-int128", NOTHING, set_int128},
     {"--device-float128", "-device-float128", NOTHING, ignore},
     {"--relocatable-device-code", "-rdc", SWITCH, ignore},
     {"--device-c", "-dc", NOTHING, ignore},

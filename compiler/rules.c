@@ -164,6 +164,8 @@ void rules_check(const struct tokens *s, struct scan *scan)
 {
     static const char *const local[] = {"thread_local", "__thread",
                                         "_Thread_local", NULL};
+    static const char *const wide[] = {"__int128", "__int128_t", "__uint128_t",
+                                       NULL};
     size_t from = 0;  // where the current declaration began
     for (size_t i = 0; i < s->count; i++) {
         struct token token = s->items[i];
@@ -171,6 +173,8 @@ void rules_check(const struct tokens *s, struct scan *scan)
             from = i + 1;
         else if (is_any(token, local))
             refuse(scan, token, "thread_local is not supported in kernels");
+        else if (is_any(token, wide) && !scan->int128)
+            refuse(scan, token, "integers of 128 bits need --device-int128");
         else if (token_is(token, "__shared__"))
             check_shared(s, i, scan);
         else if (token_is(token, "__host__") && is_host_function(s, from, i))

@@ -339,6 +339,21 @@ RNL_TEST(what_kernels_cannot_do)
     REFUSE(refusals);
 }
 
+RNL_TEST(integers_of_128_bits)
+{
+    static const struct refusal refusals[] = {
+        {K "{\n  unsigned __int128 x = o[0];\n  o[1] = x >> 64; }",
+         "k.cu:2:12:", "integers of 128 bits need --device-int128"},
+        {"\n__device__ __int128_t x;\n" K "{}", "k.cu:2:12:",
+         "integers of 128 bits need --device-int128"},
+    };
+    REFUSE(refusals);
+    built_write(&built, "source", refusals[0].source);
+    built_make(&built, "--source @/source --option --device-int128");
+    assert_int_equal(built.status, 0);
+    built_close(&built);
+}
+
 // --- Things of CUDA -------------------------------------------------------
 
 // A name in a kernel, which need not have been written correctly.
