@@ -186,6 +186,12 @@ struct scan_refusal {
     const char *sentence;
 };
 
+enum scan_throws {
+    SCAN_THROWS_NOTHING,
+    SCAN_THROWS_IN_TEMPLATES,  // only
+    SCAN_THROWS_ANYWHERE,
+};
+
 struct scan {
     const char *source;         // what was scanned
     struct text preprocessed;   // the same, if that came from the preprocessor
@@ -196,6 +202,7 @@ struct scan {
     struct scan_refusal *refusals;
     size_t refusal_count;
     bool instantiates;  // some kernel template explicitly
+    enum scan_throws throws;
     bool int128;        // integers of 128 bits are allowed; set before
 };
 

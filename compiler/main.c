@@ -56,6 +56,16 @@ static int scan(struct job *job)
     return status == CC_CRASHED ? status : CC_OK;
 }
 
+// clang refuses what a template throws wherever it is not used; without it, the
+// linker misses what throws.
+static void allow_throws(struct job *job)
+{
+    if (!job->compiler.clang || job->scan.throws != SCAN_THROWS_IN_TEMPLATES)
+        return;
+    list_add(&job->flags.arguments, "-Xclang");
+    list_add(&job->flags.arguments, "-fcxx-exceptions");
+}
+
 static int write_source(struct job *job)
 {
     // A file with that very name lets gcc find the lines that it shows. Other
@@ -269,6 +279,12 @@ static void add_use(const struct job *job, const char *line, const char *end,
     text_add_bytes(out, line, (size_t)(end - line));
 }
 
+static bool is_about_throw(const char *name)
+{
+    return strncmp(name, "`__cxa_", strlen("`__cxa_")) == 0 ||
+           strncmp(name, "`typeinfo for ", strlen("`typeinfo for ")) == 0;
+}
+
 // Says in the words of a compiler what the linker misses.
 static void explain_link(const struct job *job, struct text *said)
 {
@@ -281,8 +297,12 @@ static void explain_link(const struct job *job, struct text *said)
         if (!what || what > line + strcspn(line, "\n"))
             continue;
         add_use(job, line, what, &one);
-        text_format(&one, ": error: %.*s\n", (int)strcspn(what + 2, "\n"),
-                    what + 2);
+        if (is_about_throw(what + strlen(missing)))
+            text_add(&one, ": error: an exception is not supported by Runnel "
+                           "on the CPU\n");
+        else
+            text_format(&one, ": error: %.*s\n",
+                        (int)strcspn(what + 2, "\n"), what + 2);
         if (!strstr(said->data, one.data))
             text_add(said, one.data);
         text_free(&one);
@@ -500,8 +520,10 @@ static int run_job(struct job *job)
     if (!write_file(CC_DEFINES_FILE, job->flags.defines.data,
                     job->flags.defines.size))
         return complain_file("write", "a temporary file");
-    if ((status = scan(job)) || (status = judge_scan(job)) ||
-        (status = append_table(job)) || (status = write_prelude(job)) ||
+    if ((status = scan(job)) || (status = judge_scan(job)))
+        return status;
+    allow_throws(job);
+    if ((status = append_table(job)) || (status = write_prelude(job)) ||
         (status = compile_kernels(job)) || (status = read_unit(job)) ||
         (status = judge_variables(job)) ||
         (status = link_object(job)))

@@ -160,8 +160,36 @@ static bool is_host_function(const struct tokens *s, size_t from, size_t i)
            !(name < s->count && is_of_device(s, s->items[name]));
 }
 
+// Where the template that is declared from token `i` on ends.
+static size_t end_of_template(const struct tokens *s, size_t i)
+{
+    size_t body = tokens_find_body(s, tokens_skip_angles(s, i + 1));
+    return tokens_next(s, body < s->count ? body : i);
+}
+
+// An exception in a template does no harm until that is used.
+static enum scan_throws find_throws(const struct tokens *s)
+{
+    enum scan_throws found = SCAN_THROWS_NOTHING;
+    size_t end = 0;  // of the outermost template
+    for (size_t i = 0; i < s->count; i++) {
+        struct token token = s->items[i];
+        if (token_is(token, "template") && token_is(s->items[i + 1], "<") &&
+            i >= end)
+            end = end_of_template(s, i);
+        else if (!token_is(token, "throw") && !token_is(token, "try"))
+            continue;
+        else if (i >= end)
+            return SCAN_THROWS_ANYWHERE;
+        else
+            found = SCAN_THROWS_IN_TEMPLATES;
+    }
+    return found;
+}
+
 void rules_check(const struct tokens *s, struct scan *scan)
 {
+    scan->throws = find_throws(s);
     static const char *const local[] = {"thread_local", "__thread",
                                         "_Thread_local", NULL};
     static const char *const wide[] = {"__int128", "__int128_t", "__uint128_t",

@@ -335,6 +335,9 @@ RNL_TEST(what_kernels_cannot_do)
         {"template <class T> __global__ void g(T *) {}\n"
          K "{\n  g<int><<<1, 32>>>(o);\n}", "k.cu:3:",
          "a launch by a kernel (<<<...>>>)" MISSING},
+        {"template <class T> __device__ T f(T x)\n{\n  if (x < 0)\n"
+         "    throw 1;\n  return x;\n}\n" K "{ o[0] = f(o[1]); }", "k.cu:4:",
+         "an exception" MISSING},
     };
     REFUSE(refusals);
 }
@@ -574,6 +577,11 @@ RNL_TEST(spellings_of_kernels_and_functions)
         "#pragma once\n#include <vector_types.h>\n"
         "#include <vector_functions.h>\n" K "{ o[0] = make_int2(1, 2).y; }",
         K "{ __stcs(o, 3u); __stcg((float *)o, 1); }",
+        "template <class T> __device__ T f(T x)\n"
+        "{ if (x < 0) throw 1; return x; }\n"
+        "template <class T> struct s {\n"
+        "  __device__ void g() { try { f(1); } catch (...) {} } T x; };\n"
+        K "{ s<int> v; v.x = 1; o[0] = v.x; }",
         "typedef long long int int64_t;\nusing uint64_t = unsigned long long;\n"
         "typedef int int32_t;\ntypedef unsigned long size_t;\n"
         K "{ int64_t a = o[0]; uint64_t b = a, *p = &b;\n"
