@@ -410,11 +410,19 @@ static enum weight find_greatest(const char *errors)
     return greatest;
 }
 
+// Sources have macros of their own for what NVRTC lacks, like INFINITY.
+static bool redefines_generated(const struct block *block)
+{
+    struct block note = next_block(block->end);
+    return says(block, " redefined") && says(&note, " note: ") &&
+           is_generated(note.head, note.head_size);
+}
+
 // A source may be a header, too.
 static bool is_muted(const struct block *block, const struct job *job)
 {
     return says(block, " warning: ") &&
-           (job->choices.no_warnings ||
+           (job->choices.no_warnings || redefines_generated(block) ||
             says(block, "#pragma once in main file"));
 }
 

@@ -113,14 +113,48 @@ static char *read_scope(const struct tokens *s, size_t name,
     return scope.data;
 }
 
+// Of a name that ends before token `end`, and parameters from `open` on.
+static struct scan_kernel *add_kernel(const struct tokens *s, size_t name,
+                                      size_t end, size_t open,
+                                      struct place place, struct scan *scan)
+{
+    scan->kernels =
+        append(scan->kernels, scan->kernel_count, sizeof *scan->kernels);
+    struct scan_kernel *kernel = &scan->kernels[scan->kernel_count++];
+    kernel->scope = read_scope(s, name, place);
+    kernel->name = tokens_copy(s, name, end);
+    kernel->at = s->items[name].start;
+    read_parameters(s, open, tokens_skip_brackets(s, open) - 1,
+                    &kernel->types);
+    return kernel;
+}
+
+// template __global__ void k<int>(int *); makes a kernel of a template.
+static size_t read_instance(const struct tokens *s, size_t i,
+                            struct place place, struct scan *scan)
+{
+    scan->instantiates = true;
+    for (; i < s->count && !token_is(s->items[i], ";"); i++) {
+        if (!token_is_word(s->items[i]) || !token_is(s->items[i + 1], "<"))
+            continue;
+        size_t open = tokens_skip_angles(s, i + 1);
+        if (open < s->count && token_is(s->items[open], "(")) {
+            add_kernel(s, i, open, open, place, scan);
+            return open;
+        }
+    }
+    return i;
+}
+
 // Reads a declaration that began at token `from` and has __global__ before
 // token `i`; if it is a definition, adds it. Returns the index to go on from.
 static size_t read_kernel(const struct tokens *s, size_t from, size_t i,
                           struct place place, struct scan *scan)
 {
     bool is_template = false, extern_c = place.extern_c;
-    scan->instantiates |= token_is(s->items[from], "template") &&
-                          !token_is(s->items[from + 1], "<");
+    if (token_is(s->items[from], "template") &&
+        !token_is(s->items[from + 1], "<"))
+        return read_instance(s, i, place, scan);
     size_t open, name = tokens_find_function(s, i, &open);
     rules_check_kernel(s, i, place.scope[0], scan);
     if (name == s->count)
@@ -130,20 +164,14 @@ static size_t read_kernel(const struct tokens *s, size_t from, size_t i,
         extern_c |= token_is(s->items[t], "extern") &&
                     token_is(s->items[t + 1], "\"C\"");
     }
-    size_t close = tokens_skip_brackets(s, open) - 1;
-    size_t after = tokens_find_body(s, close + 1);
+    size_t after = tokens_find_body(s, tokens_skip_brackets(s, open));
     if (!token_is(s->items[after], "{"))
         return after;
-    scan->kernels =
-        append(scan->kernels, scan->kernel_count, sizeof *scan->kernels);
-    struct scan_kernel *kernel = &scan->kernels[scan->kernel_count++];
-    kernel->scope = read_scope(s, name, place);
-    kernel->name = tokens_copy(s, name, name + 1);
+    struct scan_kernel *kernel =
+        add_kernel(s, name, name + 1, open, place, scan);
     kernel->bounds = read_bounds(s, from, name);
     kernel->is_template = is_template;
     kernel->extern_c = extern_c;
-    kernel->at = s->items[name].start;
-    read_parameters(s, open, close, &kernel->types);
     return after;
 }
 

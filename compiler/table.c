@@ -128,23 +128,6 @@ static void add_record(struct writer *w, const char *scope, const char *name,
     list_qualified(&w->kernels, scope, "rnl_kernel", n);
 }
 
-static void add_kernel(struct writer *w, const struct scan_kernel *kernel)
-{
-    struct text *text = w->text;
-    int depth = open_scope(text, kernel->scope);
-    text_format(text, "static constexpr auto rnl_function%zu = ",
-                w->kernel_count);
-    add_address(text, w->scan, kernel);
-    text_add(text, "; ");
-    add_types(text, w->kernel_count, &kernel->types);
-    struct text name = {0};
-    add_scope(&name, kernel->scope);
-    text_add(&name, kernel->name);
-    add_record(w, kernel->scope, name.data, kernel->bounds);
-    text_free(&name);
-    close_scope(text, depth);
-}
-
 // Whether a name is one of the words of an expression.
 static bool has_name(const char *expression, const char *name)
 {
@@ -183,6 +166,25 @@ static const char *template_bounds(const struct scan *scan,
     const char *bounds = kernel ? kernel->bounds : NULL;
     return bounds && strspn(bounds, "0123456789") == strlen(bounds) ? bounds
                                                                      : NULL;
+}
+
+static void add_kernel(struct writer *w, const struct scan_kernel *kernel)
+{
+    struct text *text = w->text;
+    int depth = open_scope(text, kernel->scope);
+    text_format(text, "static constexpr auto rnl_function%zu = ",
+                w->kernel_count);
+    add_address(text, w->scan, kernel);
+    text_add(text, "; ");
+    add_types(text, w->kernel_count, &kernel->types);
+    struct text name = {0};
+    add_scope(&name, kernel->scope);
+    text_add(&name, kernel->name);
+    add_record(w, kernel->scope, name.data,
+               kernel->bounds ? kernel->bounds
+                              : template_bounds(w->scan, kernel->name));
+    text_free(&name);
+    close_scope(text, depth);
 }
 
 bool table_has_name(const struct scan_kernel *kernel, const char *name)
@@ -282,12 +284,10 @@ static void add_named_variable(struct writer *w, const char *expression)
     text_format(&address, "rnl_variable%zu", w->global_count);
     text_format(w->text,
                 "#line 1 \"" CC_EXPRESSION_FILE "\"\n"
-                "static constexpr auto %s = %s;\n"
-                "#line 1 \"" CC_TABLE_FILE "\"\n",
-                address.data, expression);
+                "static constexpr auto %s = %s;\n", address.data, expression);
     add_variable(w, "", expression, address.data,
                  names_constant(w->scan, expression));
-    text_add(w->text, "\n");
+    text_add(w->text, "\n#line 1 \"" CC_TABLE_FILE "\"\n");
     text_free(&address);
 }
 

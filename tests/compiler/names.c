@@ -160,8 +160,37 @@ RNL_TEST(templates_that_are_instantiated)
                 "static __global__ void other(int *out) { *out = 6; }\n");
     built_make(&built, "--source @/k.cu --name-expression 'k<int>'");
     assert_string_equal(built.log, "");
+    assert_int_equal(built.table->kernel_count, 3);
     assert_int_equal(first_result("k<int>"), 4);
     assert_int_equal(first_result("other"), 6);
+    assert_string_equal(built_kernel(&built, "k<float>")->symbol,
+                        "_Z1kIfEvPT_");
+    built_close(&built);
+}
+
+RNL_TEST(instances_of_templates)
+{
+    built_write(&built, "k.cu",
+                "namespace a {\n"
+                "template <class T, int N> __global__ void\n"
+                "__launch_bounds__(64) k(T *out) { *out = T{N}; }\n"
+                "template <int N> __global__ void k(float *, int *out)\n"
+                "{ *out = N + 1; }\n"
+                "struct s { int x; };\n"
+                "template __global__ void k<s, (4 > 3)>(s *);\n}\n"
+                "template __global__ void a::k<int, 7>(int *);\n"
+                "template __global__ void __launch_bounds__(64)\n"
+                "a::k<8>(float *, int *);\n");
+    built_make(&built, "--source @/k.cu");
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.table->kernel_count, 3);
+    assert_int_equal(first_result("a::k<int, 7>"), 7);
+    assert_int_equal(built_kernel(&built, "a::k<int, 7>")->max_block_threads,
+                     64);
+    assert_string_equal(built_kernel(&built, "a::k<int, 7>")->symbol,
+                        "_ZN1a1kIiLi7EEEvPT_");
+    assert_non_null(built_kernel(&built, "a::k<s, (4 > 3)>"));
+    assert_int_equal(built_kernel(&built, "a::k<8>")->parameter_count, 2);
     built_close(&built);
 }
 

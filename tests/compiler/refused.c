@@ -143,7 +143,7 @@ RNL_TEST(kernels_are_found_wherever_they_come_from)
 RNL_TEST(name_expressions_that_are_none)
 {
     static const char source[] =
-        "__device__ int v;\n"
+        "__device__ int v, f(int x);\n"
         "namespace a { __global__ void k(int *o) {} }\n"
         "namespace a { __global__ void k(float *o) {} }\n"
         "template <class T> __global__ void t(T *o) {}\n";
@@ -158,6 +158,9 @@ RNL_TEST(name_expressions_that_are_none)
     built_make(&built, "--source @/source --name k.cu --name-expression v");
     assert_int_equal(built.status, 1);
     assert_true(is_told(built.log, "name-expression:1:", "constant"));
+    built_make(&built, "--source @/source --name k.cu --name-expression f");
+    assert_int_equal(built.status, 1);
+    assert_true(is_told(built.log, "name-expression:2:", "sizeof"));
     built_make(&built, "--source @/source --name k.cu --name-expression a::k");
     assert_true(is_told(built.log, "k.cu:2:31: note: ", "candidate"));
     assert_true(is_told(built.log, "k.cu:3:31: note: ", "candidate"));
@@ -582,6 +585,8 @@ RNL_TEST(spellings_of_kernels_and_functions)
         "template <class T> struct s {\n"
         "  __device__ void g() { try { f(1); } catch (...) {} } T x; };\n"
         K "{ s<int> v; v.x = 1; o[0] = v.x; }",
+        "#define INFINITY __int_as_float(0x7f800000)\n"
+        K "{ o[0] = __float_as_int(INFINITY); }",
         "typedef long long int int64_t;\nusing uint64_t = unsigned long long;\n"
         "typedef int int32_t;\ntypedef unsigned long size_t;\n"
         K "{ int64_t a = o[0]; uint64_t b = a, *p = &b;\n"
