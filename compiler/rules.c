@@ -224,14 +224,17 @@ void rules_check_kernel(const struct tokens *s, size_t i, bool in_namespace,
 
 // --- In braces ---------------------------------------------------------------
 
-static void check_kernel(const struct tokens *s, size_t i, struct scan *scan)
+// One that is declared from token `from` on. Only members are static here.
+static void check_kernel(const struct tokens *s, size_t from, size_t i,
+                         struct scan *scan)
 {
     size_t open, name = tokens_find_function(s, i + 1, &open);
     if (token_is(s->items[i + 1], "("))
         refuse(scan, s->items[i], "a lambda cannot be a kernel");
     else if (name < s->count &&
-             token_is(s->items[tokens_find_body(
-                          s, tokens_skip_brackets(s, open))], "{"))
+             (token_is(s->items[from], "static") ||
+              token_is(s->items[tokens_find_body(
+                           s, tokens_skip_brackets(s, open))], "{")))
         refuse(scan, s->items[name],
                "a kernel cannot be a member of a class or defined in a friend "
                "declaration");
@@ -261,7 +264,7 @@ void rules_check_body(const struct tokens *s, size_t from, size_t to,
         if (ends_declaration(token) || token_is(token, ":"))
             start = i + 1;
         else if (token_is(token, "__global__"))
-            check_kernel(s, i, scan);
+            check_kernel(s, start, i, scan);
         else if (is_any(token, spaces) && !has_any(s, start, i, spaces))
             check_variable(s, start, i, scan);
     }

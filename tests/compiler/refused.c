@@ -103,6 +103,8 @@ RNL_TEST(kernels_that_are_no_functions_of_a_namespace)
          "k.cu:1:34:", sentence},
         {"struct s {\n  friend __global__ void k(s *o) {}\n};", "k.cu:2:26:",
          sentence},
+        {"struct s { static __global__ void k(int *); };\n"
+         "__global__ void s::k(int *o) { *o = 1; }", "k.cu:1:35:", sentence},
         {K "{\n  auto l = [] __global__ (int *p) {};\n}", "k.cu:2:15:",
          "a lambda cannot be a kernel"},
     };
