@@ -4,7 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 // Returns the bytes read, fewer than `size` only at the file's end, or -1.
@@ -61,19 +64,45 @@ int file_read_path(const char *path, size_t limit, void **out_data,
     return error;
 }
 
-int file_write(int fd, const void *data, size_t size)
+static int write_all(int fd, const char *data, size_t size)
 {
-    const char *at = data;
     while (size > 0) {
-        ssize_t put = write(fd, at, size);
+        ssize_t put = write(fd, data, size);
         if (put < 0 && errno == EINTR)
             continue;
         if (put <= 0)
             return put < 0 ? errno : EIO;
-        at += put;
+        data += put;
         size -= (size_t)put;
     }
     return 0;
+}
+
+static void forget_signal(int number, const sigset_t *blocked_before)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    if (!sigismember(blocked_before, number))
+        sigtimedwait(&set, NULL, &(struct timespec){0});
+}
+
+// A file beyond the process's limit and a pipe that nobody reads also send the
+// thread a signal, which would end the program: the error says it all.
+int file_write(int fd, const void *data, size_t size)
+{
+    sigset_t held, before;
+    sigemptyset(&held);
+    sigaddset(&held, SIGXFSZ);
+    sigaddset(&held, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &held, &before);
+    int error = write_all(fd, data, size);
+    if (error == EFBIG)
+        forget_signal(SIGXFSZ, &before);
+    if (error == EPIPE)
+        forget_signal(SIGPIPE, &before);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
 }
 
 int file_write_path(const char *path, const void *data, size_t size)

@@ -12,7 +12,7 @@ int file_read(int fd, size_t limit, void **out_data, size_t *out_size);
 int file_read_path(const char *path, size_t limit, void **out_data,
                    size_t *out_size);
 
-// Writes all. 0, or an errno value.
+// Writes all. 0, or an errno value and no signal.
 int file_write(int fd, const void *data, size_t size);
 
 // Creates `path`, which must not exist, readable by nobody else.

@@ -5,9 +5,11 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,4 +111,54 @@ RNL_TEST(a_full_disk_is_an_error)
         test_skip("there is no /dev/full");
     assert_int_equal(file_write(fileno(full), "x", 1), ENOSPC);
     fclose(full);
+}
+
+RNL_TEST(a_file_beyond_the_limit_is_an_error_and_no_signal)
+{
+    begin();
+    struct rlimit limit, small;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    small = limit;
+    small.rlim_cur = 3;
+    setrlimit(RLIMIT_FSIZE, &small);
+    int error = file_write_path(path, "hello", 5);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    assert_int_equal(error, EFBIG);
+    end();
+}
+
+RNL_TEST(a_pipe_that_nobody_reads_is_an_error_and_no_signal)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    close(ends[0]);
+    assert_int_equal(file_write(ends[1], "x", 1), EPIPE);
+    close(ends[1]);
+}
+
+static volatile sig_atomic_t signals;
+
+static void count_signal(int number)
+{
+    (void)number;
+    signals++;
+}
+
+RNL_TEST(a_signal_of_the_callers_own_is_left_to_it)
+{
+    int ends[2];
+    sigset_t set, before, pending;
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    signal(SIGPIPE, count_signal);
+    pthread_sigmask(SIG_BLOCK, &set, &before);
+    raise(SIGPIPE);
+    assert_int_equal(pipe(ends), 0);
+    close(ends[0]);
+    assert_int_equal(file_write(ends[1], "x", 1), EPIPE);
+    close(ends[1]);
+    assert_int_equal(sigpending(&pending), 0);
+    assert_true(sigismember(&pending, SIGPIPE));
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    assert_int_equal(signals, 1);
 }
