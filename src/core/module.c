@@ -144,19 +144,24 @@ static rnl_status compile(struct context *context, const struct source *source,
                : create(context, label, source, &binary, out_module);
 }
 
-// A binary that is whole but does not load any more is made again.
-static bool load_cached(struct context *context, const struct source *source,
-                        const struct source_key *key,
-                        struct module **out_module)
+// `*out_module` is NULL when the cache has none. A binary that is whole but does
+// not load any more is to be made again; where memory is short or the device
+// lost, that would be no better.
+static rnl_status load_cached(struct context *context,
+                              const struct source *source,
+                              const struct source_key *key,
+                              struct module **out_module)
 {
     struct compiled_binary binary = {0};
+    *out_module = NULL;
     if (!cache_load(key->data, key->size, &binary.data, &binary.size))
-        return false;
+        return RNL_OK;
     rnl_status status =
         create(context, source->options->label, source, &binary, out_module);
-    if (status != RNL_OK)
-        cache_remove(key->data, key->size);
-    return status == RNL_OK;
+    if (status != RNL_ERROR_INVALID_BINARY)
+        return status;
+    cache_remove(key->data, key->size);
+    return RNL_OK;
 }
 
 static rnl_status build_cached(struct context *context,
@@ -174,7 +179,8 @@ static rnl_status build_cached(struct context *context,
     if (!source_key_make(&key, source, prefix))
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory for the key of the source");
-    if (!load_cached(context, source, &key, out_module)) {
+    status = load_cached(context, source, &key, out_module);
+    if (status == RNL_OK && !*out_module) {
         status = compile(context, source, out_module);
         if (status == RNL_OK)
             cache_store(key.data, key.size, (*out_module)->binary,

@@ -4,10 +4,12 @@
 #include "folder.h"
 #include "test.h"  // its `fail` would hide ours
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -344,6 +346,26 @@ RNL_TEST(a_damaged_entry_compiles_anew)
     assert_int_equal(runs(), 2);
     compile_module("a", NULL);
     assert_int_equal(runs(), 2);
+    end();
+}
+
+// What is wrong then is not the entry.
+RNL_TEST(an_entry_that_no_file_can_be_made_for_is_kept)
+{
+    begin();
+    compile_module("a", NULL);
+    rnl_module module;
+    struct rlimit limit, none;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    none = limit;
+    none.rlim_cur = 0;
+    setrlimit(RLIMIT_FSIZE, &none);
+    rnl_status status = rnl_module_compile(context, "a", NULL, &module);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    assert_int_equal(status, RNL_ERROR_IO);
+    assert_int_equal(rnl_last_error()->native_code, EFBIG);
+    compile_module("a", NULL);
+    assert_int_equal(runs(), 1);
     end();
 }
 

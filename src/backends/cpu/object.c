@@ -199,22 +199,21 @@ static void add_unique_path(struct text *path, int fd)
 }
 
 // An anonymous file: each load is an instance of its own, and nobody can change
-// it between the check and the load.
-static void *open_in_memory(const void *elf, size_t size)
+// it between the check and the load. An errno value where no file could be
+// made; `*library` stays NULL where the loader does not take it, either.
+static int open_in_memory(const void *elf, size_t size, void **library)
 {
     int fd = memfd_create("runnel-module", MFD_CLOEXEC);
     if (fd < 0)
-        return NULL;
-    void *library = NULL;
-    if (file_write(fd, elf, size) == 0) {
-        struct text path = {0};
-        add_unique_path(&path, fd);
-        if (!path.failed)
-            library = dlopen(path.data, RTLD_NOW | RTLD_LOCAL);
-        text_finish(&path);
-    }
+        return errno;
+    struct text path = {0};
+    add_unique_path(&path, fd);
+    int error = path.failed ? ENOMEM : file_write(fd, elf, size);
+    if (error == 0)
+        *library = dlopen(path.data, RTLD_NOW | RTLD_LOCAL);
+    text_finish(&path);
     close(fd);
-    return library;
+    return error;
 }
 
 static void remove_file(const char *path)
@@ -228,37 +227,45 @@ static void remove_file(const char *path)
 
 // Where there is no /proc, or memory may not be executed. The file goes at once
 // if nobody asks for its path.
-static void *open_as_file(const void *elf, size_t size, char **out_path)
+static int open_as_file(const void *elf, size_t size, void **library,
+                        char **out_path)
 {
     const char *base = getenv("TMPDIR");
     char folder[4096], path[4096 + 16];
     int length = snprintf(folder, sizeof folder, "%s/runnel-XXXXXX",
                           base && *base ? base : "/tmp");
-    if (length < 0 || (size_t)length >= sizeof folder || !mkdtemp(folder))
-        return NULL;
+    if (length < 0 || (size_t)length >= sizeof folder)
+        return ENAMETOOLONG;
+    if (!mkdtemp(folder))
+        return errno;
     snprintf(path, sizeof path, "%s/module.so", folder);
-    void *library = NULL;
-    if (file_write_path(path, elf, size) == 0)
-        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    char *kept = library && out_path ? text_copy(path) : NULL;
+    int error = file_write_path(path, elf, size);
+    if (error == 0)
+        *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    char *kept = *library && out_path ? text_copy(path) : NULL;
     if (kept)
         *out_path = kept;
     else
         remove_file(path);
-    return library;
+    return error;
 }
 
 // Debuggers find an object by the path that it was loaded from, when they come
 // and not when it is loaded, so it must stay there.
-static void *open_object(const void *elf, size_t size, char **out_path)
+static int open_object(const void *elf, size_t size, void **library,
+                       char **out_path)
 {
-    void *library = NULL;
+    int error = 0;
+    *library = NULL;
     *out_path = NULL;
+    dlerror();  // what others left there
     if (has_lines(elf, size))
-        library = open_as_file(elf, size, out_path);
-    if (!library)
-        library = open_in_memory(elf, size);
-    return library ? library : open_as_file(elf, size, NULL);
+        error = open_as_file(elf, size, library, out_path);
+    if (!*library)
+        error = open_in_memory(elf, size, library);
+    if (!*library)
+        error = open_as_file(elf, size, library, NULL);
+    return error;
 }
 
 static void close_object(void *library, char *path)
@@ -364,11 +371,21 @@ static rnl_status refuse(const char *fault)
                 fault);
 }
 
-static rnl_status refuse_open(void)
+static rnl_status refuse_file(int error)
+{
+    fail(RNL_ERROR_IO, "no file could be made to load the cpu object from: %s",
+         strerror(error));
+    fail_set_native(error, strerror(error));
+    return RNL_ERROR_IO;
+}
+
+static rnl_status refuse_open(int error)
 {
     const char *words = dlerror();
+    if (!words)
+        return refuse_file(error);
     fail(RNL_ERROR_INVALID_BINARY, "the cpu object cannot be loaded: %s",
-         words ? words : "no file could be made for it");
+         words);
     fail_set_native(0, words);
     return RNL_ERROR_INVALID_BINARY;
 }
@@ -385,9 +402,10 @@ rnl_status object_load(const void *data, size_t size,
     if (fault)
         return refuse(fault);
     char *path;
-    void *library = open_object(elf, elf_size, &path);
+    void *library;
+    int error = open_object(elf, elf_size, &library, &path);
     if (!library)
-        return refuse_open();
+        return refuse_open(error);
     const rnl_cpu_object *table = dlsym(library, RNL_CPU_OBJECT_SYMBOL);
     fault = table_fault(table);
     const char *missing = fault ? NULL : processor_lacks(object_needs(table));
