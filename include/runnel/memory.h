@@ -66,8 +66,10 @@ RNL_API rnl_status rnl_context_trim(rnl_context context, size_t keep);
 //
 // Only for buffers of RNL_MEMORY_MANAGED and slices of them, otherwise
 // RNL_ERROR_INVALID_ARGUMENT. These are hints: they change what work costs and
-// never what it computes. Where RNL_FEATURE_MEMORY_HINTS is missing (on cpu, as
-// there is one memory) they are checked and have no further effect.
+// never what it computes. Advice and attachment end with the buffer, the memory
+// of which is not kept for others then. Where RNL_FEATURE_MEMORY_HINTS is
+// missing (on cpu, as there is one memory) they are checked and have no further
+// effect.
 
 // Moves `size` bytes from `offset` to where work wants them, in stream order.
 // Stands for cuMemPrefetchAsync.
@@ -80,8 +82,8 @@ RNL_API rnl_status rnl_enqueue_prefetch(rnl_stream stream, rnl_buffer buffer,
 RNL_API rnl_status rnl_buffer_advise(rnl_buffer buffer, size_t offset,
                                      size_t size, rnl_memory_advice advice);
 
-// Says who uses the whole buffer from here on in stream order: every stream,
-// the host alone, or this stream alone. Stands for cuStreamAttachMemAsync.
+// Says who uses the whole buffer, also that of a slice, from here on in stream
+// order: every stream, the host alone, or this stream alone. Stands for cuStreamAttachMemAsync.
 RNL_API rnl_status rnl_enqueue_attach(rnl_stream stream, rnl_buffer buffer,
                                       rnl_attach_mode mode);
 

@@ -330,11 +330,17 @@ static void set_release_point(struct buffer *buffer, uint64_t point)
         ;
 }
 
-// How far its release stream is. A slice's release counts for the whole.
-static void note_release(struct buffer *buffer)
+struct buffer *buffer_whole(struct buffer *buffer)
 {
     while (buffer->owner && buffer->owner->class->kind == OBJECT_BUFFER)
         buffer = (struct buffer *)buffer->owner;
+    return buffer;
+}
+
+// How far its release stream is. A slice's release counts for the whole.
+static void note_release(struct buffer *buffer)
+{
+    buffer = buffer_whole(buffer);
     struct stream *stream =
         atomic_load_explicit(&buffer->release_stream, memory_order_relaxed);
     if (!stream)
@@ -485,9 +491,10 @@ rnl_status rnl_buffer_set_release_stream(rnl_buffer handle,
 
 static void describe_buffer(struct buffer *buffer, rnl_buffer_info *info)
 {
-    lock_take(&buffer->lock);
-    rnl_attach_mode attach_mode = buffer->attach_mode;
-    lock_give(&buffer->lock);
+    struct buffer *whole = buffer_whole(buffer);
+    lock_take(&whole->lock);
+    rnl_attach_mode attach_mode = whole->attach_mode;
+    lock_give(&whole->lock);
     struct object *owner = buffer->owner;
     bool slice = owner && owner->class->kind == OBJECT_BUFFER;
     *info = (rnl_buffer_info){

@@ -133,7 +133,7 @@ struct buffer {
     struct buffer *next_kept;
     size_t capacity;               // bytes that its memory has
     bool set_aside;                // the memory is the pool's own
-    bool spent;                    // no handle is left for another one
+    bool spent;                    // nothing of it is for another buffer
     rnl_attach_mode attach_mode;
     struct lock lock;              // guards attach_mode and the mapping
     bool mapped;
@@ -359,6 +359,9 @@ rnl_status library_open(void);
 // An unpublished buffer without memory. NULL after recording why.
 struct buffer *buffer_new(struct context *context, rnl_memory_kind kind,
                           size_t size, const char *label);
+
+// What a slice is of in the end; any other buffer itself.
+struct buffer *buffer_whole(struct buffer *buffer);
 
 // Refuses a range that leaves the buffer; names the parameter "size".
 rnl_status buffer_check_range(const struct buffer *buffer, size_t offset,

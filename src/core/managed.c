@@ -52,6 +52,16 @@ static rnl_status submit_hint(struct stream *stream, enum op_kind kind,
     return op_submit(op);
 }
 
+// What the driver was told of memory stays with it, so no other buffer gets it.
+static void note_hint(struct buffer *whole)
+{
+    if (!whole->backend->memory_advise)
+        return;
+    lock_take(&whole->lock);
+    whole->spent = true;
+    lock_give(&whole->lock);
+}
+
 rnl_status rnl_enqueue_prefetch(rnl_stream stream_handle, rnl_buffer handle,
                                 size_t offset, size_t size,
                                 rnl_memory_target target)
@@ -91,17 +101,18 @@ rnl_status rnl_enqueue_attach(rnl_stream stream_handle, rnl_buffer handle,
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "mode",
                        "%d is no rnl_attach_mode", (int)mode);
     }
-    if (buffer->size > 0) {
+    struct buffer *whole = buffer_whole(buffer);
+    if (whole->size > 0) {
         object_keep(&buffer->object);
         status = submit_hint(stream, OP_ATTACH, buffer,
-                             (struct op_hint){.address = buffer->memory.device,
-                                              .size = buffer->size,
+                             (struct op_hint){.address = whole->memory.device,
                                               .what = (int)mode});
     }
     if (status == RNL_OK) {
-        lock_take(&buffer->lock);
-        buffer->attach_mode = mode;
-        lock_give(&buffer->lock);
+        lock_take(&whole->lock);
+        whole->attach_mode = mode;
+        lock_give(&whole->lock);
+        note_hint(whole);
     }
     object_drop(&buffer->object);
     return status;
@@ -118,6 +129,7 @@ static rnl_status advise_buffer(struct buffer *buffer, size_t offset,
                        "%d is no rnl_memory_advice", (int)advice);
     if (size == 0 || !buffer->backend->memory_advise)
         return RNL_OK;
+    note_hint(buffer_whole(buffer));
     return buffer->backend->memory_advise(
         buffer->object.context, (char *)buffer->memory.device + offset, size,
         advice);

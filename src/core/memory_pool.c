@@ -402,7 +402,8 @@ void memory_pool_give(struct buffer *buffer, struct stream *stream)
     struct memory_pool *pool = &context->pool;
     struct pool_part *part = buffer->part;
     size_t capacity = buffer->capacity;
-    buffer->spent = !object_retire(&buffer->object);
+    if (!object_retire(&buffer->object))  // no handle is left for another one
+        buffer->spent = true;
     bool waits = pool_wait_at_stream(buffer, stream);
     bool keep = !waits && may_keep(pool, buffer);
     if (!waits && !keep) {

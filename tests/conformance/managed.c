@@ -132,6 +132,52 @@ RNL_TEST(hints_stay_within_their_buffer)
     expect_ok(rnl_buffer_release(buffer));
 }
 
+RNL_TEST(attaching_a_slice_attaches_the_whole)
+{
+    // No size that pools have.
+    rnl_buffer buffer = managed(1000), slice, part;
+    rnl_stream stream = suite_stream();
+    expect_ok(rnl_buffer_slice(buffer, 500, 500, &slice));
+    expect_ok(rnl_buffer_slice(slice, 100, 0, &part));
+    expect_ok(rnl_enqueue_attach(stream, slice, RNL_ATTACH_SINGLE));
+    assert_int_equal(mode_of(buffer), RNL_ATTACH_SINGLE);
+    assert_int_equal(mode_of(part), RNL_ATTACH_SINGLE);
+    expect_ok(rnl_enqueue_attach(stream, part, RNL_ATTACH_GLOBAL));
+    assert_int_equal(mode_of(buffer), RNL_ATTACH_GLOBAL);
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    expect_ok(rnl_buffer_release(part));
+    expect_ok(rnl_buffer_release(slice));
+    expect_ok(rnl_buffer_release(buffer));
+}
+
+static uint64_t hits(void)
+{
+    return suite_pool_stats(suite_context()).hits;
+}
+
+RNL_TEST(advice_and_attachment_end_with_the_buffer)
+{
+    rnl_stream stream = suite_stream();
+    const char *reason;
+    bool heeded = rnl_context_supports(suite_context(),
+                                       RNL_FEATURE_MEMORY_HINTS,
+                                       &reason) == RNL_OK;
+    for (int round = 0; round < 3; round++) {
+        rnl_buffer buffer = managed(4096);
+        if (round == 1)
+            expect_ok(rnl_enqueue_attach(stream, buffer, RNL_ATTACH_HOST));
+        if (round == 2)
+            expect_ok(rnl_buffer_advise(buffer, 0, 64,
+                                        RNL_ADVICE_PREFER_HOST));
+        expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+        expect_ok(rnl_buffer_release(buffer));
+        uint64_t before = hits();
+        buffer = managed(4096);
+        assert_int_equal(hits() - before, round == 0 || !heeded);
+        expect_ok(rnl_buffer_release(buffer));
+    }
+}
+
 RNL_TEST(hints_know_their_values)
 {
     rnl_buffer buffer = managed(64);

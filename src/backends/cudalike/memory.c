@@ -116,8 +116,7 @@ int gpu_hint(struct stream *stream, struct op *op)
         [RNL_ATTACH_SINGLE] = DRIVER_ATTACH_SINGLE,
     };
     if (op->kind == OP_ATTACH)
-        return call->stream_attach(handle, address, op->hint.size,
-                                   modes[op->hint.what]);
+        return call->stream_attach(handle, address, 0, modes[op->hint.what]);
     bool to_device = op->hint.what == RNL_MEMORY_TO_DEVICE;
     return call->prefetch(address, op->hint.size,
                           to_device ? gpu->device : DRIVER_DEVICE_CPU,
