@@ -88,20 +88,7 @@ RNL_END_DECLS
 // and clang in C++17; name the fields in the order of the struct.
 
 #ifdef __cplusplus
-template <class T>
-struct rnl_literal {
-    T value;
-    operator const T *() const { return &value; }
-};
-
-template <class T>
-inline rnl_literal<T> rnl_literal_of(const T &value)
-{
-    return {value};
-}
-
-#define RNL_LITERAL(type, ...) \
-    rnl_literal_of(type{.struct_size = sizeof(type), __VA_ARGS__})
+#include <runnel/literal.hpp>
 #else
 #define RNL_LITERAL(type, ...) \
     (&(type){.struct_size = sizeof(type), __VA_ARGS__})

@@ -79,8 +79,12 @@ typedef struct rnl_node_params {
 #define RNL_NODE(...) RNL_LITERAL(rnl_node_params, __VA_ARGS__)
 
 // The nodes that a new one comes after: RNL_AFTER(a, b), or RNL_AT_START.
+#ifdef __cplusplus
+#define RNL_AFTER(...) RNL_LIST(rnl_node, __VA_ARGS__)
+#else
 #define RNL_AFTER(...) \
     (const rnl_node[]){__VA_ARGS__}, RNL_COUNT(__VA_ARGS__)
+#endif
 #define RNL_AT_START NULL, 0
 
 // What a node is. The texts live until the node is removed or changed.

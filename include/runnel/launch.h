@@ -115,11 +115,15 @@ RNL_END_DECLS
 // Integers, floats, pointers and buffers are taken by their C type. Wrap a
 // struct as RNL_ARG_STRUCT(variable).
 
+#ifdef __cplusplus
+#define RNL_NO_ARGS static_cast<const rnl_args *>(nullptr)
+#else
 #define RNL_NO_ARGS ((const rnl_args *)NULL)
+#endif
 
-static inline rnl_arg rnl_arg_of_integer(uint64_t value, size_t size)
+static inline rnl_arg rnl_arg_of_integer(uint64_t value, uint32_t size)
 {
-    rnl_arg arg = {RNL_VALUE_INTEGER, (uint32_t)size, {0}};
+    rnl_arg arg = {RNL_VALUE_INTEGER, size, {0}};
     arg.value.integer = value;
     return arg;
 }
@@ -152,9 +156,9 @@ static inline rnl_arg rnl_arg_of_buffer(rnl_buffer value)
     return arg;
 }
 
-static inline rnl_arg rnl_arg_of_struct(const void *value, size_t size)
+static inline rnl_arg rnl_arg_of_struct(const void *value, uint32_t size)
 {
-    rnl_arg arg = {RNL_VALUE_STRUCT, (uint32_t)size, {0}};
+    rnl_arg arg = {RNL_VALUE_STRUCT, size, {0}};
     arg.value.pointer = value;
     return arg;
 }

@@ -83,7 +83,8 @@ RNL_API rnl_status rnl_buffer_advise(rnl_buffer buffer, size_t offset,
                                      size_t size, rnl_memory_advice advice);
 
 // Says who uses the whole buffer, also that of a slice, from here on in stream
-// order: every stream, the host alone, or this stream alone. Stands for cuStreamAttachMemAsync.
+// order: every stream, the host alone, or this stream alone. Stands for
+// cuStreamAttachMemAsync.
 RNL_API rnl_status rnl_enqueue_attach(rnl_stream stream, rnl_buffer buffer,
                                       rnl_attach_mode mode);
 

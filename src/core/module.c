@@ -144,8 +144,8 @@ static rnl_status compile(struct context *context, const struct source *source,
                : create(context, label, source, &binary, out_module);
 }
 
-// `*out_module` is NULL when the cache has none. A binary that is whole but does
-// not load any more is to be made again; where memory is short or the device
+// `*out_module` is NULL when the cache has none. A binary that is whole but
+// does not load any more is made again; where memory is short or the device
 // lost, that would be no better.
 static rnl_status load_cached(struct context *context,
                               const struct source *source,

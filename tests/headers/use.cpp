@@ -7,6 +7,7 @@ struct pair {
 };
 
 int use(rnl_stream stream, rnl_function function, rnl_buffer buffer);
+int join(rnl_graph graph, rnl_node first, rnl_node second);
 
 int use(rnl_stream stream, rnl_function function, rnl_buffer buffer)
 {
@@ -21,4 +22,17 @@ int use(rnl_stream stream, rnl_function function, rnl_buffer buffer)
                  values, RNL_ARG_STRUCT(values)));
     status |= rnl_enqueue_function(stream, function, &launch, RNL_NO_ARGS);
     return status + RNL_VERSION;
+}
+
+int join(rnl_graph graph, rnl_node first, rnl_node second)
+{
+    rnl_node_params nothing{};
+    nothing.struct_size = sizeof nothing;
+    nothing.kind = RNL_NODE_EMPTY;
+    rnl_node node = nullptr;
+    int status = rnl_graph_add_node(graph, RNL_AT_START, &nothing, &node);
+    status |= rnl_graph_add_node(graph, RNL_AFTER(node), &nothing, &node);
+    status |= rnl_graph_add_node(graph, RNL_AFTER(first, second, node),
+                                 &nothing, &node);
+    return status;
 }

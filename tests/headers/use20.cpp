@@ -13,7 +13,7 @@ int use20(rnl_context context, rnl_function function, rnl_buffer buffer)
                                      .value = {.sync_policy =
                                                    RNL_SYNC_YIELD}));
     status |= rnl_enqueue_function(
-        stream, function, RNL_LAUNCH(.grid = {4}, .block = {256}),
+        stream, function, RNL_LAUNCH(.grid = {4, 1, 1}, .block = {256, 1, 1}),
         RNL_ARGS(buffer, 20.0f));
     status |= rnl_enqueue_copy_region(
         stream, RNL_COPY(.to = {.buffer = buffer},
