@@ -72,10 +72,15 @@ static uint64_t read_size(const char *name, uint64_t otherwise)
     return (uint64_t)number << shift;
 }
 
+// Set to anything but a word for no.
 static bool read_flag(const char *name)
 {
+    static const char *const words[] = {"", "0", "no", "off", "false"};
     const char *value = getenv(name);
-    return value && value[0] && strcmp(value, "0") != 0;
+    for (size_t i = 0; value && i < sizeof words / sizeof words[0]; i++)
+        if (strcasecmp(value, words[i]) == 0)
+            return false;
+    return value != NULL;
 }
 
 // How long a kernel runs before it is compiled for its block size. Enough that

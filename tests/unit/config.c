@@ -167,6 +167,8 @@ RNL_TEST(bad_values_leave_the_default)
         {"RUNNEL_SPIN_US", "18446744073709551615"},
         {"RUNNEL_LOG", "loud"}, {"RUNNEL_LOG", "4"},
         {"RUNNEL_CACHE_DISABLE", "0"}, {"RUNNEL_BLOCKING", "0"},
+        {"RUNNEL_CACHE_DISABLE", "no"}, {"RUNNEL_BLOCKING", "Off"},
+        {"RUNNEL_BLOCKING", "false"},
         {"RUNNEL_CACHE_SIZE", "-1"}, {"RUNNEL_CACHE_SIZE", "x"},
         {"RUNNEL_CACHE_SIZE", "5T"}, {"RUNNEL_CACHE_SIZE", "5MB"},
         {"RUNNEL_CACHE_SIZE", "99999999999999999999"},
