@@ -133,6 +133,7 @@ static bool copy_nodes_locked(const struct graph *from, struct graph *to)
             return false;
     to->live_count = from->live_count;
     to->edge_count = from->edge_count;
+    to->goes_back = from->goes_back;
     return true;
 }
 

@@ -47,6 +47,7 @@ struct graph {
     struct node *nodes;       // removed ones keep their index
     uint32_t count, most;
     uint32_t live_count, edge_count;
+    bool goes_back;           // an edge went to an older node
 };
 
 struct graph_exec {

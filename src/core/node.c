@@ -376,6 +376,8 @@ static bool reaches(const struct graph *graph, uint32_t from, uint32_t to,
 static rnl_status check_circle_locked(const struct graph *graph, uint32_t from,
                                       uint32_t to)
 {
+    if (from < to && !graph->goes_back)
+        return RNL_OK;
     size_t size = 2 * (size_t)graph->count * sizeof(uint32_t);
     uint32_t *seen = mem_allocate(size);
     if (!seen)
@@ -402,6 +404,7 @@ static rnl_status add_edge_locked(struct graph *graph, uint32_t from,
     node->after[node->after_count++] = from;
     graph->nodes[from].before_count++;
     graph->edge_count++;
+    graph->goes_back |= from > to;
     return RNL_OK;
 }
 
@@ -455,13 +458,15 @@ rnl_status rnl_graph_remove_edge(rnl_graph graph, rnl_node from, rnl_node to)
 
 static void detach_locked(struct graph *graph, uint32_t index)
 {
-    for (uint32_t i = 0; i < graph->count; i++) {
-        struct node *node = &graph->nodes[i];
-        uint32_t at = edge_find(node, index);
-        if (node->kind && at < node->after_count)
-            edge_remove_locked(graph, node, at);
-    }
     struct node *node = &graph->nodes[index];
+    // Those that come after it are mostly the next ones.
+    for (uint32_t i = index; node->before_count > 0;) {
+        i = i + 1 < graph->count ? i + 1 : 0;
+        struct node *other = &graph->nodes[i];
+        uint32_t at = edge_find(other, index);
+        if (at < other->after_count)
+            edge_remove_locked(graph, other, at);
+    }
     while (node->after_count > 0)
         edge_remove_locked(graph, node, node->after_count - 1);
 }

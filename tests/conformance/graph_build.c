@@ -50,6 +50,36 @@ RNL_TEST(circles_and_double_edges_are_refused)
     expect_error(rnl_graph_add_edge(graph, nodes[20], nodes[21]),
                  RNL_ERROR_INVALID_ARGUMENT, "to");
     launch_once(graph);
+
+    // A copy knows, too.
+    rnl_graph clone;
+    rnl_node from, to;
+    expect_ok(rnl_graph_clone(graph, &clone));
+    expect_ok(rnl_graph_find_node(clone, nodes[20], &from));
+    expect_ok(rnl_graph_find_node(clone, nodes[21], &to));
+    expect_error(rnl_graph_add_edge(clone, from, to),
+                 RNL_ERROR_INVALID_ARGUMENT, "to");
+    expect_ok(rnl_graph_release(clone));
+
+    expect_ok(rnl_graph_remove_node(graph, nodes[49]));
+    assert_int_equal(node_info_of(graph, nodes[0]).dependency_count, 0);
+    expect_ok(rnl_graph_add_edge(graph, nodes[20], nodes[21]));
+    expect_ok(rnl_graph_release(graph));
+}
+
+// With a search through all of it for each edge or node it would take minutes.
+RNL_TEST(a_long_chain_is_built_and_taken_apart)
+{
+    enum { COUNT = 200000 };
+    static rnl_node nodes[COUNT];
+    rnl_graph graph = new_graph();
+    for (int i = 0; i < COUNT; i++)
+        nodes[i] = empty_node(graph, RNL_AT_START);
+    for (int i = 1; i < COUNT; i++)
+        expect_ok(rnl_graph_add_edge(graph, nodes[i - 1], nodes[i]));
+    for (int i = 0; i < COUNT; i++)
+        expect_ok(rnl_graph_remove_node(graph, nodes[i]));
+    expect_shape(graph, 0, 0);
     expect_ok(rnl_graph_release(graph));
 }
 
