@@ -278,18 +278,37 @@ void source_key_finish(struct source_key *key)
 
 // --- Files -----------------------------------------------------------------
 
-static bool option_names_files(const char *option)
+static bool starts_with(const char *text, const char *const *words,
+                        size_t count)
 {
-    // The words with which a compiler is told to read more files; a response
-    // file (@) can hold any of them.
-    static const char *const words[] = {
-        "-I", "-i", "-B", "@", "--include", "--pre-include", "-pre-include",
-        "--system-include", "--sysroot",
-    };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strncmp(option, words[i], strlen(words[i])) == 0)
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(text, words[i], strlen(words[i])) == 0)
             return true;
     return false;
+}
+
+// The words with which a compiler is told to read more files; a response file
+// (@) can hold any of them.
+static bool option_names_files(const char *option)
+{
+    static const char *const words[] = {
+        "-i", "-B", "@", "--include", "--pre-include", "-pre-include",
+        "--system-include", "--sysroot",
+    };
+    return starts_with(option, words, sizeof words / sizeof words[0]);
+}
+
+// A folder to look for files in, which only those do who ask for one.
+static bool option_names_folder(const char *option)
+{
+    static const char *const words[] = {"-I", "--include-path"};
+    return starts_with(option, words, sizeof words / sizeof words[0]);
+}
+
+static bool asks_for_files(const char *text)
+{
+    return strstr(text, "include") || strstr(text, "import") ||
+           strstr(text, "embed");
 }
 
 // True when an include names a path from the root, or from above where it is.
@@ -309,11 +328,17 @@ static bool includes_path(const char *text)
 bool source_is_closed(const struct source *source)
 {
     const rnl_module_options *options = source->options;
-    for (size_t i = 0; i < options->option_count; i++)
-        if (option_names_files(options->options[i]))
+    bool folders = false, asks = asks_for_files(source->text);
+    for (size_t i = 0; i < options->option_count; i++) {
+        bool folder = option_names_folder(options->options[i]);
+        folders |= folder;
+        if (!folder && option_names_files(options->options[i]))
             return false;
-    for (size_t i = 0; i < options->header_count; i++)
+    }
+    for (size_t i = 0; i < options->header_count; i++) {
         if (includes_path(options->headers[i].source))
             return false;
-    return !includes_path(source->text);
+        asks |= asks_for_files(options->headers[i].source);
+    }
+    return !(folders && asks) && !includes_path(source->text);
 }

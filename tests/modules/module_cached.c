@@ -376,16 +376,33 @@ RNL_TEST(sources_that_read_files_are_not_cached)
                                    "--include-path=/y"};
     for (size_t i = 0; i < 4; i++)
         for (size_t round = 1; round <= 2; round++) {
-            compile_module("a", RNL_MODULE_OPTIONS(.options = options + i,
-                                                   .option_count = 1));
+            compile_module("include",
+                           RNL_MODULE_OPTIONS(.options = options + i,
+                                              .option_count = 1));
             assert_int_equal(runs(), 2 * i + round);
         }
     size_t before = runs();
-    compile_module("#include \"/tmp/x.h\"\n", NULL);
-    compile_module("#include \"/tmp/x.h\"\n", NULL);
-    compile_module("# include\t<../x.h>\n", NULL);
-    compile_module("# include\t<../x.h>\n", NULL);
+    for (int round = 0; round < 2; round++) {
+        compile_module("#include \"/tmp/x.h\"\n", NULL);
+        compile_module("# include\t<../x.h>\n", NULL);
+    }
     assert_int_equal(runs(), before + 4);
+    end();
+}
+
+RNL_TEST(folders_are_of_no_matter_to_sources_that_include_nothing)
+{
+    begin();
+    const char *const folder = "-I/tmp";
+    const rnl_header header = {"a.h", "#include <b.h>\n"};
+    rnl_module_options options = *RNL_MODULE_OPTIONS(.options = &folder,
+                                                     .option_count = 1);
+    for (size_t i = 0; i < 4; i++) {
+        options.headers = &header;
+        options.header_count = i / 2;
+        compile_module("a", &options);
+    }
+    assert_int_equal(runs(), 3);
     end();
 }
 
