@@ -130,11 +130,14 @@ static int prune(const struct request *request, const rnl_cache_info *info)
         struct json json = {0};
         json_begin(&json, NULL, '{');
         json_string(&json, "path", info->path);
+        json_string(&json, "reason", info->reason);
         json_unsigned(&json, "removed", count);
         json_unsigned(&json, "removed_size", size);
         json_end(&json, '}');
     } else {
         char text[UNIT_TEXT_SIZE];
+        if (info->reason[0])
+            print_row("Not used", "%s", info->reason);
         print_row("Removed", "%llu, %s", (unsigned long long)count,
                   size ? unit_bytes(size, text) : "0 B");
     }

@@ -29,6 +29,11 @@ cli_case(NAME cache_prune EXPECT --out "^  Removed  +0, 0 B$"
     ARGS cache prune --size 0 ENVIRONMENT ${in_empty})
 cli_case(NAME cache_prune_json EXPECT --json "removed=0" --json "removed_size=0"
     ARGS cache prune --json -s 1G ENVIRONMENT ${in_empty})
+cli_case(NAME cache_prune_nowhere EXPECT --out "^  Not used  +neither" --out "^  Removed  +0, 0 B$"
+    ARGS cache prune -s 0 ENVIRONMENT RUNNEL_CACHE_DIR= HOME= XDG_CACHE_HOME=)
+cli_case(NAME cache_prune_nowhere_json EXPECT --json "path=" --json "removed=0"
+        --json "reason=neither RUNNEL_CACHE_DIR nor HOME names a place"
+    ARGS cache prune -s 0 --json ENVIRONMENT RUNNEL_CACHE_DIR= HOME= XDG_CACHE_HOME=)
 cli_case(NAME cache_without_a_place EXPECT --out "^  Folder  +none$" --out "^  Not used  +neither"
     ARGS cache ENVIRONMENT RUNNEL_CACHE_DIR= HOME= XDG_CACHE_HOME=)
 cli_case(NAME cache_switched_off EXPECT --out "^  Not used  +RUNNEL_CACHE_DISABLE is set$"
