@@ -45,9 +45,9 @@ RNL_BEGIN_DECLS
 RNL_API rnl_status rnl_cache_get_info(rnl_cache_info *out_info);
 
 // Reads and verifies every entry and calls `visit` for each, in no order.
-// Returns what `visit` returned, if that was not RNL_OK. A folder that cannot be
-// used has no entries; RUNNEL_CACHE_DISABLE hides none. Blocks while files are
-// read.
+// Returns what `visit` returned, if that was not RNL_OK. A folder that cannot
+// be used has no entries; RUNNEL_CACHE_DISABLE hides none. Blocks while files
+// are read.
 RNL_API rnl_status rnl_cache_visit(rnl_cache_visit_fn visit, void *user_data);
 
 // Removes damaged entries, what broken-off writers left, and then what was not
