@@ -44,10 +44,13 @@ rnl_status nodes_find_locked(const struct graph *graph, const rnl_node *nodes,
                                              parameter, &indices[i]);
         if (status != RNL_OK)
             return status;
-        for (size_t k = 0; k < i; k++)
-            if (indices[k] == indices[i])
-                return fail_at(RNL_ERROR_INVALID_ARGUMENT, parameter,
-                               "'%s' names a node twice", parameter);
+        graph->nodes[indices[i]].marked = false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (graph->nodes[indices[i]].marked)
+            return fail_at(RNL_ERROR_INVALID_ARGUMENT, parameter,
+                           "'%s' names a node twice", parameter);
+        graph->nodes[indices[i]].marked = true;
     }
     return RNL_OK;
 }
