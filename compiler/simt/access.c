@@ -70,6 +70,13 @@ static bool masks_are_native(struct emitter *e, LLVMTypeRef type)
            (target_vector_bytes() == 32 && (size == 4 || size == 8));
 }
 
+// Whether there are instructions for places all over, under a mask.
+static bool places_are_native(struct emitter *e, LLVMTypeRef type)
+{
+    uint64_t size = size_of(e, type);
+    return target_vector_bytes() >= 64 && (size == 4 || size == 8);
+}
+
 static LLVMValueRef nowhere(struct emitter *e)
 {
     static const char name[] = "rnl_nowhere";
@@ -95,11 +102,12 @@ static LLVMValueRef sink(struct emitter *e)
 }
 
 // Addresses that all lanes may use; and the mask that is still needed.
-static LLVMValueRef safe_addresses(struct emitter *e, LLVMValueRef addresses,
-                                   LLVMValueRef place, LLVMValueRef *mask)
+static LLVMValueRef safe_addresses(struct emitter *e, LLVMTypeRef type,
+                                   LLVMValueRef addresses, LLVMValueRef place,
+                                   LLVMValueRef *mask)
 {
     *mask = mask_or_all(e, e->mask);
-    if (!e->mask || target_vector_bytes() >= 64)
+    if (!e->mask || places_are_native(e, type))
         return addresses;
     *mask = mask_all(e);
     return LLVMBuildSelect(e->builder, e->mask, addresses, splat(e, place), "");
@@ -144,7 +152,8 @@ static LLVMValueRef call_masked(struct emitter *e, const char *intrinsic,
                                 LLVMValueRef *arguments, unsigned variables,
                                 unsigned alignment)
 {
-    if (target_vector_bytes() >= 64 || e->place_count++ < INLINE_MOST)
+    if (places_are_native(e, LLVMGetElementType(overloads[0])) ||
+        e->place_count++ < INLINE_MOST)
         return call_intrinsic(e, intrinsic, overloads, 2, arguments, 4);
     LLVMTypeRef result = variables == 1 ? overloads[0] : e->void_type;
     LLVMTypeRef types[] = {LLVMTypeOf(arguments[0]), LLVMTypeOf(arguments[1])};
@@ -160,7 +169,7 @@ static LLVMValueRef gather(struct emitter *e, LLVMValueRef at,
     LLVMValueRef mask;
     LLVMTypeRef type = vector_type(e, LLVMTypeOf(at));
     LLVMTypeRef overloads[] = {type, LLVMTypeOf(addresses)};
-    addresses = safe_addresses(e, addresses, nowhere(e), &mask);
+    addresses = safe_addresses(e, LLVMTypeOf(at), addresses, nowhere(e), &mask);
     LLVMValueRef arguments[] = {addresses, alignment_of(e, at), mask,
                                 LLVMConstNull(type)};
     return call_masked(e, "llvm.masked.gather", overloads, arguments, 1,
@@ -172,7 +181,7 @@ static void scatter(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
 {
     LLVMValueRef mask;
     LLVMTypeRef overloads[] = {LLVMTypeOf(value), LLVMTypeOf(addresses)};
-    addresses = safe_addresses(e, addresses, sink(e), &mask);
+    addresses = safe_addresses(e, accessed_type(at), addresses, sink(e), &mask);
     LLVMValueRef arguments[] = {value, addresses, alignment_of(e, at), mask};
     call_masked(e, "llvm.masked.scatter", overloads, arguments, 2,
                 LLVMGetAlignment(at));
