@@ -170,6 +170,8 @@ void lines_at(struct emitter *e, LLVMValueRef at);
 void instruction_emit(struct emitter *e, LLVMValueRef at);
 LLVMValueRef instruction_widen(struct emitter *e, LLVMValueRef at);
 LLVMValueRef instruction_clone(struct emitter *e, LLVMValueRef at);
+// divide.c: a division of integers that differ between lanes.
+LLVMValueRef divide_widen(struct emitter *e, LLVMValueRef at);
 
 void access_load(struct emitter *e, LLVMValueRef at);
 void access_prefetch(struct emitter *e, LLVMValueRef at);

@@ -72,65 +72,19 @@ static void keep_fast_math(LLVMValueRef from, LLVMValueRef made)
         LLVMSetFastMathFlags(made, LLVMGetFastMathFlags(from));
 }
 
-// Quotients of numbers of up to 32 bits are exact in double precision; vectors
-// of integers cannot be divided.
-static LLVMValueRef divide(struct emitter *e, LLVMValueRef at,
-                           LLVMOpcode opcode)
-{
-    LLVMBuilderRef b = e->builder;
-    bool is_signed = opcode == LLVMSDiv || opcode == LLVMSRem;
-    LLVMTypeRef type = vector_type(e, LLVMTypeOf(at));
-    LLVMTypeRef real = vector_type(e, LLVMDoubleTypeInContext(e->context));
-    LLVMValueRef up = vector_of(e, at, 0), down = vector_of(e, at, 1);
-    LLVMOpcode to = is_signed ? LLVMSIToFP : LLVMUIToFP;
-    LLVMOpcode back = is_signed ? LLVMFPToSI : LLVMFPToUI;
-    LLVMTypeRef wide = type;
-    if (LLVMGetIntTypeWidth(LLVMTypeOf(at)) == 32)
-        wide = vector_type(e, e->i64);  // INT_MIN / -1
-    LLVMValueRef quotient = LLVMBuildFDiv(
-        b, LLVMBuildCast(b, to, up, real, ""),
-        LLVMBuildCast(b, to, down, real, ""), "");
-    quotient = LLVMBuildCast(b, is_signed ? back : LLVMFPToSI, quotient,
-                             is_signed ? wide : vector_type(e, e->i64), "");
-    quotient = LLVMBuildIntCast2(b, quotient, type, is_signed, "");
-    if (opcode == LLVMUDiv || opcode == LLVMSDiv)
-        return quotient;
-    return LLVMBuildSub(b, up, LLVMBuildMul(b, quotient, down, ""), "");
-}
-
-static LLVMValueRef safe_divisor(struct emitter *e, LLVMValueRef divisor)
-{
-    LLVMValueRef vector = lanes_vector(e, divisor);
-    if (!e->mask || LLVMIsConstant(divisor))
-        return vector;
-    LLVMValueRef one =
-        splat(e, LLVMConstInt(LLVMTypeOf(divisor), 1, 0));
-    return LLVMBuildSelect(e->builder, e->mask, vector, one, "");
-}
-
 static LLVMValueRef widen_binary(struct emitter *e, LLVMValueRef at,
                                  LLVMOpcode opcode)
 {
-    bool divides = opcode == LLVMUDiv || opcode == LLVMSDiv ||
-                   opcode == LLVMURem || opcode == LLVMSRem;
-    LLVMValueRef second = LLVMGetOperand(at, 1);
-    if (!divides) {
-        LLVMValueRef made =
-            LLVMBuildBinOp(e->builder, opcode, vector_of(e, at, 0),
-                           lanes_vector(e, second), "");
+    LLVMValueRef made;
+    switch (opcode) {
+    case LLVMUDiv: case LLVMSDiv: case LLVMURem: case LLVMSRem:
+        return divide_widen(e, at);
+    default:
+        made = LLVMBuildBinOp(e->builder, opcode, vector_of(e, at, 0),
+                              vector_of(e, at, 1), "");
         keep_fast_math(at, made);
         return made;
     }
-    if (!LLVMIsConstant(second) &&
-        LLVMGetIntTypeWidth(LLVMTypeOf(at)) <= 32) {
-        LLVMValueRef safe = safe_divisor(e, second);
-        if (LLVMIsAInstruction(second))
-            lanes_set(e, second, lanes_uniform(e, second)
-                                     ? lanes_scalar(e, second) : NULL, safe);
-        return divide(e, at, opcode);
-    }
-    return LLVMBuildBinOp(e->builder, opcode, vector_of(e, at, 0),
-                          safe_divisor(e, second), "");
 }
 
 static LLVMValueRef widen_address(struct emitter *e, LLVMValueRef at)

@@ -12,6 +12,7 @@ enum { UNMASKED_MOST = 64 };
 struct chain {
     int until;               // where they meet again, or NONE
     struct set blocks;
+    struct set rejoined;     // those of them worth a copy without masks
     LLVMValueRef *masks;     // of each block: lanes that wait to enter it
     LLVMValueRef *again;     // of each loop's header: for the next round
     int *open;               // headers of the loops around the current block
@@ -236,12 +237,9 @@ static bool gains_without_mask(const struct block *block)
     unsigned count = 0, accesses = 0;
     for (LLVMValueRef at = LLVMGetFirstInstruction(block->ir); at;
          at = LLVMGetNextInstruction(at)) {
-        bool slot = LLVMIsALoadInst(at)
-                        ? LLVMIsAAllocaInst(LLVMGetOperand(at, 0)) != NULL
-                    : LLVMIsAStoreInst(at)
-                        ? LLVMIsAAllocaInst(LLVMGetOperand(at, 1)) != NULL
-                        : true;
-        accesses += !slot;
+        bool stores = LLVMIsAStoreInst(at);
+        if (stores || LLVMIsALoadInst(at))
+            accesses += !LLVMIsAAllocaInst(LLVMGetOperand(at, stores));
         count++;
     }
     return accesses > 0 && count < UNMASKED_MOST;
@@ -268,7 +266,8 @@ static void emit_chain_block(struct emitter *e, struct chain *chain,
     LLVMBuildStore(e->builder, mask_none(e), chain->masks[number]);
     LLVMBuildCondBr(e->builder, mask_any(e, mask), body, next);
     position(e, body);
-    if (!e->kernel->compact && gains_without_mask(block)) {
+    if (set_has(&chain->rejoined, (unsigned)number) &&
+        gains_without_mask(block)) {
         LLVMBasicBlockRef all = append(e, "body.all");
         LLVMBasicBlockRef some = append(e, "body.some");
         LLVMBuildCondBr(e->builder, mask_is_full(e, mask), all, some);
@@ -344,6 +343,19 @@ static int order_root(const struct emitter *e, const struct chain *chain,
     return root;
 }
 
+// Blocks that all lanes of a chunk may come to, though they have gone apart:
+// those that are reached from each start.
+static struct set find_rejoined(const struct kernel *kernel, const int *starts,
+                                unsigned count, int until)
+{
+    struct set rejoined = graph_between(kernel, starts, 1, until);
+    for (unsigned i = 1; i < count; i++) {
+        struct set other = graph_between(kernel, &starts[i], 1, until);
+        set_intersect(&rejoined, &other);
+    }
+    return rejoined;
+}
+
 static void emit_chain(struct emitter *e, const int *starts,
                        const LLVMValueRef *masks, unsigned count, int until,
                        enum version version)
@@ -351,6 +363,9 @@ static void emit_chain(struct emitter *e, const int *starts,
     struct chain chain = {.until = until};
     int from[4];
     chain.blocks = graph_between(e->kernel, starts, count, until);
+    chain.rejoined = version == FULL && !e->kernel->compact
+                         ? find_rejoined(e->kernel, starts, count, until)
+                         : set_create(e->kernel->block_count);
     make_masks(e, &chain);
     for (unsigned i = 0; i < count; i++)
         send(e, &chain, starts[i], masks[i]);
