@@ -124,17 +124,12 @@ static LLVMValueRef accessor(struct emitter *e, const char *intrinsic,
     LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
     if (function)
         return function;
-    function = emitter_function(e, name, type);
-    LLVMSetLinkage(function, LLVMInternalLinkage);
-    add_flag(function, "noinline");
-    struct emitter inside = *e;
+    struct emitter inside = emitter_beside(e, name, type);
+    function = inside.function;
     LLVMValueRef all[4];
     unsigned variables = LLVMCountParams(function);
     for (unsigned i = 0; i < 4; i++)
         all[i] = i < variables ? LLVMGetParam(function, i) : arguments[i];
-    inside.function = function;
-    inside.builder = LLVMCreateBuilderInContext(e->context);
-    position(&inside, append(&inside, "entry"));
     LLVMValueRef value =
         call_intrinsic(&inside, intrinsic, overloads, 2, all, 4);
     if (variables == 1)

@@ -3,6 +3,9 @@
 // lane by lane.
 #include "emit.h"
 
+// Divisions of a function by constants of 64 bits that are not calls.
+enum { INLINE_MOST = 8 };
+
 static bool is_signed(LLVMOpcode opcode)
 {
     return opcode == LLVMSDiv || opcode == LLVMSRem;
@@ -124,6 +127,26 @@ static LLVMValueRef quotient_by(struct emitter *e, LLVMValueRef up,
                : unsigned_by(e, up, LLVMConstIntGetZExtValue(divisor));
 }
 
+// The same by a function, which takes less time to compile.
+static LLVMValueRef call_quotient_by(struct emitter *e, LLVMValueRef up,
+                                     LLVMValueRef divisor, bool with_sign)
+{
+    char *name = simt_format("rnl_quotient_%c%llu_%u", with_sign ? 's' : 'u',
+                             LLVMConstIntGetZExtValue(divisor), e->width);
+    LLVMTypeRef vector = LLVMTypeOf(up);
+    LLVMTypeRef type = LLVMFunctionType(vector, &vector, 1, 0);
+    LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
+    if (!function) {
+        struct emitter inside = emitter_beside(e, name, type);
+        function = inside.function;
+        LLVMBuildRet(inside.builder,
+                     quotient_by(&inside, LLVMGetParam(function, 0), divisor,
+                                 with_sign));
+        LLVMDisposeBuilder(inside.builder);
+    }
+    return LLVMBuildCall2(e->builder, type, function, &up, 1, "");
+}
+
 // Not a power of two, which LLVM makes shifts of, nor the negative of one.
 static bool is_product(LLVMValueRef divisor)
 {
@@ -166,7 +189,9 @@ LLVMValueRef divide_widen(struct emitter *e, LLVMValueRef at)
         return LLVMBuildBinOp(b, opcode, up, lanes_vector(e, divisor), "");
     if (constant) {
         down = lanes_vector(e, divisor);
-        quotient = quotient_by(e, up, divisor, is_signed(opcode));
+        quotient = (e->quotient_count++ < INLINE_MOST
+                        ? quotient_by : call_quotient_by)(
+            e, up, divisor, is_signed(opcode));
     } else if (LLVMGetIntTypeWidth(LLVMTypeOf(at)) <= 32) {
         down = safe_divisor(e, divisor);
         quotient = quotient_of_doubles(e, up, down, is_signed(opcode));

@@ -656,8 +656,8 @@ static void make_variables(struct emitter *e)
 LLVMValueRef emit_variant(struct kernel *kernel, const struct variant *variant)
 {
     struct emitter e = {.kernel = kernel, .variant = variant,
-                        .width = variant->width, .context = kernel->context,
-                        .module = kernel->module};
+                        .width = variant->width, .compact = variant->compact,
+                        .context = kernel->context, .module = kernel->module};
     e.shapes = (struct shapes){.kernel = kernel, .variant = variant};
     shapes_find(&e.shapes);
     emitter_types(&e);

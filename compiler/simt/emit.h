@@ -23,6 +23,7 @@ struct emitter {
                                    // with all their threads
     bool unrolls;                  // code for each chunk
     unsigned width;
+    bool compact;                  // lanes that disagree are masked at once
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMBuilderRef builder;
@@ -63,6 +64,7 @@ struct emitter {
     LLVMValueRef begun;            // the end of where they are zeroed
     unsigned place_count;          // accesses to places all over
     unsigned apart_count;          // loads of lanes at a distance
+    unsigned quotient_count;       // by constants of 64 bits
     unsigned *rows_ahead;          // read outside of loops, then in each loop
     LLVMValueRef sink;             // where lanes that are not there may write
     LLVMValueRef *private_memory;  // of the complex ones, for all lanes
@@ -188,6 +190,10 @@ void atomic_emit(struct emitter *e, LLVMValueRef at);
 void emitter_types(struct emitter *e);
 // A function of a type, or (NULL) one like run_blocks.
 LLVMValueRef emitter_function(struct emitter *e, const char *name,
+                              LLVMTypeRef type);
+// What emits a function beside that of `e`, for code that would stand there too
+// often. It is not inlined.
+struct emitter emitter_beside(const struct emitter *e, const char *name,
                               LLVMTypeRef type);
 
 // emit.c: number i of an array of 32-bit numbers in what describes the blocks.

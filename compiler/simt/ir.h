@@ -195,6 +195,7 @@ struct variant {
     bool rows;           // chunks run along x; else along the thread's number
     unsigned block_x;    // that it is for, or 0
     const char *name;
+    bool compact;        // lanes that disagree are masked at once
     bool blocks;         // of several blocks of a grid
 };
 

@@ -363,7 +363,7 @@ static void emit_chain(struct emitter *e, const int *starts,
     struct chain chain = {.until = until};
     int from[4];
     chain.blocks = graph_between(e->kernel, starts, count, until);
-    chain.rejoined = version == FULL && !e->kernel->compact
+    chain.rejoined = version == FULL && !e->compact
                          ? find_rejoined(e->kernel, starts, count, until)
                          : set_create(e->kernel->block_count);
     make_masks(e, &chain);
@@ -443,7 +443,7 @@ static void leave_divergent(struct emitter *e, int number,
                             enum version version)
 {
     const struct block *block = &e->kernel->blocks[number];
-    if (version == FULL && !e->kernel->compact) {
+    if (version == FULL && !e->compact) {
         struct map values = lanes_save(e);
         go_together(e, block);
         e->values = values;
@@ -518,7 +518,7 @@ static const struct loop *divergent_loop_at(struct emitter *e, int block)
 static void emit_block(struct emitter *e, int number, enum version version)
 {
     // With all lanes there, rounds need no masks until lanes first disagree.
-    const struct loop *loop = version == FULL && !e->kernel->compact
+    const struct loop *loop = version == FULL && !e->compact
                                   ? NULL : divergent_loop_at(e, number);
     map_clear(&e->values);
     if (!loop) {

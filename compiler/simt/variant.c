@@ -8,10 +8,10 @@
 
 enum { ROWS, HALVES, PACKED, VARIANTS };
 
-// Instructions of a kernel that is still worth several versions of its code,
-// and of one that is worth many lanes at once; lanes' values that a loop may
-// hold.
-enum { CHAINED_MOST = 300, HELD_MOST = 3 };
+// Instructions of chains that are still worth several versions of a kernel's
+// code; lanes' values that a loop may hold; instructions of a kernel that is
+// worth two versions of code that few blocks need.
+enum { CHAINED_MOST = 300, HELD_MOST = 3, PACKED_MOST = 300 };
 
 // --- Functions ---------------------------------------------------------------
 
@@ -46,6 +46,19 @@ LLVMValueRef emitter_function(struct emitter *e, const char *name,
     // All tables lie in one section: a kernel would reach what others do.
     add_attribute(function, "no-jump-tables", "true");
     return function;
+}
+
+struct emitter emitter_beside(const struct emitter *e, const char *name,
+                              LLVMTypeRef type)
+{
+    struct emitter beside = *e;
+    beside.mask = NULL;
+    beside.function = emitter_function(&beside, name, type);
+    LLVMSetLinkage(beside.function, LLVMInternalLinkage);
+    add_flag(beside.function, "noinline");
+    beside.builder = LLVMCreateBuilderInContext(e->context);
+    position(&beside, append(&beside, "entry"));
+    return beside;
 }
 
 // --- Planning ----------------------------------------------------------------
@@ -221,8 +234,11 @@ static struct plan plan_variants(struct kernel *kernel)
     bool gains = kernel->uses_yz && !kernel->compact;
     return (struct plan){
         .width = width,
-        .variants = {{width, true, 0, "rows"}, {16, true, 16, "halves"},
-                     {width, false, 0, "packed"}},
+        .variants = {{width, true, 0, "rows", kernel->compact},
+                     {16, true, 16, "halves", kernel->compact},
+                     {width, false, 0, "packed",
+                      kernel->compact || (!kernel->fixed &&
+                                          kernel->size > PACKED_MOST)}},
         .wanted = {true, gains && width == 32 && !kernel->has_warp_ops,
                    gains || kernel->has_warp_ops},
     };
