@@ -321,6 +321,9 @@ void narrow_numbers(LLVMModuleRef module);
 // interleave.c: has long sums of several chunks take turns.
 void interleave_sums(LLVMModuleRef module);
 
+// halves.c: has floats do what LLVM would do for halves lane by lane.
+void widen_halves(LLVMModuleRef module);
+
 // call.c: whether calls with the same arguments give the same and do nothing
 // else.
 bool calls_are_alike(LLVMValueRef call);

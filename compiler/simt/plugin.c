@@ -139,6 +139,15 @@ static char *finish_fixed(LLVMModuleRef module)
     return message;
 }
 
+static char *finish_general(LLVMModuleRef module, const char *combine)
+{
+    return prepare_run(
+        module,
+        simt_format("globaldce,function(sroa,early-cse<memssa>," COMBINE
+                    ",simplifycfg,loop-simplify,lcssa,loop-mssa(licm),gvn,dse"
+                    "%s,simplifycfg,adce)", combine));
+}
+
 // No loop vectoriser: it miscompiles masked induction (llvm-project #156849).
 static char *finish_vectors(LLVMModuleRef module, unsigned count, bool fixed)
 {
@@ -153,13 +162,10 @@ static char *finish_vectors(LLVMModuleRef module, unsigned count, bool fixed)
                         : NULL;
     if (message)
         return message;
-    if (fixed)
-        return finish_fixed(module);
-    return prepare_run(
-        module,
-        simt_format("globaldce,function(sroa,early-cse<memssa>," COMBINE
-                    ",simplifycfg,loop-simplify,lcssa,loop-mssa(licm),gvn,dse"
-                    "%s,simplifycfg,adce)", combine));
+    message = fixed ? finish_fixed(module)
+                    : finish_general(module, combine);
+    widen_halves(module);
+    return message;
 }
 
 // --- Tier F ------------------------------------------------------------------
