@@ -3,24 +3,6 @@
 
 #include <string.h>
 
-// A kernel's vector code, for a processor; NULL: for one without vectors.
-static char *emitted(const char *processor, const char *body)
-{
-    char *message = NULL;
-    prepare_targets(parse_module(""));
-    if (processor && !target_create("x86_64-unknown-linux-gnu", processor,
-                                    &message))
-        fail_msg("%s", message);
-    struct kernel *kernel = parse_kernel(body);
-    if (kernel->refusal)
-        fail_msg("%s", kernel->refusal);
-    if (!emit_kernel(kernel))
-        fail_msg("%s", kernel->refusal);
-    verify(kernel->module);
-    LLVMDeleteFunction(kernel->function);
-    return LLVMPrintModuleToString(kernel->module);
-}
-
 static bool has(const char *text, const char *part)
 {
     return strstr(text, part) != NULL;
@@ -46,14 +28,14 @@ static bool has(const char *text, const char *part)
 RNL_TEST(lanes_at_a_distance_are_loaded_one_by_one)
 {
     // The last lane's.
-    char *text = emitted(NULL, PLACES LOAD_APART "  ret void\n");
+    char *text = code_for(NULL, PLACES LOAD_APART "  ret void\n");
     assert_true(has(text, ", i64 372\n"));
 }
 
 RNL_TEST(lanes_that_went_apart_gather_even_when_all_are_there)
 {
     // One copy is of lanes that are still together.
-    char *text = emitted(
+    char *text = code_for(
         NULL, PLACES "  %most = load i32, ptr %q\n  br label %round\n"
                      "round:\n  %n = phi i32 [ 0, %0 ], [ %m, %round ]\n"
                      LOAD_APART "  %m = add i32 %n, 1\n"
@@ -63,6 +45,28 @@ RNL_TEST(lanes_that_went_apart_gather_even_when_all_are_there)
     const char *once = strstr(text, ", i64 372\n");
     assert_non_null(once);
     assert_false(has(once + 1, ", i64 372\n"));
+}
+
+// --- Places all over ---------------------------------------------------------
+
+// A load of a lane's own place, by the lanes of a branch.
+static char *guarded_load(const char *type)
+{
+    return code_for("x86-64-v4", simt_format(
+        "%s  %%v = load i32, ptr %%q\n  %%c = icmp sgt i32 %%v, 0\n"
+        "  br i1 %%c, label %%then, label %%end\n"
+        "then:\n  %%w = sext i32 %%v to i64\n"
+        "  %%r = getelementptr i8, ptr %%from, i64 %%w\n"
+        "  %%b = load %s, ptr %%r\n  %%n = zext %s %%b to i64\n"
+        "  store i64 %%n, ptr %%p\n  br label %%end\n"
+        "end:\n  ret void\n", PLACES, type, type));
+}
+
+RNL_TEST(what_has_no_gathers_is_loaded_by_all_lanes)
+{
+    assert_true(has(guarded_load("i8"), "ptr @rnl_nowhere"));
+    assert_true(has(guarded_load("i16"), "ptr @rnl_nowhere"));
+    assert_false(has(guarded_load("i32"), "ptr @rnl_nowhere"));
 }
 
 // --- Ahead -------------------------------------------------------------------
@@ -76,14 +80,14 @@ RNL_TEST(lanes_that_went_apart_gather_even_when_all_are_there)
 
 RNL_TEST(memory_is_asked_for_ahead_where_there_is_much_to_do)
 {
-    char *text = emitted(NULL, PLACES MUCH COPY "  ret void\n");
+    char *text = code_for(NULL, PLACES MUCH COPY "  ret void\n");
     assert_true(has(text, "@llvm.prefetch"));
     assert_true(has(text, ", i64 8192\n"));
 }
 
 RNL_TEST(all_rows_together_are_asked_for_so_far_ahead)
 {
-    char *text = emitted(NULL, PLACES MUCH COPY
+    char *text = code_for(NULL, PLACES MUCH COPY
                          "  %w = load i32, ptr %p\n  call void @use(i32 %w)\n"
                          "  ret void\n");
     assert_true(has(text, ", i64 4096\n"));
@@ -92,7 +96,7 @@ RNL_TEST(all_rows_together_are_asked_for_so_far_ahead)
 
 RNL_TEST(a_few_instructions_ask_for_nothing_ahead)
 {
-    assert_false(has(emitted(NULL, PLACES COPY "  ret void\n"),
+    assert_false(has(code_for(NULL, PLACES COPY "  ret void\n"),
                      "@llvm.prefetch"));
 }
 
@@ -110,7 +114,7 @@ static unsigned stored_indices(const char *between)
         "  %low = and i32 %v, 63\n  %wide = zext i32 %low to i64\n"
         "  %bin = getelementptr i32, ptr %s, i64 %wide\n"
         "  %old = atomicrmw add ptr %bin, i32 1 monotonic\n  ret void\n";
-    char *text = emitted("x86-64-v4",
+    char *text = code_for("x86-64-v4",
                          simt_format("%s%s%s", load, between, use));
     unsigned count = 0;
     while ((text = strstr(text + 1, "%spill")))
@@ -145,14 +149,14 @@ RNL_TEST(lanes_read_again_what_nobody_can_have_written)
 
 RNL_TEST(whole_lines_go_past_the_caches)
 {
-    assert_true(has(emitted("x86-64-v3", PLACES COPY "  ret void\n"), PAST));
-    assert_true(has(emitted("x86-64-v4", PLACES COPY "  ret void\n"), PAST));
+    assert_true(has(code_for("x86-64-v3", PLACES COPY "  ret void\n"), PAST));
+    assert_true(has(code_for("x86-64-v4", PLACES COPY "  ret void\n"), PAST));
 }
 
 RNL_TEST(in_loops_where_one_store_is_a_line)
 {
-    assert_true(has(emitted("x86-64-v4", ROUNDS("4096")), PAST));
-    assert_false(has(emitted("x86-64-v3", ROUNDS("4096")), PAST));
+    assert_true(has(code_for("x86-64-v4", ROUNDS("4096")), PAST));
+    assert_false(has(code_for("x86-64-v3", ROUNDS("4096")), PAST));
 }
 
 RNL_TEST(what_a_loop_stores_again_stays_in_the_caches)
@@ -163,25 +167,25 @@ RNL_TEST(what_a_loop_stores_again_stays_in_the_caches)
         "  store i32 %n, ptr %p\n  %m = add nuw nsw i32 %n, 1\n"
         "  %c = icmp ult i32 %m, 4\n"
         "  br i1 %c, label %loop, label %end\nend:\n  ret void\n";
-    assert_false(has(emitted("x86-64-v4", again), PAST));
+    assert_false(has(code_for("x86-64-v4", again), PAST));
 }
 
 // By less than the lanes store together.
 RNL_TEST(what_a_loop_moves_little_stays_in_the_caches)
 {
-    assert_false(has(emitted("x86-64-v4", ROUNDS("1")), PAST));
-    assert_false(has(emitted("x86-64-v4", ROUNDS("31")), PAST));
-    assert_true(has(emitted("x86-64-v4", ROUNDS("32")), PAST));
-    assert_true(has(emitted("x86-64-v4", ROUNDS("%i")), PAST));
+    assert_false(has(code_for("x86-64-v4", ROUNDS("1")), PAST));
+    assert_false(has(code_for("x86-64-v4", ROUNDS("31")), PAST));
+    assert_true(has(code_for("x86-64-v4", ROUNDS("32")), PAST));
+    assert_true(has(code_for("x86-64-v4", ROUNDS("%i")), PAST));
 }
 
 // The same few rows, over and over.
 RNL_TEST(what_a_loop_comes_back_to_stays_in_the_caches)
 {
-    assert_false(has(emitted("x86-64-v4", ROUNDS_BY("and i64 %n, 1")), PAST));
-    assert_false(has(emitted("x86-64-v4", ROUNDS_BY("lshr i64 %n, 6")), PAST));
-    assert_false(has(emitted("x86-64-v4", ROUNDS_BY("urem i64 %n, 3")), PAST));
-    assert_true(has(emitted("x86-64-v4", ROUNDS_BY("shl i64 %n, 1")), PAST));
+    assert_false(has(code_for("x86-64-v4", ROUNDS_BY("and i64 %n, 1")), PAST));
+    assert_false(has(code_for("x86-64-v4", ROUNDS_BY("lshr i64 %n, 6")), PAST));
+    assert_false(has(code_for("x86-64-v4", ROUNDS_BY("urem i64 %n, 3")), PAST));
+    assert_true(has(code_for("x86-64-v4", ROUNDS_BY("shl i64 %n, 1")), PAST));
 }
 
 // To and fro.
@@ -195,7 +199,7 @@ RNL_TEST(what_a_loop_takes_turns_with_stays_in_the_caches)
         "  store i32 %x, ptr %r\n  %m = sub i64 1, %n\n"
         "  %l = add nuw nsw i64 %k, 1\n  %c = icmp ult i64 %l, 4\n"
         "  br i1 %c, label %loop, label %end\nend:\n  ret void\n";
-    assert_false(has(emitted("x86-64-v4", turns), PAST));
+    assert_false(has(code_for("x86-64-v4", turns), PAST));
 }
 
 // The inner loop moves on, the outer one comes to all places again.
@@ -213,7 +217,7 @@ RNL_TEST(what_an_outer_loop_stores_again_does_too)
         "next:\n  %u = add nuw nsw i32 %o, 1\n"
         "  %d = icmp ult i32 %u, 4\n"
         "  br i1 %d, label %outer, label %end\nend:\n  ret void\n";
-    assert_false(has(emitted("x86-64-v4", again), PAST));
+    assert_false(has(code_for("x86-64-v4", again), PAST));
 }
 
 RNL_TEST(a_loop_with_much_to_do_stores_into_the_caches)
@@ -226,5 +230,5 @@ RNL_TEST(a_loop_with_much_to_do_stores_into_the_caches)
         "  store i32 %x, ptr %r\n  %m = add nuw nsw i64 %n, 1\n"
         "  %c = icmp ult i64 %m, 4\n"
         "  br i1 %c, label %loop, label %end\nend:\n  ret void\n";
-    assert_false(has(emitted("x86-64-v4", busy), PAST));
+    assert_false(has(code_for("x86-64-v4", busy), PAST));
 }

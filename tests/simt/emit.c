@@ -163,6 +163,55 @@ RNL_TEST(variants_are_made_where_they_gain)
     assert_true(has_variant(warp, "rnl_packed_0"));
 }
 
+static char *text_of(const char *body, const char *name)
+{
+    struct kernel *kernel = parse_kernel(body);
+    assert_true(emit_kernel(kernel));
+    LLVMValueRef function = LLVMGetNamedFunction(kernel->module, name);
+    assert_non_null(function);
+    return LLVMPrintValueToString(function);
+}
+
+RNL_TEST(copies_without_masks_are_made_where_all_lanes_may_meet)
+{
+    static const char start[] =
+        INDEX "  %v = load i32, ptr %p\n  %c = icmp sgt i32 %v, 0\n"
+        "  br i1 %c, label %then, label %end\n"
+        "then:\n  store i32 1, ptr %p\n  br label %end\n"
+        "end:\n  call void @use(i32 2)\n  ret void\n";
+    static const char meeting[] =
+        INDEX "  %v = load i32, ptr %p\n  %c = icmp sgt i32 %v, 0\n"
+        "  br i1 %c, label %then, label %both\n"
+        "then:\n  %d = icmp sgt i32 %v, 9\n"
+        "  br i1 %d, label %end, label %both\n"
+        "both:\n  store i32 1, ptr %p\n  br label %end\n"
+        "end:\n  call void @use(i32 2)\n  ret void\n";
+    assert_null(strstr(text_of(start, "rnl_rows_0"), "body.all"));
+    char *copy = strstr(text_of(meeting, "rnl_rows_0"), "\nbody.all");
+    assert_non_null(copy);
+    // Not where threads have ended.
+    assert_null(strstr(copy + 1, "\nbody.all"));
+}
+
+#define TEN(text) text text text text text text text text text text
+#define USE "  call void @use(i32 %y)\n"
+
+RNL_TEST(packed_code_of_larger_kernels_masks_at_once)
+{
+    static const char start[] =
+        INDEX "  %y = call i32 @rnl_thread_y()\n"
+        "  %v = load i32, ptr %p\n  %c = icmp sgt i32 %v, 0\n";
+    static const char end[] =
+        "  br i1 %c, label %then, label %end\n"
+        "then:\n  store i32 1, ptr %p\n  br label %end\n"
+        "end:\n  ret void\n";
+    char *small = simt_format("%s%s", start, end);
+    char *larger = simt_format("%s%s%s", start, TEN(TEN(USE USE USE)), end);
+    assert_non_null(strstr(text_of(small, "rnl_packed_0"), "\nmore:"));
+    assert_non_null(strstr(text_of(larger, "rnl_rows_0"), "\nmore:"));
+    assert_null(strstr(text_of(larger, "rnl_packed_0"), "\nmore:"));
+}
+
 RNL_TEST(barriers_where_lanes_go_apart_are_refused)
 {
     struct kernel *kernel = parse_kernel(

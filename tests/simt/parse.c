@@ -69,6 +69,23 @@ const char *name_of_block(const struct kernel *kernel, int block)
     return LLVMGetBasicBlockName(kernel->blocks[block].ir);
 }
 
+char *code_for(const char *processor, const char *body)
+{
+    char *message = NULL;
+    prepare_targets(parse_module(""));
+    if (processor && !target_create("x86_64-unknown-linux-gnu", processor,
+                                    &message))
+        fail_msg("%s", message);
+    struct kernel *kernel = parse_kernel(body);
+    if (kernel->refusal)
+        fail_msg("%s", kernel->refusal);
+    if (!emit_kernel(kernel))
+        fail_msg("%s", kernel->refusal);
+    verify(kernel->module);
+    LLVMDeleteFunction(kernel->function);
+    return LLVMPrintModuleToString(kernel->module);
+}
+
 int block_named(const struct kernel *kernel, const char *name)
 {
     for (int i = 0; i < (int)kernel->block_count; i++)

@@ -12,6 +12,9 @@ LLVMModuleRef parse_module(const char *text);
 // refusal if it is refused.
 struct kernel *parse_kernel(const char *body);
 
+// A kernel's vector code, for a processor; NULL: for one without vectors.
+char *code_for(const char *processor, const char *body);
+
 // The number of the block that is called so; fails the test if there is none.
 int block_named(const struct kernel *kernel, const char *name);
 const char *name_of_block(const struct kernel *kernel, int block);

@@ -51,6 +51,44 @@ extern "C" __global__ void shifts(unsigned *out, const unsigned *in, int n)
              (v << 7 | v >> 25);
 }
 
+// The constants are more than a function has without calls.
+// @run long long n=256 grid=2 block=128
+extern "C" __global__ void divide_by_wide_constants(long long *out,
+                                                    const long long *in, int n)
+{
+    int i = blockIdx.x * 128 + threadIdx.x;
+    unsigned long long edges[] = {0, ~0ull, 1ull << 63, (1ull << 63) - 1};
+    unsigned long long u = (unsigned long long)in[i] * 0x9e3779b97f4a7c15ull;
+    if (i % 8 < 4)
+        u = edges[i % 4] + i / 64;
+    long long s = (long long)u;
+    unsigned long long hash = u / 3;
+    hash = hash * 31 + u % 7;
+    hash = hash * 31 + u / 0xfffffffffffffffbull;
+    hash = hash * 31 + u / 0x8000000000000001ull;
+    hash = hash * 31 + u % 0x7fffffffffffffffull;
+    hash = hash * 31 + u / 1000000007 % 0xffffffff00000001ull;
+    hash = hash * 31 + (unsigned long long)(s / -3);
+    hash = hash * 31 + (unsigned long long)(s % 10);
+    hash = hash * 31 + (unsigned long long)(s / 86400);
+    hash = hash * 31 + (unsigned long long)(s % -1000003);
+    hash = hash * 31 + (unsigned long long)(s / 0x7fffffffffffffffll);
+    hash = hash * 31 + (unsigned long long)(s / -0x7fffffffffffffffll);
+    out[i] = (long long)hash;
+}
+
+// Only some threads divide, the others would by 0.
+// @run long long n=256 grid=2 block=128
+extern "C" __global__ void divide_wide_guarded(long long *out,
+                                               const long long *in, int n)
+{
+    int i = blockIdx.x * 128 + threadIdx.x;
+    long long d = (in[i] >> 30) % 9, value = 5;
+    if (d != 0)
+        value = in[n - 1 - i] / d + (long long)((unsigned long long)in[i] % d);
+    out[i] = value * 3 + d;
+}
+
 // @run long long n=256 grid=2 block=128
 extern "C" __global__ void shifts_wide(long long *out, const long long *in,
                                        int n)
