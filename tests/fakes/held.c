@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <time.h>
 
 enum { COUNT = 3000 };
@@ -357,6 +358,35 @@ RNL_TEST(a_graph_that_is_changed_behind_copies_holds_nobody_up)
     assert_ok(rnl_buffer_release(word));
     assert_ok(rnl_stream_release(other));
     assert_ok(rnl_stream_release(third));
+    end();
+}
+
+// --- Time limits -------------------------------------------------------------
+
+static void expect_told(const char *what)
+{
+    assert_status(rnl_stream_synchronize(stream, 0), RNL_ERROR_TIMED_OUT);
+    if (!strstr(rnl_last_error()->message, what))
+        fail_msg("'%s' lacks '%s'", rnl_last_error()->message, what);
+}
+
+RNL_TEST(a_time_out_tells_how_far_the_stream_is)
+{
+    begin();
+    rnl_stream other;
+    assert_ok(rnl_stream_create(context, NULL, &other));
+    fill();
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_ok(rnl_enqueue_wait_value32(stream, buffer, 0, 2, RNL_WAIT_EQ));
+    fill();
+    expect_told("has come to operation 2 (value operation) at least, of 3");
+    assert_ok(rnl_enqueue_write_value32(other, buffer, 0, 2));
+    shut();
+    fill();
+    expect_told("at least, of 5, and waits for the host or another stream");
+    atomic_store(&gate.open, 1);
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_ok(rnl_stream_release(other));
     end();
 }
 

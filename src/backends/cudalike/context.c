@@ -176,15 +176,6 @@ static rnl_status suspect(struct stream *stream, void *argument)
     return RNL_OK;
 }
 
-static const char *recent_name(const struct recent *recent)
-{
-    if (recent->name || !recent->function)
-        return recent->name ? recent->name : "work";
-    struct object *function = object_find(recent->function, OBJECT_FUNCTION);
-    return function ? ((struct function *)function)->name
-                    : "a function that was released";
-}
-
 // Kernels are what fails, as a rule: the only one there is is the suspect.
 static uint64_t only_kernel(const struct suspects *suspects)
 {
@@ -201,25 +192,15 @@ static uint64_t only_kernel(const struct suspects *suspects)
     return found;
 }
 
-static void name_one(const struct suspects *suspects, uint64_t sequence,
-                     char *text, size_t size)
-{
-    struct recent recent = {0};
-    bool known =
-        recent_find(gpu_stream_of(suspects->stream), sequence, &recent);
-    const char *file = known && recent.file ? recent.file : "?";
-    snprintf(text, size, "%llu (%s, %s:%d)", (unsigned long long)sequence,
-             known ? recent_name(&recent) : "?", file, recent.line);
-}
-
 static void describe_range(const struct suspects *suspects, char *text,
                            size_t size)
 {
     char first[160], last[160];
     if (suspects->first == suspects->last || only_kernel(suspects))
         return;
-    name_one(suspects, suspects->first, first, sizeof first);
-    name_one(suspects, suspects->last, last, sizeof last);
+    const struct gpu_stream *own = gpu_stream_of(suspects->stream);
+    recent_describe(own, suspects->first, first, sizeof first);
+    recent_describe(own, suspects->last, last, sizeof last);
     snprintf(text, size,
              "; it is one of operations %s to %s of the stream: "
              "RUNNEL_BLOCKING=1 tells which",

@@ -114,6 +114,12 @@ void recent_put_locked(struct gpu_stream *own, const struct op *op);
 // What is known about it; false when it is too long ago.
 bool recent_find(const struct gpu_stream *own, uint64_t sequence,
                  struct recent *out);
+const char *recent_name(const struct recent *recent);
+// Its number, and what it is and where it was submitted, if that is known.
+void recent_describe(const struct gpu_stream *own, uint64_t sequence,
+                     char *text, size_t size);
+// Records that a wait for it took too long, with how far it is.
+rnl_status stream_timed_out(const struct stream *stream);
 void recent_finish(struct gpu_stream *own);
 
 static inline struct gpu_context *gpu_of(const struct context *context)

@@ -122,6 +122,46 @@ bool recent_find(const struct gpu_stream *own, uint64_t sequence,
     return true;
 }
 
+const char *recent_name(const struct recent *recent)
+{
+    if (recent->name || !recent->function)
+        return recent->name ? recent->name : "work";
+    struct object *function = object_find(recent->function, OBJECT_FUNCTION);
+    return function ? ((struct function *)function)->name
+                    : "a function that was released";
+}
+
+void recent_describe(const struct gpu_stream *own, uint64_t sequence,
+                     char *text, size_t size)
+{
+    struct recent recent;
+    unsigned long long number = sequence;
+    if (!recent_find(own, sequence, &recent))
+        snprintf(text, size, "%llu", number);
+    else if (!recent.file)
+        snprintf(text, size, "%llu (%s)", number, recent_name(&recent));
+    else
+        snprintf(text, size, "%llu (%s, %s:%d)", number, recent_name(&recent),
+                 recent.file, recent.line);
+}
+
+rnl_status stream_timed_out(const struct stream *stream)
+{
+    char name[160], next[200];
+    const struct gpu_stream *own = gpu_stream_of(stream);
+    uint64_t last = atomic_load(&stream->submitted);
+    uint64_t at = atomic_load(&own->completed) + 1;
+    at = at < last ? at : last;
+    object_describe(&stream->object, name, sizeof name);
+    recent_describe(own, at, next, sizeof next);
+    return fail(RNL_ERROR_TIMED_OUT,
+                "the work was not done within the time limit: %s has come to "
+                "operation %s at least, of %llu%s",
+                name, next, (unsigned long long)last,
+                atomic_load(&own->holds)
+                    ? ", and waits for the host or another stream" : "");
+}
+
 void recent_finish(struct gpu_stream *own)
 {
     mem_release(atomic_load(&own->recent), sizeof(struct recent_list));

@@ -533,6 +533,8 @@ static rnl_status wait_until(struct stream *stream, uint64_t deadline)
     if (status == RNL_NOT_READY)
         status =
             gpu_poll(query_stream, stream, policy, deadline, &own->waits);
+    if (status == RNL_ERROR_TIMED_OUT)
+        status = stream_timed_out(stream);
     current_back(gpu, before);
     return status;
 }
