@@ -11,7 +11,7 @@ static const char *const predefined[] = {
     "-D__CUDACC__=1",       "-D__CUDACC_RTC__=1",      "-D__CUDA_ARCH__=800",
     "-D__CUDA_ARCH_LIST__=800", "-D__CUDACC_VER_MAJOR__=12",
     "-D__CUDACC_VER_MINOR__=0", "-D__CUDACC_VER_BUILD__=0",
-    "-D__RUNNEL__=1",       "-D__RUNNEL_CPU__=1",
+    "-U__SIZEOF_INT128__",  "-D__RUNNEL__=1",      "-D__RUNNEL_CPU__=1",
 };
 
 static const char *const always[] = {
