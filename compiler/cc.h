@@ -282,9 +282,10 @@ void simt_finish(struct simt_worker *worker);
 // all; they go before the prelude.
 void parts_ask(const char *source, bool all, struct text *text);
 
-// Adds the directives that begin, or end, another name for each type which the
-// prelude declares and `source` does, too; they go around the prelude.
-void parts_make_way(const char *source, bool begin, struct text *text);
+// Adds the directives that give another name to each type which the prelude
+// declares and `source` does, too; they go around the prelude.
+void parts_make_way(const char *source, struct text *before,
+                    struct text *after);
 
 // Whether errors of the compiler may come from a part that is not there.
 bool parts_missed(const char *errors);

@@ -116,7 +116,7 @@ static bool has_folders(const struct job *job)
 // core alone takes a millisecond less where nothing can ask for more.
 int write_prelude(const struct job *job)
 {
-    struct text text = {0}, seen = {0};
+    struct text text = {0}, seen = {0}, after = {0};
     const struct list *headers = &job->options->headers;
     text_add_bytes(&seen, job->source.data, job->source.size);
     for (size_t i = 0; i < headers->count; i++)
@@ -125,14 +125,16 @@ int write_prelude(const struct job *job)
         text_add(&text, "#define RNL_INSTANTIATES\n");
     parts_ask(seen.data, job->all_parts || has_folders(job), &text);
     bool core = text.size == 0 && !strstr(seen.data, "include");
-    parts_make_way(seen.data, true, &text);
+    if (job->scan.source)
+        parts_make_way(job->scan.source, &text, &after);
     if (core) {
         text_add_bytes(&text, cc_prelude, cc_prelude_core_size);
         text_add(&text, "#endif\n");
     } else {
         text_add_bytes(&text, cc_prelude, cc_prelude_size);
     }
-    parts_make_way(seen.data, false, &text);
+    text_add_bytes(&text, after.data, after.size);
+    text_free(&after);
     bool written = write_file(CC_PRELUDE_FILE, text.data, text.size);
     text_free(&seen);
     text_free(&text);

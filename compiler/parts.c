@@ -1,6 +1,6 @@
 // The parts of the prelude that only some sources need: most kernels would pay
 // for them in compile time for nothing.
-#include "cc.h"
+#include "tokens.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -110,32 +110,42 @@ void parts_ask(const char *source, bool all, struct text *text)
 static const char *const own_types[] = {"int64_t", "uint64_t", "intptr_t",
                                         "uintptr_t"};
 
-// "typedef long long NAME;" or "using NAME = long long;"
-static bool declares(const char *source, const char *name)
+// "typedef long long NAME;" or "using NAME = long long;" outside of all braces
+// but those of extern "C".
+static bool declares(const struct tokens *s, const char *name)
 {
-    for (const char *at = source; (at = strstr(at, name)); at++) {
-        const char *end = at + strlen(name), *start = at;
-        end += strspn(end, " \t");
-        while (start > source && !strchr(";{}\n", start[-1]))
-            start--;
-        start += strspn(start, " \t");
-        if (is_word(at[-(at > source)]) || (*end != ';' && *end != '='))
-            continue;
-        if (strncmp(start, *end == ';' ? "typedef " : "using ",
-                    *end == ';' ? 8 : 6) == 0)
+    size_t from = 0;  // where the current declaration began
+    for (size_t i = 0; i < s->count; i++) {
+        if (token_is(s->items[i], "{") &&
+            (i == 0 || s->items[i - 1].start[0] != '"'))
+            i = tokens_skip_brackets(s, i) - 1;
+        if (strchr(";{}", s->items[i].start[0]))
+            from = i + 1;
+        else if (token_is(s->items[i], name) &&
+                 (token_is(s->items[from], "typedef")
+                      ? token_is(s->items[i + 1], ";")
+                      : token_is(s->items[from], "using") &&
+                            token_is(s->items[i + 1], "=")))
             return true;
     }
     return false;
 }
 
-void parts_make_way(const char *source, bool begin, struct text *text)
+void parts_make_way(const char *source, struct text *before, struct text *after)
 {
-    for (size_t i = 0; i < sizeof own_types / sizeof *own_types; i++)
-        if (declares(source, own_types[i]) && begin)
-            text_format(text, "#define %s rnl_%s\n", own_types[i],
-                        own_types[i]);
-        else if (declares(source, own_types[i]))
-            text_format(text, "#undef %s\n", own_types[i]);
+    struct tokens tokens = {0};
+    for (size_t i = 0; i < sizeof own_types / sizeof *own_types; i++) {
+        const char *name = own_types[i];
+        if (!strstr(source, name))
+            continue;
+        if (tokens.count == 0)
+            tokens_read(source, &tokens);
+        if (!declares(&tokens, name))
+            continue;
+        text_format(before, "#define %s rnl_%s\n", name, name);
+        text_format(after, "#undef %s\n", name);
+    }
+    tokens_free(&tokens);
 }
 
 // --- Parts that were not asked for -------------------------------------------

@@ -595,6 +595,11 @@ RNL_TEST(spellings_of_kernels_and_functions)
         "  atomicAdd(p, 1ull); o[1] = sizeof a + *p; }",
         "#include <cuda_fp16.h>\n  typedef unsigned long long uint64_t ;\n"
         K "{ uint64_t b = 1; atomicAdd(&b, b); o[0] = __half(b); }",
+        "/* Once:\ntypedef long long int64_t;\n*/\n"
+        "namespace a { typedef long long int64_t; }\n"
+        "struct s { using int64_t = long long; };\n"
+        "__device__ const char *text = R\"(\ntypedef long long int64_t;\n)\";\n"
+        K "{ int64_t a = o[0]; o[1] = a; }",
         "inline __device__ __forceinline__ int lane()\n"
         "{ int l; asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(l)); return l; }\n"
         K "{ int i{threadIdx.x}, a[] = {i * 1.5f, 2};\n"
