@@ -160,11 +160,15 @@ static bool is_host_function(const struct tokens *s, size_t from, size_t i)
            !(name < s->count && is_of_device(s, s->items[name]));
 }
 
-// Where the template that is declared from token `i` on ends.
+// Where the template that is declared from token `i` on ends. Braces before a
+// comma or another brace initialise a member.
 static size_t end_of_template(const struct tokens *s, size_t i)
 {
     size_t body = tokens_find_body(s, tokens_skip_angles(s, i + 1));
-    return tokens_next(s, body < s->count ? body : i);
+    size_t end = tokens_next(s, body < s->count ? body : i);
+    while (end < s->count && strchr(",{", s->items[end].start[0]))
+        end = tokens_next(s, tokens_find_body(s, end));
+    return end;
 }
 
 // An exception in a template does no harm until that is used.

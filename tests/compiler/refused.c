@@ -587,6 +587,9 @@ RNL_TEST(spellings_of_kernels_and_functions)
         "template <class T> struct s {\n"
         "  __device__ void g() { try { f(1); } catch (...) {} } T x; };\n"
         K "{ s<int> v; v.x = 1; o[0] = v.x; }",
+        "template <class T> struct s { T x, y; __device__ s(T a); };\n"
+        "template <class T> __device__ s<T>::s(T a) : x{a}, y{a}\n"
+        "{ if (a < 0) throw 1; }\n" K "{ o[0] = 1; }",
         "#define INFINITY __int_as_float(0x7f800000)\n"
         K "{ o[0] = __float_as_int(INFINITY); }",
         "typedef long long int int64_t;\nusing uint64_t = unsigned long long;\n"
