@@ -167,7 +167,8 @@ struct scan_kernel {
     char *scope;    // "a::b", "" for the global one; an unnamed namespace is
                     // "-", an inline one "+b"
     char *name;
-    char *bounds;   // first argument of __launch_bounds__, or NULL
+    char *bounds;   // first argument of __launch_bounds__, "" if none;
+                    // NULL: that of the template
     struct list types;
     bool is_template;
     bool extern_c;

@@ -80,7 +80,7 @@ struct place {
     bool extern_c;
 };
 
-// The first argument of __launch_bounds__ between two tokens; NULL if none.
+// The first argument of __launch_bounds__ between two tokens; "" if none.
 static char *read_bounds(const struct tokens *s, size_t from, size_t to)
 {
     for (size_t i = from; i + 1 < to; i++) {
@@ -91,7 +91,7 @@ static char *read_bounds(const struct tokens *s, size_t from, size_t to)
             comma = tokens_next(s, comma);
         return tokens_copy(s, i + 2, comma);
     }
-    return NULL;
+    return copy_string("");
 }
 
 // The scope of a kernel that is named at token `name`, which may say where it
@@ -129,21 +129,37 @@ static struct scan_kernel *add_kernel(const struct tokens *s, size_t name,
     return kernel;
 }
 
+// The name of an instance of a template from token `i` on, with what it is an
+// instance for unless the parameters tell; s->count if there is none.
+static size_t find_instance(const struct tokens *s, size_t i, size_t *end,
+                            size_t *open)
+{
+    for (size_t t = i; t < s->count && !strchr("(;{", s->items[t].start[0]);
+         t++) {
+        if (token_takes_brackets(s->items[t]) &&
+            token_is(s->items[t + 1], "("))
+            t = tokens_skip_brackets(s, t + 1) - 1;
+        if (!token_is_word(s->items[t]) || !token_is(s->items[t + 1], "<"))
+            continue;
+        *open = *end = tokens_skip_angles(s, t + 1);
+        if (*end < s->count && token_is(s->items[*end], "("))
+            return t;
+    }
+    const size_t name = tokens_find_function(s, i, open);
+    *end = name + 1;
+    return name;
+}
+
 // template __global__ void k<int>(int *); makes a kernel of a template.
 static size_t read_instance(const struct tokens *s, size_t i,
                             struct place place, struct scan *scan)
 {
+    size_t end, open, name = find_instance(s, i, &end, &open);
     scan->instantiates = true;
-    for (; i < s->count && !token_is(s->items[i], ";"); i++) {
-        if (!token_is_word(s->items[i]) || !token_is(s->items[i + 1], "<"))
-            continue;
-        size_t open = tokens_skip_angles(s, i + 1);
-        if (open < s->count && token_is(s->items[open], "(")) {
-            add_kernel(s, i, open, open, place, scan);
-            return open;
-        }
-    }
-    return i;
+    if (name == s->count)
+        return i;
+    add_kernel(s, name, end, open, place, scan);
+    return open;
 }
 
 // Reads a declaration that began at token `from` and has __global__ before
@@ -152,15 +168,18 @@ static size_t read_kernel(const struct tokens *s, size_t from, size_t i,
                           struct place place, struct scan *scan)
 {
     bool is_template = false, extern_c = place.extern_c;
-    if (token_is(s->items[from], "template") &&
-        !token_is(s->items[from + 1], "<"))
+    bool begins_template = token_is(s->items[from], "template");
+    if (begins_template && !token_is(s->items[from + 1], "<"))
         return read_instance(s, i, place, scan);
-    size_t open, name = tokens_find_function(s, i, &open);
+    // template <> __global__ void k<int>(int *) {}
+    bool special = begins_template && token_is(s->items[from + 2], ">");
+    size_t end, open, name = special ? find_instance(s, i, &end, &open)
+                                     : tokens_find_function(s, i, &open);
     rules_check_kernel(s, i, place.scope[0], scan);
     if (name == s->count)
         return i;
     for (size_t t = from; t < name; t++) {
-        is_template |= token_is(s->items[t], "template");
+        is_template |= token_is(s->items[t], "template") && !special;
         extern_c |= token_is(s->items[t], "extern") &&
                     token_is(s->items[t + 1], "\"C\"");
     }
@@ -168,7 +187,7 @@ static size_t read_kernel(const struct tokens *s, size_t from, size_t i,
     if (!token_is(s->items[after], "{"))
         return after;
     struct scan_kernel *kernel =
-        add_kernel(s, name, name + 1, open, place, scan);
+        add_kernel(s, name, special ? end : name + 1, open, place, scan);
     kernel->bounds = read_bounds(s, from, name);
     kernel->is_template = is_template;
     kernel->extern_c = extern_c;

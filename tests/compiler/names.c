@@ -97,7 +97,7 @@ RNL_TEST(templates_by_name_expression)
                         "_Z5scaleIfEvPT_iS0_");
     assert_int_equal(
         built_kernel(&built, "&scale<double>")->parameters[2].size, 8);
-    assert_int_equal(built.table->kernel_count, 6);
+    assert_int_equal(built.table->kernel_count, 7);
     built_close(&built);
 }
 
@@ -160,11 +160,40 @@ RNL_TEST(templates_that_are_instantiated)
                 "static __global__ void other(int *out) { *out = 6; }\n");
     built_make(&built, "--source @/k.cu --name-expression 'k<int>'");
     assert_string_equal(built.log, "");
-    assert_int_equal(built.table->kernel_count, 3);
+    assert_int_equal(built.table->kernel_count, 4);
     assert_int_equal(first_result("k<int>"), 4);
     assert_int_equal(first_result("other"), 6);
     assert_string_equal(built_kernel(&built, "k<float>")->symbol,
                         "_Z1kIfEvPT_");
+    built_close(&built);
+}
+
+RNL_TEST(kernels_for_certain_arguments)
+{
+    built_write(&built, "k.cu",
+                "namespace a {\n"
+                "template <class T> __global__ void\n"
+                "__launch_bounds__(64) k(T *o) { *o = 1; }\n"
+                "template <> __global__ void k<short>(short *o);\n}\n"
+                "template <> __global__ void a::k<int>(int *o) { *o = 2; }\n"
+                "template <> void __global__ __launch_bounds__(32)\n"
+                "a::k<float>(float *o) { *o = 3; }\n"
+                "template <class T> __global__ void deduced(T *o)\n"
+                "{ *o = 4; }\n"
+                "template __global__ void deduced(int *);\n"
+                "__global__ void k(int *o) { *o = 5; }\n");
+    built_make(&built, "--source @/k.cu --name-expression 'a::k<int>'");
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.table->kernel_count, 4);
+    assert_int_equal(first_result("a::k<int>"), 2);
+    assert_int_equal(first_result("deduced"), 4);
+    assert_int_equal(first_result("k"), 5);
+    assert_int_equal(built_kernel(&built, "a::k<float>")->max_block_threads,
+                     32);
+    // Neither is an instance of the template.
+    assert_int_equal(built_kernel(&built, "a::k<int>")->max_block_threads,
+                     1024);
+    assert_int_equal(built_kernel(&built, "k")->max_block_threads, 1024);
     built_close(&built);
 }
 
