@@ -138,9 +138,34 @@ static bool has_name(const char *expression, const char *name)
     return false;
 }
 
-// Any other expression names a variable.
+static bool is_full_name(const char *scope, const char *name,
+                         const char *full_name)
+{
+    struct text full = {0};
+    add_scope(&full, scope);
+    text_add(&full, name);
+    bool same = strcmp(full.data, full_name) == 0;
+    text_free(&full);
+    return same;
+}
+
+// The variable of which "&a::v" is the address; NULL if there is none.
+static const struct scan_global *find_global(const struct scan *scan,
+                                             const char *expression)
+{
+    const char *name = expression + strspn(expression, "&: ");
+    for (size_t i = 0; i < scan->global_count; i++)
+        if (is_full_name(scan->globals[i].scope, scan->globals[i].name, name))
+            return &scan->globals[i];
+    return NULL;
+}
+
+// Any other expression names a variable, and so does "&k" if it is the k of
+// another namespace that is a kernel.
 static bool names_kernel(const struct scan *scan, const char *expression)
 {
+    if (find_global(scan, expression))
+        return false;
     for (size_t i = 0; i < scan->kernel_count; i++)
         if (has_name(expression, scan->kernels[i].name))
             return true;
@@ -189,12 +214,7 @@ static void add_kernel(struct writer *w, const struct scan_kernel *kernel)
 
 bool table_has_name(const struct scan_kernel *kernel, const char *name)
 {
-    struct text full = {0};
-    add_scope(&full, kernel->scope);
-    text_add(&full, kernel->name);
-    bool same = strcmp(full.data, name) == 0;
-    text_free(&full);
-    return same;
+    return is_full_name(kernel->scope, kernel->name, name);
 }
 
 static bool is_scanned(const struct scan *scan, const char *expression)
@@ -271,10 +291,11 @@ static void add_global(struct writer *w, const struct scan_global *global)
 
 static bool names_constant(const struct scan *scan, const char *expression)
 {
-    for (size_t i = 0; i < scan->global_count; i++)
+    const struct scan_global *found = find_global(scan, expression);
+    for (size_t i = 0; i < scan->global_count && !found; i++)
         if (has_name(expression, scan->globals[i].name))
-            return scan->globals[i].constant;
-    return false;
+            found = &scan->globals[i];
+    return found && found->constant;
 }
 
 // "&table<int>" or "&a::v".

@@ -128,14 +128,16 @@ RNL_TEST(name_expressions_of_variables)
     built_write(&built, "k.cu",
                 "template <class T> __device__ T table[3] = {1, 2, 3};\n"
                 "template <class T> __constant__ T scale = 4;\n"
-                "namespace a { __device__ int v = 5; }\n"
+                "__constant__ int v = 7;\n"
+                "namespace a { __device__ int v = 5, k = 6; }\n"
                 "template <class T> __global__ void k(T *out)\n"
                 "{ *out = table<T>[1] + scale<T>; }\n");
     built_make(&built, "--source @/k.cu --name-expression '&table<short>' "
                        "--name-expression '& scale<int>' "
-                       "--name-expression '&a::v' --name-expression 'k<int>'");
+                       "--name-expression '&a::v' --name-expression '&a::k' "
+                       "--name-expression 'k<int>'");
     assert_string_equal(built.log, "");
-    assert_int_equal(built.table->global_count, 4);
+    assert_int_equal(built.table->global_count, 7);
     const rnl_cpu_global *table = built_global(&built, "&table<short>"),
                          *scale = built_global(&built, "& scale<int>");
     assert_int_equal(table->size, 3 * sizeof(short));
@@ -145,6 +147,9 @@ RNL_TEST(name_expressions_of_variables)
     assert_int_equal(scale->flags, RNL_CPU_GLOBAL_CONSTANT);
     assert_ptr_equal(built_global(&built, "&a::v")->address,
                      built_global(&built, "a::v")->address);
+    assert_int_equal(built_global(&built, "&a::v")->flags, 0);
+    assert_ptr_equal(built_global(&built, "&a::k")->address,
+                     built_global(&built, "a::k")->address);
     assert_int_equal(first_result("k<int>"), 6);
     built_close(&built);
 }
