@@ -305,17 +305,33 @@ static bool option_names_folder(const char *option)
     return starts_with(option, words, sizeof words / sizeof words[0]);
 }
 
+// Behind `word`, which a backslash may break into lines; NULL: it is not there.
+static const char *find_behind(const char *text, const char *word)
+{
+    for (; (text = strchr(text, word[0])) != NULL; text++) {
+        const char *at = text, *left = word;
+        while (*left && *at == *left) {
+            left++;
+            at++;
+            while (*left && *at == '\\')
+                at += 1 + strspn(at + 1, " \t\r\n");
+        }
+        if (!*left)
+            return at;
+    }
+    return NULL;
+}
+
 static bool asks_for_files(const char *text)
 {
-    return strstr(text, "include") || strstr(text, "import") ||
-           strstr(text, "embed");
+    return find_behind(text, "include") || find_behind(text, "import") ||
+           find_behind(text, "embed");
 }
 
 // True when an include names a path from the root, or from above where it is.
 static bool includes_path(const char *text)
 {
-    while ((text = strstr(text, "include")) != NULL) {
-        text += strlen("include");
+    while ((text = find_behind(text, "include")) != NULL) {
         const char *at = text + strspn(text, " \t");
         if (*at != '"' && *at != '<')
             continue;
@@ -328,17 +344,16 @@ static bool includes_path(const char *text)
 bool source_is_closed(const struct source *source)
 {
     const rnl_module_options *options = source->options;
-    bool folders = false, asks = asks_for_files(source->text);
+    bool folders = false;
     for (size_t i = 0; i < options->option_count; i++) {
         bool folder = option_names_folder(options->options[i]);
         folders |= folder;
         if (!folder && option_names_files(options->options[i]))
             return false;
     }
-    for (size_t i = 0; i < options->header_count; i++) {
-        if (includes_path(options->headers[i].source))
+    bool (*is_open)(const char *) = folders ? asks_for_files : includes_path;
+    for (size_t i = 0; i < options->header_count; i++)
+        if (is_open(options->headers[i].source))
             return false;
-        asks |= asks_for_files(options->headers[i].source);
-    }
-    return !(folders && asks) && !includes_path(source->text);
+    return !is_open(source->text);
 }

@@ -385,8 +385,11 @@ RNL_TEST(sources_that_read_files_are_not_cached)
     for (int round = 0; round < 2; round++) {
         compile_module("#include \"/tmp/x.h\"\n", NULL);
         compile_module("# include\t<../x.h>\n", NULL);
+        compile_module("#in\\\nclu\\ \r\n\\\nde <x.h>\n",
+                       RNL_MODULE_OPTIONS(.options = options,
+                                          .option_count = 1));
     }
-    assert_int_equal(runs(), before + 4);
+    assert_int_equal(runs(), before + 6);
     end();
 }
 
