@@ -78,12 +78,12 @@ static int write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
-static void forget_signal(int number, const sigset_t *blocked_before)
+static void forget_signal(int number, const sigset_t *pending_before)
 {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, number);
-    if (!sigismember(blocked_before, number))
+    if (!sigismember(pending_before, number))
         sigtimedwait(&set, NULL, &(struct timespec){0});
 }
 
@@ -91,16 +91,17 @@ static void forget_signal(int number, const sigset_t *blocked_before)
 // thread a signal, which would end the program: the error says it all.
 int file_write(int fd, const void *data, size_t size)
 {
-    sigset_t held, before;
+    sigset_t held, before, pending;
     sigemptyset(&held);
     sigaddset(&held, SIGXFSZ);
     sigaddset(&held, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &held, &before);
+    sigpending(&pending);
     int error = write_all(fd, data, size);
     if (error == EFBIG)
-        forget_signal(SIGXFSZ, &before);
+        forget_signal(SIGXFSZ, &pending);
     if (error == EPIPE)
-        forget_signal(SIGPIPE, &before);
+        forget_signal(SIGPIPE, &pending);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }

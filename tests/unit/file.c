@@ -152,13 +152,16 @@ RNL_TEST(a_signal_of_the_callers_own_is_left_to_it)
     sigaddset(&set, SIGPIPE);
     signal(SIGPIPE, count_signal);
     pthread_sigmask(SIG_BLOCK, &set, &before);
-    raise(SIGPIPE);
     assert_int_equal(pipe(ends), 0);
     close(ends[0]);
-    assert_int_equal(file_write(ends[1], "x", 1), EPIPE);
+    for (int own = 0; own < 2; own++) {
+        if (own)
+            raise(SIGPIPE);
+        assert_int_equal(file_write(ends[1], "x", 1), EPIPE);
+        assert_int_equal(sigpending(&pending), 0);
+        assert_int_equal(sigismember(&pending, SIGPIPE), own);
+    }
     close(ends[1]);
-    assert_int_equal(sigpending(&pending), 0);
-    assert_true(sigismember(&pending, SIGPIPE));
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     assert_int_equal(signals, 1);
 }
