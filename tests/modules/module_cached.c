@@ -376,7 +376,7 @@ RNL_TEST(sources_that_read_files_are_not_cached)
                                    "--include-path=/y"};
     for (size_t i = 0; i < 4; i++)
         for (size_t round = 1; round <= 2; round++) {
-            compile_module("include",
+            compile_module(i < 3 ? "include" : "in\\\nclu\\ \r\n\\\nde",
                            RNL_MODULE_OPTIONS(.options = options + i,
                                               .option_count = 1));
             assert_int_equal(runs(), 2 * i + round);
@@ -385,11 +385,8 @@ RNL_TEST(sources_that_read_files_are_not_cached)
     for (int round = 0; round < 2; round++) {
         compile_module("#include \"/tmp/x.h\"\n", NULL);
         compile_module("# include\t<../x.h>\n", NULL);
-        compile_module("#in\\\nclu\\ \r\n\\\nde <x.h>\n",
-                       RNL_MODULE_OPTIONS(.options = options,
-                                          .option_count = 1));
     }
-    assert_int_equal(runs(), before + 6);
+    assert_int_equal(runs(), before + 4);
     end();
 }
 
