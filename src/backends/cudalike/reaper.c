@@ -232,10 +232,8 @@ static struct task *take_of_locked(const struct stream *stream)
     return task;
 }
 
-void reaper_help(const struct stream *stream)
+static void help(void *stream)
 {
-    if (atomic_load_explicit(&left, memory_order_relaxed) == 0 || is_spared)
-        return;
     struct task *task;
     do {
         lock_take(&reaper_lock);
@@ -244,4 +242,10 @@ void reaper_help(const struct stream *stream)
         if (task)
             do_task(task);
     } while (task);
+}
+
+void reaper_help(struct stream *stream)
+{
+    if (atomic_load_explicit(&left, memory_order_relaxed) > 0 && !is_spared)
+        fail_beside(help, stream);
 }

@@ -25,6 +25,6 @@ void stream_drop(struct stream *stream);
 
 // Who waited for the stream ends what the reaper has not come to yet: memory is
 // there again, even while somebody's deleter blocks.
-void reaper_help(const struct stream *stream);
+void reaper_help(struct stream *stream);
 // Waits until the reaper has ended all it was given, or so long.
 void reaper_await(uint64_t patience_ns);
