@@ -71,6 +71,11 @@ void host_start(struct op *op)
     start(op, run);
 }
 
+bool host_add(struct task *task)
+{
+    return task_add(&host, task);
+}
+
 void host_finish_list(struct op *over)
 {
     for (struct op *op = over, *next; op; op = next) {

@@ -544,6 +544,7 @@ static void plan_free(struct gpu_context *gpu, void *subject)
     const struct driver_functions *call = call_of(gpu);
     if (plan->exec)
         call->exec_destroy(plan->exec);
+    quiet_graph_gone(gpu, plan->room);
     if (plan->graph)
         call->graph_destroy(plan->graph);
     if (plan->never)
@@ -584,13 +585,23 @@ void gpu_plan_free(struct gpu_plan *plan, struct point last)
     recipes_drop(used);
 }
 
+static uint32_t room_of(const struct gpu_plan *plan)
+{
+    size_t conditions = 0;
+    for (uint32_t i = 0; i < plan->count; i++)
+        conditions += plan->steps[i].kind == RNL_NODE_IF ||
+                      plan->steps[i].kind == RNL_NODE_WHILE;
+    return graph_room(plan->count, conditions);
+}
+
 // The stream's priority counts where no node has one.
 static int instantiate(struct builder *builder)
 {
     struct gpu_plan *plan = builder->plan;
     unsigned long long flags =
         builder->priorities ? DRIVER_GRAPH_NODE_PRIORITIES : 0;
-    quiet_enter_now(gpu_of(plan->context));
+    plan->room = room_of(plan);
+    quiet_enter_graph(gpu_of(plan->context), plan->room);
     int code = builder->call->graph_instantiate(&plan->exec, plan->graph,
                                                 flags);
     if (code != 0 && flags != 0)
