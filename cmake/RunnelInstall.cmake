@@ -9,7 +9,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/runnel
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(TARGET runnel)
-    install(TARGETS runnel EXPORT RunnelTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(TARGETS runnel EXPORT RunnelTargets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
     set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Runnel)
     install(EXPORT RunnelTargets NAMESPACE Runnel:: DESTINATION ${config_dir})
     configure_package_config_file(
