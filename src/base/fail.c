@@ -189,6 +189,7 @@ void fail_beside(void (*what)(void *argument), void *argument)
     *text = saved;
 }
 
+// It is made into a line before anybody is called.
 static void log_failure(void *failure)
 {
     const struct failure_text *text = failure;
@@ -204,9 +205,8 @@ static void announce(void)
         !log_wants(RNL_LOG_DEBUG))
         return;
     // What the callback is refused must not hide this failure.
-    struct failure_text copy = *last();
-    fail_beside(log_failure, &copy);
-    thread_state.function = copy.error.function;
+    fail_beside(log_failure, last());
+    thread_state.function = last()->error.function;
 }
 
 rnl_status fail(rnl_status status, const char *format, ...)

@@ -169,22 +169,28 @@ rnl_status rnl_cache_prune(uint64_t most_size, uint64_t *out_count,
 rnl_status rnl_cache_get_info(rnl_cache_info *out_info)
 {
     const struct config *config = config_get();
-    rnl_cache_info info = {.struct_size = sizeof info,
-                           .size_limit = config->cache_size};
     struct text path = {0};
     const char *fault = "RUNNEL_CACHE_DISABLE is set";
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
+    rnl_cache_info *info = mem_allocate(sizeof *info);
+    if (!info)
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory to tell of the cache");
+    info->struct_size = sizeof *info;
+    info->size_limit = config->cache_size;
     if (cache_path(&path))
-        snprintf(info.path, sizeof info.path, "%s", path.data);
+        snprintf(info->path, sizeof info->path, "%s", path.data);
     text_finish(&path);
     int directory = config->cache_disabled ? -1 : cache_open(&fault);
     if (directory >= 0)
         close(directory);
     else
-        snprintf(info.reason, sizeof info.reason, "%s", fault);
-    return info_write(out_info, &info, sizeof info, "out_info");
+        snprintf(info->reason, sizeof info->reason, "%s", fault);
+    status = info_write(out_info, info, sizeof *info, "out_info");
+    mem_release(info, sizeof *info);
+    return status;
 }
 
 // Reads a string of a key (source.c) into `text`, and moves behind it.

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define BINARY_SIZE_MAX ((size_t)1 << 30)
-#define IDENTITY_SIZE 2048
+#define IDENTITY_SIZE 512
 
 rnl_status context_find_and_keep(rnl_context handle, struct context **out)
 {

@@ -31,6 +31,7 @@ enum {
 struct job {
     char program[FIND_PATH_SIZE];
     char folder[FIND_PATH_SIZE];  // private; holds all files of the job
+    char path[FIND_PATH_SIZE + 16];  // of one of them
     const struct source *source;
     const atomic_bool *stop;      // or NULL
     struct text words;            // the command line, each word with its end
@@ -82,6 +83,12 @@ static rnl_status put_file(const char *path, const char *text)
     return error ? fail_file("writing", path, error) : RNL_OK;
 }
 
+static const char *in_folder(struct job *job, const char *name)
+{
+    snprintf(job->path, sizeof job->path, "%s/%s", job->folder, name);
+    return job->path;
+}
+
 // --- The command line ------------------------------------------------------
 
 static void add_word(struct job *job, const char *word)
@@ -127,14 +134,11 @@ static void add_options(struct job *job)
 static rnl_status prepare(struct job *job)
 {
     const rnl_module_options *options = job->source->options;
-    char path[FIND_PATH_SIZE + 16];
     add_word(job, job->program);
-    snprintf(path, sizeof path, "%s/object", job->folder);
-    add_pair(job, "--output", path);
-    snprintf(path, sizeof path, "%s/source", job->folder);
-    add_pair(job, "--source", path);
+    add_pair(job, "--output", in_folder(job, "object"));
+    add_pair(job, "--source", in_folder(job, "source"));
     add_pair(job, "--name", options->name);
-    rnl_status status = put_file(path, job->source->text);
+    rnl_status status = put_file(job->path, job->source->text);
     for (size_t i = 0; status == RNL_OK && i < options->header_count; i++)
         status = add_header(job, &options->headers[i], i);
     add_options(job);
@@ -189,10 +193,12 @@ static rnl_status refuse(const struct job *job, rnl_status status,
 
 static rnl_status refuse_crash(const struct job *job, const char *what)
 {
-    char text[FIND_PATH_SIZE + 160];
-    snprintf(text, sizeof text, "the kernel compiler %s %s", job->program,
-             what);
-    return refuse(job, RNL_ERROR_COMPILER_CRASHED, text);
+    struct text text = {0};
+    text_add(&text, "the kernel compiler %s %s", job->program, what);
+    rnl_status status =
+        refuse(job, RNL_ERROR_COMPILER_CRASHED, text_get(&text));
+    text_finish(&text);
+    return status;
 }
 
 // Every compiler that was looked for belongs into the sentence.
@@ -257,8 +263,7 @@ static rnl_status judge(const struct job *job)
 static rnl_status read_object(struct job *job,
                               struct compiled_binary *out_binary)
 {
-    char path[FIND_PATH_SIZE + 16];
-    snprintf(path, sizeof path, "%s/object", job->folder);
+    const char *path = in_folder(job, "object");
     void *data;
     size_t size;
     int error = file_read_path(path, OBJECT_SIZE_MAX, &data, &size);

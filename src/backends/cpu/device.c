@@ -83,8 +83,10 @@ static rnl_status context_memory(struct context *context, size_t *out_free,
 
 static const char *compiler_reason(void)
 {
-    char path[FIND_PATH_SIZE];
-    return find_compiler(path) == RNL_OK
+    char *path = mem_allocate(FIND_PATH_SIZE);
+    bool found = path && find_compiler(path) == RNL_OK;
+    mem_release(path, FIND_PATH_SIZE);
+    return found
                ? ""
                : "the program runnel-cc was not found; RUNNEL_CC can name it";
 }

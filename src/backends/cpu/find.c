@@ -56,35 +56,32 @@ static bool search_path(const char *name, char path[FIND_PATH_SIZE],
     return false;
 }
 
-// The folder that holds the library, or the program it is linked into.
-static bool own_folder(char folder[FIND_PATH_SIZE])
+// The library, or the program it is linked into; the caller frees it. Callers
+// of the library may have little stack: paths are on the heap.
+static char *own_path(void)
 {
     Dl_info info;
-    char resolved[4096];
     if (!dladdr((const void *)(uintptr_t)&find_compiler, &info) ||
-        !info.dli_fname || !realpath(info.dli_fname, resolved))
-        return false;
-    char *slash = strrchr(resolved, '/');
-    if (!slash)
-        return false;
-    *slash = '\0';
-    snprintf(folder, FIND_PATH_SIZE, "%s", resolved);
-    return true;
+        !info.dli_fname)
+        return NULL;
+    // Of a program the loader knows no more than what it was called.
+    bool is_path = strchr(info.dli_fname, '/') != NULL;
+    return realpath(is_path ? info.dli_fname : "/proc/self/exe", NULL);
 }
 
 static bool find_beside(char path[FIND_PATH_SIZE], struct text *tried)
 {
     static const char *const places[] = {"", "/../bin", "/../libexec/runnel"};
-    char folder[FIND_PATH_SIZE];
-    if (!own_folder(folder))
-        return false;
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        int size = snprintf(path, FIND_PATH_SIZE, "%s%s/" PROGRAM, folder,
-                            places[i]);
-        if (size < FIND_PATH_SIZE && try_path(path, tried))
-            return true;
+    char *own = own_path(), *slash = own ? strrchr(own, '/') : NULL;
+    bool found = false;
+    for (size_t i = 0; slash && !found && i < sizeof places / sizeof places[0];
+         i++) {
+        int size = snprintf(path, FIND_PATH_SIZE, "%.*s%s/" PROGRAM,
+                            (int)(slash - own), own, places[i]);
+        found = size < FIND_PATH_SIZE && try_path(path, tried);
     }
-    return false;
+    free(own);
+    return found;
 }
 
 static bool find_installed(char path[FIND_PATH_SIZE], struct text *tried)
@@ -156,28 +153,30 @@ static void add_program(struct text *identity, const char *path)
 
 // What runnel-cc loads or runs from its own folder, if it is there. Only a link
 // has to be followed to find that.
-static void add_beside(struct text *identity, const char *program)
+static void add_beside(struct text *identity, const char *program,
+                       char path[FIND_PATH_SIZE])
 {
     static const char *const names[] = {"librunnel-simt.so", "runnel-clang"};
     struct stat facts;
-    char path[4096 + 32];
-    if (lstat(program, &facts) == 0 && S_ISREG(facts.st_mode))
-        snprintf(path, sizeof path, "%s", program);
-    else if (!realpath(program, path))
-        return;
-    char *name = strrchr(path, '/') + 1;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        strcpy(name, names[i]);
-        if (stat(path, &facts) == 0)
+    char *linked = NULL;
+    if (lstat(program, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        linked = realpath(program, NULL);
+        program = linked;
+    }
+    const char *slash = program ? strrchr(program, '/') : NULL;
+    for (size_t i = 0; slash && i < sizeof names / sizeof names[0]; i++) {
+        int size = snprintf(path, FIND_PATH_SIZE, "%.*s/%s",
+                            (int)(slash - program), program, names[i]);
+        if (size < FIND_PATH_SIZE && stat(path, &facts) == 0)
             add_file(identity, path, &facts);
     }
+    free(linked);
 }
 
-static void add_compilers(struct text *identity)
+static void add_compilers(struct text *identity, char path[FIND_PATH_SIZE])
 {
     static const char *const names[] = {"clang++-19", "clang++", "g++", "c++"};
     const char *chosen = getenv("RUNNEL_CXX");
-    char path[FIND_PATH_SIZE];
     struct stat facts;
     if (chosen && strchr(chosen, '/'))
         add_program(identity, chosen);
@@ -223,33 +222,50 @@ static uint64_t processor_hash(void)
     return hash_64(words, sizeof words);
 }
 
+// What these variables say reaches the compiler, too.
+static void add_variables(struct text *identity)
+{
+    static const char *const variables[] = {
+        "RUNNEL_CXX", "RUNNEL_CPU_TARGET", "CPATH", "CPLUS_INCLUDE_PATH",
+    };
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *value = getenv(variables[i]);
+        text_add(identity, "%s;", value ? value : "");
+    }
+}
+
+struct paths {
+    char program[FIND_PATH_SIZE], other[FIND_PATH_SIZE];
+};
+
+static rnl_status identify(struct paths *paths, struct text *identity)
+{
+    rnl_status status = find_compiler(paths->program);
+    if (status != RNL_OK)
+        return status;
+    add_program(identity, paths->program);
+    add_beside(identity, paths->program, paths->other);
+    add_compilers(identity, paths->other);
+    add_variables(identity);
+    text_add(identity, "%016llx", (unsigned long long)processor_hash());
+    return identity->failed ? RNL_ERROR_OUT_OF_MEMORY : RNL_OK;
+}
+
 rnl_status cpu_compiler_identity(struct context *context, char *text,
                                  size_t size)
 {
     (void)context;
-    char path[FIND_PATH_SIZE];
-    rnl_status status = find_compiler(path);
+    struct text identity = {0};
+    struct paths *paths = mem_allocate(sizeof *paths);
+    rnl_status status = paths ? identify(paths, &identity)
+                              : RNL_ERROR_OUT_OF_MEMORY;
+    mem_release(paths, sizeof *paths);
+    struct hash128 hash = hash_128(text_get(&identity), identity.length);
+    text_finish(&identity);
+    if (status == RNL_ERROR_OUT_OF_MEMORY)
+        fail(status, "there is no memory for the compiler's identity");
     if (status != RNL_OK)
         return status;
-    // What these variables say reaches the compiler, too.
-    static const char *const variables[] = {
-        "RUNNEL_CXX", "RUNNEL_CPU_TARGET", "CPATH", "CPLUS_INCLUDE_PATH",
-    };
-    struct text identity = {0};
-    add_program(&identity, path);
-    add_beside(&identity, path);
-    add_compilers(&identity);
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
-        const char *value = getenv(variables[i]);
-        text_add(&identity, "%s;", value ? value : "");
-    }
-    text_add(&identity, "%016llx", (unsigned long long)processor_hash());
-    struct hash128 hash = hash_128(text_get(&identity), identity.length);
-    bool failed = identity.failed;
-    text_finish(&identity);
-    if (failed)
-        return fail(RNL_ERROR_OUT_OF_MEMORY,
-                    "there is no memory for the compiler's identity");
     snprintf(text, size, "cpu objects 1, compiler %016llx%016llx",
              (unsigned long long)hash.high, (unsigned long long)hash.low);
     return RNL_OK;

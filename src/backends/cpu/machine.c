@@ -152,7 +152,7 @@ static bool cgroup_memory(uint64_t *out_limit, uint64_t *out_used)
 
 void machine_memory(size_t *out_free, size_t *out_total)
 {
-    char text[2048] = "";
+    char text[512] = "";
     read_file("/proc/meminfo", text, sizeof text);
     uint64_t total = meminfo(text, "MemTotal:");
     uint64_t left = meminfo(text, "MemAvailable:");
@@ -172,33 +172,47 @@ void machine_memory(size_t *out_free, size_t *out_total)
 
 // --- Processor -------------------------------------------------------------
 
-static void processor_name(char *name, size_t size)
+// Of the first processor in /proc/cpuinfo, "" when it is not told.
+static void cpuinfo(const char *field, char *value, size_t size)
 {
-    char text[4096];
-    snprintf(name, size, "CPU");
-    if (!read_file("/proc/cpuinfo", text, sizeof text))
+    char line[256];  // others are longer
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    bool found = false;
+    *value = '\0';
+    while (file && !found && fgets(line, sizeof line, file))
+        found = strncmp(line, field, strlen(field)) == 0;
+    if (file)
+        fclose(file);
+    char *start = found ? strchr(line, ':') : NULL;
+    if (!start)
         return;
-    char *line = strstr(text, "model name");
-    char *value = line ? strchr(line, ':') : NULL;
-    if (!value)
-        return;
-    value += strspn(value, ": \t");
-    value[strcspn(value, "\n")] = '\0';
-    snprintf(name, size, "%s", value);
+    start += strspn(start, ": \t");
+    start[strcspn(start, "\n")] = '\0';
+    snprintf(value, size, "%s", start);
 }
 
+static void processor_name(char *name, size_t size)
+{
+    cpuinfo("model name", name, size);
+    if (!*name)
+        snprintf(name, size, "CPU");
+}
+
+// "2345.678" MHz, in which the point is one in every language.
 static uint32_t clock_khz(void)
 {
     uint64_t khz;
-    char text[4096];
+    char text[32], *end;
     if (read_u64("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq",
                  &khz))
         return (uint32_t)khz;
-    if (!read_file("/proc/cpuinfo", text, sizeof text))
-        return 0;
-    char *line = strstr(text, "cpu MHz");
-    char *value = line ? strchr(line, ':') : NULL;
-    return value ? (uint32_t)(strtod(value + 1, NULL) * 1000) : 0;
+    cpuinfo("cpu MHz", text, sizeof text);
+    khz = strtoul(text, &end, 10) * 1000;
+    end += *end == '.';
+    for (unsigned part = 100; part > 0 && isdigit((unsigned char)*end);
+         part /= 10)
+        khz += part * (unsigned)(*end++ - '0');
+    return (uint32_t)khz;
 }
 
 static void caches(rnl_device_info *info)

@@ -216,29 +216,19 @@ static int open_in_memory(const void *elf, size_t size, void **library)
     return error;
 }
 
-static void remove_file(const char *path)
+// With the folder, which is its own. The path is as before then.
+static void remove_file(char *path)
 {
-    char folder[4096 + 16];
-    snprintf(folder, sizeof folder, "%s", path);
-    *strrchr(folder, '/') = 0;
+    char *end = strrchr(path, '/');
     unlink(path);
-    rmdir(folder);
+    *end = '\0';
+    rmdir(path);
+    *end = '/';
 }
 
-// Where there is no /proc, or memory may not be executed. The file goes at once
-// if nobody asks for its path.
-static int open_as_file(const void *elf, size_t size, void **library,
-                        char **out_path)
+static int load_file(char *path, const void *elf, size_t size, void **library,
+                     char **out_path)
 {
-    const char *base = getenv("TMPDIR");
-    char folder[4096], path[4096 + 16];
-    int length = snprintf(folder, sizeof folder, "%s/runnel-XXXXXX",
-                          base && *base ? base : "/tmp");
-    if (length < 0 || (size_t)length >= sizeof folder)
-        return ENAMETOOLONG;
-    if (!mkdtemp(folder))
-        return errno;
-    snprintf(path, sizeof path, "%s/module.so", folder);
     int error = file_write_path(path, elf, size);
     if (error == 0)
         *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -247,6 +237,28 @@ static int open_as_file(const void *elf, size_t size, void **library,
         *out_path = kept;
     else
         remove_file(path);
+    return error;
+}
+
+// Where there is no /proc, or memory may not be executed. The file goes at once
+// if nobody asks for its path.
+static int open_as_file(const void *elf, size_t size, void **library,
+                        char **out_path)
+{
+    static const char file[] = "/module.so";
+    const char *base = getenv("TMPDIR");
+    struct text path = {0};
+    text_add(&path, "%s/runnel-XXXXXX%s", base && *base ? base : "/tmp", file);
+    int error = path.failed ? ENOMEM : 0;
+    if (error == 0) {
+        char *end = path.data + path.length - (sizeof file - 1);
+        *end = '\0';
+        error = mkdtemp(path.data) ? 0 : errno;
+        *end = file[0];
+    }
+    if (error == 0)
+        error = load_file(path.data, elf, size, library, out_path);
+    text_finish(&path);
     return error;
 }
 
@@ -373,10 +385,12 @@ static rnl_status refuse(const char *fault)
 
 static rnl_status refuse_file(int error)
 {
-    fail(RNL_ERROR_IO, "no file could be made to load the cpu object from: %s",
+    rnl_status status =
+        error == ENOMEM ? RNL_ERROR_OUT_OF_MEMORY : RNL_ERROR_IO;
+    fail(status, "no file could be made to load the cpu object from: %s",
          strerror(error));
     fail_set_native(error, strerror(error));
-    return RNL_ERROR_IO;
+    return status;
 }
 
 static rnl_status refuse_open(int error)

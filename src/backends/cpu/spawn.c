@@ -140,7 +140,7 @@ static int pipe_make(int ends[2])
 // end of the output.
 static bool drain(int fd, int blocks, struct text *output)
 {
-    char block[16384];
+    char block[1024];  // callers may have little stack
     while (blocks-- > 0) {
         ssize_t got = read(fd, block, sizeof block);
         if (got < 0 && errno == EINTR)
@@ -200,12 +200,12 @@ static bool wait_for(pid_t child, int fd, uint64_t deadline,
             return false;
         doze(open ? fd : -1, open ? PAUSE_MOST_NS : pause, deadline);
         if (open)
-            open = drain(fd, 64, &result->output);
+            open = drain(fd, 1024, &result->output);
         else if (pause < PAUSE_MOST_NS)
             pause *= 2;
     }
     // A group in which somebody still has our pipe is still that group.
-    if (open && drain(fd, 256, &result->output))
+    if (open && drain(fd, 4096, &result->output))
         kill(-child, SIGKILL);
     return true;
 }
@@ -219,7 +219,7 @@ static void supervise(pid_t child, int fd, uint64_t deadline,
     kill(-child, SIGKILL);
     kill(child, SIGKILL);
     look(child, 0, result);
-    drain(fd, 256, &result->output);
+    drain(fd, 4096, &result->output);
     result->end = SPAWN_TIMED_OUT;
 }
 

@@ -141,13 +141,13 @@ static void request_free(struct request *request)
 static bool get_binary(const struct source *source,
                        struct compiled_binary *binary)
 {
-    char prefix[2048 + 64];
+    char prefix[256 + 64];
     struct source_key key;
     int start = snprintf(prefix, sizeof prefix, "runnel %d cpu fixed ",
                          RNL_VERSION);
     if (config_get()->cache_disabled)
         return compile_source(source, &maker.stop, binary) == RNL_OK;
-    if (cpu_compiler_identity(NULL, prefix + start, 2048) != RNL_OK ||
+    if (cpu_compiler_identity(NULL, prefix + start, 256) != RNL_OK ||
         !source_key_make(&key, source, prefix))
         return false;
     bool got = cache_load(key.data, key.size, &binary->data, &binary->size);

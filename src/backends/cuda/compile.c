@@ -6,6 +6,7 @@
 #include "backends/cuda/ptx.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,31 +38,49 @@ struct job {
     char target[56];  // "--gpu-architecture=sm_90"
     char include[NVRTC_PATH_SIZE + 2], more[NVRTC_PATH_SIZE + 8];
     struct text log;
+    int code;         // what NVRTC says of the source
 };
 
 // --- Identity ----------------------------------------------------------------
 
-rnl_status cuda_identity(const struct cuda_target *target, char *text,
-                         size_t size)
+static rnl_status no_memory(void)
 {
-    struct nvrtc_place place = {.path = ""};
-    rnl_status status =
-        nvrtc_find(target->driver_version, target->beside, &place);
-    if (status != RNL_OK)
-        return status;
+    return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to compile");
+}
+
+static void describe(const struct cuda_target *target,
+                     const struct nvrtc_place *place, struct hash128 files,
+                     char *text, size_t size)
+{
     // The library's size and time stand for its contents.
     struct stat facts = {.st_size = 0};
-    stat(place.path, &facts);
-    char files[2 * NVRTC_PATH_SIZE + 64];
-    snprintf(files, sizeof files, "%s;%s", place.path, place.include);
-    struct hash128 hash = hash_128(files, strlen(files));
+    stat(place->path, &facts);
     snprintf(text, size,
              "images %d, compute %d.%d, NVRTC %016llx%016llx %llu %lld.%09ld",
              FORMAT, target->major, target->minor,
-             (unsigned long long)hash.high, (unsigned long long)hash.low,
+             (unsigned long long)files.high, (unsigned long long)files.low,
              (unsigned long long)facts.st_size,
              (long long)facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
-    return RNL_OK;
+}
+
+rnl_status cuda_identity(const struct cuda_target *target, char *text,
+                         size_t size)
+{
+    struct nvrtc_place *place = mem_allocate(sizeof *place);
+    struct text files = {0};
+    rnl_status status =
+        place ? nvrtc_find(target->driver_version, target->beside, place)
+              : no_memory();
+    if (status == RNL_OK) {
+        text_add(&files, "%s;%s", place->path, place->include);
+        status = files.failed ? no_memory() : RNL_OK;
+    }
+    if (status == RNL_OK)
+        describe(target, place, hash_128(files.data, files.length), text,
+                 size);
+    text_finish(&files);
+    mem_release(place, sizeof *place);
+    return status;
 }
 
 // --- Options -----------------------------------------------------------------
@@ -247,10 +266,29 @@ static rnl_status read_log(struct job *job)
     return read && !job->log.failed ? RNL_OK : refuse_memory();
 }
 
+static void *call_compiler(void *argument)
+{
+    struct job *job = argument;
+    job->code = job->nvrtc->compile(job->program, (int)job->option_count,
+                                    job->options);
+    return NULL;
+}
+
+// NVRTC takes 94 KB of stack for a small kernel (13.0), more for templates in
+// templates; the caller's may be less, a thread's own is not.
+static int compile_aside(struct job *job)
+{
+    pthread_t thread;
+    if (thread_start(&thread, "rnl-nvrtc", call_compiler, job))
+        pthread_join(thread, NULL);
+    else
+        call_compiler(job);
+    return job->code;
+}
+
 static rnl_status compile(struct job *job)
 {
-    int code = job->nvrtc->compile(job->program, (int)job->option_count,
-                                   job->options);
+    int code = compile_aside(job);
     rnl_status status = read_log(job);
     return status == RNL_OK && code ? refuse_code(job, code) : status;
 }
@@ -385,7 +423,7 @@ rnl_status cuda_compile(const struct cuda_target *target,
 {
     struct job *job = mem_allocate(sizeof *job);
     if (!job)
-        return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to compile");
+        return no_memory();
     job->source = source;
     rnl_status status = perform(job, target, out_binary);
     if (job->program)

@@ -3,16 +3,18 @@
 // the dynamic loader about places that only it knows.
 #include "backends/cuda/nvrtc.h"
 
+#include "base/alloc.h"
 #include "base/fail.h"
 #include "core/config.h"
 
 #include <dlfcn.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define FOLDERS_MAX 32
 
@@ -180,10 +182,17 @@ static rnl_status refuse(struct search *search)
 // Not those of the C library, which are not for kernels.
 static bool is_toolkit(const char *include)
 {
-    char header[NVRTC_PATH_SIZE + 32], resolved[PATH_MAX];
-    snprintf(header, sizeof header, "%s/cuda_fp16.h", include);
-    return is_file(header) && realpath(include, resolved) &&
-           strcmp(resolved, "/usr/include") != 0;
+    struct stat facts;
+    int folder = open(include, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool there = folder >= 0 &&
+                 fstatat(folder, "cuda_fp16.h", &facts, 0) == 0 &&
+                 S_ISREG(facts.st_mode);
+    if (folder >= 0)
+        close(folder);
+    char *resolved = there ? realpath(include, NULL) : NULL;
+    bool is = resolved && strcmp(resolved, "/usr/include") != 0;
+    free(resolved);
+    return is;
 }
 
 static bool try_include(const char *folder, size_t length, const char *below,
@@ -225,15 +234,20 @@ rnl_status nvrtc_find(int driver_version, const char *beside,
                       struct nvrtc_place *out_place)
 {
     const char *configured = config_get()->nvrtc;
-    struct search search = {.folder_count = 0};
+    // Callers of the library may have little stack.
+    struct search *search = mem_allocate(sizeof *search);
     rnl_status status = RNL_OK;
-    add_folders(&search, beside);
+    if (!search)
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory to look for NVRTC");
+    add_folders(search, beside);
     if (configured)
-        status = find_configured(&search, configured, out_place->path);
-    else if (!find_any(&search, driver_version / 1000, out_place->path))
-        status = refuse(&search);
+        status = find_configured(search, configured, out_place->path);
+    else if (!find_any(search, driver_version / 1000, out_place->path))
+        status = refuse(search);
     if (status == RNL_OK)
         find_include(out_place);
-    text_finish(&search.tried);
+    text_finish(&search->tried);
+    mem_release(search, sizeof *search);
     return status;
 }

@@ -1,5 +1,7 @@
 #include "backends/cuda/ptx.h"
 
+#include "base/alloc.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@ struct token {
 struct reader {
     const char *at;
     struct token token;
+    char *word;  // room for WORD_MAX
 };
 
 // --- Tokens ------------------------------------------------------------------
@@ -87,13 +90,14 @@ static uint64_t number(struct reader *reader)
     return strtoull(reader->token.start, NULL, 0);
 }
 
-static bool take_word(const struct reader *reader, char word[WORD_MAX])
+// Into reader->word.
+static bool take_word(const struct reader *reader)
 {
     const struct token *token = &reader->token;
     if (token->length >= WORD_MAX)
         return false;
-    memcpy(word, token->start, token->length);
-    word[token->length] = '\0';
+    memcpy(reader->word, token->start, token->length);
+    reader->word[token->length] = '\0';
     return true;
 }
 
@@ -187,11 +191,10 @@ static void read_parameters(struct reader *reader, struct image_maker *maker)
 
 static void read_entry(struct reader *reader, struct image_maker *maker)
 {
-    char name[WORD_MAX];
-    if (!next(reader) || !is_name(reader) || !take_word(reader, name))
+    if (!next(reader) || !is_name(reader) || !take_word(reader))
         return;
     const char *behind = reader->at;
-    image_add(maker, IMAGE_KERNEL, NULL, name);
+    image_add(maker, IMAGE_KERNEL, NULL, reader->word);
     next(reader);
     read_parameters(reader, maker);
     // A body that begins at once is the caller's to skip.
@@ -213,43 +216,50 @@ static void skip_statement(struct reader *reader)
 
 static void read_variable(struct reader *reader, struct image_maker *maker)
 {
-    char name[WORD_MAX];
     while (next(reader) && !is_name(reader) && !is(reader, ";")) {
         if (is(reader, "("))  // of .attribute
             while (next(reader) && !is(reader, ")"))
                 continue;
     }
     if (reader->token.length > 0 && is_name(reader) &&
-        take_word(reader, name) && !is_private(name))
-        image_add(maker, IMAGE_VARIABLE, NULL, name);
+        take_word(reader) && !is_private(reader->word))
+        image_add(maker, IMAGE_VARIABLE, NULL, reader->word);
     skip_statement(reader);
+}
+
+static void read_all(struct reader *reader, struct image_maker *maker)
+{
+    size_t depth = 0;
+    bool foreign = false;  // declared here, defined elsewhere
+    while (next(reader)) {
+        if (is(reader, "{")) {
+            depth++;
+        } else if (is(reader, "}")) {
+            depth -= depth > 0;
+        } else if (depth > 0 || !is_directive(reader)) {
+            continue;
+        } else if (is(reader, ".extern")) {
+            foreign = true;
+        } else if (is(reader, ".entry")) {
+            read_entry(reader, maker);
+            foreign = false;
+        } else if (is(reader, ".global") || is(reader, ".const")) {
+            if (foreign)
+                skip_statement(reader);
+            else
+                read_variable(reader, maker);
+            foreign = false;
+        } else if (is(reader, ".func")) {
+            foreign = false;
+        }
+    }
 }
 
 void ptx_read(const char *text, struct image_maker *maker)
 {
-    struct reader reader = {.at = text};
-    size_t depth = 0;
-    bool foreign = false;  // declared here, defined elsewhere
-    while (next(&reader)) {
-        if (is(&reader, "{")) {
-            depth++;
-        } else if (is(&reader, "}")) {
-            depth -= depth > 0;
-        } else if (depth > 0 || !is_directive(&reader)) {
-            continue;
-        } else if (is(&reader, ".extern")) {
-            foreign = true;
-        } else if (is(&reader, ".entry")) {
-            read_entry(&reader, maker);
-            foreign = false;
-        } else if (is(&reader, ".global") || is(&reader, ".const")) {
-            if (foreign)
-                skip_statement(&reader);
-            else
-                read_variable(&reader, maker);
-            foreign = false;
-        } else if (is(&reader, ".func")) {
-            foreign = false;
-        }
-    }
+    struct reader reader = {.at = text, .word = mem_allocate(WORD_MAX)};
+    maker->failed |= !reader.word;
+    if (reader.word)
+        read_all(&reader, maker);
+    mem_release(reader.word, WORD_MAX);
 }
