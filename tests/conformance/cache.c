@@ -1,6 +1,10 @@
 // The disk cache as its users see it.
 #include "suite.h"
 
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 static rnl_status count_entry(const rnl_cache_entry *entry, void *count)
 {
     if (strlen(entry->name) != 32 || entry->size == 0)
@@ -50,6 +54,57 @@ RNL_TEST(what_was_compiled_is_in_the_cache)
     assert_int_equal(count, 1);
     assert_int_equal(rnl_cache_visit(call_from_visit, &status), RNL_ERROR_IO);
     assert_int_equal(status, RNL_ERROR_NOT_PERMITTED);
+}
+
+static const char large[] =
+    "__device__ char large[1 << 29];\n"
+    "extern \"C\" __global__ void f(char *p) { *p = large[*p]; }\n";
+
+static rnl_status find_large(const rnl_cache_entry *entry, void *count)
+{
+    *(size_t *)count += !entry->damaged && strcmp(entry->source, "large.cu") == 0;
+    return RNL_OK;
+}
+
+static size_t address_space(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu", &pages), 1);
+    fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+// The binary is whole: it is no better when it is made again.
+RNL_TEST(an_entry_stays_when_there_is_no_memory_to_load_it)
+{
+    rnl_cache_info info = {.struct_size = sizeof info};
+    rnl_module module;
+    struct rlimit before, less;
+    size_t count = 0, left = 0;
+    test_need_faults();
+    if (!suite_is_cpu())
+        test_skip("a driver loads it elsewhere");
+    suite_need(RNL_FEATURE_COMPILE);
+    const rnl_module_options *options =
+        RNL_MODULE_OPTIONS(.name = "large.cu");
+    expect_ok(rnl_module_compile(suite_context(), large, options, &module));
+    expect_ok(rnl_module_release(module));
+    expect_ok(rnl_cache_get_info(&info));
+    if (info.reason[0])
+        test_skip("there is no cache: %s", info.reason);
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    expect_ok(rnl_cache_visit(find_large, &count));
+    less = before;
+    less.rlim_cur = address_space() + (1 << 28);
+    assert_int_equal(setrlimit(RLIMIT_AS, &less), 0);
+    rnl_status status =
+        rnl_module_compile(suite_context(), large, options, &module);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(status, RNL_ERROR_OUT_OF_MEMORY);
+    expect_ok(rnl_cache_visit(find_large, &left));
+    assert_int_equal(left, count);
 }
 
 // Other tests use the cache at the same time: nothing whole is removed.

@@ -76,6 +76,36 @@ static bool within(uint64_t offset, uint64_t length, size_t size)
     return offset <= size && length <= size - offset;
 }
 
+static elf_segment segment_at(const void *elf, const elf_header *header,
+                              size_t index)
+{
+    elf_segment segment;
+    memcpy(&segment,
+           (const char *)elf + header->e_phoff + index * sizeof segment,
+           sizeof segment);
+    return segment;
+}
+
+// Whether as much memory as it takes is there: the loader does not tell.
+static bool has_room(const void *elf)
+{
+    elf_header header;
+    uint64_t size = 0;
+    memcpy(&header, elf, sizeof header);
+    for (size_t i = 0; i < header.e_phnum; i++) {
+        elf_segment segment = segment_at(elf, &header, i);
+        uint64_t end = segment.p_vaddr + segment.p_memsz;
+        if (segment.p_type == PT_LOAD && end > size)
+            size = end;
+    }
+    void *room = size == 0 ? NULL
+                           : mmap(NULL, size, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room && room != MAP_FAILED)
+        munmap(room, size);
+    return room != MAP_FAILED || errno != ENOMEM;
+}
+
 const char *object_fault(const void *elf, size_t size)
 {
     elf_header header;
@@ -89,10 +119,7 @@ const char *object_fault(const void *elf, size_t size)
         return "its end is missing";
     bool dynamic = false;
     for (size_t i = 0; i < header.e_phnum; i++) {
-        elf_segment segment;
-        memcpy(&segment,
-               (const char *)elf + header.e_phoff + i * sizeof segment,
-               sizeof segment);
+        elf_segment segment = segment_at(elf, &header, i);
         if (!within(segment.p_offset, segment.p_filesz, size) ||
             (segment.p_type == PT_LOAD && segment.p_filesz > segment.p_memsz))
             return "its end is missing";
@@ -393,11 +420,14 @@ static rnl_status refuse_file(int error)
     return status;
 }
 
-static rnl_status refuse_open(int error)
+static rnl_status refuse_open(const void *elf, int error)
 {
     const char *words = dlerror();
     if (!words)
         return refuse_file(error);
+    if (!has_room(elf))
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory to load the cpu object into");
     fail(RNL_ERROR_INVALID_BINARY, "the cpu object cannot be loaded: %s",
          words);
     fail_set_native(0, words);
@@ -419,7 +449,7 @@ rnl_status object_load(const void *data, size_t size,
     void *library;
     int error = open_object(elf, elf_size, &library, &path);
     if (!library)
-        return refuse_open(error);
+        return refuse_open(elf, error);
     const rnl_cpu_object *table = dlsym(library, RNL_CPU_OBJECT_SYMBOL);
     fault = table_fault(table);
     const char *missing = fault ? NULL : processor_lacks(object_needs(table));
