@@ -94,6 +94,26 @@ static rnl_status foreign_exec(void)
                    "'exec' belongs to another context than the stream");
 }
 
+static void forget_captured(const struct graph *graph)
+{
+    for (uint32_t i = 0; graph->records && i < graph->count; i++) {
+        const struct node *node = &graph->nodes[i];
+        if (node->kind == RNL_NODE_EVENT_RECORD)
+            capture_forget((struct event *)node->recipe->subject);
+        if (node->inner)
+            forget_captured(node->inner);
+    }
+}
+
+// Events that it records stand for work that runs, whatever they were captured
+// for before.
+static void note_records(struct graph_exec *exec)
+{
+    lock_take(&exec->lock);
+    forget_captured(exec->snapshot);
+    lock_give(&exec->lock);
+}
+
 rnl_status rnl_enqueue_graph(rnl_stream handle, rnl_graph_exec exec_handle)
 {
     struct stream *stream;
@@ -113,6 +133,8 @@ rnl_status rnl_enqueue_graph(rnl_stream handle, rnl_graph_exec exec_handle)
         object_drop(&exec->object);
         return status;
     }
+    if (capture_is_used() && !stream_is_captured(stream))
+        note_records(exec);
     op->graph.exec = exec;
     op->kept[op->kept_count++] = &exec->object;
     return op_submit(op);
@@ -153,6 +175,7 @@ static rnl_status change_locked(struct graph_exec *exec, uint32_t index,
     status = exec->backend->exec_change(exec, index);
     if (status != RNL_OK)
         node_exchange(node, given);
+    exec->snapshot->records |= node->inner && node->inner->records;
     return status;
 }
 

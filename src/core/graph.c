@@ -131,6 +131,9 @@ static bool copy_nodes_locked(const struct graph *from, struct graph *to)
         if (!copy_node(&from->nodes[to->count], &to->nodes[to->count],
                        to->number == 0))
             return false;
+    for (uint32_t i = 0; i < to->count; i++)
+        to->records |= to->nodes[i].kind == RNL_NODE_EVENT_RECORD ||
+                       (to->nodes[i].inner && to->nodes[i].inner->records);
     to->live_count = from->live_count;
     to->edge_count = from->edge_count;
     to->goes_back = from->goes_back;

@@ -48,6 +48,7 @@ struct graph {
     uint32_t count, most;
     uint32_t live_count, edge_count;
     bool goes_back;           // an edge went to an older node
+    bool records;             // a copy: nodes record events, inner ones as well
 };
 
 struct graph_exec {

@@ -101,7 +101,7 @@ static rnl_status create(struct context *context, const char *label,
                          struct compiled_binary *binary,
                          struct module **out_module)
 {
-    struct module *module;
+    struct module *module = NULL;
     rnl_status status = create_unloaded(context, label, binary, &module);
     if (status != RNL_OK)
         return status;

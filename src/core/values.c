@@ -190,7 +190,7 @@ static rnl_status enqueue(rnl_stream handle, const rnl_value_op *ops,
                           size_t count, const struct names *names)
 {
     struct stream *stream;
-    struct op *op;
+    struct op *op = NULL;
     rnl_status status = stream_for_values(handle, &stream);
     if (status != RNL_OK || count == 0 ||
         (status = check_pointer(ops, "ops")) ||

@@ -331,6 +331,31 @@ RNL_TEST(external_records_and_waits_are_nodes)
     release_all();
 }
 
+// Where it stood for a node of a capture before, of an earlier one or of this.
+RNL_TEST(a_launch_records_an_event_that_was_captured)
+{
+    begin();
+    rnl_event event = suite_new_event(), same = suite_new_event();
+    expect_ok(rnl_enqueue_event_record(origin, event));
+    expect_ok(rnl_graph_release(end_capture(origin)));
+    expect_error(rnl_event_query(event), RNL_ERROR_CAPTURED_EVENT, "event");
+    expect_ok(rnl_stream_begin_capture(origin, NULL));
+    expect_ok(rnl_enqueue_event_record(origin, same));
+    expect_ok(rnl_enqueue_external_record(origin, event));
+    expect_ok(rnl_enqueue_external_record(origin, same));
+    rnl_graph graph = end_capture(origin);
+    rnl_graph_exec exec = instantiate(graph);
+    expect_error(rnl_event_query(event), RNL_ERROR_CAPTURED_EVENT, "event");
+    expect_ok(rnl_enqueue_graph(origin, exec));
+    expect_ok(rnl_event_synchronize(event, RNL_FOREVER));
+    expect_ok(rnl_event_synchronize(same, RNL_FOREVER));
+    expect_ok(rnl_stream_synchronize(origin, RNL_FOREVER));
+    drop_both(graph, exec);
+    expect_ok(rnl_event_release(event));
+    expect_ok(rnl_event_release(same));
+    release_all();
+}
+
 RNL_TEST(external_calls_outside_of_a_capture_are_ordinary)
 {
     rnl_event event = suite_new_event();

@@ -146,7 +146,7 @@ static int prepare_body_copy(struct builder *builder, struct piece *piece)
     struct driver_copy *copy = &piece->copy;
     if (copy->from_type == DRIVER_MEMORY_HOST &&
         piece->op->copy.from == piece->op->payload) {
-        void *pinned;
+        void *pinned = NULL;
         int code = pin(builder, copy->width, &pinned);
         if (code != 0)
             return code;
@@ -279,7 +279,7 @@ static int add_copy(struct chain *chain, const struct op *op, uint32_t index,
     chain->step->by_host = true;
     if (part == HOST_COPIES)
         return add_host(chain, work);
-    void *staged;
+    void *staged = NULL;
     work->size = packed_size(&op->copy);
     int code = pin(builder, work->size, &staged);
     if (code != 0)
