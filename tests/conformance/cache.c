@@ -62,7 +62,8 @@ static const char large[] =
 
 static rnl_status find_large(const rnl_cache_entry *entry, void *count)
 {
-    *(size_t *)count += !entry->damaged && strcmp(entry->source, "large.cu") == 0;
+    *(size_t *)count +=
+        !entry->damaged && strcmp(entry->source, "large.cu") == 0;
     return RNL_OK;
 }
 
