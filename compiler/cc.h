@@ -15,6 +15,7 @@ enum cc_exit {
     CC_NO_COMPILER = 3,
     CC_CRASHED = 4,
     CC_OPTION = 5,
+    CC_FILE = 6,
 };
 
 // Part of the identity; changes whenever the same input gives another object.

@@ -12,7 +12,7 @@ enum { CLANG_MINIMUM = 14, GCC_MINIMUM = 12 };
 
 const char *compiler_target(void)
 {
-    const char *target = getenv("RUNNEL_CPU_TARGET");
+    const char *target = secure_getenv("RUNNEL_CPU_TARGET");
     return target && *target ? target : "native";
 }
 
@@ -23,7 +23,8 @@ static bool find_program(const char *name, char path[4096])
         snprintf(path, 4096, "%s", name);
         return access(path, X_OK) == 0;
     }
-    const char *folders = getenv("PATH");
+    const char *folders = secure_getenv("PATH");
+    folders = folders ? folders : "/usr/local/bin:/usr/bin:/bin";
     while (folders && *folders) {
         size_t size = strcspn(folders, ":");
         snprintf(path, 4096, "%.*s/%s", (int)size, folders, name);
@@ -116,7 +117,7 @@ bool find_beside(const char *name, char path[4096])
 
 bool compiler_find(struct compiler *compiler, struct text *tried)
 {
-    const char *chosen = getenv("RUNNEL_CXX");
+    const char *chosen = secure_getenv("RUNNEL_CXX");
     if (chosen && *chosen)
         return try_compiler(chosen, compiler, tried);
     static const char *const names[] = {"clang++-19", "clang++", "g++", "c++"};

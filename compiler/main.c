@@ -21,7 +21,7 @@ int complain_file(const char *action, const char *path)
 {
     fprintf(stderr, "runnel-cc: cannot %s %s: %s\n", action, path,
             strerror(errno));
-    return CC_USAGE;
+    return CC_FILE;
 }
 
 // --- The table of kernels ---------------------------------------------------
@@ -553,7 +553,7 @@ static int read_choices(struct job *job)
 // Where nobody chose a compiler, the one that starts at once is the same.
 static void find_quick(struct job *job)
 {
-    const char *chosen = getenv("RUNNEL_CXX");
+    const char *chosen = secure_getenv("RUNNEL_CXX");
     if ((chosen && *chosen) || !job->compiler.clang ||
         job->compiler.version != SIMT_CLANG ||
         !find_beside("runnel-clang", job->quick))
@@ -569,7 +569,7 @@ static int find_compiler(struct compiler *compiler)
                 "runnel-cc: no C++ compiler was found (clang 14 or newer, or "
                 "gcc 12 or newer). Tried:\n%s%s",
                 tried.data,
-                getenv("RUNNEL_CXX")
+                secure_getenv("RUNNEL_CXX")
                     ? "  RUNNEL_CXX is set, so no other was looked for\n" : "");
     text_free(&tried);
     return found ? CC_OK : CC_NO_COMPILER;

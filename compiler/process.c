@@ -34,7 +34,7 @@ const char *work_folder(void)
 {
     if (folder_path[0])
         return folder_path;
-    const char *base = getenv("TMPDIR");
+    const char *base = secure_getenv("TMPDIR");
     char path[sizeof folder_path];
     int size = snprintf(path, sizeof path, "%s/runnel-cc-XXXXXX",
                         base && *base ? base : "/tmp");

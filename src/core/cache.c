@@ -4,6 +4,7 @@
 #include "core/cache_folder.h"
 
 #include "base/alloc.h"
+#include "base/env.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -52,8 +53,8 @@ static struct entry_name name_of(const void *key, size_t key_size)
 bool cache_path(struct text *path)
 {
     const char *configured = config_get()->cache_dir;
-    const char *xdg = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
+    const char *xdg = env_get("XDG_CACHE_HOME");
+    const char *home = env_get("HOME");
     if (configured && *configured)
         text_add(path, "%s", configured);
     else if (xdg && xdg[0] == '/')
@@ -63,17 +64,22 @@ bool cache_path(struct text *path)
     return path->length > 0 && !path->failed;
 }
 
-// Creates what is missing of `path`, for us alone.
-static void make_directories(char *path)
+// Creates what is missing of `path`, for us alone; 0 or the first reason why it
+// cannot be.
+static int make_directories(char *path)
 {
-    for (char *at = path + 1; *at; at++) {
-        if (*at != '/')
+    int first = 0;
+    for (char *at = path + 1;; at++) {
+        char end = *at;
+        if (end && end != '/')
             continue;
         *at = '\0';
-        mkdir(path, 0700);
-        *at = '/';
+        if (mkdir(path, 0700) != 0 && errno != EEXIST && first == 0)
+            first = errno;
+        *at = end;
+        if (!end)
+            return first;
     }
-    mkdir(path, 0700);
 }
 
 // Code is loaded from here, so nobody else may be able to write to it.
@@ -94,8 +100,9 @@ static int open_path(char *path, const char **out_fault)
     const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
     int fd = open(path, flags);
     if (fd < 0 && errno == ENOENT) {
-        make_directories(path);
+        int error = make_directories(path);
         fd = open(path, flags);
+        errno = fd < 0 && error ? error : errno;
     }
     *out_fault = fd < 0 ? strerror(errno) : directory_fault(fd);
     if (!*out_fault)

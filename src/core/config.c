@@ -1,5 +1,6 @@
 #include "core/config.h"
 
+#include "base/env.h"
 #include "base/log.h"
 #include "base/thread.h"
 
@@ -24,7 +25,7 @@ static atomic_bool config_read;
 // Copied, because the host may change its environment at any time.
 static const char *read_text(const char *name, char *store)
 {
-    const char *value = getenv(name);
+    const char *value = env_get(name);
     if (!value || !value[0])
         return NULL;
     if (strlen(value) >= TEXT_SIZE) {
@@ -36,7 +37,7 @@ static const char *read_text(const char *name, char *store)
 
 static uint64_t read_number(const char *name, uint64_t most, uint64_t otherwise)
 {
-    const char *value = getenv(name);
+    const char *value = env_get(name);
     if (!value || !value[0])
         return otherwise;
     char *end;
@@ -54,7 +55,7 @@ static uint64_t read_number(const char *name, uint64_t most, uint64_t otherwise)
 static uint64_t read_size(const char *name, uint64_t otherwise)
 {
     static const char letters[] = "KMG";
-    const char *value = getenv(name);
+    const char *value = env_get(name);
     if (!value || !value[0])
         return otherwise;
     char *end;
@@ -76,7 +77,7 @@ static uint64_t read_size(const char *name, uint64_t otherwise)
 static bool read_flag(const char *name)
 {
     static const char *const words[] = {"", "0", "no", "off", "false"};
-    const char *value = getenv(name);
+    const char *value = env_get(name);
     for (size_t i = 0; value && i < sizeof words / sizeof words[0]; i++)
         if (strcasecmp(value, words[i]) == 0)
             return false;
@@ -87,7 +88,7 @@ static bool read_flag(const char *name)
 // what it gains can pay for the compiler.
 static uint64_t read_specialise(void)
 {
-    const char *value = getenv("RUNNEL_SPECIALISE");
+    const char *value = env_get("RUNNEL_SPECIALISE");
     if (value && strcmp(value, "now") == 0)
         return 0;
     return read_number("RUNNEL_SPECIALISE", 1, SPECIALISE_DEFAULT)
@@ -98,7 +99,7 @@ static int read_log_level(void)
 {
     static const char *const names[] = {"off", "error", "warning", "info",
                                         "debug"};
-    const char *value = getenv("RUNNEL_LOG");
+    const char *value = env_get("RUNNEL_LOG");
     for (int i = 0; value && i < 5; i++)
         if (strcasecmp(value, names[i]) == 0)
             return i;

@@ -39,9 +39,9 @@ RNL_TEST(wrong_usage)
     exits("--nonsense", 2, "--nonsense: unknown option");
     exits("--name", 2, "--name: unknown option, or its value is missing");
     exits("--header x.h", 2, "--header: ");
-    exits("--source /nowhere/at/all.cu", 2,
+    exits("--source /nowhere/at/all.cu", 6,
           "cannot read /nowhere/at/all.cu: No such file");
-    exits("--header x.h=/nowhere/x.h", 2, "cannot read /nowhere/x.h");
+    exits("--header x.h=/nowhere/x.h", 6, "cannot read /nowhere/x.h");
     built_write(&built, "x", "");
     exits("--header ../x.h=@/x", 2, "a header cannot be called ../x.h");
     exits("--header /x.h=@/x", 2, "a header cannot be called /x.h");
@@ -53,7 +53,7 @@ RNL_TEST(output_that_cannot_be_written)
 {
     built_write(&built, "k.cu", simple);
     built_make(&built, "--source @/k.cu --output /nowhere/object.so");
-    assert_int_equal(built.status, 2);
+    assert_int_equal(built.status, 6);
     assert_non_null(strstr(built.log, "cannot write /nowhere/object.so"));
     built_close(&built);
 }

@@ -1,12 +1,14 @@
 // Where the disk cache lies, and when it is not used.
 #include "base/alloc.h"
-#include "core/cache.h"
+#include "core/cache_folder.h"
 #include "folder.h"
 #include "test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,6 +64,18 @@ RNL_TEST(xdg_goes_before_home)
     assert_true(works());
     assert_int_equal(access(test_path("home/a/b/runnel"), F_OK), 0);
     assert_int_equal(access(test_path("home/.cache"), F_OK), -1);
+}
+
+RNL_TEST(a_folder_that_cannot_be_made_says_why)
+{
+    const char *fault = "";
+    if (mkdir("/sys/runnel", 0700) == 0 || errno == ENOENT)
+        test_skip("folders can be made in /sys, or it is not there");
+    char why[128];
+    snprintf(why, sizeof why, "%s", strerror(errno));
+    begin("/sys/runnel", NULL);
+    assert_int_equal(cache_open(&fault), -1);
+    assert_string_equal(fault, why);
 }
 
 static void try_mode(mode_t mode, bool expected)

@@ -182,6 +182,12 @@ RNL_TEST(a_refused_command_line_is_a_crash)
           RNL_ERROR_COMPILER_CRASHED, "did not understand");
 }
 
+RNL_TEST(a_compiler_without_room_for_its_files_says_so)
+{
+    gives("#!/bin/sh\necho cannot write: No space; exit 6\n", RNL_ERROR_IO,
+          "cannot use a file: cannot write: No space");
+}
+
 RNL_TEST(a_crash_inside_is_a_crash)
 {
     gives("#!/bin/sh\necho stack dump; exit 4\n", RNL_ERROR_COMPILER_CRASHED,

@@ -6,6 +6,7 @@
 #include "backends/cpu/object.h"
 #include "backends/cpu/spawn.h"
 #include "base/clock.h"
+#include "base/env.h"
 #include "base/file.h"
 
 #include <errno.h>
@@ -25,6 +26,7 @@ enum {
     CODE_USAGE = 2,
     CODE_NO_COMPILER = 3,
     CODE_OPTION = 5,
+    CODE_FILE = 6,
 };
 
 // One run of it.
@@ -66,7 +68,7 @@ static rnl_status fail_file(const char *what, const char *path, int error)
 
 static rnl_status folder_make(struct job *job)
 {
-    const char *base = getenv("TMPDIR");
+    const char *base = env_get("TMPDIR");
     int length = snprintf(job->folder, sizeof job->folder,
                           "%s/runnel-XXXXXX", base && *base ? base : "/tmp");
     // Files in it need some room for their names.
@@ -174,13 +176,15 @@ static rnl_status run(struct job *job)
     mem_release(arguments, (job->word_count + 1) * sizeof(char *));
     if (!error)
         return RNL_OK;
-    fail(error == ENOMEM ? RNL_ERROR_OUT_OF_MEMORY
-                         : RNL_ERROR_COMPILER_UNAVAILABLE,
-         "the kernel compiler %s cannot be started: %s", job->program,
+    rnl_status status = error == ENOMEM || error == EAGAIN
+                            ? RNL_ERROR_OUT_OF_MEMORY
+                        : error == EMFILE || error == ENFILE
+                            ? RNL_ERROR_IO
+                            : RNL_ERROR_COMPILER_UNAVAILABLE;
+    fail(status, "the kernel compiler %s cannot be started: %s", job->program,
          strerror(error));
     fail_set_native(error, strerror(error));
-    return error == ENOMEM ? RNL_ERROR_OUT_OF_MEMORY
-                           : RNL_ERROR_COMPILER_UNAVAILABLE;
+    return status;
 }
 
 // --- What came of it -------------------------------------------------------
@@ -232,6 +236,9 @@ static rnl_status judge_exit(const struct job *job)
     case CODE_OPTION:
         return refuse(job, RNL_ERROR_INVALID_ARGUMENT,
                       "a compiler option is wrong");
+    case CODE_FILE:
+        return refuse(job, RNL_ERROR_IO,
+                      "the kernel compiler cannot use a file");
     case CODE_USAGE:
         return refuse_crash(job, "did not understand what it was asked");
     default:

@@ -1,6 +1,7 @@
 #include "backends/cpu/find.h"
 
 #include "backends/cpu/compile.h"
+#include "base/env.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "core/config.h"
@@ -44,7 +45,8 @@ static bool try_path(const char *path, struct text *tried)
 static bool search_path(const char *name, char path[FIND_PATH_SIZE],
                         struct stat *facts)
 {
-    const char *folders = getenv("PATH");
+    const char *folders = env_get("PATH");
+    folders = folders ? folders : "/usr/local/bin:/usr/bin:/bin";
     while (folders && *folders) {
         size_t length = strcspn(folders, ":");
         int size = snprintf(path, FIND_PATH_SIZE, "%.*s/%s", (int)length,
@@ -176,7 +178,7 @@ static void add_beside(struct text *identity, const char *program,
 static void add_compilers(struct text *identity, char path[FIND_PATH_SIZE])
 {
     static const char *const names[] = {"clang++-19", "clang++", "g++", "c++"};
-    const char *chosen = getenv("RUNNEL_CXX");
+    const char *chosen = env_get("RUNNEL_CXX");
     struct stat facts;
     if (chosen && strchr(chosen, '/'))
         add_program(identity, chosen);
@@ -229,7 +231,7 @@ static void add_variables(struct text *identity)
         "RUNNEL_CXX", "RUNNEL_CPU_TARGET", "CPATH", "CPLUS_INCLUDE_PATH",
     };
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
-        const char *value = getenv(variables[i]);
+        const char *value = env_get(variables[i]);
         text_add(identity, "%s;", value ? value : "");
     }
 }

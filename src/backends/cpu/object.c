@@ -3,6 +3,7 @@
 #include "backends/cpu/block.h"
 #include "backends/cpu/fault.h"
 #include "backends/cpu/processor.h"
+#include "base/env.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -273,7 +274,7 @@ static int open_as_file(const void *elf, size_t size, void **library,
                         char **out_path)
 {
     static const char file[] = "/module.so";
-    const char *base = getenv("TMPDIR");
+    const char *base = env_get("TMPDIR");
     struct text path = {0};
     text_add(&path, "%s/runnel-XXXXXX%s", base && *base ? base : "/tmp", file);
     int error = path.failed ? ENOMEM : 0;

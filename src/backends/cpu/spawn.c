@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,8 +24,8 @@ extern char **environ;
 
 // --- Starting --------------------------------------------------------------
 
-// Our environment with TMPDIR=`folder`, in one piece. NULL when memory is
-// short.
+// Our environment, where it may be believed (base/env.h), with TMPDIR=`folder`,
+// in one piece. NULL when memory is short.
 struct environment {
     size_t size;
     char *variables[];
@@ -32,8 +33,9 @@ struct environment {
 
 static struct environment *environment_make(const char *folder)
 {
+    bool believed = environ && !getauxval(AT_SECURE);
     size_t count = 0;
-    while (environ && environ[count])
+    while (believed && environ[count])
         count++;
     size_t table = sizeof(struct environment) + (count + 2) * sizeof(char *);
     size_t text = strlen("TMPDIR=") + strlen(folder) + 1;

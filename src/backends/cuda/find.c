@@ -4,6 +4,7 @@
 #include "backends/cuda/nvrtc.h"
 
 #include "base/alloc.h"
+#include "base/env.h"
 #include "base/fail.h"
 #include "core/config.h"
 
@@ -59,7 +60,7 @@ static void add_list(struct search *search, const char *list)
 
 static void add_toolkit(struct search *search, const char *variable)
 {
-    const char *root = getenv(variable);
+    const char *root = env_get(variable);
     if (root && *root)
         add_folder(search, root, strlen(root), "/lib64");
 }
@@ -76,7 +77,7 @@ static void add_folders(struct search *search, const char *beside)
         "/usr/lib64", "/usr/lib",
     };
     const char *slash = beside ? strrchr(beside, '/') : NULL;
-    add_list(search, getenv("LD_LIBRARY_PATH"));
+    add_list(search, env_get("LD_LIBRARY_PATH"));
     add_toolkit(search, "CUDA_PATH");
     add_toolkit(search, "CUDA_HOME");
     if (slash)
@@ -208,7 +209,7 @@ static bool try_include(const char *folder, size_t length, const char *below,
 
 static bool try_variable(const char *variable, char include[NVRTC_PATH_SIZE])
 {
-    const char *root = getenv(variable);
+    const char *root = env_get(variable);
     return root && *root &&
            try_include(root, strlen(root), "/include", include);
 }
