@@ -424,6 +424,12 @@ static bool is_common(const struct emitter *e, unsigned slot)
            e->shapes.slots[slot].kind != SHAPE_VARYING;
 }
 
+// Lanes that have private memory: rows of a wider variant are not shortened.
+static unsigned private_lanes(const struct emitter *e)
+{
+    return e->kernel->woven > e->width ? e->kernel->woven : e->width;
+}
+
 static void lay_out_record(struct emitter *e)
 {
     const struct kernel *kernel = e->kernel;
@@ -434,7 +440,8 @@ static void lay_out_record(struct emitter *e)
         const struct slot *slot = &kernel->slots[s];
         if (slot->kind == SLOT_COMPLEX)
             private_size +=
-                LLVMABISizeOfType(kernel->layout, slot->type) * e->width;
+                LLVMABISizeOfType(kernel->layout, slot->type) *
+                private_lanes(e);
         else if (slot->kept && is_common(e, s))
             continue;
         else if (slot->kept && e->shapes.slots[s].kind == SHAPE_VARYING)
@@ -446,7 +453,8 @@ static void lay_out_record(struct emitter *e)
     bool on_stack = kernel->barrier_count == 0 && private_size <= STACK_MOST;
     for (unsigned s = 0; s < kernel->slot_count; s++)
         if (kernel->slots[s].kind == SLOT_COMPLEX && !on_stack)
-            e->offsets[s] = add_place(e, kernel->slots[s].type, e->width);
+            e->offsets[s] = add_place(e, kernel->slots[s].type,
+                                      private_lanes(e));
 }
 
 static bool needs_record(const struct emitter *e)
@@ -462,7 +470,7 @@ static void place_on_stack(struct emitter *e)
         if (slot->kind != SLOT_COMPLEX || e->offsets[s])
             continue;
         e->private_memory[s] = variable(
-            e, LLVMArrayType2(slot->type, e->width), "private");
+            e, LLVMArrayType2(slot->type, private_lanes(e)), "private");
         LLVMSetAlignment(e->private_memory[s], 64);
     }
 }

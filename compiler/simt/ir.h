@@ -78,6 +78,8 @@ struct slot {
     enum slot_kind kind;          // simple: loaded and stored as a whole only
     LLVMValueRef *loads, *stores; // of a simple one
     unsigned load_count, store_count;
+    unsigned element;             // bytes of one that lies beside those of the
+                                  // other lanes (weave.c), or 0
     bool remat;                   // cheaper computed anew than kept
     bool steady;                  // a store needs no mask: see slots.c
     bool late;                    // lanes may read what an earlier round stored
@@ -111,6 +113,7 @@ struct kernel {
     bool strides;                 // has loops over the grid, interchanged
     bool compact;                 // made into short code rather than fast
     bool huge;                    // and without a version for complete chunks
+    unsigned woven;               // lanes that rows of elements are for
     bool wherever;                // lanes also where they do not gain
     const char *refusal;          // why it cannot be vectorised
     const unsigned *fixed;        // the block size it is made for; NULL: any
@@ -169,6 +172,10 @@ void slots_read_other(const struct kernel *kernel, struct slot *slot,
                       struct slot *other, const struct set *blocks);
 // The mark of a variable of which lanes may read what an earlier round stored.
 unsigned slots_late_kind(const struct kernel *kernel);
+
+// weave.c: puts elements of arrays beside those of so many other lanes. Whether
+// there are any.
+bool weave_slots(struct kernel *kernel, unsigned lanes);
 
 // interchange.c: changes one loop that steps over the grid; what was read of
 // the kernel is then out of date.

@@ -58,7 +58,7 @@ struct shape shape_of(const struct shapes *shapes, LLVMValueRef value)
     const struct slot *slot = map_get(&shapes->kernel->slot_of, value);
     if (slot) {
         uint64_t size = LLVMABISizeOfType(shapes->kernel->layout, slot->type);
-        return affine((int64_t)size);
+        return affine((int64_t)(slot->element ? slot->element : size));
     }
     const struct shape *shape = map_get(&shapes->values, value);
     return shape ? *shape : (struct shape){0};
@@ -199,6 +199,14 @@ static struct shape cast_shape(const struct shapes *shapes, LLVMValueRef at,
 
 // --- Addresses and memory ----------------------------------------------------
 
+// Lanes that choose a row each are not likely to choose the same.
+static bool is_woven(const struct kernel *kernel, LLVMValueRef address)
+{
+    const struct slot *slot =
+        map_get(&kernel->slot_of, slots_base(kernel, address));
+    return slot && slot->element;
+}
+
 static struct shape address_shape(const struct shapes *shapes,
                                   LLVMValueRef at)
 {
@@ -221,7 +229,8 @@ static struct shape address_shape(const struct shapes *shapes,
                              (int64_t)LLVMABISizeOfType(layout, type)), 1);
     }
     sum.alignment = 0;
-    return sum;
+    return sum.kind == SHAPE_VARYING && is_woven(shapes->kernel, at)
+               ? varying : sum;
 }
 
 static struct shape load_shape(const struct shapes *shapes, LLVMValueRef at)

@@ -109,25 +109,36 @@ static unsigned most_held(const struct shapes *shapes)
 }
 
 // Many lanes at once hide what chunks and their loops cost; fewer leave values
-// in registers. Sets kernel->refusal where there had better be none.
-static unsigned choose_width(struct kernel *kernel)
+// in registers.
+static unsigned choose_width(const struct kernel *kernel,
+                             const struct shapes *shapes)
 {
-    static const struct variant rows = {32, true, 0, "rows"};
-    struct shapes shapes = {.kernel = kernel, .variant = &rows};
-    shapes_find(&shapes);
-    if (!kernel->wherever && !lanes_gain(&shapes))
-        kernel->refusal = "each thread goes its own way through an array of "
-                          "its own, which is faster one by one";
-    kernel->compact =
-        kernel->size > KERNEL_LARGE || chained_size(&shapes) > CHAINED_MOST;
     if (kernel->has_warp_ops)
         return 32;
     if (kernel->huge)
         return 8;
     bool narrow = kernel->compact ||
                   (target_vector_bytes() < 64 &&
-                   most_held(&shapes) > HELD_MOST);
+                   most_held(shapes) > HELD_MOST);
     return narrow ? 16 : 32;
+}
+
+// How many lanes a chunk has. Sets kernel->refusal where there had better be
+// none.
+static unsigned plan_width(struct kernel *kernel)
+{
+    static const struct variant rows = {32, true, 0, "rows"};
+    struct shapes shapes = {.kernel = kernel, .variant = &rows};
+    shapes_find(&shapes);
+    kernel->compact =
+        kernel->size > KERNEL_LARGE || chained_size(&shapes) > CHAINED_MOST;
+    unsigned width = choose_width(kernel, &shapes);
+    if (weave_slots(kernel, width))
+        shapes_find(&shapes);
+    if (!kernel->wherever && !lanes_gain(&shapes))
+        kernel->refusal = "each thread goes its own way through an array of "
+                          "its own, which is faster one by one";
+    return width;
 }
 
 // --- Choosing ----------------------------------------------------------------
@@ -230,7 +241,7 @@ struct plan {
 
 static struct plan plan_variants(struct kernel *kernel)
 {
-    unsigned width = choose_width(kernel);
+    unsigned width = plan_width(kernel);
     bool gains = kernel->uses_yz && !kernel->compact;
     return (struct plan){
         .width = width,

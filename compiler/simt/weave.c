@@ -1,0 +1,248 @@
+// Arrays of a thread's own as a GPU's local memory has them: an element of all
+// lanes is a row, so that lanes that agree on an index load and store vectors.
+// What is accessed in parts of several sizes, or given away, stays one copy
+// after another.
+#include "ir.h"
+
+// Elements that are set one by one, where they were set as bytes.
+enum { SET_MOST = 64 };
+
+struct weave {
+    const struct kernel *kernel;
+    LLVMValueRef *addresses;  // made of the variable's, which is the first
+    unsigned count;
+    uint64_t size;            // of each element, or 0: not known yet
+    unsigned lanes;
+    bool fits;
+};
+
+// --- Finding -----------------------------------------------------------------
+
+static void add_address(struct weave *w, LLVMValueRef address)
+{
+    w->addresses = simt_grow(w->addresses, w->count, sizeof *w->addresses);
+    w->addresses[w->count++] = address;
+}
+
+static bool is_element(const struct kernel *kernel, LLVMTypeRef type)
+{
+    uint64_t size = LLVMABISizeOfType(kernel->layout, type);
+    return (size == 1 || size == 2 || size == 4 || size == 8) &&
+           LLVMSizeOfTypeInBits(kernel->layout, type) == size * 8;
+}
+
+static void see_access(struct weave *w, LLVMValueRef at, LLVMTypeRef type)
+{
+    uint64_t size = LLVMABISizeOfType(w->kernel->layout, type);
+    w->fits &= is_element(w->kernel, type) && !LLVMGetVolatile(at) &&
+               LLVMGetOrdering(at) == LLVMAtomicOrderingNotAtomic &&
+               (w->size == 0 || w->size == size);
+    w->size = size;
+}
+
+// An address that outlives its block.
+static void see_kept(struct weave *w, LLVMValueRef store)
+{
+    const struct slot *slot =
+        slots_simple(w->kernel, LLVMGetOperand(store, 1));
+    w->fits &= slot && slot->store_count == 1;
+    for (unsigned i = 0; w->fits && i < slot->load_count; i++)
+        add_address(w, slot->loads[i]);
+}
+
+static bool is_set(LLVMValueRef at)
+{
+    return LLVMIsACallInst(at) && is_intrinsic(at, "memset") &&
+           LLVMIsAConstantInt(LLVMGetOperand(at, 1)) &&
+           LLVMIsAConstantInt(LLVMGetOperand(at, 2)) &&
+           LLVMConstIntGetZExtValue(LLVMGetOperand(at, 3)) == 0;
+}
+
+static void see_use(struct weave *w, LLVMValueRef address, LLVMValueRef user)
+{
+    if (LLVMIsALoadInst(user))
+        see_access(w, user, LLVMTypeOf(user));
+    else if (LLVMIsAStoreInst(user) && LLVMGetOperand(user, 0) == address)
+        see_kept(w, user);
+    else if (LLVMIsAStoreInst(user))
+        see_access(w, user, LLVMTypeOf(LLVMGetOperand(user, 0)));
+    else if (LLVMIsAGetElementPtrInst(user))
+        add_address(w, user);
+    else
+        w->fits &= is_set(user) ||
+                   (LLVMIsACallInst(user) && is_ignored_call(user));
+}
+
+static void find_uses(struct weave *w)
+{
+    for (unsigned i = 0; i < w->count && w->fits; i++)
+        for (LLVMUseRef use = LLVMGetFirstUse(w->addresses[i]); use;
+             use = LLVMGetNextUse(use))
+            see_use(w, w->addresses[i], LLVMGetUser(use));
+    w->fits &= w->size > 0;
+}
+
+// --- Addresses ---------------------------------------------------------------
+
+// The bytes that an index counts; those of a field, which has none, are added.
+static uint64_t step_of(const struct weave *w, LLVMValueRef address, int i,
+                        LLVMTypeRef *type, uint64_t *bytes)
+{
+    LLVMValueRef index = LLVMGetOperand(address, (unsigned)i);
+    if (i > 1 && LLVMGetTypeKind(*type) == LLVMStructTypeKind) {
+        unsigned field = (unsigned)LLVMConstIntGetZExtValue(index);
+        *bytes += LLVMOffsetOfElement(w->kernel->layout, *type, field);
+        *type = LLVMStructGetTypeAtIndex(*type, field);
+        return 0;
+    }
+    if (i > 1)
+        *type = LLVMGetElementType(*type);
+    uint64_t step = LLVMABISizeOfType(w->kernel->layout, *type);
+    int64_t number;
+    if (!constant_of(index, &number))
+        return step;
+    *bytes += (uint64_t)number * step;
+    return 0;
+}
+
+static bool counts_elements(const struct weave *w, LLVMValueRef address)
+{
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
+    uint64_t bytes = 0;
+    bool whole = true;
+    for (int i = 1; i < LLVMGetNumOperands(address); i++)
+        whole &= step_of(w, address, i, &type, &bytes) % w->size == 0;
+    return whole && bytes % w->size == 0;
+}
+
+static bool all_count_elements(const struct weave *w)
+{
+    for (unsigned i = 0; i < w->count; i++)
+        if (LLVMIsAGetElementPtrInst(w->addresses[i]) &&
+            !counts_elements(w, w->addresses[i]))
+            return false;
+    return true;
+}
+
+static LLVMTypeRef row_of(const struct weave *w)
+{
+    return LLVMArrayType2(LLVMInt8TypeInContext(w->kernel->context),
+                          w->size * w->lanes);
+}
+
+// How many elements an address is behind its base.
+static LLVMValueRef elements_of(const struct weave *w, LLVMBuilderRef b,
+                                LLVMValueRef address)
+{
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
+    LLVMTypeRef wide = LLVMInt64TypeInContext(w->kernel->context);
+    LLVMValueRef sum = NULL;
+    uint64_t bytes = 0;
+    for (int i = 1; i < LLVMGetNumOperands(address); i++) {
+        uint64_t step = step_of(w, address, i, &type, &bytes) / w->size;
+        if (step == 0)
+            continue;
+        LLVMValueRef index = LLVMBuildIntCast2(
+            b, LLVMGetOperand(address, (unsigned)i), wide, true, "");
+        if (step > 1)
+            index = LLVMBuildMul(b, index, LLVMConstInt(wide, step, 0), "");
+        sum = sum ? LLVMBuildAdd(b, sum, index, "") : index;
+    }
+    LLVMValueRef first =
+        LLVMConstInt(wide, (uint64_t)((int64_t)bytes / (int64_t)w->size), 0);
+    return sum ? LLVMBuildAdd(b, sum, first, "") : first;
+}
+
+// --- Rewriting ---------------------------------------------------------------
+
+static void rewrite_address(const struct weave *w, LLVMBuilderRef b,
+                            LLVMValueRef address)
+{
+    LLVMPositionBuilderBefore(b, address);
+    LLVMValueRef elements = elements_of(w, b, address);
+    LLVMValueRef made = LLVMBuildGEP2(
+        b, row_of(w), LLVMGetOperand(address, 0), &elements, 1, "");
+    LLVMReplaceAllUsesWith(address, made);
+    LLVMInstructionEraseFromParent(address);
+}
+
+// What sets bytes sets elements.
+static void rewrite_set(const struct weave *w, LLVMBuilderRef b,
+                        LLVMValueRef call)
+{
+    uint64_t byte = LLVMConstIntGetZExtValue(LLVMGetOperand(call, 1));
+    uint64_t count = LLVMConstIntGetZExtValue(LLVMGetOperand(call, 2));
+    LLVMTypeRef type = LLVMIntTypeInContext(w->kernel->context,
+                                            (unsigned)w->size * 8);
+    LLVMTypeRef wide = LLVMInt64TypeInContext(w->kernel->context);
+    LLVMValueRef value =
+        LLVMConstInt(type, byte * UINT64_C(0x0101010101010101), 0);
+    LLVMPositionBuilderBefore(b, call);
+    for (uint64_t i = 0; i < count / w->size; i++) {
+        LLVMValueRef index = LLVMConstInt(wide, i, 0);
+        LLVMValueRef place = LLVMBuildGEP2(
+            b, row_of(w), LLVMGetOperand(call, 0), &index, 1, "");
+        LLVMSetAlignment(LLVMBuildStore(b, value, place), (unsigned)w->size);
+    }
+    LLVMInstructionEraseFromParent(call);
+}
+
+static void rewrite_use(const struct weave *w, LLVMBuilderRef b,
+                        LLVMValueRef user)
+{
+    if (LLVMIsALoadInst(user) || LLVMIsAStoreInst(user)) {
+        if (LLVMGetAlignment(user) > w->size)
+            LLVMSetAlignment(user, (unsigned)w->size);
+    } else if (is_set(user)) {
+        rewrite_set(w, b, user);
+    }
+}
+
+static bool sets_few(const struct weave *w)
+{
+    for (unsigned i = 0; i < w->count; i++)
+        for (LLVMUseRef use = LLVMGetFirstUse(w->addresses[i]); use;
+             use = LLVMGetNextUse(use)) {
+            LLVMValueRef user = LLVMGetUser(use);
+            uint64_t bytes = is_set(user)
+                ? LLVMConstIntGetZExtValue(LLVMGetOperand(user, 2)) : 0;
+            if (bytes % w->size != 0 || bytes / w->size > SET_MOST)
+                return false;
+        }
+    return true;
+}
+
+static void rewrite(const struct weave *w)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(w->kernel->context);
+    for (unsigned i = 0; i < w->count; i++)
+        for (LLVMUseRef use = LLVMGetFirstUse(w->addresses[i]), next; use;
+             use = next) {
+            next = LLVMGetNextUse(use);
+            rewrite_use(w, b, LLVMGetUser(use));
+        }
+    for (unsigned i = 0; i < w->count; i++)
+        if (LLVMIsAGetElementPtrInst(w->addresses[i]))
+            rewrite_address(w, b, w->addresses[i]);
+    LLVMDisposeBuilder(b);
+}
+
+bool weave_slots(struct kernel *kernel, unsigned lanes)
+{
+    bool any = false;
+    kernel->woven = lanes;
+    for (unsigned s = 0; s < kernel->slot_count; s++) {
+        struct slot *slot = &kernel->slots[s];
+        struct weave w = {.kernel = kernel, .lanes = lanes, .fits = true};
+        if (slot->kind != SLOT_COMPLEX)
+            continue;
+        add_address(&w, slot->alloca);
+        find_uses(&w);
+        if (!w.fits || !all_count_elements(&w) || !sets_few(&w))
+            continue;
+        rewrite(&w);
+        slot->element = (unsigned)w.size;
+        any = true;
+    }
+    return any;
+}
