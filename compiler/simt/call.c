@@ -271,6 +271,11 @@ static const struct library_function *usable_library(LLVMValueRef call)
     return rough ? NULL : found;
 }
 
+bool call_is_of_library(LLVMValueRef call)
+{
+    return !find_elementwise(call) && usable_library(call);
+}
+
 bool call_has_vectors(LLVMValueRef call)
 {
     return find_elementwise(call) || usable_library(call);

@@ -334,8 +334,9 @@ void widen_halves(LLVMModuleRef module);
 // call.c: whether calls with the same arguments give the same and do nothing
 // else.
 bool calls_are_alike(LLVMValueRef call);
-// Whether a call becomes one of vectors.
+// Whether a call becomes one of vectors; of the vector library.
 bool call_has_vectors(LLVMValueRef call);
+bool call_is_of_library(LLVMValueRef call);
 
 // callee.c: keeps functions that kernels call very often, which are not inlined
 // then (a message or NULL); whether a call is to one; whether there are any.

@@ -136,8 +136,8 @@ static unsigned plan_width(struct kernel *kernel)
     if (weave_slots(kernel, width))
         shapes_find(&shapes);
     if (!kernel->wherever && !lanes_gain(&shapes))
-        kernel->refusal = "each thread goes its own way through an array of "
-                          "its own, which is faster one by one";
+        kernel->refusal = "its threads part so often, or are all over memory, "
+                          "that they are faster one by one";
     return width;
 }
 

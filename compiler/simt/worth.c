@@ -1,69 +1,299 @@
-// Whether lanes gain anything. Mostly they do, by far; but where each thread
-// goes through an array of its own in a way of its own, as those do that sort,
-// search or keep a stack there, lanes scatter and gather all the time, and what
-// was scattered is not gathered before it has left the store buffer.
+// Whether lanes gain anything. Mostly they do, by far; but where they go apart
+// each waits for all the others, and where each loads and stores at a place of
+// its own no vector is faster. What a chunk of lanes is likely to take is
+// compared with what its threads would take one after another.
 #include "ir.h"
 
-// What a loop's instructions count for, against those around it, in how many
-// loops; the most of what varies to one such access, and to one instruction of
-// floating-point arithmetic.
-enum { ROUNDS = 8, DEPTH_MOST = 4, VARYING_MOST = 10, FLOATING_MOST = 4 };
+#include <string.h>
 
-static uint64_t weight_of(const struct kernel *kernel,
-                          const struct block *block)
+// Rounds of a loop; lanes of a chunk; bytes of the vectors that costs are for;
+// what it takes to begin a thread.
+enum { ROUNDS = 8, LANES = 32, BYTES = 64, BEGIN = 12 };
+
+// What an instruction is to lanes.
+enum effort {
+    EFFORT_NONE,
+    EFFORT_SIMPLE,
+    EFFORT_UNIFORM,       // simple, and done once for all
+    EFFORT_DIVISION,
+    EFFORT_FUNCTION,      // of the vector library
+    EFFORT_CALL,          // lane by lane
+    EFFORT_ATOMIC,
+    EFFORT_ROW,
+    EFFORT_APART,         // loads from a distance that is always the same
+    EFFORT_GATHER,
+    EFFORT_GATHER_PARTS,  // of words
+    EFFORT_SCATTER,
+    EFFORT_GATHER_OWN,    // from an array of the thread's own
+    EFFORT_SCATTER_OWN,
+    EFFORT_BRANCH,
+    EFFORT_MASK,          // beginning a block where lanes are apart
+    EFFORTS,
+};
+
+// Of a thread, to a simple instruction, and of a chunk: fitted to what 300
+// kernels took in both ways.
+static const struct cost {
+    double thread, chunk;
+} costs[EFFORTS] = {
+    [EFFORT_SIMPLE] = {1, 2},           [EFFORT_UNIFORM] = {1, 6},
+    [EFFORT_DIVISION] = {24, 560},      [EFFORT_FUNCTION] = {40, 320},
+    [EFFORT_CALL] = {24, 1300},         [EFFORT_ATOMIC] = {60, 1300},
+    [EFFORT_ROW] = {6, 130},            [EFFORT_APART] = {6, 110},
+    [EFFORT_GATHER] = {6, 300},         [EFFORT_GATHER_PARTS] = {6, 380},
+    [EFFORT_SCATTER] = {6, 650},        [EFFORT_GATHER_OWN] = {6, 400},
+    [EFFORT_SCATTER_OWN] = {6, 150},    [EFFORT_BRANCH] = {1, 0},
+    [EFFORT_MASK] = {0, 12},
+};
+
+struct estimate {
+    const struct shapes *shapes;
+    const struct kernel *kernel;
+    double *threads, *chunks;  // how often a thread, and a chunk, is in a block
+    bool *apart;               // blocks between where lanes part and meet
+    double thread, chunk;      // what all of it takes
+};
+
+// --- How often ---------------------------------------------------------------
+
+static void find_apart(struct estimate *x)
 {
-    uint64_t weight = 1;
-    int depth = 0;
-    for (int l = block->loop; l != NONE && depth < DEPTH_MOST;
-         l = kernel->loops[l].parent, depth++)
-        weight *= ROUNDS;
-    return weight;
+    const struct kernel *kernel = x->kernel;
+    for (unsigned i = 0; i < kernel->block_count; i++) {
+        if (!x->shapes->divergent[i])
+            continue;
+        struct set between = graph_between(
+            kernel, kernel->blocks[i].successors, 2, kernel->join_after[i]);
+        for (unsigned b = 0; b < kernel->block_count; b++)
+            x->apart[b] |= set_has(&between, b);
+    }
 }
 
-// Whether an access is to another place of the thread's own array in each lane.
-static bool is_own_place(const struct shapes *shapes, LLVMValueRef at)
+static bool loop_has(const struct kernel *kernel, int loop, int block)
+{
+    return set_has(&kernel->loops[loop].blocks, (unsigned)block);
+}
+
+static bool leaves_loop(const struct kernel *kernel, int from, int to)
+{
+    int loop = kernel->blocks[from].loop;
+    return loop != NONE && !loop_has(kernel, loop, to);
+}
+
+// Whether a side of a branch leads to a loop, which likely has a round.
+static bool enters_loop(const struct kernel *kernel, int from, int to)
+{
+    const struct block *block = &kernel->blocks[to];
+    while (block->successor_count == 1 && block->predecessor_count == 1 &&
+           block->loop == kernel->blocks[from].loop &&
+           block->successors[0] > to) {
+        to = block->successors[0];
+        block = &kernel->blocks[to];
+    }
+    return block->loop != NONE && kernel->loops[block->loop].header == to &&
+           !loop_has(kernel, block->loop, from);
+}
+
+// What part of those that come to a block go on to a side: loops are left once,
+// and elsewhere sides are as likely as each other.
+static double share_of(const struct kernel *kernel, int from, unsigned side)
+{
+    const struct block *block = &kernel->blocks[from];
+    int to = block->successors[side];
+    double share = 1;
+    for (int l = block->loop; l != NONE && !loop_has(kernel, l, to);
+         l = kernel->loops[l].parent)
+        share /= ROUNDS;
+    if (share < 1 || block->successor_count == 1)
+        return share;
+    int other = block->successors[!side];
+    bool likely = leaves_loop(kernel, from, other) ||
+                  enters_loop(kernel, from, to) ||
+                  kernel->blocks[other].pure_return;
+    return likely ? 1 : 0.5;
+}
+
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+// Where lanes part the chunk goes both ways.
+static void spread_from(struct estimate *x, int from)
+{
+    const struct block *block = &x->kernel->blocks[from];
+    for (unsigned s = 0; s < block->successor_count; s++) {
+        int to = block->successors[s];
+        if (to <= from)
+            continue;
+        double share = share_of(x->kernel, from, s);
+        bool both = share == 0.5 && x->shapes->divergent[from];
+        x->threads[to] += x->threads[from] * share;
+        x->chunks[to] += x->chunks[from] * (both ? 1 : share);
+    }
+}
+
+// The longest of all lanes is likely twice as long as theirs on average.
+static double rounds_of_chunk(const struct shapes *shapes, int loop)
+{
+    const struct loop *loops = shapes->kernel->loops;
+    if (!shapes->divergent_loop[loop])
+        return ROUNDS;
+    for (int l = loops[loop].parent; l != NONE; l = loops[l].parent)
+        if (shapes->divergent_loop[l])
+            return ROUNDS;
+    return 2 * ROUNDS;
+}
+
+// Blocks are in reverse post-order: those before a block are done, but for ways
+// back. None is gone through more often than its loop has rounds.
+static void find_often(struct estimate *x)
+{
+    const struct kernel *kernel = x->kernel;
+    x->threads[0] = x->chunks[0] = 1;
+    for (int b = 0; b < (int)kernel->block_count; b++) {
+        int loop = kernel->blocks[b].loop;
+        int head = loop == NONE ? 0 : kernel->loops[loop].header;
+        if (loop != NONE && head == b) {
+            x->threads[b] *= ROUNDS;
+            x->chunks[b] *= rounds_of_chunk(x->shapes, loop);
+        } else {
+            x->threads[b] = least(x->threads[b], x->threads[head]);
+            x->chunks[b] = least(x->chunks[b], x->chunks[head]);
+        }
+        x->chunks[b] = least(x->chunks[b], x->threads[b] * LANES);
+        spread_from(x, b);
+    }
+}
+
+// --- What instructions are ---------------------------------------------------
+
+static bool is_wide(LLVMTypeRef type)
+{
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    return kind == LLVMDoubleTypeKind || kind == LLVMPointerTypeKind ||
+           (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) > 32);
+}
+
+static enum effort effort_of_load(bool own, int64_t size)
+{
+    if (own)
+        return EFFORT_GATHER_OWN;
+    return size < 4 ? EFFORT_GATHER_PARTS : EFFORT_GATHER;
+}
+
+static enum effort effort_of_access(const struct shapes *shapes,
+                                    LLVMValueRef at)
 {
     const struct kernel *kernel = shapes->kernel;
-    LLVMValueRef address = LLVMGetOperand(at, LLVMIsAStoreInst(at) ? 1 : 0);
-    const struct slot *slot =
-        map_get(&kernel->slot_of, slots_base(kernel, address));
-    return slot && slot->kind == SLOT_COMPLEX &&
-           shape_of(shapes, address).kind == SHAPE_VARYING;
+    bool stores = LLVMIsAStoreInst(at) != NULL;
+    LLVMValueRef address = LLVMGetOperand(at, stores);
+    if (slots_simple(kernel, address) ||
+        (!stores && slots_is_argument_load(kernel, at)))
+        return EFFORT_NONE;
+    LLVMTypeRef type = LLVMTypeOf(stores ? LLVMGetOperand(at, 0) : at);
+    int64_t size = (int64_t)LLVMABISizeOfType(kernel->layout, type);
+    struct shape shape = shape_of(shapes, address);
+    if (shape.kind == SHAPE_UNIFORM &&
+        shape_of(shapes, LLVMGetOperand(at, 0)).kind == SHAPE_UNIFORM)
+        return EFFORT_UNIFORM;
+    if (shape.kind == SHAPE_AFFINE ? shape.stride == size
+                                   : shape.guess == size)
+        return EFFORT_ROW;
+    if (shape.kind == SHAPE_AFFINE)
+        return stores ? EFFORT_SCATTER : EFFORT_APART;
+    bool own = map_get(&kernel->slot_of, slots_base(kernel, address)) != NULL;
+    if (!stores)
+        return effort_of_load(own, size);
+    return own ? EFFORT_SCATTER_OWN : EFFORT_SCATTER;
 }
 
-static bool is_floating(LLVMValueRef at)
+static enum effort effort_of_call(LLVMValueRef call)
 {
+    int axis;
+    if (primitive_of(call, &axis) != PRIMITIVE_NONE || is_ignored_call(call))
+        return EFFORT_NONE;
+    if (!call_has_vectors(call))
+        return EFFORT_CALL;
+    return call_is_of_library(call) ? EFFORT_FUNCTION : EFFORT_SIMPLE;
+}
+
+static enum effort effort_of(const struct shapes *shapes, LLVMValueRef at)
+{
+    enum effort effort = EFFORT_SIMPLE;
     switch (LLVMGetInstructionOpcode(at)) {
-    case LLVMFAdd: case LLVMFSub: case LLVMFMul: case LLVMFDiv: case LLVMFNeg:
-        return true;
-    case LLVMCall: {
-        LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(at));
-        return kind == LLVMFloatTypeKind || kind == LLVMDoubleTypeKind;
-    }
+    case LLVMAlloca: case LLVMBr: case LLVMRet: case LLVMGetElementPtr:
+    case LLVMFreeze: case LLVMTrunc: case LLVMBitCast: case LLVMUnreachable:
+    case LLVMExtractValue:
+        return EFFORT_NONE;
+    case LLVMLoad: case LLVMStore:
+        return effort_of_access(shapes, at);
+    case LLVMAtomicRMW: case LLVMAtomicCmpXchg:
+        return EFFORT_ATOMIC;
+    case LLVMCall:
+        effort = effort_of_call(at);
+        break;
+    case LLVMUDiv: case LLVMSDiv: case LLVMURem: case LLVMSRem: case LLVMFDiv:
+        if (!LLVMIsConstant(LLVMGetOperand(at, 1)))
+            effort = EFFORT_DIVISION;
+        break;
     default:
-        return false;
+        break;
+    }
+    bool alike = shape_of(shapes, at).kind != SHAPE_VARYING;
+    return alike && effort != EFFORT_NONE && effort != EFFORT_CALL
+               ? EFFORT_UNIFORM : effort;
+}
+
+// --- All ---------------------------------------------------------------------
+
+static void add_effort(struct estimate *x, unsigned block, enum effort effort)
+{
+    x->thread += x->threads[block] * costs[effort].thread;
+    x->chunk += x->chunks[block] * costs[effort].chunk;
+}
+
+// What vectors of another width have to be repeated for.
+static void add_more(struct estimate *x, unsigned block, LLVMValueRef at)
+{
+    double times = (double)BYTES / target_vector_bytes();
+    if (is_wide(LLVMTypeOf(at)))
+        times *= 2;
+    x->chunk += x->chunks[block] * costs[EFFORT_SIMPLE].chunk * (times - 1);
+}
+
+static void add_block(struct estimate *x, unsigned number)
+{
+    const struct block *block = &x->kernel->blocks[number];
+    if (block->successor_count == 2)
+        add_effort(x, number, EFFORT_BRANCH);
+    if (x->apart[number])
+        add_effort(x, number, EFFORT_MASK);
+    for (LLVMValueRef at = LLVMGetFirstInstruction(block->ir); at;
+         at = LLVMGetNextInstruction(at)) {
+        enum effort effort = effort_of(x->shapes, at);
+        add_effort(x, number, effort);
+        if (effort == EFFORT_SIMPLE && target_vector_bytes() > 0)
+            add_more(x, number, at);
     }
 }
 
 bool lanes_gain(const struct shapes *shapes)
 {
     const struct kernel *kernel = shapes->kernel;
-    uint64_t own = 0, varying = 0, floating = 0;
+    unsigned count = kernel->block_count;
+    struct estimate x = {.shapes = shapes, .kernel = kernel,
+                         .thread = BEGIN};
     if (kernel->waits)  // each thread would need a fiber
         return true;
-    for (unsigned i = 0; i < kernel->block_count; i++) {
-        const struct block *block = &kernel->blocks[i];
-        uint64_t weight = weight_of(kernel, block);
-        for (LLVMValueRef at = LLVMGetFirstInstruction(block->ir); at;
-             at = LLVMGetNextInstruction(at)) {
-            if (LLVMIsALoadInst(at) || LLVMIsAStoreInst(at)) {
-                if (block->loop != NONE && is_own_place(shapes, at))
-                    own += weight;
-            } else if (shape_of(shapes, at).kind == SHAPE_VARYING) {
-                varying += weight;
-                floating += is_floating(at) ? weight : 0;
-            }
-        }
-    }
-    return own * VARYING_MOST <= varying || floating * FLOATING_MOST > varying;
+    x.threads = simt_allocate(count * sizeof *x.threads);
+    x.chunks = simt_allocate(count * sizeof *x.chunks);
+    x.apart = simt_allocate(count * sizeof *x.apart);
+    find_apart(&x);
+    find_often(&x);
+    for (unsigned i = 0; i < count; i++)
+        add_block(&x, i);
+    // Branches of threads one by one are not always foreseen, and what is hard
+    // to tell is left to lanes.
+    return 2 * x.chunk <= 3 * x.thread * LANES;
 }

@@ -54,7 +54,8 @@ struct kernel *parse_kernel(const char *body)
     *kernel = (struct kernel){
         .module = module, .context = LLVMGetModuleContext(module),
         .layout = LLVMGetModuleDataLayout(module),
-        .function = LLVMGetNamedFunction(module, "rnl_thread_0")};
+        .function = LLVMGetNamedFunction(module, "rnl_thread_0"),
+        .wherever = true};
     verify(module);
     kernel_split(kernel);
     char *message = prepare_run(module, "function(reg2mem)");

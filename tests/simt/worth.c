@@ -3,79 +3,115 @@
 
 static const struct variant rows = {32, true, 0, "rows"};
 
-// A loop over 16 places of an array of the thread's own: `first` stands before
-// it, `round` in it, with the round %n and the last number read %old.
-#define LOOP(first, round)                                                  \
-    "  %a = alloca [16 x i32]\n  %t = call i32 @rnl_thread_x()\n" first     \
-    "  br label %loop\n"                                                    \
-    "loop:\n  %n = phi i32 [ 0, %0 ], [ %m, %loop ]\n"                     \
-    "  %old = phi i32 [ %t, %0 ], [ %new, %loop ]\n" round                  \
-    "  %p = getelementptr [16 x i32], ptr %a, i32 0, i32 %at\n"            \
-    "  %x = load i32, ptr %p\n  %new = add i32 %x, %old\n"                 \
-    "  store i32 %new, ptr %p\n  %m = add i32 %n, 1\n"                     \
-    "  %c = icmp ult i32 %m, 16\n"                                         \
-    "  br i1 %c, label %loop, label %end\n"                                \
-    "end:\n  call void @use(i32 %new)\n  ret void\n"
-
-#define ITS_WAY "  %at = and i32 %old, 15\n"
-#define ONE_WAY "  %at = and i32 %n, 15\n"
-
-static bool gain(const char *body)
+static bool gain_if(const char *body, bool waits)
 {
     struct kernel *kernel = parse_kernel(body);
     if (kernel->refusal)
         fail_msg("%s", kernel->refusal);
     struct shapes shapes = {.kernel = kernel, .variant = &rows};
+    kernel->waits = waits;
     shapes_find(&shapes);
     return lanes_gain(&shapes);
 }
 
+static bool gain(const char *body)
+{
+    return gain_if(body, false);
+}
+
+// %p: the thread's place in an array; %from: another array.
+#define PLACES                                                          \
+    "  %first = load ptr, ptr %run\n"                                   \
+    "  %second.at = getelementptr ptr, ptr %run, i64 1\n"               \
+    "  %second = load ptr, ptr %second.at\n"                            \
+    "  %to = load ptr, ptr %first\n  %from = load ptr, ptr %second\n"   \
+    "  %t = call i32 @rnl_thread_x()\n  %i = zext i32 %t to i64\n"      \
+    "  %p = getelementptr i32, ptr %to, i64 %i\n"
+
+// A loop from the round %n to the next one, %m, with a number %old that becomes
+// %new, until %c does not hold.
+#define LOOP(round, until)                                              \
+    PLACES "  br label %loop\nloop:\n"                                  \
+    "  %n = phi i32 [ 0, %0 ], [ %m, %loop ]\n"                         \
+    "  %old = phi i32 [ %t, %0 ], [ %new, %loop ]\n" round              \
+    "  %m = add i32 %n, 1\n" until                                      \
+    "  br i1 %c, label %loop, label %end\n"                             \
+    "end:\n  store i32 %new, ptr %p\n  ret void\n"
+
+#define ALL_AGAIN "  %c = icmp ult i32 %m, 16\n"
+#define EACH_AGAIN "  %c = icmp ugt i32 %new, 9\n"
+
+// What is at a place in an array of another size.
+#define FROM(place)                                                     \
+    "  %kk = mul i32 " place ", " place "\n"                             \
+    "  %k = and i32 %kk, 255\n"                                         \
+    "  %q = getelementptr i32, ptr %from, i32 %k\n"                     \
+    "  %new = load i32, ptr %q\n"
+#define AT(place) FROM(place) "  store i32 %n, ptr %q\n"
+
 RNL_TEST(lanes_do_not_gain_where_each_goes_its_way)
 {
-    assert_false(gain(LOOP("", ITS_WAY)));
-    assert_true(gain(LOOP("", ONE_WAY)));
+    assert_false(gain(LOOP(AT("%old"), EACH_AGAIN)));
+    // By the same way, or for as long.
+    assert_true(gain(LOOP(FROM("%n"), EACH_AGAIN)));
+    assert_true(gain(LOOP(FROM("%old"), ALL_AGAIN)));
 }
 
 RNL_TEST(lanes_gain_where_they_do_much_else)
 {
     assert_true(gain(LOOP(
-        "", "  %b = mul i32 %old, 3\n  %d = xor i32 %b, %n\n"
-            "  %e = mul i32 %d, 5\n  %f = xor i32 %e, %n\n"
-            "  %g = mul i32 %f, 7\n  %h = xor i32 %g, %n\n"
-            "  %i = mul i32 %h, 3\n  %j = xor i32 %i, %n\n"
-            "  %k = mul i32 %j, 5\n  %l = xor i32 %k, %n\n"
-            "  %o = mul i32 %l, 7\n  %q = xor i32 %o, %n\n"
-            "  %r = mul i32 %q, 3\n  %s = xor i32 %r, %n\n"
-            "  %u = mul i32 %s, 5\n  %v = xor i32 %u, %n\n"
-            "  %w = mul i32 %v, 7\n  %y = xor i32 %w, %n\n"
-            "  %z = mul i32 %y, 3\n  %zz = xor i32 %z, %n\n"
-            "  %at = and i32 %zz, 15\n")));
-}
-
-RNL_TEST(lanes_gain_where_they_compute)
-{
-    assert_true(gain(LOOP("", "  %f = bitcast i32 %old to float\n"
-                              "  %g = fmul float %f, %f\n"
-                              "  %h = fadd float %g, %f\n"
-                              "  %i = bitcast float %h to i32\n"
-                              "  %at = and i32 %i, 15\n")));
-}
-
-RNL_TEST(lanes_gain_outside_of_loops)
-{
-    assert_true(gain("  %a = alloca [16 x i32]\n"
-                     "  %t = call i32 @rnl_thread_x()\n"
-                     "  %at = mul i32 %t, %t\n"
-                     "  %p = getelementptr [16 x i32], ptr %a, i32 0, i32 %at\n"
-                     "  %x = load i32, ptr %p\n  call void @use(i32 %x)\n"
-                     "  ret void\n"));
+        "  %a = mul i32 %old, 3\n  %b = xor i32 %a, %n\n"
+        "  %d = mul i32 %b, 5\n  %e = xor i32 %d, %n\n"
+        "  %f = mul i32 %e, 7\n  %g = xor i32 %f, %n\n"
+        "  %h = mul i32 %g, 3\n  %j = xor i32 %h, %n\n"
+        "  %l = mul i32 %j, 5\n  %o = xor i32 %l, %n\n"
+        "  %r = mul i32 %o, 7\n  %s = xor i32 %r, %n\n"
+        "  %u = mul i32 %s, 5\n  %v = xor i32 %u, %n\n"
+        "  %w = mul i32 %v, 7\n  %x = xor i32 %w, %n\n" FROM("%x"),
+        EACH_AGAIN)));
 }
 
 RNL_TEST(lanes_gain_where_threads_wait)
 {
-    struct kernel *kernel = parse_kernel(LOOP("", ITS_WAY));
-    struct shapes shapes = {.kernel = kernel, .variant = &rows};
-    kernel->waits = true;
-    shapes_find(&shapes);
-    assert_true(lanes_gain(&shapes));
+    assert_true(gain_if(LOOP(AT("%old"), EACH_AGAIN), true));
+}
+
+// Sides with divisions, of which each thread goes through one.
+#define SIDE(name, next)                                                \
+    name ":\n  %d" name " = udiv i32 100000, %" next                    \
+    "\n  %e" name " = udiv i32 200000, %d" name                         \
+    "\n  store i32 %e" name ", ptr %p\n  br label %end\n"
+
+#define SIDES(what)                                                     \
+    PLACES "  %v = load i32, ptr %p\n  %x = or i32 " what ", 1\n"       \
+    "  %c1 = icmp ugt i32 %x, 9\n  %c2 = icmp ugt i32 %x, 5\n"         \
+    "  %c3 = icmp ugt i32 %x, 15\n"                                     \
+    "  br i1 %c1, label %high, label %low\n"                            \
+    "high:\n  br i1 %c3, label %a, label %b\n"                         \
+    "low:\n  br i1 %c2, label %c, label %d\n"                          \
+    SIDE("a", "x") SIDE("b", "x") SIDE("c", "x") SIDE("d", "x")         \
+    "end:\n  ret void\n"
+
+RNL_TEST(lanes_do_not_gain_where_they_part_into_many)
+{
+    assert_false(gain(SIDES("%v")));
+    assert_true(gain(SIDES("1")));
+}
+
+RNL_TEST(lanes_do_not_gain_by_calls_for_each)
+{
+    assert_false(gain(
+        PLACES "  %v = load i32, ptr %p\n  %c = icmp ugt i32 %v, 9\n"
+        "  br i1 %c, label %then, label %end\n"
+        "then:\n  call void @use(i32 %v)\n  call void @use(i32 1)\n"
+        "  br label %end\n"
+        "end:\n  store i32 1, ptr %p\n  ret void\n"));
+}
+
+RNL_TEST(lanes_gain_where_there_is_little_to_do)
+{
+    assert_true(gain(PLACES "  %v = load i32, ptr %p\n"
+                     "  %q = getelementptr i32, ptr %from, i32 %v\n"
+                     "  store i32 %v, ptr %q\n  ret void\n"));
+    assert_true(gain(PLACES "  store i32 1, ptr %from\n  ret void\n"));
 }
