@@ -230,7 +230,6 @@ static void rewrite(const struct weave *w)
 bool weave_slots(struct kernel *kernel, unsigned lanes)
 {
     bool any = false;
-    kernel->woven = lanes;
     for (unsigned s = 0; s < kernel->slot_count; s++) {
         struct slot *slot = &kernel->slots[s];
         struct weave w = {.kernel = kernel, .lanes = lanes, .fits = true};
@@ -242,6 +241,7 @@ bool weave_slots(struct kernel *kernel, unsigned lanes)
             continue;
         rewrite(&w);
         slot->element = (unsigned)w.size;
+        kernel->woven = lanes;
         any = true;
     }
     return any;
