@@ -21,11 +21,28 @@ template <class Bits, class T, class F> RNL_INLINE T rnl_replace(T *p, F f)
 #define RNL_ATOMIC(name, type, body) \
     RNL_INLINE type name(type *p, type v) { body; }
 
-#define RNL_ATOMIC_MIN_MAX(type, bits)                                       \
+#define RNL_ATOMIC_REPLACE(type, bits)                                       \
     RNL_ATOMIC(atomicMin, type, return rnl_replace<bits>(                    \
         p, [=](type old) { return v < old ? v : old; }))                     \
     RNL_ATOMIC(atomicMax, type, return rnl_replace<bits>(                    \
         p, [=](type old) { return v > old ? v : old; }))
+
+// The SIMT compiler makes what is one operation, and not a loop, fast on shared
+// memory, and where all lanes do it at one place.
+#if defined(RNL_SIMT)
+#define RNL_ATOMIC_ONE(name, type, fetch)                                    \
+    RNL_ATOMIC(name, type, return fetch(p, v, __ATOMIC_RELAXED))
+#define RNL_ATOMIC_MIN_MAX(type, bits)                                       \
+    RNL_ATOMIC_ONE(atomicMin, type, __atomic_fetch_min)                      \
+    RNL_ATOMIC_ONE(atomicMax, type, __atomic_fetch_max)
+#define RNL_ATOMIC_ADD(type, bits)                                           \
+    RNL_ATOMIC_ONE(atomicAdd, type, __atomic_fetch_add)
+#else
+#define RNL_ATOMIC_MIN_MAX(type, bits) RNL_ATOMIC_REPLACE(type, bits)
+#define RNL_ATOMIC_ADD(type, bits)                                           \
+    RNL_ATOMIC(atomicAdd, type, return rnl_replace<bits>(                    \
+        p, [=](type old) { return old + v; }))
+#endif
 
 // An atomic function that leaves memory as it is asks whether another thread
 // has acted. The SIMT compiler sees that by itself (simt/spin.c).
@@ -80,9 +97,8 @@ RNL_INLINE void rnl_look(bool only)
     RNL_ATOMIC_CAS(type)
 
 #define RNL_ATOMIC_FLOAT(type, bits)                                         \
-    RNL_ATOMIC(atomicAdd, type, return rnl_replace<bits>(                    \
-        p, [=](type old) { return old + v; }))                               \
-    RNL_ATOMIC_MIN_MAX(type, bits)                                           \
+    RNL_ATOMIC_ADD(type, bits)                                               \
+    RNL_ATOMIC_REPLACE(type, bits)                                           \
     RNL_ATOMIC_EXCHANGE(type, bits)
 
 RNL_ATOMIC_INTEGER(int, unsigned int)

@@ -31,6 +31,14 @@ static LLVMValueRef alignment_of(struct emitter *e, LLVMValueRef at)
     return number32(e, LLVMGetAlignment(at));
 }
 
+unsigned alignment_at(LLVMValueRef at, int64_t further)
+{
+    unsigned alignment = LLVMGetAlignment(at);
+    while (further & (alignment - 1))
+        alignment /= 2;
+    return alignment;
+}
+
 // --- Slots -------------------------------------------------------------------
 
 static void load_slot(struct emitter *e, LLVMValueRef at, unsigned slot)
@@ -158,28 +166,29 @@ static LLVMValueRef call_masked(struct emitter *e, const char *intrinsic,
     return LLVMBuildCall2(e->builder, type, function, arguments, variables, "");
 }
 
-static LLVMValueRef gather(struct emitter *e, LLVMValueRef at,
-                           LLVMValueRef addresses)
+static LLVMValueRef gather(struct emitter *e, LLVMTypeRef element,
+                           unsigned alignment, LLVMValueRef addresses)
 {
     LLVMValueRef mask;
-    LLVMTypeRef type = vector_type(e, LLVMTypeOf(at));
+    LLVMTypeRef type = vector_type(e, element);
     LLVMTypeRef overloads[] = {type, LLVMTypeOf(addresses)};
-    addresses = safe_addresses(e, LLVMTypeOf(at), addresses, nowhere(e), &mask);
-    LLVMValueRef arguments[] = {addresses, alignment_of(e, at), mask,
+    addresses = safe_addresses(e, element, addresses, nowhere(e), &mask);
+    LLVMValueRef arguments[] = {addresses, number32(e, alignment), mask,
                                 LLVMConstNull(type)};
     return call_masked(e, "llvm.masked.gather", overloads, arguments, 1,
-                       LLVMGetAlignment(at));
+                       alignment);
 }
 
-static void scatter(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
+static void scatter(struct emitter *e, unsigned alignment, LLVMValueRef value,
                     LLVMValueRef addresses)
 {
     LLVMValueRef mask;
-    LLVMTypeRef overloads[] = {LLVMTypeOf(value), LLVMTypeOf(addresses)};
-    addresses = safe_addresses(e, accessed_type(at), addresses, sink(e), &mask);
-    LLVMValueRef arguments[] = {value, addresses, alignment_of(e, at), mask};
-    call_masked(e, "llvm.masked.scatter", overloads, arguments, 2,
-                LLVMGetAlignment(at));
+    LLVMTypeRef type = LLVMTypeOf(value);
+    LLVMTypeRef overloads[] = {type, LLVMTypeOf(addresses)};
+    addresses = safe_addresses(e, LLVMGetElementType(type), addresses, sink(e),
+                               &mask);
+    LLVMValueRef arguments[] = {value, addresses, number32(e, alignment), mask};
+    call_masked(e, "llvm.masked.scatter", overloads, arguments, 2, alignment);
 }
 
 // --- Neighbours --------------------------------------------------------------
@@ -284,10 +293,18 @@ static uint64_t ahead_of(struct emitter *e, LLVMValueRef at, uint64_t row,
     return has_barrier(kernel, &kernel->loops[loop]) ? 0 : row;
 }
 
-// Lanes are `size` bytes apart.
-static void prefetch_ahead(struct emitter *e, LLVMValueRef at,
-                           LLVMValueRef address, uint64_t size)
+// What is beside it in a bundle asks for the same lines.
+static bool is_asked_for(struct emitter *e, LLVMValueRef at)
 {
+    const struct bundle *bundle = map_get(&e->kernel->bundles, at);
+    return bundle && bundle->items[0].at != at;
+}
+
+void access_ask_ahead(struct emitter *e, LLVMValueRef at, LLVMValueRef address,
+                      uint64_t size)
+{
+    if (is_asked_for(e, at))
+        return;
     uint64_t row = size * e->width;
     unsigned rounds = interchange_rounds(e->kernel, loop_of(e->kernel, at));
     uint64_t ahead = ahead_of(e, at, row, rounds);
@@ -309,19 +326,20 @@ static bool loads_apart(struct emitter *e, struct shape address)
            !e->kernel->compact && e->apart_count < INLINE_MOST;
 }
 
-static LLVMValueRef load_apart(struct emitter *e, LLVMValueRef at)
+static LLVMValueRef load_apart(struct emitter *e, LLVMValueRef at,
+                               LLVMTypeRef type, int64_t further)
 {
     LLVMValueRef address = LLVMGetOperand(at, 0);
-    LLVMTypeRef type = LLVMTypeOf(at);
     LLVMValueRef vector = LLVMGetPoison(vector_type(e, type));
     int64_t distance = shape_of(&e->shapes, address).stride;
     if (distance > 0 && distance <= LINE)
-        prefetch_ahead(e, at, lanes_scalar(e, address), (uint64_t)distance);
+        access_ask_ahead(e, at, lanes_scalar(e, address), (uint64_t)distance);
     e->apart_count++;
     for (unsigned i = 0; i < e->width; i++) {
-        LLVMValueRef load = LLVMBuildLoad2(e->builder, type,
-                                           lanes_at(e, address, i), "");
-        LLVMSetAlignment(load, LLVMGetAlignment(at));
+        LLVMValueRef from =
+            at_offset(e, lanes_at(e, address, i), (uint64_t)further);
+        LLVMValueRef load = LLVMBuildLoad2(e->builder, type, from, "");
+        LLVMSetAlignment(load, alignment_at(at, further));
         LLVMSetVolatile(load, LLVMGetVolatile(at));
         apart_mark(e, address, load);
         vector = LLVMBuildInsertElement(e->builder, vector, load,
@@ -330,10 +348,43 @@ static LLVMValueRef load_apart(struct emitter *e, LLVMValueRef at)
     return vector;
 }
 
+static LLVMValueRef addresses_at(struct emitter *e, LLVMValueRef address,
+                                 int64_t further)
+{
+    LLVMValueRef addresses = lanes_vector(e, address);
+    return further ? at_offset(e, addresses, (uint64_t)further) : addresses;
+}
+
+LLVMValueRef access_places(struct emitter *e, LLVMValueRef at, int64_t further)
+{
+    LLVMValueRef addresses =
+        addresses_at(e, LLVMGetOperand(at, 0), further);
+    return e->mask ? LLVMBuildSelect(e->builder, e->mask, addresses,
+                                     splat(e, nowhere(e)), "")
+                   : addresses;
+}
+
+LLVMValueRef access_load_at(struct emitter *e, LLVMValueRef at,
+                            LLVMTypeRef type, int64_t further)
+{
+    LLVMValueRef address = LLVMGetOperand(at, 0);
+    if (loads_apart(e, shape_of(&e->shapes, address)))
+        return load_apart(e, at, type, further);
+    return gather(e, type, alignment_at(at, further),
+                  addresses_at(e, address, further));
+}
+
+void access_store_at(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
+                     int64_t further)
+{
+    scatter(e, alignment_at(at, further), value,
+            addresses_at(e, LLVMGetOperand(at, 1), further));
+}
+
 static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,
                              LLVMValueRef address)
 {
-    prefetch_ahead(e, at, address, size_of(e, LLVMTypeOf(at)));
+    access_ask_ahead(e, at, address, size_of(e, LLVMTypeOf(at)));
     LLVMTypeRef type = vector_type(e, LLVMTypeOf(at));
     if (!e->mask) {
         LLVMValueRef load = LLVMBuildLoad2(e->builder, type, address, "");
@@ -343,7 +394,8 @@ static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,
         return load;
     }
     if (!masks_are_native(e, LLVMTypeOf(at)))
-        return gather(e, at, row_addresses(e, address, LLVMTypeOf(at)));
+        return gather(e, LLVMTypeOf(at), LLVMGetAlignment(at),
+                      row_addresses(e, address, LLVMTypeOf(at)));
     LLVMTypeRef overloads[] = {type, e->pointer};
     LLVMValueRef arguments[] = {address, alignment_of(e, at), e->mask,
                                 LLVMConstNull(type)};
@@ -356,8 +408,9 @@ static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,
 static void store_row(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
                       LLVMValueRef address)
 {
-    if (!e->mask && stream_fits(e, at, value)) {
-        stream_store(e, at, value, address);
+    if (!e->mask &&
+        stream_fits(e, at, e->width * size_of(e, accessed_type(at)))) {
+        stream_store(e, at, &value, 1, address);
         return;
     }
     if (!e->mask) {
@@ -368,7 +421,8 @@ static void store_row(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
         return;
     }
     if (!masks_are_native(e, accessed_type(at))) {
-        scatter(e, at, value, row_addresses(e, address, accessed_type(at)));
+        scatter(e, LLVMGetAlignment(at), value,
+                row_addresses(e, address, accessed_type(at)));
         return;
     }
     LLVMTypeRef overloads[] = {LLVMTypeOf(value), e->pointer};
@@ -485,7 +539,7 @@ static LLVMValueRef load_likely_row(struct emitter *e, LLVMValueRef at)
     if (rising && LLVMGetAlignment(at) >= size_of(e, type) &&
         masks_are_native(e, type))
         load_clamped_rows(e, at, &ways);
-    end_way(e, &ways, gather(e, at, lanes_vector(e, address)));
+    end_way(e, &ways, access_load_at(e, at, type, 0));
     e->values = known;
     position(e, ways.end);
     LLVMValueRef phi =
@@ -509,7 +563,7 @@ static void store_likely_row(struct emitter *e, LLVMValueRef at,
     LLVMBuildBr(e->builder, end);
     position(e, apart);
     struct map known = lanes_save(e);
-    scatter(e, at, value, lanes_vector(e, address));
+    access_store_at(e, at, value, 0);
     e->values = known;
     LLVMBuildBr(e->builder, end);
     position(e, end);
@@ -532,6 +586,13 @@ static bool may_have_stride(struct emitter *e, LLVMValueRef at,
     LLVMTypeRef type = accessed_type(at);
     return !e->kernel->compact && address.kind == SHAPE_VARYING &&
            type != e->i1 && address.guess == (int64_t)size_of(e, type);
+}
+
+bool access_is_row(struct emitter *e, LLVMValueRef at)
+{
+    unsigned operand = LLVMIsAStoreInst(at) ? 1 : 0;
+    struct shape shape = shape_of(&e->shapes, LLVMGetOperand(at, operand));
+    return has_stride(e, at, shape) || may_have_stride(e, at, shape);
 }
 
 static void keep_invariance(struct emitter *e, LLVMValueRef at,
@@ -567,10 +628,10 @@ void access_load(struct emitter *e, LLVMValueRef at)
         vector = load_row(e, at, lanes_scalar(e, address));
     else if (may_have_stride(e, at, shape))
         vector = load_likely_row(e, at);
-    else if (loads_apart(e, shape))
-        vector = load_apart(e, at);
+    else if (members_load(e, at))
+        return;
     else
-        vector = gather(e, at, lanes_vector(e, address));
+        vector = access_load_at(e, at, LLVMTypeOf(at), 0);
     lanes_set(e, at, NULL, vector);
 }
 
@@ -590,8 +651,8 @@ void access_store(struct emitter *e, LLVMValueRef at)
         store_row(e, at, lanes_vector(e, value), lanes_scalar(e, address));
     else if (may_have_stride(e, at, shape))
         store_likely_row(e, at, lanes_vector(e, value));
-    else
-        scatter(e, at, lanes_vector(e, value), lanes_vector(e, address));
+    else if (!members_store(e, at))
+        access_store_at(e, at, lanes_vector(e, value), 0);
 }
 
 bool access_is_shared(struct emitter *e, LLVMValueRef address, int depth)

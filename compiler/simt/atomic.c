@@ -282,11 +282,26 @@ static void update_fours(struct emitter *e, const struct update *u)
     lane_loop_end(e, &loop);
 }
 
+// Others are loops around a comparison and exchange.
+static bool is_instruction(LLVMValueRef at)
+{
+    switch (LLVMGetAtomicRMWBinOp(at)) {
+    case LLVMAtomicRMWBinOpXchg: case LLVMAtomicRMWBinOpAdd:
+    case LLVMAtomicRMWBinOpSub:
+        return true;
+    case LLVMAtomicRMWBinOpAnd: case LLVMAtomicRMWBinOpOr:
+    case LLVMAtomicRMWBinOpXor:
+        return !LLVMGetFirstUse(at);
+    default:
+        return false;
+    }
+}
+
 static void update_lanes(struct emitter *e, const struct update *u)
 {
     // In a loop also without a mask: processors foresee by the place of a load
     // whether it waits for a store, and many places confuse them.
-    if (e->mask || u->shared) {
+    if (e->mask || u->shared || !is_instruction(u->at)) {
         struct lane_loop loop = lane_loop_begin(e, e->mask);
         update_lane(e, u, pick(e, &u->address, loop.lane), loop.lane);
         lane_loop_end(e, &loop);
@@ -362,6 +377,8 @@ void atomic_emit(struct emitter *e, LLVMValueRef at)
         take_part(e, at);
     else if (LLVMIsAAtomicCmpXchgInst(at))
         swap(e, at);
+    else if (reduce_fits(&e->shapes, at))
+        reduce_emit(e, at, update_one);
     else
         update(e, at);
 }

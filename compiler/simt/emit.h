@@ -179,12 +179,47 @@ void access_load(struct emitter *e, LLVMValueRef at);
 void access_prefetch(struct emitter *e, LLVMValueRef at);
 void access_store(struct emitter *e, LLVMValueRef at);
 bool access_is_shared(struct emitter *e, LLVMValueRef address, int depth);
+// Whether an access is of a row of values, or likely one.
+bool access_is_row(struct emitter *e, LLVMValueRef at);
+// A load of that type, and a store, as `at` makes it, whose place is so many
+// bytes further.
+LLVMValueRef access_load_at(struct emitter *e, LLVMValueRef at,
+                            LLVMTypeRef type, int64_t further);
+void access_store_at(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
+                     int64_t further);
+// Places so many bytes after those of a load, or for lanes off the mask others,
+// where all lanes may read up to 64 bytes; and their alignment.
+LLVMValueRef access_places(struct emitter *e, LLVMValueRef at, int64_t further);
+unsigned alignment_at(LLVMValueRef at, int64_t further);
+// Asks for what a row of such loads reads next: lanes are `size` bytes apart.
+void access_ask_ahead(struct emitter *e, LLVMValueRef at, LLVMValueRef address,
+                      uint64_t size);
+
+// sort.c: from units as they lie in memory, vectors of them that follow each
+// other, to one vector for each of `count` units of a lane; and back.
+enum { UNITS_MOST = 16 };
+void sort_units(struct emitter *e, LLVMValueRef *units, unsigned count);
+void weave_units(struct emitter *e, LLVMValueRef *units, unsigned count);
+// Lane i is number begin + i * step of two vectors.
+LLVMValueRef pick_steps(struct emitter *e, LLVMValueRef one,
+                        LLVMValueRef other, unsigned begin, unsigned step);
+
+// members.c: whether the access was made, together with others or, of a store,
+// will be by the last one.
+bool members_load(struct emitter *e, LLVMValueRef at);
+bool members_store(struct emitter *e, LLVMValueRef at);
 
 void call_emit(struct emitter *e, LLVMValueRef at);
 // callee.c: a call to a function that is kept, of vectors.
 LLVMValueRef callee_call(struct emitter *e, LLVMValueRef call);
 void warp_emit(struct emitter *e, LLVMValueRef at);
 void atomic_emit(struct emitter *e, LLVMValueRef at);
+// reduce.c: does once what all lanes do at one place (reduce_fits), by what
+// updates a place and gives what was there.
+typedef LLVMValueRef reduce_update(struct emitter *e, LLVMValueRef at,
+                                   bool shared, LLVMValueRef address,
+                                   LLVMValueRef value);
+void reduce_emit(struct emitter *e, LLVMValueRef at, reduce_update *update);
 
 // variant.c
 void emitter_types(struct emitter *e);
@@ -230,10 +265,11 @@ void group_unroll(struct emitter *e, int block);
 bool group_calls_prelude(const struct kernel *kernel);
 bool group_counts_votes(const struct kernel *kernel);
 
-// stream.c: stores of rows past the caches, where that pays; and what comes
-// after all of them.
-bool stream_fits(struct emitter *e, LLVMValueRef at, LLVMValueRef value);
-void stream_store(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
+// stream.c: stores of rows past the caches, where that pays, of so many bytes;
+// and what comes after all of them. The values follow each other in memory.
+bool stream_fits(struct emitter *e, LLVMValueRef at, uint64_t size);
+void stream_store(struct emitter *e, LLVMValueRef at,
+                  const LLVMValueRef *values, unsigned count,
                   LLVMValueRef address);
 void stream_end(struct emitter *e);
 // The argument that an address is made from, as it was loaded, or NULL.

@@ -102,6 +102,7 @@ struct kernel {
     unsigned slot_count;
     struct map block_numbers;     // LLVMBasicBlockRef to number + 1
     struct map slot_of;           // alloca to slot
+    struct map bundles;           // load or store to its bundle
     int *barrier_blocks;          // block of each barrier
     unsigned barrier_count;
     struct set *live;             // slots live after each barrier
@@ -177,6 +178,20 @@ unsigned slots_late_kind(const struct kernel *kernel);
 // there are any.
 bool weave_slots(struct kernel *kernel, unsigned lanes);
 
+// bundle.c: accesses of one thread beside each other, of which the first loads
+// for all, or the last stores.
+enum { BUNDLE_MOST = 16 };
+struct bundled {
+    LLVMValueRef at;
+    int64_t offset, end;          // bytes from somewhere
+};
+struct bundle {
+    struct bundled *items;        // in the order of the program
+    unsigned count;
+    int64_t low, high;            // of all of them
+};
+void bundles_find(struct kernel *kernel);
+
 // interchange.c: changes one loop that steps over the grid; what was read of
 // the kernel is then out of date.
 bool interchange_loops(struct kernel *kernel);
@@ -223,6 +238,10 @@ bool constant_of(LLVMValueRef value, int64_t *number);  // of up to 64 bits
 // its sign stays so where it matters.
 bool shape_never_wraps(const struct shapes *shapes, LLVMValueRef value);
 bool shape_widens_signed(const struct shapes *shapes, LLVMValueRef cast);
+
+// reduce.c: whether all lanes do an atomic operation at one place that can be
+// done once for them.
+bool reduce_fits(const struct shapes *shapes, LLVMValueRef at);
 
 // worth.c: whether lanes are faster than threads one by one.
 bool lanes_gain(const struct shapes *shapes);

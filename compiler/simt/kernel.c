@@ -416,5 +416,6 @@ bool kernel_read(struct kernel *kernel)
     graph_analyse(kernel);
     slots_find(kernel);
     slots_live(kernel);
+    bundles_find(kernel);
     return !kernel->refusal;
 }

@@ -193,9 +193,8 @@ static bool is_brief(const struct kernel *kernel, LLVMValueRef at,
 
 // --- The stores --------------------------------------------------------------
 
-bool stream_fits(struct emitter *e, LLVMValueRef at, LLVMValueRef value)
+bool stream_fits(struct emitter *e, LLVMValueRef at, uint64_t size)
 {
-    uint64_t size = LLVMABISizeOfType(e->kernel->layout, LLVMTypeOf(value));
     if (target_vector_bytes() == 0 || size % LINE != 0 ||
         !is_brief(e->kernel, at, size))
         return false;
@@ -231,31 +230,45 @@ static LLVMValueRef begins_line(struct emitter *e, LLVMValueRef address)
     return LLVMBuildICmp(e->builder, LLVMIntEQ, rest, number64(e, 0), "");
 }
 
-void stream_store(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
-                  LLVMValueRef address)
+static void mark_past(struct emitter *e, LLVMValueRef store)
 {
-    LLVMBuilderRef b = e->builder;
-    uint64_t size = LLVMABISizeOfType(e->kernel->layout, LLVMTypeOf(value));
-    LLVMBasicBlockRef past = append(e, "past"), into = append(e, "into");
-    LLVMBasicBlockRef end = append(e, "stored");
-    LLVMValueRef many = has_threads(e, KEPT_MOST * (uint64_t)e->width / size);
-    LLVMBuildCondBr(b, LLVMBuildAnd(b, many, begins_line(e, address), ""),
-                    past, into);
-    position(e, past);
-    LLVMValueRef store = LLVMBuildStore(b, value, address);
-    LLVMValueRef one = number32(e, 1);
     unsigned kind = LLVMGetMDKindIDInContext(e->context, "nontemporal", 11);
-    LLVMMetadataRef node = LLVMValueAsMetadata(one);
+    LLVMMetadataRef node = LLVMValueAsMetadata(number32(e, 1));
     node = LLVMMDNodeInContext2(e->context, &node, 1);
     LLVMSetMetadata(store, kind, LLVMMetadataAsValue(e->context, node));
     LLVMSetAlignment(store, LINE);
-    apart_mark(e, LLVMGetOperand(at, 1), store);
-    LLVMBuildBr(b, end);
-    position(e, into);
-    store = LLVMBuildStore(b, value, address);
-    LLVMSetAlignment(store, LLVMGetAlignment(at));
-    apart_mark(e, LLVMGetOperand(at, 1), store);
-    LLVMBuildBr(b, end);
+}
+
+static uint64_t size_of(struct emitter *e, LLVMValueRef value)
+{
+    return LLVMABISizeOfType(e->kernel->layout, LLVMTypeOf(value));
+}
+
+void stream_store(struct emitter *e, LLVMValueRef at,
+                  const LLVMValueRef *values, unsigned count,
+                  LLVMValueRef address)
+{
+    LLVMBuilderRef b = e->builder;
+    uint64_t size = size_of(e, values[0]);
+    LLVMBasicBlockRef ways[] = {append(e, "past"), append(e, "into")};
+    LLVMBasicBlockRef end = append(e, "stored");
+    LLVMValueRef many =
+        has_threads(e, KEPT_MOST * (uint64_t)e->width / (size * count));
+    LLVMBuildCondBr(b, LLVMBuildAnd(b, many, begins_line(e, address), ""),
+                    ways[0], ways[1]);
+    for (unsigned way = 0; way < 2; way++) {
+        position(e, ways[way]);
+        for (unsigned i = 0; i < count; i++) {
+            LLVMValueRef store =
+                LLVMBuildStore(b, values[i], at_offset(e, address, i * size));
+            if (way == 0)
+                mark_past(e, store);
+            else
+                LLVMSetAlignment(store, LLVMGetAlignment(at));
+            apart_mark(e, LLVMGetOperand(at, 1), store);
+        }
+        LLVMBuildBr(b, end);
+    }
     position(e, end);
     e->streams = true;
 }

@@ -19,7 +19,8 @@ enum effort {
     EFFORT_FUNCTION,      // of the vector library
     EFFORT_CALL,          // lane by lane
     EFFORT_ATOMIC,
-    EFFORT_ROW,
+    EFFORT_REDUCTION,     // an atomic operation of all at one place
+    EFFORT_ROW,           // of structs, too
     EFFORT_APART,         // loads from a distance that is always the same
     EFFORT_GATHER,
     EFFORT_GATHER_PARTS,  // of words
@@ -39,11 +40,11 @@ static const struct cost {
     [EFFORT_SIMPLE] = {1, 2},           [EFFORT_UNIFORM] = {1, 6},
     [EFFORT_DIVISION] = {24, 560},      [EFFORT_FUNCTION] = {40, 320},
     [EFFORT_CALL] = {24, 1300},         [EFFORT_ATOMIC] = {60, 1300},
-    [EFFORT_ROW] = {6, 130},            [EFFORT_APART] = {6, 110},
-    [EFFORT_GATHER] = {6, 300},         [EFFORT_GATHER_PARTS] = {6, 380},
-    [EFFORT_SCATTER] = {6, 650},        [EFFORT_GATHER_OWN] = {6, 400},
-    [EFFORT_SCATTER_OWN] = {6, 150},    [EFFORT_BRANCH] = {1, 0},
-    [EFFORT_MASK] = {0, 12},
+    [EFFORT_REDUCTION] = {60, 200},     [EFFORT_ROW] = {6, 130},
+    [EFFORT_APART] = {6, 110},          [EFFORT_GATHER] = {6, 300},
+    [EFFORT_GATHER_PARTS] = {6, 380},   [EFFORT_SCATTER] = {6, 650},
+    [EFFORT_GATHER_OWN] = {6, 400},     [EFFORT_SCATTER_OWN] = {6, 150},
+    [EFFORT_BRANCH] = {1, 0},           [EFFORT_MASK] = {0, 12},
 };
 
 struct estimate {
@@ -175,11 +176,35 @@ static bool is_wide(LLVMTypeRef type)
            (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) > 32);
 }
 
-static enum effort effort_of_load(bool own, int64_t size)
+// Bytes of what is loaded, or stored, together with an access, or 0.
+static int64_t bundle_size(const struct kernel *kernel, LLVMValueRef at)
 {
-    if (own)
-        return EFFORT_GATHER_OWN;
-    return size < 4 ? EFFORT_GATHER_PARTS : EFFORT_GATHER;
+    const struct bundle *bundle = map_get(&kernel->bundles, at);
+    return bundle && bundle->count > 1 ? bundle->high - bundle->low : 0;
+}
+
+// Whether structs that lie this far apart are accessed as a row.
+static bool is_row_of_structs(const struct kernel *kernel, LLVMValueRef at,
+                              int64_t stride)
+{
+    int64_t size = bundle_size(kernel, at);
+    return LLVMIsAStoreInst(at) ? size == stride
+                                : size > 0 && size <= stride && stride <= 64;
+}
+
+// Where each lane has a place of its own.
+static enum effort effort_of_places(const struct kernel *kernel,
+                                    LLVMValueRef at, int64_t size)
+{
+    bool stores = LLVMIsAStoreInst(at) != NULL;
+    bool together = bundle_size(kernel, at) > 0;
+    if (map_get(&kernel->slot_of,
+                slots_base(kernel, LLVMGetOperand(at, stores))))
+        return stores ? EFFORT_SCATTER_OWN : EFFORT_GATHER_OWN;
+    if (stores)
+        return together ? EFFORT_GATHER : EFFORT_SCATTER;
+    return together ? EFFORT_APART
+                    : size < 4 ? EFFORT_GATHER_PARTS : EFFORT_GATHER;
 }
 
 static enum effort effort_of_access(const struct shapes *shapes,
@@ -200,12 +225,12 @@ static enum effort effort_of_access(const struct shapes *shapes,
     if (shape.kind == SHAPE_AFFINE ? shape.stride == size
                                    : shape.guess == size)
         return EFFORT_ROW;
+    if (shape.kind == SHAPE_AFFINE && is_row_of_structs(kernel, at,
+                                                        shape.stride))
+        return EFFORT_ROW;
     if (shape.kind == SHAPE_AFFINE)
         return stores ? EFFORT_SCATTER : EFFORT_APART;
-    bool own = map_get(&kernel->slot_of, slots_base(kernel, address)) != NULL;
-    if (!stores)
-        return effort_of_load(own, size);
-    return own ? EFFORT_SCATTER_OWN : EFFORT_SCATTER;
+    return effort_of_places(kernel, at, size);
 }
 
 static enum effort effort_of_call(LLVMValueRef call)
@@ -228,7 +253,9 @@ static enum effort effort_of(const struct shapes *shapes, LLVMValueRef at)
         return EFFORT_NONE;
     case LLVMLoad: case LLVMStore:
         return effort_of_access(shapes, at);
-    case LLVMAtomicRMW: case LLVMAtomicCmpXchg:
+    case LLVMAtomicRMW:
+        return reduce_fits(shapes, at) ? EFFORT_REDUCTION : EFFORT_ATOMIC;
+    case LLVMAtomicCmpXchg:
         return EFFORT_ATOMIC;
     case LLVMCall:
         effort = effort_of_call(at);

@@ -273,3 +273,89 @@ extern "C" __global__ void counts_in_a_table(int *out, const int *in, int n)
         out[i] = counts[at];
     }
 }
+
+// All threads at one place, some of them, or none. Sums are exact.
+// @run int n=300 grid=3 block=100
+// @run int n=128 grid=1 block=128
+extern "C" __global__ void one_place(int *out, const int *in, int n)
+{
+    __shared__ int s[8];
+    int t = threadIdx.x, value = in[blockIdx.x * blockDim.x + t];
+    if (t < 8)
+        s[t] = in[t];
+    __syncthreads();
+    atomicAdd(&s[0], value);
+    atomicMax(&s[1], value);
+    atomicMin(&s[2], value);
+    if (value & 4)
+        atomicXor(&s[3], value);
+    if (value % 7 == t % 7)
+        atomicAnd(&s[4], value);
+    else
+        atomicOr(&s[5], value);
+    if (t > 2000)
+        atomicSub(&s[6], value);
+    atomicSub(&s[7], 3);
+    __syncthreads();
+    if (t < 8)
+        atomicAdd(&out[t], s[t]);
+    atomicMax(&out[8], value);
+    atomicMin((unsigned *)&out[9], (unsigned)value);
+    if (value < 0)
+        atomicMax((unsigned *)&out[10], (unsigned)value);
+}
+
+// Each gets a place of its own; which one does not show.
+// @run int n=600 grid=2 block=100
+extern "C" __global__ void places_in_turn(int *out, const int *in, int n)
+{
+    __shared__ int count, taken[128];
+    int t = threadIdx.x;
+    taken[t % 128] = 0;
+    if (t == 0)
+        count = 0;
+    __syncthreads();
+    if (in[t] % 3) {
+        int place = atomicAdd(&count, 1 + (t & 1));
+        atomicAdd(&taken[place % 128], 1);
+        if (t & 1)
+            atomicAdd(&taken[(place + 1) % 128], 1);
+    }
+    __syncthreads();
+    atomicAdd(&out[t], taken[t % 128]);
+    atomicAdd(&out[n / 2], atomicAdd(&out[n / 2 + 1], 2) & 1);
+    if (t == 0)
+        atomicAdd(&out[n / 2 + 2], count);
+}
+
+// @run float n=300 grid=3 block=100
+extern "C" __global__ void float_at_one_place(float *out, const float *in,
+                                              int n)
+{
+    __shared__ float s[2];
+    int t = threadIdx.x;
+    float value = truncf(in[blockIdx.x * blockDim.x + t] * 4);
+    if (t < 2)
+        s[t] = -0.0f;
+    __syncthreads();
+    atomicAdd(&s[0], value);
+    if (value > 2)
+        atomicAdd(&s[1], value);
+    __syncthreads();
+    if (t < 2)
+        atomicAdd(&out[t], s[t]);
+    atomicAdd(&out[2], value);
+    if (value < 0)
+        atomicAdd(&out[3], 0.5f);
+    atomicAdd(&out[4 + (t & 3)], value);
+}
+
+// @run double n=256 grid=2 block=128
+extern "C" __global__ void double_at_one_place(double *out, const double *in,
+                                               int n)
+{
+    double value = trunc(in[blockIdx.x * blockDim.x + threadIdx.x] * 8);
+    atomicAdd(&out[0], value);
+    if (value > 0)
+        atomicAdd(&out[1], value);
+}

@@ -1,0 +1,263 @@
+// Bundles: accesses of a thread to places beside each other, which nothing in
+// between keeps apart, such as those of the members of a struct. Each access
+// that lanes can make is in one, perhaps alone.
+#include "ir.h"
+
+// Bytes of a bundle; numbers that are taken out of a sum.
+enum { SPAN_MOST = 64, ADDED_MOST = 1 << 16 };
+
+// --- Addresses ---------------------------------------------------------------
+
+// base + index * unit + offset, where the index may be 0 (NULL), or be widened
+// by a cast.
+struct place {
+    LLVMValueRef base, index;
+    LLVMOpcode cast;
+    uint64_t unit;
+    int64_t offset;
+};
+
+static bool is_small(int64_t number)
+{
+    return number <= ADDED_MOST && number >= -ADDED_MOST;
+}
+
+// Whether the cast of a sum, or of a union that is one, is the sum of casts.
+static bool is_sum(LLVMValueRef value, LLVMOpcode cast)
+{
+    if (!LLVMIsABinaryOperator(value))
+        return false;
+    if (LLVMGetInstructionOpcode(value) == LLVMOr)
+        return LLVMGetIsDisjoint(value);
+    return LLVMGetInstructionOpcode(value) == LLVMAdd &&
+           (!cast ||
+            (cast == LLVMSExt ? LLVMGetNSW(value) : LLVMGetNUW(value)));
+}
+
+// Takes constants out of a sum of which the cast (or none) is then taken.
+static LLVMValueRef strip_sum(const struct kernel *kernel, LLVMValueRef value,
+                              LLVMOpcode cast, int64_t *added)
+{
+    int64_t number;
+    for (;;) {
+        value = slots_resolve(kernel, value);
+        if (!is_sum(value, cast) ||
+            !constant_of(LLVMGetOperand(value, 1), &number) ||
+            !is_small(number) || (number < 0 && cast == LLVMZExt))
+            return value;
+        *added += number;
+        value = LLVMGetOperand(value, 0);
+    }
+}
+
+static void add_index(const struct kernel *kernel, struct place *place,
+                      LLVMValueRef index, uint64_t unit)
+{
+    int64_t added = 0;
+    index = strip_sum(kernel, index, 0, &added);
+    if (LLVMIsASExtInst(index) || LLVMIsAZExtInst(index)) {
+        place->cast = LLVMGetInstructionOpcode(index);
+        index = strip_sum(kernel, LLVMGetOperand(index, 0), place->cast,
+                          &added);
+    }
+    place->index = index;
+    place->unit = unit;
+    place->offset += added * (int64_t)unit;
+}
+
+// Adds what an address computation does; false if that is not of this form.
+static bool add_steps(const struct kernel *kernel, struct place *place,
+                      LLVMValueRef at)
+{
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(at);
+    for (int i = 1; i < LLVMGetNumOperands(at); i++) {
+        LLVMValueRef index = LLVMGetOperand(at, (unsigned)i);
+        int64_t number = 0;
+        bool known = constant_of(index, &number);
+        if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+            place->offset += (int64_t)LLVMOffsetOfElement(
+                kernel->layout, type, (unsigned)number);
+            type = LLVMStructGetTypeAtIndex(type, (unsigned)number);
+            continue;
+        }
+        if (i > 1)
+            type = LLVMGetElementType(type);
+        uint64_t unit = LLVMABISizeOfType(kernel->layout, type);
+        if (known && is_small(number))
+            place->offset += number * (int64_t)unit;
+        else if (!known && !place->index)
+            add_index(kernel, place, index, unit);
+        else
+            return false;
+    }
+    return true;
+}
+
+static struct place place_of(const struct kernel *kernel, LLVMValueRef address)
+{
+    struct place place = {.base = slots_resolve(kernel, address)};
+    while (LLVMIsAGetElementPtrInst(place.base)) {
+        struct place more = place;
+        if (!add_steps(kernel, &more, place.base))
+            break;
+        more.base = slots_resolve(kernel, LLVMGetOperand(place.base, 0));
+        place = more;
+    }
+    return place;
+}
+
+static bool is_beside(const struct place *one, const struct place *other)
+{
+    return one->base == other->base && one->index == other->index &&
+           one->cast == other->cast && one->unit == other->unit;
+}
+
+// --- Gathering ---------------------------------------------------------------
+
+// What can still be added to, of the block that is gone through.
+struct open {
+    struct kernel *kernel;
+    struct bundle *loads[8], *stores;
+    struct place places[8], stored;
+    unsigned count, next;
+};
+
+static LLVMTypeRef type_of(LLVMValueRef at)
+{
+    return LLVMIsALoadInst(at) ? LLVMTypeOf(at)
+                               : LLVMTypeOf(LLVMGetOperand(at, 0));
+}
+
+static bool has_plain_type(const struct kernel *kernel, LLVMValueRef at)
+{
+    LLVMTypeRef type = type_of(at);
+    uint64_t size = LLVMABISizeOfType(kernel->layout, type);
+    return LLVMGetTypeKind(type) != LLVMVectorTypeKind &&
+           (size == 1 || size == 2 || size == 4 || size == 8) &&
+           LLVMSizeOfTypeInBits(kernel->layout, type) == 8 * size;
+}
+
+static bool is_plain(LLVMValueRef at)
+{
+    return !LLVMGetVolatile(at) &&
+           LLVMGetOrdering(at) == LLVMAtomicOrderingNotAtomic;
+}
+
+static struct bundle *bundle_begin(int64_t offset)
+{
+    struct bundle *bundle = simt_allocate(sizeof *bundle);
+    bundle->low = bundle->high = offset;
+    return bundle;
+}
+
+// False if it is too far off.
+static bool bundle_add(struct open *open, struct bundle *bundle,
+                       LLVMValueRef at, int64_t offset)
+{
+    const struct kernel *kernel = open->kernel;
+    int64_t end =
+        offset + (int64_t)LLVMABISizeOfType(kernel->layout, type_of(at));
+    int64_t low = offset < bundle->low ? offset : bundle->low;
+    int64_t high = end > bundle->high ? end : bundle->high;
+    if (high - low > SPAN_MOST || bundle->count == BUNDLE_MOST)
+        return false;
+    bundle->low = low;
+    bundle->high = high;
+    bundle->items = simt_grow(bundle->items, bundle->count,
+                              sizeof *bundle->items);
+    bundle->items[bundle->count++] = (struct bundled){at, offset, end};
+    map_set(&open->kernel->bundles, at, bundle);
+    return true;
+}
+
+static void close_loads(struct open *open)
+{
+    open->count = open->next = 0;
+}
+
+static void take_load(struct open *open, LLVMValueRef at)
+{
+    struct place place = place_of(open->kernel, LLVMGetOperand(at, 0));
+    for (unsigned i = 0; i < open->count; i++)
+        if (is_beside(&open->places[i], &place) &&
+            bundle_add(open, open->loads[i], at, place.offset))
+            return;
+    const unsigned most = sizeof open->loads / sizeof *open->loads;
+    unsigned i = open->next++ % most;
+    open->count += open->count < most;
+    open->places[i] = place;
+    open->loads[i] = bundle_begin(place.offset);
+    bundle_add(open, open->loads[i], at, place.offset);
+}
+
+// Stores over each other keep their order.
+static bool overlaps(const struct bundle *bundle, int64_t begin, int64_t end)
+{
+    for (unsigned i = 0; i < bundle->count; i++)
+        if (begin < bundle->items[i].end && bundle->items[i].offset < end)
+            return true;
+    return false;
+}
+
+static void take_store(struct open *open, LLVMValueRef at)
+{
+    struct place place = place_of(open->kernel, LLVMGetOperand(at, 1));
+    int64_t end = place.offset + (int64_t)LLVMABISizeOfType(
+                                     open->kernel->layout, type_of(at));
+    close_loads(open);
+    if (open->stores && is_beside(&open->stored, &place) &&
+        !overlaps(open->stores, place.offset, end) &&
+        bundle_add(open, open->stores, at, place.offset))
+        return;
+    open->stored = place;
+    open->stores = bundle_begin(place.offset);
+    bundle_add(open, open->stores, at, place.offset);
+}
+
+// Whether an instruction touches no memory but the thread's own values.
+static bool is_apart(const struct kernel *kernel, LLVMValueRef at)
+{
+    switch (LLVMGetInstructionOpcode(at)) {
+    case LLVMLoad:
+        return slots_loaded(kernel, at) || slots_is_argument_load(kernel, at);
+    case LLVMStore:
+        return slots_simple(kernel, LLVMGetOperand(at, 1)) != NULL;
+    case LLVMCall:
+        return slots_is_index(at) || is_ignored_call(at) || calls_are_alike(at);
+    case LLVMAtomicRMW: case LLVMAtomicCmpXchg: case LLVMFence:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static void take(struct open *open, LLVMValueRef at)
+{
+    const struct kernel *kernel = open->kernel;
+    if (is_apart(kernel, at))
+        return;
+    bool load = LLVMIsALoadInst(at), store = LLVMIsAStoreInst(at);
+    bool plain = (load || store) && is_plain(at);
+    // A thread's own arrays lie in another way than others.
+    bool fits = plain && has_plain_type(kernel, at) &&
+                !map_get(&kernel->slot_of,
+                         slots_base(kernel, LLVMGetOperand(at, store)));
+    if (!plain || store)
+        close_loads(open);
+    if (!plain || load || !fits)
+        open->stores = NULL;
+    if (fits && load)
+        take_load(open, at);
+    else if (fits)
+        take_store(open, at);
+}
+
+void bundles_find(struct kernel *kernel)
+{
+    for (unsigned i = 0; i < kernel->block_count; i++) {
+        struct open open = {.kernel = kernel};
+        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
+             at; at = LLVMGetNextInstruction(at))
+            take(&open, at);
+    }
+}

@@ -1,0 +1,463 @@
+// Records: what lanes have of a bundle, such as the members of a struct, lies
+// woven in memory. Where records follow each other, all of them are loaded or
+// stored in a row and the members sorted; elsewhere members that share a word
+// are loaded or stored as one.
+#include "emit.h"
+
+// Bytes and units of a record; of what is loaded, for each that is used.
+enum { RECORD_MOST = 64, UNUSED_MOST = 4, SMALL_UNITS = 4 };
+
+// Some of a bundle's accesses, from a first one on.
+struct record {
+    LLVMValueRef at;              // the access whose address is used
+    LLVMValueRef address;
+    int64_t place;                // of it, as the bundle counts
+    const struct bundled *items[BUNDLE_MOST];
+    unsigned count;
+    int64_t low, high;
+    uint64_t stride;              // from lane to lane, where they are a row
+    unsigned unit, units;         // bytes of a unit, and units to the next lane
+};
+
+static uint64_t size_of(const struct bundled *item)
+{
+    return (uint64_t)(item->end - item->offset);
+}
+
+static bool is_made(struct emitter *e, LLVMValueRef at)
+{
+    const struct lanes *lanes = map_get(&e->values, at);
+    return lanes && lanes->vector;
+}
+
+// What can still be loaded together with `at`, or stored with the last one.
+static struct record record_of(struct emitter *e, const struct bundle *bundle,
+                               LLVMValueRef at)
+{
+    bool stores = LLVMIsAStoreInst(at) != NULL;
+    struct record record = {.at = at, .address = LLVMGetOperand(at, stores)};
+    bool reached = stores;
+    for (unsigned i = 0; i < bundle->count; i++) {
+        const struct bundled *item = &bundle->items[i];
+        if (item->at == at)
+            record.place = item->offset;
+        reached |= item->at == at;
+        if (!reached || access_is_row(e, item->at) ||
+            (!stores && is_made(e, item->at)))
+            continue;
+        if (record.count == 0 || item->offset < record.low)
+            record.low = item->offset;
+        if (record.count == 0 || item->end > record.high)
+            record.high = item->end;
+        record.items[record.count++] = item;
+    }
+    return record;
+}
+
+// --- Units -------------------------------------------------------------------
+
+// Each is inside of a unit, or is one or two of them.
+static bool is_made_of(const struct record *record, uint64_t unit)
+{
+    for (unsigned i = 0; i < record->count; i++) {
+        uint64_t at = (uint64_t)(record->items[i]->offset - record->low);
+        uint64_t size = size_of(record->items[i]);
+        if (size <= unit ? at / unit != (at + size - 1) / unit
+                         : at % unit != 0 || size != 2 * unit)
+            return false;
+    }
+    return true;
+}
+
+static uint64_t used_by(const struct record *record)
+{
+    uint64_t used = 0;
+    for (unsigned i = 0; i < record->count; i++)
+        used += size_of(record->items[i]);
+    return used;
+}
+
+// Finds units of words, or of the greatest member if that is more, or smaller
+// ones. The last lane's record ends where its last member does.
+static bool find_unit(struct record *record)
+{
+    uint64_t span = (uint64_t)(record->high - record->low), unit = 4;
+    for (unsigned i = 0; i < record->count; i++)
+        if (size_of(record->items[i]) > unit)
+            unit = size_of(record->items[i]);
+    for (; unit > 0; unit /= 2)
+        if (record->stride % unit == 0 && span % unit == 0 &&
+            is_made_of(record, unit))
+            break;
+    if (unit == 0 || record->stride / unit > UNITS_MOST)
+        return false;
+    record->unit = (unsigned)unit;
+    record->units = (unsigned)(record->stride / unit);
+    return true;
+}
+
+static bool is_row_of_records(struct emitter *e, struct record *record)
+{
+    struct shape shape = shape_of(&e->shapes, record->address);
+    if (e->mask || shape.kind != SHAPE_AFFINE || shape.stride <= 0 ||
+        shape.stride > RECORD_MOST || record->high - record->low > shape.stride)
+        return false;
+    record->stride = (uint64_t)shape.stride;
+    return find_unit(record);
+}
+
+static LLVMTypeRef units_type(struct emitter *e, const struct record *record)
+{
+    return vector_type(e, LLVMIntTypeInContext(e->context, 8 * record->unit));
+}
+
+// --- Members -----------------------------------------------------------------
+
+static LLVMValueRef as(struct emitter *e, LLVMValueRef bits, LLVMTypeRef type)
+{
+    return LLVMGetTypeKind(type) == LLVMPointerTypeKind
+               ? LLVMBuildIntToPtr(e->builder, bits, vector_type(e, type), "")
+               : LLVMBuildBitCast(e->builder, bits, vector_type(e, type), "");
+}
+
+static LLVMValueRef bits_of(struct emitter *e, LLVMValueRef value,
+                            uint64_t size)
+{
+    LLVMTypeRef type =
+        vector_type(e, LLVMIntTypeInContext(e->context, 8 * (unsigned)size));
+    LLVMTypeKind kind = LLVMGetTypeKind(LLVMGetElementType(LLVMTypeOf(value)));
+    return kind == LLVMPointerTypeKind
+               ? LLVMBuildPtrToInt(e->builder, value, type, "")
+               : LLVMBuildBitCast(e->builder, value, type, "");
+}
+
+// A vector of twice as many numbers of half the size, or back.
+static LLVMValueRef halves(struct emitter *e, LLVMValueRef bits, unsigned unit)
+{
+    LLVMTypeRef type = LLVMVectorType(
+        LLVMIntTypeInContext(e->context, 8 * unit), 2 * e->width);
+    return LLVMBuildBitCast(e->builder, bits, type, "");
+}
+
+static LLVMValueRef half_of(struct emitter *e, LLVMValueRef bits,
+                            unsigned unit, unsigned number)
+{
+    LLVMValueRef all = halves(e, bits, unit);
+    return pick_steps(e, all, LLVMGetPoison(LLVMTypeOf(all)), number, 2);
+}
+
+static LLVMValueRef joined(struct emitter *e, LLVMValueRef low,
+                           LLVMValueRef high, unsigned unit)
+{
+    LLVMValueRef mask[64];
+    for (unsigned i = 0; i < 2 * e->width; i++)
+        mask[i] = number32(e, i / 2 + i % 2 * e->width);
+    LLVMValueRef both = LLVMBuildShuffleVector(
+        e->builder, low, high, LLVMConstVector(mask, 2 * e->width), "");
+    LLVMTypeRef type = LLVMIntTypeInContext(e->context, 16 * unit);
+    return LLVMBuildBitCast(e->builder, both, vector_type(e, type), "");
+}
+
+// The bits of a member that begins so many bytes after the first unit.
+static LLVMValueRef member_of(struct emitter *e, const LLVMValueRef *units,
+                              unsigned unit, uint64_t offset, uint64_t size)
+{
+    LLVMValueRef bits = units[offset / unit];
+    unsigned rest = (unsigned)(offset % unit);
+    if (size == unit)
+        return bits;
+    if (size > unit)
+        return joined(e, bits, units[offset / unit + 1], unit);
+    if (unit == 8 && size == 4)
+        return half_of(e, bits, 4, rest / 4);
+    LLVMValueRef by =
+        splat(e, LLVMConstInt(LLVMGetElementType(LLVMTypeOf(bits)),
+                              8 * rest, 0));
+    LLVMTypeRef type = LLVMIntTypeInContext(e->context, 8 * (unsigned)size);
+    bits = LLVMBuildLShr(e->builder, bits, by, "");
+    return LLVMBuildTrunc(e->builder, bits, vector_type(e, type), "");
+}
+
+// Puts the bits of one there. What is NULL is still nothing.
+static void put_member(struct emitter *e, LLVMValueRef *units, unsigned unit,
+                       uint64_t offset, LLVMValueRef bits, uint64_t size)
+{
+    LLVMValueRef *to = &units[offset / unit];
+    if (size == unit) {
+        *to = bits;
+        return;
+    }
+    if (size > unit) {
+        to[0] = half_of(e, bits, unit, 0);
+        to[1] = half_of(e, bits, unit, 1);
+        return;
+    }
+    LLVMTypeRef type = LLVMIntTypeInContext(e->context, 8 * unit);
+    bits = LLVMBuildZExt(e->builder, bits, vector_type(e, type), "");
+    bits = LLVMBuildShl(e->builder, bits,
+                        splat(e, LLVMConstInt(type, 8 * (offset % unit), 0)),
+                        "");
+    *to = *to ? LLVMBuildOr(e->builder, *to, bits, "") : bits;
+}
+
+static void set_members(struct emitter *e, const struct record *record,
+                        const LLVMValueRef *units, unsigned unit, int64_t low)
+{
+    for (unsigned i = 0; i < record->count; i++) {
+        const struct bundled *item = record->items[i];
+        LLVMValueRef bits = member_of(e, units, unit,
+                                      (uint64_t)(item->offset - low),
+                                      size_of(item));
+        lanes_set(e, item->at, NULL, as(e, bits, LLVMTypeOf(item->at)));
+    }
+}
+
+static void put_members(struct emitter *e, const struct record *record,
+                        LLVMValueRef *units, unsigned unit, int64_t low)
+{
+    for (unsigned i = 0; i < record->count; i++) {
+        const struct bundled *item = record->items[i];
+        LLVMValueRef value =
+            lanes_vector(e, LLVMGetOperand(item->at, 0));
+        put_member(e, units, unit, (uint64_t)(item->offset - low),
+                   bits_of(e, value, size_of(item)), size_of(item));
+    }
+}
+
+// --- Rows of records ---------------------------------------------------------
+
+static unsigned alignment_of(const struct record *record)
+{
+    unsigned alignment = record->unit;
+    for (unsigned i = 0; i < record->count; i++)
+        if (record->items[i]->offset == record->low)
+            alignment = LLVMGetAlignment(record->items[i]->at);
+    return alignment;
+}
+
+static LLVMValueRef row_address(struct emitter *e, const struct record *record)
+{
+    return at_offset(e, lanes_scalar(e, record->address),
+                     (uint64_t)(record->low - record->place));
+}
+
+// Vector `number` of the row. The last one may reach too far: then it begins
+// earlier.
+static LLVMValueRef load_units(struct emitter *e, const struct record *record,
+                               LLVMValueRef address, unsigned number)
+{
+    LLVMTypeRef type = units_type(e, record);
+    unsigned used = (unsigned)(record->high - record->low) / record->unit;
+    unsigned early = number == record->units - 1 ? record->units - used : 0;
+    uint64_t from = ((uint64_t)number * e->width - early) * record->unit;
+    LLVMValueRef load = LLVMBuildLoad2(e->builder, type,
+                                       at_offset(e, address, from), "");
+    unsigned alignment = alignment_of(record);
+    while (from % alignment)
+        alignment /= 2;
+    LLVMSetAlignment(load, alignment);
+    apart_mark(e, record->address, load);
+    if (early == 0)
+        return load;
+    return pick_steps(e, load, LLVMGetPoison(type), early, 1);
+}
+
+static void load_row(struct emitter *e, const struct record *record)
+{
+    LLVMValueRef units[UNITS_MOST], address = row_address(e, record);
+    access_ask_ahead(e, record->at, address, record->stride);
+    for (unsigned i = 0; i < record->units; i++)
+        units[i] = load_units(e, record, address, i);
+    sort_units(e, units, record->units);
+    set_members(e, record, units, record->unit, record->low);
+}
+
+static void store_row(struct emitter *e, const struct record *record)
+{
+    LLVMValueRef units[UNITS_MOST] = {NULL}, address = row_address(e, record);
+    put_members(e, record, units, record->unit, record->low);
+    weave_units(e, units, record->units);
+    if (stream_fits(e, record->at, e->width * record->stride)) {
+        stream_store(e, record->at, units, record->units, address);
+        return;
+    }
+    uint64_t size = (uint64_t)e->width * record->unit;
+    for (unsigned i = 0; i < record->units; i++) {
+        LLVMValueRef store = LLVMBuildStore(e->builder, units[i],
+                                            at_offset(e, address, i * size));
+        LLVMSetAlignment(store, alignment_of(record));
+        apart_mark(e, record->address, store);
+    }
+}
+
+// --- Words -------------------------------------------------------------------
+
+static bool is_in(const struct bundled *item, int64_t low, int64_t high)
+{
+    return item->offset >= low && item->end <= high;
+}
+
+// What of a record lies in so many bytes from its item number `first` on: two
+// or more members, which end no earlier where they are stored, and begin there.
+static bool find_word(const struct record *record, unsigned first,
+                      int64_t size, struct record *word)
+{
+    bool stores = LLVMIsAStoreInst(record->at) != NULL;
+    int64_t low = record->items[first]->offset;
+    *word = (struct record){.at = record->at, .address = record->address,
+                            .place = record->place, .low = low,
+                            .high = low + size, .unit = (unsigned)size};
+    if (low + size > record->high)
+        return false;
+    for (unsigned i = 0; i < record->count; i++)
+        if (is_in(record->items[i], low, low + size))
+            word->items[word->count++] = record->items[i];
+    return word->count > 1 &&
+           (!stores || used_by(word) == (uint64_t)size);
+}
+
+static void remove_word(struct record *record, const struct record *word)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < record->count; i++)
+        if (!is_in(record->items[i], word->low, word->high))
+            record->items[count++] = record->items[i];
+    record->count = count;
+}
+
+static unsigned lowest_of(const struct record *record)
+{
+    unsigned lowest = 0;
+    for (unsigned i = 1; i < record->count; i++)
+        if (record->items[i]->offset < record->items[lowest]->offset)
+            lowest = i;
+    return lowest;
+}
+
+// The next word of a record, out of which it is taken, of 16 bytes where it may
+// be long; false: there is none.
+static bool take_word(struct record *record, bool longs, struct record *word)
+{
+    while (record->count > 0) {
+        unsigned first = lowest_of(record);
+        bool found = (longs && find_word(record, first, 16, word) &&
+                      is_made_of(word, 4) && used_by(word) > 8) ||
+                     find_word(record, first, 8, word) ||
+                     find_word(record, first, 4, word);
+        if (found) {
+            remove_word(record, word);
+            return true;
+        }
+        record->items[first] = record->items[--record->count];
+    }
+    return false;
+}
+
+static bool has_item(const struct record *record, LLVMValueRef at)
+{
+    for (unsigned i = 0; i < record->count; i++)
+        if (record->items[i]->at == at)
+            return true;
+    return false;
+}
+
+// Four units of each lane, lane after lane, as `count` lanes have them.
+static LLVMValueRef load_quads(struct emitter *e, const struct record *word,
+                               LLVMValueRef places, unsigned lane,
+                               unsigned count)
+{
+    if (count == 1) {
+        LLVMValueRef load = LLVMBuildLoad2(
+            e->builder, LLVMVectorType(e->i32, 4),
+            extract(e, places, number32(e, lane)), "");
+        LLVMSetAlignment(load,
+                         alignment_at(word->at, word->low - word->place));
+        apart_mark(e, word->address, load);
+        return load;
+    }
+    LLVMValueRef low = load_quads(e, word, places, lane, count / 2);
+    LLVMValueRef high =
+        load_quads(e, word, places, lane + count / 2, count / 2);
+    LLVMValueRef mask[64];
+    for (unsigned i = 0; i < 4 * count; i++)
+        mask[i] = number32(e, i);
+    return LLVMBuildShuffleVector(e->builder, low, high,
+                                  LLVMConstVector(mask, 4 * count), "");
+}
+
+// A vector of four from each lane: that is faster than four gathers, or two.
+static void load_long_word(struct emitter *e, const struct record *word)
+{
+    LLVMValueRef units[4];
+    LLVMValueRef places =
+        access_places(e, word->at, word->low - word->place);
+    for (unsigned i = 0; i < 4; i++)
+        units[i] = load_quads(e, word, places, i * e->width / 4, e->width / 4);
+    sort_units(e, units, 4);
+    set_members(e, word, units, 4, word->low);
+}
+
+static void load_word(struct emitter *e, const struct record *word)
+{
+    if (word->unit == 16) {
+        load_long_word(e, word);
+        return;
+    }
+    LLVMTypeRef type = LLVMIntTypeInContext(e->context, 8 * word->unit);
+    LLVMValueRef bits =
+        access_load_at(e, word->at, type, word->low - word->place);
+    set_members(e, word, &bits, word->unit, word->low);
+}
+
+static void store_word(struct emitter *e, const struct record *word)
+{
+    LLVMValueRef bits = NULL;
+    put_members(e, word, &bits, word->unit, word->low);
+    access_store_at(e, word->at, bits, word->low - word->place);
+}
+
+// --- Dispatch ----------------------------------------------------------------
+
+// Whether sorting all is better than loading lane by lane.
+static bool is_dense(const struct record *record)
+{
+    return record->units <= SMALL_UNITS ||
+           used_by(record) * UNUSED_MOST >= record->stride;
+}
+
+bool members_load(struct emitter *e, LLVMValueRef at)
+{
+    const struct bundle *bundle = map_get(&e->kernel->bundles, at);
+    if (!bundle)
+        return false;
+    if (is_made(e, at))
+        return true;
+    struct record record = record_of(e, bundle, at), word;
+    if (is_row_of_records(e, &record) && is_dense(&record)) {
+        load_row(e, &record);
+        return true;
+    }
+    while (take_word(&record, !e->kernel->compact, &word))
+        load_word(e, &word);
+    return is_made(e, at);
+}
+
+bool members_store(struct emitter *e, LLVMValueRef at)
+{
+    const struct bundle *bundle = map_get(&e->kernel->bundles, at);
+    if (!bundle || access_is_row(e, at))
+        return false;
+    bool last = bundle->items[bundle->count - 1].at == at, woven = false;
+    struct record record = record_of(e, bundle, at), word;
+    if (is_row_of_records(e, &record) && used_by(&record) == record.stride) {
+        if (last)
+            store_row(e, &record);
+        return true;
+    }
+    while (take_word(&record, false, &word)) {
+        woven |= has_item(&word, at);
+        if (last)
+            store_word(e, &word);
+    }
+    return woven;
+}

@@ -1,0 +1,255 @@
+// Members of structs, which lie woven in memory: all of them, some, in rows of
+// records, in records all over, and of sizes and alignments of all sorts.
+
+struct odd {
+    unsigned char a;
+    short b;
+    int c;
+};
+
+struct three {
+    float x, y, z;
+};
+
+struct wide {
+    double d;
+    float f;
+    int i;
+};
+
+struct line {
+    int k[16];
+};
+
+// @run float n=1200 grid=1 block=300
+// @run float n=512 grid=2 block=64
+extern "C" __global__ void quads(float *out, const float *in, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float4 v = reinterpret_cast<const float4 *>(in)[i];
+    reinterpret_cast<float4 *>(out)[i] =
+        make_float4(v.w + v.x, v.y, v.z - v.x, v.x);
+}
+
+// @run float n=900 grid=1 block=300
+// @run float n=600 grid=4 block=8,5
+extern "C" __global__ void triples(float *out, const float *in, int n)
+{
+    int t = threadIdx.y * blockDim.x + threadIdx.x;
+    int i = blockIdx.x * blockDim.x * blockDim.y + t;
+    const three *from = reinterpret_cast<const three *>(in);
+    three *to = reinterpret_cast<three *>(out);
+    if (3 * i + 2 >= n)
+        return;
+    three v = from[i];
+    to[i] = {v.z, v.x + v.y, v.y};
+}
+
+// The same by numbers.
+// @run int n=900 grid=3 block=100
+extern "C" __global__ void triples_by_index(int *out, const int *in, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned u = blockIdx.x * blockDim.x + threadIdx.x;
+    int x = in[3 * i], y = in[3 * i + 1], z = in[3 * u + 2];
+    out[3 * i] = y;
+    out[3 * i + 1] = z ^ x;
+    out[3 * u + 2] = x;
+}
+
+// Some members of each, in rows that end with the last one read.
+// @run int n=1024 grid=1 block=256
+// @run int n=512 grid=2 block=64
+extern "C" __global__ void some_members(int *out, const int *in, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const int4 *from = reinterpret_cast<const int4 *>(in);
+    int a = from[i].y, b = from[i].z;
+    __syncthreads();
+    out[i] = a * 3 ^ b;
+    out[i + n / 4] = from[i].w;
+}
+
+// @run unsigned n=1024 grid=1 block=256
+// @run unsigned n=320 grid=1 block=80
+extern "C" __global__ void bytes(unsigned *out, const unsigned *in, int n)
+{
+    int i = threadIdx.x;
+    const uchar3 *from = reinterpret_cast<const uchar3 *>(in);
+    uchar3 c = from[i];
+    uchar4 d = reinterpret_cast<const uchar4 *>(in)[i];
+    out[i] = c.x * 77u + c.y * 150u + c.z * 29u;
+    reinterpret_cast<uchar4 *>(out)[i + n / 4] =
+        make_uchar4(255 - d.x, d.z, d.y, d.w ^ c.x);
+    reinterpret_cast<uchar3 *>(out + n / 2)[i] = make_uchar3(d.w, c.z, d.x);
+}
+
+// @run int n=1024 grid=1 block=128
+extern "C" __global__ void halfwords(int *out, const int *in, int n)
+{
+    int i = threadIdx.x;
+    short4 a = reinterpret_cast<const short4 *>(in)[i];
+    ushort2 b = reinterpret_cast<const ushort2 *>(in)[i];
+    short3 c = reinterpret_cast<const short3 *>(in)[i];
+    reinterpret_cast<short4 *>(out)[i] =
+        make_short4(a.w, a.x + b.y, a.z, c.y);
+    reinterpret_cast<short3 *>(out + n / 2)[i] =
+        make_short3(c.z, c.x, (short)b.x);
+}
+
+// @run double n=512 grid=1 block=128
+extern "C" __global__ void doubles(double *out, const double *in, int n)
+{
+    int i = threadIdx.x;
+    double2 a = reinterpret_cast<const double2 *>(in)[i];
+    reinterpret_cast<double2 *>(out)[i] = make_double2(a.y, a.x + a.y);
+    const wide *from = reinterpret_cast<const wide *>(in);
+    wide *to = reinterpret_cast<wide *>(out + n / 2);
+    wide w = from[i];
+    w.i ^= 5;
+    w.d = a.x;
+    to[i] = w;
+}
+
+// Members of all sizes, and holes that nobody writes.
+// @run int n=1024 grid=1 block=128
+extern "C" __global__ void holes(int *out, const int *in, int n)
+{
+    int i = threadIdx.x;
+    odd v = reinterpret_cast<const odd *>(in)[i];
+    odd *to = reinterpret_cast<odd *>(out);
+    to[i].a = v.a + 1;
+    to[i].b = (short)(v.b - v.c);
+    to[i].c = v.c ^ v.a;
+}
+
+// Records all over.
+// @run int n=1024 grid=1 block=100
+// @run int n=2048 grid=2 block=128
+extern "C" __global__ void places(int *out, const int *in, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x, many = n / 4;
+    int at = (in[i] & 0xffff) % many, to = (i * 7 + 3) % many;
+    int4 v = reinterpret_cast<const int4 *>(in)[at];
+    int2 w = reinterpret_cast<const int2 *>(in)[at];
+    uchar4 u = reinterpret_cast<const uchar4 *>(in)[at];
+    if (i < many)
+        reinterpret_cast<int4 *>(out)[to] =
+            make_int4(v.w ^ u.x, v.x + w.y, v.y * u.w, v.z);
+}
+
+// Records all over, of some threads only.
+// @run float n=1024 grid=1 block=128
+extern "C" __global__ void places_of_some(float *out, const float *in, int n)
+{
+    int i = threadIdx.x;
+    const float2 *from = reinterpret_cast<const float2 *>(in);
+    float2 *to = reinterpret_cast<float2 *>(out);
+    if (in[i] > 0) {
+        float2 v = from[(i * 5) % 128];
+        to[i * 3 % 128] = make_float2(v.y, v.x);
+    } else {
+        to[i * 3 % 128].y = from[i].x;
+    }
+}
+
+// @run int n=2048 grid=1 block=128
+extern "C" __global__ void large(int *out, const int *in, int n)
+{
+    int i = threadIdx.x;
+    const line *from = reinterpret_cast<const line *>(in);
+    line *to = reinterpret_cast<line *>(out);
+    line v = from[i];
+    int swap = v.k[3];
+    v.k[3] = v.k[12] + i;
+    v.k[12] = swap;
+    to[i] = v;
+}
+
+// What is written between two loads, and read between two stores, may be the
+// same place.
+// @run int n=512 grid=1 block=64
+extern "C" __global__ void in_place(int *out, const int *in, int n)
+{
+    int i = threadIdx.x;
+    int2 *a = reinterpret_cast<int2 *>(out);
+    int *b = &out[2 * i + ((in[0] & 1) | 1)];
+    a[i].x = in[i];
+    a[i].y = in[i] + 1;
+    int x = a[i].x;
+    *b = x * 3;
+    int y = a[i].y;
+    a[i].x = y - 1;
+    int z = *b;
+    a[i].y = z + x;
+    *b += a[i].x;
+}
+
+// Members that share places.
+// @run int n=512 grid=1 block=64
+extern "C" __global__ void overlaps(int *out, const int *in, int n)
+{
+    int i = threadIdx.x;
+    long long *wide = reinterpret_cast<long long *>(out);
+    wide[i] = in[i] * 0x100000001ll;
+    out[2 * i] = in[i + 1];
+    reinterpret_cast<short *>(out)[4 * i + 3] = (short)i;
+    long long all = wide[i];
+    out[2 * i + 1] = (int)(all >> 7);
+}
+
+// @run float n=256 grid=1 block=64
+extern "C" __global__ void shared_records(float *out, const float *in, int n)
+{
+    __shared__ float2 s[64];
+    int t = threadIdx.x;
+    s[t] = make_float2(in[t], in[t + 64]);
+    __syncthreads();
+    for (int d = 32; d > 0; d >>= 1) {
+        if (t < d) {
+            float2 a = s[t], b = s[t + d];
+            s[t] = make_float2(a.x + b.y, a.y - b.x);
+        }
+        __syncthreads();
+    }
+    float2 v = s[t ^ 5];
+    out[t] = v.x;
+    out[t + 64] = v.y;
+    out[t + 128] = s[0].x;
+}
+
+// In a loop over the grid, as most are.
+// @run float n=4000 grid=2 block=64
+extern "C" __global__ void strides(float *out, const float *in, int n)
+{
+    const float4 *from = reinterpret_cast<const float4 *>(in);
+    float2 *to = reinterpret_cast<float2 *>(out);
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n / 4;
+         i += gridDim.x * blockDim.x) {
+        float4 v = from[i];
+        to[i] = make_float2(v.x + v.y, v.z - v.w);
+    }
+}
+
+struct node {
+    int value, left, right;
+    node *next;
+};
+
+// Pointers to records, which are loaded themselves.
+// @run int n=512 grid=1 block=64
+extern "C" __global__ void nodes(int *out, const int *in, int n)
+{
+    __shared__ node tree[64];
+    int t = threadIdx.x;
+    tree[t] = {in[t], (2 * t + 1) % 64, (2 * t + 2) % 64, &tree[(t * 11) % 64]};
+    __syncthreads();
+    const node *at = &tree[t];
+    int sum = 0;
+    for (int k = 0; k < (in[t] & 7); k++) {
+        sum = sum * 5 + at->value + tree[at->left].value -
+              tree[at->right].value;
+        at = at->next;
+    }
+    out[t] = sum;
+}
