@@ -203,7 +203,8 @@ struct scan {
     size_t global_count;
     struct scan_refusal *refusals;
     size_t refusal_count;
-    bool instantiates;  // some kernel template explicitly
+    struct list aliases, aliased;  // of namespaces, and what they stand for
+    bool not_inline;    // some kernel is declared where no function can be
     enum scan_throws throws;
     bool int128;        // integers of 128 bits are allowed; set before
 };

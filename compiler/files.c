@@ -121,8 +121,8 @@ int write_prelude(const struct job *job)
     text_add_bytes(&seen, job->source.data, job->source.size);
     for (size_t i = 0; i < headers->count; i++)
         text_read_file(&seen, strchr(headers->items[i], '=') + 1);
-    if (job->scan.instantiates)
-        text_add(&text, "#define RNL_INSTANTIATES\n");
+    if (job->scan.not_inline)
+        text_add(&text, "#define RNL_NOT_INLINE\n");
     parts_ask(seen.data, job->all_parts || has_folders(job), &text);
     bool core = text.size == 0 && !strstr(seen.data, "include");
     if (job->scan.source)

@@ -94,23 +94,40 @@ static char *read_bounds(const struct tokens *s, size_t from, size_t to)
     return copy_string("");
 }
 
+// A scope without aliases of namespaces; takes the string.
+static char *resolve(const struct scan *scan, char *scope)
+{
+    for (size_t i = scan->aliases.count; i-- > 0;) {
+        const size_t size = strlen(scan->aliases.items[i]);
+        if (strncmp(scope, scan->aliases.items[i], size) != 0 ||
+            (scope[size] && scope[size] != ':'))
+            continue;
+        struct text real = {0};
+        text_add(&real, scan->aliased.items[i]);
+        text_add(&real, scope + size);
+        free(scope);
+        scope = real.data;
+    }
+    return scope;
+}
+
 // The scope of a kernel that is named at token `name`, which may say where it
 // was declared: void a::b::k().
 static char *read_scope(const struct tokens *s, size_t name,
-                        struct place place)
+                        struct place place, const struct scan *scan)
 {
     size_t first = name;
     while (first > 1 && token_is(s->items[first - 1], "::") &&
            token_is_word(s->items[first - 2]) &&
            !token_is(s->items[first - 2], "void"))
         first -= 2;
-    struct text scope = {0};
-    text_add(&scope, token_is(s->items[first - 1], "::") ? "" : place.scope);
+    struct text path = {0};
+    text_add(&path, token_is(s->items[first - 1], "::") ? "" : place.scope);
     for (; first < name; first += 2) {
-        text_add(&scope, scope.size ? "::" : "");
-        text_add_bytes(&scope, s->items[first].start, s->items[first].size);
+        text_add(&path, path.size ? "::" : "");
+        text_add_bytes(&path, s->items[first].start, s->items[first].size);
     }
-    return scope.data;
+    return resolve(scan, path.data);
 }
 
 // Of a name that ends before token `end`, and parameters from `open` on.
@@ -121,7 +138,7 @@ static struct scan_kernel *add_kernel(const struct tokens *s, size_t name,
     scan->kernels =
         append(scan->kernels, scan->kernel_count, sizeof *scan->kernels);
     struct scan_kernel *kernel = &scan->kernels[scan->kernel_count++];
-    kernel->scope = read_scope(s, name, place);
+    kernel->scope = read_scope(s, name, place, scan);
     kernel->name = tokens_copy(s, name, end);
     kernel->at = s->items[name].start;
     read_parameters(s, open, tokens_skip_brackets(s, open) - 1,
@@ -155,11 +172,21 @@ static size_t read_instance(const struct tokens *s, size_t i,
                             struct place place, struct scan *scan)
 {
     size_t end, open, name = find_instance(s, i, &end, &open);
-    scan->instantiates = true;
+    scan->not_inline = true;
     if (name == s->count)
         return i;
     add_kernel(s, name, end, open, place, scan);
     return open;
+}
+
+// Whether a parameter makes a template of the function: k(auto *p).
+static bool has_auto(const struct tokens *s, size_t open)
+{
+    const size_t close = tokens_skip_brackets(s, open) - 1;
+    for (size_t i = open + 1; i < close; i = tokens_next(s, i))
+        if (token_is(s->items[i], "auto"))
+            return true;
+    return false;
 }
 
 // Reads a declaration that began at token `from` and has __global__ before
@@ -171,8 +198,14 @@ static size_t read_kernel(const struct tokens *s, size_t from, size_t i,
     bool begins_template = token_is(s->items[from], "template");
     if (begins_template && !token_is(s->items[from + 1], "<"))
         return read_instance(s, i, place, scan);
+    if (token_is(s->items[from + 1], "template")) {
+        scan->not_inline = true;  // extern template, made elsewhere
+        return i;
+    }
     // template <> __global__ void k<int>(int *) {}
     bool special = begins_template && token_is(s->items[from + 2], ">");
+    // __global__ [[gnu::hot]] void k() {}
+    scan->not_inline |= token_is(s->items[i], "[");
     size_t end, open, name = special ? find_instance(s, i, &end, &open)
                                      : tokens_find_function(s, i, &open);
     rules_check_kernel(s, i, place.scope[0], scan);
@@ -189,7 +222,7 @@ static size_t read_kernel(const struct tokens *s, size_t from, size_t i,
     struct scan_kernel *kernel =
         add_kernel(s, name, special ? end : name + 1, open, place, scan);
     kernel->bounds = read_bounds(s, from, name);
-    kernel->is_template = is_template;
+    kernel->is_template = is_template || has_auto(s, open);
     kernel->extern_c = extern_c;
     return after;
 }
@@ -266,6 +299,24 @@ static size_t read_global(const struct tokens *s, size_t from, size_t i,
 static size_t scan_scope(const struct tokens *s, size_t i, struct place place,
                          struct scan *scan);
 
+// namespace b = a; whose other name begins at token `i`.
+static void add_alias(const struct tokens *s, size_t i, struct place place,
+                      const char *alias, struct scan *scan)
+{
+    struct text real = {0};
+    const bool whole = token_is(s->items[i], "::");
+    text_add(&real, whole ? "" : place.scope);
+    for (i += whole; token_is_word(s->items[i]); i++) {
+        text_add(&real, real.size ? "::" : "");
+        text_add_bytes(&real, s->items[i].start, s->items[i].size);
+        i += token_is(s->items[i + 1], "::");
+    }
+    char *scope = resolve(scan, real.data);
+    list_add(&scan->aliases, alias);
+    list_add(&scan->aliased, scope);
+    free(scope);
+}
+
 // At `namespace`: enters it. An unnamed one is called "-", and an inline one
 // has a "+" before its name.
 static size_t scan_namespace(const struct tokens *s, size_t i,
@@ -277,6 +328,8 @@ static size_t scan_namespace(const struct tokens *s, size_t i,
     bool is_inline = i > 0 && token_is(s->items[i - 1], "inline");
     for (i++; i < s->count && !token_is(s->items[i], "{"); i++) {
         struct token token = s->items[i];
+        if (token_is(token, "="))
+            add_alias(s, i + 1, place, scope.data, scan);
         if (token_is(token, ";") || token_is(token, "=")) {
             text_free(&scope);
             return i;
@@ -302,6 +355,19 @@ static size_t scan_namespace(const struct tokens *s, size_t i,
     return i;
 }
 
+// After `requires` and, in an expression, what that requires. The braces after
+// a clause are a function's.
+static size_t skip_requirement(const struct tokens *s, size_t i)
+{
+    const struct token before = s->items[i - (i > 0)];
+    if (!token_is(before, "requires") && !strchr("&|!=", before.start[0]))
+        return i + 1;
+    i++;
+    if (token_is(s->items[i], "("))
+        i = tokens_skip_brackets(s, i);
+    return token_is(s->items[i], "{") ? tokens_skip_brackets(s, i) : i;
+}
+
 // Scans declarations up to the closing brace of the scope.
 static size_t scan_scope(const struct tokens *s, size_t i, struct place place,
                          struct scan *scan)
@@ -324,6 +390,8 @@ static size_t scan_scope(const struct tokens *s, size_t i, struct place place,
                    token_is(s->items[i + 1], "<")) {
             size_t end = tokens_skip_angles(s, i + 1);
             i = end < s->count ? end : i + 2;
+        } else if (token_is(token, "requires")) {
+            i = skip_requirement(s, i);
         } else if (token_is(token, "__global__")) {
             i = read_kernel(s, from, i + 1, place, scan);
         } else if (token_is(token, "__constant__") ||
@@ -370,6 +438,8 @@ void scan_free(struct scan *scan)
     free(scan->kernels);
     free(scan->globals);
     free(scan->refusals);
+    list_free(&scan->aliases);
+    list_free(&scan->aliased);
     text_free(&scan->preprocessed);
     *scan = (struct scan){0};
 }

@@ -224,21 +224,30 @@ static bool is_bracketed(const struct tokens *s, size_t i)
            token_is(s->items[i + 2], ")") && token_is(s->items[i + 3], "(");
 }
 
+// After the attributes at token `i`: [[gnu::noinline]].
+static size_t skip_attributes(const struct tokens *s, size_t i)
+{
+    while (token_is(s->items[i], "[") && token_is(s->items[i + 1], "["))
+        i = tokens_skip_brackets(s, i);
+    return i;
+}
+
 size_t tokens_find_function(const struct tokens *s, size_t i, size_t *open)
 {
     while (i < s->count) {
         struct token token = s->items[i];
         if (token_is(token, ";") || token_is(token, "{"))
             return s->count;
-        bool bracket = token_is(s->items[i + 1], "(");
+        size_t next = skip_attributes(s, i + 1);
+        bool bracket = token_is(s->items[next], "(");
         if (bracket && token_takes_brackets(token))
-            i = tokens_skip_brackets(s, i + 1);
+            i = tokens_skip_brackets(s, next);
         else if (bracket && token_is_word(token)) {
-            bool bracketed = is_bracketed(s, i + 1);
-            *open = bracketed ? i + 4 : i + 1;
-            return bracketed ? i + 2 : i;
+            bool bracketed = is_bracketed(s, next);
+            *open = bracketed ? next + 3 : next;
+            return bracketed ? next + 1 : i;
         } else
-            i++;
+            i = next;
     }
     return s->count;
 }
