@@ -78,7 +78,8 @@ struct choices {
     const char *only;       // kernel that is made for that size alone, or NULL
     bool contract, flush, precise_division;
     bool approximate;       // functions of floats may be
-    bool debug, line_info, report_tiers, no_warnings, int128;
+    bool debug, line_info, report_tiers, no_warnings;
+    bool int128, default_device;
     struct list folders;    // of -I
     struct list includes;   // of -include
     struct list macros;     // "DX=1" and "UX", in their order
@@ -183,6 +184,8 @@ struct scan_global {
 };
 
 // What cannot be compiled as CUDA, and why.
+enum { SCAN_REFUSALS = 20 };  // that are told
+
 struct scan_refusal {
     const char *at;
     const char *sentence;
@@ -206,7 +209,9 @@ struct scan {
     struct list aliases, aliased;  // of namespaces, and what they stand for
     bool not_inline;    // some kernel is declared where no function can be
     enum scan_throws throws;
-    bool int128;        // integers of 128 bits are allowed; set before
+    // Set before: integers of 128 bits are allowed, what has no word for its
+    // place is the device's.
+    bool int128, default_device;
 };
 
 // Whether macros could change what the scanner finds in `source`.

@@ -38,6 +38,7 @@ static void cut_log(struct job *job, size_t size)
 static int scan(struct job *job)
 {
     job->scan.int128 = job->choices.int128;
+    job->scan.default_device = job->choices.default_device;
     if (!scan_needs_cpp(job->source.data, &job->flags)) {
         scan_source(job->source.data, &job->scan);
         return CC_OK;
@@ -122,7 +123,7 @@ static int judge_scan(struct job *job)
     for (size_t i = 0; i < expressions->count; i++)
         if (!judge_expression(job, expressions->items[i]))
             status = CC_NOT_COMPILED;
-    for (size_t i = 0; i < job->scan.refusal_count && i < 20; i++)
+    for (size_t i = 0; i < job->scan.refusal_count && i < SCAN_REFUSALS; i++)
         location_report(&job->scan, job->options->name,
                         job->scan.refusals[i].at, "error",
                         job->scan.refusals[i].sentence, &job->log);

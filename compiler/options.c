@@ -100,6 +100,11 @@ static void set_no_warnings(struct given *given)
     given->choices->no_warnings = true;
 }
 
+static void set_default_device(struct given *given)
+{
+    given->choices->default_device = true;
+}
+
 static void set_int128(struct given *given)
 {
     given->choices->int128 = true;
@@ -221,7 +226,7 @@ static const struct rule {
     {"--gpu-architecture", "-arch", VALUE, ignore},
     {"--gpu-code", "-code", VALUE, ignore},
     {"--device-as-default-execution-space", "-default-device", NOTHING,
-     ignore},
+     set_default_device},
     {"--device-int128", "-device-int128", NOTHING, set_int128},
     {"--device-float128", "-device-float128", NOTHING, ignore},
     {"--relocatable-device-code", "-rdc", SWITCH, ignore},

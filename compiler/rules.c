@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void refuse(struct scan *scan, struct token token, const char *sentence)
+void rules_refuse(struct scan *scan, struct token token,
+                  const char *sentence)
 {
     struct scan_refusal *grown = realloc(
         scan->refusals, (scan->refusal_count + 1) * sizeof *scan->refusals);
@@ -15,21 +16,6 @@ static void refuse(struct scan *scan, struct token token, const char *sentence)
     scan->refusals = grown;
     scan->refusals[scan->refusal_count++] =
         (struct scan_refusal){token.start, sentence};
-}
-
-static bool is_any(struct token token, const char *const *words)
-{
-    while (*words && !token_is(token, *words))
-        words++;
-    return *words;
-}
-
-static bool has_any(const struct tokens *s, size_t from, size_t to,
-                    const char *const *words)
-{
-    while (from < to && !is_any(s->items[from], words))
-        from++;
-    return from < to;
 }
 
 // What a declaration from token `i` on declares.
@@ -78,6 +64,13 @@ static bool follows(const struct tokens *s, struct declared found,
            strchr(characters, s->items[found.next].start[0]);
 }
 
+static const char *const device[] = {"__device__", "__global__", NULL};
+
+static bool ends_declaration(struct token token)
+{
+    return strchr(";{}", token.start[0]);
+}
+
 // --- Variables by their symbols ----------------------------------------------
 
 // Whether a symbol is the name, or mangled with it at its end: _ZZ1kPiE4name_0.
@@ -91,6 +84,37 @@ static bool is_named(const char *symbol, struct token name)
         return token_is(name, symbol);
     found += strlen(part);
     return found[strspn(found, "E_0123456789")] == 0;
+}
+
+// Whether a constructor whose parameters end before token `i` does anything.
+static bool does_work(const struct tokens *s, size_t i)
+{
+    const size_t body = tokens_find_body(s, i);
+    for (; i < body; i++)
+        if (token_is(s->items[i], "(") && !token_is(s->items[i + 1], ")"))
+            return true;
+    return token_is(s->items[body], "{") && !token_is(s->items[body + 1], "}");
+}
+
+// Whether the class that is named at token `type` has a constructor without
+// parameters that is not constexpr and does something.
+static bool constructs(const struct tokens *s, size_t type)
+{
+    static const char *const words[] = {"constexpr", "consteval", NULL};
+    size_t from = 0;  // where the current declaration began
+    for (size_t i = 0; i + 1 < s->count; i++) {
+        const struct token token = s->items[i];
+        if (ends_declaration(token))
+            from = i + 1;
+        else if (token.size == s->items[type].size &&
+                 memcmp(token.start, s->items[type].start, token.size) == 0 &&
+                 token_is(s->items[i + 1], "(") &&
+                 token_is(s->items[i + 2], ")") &&
+                 tokens_have(s, from, i, device) &&
+                 !tokens_have(s, from, i, words) && does_work(s, i + 3))
+            return true;
+    }
+    return false;
 }
 
 const char *scan_find(const struct scan *scan, const char *word,
@@ -107,11 +131,75 @@ const char *scan_find(const struct scan *scan, const char *word,
             !is_named(symbol, tokens.items[found.name]))
             continue;
         at = tokens.items[found.name].start;
-        *has_value = follows(&tokens, found, "=({") &&
-                     !token_is(tokens.items[found.next + 1], "}");
+        *has_value = follows(&tokens, found, "=({")
+                         ? !token_is(tokens.items[found.next + 1], "}")
+                         : constructs(&tokens, found.name - 1);
     }
     tokens_free(&tokens);
     return at;
+}
+
+// --- Constant memory ---------------------------------------------------------
+
+// What is stored to at token `i` stands at the beginning of a statement or an
+// expression in brackets. Lambdas and enumerations have equal signs, too.
+static bool is_stored_to(const struct tokens *s, size_t i)
+{
+    const struct token before = s->items[i - 1];
+    const char *next = s->items[i + 1].start;
+    if (token_is(before, "{") ? !token_is(s->items[i - 2], ")")
+                              : !strchr(";})(", before.start[0]))
+        return false;
+    if ((next[0] == '+' || next[0] == '-') && next[1] == next[0])
+        return true;
+    return next[0] == '=' ? next[1] != '='
+                          : next[0] && strchr("+-*/%&|^", next[0]) &&
+                                next[1] == '=';
+}
+
+// Whether the word at token `i` may be another variable of that name.
+static bool may_declare(const struct tokens *s, size_t i)
+{
+    static const char *const words[] = {"return", "else", "case", NULL};
+    const struct token before = s->items[i - 1];
+    return token_is_word(before) ? !token_is_any(before, words)
+                                 : strchr("*&>,[]", before.start[0]) != NULL;
+}
+
+// A number in constant memory that is declared at token `name`.
+static void check_stores(const struct tokens *s, size_t name,
+                         struct scan *scan)
+{
+    size_t store = 0;
+    for (size_t i = 1; i < s->count; i++) {
+        const struct token token = s->items[i];
+        if (i == name || token.size != s->items[name].size ||
+            memcmp(token.start, s->items[name].start, token.size) != 0)
+            continue;
+        if (may_declare(s, i))
+            return;
+        if (!store && is_stored_to(s, i))
+            store = i;
+    }
+    if (store)
+        rules_refuse(scan, s->items[store],
+                     "a __constant__ variable cannot be assigned to");
+}
+
+// At __constant__. NVRTC lets parts of arrays and classes pass.
+static void check_constant(const struct tokens *s, size_t i,
+                           struct scan *scan)
+{
+    static const char *const words[] = {
+        "int", "float", "double", "unsigned", "long", "short", "char", "bool",
+        "signed", "volatile", NULL};
+    size_t name = i + 1;
+    while (token_is_any(s->items[name], words))
+        name++;
+    if (name > i + 1 && token_is_word(s->items[name]) &&
+        token_is_any(s->items[name + 1],
+                     (const char *const[]){";", "=", NULL}))
+        check_stores(s, name, scan);
 }
 
 // --- Anywhere --------------------------------------------------------------
@@ -122,22 +210,16 @@ static void check_shared(const struct tokens *s, size_t i, struct scan *scan)
     do {
         found = read_declared(s, i + 1);
         if (follows(s, found, "={"))
-            refuse(scan, s->items[found.name],
+            rules_refuse(scan, s->items[found.name],
                    "a __shared__ variable cannot have an initial value");
         i = found.next;
     } while (follows(s, found, ","));
 }
 
-static const char *const device[] = {"__device__", "__global__", NULL};
-
-static bool ends_declaration(struct token token)
+bool rules_are_of_device(const struct tokens *s, struct token name,
+                         const char *next)
 {
-    return strchr(";{}", token.start[0]);
-}
-
-// Whether some function of that name is one of the device's.
-static bool is_of_device(const struct tokens *s, struct token name)
-{
+    static const char *const words[] = {"__device__", NULL};
     size_t from = 0;
     for (size_t i = 0; i < s->count; i++) {
         struct token token = s->items[i];
@@ -145,7 +227,9 @@ static bool is_of_device(const struct tokens *s, struct token name)
             from = i + 1;
         else if (token.size == name.size &&
                  memcmp(token.start, name.start, name.size) == 0 &&
-                 has_any(s, from, i, device))
+                 tokens_have(s, from, i, words) &&
+                 (!*next || token_is(name, "operator") ||
+                  strchr(next, s->items[i + 1].start[0])))
             return true;
     }
     return false;
@@ -156,8 +240,10 @@ static bool is_host_function(const struct tokens *s, size_t from, size_t i)
 {
     size_t open, name = tokens_find_function(s, i, &open);
     size_t body = tokens_find_body(s, i);
-    return token_is(s->items[body], "{") && !has_any(s, from, body, device) &&
-           !(name < s->count && is_of_device(s, s->items[name]));
+    static const char *const bracket[] = {"(", NULL};
+    return token_is(s->items[body], "{") && tokens_have(s, i, body, bracket) &&
+           !tokens_have(s, from, body, device) &&
+           !(name < s->count && rules_are_of_device(s, s->items[name], "()"));
 }
 
 // Where the template that is declared from token `i` on ends. Braces before a
@@ -198,32 +284,50 @@ void rules_check(const struct tokens *s, struct scan *scan)
                                         "_Thread_local", NULL};
     static const char *const wide[] = {"__int128", "__int128_t", "__uint128_t",
                                        NULL};
+    static const char *const spelled[] = {"global", "shared", "constant",
+                                          "managed", NULL};
     size_t from = 0;  // where the current declaration began
     for (size_t i = 0; i < s->count; i++) {
         struct token token = s->items[i];
         if (ends_declaration(token))
             from = i + 1;
-        else if (is_any(token, local))
-            refuse(scan, token, "thread_local is not supported in kernels");
-        else if (is_any(token, wide) && !scan->int128)
-            refuse(scan, token, "integers of 128 bits need --device-int128");
+        else if (token_is_any(token, local))
+            rules_refuse(scan, token, "thread_local is not supported in kernels");
+        else if (token_is_any(token, wide) && !scan->int128)
+            rules_refuse(scan, token,
+                         "integers of 128 bits need --device-int128");
         else if (token_is(token, "__shared__"))
             check_shared(s, i, scan);
+        else if (token_is(token, "__constant__"))
+            check_constant(s, i, scan);
+        else if (token_is(token, "__attribute__") &&
+                 token_is_any(s->items[i + 3], spelled))
+            rules_refuse(scan, s->items[i + 3],
+                         "a word of CUDA cannot be an attribute: write "
+                         "__global__, __shared__ or __constant__");
         else if (token_is(token, "__host__") && is_host_function(s, from, i))
-            refuse(scan, token,
+            rules_refuse(scan, token,
                    "a function of the host is not supported: it has no "
                    "__device__ beside __host__");
     }
 }
 
-void rules_check_kernel(const struct tokens *s, size_t i, bool in_namespace,
-                        struct scan *scan)
+void rules_check_kernel(const struct tokens *s, size_t from, size_t i,
+                        bool in_namespace, struct scan *scan)
 {
-    for (; i < s->count && !strchr("({;", s->items[i].start[0]); i++)
+    static const char *const others[] = {"__device__", "__host__", NULL};
+    size_t name = i;
+    while (name < s->count && !strchr("({;", s->items[name].start[0]))
+        name++;
+    for (size_t t = from; t < name; t++)
+        if (token_is_any(s->items[t], others))
+            rules_refuse(scan, s->items[t],
+                         "a kernel cannot be __device__ or __host__, too");
+    for (; i < name; i++)
         if (token_is(s->items[i], "operator"))
-            refuse(scan, s->items[i], "an operator cannot be a kernel");
+            rules_refuse(scan, s->items[i], "an operator cannot be a kernel");
         else if (token_is(s->items[i], "main") && !in_namespace)
-            refuse(scan, s->items[i], "a kernel cannot be called main");
+            rules_refuse(scan, s->items[i], "a kernel cannot be called main");
 }
 
 // --- In braces ---------------------------------------------------------------
@@ -234,12 +338,12 @@ static void check_kernel(const struct tokens *s, size_t from, size_t i,
 {
     size_t open, name = tokens_find_function(s, i + 1, &open);
     if (token_is(s->items[i + 1], "("))
-        refuse(scan, s->items[i], "a lambda cannot be a kernel");
+        rules_refuse(scan, s->items[i], "a lambda cannot be a kernel");
     else if (name < s->count &&
              (token_is(s->items[from], "static") ||
               token_is(s->items[tokens_find_body(
                            s, tokens_skip_brackets(s, open))], "{")))
-        refuse(scan, s->items[name],
+        rules_refuse(scan, s->items[name],
                "a kernel cannot be a member of a class or defined in a friend "
                "declaration");
 }
@@ -251,8 +355,8 @@ static void check_variable(const struct tokens *s, size_t from, size_t i,
     static const char *const others[] = {"static", "extern", "]", NULL};
     struct declared found = read_declared(s, i);
     if (follows(s, found, "={;,") &&
-        !has_any(s, from, found.name, others))
-        refuse(scan, s->items[found.name],
+        !tokens_have(s, from, found.name, others))
+        rules_refuse(scan, s->items[found.name],
                "a __device__, __constant__ or __managed__ variable of a "
                "function or class must be static");
 }
@@ -269,7 +373,7 @@ void rules_check_body(const struct tokens *s, size_t from, size_t to,
             start = i + 1;
         else if (token_is(token, "__global__"))
             check_kernel(s, start, i, scan);
-        else if (is_any(token, spaces) && !has_any(s, start, i, spaces))
+        else if (token_is_any(token, spaces) && !tokens_have(s, start, i, spaces))
             check_variable(s, start, i, scan);
     }
 }

@@ -208,7 +208,7 @@ static size_t read_kernel(const struct tokens *s, size_t from, size_t i,
     scan->not_inline |= token_is(s->items[i], "[");
     size_t end, open, name = special ? find_instance(s, i, &end, &open)
                                      : tokens_find_function(s, i, &open);
-    rules_check_kernel(s, i, place.scope[0], scan);
+    rules_check_kernel(s, from, i, place.scope[0], scan);
     if (name == s->count)
         return i;
     for (size_t t = from; t < name; t++) {
@@ -262,6 +262,8 @@ static size_t read_global(const struct tokens *s, size_t from, size_t i,
         struct token token = s->items[i];
         char c = token.start[0];
         found.constant |= token_is(token, "__constant__");
+        if (token_is(token, "__global__"))
+            return read_kernel(s, from, i + 1, place, scan);
         if (token_is(token, "extern") || token_is(token, "using") ||
             token_is(token, "typedef"))
             defined = false;
@@ -355,19 +357,6 @@ static size_t scan_namespace(const struct tokens *s, size_t i,
     return i;
 }
 
-// After `requires` and, in an expression, what that requires. The braces after
-// a clause are a function's.
-static size_t skip_requirement(const struct tokens *s, size_t i)
-{
-    const struct token before = s->items[i - (i > 0)];
-    if (!token_is(before, "requires") && !strchr("&|!=", before.start[0]))
-        return i + 1;
-    i++;
-    if (token_is(s->items[i], "("))
-        i = tokens_skip_brackets(s, i);
-    return token_is(s->items[i], "{") ? tokens_skip_brackets(s, i) : i;
-}
-
 // Scans declarations up to the closing brace of the scope.
 static size_t scan_scope(const struct tokens *s, size_t i, struct place place,
                          struct scan *scan)
@@ -391,7 +380,7 @@ static size_t scan_scope(const struct tokens *s, size_t i, struct place place,
             size_t end = tokens_skip_angles(s, i + 1);
             i = end < s->count ? end : i + 2;
         } else if (token_is(token, "requires")) {
-            i = skip_requirement(s, i);
+            i = tokens_skip_requirement(s, i);
         } else if (token_is(token, "__global__")) {
             i = read_kernel(s, from, i + 1, place, scan);
         } else if (token_is(token, "__constant__") ||
@@ -417,6 +406,8 @@ void scan_source(const char *source, struct scan *scan)
     tokens_read(source, &tokens);
     scan->source = source;
     rules_check(&tokens, scan);
+    if (!scan->default_device)
+        hosts_check(&tokens, scan);
     // A stray closing brace ends the outermost scope too early; go on after it.
     for (size_t i = 0; i < tokens.count;)
         i = scan_scope(&tokens, i, (struct place){"", false}, scan);

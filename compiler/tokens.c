@@ -15,6 +15,13 @@ bool token_is(struct token token, const char *text)
            memcmp(token.start, text, token.size) == 0;
 }
 
+bool token_is_any(struct token token, const char *const *words)
+{
+    while (*words && !token_is(token, *words))
+        words++;
+    return *words;
+}
+
 bool token_is_word(struct token token)
 {
     return token_has(token.start[0]);
@@ -187,6 +194,17 @@ size_t tokens_skip_angles(const struct tokens *s, size_t i)
     return s->count;
 }
 
+size_t tokens_skip_requirement(const struct tokens *s, size_t i)
+{
+    const struct token before = s->items[i - (i > 0)];
+    if (!token_is(before, "requires") && !strchr("&|!=", before.start[0]))
+        return i + 1;
+    i++;
+    if (token_is(s->items[i], "("))
+        i = tokens_skip_brackets(s, i);
+    return token_is(s->items[i], "{") ? tokens_skip_brackets(s, i) : i;
+}
+
 bool tokens_open_class(const struct tokens *s, size_t from, size_t i)
 {
     size_t t = i;
@@ -202,6 +220,14 @@ bool tokens_open_class(const struct tokens *s, size_t from, size_t i)
     t += token_is_word(s->items[t]);
     t += token_is(s->items[t], "final");
     return t == i || (t < i && token_is(s->items[t], ":"));
+}
+
+bool tokens_have(const struct tokens *s, size_t from, size_t to,
+                 const char *const *words)
+{
+    while (from < to && !token_is_any(s->items[from], words))
+        from++;
+    return from < to;
 }
 
 char *tokens_copy(const struct tokens *s, size_t from, size_t to)

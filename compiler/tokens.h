@@ -19,6 +19,7 @@ void tokens_free(struct tokens *tokens);
 // Of words: names, keywords and numbers.
 bool token_has(int c);
 bool token_is(struct token token, const char *text);
+bool token_is_any(struct token token, const char *const *words);  // to NULL
 bool token_is_word(struct token token);
 // Those that take arguments in brackets before a declared name.
 bool token_takes_brackets(struct token token);
@@ -34,9 +35,17 @@ size_t tokens_next(const struct tokens *s, size_t i);
 size_t tokens_skip_brackets(const struct tokens *s, size_t i);
 size_t tokens_skip_angles(const struct tokens *s, size_t i);
 
+// The index after `requires` at `i` and, in an expression, what that requires.
+// Braces after a clause are a function's.
+size_t tokens_skip_requirement(const struct tokens *s, size_t i);
+
 // Whether the brace at `i` begins the members of a class or enumeration in a
 // declaration from token `from` on.
 bool tokens_open_class(const struct tokens *s, size_t from, size_t i);
+
+// Whether one of the words, up to NULL, is there before token `to`.
+bool tokens_have(const struct tokens *s, size_t from, size_t to,
+                 const char *const *words);
 
 // The source text from token `from` up to, without, token `to`, in one line.
 char *tokens_copy(const struct tokens *s, size_t from, size_t to);
@@ -52,10 +61,22 @@ size_t tokens_find_body(const struct tokens *s, size_t i);
 
 // --- rules.c ----------------------------------------------------------------
 
-// Add what CUDA refuses and a C++ compiler does not: anywhere, in the name of a
-// kernel after __global__, in the braces of a class or a function.
+// Add what CUDA refuses and a C++ compiler does not: anywhere, in the declaration
+// from token `from` of a kernel, whose __global__ comes before token `i`, in the
+// braces of a class or a function.
 void rules_check(const struct tokens *s, struct scan *scan);
-void rules_check_kernel(const struct tokens *s, size_t i, bool in_namespace,
-                        struct scan *scan);
+void rules_check_kernel(const struct tokens *s, size_t from, size_t i,
+                        bool in_namespace, struct scan *scan);
 void rules_check_body(const struct tokens *s, size_t from, size_t to,
                       struct scan *scan);
+void rules_refuse(struct scan *scan, struct token token,
+                  const char *sentence);
+// Whether something of that name is declared as one of the device. One of the
+// characters, if there are any, comes after a function's.
+bool rules_are_of_device(const struct tokens *s, struct token name,
+                         const char *next);
+
+// --- hosts.c ----------------------------------------------------------------
+
+// Adds functions and variables that are the host's for want of a word.
+void hosts_check(const struct tokens *s, struct scan *scan);

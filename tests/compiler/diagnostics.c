@@ -188,14 +188,15 @@ RNL_TEST(warnings_do_not_fail)
 
 RNL_TEST(names_with_folders)
 {
-    built_write(&built, "source", "int x = y;\n");
+    built_write(&built, "source", "__device__ int x = y;\n");
     built_make(&built, "--source @/source --name src/kernels/a.cu");
-    assert_int_equal(strncmp(built.log, "src/kernels/a.cu:1:9: error: ", 29), 0);
-    assert_non_null(strstr(built.log, "    1 | int x = y;\n"));
+    assert_int_equal(strncmp(built.log, "src/kernels/a.cu:1:20: error: ", 30),
+                     0);
+    assert_non_null(strstr(built.log, "    1 | __device__ int x = y;\n"));
     built_make(&built, "--source @/source");
     char start[160];
-    snprintf(start, sizeof start, "%s/source:1:9: error: ", built.folder);
+    snprintf(start, sizeof start, "%s/source:1:20: error: ", built.folder);
     assert_int_equal(strncmp(built.log, start, strlen(start)), 0);
-    assert_non_null(strstr(built.log, "    1 | int x = y;\n"));
+    assert_non_null(strstr(built.log, "    1 | __device__ int x = y;\n"));
     built_close(&built);
 }

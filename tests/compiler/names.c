@@ -1,6 +1,7 @@
 // Kernels are found wherever they stand, under the names they have.
 #include "build.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static struct built built;
@@ -295,5 +296,76 @@ RNL_TEST(whether_a_kernel_waits)
                      RNL_CPU_KERNEL_WAITS);
     assert_int_equal(built_kernel(&built, "misc_hidden_barrier")->flags,
                      RNL_CPU_KERNEL_WAITS);
+    built_close(&built);
+}
+
+// Makes a source, and tells the kernel's first result.
+static int first_of(const char *source, const char *kernel,
+                    const char *arguments)
+{
+    char words[256];
+    snprintf(words, sizeof words, "--source @/k.cu %s", arguments);
+    built_write(&built, "k.cu", source);
+    built_make(&built, words);
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.status, 0);
+    assert_int_equal(built.table->kernel_count, 1);
+    int result = first_result(kernel);
+    built_close(&built);
+    return result;
+}
+
+RNL_TEST(attributes_hide_no_kernel)
+{
+    assert_int_equal(
+        first_of("__global__ void k [[gnu::noinline]] [[maybe_unused]] "
+                 "(int *out) { *out = 4; }", "k", ""), 4);
+    assert_int_equal(
+        first_of("__global__ void (k)(int *out [[maybe_unused]]) "
+                 "{ *out = 5; }", "k", ""), 5);
+    assert_int_equal(
+        first_of("__global__ [[maybe_unused]] void k(int *out) { *out = 6; }",
+                 "k", ""), 6);
+    assert_int_equal(
+        first_of("extern \"C\" __global__ [[gnu::hot]] void k(int *out) "
+                 "{ *out = 7; }", "k", ""), 7);
+}
+
+RNL_TEST(instances_that_are_made_elsewhere)
+{
+    static const char source[] =
+        "template <class T> __global__ void t(T *out) { *out = 3; }\n"
+        "extern template __global__ void t<float>(float *);\n"
+        "__global__ void k(int *out) { *out = 2; }\n";
+    assert_int_equal(first_of(source, "k", ""), 2);
+}
+
+RNL_TEST(automatic_parameters_make_a_template)
+{
+    static const char source[] =
+        "template <class T> concept small = sizeof(T) <= 4;\n"
+        "__global__ void k(small auto *out, auto...) { *out = 3; }\n";
+    assert_int_equal(first_of(source, "k<int>",
+                              "--option -std=c++20 --name-expression 'k<int>'"),
+                     3);
+    assert_int_equal(
+        first_of("template <class T> requires requires(T t) { t + 1; } && "
+                 "(sizeof(T) > 1)\n__global__ void k(T *out) { *out = 4; }\n",
+                 "k<int>", "--option -std=c++20 --name-expression 'k<int>'"),
+        4);
+}
+
+RNL_TEST(namespaces_with_other_names)
+{
+    built_write(&built, "k.cu",
+                "namespace a { namespace b { __global__ void k(int *out); } }\n"
+                "namespace a { namespace c = b; }\n"
+                "namespace d = a; namespace e = ::d::c;\n"
+                "namespace b { __global__ void k(int *out) { *out = 1; } }\n"
+                "__global__ void e::k(int *out) { *out = 2; }\n");
+    built_make(&built, "--source @/k.cu");
+    assert_string_equal(built.log, "");
+    assert_int_equal(first_result("b::k"), 1);
+    assert_int_equal(first_result("a::b::k"), 2);
     built_close(&built);
 }

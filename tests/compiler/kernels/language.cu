@@ -174,7 +174,7 @@ extern "C" __global__ void memory_limit(int *out, const int *, int)
 {
     struct Large {
         int values[1 << 20];
-        Large() { values[0] = 1; }
+        __device__ Large() { values[0] = 1; }
     };
     out[0] = malloc(9 << 20) == nullptr;
     void *first = malloc(5 << 20), *second = malloc(5 << 20);

@@ -1,0 +1,204 @@
+// What has no word for where it belongs is the host's, as for NVRTC: refused
+// where that is certain.
+#include "refusal.h"
+
+RNL_TEST(functions_without_a_word_are_the_hosts)
+{
+    static const char sentence[] =
+        "a function without __device__ is the host's, unless -default-device "
+        "is given";
+    static const struct refusal refusals[] = {
+        {"int f(int x) { return x; }\n" K "{ o[0] = f(1); }", "k.cu:1:5:",
+         sentence},
+        {K "{}\nstatic inline auto g(int x) -> int { return x; }",
+         "k.cu:2:20:", sentence},
+        {"template <class T> constexpr T f(T x) { return x; }\n" K "{}",
+         "k.cu:1:32:", sentence},
+        {"namespace a { namespace b {\nextern \"C\" { int f() { return 1; } }\n"
+         "} }\n" K "{}", "k.cu:2:18:", sentence},
+        {"extern \"C\" int f() { return 1; }\n" K "{}", "k.cu:1:16:", sentence},
+        {"struct s { int a; };\ns operator+(s a, s b) { return {a.a + b.a}; }\n"
+         K "{}", "k.cu:2:3:", sentence},
+        {"struct s {\n  int a, b{2};\n  int get() const { return a; }\n};\n"
+         K "{}", "k.cu:3:7:", sentence},
+        {"struct s { int a, b; s() : a(1), b{2} {} };\n" K "{}", "k.cu:1:22:",
+         sentence},
+        {"struct s { struct t { ~t() {} }; };\n" K "{}", "k.cu:1:24:",
+         sentence},
+        {K "{\n  struct s { int a; int get() { return a; } };\n"
+         "  o[0] = s{1}.get();\n}", "k.cu:2:25:", sentence},
+        {"struct s { virtual int f() { return 1; } };\n" K "{}", "k.cu:1:24:",
+         sentence},
+        {"int main() { return 0; }\n" K "{}", "k.cu:1:5:", sentence},
+        {"__global__ void g(int *o);\nvoid g(int *o) { *o = 1; }\n" K "{}",
+         "k.cu:2:6:", sentence},
+        {"#define F(name) int name() { return 1; }\n\nF(f)\n" K "{}",
+         "k.cu:3:3:", sentence},
+    };
+    REFUSE(refusals);
+}
+
+RNL_TEST(variables_without_a_word_are_the_hosts)
+{
+    static const char sentence[] =
+        "a variable without __device__ or __constant__ is the host's, unless "
+        "-default-device is given";
+    static const struct refusal refusals[] = {
+        {"int v = 3;\n" K "{ o[0] = v; }", "k.cu:1:5:", sentence},
+        {"namespace a {\nstatic unsigned long v[3];\n}\n" K "{}", "k.cu:2:22:",
+         sentence},
+        {"extern float *v;\n" K "{}", "k.cu:1:15:", sentence},
+        {"__host__ int v{3};\n" K "{}", "k.cu:1:14:", sentence},
+    };
+    REFUSE(refusals);
+}
+
+// What may be constant, declared elsewhere or of a class that nobody knows.
+RNL_TEST(what_may_be_the_devices)
+{
+    static const char *const sources[] = {
+        "__device__ int f(int);\nint f(int x) { return x; }\n"
+        "struct s { int a; __device__ int get(); };\n"
+        "int s::get() { return a; }\n" K "{ o[0] = f(1) + s{2}.get(); }",
+        "struct s { s() = default; s(int) = delete; int a : 3, b = 2; };\n"
+        "int __device__ f(int x) { return x; }\n"
+        "__device__ int (*g(int x))(int) { return f; }\n"
+        "template <class T> using u = T;\nusing v = int (*)(int);\n"
+        "typedef int (*w)(int);\nenum e : int { A, B };\n"
+        "static_assert(sizeof(int) == 4, \"\");\n"
+        "[[nodiscard]] __device__ int h() { return 1; }\n"
+        "struct alignas(16) x : s { enum { C }; int c; __device__ x() : s{}, "
+        "c{1} {} __device__ operator int() const { return c; }\n"
+        "  __device__ int operator()(int i) const { return i; } } const y;\n"
+        K "{ x z; o[0] = z + z(1) + A; }",
+        "constexpr int a[] = {1, 2};\nconst float b = 3.0f;\n"
+        "static constexpr unsigned c = 4;\nusing d = const int;\nd e = 5;\n"
+        "const char *const t = \"x\";\n"
+        "struct p { int x; static constexpr int n = 2; } constexpr q = {1};\n"
+        "template <int N> __device__ int n = N;\n"
+        K "{ o[0] = a[o[1]] + int(b) + c + e + t[0] + q.x + n<3> + p::n; }",
+        K "{ auto l = [&](int x) { return x + 1; };\n"
+        "  struct s { int a; } v = {l(1)}; o[0] = v.a; }",
+        NULL};
+    take(sources);
+}
+
+RNL_TEST(words_of_newer_languages)
+{
+    built_write(&built, "source",
+                "template <class T> concept small = sizeof(T) <= 4;\n"
+                "template <small T> __device__ T f(T x) { return x; }\n"
+                "template <class T> requires (sizeof(T) == 4)\n"
+                "struct s { T x; bool operator==(const s &) const = default; };\n"
+                "template <class T> requires requires(T t) { t + 1; }\n"
+                "struct r { T x; };\n"
+                K "{ s<int> v{f(1)}; r<int> w{2}; o[0] = v == v && w.x; }");
+    is_taken("--source @/source --option -std=c++20");
+    built_close(&built);
+}
+
+RNL_TEST(all_is_the_devices_if_asked_for)
+{
+    built_write(&built, "source",
+                "int v = 3;\nstruct s { int a; int get() { return a; } };\n"
+                "int f(int x) { return x + v; }\n"
+                K "{ o[0] = f(1) + s{2}.get(); }");
+    is_taken("--source @/source --option -default-device");
+    built_close(&built);
+    built_write(&built, "source", "int f() { return 1; }\n" K "{ *o = f(); }");
+    is_taken("--source @/source --option "
+             "--device-as-default-execution-space");
+    built_close(&built);
+}
+
+RNL_TEST(the_first_of_many_functions)
+{
+    struct text { char data[4096]; } text = {K "{}\n"};
+    for (int i = 0; i < 60; i++)
+        sprintf(text.data + strlen(text.data), "int f%d() { return 1; }\n", i);
+    built_write(&built, "source", text.data);
+    built_make(&built, "--source @/source --name k.cu");
+    assert_int_equal(built.status, 1);
+    assert_int_equal(count_errors(built.log), 20);
+    built_close(&built);
+}
+
+// --- Words that do not go together --------------------------------------------
+
+RNL_TEST(kernels_with_another_word)
+{
+    static const char sentence[] =
+        "a kernel cannot be __device__ or __host__, too";
+    static const struct refusal refusals[] = {
+        {"__device__ __global__ void g(int *) {}\n" K "{}", "k.cu:1:1:",
+         sentence},
+        {"__global__ __host__ void g(int *) {}\n" K "{}", "k.cu:1:12:",
+         sentence},
+        {"__device__ static __global__ void g(int *) {}\n" K "{}", "k.cu:1:1:",
+         sentence},
+    };
+    REFUSE(refusals);
+}
+
+RNL_TEST(words_as_attributes)
+{
+    static const char sentence[] =
+        "a word of CUDA cannot be an attribute: write __global__, __shared__ or "
+        "__constant__";
+    static const struct refusal refusals[] = {
+        {"__attribute__((global)) void g(int *) {}\n" K "{}", "k.cu:1:16:",
+         sentence},
+        {K "{\n  __attribute__((shared)) int s[32];\n  s[o[0]] = 1;\n}",
+         "k.cu:2:18:", sentence},
+    };
+    REFUSE(refusals);
+}
+
+// --- Constant memory -------------------------------------------------------------
+
+RNL_TEST(numbers_in_constant_memory_are_not_assigned)
+{
+    static const char sentence[] =
+        "a __constant__ variable cannot be assigned to";
+    static const struct refusal refusals[] = {
+        {"__constant__ int c;\n" K "{ c = 1; }", "k.cu:2:40:", sentence},
+        {"__constant__ float c = 2;\n" K "{ if (o[0]) c *= 3; }", "k.cu:2:50:",
+         sentence},
+        {"__constant__ unsigned long c;\n" K "{ o[0] = 1;\n  c++; }",
+         "k.cu:3:3:", sentence},
+    };
+    REFUSE(refusals);
+    static const char *const sources[] = {
+        "__constant__ int c;\n" K "{ int c = 1; c = 2; o[0] = c; }",
+        "__constant__ int c;\n__device__ int f(int c) { c++; return c; }\n"
+        K "{ o[0] = f(c); }",
+        "__constant__ int c = 2;\n"
+        K "{ auto l = [c = 3] { return c; }; o[0] = l() + (c == 2); }",
+        "__constant__ int c = 2;\n"
+        K "{ enum e { c = 1 }; struct s { int x; } v; v.x = ::c; o[0] = v.x; }",
+        "__constant__ int c[3];\nstruct s { int c; };\n"
+        K "{ s v; v.c = 1; o[0] = v.c + c[1]; }",
+        NULL};
+    take(sources);
+}
+
+RNL_TEST(static_variables_whose_constructors_work)
+{
+    static const char sentence[] =
+        "a static variable of a function cannot have a dynamic initializer";
+    static const struct refusal refusals[] = {
+        {"struct s { int a; __device__ s() : a(threadIdx.x) {} };\n"
+         K "{\n  static s v;\n  o[0] = v.a++;\n}", "k.cu:3:12:", sentence},
+        {"struct s { int a; __device__ s() { a = 3; } };\n"
+         K "{\n  static s v;\n  o[0] = v.a++;\n}", "k.cu:3:12:", sentence},
+    };
+    REFUSE(refusals);
+    static const char *const sources[] = {
+        "struct t { int b; __device__ t() {} };\n"
+        "struct s { t b; int a; __device__ s() : b() {} };\n"
+        K "{ static s v; o[0] = v.a++; }",
+        "struct s { int a; __device__ constexpr s() : a(3) {} };\n"
+        K "{ static s v; o[0] = v.a++; }",
+        NULL};
+    take(sources);
+}
