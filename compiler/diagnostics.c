@@ -138,8 +138,8 @@ static bool is_missing(const char *name)
         "surfaceReference", "tex1D*", "tex2D*", "tex3D*", "texCubemap",
         "texCubemap*", "surf1D*", "surf2D*", "surf3D*", "surfCubemap*",
         "this_cluster", "cluster_group", "__cluster_*", "__cluster*",
-        "__pipeline_*", "__setmaxnreg*", "__isShared", "__isGlobal",
-        "__isLocal", "__isConstant", "__isGridConstant", "__cvta_*"};
+        "__pipeline_*", "__setmaxnreg*", "__isLocal", "__isGridConstant",
+        "__cvta_*"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t size = strcspn(names[i], "*");
         if (strncmp(name, names[i], size) != 0)

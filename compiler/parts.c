@@ -33,6 +33,7 @@ static const struct part parts[] = {
     {"SIMD", "__v __dp", ""},
     {"HEAP", "alloc free new delete virtual ~", ""},
     {"ALIGNMENT", "alignas", ""},
+    {"SPACE", "__is __cvta_", ""},
 };
 
 // Headers that bring a part with them.

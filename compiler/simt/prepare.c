@@ -2,6 +2,8 @@
 // function, everything inlined but what is recursive, values in registers.
 #include "ir.h"
 
+#include <runnel/cpu_object.h>
+
 #include <llvm-c/Comdat.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
@@ -384,7 +386,8 @@ void prepare_drop_used(LLVMModuleRef module)
     drop_global(module, "llvm.compiler.used");
 }
 
-// Variables are defined by the other module; what is constant may be twice.
+// Variables are defined by the other module; what is constant may be twice, but
+// for the object's table, of which one is completed after linking.
 static void declare_variables(LLVMModuleRef module)
 {
     for (LLVMValueRef g = LLVMGetFirstGlobal(module); g;
@@ -392,7 +395,8 @@ static void declare_variables(LLVMModuleRef module)
         if (LLVMIsDeclaration(g))
             continue;
         LLVMSetComdat(g, NULL);
-        if (LLVMIsGlobalConstant(g)) {
+        if (LLVMIsGlobalConstant(g) &&
+            strcmp(name_of(g), RNL_CPU_OBJECT_SYMBOL) != 0) {
             LLVMSetLinkage(g, LLVMInternalLinkage);
             LLVMSetVisibility(g, LLVMDefaultVisibility);
         } else {
@@ -416,7 +420,7 @@ static bool is_kept(LLVMValueRef function)
     static const char *const stems[] = {
         "rnl_thread_", "rnl_block_", "rnl_grid_size_", "rnl_sync", "rnl_warp",
         "rnl_spin", "rnl_yield", "rnl_trap", "rnl_enter", "rnl_scratch",
-        "rnl_long_", "rnl_printf"};
+        "rnl_long_", "rnl_printf", "rnl_dynamic_size"};
     const char *name = name_of(function);
     for (size_t i = 0; i < sizeof stems / sizeof *stems; i++)
         if (strncmp(name, stems[i], strlen(stems[i])) == 0)

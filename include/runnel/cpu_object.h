@@ -71,6 +71,8 @@ typedef struct rnl_cpu_block {
     uint32_t flags;                // RNL_CPU_BLOCK_…
     const void *const *arguments;  // address of each parameter's value
     void *host;                    // the host's own
+    uint64_t dynamic_size;         // dynamic shared memory, bytes; hosts of old
+                                   // end before it
 } rnl_cpu_block;
 
 // --- Services of the host --------------------------------------------------

@@ -123,7 +123,7 @@ RNL_TEST(the_first_of_many_functions)
     built_close(&built);
 }
 
-// --- Words that do not go together --------------------------------------------
+// --- Words that do not go together ------------------------------------------
 
 RNL_TEST(kernels_with_another_word)
 {
@@ -154,7 +154,7 @@ RNL_TEST(words_as_attributes)
     REFUSE(refusals);
 }
 
-// --- Constant memory -------------------------------------------------------------
+// --- Constant memory --------------------------------------------------------
 
 RNL_TEST(numbers_in_constant_memory_are_not_assigned)
 {

@@ -422,3 +422,62 @@ RNL_TEST(blocks_that_are_too_large)
                      RNL_ERROR_INVALID_ARGUMENT);
     built_close(&built);
 }
+
+// --- Memory by its address ----------------------------------------------------
+
+// A bit for each answer, of what is shared, global and constant.
+static const char spaces[] =
+    "__constant__ int table[2] = {1, 2};\n"
+    "__device__ int global[2];\n"
+    "__device__ int bits(const void *p)\n"
+    "{ return __isShared(p) | __isGlobal(p) << 1 | __isConstant(p) << 2; }\n"
+    "extern \"C\" __global__ void ask(int *out, const int *in, int n)\n"
+    "{\n"
+    "    __shared__ int s[128];\n"
+    "    extern __shared__ int d[];\n"
+    "    int t = threadIdx.x + blockIdx.x * blockDim.x;\n"
+    "    s[threadIdx.x] = t;\n"
+    "    out[t] = bits(s + threadIdx.x) | bits(d) << 4 |\n"
+    "             bits((char *)d + n - 1) << 8 | bits((char *)d + n) << 12 |\n"
+    "             bits(table + 1) << 16 | bits(global + 1) << 20 |\n"
+    "             bits(out + t) << 24;\n"
+    "}\n"
+    "extern \"C\" __global__ void convert(int *out, const int *in, int n)\n"
+    "{\n"
+    "    __shared__ int s[128];\n"
+    "    extern __shared__ int d[];\n"
+    "    int t = threadIdx.x, l = t;\n"
+    "    unsigned of_s = (unsigned)__cvta_generic_to_shared(s + t);\n"
+    "    *(int *)__cvta_shared_to_generic(of_s) = in[t];\n"
+    "    d[t % 4] = t % 4;\n"
+    "    __syncthreads();\n"
+    "    l += *(int *)__cvta_shared_to_generic(\n"
+    "        __cvta_generic_to_shared(d) + 4 * (t % 4));\n"
+    "    size_t of_out = __cvta_generic_to_global(out);\n"
+    "    ((int *)__cvta_global_to_generic(of_out))[t] = s[t] + l +\n"
+    "        (of_s - (unsigned)__cvta_generic_to_shared(s) == 4 * t) +\n"
+    "        ((const int *)__cvta_constant_to_generic(\n"
+    "            __cvta_generic_to_constant(table)))[1] +\n"
+    "        *(int *)__cvta_local_to_generic(__cvta_generic_to_local(&l));\n"
+    "}\n";
+
+RNL_TEST(addresses_tell_their_memory)
+{
+    static const unsigned threads[] = {1, 8, 32, 70, 128};
+    built_write(&built, "space.cu", spaces);
+    built_make(&built, "--source @/space.cu");
+    assert_string_equal(built.log, "");
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        const rnl_dim3 block = {threads[i]};
+        const int count = (int)threads[i];
+        for (int t = 0; t < 3 * count; t++)
+            want[t] = 0x2242111;
+        run("ask", (rnl_dim3){3}, block, 64, 64, 3 * count);
+        for (int t = 0; t < count; t++) {
+            in[t] = sample(t);
+            want[t] = in[t] + 2 * (t + t % 4) + 1 + 2;
+        }
+        run("convert", (rnl_dim3){1}, block, 16, 0, count);
+    }
+    built_close(&built);
+}

@@ -338,9 +338,9 @@ RNL_TEST(clusters_matrices_and_libraries)
     misses("__pipeline_commit();", "__pipeline_commit");
     misses("cuda::atomic_ref<int> a(*o); a.fetch_add(1);", "cuda");
     misses("thrust::sort(o, o + 4);", "thrust");
-    misses("o[0] = __isShared(o);", "__isShared");
-    misses("o[0] = (int)__cvta_generic_to_shared(o);",
-           "__cvta_generic_to_shared");
+    misses("o[0] = __isLocal(o);", "__isLocal");
+    misses("o[0] = (int)__cvta_generic_to_grid_constant(o);",
+           "__cvta_generic_to_grid_constant");
     static const struct refusal refusals[] = {
         {"#include <cooperative_groups.h>\n"
          K "{\n  cooperative_groups::this_cluster().sync();\n}", "k.cu:3:",

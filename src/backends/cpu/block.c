@@ -540,6 +540,7 @@ static void begin(struct worker *worker, const struct kernel_run *run,
         .flags = run->cooperative ? RNL_CPU_BLOCK_COOPERATIVE : 0,
         .arguments = run->arguments,
         .host = worker,
+        .dynamic_size = run->shared_size,
     };
     worker->run = run;
     worker->grid = NULL;
