@@ -210,7 +210,9 @@ static const char *find_feature(const struct block *block)
         {"variable length array", "an array of variable length is"},
         {"requires a global constructor", "dynamic initialization is"},
         {"'thread_local' is only allowed", "a __shared__ member is"},
-        {"declared 'constinit'", "a __shared__ member is"}};
+        {"declared 'constinit'", "a __shared__ member is"},
+        {"error: 'constinit' variable",
+         "a __shared__ variable with a constructor is, with gcc,"}};
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
         if (says(block, features[i].said))
             return features[i].feature;

@@ -112,7 +112,8 @@ static void add_code_generation(const struct choices *choices, bool clang,
         "-Wno-pass-failed", "-Wno-duplicate-decl-specifier",
         "-Wno-c++11-narrowing", NULL};
     static const char *const of_gcc[] = {
-        "-Wno-attributes", "-Wno-narrowing", "-fwhole-program", "-pipe", NULL};
+        "-Wno-attributes", "-Wno-narrowing", "-fno-extern-tls-init",
+        "-fno-use-cxa-atexit", "-fwhole-program", "-pipe", NULL};
     for (const char *const *word = clang ? of_clang : of_gcc; *word; word++)
         list_add(arguments, *word);
     list_format(arguments, "-march=%s", choices->target);

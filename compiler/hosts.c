@@ -1,6 +1,6 @@
 // Functions and variables without a word that says where they belong are the
-// host's in CUDA, and NVRTC refuses them. So they are here where tokens tell for
-// certain: who tries a kernel on the CPU learns of it there.
+// host's in CUDA, and NVRTC refuses them. So they are here where tokens tell it
+// for certain: who tries a kernel on the CPU learns of it there.
 #include "tokens.h"
 
 #include <string.h>

@@ -62,6 +62,16 @@ int command_compile(struct job *job, const char *kind, const char *output);
 int command_compile_again(struct job *job, const char *kind,
                           const char *output);
 
+// --- explain.c --------------------------------------------------------------
+
+// Whether the last errors may be about inline assembly: nearly always PTX.
+bool explains_assembly(const struct job *job);
+
+// Replace what has been said since the log had that size, and tell where code
+// would run before kernels, at the user's lines. Return the exit code.
+int explain_assembly(struct job *job, size_t before);
+int explain_construction(struct job *job);
+
 // --- tiers.c ----------------------------------------------------------------
 
 // The number of the one kernel that was asked for, or one that no kernel has.

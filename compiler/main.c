@@ -183,31 +183,6 @@ static int compile_parts(struct job *job)
     return status;
 }
 
-// Whether inline assembly is among the errors: nearly always PTX.
-static bool is_about_assembly(const char *errors)
-{
-    return strstr(errors, "<inline asm>") || strstr(errors, " in asm\n") ||
-           strstr(errors, "in inline assembly") ||
-           strstr(errors, "error in backend");
-}
-
-// Code generation does not know lines, so the compiler is asked again where
-// there is inline assembly. In functions that nobody calls it is no error.
-static int explain_assembly(struct job *job, size_t before)
-{
-    struct text log = {0};
-    text_add(&log, job->log.data + before);
-    cut_log(job, before);
-    list_add(&job->flags.arguments, "-fno-gnu-inline-asm");
-    int status = command_compile(job, "-fsyntax-only", "kernel.o");
-    if (status == CC_OK) {
-        text_add(&job->log, log.data);
-        status = CC_NOT_COMPILED;
-    }
-    text_free(&log);
-    return status;
-}
-
 // Compiles the source with its table. When that blames generated text, it is
 // asked again what kernels cannot be, and the user's text alone whether it is
 // wrong without them.
@@ -217,7 +192,7 @@ static int compile_kernels(struct job *job)
     int status = compile_parts(job);
     if (status != CC_NOT_COMPILED || !job->errors.data)
         return status;
-    if (job->compiler.clang && is_about_assembly(job->errors.data))
+    if (explains_assembly(job))
         return explain_assembly(job, before);
     if (!diagnostics_blame_table(job->errors.data))
         return status;
@@ -385,22 +360,6 @@ static bool constructs(struct job *job)
     text_free(&file);
     elf_unit_free(&optimised);
     return found;
-}
-
-// clang knows lines, gcc none. It would name constructors that do nothing, too,
-// so it is asked only now.
-static int explain_construction(struct job *job)
-{
-    if (job->compiler.clang) {
-        list_add(&job->flags.arguments, "-Werror=global-constructors");
-        int status = command_compile(job, "-fsyntax-only", "kernel.o");
-        if (status != CC_OK)
-            return status;
-    }
-    location_report(&job->scan, job->options->name, NULL, "error",
-                    "dynamic initialization is not supported by Runnel on the "
-                    "CPU", &job->log);
-    return CC_NOT_COMPILED;
 }
 
 // What only the compiled object shows.

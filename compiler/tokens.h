@@ -61,9 +61,9 @@ size_t tokens_find_body(const struct tokens *s, size_t i);
 
 // --- rules.c ----------------------------------------------------------------
 
-// Add what CUDA refuses and a C++ compiler does not: anywhere, in the declaration
-// from token `from` of a kernel, whose __global__ comes before token `i`, in the
-// braces of a class or a function.
+// Add what CUDA refuses and a C++ compiler does not: anywhere, in a kernel's
+// declaration from token `from`, whose __global__ comes before token `i`, in
+// the braces of a class or a function.
 void rules_check(const struct tokens *s, struct scan *scan);
 void rules_check_kernel(const struct tokens *s, size_t from, size_t i,
                         bool in_namespace, struct scan *scan);

@@ -6,8 +6,8 @@
 
 // `inline` makes the compiler drop the copy of a kernel that is not inlined
 // into its run_threads function, and keeps overloads and templates legal.
-// `template __global__ void k<int>(int *);` must not be inline, nor can the word
-// stand before an attribute. gcc refuses a second `inline`, and drops copies
+// `template __global__ void k<int>(int *);` must not be inline, and before an
+// attribute no function can be. gcc refuses a second `inline`, and drops copies
 // anyway (-fwhole-program).
 #if defined(RNL_NOT_INLINE) || !defined(__clang__)
 #define __global__

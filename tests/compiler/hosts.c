@@ -89,7 +89,8 @@ RNL_TEST(words_of_newer_languages)
                 "template <class T> concept small = sizeof(T) <= 4;\n"
                 "template <small T> __device__ T f(T x) { return x; }\n"
                 "template <class T> requires (sizeof(T) == 4)\n"
-                "struct s { T x; bool operator==(const s &) const = default; };\n"
+                "struct s { T x;\n"
+                "  bool operator==(const s &) const = default; };\n"
                 "template <class T> requires requires(T t) { t + 1; }\n"
                 "struct r { T x; };\n"
                 K "{ s<int> v{f(1)}; r<int> w{2}; o[0] = v == v && w.x; }");
@@ -143,8 +144,8 @@ RNL_TEST(kernels_with_another_word)
 RNL_TEST(words_as_attributes)
 {
     static const char sentence[] =
-        "a word of CUDA cannot be an attribute: write __global__, __shared__ or "
-        "__constant__";
+        "a word of CUDA cannot be an attribute: write __global__, __shared__ "
+        "or __constant__";
     static const struct refusal refusals[] = {
         {"__attribute__((global)) void g(int *) {}\n" K "{}", "k.cu:1:16:",
          sentence},

@@ -423,7 +423,7 @@ RNL_TEST(blocks_that_are_too_large)
     built_close(&built);
 }
 
-// --- Memory by its address ----------------------------------------------------
+// --- Memory by its address --------------------------------------------------
 
 // A bit for each answer, of what is shared, global and constant.
 static const char spaces[] =

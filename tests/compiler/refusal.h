@@ -24,7 +24,8 @@ static inline int count_errors(const char *log)
     return count;
 }
 
-static inline bool is_told(const char *log, const char *place, const char *sentence)
+static inline bool is_told(const char *log, const char *place,
+                           const char *sentence)
 {
     for (const char *line = log; *line; line += strcspn(line, "\n") + 1) {
         const char *found = strstr(line, sentence);
@@ -37,7 +38,8 @@ static inline bool is_told(const char *log, const char *place, const char *sente
     return false;
 }
 
-static inline void refuses_with(const struct refusal *refusal, const char *arguments)
+static inline void refuses_with(const struct refusal *refusal,
+                                const char *arguments)
 {
     char words[256];
     snprintf(words, sizeof words, "--source @/source --name k.cu %s",
