@@ -25,7 +25,7 @@ foreach(part prelude/base.h ../include/runnel/cpu_object.h prelude/dialect.h
              prelude/threads.h prelude/common.h prelude/table.h)
     add_file(${part})
 endforeach()
-foreach(part vector math warp atomic rounding special simd heap
+foreach(part vector math warp atomic scoped rounding special simd heap
              alignment space limits narrow half bfloat groups)
     string(TOUPPER ${part} name)
     string(CONCAT one "#endif\n"

@@ -28,6 +28,7 @@ static const struct part parts[] = {
      "umul urhadd usad y0 y1 yn"},
     {"WARP", "shfl syncwarp activemask ballot any_sync all_sync reduce_", ""},
     {"ATOMIC", "atomic", ""},
+    {"SCOPED", "__nv_atomic __NV_", ""},
     {"ROUNDING", "_rn _rz _ru _rd", ""},
     {"SPECIAL", "inv erfcx cyl_bessel norm", ""},
     {"SIMD", "__v __dp", ""},

@@ -1,6 +1,7 @@
 // Barriers and fences of a block; and for the parts, a value as its bits.
 
 RNL_INLINE void __syncthreads() { rnl_sync(RNL_CPU_SYNC_PLAIN, 0); }
+RNL_INLINE void __barrier_sync(unsigned int) { __syncthreads(); }
 RNL_INLINE int __syncthreads_count(int predicate)
 {
     return rnl_sync(RNL_CPU_SYNC_COUNT, predicate);
