@@ -14,29 +14,29 @@
 #define __NV_THREAD_SCOPE_SYSTEM 4
 
 // What has that size can be read and written at once.
-template <size_t Size> struct rnl_word;
-template <> struct rnl_word<1> {
+template <size_t Size> struct rnl_sized;
+template <> struct rnl_sized<1> {
     typedef unsigned char type;
 };
-template <> struct rnl_word<2> {
+template <> struct rnl_sized<2> {
     typedef unsigned short type;
 };
-template <> struct rnl_word<4> {
+template <> struct rnl_sized<4> {
     typedef unsigned int type;
 };
-template <> struct rnl_word<8> {
+template <> struct rnl_sized<8> {
     typedef unsigned long long type;
 };
-template <class T> using rnl_word_of = typename rnl_word<sizeof(T)>::type;
+template <class T> using rnl_sized_of = typename rnl_sized<sizeof(T)>::type;
 template <class T> using rnl_given = typename std::rnl_bare<T>::type;
 
-template <class T> RNL_INLINE rnl_word_of<T> *rnl_as_word(T *p)
+template <class T> RNL_INLINE rnl_sized_of<T> *rnl_as_sized(T *p)
 {
-    return reinterpret_cast<rnl_word_of<T> *>(const_cast<rnl_given<T> *>(p));
+    return reinterpret_cast<rnl_sized_of<T> *>(const_cast<rnl_given<T> *>(p));
 }
-template <class T> RNL_INLINE rnl_word_of<T> rnl_word_bits(T value)
+template <class T> RNL_INLINE rnl_sized_of<T> rnl_sized_bits(T value)
 {
-    return static_cast<rnl_word_of<T>>(rnl_bits(value));
+    return static_cast<rnl_sized_of<T>>(rnl_bits(value));
 }
 
 // Who reads may wait for another thread: as an atomic function that changes
@@ -45,10 +45,10 @@ template <class T>
 RNL_INLINE T __nv_atomic_load_n(T *p, int, int = __NV_THREAD_SCOPE_SYSTEM)
 {
     if constexpr (sizeof(T) < 4)
-        return rnl_of_bits<T>(__atomic_load_n(rnl_as_word(p),
+        return rnl_of_bits<T>(__atomic_load_n(rnl_as_sized(p),
                                               __ATOMIC_SEQ_CST));
     else
-        return rnl_of_bits<T>(atomicOr(rnl_as_word(p), 0));
+        return rnl_of_bits<T>(atomicOr(rnl_as_sized(p), 0));
 }
 template <class T>
 RNL_INLINE void __nv_atomic_load(T *p, T *out, int order,
@@ -61,7 +61,7 @@ template <class T>
 RNL_INLINE void __nv_atomic_store_n(T *p, rnl_given<T> value, int,
                                     int = __NV_THREAD_SCOPE_SYSTEM)
 {
-    __atomic_store_n(rnl_as_word(p), rnl_word_bits<T>(value),
+    __atomic_store_n(rnl_as_sized(p), rnl_sized_bits<T>(value),
                      __ATOMIC_SEQ_CST);
 }
 template <class T>
@@ -75,7 +75,8 @@ template <class T>
 RNL_INLINE T __nv_atomic_exchange_n(T *p, rnl_given<T> value, int,
                                     int = __NV_THREAD_SCOPE_SYSTEM)
 {
-    return rnl_of_bits<T>(atomicExch(rnl_as_word(p), rnl_word_bits<T>(value)));
+    return rnl_of_bits<T>(
+        atomicExch(rnl_as_sized(p), rnl_sized_bits<T>(value)));
 }
 template <class T>
 RNL_INLINE void __nv_atomic_exchange(T *p, T *value, T *out, int order,
@@ -89,9 +90,9 @@ RNL_INLINE bool
 __nv_atomic_compare_exchange_n(T *p, T *expected, rnl_given<T> value, bool,
                                int, int, int = __NV_THREAD_SCOPE_SYSTEM)
 {
-    rnl_word_of<T> before = rnl_word_bits<T>(*expected);
-    rnl_word_of<T> old = atomicCAS(rnl_as_word(p), before,
-                                   rnl_word_bits<T>(value));
+    rnl_sized_of<T> before = rnl_sized_bits<T>(*expected);
+    rnl_sized_of<T> old = atomicCAS(rnl_as_sized(p), before,
+                                   rnl_sized_bits<T>(value));
     *expected = rnl_of_bits<T>(old);
     return old == before;
 }
