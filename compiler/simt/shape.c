@@ -51,10 +51,29 @@ static struct shape join(struct shape a, struct shape b)
     return guess(one ? one : other);
 }
 
+bool constant_of(LLVMValueRef value, int64_t *number)
+{
+    if (!LLVMIsAConstantInt(value) ||
+        LLVMGetIntTypeWidth(LLVMTypeOf(value)) > 64)
+        return false;
+    *number = LLVMConstIntGetSExtValue(value);
+    return true;
+}
+
+static struct shape shape_of_constant(LLVMValueRef value)
+{
+    struct shape shape = uniform;
+    int64_t number;
+    if (constant_of(value, &number))
+        shape.alignment = number ? (unsigned)__builtin_ctzll((uint64_t)number)
+                                 : 64;
+    return shape;
+}
+
 struct shape shape_of(const struct shapes *shapes, LLVMValueRef value)
 {
     if (!LLVMIsAInstruction(value))
-        return uniform;  // constants, arguments
+        return shape_of_constant(value);  // or an argument
     const struct slot *slot = map_get(&shapes->kernel->slot_of, value);
     if (slot) {
         uint64_t size = LLVMABISizeOfType(shapes->kernel->layout, slot->type);
@@ -71,15 +90,6 @@ static struct shape operand_shape(const struct shapes *shapes,
 }
 
 // --- Arithmetic --------------------------------------------------------------
-
-bool constant_of(LLVMValueRef value, int64_t *number)
-{
-    if (!LLVMIsAConstantInt(value) ||
-        LLVMGetIntTypeWidth(LLVMTypeOf(value)) > 64)
-        return false;
-    *number = LLVMConstIntGetSExtValue(value);
-    return true;
-}
 
 static int64_t wrap(int64_t stride, LLVMTypeRef type)
 {
@@ -108,6 +118,8 @@ static struct shape scale(struct shape a, int64_t factor)
         return rising(a.guess * factor, shape_rises(a) && factor < 65536);
     struct shape scaled = affine(a.stride * factor);
     scaled.alignment = a.alignment;
+    if (factor != 0)
+        scaled.alignment += (unsigned)__builtin_ctzll((uint64_t)factor);
     return scaled;
 }
 
@@ -156,7 +168,7 @@ static struct shape binary_shape(const struct shapes *shapes,
         if (constant_of(second, &number) && number >= 0 && number < 32)
             return scale(a, INT64_C(1) << number);
         return varying;
-    case LLVMLShr:
+    case LLVMLShr: case LLVMAShr:
         if (constant_of(second, &number) && number >= 0 &&
             stays_inside(shapes, a, (unsigned)number))
             return uniform;
@@ -323,6 +335,19 @@ static bool operands_known(const struct shapes *shapes, LLVMValueRef at,
     return true;
 }
 
+// What is made of what all lanes have alike: of sums, products and their like
+// it is known what they are multiples of.
+static struct shape uniform_shape(const struct shapes *shapes, LLVMValueRef at)
+{
+    struct shape shape = uniform;
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(at);
+    if (LLVMIsABinaryOperator(at))
+        shape.alignment = binary_shape(shapes, at, opcode).alignment;
+    else if (opcode == LLVMZExt || opcode == LLVMSExt || opcode == LLVMTrunc)
+        shape.alignment = operand_shape(shapes, at, 0).alignment;
+    return shape;
+}
+
 static struct shape instruction_shape(const struct shapes *shapes,
                                       LLVMValueRef at)
 {
@@ -340,10 +365,8 @@ static struct shape instruction_shape(const struct shapes *shapes,
     default:
         break;
     }
-    if (all_uniform) {
-        struct shape shape = uniform;
-        return shape;
-    }
+    if (all_uniform)
+        return uniform_shape(shapes, at);
     if (opcode == LLVMGetElementPtr)
         return address_shape(shapes, at);
     if (opcode == LLVMSelect)

@@ -141,6 +141,27 @@ RNL_TEST(lanes_of_aligned_chunks_keep_strides_under_masks)
     is("warp", "varying");
 }
 
+RNL_TEST(numbers_of_warps_are_alike_where_blocks_are_whole_warps)
+{
+    static const char body[] =
+        "  %x = call i32 @rnl_thread_x()\n"
+        "  %block = call i32 @rnl_block_x()\n"
+        "  %whole = shl i32 %block, 7\n  %i = or disjoint i32 %whole, %x\n"
+        "  %warp = lshr i32 %i, 5\n"
+        "  %product = mul i32 %block, 96\n  %j = add i32 %product, %x\n"
+        "  %further = add i32 %j, 64\n  %second = ashr i32 %further, 5\n"
+        "  %off = add i32 %further, 8\n  %third = lshr i32 %off, 5\n"
+        "  %part = mul i32 %block, 100\n  %k = add i32 %part, %x\n"
+        "  %fourth = lshr i32 %k, 5\n  ret void\n";
+    find(body, &rows);
+    is("warp", "uniform");
+    is("second", "uniform");
+    is("third", "varying");
+    is("fourth", "varying");
+    find(body, &packed);
+    is("warp", "varying");
+}
+
 RNL_TEST(numbers_that_may_wrap_are_only_guessed_when_widened)
 {
     find("  %x = call i32 @rnl_thread_x()\n"
