@@ -31,12 +31,16 @@ static LLVMValueRef alignment_of(struct emitter *e, LLVMValueRef at)
     return number32(e, LLVMGetAlignment(at));
 }
 
-unsigned alignment_at(LLVMValueRef at, int64_t further)
+unsigned alignment_after(unsigned alignment, uint64_t further)
 {
-    unsigned alignment = LLVMGetAlignment(at);
     while (further & (alignment - 1))
         alignment /= 2;
     return alignment;
+}
+
+unsigned alignment_at(LLVMValueRef at, int64_t further)
+{
+    return alignment_after(LLVMGetAlignment(at), (uint64_t)further);
 }
 
 // --- Slots -------------------------------------------------------------------
@@ -410,7 +414,9 @@ static void store_row(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
 {
     if (!e->mask &&
         stream_fits(e, at, e->width * size_of(e, accessed_type(at)))) {
-        stream_store(e, at, &value, 1, address);
+        stream_store(e, &(struct row){.at = at, .address = address,
+                                      .values = &value, .count = 1,
+                                      .alignment = LLVMGetAlignment(at)});
         return;
     }
     if (!e->mask) {

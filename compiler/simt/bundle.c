@@ -23,9 +23,11 @@ static bool is_small(int64_t number)
 }
 
 // Whether the cast of a sum, or of a union that is one, is the sum of casts.
+// Without a cast, numbers narrower than an address are widened nevertheless.
 static bool is_sum(LLVMValueRef value, LLVMOpcode cast)
 {
-    if (!LLVMIsABinaryOperator(value))
+    if (!LLVMIsABinaryOperator(value) ||
+        (!cast && LLVMGetIntTypeWidth(LLVMTypeOf(value)) < 64))
         return false;
     if (LLVMGetInstructionOpcode(value) == LLVMOr)
         return LLVMGetIsDisjoint(value);

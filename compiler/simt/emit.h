@@ -191,6 +191,7 @@ void access_store_at(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
 // where all lanes may read up to 64 bytes; and their alignment.
 LLVMValueRef access_places(struct emitter *e, LLVMValueRef at, int64_t further);
 unsigned alignment_at(LLVMValueRef at, int64_t further);
+unsigned alignment_after(unsigned alignment, uint64_t further);
 // Asks for what a row of such loads reads next: lanes are `size` bytes apart.
 void access_ask_ahead(struct emitter *e, LLVMValueRef at, LLVMValueRef address,
                       uint64_t size);
@@ -265,12 +266,18 @@ void group_unroll(struct emitter *e, int block);
 bool group_calls_prelude(const struct kernel *kernel);
 bool group_counts_votes(const struct kernel *kernel);
 
-// stream.c: stores of rows past the caches, where that pays, of so many bytes;
-// and what comes after all of them. The values follow each other in memory.
+// stream.c: stores of rows, of vectors of one type that follow each other in
+// memory: past the caches, where that pays for so many bytes, or as always; and
+// what comes after all that went past them.
+struct row {
+    LLVMValueRef at;              // one of the kernel's stores
+    LLVMValueRef address;
+    const LLVMValueRef *values;
+    unsigned count, alignment;
+};
 bool stream_fits(struct emitter *e, LLVMValueRef at, uint64_t size);
-void stream_store(struct emitter *e, LLVMValueRef at,
-                  const LLVMValueRef *values, unsigned count,
-                  LLVMValueRef address);
+void stream_store(struct emitter *e, const struct row *row);
+void stream_store_near(struct emitter *e, const struct row *row);
 void stream_end(struct emitter *e);
 // The argument that an address is made from, as it was loaded, or NULL.
 LLVMValueRef stream_array(const struct kernel *kernel, LLVMValueRef address);

@@ -30,27 +30,57 @@ static bool is_made(struct emitter *e, LLVMValueRef at)
     return lanes && lanes->vector;
 }
 
-// What can still be loaded together with `at`, or stored with the last one.
-static struct record record_of(struct emitter *e, const struct bundle *bundle,
-                               LLVMValueRef at)
+// Whether an access is made by itself: of a row of numbers, or of one place.
+static bool is_single(struct emitter *e, LLVMValueRef at)
 {
-    bool stores = LLVMIsAStoreInst(at) != NULL;
-    struct record record = {.at = at, .address = LLVMGetOperand(at, stores)};
-    bool reached = stores;
+    unsigned operand = LLVMIsAStoreInst(at) ? 1 : 0;
+    return access_is_row(e, at) ||
+           shape_of(&e->shapes, LLVMGetOperand(at, operand)).kind <=
+               SHAPE_UNIFORM;
+}
+
+static void add_item(struct record *record, const struct bundled *item)
+{
+    if (record->count == 0 || item->offset < record->low)
+        record->low = item->offset;
+    if (record->count == 0 || item->end > record->high)
+        record->high = item->end;
+    record->items[record->count++] = item;
+}
+
+static void use_address(struct record *record, const struct bundled *item)
+{
+    record->at = item->at;
+    record->address =
+        LLVMGetOperand(item->at, LLVMIsAStoreInst(item->at) ? 1 : 0);
+    record->place = item->offset;
+}
+
+// What can still be loaded together with `at`, by its address.
+static struct record loads_from(struct emitter *e, const struct bundle *bundle,
+                                LLVMValueRef at)
+{
+    struct record record = {.count = 0};
+    bool reached = false;
     for (unsigned i = 0; i < bundle->count; i++) {
         const struct bundled *item = &bundle->items[i];
-        if (item->at == at)
-            record.place = item->offset;
         reached |= item->at == at;
-        if (!reached || access_is_row(e, item->at) ||
-            (!stores && is_made(e, item->at)))
-            continue;
-        if (record.count == 0 || item->offset < record.low)
-            record.low = item->offset;
-        if (record.count == 0 || item->end > record.high)
-            record.high = item->end;
-        record.items[record.count++] = item;
+        if (item->at == at)
+            use_address(&record, item);
+        if (reached && !is_single(e, item->at) && !is_made(e, item->at))
+            add_item(&record, item);
     }
+    return record;
+}
+
+// What is stored together, by the address of the last one: the same for each.
+static struct record stores_of(struct emitter *e, const struct bundle *bundle)
+{
+    struct record record = {.count = 0};
+    for (unsigned i = 0; i < bundle->count; i++)
+        if (!is_single(e, bundle->items[i].at))
+            add_item(&record, &bundle->items[i]);
+    use_address(&record, record.items[record.count - 1]);
     return record;
 }
 
@@ -79,7 +109,7 @@ static uint64_t used_by(const struct record *record)
 
 // Finds units of words, or of the greatest member if that is more, or smaller
 // ones. The last lane's record ends where its last member does.
-static bool find_unit(struct record *record)
+static bool find_unit(struct record *record, unsigned width)
 {
     uint64_t span = (uint64_t)(record->high - record->low), unit = 4;
     for (unsigned i = 0; i < record->count; i++)
@@ -89,7 +119,8 @@ static bool find_unit(struct record *record)
         if (record->stride % unit == 0 && span % unit == 0 &&
             is_made_of(record, unit))
             break;
-    if (unit == 0 || record->stride / unit > UNITS_MOST)
+    if (unit == 0 || record->stride / unit > UNITS_MOST ||
+        (record->stride - span) / unit >= width)
         return false;
     record->unit = (unsigned)unit;
     record->units = (unsigned)(record->stride / unit);
@@ -103,7 +134,7 @@ static bool is_row_of_records(struct emitter *e, struct record *record)
         shape.stride > RECORD_MOST || record->high - record->low > shape.stride)
         return false;
     record->stride = (uint64_t)shape.stride;
-    return find_unit(record);
+    return find_unit(record, e->width);
 }
 
 static LLVMTypeRef units_type(struct emitter *e, const struct record *record)
@@ -168,7 +199,7 @@ static LLVMValueRef member_of(struct emitter *e, const LLVMValueRef *units,
         return bits;
     if (size > unit)
         return joined(e, bits, units[offset / unit + 1], unit);
-    if (unit == 8 && size == 4)
+    if (unit == 8 && size == 4 && rest % 4 == 0)
         return half_of(e, bits, 4, rest / 4);
     LLVMValueRef by =
         splat(e, LLVMConstInt(LLVMGetElementType(LLVMTypeOf(bits)),
@@ -252,10 +283,7 @@ static LLVMValueRef load_units(struct emitter *e, const struct record *record,
     uint64_t from = ((uint64_t)number * e->width - early) * record->unit;
     LLVMValueRef load = LLVMBuildLoad2(e->builder, type,
                                        at_offset(e, address, from), "");
-    unsigned alignment = alignment_of(record);
-    while (from % alignment)
-        alignment /= 2;
-    LLVMSetAlignment(load, alignment);
+    LLVMSetAlignment(load, alignment_after(alignment_of(record), from));
     apart_mark(e, record->address, load);
     if (early == 0)
         return load;
@@ -277,17 +305,14 @@ static void store_row(struct emitter *e, const struct record *record)
     LLVMValueRef units[UNITS_MOST] = {NULL}, address = row_address(e, record);
     put_members(e, record, units, record->unit, record->low);
     weave_units(e, units, record->units);
+    struct row row = {.at = record->at, .address = address, .values = units,
+                      .count = record->units,
+                      .alignment = alignment_of(record)};
     if (stream_fits(e, record->at, e->width * record->stride)) {
-        stream_store(e, record->at, units, record->units, address);
+        stream_store(e, &row);
         return;
     }
-    uint64_t size = (uint64_t)e->width * record->unit;
-    for (unsigned i = 0; i < record->units; i++) {
-        LLVMValueRef store = LLVMBuildStore(e->builder, units[i],
-                                            at_offset(e, address, i * size));
-        LLVMSetAlignment(store, alignment_of(record));
-        apart_mark(e, record->address, store);
-    }
+    stream_store_near(e, &row);
 }
 
 // --- Words -------------------------------------------------------------------
@@ -428,11 +453,11 @@ static bool is_dense(const struct record *record)
 bool members_load(struct emitter *e, LLVMValueRef at)
 {
     const struct bundle *bundle = map_get(&e->kernel->bundles, at);
-    if (!bundle)
+    if (!bundle || is_single(e, at))
         return false;
     if (is_made(e, at))
         return true;
-    struct record record = record_of(e, bundle, at), word;
+    struct record record = loads_from(e, bundle, at), word;
     if (is_row_of_records(e, &record) && is_dense(&record)) {
         load_row(e, &record);
         return true;
@@ -445,19 +470,19 @@ bool members_load(struct emitter *e, LLVMValueRef at)
 bool members_store(struct emitter *e, LLVMValueRef at)
 {
     const struct bundle *bundle = map_get(&e->kernel->bundles, at);
-    if (!bundle || access_is_row(e, at))
+    if (!bundle || is_single(e, at))
         return false;
-    bool last = bundle->items[bundle->count - 1].at == at, woven = false;
-    struct record record = record_of(e, bundle, at), word;
+    struct record record = stores_of(e, bundle), word;
+    bool last = record.at == at, together = false;
     if (is_row_of_records(e, &record) && used_by(&record) == record.stride) {
         if (last)
             store_row(e, &record);
         return true;
     }
     while (take_word(&record, false, &word)) {
-        woven |= has_item(&word, at);
+        together |= has_item(&word, at);
         if (last)
             store_word(e, &word);
     }
-    return woven;
+    return together;
 }

@@ -390,6 +390,9 @@ static bool set_shape(struct shapes *shapes, LLVMValueRef at,
     if (found.kind == SHAPE_AFFINE && found.stride == 0)
         found = uniform;
     found = join(*shape, found);
+    if (found.kind == SHAPE_VARYING && LLVMIsAGetElementPtrInst(at) &&
+        is_woven(shapes->kernel, at))
+        found = varying;
     bool changed = !same(*shape, found);
     *shape = found;
     return changed;

@@ -236,7 +236,6 @@ static void mark_past(struct emitter *e, LLVMValueRef store)
     LLVMMetadataRef node = LLVMValueAsMetadata(number32(e, 1));
     node = LLVMMDNodeInContext2(e->context, &node, 1);
     LLVMSetMetadata(store, kind, LLVMMetadataAsValue(e->context, node));
-    LLVMSetAlignment(store, LINE);
 }
 
 static uint64_t size_of(struct emitter *e, LLVMValueRef value)
@@ -244,31 +243,41 @@ static uint64_t size_of(struct emitter *e, LLVMValueRef value)
     return LLVMABISizeOfType(e->kernel->layout, LLVMTypeOf(value));
 }
 
-void stream_store(struct emitter *e, LLVMValueRef at,
-                  const LLVMValueRef *values, unsigned count,
-                  LLVMValueRef address)
+static void store_all(struct emitter *e, const struct row *row,
+                      unsigned alignment, bool past)
+{
+    uint64_t size = size_of(e, row->values[0]);
+    for (unsigned i = 0; i < row->count; i++) {
+        LLVMValueRef store =
+            LLVMBuildStore(e->builder, row->values[i],
+                           at_offset(e, row->address, i * size));
+        LLVMSetAlignment(store, alignment_after(alignment, i * size));
+        apart_mark(e, LLVMGetOperand(row->at, 1), store);
+        if (past)
+            mark_past(e, store);
+    }
+}
+
+void stream_store_near(struct emitter *e, const struct row *row)
+{
+    store_all(e, row, row->alignment, false);
+}
+
+void stream_store(struct emitter *e, const struct row *row)
 {
     LLVMBuilderRef b = e->builder;
-    uint64_t size = size_of(e, values[0]);
-    LLVMBasicBlockRef ways[] = {append(e, "past"), append(e, "into")};
+    uint64_t size = size_of(e, row->values[0]) * row->count;
+    LLVMBasicBlockRef past = append(e, "past"), into = append(e, "into");
     LLVMBasicBlockRef end = append(e, "stored");
-    LLVMValueRef many =
-        has_threads(e, KEPT_MOST * (uint64_t)e->width / (size * count));
-    LLVMBuildCondBr(b, LLVMBuildAnd(b, many, begins_line(e, address), ""),
-                    ways[0], ways[1]);
-    for (unsigned way = 0; way < 2; way++) {
-        position(e, ways[way]);
-        for (unsigned i = 0; i < count; i++) {
-            LLVMValueRef store =
-                LLVMBuildStore(b, values[i], at_offset(e, address, i * size));
-            if (way == 0)
-                mark_past(e, store);
-            else
-                LLVMSetAlignment(store, LLVMGetAlignment(at));
-            apart_mark(e, LLVMGetOperand(at, 1), store);
-        }
-        LLVMBuildBr(b, end);
-    }
+    LLVMValueRef many = has_threads(e, KEPT_MOST * (uint64_t)e->width / size);
+    LLVMBuildCondBr(b, LLVMBuildAnd(b, many, begins_line(e, row->address), ""),
+                    past, into);
+    position(e, past);
+    store_all(e, row, LINE, true);
+    LLVMBuildBr(b, end);
+    position(e, into);
+    store_all(e, row, row->alignment, false);
+    LLVMBuildBr(b, end);
     position(e, end);
     e->streams = true;
 }

@@ -133,9 +133,12 @@ static unsigned plan_width(struct kernel *kernel)
     kernel->compact =
         kernel->size > KERNEL_LARGE || chained_size(&shapes) > CHAINED_MOST;
     unsigned width = choose_width(kernel, &shapes);
+    struct shapes woven = {.kernel = kernel, .variant = &rows};
     if (weave_slots(kernel, width))
-        shapes_find(&shapes);
-    if (!kernel->wherever && !lanes_gain(&shapes))
+        shapes_find(&woven);
+    else
+        woven = shapes;
+    if (!kernel->wherever && !lanes_gain(&woven))
         kernel->refusal = "its threads part so often, or are all over memory, "
                           "that they are faster one by one";
     return width;

@@ -319,7 +319,7 @@ RNL_TEST(a_loop_without_end_in_the_compiler_times_out)
             "                   tree<N - 1, M * 2 + 1>::value };\n"
             "};\n"
             "template <int M> struct tree<0, M> { enum { value = M }; };\n"
-            "int x = tree<24, 0>::value;\n",
+            "__device__ int x = tree<24, 0>::value;\n",
             RNL_MODULE_OPTIONS(.timeout_ns = 300 * 1000000ull), &module),
         RNL_ERROR_COMPILER_CRASHED, NULL);
     assert_null(module);

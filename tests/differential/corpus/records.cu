@@ -253,3 +253,173 @@ extern "C" __global__ void nodes(int *out, const int *in, int n)
     }
     out[t] = sum;
 }
+
+struct best {
+    int x, y;
+};
+
+// One thread writes what is alike for all, and what is its own.
+// @run int n=64 grid=1 block=64
+extern "C" __global__ void one_simple(int *out, const int *in, int n)
+{
+    int t = threadIdx.x;
+    best *r = (best *)out;
+    if (in[t] == in[9] && t == 9) { r[3].x = t * in[t]; r[3].y = n; }
+}
+
+// @run int n=64 grid=1 block=64
+extern "C" __global__ void one_result(int *out, const int *in, int n)
+{
+    int t = threadIdx.x, greatest = in[t];
+    bool mine = true;
+    for (int k = 0; k < 64; k++)
+        if (in[k] > greatest || (in[k] == greatest && k < t)) mine = false;
+    best *r = (best *)out;
+    if (mine) { r->x = greatest; r->y = 1; }
+}
+
+// @run int n=64 grid=1 block=64
+extern "C" __global__ void one_four(int *out, const int *in, int n)
+{
+    int t = threadIdx.x;
+    int4 *r = (int4 *)out;
+    if (t == (in[0] & 31)) { r->x = in[t]; r->y = 5; r->z = t; r->w = n; }
+}
+
+// @run int n=64 grid=1 block=64
+extern "C" __global__ void one_shared(int *out, const int *in, int n)
+{
+    __shared__ best most;
+    int t = threadIdx.x;
+    if (t == 0) { most.x = 1; most.y = 2; }
+    __syncthreads();
+    if (t == (in[3] & 63)) { most.x = in[t]; most.y = n; }
+    __syncthreads();
+    out[t] = most.x + most.y * 3;
+}
+
+// The places of one bundle are known to be rows, and not.
+// @run int n=4096 grid=1 block=128 more=5
+extern "C" __global__ void mixed(int *out, const int *in, int n, int o)
+{
+    int t = threadIdx.x;
+    int x = 3 * (t + o);
+    int a = in[x + 1], b = in[x + 2], c = in[x];
+    ((long long *)(out + n / 2))[t] = (long long)x;
+    out[x + 2] = b ^ c;
+    out[x + 1] = a + 1;
+    out[x] = c * 2;
+}
+
+// @run int n=4096 grid=1 block=128 more=5
+extern "C" __global__ void mixed2(int *out, const int *in, int n, int o)
+{
+    int t = threadIdx.x;
+    int x = 3 * (t + o);
+    int a = in[x + 1], b = in[x + 2], c = in[x];
+    long long y = (long long)(x + 1);
+    ((long long *)(out + n / 2))[t] = y / 3;
+    out[x + 2] = b ^ c;
+    out[x] = c * 2;
+    out[x + 1] = a + 1;
+}
+
+// Numbers that are not aligned.
+struct __attribute__((packed)) p1 {
+    short a;
+    int b;
+    short c;
+    long long d;
+};
+
+struct __attribute__((packed)) p2 {
+    char a;
+    short b;
+    int c;
+    char d;
+};
+
+struct __attribute__((packed)) p4 {
+    short a;
+    float b;
+    short c;
+};
+
+// rows, units of 8 bytes: b begins 2 bytes after one
+// @run int n=2048 grid=1 block=128
+extern "C" __global__ void packed_row(int *out, const int *in, int n)
+{
+    int t = threadIdx.x;
+    p1 v = ((const p1 *)in)[t];
+    out[t] = v.a + v.b * 3 + v.c * 5 + (int)(v.d >> 7);
+}
+
+// @run int n=2048 grid=1 block=128
+extern "C" __global__ void packed_store_row(int *out, const int *in, int n)
+{
+    int t = threadIdx.x;
+    p1 v = {(short)in[t], in[t + 1] * 0x10101, (short)t,
+            in[t + 2] * 0x123456789abll};
+    ((p1 *)out)[t] = v;
+}
+
+// @run int n=2048 grid=1 block=128
+extern "C" __global__ void packed_elsewhere(int *out, const int *in, int n)
+{
+    int t = threadIdx.x;
+    p4 v = ((const p4 *)in)[(t * 5) & 127];
+    out[t] = v.a + __float_as_int(v.b) * 3 + v.c * 5;
+}
+
+// @run int n=2048 grid=1 block=128
+extern "C" __global__ void packed_words(int *out, const int *in, int n)
+{
+    int t = threadIdx.x;
+    p2 v = ((const p2 *)in)[t];
+    out[t] = v.a + v.b * 3 + v.c * 5 + v.d * 7;
+}
+
+// No packed struct: a message whose numbers lie anywhere
+// @run int n=2048 grid=1 block=128
+extern "C" __global__ void message(int *out, const int *in, int n)
+{
+    int t = threadIdx.x;
+    const char *m = (const char *)in + 16 * t;
+    short kind, sum;
+    int length;
+    memcpy(&kind, m, 2);
+    memcpy(&length, m + 2, 4);
+    memcpy(&sum, m + 6, 2);
+    out[t] = kind + length * 3 + sum * 5;
+}
+
+// as stores
+// @run int n=2048 grid=1 block=100
+extern "C" __global__ void message_store(int *out, const int *in, int n)
+{
+    int t = threadIdx.x;
+    char *m = (char *)out + 16 * ((t * 3) & 127);
+    short kind = (short)in[t], sum = (short)(in[t] >> 3);
+    int length = in[t + 1] * 77777;
+    memcpy(m, &kind, 2);
+    memcpy(m + 2, &length, 4);
+    memcpy(m + 6, &sum, 2);
+    m = (char *)out + 2048 + 8 * t;
+    memcpy(m, &kind, 2);
+    memcpy(m + 6, &sum, 2);
+    memcpy(m + 2, &length, 4);
+}
+
+// The last store is aligned, the first place is not.
+// @run float n=4096 grid=4 block=128
+extern "C" __global__ void stores_from_the_middle(float *out, const float *in,
+                                                  int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float4 *q = reinterpret_cast<float4 *>(out);
+    float v = in[i];
+    q[i].y = v;
+    q[i].z = v + 1;
+    q[i].w = v * 2;
+    q[i + 1].x = v - 1;
+}
