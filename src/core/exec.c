@@ -106,12 +106,12 @@ static void forget_captured(const struct graph *graph)
 }
 
 // Events that it records stand for work that runs, whatever they were captured
-// for before.
+// for before. A change of the graph may wait for the device, a launch must not.
 static void note_records(struct graph_exec *exec)
 {
-    lock_take(&exec->lock);
+    lock_take(&exec->seen);
     forget_captured(exec->snapshot);
-    lock_give(&exec->lock);
+    lock_give(&exec->seen);
 }
 
 rnl_status rnl_enqueue_graph(rnl_stream handle, rnl_graph_exec exec_handle)
@@ -163,6 +163,15 @@ rnl_status rnl_enqueue_graph_upload(rnl_stream handle,
 
 // --- One node --------------------------------------------------------------
 
+static void exchange(struct graph_exec *exec, struct node *node,
+                     struct new_node *given)
+{
+    lock_take(&exec->seen);
+    node_exchange(node, given);
+    exec->snapshot->records |= node->inner && node->inner->records;
+    lock_give(&exec->seen);
+}
+
 // Gives the node what is in `*given`, which then holds what was there before.
 static rnl_status change_locked(struct graph_exec *exec, uint32_t index,
                                 struct new_node *given)
@@ -171,11 +180,10 @@ static rnl_status change_locked(struct graph_exec *exec, uint32_t index,
     rnl_status status = node_check_change(node, given->kind);
     if (status != RNL_OK)
         return status;
-    node_exchange(node, given);
+    exchange(exec, node, given);
     status = exec->backend->exec_change(exec, index);
     if (status != RNL_OK)
-        node_exchange(node, given);
-    exec->snapshot->records |= node->inner && node->inner->records;
+        exchange(exec, node, given);
     return status;
 }
 

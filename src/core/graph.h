@@ -56,6 +56,8 @@ struct graph_exec {
     const struct backend *backend;
     uint64_t source;         // number of the graph it was made of
     struct lock lock;        // guards the snapshot, and changes of the plan
+    struct lock seen;        // of the snapshot, too, for who must not wait for
+                             // the driver: changes hold both
     struct graph *snapshot;  // never published; referenced
     _Alignas(64) max_align_t native[];
 };

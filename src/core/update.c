@@ -152,16 +152,25 @@ static rnl_status take_over(struct graph *into, struct graph *from,
 
 // --- Updating --------------------------------------------------------------
 
+// Returns what was there.
+static struct graph *show(struct graph_exec *exec, struct graph *snapshot)
+{
+    struct graph *old = exec->snapshot;
+    lock_take(&exec->seen);
+    exec->snapshot = snapshot;
+    lock_give(&exec->seen);
+    return old;
+}
+
 static rnl_status exchange_snapshot(struct graph_exec *exec,
                                     struct graph **snapshot)
 {
-    struct graph *old = exec->snapshot;
-    exec->snapshot = *snapshot;
+    struct graph *old = show(exec, *snapshot);
     rnl_status status = exec->backend->exec_change(exec, UINT32_MAX);
     if (status == RNL_OK)
         *snapshot = old;
     else
-        exec->snapshot = old;
+        show(exec, old);
     return status;
 }
 

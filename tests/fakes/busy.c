@@ -104,6 +104,81 @@ RNL_TEST(a_graph_that_may_wait_for_the_device_waits_for_copies)
     end();
 }
 
+static rnl_graph child_of(int fills)
+{
+    rnl_graph graph;
+    assert_ok(rnl_stream_begin_capture(stream, NULL));
+    for (int i = 0; i < fills; i++)
+        assert_ok(rnl_enqueue_fill(stream, buffer, 0, 4, 1, 4));
+    assert_ok(rnl_stream_end_capture(stream, &graph));
+    return graph;
+}
+
+static struct {
+    rnl_graph_exec exec;
+    rnl_node node;
+    rnl_graph child;
+    atomic_bool begun;
+} change;
+
+static void *change_child(void *unused)
+{
+    (void)unused;
+    atomic_store(&change.begun, true);
+    assert_ok(rnl_graph_exec_set_node(
+        change.exec, change.node,
+        RNL_NODE(.kind = RNL_NODE_CHILD, .child = change.child)));
+    return NULL;
+}
+
+// Events that were captured are forgotten by a launch.
+static rnl_event capture_event(rnl_stream from)
+{
+    rnl_event event;
+    rnl_graph graph;
+    assert_ok(rnl_event_create(context, NULL, &event));
+    assert_ok(rnl_stream_begin_capture(from, NULL));
+    assert_ok(rnl_enqueue_event_record(from, event));
+    assert_ok(rnl_stream_end_capture(from, &graph));
+    assert_ok(rnl_graph_release(graph));
+    return event;
+}
+
+RNL_TEST(a_launch_waits_for_no_change_that_waits_for_copies)
+{
+    begin();
+    rnl_stream other;
+    rnl_graph graph, first = child_of(1);
+    pthread_t thread;
+    change.child = child_of(2);
+    assert_ok(rnl_stream_create(context, NULL, &other));
+    assert_ok(rnl_graph_create(context, NULL, &graph));
+    assert_ok(rnl_graph_add_node(
+        graph, RNL_AT_START,
+        RNL_NODE(.kind = RNL_NODE_CHILD, .child = first), &change.node));
+    assert_ok(rnl_graph_instantiate(graph, &change.exec));
+    rnl_event event = capture_event(other);
+    owe_copy_with_many_graphs();
+    assert_int_equal(pthread_create(&thread, NULL, change_child, NULL), 0);
+    while (!atomic_load(&change.begun))
+        sched_yield();
+    for (int i = 0; i < 10000; i++)
+        sched_yield();
+    assert_ok(rnl_enqueue_graph(other, change.exec));
+    atomic_store(&gate.open, 1);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    assert_ok(rnl_event_release(event));
+    assert_ok(rnl_graph_exec_release(change.exec));
+    assert_ok(rnl_graph_release(graph));
+    assert_ok(rnl_graph_release(first));
+    assert_ok(rnl_graph_release(change.child));
+    release_graphs();
+    assert_ok(rnl_stream_release(other));
+    end();
+}
+
 RNL_TEST(a_graph_that_will_not_wait_for_the_device_is_made_at_once)
 {
     begin();

@@ -240,7 +240,7 @@ static int batch_make(struct context *context, struct batch *batch,
         code = each_piece(&work, first, count, add_piece);
     if (code == 0)
         code = call->graph_instantiate(&batch->exec, batch->graph, 0);
-    quiet_leave(gpu_of(context));
+    quiet_leave_graph(gpu_of(context), room, code == 0);
     return code;
 }
 

@@ -304,8 +304,12 @@ void quiet_enter_graph(const struct gpu_context *gpu, uint32_t room);
 // The same for one that can be done without, by who must not wait for copies.
 // False: it is not to be made now.
 bool quiet_try_graph(const struct gpu_context *gpu, uint32_t room);
+// Instead of quiet_leave, after either.
+void quiet_leave_graph(const struct gpu_context *gpu, uint32_t room, bool made);
 // It is destroyed, or was not made.
 void quiet_graph_gone(const struct gpu_context *gpu, uint32_t room);
+// The driver gives back what a context had.
+void quiet_room_gone(const struct gpu_context *gpu);
 static inline uint32_t graph_room(size_t nodes, size_t conditions)
 {
     return (uint32_t)(4 + 5 * conditions + nodes / 32);

@@ -606,7 +606,7 @@ static int instantiate(struct builder *builder)
                                                 flags);
     if (code != 0 && flags != 0)
         code = builder->call->graph_instantiate(&plan->exec, plan->graph, 0);
-    quiet_leave(gpu_of(plan->context));
+    quiet_leave_graph(gpu_of(plan->context), plan->room, code == 0);
     for (uint32_t i = 0; i < plan->count && code == 0; i++) {
         const struct step *step = &plan->steps[i];
         for (uint32_t k = 0; !step->enabled && k < step->count && code == 0;

@@ -18,7 +18,8 @@ struct quiet {
     uint32_t near;     // calls that only wait for these, or have begun
     uint32_t inside;   // calls that have begun
     uint32_t graphs;   // room that executable graphs take …
-    uint32_t had;      // … and took at most
+    uint32_t unmade;   // … of it those that are not made yet …
+    uint32_t had;      // … and what those that were made took at most
     _Atomic uint32_t news;
 };
 
@@ -147,13 +148,8 @@ void quiet_enter(const struct gpu_context *gpu)
 static bool take_room_locked(struct quiet *quiet, uint32_t room)
 {
     quiet->graphs += room;
+    quiet->unmade += room;
     return quiet->graphs > GRAPHS && quiet->graphs > quiet->had;
-}
-
-static void note_room_locked(struct quiet *quiet)
-{
-    if (quiet->had < quiet->graphs)
-        quiet->had = quiet->graphs;
 }
 
 void quiet_enter_graph(const struct gpu_context *gpu, uint32_t room)
@@ -190,6 +186,7 @@ bool quiet_try_graph(const struct gpu_context *gpu, uint32_t room)
         quiet->inside++;
     } else {
         quiet->graphs -= room;
+        quiet->unmade -= room;
     }
     lock_give(&quiet->lock);
     if (begins && may_wait)
@@ -205,11 +202,29 @@ void quiet_graph_gone(const struct gpu_context *gpu, uint32_t room)
     lock_give(&quiet->lock);
 }
 
+void quiet_leave_graph(const struct gpu_context *gpu, uint32_t room, bool made)
+{
+    struct quiet *quiet = quiet_of(gpu);
+    lock_take(&quiet->lock);
+    quiet->unmade -= room;
+    if (made && quiet->had < quiet->graphs - quiet->unmade)
+        quiet->had = quiet->graphs - quiet->unmade;
+    lock_give(&quiet->lock);
+    quiet_leave(gpu);
+}
+
+void quiet_room_gone(const struct gpu_context *gpu)
+{
+    struct quiet *quiet = quiet_of(gpu);
+    lock_take(&quiet->lock);
+    quiet->had = 0;
+    lock_give(&quiet->lock);
+}
+
 void quiet_leave(const struct gpu_context *gpu)
 {
     struct quiet *quiet = quiet_of(gpu);
     lock_take(&quiet->lock);
-    note_room_locked(quiet);
     quiet->inside--;
     quiet->near--;
     lock_give(&quiet->lock);
