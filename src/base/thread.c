@@ -83,8 +83,31 @@ static void hold(const char *name)
         function();
 }
 
+static int create(pthread_t *out_thread, size_t stack_size,
+                  void *(*run)(void *), void *argument)
+{
+    pthread_attr_t attributes;
+    if (stack_size == 0)
+        return pthread_create(out_thread, NULL, run, argument);
+    int error = pthread_attr_init(&attributes);
+    if (error)
+        return error;
+    error = pthread_attr_setstacksize(&attributes, stack_size);
+    if (error == 0)
+        error = pthread_create(out_thread, &attributes, run, argument);
+    pthread_attr_destroy(&attributes);
+    return error;
+}
+
 bool thread_start(pthread_t *out_thread, const char *name, void *(*run)(void *),
                   void *argument)
+{
+    return thread_start_sized(out_thread, name, 0, run, argument);
+}
+
+bool thread_start_sized(pthread_t *out_thread, const char *name,
+                        size_t stack_size, void *(*run)(void *),
+                        void *argument)
 {
     hold(name);
     if (fault_injected())
@@ -97,7 +120,7 @@ bool thread_start(pthread_t *out_thread, const char *name, void *(*run)(void *),
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         sigdelset(&all, own[i]);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    int error = pthread_create(out_thread, NULL, run, argument);
+    int error = create(out_thread, stack_size, run, argument);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (error == 0)
         pthread_setname_np(*out_thread, name);

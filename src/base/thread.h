@@ -73,6 +73,12 @@ int futex_wake_of(_Atomic uint32_t *word, int count, uint32_t kinds);
 bool thread_start(pthread_t *out_thread, const char *name, void *(*run)(void *),
                   void *argument);
 
+// The same with a stack of that size; 0 is the process's default, which the
+// host may have made small.
+bool thread_start_sized(pthread_t *out_thread, const char *name,
+                        size_t stack_size, void *(*run)(void *),
+                        void *argument);
+
 // Asks the system to let the calling thread run soon after it was woken, also
 // on the processor of whoever woke it; or no longer. Only a hint, which some
 // ignore.

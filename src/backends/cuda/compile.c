@@ -275,22 +275,21 @@ static void *call_compiler(void *argument)
 }
 
 // NVRTC takes 94 KB of stack for a small kernel (13.0), more for templates in
-// templates; the caller's may be less, a thread's own is not.
-static int compile_aside(struct job *job)
-{
-    pthread_t thread;
-    if (thread_start(&thread, "rnl-nvrtc", call_compiler, job))
-        pthread_join(thread, NULL);
-    else
-        call_compiler(job);
-    return job->code;
-}
+// templates. The caller's may be less, and so may a thread's by default.
+#define STACK_SIZE ((size_t)16 << 20)
 
 static rnl_status compile(struct job *job)
 {
-    int code = compile_aside(job);
+    pthread_t thread;
+    if (!thread_start_sized(&thread, "rnl-nvrtc", STACK_SIZE, call_compiler,
+                            job))
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "no thread with a stack of 16 MiB could be started for "
+                    "NVRTC");
+    pthread_join(thread, NULL);
     rnl_status status = read_log(job);
-    return status == RNL_OK && code ? refuse_code(job, code) : status;
+    return status == RNL_OK && job->code ? refuse_code(job, job->code)
+                                         : status;
 }
 
 // --- What came of it ---------------------------------------------------------
