@@ -62,13 +62,13 @@ static bool search_path(const char *name, char path[FIND_PATH_SIZE],
 // of the library may have little stack: paths are on the heap.
 static char *own_path(void)
 {
-    Dl_info info;
-    if (!dladdr((const void *)(uintptr_t)&find_compiler, &info) ||
-        !info.dli_fname)
-        return NULL;
-    // Of a program the loader knows no more than what it was called.
-    bool is_path = strchr(info.dli_fname, '/') != NULL;
-    return realpath(is_path ? info.dli_fname : "/proc/self/exe", NULL);
+    Dl_info own, program;
+    bool is_library =
+        dladdr((const void *)(uintptr_t)&find_compiler, &own) &&
+        dladdr((const void *)getauxval(AT_PHDR), &program) &&
+        own.dli_fbase != program.dli_fbase && own.dli_fname;
+    // Of a program the loader knows no more than what who started it calls it.
+    return realpath(is_library ? own.dli_fname : "/proc/self/exe", NULL);
 }
 
 static bool find_beside(char path[FIND_PATH_SIZE], struct text *tried)
