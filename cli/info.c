@@ -3,6 +3,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "cli.h"
 #include "json.h"
@@ -65,10 +66,11 @@ static void uuid_text(const uint8_t uuid[16], char text[40])
     }
 }
 
-// The next "RUNNEL_…=value" of the environment from `*index` on, or NULL.
+// The next "RUNNEL_…=value" of the environment from `*index` on, or NULL. The
+// library believes none (base/env.h) in a program with more rights.
 static const char *next_variable(size_t *index)
 {
-    while (environ[*index]) {
+    while (!getauxval(AT_SECURE) && environ[*index]) {
         const char *variable = environ[(*index)++];
         if (strncmp(variable, "RUNNEL_", 7) == 0 && strchr(variable, '='))
             return variable;
@@ -204,7 +206,10 @@ static void print_environment(void)
         any = true;
     }
     if (!any)
-        printf("  no RUNNEL_ variable is set\n");
+        printf(getauxval(AT_SECURE)
+                   ? "  not believed: this program has more rights than who "
+                     "started it\n"
+                   : "  no RUNNEL_ variable is set\n");
 }
 
 // --- For programs -----------------------------------------------------------

@@ -1,6 +1,12 @@
 // The environment, as far as it may be believed.
 #pragma once
 
-// getenv; NULL for all in a program that has more rights than who started it:
-// variables name programs and libraries that would be run with these.
+#include <stdbool.h>
+
+// Not in a program that has more rights than who started it (setuid, file
+// capabilities): variables name programs and libraries that would be run with
+// these.
+bool env_is_believed(void);
+
+// getenv; NULL for all where they are not believed.
 const char *env_get(const char *name);

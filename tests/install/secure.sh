@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs a program with root's rights for somebody else. usage: secure.sh PROGRAM
+# Runs programs with root's rights for somebody else.
+# usage: secure.sh PROGRAM RUNNEL
 set -eu
 skip() {
     echo "skipped: $1"
@@ -11,6 +12,18 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 chmod 755 "$folder"
 cp "$1" "$folder/program"
-chmod 4755 "$folder/program"
-RUNNEL_CUDA=/nowhere/chosen \
-    setpriv --reuid 65534 --regid 65534 --clear-groups "$folder/program"
+cp "$2" "$folder/runnel"
+chmod 4755 "$folder/program" "$folder/runnel"
+as_another() {
+    RUNNEL_CUDA=/nowhere/chosen \
+        setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+}
+as_another "$folder/program"
+for form in "" --json; do
+    # shellcheck disable=SC2086
+    as_another "$folder/runnel" info $form >"$folder/listed"
+    if grep -q /nowhere/chosen "$folder/listed"; then
+        echo "runnel info $form lists what is not believed"
+        exit 1
+    fi
+done

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/env.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ struct environment {
 
 static struct environment *environment_make(const char *folder)
 {
-    bool believed = environ && !getauxval(AT_SECURE);
+    bool believed = environ && env_is_believed();
     size_t count = 0;
     while (believed && environ[count])
         count++;
