@@ -251,6 +251,8 @@ static size_t find_bracket(const struct tokens *s, size_t i)
 static size_t read_global(const struct tokens *s, size_t from, size_t i,
                           struct place place, struct scan *scan)
 {
+    static const char *const spaces[] = {"__device__", "__constant__",
+                                         "__managed__", "__shared__", NULL};
     struct scan_global found = {0};
     bool defined = true;
     size_t name = 0;
@@ -275,12 +277,16 @@ static size_t read_global(const struct tokens *s, size_t from, size_t i,
             size_t end = tokens_skip_angles(s, i);
             defined &= end < s->count;
             i = end < s->count ? end - 1 : i;
+        } else if (tokens_skip_attributes(s, i) > i) {
+            i = tokens_skip_attributes(s, i) - 1;
         } else if (token_has(c)) {
-            name = i;
+            name = token_is_any(token, spaces) ? name : i;
         } else if (c == '{' && tokens_open_class(s, from, i)) {
             from = tokens_skip_brackets(s, i);
             i = from - 1;
             name = 0;
+        } else if (c == '{' && !name) {
+            return i;  // of a function whose parameters came before
         } else if (c == '[' || c == '=' || c == '{' || c == ',' || c == ';') {
             // One that was declared in a scope of its own cannot be named here.
             if (name && defined && !token_is(s->items[name - 1], "::"))

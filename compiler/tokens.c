@@ -32,7 +32,8 @@ bool token_takes_brackets(struct token token)
     static const char *const words[] = {
         "__launch_bounds__", "__attribute__", "__cluster_dims__", "alignas",
         "__align__", "decltype", "__declspec", "__maxnreg__", "typeof",
-        "__builtin_align__", "noexcept"};
+        "__builtin_align__", "noexcept", "sizeof", "alignof", "__typeof__",
+        "__underlying_type"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (token_is(token, words[i]))
             return true;
@@ -250,8 +251,7 @@ static bool is_bracketed(const struct tokens *s, size_t i)
            token_is(s->items[i + 2], ")") && token_is(s->items[i + 3], "(");
 }
 
-// After the attributes at token `i`: [[gnu::noinline]].
-static size_t skip_attributes(const struct tokens *s, size_t i)
+size_t tokens_skip_attributes(const struct tokens *s, size_t i)
 {
     while (token_is(s->items[i], "[") && token_is(s->items[i + 1], "["))
         i = tokens_skip_brackets(s, i);
@@ -264,7 +264,7 @@ size_t tokens_find_function(const struct tokens *s, size_t i, size_t *open)
         struct token token = s->items[i];
         if (token_is(token, ";") || token_is(token, "{"))
             return s->count;
-        size_t next = skip_attributes(s, i + 1);
+        size_t next = tokens_skip_attributes(s, i + 1);
         bool bracket = token_is(s->items[next], "(");
         if (bracket && token_takes_brackets(token))
             i = tokens_skip_brackets(s, next);

@@ -21,7 +21,7 @@ bool token_has(int c);
 bool token_is(struct token token, const char *text);
 bool token_is_any(struct token token, const char *const *words);  // to NULL
 bool token_is_word(struct token token);
-// Those that take arguments in brackets before a declared name.
+// Those that take arguments in brackets and are no functions.
 bool token_takes_brackets(struct token token);
 
 // After a comment or a directive that ends with its line.
@@ -34,6 +34,9 @@ size_t tokens_next(const struct tokens *s, size_t i);
 // may be operators as well: s->count if none closes it before a semicolon.
 size_t tokens_skip_brackets(const struct tokens *s, size_t i);
 size_t tokens_skip_angles(const struct tokens *s, size_t i);
+
+// The index after the attributes that may be at `i`: [[gnu::noinline]].
+size_t tokens_skip_attributes(const struct tokens *s, size_t i);
 
 // The index after `requires` at `i` and, in an expression, what that requires.
 // Braces after a clause are a function's.

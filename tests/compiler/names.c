@@ -30,6 +30,36 @@ RNL_TEST(kernels_in_all_places)
     built_close(&built);
 }
 
+// Attributes and words after them hide nothing that follows.
+RNL_TEST(kernels_after_attributes_of_others)
+{
+    static const char *const before[] = {
+        "__device__ [[nodiscard]] int g() { return 1; }\n",
+        "int h;\n__device__ [[nodiscard]] int g() { return 1; }\n",
+        "__device__ [[maybe_unused]] int v = 1, w;\n",
+        "namespace n { __constant__ [[maybe_unused]] int v[2] = {1, 2}; }\n",
+        "__device__ int v [[maybe_unused]] = 2, w [[maybe_unused]];\n",
+        "int f() __device__;\n",
+        "enum e : int { A };\n__device__ __underlying_type(e) v = 1, w;\n",
+    };
+    static const unsigned globals[] = {0, 0, 2, 1, 2, 0, 2};
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        char source[512];
+        snprintf(source, sizeof source,
+                 "%sextern \"C\" __global__ void a(int *o) { *o = 4; }\n"
+                 "__global__ void b(int *o) { *o = 5; }\n", before[i]);
+        built_write(&built, "k.cu", source);
+        built_make(&built, "--source @/k.cu --option -default-device");
+        assert_string_equal(built.log, "");
+        assert_int_equal(built.status, 0);
+        assert_int_equal(built.table->kernel_count, 2);
+        assert_int_equal(built.table->global_count, globals[i]);
+        assert_int_equal(first_result("a"), 4);
+        assert_int_equal(first_result("b"), 5);
+        built_close(&built);
+    }
+}
+
 RNL_TEST(symbols_are_the_mangled_names)
 {
     built_kernels(&built, "names.cu", "");
