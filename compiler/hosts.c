@@ -106,6 +106,24 @@ static size_t skip_value(const struct tokens *s, size_t i, size_t to)
     return i;
 }
 
+// Whether the bracket at token `i` names a pointer or a reference, (*p) or
+// (s::*p), or what may be a variable: int (a).
+static bool is_declarator(const struct tokens *s, size_t i)
+{
+    static const char *const types[] = {
+        "void", "unsigned", "signed", "int", "char", "short", "long", "float",
+        "double", "bool", "auto", "const", "volatile", NULL};
+    const size_t end = tokens_skip_brackets(s, i);
+    if (token_is_any(s->items[i - 1], types) ||
+        strchr("*&^", s->items[i + 1].start[0]) ||
+        (token_is(s->items[end], "[") && tokens_skip_attributes(s, end) == end))
+        return true;
+    for (i++; i + 1 < end; i++)
+        if (token_is(s->items[i], "::") && token_is(s->items[i + 1], "*"))
+            return true;
+    return false;
+}
+
 // At '(', after what has been read before.
 static void read_bracket(const struct tokens *s, size_t i,
                          struct declaration *read)
@@ -114,8 +132,9 @@ static void read_bracket(const struct tokens *s, size_t i,
     if (i == read->from || token_takes_brackets(before) ||
         token_is(before, "requires"))
         return;
-    read->is_clear &= token_is_word(before) || token_is(before, ">") ||
-                      token_is(before, "(") || read->is_function;
+    read->is_clear &= (token_is_word(before) || token_is(before, ">") ||
+                       token_is(before, "(") || read->is_function) &&
+                      (read->is_function || !is_declarator(s, i));
     read->is_function = true;
 }
 
@@ -169,6 +188,8 @@ static size_t read_declaration(const struct tokens *s, size_t to,
         } else if (token_is(token, ":") && read->is_function) {
             i = skip_initializers(s, i, to);
         } else {
+            // const int a(3), b{2};
+            read->is_clear &= !token_is(token, ",") || !read->is_function;
             if (token_is_word(token) && !read->is_function &&
                 !token_takes_brackets(token))
                 read->name = i;

@@ -77,6 +77,16 @@ RNL_TEST(what_may_be_the_devices)
         "struct p { int x; static constexpr int n = 2; } constexpr q = {1};\n"
         "template <int N> __device__ int n = N;\n"
         K "{ o[0] = a[o[1]] + int(b) + c + e + t[0] + q.x + n<3> + p::n; }",
+        "struct c { void (*fn)(int *){}; int (*p)(int){nullptr};\n"
+        "  int (c::*f)(int){nullptr}; int (*a)[3]{nullptr};\n"
+        "  const int (&r)[2]{b}; static constexpr int b[2]{}; };\n"
+        "typedef int t;\nconstexpr t (*p)(int){nullptr};\n"
+        "void (*const q)(int){};\nconst int a(3), b{2};\n"
+        "const int (d)[2]{1, 2};\nconstexpr int (h){4};\n"
+        "enum e : int { A };\n"
+        "struct u { __underlying_type(e) y{3}; int z : sizeof(int); };\n"
+        K "{ struct l { int (*p)(int){nullptr}; } v;\n"
+        "  o[0] = a + b + d[1] + h + !v.p + u{}.y; }",
         K "{ auto l = [&](int x) { return x + 1; };\n"
         "  struct s { int a; } v = {l(1)}; o[0] = v.a; }",
         NULL};
