@@ -303,8 +303,8 @@ void rules_check(const struct tokens *s, struct scan *scan)
         else if (token_is(token, "__attribute__") &&
                  token_is_any(s->items[i + 3], spelled))
             rules_refuse(scan, s->items[i + 3],
-                         "a word of CUDA cannot be an attribute: write "
-                         "__global__, __shared__ or __constant__");
+                         "a word of CUDA as an attribute is not supported: "
+                         "write __global__, __shared__ or __constant__");
         else if (token_is(token, "__host__") && is_host_function(s, from, i))
             rules_refuse(scan, token,
                    "a function of the host is not supported: it has no "

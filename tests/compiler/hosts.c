@@ -154,8 +154,8 @@ RNL_TEST(kernels_with_another_word)
 RNL_TEST(words_as_attributes)
 {
     static const char sentence[] =
-        "a word of CUDA cannot be an attribute: write __global__, __shared__ "
-        "or __constant__";
+        "a word of CUDA as an attribute is not supported: write __global__, "
+        "__shared__ or __constant__";
     static const struct refusal refusals[] = {
         {"__attribute__((global)) void g(int *) {}\n" K "{}", "k.cu:1:16:",
          sentence},
