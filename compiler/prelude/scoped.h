@@ -105,6 +105,16 @@ __nv_atomic_compare_exchange(T *p, T *expected, T *value, bool weak, int order,
                                           failed);
 }
 
+// Signed ones that are only compared or of bits may be long.
+template <class T> RNL_INLINE T *rnl_as_long(T *p)
+{
+    return p;
+}
+RNL_INLINE long long *rnl_as_long(long *p)
+{
+    return reinterpret_cast<long long *>(p);
+}
+
 #define RNL_SCOPED(name, call)                                              \
     template <class T>                                                      \
     RNL_INLINE T __nv_atomic_fetch_##name(T *p, rnl_given<T> value, int,    \
@@ -120,11 +130,11 @@ __nv_atomic_compare_exchange(T *p, T *expected, T *value, bool weak, int order,
     }
 RNL_SCOPED(add, atomicAdd(p, value))
 RNL_SCOPED(sub, atomicAdd(p, static_cast<T>(-value)))
-RNL_SCOPED(and, atomicAnd(p, value))
-RNL_SCOPED(or, atomicOr(p, value))
-RNL_SCOPED(xor, atomicXor(p, value))
-RNL_SCOPED(min, atomicMin(p, value))
-RNL_SCOPED(max, atomicMax(p, value))
+RNL_SCOPED(and, atomicAnd(rnl_as_long(p), value))
+RNL_SCOPED(or, atomicOr(rnl_as_long(p), value))
+RNL_SCOPED(xor, atomicXor(rnl_as_long(p), value))
+RNL_SCOPED(min, atomicMin(rnl_as_long(p), value))
+RNL_SCOPED(max, atomicMax(rnl_as_long(p), value))
 #undef RNL_SCOPED
 
 RNL_INLINE void __nv_atomic_thread_fence(int, int = __NV_THREAD_SCOPE_SYSTEM)

@@ -90,3 +90,30 @@ extern "C" __global__ void kinds_of_memory(int *out, const int *in, int n)
              128 * (of_s - (unsigned)__cvta_generic_to_shared(s) == 4 * t) +
              table[t & 1];
 }
+
+// @run int n=128 grid=2 block=64
+// @run int n=100 block=50
+extern "C" __global__ void scoped_longs(int *out, const int *in, int n)
+{
+    __shared__ long least, most, all, any, odd;
+    __shared__ unsigned long high, bits;
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+    if (t == 0) {
+        least = most = any = odd = 0;
+        all = -1;
+        high = bits = 0;
+    }
+    __barrier_sync(0);
+    long v = (long)in[i] * 5000000001l;
+    __nv_atomic_fetch_min(&least, -v, RELAXED, BLOCK);
+    __nv_atomic_fetch_max(&most, v, RELAXED, BLOCK);
+    __nv_atomic_fetch_and(&all, v | 7, RELAXED, BLOCK);
+    __nv_atomic_fetch_or(&any, v, RELAXED, BLOCK);
+    __nv_atomic_xor(&odd, v, RELAXED, BLOCK);
+    __nv_atomic_fetch_max(&high, (unsigned long)v, RELAXED, BLOCK);
+    __nv_atomic_fetch_xor(&bits, (unsigned long)v, RELAXED, BLOCK);
+    __barrier_sync(0);
+    long sum = least * 3 + most + all + any * 5 + odd * 7;
+    unsigned long other = high ^ bits;
+    out[i] = (int)(sum >> 16) ^ (int)sum ^ (int)(other >> 20);
+}
