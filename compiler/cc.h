@@ -185,6 +185,7 @@ struct scan_global {
 
 // What cannot be compiled as CUDA, and why.
 enum { SCAN_REFUSALS = 20 };  // that are told
+enum { SCAN_DEPTH = 256 };    // of scopes in one another
 
 struct scan_refusal {
     const char *at;
@@ -207,6 +208,8 @@ struct scan {
     struct scan_refusal *refusals;
     size_t refusal_count;
     struct list aliases, aliased;  // of namespaces, and what they stand for
+    size_t depth;       // of the scope that is looked at
+    bool too_deep;
     bool not_inline;    // some kernel is declared where no function can be
     enum scan_throws throws;
     // Set before: integers of 128 bits are allowed, what has no word for its

@@ -219,6 +219,8 @@ static size_t check_scope(const struct tokens *s, size_t i, size_t to,
     static const char *const others[] = {
         "using", "typedef", "static_assert", "concept", "asm", "__asm__", NULL};
     bool is_template = false;
+    if (!rules_enter(s, i, scan))
+        return to;
     while (i < to && scan->refusal_count < SCAN_REFUSALS) {
         const struct token token = s->items[i];
         const bool linkage = token_is(token, "extern") &&
@@ -246,6 +248,7 @@ static size_t check_scope(const struct tokens *s, size_t i, size_t to,
                                             .is_clear = true}, scan);
         is_template = false;
     }
+    scan->depth--;
     return i;
 }
 

@@ -18,6 +18,17 @@ void rules_refuse(struct scan *scan, struct token token,
         (struct scan_refusal){token.start, sentence};
 }
 
+bool rules_enter(const struct tokens *s, size_t i, struct scan *scan)
+{
+    const bool few = scan->depth < SCAN_DEPTH;
+    if (!few && !scan->too_deep)
+        rules_refuse(scan, s->items[i - 1],
+                     "more than 256 scopes in one another are not supported");
+    scan->too_deep |= !few;
+    scan->depth += few;
+    return few;
+}
+
 // What a declaration from token `i` on declares.
 struct declared {
     size_t name;  // its last word before what follows

@@ -94,13 +94,21 @@ static char *read_bounds(const struct tokens *s, size_t from, size_t to)
     return copy_string("");
 }
 
-// A scope without aliases of namespaces; takes the string.
+static bool begins_with(const char *scope, const char *first)
+{
+    const size_t size = strlen(first);
+    return strncmp(scope, first, size) == 0 &&
+           (!scope[size] || scope[size] == ':');
+}
+
+// A scope without aliases of namespaces, as long as it is of a sane length;
+// takes the string.
 static char *resolve(const struct scan *scan, char *scope)
 {
-    for (size_t i = scan->aliases.count; i-- > 0;) {
+    enum { SANE = 1000 };
+    for (size_t i = scan->aliases.count; i-- > 0 && strlen(scope) < SANE;) {
         const size_t size = strlen(scan->aliases.items[i]);
-        if (strncmp(scope, scan->aliases.items[i], size) != 0 ||
-            (scope[size] && scope[size] != ':'))
+        if (!begins_with(scope, scan->aliases.items[i]))
             continue;
         struct text real = {0};
         text_add(&real, scan->aliased.items[i]);
@@ -320,8 +328,15 @@ static void add_alias(const struct tokens *s, size_t i, struct place place,
         i += token_is(s->items[i + 1], "::");
     }
     char *scope = resolve(scan, real.data);
-    list_add(&scan->aliases, alias);
-    list_add(&scan->aliased, scope);
+    // One that begins with itself would grow wherever it is used.
+    bool known = begins_with(scope, alias);
+    for (i = 0; i < scan->aliases.count; i++)
+        known |= strcmp(scan->aliases.items[i], alias) == 0 &&
+                 strcmp(scan->aliased.items[i], scope) == 0;
+    if (!known) {
+        list_add(&scan->aliases, alias);
+        list_add(&scan->aliased, scope);
+    }
     free(scope);
 }
 
@@ -368,10 +383,14 @@ static size_t scan_scope(const struct tokens *s, size_t i, struct place place,
                          struct scan *scan)
 {
     size_t from = i;  // where the current declaration began
+    if (!rules_enter(s, i, scan))
+        return s->count;
     while (i < s->count) {
         struct token token = s->items[i];
-        if (token_is(token, "}"))
+        if (token_is(token, "}")) {
+            scan->depth--;
             return i + 1;
+        }
         if (token_is(token, "namespace") && !token_is(s->items[i - (i > 0)],
                                                   "using")) {
             i = from = scan_namespace(s, i, place, scan);

@@ -74,6 +74,9 @@ void rules_check_body(const struct tokens *s, size_t from, size_t to,
                       struct scan *scan);
 void rules_refuse(struct scan *scan, struct token token,
                   const char *sentence);
+// Counts the scope that begins at token `i` in scan->depth, to be reduced at
+// its end. Too deep a one is refused, once: who reads it recurses.
+bool rules_enter(const struct tokens *s, size_t i, struct scan *scan);
 // Whether something of that name is declared as one of the device. One of the
 // characters, if there are any, comes after a function's.
 bool rules_are_of_device(const struct tokens *s, struct token name,

@@ -3,6 +3,7 @@
 #include "refusal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 // --- Kernels --------------------------------------------------------------
@@ -597,4 +598,49 @@ RNL_TEST(errors_in_the_table_alone)
     assert_int_equal(built.status, 4);
     assert_non_null(strstr(built.log, "the table of kernels is wrong"));
     built_close(&built);
+}
+
+// --- More than anyone writes -------------------------------------------------
+
+static char *repeat(const char *text, size_t count, const char *after)
+{
+    const size_t size = strlen(text);
+    char *all = malloc(size * count + strlen(after) + 1);
+    assert_non_null(all);
+    for (size_t i = 0; i < count; i++)
+        memcpy(all + i * size, text, size);
+    strcpy(all + size * count, after);
+    return all;
+}
+
+RNL_TEST(scopes_in_scopes_without_end)
+{
+    static const char *const scopes[] = {"namespace a{", "extern \"C\" {",
+                                         "inline namespace{", "struct a{"};
+    for (size_t i = 0; i < 4; i++) {
+        char *source = repeat(scopes[i], 100000, "");
+        refuses_with(&(struct refusal){source, "k.cu:1:",
+                                       "more than 256 scopes in one another "
+                                       "are not supported"}, "");
+        free(source);
+    }
+}
+
+RNL_TEST(scopes_beside_scopes)
+{
+    char *source = repeat("namespace a { struct s; }\n", 300, K "{}");
+    const char *const sources[] = {source, NULL};
+    take(sources);
+    free(source);
+}
+
+RNL_TEST(aliases_that_contain_themselves)
+{
+    char *source = repeat("namespace a = a::a;\nnamespace a = ::b::a::a;\n"
+                          "namespace b = a::b::a;\n", 50, K "{}");
+    built_write(&built, "source", source);
+    built_make(&built, "--source @/source --name k.cu");
+    assert_int_equal(built.status, 1);
+    built_close(&built);
+    free(source);
 }
