@@ -28,7 +28,6 @@ struct batch {
     uint64_t shape;     // a hash of them
     uint64_t used;      // when it was used last
     void *graph, *exec;
-    uint32_t room;      // that they take (quiet.c); 0: none
     struct batch_node *nodes;
     size_t count;
 };
@@ -100,7 +99,6 @@ static void batch_free(struct gpu_context *gpu, void *subject)
     const struct driver_functions *call = call_of(gpu);
     if (batch->exec)
         call->exec_destroy(batch->exec);
-    quiet_graph_gone(gpu, batch->room);
     if (batch->graph)
         call->graph_destroy(batch->graph);
     for (size_t i = 0; i < batch->count; i++)
@@ -224,29 +222,22 @@ static struct batch *batch_new(const struct shape *shape)
     return NULL;
 }
 
-#define NOT_NOW (-1)  // besides the driver's codes, as is the next
-
 static int batch_make(struct context *context, struct batch *batch,
                       const struct op *first, size_t count)
 {
     const struct driver_functions *call = call_of(gpu_of(context));
     struct work work = {.context = context, .batch = batch};
-    uint32_t room = graph_room(batch->count, 0);
-    if (!quiet_try_graph(gpu_of(context), room))
-        return NOT_NOW;
-    batch->room = room;
     int code = call->graph_create(&batch->graph, 0);
     if (code == 0)
         code = each_piece(&work, first, count, add_piece);
     if (code == 0)
         code = call->graph_instantiate(&batch->exec, batch->graph, 0);
-    quiet_leave_graph(gpu_of(context), room, code == 0);
     return code;
 }
 
 // --- Using ------------------------------------------------------------------
 
-#define ANOTHER (-2)  // of another shape after all
+#define ANOTHER (-1)  // besides the driver's codes: of another shape after all
 
 static int set_piece(struct piece *piece, void *argument)
 {

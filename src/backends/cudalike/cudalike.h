@@ -297,23 +297,8 @@ void context_rest_finish(struct gpu_context *gpu);
 // Around a call that waits for the device and cannot be put off.
 void quiet_enter(const struct gpu_context *gpu);
 void quiet_leave(const struct gpu_context *gpu);
-// The same where an executable graph is made, which waits for the device once
-// there are many: only then this waits for copies. `room`: what it takes of
-// what a driver has without waiting.
-void quiet_enter_graph(const struct gpu_context *gpu, uint32_t room);
-// The same for one that can be done without, by who must not wait for copies.
-// False: it is not to be made now.
-bool quiet_try_graph(const struct gpu_context *gpu, uint32_t room);
-// Instead of quiet_leave, after either.
-void quiet_leave_graph(const struct gpu_context *gpu, uint32_t room, bool made);
-// It is destroyed, or was not made.
-void quiet_graph_gone(const struct gpu_context *gpu, uint32_t room);
-// The driver gives back what a context had.
-void quiet_room_gone(const struct gpu_context *gpu);
-static inline uint32_t graph_room(size_t nodes, size_t conditions)
-{
-    return (uint32_t)(4 + 5 * conditions + nodes / 32);
-}
+// The same for one that mostly does not wait, so it does not for copies.
+void quiet_enter_now(const struct gpu_context *gpu);
 // Around a copy of ordinary memory; false: not now.
 bool quiet_copy_begin(const struct gpu_context *gpu);
 void quiet_copy_end(const struct gpu_context *gpu);

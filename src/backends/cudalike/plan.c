@@ -544,7 +544,6 @@ static void plan_free(struct gpu_context *gpu, void *subject)
     const struct driver_functions *call = call_of(gpu);
     if (plan->exec)
         call->exec_destroy(plan->exec);
-    quiet_graph_gone(gpu, plan->room);
     if (plan->graph)
         call->graph_destroy(plan->graph);
     if (plan->never)
@@ -585,28 +584,18 @@ void gpu_plan_free(struct gpu_plan *plan, struct point last)
     recipes_drop(used);
 }
 
-static uint32_t room_of(const struct gpu_plan *plan)
-{
-    size_t conditions = 0;
-    for (uint32_t i = 0; i < plan->count; i++)
-        conditions += plan->steps[i].kind == RNL_NODE_IF ||
-                      plan->steps[i].kind == RNL_NODE_WHILE;
-    return graph_room(plan->count, conditions);
-}
-
 // The stream's priority counts where no node has one.
 static int instantiate(struct builder *builder)
 {
     struct gpu_plan *plan = builder->plan;
     unsigned long long flags =
         builder->priorities ? DRIVER_GRAPH_NODE_PRIORITIES : 0;
-    plan->room = room_of(plan);
-    quiet_enter_graph(gpu_of(plan->context), plan->room);
+    quiet_enter_now(gpu_of(plan->context));
     int code = builder->call->graph_instantiate(&plan->exec, plan->graph,
                                                 flags);
     if (code != 0 && flags != 0)
         code = builder->call->graph_instantiate(&plan->exec, plan->graph, 0);
-    quiet_leave_graph(gpu_of(plan->context), plan->room, code == 0);
+    quiet_leave(gpu_of(plan->context));
     for (uint32_t i = 0; i < plan->count && code == 0; i++) {
         const struct step *step = &plan->steps[i];
         for (uint32_t k = 0; !step->enabled && k < step->count && code == 0;

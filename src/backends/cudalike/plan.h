@@ -60,7 +60,6 @@ struct gpu_plan {
                                   // that it prepared
     struct context *context;
     void *graph, *exec;           // the driver's; the graph names the nodes
-    uint32_t room;                // that it takes (quiet.c); 0: none
     struct step *steps;
     uint32_t count;
     void **nodes;                 // the driver's

@@ -17,9 +17,6 @@ struct quiet {
     uint32_t looks;    // of the service
     uint32_t near;     // calls that only wait for these, or have begun
     uint32_t inside;   // calls that have begun
-    uint32_t graphs;   // room that executable graphs take …
-    uint32_t unmade;   // … of it those that are not made yet …
-    uint32_t had;      // … and what those that were made took at most
     _Atomic uint32_t news;
 };
 
@@ -140,85 +137,9 @@ void quiet_enter(const struct gpu_context *gpu)
     enter(quiet_of(gpu), true);
 }
 
-// A driver has room for some executable graphs, and waits for the device to
-// make more, which it keeps: seen at the 34th of a few nodes, the 16th with a
-// WHILE, one of 5,000 nodes (CUDA 13.0). True when it may have to.
-#define GRAPHS 128
-
-static bool take_room_locked(struct quiet *quiet, uint32_t room)
+void quiet_enter_now(const struct gpu_context *gpu)
 {
-    quiet->graphs += room;
-    quiet->unmade += room;
-    return quiet->graphs > GRAPHS && quiet->graphs > quiet->had;
-}
-
-void quiet_enter_graph(const struct gpu_context *gpu, uint32_t room)
-{
-    struct quiet *quiet = quiet_of(gpu);
-    lock_take(&quiet->lock);
-    bool may_wait = take_room_locked(quiet, room);
-    lock_give(&quiet->lock);
-    enter(quiet, may_wait);
-}
-
-static void await_looks(struct quiet *quiet)
-{
-    for (;;) {
-        uint32_t seen = atomic_load(&quiet->news);
-        lock_take(&quiet->lock);
-        bool over = quiet->looks == 0 || driver_use_ended();
-        lock_give(&quiet->lock);
-        if (over)
-            return;
-        futex_wait(&quiet->news, seen, RNL_FOREVER);
-    }
-}
-
-bool quiet_try_graph(const struct gpu_context *gpu, uint32_t room)
-{
-    struct quiet *quiet = quiet_of(gpu);
-    lock_take(&quiet->lock);
-    bool may_wait = take_room_locked(quiet, room);
-    bool begins = !may_wait || (quiet->copies == 0 && !service_is_here());
-    if (begins) {
-        quiet->calls++;
-        quiet->near++;
-        quiet->inside++;
-    } else {
-        quiet->graphs -= room;
-        quiet->unmade -= room;
-    }
-    lock_give(&quiet->lock);
-    if (begins && may_wait)
-        await_looks(quiet);
-    return begins;
-}
-
-void quiet_graph_gone(const struct gpu_context *gpu, uint32_t room)
-{
-    struct quiet *quiet = quiet_of(gpu);
-    lock_take(&quiet->lock);
-    quiet->graphs -= room;
-    lock_give(&quiet->lock);
-}
-
-void quiet_leave_graph(const struct gpu_context *gpu, uint32_t room, bool made)
-{
-    struct quiet *quiet = quiet_of(gpu);
-    lock_take(&quiet->lock);
-    quiet->unmade -= room;
-    if (made && quiet->had < quiet->graphs - quiet->unmade)
-        quiet->had = quiet->graphs - quiet->unmade;
-    lock_give(&quiet->lock);
-    quiet_leave(gpu);
-}
-
-void quiet_room_gone(const struct gpu_context *gpu)
-{
-    struct quiet *quiet = quiet_of(gpu);
-    lock_take(&quiet->lock);
-    quiet->had = 0;
-    lock_give(&quiet->lock);
+    enter(quiet_of(gpu), false);
 }
 
 void quiet_leave(const struct gpu_context *gpu)

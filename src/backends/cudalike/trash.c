@@ -212,7 +212,6 @@ static void finish_rest(struct gpu_context *gpu)
     }
     context_rest_finish(gpu);
     current_back(gpu, before);
-    quiet_room_gone(gpu);
     call_of(gpu)->primary_release(gpu->device);
 }
 
