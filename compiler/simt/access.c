@@ -20,12 +20,6 @@ static uint64_t size_of(struct emitter *e, LLVMTypeRef type)
     return LLVMABISizeOfType(e->kernel->layout, type);
 }
 
-static LLVMTypeRef accessed_type(LLVMValueRef at)
-{
-    return LLVMIsALoadInst(at) ? LLVMTypeOf(at)
-                               : LLVMTypeOf(LLVMGetOperand(at, 0));
-}
-
 static LLVMValueRef alignment_of(struct emitter *e, LLVMValueRef at)
 {
     return number32(e, LLVMGetAlignment(at));
@@ -412,18 +406,10 @@ static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,
 static void store_row(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
                       LLVMValueRef address)
 {
-    if (!e->mask &&
-        stream_fits(e, at, e->width * size_of(e, accessed_type(at)))) {
+    if (!e->mask) {
         stream_store(e, &(struct row){.at = at, .address = address,
                                       .values = &value, .count = 1,
                                       .alignment = LLVMGetAlignment(at)});
-        return;
-    }
-    if (!e->mask) {
-        LLVMValueRef store = LLVMBuildStore(e->builder, value, address);
-        LLVMSetAlignment(store, LLVMGetAlignment(at));
-        LLVMSetVolatile(store, LLVMGetVolatile(at));
-        apart_mark(e, LLVMGetOperand(at, 1), store);
         return;
     }
     if (!masks_are_native(e, accessed_type(at))) {
@@ -596,8 +582,7 @@ static bool may_have_stride(struct emitter *e, LLVMValueRef at,
 
 bool access_is_row(struct emitter *e, LLVMValueRef at)
 {
-    unsigned operand = LLVMIsAStoreInst(at) ? 1 : 0;
-    struct shape shape = shape_of(&e->shapes, LLVMGetOperand(at, operand));
+    struct shape shape = shape_of(&e->shapes, accessed_address(at));
     return has_stride(e, at, shape) || may_have_stride(e, at, shape);
 }
 

@@ -94,8 +94,7 @@ static bool is_unchanged(struct emitter *e, LLVMValueRef load, LLVMValueRef at)
 // A row of an argument's array.
 static bool is_row(struct emitter *e, LLVMValueRef value)
 {
-    if (!LLVMIsALoadInst(value) || LLVMGetVolatile(value) ||
-        LLVMGetOrdering(value) != LLVMAtomicOrderingNotAtomic ||
+    if (!LLVMIsALoadInst(value) || !is_plain_access(value) ||
         slots_is_argument_load(e->kernel, value))
         return false;
     LLVMValueRef address = LLVMGetOperand(value, 0);

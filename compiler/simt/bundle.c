@@ -3,8 +3,8 @@
 // that lanes can make is in one, perhaps alone.
 #include "ir.h"
 
-// Bytes of a bundle; numbers that are taken out of a sum.
-enum { SPAN_MOST = 64, ADDED_MOST = 1 << 16 };
+// Numbers that are taken out of a sum.
+enum { ADDED_MOST = 1 << 16 };
 
 // --- Addresses ---------------------------------------------------------------
 
@@ -73,22 +73,13 @@ static bool add_steps(const struct kernel *kernel, struct place *place,
 {
     LLVMTypeRef type = LLVMGetGEPSourceElementType(at);
     for (int i = 1; i < LLVMGetNumOperands(at); i++) {
-        LLVMValueRef index = LLVMGetOperand(at, (unsigned)i);
-        int64_t number = 0;
-        bool known = constant_of(index, &number);
-        if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
-            place->offset += (int64_t)LLVMOffsetOfElement(
-                kernel->layout, type, (unsigned)number);
-            type = LLVMStructGetTypeAtIndex(type, (unsigned)number);
-            continue;
-        }
-        if (i > 1)
-            type = LLVMGetElementType(type);
-        uint64_t unit = LLVMABISizeOfType(kernel->layout, type);
+        struct step step = address_step(kernel, at, i, &type);
+        int64_t number = 1;
+        bool known = !step.index || constant_of(step.index, &number);
         if (known && is_small(number))
-            place->offset += number * (int64_t)unit;
+            place->offset += number * (int64_t)step.unit;
         else if (!known && !place->index)
-            add_index(kernel, place, index, unit);
+            add_index(kernel, place, step.index, step.unit);
         else
             return false;
     }
@@ -124,25 +115,20 @@ struct open {
     unsigned count, next;
 };
 
-static LLVMTypeRef type_of(LLVMValueRef at)
+static int64_t size_of(const struct kernel *kernel, LLVMValueRef at)
 {
-    return LLVMIsALoadInst(at) ? LLVMTypeOf(at)
-                               : LLVMTypeOf(LLVMGetOperand(at, 0));
+    return (int64_t)LLVMABISizeOfType(kernel->layout, accessed_type(at));
 }
 
-static bool has_plain_type(const struct kernel *kernel, LLVMValueRef at)
+// Whether it can be in a bundle. A thread's own arrays lie in another way than
+// others.
+static bool has_place(const struct kernel *kernel, LLVMValueRef at)
 {
-    LLVMTypeRef type = type_of(at);
-    uint64_t size = LLVMABISizeOfType(kernel->layout, type);
+    LLVMTypeRef type = accessed_type(at);
     return LLVMGetTypeKind(type) != LLVMVectorTypeKind &&
-           (size == 1 || size == 2 || size == 4 || size == 8) &&
-           LLVMSizeOfTypeInBits(kernel->layout, type) == 8 * size;
-}
-
-static bool is_plain(LLVMValueRef at)
-{
-    return !LLVMGetVolatile(at) &&
-           LLVMGetOrdering(at) == LLVMAtomicOrderingNotAtomic;
+           is_element(kernel, type) &&
+           !map_get(&kernel->slot_of,
+                    slots_base(kernel, accessed_address(at)));
 }
 
 static struct bundle *bundle_begin(int64_t offset)
@@ -156,12 +142,10 @@ static struct bundle *bundle_begin(int64_t offset)
 static bool bundle_add(struct open *open, struct bundle *bundle,
                        LLVMValueRef at, int64_t offset)
 {
-    const struct kernel *kernel = open->kernel;
-    int64_t end =
-        offset + (int64_t)LLVMABISizeOfType(kernel->layout, type_of(at));
+    int64_t end = offset + size_of(open->kernel, at);
     int64_t low = offset < bundle->low ? offset : bundle->low;
     int64_t high = end > bundle->high ? end : bundle->high;
-    if (high - low > SPAN_MOST || bundle->count == BUNDLE_MOST)
+    if (high - low > RECORD_MOST || bundle->count == BUNDLE_MOST)
         return false;
     bundle->low = low;
     bundle->high = high;
@@ -204,8 +188,7 @@ static bool overlaps(const struct bundle *bundle, int64_t begin, int64_t end)
 static void take_store(struct open *open, LLVMValueRef at)
 {
     struct place place = place_of(open->kernel, LLVMGetOperand(at, 1));
-    int64_t end = place.offset + (int64_t)LLVMABISizeOfType(
-                                     open->kernel->layout, type_of(at));
+    int64_t end = place.offset + size_of(open->kernel, at);
     close_loads(open);
     if (open->stores && is_beside(&open->stored, &place) &&
         !overlaps(open->stores, place.offset, end) &&
@@ -238,15 +221,11 @@ static void take(struct open *open, LLVMValueRef at)
     const struct kernel *kernel = open->kernel;
     if (is_apart(kernel, at))
         return;
-    bool load = LLVMIsALoadInst(at), store = LLVMIsAStoreInst(at);
-    bool plain = (load || store) && is_plain(at);
-    // A thread's own arrays lie in another way than others.
-    bool fits = plain && has_plain_type(kernel, at) &&
-                !map_get(&kernel->slot_of,
-                         slots_base(kernel, LLVMGetOperand(at, store)));
-    if (!plain || store)
+    bool plain = is_plain_access(at), load = LLVMIsALoadInst(at) != NULL;
+    bool fits = plain && has_place(kernel, at);
+    if (!plain || !load)
         close_loads(open);
-    if (!plain || load || !fits)
+    if (!fits || load)
         open->stores = NULL;
     if (fits && load)
         take_load(open, at);

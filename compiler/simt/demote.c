@@ -82,24 +82,15 @@ static void demote(LLVMBuilderRef b, LLVMValueRef value, unsigned use_count)
     LLVMBuildStore(b, value, d.variable);
 }
 
-static void demote_in(LLVMBuilderRef b, LLVMBasicBlockRef block)
-{
-    for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
-         at = LLVMGetNextInstruction(at)) {
-        unsigned use_count = is_number(at) ? count_uses(at) : 0;
-        if (use_count > USES_MOST)
-            demote(b, at, use_count);
-    }
-}
-
 void demote_often_used(LLVMModuleRef module)
 {
     LLVMBuilderRef b =
         LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
-             block = LLVMGetNextBasicBlock(block))
-            demote_in(b, block);
+    for (LLVMValueRef at = first_instruction(module); at;
+         at = next_instruction(at)) {
+        unsigned use_count = is_number(at) ? count_uses(at) : 0;
+        if (use_count > USES_MOST)
+            demote(b, at, use_count);
+    }
     LLVMDisposeBuilder(b);
 }

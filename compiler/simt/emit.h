@@ -266,18 +266,15 @@ void group_unroll(struct emitter *e, int block);
 bool group_calls_prelude(const struct kernel *kernel);
 bool group_counts_votes(const struct kernel *kernel);
 
-// stream.c: stores of rows, of vectors of one type that follow each other in
-// memory: past the caches, where that pays for so many bytes, or as always; and
-// what comes after all that went past them.
+// stream.c: stores rows, vectors of one type that follow each other in memory,
+// past the caches where that pays; and what comes after all that went past them.
 struct row {
     LLVMValueRef at;              // one of the kernel's stores
     LLVMValueRef address;
     const LLVMValueRef *values;
     unsigned count, alignment;
 };
-bool stream_fits(struct emitter *e, LLVMValueRef at, uint64_t size);
 void stream_store(struct emitter *e, const struct row *row);
-void stream_store_near(struct emitter *e, const struct row *row);
 void stream_end(struct emitter *e);
 // The argument that an address is made from, as it was loaded, or NULL.
 LLVMValueRef stream_array(const struct kernel *kernel, LLVMValueRef address);

@@ -71,12 +71,12 @@ static LLVMValueRef call(LLVMBuilderRef b, LLVMModuleRef module,
     return LLVMBuildFPTrunc(b, made, halves, "");
 }
 
-static void widen_block(LLVMBuilderRef b, LLVMModuleRef module,
-                        LLVMBasicBlockRef block)
+void widen_halves(LLVMModuleRef module)
 {
-    LLVMValueRef next;
-    for (LLVMValueRef at = LLVMGetFirstInstruction(block); at; at = next) {
-        next = LLVMGetNextInstruction(at);
+    LLVMBuilderRef b =
+        LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+    for (LLVMValueRef at = first_instruction(module), next; at; at = next) {
+        next = next_instruction(at);
         LLVMPositionBuilderBefore(b, at);
         LLVMValueRef made = LLVMIsAFCmpInst(at)   ? compare(b, at)
                             : LLVMIsACallInst(at) ? call(b, module, at)
@@ -86,16 +86,5 @@ static void widen_block(LLVMBuilderRef b, LLVMModuleRef module,
         LLVMReplaceAllUsesWith(at, made);
         LLVMInstructionEraseFromParent(at);
     }
-}
-
-void widen_halves(LLVMModuleRef module)
-{
-    LLVMBuilderRef b =
-        LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
-             block = LLVMGetNextBasicBlock(block))
-            widen_block(b, module, block);
     LLVMDisposeBuilder(b);
 }

@@ -42,8 +42,7 @@ static bool is_sum(LLVMTargetDataRef layout, LLVMValueRef value)
 static bool is_free(LLVMValueRef value)
 {
     if (LLVMIsALoadInst(value))
-        return !LLVMGetVolatile(value) &&
-               LLVMGetOrdering(value) == LLVMAtomicOrderingNotAtomic;
+        return is_plain_access(value);
     return LLVMIsABinaryOperator(value) || LLVMIsACastInst(value) ||
            LLVMIsAGetElementPtrInst(value) ||
            LLVMIsAInsertElementInst(value) ||

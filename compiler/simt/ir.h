@@ -164,6 +164,14 @@ struct slot *slots_loaded(const struct kernel *kernel, LLVMValueRef value);
 LLVMValueRef slots_resolve(const struct kernel *kernel, LLVMValueRef value);
 // What an address is counted from: a variable, an argument, what was loaded.
 LLVMValueRef slots_base(const struct kernel *kernel, LLVMValueRef address);
+// Step `i`, from 1 on, of an address computation. `type`, at first its source
+// type, becomes what the step leads to.
+struct step {
+    LLVMValueRef index;           // NULL: a field
+    uint64_t unit;                // bytes it counts, or from the start to it
+};
+struct step address_step(const struct kernel *kernel, LLVMValueRef at, int i,
+                         LLVMTypeRef *type);
 // Whether a call gives an index, a size or the place of a shared variable.
 bool slots_is_index(LLVMValueRef call);
 // Whether a load reads an argument of the kernel, which nothing changes.
@@ -179,8 +187,8 @@ unsigned slots_late_kind(const struct kernel *kernel);
 bool weave_slots(struct kernel *kernel, unsigned lanes);
 
 // bundle.c: accesses of one thread beside each other, of which the first loads
-// for all, or the last stores.
-enum { BUNDLE_MOST = 16 };
+// for all, or the last stores; bytes that are sorted together.
+enum { BUNDLE_MOST = 16, RECORD_MOST = 64 };
 struct bundled {
     LLVMValueRef at;
     int64_t offset, end;          // bytes from somewhere
@@ -334,6 +342,36 @@ static inline bool has_one_use(LLVMValueRef value)
 {
     LLVMUseRef use = LLVMGetFirstUse(value);
     return use && !LLVMGetNextUse(use);
+}
+
+// The address of a load or store; NULL for what is neither.
+static inline LLVMValueRef accessed_address(LLVMValueRef at)
+{
+    if (LLVMIsALoadInst(at))
+        return LLVMGetOperand(at, 0);
+    return LLVMIsAStoreInst(at) ? LLVMGetOperand(at, 1) : NULL;
+}
+
+// What a load or store has there.
+static inline LLVMTypeRef accessed_type(LLVMValueRef at)
+{
+    return LLVMTypeOf(LLVMIsALoadInst(at) ? at : LLVMGetOperand(at, 0));
+}
+
+// Whether it is a load or store that nobody else looks at.
+static inline bool is_plain_access(LLVMValueRef at)
+{
+    return (LLVMIsALoadInst(at) || LLVMIsAStoreInst(at)) &&
+           !LLVMGetVolatile(at) &&
+           LLVMGetOrdering(at) == LLVMAtomicOrderingNotAtomic;
+}
+
+// Whether a type is all of 1, 2, 4 or 8 bytes.
+static inline bool is_element(const struct kernel *kernel, LLVMTypeRef type)
+{
+    uint64_t size = LLVMABISizeOfType(kernel->layout, type);
+    return (size == 1 || size == 2 || size == 4 || size == 8) &&
+           LLVMSizeOfTypeInBits(kernel->layout, type) == 8 * size;
 }
 
 // apart.c: marks an access like another one.

@@ -4,8 +4,8 @@
 // are loaded or stored as one.
 #include "emit.h"
 
-// Bytes and units of a record; of what is loaded, for each that is used.
-enum { RECORD_MOST = 64, UNUSED_MOST = 4, SMALL_UNITS = 4 };
+// Units of what is loaded for each that is used, and of a small record.
+enum { UNUSED_MOST = 4, SMALL_UNITS = 4 };
 
 // Some of a bundle's accesses, from a first one on.
 struct record {
@@ -33,10 +33,8 @@ static bool is_made(struct emitter *e, LLVMValueRef at)
 // Whether an access is made by itself: of a row of numbers, or of one place.
 static bool is_single(struct emitter *e, LLVMValueRef at)
 {
-    unsigned operand = LLVMIsAStoreInst(at) ? 1 : 0;
     return access_is_row(e, at) ||
-           shape_of(&e->shapes, LLVMGetOperand(at, operand)).kind <=
-               SHAPE_UNIFORM;
+           shape_of(&e->shapes, accessed_address(at)).kind <= SHAPE_UNIFORM;
 }
 
 static void add_item(struct record *record, const struct bundled *item)
@@ -51,8 +49,7 @@ static void add_item(struct record *record, const struct bundled *item)
 static void use_address(struct record *record, const struct bundled *item)
 {
     record->at = item->at;
-    record->address =
-        LLVMGetOperand(item->at, LLVMIsAStoreInst(item->at) ? 1 : 0);
+    record->address = accessed_address(item->at);
     record->place = item->offset;
 }
 
@@ -308,11 +305,7 @@ static void store_row(struct emitter *e, const struct record *record)
     struct row row = {.at = record->at, .address = address, .values = units,
                       .count = record->units,
                       .alignment = alignment_of(record)};
-    if (stream_fits(e, record->at, e->width * record->stride)) {
-        stream_store(e, &row);
-        return;
-    }
-    stream_store_near(e, &row);
+    stream_store(e, &row);
 }
 
 // --- Words -------------------------------------------------------------------

@@ -86,12 +86,6 @@ static LLVMValueRef loaded_lanes(LLVMValueRef vector, unsigned count)
     return from;
 }
 
-static bool is_plain_load(LLVMValueRef value)
-{
-    return LLVMIsALoadInst(value) && !LLVMGetVolatile(value) &&
-           LLVMGetOrdering(value) == LLVMAtomicOrderingNotAtomic;
-}
-
 // Where the whole load stands, as memory may change later.
 static LLVMValueRef load_less(LLVMValueRef load, unsigned count)
 {
@@ -118,7 +112,8 @@ static LLVMValueRef narrow(LLVMBuilderRef b, LLVMValueRef vector,
         is_vector(LLVMGetOperand(vector, 0)) &&
         first_lanes(LLVMGetOperand(vector, 0)) == count)
         return narrow(b, LLVMGetOperand(vector, 1), count);
-    if (is_plain_load(vector) && has_one_use(vector))
+    if (LLVMIsALoadInst(vector) && is_plain_access(vector) &&
+        has_one_use(vector))
         return load_less(vector, count);
     if (!LLVMIsABinaryOperator(vector) || !has_one_use(vector))
         return take_lanes(b, vector, 0, count);
@@ -236,18 +231,13 @@ static void each_instruction(LLVMModuleRef module, bool accesses)
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(module);
     LLVMBuilderRef b =
         LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
-             block = LLVMGetNextBasicBlock(block))
-            for (LLVMValueRef at = LLVMGetFirstInstruction(block), next; at;
-                 at = next) {
-                next = LLVMGetNextInstruction(at);
-                if (accesses)
-                    narrow_access(b, at);
-                else
-                    take_as_lanes(b, layout, at);
-            }
+    for (LLVMValueRef at = first_instruction(module), next; at; at = next) {
+        next = next_instruction(at);
+        if (accesses)
+            narrow_access(b, at);
+        else
+            take_as_lanes(b, layout, at);
+    }
     LLVMDisposeBuilder(b);
 }
 

@@ -237,9 +237,8 @@ static bool gains_without_mask(const struct block *block)
     unsigned count = 0, accesses = 0;
     for (LLVMValueRef at = LLVMGetFirstInstruction(block->ir); at;
          at = LLVMGetNextInstruction(at)) {
-        bool stores = LLVMIsAStoreInst(at);
-        if (stores || LLVMIsALoadInst(at))
-            accesses += !LLVMIsAAllocaInst(LLVMGetOperand(at, stores));
+        LLVMValueRef address = accessed_address(at);
+        accesses += address && !LLVMIsAAllocaInst(address);
         count++;
     }
     return accesses > 0 && count < UNMASKED_MOST;

@@ -223,22 +223,15 @@ static struct shape address_shape(const struct shapes *shapes,
                                   LLVMValueRef at)
 {
     struct shape sum = operand_shape(shapes, at, 0);
-    LLVMTargetDataRef layout = shapes->kernel->layout;
     LLVMTypeRef type = LLVMGetGEPSourceElementType(at);
     for (int i = 1; i < LLVMGetNumOperands(at); i++) {
-        LLVMValueRef index = LLVMGetOperand(at, (unsigned)i);
-        if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
-            type = LLVMStructGetTypeAtIndex(
-                type, (unsigned)LLVMConstIntGetZExtValue(index));
+        struct step step = address_step(shapes->kernel, at, i, &type);
+        if (!step.index)
             continue;
-        }
-        if (i > 1)
-            type = LLVMGetElementType(type);
-        struct shape shape = shape_of(shapes, index);
+        struct shape shape = shape_of(shapes, step.index);
         if (shape.kind == SHAPE_UNKNOWN)
             return shape;
-        sum = add(sum, scale(shape,
-                             (int64_t)LLVMABISizeOfType(layout, type)), 1);
+        sum = add(sum, scale(shape, (int64_t)step.unit), 1);
     }
     sum.alignment = 0;
     return sum.kind == SHAPE_VARYING && is_woven(shapes->kernel, at)
@@ -253,10 +246,8 @@ static struct shape load_shape(const struct shapes *shapes, LLVMValueRef at)
     struct shape address = operand_shape(shapes, at, 0);
     if (address.kind == SHAPE_UNKNOWN)
         return address;
-    if (LLVMGetVolatile(at) ||
-        LLVMGetOrdering(at) != LLVMAtomicOrderingNotAtomic)
-        return varying;
-    return address.kind == SHAPE_UNIFORM ? uniform : varying;
+    return address.kind == SHAPE_UNIFORM && is_plain_access(at) ? uniform
+                                                                : varying;
 }
 
 // --- Calls -------------------------------------------------------------------

@@ -75,6 +75,23 @@ LLVMValueRef slots_resolve(const struct kernel *kernel, LLVMValueRef value)
     return value;
 }
 
+struct step address_step(const struct kernel *kernel, LLVMValueRef at, int i,
+                         LLVMTypeRef *type)
+{
+    struct step step = {.index = LLVMGetOperand(at, (unsigned)i)};
+    if (i > 1 && LLVMGetTypeKind(*type) == LLVMStructTypeKind) {
+        unsigned field = (unsigned)LLVMConstIntGetZExtValue(step.index);
+        step.index = NULL;
+        step.unit = LLVMOffsetOfElement(kernel->layout, *type, field);
+        *type = LLVMStructGetTypeAtIndex(*type, field);
+        return step;
+    }
+    if (i > 1)
+        *type = LLVMGetElementType(*type);
+    step.unit = LLVMABISizeOfType(kernel->layout, *type);
+    return step;
+}
+
 LLVMValueRef slots_base(const struct kernel *kernel, LLVMValueRef address)
 {
     address = slots_resolve(kernel, address);

@@ -55,11 +55,13 @@ static LLVMValueRef pick_of_all(struct emitter *e, const LLVMValueRef *all,
     return found;
 }
 
-// For numbers that have no halves.
+// For numbers that have no halves; a single one is sorted.
 static void pick_all(struct emitter *e, LLVMValueRef *units, unsigned count,
                      bool sorts)
 {
     LLVMValueRef picked[UNITS_MOST];
+    if (count == 1)
+        return;
     for (unsigned i = 0; i < count; i++)
         picked[i] = pick_of_all(e, units, count, i, sorts);
     memcpy(units, picked, count * sizeof *units);
@@ -69,10 +71,10 @@ void sort_units(struct emitter *e, LLVMValueRef *units, unsigned count)
 {
     LLVMValueRef sorted[2][UNITS_MOST];
     unsigned half = count / 2;
-    if (count % 2 && count > 1)
+    if (count % 2) {
         pick_all(e, units, count, true);
-    if (count % 2)
         return;
+    }
     for (unsigned odd = 0; odd < 2; odd++) {
         for (unsigned i = 0; i < half; i++)
             sorted[odd][i] =
@@ -87,10 +89,10 @@ void weave_units(struct emitter *e, LLVMValueRef *units, unsigned count)
 {
     LLVMValueRef woven[2][UNITS_MOST];
     unsigned half = count / 2;
-    if (count % 2 && count > 1)
+    if (count % 2) {
         pick_all(e, units, count, false);
-    if (count % 2)
         return;
+    }
     for (unsigned i = 0; i < count; i++)
         woven[i % 2][i / 2] = units[i];
     weave_units(e, woven[0], half);

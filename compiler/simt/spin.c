@@ -180,8 +180,7 @@ static bool is_look(LLVMValueRef at)
     if (LLVMIsAAtomicCmpXchgInst(at))
         return LLVMGetOperand(at, 1) == LLVMGetOperand(at, 2);
     return LLVMIsALoadInst(at) && !is_slot(LLVMGetOperand(at, 0)) &&
-           (LLVMGetVolatile(at) ||
-            LLVMGetOrdering(at) != LLVMAtomicOrderingNotAtomic);
+           !is_plain_access(at);
 }
 
 static bool decides(struct search *search, LLVMValueRef value);

@@ -31,16 +31,14 @@ static bool spares(const struct emitter *e, LLVMValueRef at, LLVMValueRef array)
         return primitive_of(at, &axis) != PRIMITIVE_NONE ||
                is_ignored_call(at) || calls_are_alike(at);
     case LLVMStore:
-        return !LLVMGetVolatile(at) &&
-               LLVMGetOrdering(at) == LLVMAtomicOrderingNotAtomic;
+        return is_plain_access(at);
     case LLVMLoad:
         break;
     default:
         return true;
     }
     LLVMValueRef address = LLVMGetOperand(at, 0);
-    if (LLVMGetVolatile(at) ||
-        LLVMGetOrdering(at) != LLVMAtomicOrderingNotAtomic)
+    if (!is_plain_access(at))
         return false;
     if (map_get(&e->kernel->slot_of, address) ||
         slots_is_argument_load(e->kernel, at) ||
@@ -193,7 +191,7 @@ static bool is_brief(const struct kernel *kernel, LLVMValueRef at,
 
 // --- The stores --------------------------------------------------------------
 
-bool stream_fits(struct emitter *e, LLVMValueRef at, uint64_t size)
+static bool goes_past(struct emitter *e, LLVMValueRef at, uint64_t size)
 {
     if (target_vector_bytes() == 0 || size % LINE != 0 ||
         !is_brief(e->kernel, at, size))
@@ -252,21 +250,17 @@ static void store_all(struct emitter *e, const struct row *row,
             LLVMBuildStore(e->builder, row->values[i],
                            at_offset(e, row->address, i * size));
         LLVMSetAlignment(store, alignment_after(alignment, i * size));
+        LLVMSetVolatile(store, LLVMGetVolatile(row->at));
         apart_mark(e, LLVMGetOperand(row->at, 1), store);
         if (past)
             mark_past(e, store);
     }
 }
 
-void stream_store_near(struct emitter *e, const struct row *row)
-{
-    store_all(e, row, row->alignment, false);
-}
-
-void stream_store(struct emitter *e, const struct row *row)
+static void store_past_or_near(struct emitter *e, const struct row *row,
+                               uint64_t size)
 {
     LLVMBuilderRef b = e->builder;
-    uint64_t size = size_of(e, row->values[0]) * row->count;
     LLVMBasicBlockRef past = append(e, "past"), into = append(e, "into");
     LLVMBasicBlockRef end = append(e, "stored");
     LLVMValueRef many = has_threads(e, KEPT_MOST * (uint64_t)e->width / size);
@@ -280,6 +274,15 @@ void stream_store(struct emitter *e, const struct row *row)
     LLVMBuildBr(b, end);
     position(e, end);
     e->streams = true;
+}
+
+void stream_store(struct emitter *e, const struct row *row)
+{
+    uint64_t size = size_of(e, row->values[0]) * row->count;
+    if (goes_past(e, row->at, size))
+        store_past_or_near(e, row, size);
+    else
+        store_all(e, row, row->alignment, false);
 }
 
 // Such stores become visible in any order, until here. The fence of all

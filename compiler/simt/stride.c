@@ -471,16 +471,9 @@ static bool find_index(struct stride_loop *l)
 
 // --- The body ----------------------------------------------------------------
 
-static LLVMValueRef address_of(LLVMValueRef at)
-{
-    if (LLVMIsALoadInst(at))
-        return LLVMGetOperand(at, 0);
-    return LLVMIsAStoreInst(at) ? LLVMGetOperand(at, 1) : NULL;
-}
-
 static bool is_memory(const struct kernel *kernel, LLVMValueRef at)
 {
-    LLVMValueRef address = address_of(at);
+    LLVMValueRef address = accessed_address(at);
     return address && !map_get(&kernel->slot_of, address) &&
            !slots_is_argument_load(kernel, at);
 }
@@ -494,7 +487,7 @@ bool stride_loads_memory(const struct kernel *kernel, LLVMValueRef at)
 // for each thread of the blocks that go together.
 static bool is_private(const struct kernel *kernel, LLVMValueRef at)
 {
-    LLVMValueRef address = address_of(at);
+    LLVMValueRef address = accessed_address(at);
     while (address && LLVMIsAGetElementPtrInst(address))
         address = slots_resolve(kernel, LLVMGetOperand(address, 0));
     return address && LLVMIsAAllocaInst(address) &&
@@ -516,7 +509,7 @@ static bool is_near(LLVMValueRef address)
 // Where the structure begins that an access is in.
 static LLVMValueRef structure_of(LLVMValueRef at)
 {
-    LLVMValueRef address = address_of(at);
+    LLVMValueRef address = accessed_address(at);
     while (address && is_near(address))
         address = LLVMGetOperand(address, 0);
     return address;

@@ -24,23 +24,16 @@ static void add_address(struct weave *w, LLVMValueRef address)
     w->addresses[w->count++] = address;
 }
 
-static bool is_element(const struct kernel *kernel, LLVMTypeRef type)
+static void see_access(struct weave *w, LLVMValueRef at)
 {
-    uint64_t size = LLVMABISizeOfType(kernel->layout, type);
-    return (size == 1 || size == 2 || size == 4 || size == 8) &&
-           LLVMSizeOfTypeInBits(kernel->layout, type) == size * 8;
-}
-
-static void see_access(struct weave *w, LLVMValueRef at, LLVMTypeRef type)
-{
+    LLVMTypeRef type = accessed_type(at);
     uint64_t size = LLVMABISizeOfType(w->kernel->layout, type);
-    w->fits &= is_element(w->kernel, type) && !LLVMGetVolatile(at) &&
-               LLVMGetOrdering(at) == LLVMAtomicOrderingNotAtomic &&
+    w->fits &= is_element(w->kernel, type) && is_plain_access(at) &&
                (w->size == 0 || w->size == size);
     w->size = size;
 }
 
-// An address that outlives its block.
+// An address that outlives its block. Stored once only, none comes back here.
 static void see_kept(struct weave *w, LLVMValueRef store)
 {
     const struct slot *slot =
@@ -60,12 +53,10 @@ static bool is_set(LLVMValueRef at)
 
 static void see_use(struct weave *w, LLVMValueRef address, LLVMValueRef user)
 {
-    if (LLVMIsALoadInst(user))
-        see_access(w, user, LLVMTypeOf(user));
-    else if (LLVMIsAStoreInst(user) && LLVMGetOperand(user, 0) == address)
+    if (LLVMIsAStoreInst(user) && LLVMGetOperand(user, 0) == address)
         see_kept(w, user);
-    else if (LLVMIsAStoreInst(user))
-        see_access(w, user, LLVMTypeOf(LLVMGetOperand(user, 0)));
+    else if (accessed_address(user))
+        see_access(w, user);
     else if (LLVMIsAGetElementPtrInst(user))
         add_address(w, user);
     else
@@ -84,24 +75,15 @@ static void find_uses(struct weave *w)
 
 // --- Addresses ---------------------------------------------------------------
 
-// The bytes that an index counts; those of a field, which has none, are added.
+// The bytes that an index counts; a constant number of them is added.
 static uint64_t step_of(const struct weave *w, LLVMValueRef address, int i,
                         LLVMTypeRef *type, uint64_t *bytes)
 {
-    LLVMValueRef index = LLVMGetOperand(address, (unsigned)i);
-    if (i > 1 && LLVMGetTypeKind(*type) == LLVMStructTypeKind) {
-        unsigned field = (unsigned)LLVMConstIntGetZExtValue(index);
-        *bytes += LLVMOffsetOfElement(w->kernel->layout, *type, field);
-        *type = LLVMStructGetTypeAtIndex(*type, field);
-        return 0;
-    }
-    if (i > 1)
-        *type = LLVMGetElementType(*type);
-    uint64_t step = LLVMABISizeOfType(w->kernel->layout, *type);
-    int64_t number;
-    if (!constant_of(index, &number))
-        return step;
-    *bytes += (uint64_t)number * step;
+    struct step step = address_step(w->kernel, address, i, type);
+    int64_t number = 1;
+    if (step.index && !constant_of(step.index, &number))
+        return step.unit;
+    *bytes += (uint64_t)number * step.unit;
     return 0;
 }
 

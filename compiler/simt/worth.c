@@ -189,7 +189,7 @@ static bool is_row_of_structs(const struct kernel *kernel, LLVMValueRef at,
 {
     int64_t size = bundle_size(kernel, at);
     return LLVMIsAStoreInst(at) ? size == stride
-                                : size > 0 && size <= stride && stride <= 64;
+                                : size > 0 && size <= stride && stride <= RECORD_MOST;
 }
 
 // Where each lane has a place of its own.
@@ -199,7 +199,7 @@ static enum effort effort_of_places(const struct kernel *kernel,
     bool stores = LLVMIsAStoreInst(at) != NULL;
     bool together = bundle_size(kernel, at) > 0;
     if (map_get(&kernel->slot_of,
-                slots_base(kernel, LLVMGetOperand(at, stores))))
+                slots_base(kernel, accessed_address(at))))
         return stores ? EFFORT_SCATTER_OWN : EFFORT_GATHER_OWN;
     if (stores)
         return together ? EFFORT_GATHER : EFFORT_SCATTER;
@@ -212,12 +212,12 @@ static enum effort effort_of_access(const struct shapes *shapes,
 {
     const struct kernel *kernel = shapes->kernel;
     bool stores = LLVMIsAStoreInst(at) != NULL;
-    LLVMValueRef address = LLVMGetOperand(at, stores);
+    LLVMValueRef address = accessed_address(at);
     if (slots_simple(kernel, address) ||
         (!stores && slots_is_argument_load(kernel, at)))
         return EFFORT_NONE;
-    LLVMTypeRef type = LLVMTypeOf(stores ? LLVMGetOperand(at, 0) : at);
-    int64_t size = (int64_t)LLVMABISizeOfType(kernel->layout, type);
+    int64_t size =
+        (int64_t)LLVMABISizeOfType(kernel->layout, accessed_type(at));
     struct shape shape = shape_of(shapes, address);
     if (shape.kind == SHAPE_UNIFORM &&
         shape_of(shapes, LLVMGetOperand(at, 0)).kind == SHAPE_UNIFORM)
