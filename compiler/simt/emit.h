@@ -266,8 +266,8 @@ void group_unroll(struct emitter *e, int block);
 bool group_calls_prelude(const struct kernel *kernel);
 bool group_counts_votes(const struct kernel *kernel);
 
-// stream.c: stores rows, vectors of one type that follow each other in memory,
-// past the caches where that pays; and what comes after all that went past them.
+// stream.c: stores a row, vectors of one type that follow each other in memory,
+// past the caches where that pays; and what comes after all of those.
 struct row {
     LLVMValueRef at;              // one of the kernel's stores
     LLVMValueRef address;

@@ -188,8 +188,9 @@ static bool is_row_of_structs(const struct kernel *kernel, LLVMValueRef at,
                               int64_t stride)
 {
     int64_t size = bundle_size(kernel, at);
-    return LLVMIsAStoreInst(at) ? size == stride
-                                : size > 0 && size <= stride && stride <= RECORD_MOST;
+    return LLVMIsAStoreInst(at)
+               ? size == stride
+               : size > 0 && size <= stride && stride <= RECORD_MOST;
 }
 
 // Where each lane has a place of its own.
