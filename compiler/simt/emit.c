@@ -180,7 +180,7 @@ static void emit_rows(struct emitter *e, const struct chunks *chunks,
     e->first = LLVMBuildAdd(
         b, LLVMBuildMul(b, row, e->block_size[0], ""), x.index, "");
     if (e->variant->block_x == e->width)
-        e->active = number32(e, 16);
+        e->active = number32(e, e->width);
     next_record(e, chunks);
     if (barrier == NONE)
         emit_first_region(e, chunks->pending);

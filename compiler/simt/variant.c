@@ -6,12 +6,18 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { ROWS, HALVES, PACKED, VARIANTS };
+enum { ROWS, HALVES, QUARTERS, PACKED, VARIANTS };
 
 // Instructions of chains that are still worth several versions of a kernel's
 // code; lanes' values that a loop may hold; instructions of a kernel that is
-// worth two versions of code that few blocks need.
-enum { CHAINED_MOST = 300, HELD_MOST = 3, PACKED_MOST = 300 };
+// worth two versions of code that few blocks need, or code for blocks with rows
+// of 8 threads before it is known that it has such.
+enum {
+    CHAINED_MOST = 300,
+    HELD_MOST = 3,
+    PACKED_MOST = 300,
+    QUARTERS_MOST = 100,
+};
 
 // --- Functions ---------------------------------------------------------------
 
@@ -201,7 +207,34 @@ static void choose_fixed(struct emitter *e)
     choose(e, same, fixed);
 }
 
-static void emit_choice(struct kernel *kernel, unsigned width,
+// Rows serve any shape, unless warps must not end with them; what works on more
+// axes gains from lanes that do.
+struct plan {
+    struct variant variants[VARIANTS];
+    bool wanted[VARIANTS];
+    unsigned width;
+};
+
+static struct plan plan_variants(struct kernel *kernel)
+{
+    unsigned width = plan_width(kernel);
+    bool gains = kernel->uses_yz && !kernel->compact;
+    bool shorter = gains && !kernel->has_warp_ops;
+    return (struct plan){
+        .width = width,
+        .variants = {{width, true, 0, "rows", kernel->compact},
+                     {16, true, 16, "halves", kernel->compact},
+                     {8, true, 8, "quarters", kernel->compact},
+                     {width, false, 0, "packed",
+                      kernel->compact || (!kernel->fixed &&
+                                          kernel->size > PACKED_MOST)}},
+        .wanted = {true, shorter && width > 16,
+                   shorter && width > 8 && kernel->size <= QUARTERS_MOST,
+                   gains || kernel->has_warp_ops},
+    };
+}
+
+static void emit_choice(struct kernel *kernel, const struct plan *plan,
                         LLVMValueRef *made)
 {
     struct emitter e = {.kernel = kernel, .context = kernel->context,
@@ -221,41 +254,20 @@ static void emit_choice(struct kernel *kernel, unsigned width,
                      run_field(&e, offsetof(rnl_cpu_block, block), 2), "");
     LLVMValueRef one_row =
         LLVMBuildICmp(b, LLVMIntEQ, rows, number32(&e, 1), "");
-    LLVMValueRef rest = LLVMBuildAnd(b, x, number32(&e, width - 1), "");
+    LLVMValueRef rest = LLVMBuildAnd(b, x, number32(&e, plan->width - 1), "");
     LLVMValueRef even =
         LLVMBuildICmp(b, LLVMIntEQ, rest, number32(&e, 0), "");
     LLVMValueRef full_rows = LLVMBuildOr(b, one_row, even, "");
-    choose(&e, LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, x,
-                                             number32(&e, 16), ""),
-                            LLVMBuildNot(b, one_row, ""), ""), made[HALVES]);
+    for (int v = HALVES; v <= QUARTERS; v++) {
+        LLVMValueRef row = number32(&e, plan->variants[v].block_x);
+        LLVMValueRef fits = LLVMBuildICmp(b, LLVMIntEQ, x, row, "");
+        choose(&e, LLVMBuildAnd(b, fits, LLVMBuildNot(b, one_row, ""), ""),
+               made[v]);
+    }
     if (made[PACKED])
         choose(&e, full_rows, made[ROWS]);
     call_variant(&e, made[PACKED] ? made[PACKED] : made[ROWS]);
     LLVMDisposeBuilder(b);
-}
-
-// Rows serve any shape, unless warps must not end with them; what works on more
-// axes gains from lanes that do.
-struct plan {
-    struct variant variants[VARIANTS];
-    bool wanted[VARIANTS];
-    unsigned width;
-};
-
-static struct plan plan_variants(struct kernel *kernel)
-{
-    unsigned width = plan_width(kernel);
-    bool gains = kernel->uses_yz && !kernel->compact;
-    return (struct plan){
-        .width = width,
-        .variants = {{width, true, 0, "rows", kernel->compact},
-                     {16, true, 16, "halves", kernel->compact},
-                     {width, false, 0, "packed",
-                      kernel->compact || (!kernel->fixed &&
-                                          kernel->size > PACKED_MOST)}},
-        .wanted = {true, gains && width == 32 && !kernel->has_warp_ops,
-                   gains || kernel->has_warp_ops},
-    };
 }
 
 static bool emit_fixed(struct kernel *kernel)
@@ -266,8 +278,9 @@ static bool emit_fixed(struct kernel *kernel)
         return false;
     bool full = size[0] % plan.width == 0 || size[1] * size[2] == 1;
     int chosen = full || !plan.wanted[PACKED] ? ROWS : PACKED;
-    if (size[0] == 16 && plan.width == 32 && !kernel->has_warp_ops)
-        chosen = HALVES;
+    for (int v = HALVES; v <= QUARTERS && !kernel->has_warp_ops; v++)
+        if (size[0] == plan.variants[v].block_x && size[0] < plan.width)
+            chosen = v;
     LLVMValueRef made = emit_variant(kernel, &plan.variants[chosen]);
     if (kernel->refusal) {
         LLVMDeleteFunction(made);
@@ -289,7 +302,7 @@ bool emit_kernel(struct kernel *kernel)
         if (plan.wanted[v] && !kernel->refusal)
             made[v] = emit_variant(kernel, &plan.variants[v]);
     if (!kernel->refusal) {
-        emit_choice(kernel, plan.width, made);
+        emit_choice(kernel, &plan, made);
         return true;
     }
     for (int v = 0; v < VARIANTS; v++)

@@ -158,8 +158,10 @@ RNL_TEST(variants_are_made_where_they_gain)
     assert_false(has_variant("  ret void\n", "rnl_packed_0"));
     assert_false(has_variant("  ret void\n", "rnl_halves_0"));
     assert_true(has_variant(two, "rnl_halves_0"));
+    assert_true(has_variant(two, "rnl_quarters_0"));
     assert_true(has_variant(two, "rnl_packed_0"));
     assert_false(has_variant(warp, "rnl_halves_0"));
+    assert_false(has_variant(warp, "rnl_quarters_0"));
     assert_true(has_variant(warp, "rnl_packed_0"));
 }
 
