@@ -11,12 +11,14 @@ enum { ROWS, HALVES, QUARTERS, PACKED, VARIANTS };
 // Instructions of chains that are still worth several versions of a kernel's
 // code; lanes' values that a loop may hold; instructions of a kernel that is
 // worth two versions of code that few blocks need, or code for blocks with rows
-// of 8 threads before it is known that it has such.
+// of 8 threads before it is known that it has such; the least threads of a row
+// that are worth lanes of their own.
 enum {
     CHAINED_MOST = 300,
     HELD_MOST = 3,
     PACKED_MOST = 300,
     QUARTERS_MOST = 100,
+    ROW_LEAST = 3,
 };
 
 // --- Functions ---------------------------------------------------------------
@@ -234,6 +236,18 @@ static struct plan plan_variants(struct kernel *kernel)
     };
 }
 
+// Whether rows of so many threads gain from rows of lanes.
+static LLVMValueRef suits_rows(struct emitter *e, const struct plan *plan,
+                               LLVMValueRef x)
+{
+    LLVMBuilderRef b = e->builder;
+    if (!e->kernel->has_warp_ops)
+        return LLVMBuildICmp(b, LLVMIntUGT, x, number32(e, plan->width / 4),
+                             "");
+    LLVMValueRef rest = LLVMBuildAnd(b, x, number32(e, plan->width - 1), "");
+    return LLVMBuildICmp(b, LLVMIntEQ, rest, number32(e, 0), "");
+}
+
 static void emit_choice(struct kernel *kernel, const struct plan *plan,
                         LLVMValueRef *made)
 {
@@ -254,10 +268,6 @@ static void emit_choice(struct kernel *kernel, const struct plan *plan,
                      run_field(&e, offsetof(rnl_cpu_block, block), 2), "");
     LLVMValueRef one_row =
         LLVMBuildICmp(b, LLVMIntEQ, rows, number32(&e, 1), "");
-    LLVMValueRef rest = LLVMBuildAnd(b, x, number32(&e, plan->width - 1), "");
-    LLVMValueRef even =
-        LLVMBuildICmp(b, LLVMIntEQ, rest, number32(&e, 0), "");
-    LLVMValueRef full_rows = LLVMBuildOr(b, one_row, even, "");
     for (int v = HALVES; v <= QUARTERS; v++) {
         LLVMValueRef row = number32(&e, plan->variants[v].block_x);
         LLVMValueRef fits = LLVMBuildICmp(b, LLVMIntEQ, x, row, "");
@@ -265,23 +275,40 @@ static void emit_choice(struct kernel *kernel, const struct plan *plan,
                made[v]);
     }
     if (made[PACKED])
-        choose(&e, full_rows, made[ROWS]);
+        choose(&e, LLVMBuildOr(b, one_row, suits_rows(&e, plan, x), ""),
+               made[ROWS]);
     call_variant(&e, made[PACKED] ? made[PACKED] : made[ROWS]);
     LLVMDisposeBuilder(b);
 }
 
-static bool emit_fixed(struct kernel *kernel)
+// Rows of lanes for rows of threads, though up to half of them have nothing to
+// do: what is packed reads all over memory.
+static int choose_for(const struct kernel *kernel, struct plan *plan)
 {
     const unsigned *size = kernel->fixed;
+    bool one_row = size[1] * size[2] == 1;
+    if (kernel->has_warp_ops)
+        return one_row || size[0] % plan->width == 0 ? ROWS : PACKED;
+    if (plan->wanted[PACKED] && !one_row && size[0] < ROW_LEAST)
+        return PACKED;
+    for (int v = QUARTERS; v > ROWS; v--) {
+        struct variant *variant = &plan->variants[v];
+        if (size[0] > variant->width || variant->width >= plan->width)
+            continue;
+        if (size[0] < variant->width)
+            variant->block_x = 0;
+        return v;
+    }
+    return ROWS;
+}
+
+static bool emit_fixed(struct kernel *kernel)
+{
     struct plan plan = plan_variants(kernel);
     if (kernel->refusal)
         return false;
-    bool full = size[0] % plan.width == 0 || size[1] * size[2] == 1;
-    int chosen = full || !plan.wanted[PACKED] ? ROWS : PACKED;
-    for (int v = HALVES; v <= QUARTERS && !kernel->has_warp_ops; v++)
-        if (size[0] == plan.variants[v].block_x && size[0] < plan.width)
-            chosen = v;
-    LLVMValueRef made = emit_variant(kernel, &plan.variants[chosen]);
+    const struct variant *chosen = &plan.variants[choose_for(kernel, &plan)];
+    LLVMValueRef made = emit_variant(kernel, chosen);
     if (kernel->refusal) {
         LLVMDeleteFunction(made);
         return false;
