@@ -38,6 +38,7 @@ foreach(part vector math warp atomic scoped rounding special simd heap
     add()
     if(part STREQUAL math)
         add_file(prelude/lanes.h)
+        add_file(prelude/floats.h)
     endif()
     add_file(prelude/${part}.h)
 endforeach()

@@ -1,38 +1,17 @@
 #if defined(RNL_SIMT)
-// Functions that tier B computes in the lanes themselves: the vector functions
-// of the C library are off by more than CUDA documents. No step needs a fused
-// multiplication, and each stays right where the compiler makes one. Errors
-// stay below 1 unit in the last place, 2 for sine and cosine.
+// Functions of doubles that tier B computes in the lanes themselves: the vector
+// functions of the C library are off by more than CUDA documents. No step needs
+// a fused multiplication, and each stays right where the compiler makes one.
+// Errors stay below 1 unit in the last place, 2 for sine and cosine.
 
 // e to the x: 2^n e^r with |r| <= log(2)/2, and 2^n as two factors because
 // neither the largest n nor the least has a power of its own.
-RNL_INLINE float rnl_power_of_two(int n)
-{
-    unsigned bits = (unsigned)(n + 127) << 23;
-    float power;
-    __builtin_memcpy(&power, &bits, sizeof power);
-    return power;
-}
 RNL_INLINE double rnl_wide_power_of_two(int n)
 {
     unsigned long long bits = (unsigned long long)(n + 1023) << 52;
     double power;
     __builtin_memcpy(&power, &bits, sizeof power);
     return power;
-}
-RNL_INLINE float rnl_expf(float x)
-{
-    float within = x > 89.0f ? 89.0f : x > -104.0f ? x : -104.0f;
-    // Whole numbers, by way of one whose last place is 1.
-    float whole = (within * 1.44269504f + 12582912.0f) - 12582912.0f;
-    float high = within - whole * 0.693115234375f;
-    float low = whole * 3.19461849453e-5f, r = high - low;
-    float rest = 0.5f + r * (0.166665733f + r * (0.0416665487f +
-                 r * (0.00836377405f + r * 0.00139269268f)));
-    float value = 1.0f + (high + (r * r * rest - low));
-    int n = int(whole), half = n >> 1;
-    value = value * rnl_power_of_two(half) * rnl_power_of_two(n - half);
-    return x == x ? value : x;
 }
 RNL_INLINE double rnl_exp(double x)
 {
@@ -59,28 +38,6 @@ RNL_INLINE double rnl_exp(double x)
 
 // The logarithm of x = 2^k (1 + f) with 1 + f from 0.7 to 1.4. Where x has no
 // logarithm that is a number: of zero, negative and infinite ones.
-RNL_INLINE float rnl_logf(float x)
-{
-    bool tiny = x < 1.17549435e-38f;
-    float scaled = tiny ? x * 33554432.0f : x;
-    unsigned bits;
-    __builtin_memcpy(&bits, &scaled, sizeof bits);
-    int n = int(bits - 0x3f3504f3u) >> 23;
-    bits -= (unsigned)n << 23;
-    float f;
-    __builtin_memcpy(&f, &bits, sizeof f);
-    f -= 1.0f;
-    float k = float(tiny ? n - 25 : n), square = f * f;
-    float rest = 0.142490581f + f * (-0.124256872f + f * (0.116854198f +
-                 f * (-0.114797339f + f * 0.0697161183f)));
-    rest = 0.333333313f + f * (-0.24999997f + f * (0.200007156f +
-           f * (-0.166678026f + f * rest)));
-    float part = square * f * rest + k * 3.19461849453e-5f;
-    float value = k * 0.693115234375f + (f - (0.5f * square - part));
-    if (!(x > 0.0f))
-        value = x == 0.0f ? -__builtin_inff() : __builtin_nanf("");
-    return x == __builtin_inff() || x != x ? x : value;
-}
 RNL_INLINE double rnl_log(double x)
 {
     bool tiny = x < 2.2250738585072014e-308;

@@ -14,25 +14,27 @@
     extern "C" double name(double) noexcept; \
     extern "C" float name##f(float) noexcept; \
     RNL_INLINE float name(float x) { return name##f(x); }
-#define RNL_MATH2(name)                                \
-    extern "C" double name(double, double) noexcept;   \
-    extern "C" float name##f(float, float) noexcept;   \
+#define RNL_MATH2(name)                              \
+    extern "C" float name##f(float, float) noexcept; \
+    RNL_MATH2_MIXED(name)
+#define RNL_MATH2_MIXED(name)                                         \
+    extern "C" double name(double, double) noexcept;                  \
     RNL_INLINE float name(float x, float y) { return name##f(x, y); } \
     RNL_INLINE double name(float x, double y) { return name(double(x), y); } \
     RNL_INLINE double name(double x, float y) { return name(x, double(y)); }
 
 #if defined(RNL_SIMT)
-// The same by the functions of lanes.h, which floats do not need where the
-// vector functions are good enough. Static functions are not libm's to clang.
-#define RNL_LANES_BOTH(name)                                     \
-    RNL_INLINE float name(float x) { return name##f(x); }          \
-    RNL_INLINE double name(double x) { return rnl_##name(x); }
-#define RNL_LANES_WIDE(name)                                      \
-    extern "C" float name##f(float) noexcept;                      \
-    RNL_LANES_BOTH(name)
-#define RNL_LANES(name)                                            \
+// The same by the functions of floats.h and lanes.h. Static functions are not
+// libm's to clang.
+#define RNL_LANES_FLOAT(name)                                      \
     RNL_INLINE float name##f(float x) { return rnl_##name##f(x); } \
-    RNL_LANES_BOTH(name)
+    RNL_INLINE float name(float x) { return name##f(x); }
+#define RNL_LANES_SINGLE(name)               \
+    extern "C" double name(double) noexcept; \
+    RNL_LANES_FLOAT(name)
+#define RNL_LANES(name)   \
+    RNL_LANES_FLOAT(name) \
+    RNL_INLINE double name(double x) { return rnl_##name(x); }
 #endif
 
 RNL_MATH1(acos)
@@ -43,9 +45,7 @@ RNL_MATH1(atan)
 RNL_MATH1(atanh)
 RNL_MATH1(ceil)
 RNL_MATH1(cosh)
-RNL_MATH1(erf)
 RNL_MATH1(erfc)
-RNL_MATH1(exp2)
 RNL_MATH1(expm1)
 RNL_MATH1(fabs)
 RNL_MATH1(floor)
@@ -53,7 +53,6 @@ RNL_MATH1(j0)
 RNL_MATH1(j1)
 RNL_MATH1(lgamma)
 RNL_MATH1(log1p)
-RNL_MATH1(log2)
 RNL_MATH1(logb)
 RNL_MATH1(nearbyint)
 RNL_MATH1(rint)
@@ -66,19 +65,20 @@ RNL_MATH1(trunc)
 RNL_MATH1(y0)
 RNL_MATH1(y1)
 #if defined(RNL_SIMT)
-RNL_LANES_WIDE(cos)
-RNL_LANES_WIDE(sin)
-#if defined(RNL_FAST_MATH)
-RNL_LANES_WIDE(exp)
-RNL_LANES_WIDE(log)
-#else
+RNL_LANES(cos)
 RNL_LANES(exp)
 RNL_LANES(log)
-#endif
+RNL_LANES(sin)
+RNL_LANES_SINGLE(erf)
+RNL_LANES_SINGLE(exp2)
+RNL_LANES_SINGLE(log2)
 #else
 RNL_MATH1(cos)
+RNL_MATH1(erf)
 RNL_MATH1(exp)
+RNL_MATH1(exp2)
 RNL_MATH1(log)
+RNL_MATH1(log2)
 RNL_MATH1(sin)
 #endif
 
@@ -97,17 +97,19 @@ RNL_MATH1(sin)
 RNL_MATH_LONG(exp10)
 RNL_MATH_LONG(log10)
 RNL_MATH_LONG(tanh)
+#if defined(RNL_SIMT)
+RNL_LANES_FLOAT(exp10)
+RNL_LANES_FLOAT(log10)
+RNL_LANES_FLOAT(tanh)
+#else
 extern "C" float exp10f(float) noexcept;
 extern "C" float log10f(float) noexcept;
+extern "C" double rnl_libm_tanh(double) noexcept __asm__("tanh");
 RNL_INLINE float exp10(float x) { return exp10f(x); }
 RNL_INLINE float log10(float x) { return log10f(x); }
-#if defined(RNL_SIMT)
-extern "C" float tanhf(float) noexcept;
-#else
-extern "C" double rnl_libm_tanh(double) noexcept __asm__("tanh");
 RNL_INLINE float tanhf(float x) { return float(rnl_libm_tanh(x)); }
-#endif
 RNL_INLINE float tanh(float x) { return tanhf(x); }
+#endif
 
 // With one step of Newton's from libm's, whose products are exact. They would
 // not be for the least of numbers, which therefore are made larger.
@@ -134,7 +136,12 @@ RNL_MATH2(fmin)
 RNL_MATH2(fmod)
 RNL_MATH2(hypot)
 RNL_MATH2(nextafter)
+#if defined(RNL_SIMT)
+RNL_INLINE float powf(float x, float y) { return rnl_powf(x, y); }
+RNL_MATH2_MIXED(pow)
+#else
 RNL_MATH2(pow)
+#endif
 RNL_MATH2(remainder)
 
 // Declares libm's `result f(type, second)`, its float form and the overload.
@@ -200,7 +207,15 @@ extern "C" float ynf(int, float) noexcept;
 extern "C" double nan(const char *) noexcept;
 extern "C" float nanf(const char *) noexcept;
 extern "C" void sincos(double, double *, double *) noexcept;
+#if defined(RNL_SIMT)
+RNL_INLINE void sincosf(float x, float *s, float *c)
+{
+    *s = sinf(x);
+    *c = cosf(x);
+}
+#else
 extern "C" void sincosf(float, float *, float *) noexcept;
+#endif
 extern "C" int abs(int) noexcept;
 extern "C" long labs(long) noexcept;
 extern "C" long long llabs(long long) noexcept;
@@ -243,8 +258,13 @@ RNL_INLINE double cospi(double x)
     double size = quarter & 1 ? -sin(angle) : cos(angle);
     return size == 0.0 ? 0.0 : quarter & 2 ? -size : size;
 }
+#if defined(RNL_SIMT)
+RNL_INLINE float sinpif(float x) { return rnl_angle_of_pi(x).sine; }
+RNL_INLINE float cospif(float x) { return rnl_angle_of_pi(x).cosine; }
+#else
 RNL_INLINE float sinpif(float x) { return float(sinpi(double(x))); }
 RNL_INLINE float cospif(float x) { return float(cospi(double(x))); }
+#endif
 RNL_INLINE float sinpi(float x) { return sinpif(x); }
 RNL_INLINE float cospi(float x) { return cospif(x); }
 RNL_INLINE void sincospi(double x, double *s, double *c)
@@ -325,12 +345,23 @@ RNL_INLINE float __exp10f(float x) { return exp10f(x); }
 RNL_INLINE float __logf(float x) { return logf(x); }
 RNL_INLINE float __log2f(float x) { return log2f(x); }
 RNL_INLINE float __log10f(float x) { return log10f(x); }
+RNL_INLINE float __tanhf(float x) { return tanhf(x); }
+#if defined(RNL_SIMT)
+RNL_INLINE float __sinf(float x) { return rnl_fast_sinf(x); }
+RNL_INLINE float __cosf(float x) { return rnl_fast_cosf(x); }
+RNL_INLINE float __tanf(float x) { return __sinf(x) / __cosf(x); }
+RNL_INLINE float __powf(float x, float y) { return rnl_fast_powf(x, y); }
+#else
 RNL_INLINE float __sinf(float x) { return sinf(x); }
 RNL_INLINE float __cosf(float x) { return cosf(x); }
 RNL_INLINE float __tanf(float x) { return tanf(x); }
-RNL_INLINE float __tanhf(float x) { return tanhf(x); }
-RNL_INLINE void __sincosf(float x, float *s, float *c) { sincosf(x, s, c); }
 RNL_INLINE float __powf(float x, float y) { return powf(x, y); }
+#endif
+RNL_INLINE void __sincosf(float x, float *s, float *c)
+{
+    *s = __sinf(x);
+    *c = __cosf(x);
+}
 RNL_INLINE float __fdividef(float x, float y) { return x / y; }
 RNL_INLINE float fdividef(float x, float y) { return x / y; }
 RNL_INLINE double fdivide(double x, double y) { return x / y; }
