@@ -71,15 +71,18 @@ RNL_LANES(log)
 RNL_LANES(sin)
 RNL_LANES_SINGLE(erf)
 RNL_LANES_SINGLE(exp2)
-RNL_LANES_SINGLE(log2)
 #else
 RNL_MATH1(cos)
 RNL_MATH1(erf)
 RNL_MATH1(exp)
 RNL_MATH1(exp2)
 RNL_MATH1(log)
-RNL_MATH1(log2)
 RNL_MATH1(sin)
+#endif
+#if defined(RNL_SIMT) && defined(RNL_FAST_MATH)
+RNL_LANES_SINGLE(log2)
+#else
+RNL_MATH1(log2)
 #endif
 
 // Of doubles, where libm's are up to 2.6 units in the last place off and CUDA's
@@ -243,12 +246,14 @@ static __attribute__((noinline, unused, const)) float rnl_rsqrt_near(float x)
 RNL_INLINE float rsqrtf(float x)
 {
     float y = rnl_rsqrt_near(x), rest = fmaf(-(x * y), y, 1.0f);
-    return rest == rest ? fmaf(0.5f * y, rest, y) : y;
+    // Processors that are short of multipliers are not of adders.
+    float half = rnl_of_bits(rnl_bits(y) - 0x00800000u);
+    return rest == rest ? fmaf(half, rest, y) : y;
 }
 #else
 RNL_INLINE float rsqrtf(float x)
 {
-#if defined(RNL_SIMT)
+#if defined(__clang__)
     _Pragma("clang fp reciprocal(off)")
 #endif
     return 1.0f / sqrtf(x);
@@ -365,15 +370,16 @@ RNL_CLASSIFY_NAMED(__signbit, __builtin_signbit)
 RNL_INLINE float __expf(float x) { return expf(x); }
 RNL_INLINE float __exp10f(float x) { return exp10f(x); }
 RNL_INLINE float __logf(float x) { return logf(x); }
-RNL_INLINE float __log2f(float x) { return log2f(x); }
 RNL_INLINE float __log10f(float x) { return log10f(x); }
 RNL_INLINE float __tanhf(float x) { return tanhf(x); }
 #if defined(RNL_SIMT)
+RNL_INLINE float __log2f(float x) { return rnl_log2f(x); }
 RNL_INLINE float __sinf(float x) { return rnl_fast_sinf(x); }
 RNL_INLINE float __cosf(float x) { return rnl_fast_cosf(x); }
 RNL_INLINE float __tanf(float x) { return __sinf(x) / __cosf(x); }
 RNL_INLINE float __powf(float x, float y) { return rnl_fast_powf(x, y); }
 #else
+RNL_INLINE float __log2f(float x) { return log2f(x); }
 RNL_INLINE float __sinf(float x) { return sinf(x); }
 RNL_INLINE float __cosf(float x) { return cosf(x); }
 RNL_INLINE float __tanf(float x) { return tanf(x); }

@@ -18,6 +18,7 @@ static real rcbrt(real x) { return 1 / cbrtl(x); }
 static real rsqrt(real x) { return 1 / sqrtl(x); }
 static real exp10_of(real x) { return powl(10, x); }
 static real pow_17(real x) { return powl(x, 1.7f); }
+static real pow_of_17(real x) { return powl(1.7f, x); }
 static real hypot_3(real x) { return hypotl(x, 3); }
 static real rhypot_3(real x) { return 1 / hypotl(x, 3); }
 static real atan2_3(real x) { return atan2l(x, 3); }
@@ -33,7 +34,7 @@ static real sinpi(real x)
     real part = remainderl(x, 2);
     if (fabsl(part) > 0.5L)
         part = copysignl(1, part) - part;
-    return sinl(pi * part);
+    return part == 0 ? copysignl(0, x) : sinl(pi * part);
 }
 
 static real cospi(real x)
@@ -118,7 +119,7 @@ static const struct function floats[] = {
     {"asinhf", asinhl, -50, 50, 3, 0},
     {"acoshf", acoshl, 1, 50, 4, 0},
     {"atanhf", atanhl, -0.999, 0.999, 3, 0},
-    {"expf", expl, -80, 80, 2, 0},
+    {"expf", expl, -87, 88, 1, 0},
     {"exp2f", exp2l, -120, 120, 2, 0},
     {"exp10f", exp10_of, -37, 37, 2, 0, -0x1.439e86p-6},
     {"expm1f", expm1l, -10, 10, 1, 0},
@@ -157,6 +158,18 @@ static const struct function floats[] = {
     {"sincospif, cosine", cospi, -20, 20, 1, 0},
     {"sincospif, sine", sinpi, -20, 20, 1, 0},
     {"sincosf", sinl, -100, 100, 2, 0},
+    {"sincosf, cosine", cosl, -100, 100, 2, 0},
+    {"sinf, large", sinl, -3e5, 3e5, 2, 0, 0x1.100cd4p+13},
+    {"cosf, large", cosl, -3e5, 3e5, 2, 0, 0x1.b01978p+12},
+    {"powf, exponent", pow_of_17, -160, 160, 4, 0},
+    {"__sinf", sinl, -3.1415926, 3.1415926, 0, 0x1.8p-22},
+    {"__cosf", cosl, -3.1415926, 3.1415926, 0, 0x1.8p-22},
+    {"__tanf", tanl, -1.5, 1.5, 4, 0x1p-18},
+    {"__expf", expl, -80, 80, 2, 0},
+    {"__exp10f", exp10_of, -37, 37, 2, 0},
+    {"__logf", logl, 1e-6, 50, 1, 0},
+    {"__powf", pow_17, 0.1, 10, 16, 0},
+    {"__sincosf", sinl, -3.1415926, 3.1415926, 0, 0x1.8p-22},
 };
 
 static const struct function doubles[] = {
@@ -247,10 +260,10 @@ static void compare(const struct function *f, double in, real got, int digits,
                  (double)got, (double)exact, (double)error);
 }
 
-RNL_TEST(floats_are_within_the_documented_errors)
+static void compare_floats(const char *options)
 {
     static float in[COUNT], out[COUNT];
-    built_kernels(&built, "accuracy.cu", "");
+    built_kernels(&built, "accuracy.cu", options);
     for (int f = 0; f < (int)(sizeof floats / sizeof *floats); f++) {
         for (int i = 0; i < COUNT; i++)
             in[i] = (float)input(&floats[f], i);
@@ -259,6 +272,98 @@ RNL_TEST(floats_are_within_the_documented_errors)
             compare(&floats[f], in[i], out[i], FLT_MANT_DIG, FLT_MIN_EXP);
     }
     built_close(&built);
+}
+
+RNL_TEST(floats_are_within_the_documented_errors)
+{
+    compare_floats("");
+}
+
+RNL_TEST(floats_need_no_fused_multiplications)
+{
+    compare_floats("--option --fmad=false");
+#if defined(__x86_64__)
+    compare_floats("--option --target=x86-64");
+#endif
+}
+
+// --- What is no number, or has no end ----------------------------------------
+
+static const float edges[] = {
+    0, -0.0f, INFINITY, -INFINITY, NAN, 1, -1, 2, -3, 0.5f, -2.5f, 8388607,
+    -8388609, 16777216, 4194303.5f, -4194305, 105616, -1e30f, FLT_MAX, -FLT_MAX,
+    FLT_MIN, -FLT_MIN, 1e-45f, -1e-45f, 1e-40f, -104, 128, -149, 129, 88.73f,
+    38.6f, -45.2f, 0.99999994f, -1.0000001f, 10.5f, -4.2f};
+enum { EDGES = sizeof edges / sizeof *edges };
+
+static void fill_edges(float *in)
+{
+    for (int i = 0; i < COUNT; i++)
+        in[i] = edges[i % EDGES];
+}
+
+// Zeros have the exact one's sign.
+static void is_same(const char *name, float x, float got, float exact,
+                    double bound)
+{
+    bool right = isnan(exact) ? isnan(got)
+                 : exact == 0 || isinf(exact)
+                     ? got == exact && !signbit(got) == !signbit(exact)
+                     : error_in_ulp(got, exact, FLT_MANT_DIG, FLT_MIN_EXP) <=
+                           (real)bound + 1;
+    if (!right)
+        fail_msg("%s(%a) is %a, not %a", name, (double)x, (double)got,
+                 (double)exact);
+}
+
+RNL_TEST(floats_without_an_end_are_right)
+{
+    static float in[COUNT], out[COUNT];
+    static const int numbers[] = {0,  1,  8,  12, 13, 14, 16, 17, 18, 23,
+                                  24, 32, 33, 48, 49, 50, 51, 58, 59, 60};
+    fill_edges(in);
+    built_kernels(&built, "accuracy.cu", "");
+    for (int n = 0; n < (int)(sizeof numbers / sizeof *numbers); n++) {
+        const struct function *f = &floats[numbers[n]];
+        run("float", numbers[n], out, in);
+        for (int i = 0; i < EDGES; i++)
+            is_same(f->name, in[i], out[i], (float)f->exact(in[i]), f->bound);
+    }
+    built_close(&built);
+}
+
+RNL_TEST(powers_without_an_end_are_right)
+{
+    static float in[COUNT], out[COUNT];
+    fill_edges(in);
+    built_kernels(&built, "accuracy.cu", "");
+    for (int y = 0; y < EDGES; y++) {
+        in[COUNT - 1] = edges[y];
+        run("float", 63, out, in);
+        for (int i = 0; i < EDGES; i++)
+            is_same("powf", in[i], out[i], powf(in[i], edges[y]), 4);
+    }
+    built_close(&built);
+}
+
+// Where a step of Newton's multiplies zero by infinity.
+RNL_TEST(fast_roots_are_numbers)
+{
+    static float in[COUNT], out[COUNT];
+    static const char *const targets[] = {
+        "", " --option --target=x86-64", " --option --tier=F"};
+    fill_edges(in);
+    for (int t = 0; t < 3; t++) {
+        char options[80];
+        snprintf(options, sizeof options, "--option --use_fast_math%s",
+                 targets[t]);
+        built_kernels(&built, "accuracy.cu", options);
+        run("float", 23, out, in);
+        for (int i = 0; i < EDGES; i++)
+            if (in[i] == 0 || fabsf(in[i]) >= FLT_MIN)
+                is_same("rsqrtf", in[i], out[i], 1 / sqrtf(in[i]), 2);
+        built_close(&built);
+    }
 }
 
 RNL_TEST(doubles_are_within_the_documented_errors)

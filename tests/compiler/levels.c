@@ -53,6 +53,36 @@ RNL_TEST(functions_of_vectors_are_as_wide_as_the_processor_has_them)
 }
 
 #if defined(__x86_64__)
+static const char common[] =
+    "extern \"C\" __global__ void k(float *out) {\n"
+    "    int i = threadIdx.x;\n"
+    "    float x = out[i], s, c;\n"
+    "    sincospif(x, &s, &c);\n"
+    "    out[i] = expf(s) + exp2f(c) + powf(s, c) + tanhf(x) + erff(x) +\n"
+    "             logf(x) + log10f(x) + exp10f(x) + __sinf(x) + rsqrtf(x);\n"
+    "}\n";
+
+RNL_TEST(common_functions_of_floats_call_none)
+{
+    static const char *const targets[] = {"x86-64", "x86-64-v3", "x86-64-v4"};
+    static char text[1 << 20];
+    if (!built_may_be_tier_b())
+        skip();
+    for (int t = 0; t < 3; t++) {
+        char arguments[128];
+        snprintf(arguments, sizeof arguments,
+                 "--source @/k.cu --dump-assembly @/k.s --option --target=%s "
+                 "--option --tier=B", targets[t]);
+        built_write(&built, "k.cu", common);
+        built_make(&built, arguments);
+        assert_string_equal(built.log, "");
+        read_assembly(text, sizeof text);
+        assert_null(strstr(text, "_ZGV"));
+        assert_true((strstr(text, "vrsqrt14ps") != NULL) == (t == 2));
+        built_close(&built);
+    }
+}
+
 // Which of `sets` an object for that target may use.
 static uint64_t uses(const char *target, uint64_t sets)
 {
