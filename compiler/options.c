@@ -62,6 +62,13 @@ static void set_standard(struct given *given)
                 "c++20, c++23, gnu++17 or gnu++20", given->value);
 }
 
+// A source that brings its own std::initializer_list.
+static void set_lists(struct given *given)
+{
+    if (!given->on)
+        list_add(&given->choices->passed, "-DRNL_NO_LIST");
+}
+
 static void set_fast(struct given *given)
 {
     given->choices->flush = true;
@@ -228,6 +235,8 @@ static const struct rule {
     {"--device-as-default-execution-space", "-default-device", NOTHING,
      set_default_device},
     {"--device-int128", "-device-int128", NOTHING, set_int128},
+    {"--builtin-initializer-list", "-builtin-initializer-list", SWITCH,
+     set_lists},
     {"--device-float128", "-device-float128", NOTHING, ignore},
     {"--relocatable-device-code", "-rdc", SWITCH, ignore},
     {"--device-c", "-dc", NOTHING, ignore},
@@ -245,8 +254,6 @@ static const struct rule {
     {"--no-source-include", "-no-source-include", NOTHING, ignore},
     {"--modify-stack-limit", "-modify-stack-limit", SWITCH, ignore},
     {"--builtin-move-forward", "-builtin-move-forward", SWITCH, ignore},
-    {"--builtin-initializer-list", "-builtin-initializer-list", SWITCH,
-     ignore},
     {"--pch", "-pch", NOTHING, ignore},
     {"--create-pch", "-create-pch", VALUE, ignore},
     {"--use-pch", "-use-pch", VALUE, ignore},

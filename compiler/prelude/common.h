@@ -78,4 +78,25 @@ constexpr T &&forward(typename rnl_bare<T>::type &value) noexcept
 {
     return static_cast<T &&>(value);
 }
+
+// What the compiler makes of braces: these two members, in this order.
+#ifndef RNL_NO_LIST
+template <class T> class initializer_list {
+    const T *first;
+    size_t count;
+#if !defined(__clang__)
+    constexpr initializer_list(const T *p, size_t n) : first(p), count(n) {}
+#endif
+
+public:
+    typedef T value_type;
+    typedef const T &reference, &const_reference;
+    typedef size_t size_type;
+    typedef const T *iterator, *const_iterator;
+    constexpr initializer_list() noexcept : first(nullptr), count(0) {}
+    constexpr size_t size() const noexcept { return count; }
+    constexpr const T *begin() const noexcept { return first; }
+    constexpr const T *end() const noexcept { return first + count; }
+};
+#endif
 } // namespace std

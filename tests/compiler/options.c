@@ -100,6 +100,23 @@ RNL_TEST(the_preprocessor_is_told)
     built_close(&built);
 }
 
+RNL_TEST(lists_are_there_unless_the_source_has_its_own)
+{
+    static const char own[] =
+        "namespace std { template <class T> class initializer_list {\n"
+        "const T *p; unsigned long n; public: int own() const;\n"
+        "__device__ constexpr initializer_list() : p(), n() {} }; }\n"
+        "__device__ std::initializer_list<int> list;\n";
+    use(own);
+    make("");
+    assert_int_equal(built.status, 1);
+    assert_non_null(strstr(built.log, "redefinition of '"));
+    takes("--option --builtin-initializer-list=false", "");
+    use("static_assert(std::initializer_list<int>().size() == 0, \"\");\n");
+    takes("--option --builtin-initializer-list=true", "");
+    built_close(&built);
+}
+
 RNL_TEST(tiers_are_reported)
 {
     use("__global__ void a(int *out) { *out = 1; }\n"
