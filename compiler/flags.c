@@ -79,6 +79,10 @@ static void add_arithmetic(const struct choices *choices,
         list_add(arguments, "-freciprocal-math");
     if (choices->flush)
         list_add(arguments, "-DRNL_FLUSH=1");
+    list_format(arguments, "-D__CUDA_FTZ=%d", choices->flush);
+    list_format(arguments, "-D__CUDA_PREC_DIV=%d", choices->precise_division);
+    list_add(arguments, "-D__CUDA_PREC_SQRT=1");
+    list_format(arguments, "-D__USE_FAST_MATH__=%d", choices->approximate);
 }
 
 static void add_code_generation(const struct choices *choices, bool clang,

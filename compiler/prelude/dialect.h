@@ -23,6 +23,8 @@
 #define __cluster_dims__(...) \
     _Pragma("GCC error \"__cluster_dims__ is not supported by Runnel on the CPU\"")
 #define __maxnreg__(...)
+#define __nv_pure__
+#define __CUDA_ARCH_HAS_FEATURE__(feature) __CUDA_ARCH_FEAT_##feature
 #define __noinline__ __attribute__((noinline))
 #define __align__(n) __attribute__((aligned(n)))
 #define __builtin_align__(n) __attribute__((aligned(n)))

@@ -100,6 +100,19 @@ RNL_TEST(the_preprocessor_is_told)
     built_close(&built);
 }
 
+RNL_TEST(macros_tell_what_the_options_chose)
+{
+    use("#if !__CUDA_PREC_SQRT || __CUDA_ARCH_HAS_FEATURE__(SM90_ALL)\n"
+        "#error roots or features\n#endif\n"
+        "#if !defined(__USE_FAST_MATH__) || __USE_FAST_MATH__ != FAST || "
+        "__CUDA_FTZ != FLUSH || __CUDA_PREC_DIV == FAST\n#error math\n"
+        "#endif\n");
+    takes("--option -DFAST=0 --option -DFLUSH=0", "");
+    takes("--option -DFAST=0 --option -DFLUSH=1 --option --ftz=true", "");
+    takes("--option -DFAST=1 --option -DFLUSH=1 --option --use_fast_math", "");
+    built_close(&built);
+}
+
 RNL_TEST(lists_are_there_unless_the_source_has_its_own)
 {
     static const char own[] =
