@@ -79,7 +79,14 @@ struct rule {
     bool for_ever;
 };
 
+struct meeting {
+    char name[64];  // "": none
+    void (*function)(void *argument);
+    void *argument;
+};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct meeting meeting;
 static struct rule rules[RULES];
 static size_t calls[NAMES], all_calls, failed;
 static const char *names[NAMES];
@@ -172,6 +179,16 @@ static void count_locked(const char *name)
     all_calls++;
 }
 
+static struct meeting meet_locked(const char *name)
+{
+    struct meeting met = {0};
+    if (strcmp(meeting.name, name) == 0) {
+        met = meeting;
+        meeting.name[0] = '\0';
+    }
+    return met;
+}
+
 static void in_child(void)
 {
     atomic_store(&forked, true);
@@ -202,7 +219,10 @@ int fake_enter_named(const char *name)
     pthread_mutex_lock(&lock);
     count_locked(name);
     int code = rules_strike_locked(name);
+    struct meeting met = meet_locked(name);
     pthread_mutex_unlock(&lock);
+    if (met.function)
+        met.function(met.argument);
     return code;
 }
 
@@ -422,6 +442,7 @@ void fake_misuse(const char *format, ...)
     FAKE_EXPORT fake_##name##_fn fake_control_##name;
 CONTROL(live)
 CONTROL(fail)
+CONTROL(meet)
 CONTROL(calls)
 CONTROL(break)
 CONTROL(capture)
@@ -455,6 +476,16 @@ void fake_control_fail(const char *name, size_t n, int code, int for_ever)
     pthread_once(&once, begin);
     pthread_mutex_lock(&lock);
     rule_set(name, strlen(name), n, code, for_ever != 0);
+    pthread_mutex_unlock(&lock);
+}
+
+void fake_control_meet(const char *name, void (*function)(void *argument),
+                       void *argument)
+{
+    pthread_mutex_lock(&lock);
+    meeting.function = function;
+    meeting.argument = argument;
+    snprintf(meeting.name, sizeof meeting.name, "%s", name);
     pthread_mutex_unlock(&lock);
 }
 

@@ -36,6 +36,10 @@ typedef void fake_live_fn(struct fake_live *out_live);
 // takes the rule back. `name` "*": of any function. `for_ever`: and all behind.
 typedef void fake_fail_fn(const char *name, size_t n, int code, int for_ever);
 
+// The next call of `name` first calls a function, which may hold it.
+typedef void fake_meet_fn(const char *name, void (*function)(void *argument),
+                          void *argument);
+
 // How often `name` was called; "*": all functions together.
 typedef size_t fake_calls_fn(const char *name);
 

@@ -10,6 +10,7 @@
 
 fake_live_fn *fake_live;
 fake_fail_fn *fake_fail;
+fake_meet_fn *fake_meet;
 fake_calls_fn *fake_calls;
 fake_failed_fn *fake_failed;
 fake_break_fn *fake_break;
@@ -32,6 +33,7 @@ void fake_load(void)
         test_skip("RUNNEL_CUDA does not name the fake driver");
     *(void **)&fake_live = control(library, "fake_control_live");
     *(void **)&fake_fail = control(library, "fake_control_fail");
+    *(void **)&fake_meet = control(library, "fake_control_meet");
     *(void **)&fake_calls = control(library, "fake_control_calls");
     *(void **)&fake_failed = control(library, "fake_control_failed");
     *(void **)&fake_break = control(library, "fake_control_break");
@@ -124,6 +126,11 @@ void fake_hold(rnl_status status, void *gate)
     (void)status;
     atomic_store(&((struct fake_gate *)gate)->entered, 1);
     await(&((struct fake_gate *)gate)->open);
+}
+
+void fake_hold_call(void *gate)
+{
+    fake_hold(RNL_OK, gate);
 }
 
 void fake_await_entered(struct fake_gate *gate)

@@ -8,6 +8,7 @@
 
 extern fake_live_fn *fake_live;
 extern fake_fail_fn *fake_fail;
+extern fake_meet_fn *fake_meet;
 extern fake_calls_fn *fake_calls;
 extern fake_failed_fn *fake_failed;
 extern fake_break_fn *fake_break;
@@ -39,6 +40,8 @@ struct fake_gate {
 };
 void fake_hold(rnl_status status, void *gate);
 void fake_await_entered(struct fake_gate *gate);
+// For fake_meet: holds a call of the driver like a host function.
+void fake_hold_call(void *gate);
 struct fake_told {
     _Atomic int count, status;
 };

@@ -1,0 +1,127 @@
+// What goes on while a call of the driver takes its time, and who must not wait.
+#include "loaded.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { WORDS = 16 };
+
+static rnl_context context;
+static rnl_stream stream;
+static rnl_buffer buffer;
+static struct fake_gate gate;
+
+static void begin(void)
+{
+    fake_load();
+    assert_ok(rnl_context_open("cuda", 0, NULL, &context));
+    assert_ok(rnl_stream_create(context, NULL, &stream));
+    assert_ok(rnl_buffer_create(context, 4 * WORDS,
+                                RNL_BUFFER_OPTIONS(.zeroed = true), &buffer));
+}
+
+static void end(void)
+{
+    assert_ok(rnl_buffer_release(buffer));
+    assert_ok(rnl_stream_release(stream));
+    assert_ok(rnl_context_release(context));
+    fake_expect_empty();
+}
+
+// --- Graphs ------------------------------------------------------------------
+
+static rnl_graph fills(int count, uint64_t value)
+{
+    rnl_graph graph;
+    assert_ok(rnl_stream_begin_capture(stream, NULL));
+    for (int i = 0; i < count; i++)
+        assert_ok(rnl_enqueue_fill(stream, buffer, 0, 4, value, 4));
+    assert_ok(rnl_stream_end_capture(stream, &graph));
+    return graph;
+}
+
+// A graph that has another as its only node, and records an event.
+static rnl_graph around(rnl_graph child, rnl_event event, rnl_node *out_node)
+{
+    rnl_graph graph;
+    rnl_node record;
+    assert_ok(rnl_graph_create(context, NULL, &graph));
+    assert_ok(rnl_graph_add_node(
+        graph, RNL_AT_START, RNL_NODE(.kind = RNL_NODE_CHILD, .child = child),
+        out_node));
+    assert_ok(rnl_graph_add_node(
+        graph, RNL_AT_START,
+        RNL_NODE(.kind = RNL_NODE_EVENT_RECORD, .event = event), &record));
+    return graph;
+}
+
+static struct {
+    rnl_graph_exec exec;
+    rnl_graph whole;  // or, if NULL,
+    rnl_graph child;
+    rnl_node node;
+} change;
+
+static void *change_it(void *unused)
+{
+    if (change.whole)
+        assert_ok(rnl_graph_exec_update(change.exec, change.whole, NULL));
+    else
+        assert_ok(rnl_graph_exec_set_node(
+            change.exec, change.node,
+            RNL_NODE(.kind = RNL_NODE_CHILD, .child = change.child)));
+    return unused;
+}
+
+// Then a launch looks at what its graph records.
+static void capture_record(rnl_event event)
+{
+    rnl_graph graph;
+    assert_ok(rnl_stream_begin_capture(stream, NULL));
+    assert_ok(rnl_enqueue_event_record(stream, event));
+    assert_ok(rnl_stream_end_capture(stream, &graph));
+    assert_ok(rnl_graph_release(graph));
+}
+
+// Changes that the driver does not take in place make a graph anew.
+static void launch_while_changed(rnl_event event)
+{
+    pthread_t thread;
+    atomic_store(&gate.entered, 0);
+    atomic_store(&gate.open, 0);
+    fake_meet("cuGraphInstantiateWithFlags", fake_hold_call, &gate);
+    assert_int_equal(pthread_create(&thread, NULL, change_it, NULL), 0);
+    fake_await_entered(&gate);
+    capture_record(event);
+    assert_ok(rnl_enqueue_graph(stream, change.exec));
+    assert_ok(rnl_event_synchronize(event, RNL_FOREVER));
+    atomic_store(&gate.open, 1);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_ok(rnl_enqueue_graph(stream, change.exec));
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+}
+
+RNL_TEST(a_launch_waits_for_no_change_of_its_graph)
+{
+    begin();
+    rnl_event event;
+    assert_ok(rnl_event_create(context, NULL, &event));
+    rnl_graph one = fills(1, 1), two = fills(2, 1), other = fills(2, 2);
+    rnl_graph first = around(one, event, &change.node);
+    assert_ok(rnl_graph_instantiate(first, &change.exec));
+    change.child = two;
+    launch_while_changed(event);
+    rnl_node node;
+    change.whole = around(other, event, &node);
+    fake_fail("cuGraphExecMemsetNodeSetParams", 1, 910, 0);
+    launch_while_changed(event);
+    assert_int_equal(fake_failed(), 1);
+    assert_ok(rnl_graph_exec_release(change.exec));
+    assert_ok(rnl_graph_release(change.whole));
+    assert_ok(rnl_graph_release(first));
+    assert_ok(rnl_graph_release(one));
+    assert_ok(rnl_graph_release(two));
+    assert_ok(rnl_graph_release(other));
+    assert_ok(rnl_event_release(event));
+    end();
+}
