@@ -133,11 +133,17 @@ rnl_status rnl_enqueue_graph(rnl_stream handle, rnl_graph_exec exec_handle)
         object_drop(&exec->object);
         return status;
     }
-    if (capture_is_used() && !stream_is_captured(stream))
-        note_records(exec);
+    bool notes = capture_is_used() && !stream_is_captured(stream);
+    if (notes)
+        object_keep(&exec->object);
     op->graph.exec = exec;
     op->kept[op->kept_count++] = &exec->object;
-    return op_submit(op);
+    status = op_submit(op);
+    if (notes && status == RNL_OK)
+        note_records(exec);
+    if (notes)
+        object_drop(&exec->object);
+    return status;
 }
 
 rnl_status rnl_enqueue_graph_upload(rnl_stream handle,

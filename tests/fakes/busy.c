@@ -125,3 +125,29 @@ RNL_TEST(a_launch_waits_for_no_change_of_its_graph)
     assert_ok(rnl_event_release(event));
     end();
 }
+
+// An event stays what it was captured for.
+RNL_TEST(a_launch_that_is_refused_forgets_no_capture)
+{
+    begin();
+    rnl_event event;
+    rnl_node record;
+    rnl_graph graph;
+    rnl_graph_exec exec;
+    assert_ok(rnl_event_create(context, NULL, &event));
+    assert_ok(rnl_graph_create(context, NULL, &graph));
+    assert_ok(rnl_graph_add_node(
+        graph, RNL_AT_START,
+        RNL_NODE(.kind = RNL_NODE_EVENT_RECORD, .event = event), &record));
+    assert_ok(rnl_graph_instantiate(graph, &exec));
+    capture_record(event);
+    fake_fail("cuGraphLaunch", 1, 2, 0);
+    assert_status(rnl_enqueue_graph(stream, exec), RNL_ERROR_OUT_OF_MEMORY);
+    assert_status(rnl_event_query(event), RNL_ERROR_CAPTURED_EVENT);
+    assert_ok(rnl_enqueue_graph(stream, exec));
+    assert_ok(rnl_event_synchronize(event, RNL_FOREVER));
+    assert_ok(rnl_graph_exec_release(exec));
+    assert_ok(rnl_graph_release(graph));
+    assert_ok(rnl_event_release(event));
+    end();
+}
