@@ -2,6 +2,7 @@
 #include "loaded.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 enum { WORDS = 16 };
@@ -149,5 +150,45 @@ RNL_TEST(a_launch_that_is_refused_forgets_no_capture)
     assert_ok(rnl_graph_exec_release(exec));
     assert_ok(rnl_graph_release(graph));
     assert_ok(rnl_event_release(event));
+    end();
+}
+
+// --- Values ------------------------------------------------------------------
+
+static void *load(void *unused)
+{
+    rnl_module module;
+    assert_ok(fake_module(context, &module));
+    assert_ok(rnl_module_release(module));
+    return unused;
+}
+
+// The service writes them as soon as the host function before them is done; the
+// driver loads when what waits for them is over.
+RNL_TEST(values_that_were_held_are_written_while_code_is_loaded)
+{
+    begin();
+    rnl_stream other;
+    pthread_t thread;
+    assert_ok(rnl_stream_create(context, NULL, &other));
+    assert_ok(rnl_enqueue_wait_value32(other, buffer, 0, 2, RNL_WAIT_EQ));
+    assert_ok(rnl_enqueue_host_function(stream, fake_hold, &gate));
+    fake_await_entered(&gate);
+    assert_ok(rnl_enqueue_write_value32(stream, buffer, 4, 1));
+    assert_ok(rnl_enqueue_write_value32(stream, buffer, 0, 2));
+    assert_ok(rnl_enqueue_fill(stream, buffer, 8, 4, 3, 4));
+    assert_int_equal(pthread_create(&thread, NULL, load, NULL), 0);
+    while (fake_calls("cuModuleLoadDataEx") == 0)
+        sched_yield();
+    atomic_store(&gate.open, 1);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    int values[3];
+    assert_ok(rnl_copy_from_buffer_and_wait(stream, values, buffer, 0,
+                                            sizeof values));
+    assert_int_equal(values[0], 2);
+    assert_int_equal(values[1], 1);
+    assert_int_equal(values[2], 3);
+    assert_ok(rnl_stream_release(other));
     end();
 }

@@ -11,6 +11,7 @@
 // it waits for our word itself.
 #include "backends/cudalike/held.h"
 
+#include "backends/cudalike/pending.h"
 #include "backends/cudalike/service.h"
 
 // Whoever has it may take the locks of several streams. Taken before those.
@@ -196,20 +197,40 @@ static struct marker *awaited_locked(const struct gpu_stream *own)
                                                    : NULL;
 }
 
-bool stream_hold_less(struct stream *stream)
+static bool only_writes(const struct op *op)
+{
+    bool only = op->kind == OP_VALUES;
+    for (size_t i = 0; only && i < op->values.count; i++)
+        only = op->values.items[i].action == RNL_WRITE_VALUE;
+    return only;
+}
+
+static size_t count_writes_locked(const struct gpu_stream *own)
+{
+    size_t count = 0;
+    for (const struct op *op = own->held; op && only_writes(op); op = op->next)
+        count++;
+    return count;
+}
+
+// `writes`: no more than values to be written.
+static __attribute__((noinline)) bool hold_less(struct stream *stream,
+                                                bool writes)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct op *over = NULL;
-    if (!atomic_load_explicit(&own->holds, memory_order_acquire))
-        return false;
     if (!lock_try(&own->lock))
         return false;
     size_t room = room_locked(own);
+    size_t most = writes ? count_writes_locked(own) : room;
+    most = most < room ? most : room;
     bool may = own->held && held_may_go_locked(stream, own->held);
-    if (may) {
+    if (may && (most > 0 || !writes)) {
         void *before = current_enter(gpu);
-        stream_give_held_locked(stream, room, &over);
+        stream_give_held_locked(stream, most, &over);
+        if (!writes)
+            stream_mark_locked(stream);
         current_back(gpu, before);
     }
     stream_holds_locked(stream);
@@ -218,7 +239,23 @@ bool stream_hold_less(struct stream *stream)
                  own->held && waits_for_others(stream, own->held));
     lock_give(&own->lock);
     host_finish_list(over);
-    return may && room > 0;
+    return may && most > 0;
+}
+
+static bool may_hold(const struct stream *stream)
+{
+    return atomic_load_explicit(&gpu_stream_of(stream)->holds,
+                                memory_order_acquire);
+}
+
+bool stream_hold_less(struct stream *stream)
+{
+    return may_hold(stream) && hold_less(stream, false);
+}
+
+bool stream_write_held(struct stream *stream)
+{
+    return may_hold(stream) && hold_less(stream, true);
 }
 
 // The driver waits for what the service was asked.
@@ -262,6 +299,7 @@ static void give_all(struct stream *stream, const struct marker *until,
         if (other)
             object_drop(&other->object);
         stream_give_held_locked(stream, SIZE_MAX, over);
+        stream_mark_locked(stream);
     }
     lock_give(&own->lock);
     current_back(gpu, before);

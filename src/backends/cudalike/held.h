@@ -131,6 +131,9 @@ bool held_wait_is_over(struct stream *stream, const struct op *op);
 // Gives what can be given by now, unless the stream is in use; true when there
 // was something.
 bool stream_hold_less(struct stream *stream);
+// The same, but only values that come first and are to be written: that holds
+// nobody up while another call waits for the device (H100).
+bool stream_write_held(struct stream *stream);
 // Gives all: the driver waits for the host itself.
 void stream_give_all(struct stream *stream);
 // Takes the stream's lock when nothing is held.

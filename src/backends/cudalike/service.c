@@ -437,6 +437,8 @@ static enum look look_at_all(struct stream **list, bool asks)
             quiet_look_begin(gpu_of(stream_context(stream)));
         if (quiet)
             look = look_at(stream, asks, look == LOOK_DID);
+        else if (stream_write_held(stream))
+            look = LOOK_DID;  // what the device waits for
         if (quiet)
             quiet_look_end(quiet);
         most = look > most ? look : most;

@@ -310,7 +310,6 @@ void stream_give_held_locked(struct stream *stream, size_t most,
         give_up_locked(stream, op, code, over);
     else if (op)
         stream_hold_locked(stream, op);
-    stream_mark_locked(stream);
 }
 
 static uint64_t number(struct op *op, uint64_t submitted)
