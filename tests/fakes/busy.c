@@ -192,3 +192,61 @@ RNL_TEST(values_that_were_held_are_written_while_code_is_loaded)
     assert_ok(rnl_stream_release(other));
     end();
 }
+
+// --- A lost device -----------------------------------------------------------
+
+static struct fake_told told;
+static _Atomic bool deleting;
+
+static void delete_behind_told(void *pointer, size_t size, void *user_data)
+{
+    (void)pointer;
+    (void)size;
+    (void)user_data;
+    atomic_store(&deleting, true);
+    while (atomic_load(&told.count) == 0)
+        sched_yield();
+}
+
+// Uses memory whose deleter is called behind that.
+static void use_once(void)
+{
+    rnl_buffer wrapped;
+    rnl_buffer_info info = {.struct_size = sizeof info};
+    assert_ok(rnl_buffer_get_info(buffer, &info));
+    assert_ok(rnl_buffer_wrap(context, info.device_address, 4 * WORDS,
+                              RNL_WRAP_OPTIONS(.kind = RNL_MEMORY_DEVICE,
+                                               .deleter = delete_behind_told),
+                              &wrapped));
+    assert_ok(rnl_enqueue_fill(stream, wrapped, 0, 4, 1, 4));
+    assert_ok(rnl_buffer_release(wrapped));
+}
+
+RNL_TEST(a_deleter_may_wait_for_what_a_lost_graph_owes)
+{
+    begin();
+    rnl_graph graph;
+    rnl_graph_exec exec;
+    assert_ok(rnl_stream_begin_capture(stream, NULL));
+    assert_ok(rnl_enqueue_host_function(stream, fake_count, &told));
+    assert_ok(rnl_stream_end_capture(stream, &graph));
+    assert_ok(rnl_graph_instantiate(graph, &exec));
+    assert_ok(rnl_graph_release(graph));
+    assert_ok(rnl_enqueue_wait_value32(stream, buffer, 4, 1, RNL_WAIT_EQ));
+    use_once();
+    assert_ok(rnl_enqueue_graph(stream, exec));
+    assert_ok(rnl_enqueue_graph(stream, exec));
+    fake_break(0, 700);
+    while (atomic_load(&told.count) < 2)
+        sched_yield();
+    assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
+                  RNL_ERROR_DEVICE_LOST);
+    assert_int_equal(told.status, RNL_ERROR_DEVICE_LOST);
+    assert_ok(rnl_graph_exec_release(exec));
+    assert_ok(rnl_buffer_release(buffer));
+    assert_ok(rnl_stream_release(stream));
+    assert_ok(rnl_context_release(context));
+    fake_expect_empty();
+    assert_true(deleting);
+    assert_int_equal(told.count, 2);
+}

@@ -555,7 +555,7 @@ int gpu_graph_launch(struct stream *stream, struct op *op, bool *out_over)
     if (code == 0) {
         own->last = (struct point){stream->object.id, op->sequence};
     } else if (launch) {
-        graph_launch_end(plan, launch, false);
+        graph_launch_end(plan, launch);
     }
     lock_give(&own->lock);
     op->backend[0] = (uint64_t)(uintptr_t)plan;
@@ -601,10 +601,15 @@ bool gpu_graph_owes(const struct op *op)
     return op_launch(op) && graph_launch_owes(op_plan(op), op_launch(op));
 }
 
+void gpu_graph_call(const struct op *op)
+{
+    graph_launch_call(op_plan(op), op_launch(op));
+}
+
 void gpu_graph_over(struct op *op)
 {
     struct gpu_plan *plan = op_plan(op);
-    graph_launch_end(plan, op_launch(op), true);
+    graph_launch_end(plan, op_launch(op));
     // Without the exec's lock: who has it may be held up in the driver, by a
     // call that waits for what the service is about to do.
     if (atomic_fetch_sub(&plan->references, 1) == 1)

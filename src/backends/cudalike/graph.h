@@ -24,9 +24,12 @@ void gpu_graph_lock(struct stream *stream, struct op *op);
 // the op is not needed any more, nor need the exec outlive the launch.
 int gpu_graph_launch(struct stream *stream, struct op *op, bool *out_over);
 
-// True when a launch that ended too soon has host functions to be called, which
-// is up to the service.
+// True when a launch that ended too soon has host functions to be called, by a
+// thread for them.
 bool gpu_graph_owes(const struct op *op);
+
+// Calls them.
+void gpu_graph_call(const struct op *op);
 
 // A launch whose op was needed is over: drops what it has kept.
 void gpu_graph_over(struct op *op);

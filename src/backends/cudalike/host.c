@@ -11,6 +11,12 @@ static struct task_queue host = {.thread_name = "rnl-host",
                                  .most = 1,
                                  .spin_ns = 200000};
 
+// Those that graphs of a lost device owe: one of them may wait for what a
+// stream's own host function does, and that for one of them.
+static struct task_queue owed = {.thread_name = "rnl-owed",
+                                 .most = 1,
+                                 .spin_ns = 0};
+
 // The task is in the op, behind the number of the item.
 #define TASK_WORD 1
 _Static_assert(sizeof(struct task) <=
@@ -69,6 +75,11 @@ void host_start(struct op *op)
 {
     object_keep(&op->stream->object);  // which is listed
     start(op, run);
+}
+
+bool host_add(struct task *task)
+{
+    return task_add(&owed, task);
 }
 
 void host_finish_list(struct op *over)

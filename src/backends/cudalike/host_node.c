@@ -85,13 +85,12 @@ static void copy_part(const struct host_work *work,
 
 // --- Calls -----------------------------------------------------------------
 
-static void call(struct recipe *recipe, rnl_status status)
+static void call(const struct recipe *recipe, rnl_status status)
 {
     const struct op_host *host = &recipe->ops->host;
     callback_begin();
     host->function(status, host->user_data);
     callback_end();
-    recipe_drop(recipe);
 }
 
 // Launches of one executable graph never overlap, so the driver comes to a node
@@ -132,11 +131,9 @@ void host_node_run(void *number)
     if (work)
         recipe = arrive(work, &status);
     lock_give(&lists_lock);
-    if (recipe && !copies) {
+    if (recipe && !copies)
         call(recipe, status);
-        return;
-    }
-    if (recipe && status == RNL_OK)
+    else if (recipe && status == RNL_OK)
         copy_part(work, recipe);
     recipe_drop(recipe);
     if (copies)
@@ -168,10 +165,11 @@ struct graph_launch *graph_launch_new(struct gpu_plan *plan,
 }
 
 // Of what did not arrive, functions are called nevertheless.
-static bool must_be_called(const struct gpu_plan *plan,
-                           const struct graph_launch *launch, uint32_t slot)
+static bool must_be_called_locked(const struct gpu_plan *plan,
+                                  const struct graph_launch *launch,
+                                  uint32_t slot)
 {
-    return launch->slots[slot].recipe &&
+    return launch->slots[slot].recipe && !launch->slots[slot].arrived &&
            plan->steps[plan->slotted[slot]].kind == RNL_NODE_HOST_FUNCTION;
 }
 
@@ -185,8 +183,7 @@ void graph_launch_begin(struct gpu_plan *plan, struct graph_launch *launch)
     lock_give(&plan->lock);
 }
 
-void graph_launch_end(struct gpu_plan *plan, struct graph_launch *launch,
-                      bool calls)
+void graph_launch_end(struct gpu_plan *plan, struct graph_launch *launch)
 {
     lock_take(&plan->lock);
     struct graph_launch **link = &plan->launches;
@@ -195,20 +192,29 @@ void graph_launch_end(struct gpu_plan *plan, struct graph_launch *launch,
     if (*link)
         *link = launch->next;
     lock_give(&plan->lock);
-    rnl_status status =
-        calls ? service_host_status(launch->stream, launch->sequence) : RNL_OK;
     for (uint32_t i = 0; i < launch->count; i++) {
         struct slot *slot = &launch->slots[i];
         if (slot->event) {
             marker_drop(slot->event->object.context, slot->marker);
             object_drop(&slot->event->object);
         }
-        if (calls && must_be_called(plan, launch, i))
-            call(slot->recipe, status);
-        else
-            recipe_drop(slot->recipe);
+        recipe_drop(slot->recipe);
     }
     mem_release(launch, size_of(launch->count));
+}
+
+// They keep their recipes: what ends with those may hold up who calls.
+void graph_launch_call(struct gpu_plan *plan, struct graph_launch *launch)
+{
+    for (uint32_t i = 0; i < launch->count; i++) {
+        lock_take(&plan->lock);
+        bool owes = must_be_called_locked(plan, launch, i);
+        launch->slots[i].arrived |= owes;
+        lock_give(&plan->lock);
+        if (owes)
+            call(launch->slots[i].recipe,
+                 service_host_status(launch->stream, launch->sequence));
+    }
 }
 
 bool graph_launch_owes(struct gpu_plan *plan,
@@ -217,7 +223,7 @@ bool graph_launch_owes(struct gpu_plan *plan,
     bool owes = false;
     lock_take(&plan->lock);
     for (uint32_t i = 0; i < launch->count; i++)
-        owes |= must_be_called(plan, launch, i);
+        owes |= must_be_called_locked(plan, launch, i);
     lock_give(&plan->lock);
     return owes;
 }

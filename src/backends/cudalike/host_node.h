@@ -27,11 +27,11 @@ struct graph_launch *graph_launch_new(struct gpu_plan *plan,
 // Before the driver gets it: it may come to the host nodes at once.
 void graph_launch_begin(struct gpu_plan *plan, struct graph_launch *launch);
 
-// Once it is over, or was refused. Host functions that the driver did not come
-// to are called with the status when `call`.
-void graph_launch_end(struct gpu_plan *plan, struct graph_launch *launch,
-                      bool call);
+// Once it is over, or was refused.
+void graph_launch_end(struct gpu_plan *plan, struct graph_launch *launch);
 
-// True when host functions are still to be called.
+// Calls the host functions that the driver did not come to, with the status.
+void graph_launch_call(struct gpu_plan *plan, struct graph_launch *launch);
+// True when there are some.
 bool graph_launch_owes(struct gpu_plan *plan,
                        const struct graph_launch *launch);

@@ -146,6 +146,8 @@ static void finish(struct task *task)
 
 static void finish_graph(struct op *op)
 {
+    if (gpu_graph_owes(op))
+        gpu_graph_call(op);
     gpu_graph_over(op);
     op_finish(op);
 }
@@ -174,15 +176,25 @@ void op_end(struct op *op)
         op_finish(op);
 }
 
+// Deleters, which the reaper calls, may wait for what these do.
+static void call_for_graph(struct task *task)
+{
+    gpu_graph_call(op_of(task));
+    reap(task, finish_kept_graph);
+}
+
 // It asks the stream for a failure.
 static void end_graph(struct op *op)
 {
+    struct task *task = task_of(op);
     if (!is_spared) {
         finish_graph(op);
         return;
     }
     object_keep(&op->stream->object);  // which is listed
-    reap(task_of(op), finish_kept_graph);
+    task->run = call_for_graph;
+    if (!gpu_graph_owes(op) || !host_add(task))
+        reap(task, finish_kept_graph);
 }
 
 void op_end_past(struct op *oldest)

@@ -54,6 +54,10 @@ void service_item_done(struct stream *stream, struct op *op,
 // Has a host function called, by a thread for them where there is one; ends in
 // service_item_done.
 void host_start(struct op *op);
+// Has a task run that calls those which a graph of a lost device owes, by
+// another thread. False: there is none.
+struct task;
+bool host_add(struct task *task);
 // Finishes ops that the driver was given or that it refused: a host function
 // among them was refused, and is called with the failure; whoever puts it there
 // keeps the stream for it.
