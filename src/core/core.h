@@ -32,6 +32,12 @@ struct device {
     rnl_device_info info;
 };
 
+// Host memory that a context allocated or was told of, by where it begins.
+struct host_ranges {
+    struct host_range **items;
+    size_t count, most;
+};
+
 struct context {
     struct object object;
     struct device *device;
@@ -44,7 +50,7 @@ struct context {
     struct lock lock;             // guards the lists below
     struct stream *streams;       // every stream that is not finished
     struct peer *peers;           // contexts whose memory it may use
-    struct host_range *host_ranges;   // allocated or registered host memory
+    struct host_ranges host_ranges;
     struct compiled *compiled;        // rnl_function_compile's cache
     struct memory_pool pool;
     _Alignas(64) max_align_t native[];

@@ -29,9 +29,10 @@ struct node {
     bool marked;            // by whoever holds the lock
     struct recipe *recipe;
     struct graph *inner;    // referenced: a CHILD's copy, a body
-    uint32_t *after;        // indices of the nodes it comes after
+    uint32_t *after;        // indices of the nodes it comes after, in order
     uint32_t after_count, after_most;
     uint32_t before_count;  // nodes that come after it
+    uint32_t later;         // the last one that did, if it is still there
 };
 
 struct graph {

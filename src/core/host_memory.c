@@ -3,12 +3,14 @@
 
 #include "core/backend.h"
 
+#include <string.h>
+
 struct host_range {
-    struct host_range *next;
     char *start;
     size_t size;
     struct memory memory;  // of an allocation
     bool allocated;        // else registered
+    char *reach;           // where it, or one that comes before it, ends last
 };
 
 static void range_free(struct context *context, struct host_range *range)
@@ -24,61 +26,150 @@ static void range_free(struct context *context, struct host_range *range)
 
 void host_ranges_finish(struct context *context)
 {
-    while (context->host_ranges) {
-        struct host_range *range = context->host_ranges;
-        context->host_ranges = range->next;
-        range_free(context, range);
-    }
+    struct host_ranges *ranges = &context->host_ranges;
+    while (ranges->count > 0)
+        range_free(context, ranges->items[--ranges->count]);
+    mem_release(ranges->items, ranges->most * sizeof *ranges->items);
 }
 
-static bool overlaps_locked(struct context *context, const char *start,
-                            size_t size)
+// How many begin before an address.
+static size_t count_before_locked(const struct host_ranges *ranges,
+                                  const char *address)
 {
-    for (struct host_range *at = context->host_ranges; at; at = at->next)
-        if (start < at->start + at->size && at->start < start + size)
-            return true;
-    return false;
+    size_t low = 0, high = ranges->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ranges->items[middle]->start < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// The last one that begins before `end` and ends behind `start`, NULL if there
+// is none. `at`: where to go on from, that one's index.
+static struct host_range *meets_locked(const struct host_ranges *ranges,
+                                       const char *start, size_t *at)
+{
+    while (*at > 0 && ranges->items[*at - 1]->reach > start) {
+        struct host_range *range = ranges->items[--*at];
+        if (range->start + range->size > start)
+            return range;
+    }
+    return NULL;
+}
+
+static bool overlaps_locked(const struct host_ranges *ranges,
+                            const char *start, size_t size)
+{
+    size_t at = count_before_locked(ranges, start + size);
+    return meets_locked(ranges, start, &at) != NULL;
 }
 
 bool host_range_has(struct context *context, uintptr_t start, size_t size)
 {
+    const struct host_range *range;
     bool found = false;
     lock_take(&context->lock);
-    for (struct host_range *at = context->host_ranges; at && !found;
-         at = at->next) {
-        uintptr_t offset = start - (uintptr_t)at->start;
-        found = offset < at->size && size <= at->size - offset;
-    }
+    size_t at = count_before_locked(&context->host_ranges,
+                                    (const char *)start + 1);
+    while (!found && (range = meets_locked(&context->host_ranges,
+                                           (const char *)start, &at)))
+        found = size <= (uintptr_t)range->start + range->size - start;
     lock_give(&context->lock);
     return found;
 }
 
-// False when the range meets one that is there. Memory just allocated can only
-// meet a registration that was forgotten when its memory went.
-static bool range_add(struct context *context, struct host_range *range)
+// From one on that came, or from where one went.
+static void set_reach_locked(const struct host_ranges *ranges, size_t i)
+{
+    char *reach = i > 0 ? ranges->items[i - 1]->reach : NULL;
+    for (; i < ranges->count; i++) {
+        struct host_range *range = ranges->items[i];
+        char *end = range->start + range->size;
+        reach = reach > end ? reach : end;
+        if (range->reach == reach)
+            return;
+        range->reach = reach;
+    }
+}
+
+static bool grow_locked(struct host_ranges *ranges)
+{
+    if (ranges->count < ranges->most)
+        return true;
+    size_t most = ranges->most ? 2 * ranges->most : 8;
+    struct host_range **items =
+        mem_grow(ranges->items, ranges->most * sizeof *items,
+                 most * sizeof *items);
+    if (!items)
+        return false;
+    ranges->items = items;
+    ranges->most = most;
+    return true;
+}
+
+static rnl_status no_memory(void)
+{
+    return fail(RNL_ERROR_OUT_OF_MEMORY,
+                "there is no memory to keep track of host memory");
+}
+
+// Memory just allocated can only meet a registration that was forgotten when
+// its memory went.
+static rnl_status add_locked(struct host_ranges *ranges,
+                             struct host_range *range)
+{
+    if (!range->allocated &&
+        overlaps_locked(ranges, range->start, range->size))
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "pointer",
+                       "%zu bytes at %p overlap memory that is already "
+                       "page-locked",
+                       range->size, (void *)range->start);
+    if (!grow_locked(ranges))
+        return no_memory();
+    size_t at = count_before_locked(ranges, range->start);
+    memmove(ranges->items + at + 1, ranges->items + at,
+            (ranges->count - at) * sizeof *ranges->items);
+    ranges->items[at] = range;
+    ranges->count++;
+    range->reach = NULL;
+    set_reach_locked(ranges, at);
+    return RNL_OK;
+}
+
+static rnl_status range_add(struct context *context, struct host_range *range)
 {
     lock_take(&context->lock);
-    bool free = range->allocated ||
-                !overlaps_locked(context, range->start, range->size);
-    if (free) {
-        range->next = context->host_ranges;
-        context->host_ranges = range;
-    }
+    rnl_status status = add_locked(&context->host_ranges, range);
     lock_give(&context->lock);
-    return free;
+    return status;
+}
+
+static struct host_range *take_locked(struct host_ranges *ranges,
+                                      const char *start, bool allocated)
+{
+    for (size_t at = count_before_locked(ranges, start);
+         at < ranges->count && ranges->items[at]->start == start; at++) {
+        struct host_range *range = ranges->items[at];
+        if (range->allocated != allocated)
+            continue;
+        ranges->count--;
+        memmove(ranges->items + at, ranges->items + at + 1,
+                (ranges->count - at) * sizeof *ranges->items);
+        set_reach_locked(ranges, at);
+        return range;
+    }
+    return NULL;
 }
 
 static struct host_range *range_take(struct context *context,
                                      const void *start, bool allocated)
 {
     lock_take(&context->lock);
-    struct host_range **link = &context->host_ranges;
-    while (*link &&
-           ((*link)->start != start || (*link)->allocated != allocated))
-        link = &(*link)->next;
-    struct host_range *range = *link;
-    if (range)
-        *link = range->next;
+    struct host_range *range =
+        take_locked(&context->host_ranges, start, allocated);
     lock_give(&context->lock);
     return range;
 }
@@ -98,8 +189,7 @@ rnl_status rnl_host_allocate(rnl_context handle, size_t size,
     }
     struct host_range *range = mem_allocate(sizeof *range);
     if (!range)
-        return fail(RNL_ERROR_OUT_OF_MEMORY,
-                    "there is no memory to keep track of host memory");
+        return no_memory();
     status = memory_pool_allocate(context, RNL_MEMORY_HOST, size,
                                   &range->memory);
     if (status != RNL_OK) {
@@ -109,9 +199,12 @@ rnl_status rnl_host_allocate(rnl_context handle, size_t size,
     range->start = range->memory.host;
     range->size = size;
     range->allocated = true;
-    range_add(context, range);
-    *out_pointer = range->start;
-    return RNL_OK;
+    status = range_add(context, range);
+    if (status != RNL_OK)
+        range_free(context, range);
+    else
+        *out_pointer = range->start;
+    return status;
 }
 
 rnl_status rnl_host_free(rnl_context handle, void *pointer)
@@ -136,19 +229,15 @@ static rnl_status host_register(struct context *context, void *pointer,
 {
     struct host_range *range = mem_allocate(sizeof *range);
     if (!range)
-        return fail(RNL_ERROR_OUT_OF_MEMORY,
-                    "there is no memory to keep track of host memory");
+        return no_memory();
     range->start = pointer;
     range->size = size;
-    if (!range_add(context, range)) {
+    rnl_status status = range_add(context, range);
+    if (status != RNL_OK) {
         mem_release(range, sizeof *range);
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "pointer",
-                       "%zu bytes at %p overlap memory that is already "
-                       "page-locked",
-                       size, pointer);
+        return status;
     }
-    rnl_status status =
-        context->backend->host_register(context, pointer, size, true);
+    status = context->backend->host_register(context, pointer, size, true);
     if (status != RNL_OK)
         mem_release(range_take(context, pointer, false), sizeof *range);
     return status;

@@ -1,6 +1,9 @@
 // Nodes and edges of graphs.
 #include "core/graph.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 // --- Handles ---------------------------------------------------------------
 
 rnl_node node_handle(const struct graph *graph, uint32_t index)
@@ -119,6 +122,21 @@ static rnl_status no_memory(void)
     return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a node");
 }
 
+static int compare_edges(const void *a, const void *b)
+{
+    const uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+    return (one > other) - (one < other);
+}
+
+static void sort_edges(uint32_t *edges, size_t count)
+{
+    size_t i = 1;
+    while (i < count && edges[i - 1] < edges[i])
+        i++;
+    if (i < count)
+        qsort(edges, count, sizeof *edges, compare_edges);
+}
+
 rnl_status node_add_locked(struct graph *graph, const struct new_node *given,
                            const uint32_t *after, size_t count,
                            uint32_t *out_index)
@@ -135,7 +153,9 @@ rnl_status node_add_locked(struct graph *graph, const struct new_node *given,
     for (size_t i = 0; i < count; i++) {
         edges[i] = after[i];
         graph->nodes[after[i]].before_count++;
+        graph->nodes[after[i]].later = graph->count;
     }
+    sort_edges(edges, count);
     graph->nodes[graph->count] = (struct node){
         .kind = given->kind, .enabled = true, .recipe = given->recipe,
         .inner = given->inner, .after = edges,
@@ -337,20 +357,32 @@ rnl_status rnl_graph_set_node(rnl_graph handle, rnl_node node,
 
 // --- Edges -----------------------------------------------------------------
 
-static uint32_t edge_find(const struct node *node, uint32_t from)
+// Where an edge from that node is, or would be.
+static uint32_t edge_place(const struct node *node, uint32_t from)
 {
-    uint32_t i = 0;
-    while (i < node->after_count && node->after[i] != from)
-        i++;
-    return i;
+    uint32_t low = 0, high = node->after_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (node->after[middle] < from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool edge_is_at(const struct node *node, uint32_t at, uint32_t from)
+{
+    return at < node->after_count && node->after[at] == from;
 }
 
 static void edge_remove_locked(struct graph *graph, struct node *node,
                                uint32_t at)
 {
     graph->nodes[node->after[at]].before_count--;
-    for (node->after_count--; at < node->after_count; at++)
-        node->after[at] = node->after[at + 1];
+    node->after_count--;
+    memmove(node->after + at, node->after + at + 1,
+            (node->after_count - at) * sizeof *node->after);
     graph->edge_count--;
 }
 
@@ -396,7 +428,8 @@ static rnl_status add_edge_locked(struct graph *graph, uint32_t from,
                                   uint32_t to)
 {
     struct node *node = &graph->nodes[to];
-    if (edge_find(node, from) < node->after_count)
+    uint32_t at = edge_place(node, from);
+    if (edge_is_at(node, at, from))
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "to",
                        "'to' comes after 'from' already");
     rnl_status status = check_circle_locked(graph, from, to);
@@ -404,8 +437,12 @@ static rnl_status add_edge_locked(struct graph *graph, uint32_t from,
         return status;
     if (!grow_after(node))
         return no_memory();
-    node->after[node->after_count++] = from;
+    memmove(node->after + at + 1, node->after + at,
+            (node->after_count - at) * sizeof *node->after);
+    node->after[at] = from;
+    node->after_count++;
     graph->nodes[from].before_count++;
+    graph->nodes[from].later = to;
     graph->edge_count++;
     graph->goes_back |= from > to;
     return RNL_OK;
@@ -415,8 +452,8 @@ static rnl_status remove_edge_locked(struct graph *graph, uint32_t from,
                                      uint32_t to)
 {
     struct node *node = &graph->nodes[to];
-    uint32_t at = edge_find(node, from);
-    if (at == node->after_count)
+    uint32_t at = edge_place(node, from);
+    if (!edge_is_at(node, at, from))
         return fail_at(RNL_ERROR_NOT_FOUND, "to",
                        "'to' does not come right after 'from'");
     edge_remove_locked(graph, node, at);
@@ -459,16 +496,23 @@ rnl_status rnl_graph_remove_edge(rnl_graph graph, rnl_node from, rnl_node to)
 
 // --- Removing --------------------------------------------------------------
 
+static void part_locked(struct graph *graph, uint32_t from, uint32_t to)
+{
+    struct node *node = &graph->nodes[to];
+    uint32_t at = edge_place(node, from);
+    if (edge_is_at(node, at, from))
+        edge_remove_locked(graph, node, at);
+}
+
 static void detach_locked(struct graph *graph, uint32_t index)
 {
     struct node *node = &graph->nodes[index];
-    // Those that come after it are mostly the next ones.
+    // Those that come after it are mostly the last one and the next ones.
+    if (node->later < graph->count)
+        part_locked(graph, index, node->later);
     for (uint32_t i = index; node->before_count > 0;) {
         i = i + 1 < graph->count ? i + 1 : 0;
-        struct node *other = &graph->nodes[i];
-        uint32_t at = edge_find(other, index);
-        if (at < other->after_count)
-            edge_remove_locked(graph, other, at);
+        part_locked(graph, index, i);
     }
     while (node->after_count > 0)
         edge_remove_locked(graph, node, node->after_count - 1);

@@ -45,25 +45,13 @@ static const char *const sentences[] = {
     [RNL_UPDATE_BUFFER] = "a node creates or releases another buffer",
 };
 
-// True when `node` comes after node `number`; mostly that is its edge `at`.
-static bool comes_after(const struct node *node, const struct roll *roll,
-                        uint32_t number, uint32_t at)
-{
-    for (uint32_t left = node->after_count; left > 0; left--) {
-        if (roll->number[node->after[at]] == number)
-            return true;
-        at = at + 1 < node->after_count ? at + 1 : 0;
-    }
-    return false;
-}
-
 static bool same_edges(const struct node *a, const struct roll *of_a,
                        const struct node *b, const struct roll *of_b)
 {
     if (a->after_count != b->after_count)
         return false;
     for (uint32_t i = 0; i < a->after_count; i++)
-        if (!comes_after(b, of_b, of_a->number[a->after[i]], i))
+        if (of_a->number[a->after[i]] != of_b->number[b->after[i]])
             return false;
     return true;
 }

@@ -462,6 +462,25 @@ RNL_TEST(overlapping_registrations_are_refused)
     expect_ok(rnl_host_unregister(suite_context(), memory + 16384));
 }
 
+// With a search through all of them for each that takes a minute.
+RNL_TEST(many_ranges_are_registered)
+{
+    enum { COUNT = 300000, SIZE = 64 };
+    static char memory[COUNT][SIZE];
+    if (!suite_is_cpu())
+        test_skip("a driver locks pages, which takes longer");
+    for (int i = 0; i < COUNT; i++)
+        expect_ok(rnl_host_register(suite_context(), memory[i], SIZE - 1));
+    for (int i = 0; i < COUNT; i += 100)
+        expect_error(rnl_host_register(suite_context(), memory[i] + SIZE - 2,
+                                       2),
+                     RNL_ERROR_INVALID_ARGUMENT, "pointer");
+    for (int i = COUNT - 1; i >= 0; i--)
+        expect_ok(rnl_host_unregister(suite_context(), memory[i]));
+    expect_error(rnl_host_unregister(suite_context(), memory[0]),
+                 RNL_ERROR_INVALID_ARGUMENT, "pointer");
+}
+
 RNL_TEST(unregistering_what_was_not_registered_is_refused)
 {
     static char memory[8192];

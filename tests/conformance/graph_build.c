@@ -87,6 +87,53 @@ RNL_TEST(a_large_graph_is_built_and_taken_apart)
     expect_ok(rnl_graph_release(graph));
 }
 
+// The same where one comes after all others.
+RNL_TEST(a_node_may_come_after_many)
+{
+    enum { COUNT = 400000 };
+    static rnl_node nodes[COUNT];
+    rnl_graph graph = new_graph();
+    for (int i = 0; i < COUNT; i++)
+        nodes[i] = empty_node(graph, RNL_AT_START);
+    rnl_node join = empty_node(graph, RNL_AT_START);
+    for (int i = 0; i < COUNT; i++)
+        expect_ok(rnl_graph_add_edge(graph, nodes[i], join));
+    expect_error(rnl_graph_add_edge(graph, nodes[COUNT / 3], join),
+                 RNL_ERROR_INVALID_ARGUMENT, "to");
+    expect_shape(graph, COUNT + 1, COUNT);
+    for (int i = COUNT - 1; i >= COUNT / 2; i--)
+        expect_ok(rnl_graph_remove_edge(graph, nodes[i], join));
+    for (int i = COUNT / 2 - 1; i >= 0; i--)
+        expect_ok(rnl_graph_remove_node(graph, nodes[i]));
+    expect_shape(graph, COUNT - COUNT / 2 + 1, 0);
+    expect_ok(rnl_graph_release(graph));
+}
+
+// Whatever the order in which they were told.
+RNL_TEST(dependencies_in_any_order_are_the_same)
+{
+    rnl_graph graphs[2] = {new_graph(), new_graph()};
+    rnl_graph_exec exec;
+    for (int g = 0; g < 2; g++) {
+        rnl_node a = empty_node(graphs[g], RNL_AT_START);
+        rnl_node b = empty_node(graphs[g], RNL_AT_START);
+        rnl_node c = empty_node(graphs[g], RNL_AT_START);
+        rnl_node d = g ? empty_node(graphs[g], RNL_AFTER(c, a))
+                       : empty_node(graphs[g], RNL_AFTER(a));
+        expect_ok(rnl_graph_add_edge(graphs[g], b, d));
+        expect_error(rnl_graph_add_edge(graphs[g], a, d),
+                     RNL_ERROR_INVALID_ARGUMENT, "to");
+        if (g == 0)
+            expect_ok(rnl_graph_add_edge(graphs[g], c, d));
+        expect_shape(graphs[g], 4, 3);
+    }
+    expect_ok(rnl_graph_instantiate(graphs[0], &exec));
+    expect_ok(rnl_graph_exec_update(exec, graphs[1], NULL));
+    expect_ok(rnl_graph_exec_release(exec));
+    expect_ok(rnl_graph_release(graphs[0]));
+    expect_ok(rnl_graph_release(graphs[1]));
+}
+
 RNL_TEST(a_removed_node_takes_its_edges_with_it)
 {
     rnl_graph graph = new_graph();
