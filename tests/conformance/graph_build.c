@@ -109,7 +109,6 @@ RNL_TEST(a_node_may_come_after_many)
     expect_ok(rnl_graph_release(graph));
 }
 
-// Whatever the order in which they were told.
 RNL_TEST(dependencies_in_any_order_are_the_same)
 {
     rnl_graph graphs[2] = {new_graph(), new_graph()};
@@ -121,11 +120,8 @@ RNL_TEST(dependencies_in_any_order_are_the_same)
         rnl_node d = g ? empty_node(graphs[g], RNL_AFTER(c, a))
                        : empty_node(graphs[g], RNL_AFTER(a));
         expect_ok(rnl_graph_add_edge(graphs[g], b, d));
-        expect_error(rnl_graph_add_edge(graphs[g], a, d),
-                     RNL_ERROR_INVALID_ARGUMENT, "to");
         if (g == 0)
             expect_ok(rnl_graph_add_edge(graphs[g], c, d));
-        expect_shape(graphs[g], 4, 3);
     }
     expect_ok(rnl_graph_instantiate(graphs[0], &exec));
     expect_ok(rnl_graph_exec_update(exec, graphs[1], NULL));

@@ -1,4 +1,4 @@
-// What goes on while a call of the driver takes its time, and who must not wait.
+// What goes on while a call of the driver takes long, and who must not wait.
 #include "loaded.h"
 
 #include <pthread.h>
