@@ -379,14 +379,15 @@ static bool has_item(const struct record *record, LLVMValueRef at)
     return false;
 }
 
-// Four units of each lane, lane after lane, as `count` lanes have them.
+// The units of each lane, lane after lane, as `count` lanes have them.
 static LLVMValueRef load_quads(struct emitter *e, const struct record *word,
                                LLVMValueRef places, unsigned lane,
                                unsigned count)
 {
     if (count == 1) {
+        LLVMTypeRef type = LLVMIntTypeInContext(e->context, 8 * word->unit);
         LLVMValueRef load = LLVMBuildLoad2(
-            e->builder, LLVMVectorType(e->i32, 4),
+            e->builder, LLVMVectorType(type, word->units),
             extract(e, places, number32(e, lane)), "");
         LLVMSetAlignment(load,
                          alignment_at(word->at, word->low - word->place));
@@ -397,25 +398,29 @@ static LLVMValueRef load_quads(struct emitter *e, const struct record *word,
     LLVMValueRef high =
         load_quads(e, word, places, lane + count / 2, count / 2);
     LLVMValueRef mask[64];
-    for (unsigned i = 0; i < 4 * count; i++)
+    for (unsigned i = 0; i < word->units * count; i++)
         mask[i] = number32(e, i);
-    return LLVMBuildShuffleVector(e->builder, low, high,
-                                  LLVMConstVector(mask, 4 * count), "");
+    return LLVMBuildShuffleVector(
+        e->builder, low, high,
+        LLVMConstVector(mask, word->units * count), "");
 }
 
-// A vector of four from each lane: that is faster than four gathers, or two.
-static void load_long_word(struct emitter *e, const struct record *word)
+// A vector of 16 bytes from each lane: that is faster than several gathers.
+static void load_long_word(struct emitter *e, struct record *word)
 {
-    LLVMValueRef units[4];
+    LLVMValueRef units[UNITS_MOST];
     LLVMValueRef places =
         access_places(e, word->at, word->low - word->place);
-    for (unsigned i = 0; i < 4; i++)
-        units[i] = load_quads(e, word, places, i * e->width / 4, e->width / 4);
-    sort_units(e, units, 4);
-    set_members(e, word, units, 4, word->low);
+    word->unit = is_made_of(word, 8) && size_of(word->items[0]) == 8 ? 8 : 4;
+    word->units = 16 / word->unit;
+    unsigned count = e->width / word->units;
+    for (unsigned i = 0; i < word->units; i++)
+        units[i] = load_quads(e, word, places, i * count, count);
+    sort_units(e, units, word->units);
+    set_members(e, word, units, word->unit, word->low);
 }
 
-static void load_word(struct emitter *e, const struct record *word)
+static void load_word(struct emitter *e, struct record *word)
 {
     if (word->unit == 16) {
         load_long_word(e, word);
