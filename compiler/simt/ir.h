@@ -335,6 +335,9 @@ void merge_end(LLVMModuleRef module);
 // How many there are.
 unsigned rotate_loops(LLVMModuleRef module);
 
+// along.c: makes a few rounds one where each lane goes along memory by itself.
+char *along_unroll(LLVMModuleRef module);
+
 // sections.c: a section for each function and variable.
 void sections_set(LLVMModuleRef module);
 

@@ -588,7 +588,8 @@ char *prepare_module(LLVMModuleRef module)
     merge_within_pieces(module);
     message = simplify(module, combine);
     merge_end(module);
-    if (!message)
-        drop_scopes(module);
-    return message;
+    if (message)
+        return message;
+    drop_scopes(module);
+    return along_unroll(module);
 }

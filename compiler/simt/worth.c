@@ -6,9 +6,10 @@
 
 #include <string.h>
 
-// Rounds of a loop; lanes of a chunk; bytes of the vectors that costs are for;
-// what it takes to begin a thread.
-enum { ROUNDS = 8, LANES = 32, BYTES = 64, BEGIN = 12 };
+// Rounds of a loop of which nothing is known; lanes of a chunk; bytes of the
+// vectors that costs are for; what it takes to begin a thread; bytes of a lane
+// that are loaded as one.
+enum { ROUNDS = 8, LANES = 32, BYTES = 64, BEGIN = 12, LONG = 16 };
 
 // What an instruction is to lanes.
 enum effort {
@@ -22,6 +23,7 @@ enum effort {
     EFFORT_REDUCTION,     // an atomic operation of all at one place
     EFFORT_ROW,           // of structs, too
     EFFORT_APART,         // loads from a distance that is always the same
+    EFFORT_LONG,          // one of some loads that are one of 16 bytes a lane
     EFFORT_GATHER,
     EFFORT_GATHER_PARTS,  // of words
     EFFORT_SCATTER,
@@ -41,10 +43,11 @@ static const struct cost {
     [EFFORT_DIVISION] = {24, 560},      [EFFORT_FUNCTION] = {40, 320},
     [EFFORT_CALL] = {24, 1300},         [EFFORT_ATOMIC] = {60, 1300},
     [EFFORT_REDUCTION] = {60, 200},     [EFFORT_ROW] = {6, 130},
-    [EFFORT_APART] = {6, 110},          [EFFORT_GATHER] = {6, 300},
-    [EFFORT_GATHER_PARTS] = {6, 380},   [EFFORT_SCATTER] = {6, 650},
-    [EFFORT_GATHER_OWN] = {6, 400},     [EFFORT_SCATTER_OWN] = {6, 150},
-    [EFFORT_BRANCH] = {1, 0},           [EFFORT_MASK] = {0, 12},
+    [EFFORT_APART] = {6, 110},          [EFFORT_LONG] = {6, 40},
+    [EFFORT_GATHER] = {6, 300},         [EFFORT_GATHER_PARTS] = {6, 380},
+    [EFFORT_SCATTER] = {6, 650},        [EFFORT_GATHER_OWN] = {6, 400},
+    [EFFORT_SCATTER_OWN] = {6, 150},    [EFFORT_BRANCH] = {1, 0},
+    [EFFORT_MASK] = {0, 12},
 };
 
 struct estimate {
@@ -95,6 +98,38 @@ static bool enters_loop(const struct kernel *kernel, int from, int to)
            !loop_has(kernel, block->loop, from);
 }
 
+// Most rounds of a loop that ends when a few bits of a number are counted, as
+// what is left over by one of several rounds at once; else what is likely.
+static double rounds_by(const struct kernel *kernel, LLVMValueRef condition)
+{
+    for (unsigned i = 0; LLVMIsAICmpInst(condition) && i < 2; i++) {
+        int64_t bits;
+        LLVMValueRef limit =
+            slots_resolve(kernel, LLVMGetOperand(condition, i));
+        if (LLVMIsABinaryOperator(limit) &&
+            LLVMGetInstructionOpcode(limit) == LLVMAnd &&
+            constant_of(LLVMGetOperand(limit, 1), &bits) && bits > 0 &&
+            bits < ROUNDS)
+            return (double)(bits + 1) / 2;
+    }
+    return ROUNDS;
+}
+
+static double rounds_of(const struct kernel *kernel, int loop)
+{
+    double least = ROUNDS;
+    for (unsigned b = 0; b < kernel->block_count; b++) {
+        const struct block *block = &kernel->blocks[b];
+        if (block->loop != loop || block->successor_count != 2 ||
+            (loop_has(kernel, loop, block->successors[0]) &&
+             loop_has(kernel, loop, block->successors[1])))
+            continue;
+        double rounds = rounds_by(kernel, block->condition);
+        least = rounds < least ? rounds : least;
+    }
+    return least;
+}
+
 // What part of those that come to a block go on to a side: loops are left once,
 // and elsewhere sides are as likely as each other.
 static double share_of(const struct kernel *kernel, int from, unsigned side)
@@ -104,7 +139,7 @@ static double share_of(const struct kernel *kernel, int from, unsigned side)
     double share = 1;
     for (int l = block->loop; l != NONE && !loop_has(kernel, l, to);
          l = kernel->loops[l].parent)
-        share /= ROUNDS;
+        share /= rounds_of(kernel, l);
     if (share < 1 || block->successor_count == 1)
         return share;
     int other = block->successors[!side];
@@ -138,12 +173,13 @@ static void spread_from(struct estimate *x, int from)
 static double rounds_of_chunk(const struct shapes *shapes, int loop)
 {
     const struct loop *loops = shapes->kernel->loops;
+    double rounds = rounds_of(shapes->kernel, loop);
     if (!shapes->divergent_loop[loop])
-        return ROUNDS;
+        return rounds;
     for (int l = loops[loop].parent; l != NONE; l = loops[l].parent)
         if (shapes->divergent_loop[l])
-            return ROUNDS;
-    return 2 * ROUNDS;
+            return rounds;
+    return 2 * rounds;
 }
 
 // Blocks are in reverse post-order: those before a block are done, but for ways
@@ -156,7 +192,7 @@ static void find_often(struct estimate *x)
         int loop = kernel->blocks[b].loop;
         int head = loop == NONE ? 0 : kernel->loops[loop].header;
         if (loop != NONE && head == b) {
-            x->threads[b] *= ROUNDS;
+            x->threads[b] *= rounds_of(kernel, loop);
             x->chunks[b] *= rounds_of_chunk(x->shapes, loop);
         } else {
             x->threads[b] = least(x->threads[b], x->threads[head]);
@@ -204,6 +240,8 @@ static enum effort effort_of_places(const struct kernel *kernel,
         return stores ? EFFORT_SCATTER_OWN : EFFORT_GATHER_OWN;
     if (stores)
         return together ? EFFORT_GATHER : EFFORT_SCATTER;
+    if (bundle_size(kernel, at) >= LONG)
+        return EFFORT_LONG;
     return together ? EFFORT_APART
                     : size < 4 ? EFFORT_GATHER_PARTS : EFFORT_GATHER;
 }
@@ -229,8 +267,10 @@ static enum effort effort_of_access(const struct shapes *shapes,
     if (shape.kind == SHAPE_AFFINE && is_row_of_structs(kernel, at,
                                                         shape.stride))
         return EFFORT_ROW;
-    if (shape.kind == SHAPE_AFFINE)
-        return stores ? EFFORT_SCATTER : EFFORT_APART;
+    if (shape.kind == SHAPE_AFFINE && stores)
+        return EFFORT_SCATTER;
+    if (shape.kind == SHAPE_AFFINE && bundle_size(kernel, at) < LONG)
+        return EFFORT_APART;
     return effort_of_places(kernel, at, size);
 }
 
@@ -300,7 +340,7 @@ static void add_block(struct estimate *x, unsigned number)
     for (LLVMValueRef at = LLVMGetFirstInstruction(block->ir); at;
          at = LLVMGetNextInstruction(at)) {
         enum effort effort = effort_of(x->shapes, at);
-        add_effort(x, number, effort);
+            add_effort(x, number, effort);
         if (effort == EFFORT_SIMPLE && target_vector_bytes() > 0)
             add_more(x, number, at);
     }

@@ -1,5 +1,5 @@
-// Members of structs: lanes touch nothing before the first and behind the last
-// that their threads do.
+// Members of structs, and rows: lanes touch nothing before the first and behind
+// the last that their threads do.
 #include "build.h"
 
 #include <stdio.h>
@@ -56,9 +56,9 @@ static char *at_end(const struct touch *touch)
     return page + page_size - (THREADS - 1) * touch->stride - touch->end;
 }
 
-static void run(const char *kernel, void *out, const void *in)
+static void run(const char *kernel, void *out, const void *in, int count)
 {
-    const void *arguments[] = {&out, &in};
+    const void *arguments[] = {&out, &in, &count};
     rnl_status status = built_run(&built, kernel, (rnl_dim3){1, 1, 1},
                                   (rnl_dim3){THREADS, 1, 1}, 0, arguments);
     if (status != RNL_OK)
@@ -87,7 +87,7 @@ static void check_read(const struct touch *touch, size_t size, bool elsewhere)
     char *places[] = {at_begin(touch), at_end(touch)};
     for (int p = 0; p < 2; p++) {
         int out[THREADS] = {0};
-        run(touch->kernel, out, places[p]);
+        run(touch->kernel, out, places[p], 0);
         for (int i = 0; i < THREADS; i++) {
             int at = elsewhere ? (i * 5 + 63) & 63 : i;
             assert_int_equal(
@@ -136,7 +136,7 @@ static void check_write(const struct touch *touch, bool elsewhere)
         in[i] = sample(i);
     for (int p = 0; p < 2; p++) {
         memset(page, 0x55, page_size);
-        run(touch->kernel, places[p], in);
+        run(touch->kernel, places[p], in, 0);
         size_t written = 0;
         for (int i = 0; i < THREADS; i++) {
             int at = elsewhere ? (i * 5 + 63) & 63 : i;
@@ -162,6 +162,52 @@ RNL_TEST(nothing_is_written_around_members)
         check_write(&(struct touch){"write_three", 12, 0, 12}, false);
         check_write(&(struct touch){"write_two_of_four", 16, 4, 12}, false);
         check_write(&(struct touch){"write_two_elsewhere", 16, 4, 12}, true);
+        end();
+    }
+}
+
+// Of so many numbers of a size.
+static int sum_of_row(const char *in, size_t size, int count)
+{
+    int sum = 0;
+    for (int k = 0; k < count; k++) {
+        int number = (unsigned char)in[(size_t)k * size];
+        if (size == sizeof number)
+            memcpy(&number, in + (size_t)k * size, size);
+        sum = (int)((unsigned)sum + (unsigned)number);
+    }
+    return sum;
+}
+
+// The last row's last number that is added is the page's last.
+static void check_rows(const char *kernel, size_t size, int count, bool shorter)
+{
+    int last = shorter ? count - (THREADS - 1) * count / 64 : count;
+    size_t bytes = size * (size_t)((THREADS - 1) * count + last);
+    char *places[] = {page, page + page_size - bytes};
+    for (int p = 0; p < 2; p++) {
+        int out[THREADS] = {0};
+        run(kernel, out, places[p], count);
+        for (int i = 0; i < THREADS; i++) {
+            int added = shorter ? count - i * count / 64 : count;
+            const char *row = places[p] + size * (size_t)(i * count);
+            assert_int_equal(out[i], sum_of_row(row, size, added));
+        }
+    }
+}
+
+RNL_TEST(nothing_is_read_around_rows)
+{
+    for (size_t o = 0; o < sizeof options / sizeof *options; o++) {
+        begin(options[o]);
+        for (size_t i = 0; i < page_size; i++)
+            page[i] = (char)(i * 37 + i / 256);
+        for (int count = 1; count < 16; count++) {
+            check_rows("rows", 4, count, false);
+            check_rows("rows_backwards", 4, count, false);
+            check_rows("shorter_rows", 4, count, true);
+            check_rows("rows_of_bytes", 1, count, false);
+        }
         end();
     }
 }

@@ -111,3 +111,37 @@ extern "C" __global__ void write_two_elsewhere(quad *out, const int *in)
     out[at].y = in[i];
     out[at].z = in[i] + 1;
 }
+
+// Rows of as many numbers, and rows that are shorter the later they are.
+extern "C" __global__ void rows(int *out, const int *in, int count)
+{
+    int i = threadIdx.x, sum = 0;
+    for (int k = 0; k < count; k++)
+        sum += in[i * count + k];
+    out[i] = sum;
+}
+
+extern "C" __global__ void rows_backwards(int *out, const int *in, int count)
+{
+    int i = threadIdx.x, sum = 0;
+    for (int k = count - 1; k >= 0; k--)
+        sum += in[i * count + k];
+    out[i] = sum;
+}
+
+extern "C" __global__ void shorter_rows(int *out, const int *in, int count)
+{
+    int i = threadIdx.x, sum = 0, most = count - i * count / 64;
+    for (int k = 0; k < most; k++)
+        sum += in[i * count + k];
+    out[i] = sum;
+}
+
+extern "C" __global__ void rows_of_bytes(int *out, const unsigned char *in,
+                                         int count)
+{
+    int i = threadIdx.x, sum = 0;
+    for (int k = 0; k < count; k++)
+        sum += in[i * count + k];
+    out[i] = sum;
+}
