@@ -7,7 +7,7 @@
 #include <string.h>
 
 // Instructions of a round, and of all rounds that become one.
-enum { ROUND_MOST = 48, ROUNDS_MOST = 192 };
+enum { ROUND_MOST = 48, UNROLLED_MOST = 192 };
 // Bytes that one load loads, rounds that become one, bytes of what a round goes
 // on by, values looked at.
 enum {
@@ -55,16 +55,10 @@ static int64_t slope_of_address(struct slopes *s, LLVMValueRef at)
     LLVMTypeRef type = LLVMGetGEPSourceElementType(at);
     int64_t all = slope_of(s, LLVMGetOperand(at, 0));
     for (int i = 1; i < LLVMGetNumOperands(at); i++) {
-        LLVMValueRef index = LLVMGetOperand(at, (unsigned)i);
-        if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
-            type = LLVMStructGetTypeAtIndex(
-                type, (unsigned)LLVMConstIntGetZExtValue(index));
-            continue;
-        }
-        if (i > 1)
-            type = LLVMGetElementType(type);
-        all = sum(all, product(slope_of(s, index),
-                               (int64_t)LLVMABISizeOfType(s->layout, type)));
+        struct step step = address_step(s->layout, at, i, &type);
+        if (step.index)
+            all = sum(all, product(slope_of(s, step.index),
+                                   (int64_t)step.unit));
     }
     return all;
 }
@@ -175,12 +169,6 @@ static bool is_loop(LLVMBasicBlockRef block)
                (LLVMGetSuccessor(branch, 1) == block);
 }
 
-static bool is_plain_load(LLVMValueRef at)
-{
-    return LLVMIsALoadInst(at) && !LLVMGetVolatile(at) &&
-           LLVMGetOrdering(at) == LLVMAtomicOrderingNotAtomic;
-}
-
 // Whether nothing in it keeps loads of two rounds apart.
 static bool only_loads(LLVMBasicBlockRef block)
 {
@@ -188,7 +176,7 @@ static bool only_loads(LLVMBasicBlockRef block)
          at = LLVMGetNextInstruction(at))
         switch (LLVMGetInstructionOpcode(at)) {
         case LLVMLoad:
-            if (!is_plain_load(at))
+            if (!is_plain_access(at))
                 return false;
             break;
         case LLVMCall:
@@ -263,7 +251,7 @@ static unsigned count_of(LLVMTargetDataRef layout, LLVMBasicBlockRef block)
     unsigned step = least_step(&rounds);
     if (step == 0)
         return 0;
-    unsigned most = ROUNDS_MOST / size < COUNT_MOST ? ROUNDS_MOST / size
+    unsigned most = UNROLLED_MOST / size < COUNT_MOST ? UNROLLED_MOST / size
                                                     : COUNT_MOST;
     unsigned count = COUNT_LEAST;
     while (count * step < LOADED && 2 * count <= most)
@@ -365,10 +353,10 @@ static void compute_lasts(LLVMBuilderRef b, LLVMBasicBlockRef loop,
         }
 }
 
-// What a loop has counted is computed from its limit for those behind it: lanes
-// may leave one after another, and what is used behind the loop would be taken
-// to differ between them.
-static void forget_counters(LLVMBuilderRef b, LLVMBasicBlockRef loop)
+// Behind a loop, what it has counted is computed from its limit instead: lanes may
+// leave one after another, so that what comes out of the loop would be taken to
+// differ between them, and the next loop, which goes on from there, to be apart.
+static void replace_counters(LLVMBuilderRef b, LLVMBasicBlockRef loop)
 {
     LLVMValueRef branch = LLVMGetBasicBlockTerminator(loop);
     LLVMValueRef test = LLVMGetCondition(branch);
@@ -376,7 +364,8 @@ static void forget_counters(LLVMBuilderRef b, LLVMBasicBlockRef loop)
     if (!LLVMIsAICmpInst(test) ||
         LLVMGetICmpPredicate(test) !=
             (LLVMGetSuccessor(branch, 0) == loop ? LLVMIntNE : LLVMIntEQ) ||
-        !find_counter(loop, LLVMGetOperand(test, 0), &counted))
+        !find_counter(loop, LLVMGetOperand(test, 0), &counted) ||
+        counted.step <= 0)
         return;
     LLVMValueRef limit = LLVMGetOperand(test, 1);
     if (!LLVMIsAInstruction(limit) || LLVMGetInstructionParent(limit) != loop)
@@ -396,7 +385,7 @@ static char *unroll(LLVMModuleRef module)
         for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
              block = LLVMGetNextBasicBlock(block))
             if (is_loop(block))
-                forget_counters(b, block);
+                replace_counters(b, block);
     LLVMDisposeBuilder(b);
     return prepare_run(module, "function(early-cse,simplifycfg,instsimplify,"
                                "adce)");

@@ -73,7 +73,7 @@ static bool add_steps(const struct kernel *kernel, struct place *place,
 {
     LLVMTypeRef type = LLVMGetGEPSourceElementType(at);
     for (int i = 1; i < LLVMGetNumOperands(at); i++) {
-        struct step step = address_step(kernel, at, i, &type);
+        struct step step = address_step(kernel->layout, at, i, &type);
         int64_t number = 1;
         bool known = !step.index || constant_of(step.index, &number);
         if (known && is_small(number))

@@ -170,7 +170,7 @@ struct step {
     LLVMValueRef index;           // NULL: a field
     uint64_t unit;                // bytes it counts, or from the start to it
 };
-struct step address_step(const struct kernel *kernel, LLVMValueRef at, int i,
+struct step address_step(LLVMTargetDataRef layout, LLVMValueRef at, int i,
                          LLVMTypeRef *type);
 // Whether a call gives an index, a size or the place of a shared variable.
 bool slots_is_index(LLVMValueRef call);

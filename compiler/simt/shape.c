@@ -225,7 +225,8 @@ static struct shape address_shape(const struct shapes *shapes,
     struct shape sum = operand_shape(shapes, at, 0);
     LLVMTypeRef type = LLVMGetGEPSourceElementType(at);
     for (int i = 1; i < LLVMGetNumOperands(at); i++) {
-        struct step step = address_step(shapes->kernel, at, i, &type);
+        struct step step = address_step(shapes->kernel->layout, at, i,
+                                        &type);
         if (!step.index)
             continue;
         struct shape shape = shape_of(shapes, step.index);

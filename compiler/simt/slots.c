@@ -75,20 +75,20 @@ LLVMValueRef slots_resolve(const struct kernel *kernel, LLVMValueRef value)
     return value;
 }
 
-struct step address_step(const struct kernel *kernel, LLVMValueRef at, int i,
+struct step address_step(LLVMTargetDataRef layout, LLVMValueRef at, int i,
                          LLVMTypeRef *type)
 {
     struct step step = {.index = LLVMGetOperand(at, (unsigned)i)};
     if (i > 1 && LLVMGetTypeKind(*type) == LLVMStructTypeKind) {
         unsigned field = (unsigned)LLVMConstIntGetZExtValue(step.index);
         step.index = NULL;
-        step.unit = LLVMOffsetOfElement(kernel->layout, *type, field);
+        step.unit = LLVMOffsetOfElement(layout, *type, field);
         *type = LLVMStructGetTypeAtIndex(*type, field);
         return step;
     }
     if (i > 1)
         *type = LLVMGetElementType(*type);
-    step.unit = LLVMABISizeOfType(kernel->layout, *type);
+    step.unit = LLVMABISizeOfType(layout, *type);
     return step;
 }
 

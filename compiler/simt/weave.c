@@ -79,7 +79,7 @@ static void find_uses(struct weave *w)
 static uint64_t step_of(const struct weave *w, LLVMValueRef address, int i,
                         LLVMTypeRef *type, uint64_t *bytes)
 {
-    struct step step = address_step(w->kernel, address, i, type);
+    struct step step = address_step(w->kernel->layout, address, i, type);
     int64_t number = 1;
     if (step.index && !constant_of(step.index, &number))
         return step.unit;

@@ -98,9 +98,10 @@ static bool enters_loop(const struct kernel *kernel, int from, int to)
            !loop_has(kernel, block->loop, from);
 }
 
-// Most rounds of a loop that ends when a few bits of a number are counted, as
-// what is left over by one of several rounds at once; else what is likely.
-static double rounds_by(const struct kernel *kernel, LLVMValueRef condition)
+// Rounds of a loop that counts up to a few bits of a number from before it, as
+// what several rounds at once leave over; else what is likely.
+static double rounds_by(const struct kernel *kernel, int loop,
+                        LLVMValueRef condition)
 {
     for (unsigned i = 0; LLVMIsAICmpInst(condition) && i < 2; i++) {
         int64_t bits;
@@ -108,6 +109,7 @@ static double rounds_by(const struct kernel *kernel, LLVMValueRef condition)
             slots_resolve(kernel, LLVMGetOperand(condition, i));
         if (LLVMIsABinaryOperator(limit) &&
             LLVMGetInstructionOpcode(limit) == LLVMAnd &&
+            !loop_has(kernel, loop, kernel_block_of(kernel, limit)) &&
             constant_of(LLVMGetOperand(limit, 1), &bits) && bits > 0 &&
             bits < ROUNDS)
             return (double)(bits + 1) / 2;
@@ -124,7 +126,7 @@ static double rounds_of(const struct kernel *kernel, int loop)
             (loop_has(kernel, loop, block->successors[0]) &&
              loop_has(kernel, loop, block->successors[1])))
             continue;
-        double rounds = rounds_by(kernel, block->condition);
+        double rounds = rounds_by(kernel, loop, block->condition);
         least = rounds < least ? rounds : least;
     }
     return least;
@@ -340,7 +342,7 @@ static void add_block(struct estimate *x, unsigned number)
     for (LLVMValueRef at = LLVMGetFirstInstruction(block->ir); at;
          at = LLVMGetNextInstruction(at)) {
         enum effort effort = effort_of(x->shapes, at);
-            add_effort(x, number, effort);
+        add_effort(x, number, effort);
         if (effort == EFFORT_SIMPLE && target_vector_bytes() > 0)
             add_more(x, number, at);
     }

@@ -30,8 +30,9 @@ static bool gain(const char *body)
 
 // A loop from the round %n to the next one, %m, with a number %old that becomes
 // %new, until %c does not hold.
-#define LOOP(round, until)                                              \
-    PLACES "  br label %loop\nloop:\n"                                  \
+#define LOOP(round, until) LOOP_BEHIND("", round, until)
+#define LOOP_BEHIND(before, round, until)                               \
+    PLACES before "  br label %loop\nloop:\n"                           \
     "  %n = phi i32 [ 0, %0 ], [ %m, %loop ]\n"                         \
     "  %old = phi i32 [ %t, %0 ], [ %new, %loop ]\n" round              \
     "  %m = add i32 %n, 1\n" until                                      \
@@ -40,6 +41,13 @@ static bool gain(const char *body)
 
 #define ALL_AGAIN "  %c = icmp ult i32 %m, 16\n"
 #define EACH_AGAIN "  %c = icmp ugt i32 %new, 9\n"
+#define WORK                                                            \
+    "  %w1 = mul i32 %t, 3\n  %w2 = xor i32 %w1, 9\n"                   \
+    "  %w3 = mul i32 %w2, 5\n  %w4 = xor i32 %w3, 7\n"                  \
+    "  %w5 = mul i32 %w4, 5\n  %w6 = xor i32 %w5, 7\n"                  \
+    "  %w7 = mul i32 %w6, 5\n  %w8 = xor i32 %w7, 7\n"                  \
+    "  store i32 %w8, ptr %p\n"
+#define BIT_AGAIN "  %bit = and i32 %new, 1\n  %c = icmp ne i32 %bit, 0\n"
 
 // What is at a place in an array of another size.
 #define FROM(place)                                                     \
@@ -55,6 +63,12 @@ RNL_TEST(lanes_do_not_gain_where_each_goes_its_way)
     // By the same way, or for as long.
     assert_true(gain(LOOP(FROM("%n"), EACH_AGAIN)));
     assert_true(gain(LOOP(FROM("%old"), ALL_AGAIN)));
+}
+
+// A bit that is found anew says nothing about how many rounds there are.
+RNL_TEST(bits_of_each_round_do_not_limit_loops)
+{
+    assert_false(gain(LOOP_BEHIND(WORK, AT("%old"), BIT_AGAIN)));
 }
 
 RNL_TEST(lanes_gain_where_they_do_much_else)
