@@ -1,11 +1,11 @@
 #if defined(RNL_SIMT)
 // Functions of floats that tier B computes in the lanes themselves, without a
-// branch for any but the largest of angles. Their errors stay below those that
-// CUDA documents, whether the compiler fuses multiplications and additions or
-// not. Whole numbers come by way of one whose last place is 1, whose bits then
-// are the number's; comparisons are such that what is no number stays none.
+// branch. Their errors stay below those that CUDA documents, whether the
+// compiler fuses multiplications and additions or not. Whole numbers come by
+// way of one whose last place is 1, whose bits then are the number's;
+// comparisons are such that what is no number stays none.
 
-// Rounded once.
+// Rounded once, or, where that takes a function, in double and again.
 RNL_INLINE float rnl_fused(float x, float y, float z)
 {
 #if defined(__FMA__) || defined(__aarch64__)
@@ -101,45 +101,6 @@ RNL_INLINE rnl_angle rnl_of_quarter(float sine, float cosine, unsigned quarter)
     return rnl_angle{rnl_of_bits(s ^ (quarter & 2u) << 30),
                      rnl_of_bits(c ^ ((quarter + 1u) & 2u) << 30)};
 }
-// Of an angle up to 105615: what is left of it after the nearest multiple of
-// pi / 2, which is taken away in three parts.
-RNL_INLINE rnl_angle rnl_angle_of(float x)
-{
-    float size = __builtin_fabsf(x), sum = size * 0.636619747f + 12582912.0f;
-    float whole = sum - 12582912.0f;
-    float r = rnl_fused(whole, -1.57079601f, size);
-    r = rnl_fused(whole, -3.13916473e-7f, r);
-    r = rnl_fused(whole, -5.39030253e-15f, r);
-    float z = r * r;
-    float sine = r + r * z * (-0.16666655f + z * (0.008332188f -
-                              z * 0.00019518095f));
-    float cosine = 1.0f + z * (-0.5f + z * (0.041666646f +
-                   z * (-0.001388731f + z * 2.4432327e-05f)));
-    rnl_angle angle = rnl_of_quarter(sine, cosine, rnl_bits(sum));
-    angle.sine = rnl_of_bits(rnl_bits(angle.sine) ^
-                             (rnl_bits(x) & 0x80000000u));
-    return angle;
-}
-RNL_INLINE bool rnl_is_large_angle(float x)
-{
-    return !(__builtin_fabsf(x) <= 105615.0f);
-}
-extern "C" float rnl_libm_sinf(float) noexcept __asm__("sinf");
-extern "C" float rnl_libm_cosf(float) noexcept __asm__("cosf");
-RNL_INLINE float rnl_sinf(float x)
-{
-    float sine = rnl_angle_of(x).sine;
-    if (rnl_is_large_angle(x))
-        sine = rnl_libm_sinf(x);
-    return sine;
-}
-RNL_INLINE float rnl_cosf(float x)
-{
-    float cosine = rnl_angle_of(x).cosine;
-    if (rnl_is_large_angle(x))
-        cosine = rnl_libm_cosf(x);
-    return cosine;
-}
 // Of pi times x: all that is taken away is exact. Floats from 2^24 on are even.
 RNL_INLINE rnl_angle rnl_angle_of_pi(float x)
 {
@@ -159,28 +120,6 @@ RNL_INLINE rnl_angle rnl_angle_of_pi(float x)
     return rnl_angle{rnl_of_bits(rnl_bits(angle.sine + 0.0f) ^ sign),
                      angle.cosine + 0.0f};
 }
-// With errors of up to 2^-22 in what is between -1 and 1, for angles to 1e4.
-RNL_INLINE float rnl_fast_sine(float r, unsigned half_turns)
-{
-    float within = rnl_within(r, -1.5707964f, 1.5707964f), z = within * within;
-    float rest = 0.008333009f + z * (-0.00019806041f + z * 2.598957e-06f);
-    float sine = within * (1.0f + z * (-0.16666657f + z * rest));
-    return rnl_of_bits(rnl_bits(sine) ^ half_turns << 31);
-}
-RNL_INLINE float rnl_fast_sinf(float x)
-{
-    float sum = x * 0.318309873f + 12582912.0f, whole = sum - 12582912.0f;
-    float r = rnl_fused(whole, -3.14159274f, x) + whole * 8.74227801e-8f;
-    return rnl_fast_sine(r, rnl_bits(sum));
-}
-RNL_INLINE float rnl_fast_cosf(float x)
-{
-    float sum = (x * 0.318309873f - 0.5f) + 12582912.0f;
-    float half = (sum - 12582912.0f) + 0.5f;
-    float r = rnl_fused(half, 3.14159274f, -x) - half * 8.74227801e-8f;
-    return rnl_fast_sine(r, rnl_bits(sum));
-}
-
 // --- Hyperbolic tangent and error function ---------------------------------
 
 // Near 0 a polynomial; farther by way of e to the 2 |x|.
@@ -217,7 +156,7 @@ RNL_INLINE float rnl_erff(float x)
     return size >= 0.9375f ? rnl_with_sign(far, x) : near;
 }
 
-// --- Powers ----------------------------------------------------------------
+// --- Logarithms ------------------------------------------------------------
 
 // A number as 2^k (1 + f), with 1 + f from 0.7 to 1.4.
 RNL_INLINE float rnl_split(float x, float *k)
@@ -250,13 +189,6 @@ RNL_INLINE float rnl_logf(float x)
     float low = rnl_log_rest(f) + k * 3.19461849453e-5f;
     return rnl_log_of(k * 0.693115234375f + (f + low), x);
 }
-// Off by up to 1.1 units: for what is allowed 2.
-RNL_INLINE float rnl_log2f(float x)
-{
-    float k, f = rnl_split(x, &k);
-    float low = rnl_log_rest(f) * 1.44269504f + f * 1.92596303e-8f;
-    return rnl_log_of(k + rnl_fused(f, 1.44269502f, low), x);
-}
 RNL_INLINE float rnl_log10f(float x)
 {
     float k, f = rnl_split(x, &k);
@@ -264,49 +196,4 @@ RNL_INLINE float rnl_log10f(float x)
     low = rnl_fused(f, 0.434294492f, low + k * 4.60503898e-6f);
     return rnl_log_of(k * 0.301025391f + low, x);
 }
-RNL_INLINE bool rnl_is_whole(float size)
-{
-    return size >= 8388608.0f || (size + 8388608.0f) - 8388608.0f == size;
-}
-// The logarithm needs the digits that the power then loses.
-RNL_INLINE float rnl_powf(float x, float y)
-{
-    float k, size = __builtin_fabsf(x), f = rnl_split(size, &k);
-    float times = rnl_within(y, -3.40282347e38f, 3.40282347e38f);
-    k = size < __builtin_inff() ? k : size;
-    k = size == 0.0f ? -__builtin_inff() : k;
-    double w = f;
-    double log2 = 0.20609642819865404 + w * (-0.17904506377983137 +
-                  w * (0.15899736577097906 + w * (-0.1569907501801133 +
-                  w * (0.1548854042420452 + w * -0.08636242138181593))));
-    log2 = 1.4426950409394392 + w * (-0.7213475252299274 +
-           w * (0.4808983207033534 + w * (-0.3606727977891297 +
-           w * (0.28854064236469396 + w * (-0.24050429468349366 +
-           w * log2)))));
-    double power = (double(k) + w * log2) * double(times);
-    power = power > 160.0 ? 160.0 : power;
-    power = power < -160.0 ? -160.0 : power;
-    double sum = power + 6755399441055998.0;  // as in rnl_whole
-    unsigned long long bits;
-    __builtin_memcpy(&bits, &sum, sizeof bits);
-    float r = float(power - (sum - 6755399441055998.0)) * 0.693147182f;
-    float value = rnl_times_power(rnl_exp_near(r), unsigned(bits) & 511u);
-    float whole = __builtin_fabsf(y);
-    bool odd = rnl_is_whole(whole) && !rnl_is_whole(whole * 0.5f);
-    bool none = x < 0.0f && size < __builtin_inff() && !rnl_is_whole(whole);
-    value = rnl_with_sign(value, odd ? x : 0.0f);
-    value = none ? __builtin_nanf("") : value;
-    return x == 1.0f || y == 0.0f ? 1.0f : value;
-}
-RNL_INLINE float rnl_fast_powf(float x, float y)
-{
-    return rnl_exp2f(y * rnl_log2f(x));
-}
-
-// What --use_fast_math makes of the functions.
-#if defined(RNL_FAST_MATH)
-#define rnl_sinf rnl_fast_sinf
-#define rnl_cosf rnl_fast_cosf
-#define rnl_powf rnl_fast_powf
-#endif
 #endif

@@ -14,11 +14,9 @@
     extern "C" double name(double) noexcept; \
     extern "C" float name##f(float) noexcept; \
     RNL_INLINE float name(float x) { return name##f(x); }
-#define RNL_MATH2(name)                              \
-    extern "C" float name##f(float, float) noexcept; \
-    RNL_MATH2_MIXED(name)
-#define RNL_MATH2_MIXED(name)                                         \
-    extern "C" double name(double, double) noexcept;                  \
+#define RNL_MATH2(name)                                \
+    extern "C" double name(double, double) noexcept;   \
+    extern "C" float name##f(float, float) noexcept;   \
     RNL_INLINE float name(float x, float y) { return name##f(x, y); } \
     RNL_INLINE double name(float x, double y) { return name(double(x), y); } \
     RNL_INLINE double name(double x, float y) { return name(x, double(y)); }
@@ -32,6 +30,10 @@
 #define RNL_LANES_SINGLE(name)               \
     extern "C" double name(double) noexcept; \
     RNL_LANES_FLOAT(name)
+#define RNL_LANES_DOUBLE(name)                           \
+    extern "C" float name##f(float) noexcept;            \
+    RNL_INLINE float name(float x) { return name##f(x); } \
+    RNL_INLINE double name(double x) { return rnl_##name(x); }
 #define RNL_LANES(name)   \
     RNL_LANES_FLOAT(name) \
     RNL_INLINE double name(double x) { return rnl_##name(x); }
@@ -53,6 +55,7 @@ RNL_MATH1(j0)
 RNL_MATH1(j1)
 RNL_MATH1(lgamma)
 RNL_MATH1(log1p)
+RNL_MATH1(log2)
 RNL_MATH1(logb)
 RNL_MATH1(nearbyint)
 RNL_MATH1(rint)
@@ -65,10 +68,10 @@ RNL_MATH1(trunc)
 RNL_MATH1(y0)
 RNL_MATH1(y1)
 #if defined(RNL_SIMT)
-RNL_LANES(cos)
 RNL_LANES(exp)
 RNL_LANES(log)
-RNL_LANES(sin)
+RNL_LANES_DOUBLE(cos)
+RNL_LANES_DOUBLE(sin)
 RNL_LANES_SINGLE(erf)
 RNL_LANES_SINGLE(exp2)
 #else
@@ -78,11 +81,6 @@ RNL_MATH1(exp)
 RNL_MATH1(exp2)
 RNL_MATH1(log)
 RNL_MATH1(sin)
-#endif
-#if defined(RNL_SIMT) && defined(RNL_FAST_MATH)
-RNL_LANES_SINGLE(log2)
-#else
-RNL_MATH1(log2)
 #endif
 
 // Of doubles, where libm's are up to 2.6 units in the last place off and CUDA's
@@ -139,12 +137,7 @@ RNL_MATH2(fmin)
 RNL_MATH2(fmod)
 RNL_MATH2(hypot)
 RNL_MATH2(nextafter)
-#if defined(RNL_SIMT)
-RNL_INLINE float powf(float x, float y) { return rnl_powf(x, y); }
-RNL_MATH2_MIXED(pow)
-#else
 RNL_MATH2(pow)
-#endif
 RNL_MATH2(remainder)
 
 // Declares libm's `result f(type, second)`, its float form and the overload.
@@ -234,31 +227,7 @@ RNL_INLINE double pow(double x, int n) { return pow(x, double(n)); }
 RNL_INLINE float pow(float x, int n) { return powf(x, float(n)); }
 
 RNL_INLINE double rsqrt(double x) { return 1.0 / sqrt(x); }
-// The estimate is right where a step of Newton's multiplies zero by infinity.
-// Those of other processors are too rough, and the compiler's own use of them
-// makes no number of zero.
-#if defined(RNL_SIMT) && defined(__AVX512F__)
-static float rnl_rsqrt_near(float) RNL_NAMED(rnl_rsqrt_near);
-static __attribute__((noinline, unused, const)) float rnl_rsqrt_near(float x)
-{
-    return 1.0f / sqrtf(x);
-}
-RNL_INLINE float rsqrtf(float x)
-{
-    float y = rnl_rsqrt_near(x), rest = fmaf(-(x * y), y, 1.0f);
-    // Processors that are short of multipliers are not of adders.
-    float half = rnl_of_bits(rnl_bits(y) - 0x00800000u);
-    return rest == rest ? fmaf(half, rest, y) : y;
-}
-#else
-RNL_INLINE float rsqrtf(float x)
-{
-#if defined(__clang__)
-    _Pragma("clang fp reciprocal(off)")
-#endif
-    return 1.0f / sqrtf(x);
-}
-#endif
+RNL_INLINE float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 RNL_INLINE float rsqrt(float x) { return rsqrtf(x); }
 
 // x as whole halves and what is left, at most a quarter: exact, so zeros keep
@@ -372,24 +341,12 @@ RNL_INLINE float __exp10f(float x) { return exp10f(x); }
 RNL_INLINE float __logf(float x) { return logf(x); }
 RNL_INLINE float __log10f(float x) { return log10f(x); }
 RNL_INLINE float __tanhf(float x) { return tanhf(x); }
-#if defined(RNL_SIMT)
-RNL_INLINE float __log2f(float x) { return rnl_log2f(x); }
-RNL_INLINE float __sinf(float x) { return rnl_fast_sinf(x); }
-RNL_INLINE float __cosf(float x) { return rnl_fast_cosf(x); }
-RNL_INLINE float __tanf(float x) { return __sinf(x) / __cosf(x); }
-RNL_INLINE float __powf(float x, float y) { return rnl_fast_powf(x, y); }
-#else
 RNL_INLINE float __log2f(float x) { return log2f(x); }
 RNL_INLINE float __sinf(float x) { return sinf(x); }
 RNL_INLINE float __cosf(float x) { return cosf(x); }
 RNL_INLINE float __tanf(float x) { return tanf(x); }
 RNL_INLINE float __powf(float x, float y) { return powf(x, y); }
-#endif
-RNL_INLINE void __sincosf(float x, float *s, float *c)
-{
-    *s = __sinf(x);
-    *c = __cosf(x);
-}
+RNL_INLINE void __sincosf(float x, float *s, float *c) { sincosf(x, s, c); }
 RNL_INLINE float __fdividef(float x, float y) { return x / y; }
 RNL_INLINE float fdividef(float x, float y) { return x / y; }
 RNL_INLINE double fdivide(double x, double y) { return x / y; }

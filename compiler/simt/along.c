@@ -353,9 +353,9 @@ static void compute_lasts(LLVMBuilderRef b, LLVMBasicBlockRef loop,
         }
 }
 
-// Behind a loop, what it has counted is computed from its limit instead: lanes may
-// leave one after another, so that what comes out of the loop would be taken to
-// differ between them, and the next loop, which goes on from there, to be apart.
+// Behind a loop, what it has counted is computed from its limit instead: lanes
+// may leave one after another, so that what comes out of it would be taken to
+// differ between them, and the next loop, which goes on there, to be apart.
 static void replace_counters(LLVMBuilderRef b, LLVMBasicBlockRef loop)
 {
     LLVMValueRef branch = LLVMGetBasicBlockTerminator(loop);

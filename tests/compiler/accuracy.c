@@ -346,26 +346,6 @@ RNL_TEST(powers_without_an_end_are_right)
     built_close(&built);
 }
 
-// Where a step of Newton's multiplies zero by infinity.
-RNL_TEST(fast_roots_are_numbers)
-{
-    static float in[COUNT], out[COUNT];
-    static const char *const targets[] = {
-        "", " --option --target=x86-64", " --option --tier=F"};
-    fill_edges(in);
-    for (int t = 0; t < 3; t++) {
-        char options[80];
-        snprintf(options, sizeof options, "--option --use_fast_math%s",
-                 targets[t]);
-        built_kernels(&built, "accuracy.cu", options);
-        run("float", 23, out, in);
-        for (int i = 0; i < EDGES; i++)
-            if (in[i] == 0 || fabsf(in[i]) >= FLT_MIN)
-                is_same("rsqrtf", in[i], out[i], 1 / sqrtf(in[i]), 2);
-        built_close(&built);
-    }
-}
-
 RNL_TEST(doubles_are_within_the_documented_errors)
 {
     static double in[COUNT], out[COUNT];

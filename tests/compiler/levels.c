@@ -58,8 +58,8 @@ static const char common[] =
     "    int i = threadIdx.x;\n"
     "    float x = out[i], s, c;\n"
     "    sincospif(x, &s, &c);\n"
-    "    out[i] = expf(s) + exp2f(c) + powf(s, c) + tanhf(x) + erff(x) +\n"
-    "             logf(x) + log10f(x) + exp10f(x) + __sinf(x) + rsqrtf(x);\n"
+    "    out[i] = expf(s) + exp2f(c) + tanhf(x) + erff(x) + logf(x) +\n"
+    "             log10f(x) + exp10f(x) + rsqrtf(x);\n"
     "}\n";
 
 RNL_TEST(common_functions_of_floats_call_none)
@@ -78,7 +78,6 @@ RNL_TEST(common_functions_of_floats_call_none)
         assert_string_equal(built.log, "");
         read_assembly(text, sizeof text);
         assert_null(strstr(text, "_ZGV"));
-        assert_true((strstr(text, "vrsqrt14ps") != NULL) == (t == 2));
         built_close(&built);
     }
 }
