@@ -25,10 +25,8 @@ static void bitcode_command(const struct job *job, struct list *command)
     command_start(job, command, true);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         list_add(command, words[i]);
-    if (job->choices.approximate) {
+    if (job->choices.approximate)
         list_add(command, "-fapprox-func");
-        list_add(command, "-DRNL_FAST_MATH");
-    }
     list_add(command, job->file);
 }
 

@@ -59,13 +59,19 @@ RNL_INLINE float rnl_exp_near(float r)
                  r * 0.0013821383f));
     return rnl_fused(r, 1.0f + r * (0.49999994f + r * rest), 1.0f);
 }
+// What is left of x after whole numbers of a logarithm of 2, high + low.
+RNL_INLINE float rnl_left(float x, float scale, float high, float low,
+                          unsigned *bits)
+{
+    float whole = rnl_whole(x, scale, bits);
+    return rnl_fused(whole, -high, x) - whole * low;
+}
 RNL_INLINE float rnl_expf(float x)
 {
     unsigned bits;
     float within = rnl_within(x, -104.0f, 89.0f);
-    float whole = rnl_whole(within, 1.44269504f, &bits);
-    float r = rnl_fused(whole, -0.693145752f, within) -
-              whole * 1.42860682e-6f;
+    float r = rnl_left(within, 1.44269504f, 0.693145752f, 1.42860682e-6f,
+                       &bits);
     return rnl_times_power(rnl_exp_near(r), bits);
 }
 RNL_INLINE float rnl_exp2f(float x)
@@ -80,9 +86,8 @@ RNL_INLINE float rnl_exp10f(float x)
 {
     unsigned bits;
     float within = rnl_within(x, -46.0f, 39.0f);
-    float whole = rnl_whole(within, 3.32192802f, &bits);
-    float r = rnl_fused(whole, -0.301025391f, within) -
-              whole * 4.60503898e-6f;
+    float r = rnl_left(within, 3.32192802f, 0.301025391f, 4.60503898e-6f,
+                       &bits);
     r = r * 2.30258512f - r * 3.19754365e-8f;
     return rnl_times_power(rnl_exp_near(r), bits);
 }

@@ -22,21 +22,23 @@
     RNL_INLINE double name(double x, float y) { return name(x, double(y)); }
 
 #if defined(RNL_SIMT)
-// The same by the functions of floats.h and lanes.h. Static functions are not
-// libm's to clang.
+// The same by the functions of floats.h and lanes.h, which one of the types may
+// not need. Static functions are not libm's to clang.
 #define RNL_LANES_FLOAT(name)                                      \
     RNL_INLINE float name##f(float x) { return rnl_##name##f(x); } \
     RNL_INLINE float name(float x) { return name##f(x); }
-#define RNL_LANES_SINGLE(name)               \
-    extern "C" double name(double) noexcept; \
-    RNL_LANES_FLOAT(name)
-#define RNL_LANES_DOUBLE(name)                           \
-    extern "C" float name##f(float) noexcept;            \
-    RNL_INLINE float name(float x) { return name##f(x); } \
+#define RNL_LANES_DOUBLE(name) \
     RNL_INLINE double name(double x) { return rnl_##name(x); }
 #define RNL_LANES(name)   \
     RNL_LANES_FLOAT(name) \
-    RNL_INLINE double name(double x) { return rnl_##name(x); }
+    RNL_LANES_DOUBLE(name)
+#define RNL_LANES_SINGLE(name)               \
+    extern "C" double name(double) noexcept; \
+    RNL_LANES_FLOAT(name)
+#define RNL_LANES_WIDE(name)                              \
+    extern "C" float name##f(float) noexcept;             \
+    RNL_INLINE float name(float x) { return name##f(x); } \
+    RNL_LANES_DOUBLE(name)
 #endif
 
 RNL_MATH1(acos)
@@ -70,8 +72,8 @@ RNL_MATH1(y1)
 #if defined(RNL_SIMT)
 RNL_LANES(exp)
 RNL_LANES(log)
-RNL_LANES_DOUBLE(cos)
-RNL_LANES_DOUBLE(sin)
+RNL_LANES_WIDE(cos)
+RNL_LANES_WIDE(sin)
 RNL_LANES_SINGLE(erf)
 RNL_LANES_SINGLE(exp2)
 #else
@@ -339,14 +341,14 @@ RNL_CLASSIFY_NAMED(__signbit, __builtin_signbit)
 RNL_INLINE float __expf(float x) { return expf(x); }
 RNL_INLINE float __exp10f(float x) { return exp10f(x); }
 RNL_INLINE float __logf(float x) { return logf(x); }
-RNL_INLINE float __log10f(float x) { return log10f(x); }
-RNL_INLINE float __tanhf(float x) { return tanhf(x); }
 RNL_INLINE float __log2f(float x) { return log2f(x); }
+RNL_INLINE float __log10f(float x) { return log10f(x); }
 RNL_INLINE float __sinf(float x) { return sinf(x); }
 RNL_INLINE float __cosf(float x) { return cosf(x); }
 RNL_INLINE float __tanf(float x) { return tanf(x); }
-RNL_INLINE float __powf(float x, float y) { return powf(x, y); }
+RNL_INLINE float __tanhf(float x) { return tanhf(x); }
 RNL_INLINE void __sincosf(float x, float *s, float *c) { sincosf(x, s, c); }
+RNL_INLINE float __powf(float x, float y) { return powf(x, y); }
 RNL_INLINE float __fdividef(float x, float y) { return x / y; }
 RNL_INLINE float fdividef(float x, float y) { return x / y; }
 RNL_INLINE double fdivide(double x, double y) { return x / y; }

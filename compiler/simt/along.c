@@ -3,9 +3,6 @@
 // what a lane loads in them is a bundle (bundle.c), and one long load.
 #include "ir.h"
 
-#include <llvm-c/DebugInfo.h>
-#include <string.h>
-
 // Instructions of a round, and of all rounds that become one.
 enum { ROUND_MOST = 48, UNROLLED_MOST = 192 };
 // Bytes that one load loads, rounds that become one, bytes of what a round goes
@@ -138,8 +135,7 @@ static int64_t slope_of(struct slopes *s, LLVMValueRef value)
         return s->lanes || LLVMIsAPHINode(operands[0])
                    ? slope_of(s, operands[0]) : slope_of_any(s, value);
     case LLVMAdd:
-        return sum(slope_of(s, operands[0]),
-                   slope_of(s, operands[1]));
+        return sum(slope_of(s, operands[0]), slope_of(s, operands[1]));
     case LLVMSub:
         return sum(slope_of(s, operands[0]),
                    product(slope_of(s, operands[1]), -1));
@@ -252,7 +248,7 @@ static unsigned count_of(LLVMTargetDataRef layout, LLVMBasicBlockRef block)
     if (step == 0)
         return 0;
     unsigned most = UNROLLED_MOST / size < COUNT_MOST ? UNROLLED_MOST / size
-                                                    : COUNT_MOST;
+                                                      : COUNT_MOST;
     unsigned count = COUNT_LEAST;
     while (count * step < LOADED && 2 * count <= most)
         count *= 2;
@@ -261,35 +257,22 @@ static unsigned count_of(LLVMTargetDataRef layout, LLVMBasicBlockRef block)
 
 // --- Marks -------------------------------------------------------------------
 
-// What the optimiser reads at a branch back: a mark that names itself first.
-static LLVMValueRef mark_of(LLVMContextRef context, unsigned count)
-{
-    static const char name[] = "llvm.loop.unroll.count";
-    LLVMMetadataRef wish[] = {
-        LLVMMDStringInContext2(context, name, strlen(name)),
-        LLVMValueAsMetadata(
-            LLVMConstInt(LLVMInt32TypeInContext(context), count, 0))};
-    LLVMMetadataRef itself = LLVMTemporaryMDNode(context, NULL, 0);
-    LLVMMetadataRef parts[] = {itself,
-                               LLVMMDNodeInContext2(context, wish, 2)};
-    LLVMMetadataRef mark = LLVMMDNodeInContext2(context, parts, 2);
-    LLVMMetadataReplaceAllUsesWith(itself, mark);
-    return LLVMMetadataAsValue(context, mark);
-}
-
 // Other loops keep no wishes that the source may have had.
 static bool mark_loops(LLVMModuleRef module, LLVMValueRef function)
 {
     LLVMContextRef context = LLVMGetModuleContext(module);
     unsigned kind = LLVMGetMDKindIDInContext(context, "llvm.loop", 9);
-    bool any = false;
+    bool any = false, fits = function_size(function) <= KERNEL_LARGE;
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
          block = LLVMGetNextBasicBlock(block)) {
+        LLVMValueRef back = LLVMGetBasicBlockTerminator(block);
         unsigned count =
-            is_loop(block) && function_size(function) <= KERNEL_LARGE
+            fits && is_loop(block)
                 ? count_of(LLVMGetModuleDataLayout(module), block) : 0;
-        LLVMSetMetadata(LLVMGetBasicBlockTerminator(block), kind,
-                        count ? mark_of(context, count) : NULL);
+        if (count > 0)
+            loop_hint(back, "llvm.loop.unroll.count", count);
+        else
+            LLVMSetMetadata(back, kind, NULL);
         any |= count > 0;
     }
     return any;

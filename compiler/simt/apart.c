@@ -4,7 +4,6 @@
 // goes through arrays and from one chunk to the next.
 #include "emit.h"
 
-#include <llvm-c/DebugInfo.h>
 #include <string.h>
 
 static const char *const kinds[] = {"alias.scope", "noalias"};
@@ -13,17 +12,6 @@ static unsigned kind_of(LLVMContextRef context, bool shared)
 {
     const char *name = kinds[shared ? 0 : 1];
     return LLVMGetMDKindIDInContext(context, name, (unsigned)strlen(name));
-}
-
-// A node that is like no other: its first operand is itself.
-static LLVMMetadataRef distinct_node(LLVMContextRef context,
-                                     LLVMMetadataRef more)
-{
-    LLVMMetadataRef parts[] = {LLVMTemporaryMDNode(context, NULL, 0), more};
-    LLVMMetadataRef node =
-        LLVMMDNodeInContext2(context, parts, more ? 2 : 1);
-    LLVMMetadataReplaceAllUsesWith(parts[0], node);
-    return node;
 }
 
 static LLVMMetadataRef scope_of(struct emitter *e)

@@ -46,7 +46,7 @@ static void count_end(struct emitter *e, struct counting *loop, unsigned step,
     } else {
         LLVMValueRef back = LLVMBuildCondBr(b, more, loop->head, loop->end);
         if (known && e->unrolls)
-            loop_hint(e, back, "llvm.loop.unroll.full");
+            loop_hint(back, "llvm.loop.unroll.full", 0);
     }
     position(e, loop->end);
 }

@@ -138,7 +138,6 @@ LLVMValueRef mask_any(struct emitter *e, LLVMValueRef mask);
 LLVMValueRef mask_is_full(struct emitter *e, LLVMValueRef mask);
 
 // Tells the optimiser about the loop of a branch back.
-void loop_hint(struct emitter *e, LLVMValueRef back, const char *hint);
 LLVMValueRef call_intrinsic(struct emitter *e, const char *name,
                             LLVMTypeRef *overloads, unsigned overload_count,
                             LLVMValueRef *arguments, unsigned count);

@@ -213,7 +213,6 @@ void group_unroll(struct emitter *e, int block)
         kernel->loops[loop].header == next &&
         set_has(&kernel->loops[loop].blocks, (unsigned)block) &&
         is_unrolled(kernel, &kernel->loops[loop]))
-        loop_hint(e,
-                  LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->builder)),
-                  "llvm.loop.unroll.enable");
+        loop_hint(LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->builder)),
+                  "llvm.loop.unroll.enable", 0);
 }

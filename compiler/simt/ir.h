@@ -377,6 +377,12 @@ static inline bool is_element(const struct kernel *kernel, LLVMTypeRef type)
            LLVMSizeOfTypeInBits(kernel->layout, type) == 8 * size;
 }
 
+// hint.c: a node that is like no other: its first operand is itself. Tells the
+// optimiser something about the loop that a branch leads back to, with a number
+// unless that is 0.
+LLVMMetadataRef distinct_node(LLVMContextRef context, LLVMMetadataRef more);
+void loop_hint(LLVMValueRef back, const char *hint, unsigned number);
+
 // apart.c: marks an access like another one.
 void apart_copy(LLVMValueRef from, LLVMValueRef to);
 

@@ -1,7 +1,6 @@
 // Values of lanes: scalars, vectors, masks, and single lanes of vectors.
 #include "emit.h"
 
-#include <llvm-c/DebugInfo.h>
 #include <string.h>
 
 LLVMTypeRef vector_type(struct emitter *e, LLVMTypeRef element)
@@ -334,18 +333,6 @@ LLVMValueRef call_intrinsic(struct emitter *e, const char *name,
     return LLVMBuildCall2(e->builder, type, function, arguments, count, "");
 }
 
-void loop_hint(struct emitter *e, LLVMValueRef back, const char *hint)
-{
-    LLVMContextRef context = e->context;
-    LLVMMetadataRef name = LLVMMDStringInContext2(context, hint, strlen(hint));
-    LLVMMetadataRef parts[] = {LLVMTemporaryMDNode(context, NULL, 0),
-                               LLVMMDNodeInContext2(context, &name, 1)};
-    LLVMMetadataRef node = LLVMMDNodeInContext2(context, parts, 2);
-    LLVMMetadataReplaceAllUsesWith(parts[0], node);
-    LLVMSetMetadata(back, LLVMGetMDKindIDInContext(context, "llvm.loop", 9),
-                    LLVMMetadataAsValue(context, node));
-}
-
 // --- One lane after another --------------------------------------------------
 
 struct lane_loop lane_loop_begin(struct emitter *e, LLVMValueRef mask)
@@ -383,8 +370,8 @@ void lane_loop_end(struct emitter *e, struct lane_loop *loop)
         b, LLVMIntNE, left, number32(e, loop->all ? e->width : 0), "");
     // One place for all lanes: processors learn by the place of a load which
     // stores it depends on.
-    loop_hint(e, LLVMBuildCondBr(b, more, loop->head, loop->end),
-              "llvm.loop.unroll.disable");
+    loop_hint(LLVMBuildCondBr(b, more, loop->head, loop->end),
+              "llvm.loop.unroll.disable", 0);
     position(e, loop->end);
 }
 

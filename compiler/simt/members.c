@@ -380,7 +380,7 @@ static bool has_item(const struct record *record, LLVMValueRef at)
 }
 
 // The units of each lane, lane after lane, as `count` lanes have them.
-static LLVMValueRef load_quads(struct emitter *e, const struct record *word,
+static LLVMValueRef load_each(struct emitter *e, const struct record *word,
                                LLVMValueRef places, unsigned lane,
                                unsigned count)
 {
@@ -394,9 +394,9 @@ static LLVMValueRef load_quads(struct emitter *e, const struct record *word,
         apart_mark(e, word->address, load);
         return load;
     }
-    LLVMValueRef low = load_quads(e, word, places, lane, count / 2);
+    LLVMValueRef low = load_each(e, word, places, lane, count / 2);
     LLVMValueRef high =
-        load_quads(e, word, places, lane + count / 2, count / 2);
+        load_each(e, word, places, lane + count / 2, count / 2);
     LLVMValueRef mask[64];
     for (unsigned i = 0; i < word->units * count; i++)
         mask[i] = number32(e, i);
@@ -415,7 +415,7 @@ static void load_long_word(struct emitter *e, struct record *word)
     word->units = 16 / word->unit;
     unsigned count = e->width / word->units;
     for (unsigned i = 0; i < word->units; i++)
-        units[i] = load_quads(e, word, places, i * count, count);
+        units[i] = load_each(e, word, places, i * count, count);
     sort_units(e, units, word->units);
     set_members(e, word, units, word->unit, word->low);
 }

@@ -54,6 +54,7 @@ struct estimate {
     const struct shapes *shapes;
     const struct kernel *kernel;
     double *threads, *chunks;  // how often a thread, and a chunk, is in a block
+    double *rounds;            // of each loop
     bool *apart;               // blocks between where lanes part and meet
     double thread, chunk;      // what all of it takes
 };
@@ -134,14 +135,15 @@ static double rounds_of(const struct kernel *kernel, int loop)
 
 // What part of those that come to a block go on to a side: loops are left once,
 // and elsewhere sides are as likely as each other.
-static double share_of(const struct kernel *kernel, int from, unsigned side)
+static double share_of(const struct estimate *x, int from, unsigned side)
 {
+    const struct kernel *kernel = x->kernel;
     const struct block *block = &kernel->blocks[from];
     int to = block->successors[side];
     double share = 1;
     for (int l = block->loop; l != NONE && !loop_has(kernel, l, to);
          l = kernel->loops[l].parent)
-        share /= rounds_of(kernel, l);
+        share /= x->rounds[l];
     if (share < 1 || block->successor_count == 1)
         return share;
     int other = block->successors[!side];
@@ -164,7 +166,7 @@ static void spread_from(struct estimate *x, int from)
         int to = block->successors[s];
         if (to <= from)
             continue;
-        double share = share_of(x->kernel, from, s);
+        double share = share_of(x, from, s);
         bool both = share == 0.5 && x->shapes->divergent[from];
         x->threads[to] += x->threads[from] * share;
         x->chunks[to] += x->chunks[from] * (both ? 1 : share);
@@ -172,16 +174,16 @@ static void spread_from(struct estimate *x, int from)
 }
 
 // The longest of all lanes is likely twice as long as theirs on average.
-static double rounds_of_chunk(const struct shapes *shapes, int loop)
+static double rounds_of_chunk(const struct estimate *x, int loop)
 {
-    const struct loop *loops = shapes->kernel->loops;
-    double rounds = rounds_of(shapes->kernel, loop);
-    if (!shapes->divergent_loop[loop])
-        return rounds;
+    const struct loop *loops = x->kernel->loops;
+    const bool *divergent = x->shapes->divergent_loop;
+    if (!divergent[loop])
+        return x->rounds[loop];
     for (int l = loops[loop].parent; l != NONE; l = loops[l].parent)
-        if (shapes->divergent_loop[l])
-            return rounds;
-    return 2 * rounds;
+        if (divergent[l])
+            return x->rounds[loop];
+    return 2 * x->rounds[loop];
 }
 
 // Blocks are in reverse post-order: those before a block are done, but for ways
@@ -189,13 +191,15 @@ static double rounds_of_chunk(const struct shapes *shapes, int loop)
 static void find_often(struct estimate *x)
 {
     const struct kernel *kernel = x->kernel;
+    for (int l = 0; l < (int)kernel->loop_count; l++)
+        x->rounds[l] = rounds_of(kernel, l);
     x->threads[0] = x->chunks[0] = 1;
     for (int b = 0; b < (int)kernel->block_count; b++) {
         int loop = kernel->blocks[b].loop;
         int head = loop == NONE ? 0 : kernel->loops[loop].header;
         if (loop != NONE && head == b) {
-            x->threads[b] *= rounds_of(kernel, loop);
-            x->chunks[b] *= rounds_of_chunk(x->shapes, loop);
+            x->threads[b] *= x->rounds[loop];
+            x->chunks[b] *= rounds_of_chunk(x, loop);
         } else {
             x->threads[b] = least(x->threads[b], x->threads[head]);
             x->chunks[b] = least(x->chunks[b], x->chunks[head]);
@@ -236,13 +240,13 @@ static enum effort effort_of_places(const struct kernel *kernel,
                                     LLVMValueRef at, int64_t size)
 {
     bool stores = LLVMIsAStoreInst(at) != NULL;
-    bool together = bundle_size(kernel, at) > 0;
+    int64_t together = bundle_size(kernel, at);
     if (map_get(&kernel->slot_of,
                 slots_base(kernel, accessed_address(at))))
         return stores ? EFFORT_SCATTER_OWN : EFFORT_GATHER_OWN;
     if (stores)
         return together ? EFFORT_GATHER : EFFORT_SCATTER;
-    if (bundle_size(kernel, at) >= LONG)
+    if (together >= LONG)
         return EFFORT_LONG;
     return together ? EFFORT_APART
                     : size < 4 ? EFFORT_GATHER_PARTS : EFFORT_GATHER;
@@ -358,6 +362,7 @@ bool lanes_gain(const struct shapes *shapes)
         return true;
     x.threads = simt_allocate(count * sizeof *x.threads);
     x.chunks = simt_allocate(count * sizeof *x.chunks);
+    x.rounds = simt_allocate(kernel->loop_count * sizeof *x.rounds);
     x.apart = simt_allocate(count * sizeof *x.apart);
     find_apart(&x);
     find_often(&x);
