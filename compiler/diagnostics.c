@@ -139,8 +139,7 @@ static bool is_missing(const char *name)
         "texCubemap*", "surf1D*", "surf2D*", "surf3D*", "surfCubemap*",
         "this_cluster", "cluster_group", "__cluster_*", "__cluster*",
         "__pipeline_*", "__setmaxnreg*", "__isLocal", "__isGridConstant",
-        "__barrier_sync_count",
-        "__cvta_*"};
+        "__barrier_sync_count", "__cvta_*"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t size = strcspn(names[i], "*");
         if (strncmp(name, names[i], size) != 0)

@@ -117,8 +117,7 @@ static bool constructs(const struct tokens *s, size_t type)
         const struct token token = s->items[i];
         if (ends_declaration(token))
             from = i + 1;
-        else if (token.size == s->items[type].size &&
-                 memcmp(token.start, s->items[type].start, token.size) == 0 &&
+        else if (token_same(token, s->items[type]) &&
                  token_is(s->items[i + 1], "(") &&
                  token_is(s->items[i + 2], ")") &&
                  tokens_have(s, from, i, device) &&
@@ -183,9 +182,7 @@ static void check_stores(const struct tokens *s, size_t name,
 {
     size_t store = 0;
     for (size_t i = 1; i < s->count; i++) {
-        const struct token token = s->items[i];
-        if (i == name || token.size != s->items[name].size ||
-            memcmp(token.start, s->items[name].start, token.size) != 0)
+        if (i == name || !token_same(s->items[i], s->items[name]))
             continue;
         if (may_declare(s, i))
             return;
@@ -236,8 +233,7 @@ bool rules_are_of_device(const struct tokens *s, struct token name,
         struct token token = s->items[i];
         if (ends_declaration(token))
             from = i + 1;
-        else if (token.size == name.size &&
-                 memcmp(token.start, name.start, name.size) == 0 &&
+        else if (token_same(token, name) &&
                  tokens_have(s, from, i, words) &&
                  (!*next || token_is(name, "operator") ||
                   strchr(next, s->items[i + 1].start[0])))
@@ -318,8 +314,8 @@ void rules_check(const struct tokens *s, struct scan *scan)
                          "write __global__, __shared__ or __constant__");
         else if (token_is(token, "__host__") && is_host_function(s, from, i))
             rules_refuse(scan, token,
-                   "a function of the host is not supported: it has no "
-                   "__device__ beside __host__");
+                         "a function of the host is not supported: it has no "
+                         "__device__ beside __host__");
     }
 }
 

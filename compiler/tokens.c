@@ -9,10 +9,15 @@ bool token_has(int c)
     return isalnum((unsigned char)c) || c == '_' || (c & 0x80);
 }
 
+bool token_same(struct token token, struct token other)
+{
+    return token.size == other.size &&
+           memcmp(token.start, other.start, token.size) == 0;
+}
+
 bool token_is(struct token token, const char *text)
 {
-    return token.size == strlen(text) &&
-           memcmp(token.start, text, token.size) == 0;
+    return token_same(token, (struct token){text, strlen(text)});
 }
 
 bool token_is_any(struct token token, const char *const *words)
@@ -33,11 +38,8 @@ bool token_takes_brackets(struct token token)
         "__launch_bounds__", "__attribute__", "__cluster_dims__", "alignas",
         "__align__", "decltype", "__declspec", "__maxnreg__", "typeof",
         "__builtin_align__", "noexcept", "sizeof", "alignof", "__typeof__",
-        "__underlying_type"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (token_is(token, words[i]))
-            return true;
-    return false;
+        "__underlying_type", NULL};
+    return token_is_any(token, words);
 }
 
 // After R"tag( up to )tag".
@@ -208,11 +210,10 @@ size_t tokens_skip_requirement(const struct tokens *s, size_t i)
 
 bool tokens_open_class(const struct tokens *s, size_t from, size_t i)
 {
+    static const char *const words[] = {"struct", "class", "union", "enum",
+                                        NULL};
     size_t t = i;
-    while (t > from && !token_is(s->items[t - 1], "struct") &&
-           !token_is(s->items[t - 1], "class") &&
-           !token_is(s->items[t - 1], "union") &&
-           !token_is(s->items[t - 1], "enum"))
+    while (t > from && !token_is_any(s->items[t - 1], words))
         t--;
     if (t == from)
         return false;

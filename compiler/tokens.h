@@ -19,6 +19,7 @@ void tokens_free(struct tokens *tokens);
 // Of words: names, keywords and numbers.
 bool token_has(int c);
 bool token_is(struct token token, const char *text);
+bool token_same(struct token token, struct token other);
 bool token_is_any(struct token token, const char *const *words);  // to NULL
 bool token_is_word(struct token token);
 // Those that take arguments in brackets and are no functions.
