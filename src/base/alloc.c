@@ -68,6 +68,18 @@ void *mem_grow(void *memory, size_t size, size_t new_size)
     return larger;
 }
 
+void *mem_room(void *items, uint32_t count, uint32_t *most, size_t size,
+               uint32_t least)
+{
+    if (count < *most)
+        return items;
+    uint32_t more = *most ? 2 * *most : least;
+    void *grown = mem_grow(items, *most * size, more * size);
+    if (grown)
+        *most = more;
+    return grown;
+}
+
 char *text_copy(const char *text)
 {
     size_t size = strlen(text) + 1;

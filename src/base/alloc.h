@@ -3,6 +3,7 @@
 
 #include <runnel/host.h>
 #include <stddef.h>
+#include <stdint.h>
 
 // Zeroed memory, or NULL. Never aborts.
 void *mem_allocate(size_t size);
@@ -14,6 +15,11 @@ void mem_release(void *memory, size_t size);
 // A copy of `memory` with room for `new_size` bytes, zeroed behind the old
 // `size`, in its place; NULL leaves it as it was.
 void *mem_grow(void *memory, size_t size, size_t new_size);
+
+// `items`, of which there are `count` of that size, with room for one more, for
+// `least` at first; `*most` is how many fit. NULL leaves all as it was.
+void *mem_room(void *items, uint32_t count, uint32_t *most, size_t size,
+               uint32_t least);
 
 // A copy of `text`; released with text_release. NULL when memory is short.
 char *text_copy(const char *text);

@@ -414,17 +414,12 @@ bool capture_record(struct stream *stream, struct event *event, bool external,
 
 static bool grow_locked(struct capture *capture)
 {
-    if (capture->member_count < capture->member_most)
-        return true;
-    uint32_t most = capture->member_most ? 2 * capture->member_most : 4;
     struct stream **members =
-        mem_grow(capture->members, capture->member_most * sizeof *members,
-                 most * sizeof *members);
-    if (!members)
-        return false;
-    capture->members = members;
-    capture->member_most = most;
-    return true;
+        mem_room(capture->members, capture->member_count,
+                 &capture->member_most, sizeof *members, 4);
+    if (members)
+        capture->members = members;
+    return members != NULL;
 }
 
 rnl_status capture_add_stream_locked(struct capture *capture,

@@ -35,7 +35,7 @@ struct device {
 // Host memory that a context allocated or was told of, by where it begins.
 struct host_ranges {
     struct host_range **items;
-    size_t count, most;
+    uint32_t count, most;
 };
 
 struct context {

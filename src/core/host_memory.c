@@ -97,17 +97,11 @@ static void set_reach_locked(const struct host_ranges *ranges, size_t i)
 
 static bool grow_locked(struct host_ranges *ranges)
 {
-    if (ranges->count < ranges->most)
-        return true;
-    size_t most = ranges->most ? 2 * ranges->most : 8;
-    struct host_range **items =
-        mem_grow(ranges->items, ranges->most * sizeof *items,
-                 most * sizeof *items);
-    if (!items)
-        return false;
-    ranges->items = items;
-    ranges->most = most;
-    return true;
+    struct host_range **items = mem_room(ranges->items, ranges->count,
+                                         &ranges->most, sizeof *items, 8);
+    if (items)
+        ranges->items = items;
+    return items != NULL;
 }
 
 static rnl_status no_memory(void)

@@ -90,31 +90,21 @@ const char *node_what(const struct node *node)
 
 static bool grow_locked(struct graph *graph)
 {
-    if (graph->count < graph->most)
-        return true;
-    uint32_t most = graph->most ? 2 * graph->most : 8;
-    struct node *nodes = mem_grow(graph->nodes, graph->most * sizeof *nodes,
-                                  most * sizeof *nodes);
-    if (!nodes)
-        return false;
-    graph->nodes = nodes;
-    graph->most = most;
-    return true;
+    struct node *nodes = mem_room(graph->nodes, graph->count, &graph->most,
+                                  sizeof *nodes, 8);
+    if (nodes)
+        graph->nodes = nodes;
+    return nodes != NULL;
 }
 
 // Room for one more edge into the node.
 static bool grow_after(struct node *node)
 {
-    if (node->after_count < node->after_most)
-        return true;
-    uint32_t most = node->after_most ? 2 * node->after_most : 2;
-    uint32_t *after = mem_grow(node->after, node->after_most * sizeof *after,
-                               most * sizeof *after);
-    if (!after)
-        return false;
-    node->after = after;
-    node->after_most = most;
-    return true;
+    uint32_t *after = mem_room(node->after, node->after_count,
+                               &node->after_most, sizeof *after, 2);
+    if (after)
+        node->after = after;
+    return after != NULL;
 }
 
 static rnl_status no_memory(void)

@@ -53,16 +53,11 @@ static int remember_node(struct builder *builder, struct step *step,
                          void *node)
 {
     struct gpu_plan *plan = builder->plan;
-    if (plan->node_count == plan->node_most) {
-        uint32_t most = plan->node_most ? 2 * plan->node_most : 16;
-        void **nodes = mem_grow(plan->nodes,
-                                plan->node_most * sizeof *nodes,
-                                most * sizeof *nodes);
-        if (!nodes)
-            return out_of_memory(builder);
-        plan->nodes = nodes;
-        plan->node_most = most;
-    }
+    void **nodes = mem_room(plan->nodes, plan->node_count, &plan->node_most,
+                            sizeof *nodes, 16);
+    if (!nodes)
+        return out_of_memory(builder);
+    plan->nodes = nodes;
     if (step->count++ == 0)
         step->first = plan->node_count;
     plan->nodes[plan->node_count++] = node;
