@@ -110,6 +110,8 @@ const bench_goal goals[] = {
      "<= 1.02 x", ""},
     {"graph launch, to the end", "cuda/graph/replay", "runnel", "driver",
      1 / 1.02, 0, "<= 1.02 x", ""},
+    {"small graph, to the end", "cuda/graph/replay-20", "runnel", "driver",
+     1 / 1.02, 0, "<= 1.02 x", ""},
     {"allocate + free, 4 KiB", "cuda/allocate/4Ki", "runnel, on a stream",
      "cuMemAllocAsync", 5, 18, "5 x faster", "18 x"},
     {"allocate + free, 1 MiB", "cuda/allocate/1Mi", "runnel, on a stream",

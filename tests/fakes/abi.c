@@ -33,6 +33,10 @@ SAME(DRIVER_LAUNCH_PROGRAMMATIC_SERIALIZATION,
 SAME(DRIVER_LAUNCH_PRIORITY, CU_LAUNCH_ATTRIBUTE_PRIORITY);
 SAME(DRIVER_LAUNCH_DOMAIN_MAP, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP);
 SAME(DRIVER_LAUNCH_DOMAIN, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN);
+SAME(DRIVER_LINK_ASSEMBLY, CU_JIT_INPUT_PTX);
+SAME(DRIVER_PORT_PROGRAMMATIC, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC);
+SAME(DRIVER_EDGE_PROGRAMMATIC, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC);
+SAME(DRIVER_NODE_KERNEL, CU_GRAPH_NODE_TYPE_KERNEL);
 SAME(DRIVER_NODE_CONDITIONAL, CU_GRAPH_NODE_TYPE_CONDITIONAL);
 SAME(DRIVER_CONDITION_IF, CU_GRAPH_COND_TYPE_IF);
 SAME(DRIVER_CONDITION_WHILE, CU_GRAPH_COND_TYPE_WHILE);
@@ -164,8 +168,15 @@ FIELD(driver_values_node, count, CUDA_BATCH_MEM_OP_NODE_PARAMS, count);
 FIELD(driver_values_node, values, CUDA_BATCH_MEM_OP_NODE_PARAMS, paramArray);
 FIELD(driver_values_node, flags, CUDA_BATCH_MEM_OP_NODE_PARAMS, flags);
 
+SIZE(driver_edge, CUgraphEdgeData);
+FIELD(driver_edge, from_port, CUgraphEdgeData, from_port);
+FIELD(driver_edge, to_port, CUgraphEdgeData, to_port);
+FIELD(driver_edge, type, CUgraphEdgeData, type);
+
 SIZE(driver_node, CUgraphNodeParams);
 FIELD(driver_node, type, CUgraphNodeParams, type);
+FIELD(driver_node, kernel, CUgraphNodeParams, kernel);
+FIELD(driver_node, kernel.arguments, CUgraphNodeParams, kernel.kernelParams);
 FIELD(driver_node, conditional.handle, CUgraphNodeParams, conditional.handle);
 FIELD(driver_node, conditional.type, CUgraphNodeParams, conditional.type);
 FIELD(driver_node, conditional.size, CUgraphNodeParams, conditional.size);

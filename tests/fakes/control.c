@@ -533,5 +533,5 @@ void *fake_control_image(const struct fake_kernel *kernels, size_t count,
         char magic[8];
         uint64_t kernels, count;
     } payload = {"FAKENATV", (uintptr_t)kernels, count};
-    return fake_cubin(&payload, sizeof payload, out_size);
+    return fake_cubin(&payload, sizeof payload, false, out_size);
 }

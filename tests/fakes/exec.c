@@ -16,6 +16,8 @@ int fake_node_kernel(struct fake_node *node,
         fake_find(KIND_FUNCTION, params->function);
     if (!function)
         return FAKE_INVALID_VALUE;
+    if (node->early && !function->module->waits)
+        fake_misuse("a kernel that may begin early does not wait");
     struct fake_call call;
     struct driver_launch launch = {
         params->grid_x, params->grid_y, params->grid_z, params->block_x,
@@ -467,6 +469,7 @@ static struct fake_node changed(const struct fake_pair *pair)
     return (struct fake_node){
         .object = {.context = pair->node->object.context},
         .function = pair->node->function,
+        .early = pair->node->early,
     };
 }
 

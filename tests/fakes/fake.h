@@ -41,6 +41,7 @@ enum fake_code {
     FAKE_INVALID_IMAGE = 200,
     FAKE_INVALID_CONTEXT = 201,
     FAKE_INVALID_PTX = 218,
+    FAKE_UNSUPPORTED_PTX = 222,
     FAKE_INVALID_HANDLE = 400,
     FAKE_NOT_FOUND = 500,
     FAKE_NOT_READY = 600,
@@ -71,6 +72,7 @@ enum fake_kind {
     KIND_GRAPH,
     KIND_NODE,
     KIND_EXEC,
+    KIND_LINK,
     KIND_COUNT,
 };
 
@@ -136,6 +138,7 @@ struct fake_module {
     rnl_module inner;                   // or, of C functions, …
     const struct fake_kernel *kernels;  // … these
     size_t kernel_count;
+    bool waits;  // its kernels do, for what they come after
     struct fake_function_object *functions;  // made so far
 };
 
@@ -176,6 +179,7 @@ void fake_exec_drop(struct fake_exec *exec);
 // `out_context`: the current context, which is then required; or NULL.
 int fake_enter(enum fake_function function, struct fake_context **out_context);
 int fake_enter_named(const char *name);  // of NVRTC
+void fake_use_stack(void);  // as compilers do
 
 // The same for a function that ends something: it does so in any case, and
 // then returns this code. Only a missing context stops it: *out_context NULL.
@@ -312,8 +316,11 @@ void fake_mangle(const char *name, char *out, size_t size);
 
 // --- Images ---------------------------------------------------------------
 
-// A cubin of the fake: an ELF file for CUDA whose one section is the payload.
-void *fake_cubin(const void *payload, size_t size, size_t *out_size);
+// A cubin of the fake: an ELF file for CUDA whose one section is the payload,
+// and whose flags say whether its kernels wait for what they come after.
+void *fake_cubin(const void *payload, size_t size, bool waits,
+                 size_t *out_size);
+bool fake_image_waits(const void *image);
 // A PTX text that carries the payload in comments behind `head`.
 char *fake_ptx(const char *head, const void *payload, size_t size);
 // That of the kernel for conditions.

@@ -316,14 +316,32 @@ int fake_graph_conditional(uint64_t *out_handle, void *graph, void *context,
     return FAKE_OK;
 }
 
+// Programmatic edges are between kernels.
+static int add_early(struct fake_node *node, const struct driver_edge *edges,
+                     const struct driver_kernel_node *params, void **out_node)
+{
+    node->function = FAKE_graph_add_kernel;
+    for (size_t i = 0; edges && i < node->after_count; i++) {
+        bool early = edges[i].type == DRIVER_EDGE_PROGRAMMATIC;
+        if (edges[i].type > DRIVER_EDGE_PROGRAMMATIC || edges[i].to_port ||
+            edges[i].from_port != (early ? DRIVER_PORT_PROGRAMMATIC : 0) ||
+            (early && node->after[i]->function != FAKE_graph_add_kernel))
+            return finish(node, FAKE_INVALID_VALUE, out_node);
+        node->early |= early;
+    }
+    return finish(node, fake_node_kernel(node, params), out_node);
+}
+
 int fake_graph_add_node(void **out_node, void *graph, void *const *after,
-                        const void *edges, size_t count,
+                        const struct driver_edge *edges, size_t count,
                         struct driver_node *params)
 {
     struct fake_node *node;
     int code = start(FAKE_graph_add_node, graph, after, count, &node);
     if (code)
         return code;
+    if (params->type == DRIVER_NODE_KERNEL)
+        return add_early(node, edges, &params->kernel, out_node);
     if (edges || params->type != DRIVER_NODE_CONDITIONAL ||
         params->conditional.size != 1 || params->conditional.type > 1 ||
         params->conditional.type < 0 || !params->conditional.handle)

@@ -23,6 +23,7 @@ struct fake_node {
     struct fake_graph *graph;
     struct fake_node *next, **after;
     size_t after_count;
+    bool early;                   // it may begin when others are not over
     enum fake_function function;  // FAKE_graph_add_…
     struct driver_kernel_node kernel;  // its values are in the payload
     struct driver_copy copy;

@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MACHINE_CUDA = 190, LINE_BYTES = 36 };
+enum { MACHINE_CUDA = 190, LINE_BYTES = 36, FLAGS = 0x5a055a, WAITS = 1 };
 
 static const char mark[] = "// RUNNEL_FAKE ";
 static const char hex[] = "0123456789abcdef";
 
-void *fake_cubin(const void *payload, size_t size, size_t *out_size)
+void *fake_cubin(const void *payload, size_t size, bool waits,
+                 size_t *out_size)
 {
     size_t padded = (size + 15) & ~(size_t)15;
     size_t total = sizeof(Elf64_Ehdr) + padded + 2 * sizeof(Elf64_Shdr);
@@ -26,7 +27,7 @@ void *fake_cubin(const void *payload, size_t size, size_t *out_size)
         .e_machine = MACHINE_CUDA,
         .e_version = EV_CURRENT,
         .e_shoff = sizeof header + padded,
-        .e_flags = 0x5a055a,
+        .e_flags = FLAGS | (waits ? WAITS : 0),
         .e_ehsize = sizeof header,
         .e_shentsize = sizeof(Elf64_Shdr),
         .e_shnum = 2,
@@ -42,6 +43,15 @@ void *fake_cubin(const void *payload, size_t size, size_t *out_size)
     memcpy(image + header.e_shoff + sizeof section, &section, sizeof section);
     *out_size = total;
     return image;
+}
+
+bool fake_image_waits(const void *image)
+{
+    Elf64_Ehdr header;
+    if (memcmp(image, ELFMAG, SELFMAG) != 0)
+        return false;
+    memcpy(&header, image, sizeof header);
+    return header.e_flags & WAITS;
 }
 
 char *fake_ptx(const char *head, const void *payload, size_t size)

@@ -86,6 +86,8 @@ int fake_module_load(void **out_module, const void *image, unsigned count,
     fake_wait_device(context);
     struct fake_module *module = fake_new(KIND_MODULE, context, sizeof *module);
     code = module ? load(module, payload, size) : FAKE_OUT_OF_MEMORY;
+    if (!code)
+        module->waits = fake_image_waits(image);
     free(payload);
     if (code && module)
         fake_delete(module);
@@ -142,11 +144,15 @@ void fake_module_drop(struct fake_module *module)
     fake_delete(module);
 }
 
-// What still runs of it is undefined with the real driver. After a failure that
-// was injected Runnel may think that nothing runs any more.
+// What still runs of it is undefined with the real driver; a graph that has its
+// kernels may stay. After a failure that was injected Runnel may think that
+// nothing runs any more.
 static bool is_used(const struct fake_module *module)
 {
     bool used = false;
+    if (rnl_context_synchronize(module->object.context->inner, 0) !=
+        RNL_ERROR_TIMED_OUT)
+        return false;
     for (const struct fake_function_object *function = module->functions;
          function && !used; function = function->next) {
         struct object *object =

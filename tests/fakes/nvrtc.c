@@ -335,7 +335,8 @@ static int take(struct program *program)
     program->ptx = fake_ptx(text_get(&head), binary, size);
     text_finish(&head);
     if (program->wants_code)
-        program->cubin = fake_cubin(binary, size, &program->cubin_size);
+        program->cubin = fake_cubin(binary, size, false,
+                                    &program->cubin_size);
     return program->ptx && (program->cubin || !program->wants_code)
                ? OK : NO_MEMORY;
 }
@@ -392,8 +393,8 @@ static char *translate(const char *log)
     return copy;
 }
 
-// As the real one for a small kernel (13.0).
-static void use_stack(void)
+// As NVRTC for a small kernel (13.0).
+void fake_use_stack(void)
 {
     volatile char bytes[94 << 10];
     for (size_t i = 0; i < sizeof bytes; i += 1024)
@@ -408,7 +409,7 @@ int nvrtc_compile(void *handle, int count, const char *const *options)
     if (code || !program)
         return code ? code : INVALID_PROGRAM;
     size_t kept = take_options(program, count, options, taken);
-    use_stack();
+    fake_use_stack();
     rnl_status status = build(program, kept, taken);
     const char *log = status == RNL_OK ? "" : rnl_last_error()->log;
     if (status == RNL_OK)

@@ -182,3 +182,58 @@ RNL_TEST(brackets_without_end_are_survived)
         read_text(texts[i]);
     end();
 }
+
+// --- Waiting -----------------------------------------------------------------
+
+static void expect_waits(const char *text, const char *expected)
+{
+    struct text out = {0};
+    assert_int_equal(ptx_wait_first(text, &out), expected != NULL);
+    assert_string_equal(text_get(&out), expected ? expected : "");
+    text_finish(&out);
+    assert_int_equal(mem_held(), 0);
+}
+
+#define WAIT "\n\tgriddepcontrol.wait;"
+
+RNL_TEST(kernels_wait_before_all_else)
+{
+    expect_waits(HEAD, HEAD);
+    expect_waits(HEAD ".visible .entry one(\n\t.param .u64 a\n)\n"
+                 ".maxntid 256, 1, 1 // { not here\n"
+                 "{\n\t.reg .b32 %r<2>;\n\t{ ret; }\n}\n"
+                 ".func none() { ret; }\n.entry two(){ret;}",
+                 HEAD ".visible .entry one(\n\t.param .u64 a\n)\n"
+                 ".maxntid 256, 1, 1 // { not here\n"
+                 "{" WAIT "\n\t.reg .b32 %r<2>;\n\t{ ret; }\n}\n"
+                 ".func none() { ret; }\n.entry two(){" WAIT "ret;}");
+    // Only declared.
+    expect_waits(HEAD ".extern .entry a();\n.func f() { ret; }",
+                 HEAD ".extern .entry a();\n.func f() { ret; }");
+}
+
+RNL_TEST(kernels_with_constants_or_waits_of_their_own_are_left)
+{
+    expect_waits(HEAD ".const .align 4 .b8 c[4];\n.entry a() { ret; }", NULL);
+    expect_waits(HEAD ".entry a() { .const .b32 c; ret; }", NULL);
+    expect_waits(HEAD ".entry a() { griddepcontrol.launch_dependents; ret; }",
+                 NULL);
+    expect_waits(HEAD ".entry a() { griddepcontrol.wait; ret; }", NULL);
+}
+
+RNL_TEST(a_cut_text_waits_where_it_can)
+{
+    static const char text[] =
+        HEAD ".visible .entry a(.param .u64 b) { ret; } // \"\n/* {";
+    char cut[sizeof text];
+    for (size_t length = 0; length < sizeof text; length++) {
+        struct text out = {0};
+        memcpy(cut, text, length);
+        cut[length] = '\0';
+        bool whole = strchr(cut, '{') != NULL;
+        assert_true(ptx_wait_first(cut, &out));
+        assert_int_equal(out.length,
+                         length + (whole ? sizeof WAIT - 1 : 0));
+        text_finish(&out);
+    }
+}

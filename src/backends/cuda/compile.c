@@ -2,6 +2,7 @@
 // has no effect here.
 #include "backends/cuda/compile.h"
 
+#include "backends/cuda/assemble.h"
 #include "backends/cuda/nvrtc.h"
 #include "backends/cuda/ptx.h"
 #include "base/file.h"
@@ -11,11 +12,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FORMAT 1  // of what is made of the same source
+#define FORMAT 2  // of what is made of the same source
 
 // NVRTC's statuses.
 enum {
@@ -39,6 +41,9 @@ struct job {
     char include[NVRTC_PATH_SIZE + 2], more[NVRTC_PATH_SIZE + 8];
     struct text log;
     int code;         // what NVRTC says of the source
+    struct text ptx, image;         // the latter is empty if it is the former
+    struct gpu_context *assembler;  // who assembles it; NULL: NVRTC
+    bool waits;       // the kernels do, when they begin
 };
 
 // --- Identity ----------------------------------------------------------------
@@ -56,8 +61,10 @@ static void describe(const struct cuda_target *target,
     struct stat facts = {.st_size = 0};
     stat(place->path, &facts);
     snprintf(text, size,
-             "images %d, compute %d.%d, NVRTC %016llx%016llx %llu %lld.%09ld",
+             "images %d, compute %d.%d, driver %d, NVRTC %016llx%016llx %llu "
+             "%lld.%09ld",
              FORMAT, target->major, target->minor,
+             target->assembler ? target->driver_version : 0,
              (unsigned long long)files.high, (unsigned long long)files.low,
              (unsigned long long)facts.st_size,
              (long long)facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
@@ -121,6 +128,22 @@ static rnl_status check_option(const char *option)
     return RNL_OK;
 }
 
+// Whether it is about the source alone, and PTX says all that it has to say to
+// an assembler. Others might be, but are not known to.
+static bool is_of_source(const char *option)
+{
+    static const char *const names[] = {
+        "define-macro", "undefine-macro", "include-path", "include",
+        "pre-include", "no-source-include", "std", "use_fast_math", "ftz",
+        "prec-sqrt", "prec-div", "fmad", "restrict", "default-device",
+        "device-as-default-execution-space", "w", "disable-warnings",
+        "diag-error", "diag-suppress", "diag-warn", "builtin-move-forward",
+        "builtin-initializer-list", NULL};
+    return option[0] != '-' ||  // the value of the one before
+           (option[1] && strchr("DUI", option[1])) ||
+           any_option(option + strspn(option, "-"), names);
+}
+
 static bool chooses_target(const rnl_module_options *options)
 {
     static const char *const names[] = {"-arch", "--gpu-architecture", NULL};
@@ -135,14 +158,35 @@ static void add_option(struct job *job, const char *option)
     job->options[job->option_count++] = option;
 }
 
+#define WAIT_LEAST 90  // the compute capability that kernels can wait from
+
+// The driver assembles what it understands: no PTX that is newer.
+static bool can_wait(const struct job *job, const struct cuda_target *target,
+                     int capability)
+{
+    const rnl_module_options *options = job->source->options;
+    int version = job->nvrtc->major * 1000 + job->nvrtc->minor * 10;
+    for (size_t i = 0; i < options->option_count; i++)
+        if (!is_of_source(options->options[i]))
+            return false;
+    return capability >= WAIT_LEAST && version <= target->driver_version;
+}
+
 static rnl_status add_target(struct job *job, const struct cuda_target *target)
 {
     char word[32] = "";
     rnl_status status =
         nvrtc_target(job->nvrtc, target->major, target->minor, word);
-    snprintf(job->target, sizeof job->target, "--gpu-architecture=%s", word);
+    if (status != RNL_OK)
+        return status;
+    const char *number = strchr(word, '_') + 1;
+    if (!can_wait(job, target, atoi(number)))
+        job->assembler = NULL;
+    snprintf(job->target, sizeof job->target, "--gpu-architecture=%s%s",
+             job->assembler ? "compute_" : "",
+             job->assembler ? number : word);
     add_option(job, job->target);
-    return status;
+    return RNL_OK;
 }
 
 static void add_includes(struct job *job)
@@ -176,7 +220,9 @@ static rnl_status read_options(struct job *job,
         status = check_option(options->options[i]);
         add_option(job, options->options[i]);
     }
-    if (status == RNL_OK && !chooses_target(options))
+    if (chooses_target(options))
+        job->assembler = NULL;
+    else if (status == RNL_OK)
         status = add_target(job, target);
     // Behind the user's own, which are searched before.
     add_includes(job);
@@ -278,55 +324,55 @@ static void *call_compiler(void *argument)
 // templates. The caller's may be less, and so may a thread's by default.
 #define STACK_SIZE ((size_t)16 << 20)
 
-static rnl_status compile(struct job *job)
+static rnl_status call_deep(void *(*function)(void *), struct job *job)
 {
     pthread_t thread;
-    if (!thread_start_sized(&thread, "rnl-nvrtc", STACK_SIZE, call_compiler,
-                            job))
+    if (!thread_start_sized(&thread, "rnl-nvrtc", STACK_SIZE, function, job))
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "no thread with a stack of 16 MiB could be started for "
                     "NVRTC");
     pthread_join(thread, NULL);
-    rnl_status status = read_log(job);
+    return RNL_OK;
+}
+
+static rnl_status compile(struct job *job)
+{
+    rnl_status status = call_deep(call_compiler, job);
+    if (status == RNL_OK)
+        status = read_log(job);
     return status == RNL_OK && job->code ? refuse_code(job, job->code)
                                          : status;
 }
 
 // --- What came of it ---------------------------------------------------------
 
-struct output {
-    char *data;
-    size_t size;
-};
-
 // Empty when there is none of the kind.
 static rnl_status get_output(const struct job *job,
                              int (*get_size)(void *, size_t *),
-                             int (*get)(void *, char *), struct output *out)
+                             int (*get)(void *, char *), struct text *out)
 {
     size_t size = 0;
-    *out = (struct output){0};
     if (!get_size || !get || get_size(job->program, &size) != 0 || size <= 1)
         return RNL_OK;
     char *data = mem_allocate(size + 1);
     if (!data)
         return refuse_memory();
+    *out = (struct text){.data = data, .length = size, .capacity = size + 1};
     int code = get(job->program, data);
-    if (code) {
-        mem_release(data, size + 1);
-        return refuse_code(job, code);
-    }
-    *out = (struct output){data, size};
-    return RNL_OK;
+    return code ? refuse_code(job, code) : RNL_OK;
 }
 
-static void drop_output(struct output *output)
+static rnl_status get_outputs(struct job *job)
 {
-    if (output->data)
-        mem_release(output->data, output->size + 1);
+    const struct nvrtc *nvrtc = job->nvrtc;
+    rnl_status status =
+        get_output(job, nvrtc->ptx_size, nvrtc->ptx, &job->ptx);
+    return status == RNL_OK ? get_output(job, nvrtc->cubin_size, nvrtc->cubin,
+                                         &job->image)
+                            : status;
 }
 
-static rnl_status dump(const char *path, const struct output *ptx)
+static rnl_status dump(const char *path, const struct text *ptx)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     size_t length = ptx->data ? strlen(ptx->data) : 0;
@@ -354,15 +400,15 @@ static rnl_status add_names(const struct job *job, struct image_maker *maker)
     return RNL_OK;
 }
 
-static rnl_status make_image(const struct job *job, const struct output *ptx,
-                             const struct output *image,
+static rnl_status make_image(struct job *job,
                              struct compiled_binary *out_binary)
 {
-    struct image_maker maker = {0};
-    if (ptx->data)
-        ptx_read(ptx->data, &maker);
+    struct image_maker maker = {.waits = job->waits};
+    const struct text *image = job->image.data ? &job->image : &job->ptx;
+    if (job->ptx.data)
+        ptx_read(job->ptx.data, &maker);
     rnl_status status = add_names(job, &maker);
-    bool made = image_finish(&maker, image->data, image->size,
+    bool made = image_finish(&maker, image->data, image->length,
                              &out_binary->data, &out_binary->size);
     if (status == RNL_OK && !made)
         status = refuse_memory();
@@ -376,43 +422,80 @@ static rnl_status make_image(const struct job *job, const struct output *ptx,
     return status;
 }
 
-static rnl_status take(const struct job *job,
-                       struct compiled_binary *out_binary)
+static rnl_status take(struct job *job, struct compiled_binary *out_binary)
 {
-    const struct nvrtc *nvrtc = job->nvrtc;
     const char *path = job->source->options->dump_path;
-    struct output ptx = {0}, cubin = {0};
-    rnl_status status = get_output(job, nvrtc->ptx_size, nvrtc->ptx, &ptx);
-    if (status == RNL_OK)
-        status = get_output(job, nvrtc->cubin_size, nvrtc->cubin, &cubin);
-    if (status == RNL_OK && path)
-        status = dump(path, &ptx);
-    const struct output *image = cubin.data ? &cubin : &ptx;
-    if (status == RNL_OK && !image->data)
+    rnl_status status = path ? dump(path, &job->ptx) : RNL_OK;
+    if (status == RNL_OK && !job->image.data && !job->ptx.data)
         status = refuse(job, RNL_ERROR_INVALID_ARGUMENT, 0,
                         "the options ask for nothing that can be loaded");
-    if (status == RNL_OK)
-        status = make_image(job, &ptx, image, out_binary);
-    drop_output(&cubin);
-    drop_output(&ptx);
-    return status;
+    return status == RNL_OK ? make_image(job, out_binary) : status;
 }
 
-static rnl_status perform(struct job *job, const struct cuda_target *target,
-                          struct compiled_binary *out_binary)
+// --- Kernels that wait -------------------------------------------------------
+
+static void *call_assembler(void *argument)
+{
+    struct job *job = argument;
+    struct text text = {0};
+    job->waits = ptx_wait_first(job->ptx.data, &text);
+    if (job->waits) {
+        text_finish(&job->ptx);
+        job->ptx = text;
+    } else {
+        text_finish(&text);
+    }
+    cuda_assemble(job->assembler, job->ptx.data, &job->image);
+    return NULL;
+}
+
+static bool assemble(struct job *job)
+{
+    return job->ptx.data && call_deep(call_assembler, job) == RNL_OK &&
+           job->image.data;
+}
+
+// --- All ---------------------------------------------------------------------
+
+static void job_reset(struct job *job)
+{
+    size_t count = job->source->options->option_count + OPTIONS_MORE;
+    if (job->program)
+        job->nvrtc->destroy(&job->program);
+    mem_release(job->options, count * sizeof(const char *));
+    job->program = NULL;
+    job->options = NULL;
+    job->option_count = 0;
+    job->waits = false;
+    text_finish(&job->log);
+    text_finish(&job->ptx);
+    text_finish(&job->image);
+}
+
+static rnl_status build(struct job *job, const struct cuda_target *target)
+{
+    rnl_status status = read_options(job, target);
+    if (status == RNL_OK)
+        status = create_program(job);
+    if (status == RNL_OK)
+        status = compile(job);
+    return status == RNL_OK ? get_outputs(job) : status;
+}
+
+// What the driver finds wrong NVRTC finds, too, and says it in better words.
+static rnl_status perform(struct job *job, const struct cuda_target *target)
 {
     rnl_status status =
         nvrtc_find(target->driver_version, target->beside, &job->place);
     if (status == RNL_OK)
         status = nvrtc_load(job->place.path, &job->nvrtc);
     if (status == RNL_OK)
-        status = read_options(job, target);
-    if (status == RNL_OK)
-        status = create_program(job);
-    if (status == RNL_OK)
-        status = compile(job);
-    if (status == RNL_OK)
-        status = take(job, out_binary);
+        status = build(job, target);
+    if (status == RNL_OK && job->assembler && !assemble(job)) {
+        job_reset(job);
+        job->assembler = NULL;
+        status = build(job, target);
+    }
     return status;
 }
 
@@ -424,14 +507,11 @@ rnl_status cuda_compile(const struct cuda_target *target,
     if (!job)
         return no_memory();
     job->source = source;
-    rnl_status status = perform(job, target, out_binary);
-    if (job->program)
-        job->nvrtc->destroy(&job->program);
-    if (job->options)
-        mem_release(job->options,
-                    (source->options->option_count + OPTIONS_MORE) *
-                        sizeof(const char *));
-    text_finish(&job->log);
+    job->assembler = target->assembler;
+    rnl_status status = perform(job, target);
+    if (status == RNL_OK)
+        status = take(job, out_binary);
+    job_reset(job);
     mem_release(job, sizeof *job);
     return status;
 }

@@ -8,6 +8,8 @@ struct cuda_target {
     int major, minor;     // compute capability
     int driver_version;   // 12080
     const char *beside;   // the driver's file, or NULL
+    struct gpu_context *assembler;  // whose driver can begin kernels early, if
+                                    // they wait by themselves; or NULL
 };
 
 // What the outcome depends on besides the source.

@@ -201,13 +201,16 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
 
 // --- Source ----------------------------------------------------------------
 
-static struct cuda_target target_of(const struct context *context)
+static struct cuda_target target_of(struct context *context)
 {
     const rnl_device_info *info = &context->device->info;
     struct cuda_target target = {
         .major = info->compute_major,
         .minor = info->compute_minor,
         .driver_version = driver.version,
+        .assembler = driver.call.graph_add_node && info->compute_major >= 9
+                         ? gpu_of(context)
+                         : NULL,
     };
     Dl_info libcuda;
     if (dladdr((const void *)(uintptr_t)driver.call.init, &libcuda))

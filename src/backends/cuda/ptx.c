@@ -263,3 +263,37 @@ void ptx_read(const char *text, struct image_maker *maker)
         read_all(&reader, maker);
     mem_release(reader.word, WORD_MAX);
 }
+
+// --- Waiting -----------------------------------------------------------------
+
+static bool may_wait(const char *text)
+{
+    struct reader reader = {.at = text};
+    if (strstr(text, "griddepcontrol"))
+        return false;
+    while (next(&reader))
+        if (is(&reader, ".const"))
+            return false;
+    return true;
+}
+
+bool ptx_wait_first(const char *text, struct text *out)
+{
+    struct reader reader = {.at = text};
+    const char *copied = text;
+    bool entry = false;
+    if (!may_wait(text))
+        return false;
+    while (next(&reader)) {
+        if (is(&reader, ".entry") || is(&reader, ";")) {
+            entry = is(&reader, ".entry");
+        } else if (entry && is(&reader, "{")) {
+            text_add_bytes(out, copied, (size_t)(reader.at - copied));
+            text_add(out, "\n\tgriddepcontrol.wait;");
+            copied = reader.at;
+            entry = false;
+        }
+    }
+    text_add(out, "%s", copied);
+    return !out->failed;
+}

@@ -1,4 +1,4 @@
-// What a text of PTX says about kernels and variables.
+// What a text of PTX says about kernels and variables, and kernels that wait.
 #pragma once
 
 #include "backends/cudalike/image.h"
@@ -7,3 +7,9 @@
 // ends in a zero. A text that is not as it should be gives what was understood:
 // the driver's assembler has the last word.
 void ptx_read(const char *text, struct image_maker *maker);
+
+// Writes the text with kernels that begin by waiting until all is over, and to
+// be seen, that their launch comes after: such a launch may begin early. False
+// where that must not be: there are constants, which are read through caches
+// that the wait does not speak of, or kernels that see to it themselves.
+bool ptx_wait_first(const char *text, struct text *out);

@@ -167,27 +167,27 @@ static int add_piece(struct piece *piece, void *argument)
     struct work *work = argument;
     struct gpu_context *gpu = gpu_of(work->context);
     const struct driver_functions *call = call_of(gpu);
-    void *graph = work->batch->graph;
     struct batch_node *node = &work->batch->nodes[work->next];
-    void *const *after = &work->last;
-    size_t count = work->next > 0;
+    struct node_place place = {.graph = work->batch->graph,
+                               .after = &work->last,
+                               .count = work->next > 0};
+    bool early;
     int code;
     if (piece->kind == PIECE_KERNEL) {
-        const struct op_kernel *kernel = &piece->op->kernel;
-        code = gpu_allow_shared(kernel->function, kernel->shared_size);
-        node->size = kernel->function->values_size;
+        node->size = piece->op->kernel.function->values_size;
         node->values = mem_allocate(node->size);
         if (node->size > 0 && !node->values)
             return gpu->driver->out_of_memory;
-        if (code == 0)
-            code = call->graph_add_kernel(&node->node, graph, after, count,
-                                          &piece->kernel);
+        place.behind_kernels =
+            place.count > 0 && node[-1].kind == PIECE_KERNEL;
+        code = gpu_add_kernel(work->context, &place, piece, &node->node,
+                              &early);
     } else if (piece->kind == PIECE_COPY) {
-        code = call->graph_add_copy(&node->node, graph, after, count,
-                                    &piece->copy, gpu->handle);
+        code = call->graph_add_copy(&node->node, place.graph, place.after,
+                                    place.count, &piece->copy, gpu->handle);
     } else {
-        code = call->graph_add_fill(&node->node, graph, after, count,
-                                    &piece->fill, gpu->handle);
+        code = call->graph_add_fill(&node->node, place.graph, place.after,
+                                    place.count, &piece->fill, gpu->handle);
     }
     node->kind = piece->kind;
     node->function = function_of(piece);

@@ -436,6 +436,7 @@ struct gpu_function {
     void *handle;
     _Atomic uint32_t dynamic;   // dynamic shared memory that it may have
     _Atomic int carveout;       // that the driver was told
+    bool waits;                 // it begins by waiting for what comes before
     rnl_parameter *parameters;  // the core's copy is its own
     size_t parameter_count;
 };

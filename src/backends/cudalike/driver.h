@@ -130,12 +130,13 @@ struct driver_values_node {
     unsigned flags;
 };
 
-// Only what conditional nodes need.
+// Only what conditional nodes and kernels need.
 struct driver_node {
     int type;
     int reserved0[3];
     union {
         long long padding[29];
+        struct driver_kernel_node kernel;
         struct {
             uint64_t handle;
             int type;
@@ -147,7 +148,22 @@ struct driver_node {
     long long reserved2;
 };
 
+// What an edge is more than an order. One that is programmatic lets a kernel
+// begin when the blocks of the kernel before have ended, or sooner if they say
+// so; it waits by itself for what they wrote.
+struct driver_edge {
+    unsigned char from_port, to_port, type, reserved[5];
+};
+
 enum {
+    DRIVER_PORT_PROGRAMMATIC = 1,
+    DRIVER_EDGE_PROGRAMMATIC = 1,
+};
+
+enum { DRIVER_LINK_ASSEMBLY = 1 };  // what is linked
+
+enum {
+    DRIVER_NODE_KERNEL = 0,
     DRIVER_NODE_CONDITIONAL = 13,
     DRIVER_CONDITION_IF = 0,
     DRIVER_CONDITION_WHILE = 1,

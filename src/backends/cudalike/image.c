@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define VERSION 1u
+#define VERSION 2u
 #define COUNT_MAX (1u << 20)
 #define PARAMETER_SIZE_MAX (1u << 16)
 
@@ -19,6 +19,7 @@ struct image_header {
     struct hash128 checksum;  // of everything behind it
     uint64_t vendor_size;
     uint32_t version, entry_count, parameter_count, text_size;
+    uint64_t waits;
 };
 
 struct image_entry {
@@ -165,7 +166,8 @@ static const char *header_fault(const struct image_header *header, size_t size)
     if (header->version != VERSION)
         return "it was made by another version of Runnel";
     if (header->entry_count > COUNT_MAX ||
-        header->parameter_count > COUNT_MAX || header->vendor_size > size)
+        header->parameter_count > COUNT_MAX || header->vendor_size > size ||
+        header->waits > 1)
         return "its counts cannot be";
     return NULL;
 }
@@ -255,6 +257,11 @@ const char *image_open(const void *data, size_t size, struct image *out_image)
 }
 
 // --- Reading -----------------------------------------------------------------
+
+bool image_waits(const struct image *image)
+{
+    return image->header && image->header->waits;
+}
 
 bool image_item(const struct image *image, size_t index,
                 struct image_item *out_item)
@@ -449,6 +456,7 @@ bool image_finish(struct image_maker *maker, const void *vendor, size_t size,
         .entry_count = maker->entry_count,
         .parameter_count = maker->parameter_count,
         .text_size = (uint32_t)maker->text.length,
+        .waits = maker->waits,
     };
     memcpy(header.magic, magic, sizeof magic);
     size_t offset = vendor_offset(&header);

@@ -68,6 +68,9 @@ bool image_is_stored(const void *data, size_t size);
 // Opens what Runnel stored, aligned to 8 bytes; or says what is wrong with it.
 const char *image_open(const void *data, size_t size, struct image *out_image);
 
+// Whether its kernels begin by waiting for what they come after.
+bool image_waits(const struct image *image);
+
 // False past the end.
 bool image_item(const struct image *image, size_t index,
                 struct image_item *out_item);
@@ -81,6 +84,7 @@ rnl_parameter image_parameter(const struct image *image,
 struct image_maker {
     struct text entries, parameters, text;
     uint32_t entry_count, parameter_count;
+    bool waits;   // its kernels begin by waiting for what they come after
     bool failed;  // memory was short
 };
 

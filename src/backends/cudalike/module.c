@@ -380,6 +380,7 @@ static rnl_status init_function(struct function *function, const char *name,
         return RNL_ERROR_NOT_FOUND;
     if (code != 0)
         return driver_fail(context, code, "to find a function");
+    own->waits = image_waits(&gpu_module_of(module)->image);
     rnl_status status =
         item.typed ? table_parameters(own, &gpu_module_of(module)->image,
                                       &item)

@@ -215,6 +215,51 @@ static int kernel_piece(struct piece *piece,
     return visit(piece, argument);
 }
 
+#define EDGES_MOST 8  // of a node that is early
+
+// What has attributes may be all on the device together, or in clusters.
+bool gpu_can_be_early(const struct op *op)
+{
+    const struct op_kernel *kernel = &op->kernel;
+    return op->kind == OP_KERNEL && kernel->attribute_count == 0 &&
+           (uint64_t)kernel->cluster.x * kernel->cluster.y *
+                   kernel->cluster.z <= 1 &&
+           gpu_function_of(kernel->function)->waits;
+}
+
+static int add_early(const struct driver_functions *call,
+                     const struct node_place *place,
+                     const struct piece *piece, void **out_node)
+{
+    struct driver_node node = {.type = DRIVER_NODE_KERNEL};
+    struct driver_edge edges[EDGES_MOST];
+    node.kernel = piece->kernel;
+    for (size_t i = 0; i < place->count; i++)
+        edges[i] = (struct driver_edge){
+            .from_port = DRIVER_PORT_PROGRAMMATIC,
+            .type = DRIVER_EDGE_PROGRAMMATIC,
+        };
+    return call->graph_add_node(out_node, place->graph, place->after, edges,
+                                place->count, &node);
+}
+
+int gpu_add_kernel(struct context *context, const struct node_place *place,
+                   const struct piece *piece, void **out_node, bool *out_early)
+{
+    const struct driver_functions *call = call_of(gpu_of(context));
+    const struct op_kernel *kernel = &piece->op->kernel;
+    int code = gpu_allow_shared(kernel->function, kernel->shared_size);
+    *out_early = place->behind_kernels && place->count > 0 &&
+                 place->count <= EDGES_MOST && call->graph_add_node &&
+                 gpu_can_be_early(piece->op);
+    if (code != 0)
+        return code;
+    return *out_early
+               ? add_early(call, place, piece, out_node)
+               : call->graph_add_kernel(out_node, place->graph, place->after,
+                                        place->count, &piece->kernel);
+}
+
 static int clamp_priority(const struct driver *driver, int priority)
 {
     if (priority < driver->priority_greatest)
@@ -300,6 +345,7 @@ bool gpu_step_can_have(const struct step *step, const struct recipe *recipe)
         enum host_part part = gpu_host_part(step->plan->context, op);
         bool stages = part == HOST_READS || part == HOST_WRITES;
         can = part == (work ? work->part : HOST_NOTHING) &&
+              (!step->early || gpu_can_be_early(op)) &&
               (!stages || work->size == packed_size(&op->copy));
         op = op->next;
         old = old->next;

@@ -28,7 +28,8 @@ struct layer {
     void *begin;          // what nodes at its start come after; NULL: nothing
     uint32_t first_step;
     bool body;
-    void **ends;          // by node: the driver node that ends it
+    void **ends;          // by node: the driver node that ends it …
+    bool *kernels;        // … and whether that is a kernel
     void **after;         // room for as many as there are nodes
 };
 
@@ -39,6 +40,7 @@ struct chain {
     struct step *step;
     void *const *after;   // what the next one comes after
     size_t after_count;
+    bool behind_kernels;  // and nothing else
     void *last;
 };
 
@@ -69,6 +71,7 @@ static void go_on_after(struct chain *chain, void *node)
     chain->last = node;
     chain->after = &chain->last;
     chain->after_count = 1;
+    chain->behind_kernels = false;
 }
 
 static int link_node(struct chain *chain, void *node)
@@ -103,17 +106,23 @@ static int set_attributes(struct chain *chain, void *node)
 
 static int add_kernel(struct chain *chain, struct piece *piece)
 {
-    const struct op_kernel *kernel = &piece->op->kernel;
-    const struct driver_functions *call = chain->builder->call;
+    struct node_place place = {
+        .graph = chain->layer->target,
+        .after = chain->after,
+        .count = chain->after_count,
+        .behind_kernels = chain->behind_kernels && !chain->layer->body,
+    };
     void *node;
-    int code = gpu_allow_shared(kernel->function, kernel->shared_size);
-    if (code == 0)
-        code = call->graph_add_kernel(&node, chain->layer->target,
-                                      chain->after, chain->after_count,
-                                      &piece->kernel);
+    bool early = false;
+    int code = gpu_add_kernel(chain->builder->plan->context, &place, piece,
+                              &node, &early);
     if (code == 0)
         code = set_attributes(chain, node);
-    return code ? code : link_node(chain, node);
+    if (code == 0)
+        code = link_node(chain, node);
+    chain->step->early |= early;
+    chain->behind_kernels = true;
+    return code;
 }
 
 // --- Page-locked memory -----------------------------------------------------
@@ -422,10 +431,11 @@ static int add_child(struct chain *chain, const struct node *node)
 
 static int layer_init(struct builder *builder, struct layer *layer)
 {
-    size_t size = layer->graph->count * sizeof(void *);
+    size_t count = layer->graph->count, size = count * sizeof(void *);
     layer->ends = mem_allocate(size);
     layer->after = mem_allocate(size);
-    return size == 0 || (layer->ends && layer->after)
+    layer->kernels = mem_allocate(count);
+    return size == 0 || (layer->ends && layer->after && layer->kernels)
                ? 0
                : out_of_memory(builder);
 }
@@ -435,6 +445,7 @@ static void layer_finish(struct layer *layer)
     size_t size = layer->graph->count * sizeof(void *);
     mem_release(layer->ends, size);
     mem_release(layer->after, size);
+    mem_release(layer->kernels, layer->graph->count);
 }
 
 // The driver nodes that end the layer, into layer->after.
@@ -477,12 +488,15 @@ static int lay_node(struct builder *builder, struct layer *layer,
 {
     const struct node *node = &layer->graph->nodes[index];
     struct chain chain = {.builder = builder, .layer = layer, .step = step,
-                          .after = layer->after};
-    for (uint32_t i = 0; i < node->after_count; i++)
+                          .after = layer->after, .behind_kernels = true};
+    for (uint32_t i = 0; i < node->after_count; i++) {
         layer->after[chain.after_count++] = layer->ends[node->after[i]];
+        chain.behind_kernels &= layer->kernels[node->after[i]];
+    }
     if (node->after_count == 0 && layer->begin) {
         chain.after = &layer->begin;
         chain.after_count = 1;
+        chain.behind_kernels = false;
     }
     step->plan = builder->plan;
     step->kind = node->kind;
@@ -491,6 +505,7 @@ static int lay_node(struct builder *builder, struct layer *layer,
     step->recipe = recipe_share(node->recipe);
     int code = add_node(&chain, node);
     layer->ends[index] = chain.last;
+    layer->kernels[index] = chain.behind_kernels && chain.last;
     return code;
 }
 

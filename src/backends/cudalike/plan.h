@@ -17,6 +17,7 @@ struct step {
     bool enabled;
     bool fixed;             // in a body
     bool by_host;           // the host copies, or some of it
+    bool early;             // it has a kernel that needs to wait by itself
     struct recipe *recipe;  // shared
     uint32_t first, count;  // its driver nodes that work, in plan->nodes
 };
@@ -136,6 +137,23 @@ int gpu_rest_pieces(const struct host_work *work, const struct op *op,
 // What it does of a recipe that the step has or can have.
 int gpu_step_pieces(const struct step *step, const struct recipe *recipe,
                     int (*visit)(struct piece *, void *), void *argument);
+
+// Where a node is added.
+struct node_place {
+    void *graph;
+    void *const *after;
+    size_t count;
+    bool behind_kernels;  // and nothing else
+};
+
+// Adds the node of a kernel. Behind kernels it is early if it can be: the
+// driver may begin it when their blocks have ended, and only what can be early
+// may be set there later. 0 or the driver's code.
+int gpu_add_kernel(struct context *context, const struct node_place *place,
+                   const struct piece *piece, void **out_node,
+                   bool *out_early);
+// Whether it is a kernel that waits by itself for what it comes after.
+bool gpu_can_be_early(const struct op *op);
 
 // The attributes that a FUNCTION's node gets; those of an executable graph
 // cannot be changed.

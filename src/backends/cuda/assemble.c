@@ -1,0 +1,33 @@
+// The driver's linker with one input. Launches go on beside it, which loading
+// PTX holds up (seen with 580).
+#include "backends/cuda/assemble.h"
+
+#include <string.h>
+
+static int link(const struct driver_functions *call, void *link,
+                const char *ptx, struct text *out)
+{
+    void *data = NULL;
+    size_t size = 0;
+    int code = call->link_add(link, DRIVER_LINK_ASSEMBLY, (void *)ptx,
+                              strlen(ptx) + 1, "kernels", 0, NULL, NULL);
+    if (code == 0)
+        code = call->link_complete(link, &data, &size);
+    if (code == 0)
+        text_add_bytes(out, data, size);
+    return code;
+}
+
+void cuda_assemble(struct gpu_context *gpu, const char *ptx, struct text *out)
+{
+    const struct driver_functions *call = call_of(gpu);
+    void *handle = NULL, *before = current_enter(gpu);
+    int code = call->link_create(0, NULL, NULL, &handle);
+    if (code == 0) {
+        code = link(call, handle, ptx, out);
+        call->link_destroy(handle);
+    }
+    current_back(gpu, before);
+    if (code != 0 || out->failed)
+        text_finish(out);
+}
