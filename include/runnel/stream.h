@@ -23,7 +23,7 @@ typedef uint32_t rnl_stream_flags;
 #define RNL_STREAM_NON_BLOCKING 1u
 
 // Work is collected, and submitted together: by rnl_stream_flush, when there is
-// much of it (at most 256 operations), and by every call that looks at how far
+// much of it (at most 128 operations), and by every call that looks at how far
 // the stream is: query, synchronize and other calls that wait, recording an
 // event, waits of or for the stream, the caller's last release. Cheaper for
 // many small launches; nothing else differs from an ordinary stream.

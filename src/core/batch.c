@@ -4,9 +4,10 @@
 // held over the backend's submit: otherwise another thread could submit later
 // work in between.
 
-// At first few, so that the device has something to do soon, then ever more.
+// At first few, so that the device has something to do soon, then more; but not
+// so many that it waits long for the last ones.
 #define BATCH_FIRST 32u  // ops
-#define BATCH_MOST 256u
+#define BATCH_MOST 128u
 
 static uint32_t count_of(const struct stream *stream)
 {

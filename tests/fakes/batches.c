@@ -108,6 +108,21 @@ RNL_TEST(a_few_operations_go_one_by_one)
     end();
 }
 
+// Each is remembered until it comes again, whatever comes meanwhile.
+RNL_TEST(shapes_in_turns_are_worth_a_graph_each)
+{
+    enum { LEAST = 8, SHAPES = 16 };
+    begin();
+    struct calls before = calls();
+    for (int round = 1; round <= 3; round++) {
+        for (size_t i = 0; i < SHAPES; i++)
+            fill(LEAST + i, round, round);
+        assert_int_equal(calls().made - before.made, round > 1 ? SHAPES : 0);
+    }
+    assert_int_equal(calls().launched - before.launched, 2 * SHAPES);
+    end();
+}
+
 // What another batch needs is made in its place, while its launches may be
 // under way.
 RNL_TEST(many_shapes_take_turns)
@@ -181,7 +196,7 @@ static void enqueue_until_submitted(int count)
 
 RNL_TEST(batches_grow_until_a_flush)
 {
-    static const int sizes[] = {32, 64, 128, 256, 256, 256};
+    static const int sizes[] = {32, 64, 128, 128, 128};
     begin();
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #define BATCH_LEAST 8  // ops; fewer are as fast one by one
-#define BATCHES 16     // a power of 2, as is …
-#define SEEN 64        // … this
+#define BATCHES 16
+#define SEEN 64
 
 // A driver node and what it does by now.
 struct batch_node {
@@ -35,7 +35,8 @@ struct batch {
 struct batches {
     uint64_t clock;
     struct batch *items[BATCHES];  // NULL: none yet
-    uint64_t seen[SEEN];  // shapes: a graph is made the second time
+    uint64_t seen[SEEN];  // the last shapes without one: a graph is made the
+    size_t next_seen;     // second time
 };
 
 // --- Which ------------------------------------------------------------------
@@ -263,6 +264,16 @@ static int set_piece(struct piece *piece, void *argument)
                 : call->exec_set_kernel(exec, node->node, &piece->kernel);
 }
 
+// Whether such a shape came before.
+static bool was_seen(struct batches *batches, uint64_t hash)
+{
+    for (size_t i = 0; i < SEEN; i++)
+        if (batches->seen[i] == hash)
+            return true;
+    batches->seen[batches->next_seen++ % SEEN] = hash;
+    return false;
+}
+
 // The place of one that will do, or for one to be made. NULL: the ops are to be
 // given one by one.
 static struct batch **find(struct context *context, struct batches *batches,
@@ -278,10 +289,7 @@ static struct batch **find(struct context *context, struct batches *batches,
             oldest = place;
     }
     // What comes but once is not worth a graph.
-    uint64_t *seen = &batches->seen[shape->hash & (SEEN - 1)];
-    bool again = *seen == shape->hash;
-    *seen = shape->hash;
-    if (!again)
+    if (!was_seen(batches, shape->hash))
         return NULL;
     give_away(context, oldest);
     return oldest;
