@@ -38,7 +38,7 @@ static void begin_with(const char *source, const char *option)
 
 static void end(void)
 {
-    assert_ok(rnl_stream_release(stream));  // has graphs of the kernel
+    assert_ok(rnl_stream_release(stream));
     assert_ok(rnl_function_release(add));
     assert_ok(rnl_module_release(module));
     assert_ok(rnl_buffer_release(sum));
@@ -136,6 +136,9 @@ RNL_TEST(options_that_are_not_of_the_source_leave_kernels_as_they_are)
     expect_batches(0);
     end();
     begin_with(KERNEL("add"), "--maxrregcount=32");
+    expect_batches(0);
+    end();
+    begin_with(KERNEL("add"), "--fmad=false");
     expect_batches(0);
     end();
     begin_with(KERNEL("add"), "-DHARMLESS=1");

@@ -28,14 +28,17 @@ int fake_link_create(unsigned count, int *options, void **values,
     return *out_link ? FAKE_OK : FAKE_OUT_OF_MEMORY;
 }
 
-static size_t occurrences(const char *text, const char *word)
+// Whether each kernel does, before all else.
+static bool all_wait(const char *text)
 {
-    size_t count = 0;
-    while ((text = strstr(text, word))) {
-        text += strlen(word);
-        count++;
+    static const char wait[] = "\n\tgriddepcontrol.wait;";
+    bool all = strstr(text, ".entry") != NULL;
+    while (all && (text = strstr(text, ".entry")) != NULL) {
+        const char *body = strchr(text, '{');
+        all = body && strncmp(body + 1, wait, sizeof wait - 1) == 0;
+        text++;
     }
-    return count;
+    return all;
 }
 
 static bool is_too_new(const char *text)
@@ -68,10 +71,8 @@ int fake_link_add(void *handle, int type, void *data, size_t size,
     void *payload = fake_payload(text, &payload_size, &code);
     if (!payload)
         return code;
-    bool waits = strstr(text, ".entry") &&
-                 occurrences(text, "griddepcontrol.wait;") ==
-                     occurrences(text, ".entry");
-    link->cubin = fake_cubin(payload, payload_size, waits, &link->size);
+    link->cubin =
+        fake_cubin(payload, payload_size, all_wait(text), &link->size);
     free(payload);
     return link->cubin ? FAKE_OK : FAKE_OUT_OF_MEMORY;
 }

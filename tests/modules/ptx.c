@@ -207,18 +207,26 @@ RNL_TEST(kernels_wait_before_all_else)
                  ".maxntid 256, 1, 1 // { not here\n"
                  "{" WAIT "\n\t.reg .b32 %r<2>;\n\t{ ret; }\n}\n"
                  ".func none() { ret; }\n.entry two(){" WAIT "ret;}");
+    expect_waits(HEAD ".entry a() .pragma \"nounroll\"; { ret; }",
+                 HEAD ".entry a() .pragma \"nounroll\"; {" WAIT " ret; }");
     // Only declared.
     expect_waits(HEAD ".extern .entry a();\n.func f() { ret; }",
                  HEAD ".extern .entry a();\n.func f() { ret; }");
 }
 
-RNL_TEST(kernels_with_constants_or_waits_of_their_own_are_left)
+RNL_TEST(kernels_that_must_not_or_need_not_wait_are_left)
 {
     expect_waits(HEAD ".const .align 4 .b8 c[4];\n.entry a() { ret; }", NULL);
     expect_waits(HEAD ".entry a() { .const .b32 c; ret; }", NULL);
     expect_waits(HEAD ".entry a() { griddepcontrol.launch_dependents; ret; }",
                  NULL);
     expect_waits(HEAD ".entry a() { griddepcontrol.wait; ret; }", NULL);
+    expect_waits(HEAD ".entry a() { tex.2d.v4.f32.s32 {%f1}, [%rd1]; }", NULL);
+    expect_waits(HEAD ".entry a() { tld4.r.2d.v4.f32.f32 {%f1}, [%rd1]; }",
+                 NULL);
+    expect_waits(HEAD ".global .texref t;\n.entry a() { ret; }", NULL);
+    expect_waits(HEAD ".entry a() { call.uni (r), vprintf, (x); ret; }", NULL);
+    expect_waits(HEAD ".entry a() .reqnctapercluster 2 { ret; }", NULL);
 }
 
 RNL_TEST(a_cut_text_waits_where_it_can)

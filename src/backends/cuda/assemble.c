@@ -4,15 +4,15 @@
 
 #include <string.h>
 
-static int link(const struct driver_functions *call, void *link,
-                const char *ptx, struct text *out)
+static int link_one(const struct driver_functions *call, void *handle,
+                    const char *ptx, struct text *out)
 {
     void *data = NULL;
     size_t size = 0;
-    int code = call->link_add(link, DRIVER_LINK_ASSEMBLY, (void *)ptx,
+    int code = call->link_add(handle, DRIVER_LINK_ASSEMBLY, (void *)ptx,
                               strlen(ptx) + 1, "kernels", 0, NULL, NULL);
     if (code == 0)
-        code = call->link_complete(link, &data, &size);
+        code = call->link_complete(handle, &data, &size);
     if (code == 0)
         text_add_bytes(out, data, size);
     return code;
@@ -24,7 +24,7 @@ void cuda_assemble(struct gpu_context *gpu, const char *ptx, struct text *out)
     void *handle = NULL, *before = current_enter(gpu);
     int code = call->link_create(0, NULL, NULL, &handle);
     if (code == 0) {
-        code = link(call, handle, ptx, out);
+        code = link_one(call, handle, ptx, out);
         call->link_destroy(handle);
     }
     current_back(gpu, before);

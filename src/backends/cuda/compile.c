@@ -129,13 +129,14 @@ static rnl_status check_option(const char *option)
 }
 
 // Whether it is about the source alone, and PTX says all that it has to say to
-// an assembler. Others might be, but are not known to.
+// an assembler. It does not of -fmad: what headers do with halves may be fused.
+// Others might be, but are not known to.
 static bool is_of_source(const char *option)
 {
     static const char *const names[] = {
         "define-macro", "undefine-macro", "include-path", "include",
         "pre-include", "no-source-include", "std", "use_fast_math", "ftz",
-        "prec-sqrt", "prec-div", "fmad", "restrict", "default-device",
+        "prec-sqrt", "prec-div", "restrict", "default-device",
         "device-as-default-execution-space", "w", "disable-warnings",
         "diag-error", "diag-suppress", "diag-warn", "builtin-move-forward",
         "builtin-initializer-list", NULL};
@@ -442,10 +443,10 @@ static void *call_assembler(void *argument)
     if (job->waits) {
         text_finish(&job->ptx);
         job->ptx = text;
+        cuda_assemble(job->assembler, job->ptx.data, &job->image);
     } else {
         text_finish(&text);
     }
-    cuda_assemble(job->assembler, job->ptx.data, &job->image);
     return NULL;
 }
 
@@ -482,7 +483,8 @@ static rnl_status build(struct job *job, const struct cuda_target *target)
     return status == RNL_OK ? get_outputs(job) : status;
 }
 
-// What the driver finds wrong NVRTC finds, too, and says it in better words.
+// Where kernels cannot wait, NVRTC's own assembler does it as ever. What the
+// driver finds wrong NVRTC finds, too, and says it in better words.
 static rnl_status perform(struct job *job, const struct cuda_target *target)
 {
     rnl_status status =

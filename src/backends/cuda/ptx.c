@@ -266,13 +266,32 @@ void ptx_read(const char *text, struct image_maker *maker)
 
 // --- Waiting -----------------------------------------------------------------
 
+static bool begins(const struct reader *reader, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return reader->token.length >= length &&
+           memcmp(reader->token.start, prefix, length) == 0;
+}
+
+// Constants and textures are read through caches that the wait does not speak
+// of, and the assembler reads textures before it. Calls are slower in code that
+// is made to be linked. Clusters and waits of their own are left to the source.
+static bool stands_against_waiting(const struct reader *reader)
+{
+    static const char *const prefixes[] = {
+        ".const", ".texref", "tex.", "tld4.", "txq.", "call",
+        ".explicitcluster", ".reqnctapercluster", "griddepcontrol."};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (begins(reader, prefixes[i]))
+            return true;
+    return false;
+}
+
 static bool may_wait(const char *text)
 {
     struct reader reader = {.at = text};
-    if (strstr(text, "griddepcontrol"))
-        return false;
     while (next(&reader))
-        if (is(&reader, ".const"))
+        if (stands_against_waiting(&reader))
             return false;
     return true;
 }
@@ -285,7 +304,9 @@ bool ptx_wait_first(const char *text, struct text *out)
     if (!may_wait(text))
         return false;
     while (next(&reader)) {
-        if (is(&reader, ".entry") || is(&reader, ";")) {
+        if (is(&reader, ".pragma")) {
+            skip_statement(&reader);
+        } else if (is(&reader, ".entry") || is(&reader, ";")) {
             entry = is(&reader, ".entry");
         } else if (entry && is(&reader, "{")) {
             text_add_bytes(out, copied, (size_t)(reader.at - copied));
@@ -294,6 +315,6 @@ bool ptx_wait_first(const char *text, struct text *out)
             entry = false;
         }
     }
-    text_add(out, "%s", copied);
+    text_add_bytes(out, copied, strlen(copied));
     return !out->failed;
 }

@@ -10,6 +10,5 @@ void ptx_read(const char *text, struct image_maker *maker);
 
 // Writes the text with kernels that begin by waiting until all is over, and to
 // be seen, that their launch comes after: such a launch may begin early. False
-// where that must not be: there are constants, which are read through caches
-// that the wait does not speak of, or kernels that see to it themselves.
+// where that would be wrong or slow.
 bool ptx_wait_first(const char *text, struct text *out);

@@ -35,7 +35,7 @@ struct batch {
 struct batches {
     uint64_t clock;
     struct batch *items[BATCHES];  // NULL: none yet
-    uint64_t seen[SEEN];  // the last shapes without one: a graph is made the
+    uint64_t seen[SEEN];  // the last shapes that had none: a graph is made the
     size_t next_seen;     // second time
 };
 
@@ -45,11 +45,9 @@ struct batches {
 // needs neither the service nor the op's payload once it is submitted.
 static bool is_suitable(const struct op *op)
 {
-    const rnl_dim3 *cluster = &op->kernel.cluster;
     switch (op->kind) {
     case OP_KERNEL:
-        return op->kernel.attribute_count == 0 &&
-               (uint64_t)cluster->x * cluster->y * cluster->z <= 1;
+        return gpu_is_plain_kernel(op);
     case OP_COPY:
         return op->copy.height == 1 && op->copy.depth == 1 &&
                op->copy.from_context && op->copy.to_context &&

@@ -215,16 +215,20 @@ static int kernel_piece(struct piece *piece,
     return visit(piece, argument);
 }
 
-#define EDGES_MOST 8  // of a node that is early
+#define EDGES_MOST 8  // of a node that is early, since they are on the stack
 
-// What has attributes may be all on the device together, or in clusters.
-bool gpu_can_be_early(const struct op *op)
+bool gpu_is_plain_kernel(const struct op *op)
 {
     const struct op_kernel *kernel = &op->kernel;
     return op->kind == OP_KERNEL && kernel->attribute_count == 0 &&
            (uint64_t)kernel->cluster.x * kernel->cluster.y *
-                   kernel->cluster.z <= 1 &&
-           gpu_function_of(kernel->function)->waits;
+                   kernel->cluster.z <= 1;
+}
+
+bool gpu_can_be_early(const struct op *op)
+{
+    return gpu_is_plain_kernel(op) &&
+           gpu_function_of(op->kernel.function)->waits;
 }
 
 static int add_early(const struct driver_functions *call,

@@ -152,7 +152,9 @@ struct node_place {
 int gpu_add_kernel(struct context *context, const struct node_place *place,
                    const struct piece *piece, void **out_node,
                    bool *out_early);
-// Whether it is a kernel that waits by itself for what it comes after.
+// Whether it is a kernel, and has neither attributes nor clusters.
+bool gpu_is_plain_kernel(const struct op *op);
+// Whether it also waits by itself for what it comes after.
 bool gpu_can_be_early(const struct op *op);
 
 // The attributes that a FUNCTION's node gets; those of an executable graph

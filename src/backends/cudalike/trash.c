@@ -71,19 +71,13 @@ static void put(struct gpu_context *gpu, struct trash *trash)
     lock_give(&gpu->lock);
 }
 
-// Oldest first: graphs before the modules of their kernels.
 static struct trash *take_all(struct gpu_context *gpu)
 {
     lock_take(&gpu->lock);
-    struct trash *all = gpu->trash, *turned = NULL, *next;
+    struct trash *all = gpu->trash;
     gpu->trash = NULL;
     lock_give(&gpu->lock);
-    for (; all; all = next) {
-        next = all->next;
-        all->next = turned;
-        turned = all;
-    }
-    return turned;
+    return all;
 }
 
 // Has the reaper look at what the context has to be freed until none of it
