@@ -51,7 +51,7 @@ static void judge_function(const struct tokens *s,
         "__device__", "__global__", "__host__", "device", "global", "catch",
         NULL};
     if (read->is_clear && !tokens_have(s, read->from, body, words) &&
-        !rules_are_of_device(s, s->items[read->name], "()"))
+        !rules_are_of_device(s, s->items[read->name], "(),;"))
         rules_refuse(scan, s->items[read->name],
                      "a function without __device__ is the host's, unless "
                      "-default-device is given");

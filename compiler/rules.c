@@ -250,7 +250,7 @@ static bool is_host_function(const struct tokens *s, size_t from, size_t i)
     static const char *const bracket[] = {"(", NULL};
     return token_is(s->items[body], "{") && tokens_have(s, i, body, bracket) &&
            !tokens_have(s, from, body, device) &&
-           !(name < s->count && rules_are_of_device(s, s->items[name], "()"));
+           !(name < s->count && rules_are_of_device(s, s->items[name], "(),;"));
 }
 
 // Where the template that is declared from token `i` on ends. Braces before a

@@ -154,6 +154,25 @@ RNL_TEST(variables_are_found_and_not_folded)
     built_close(&built);
 }
 
+RNL_TEST(functions_by_their_type_are_no_variables)
+{
+    begin("globals.cu");
+    int *to = out;
+    const void *arguments[] = {&to};
+    global("by_star", sizeof(void *), false);
+    global("by_name", sizeof(void *), false);
+    global("by_alias", sizeof(void *), false);
+    void **plain = global("plain", 2 * sizeof(void *), false);
+    assert_null(built_global(&built, "twice"));
+    assert_null(built_global(&built, "thrice"));
+    assert_null(built_global(&built, "fourfold"));
+    assert_int_equal(built_run(&built, "globals_called", (rnl_dim3){1},
+                               (rnl_dim3){1}, 0, arguments), RNL_OK);
+    assert_int_equal(out[0], 432);
+    assert_non_null(plain[1]);
+    built_close(&built);
+}
+
 RNL_TEST(variables_are_written)
 {
     begin("globals.cu");
