@@ -57,12 +57,25 @@ static void judge_function(const struct tokens *s,
                      "-default-device is given");
 }
 
-// What a function does may need classes.
+// A template that nobody uses may have generic lambdas.
+static void check_lambda(const struct tokens *s, size_t i,
+                         const struct declaration *read, struct scan *scan)
+{
+    if (!read->is_template && !read->in_class &&
+        token_is(s->items[i - 1], "]") && token_is(s->items[i], "(") &&
+        tokens_have_auto(s, i))
+        rules_refuse(scan, s->items[i],
+                     "a generic lambda is a function of the host, unless "
+                     "-default-device is given");
+}
+
+// What a function does may need classes and lambdas.
 static void check_body(const struct tokens *s, size_t i, size_t to,
-                       struct scan *scan)
+                       const struct declaration *read, struct scan *scan)
 {
     static const char *const words[] = {"struct", "class", "union", NULL};
     for (; i < to; i++) {
+        check_lambda(s, i, read, scan);
         if (!token_is_any(s->items[i], words))
             continue;
         const size_t from = i++;
@@ -106,9 +119,27 @@ static size_t skip_value(const struct tokens *s, size_t i, size_t to)
     return i;
 }
 
+// Whether nothing but the words at token `to` can be the type in what has been
+// read of a declaration.
+static bool has_no_type(const struct tokens *s, const struct declaration *read,
+                        size_t to)
+{
+    static const char *const words[] = {
+        "const", "constexpr", "static", "inline", "volatile", NULL};
+    bool constant = read->in_class;
+    size_t i = read->from;
+    for (; i < to && token_is_any(s->items[i], words); i++)
+        constant |= token_is(s->items[i], "const") ||
+                    token_is(s->items[i], "constexpr");
+    while (token_is(s->items[i + 1], "::"))
+        i += 2;
+    return constant && i == to;
+}
+
 // Whether the bracket at token `i` names a pointer or a reference, (*p) or
-// (s::*p), or what may be a variable: int (a).
-static bool is_declarator(const struct tokens *s, size_t i)
+// (s::*p), or what may be a variable: int (a), const t (a){2}.
+static bool is_declarator(const struct tokens *s, size_t i,
+                          const struct declaration *read)
 {
     static const char *const types[] = {
         "void", "unsigned", "signed", "int", "char", "short", "long", "float",
@@ -117,6 +148,11 @@ static bool is_declarator(const struct tokens *s, size_t i)
     if (token_is_any(s->items[i - 1], types) ||
         strchr("*&^", s->items[i + 1].start[0]) ||
         (token_is(s->items[end], "[") && tokens_skip_attributes(s, end) == end))
+        return true;
+    if (token_is(s->items[end], "{") && i + 3 == end &&
+        token_is_word(s->items[i + 1]) &&
+        !token_is_any(s->items[i + 1], types) &&
+        has_no_type(s, read, read->name))
         return true;
     for (i++; i + 1 < end; i++)
         if (token_is(s->items[i], "::") && token_is(s->items[i + 1], "*"))
@@ -134,7 +170,7 @@ static void read_bracket(const struct tokens *s, size_t i,
         return;
     read->is_clear &= (token_is_word(before) || token_is(before, ">") ||
                        token_is(before, "(") || read->is_function) &&
-                      (read->is_function || !is_declarator(s, i));
+                      (read->is_function || !is_declarator(s, i, read));
     read->is_function = true;
 }
 
@@ -148,7 +184,7 @@ static size_t read_brace(const struct tokens *s, size_t i,
     *ends = read->is_function;
     if (read->is_function) {
         judge_function(s, read, i, scan);
-        check_body(s, i + 1, end - 1, scan);
+        check_body(s, i + 1, end - 1, read, scan);
     } else if (tokens_open_class(s, read->from, i)) {
         if (!tokens_have(s, read->from, i, (const char *[]){"enum", NULL}))
             check_scope(s, i + 1, end - 1, true, scan);

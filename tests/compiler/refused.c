@@ -392,7 +392,6 @@ RNL_TEST(inline_ptx)
 
 // --- What is no error -----------------------------------------------------
 
-// `noexcept` kernels, which CUDA does refuse, are found.
 RNL_TEST(what_only_looks_refused)
 {
     built_write(&built, "source",
@@ -407,7 +406,7 @@ RNL_TEST(what_only_looks_refused)
         "__device__ __forceinline__ __host__ int f(int n) { return n; }\n"
         "__shared__ int everywhere;\n"
         "__global__ auto late(int *o) -> void { *o = 1; }\n"
-        "__global__ void plain(int *o) noexcept { *o = 1; }\n"
+        "__global__ void plain(int *o) { *o = 1; }\n"
         "extern \"C\" __global__ void k(int *o)\n"
         "{\n"
         "  static __constant__ int table[] = {1, 2};\n"
