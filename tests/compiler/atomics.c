@@ -117,6 +117,26 @@ RNL_TEST(volatile_flags_are_awaited)
     built_close(&built);
 }
 
+#if defined(__x86_64__)
+RNL_TEST(atomics_of_16_bytes)
+{
+    if (!__builtin_cpu_supports("avx"))
+        test_skip("the processor has no AVX");
+    begin("wide.cu");
+    int least = 1 << 30;
+    long long sum = 0;
+    for (int i = 0; i < 96; i++) {
+        least = in[i] < least ? in[i] : least;
+        sum += in[i] * 5000000000ll;
+    }
+    built_run_ints(&built, "wide", (rnl_dim3){1}, (rnl_dim3){96}, 0,
+                   out, in, 96);
+    for (int i = 0; i < 96; i++)
+        assert_int_equal(out[i], 1 + least * 3 + (int)(sum >> 20));
+    built_close(&built);
+}
+#endif
+
 // --- Variables -------------------------------------------------------------
 
 static void *global(const char *name, size_t size, bool constant)

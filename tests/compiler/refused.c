@@ -294,7 +294,23 @@ RNL_TEST(integers_of_128_bits)
     built_make(&built, "--source @/source --option --device-int128");
     assert_int_equal(built.status, 0);
     built_close(&built);
+    static const struct refusal arithmetic = {
+        "__global__ void k(unsigned __int128 *o)\n"
+        "{\n  o[1] = __nv_atomic_fetch_or(o, o[1], __NV_ATOMIC_RELAXED);\n}",
+        "k.cu:3:", "atomic arithmetic is for numbers of 4 or 8 bytes"};
+    refuses_with(&arithmetic, "--option --device-int128");
 }
+
+#if defined(__x86_64__)
+RNL_TEST(atomics_of_16_bytes_without_avx)
+{
+    static const struct refusal refusal = {
+        "__global__ void k(float4 *o)\n"
+        "{\n  __nv_atomic_load(&o[0], &o[1], __NV_ATOMIC_RELAXED);\n}",
+        "k.cu:3:", "and of 16 if the processor has AVX"};
+    refuses_with(&refusal, "--option --target=x86-64-v2");
+}
+#endif
 
 // --- Things of CUDA -------------------------------------------------------
 
@@ -349,6 +365,18 @@ RNL_TEST(clusters_matrices_and_libraries)
          K "{\n  auto t = cg::tiled_partition<64>(cg::this_thread_block());\n"
          "  o[0] = t.size();\n}", "k.cu:4:",
          " error: tiles of more than a warp are not supported"},
+        {K "{\n  float *f = (float *)o;\n"
+         "  *f = __nv_atomic_load_n(f, __NV_ATOMIC_RELAXED);\n}", "k.cu:3:",
+         "atomic functions that end in _n are for integers only"},
+        {"struct s { int a[3]; };\n" K "{\n  s v;\n"
+         "  __nv_atomic_load((s *)o, &v, __NV_ATOMIC_RELAXED);\n"
+         "  *o = v.a[0];\n}", "k.cu:4:",
+         "atomic functions are for objects of 1, 2, 4 or 8 bytes"},
+        {K "{\n  unsigned long long *v = (unsigned long long *)o;\n"
+         "  short *s = (short *)o;\n"
+         "  *v = __nv_atomic_fetch_or(v, *v, __NV_ATOMIC_RELAXED);\n"
+         "  *s = __nv_atomic_fetch_or(s, *s, __NV_ATOMIC_RELAXED);\n}",
+         "k.cu:5:", "atomic arithmetic is for numbers of 4 or 8 bytes"},
         {"__global__ void __cluster_dims__(2, 1, 1) k(int *o) {}", "k.cu:1:",
          "__cluster_dims__" MISSING},
     };
