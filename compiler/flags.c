@@ -96,6 +96,9 @@ static void add_code_generation(const struct choices *choices, bool clang,
     // s[(i * 3) & 127] (llvm-project issue 156849; seen in 14, 16 and 19).
     if (clang)
         list_add(arguments, "-fno-vectorize");
+    // Numbers beyond an integer's ends become these, as on a GPU.
+    if (clang)
+        list_add(arguments, "-fno-strict-float-cast-overflow");
 #if defined(__x86_64__)
     // What AVX-512 could compute in mask registers is looked for at every value
     // of a chain anew, which takes seconds for one of thousands.
