@@ -100,6 +100,29 @@ RNL_TEST(the_preprocessor_is_told)
     built_close(&built);
 }
 
+// What is built in is not read, be it included by the source or by a header
+// beside it.
+RNL_TEST(headers_of_a_toolkit_add_nothing)
+{
+    use("#include <cuda_fp16.h>\n#include <cuComplex.h>\n"
+        "#include <cuda_runtime.h>\n"
+        "extern \"C\" __global__ void k(cuFloatComplex *z, __half h)\n"
+        "{ z->y = z->x + __half2float(h); }\n");
+    built_write(&built, "cuda_fp16.h", "#error toolkit\n");
+    built_write(&built, "cuda_runtime.h",
+                "#if !defined(__CUDA_RUNTIME_H__)\n#error toolkit\n"
+                "#endif\n");
+    built_write(&built, "vector_types.h",
+                "#if !defined(__VECTOR_TYPES_H__)\n#define __VECTOR_TYPES_H__\n"
+                "#define __shared__ __attribute__((shared))\n"
+                "struct float2 { float x, y; };\n#endif\n");
+    built_write(&built, "cuComplex.h",
+                "#include \"vector_types.h\"\n"
+                "typedef float2 cuFloatComplex;\n");
+    takes("--option -I@/", "");
+    built_close(&built);
+}
+
 RNL_TEST(macros_tell_what_the_options_chose)
 {
     use("#if !__CUDA_PREC_SQRT || __CUDA_ARCH_HAS_FEATURE__(SM90_ALL)\n"

@@ -553,7 +553,11 @@ RNL_TEST(spellings_of_kernels_and_functions)
         K "{ int i{threadIdx.x}, a[] = {i * 1.5f, 2};\n"
         "  float4 f{i, 2u, 3.0, i}; o[0] = i + a[0] + f.x; }",
         "#if defined(__NVCC__) || !defined(__CUDACC_VER_BUILD__)\n"
-        "#error not NVRTC\n#endif\n" K "{ o[0] = __CUDA_ARCH_LIST__; }",
+        "#error not NVRTC\n#endif\n"
+        "static_assert(CUDART_VERSION == __CUDACC_VER_MAJOR__ * 1000 + "
+        "__CUDACC_VER_MINOR__ * 10 &&\n"
+        "              CUDART_VERSION == __CUDART_API_VERSION, \"\");\n"
+        K "{ o[0] = __CUDA_ARCH_LIST__; }",
         "#ifdef __SIZEOF_INT128__\ntypedef __int128 wide;\n#else\n"
         "typedef long long wide;\n#endif\n" K "{ wide w = o[0]; o[1] = w; }",
         NULL};
