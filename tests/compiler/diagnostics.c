@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static struct built built;
 
@@ -198,5 +199,36 @@ RNL_TEST(names_with_folders)
     snprintf(start, sizeof start, "%s/source:1:20: error: ", built.folder);
     assert_int_equal(strncmp(built.log, start, strlen(start)), 0);
     assert_non_null(strstr(built.log, "    1 | __device__ int x = y;\n"));
+    built_close(&built);
+}
+
+static void make_folder(const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", built.folder, name);
+    assert_int_equal(mkdir(path, 0700), 0);
+}
+
+// What is wrong in CUDA's libraries says nothing to people.
+RNL_TEST(libraries_that_are_found)
+{
+    char said[512];
+    built_write(&built, "source",
+                "#include \"u.h\"\n__global__ void k(int *o) {}\n");
+    make_folder("include");
+    make_folder("include/thrust");
+    built_write(&built, "include/u.h", "\n#include <thrust/sort.h>\n");
+    built_write(&built, "include/thrust/sort.h",
+                "#include \"detail.h\"\n#error incompatible\n");
+    built_write(&built, "include/thrust/detail.h",
+                "#error incompatible\n#include <features.h>\n");
+    built_make(&built, "--source @/source --name kernel.cu "
+                       "--option -I@/include");
+    assert_int_equal(built.status, 1);
+    snprintf(said, sizeof said, "%s%s/include/u.h:2: error: <thrust/sort.h> "
+             "is not supported by Runnel on the CPU\n",
+             built_is_gcc() ? "" : "In file included from kernel.cu:1:\n",
+             built.folder);
+    assert_string_equal(built.log, said);
     built_close(&built);
 }

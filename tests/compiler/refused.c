@@ -386,9 +386,9 @@ RNL_TEST(clusters_matrices_and_libraries)
 RNL_TEST(headers_that_are_not_there)
 {
     static const struct refusal refusals[] = {
-        {"#include <cuda/barrier>\n" K "{}", "cuda/barrier:1:",
+        {"#include <cuda/barrier>\n" K "{}", "k.cu:1:",
          "<cuda/barrier>" MISSING},
-        {"#include <mma.h>\n" K "{ half h; }", "mma.h:1:",
+        {"#include <mma.h>\n" K "{ half h; }", "k.cu:1:",
          "<mma.h>" MISSING},
         {"\n#include <thrust/sort.h>\n" K "{}", "k.cu:2:10:",
          "<thrust/sort.h>" MISSING},
@@ -399,10 +399,11 @@ RNL_TEST(headers_that_are_not_there)
         {"\n#include \"cudart.h\"\n" K "{}", "k.cu:2:10:", "cudart.h"},
     };
     REFUSE(refusals);
-    // Where they are included is told, too.
-    built_write(&built, "source", "\n#include <mma.h>\n");
-    built_make(&built, "--source @/source --name k.cu");
-    assert_non_null(strstr(built.log, "In file included from k.cu:2:"));
+    // Where a header of the user's includes them is told there.
+    built_write(&built, "source", "#include \"u.h\"\n");
+    built_write(&built, "u.h", "\n#include <mma.h>\n");
+    built_make(&built, "--source @/source --name k.cu --header u.h=@/u.h");
+    assert_true(is_told(built.log, "u.h:2:", "<mma.h>" MISSING));
     built_close(&built);
 }
 
