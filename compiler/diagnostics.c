@@ -193,17 +193,21 @@ static const char *find_header(const struct block *block, size_t *size)
 
 // The name of a library's header as it is included, in
 // "/folder/include/cub/cub.cuh:3", or of one that stands for what is not there.
+// A folder of the user's may be called include/cuda.
 static const char *library_name(const char *path)
 {
-    static const char *const folders[] = {"/cccl/", "/include/"};
+    static const char *const folders[] = {
+        "/cccl/cuda/", "/cccl/cub/", "/cccl/thrust/", "/cccl/nv/",
+        "/include/cuda/std/", "/include/cuda/__", "/include/cub/",
+        "/include/thrust/"};
     const char *end = path + strcspn(path, ":\n");
     if (strncmp(path, CC_PARTS_FOLDER "/", strlen(CC_PARTS_FOLDER "/")) == 0)
         return path + strlen(CC_PARTS_FOLDER "/");
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        for (const char *at = path; (at = strstr(at, folders[i])) && at < end;
-             at++)
-            if (is_library(at + strlen(folders[i])))
-                return at + strlen(folders[i]);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        const char *at = strstr(path, folders[i]);
+        if (at && at < end)
+            return strchr(at + 1, '/') + 1;
+    }
     return NULL;
 }
 

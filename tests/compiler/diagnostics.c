@@ -209,7 +209,8 @@ static void make_folder(const char *name)
     assert_int_equal(mkdir(path, 0700), 0);
 }
 
-// What is wrong in CUDA's libraries says nothing to people.
+// What is wrong in CUDA's libraries says nothing to people. A folder of the
+// user's that is called like one of theirs is another thing.
 RNL_TEST(libraries_that_are_found)
 {
     char said[512];
@@ -230,5 +231,12 @@ RNL_TEST(libraries_that_are_found)
              built_is_gcc() ? "" : "In file included from kernel.cu:1:\n",
              built.folder);
     assert_string_equal(built.log, said);
+    make_folder("include/cuda");
+    built_write(&built, "include/u.h", "#include <cuda/own.h>\n");
+    built_write(&built, "include/cuda/own.h", "__device__ int x = y;\n");
+    built_make(&built, "--source @/source --name kernel.cu "
+                       "--option -I@/include");
+    assert_non_null(strstr(built.log, "/include/cuda/own.h:1:20: error: "));
+    assert_null(strstr(built.log, "supported"));
     built_close(&built);
 }
