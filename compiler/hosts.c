@@ -57,13 +57,25 @@ static void judge_function(const struct tokens *s,
                      "-default-device is given");
 }
 
+// Whether a parameter of the lambda whose parameters begin at token `open` is
+// generic; auto(x) is a value: t[0](new auto(x)).
+static bool is_generic(const struct tokens *s, size_t open)
+{
+    const size_t close = tokens_skip_brackets(s, open) - 1;
+    for (size_t i = open + 1; i < close; i = tokens_next(s, i))
+        if (token_is(s->items[i], "auto") &&
+            !strchr("({", s->items[i + 1].start[0]))
+            return true;
+    return false;
+}
+
 // A template that nobody uses may have generic lambdas.
 static void check_lambda(const struct tokens *s, size_t i,
                          const struct declaration *read, struct scan *scan)
 {
     if (!read->is_template && !read->in_class &&
         token_is(s->items[i - 1], "]") && token_is(s->items[i], "(") &&
-        tokens_have_auto(s, i))
+        is_generic(s, i))
         rules_refuse(scan, s->items[i],
                      "a generic lambda is a function of the host, unless "
                      "-default-device is given");
@@ -160,6 +172,16 @@ static bool is_declarator(const struct tokens *s, size_t i,
     return false;
 }
 
+// Parameters with `auto` make a template of what has them, wherever these are:
+// int (*f(auto x))(int).
+static void read_parameters(const struct tokens *s, size_t open,
+                            struct declaration *read)
+{
+    read->is_function = true;
+    read->is_template |= tokens_have(s, open, tokens_skip_brackets(s, open),
+                                     (const char *[]){"auto", NULL});
+}
+
 // At '(', after what has been read before.
 static void read_bracket(const struct tokens *s, size_t i,
                          struct declaration *read)
@@ -171,7 +193,7 @@ static void read_bracket(const struct tokens *s, size_t i,
     read->is_clear &= (token_is_word(before) || token_is(before, ">") ||
                        token_is(before, "(") || read->is_function) &&
                       (read->is_function || !is_declarator(s, i, read));
-    read->is_function = true;
+    read_parameters(s, i, read);
 }
 
 // At '{'. Returns the index to go on from, and tells whether that ends the
@@ -210,8 +232,9 @@ static size_t read_declaration(const struct tokens *s, size_t to,
             i = read_brace(s, i, read, scan, &ends);
         } else if (token_is(token, "operator") && !read->is_function) {
             read->name = i;
-            read->is_function = true;
-            i = tokens_skip_brackets(s, skip_operator(s, i));
+            i = skip_operator(s, i);
+            read_parameters(s, i, read);
+            i = tokens_skip_brackets(s, i);
         } else if (token_is(token, "(")) {
             read_bracket(s, i, read);
             i = tokens_skip_brackets(s, i);

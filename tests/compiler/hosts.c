@@ -118,6 +118,8 @@ RNL_TEST(what_may_be_the_devices)
         K "{ p = f1; o[0] = p(1) + f2(2) + g1(3) + h1(4) + v; }",
         "template <class T> __device__ int f(T v)\n"
         "{ auto l = [&](auto x) { return x; }; return l(1); }\n" K "{}",
+        "struct t { __device__ int operator()(int *p) const { return *p; } };\n"
+        K "{ t v[1]; o[0] = v[0](new auto(5)) + v[0](new auto{6}); }",
         K "{ auto l = [&](int x) { return x + 1; };\n"
         "  struct s { int a; } v = {l(1)}; o[0] = v.a; }",
         NULL};
@@ -137,6 +139,30 @@ RNL_TEST(words_of_newer_languages)
                 K "{ s<int> v{f(1)}; r<int> w{2}; o[0] = v == v && w.x; }");
     is_taken("--source @/source --option -std=c++20");
     built_close(&built);
+}
+
+// Functions with `auto` parameters are templates, which nobody uses here.
+RNL_TEST(generic_lambdas_in_functions_with_auto)
+{
+    static const char *const sources[] = {
+        "__device__ int f(auto v) { return [](auto x) { return x; }(v); }\n",
+        "__global__ void g(auto *p)\n"
+        "{ auto l = [](auto x) { return x; }; *p = l(1); }\n",
+        "__device__ int f(auto... v) { return [](auto x) { return x; }(1); }\n",
+        "template <class T> concept C = sizeof(T) == 4;\n"
+        "__device__ int f(int, C auto v)\n"
+        "{ return [](auto x) { return x; }(v); }\n",
+        "__device__ int (*f(auto v))(int)\n"
+        "{ auto l = [](auto x) { return x; }; return l(nullptr); }\n",
+        "struct s {};\n__device__ int operator+(s, auto v)\n"
+        "{ return [](auto x) { return x; }(v); }\n"};
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        char source[512];
+        snprintf(source, sizeof source, "%s" K "{}", sources[i]);
+        built_write(&built, "source", source);
+        is_taken("--source @/source --option -std=c++20");
+        built_close(&built);
+    }
 }
 
 RNL_TEST(all_is_the_devices_if_asked_for)
