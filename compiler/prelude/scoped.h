@@ -35,14 +35,17 @@ typedef unsigned __int128 rnl_wide;
 template <> struct rnl_sized<16> {
     typedef rnl_wide type;
 };
-// gcc calls a library for __atomic functions of that size.
+// For __atomic_load_n gcc calls a library and clang 15 writes; tier B has no
+// vectors.
 RNL_INLINE rnl_wide rnl_wide_load(const rnl_wide *p)
 {
-#if defined(__clang__)
+#if defined(RNL_SIMT)
     return __atomic_load_n(p, __ATOMIC_SEQ_CST);
 #else
     typedef long long pair __attribute__((vector_size(16), may_alias));
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     pair value = *reinterpret_cast<const volatile pair *>(p);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     rnl_wide bits;
     __builtin_memcpy(&bits, &value, sizeof bits);
     return bits;

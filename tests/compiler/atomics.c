@@ -133,6 +133,10 @@ RNL_TEST(atomics_of_16_bytes)
                    out, in, 96);
     for (int i = 0; i < 96; i++)
         assert_int_equal(out[i], 1 + least * 3 + (int)(sum >> 20));
+    built_run_ints(&built, "wide_fixed", (rnl_dim3){1}, (rnl_dim3){96}, 0,
+                   out, in, 96);
+    for (int i = 0; i < 96; i++)
+        assert_int_equal(out[i], 123 + 333 * ((unsigned)in[i] % 3));
     built_close(&built);
 }
 #endif
