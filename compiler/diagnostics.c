@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool contains(const char *line, size_t size, const char *word)
 {
@@ -191,22 +192,37 @@ static const char *find_header(const struct block *block, size_t *size)
     return is_library(name) || strncmp(name, "curand", 6) == 0 ? name : NULL;
 }
 
+// Whether a path's first bytes name a folder that holds this file.
+static bool holds(const char *folder, size_t size, const char *file)
+{
+    struct text path = {0};
+    text_add_bytes(&path, folder, size);
+    text_add(&path, file);
+    const bool found = access(path.data, F_OK) == 0;
+    text_free(&path);
+    return found;
+}
+
 // The name of a library's header as it is included, in
 // "/folder/include/cub/cub.cuh:3", or of one that stands for what is not there.
-// A folder of the user's may be called include/cuda.
+// Folders of the user's may be called the same, but do not hold these files.
 static const char *library_name(const char *path)
 {
-    static const char *const folders[] = {
-        "/cccl/cuda/", "/cccl/cub/", "/cccl/thrust/", "/cccl/nv/",
-        "/include/cuda/std/", "/include/cuda/__", "/include/cub/",
-        "/include/thrust/"};
+    static const struct {
+        const char *folder, *file;
+    } libraries[] = {{"/cuda/", "std/version"}, {"/cub/", "version.cuh"},
+                     {"/thrust/", "version.h"}, {"/nv/", "target"}};
     const char *end = path + strcspn(path, ":\n");
     if (strncmp(path, CC_PARTS_FOLDER "/", strlen(CC_PARTS_FOLDER "/")) == 0)
         return path + strlen(CC_PARTS_FOLDER "/");
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        const char *at = strstr(path, folders[i]);
-        if (at && at < end)
-            return strchr(at + 1, '/') + 1;
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        const size_t size = strlen(libraries[i].folder);
+        const char *at = path;
+        while ((at = strstr(at, libraries[i].folder)) && at < end) {
+            at++;
+            if (holds(path, (size_t)(at - path) + size - 1, libraries[i].file))
+                return at;
+        }
     }
     return NULL;
 }
@@ -285,8 +301,10 @@ static const char *find_feature(const struct block *block)
     return shows_launch(block) ? "a launch by a kernel (<<<...>>>) is" : NULL;
 }
 
-// A sentence about what is not supported, if that is what an error means.
-static bool explain(const struct block *block, struct text *sentence)
+// A sentence about what is not supported, if that is what an error means, and
+// the line to tell it at, unless that is the error's.
+static bool explain(const struct block *block, struct text *sentence,
+                    const char **out_place)
 {
     size_t size = 0;
     struct text head = {0};
@@ -297,6 +315,7 @@ static bool explain(const struct block *block, struct text *sentence)
         parts_missed(head.data) ? find_missing(block, &size) : NULL;
     struct inclusion library;
     const bool inside = find_inclusion(block, &library);
+    *out_place = inside ? library.place : NULL;
     if (inside)
         text_format(sentence, "<%.*s> is " UNSUPPORTED,
                     (int)strcspn(library.name, ":\n"), library.name);
@@ -346,9 +365,11 @@ enum weight {
 static enum weight weigh(const struct block *block)
 {
     struct text sentence = {0};
+    const char *place;
     if (!says(block, " error: "))
         return NOTHING;
-    bool explained = explain(block, &sentence) || says(block, UNSUPPORTED);
+    bool explained =
+        explain(block, &sentence, &place) || says(block, UNSUPPORTED);
     text_free(&sentence);
     if (explained)
         return ABOUT_SUPPORT;
@@ -458,7 +479,7 @@ static void add_block(const struct block *block, const struct job *job,
                       struct text *out)
 {
     struct text sentence = {0};
-    struct inclusion library;
+    const char *place = NULL;
     const char *use = says(block, " error: ") &&
                               is_generated(block->head, block->head_size)
                           ? find_use(block) : NULL;
@@ -466,9 +487,9 @@ static void add_block(const struct block *block, const struct job *job,
         add_record(block, job, out);
     else if (use)
         add_use(block, use, out);
-    else if (says(block, " error: ") && explain(block, &sentence) &&
-             find_inclusion(block, &library))
-        add_inclusion(block, library.place, sentence.data, out);
+    else if (says(block, " error: ") && explain(block, &sentence, &place) &&
+             place)
+        add_inclusion(block, place, sentence.data, out);
     else if (sentence.size > 0)
         add_explained(block, sentence.data, out);
     else

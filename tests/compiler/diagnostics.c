@@ -219,6 +219,7 @@ RNL_TEST(libraries_that_are_found)
     make_folder("include");
     make_folder("include/thrust");
     built_write(&built, "include/u.h", "\n#include <thrust/sort.h>\n");
+    built_write(&built, "include/thrust/version.h", "");
     built_write(&built, "include/thrust/sort.h",
                 "#include \"detail.h\"\n#error incompatible\n");
     built_write(&built, "include/thrust/detail.h",
@@ -231,12 +232,36 @@ RNL_TEST(libraries_that_are_found)
              built_is_gcc() ? "" : "In file included from kernel.cu:1:\n",
              built.folder);
     assert_string_equal(built.log, said);
-    make_folder("include/cuda");
-    built_write(&built, "include/u.h", "#include <cuda/own.h>\n");
-    built_write(&built, "include/cuda/own.h", "__device__ int x = y;\n");
-    built_make(&built, "--source @/source --name kernel.cu "
-                       "--option -I@/include");
-    assert_non_null(strstr(built.log, "/include/cuda/own.h:1:20: error: "));
-    assert_null(strstr(built.log, "supported"));
+    // Each alone: what is the user's own stands where it is.
+    static const char *const own[] = {"cuda", "cub", "nv"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "include/%s", own[i]);
+        make_folder(name);
+        snprintf(name, sizeof name, "include/%s/own.h", own[i]);
+        built_write(&built, name, "__device__ int x = y;\n");
+        snprintf(said, sizeof said, "#include <%s/own.h>\n", own[i]);
+        built_write(&built, "include/u.h", said);
+        built_make(&built, "--source @/source --name kernel.cu "
+                           "--option -I@/include");
+        snprintf(said, sizeof said, "%s:1:20: error: ", name);
+        assert_non_null(strstr(built.log, said));
+        assert_null(strstr(built.log, "supported"));
+    }
+    built_close(&built);
+}
+
+// Each line is told once, and 1 is not the beginning of 12.
+RNL_TEST(lines_that_begin_alike)
+{
+    built_write(&built, "source",
+                "__device__ void f() { cudaFree(0); cudaFree(0); }\n"
+                "\n\n\n\n\n\n\n\n\n\n"
+                "__global__ void k(int *o) { cudaMalloc(&o, 4); }\n");
+    built_make(&built, "--source @/source --name kernel.cu");
+    const char *first = strstr(built.log, "cudaFree is not supported");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "cudaFree is not supported"));
+    assert_non_null(strstr(first, "cudaMalloc is not supported"));
     built_close(&built);
 }
