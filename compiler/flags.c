@@ -22,9 +22,11 @@ static const char *const predefined[] = {
     "-D__SURFACE_INDIRECT_FUNCTIONS_H__", "-D__TEXTURE_INDIRECT_FUNCTIONS_H__",
     "-D__SM_30_INTRINSICS_H__", "-D__SM_32_INTRINSICS_H__",
     "-D__SM_35_INTRINSICS_H__", "-D__SM_35_ATOMIC_FUNCTIONS_H__",
-    "-D__VECTOR_FUNCTIONS_HPP__", "-D__CUDA_DEVICE_RUNTIME_API_H__",
     "-D__COMMON_FUNCTIONS_H__", "-D__MATH_FUNCTIONS_H__",
     "-D__DEVICE_FUNCTIONS_H__",
+    // NVRTC reads these two where they are included by themselves; they would
+    // declare what is built in anew, in words that are not there.
+    "-D__VECTOR_FUNCTIONS_HPP__", "-D__CUDA_DEVICE_RUNTIME_API_H__",
 };
 
 static const char *const always[] = {
