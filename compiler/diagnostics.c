@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool contains(const char *line, size_t size, const char *word)
 {
@@ -127,6 +128,8 @@ static bool is_in(const struct block *block, const char *file)
 
 // --- What is not supported -------------------------------------------------
 
+#define UNSUPPORTED "not supported by Runnel on the CPU"
+
 // Names of CUDA that are not there: whole words, and, with a '*', beginnings. A
 // small letter before that is followed by the next word's: cudaMalloc, not
 // cudart.
@@ -166,24 +169,103 @@ static const char *find_missing(const struct block *block, size_t *size)
     return open + 1;
 }
 
-// The header that an error misses, if it is one of the libraries that come with
-// CUDA.
+// Whether a name is that of a header of CUDA's C++ libraries.
+static bool is_library(const char *name)
+{
+    static const char *const folders[] = {"cuda/", "cub/", "thrust/", "nv/"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (strncmp(name, folders[i], strlen(folders[i])) == 0)
+            return true;
+    return false;
+}
+
+// The header that an error misses, if it is one of those that come with CUDA.
 static const char *find_header(const struct block *block, size_t *size)
 {
-    static const char *const headers[] = {"cuda/", "cub/", "thrust/", "nv/",
-                                          "curand"};
     const char *name = strstr(block->head, " fatal error: ");
     if (!name || name >= block->head + block->head_size ||
         (!says(block, "file not found") && !says(block, "No such file")))
         return NULL;
     name += strlen(" fatal error: ");
     name += *name == '\'';
-    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-        if (strncmp(name, headers[i], strlen(headers[i])) == 0) {
-            *size = strcspn(name, "':\n");
-            return name;
+    *size = strcspn(name, "':\n");
+    return is_library(name) || strncmp(name, "curand", 6) == 0 ? name : NULL;
+}
+
+// Whether a path's first bytes name a folder that holds this file.
+static bool holds(const char *folder, size_t size, const char *file)
+{
+    struct text path = {0};
+    text_add_bytes(&path, folder, size);
+    text_add(&path, file);
+    const bool found = access(path.data, F_OK) == 0;
+    text_free(&path);
+    return found;
+}
+
+// The name of a library's header as it is included, in
+// "/folder/include/cub/cub.cuh:3", or of one that stands for what is not there.
+// Folders of the user's may be called the same, but do not hold these files.
+static const char *library_name(const char *path)
+{
+    static const struct {
+        const char *folder, *file;
+    } libraries[] = {{"/cuda/", "std/version"}, {"/cub/", "version.cuh"},
+                     {"/thrust/", "version.h"}, {"/nv/", "target"}};
+    const char *end = path + strcspn(path, ":\n");
+    if (strncmp(path, CC_PARTS_FOLDER "/", strlen(CC_PARTS_FOLDER "/")) == 0)
+        return path + strlen(CC_PARTS_FOLDER "/");
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        const size_t size = strlen(libraries[i].folder);
+        const char *at = path;
+        while ((at = strstr(at, libraries[i].folder)) && at < end) {
+            at++;
+            if (holds(path, (size_t)(at - path) + size - 1, libraries[i].file))
+                return at;
         }
+    }
     return NULL;
+}
+
+// The path in "In file included from PATH:1:" and what gcc writes below.
+static const char *included_from(const char *line)
+{
+    static const char first[] = "In file included from ";
+    const char *next = line + strspn(line, " ");
+    if (strncmp(line, first, strlen(first)) == 0)
+        return line + strlen(first);
+    return next > line && strncmp(next, "from ", 5) == 0 ? next + 5 : NULL;
+}
+
+// A header of such a library, and the line of the user's that includes it.
+struct inclusion {
+    const char *name, *place;
+};
+
+// Of an error in one of these. What announces it tells how the compiler came
+// there: clang begins with the user's line, gcc ends with it.
+static bool find_inclusion(const struct block *block, struct inclusion *found)
+{
+    bool seen = false;
+    *found = (struct inclusion){library_name(block->head), NULL};
+    if (!found->name || (!is_library(found->name) && !says(block, UNSUPPORTED)))
+        return false;
+    for (const char *line = block->start; line < block->head;
+         line += line_size(line)) {
+        const bool outwards = line[0] == ' ';
+        const char *path = included_from(line);
+        const char *name = path ? library_name(path) : NULL;
+        if (!path)
+            continue;
+        if (name && outwards)
+            found->place = NULL;
+        if (name && (outwards || !seen))
+            found->name = name;
+        else if (!name && (outwards ? !found->place : !seen))
+            found->place = path;
+        seen |= name != NULL;
+    }
+    return found->place;
 }
 
 static bool shows_launch(const struct block *block)
@@ -219,10 +301,10 @@ static const char *find_feature(const struct block *block)
     return shows_launch(block) ? "a launch by a kernel (<<<...>>>) is" : NULL;
 }
 
-#define UNSUPPORTED "not supported by Runnel on the CPU"
-
-// A sentence about what is not supported, if that is what an error means.
-static bool explain(const struct block *block, struct text *sentence)
+// A sentence about what is not supported, if that is what an error means, and
+// the line to tell it at, unless that is the error's.
+static bool explain(const struct block *block, struct text *sentence,
+                    const char **out_place)
 {
     size_t size = 0;
     struct text head = {0};
@@ -231,14 +313,20 @@ static bool explain(const struct block *block, struct text *sentence)
     const char *header = find_header(block, &size);
     const char *name =
         parts_missed(head.data) ? find_missing(block, &size) : NULL;
-    if (feature)
+    struct inclusion library;
+    const bool inside = find_inclusion(block, &library);
+    *out_place = inside ? library.place : NULL;
+    if (inside)
+        text_format(sentence, "<%.*s> is " UNSUPPORTED,
+                    (int)strcspn(library.name, ":\n"), library.name);
+    else if (feature)
         text_format(sentence, "%s " UNSUPPORTED, feature);
     else if (header)
         text_format(sentence, "<%.*s> is " UNSUPPORTED, (int)size, header);
     else if (name)
         text_format(sentence, "%.*s is " UNSUPPORTED, (int)size, name);
     text_free(&head);
-    return feature || header || name;
+    return inside || feature || header || name;
 }
 
 // The line of the user's text that made the compiler read generated text, which
@@ -277,9 +365,11 @@ enum weight {
 static enum weight weigh(const struct block *block)
 {
     struct text sentence = {0};
+    const char *place;
     if (!says(block, " error: "))
         return NOTHING;
-    bool explained = explain(block, &sentence) || says(block, UNSUPPORTED);
+    bool explained =
+        explain(block, &sentence, &place) || says(block, UNSUPPORTED);
     text_free(&sentence);
     if (explained)
         return ABOUT_SUPPORT;
@@ -369,10 +459,27 @@ static void add_explained(const struct block *block, const char *sentence,
     add_shown(line + line_size(line), block->end, out);
 }
 
+// An error in a library, told at the line that includes it.
+static void add_inclusion(const struct block *block, const char *place,
+                          const char *sentence, struct text *out)
+{
+    size_t size = strcspn(place, ":") + 1;
+    size += strspn(place + size, "0123456789");
+    for (const char *line = block->start;
+         line < block->head && line + line_size(line) <= place;
+         line += line_size(line))
+        if (line[0] != ' ' && included_from(line) &&
+            !library_name(included_from(line)))
+            add_line(line, line_size(line), out);
+    add_line(place, size, out);
+    text_format(out, ": error: %s\n", sentence);
+}
+
 static void add_block(const struct block *block, const struct job *job,
                       struct text *out)
 {
     struct text sentence = {0};
+    const char *place = NULL;
     const char *use = says(block, " error: ") &&
                               is_generated(block->head, block->head_size)
                           ? find_use(block) : NULL;
@@ -380,7 +487,10 @@ static void add_block(const struct block *block, const struct job *job,
         add_record(block, job, out);
     else if (use)
         add_use(block, use, out);
-    else if (says(block, " error: ") && explain(block, &sentence))
+    else if (says(block, " error: ") && explain(block, &sentence, &place) &&
+             place)
+        add_inclusion(block, place, sentence.data, out);
+    else if (sentence.size > 0)
         add_explained(block, sentence.data, out);
     else
         for (const char *line = block->start; line < block->end;
@@ -390,14 +500,22 @@ static void add_block(const struct block *block, const struct job *job,
     text_free(&sentence);
 }
 
+static const char *place_of(const struct block *block)
+{
+    struct inclusion library;
+    return find_inclusion(block, &library) ? library.place : block->head;
+}
+
 // Whether two diagnostics name the same line.
 static bool same_line(const struct block *a, const struct block *b)
 {
     if (!a->head || !b->head)
         return false;
-    size_t size = strcspn(a->head, ":") + 1;
-    size += strspn(a->head + size, "0123456789") + 1;
-    return strncmp(a->head, b->head, size) == 0;
+    const char *place = place_of(a);
+    size_t size = strcspn(place, ":") + 1;
+    size += strspn(place + size, "0123456789");
+    return strncmp(place, place_of(b), size) == 0 &&
+           !isdigit((unsigned char)place_of(b)[size]);
 }
 
 static enum weight find_greatest(const char *errors)

@@ -11,7 +11,22 @@ static const char *const predefined[] = {
     "-D__CUDACC__=1",       "-D__CUDACC_RTC__=1",      "-D__CUDA_ARCH__=800",
     "-D__CUDA_ARCH_LIST__=800", "-D__CUDACC_VER_MAJOR__=12",
     "-D__CUDACC_VER_MINOR__=0", "-D__CUDACC_VER_BUILD__=0",
+    "-DCUDART_VERSION=12000", "-D__CUDART_API_VERSION=12000",
     "-U__SIZEOF_INT128__",  "-D__RUNNEL__=1",      "-D__RUNNEL_CPU__=1",
+    // Headers whose contents are built in, as in NVRTC: those of a toolkit that
+    // -I names have nothing to add.
+    "-D__CUDA_RUNTIME_H__", "-D__CUDA_RUNTIME_API_H__", "-D__HOST_DEFINES_H__",
+    "-D__DEVICE_TYPES_H__", "-D__DRIVER_TYPES_H__", "-D__SURFACE_TYPES_H__",
+    "-D__TEXTURE_TYPES_H__", "-D__VECTOR_TYPES_H__", "-D__VECTOR_FUNCTIONS_H__",
+    "-D__DEVICE_LAUNCH_PARAMETERS_H__", "-D__DEVICE_ATOMIC_FUNCTIONS_H__",
+    "-D__SURFACE_INDIRECT_FUNCTIONS_H__", "-D__TEXTURE_INDIRECT_FUNCTIONS_H__",
+    "-D__SM_30_INTRINSICS_H__", "-D__SM_32_INTRINSICS_H__",
+    "-D__SM_35_INTRINSICS_H__", "-D__SM_35_ATOMIC_FUNCTIONS_H__",
+    "-D__COMMON_FUNCTIONS_H__", "-D__MATH_FUNCTIONS_H__",
+    "-D__DEVICE_FUNCTIONS_H__",
+    // NVRTC reads these two where they are included by themselves; they would
+    // declare what is built in anew, in words that are not there.
+    "-D__VECTOR_FUNCTIONS_HPP__", "-D__CUDA_DEVICE_RUNTIME_API_H__",
 };
 
 static const char *const always[] = {
@@ -96,6 +111,9 @@ static void add_code_generation(const struct choices *choices, bool clang,
     // s[(i * 3) & 127] (llvm-project issue 156849; seen in 14, 16 and 19).
     if (clang)
         list_add(arguments, "-fno-vectorize");
+    // Numbers beyond an integer's ends become these, as on a GPU.
+    if (clang)
+        list_add(arguments, "-fno-strict-float-cast-overflow");
 #if defined(__x86_64__)
     // What AVX-512 could compute in mask registers is looked for at every value
     // of a chain anew, which takes seconds for one of thousands.

@@ -51,18 +51,43 @@ static void judge_function(const struct tokens *s,
         "__device__", "__global__", "__host__", "device", "global", "catch",
         NULL};
     if (read->is_clear && !tokens_have(s, read->from, body, words) &&
-        !rules_are_of_device(s, s->items[read->name], "()"))
+        !rules_are_of_device(s, s->items[read->name], "(),;"))
         rules_refuse(scan, s->items[read->name],
                      "a function without __device__ is the host's, unless "
                      "-default-device is given");
 }
 
-// What a function does may need classes.
+// Whether a parameter of the lambda whose parameters begin at token `open` is
+// generic; auto(x) is a value: t[0](new auto(x)).
+static bool is_generic(const struct tokens *s, size_t open)
+{
+    const size_t close = tokens_skip_brackets(s, open) - 1;
+    for (size_t i = open + 1; i < close; i = tokens_next(s, i))
+        if (token_is(s->items[i], "auto") &&
+            !strchr("({", s->items[i + 1].start[0]))
+            return true;
+    return false;
+}
+
+// A template that nobody uses may have generic lambdas.
+static void check_lambda(const struct tokens *s, size_t i,
+                         const struct declaration *read, struct scan *scan)
+{
+    if (!read->is_template && !read->in_class &&
+        token_is(s->items[i - 1], "]") && token_is(s->items[i], "(") &&
+        is_generic(s, i))
+        rules_refuse(scan, s->items[i],
+                     "a generic lambda is a function of the host, unless "
+                     "-default-device is given");
+}
+
+// What a function does may need classes and lambdas.
 static void check_body(const struct tokens *s, size_t i, size_t to,
-                       struct scan *scan)
+                       const struct declaration *read, struct scan *scan)
 {
     static const char *const words[] = {"struct", "class", "union", NULL};
     for (; i < to; i++) {
+        check_lambda(s, i, read, scan);
         if (!token_is_any(s->items[i], words))
             continue;
         const size_t from = i++;
@@ -106,9 +131,27 @@ static size_t skip_value(const struct tokens *s, size_t i, size_t to)
     return i;
 }
 
+// Whether nothing but the words at token `to` can be the type in what has been
+// read of a declaration.
+static bool has_no_type(const struct tokens *s, const struct declaration *read,
+                        size_t to)
+{
+    static const char *const words[] = {
+        "const", "constexpr", "static", "inline", "volatile", NULL};
+    bool constant = read->in_class;
+    size_t i = read->from;
+    for (; i < to && token_is_any(s->items[i], words); i++)
+        constant |= token_is(s->items[i], "const") ||
+                    token_is(s->items[i], "constexpr");
+    while (token_is(s->items[i + 1], "::"))
+        i += 2;
+    return constant && i == to;
+}
+
 // Whether the bracket at token `i` names a pointer or a reference, (*p) or
-// (s::*p), or what may be a variable: int (a).
-static bool is_declarator(const struct tokens *s, size_t i)
+// (s::*p), or what may be a variable: int (a), const t (a){2}.
+static bool is_declarator(const struct tokens *s, size_t i,
+                          const struct declaration *read)
 {
     static const char *const types[] = {
         "void", "unsigned", "signed", "int", "char", "short", "long", "float",
@@ -118,10 +161,25 @@ static bool is_declarator(const struct tokens *s, size_t i)
         strchr("*&^", s->items[i + 1].start[0]) ||
         (token_is(s->items[end], "[") && tokens_skip_attributes(s, end) == end))
         return true;
+    if (token_is(s->items[end], "{") && i + 3 == end &&
+        token_is_word(s->items[i + 1]) &&
+        !token_is_any(s->items[i + 1], types) &&
+        has_no_type(s, read, read->name))
+        return true;
     for (i++; i + 1 < end; i++)
         if (token_is(s->items[i], "::") && token_is(s->items[i + 1], "*"))
             return true;
     return false;
+}
+
+// Parameters with `auto` make a template of what has them, wherever these are:
+// int (*f(auto x))(int).
+static void read_parameters(const struct tokens *s, size_t open,
+                            struct declaration *read)
+{
+    read->is_function = true;
+    read->is_template |= tokens_have(s, open, tokens_skip_brackets(s, open),
+                                     (const char *[]){"auto", NULL});
 }
 
 // At '(', after what has been read before.
@@ -134,8 +192,8 @@ static void read_bracket(const struct tokens *s, size_t i,
         return;
     read->is_clear &= (token_is_word(before) || token_is(before, ">") ||
                        token_is(before, "(") || read->is_function) &&
-                      (read->is_function || !is_declarator(s, i));
-    read->is_function = true;
+                      (read->is_function || !is_declarator(s, i, read));
+    read_parameters(s, i, read);
 }
 
 // At '{'. Returns the index to go on from, and tells whether that ends the
@@ -148,7 +206,7 @@ static size_t read_brace(const struct tokens *s, size_t i,
     *ends = read->is_function;
     if (read->is_function) {
         judge_function(s, read, i, scan);
-        check_body(s, i + 1, end - 1, scan);
+        check_body(s, i + 1, end - 1, read, scan);
     } else if (tokens_open_class(s, read->from, i)) {
         if (!tokens_have(s, read->from, i, (const char *[]){"enum", NULL}))
             check_scope(s, i + 1, end - 1, true, scan);
@@ -174,8 +232,9 @@ static size_t read_declaration(const struct tokens *s, size_t to,
             i = read_brace(s, i, read, scan, &ends);
         } else if (token_is(token, "operator") && !read->is_function) {
             read->name = i;
-            read->is_function = true;
-            i = tokens_skip_brackets(s, skip_operator(s, i));
+            i = skip_operator(s, i);
+            read_parameters(s, i, read);
+            i = tokens_skip_brackets(s, i);
         } else if (token_is(token, "(")) {
             read_bracket(s, i, read);
             i = tokens_skip_brackets(s, i);

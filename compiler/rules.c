@@ -250,7 +250,7 @@ static bool is_host_function(const struct tokens *s, size_t from, size_t i)
     static const char *const bracket[] = {"(", NULL};
     return token_is(s->items[body], "{") && tokens_have(s, i, body, bracket) &&
            !tokens_have(s, from, body, device) &&
-           !(name < s->count && rules_are_of_device(s, s->items[name], "()"));
+           !(name < s->count && rules_are_of_device(s, s->items[name], "(),;"));
 }
 
 // Where the template that is declared from token `i` on ends. Braces before a
@@ -319,6 +319,17 @@ void rules_check(const struct tokens *s, struct scan *scan)
     }
 }
 
+// A specification of exceptions comes after the parameters.
+static void check_exceptions(const struct tokens *s, size_t open,
+                             struct scan *scan)
+{
+    static const char *const words[] = {"noexcept", "throw", NULL};
+    const size_t body = tokens_find_body(s, open);
+    for (size_t i = open; i < body; i = tokens_next(s, i))
+        if (token_is_any(s->items[i], words))
+            rules_refuse(scan, s->items[i], "a kernel cannot be noexcept");
+}
+
 void rules_check_kernel(const struct tokens *s, size_t from, size_t i,
                         bool in_namespace, struct scan *scan)
 {
@@ -326,6 +337,7 @@ void rules_check_kernel(const struct tokens *s, size_t from, size_t i,
     size_t name = i;
     while (name < s->count && !strchr("({;", s->items[name].start[0]))
         name++;
+    check_exceptions(s, name, scan);
     for (size_t t = from; t < name; t++)
         if (token_is_any(s->items[t], others))
             rules_refuse(scan, s->items[t],

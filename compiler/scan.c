@@ -187,16 +187,6 @@ static size_t read_instance(const struct tokens *s, size_t i,
     return open;
 }
 
-// Whether a parameter makes a template of the function: k(auto *p).
-static bool has_auto(const struct tokens *s, size_t open)
-{
-    const size_t close = tokens_skip_brackets(s, open) - 1;
-    for (size_t i = open + 1; i < close; i = tokens_next(s, i))
-        if (token_is(s->items[i], "auto"))
-            return true;
-    return false;
-}
-
 // Reads a declaration that began at token `from` and has __global__ before
 // token `i`; if it is a definition, adds it. Returns the index to go on from.
 static size_t read_kernel(const struct tokens *s, size_t from, size_t i,
@@ -230,7 +220,7 @@ static size_t read_kernel(const struct tokens *s, size_t from, size_t i,
     struct scan_kernel *kernel =
         add_kernel(s, name, special ? end : name + 1, open, place, scan);
     kernel->bounds = read_bounds(s, from, name);
-    kernel->is_template = is_template || has_auto(s, open);
+    kernel->is_template = is_template || tokens_have_auto(s, open);
     kernel->extern_c = extern_c;
     return after;
 }

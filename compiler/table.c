@@ -267,12 +267,13 @@ static void add_variable(struct writer *w, const char *scope, const char *name,
 {
     struct text *text = w->text;
     size_t n = w->global_count++;
-    text_format(text, "static constexpr ::rnl_cpu_global rnl_global%zu = {", n);
+    text_format(text,
+                "static constexpr auto rnl_global%zu = ::rnl::rnl_global_of(",
+                n);
     text_add_literal(text, name);
     text_format(text,
-                ", (void *)%s, sizeof *%s, alignof(decltype(*%s)), %s};",
-                address, address, address,
-                constant ? "RNL_CPU_GLOBAL_CONSTANT" : "0");
+                ", %s, %s);",
+                address, constant ? "RNL_CPU_GLOBAL_CONSTANT" : "0");
     list_qualified(&w->globals, scope, "rnl_global", n);
 }
 
@@ -305,7 +306,10 @@ static void add_named_variable(struct writer *w, const char *expression)
     text_format(&address, "rnl_variable%zu", w->global_count);
     text_format(w->text,
                 "#line 1 \"" CC_EXPRESSION_FILE "\"\n"
-                "static constexpr auto %s = %s;\n", address.data, expression);
+                "static constexpr auto %s = %s;\n"
+                "static_assert(::rnl::rnl_is_variable_at(%s), \"a name "
+                "expression names a kernel or a variable\");\n",
+                address.data, expression, address.data);
     add_variable(w, "", expression, address.data,
                  names_constant(w->scan, expression));
     text_add(w->text, "\n#line 1 \"" CC_TABLE_FILE "\"\n");
@@ -314,22 +318,24 @@ static void add_named_variable(struct writer *w, const char *expression)
 
 // --- The table -------------------------------------------------------------
 
-static void add_array(struct text *text, const char *type, const char *name,
-                      const struct list *items)
+// Never empty.
+static void add_items(struct text *text, const struct list *items)
 {
-    text_format(text,
-                "extern \"C\" { extern const %s %s[] RNL_FOUND;\n"
-                "const %s %s[] = {\n", type, name, type, name);
     for (size_t i = 0; i < items->count; i++)
         text_format(text, "%s,\n", items->items[i]);
-    text_add(text, items->count ? "};}\n" : "{}};}\n");
+    text_add(text, "{}};\n");
 }
 
 static void add_table(struct writer *w, const char *compiler)
 {
     struct text *text = w->text;
-    add_array(text, "rnl_cpu_kernel", "rnl_kernels", &w->kernels);
-    add_array(text, "rnl_cpu_global", "rnl_globals", &w->globals);
+    text_add(text, "extern \"C\" { extern const rnl_cpu_kernel rnl_kernels[] "
+                   "RNL_FOUND;\nconst rnl_cpu_kernel rnl_kernels[] = {\n");
+    add_items(text, &w->kernels);
+    text_add(text, "}\nstatic constexpr rnl_cpu_global rnl_declared[] = {\n");
+    add_items(text, &w->globals);
+    text_add(text, "static constexpr auto rnl_globals = "
+                   "::rnl::rnl_variables_of(rnl_declared);\n");
     // The variable's name in C++ cannot be that of its type.
     text_add(text,
              "extern \"C\" { extern const rnl_cpu_object rnl_object "
@@ -341,10 +347,11 @@ static void add_table(struct writer *w, const char *compiler)
              "sizeof(rnl_cpu_global), sizeof(rnl_cpu_block), ");
     text_add_literal(text, compiler);
     text_format(text,
-                ", 'F', %zu, %zu, RNL_OBJECT_FLAGS, rnl_kernels, rnl_globals, "
+                ", 'F', %zu, rnl_globals.rnl_count, RNL_OBJECT_FLAGS, "
+                "rnl_kernels, rnl_globals.rnl_items, "
                 "0, 0, RNL_CPU_DYNAMIC_LIMIT, &rnl_set_services, "
                 "::rnl::rnl_processor, 0};}\n",
-                w->kernel_count, w->global_count);
+                w->kernel_count);
 }
 
 void table_write(const struct scan *scan, const struct list *expressions,

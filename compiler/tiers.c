@@ -19,9 +19,10 @@ static int refuse_tier(struct job *job, const char *why)
 
 static void bitcode_command(const struct job *job, struct list *command)
 {
+    // Conversions to integers saturate by comparisons, which become vectors.
     static const char *const words[] = {
-        "-DRNL_SIMT", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c",
-        "-o", "kernel.bc"};
+        "-DRNL_SIMT", "-fstrict-float-cast-overflow", "-Xclang",
+        "-disable-llvm-passes", "-emit-llvm", "-c", "-o", "kernel.bc"};
     command_start(job, command, true);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         list_add(command, words[i]);

@@ -232,6 +232,15 @@ bool tokens_have(const struct tokens *s, size_t from, size_t to,
     return from < to;
 }
 
+bool tokens_have_auto(const struct tokens *s, size_t open)
+{
+    const size_t close = tokens_skip_brackets(s, open) - 1;
+    for (size_t i = open + 1; i < close; i = tokens_next(s, i))
+        if (token_is(s->items[i], "auto"))
+            return true;
+    return false;
+}
+
 char *tokens_copy(const struct tokens *s, size_t from, size_t to)
 {
     struct text text = {0};

@@ -51,6 +51,10 @@ bool tokens_open_class(const struct tokens *s, size_t from, size_t i);
 bool tokens_have(const struct tokens *s, size_t from, size_t to,
                  const char *const *words);
 
+// Whether a parameter makes a template of the function whose parameters begin
+// at token `open`: k(auto *p).
+bool tokens_have_auto(const struct tokens *s, size_t open);
+
 // The source text from token `from` up to, without, token `to`, in one line.
 char *tokens_copy(const struct tokens *s, size_t from, size_t to);
 

@@ -160,6 +160,46 @@ constexpr auto rnl_parameters_of(const char *const *types = nullptr)
     return parameters_of(Kernel, indices_of(Kernel), types);
 }
 
+// --- Variables -------------------------------------------------------------
+
+// A function that is declared by its type looks like one: typedef int f(int);
+// __device__ f g; But functions are never const.
+template <class T> struct rnl_is_variable {
+    static constexpr bool value = false;
+};
+template <class T> struct rnl_is_variable<const T> {
+    static constexpr bool value = true;
+};
+
+template <class T> constexpr bool rnl_is_variable_at(T *)
+{
+    return rnl_is_variable<const T>::value;
+}
+
+template <class T>
+constexpr rnl_cpu_global rnl_global_of(const char *name, T *address,
+                                       uint32_t flags)
+{
+    if constexpr (rnl_is_variable<const T>::value)
+        return {name, (void *)address, sizeof(T), alignof(T), flags};
+    else
+        return {};
+}
+
+template <size_t N> struct global_list {
+    rnl_cpu_global rnl_items[N];
+    uint32_t rnl_count;
+};
+template <size_t N>
+constexpr global_list<N> rnl_variables_of(const rnl_cpu_global (&declared)[N])
+{
+    global_list<N> list = {};
+    for (const rnl_cpu_global &global : declared)
+        if (global.name)
+            list.rnl_items[list.rnl_count++] = global;
+    return list;
+}
+
 } // namespace rnl
 
 #if defined(RNL_EXPLAIN)

@@ -117,6 +117,30 @@ RNL_TEST(volatile_flags_are_awaited)
     built_close(&built);
 }
 
+#if defined(__x86_64__)
+RNL_TEST(atomics_of_16_bytes)
+{
+    if (!__builtin_cpu_supports("avx"))
+        test_skip("the processor has no AVX");
+    begin("wide.cu");
+    int least = 1 << 30;
+    long long sum = 0;
+    for (int i = 0; i < 96; i++) {
+        least = in[i] < least ? in[i] : least;
+        sum += in[i] * 5000000000ll;
+    }
+    built_run_ints(&built, "wide", (rnl_dim3){1}, (rnl_dim3){96}, 0,
+                   out, in, 96);
+    for (int i = 0; i < 96; i++)
+        assert_int_equal(out[i], 1 + least * 3 + (int)(sum >> 20));
+    built_run_ints(&built, "wide_fixed", (rnl_dim3){1}, (rnl_dim3){96}, 0,
+                   out, in, 96);
+    for (int i = 0; i < 96; i++)
+        assert_int_equal(out[i], 123 + 333 * ((unsigned)in[i] % 3));
+    built_close(&built);
+}
+#endif
+
 // --- Variables -------------------------------------------------------------
 
 static void *global(const char *name, size_t size, bool constant)
@@ -151,6 +175,25 @@ RNL_TEST(variables_are_found_and_not_folded)
     for (int t = 0; t < 4; t++)
         assert_true(results[t] == factors[t] + table[t % 3] + 100 + 0.5f + 10 +
                                       7 + 11 + 30 + 4);
+    built_close(&built);
+}
+
+RNL_TEST(functions_by_their_type_are_no_variables)
+{
+    begin("globals.cu");
+    int *to = out;
+    const void *arguments[] = {&to};
+    global("by_star", sizeof(void *), false);
+    global("by_name", sizeof(void *), false);
+    global("by_alias", sizeof(void *), false);
+    void **plain = global("plain", 2 * sizeof(void *), false);
+    assert_null(built_global(&built, "twice"));
+    assert_null(built_global(&built, "thrice"));
+    assert_null(built_global(&built, "fourfold"));
+    assert_int_equal(built_run(&built, "globals_called", (rnl_dim3){1},
+                               (rnl_dim3){1}, 0, arguments), RNL_OK);
+    assert_int_equal(out[0], 432);
+    assert_non_null(plain[1]);
     built_close(&built);
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static struct built built;
 
@@ -198,5 +199,69 @@ RNL_TEST(names_with_folders)
     snprintf(start, sizeof start, "%s/source:1:20: error: ", built.folder);
     assert_int_equal(strncmp(built.log, start, strlen(start)), 0);
     assert_non_null(strstr(built.log, "    1 | __device__ int x = y;\n"));
+    built_close(&built);
+}
+
+static void make_folder(const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", built.folder, name);
+    assert_int_equal(mkdir(path, 0700), 0);
+}
+
+// What is wrong in CUDA's libraries says nothing to people. A folder of the
+// user's that is called like one of theirs is another thing.
+RNL_TEST(libraries_that_are_found)
+{
+    char said[512];
+    built_write(&built, "source",
+                "#include \"u.h\"\n__global__ void k(int *o) {}\n");
+    make_folder("include");
+    make_folder("include/thrust");
+    built_write(&built, "include/u.h", "\n#include <thrust/sort.h>\n");
+    built_write(&built, "include/thrust/version.h", "");
+    built_write(&built, "include/thrust/sort.h",
+                "#include \"detail.h\"\n#error incompatible\n");
+    built_write(&built, "include/thrust/detail.h",
+                "#error incompatible\n#include <features.h>\n");
+    built_make(&built, "--source @/source --name kernel.cu "
+                       "--option -I@/include");
+    assert_int_equal(built.status, 1);
+    snprintf(said, sizeof said, "%s%s/include/u.h:2: error: <thrust/sort.h> "
+             "is not supported by Runnel on the CPU\n",
+             built_is_gcc() ? "" : "In file included from kernel.cu:1:\n",
+             built.folder);
+    assert_string_equal(built.log, said);
+    // Each alone: what is the user's own stands where it is.
+    static const char *const own[] = {"cuda", "cub", "nv"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "include/%s", own[i]);
+        make_folder(name);
+        snprintf(name, sizeof name, "include/%s/own.h", own[i]);
+        built_write(&built, name, "__device__ int x = y;\n");
+        snprintf(said, sizeof said, "#include <%s/own.h>\n", own[i]);
+        built_write(&built, "include/u.h", said);
+        built_make(&built, "--source @/source --name kernel.cu "
+                           "--option -I@/include");
+        snprintf(said, sizeof said, "%s:1:20: error: ", name);
+        assert_non_null(strstr(built.log, said));
+        assert_null(strstr(built.log, "supported"));
+    }
+    built_close(&built);
+}
+
+// Each line is told once, and 1 is not the beginning of 12.
+RNL_TEST(lines_that_begin_alike)
+{
+    built_write(&built, "source",
+                "__device__ void f() { cudaFree(0); cudaFree(0); }\n"
+                "\n\n\n\n\n\n\n\n\n\n"
+                "__global__ void k(int *o) { cudaMalloc(&o, 4); }\n");
+    built_make(&built, "--source @/source --name kernel.cu");
+    const char *first = strstr(built.log, "cudaFree is not supported");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "cudaFree is not supported"));
+    assert_non_null(strstr(first, "cudaMalloc is not supported"));
     built_close(&built);
 }

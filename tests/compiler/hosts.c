@@ -53,6 +53,21 @@ RNL_TEST(variables_without_a_word_are_the_hosts)
     REFUSE(refusals);
 }
 
+RNL_TEST(generic_lambdas_are_the_hosts)
+{
+    static const char sentence[] =
+        "a generic lambda is a function of the host, unless -default-device "
+        "is given";
+    static const struct refusal refusals[] = {
+        {K "{\n  auto l = [](auto x) { return x; };\n  o[0] = l(1);\n}",
+         "k.cu:2:14:", sentence},
+        {"template <class F> __device__ int f(F f) { return f(1); }\n"
+         "__device__ int g()\n{ return f([=](int, auto &&...x) { return 1; }); "
+         "}\n" K "{}", "k.cu:3:", sentence},
+    };
+    REFUSE(refusals);
+}
+
 // What may be constant, declared elsewhere or of a class that nobody knows.
 RNL_TEST(what_may_be_the_devices)
 {
@@ -87,6 +102,24 @@ RNL_TEST(what_may_be_the_devices)
         "struct u { __underlying_type(e) y{3}; int z : sizeof(int); };\n"
         K "{ struct l { int (*p)(int){nullptr}; } v;\n"
         "  o[0] = a + b + d[1] + h + !v.p + u{}.y; }",
+        "typedef int t;\ntemplate <class T> using same = T;\n"
+        "namespace n { struct s { int x; }; }\n"
+        "const t (a){2};\nconst n::s (b){3};\nstatic constexpr t (c){4};\n"
+        "struct u { t (x){5}; const t (y){6}; };\n"
+        K "{ o[0] = a + b.x + c + u{}.x; }",
+        "typedef int f(int);\ntypedef int (g)(int);\n"
+        "namespace n { using h = auto(int) -> int; }\n"
+        "__device__ f f1, f2;\nextern \"C\" __device__ g g1;\n"
+        "__device__ n::h h1;\n__device__ f *p;\n__device__ int v;\n"
+        "int f1(int x) { return x + 1; }\n"
+        "int f2(int x) { return x + 2; }\n"
+        "__device__ int g1(int x) { return x + 3; }\n"
+        "__device__ int h1(int x) { return x + 4; }\n"
+        K "{ p = f1; o[0] = p(1) + f2(2) + g1(3) + h1(4) + v; }",
+        "template <class T> __device__ int f(T v)\n"
+        "{ auto l = [&](auto x) { return x; }; return l(1); }\n" K "{}",
+        "struct t { __device__ int operator()(int *p) const { return *p; } };\n"
+        K "{ t v[1]; o[0] = v[0](new auto(5)) + v[0](new auto{6}); }",
         K "{ auto l = [&](int x) { return x + 1; };\n"
         "  struct s { int a; } v = {l(1)}; o[0] = v.a; }",
         NULL};
@@ -108,12 +141,40 @@ RNL_TEST(words_of_newer_languages)
     built_close(&built);
 }
 
+// Functions with `auto` parameters are templates, which nobody uses here.
+RNL_TEST(generic_lambdas_in_functions_with_auto)
+{
+    static const char *const sources[] = {
+        "__device__ int f(auto v) { return [](auto x) { return x; }(v); }\n",
+        "__global__ void g(auto *p)\n"
+        "{ auto l = [](auto x) { return x; }; *p = l(1); }\n",
+        "__device__ int f(auto... v) { return [](auto x) { return x; }(1); }\n",
+        "template <class T> concept C = sizeof(T) == 4;\n"
+        "__device__ int f(int, C auto v)\n"
+        "{ return [](auto x) { return x; }(v); }\n",
+        "__device__ int (*f(auto v))(int)\n"
+        "{ auto l = [](auto x) { return x; }; return l(nullptr); }\n",
+        "struct s {};\n__device__ int operator+(s, auto v)\n"
+        "{ return [](auto x) { return x; }(v); }\n"};
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        char source[512];
+        snprintf(source, sizeof source, "%s" K "{}", sources[i]);
+        built_write(&built, "source", source);
+        is_taken("--source @/source --option -std=c++20");
+        built_close(&built);
+    }
+}
+
 RNL_TEST(all_is_the_devices_if_asked_for)
 {
     built_write(&built, "source",
                 "int v = 3;\nstruct s { int a; int get() { return a; } };\n"
                 "int f(int x) { return x + v; }\n"
                 K "{ o[0] = f(1) + s{2}.get(); }");
+    is_taken("--source @/source --option -default-device");
+    built_close(&built);
+    built_write(&built, "source",
+                K "{ auto l = [](auto x) { return x; }; o[0] = l(1); }");
     is_taken("--source @/source --option -default-device");
     built_close(&built);
     built_write(&built, "source", "int f() { return 1; }\n" K "{ *o = f(); }");
@@ -147,6 +208,20 @@ RNL_TEST(kernels_with_another_word)
          sentence},
         {"__device__ static __global__ void g(int *) {}\n" K "{}", "k.cu:1:1:",
          sentence},
+    };
+    REFUSE(refusals);
+}
+
+RNL_TEST(kernels_that_are_noexcept)
+{
+    static const char sentence[] = "a kernel cannot be noexcept";
+    static const struct refusal refusals[] = {
+        {"__global__ void g(int *) noexcept {}\n" K "{}", "k.cu:1:26:",
+         sentence},
+        {"__global__ void __launch_bounds__(32)\ng(int *) noexcept(false);\n"
+         K "{}", "k.cu:2:10:", sentence},
+        {"template <class T>\n__global__ void g(T *) throw() {}\n" K "{}",
+         "k.cu:2:24:", sentence},
     };
     REFUSE(refusals);
 }

@@ -100,6 +100,54 @@ RNL_TEST(the_preprocessor_is_told)
     built_close(&built);
 }
 
+// What is built in is not read, be it included by the source or by a header
+// beside it.
+RNL_TEST(headers_of_a_toolkit_add_nothing)
+{
+    use("#include <cuda_fp16.h>\n#include <cuComplex.h>\n"
+        "#include <cuda_runtime.h>\n"
+        "extern \"C\" __global__ void k(cuFloatComplex *z, __half h)\n"
+        "{ z->y = z->x + __half2float(h); }\n");
+    built_write(&built, "cuda_fp16.h", "#error toolkit\n");
+    built_write(&built, "cuda_runtime.h",
+                "#if !defined(__CUDA_RUNTIME_H__)\n#error toolkit\n"
+                "#endif\n");
+    built_write(&built, "vector_types.h",
+                "#if !defined(__VECTOR_TYPES_H__)\n#define __VECTOR_TYPES_H__\n"
+                "#define __shared__ __attribute__((shared))\n"
+                "struct float2 { float x, y; };\n#endif\n");
+    built_write(&built, "cuComplex.h",
+                "#include \"vector_types.h\"\n"
+                "typedef float2 cuFloatComplex;\n");
+    takes("--option -I@/", "");
+    built_close(&built);
+}
+
+// None of these headers is read, whoever includes it.
+RNL_TEST(guards_of_a_toolkit_are_there)
+{
+    static const char *const guards[] = {
+        "CUDA_RUNTIME_H", "CUDA_RUNTIME_API_H", "HOST_DEFINES_H",
+        "DEVICE_TYPES_H", "DRIVER_TYPES_H", "SURFACE_TYPES_H",
+        "TEXTURE_TYPES_H", "VECTOR_TYPES_H", "VECTOR_FUNCTIONS_H",
+        "DEVICE_LAUNCH_PARAMETERS_H", "DEVICE_ATOMIC_FUNCTIONS_H",
+        "SURFACE_INDIRECT_FUNCTIONS_H", "TEXTURE_INDIRECT_FUNCTIONS_H",
+        "SM_30_INTRINSICS_H", "SM_32_INTRINSICS_H", "SM_35_INTRINSICS_H",
+        "SM_35_ATOMIC_FUNCTIONS_H", "COMMON_FUNCTIONS_H", "MATH_FUNCTIONS_H",
+        "DEVICE_FUNCTIONS_H", "VECTOR_FUNCTIONS_HPP",
+        "CUDA_DEVICE_RUNTIME_API_H"};
+    char source[4096];
+    int size = snprintf(source, sizeof source, "%s", simple);
+    for (size_t i = 0; i < sizeof guards / sizeof *guards; i++)
+        size += snprintf(source + size, sizeof source - (size_t)size,
+                         "#ifndef __%s__\n#error no __%s__\n#endif\n",
+                         guards[i], guards[i]);
+    assert_true((size_t)size < sizeof source);
+    use(source);
+    takes("", "");
+    built_close(&built);
+}
+
 RNL_TEST(macros_tell_what_the_options_chose)
 {
     use("#if !__CUDA_PREC_SQRT || __CUDA_ARCH_HAS_FEATURE__(SM90_ALL)\n"

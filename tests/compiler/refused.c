@@ -105,7 +105,8 @@ RNL_TEST(name_expressions_that_are_none)
     assert_true(is_told(built.log, "name-expression:1:", "constant"));
     built_make(&built, "--source @/source --name k.cu --name-expression f");
     assert_int_equal(built.status, 1);
-    assert_true(is_told(built.log, "name-expression:2:", "sizeof"));
+    assert_true(is_told(built.log, "name-expression:2:",
+                        "a name expression names a kernel or a variable"));
     built_make(&built, "--source @/source --name k.cu --name-expression a::k");
     assert_true(is_told(built.log, "k.cu:2:31: note: ", "candidate"));
     assert_true(is_told(built.log, "k.cu:3:31: note: ", "candidate"));
@@ -293,7 +294,23 @@ RNL_TEST(integers_of_128_bits)
     built_make(&built, "--source @/source --option --device-int128");
     assert_int_equal(built.status, 0);
     built_close(&built);
+    static const struct refusal arithmetic = {
+        "__global__ void k(unsigned __int128 *o)\n"
+        "{\n  o[1] = __nv_atomic_fetch_or(o, o[1], __NV_ATOMIC_RELAXED);\n}",
+        "k.cu:3:", "atomic arithmetic is for numbers of 4 or 8 bytes"};
+    refuses_with(&arithmetic, "--option --device-int128");
 }
+
+#if defined(__x86_64__)
+RNL_TEST(atomics_of_16_bytes_without_avx)
+{
+    static const struct refusal refusal = {
+        "__global__ void k(float4 *o)\n"
+        "{\n  __nv_atomic_load(&o[0], &o[1], __NV_ATOMIC_RELAXED);\n}",
+        "k.cu:3:", "and of 16 if the processor has AVX"};
+    refuses_with(&refusal, "--option --target=x86-64-v2");
+}
+#endif
 
 // --- Things of CUDA -------------------------------------------------------
 
@@ -348,6 +365,18 @@ RNL_TEST(clusters_matrices_and_libraries)
          K "{\n  auto t = cg::tiled_partition<64>(cg::this_thread_block());\n"
          "  o[0] = t.size();\n}", "k.cu:4:",
          " error: tiles of more than a warp are not supported"},
+        {K "{\n  float *f = (float *)o;\n"
+         "  *f = __nv_atomic_load_n(f, __NV_ATOMIC_RELAXED);\n}", "k.cu:3:",
+         "atomic functions that end in _n are for integers only"},
+        {"struct s { int a[3]; };\n" K "{\n  s v;\n"
+         "  __nv_atomic_load((s *)o, &v, __NV_ATOMIC_RELAXED);\n"
+         "  *o = v.a[0];\n}", "k.cu:4:",
+         "atomic functions are for objects of 1, 2, 4 or 8 bytes"},
+        {K "{\n  unsigned long long *v = (unsigned long long *)o;\n"
+         "  short *s = (short *)o;\n"
+         "  *v = __nv_atomic_fetch_or(v, *v, __NV_ATOMIC_RELAXED);\n"
+         "  *s = __nv_atomic_fetch_or(s, *s, __NV_ATOMIC_RELAXED);\n}",
+         "k.cu:5:", "atomic arithmetic is for numbers of 4 or 8 bytes"},
         {"__global__ void __cluster_dims__(2, 1, 1) k(int *o) {}", "k.cu:1:",
          "__cluster_dims__" MISSING},
     };
@@ -357,9 +386,9 @@ RNL_TEST(clusters_matrices_and_libraries)
 RNL_TEST(headers_that_are_not_there)
 {
     static const struct refusal refusals[] = {
-        {"#include <cuda/barrier>\n" K "{}", "cuda/barrier:1:",
+        {"#include <cuda/barrier>\n" K "{}", "k.cu:1:",
          "<cuda/barrier>" MISSING},
-        {"#include <mma.h>\n" K "{ half h; }", "mma.h:1:",
+        {"#include <mma.h>\n" K "{ half h; }", "k.cu:1:",
          "<mma.h>" MISSING},
         {"\n#include <thrust/sort.h>\n" K "{}", "k.cu:2:10:",
          "<thrust/sort.h>" MISSING},
@@ -370,10 +399,11 @@ RNL_TEST(headers_that_are_not_there)
         {"\n#include \"cudart.h\"\n" K "{}", "k.cu:2:10:", "cudart.h"},
     };
     REFUSE(refusals);
-    // Where they are included is told, too.
-    built_write(&built, "source", "\n#include <mma.h>\n");
-    built_make(&built, "--source @/source --name k.cu");
-    assert_non_null(strstr(built.log, "In file included from k.cu:2:"));
+    // Where a header of the user's includes them is told there.
+    built_write(&built, "source", "#include \"u.h\"\n");
+    built_write(&built, "u.h", "\n#include <mma.h>\n");
+    built_make(&built, "--source @/source --name k.cu --header u.h=@/u.h");
+    assert_true(is_told(built.log, "u.h:2:", "<mma.h>" MISSING));
     built_close(&built);
 }
 
@@ -391,7 +421,6 @@ RNL_TEST(inline_ptx)
 
 // --- What is no error -----------------------------------------------------
 
-// `noexcept` kernels, which CUDA does refuse, are found.
 RNL_TEST(what_only_looks_refused)
 {
     built_write(&built, "source",
@@ -406,7 +435,7 @@ RNL_TEST(what_only_looks_refused)
         "__device__ __forceinline__ __host__ int f(int n) { return n; }\n"
         "__shared__ int everywhere;\n"
         "__global__ auto late(int *o) -> void { *o = 1; }\n"
-        "__global__ void plain(int *o) noexcept { *o = 1; }\n"
+        "__global__ void plain(int *o) { *o = 1; }\n"
         "extern \"C\" __global__ void k(int *o)\n"
         "{\n"
         "  static __constant__ int table[] = {1, 2};\n"
@@ -525,7 +554,11 @@ RNL_TEST(spellings_of_kernels_and_functions)
         K "{ int i{threadIdx.x}, a[] = {i * 1.5f, 2};\n"
         "  float4 f{i, 2u, 3.0, i}; o[0] = i + a[0] + f.x; }",
         "#if defined(__NVCC__) || !defined(__CUDACC_VER_BUILD__)\n"
-        "#error not NVRTC\n#endif\n" K "{ o[0] = __CUDA_ARCH_LIST__; }",
+        "#error not NVRTC\n#endif\n"
+        "static_assert(CUDART_VERSION == __CUDACC_VER_MAJOR__ * 1000 + "
+        "__CUDACC_VER_MINOR__ * 10 &&\n"
+        "              CUDART_VERSION == __CUDART_API_VERSION, \"\");\n"
+        K "{ o[0] = __CUDA_ARCH_LIST__; }",
         "#ifdef __SIZEOF_INT128__\ntypedef __int128 wide;\n#else\n"
         "typedef long long wide;\n#endif\n" K "{ wide w = o[0]; o[1] = w; }",
         NULL};

@@ -95,6 +95,28 @@ RNL_TEST(a_global_is_a_borrowed_buffer_of_its_size)
     expect_ok(rnl_buffer_release(factors));
 }
 
+RNL_TEST(a_function_by_its_type_is_no_global)
+{
+    rnl_module module = suite_module(
+        "typedef int function(int);\ntypedef int (*pointer)(int);\n"
+        "__device__ function twice;\n__device__ pointer chosen;\n"
+        "int twice(int x) { return 2 * x; }\n"
+        "extern \"C\" __global__ void bump(int *out, int n)\n"
+        "{ chosen = twice; *out = chosen(n); }\n");
+    rnl_function function = function_of(module, "bump");
+    rnl_buffer global = NULL;
+    rnl_buffer_info info = {.struct_size = sizeof info};
+    assert_int_equal(bump(function, 4), 8);
+    expect_error(rnl_module_global(module, "twice", &global),
+                 RNL_ERROR_NOT_FOUND, "name");
+    expect_ok(rnl_module_global(module, "chosen", &global));
+    expect_ok(rnl_buffer_get_info(global, &info));
+    assert_int_equal(info.size, sizeof(void *));
+    expect_ok(rnl_buffer_release(global));
+    expect_ok(rnl_function_release(function));
+    expect_ok(rnl_module_release(module));
+}
+
 RNL_TEST(a_constant_written_as_a_global_is_seen)
 {
     rnl_module module = suite_module(counter_source);

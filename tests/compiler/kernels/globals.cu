@@ -39,4 +39,22 @@ extern "C" __global__ void globals_write(int *out)
     }
 }
 
+typedef int function(int);
+typedef int (*to_function)(int);
+template <class T> using same = T;
+__device__ function twice, thrice;
+__device__ same<int(int)> fourfold;
+__device__ function *by_star = twice;
+__device__ to_function by_name = thrice;
+__device__ same<int (*)(int)> by_alias = fourfold, plain[2];
+int twice(int x) { return 2 * x; }
+int thrice(int x) { return 3 * x; }
+int fourfold(int x) { return 4 * x; }
+
+extern "C" __global__ void globals_called(int *out)
+{
+    plain[1] = by_star;
+    out[0] = plain[1](1) + by_name(10) + by_alias(100);
+}
+
 extern "C" __global__ void globals_hidden(int *out) { out[0] = hidden_counter; }

@@ -247,3 +247,16 @@ extern "C" __global__ void power_modulo(long long *out, const long long *in,
     }
     out[threadIdx.x] = (long long)result;
 }
+
+// Numbers beyond the ends of a type become its ends.
+// @run long long n=320 block=64
+extern "C" __global__ void too_large(long long *out, const long long *in, int n)
+{
+    int t = threadIdx.x;
+    float x = (float)in[t] * 1e30f;
+    out[t] = (int)x;
+    out[t + 64] = (unsigned)x;
+    out[t + 128] = (long long)x;
+    out[t + 192] = (long long)(unsigned long long)((double)x * 1e30);
+    out[t + 256] = (int)-x;
+}
