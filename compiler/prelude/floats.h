@@ -201,4 +201,44 @@ RNL_INLINE float rnl_log10f(float x)
     low = rnl_fused(f, 0.434294492f, low + k * 4.60503898e-6f);
     return rnl_log_of(k * 0.301025391f + low, x);
 }
+
+// --- Powers ----------------------------------------------------------------
+
+RNL_INLINE bool rnl_is_whole(float size)
+{
+    return (size >= 8388608.0f) | ((size + 8388608.0f) - 8388608.0f == size);
+}
+// The logarithm needs the digits that the power then loses.
+// A function rnl_lanes_NAME takes the place of what is left of NAME once all is
+// simplified (callee.c): what clang knows of libm's holds.
+static float rnl_lanes_powf(float, float) RNL_NAMED(rnl_lanes_powf);
+static __attribute__((used, const)) float rnl_lanes_powf(float x, float y)
+{
+    float k, size = __builtin_fabsf(x), f = rnl_split(size, &k);
+    float times = rnl_within(y, -3.40282347e38f, 3.40282347e38f);
+    k = size < __builtin_inff() ? k : size;
+    k = size == 0.0f ? -__builtin_inff() : k;
+    double w = f;
+    double log2 = 0.20609642819865404 + w * (-0.17904506377983137 +
+                  w * (0.15899736577097906 + w * (-0.1569907501801133 +
+                  w * (0.1548854042420452 + w * -0.08636242138181593))));
+    log2 = 1.4426950409394392 + w * (-0.7213475252299274 +
+           w * (0.4808983207033534 + w * (-0.3606727977891297 +
+           w * (0.28854064236469396 + w * (-0.24050429468349366 +
+           w * log2)))));
+    double power = (double(k) + w * log2) * double(times);
+    power = power > 160.0 ? 160.0 : power;
+    power = power < -160.0 ? -160.0 : power;
+    double sum = power + 6755399441055998.0;  // as in rnl_whole
+    unsigned long long bits;
+    __builtin_memcpy(&bits, &sum, sizeof bits);
+    float r = float(power - (sum - 6755399441055998.0)) * 0.693147182f;
+    float value = rnl_times_power(rnl_exp_near(r), unsigned(bits) & 511u);
+    float whole = __builtin_fabsf(y);
+    bool odd = rnl_is_whole(whole) & !rnl_is_whole(whole * 0.5f);
+    bool none = (x < 0.0f) & (size < __builtin_inff()) & !rnl_is_whole(whole);
+    value = rnl_with_sign(value, odd ? x : 0.0f);
+    value = none ? __builtin_nanf("") : value;
+    return (x == 1.0f) | (y == 0.0f) ? 1.0f : value;
+}
 #endif

@@ -156,16 +156,52 @@ char *callees_keep(LLVMModuleRef module)
     return message;
 }
 
+// --- In place of libm's ------------------------------------------------------
+
+static const struct replaced {
+    const char *theirs, *ours;
+} replaced[] = {
+    {"llvm.pow.f32", "rnl_lanes_powf"},
+};
+enum { REPLACED = sizeof replaced / sizeof *replaced };
+
+bool callee_is_awaited(LLVMValueRef function)
+{
+    size_t size;
+    const char *name = LLVMGetValueName2(function, &size);
+    for (int i = 0; i < REPLACED; i++)
+        if (strcmp(name, replaced[i].ours) == 0)
+            return LLVMGetNamedFunction(LLVMGetGlobalParent(function),
+                                        replaced[i].theirs);
+    return false;
+}
+
+void callees_replace(LLVMModuleRef module)
+{
+    for (int i = 0; i < REPLACED; i++) {
+        LLVMValueRef ours = LLVMGetNamedFunction(module, replaced[i].ours);
+        LLVMValueRef theirs = LLVMGetNamedFunction(module, replaced[i].theirs);
+        if (!ours || !theirs)
+            continue;
+        LLVMReplaceAllUsesWith(theirs, ours);
+        LLVMSetLinkage(ours, LLVMInternalLinkage);
+        set_kept(ours);
+    }
+}
+
+// --- Calls to them -----------------------------------------------------------
+
 bool callee_is_kept(LLVMValueRef call)
 {
     LLVMValueRef function = LLVMGetCalledValue(call);
-    return LLVMIsAFunction(function) && is_kept(function);
+    return LLVMIsAFunction(function) && is_kept(function) &&
+           is_simple(function, 0);
 }
 
 bool callees_are_kept(LLVMModuleRef module)
 {
     LLVMValueRef function = LLVMGetFirstFunction(module);
-    while (function && !is_kept(function))
+    while (function && !(is_kept(function) && LLVMGetFirstUse(function)))
         function = LLVMGetNextFunction(function);
     return function != NULL;
 }

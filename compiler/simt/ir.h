@@ -407,5 +407,9 @@ bool call_is_of_library(LLVMValueRef call);
 // callee.c: keeps functions that kernels call very often, which are not inlined
 // then (a message or NULL); whether a call is to one; whether there are any.
 char *callees_keep(LLVMModuleRef module);
+// A function for lanes that takes libm's place once all is simplified: whether
+// it is one that may; does so.
+bool callee_is_awaited(LLVMValueRef function);
+void callees_replace(LLVMModuleRef module);
 bool callee_is_kept(LLVMValueRef call);
 bool callees_are_kept(LLVMModuleRef module);

@@ -12,7 +12,7 @@ typedef long double real;
 static const real pi = 3.141592653589793238462643383279502884L;
 static struct built built;
 
-// --- References ------------------------------------------------------------
+// --- References -------------------------------------------------------------
 
 static real rcbrt(real x) { return 1 / cbrtl(x); }
 static real rsqrt(real x) { return 1 / sqrtl(x); }
@@ -95,7 +95,7 @@ static real bessel(real x, int order)
 static real bessel_0(real x) { return bessel(x, 0); }
 static real bessel_1(real x) { return bessel(x, 1); }
 
-// --- The tables ------------------------------------------------------------
+// --- The tables -------------------------------------------------------------
 
 struct function {
     const char *name;
@@ -170,6 +170,8 @@ static const struct function floats[] = {
     {"__logf", logl, 1e-6, 50, 1, 0},
     {"__powf", pow_17, 0.1, 10, 16, 0},
     {"__sincosf", sinl, -3.1415926, 3.1415926, 0, 0x1.8p-22},
+    {"__log2f", log2l, 1e-6, 50, 2, 0},
+    {"__log10f", log10l, 1e-6, 50, 2, 0},
 };
 
 static const struct function doubles[] = {
@@ -214,7 +216,7 @@ static const struct function doubles[] = {
     {"log10", log10l, 1e-300, 1e6, 1, 0},
 };
 
-// --- Comparing -------------------------------------------------------------
+// --- Comparing --------------------------------------------------------------
 
 static real error_in_ulp(real got, real exact, int digits, int least)
 {
@@ -287,7 +289,7 @@ RNL_TEST(floats_need_no_fused_multiplications)
 #endif
 }
 
-// --- What is no number, or has no end ----------------------------------------
+// --- What is no number, or has no end ---------------------------------------
 
 static const float edges[] = {
     0, -0.0f, INFINITY, -INFINITY, NAN, 1, -1, 2, -3, 0.5f, -2.5f, 8388607,
@@ -320,7 +322,8 @@ RNL_TEST(floats_without_an_end_are_right)
 {
     static float in[COUNT], out[COUNT];
     static const int numbers[] = {0,  1,  8,  12, 13, 14, 16, 17, 18, 23,
-                                  24, 32, 33, 48, 49, 50, 51, 58, 59, 60};
+                                  24, 32, 33, 48, 49, 50, 51, 58, 59, 60,
+                                  63, 64};
     fill_edges(in);
     built_kernels(&built, "accuracy.cu", "");
     for (int n = 0; n < (int)(sizeof numbers / sizeof *numbers); n++) {
@@ -339,11 +342,51 @@ RNL_TEST(powers_without_an_end_are_right)
     built_kernels(&built, "accuracy.cu", "");
     for (int y = 0; y < EDGES; y++) {
         in[COUNT - 1] = edges[y];
-        run("float", 63, out, in);
+        run("float", 65, out, in);
         for (int i = 0; i < EDGES; i++)
             is_same("powf", in[i], out[i], powf(in[i], edges[y]), 4);
     }
     built_close(&built);
+}
+
+static bool is_denormal(float x)
+{
+    return x != 0 && fabsf(x) < FLT_MIN;
+}
+
+// --- Powers that are products and roots -------------------------------------
+
+static void check_power(float x, double y, float got)
+{
+    float exact = (float)pow(x, y);
+    if (!is_denormal(x) && !is_denormal(exact))
+        is_same("powf", x, got, exact, 4);
+}
+
+static void check_powers(const char *options)
+{
+    static float in[COUNT], out[COUNT];
+    static const double exponents[] = {2, 0.5, -1, 3};
+    fill_edges(in);
+    built_kernels(&built, "accuracy.cu", options);
+    for (int y = 0; y < 4; y++) {
+        run("float", 68 + y, out, in);
+        for (int i = 0; i < EDGES; i++)
+            check_power(in[i], exponents[y], out[i]);
+    }
+    for (int y = -3; y < 6; y++) {
+        in[COUNT - 1] = (float)y;
+        run("float", 72, out, in);
+        for (int i = 0; i < EDGES; i++)
+            check_power(in[i], y, out[i]);
+    }
+    built_close(&built);
+}
+
+RNL_TEST(powers_of_negative_numbers_are_right)
+{
+    check_powers("");
+    check_powers("--option --use_fast_math");
 }
 
 RNL_TEST(doubles_are_within_the_documented_errors)

@@ -58,27 +58,41 @@ static const char common[] =
     "    int i = threadIdx.x;\n"
     "    float x = out[i], s, c;\n"
     "    sincospif(x, &s, &c);\n"
-    "    out[i] = expf(s) + exp2f(c) + tanhf(x) + erff(x) + logf(x) +\n"
-    "             log10f(x) + exp10f(x) + rsqrtf(x);\n"
+    "    out[i] = expf(s) + exp2f(c) + powf(s, c) + tanhf(x) + erff(x) +\n"
+    "             logf(x) + log10f(x) + exp10f(x) + rsqrtf(x);\n"
+    "#define TWICE(code) code code\n"
+    "#if MANY\n"
+    "    TWICE(TWICE(TWICE(TWICE(TWICE(TWICE(TWICE(\n"
+    "        x = expf(x) + powf(x, 2.2f); )))))))\n"
+    "    out[i] += x;\n"
+    "#endif\n"
     "}\n";
 
-RNL_TEST(common_functions_of_floats_call_none)
+static void check_common(const char *target, bool many)
+{
+    static char text[1 << 20];
+    char arguments[160];
+    snprintf(arguments, sizeof arguments,
+             "--source @/k.cu --dump-assembly @/k.s --option --target=%s "
+             "--option --tier=B --option -DMANY=%d", target, many);
+    built_write(&built, "k.cu", common);
+    built_make(&built, arguments);
+    assert_string_equal(built.log, "");
+    read_assembly(text, sizeof text);
+    assert_null(strstr(text, "_ZGV"));
+    assert_non_null(strstr(text, "rnl_lanes_powf."));
+    built_close(&built);
+}
+
+// However many: long ones are functions of vectors then.
+RNL_TEST(common_functions_of_floats_are_in_the_lanes)
 {
     static const char *const targets[] = {"x86-64", "x86-64-v3", "x86-64-v4"};
-    static char text[1 << 20];
     if (!built_may_be_tier_b())
         skip();
     for (int t = 0; t < 3; t++) {
-        char arguments[128];
-        snprintf(arguments, sizeof arguments,
-                 "--source @/k.cu --dump-assembly @/k.s --option --target=%s "
-                 "--option --tier=B", targets[t]);
-        built_write(&built, "k.cu", common);
-        built_make(&built, arguments);
-        assert_string_equal(built.log, "");
-        read_assembly(text, sizeof text);
-        assert_null(strstr(text, "_ZGV"));
-        built_close(&built);
+        check_common(targets[t], false);
+        check_common(targets[t], true);
     }
 }
 

@@ -74,7 +74,14 @@ FLOAT(59, y = __exp10f(x))
 FLOAT(60, y = __logf(x))
 FLOAT(61, y = __powf(x, 1.7f))
 FLOAT(62, float cosine; __sincosf(x, &y, &cosine))
-FLOAT(63, y = powf(x, in[2047]))  // the last one
+FLOAT(63, y = __log2f(x))
+FLOAT(64, y = __log10f(x))
+FLOAT(65, y = powf(x, in[2047]))  // the last one
+FLOAT(68, y = powf(x, 2.0f))
+FLOAT(69, y = powf(x, 0.5f))
+FLOAT(70, y = powf(x, -1.0f))
+FLOAT(71, y = powf(x, 3.0f))
+FLOAT(72, y = pow(x, int(in[2047])))
 
 DOUBLE(0, y = sinpi(x))
 DOUBLE(1, y = cospi(x))
