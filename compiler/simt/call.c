@@ -100,6 +100,61 @@ static LLVMValueRef call_elementwise(struct emitter *e, LLVMValueRef at,
     return made;
 }
 
+// --- Parts of vectors --------------------------------------------------------
+
+// Of a vector that is shorter some lanes are there again.
+static LLVMValueRef part_of(struct emitter *e, LLVMValueRef vector,
+                            unsigned first, unsigned count)
+{
+    LLVMValueRef lanes[64];
+    unsigned size = LLVMGetVectorSize(LLVMTypeOf(vector));
+    for (unsigned i = 0; i < count; i++)
+        lanes[i] = number32(e, (first + i) % size);
+    return LLVMBuildShuffleVector(e->builder, vector,
+                                  LLVMGetPoison(LLVMTypeOf(vector)),
+                                  LLVMConstVector(lanes, count), "");
+}
+
+// Puts parts of equal sizes in a row; their number is a power of two.
+static LLVMValueRef concatenate(struct emitter *e, LLVMValueRef *parts,
+                                unsigned count)
+{
+    if (count == 1)
+        return parts[0];
+    LLVMValueRef one = concatenate(e, parts, count / 2);
+    LLVMValueRef other = concatenate(e, parts + count / 2, count / 2);
+    unsigned size = 2 * LLVMGetVectorSize(LLVMTypeOf(one));
+    LLVMValueRef lanes[64];
+    for (unsigned i = 0; i < size; i++)
+        lanes[i] = number32(e, i);
+    return LLVMBuildShuffleVector(e->builder, one, other,
+                                  LLVMConstVector(lanes, size), "");
+}
+
+// --- Estimates ---------------------------------------------------------------
+
+// What the prelude then makes better, where the processor is good enough.
+static bool is_estimate(LLVMValueRef call)
+{
+    return strcmp(callee_name(call), "rnl_rsqrt_near") == 0;
+}
+
+static LLVMValueRef call_estimate(struct emitter *e, LLVMValueRef at)
+{
+    LLVMValueRef whole = lanes_vector(e, LLVMGetOperand(at, 0)), parts[4];
+    LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(at), 16);
+    LLVMTypeRef mask = LLVMInt16TypeInContext(e->context);
+    unsigned count = e->width > 16 ? e->width / 16 : 1;
+    for (unsigned p = 0; p < count; p++) {
+        LLVMValueRef arguments[] = {part_of(e, whole, p * 16, 16),
+                                    LLVMConstNull(type),
+                                    LLVMConstAllOnes(mask)};
+        parts[p] = call_intrinsic(e, "llvm.x86.avx512.rsqrt14.ps.512", NULL, 0,
+                                  arguments, 3);
+    }
+    return part_of(e, concatenate(e, parts, count), 0, e->width);
+}
+
 // --- The vector library ------------------------------------------------------
 
 // The vector functions keep to 4 units in the last place. That is more than
@@ -163,33 +218,6 @@ static bool is_approximate(LLVMValueRef call)
 {
     return LLVMCanValueUseFastMathFlags(call) &&
            (LLVMGetFastMathFlags(call) & LLVMFastMathApproxFunc);
-}
-
-static LLVMValueRef part_of(struct emitter *e, LLVMValueRef vector,
-                            unsigned first, unsigned count)
-{
-    LLVMValueRef lanes[64];
-    for (unsigned i = 0; i < count; i++)
-        lanes[i] = number32(e, first + i);
-    return LLVMBuildShuffleVector(e->builder, vector,
-                                  LLVMGetPoison(LLVMTypeOf(vector)),
-                                  LLVMConstVector(lanes, count), "");
-}
-
-// Puts parts of equal sizes in a row; their number is a power of two.
-static LLVMValueRef concatenate(struct emitter *e, LLVMValueRef *parts,
-                                unsigned count)
-{
-    if (count == 1)
-        return parts[0];
-    LLVMValueRef one = concatenate(e, parts, count / 2);
-    LLVMValueRef other = concatenate(e, parts + count / 2, count / 2);
-    unsigned size = 2 * LLVMGetVectorSize(LLVMTypeOf(one));
-    LLVMValueRef lanes[64];
-    for (unsigned i = 0; i < size; i++)
-        lanes[i] = number32(e, i);
-    return LLVMBuildShuffleVector(e->builder, one, other,
-                                  LLVMConstVector(lanes, size), "");
 }
 
 static LLVMValueRef library_symbol(struct emitter *e, const char *stem,
@@ -278,7 +306,8 @@ bool call_is_of_library(LLVMValueRef call)
 
 bool call_has_vectors(LLVMValueRef call)
 {
-    return find_elementwise(call) || usable_library(call);
+    return find_elementwise(call) || is_estimate(call) ||
+           usable_library(call);
 }
 
 // --- Any function, lane by lane ----------------------------------------------
@@ -396,6 +425,8 @@ static void emit_function(struct emitter *e, LLVMValueRef at)
         lanes_set(e, at, NULL, callee_call(e, at));
     else if (how)
         lanes_set(e, at, NULL, call_elementwise(e, at, how));
+    else if (is_estimate(at))
+        lanes_set(e, at, NULL, call_estimate(e, at));
     else if (found)
         lanes_set(e, at, NULL, call_library(e, at, found));
     else

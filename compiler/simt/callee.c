@@ -3,6 +3,7 @@
 // and memory, they stay functions, for one thread and for the lanes of vectors.
 #include "emit.h"
 
+#include <math.h>
 #include <string.h>
 
 // Copies of a function that there may be in any case, and instructions that
@@ -176,6 +177,23 @@ bool callee_is_awaited(LLVMValueRef function)
     return false;
 }
 
+// What rsqrtf(64) asks for, which no optimiser knows.
+static void fold_estimates(LLVMModuleRef module)
+{
+    for (LLVMValueRef at = first_instruction(module), next; at; at = next) {
+        next = next_instruction(at);
+        if (!LLVMIsACallInst(at) ||
+            strcmp(callee_name(at), "rnl_rsqrt_near") != 0 ||
+            !LLVMIsAConstantFP(LLVMGetOperand(at, 0)))
+            continue;
+        LLVMBool loses;
+        double x = LLVMConstRealGetDouble(LLVMGetOperand(at, 0), &loses);
+        LLVMReplaceAllUsesWith(
+            at, LLVMConstReal(LLVMTypeOf(at), 1 / sqrt(x)));
+        LLVMInstructionEraseFromParent(at);
+    }
+}
+
 void callees_replace(LLVMModuleRef module)
 {
     for (int i = 0; i < REPLACED; i++) {
@@ -187,6 +205,7 @@ void callees_replace(LLVMModuleRef module)
         LLVMSetLinkage(ours, LLVMInternalLinkage);
         set_kept(ours);
     }
+    fold_estimates(module);
 }
 
 // --- Calls to them -----------------------------------------------------------

@@ -354,6 +354,37 @@ static bool is_denormal(float x)
     return x != 0 && fabsf(x) < FLT_MIN;
 }
 
+// Where a step of Newton's multiplies zero by infinity: each lane has a root of
+// its own, or all have one, and one is known when the kernel is compiled.
+static void check_roots(const char *options)
+{
+    static float in[COUNT], out[COUNT];
+    static const float same[] = {0, -0.0f, 4, INFINITY};
+    fill_edges(in);
+    built_kernels(&built, "accuracy.cu", options);
+    run("float", 23, out, in);
+    for (int i = 0; i < EDGES; i++)
+        if (!is_denormal(in[i]))
+            is_same("rsqrtf", in[i], out[i], 1 / sqrtf(in[i]), 2);
+    for (int i = 0; i < 4; i++) {
+        in[COUNT - 1] = same[i];
+        run("float", 67, out, in);
+        is_same("rsqrtf", same[i], out[0], 1 / sqrtf(same[i]), 2);
+        assert_true(isinf(out[1]));
+    }
+    built_close(&built);
+}
+
+RNL_TEST(roots_of_zero_are_infinite)
+{
+    check_roots("");
+    check_roots("--option --use_fast_math");
+    check_roots("--option --use_fast_math --option --tier=F");
+#if defined(__x86_64__)
+    check_roots("--option --use_fast_math --option --target=x86-64");
+#endif
+}
+
 // --- Powers that are products and roots -------------------------------------
 
 static void check_power(float x, double y, float got)

@@ -81,6 +81,8 @@ static void check_common(const char *target, bool many)
     read_assembly(text, sizeof text);
     assert_null(strstr(text, "_ZGV"));
     assert_non_null(strstr(text, "rnl_lanes_powf."));
+    assert_true((strstr(text, "vrsqrt14ps") != NULL) ==
+                (strcmp(target, "x86-64-v4") == 0));
     built_close(&built);
 }
 

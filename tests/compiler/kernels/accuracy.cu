@@ -77,6 +77,7 @@ FLOAT(62, float cosine; __sincosf(x, &y, &cosine))
 FLOAT(63, y = __log2f(x))
 FLOAT(64, y = __log10f(x))
 FLOAT(65, y = powf(x, in[2047]))  // the last one
+FLOAT(67, y = i ? rsqrtf(0.0f) : rsqrtf(in[2047]))
 FLOAT(68, y = powf(x, 2.0f))
 FLOAT(69, y = powf(x, 0.5f))
 FLOAT(70, y = powf(x, -1.0f))
