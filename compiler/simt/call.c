@@ -307,7 +307,7 @@ bool call_is_of_library(LLVMValueRef call)
 bool call_has_vectors(LLVMValueRef call)
 {
     return find_elementwise(call) || is_estimate(call) ||
-           usable_library(call);
+           seldom_is(call) || usable_library(call);
 }
 
 // --- Any function, lane by lane ----------------------------------------------
@@ -427,6 +427,8 @@ static void emit_function(struct emitter *e, LLVMValueRef at)
         lanes_set(e, at, NULL, call_elementwise(e, at, how));
     else if (is_estimate(at))
         lanes_set(e, at, NULL, call_estimate(e, at));
+    else if (seldom_is(at))
+        lanes_set(e, at, NULL, seldom_call(e, at));
     else if (found)
         lanes_set(e, at, NULL, call_library(e, at, found));
     else

@@ -162,7 +162,9 @@ char *callees_keep(LLVMModuleRef module)
 static const struct replaced {
     const char *theirs, *ours;
 } replaced[] = {
+    {"llvm.cos.f32", "rnl_lanes_cosf"},
     {"llvm.pow.f32", "rnl_lanes_powf"},
+    {"llvm.sin.f32", "rnl_lanes_sinf"},
 };
 enum { REPLACED = sizeof replaced / sizeof *replaced };
 

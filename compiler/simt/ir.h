@@ -382,6 +382,8 @@ static inline bool is_element(const struct kernel *kernel, LLVMTypeRef type)
 // unless that is 0.
 LLVMMetadataRef distinct_node(LLVMContextRef context, LLVMMetadataRef more);
 void loop_hint(LLVMValueRef back, const char *hint, unsigned number);
+// Of a conditional branch whose first side is hardly ever taken.
+void seldom_hint(LLVMValueRef branch);
 
 // apart.c: marks an access like another one.
 void apart_copy(LLVMValueRef from, LLVMValueRef to);

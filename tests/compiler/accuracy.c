@@ -289,6 +289,125 @@ RNL_TEST(floats_need_no_fused_multiplications)
 #endif
 }
 
+// --- What is computed in lanes ----------------------------------------------
+
+// By number in `floats`: what these are off by at most, with and without fused
+// multiplications, and a hundredth more. Changed coefficients are to be seen.
+static const struct measured {
+    int number;
+    double low, high, bound;  // as in floats: units, or an absolute error
+    bool near_quarters;       // next to multiples of pi / 2
+} in_lanes[] = {
+    {12, -87, 88, 0.83, false},
+    {12, -1, 1, 0.74, false},
+    {13, -125, 127, 0.84, false},
+    {13, -1, 1, 0.92, false},
+    {14, -37, 38, 1.01, false},
+    {14, -0.5, 0.5, 0.86, false},
+    {16, 0.7, 1.42, 0.84, false},
+    {16, 1e-3, 1e3, 0.60, false},
+    {18, 0.7, 1.42, 0.83, false},
+    {18, 1e-3, 1e3, 0.76, false},
+    {63, 0.7, 1.42, 0.96, false},
+    {63, 1e-3, 1e3, 0.74, false},
+    {64, 0.7, 1.42, 0.83, false},
+    {8, -0.5625, 0.5625, 0.74, false},
+    {8, 0.5625, 3, 1.38, false},
+    {8, 3, 10, 0.52, false},
+    {24, -0.9375, 0.9375, 1.08, false},
+    {24, 0.9375, 2, 1.38, false},
+    {24, 2, 4, 0.53, false},
+    {32, -0.25, 0.25, 0.64, false},
+    {32, 0.25, 0.75, 0.81, false},
+    {32, -1000, 1000, 0.79, false},
+    {33, -0.25, 0.25, 0.85, false},
+    {33, 0.25, 0.75, 0.67, false},
+    {33, -1000, 1000, 0.81, false},
+    {0, -0.785, 0.785, 0.73, false},
+    {0, 0.785, 2.36, 1.21, false},
+    {0, -100, 100, 1.44, false},
+    {0, -1e5, 1e5, 1.39, false},
+    {0, -9e5, 9e5, 1.38, true},
+    {0, -1e5, 1e5, 1.40, true},
+    {0, 1e30, 1e38, 1.00, false},
+    {1, -0.785, 0.785, 1.06, false},
+    {1, 0.785, 2.36, 1.48, false},
+    {1, -100, 100, 1.44, false},
+    {1, -1e5, 1e5, 1.34, false},
+    {1, -9e5, 9e5, 1.32, true},
+    {1, -1e5, 1e5, 1.42, true},
+    {1, 1e30, 1e38, 1.00, false},
+    {28, 0.7, 1.42, 0.96, false},
+    {28, 1e-3, 1e3, 0.93, false},
+    {28, 1e-22, 1e22, 0.95, false},
+    {54, -1, 1, 0.95, false},
+    {54, -160, 160, 0.89, false},
+    {23, 1, 4, 1.38, false},
+    {23, 1e-20, 1e20, 1.43, false},
+    {55, -1.58, 1.58, 1.43e-7, false},
+    {55, -3.1415926, 3.1415926, 1.27e-7, false},
+    {55, -1e4, 1e4, 1.91e-7, false},
+    {56, -1.58, 1.58, 1.23e-7, false},
+    {56, -3.1415926, 3.1415926, 1.33e-7, false},
+    {56, -1e4, 1e4, 1.31e-7, false},
+};
+
+enum { RUNS = 8 };
+
+static double spread(const struct measured *f, int i)
+{
+    double whole, part = modf(i * 0.6180339887498949, &whole);
+    double at = f->low + part * (f->high - f->low);
+    return f->near_quarters ? rint(at / (double)(pi / 2)) * (double)(pi / 2)
+                            : at;
+}
+
+static double error_of(const struct measured *m, float in, float got)
+{
+    const struct function *f = &floats[m->number];
+    real exact = f->exact(in);
+    return (double)(f->small > 0 && f->bound == 0
+                        ? fabsl(got - exact)
+                        : error_in_ulp(got, exact, FLT_MANT_DIG, FLT_MIN_EXP));
+}
+
+static void check_measured(const struct measured *m)
+{
+    static float in[COUNT], out[COUNT];
+    double worst = 0;
+    for (int r = 0; r < RUNS; r++) {
+        for (int i = 0; i < COUNT; i++)
+            in[i] = (float)spread(m, r * COUNT + i);
+        run("float", m->number, out, in);
+        for (int i = 0; i < COUNT; i++) {
+            double error = error_of(m, in[i], out[i]);
+            worst = error > worst ? error : worst;
+        }
+    }
+    if (worst > m->bound)
+        fail_msg("%s from %g to %g: %g, not %g", floats[m->number].name,
+                 m->low, m->high, worst, m->bound);
+}
+
+static void check_lanes(const char *options)
+{
+    built_kernels(&built, "accuracy.cu", options);
+    for (size_t i = 0; i < sizeof in_lanes / sizeof *in_lanes; i++)
+        check_measured(&in_lanes[i]);
+    built_close(&built);
+}
+
+RNL_TEST(lanes_are_as_exact_as_measured)
+{
+    if (!built_may_be_tier_b())
+        skip();
+    check_lanes("--option --tier=B");
+    check_lanes("--option --tier=B --option --fmad=false");
+#if defined(__x86_64__)
+    check_lanes("--option --tier=B --option --target=x86-64");
+#endif
+}
+
 // --- What is no number, or has no end ---------------------------------------
 
 static const float edges[] = {
@@ -418,6 +537,36 @@ RNL_TEST(powers_of_negative_numbers_are_right)
 {
     check_powers("");
     check_powers("--option --use_fast_math");
+}
+
+// --- Angles of some lanes ---------------------------------------------------
+
+// What number i of kernel 66 adds up.
+static real sum_of_angles(int i, real x)
+{
+    real sum = i % 3 == 0   ? sinl(x) + sinl(2 * x) + sinl(4 * x)
+               : i % 3 == 1 ? sinl(8 * x) + sinl(16 * x) + cosl(x)
+                            : cosl(2 * x);
+    if (i % 2)
+        sum += cosl(4 * x) + cosl(8 * x) + cosl(16 * x) + sinl(32 * x);
+    return sum;
+}
+
+// Some are huge, and then all.
+RNL_TEST(huge_angles_of_some_lanes_are_right)
+{
+    static float in[COUNT], out[COUNT];
+    built_kernels(&built, "accuracy.cu", "");
+    for (int every = 1; every <= 37; every += 12) {
+        for (int i = 0; i < COUNT; i++)
+            in[i] = (float)i / 64 * (i % every == 0 ? 1e6f : 1);
+        run("float", 66, out, in);
+        for (int i = 0; i < COUNT; i++)
+            if (!(fabsl(out[i] - sum_of_angles(i, in[i])) < 2e-6L))
+                fail_msg("at %g: %.9g, not %.9Lg", (double)in[i],
+                         (double)out[i], sum_of_angles(i, in[i]));
+    }
+    built_close(&built);
 }
 
 RNL_TEST(doubles_are_within_the_documented_errors)

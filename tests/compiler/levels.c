@@ -59,11 +59,12 @@ static const char common[] =
     "    float x = out[i], s, c;\n"
     "    sincospif(x, &s, &c);\n"
     "    out[i] = expf(s) + exp2f(c) + powf(s, c) + tanhf(x) + erff(x) +\n"
-    "             logf(x) + log10f(x) + exp10f(x) + rsqrtf(x);\n"
+    "             logf(x) + log10f(x) + exp10f(x) + rsqrtf(x) + sinf(x) +\n"
+    "             __sinf(s) + __cosf(s) + __log2f(x) + cosf(s);\n"
     "#define TWICE(code) code code\n"
     "#if MANY\n"
     "    TWICE(TWICE(TWICE(TWICE(TWICE(TWICE(TWICE(\n"
-    "        x = expf(x) + powf(x, 2.2f); )))))))\n"
+    "        x = sinf(x) + powf(x, 2.0f); )))))))\n"
     "    out[i] += x;\n"
     "#endif\n"
     "}\n";
@@ -81,6 +82,8 @@ static void check_common(const char *target, bool many)
     read_assembly(text, sizeof text);
     assert_null(strstr(text, "_ZGV"));
     assert_non_null(strstr(text, "rnl_lanes_powf."));
+    assert_non_null(strstr(text, "rnl_lanes_sinf."));
+    assert_non_null(strstr(text, "rnl_lanes_cosf."));
     assert_true((strstr(text, "vrsqrt14ps") != NULL) ==
                 (strcmp(target, "x86-64-v4") == 0));
     built_close(&built);
