@@ -504,6 +504,17 @@ RNL_TEST(roots_of_zero_are_infinite)
 #endif
 }
 
+RNL_TEST(fast_sines_keep_the_sign_of_zero)
+{
+    static float in[COUNT], out[COUNT];
+    fill_edges(in);
+    built_kernels(&built, "accuracy.cu", "");
+    run("float", 55, out, in);
+    for (int i = 0; i < 5; i++)
+        is_same("__sinf", in[i], out[i], sinf(in[i]), 0);
+    built_close(&built);
+}
+
 // --- Powers that are products and roots -------------------------------------
 
 static void check_power(float x, double y, float got)
