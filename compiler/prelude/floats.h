@@ -264,13 +264,6 @@ RNL_INLINE float rnl_logf(float x)
     float low = rnl_log_rest(f) + k * 3.19461849453e-5f;
     return rnl_log_of(k * 0.693115234375f + (f + low), x);
 }
-// Off by up to 1.1 units: for what is allowed 2.
-RNL_INLINE float rnl_log2f(float x)
-{
-    float k, f = rnl_split(x, &k);
-    float low = rnl_log_rest(f) * 1.44269504f + f * 1.92596303e-8f;
-    return rnl_log_of(k + rnl_fused(f, 1.44269502f, low), x);
-}
 RNL_INLINE float rnl_log10f(float x)
 {
     float k, f = rnl_split(x, &k);
@@ -315,9 +308,5 @@ static __attribute__((used, const)) float rnl_lanes_powf(float x, float y)
     value = rnl_with_sign(value, odd ? x : 0.0f);
     value = none ? __builtin_nanf("") : value;
     return (x == 1.0f) | (y == 0.0f) ? 1.0f : value;
-}
-RNL_INLINE float rnl_fast_powf(float x, float y)
-{
-    return rnl_exp2f(y * rnl_log2f(x));
 }
 #endif

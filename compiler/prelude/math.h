@@ -366,26 +366,24 @@ RNL_CLASSIFY_NAMED(__signbit, __builtin_signbit)
 RNL_INLINE float __expf(float x) { return expf(x); }
 RNL_INLINE float __exp10f(float x) { return exp10f(x); }
 RNL_INLINE float __logf(float x) { return logf(x); }
+RNL_INLINE float __log2f(float x) { return log2f(x); }
 RNL_INLINE float __log10f(float x) { return log10f(x); }
 RNL_INLINE float __tanhf(float x) { return tanhf(x); }
 #if defined(RNL_SIMT)
-RNL_INLINE float __log2f(float x) { return rnl_log2f(x); }
 RNL_INLINE float __sinf(float x) { return rnl_fast_sinf(x); }
 RNL_INLINE float __cosf(float x) { return rnl_fast_cosf(x); }
 RNL_INLINE float __tanf(float x) { return __sinf(x) / __cosf(x); }
-RNL_INLINE float __powf(float x, float y) { return rnl_fast_powf(x, y); }
 #else
-RNL_INLINE float __log2f(float x) { return log2f(x); }
 RNL_INLINE float __sinf(float x) { return sinf(x); }
 RNL_INLINE float __cosf(float x) { return cosf(x); }
 RNL_INLINE float __tanf(float x) { return tanf(x); }
-RNL_INLINE float __powf(float x, float y) { return powf(x, y); }
 #endif
 RNL_INLINE void __sincosf(float x, float *s, float *c)
 {
     *s = __sinf(x);
     *c = __cosf(x);
 }
+RNL_INLINE float __powf(float x, float y) { return powf(x, y); }
 RNL_INLINE float __fdividef(float x, float y) { return x / y; }
 RNL_INLINE float fdividef(float x, float y) { return x / y; }
 RNL_INLINE double fdivide(double x, double y) { return x / y; }
