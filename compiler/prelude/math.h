@@ -229,9 +229,7 @@ RNL_INLINE double pow(double x, int n) { return pow(x, double(n)); }
 RNL_INLINE float pow(float x, int n) { return powf(x, float(n)); }
 
 RNL_INLINE double rsqrt(double x) { return 1.0 / sqrt(x); }
-// The estimate is right where a step of Newton's multiplies zero by infinity.
-// Those of other processors are too rough, and the compiler's own use of them
-// makes no number of zero.
+// The compiler's own use of estimates makes no number of zero.
 RNL_INLINE float rnl_rsqrt(float x)
 {
 #if __clang_major__ >= 18
@@ -240,18 +238,14 @@ RNL_INLINE float rnl_rsqrt(float x)
     return 1.0f / sqrtf(x);
 }
 #if defined(RNL_SIMT) && defined(__AVX512F__)
+// Of lanes that differ an estimate, made better (call.c). Those of other
+// processors are too rough.
 static float rnl_rsqrt_near(float) RNL_NAMED(rnl_rsqrt_near);
 static __attribute__((unused, const)) float rnl_rsqrt_near(float x)
 {
     return rnl_rsqrt(x);
 }
-RNL_INLINE float rsqrtf(float x)
-{
-    float y = rnl_rsqrt_near(x), rest = fmaf(-(x * y), y, 1.0f);
-    // Processors that are short of multipliers are not of adders.
-    float half = rnl_of_bits(rnl_bits(y) - 0x00800000u);
-    return rest == rest ? fmaf(half, rest, y) : y;
-}
+RNL_INLINE float rsqrtf(float x) { return rnl_rsqrt_near(x); }
 #else
 RNL_INLINE float rsqrtf(float x) { return rnl_rsqrt(x); }
 #endif

@@ -133,16 +133,17 @@ static LLVMValueRef concatenate(struct emitter *e, LLVMValueRef *parts,
 
 // --- Estimates ---------------------------------------------------------------
 
-// What the prelude then makes better, where the processor is good enough.
+// What lanes that differ estimate, where the processor is good enough.
 static bool is_estimate(LLVMValueRef call)
 {
     return strcmp(callee_name(call), "rnl_rsqrt_near") == 0;
 }
 
-static LLVMValueRef call_estimate(struct emitter *e, LLVMValueRef at)
+static LLVMValueRef estimate(struct emitter *e, LLVMValueRef whole)
 {
-    LLVMValueRef whole = lanes_vector(e, LLVMGetOperand(at, 0)), parts[4];
-    LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(at), 16);
+    LLVMValueRef parts[4];
+    LLVMTypeRef type =
+        LLVMVectorType(LLVMGetElementType(LLVMTypeOf(whole)), 16);
     LLVMTypeRef mask = LLVMInt16TypeInContext(e->context);
     unsigned count = e->width > 16 ? e->width / 16 : 1;
     for (unsigned p = 0; p < count; p++) {
@@ -153,6 +154,44 @@ static LLVMValueRef call_estimate(struct emitter *e, LLVMValueRef at)
                                   arguments, 3);
     }
     return part_of(e, concatenate(e, parts, count), 0, e->width);
+}
+
+static LLVMValueRef fused(struct emitter *e, LLVMValueRef x, LLVMValueRef y,
+                          LLVMValueRef z)
+{
+    LLVMTypeRef type = LLVMTypeOf(x);
+    return call_intrinsic(e, "llvm.fma", &type, 1,
+                          (LLVMValueRef[]){x, y, z}, 3);
+}
+
+// One step of Newton's. Where that multiplies zero by infinity the estimate is
+// right. Processors that are short of multipliers are not of adders: a half is
+// a smaller exponent.
+static LLVMValueRef call_estimate(struct emitter *e, LLVMValueRef at)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef x = lanes_vector(e, LLVMGetOperand(at, 0));
+    LLVMValueRef near = estimate(e, x);
+    LLVMTypeRef type = LLVMTypeOf(x), whole = vector_type(e, e->i32);
+    LLVMValueRef one = splat(e, LLVMConstReal(LLVMTypeOf(at), 1));
+    LLVMValueRef less = LLVMBuildFNeg(b, LLVMBuildFMul(b, x, near, ""), "");
+    LLVMValueRef rest = fused(e, less, near, one);
+    LLVMValueRef half = LLVMBuildSub(
+        b, LLVMBuildBitCast(b, near, whole, ""),
+        splat(e, number32(e, 1 << 23)), "");
+    LLVMValueRef better =
+        fused(e, LLVMBuildBitCast(b, half, type, ""), rest, near);
+    return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealORD, rest, rest, ""),
+                           better, near, "");
+}
+
+// Of one number the root itself takes no longer.
+static LLVMValueRef call_root(struct emitter *e, LLVMValueRef at)
+{
+    LLVMTypeRef type = LLVMTypeOf(at);
+    LLVMValueRef x = lanes_scalar(e, LLVMGetOperand(at, 0));
+    LLVMValueRef root = call_intrinsic(e, "llvm.sqrt", &type, 1, &x, 1);
+    return LLVMBuildFDiv(e->builder, LLVMConstReal(type, 1), root, "");
 }
 
 // --- The vector library ------------------------------------------------------
@@ -419,7 +458,9 @@ static void emit_function(struct emitter *e, LLVMValueRef at)
     enum shape_kind shape = shape_of(&e->shapes, at).kind;
     bool alike = LLVMGetTypeKind(LLVMTypeOf(at)) != LLVMVoidTypeKind &&
                  shape <= SHAPE_UNIFORM;
-    if (alike)
+    if (alike && is_estimate(at))
+        lanes_set(e, at, call_root(e, at), NULL);
+    else if (alike)
         lanes_set(e, at, instruction_clone(e, at), NULL);
     else if (callee_is_kept(at))
         lanes_set(e, at, NULL, callee_call(e, at));

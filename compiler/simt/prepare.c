@@ -457,6 +457,8 @@ static void prepare_function(LLVMValueRef function)
     LLVMSetVisibility(function, LLVMDefaultVisibility);
     remove_flag(function, is_kept(function) ? "alwaysinline" : "noinline");
     add_flag(function, is_kept(function) ? "noinline" : "alwaysinline");
+    if (strcmp(name_of(function), "rnl_rsqrt_near") == 0)
+        add_flag(function, "speculatable");  // as roots and divisions are
 }
 
 // Of arguments that __restrict__ tells apart per thread only.
@@ -481,6 +483,7 @@ void prepare_hide_functions(LLVMModuleRef module)
         if (function && !LLVMIsDeclaration(function))
             LLVMSetLinkage(function, LLVMInternalLinkage);
     }
+    callees_hide(module);
 }
 
 // --- One block size ----------------------------------------------------------

@@ -58,8 +58,6 @@ LLVMValueRef seldom_call(struct emitter *e, LLVMValueRef call)
     for (unsigned i = 0; i < 3; i++)
         arguments[i] = lanes_vector(e, LLVMGetOperand(call, i));
     arguments[0] = LLVMBuildFreeze(b, arguments[0], "");
-    if (e->mask)
-        arguments[0] = LLVMBuildAnd(b, arguments[0], e->mask, "");
     LLVMValueRef any = mask_any(e, arguments[0]);
     LLVMBasicBlockRef blocks[] = {LLVMGetInsertBlock(b), append(e, "seldom")};
     LLVMBasicBlockRef done = append(e, "often");

@@ -502,6 +502,31 @@ RNL_TEST(roots_of_zero_are_infinite)
 #endif
 }
 
+// By kernel, and number in `floats`.
+static void check_alike(const char *options)
+{
+    static float in[COUNT], out[COUNT];
+    static const int numbers[][2] = {{73, 0}, {74, 1}, {75, 28}, {76, 23}};
+    static const float same[] = {1e-3f, 0.5f, 3, 100, 1e5f, 3e5f, 1e10f};
+    built_kernels(&built, "accuracy.cu", options);
+    for (int n = 0; n < 4; n++)
+        for (int s = 0; s < 7; s++) {
+            const struct function *f = &floats[numbers[n][1]];
+            in[COUNT - 1] = same[s];
+            run("float", numbers[n][0], out, in);
+            for (int i = 0; i < COUNT; i++)
+                is_same(f->name, same[s], out[i], (float)f->exact(same[s]),
+                        f->bound);
+        }
+    built_close(&built);
+}
+
+RNL_TEST(what_all_lanes_have_alike_is_right)
+{
+    check_alike("");
+    check_alike("--option --use_fast_math");
+}
+
 RNL_TEST(fast_sines_keep_the_sign_of_zero)
 {
     static float in[COUNT], out[COUNT];

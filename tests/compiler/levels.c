@@ -101,6 +101,32 @@ RNL_TEST(common_functions_of_floats_are_in_the_lanes)
     }
 }
 
+static const char alike[] =
+    "extern \"C\" __global__ void k(float *out, float u, float v) {\n"
+    "    int i = threadIdx.x;\n"
+    "    out[i] = powf(out[i], 2.0f) + sinf(u) + cosf(v) + powf(u, v) *\n"
+    "             rsqrtf(u);\n"
+    "}\n";
+
+// Nor is there a function of lanes that nothing calls.
+RNL_TEST(what_all_lanes_have_alike_is_computed_once)
+{
+    static char text[1 << 20];
+    if (!built_may_be_tier_b())
+        skip();
+    built_write(&built, "k.cu", alike);
+    built_make(&built, "--source @/k.cu --dump-assembly @/k.s --option "
+                       "--target=x86-64-v4 --option --tier=B");
+    assert_string_equal(built.log, "");
+    read_assembly(text, sizeof text);
+    assert_null(strstr(text, "rnl_lanes_"));
+    assert_null(strstr(text, "vrsqrt14ps"));
+    assert_null(strstr(text, "vsqrtps"));
+    assert_null(strstr(text, "rnl_enter"));
+    assert_non_null(strstr(text, "vsqrtss"));
+    built_close(&built);
+}
+
 // Which of `sets` an object for that target may use.
 static uint64_t uses(const char *target, uint64_t sets)
 {

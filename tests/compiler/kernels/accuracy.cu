@@ -89,6 +89,11 @@ FLOAT(69, y = powf(x, 0.5f))
 FLOAT(70, y = powf(x, -1.0f))
 FLOAT(71, y = powf(x, 3.0f))
 FLOAT(72, y = pow(x, int(in[2047])))
+// What all lanes have alike, also below a branch of theirs in a loop.
+FLOAT(73, y = sinf(in[2047]))
+FLOAT(74, y = cosf(in[2047]))
+FLOAT(75, y = powf(in[2047], 1.7f))
+FLOAT(76, for (int k = 0; k < 3; k++) if (i % 2 <= k) y = rsqrtf(in[2047]))
 
 DOUBLE(0, y = sinpi(x))
 DOUBLE(1, y = cospi(x))
