@@ -1,9 +1,9 @@
 #if defined(RNL_SIMT)
 // Functions of floats that tier B computes in the lanes themselves, without a
-// branch. Their errors stay below those that CUDA documents, whether the
-// compiler fuses multiplications and additions or not. Whole numbers come by
-// way of one whose last place is 1, whose bits then are the number's;
-// comparisons are such that what is no number stays none.
+// branch but for the largest of angles. Their errors stay below those that CUDA
+// documents, whether the compiler fuses multiplications and additions or not.
+// Whole numbers come by way of one whose last place is 1, whose bits then are
+// the number's; comparisons are such that what is no number stays none.
 
 // Rounded once, or, where that takes a function, in double and again.
 RNL_INLINE float rnl_fused(float x, float y, float z)
@@ -106,6 +106,54 @@ RNL_INLINE rnl_angle rnl_of_quarter(float sine, float cosine, unsigned quarter)
     return rnl_angle{rnl_of_bits(s ^ (quarter & 2u) << 30),
                      rnl_of_bits(c ^ ((quarter + 1u) & 2u) << 30)};
 }
+// Of an angle up to 105615: what is left of it after the nearest multiple of
+// pi / 2, which is taken away in three parts.
+RNL_INLINE rnl_angle rnl_angle_of(float x)
+{
+    float size = __builtin_fabsf(x), sum = size * 0.636619747f + 12582912.0f;
+    float whole = sum - 12582912.0f;
+    float r = rnl_fused(whole, -1.57079601f, size);
+    r = rnl_fused(whole, -3.13916473e-7f, r);
+    r = rnl_fused(whole, -5.39030253e-15f, r);
+    float z = r * r;
+    float sine = r + r * z * (-0.16666655f + z * (0.008332188f -
+                              z * 0.00019518095f));
+    float cosine = 1.0f + z * (-0.5f + z * (0.041666646f +
+                   z * (-0.001388731f + z * 2.4432327e-05f)));
+    rnl_angle angle = rnl_of_quarter(sine, cosine, rnl_bits(sum));
+    angle.sine = rnl_of_bits(rnl_bits(angle.sine) ^
+                             (rnl_bits(x) & 0x80000000u));
+    return angle;
+}
+// What is seldom needed: for tier B one branch around a call (seldom.c).
+extern "C" float rnl_libm_sinf(float) noexcept __asm__("sinf");
+extern "C" float rnl_libm_cosf(float) noexcept __asm__("cosf");
+#define RNL_SELDOM(name)                                                   \
+    static float rnl_seldom_##name(bool, float, float)                     \
+        RNL_NAMED(rnl_seldom_##name);                                      \
+    static __attribute__((unused, const)) float                            \
+    rnl_seldom_##name(bool seldom, float x, float value)                   \
+    {                                                                      \
+        return seldom ? rnl_libm_##name(x) : value;                        \
+    }
+RNL_SELDOM(sinf)
+RNL_SELDOM(cosf)
+RNL_INLINE bool rnl_is_large_angle(float x)
+{
+    return __builtin_fabsf(x) > 105615.0f;
+}
+// A function rnl_lanes_NAME takes the place of NAME where lanes differ, once
+// all is simplified (callee.c): what clang knows of libm's holds.
+static float rnl_lanes_sinf(float) RNL_NAMED(rnl_lanes_sinf);
+static float rnl_lanes_cosf(float) RNL_NAMED(rnl_lanes_cosf);
+static __attribute__((used, const)) float rnl_lanes_sinf(float x)
+{
+    return rnl_seldom_sinf(rnl_is_large_angle(x), x, rnl_angle_of(x).sine);
+}
+static __attribute__((used, const)) float rnl_lanes_cosf(float x)
+{
+    return rnl_seldom_cosf(rnl_is_large_angle(x), x, rnl_angle_of(x).cosine);
+}
 // Of pi times x: all that is taken away is exact. Floats from 2^24 on are even.
 RNL_INLINE rnl_angle rnl_angle_of_pi(float x)
 {
@@ -125,6 +173,28 @@ RNL_INLINE rnl_angle rnl_angle_of_pi(float x)
     return rnl_angle{rnl_of_bits(rnl_bits(angle.sine + 0.0f) ^ sign),
                      angle.cosine + 0.0f};
 }
+// With errors below 2^-21 for angles to 1e4.
+RNL_INLINE float rnl_fast_sine(float r, unsigned half_turns)
+{
+    float within = rnl_within(r, -1.5707964f, 1.5707964f), z = within * within;
+    float rest = 0.008333009f + z * (-0.00019806041f + z * 2.598957e-06f);
+    float sine = within * (1.0f + z * (-0.16666657f + z * rest));
+    return rnl_of_bits(rnl_bits(sine) ^ half_turns << 31);
+}
+RNL_INLINE float rnl_fast_sinf(float x)
+{
+    float sum = x * 0.318309873f + 12582912.0f, whole = sum - 12582912.0f;
+    float r = rnl_fused(whole, -3.1415925f, x) - whole * 1.50995799e-7f;
+    return rnl_fast_sine(r, rnl_bits(sum));
+}
+RNL_INLINE float rnl_fast_cosf(float x)
+{
+    float sum = (x * 0.318309873f - 0.5f) + 12582912.0f;
+    float half = (sum - 12582912.0f) + 0.5f;
+    float r = rnl_fused(half, 3.1415925f, -x) + half * 1.50995799e-7f;
+    return rnl_fast_sine(r, rnl_bits(sum));
+}
+
 // --- Hyperbolic tangent and error function ---------------------------------
 
 // Near 0 a polynomial; farther by way of e to the 2 |x|.
@@ -200,5 +270,43 @@ RNL_INLINE float rnl_log10f(float x)
     float low = rnl_log_rest(f) * 0.434294492f + f * -1.0103050e-8f;
     low = rnl_fused(f, 0.434294492f, low + k * 4.60503898e-6f);
     return rnl_log_of(k * 0.301025391f + low, x);
+}
+
+// --- Powers ----------------------------------------------------------------
+
+RNL_INLINE bool rnl_is_whole(float size)
+{
+    return (size >= 8388608.0f) | ((size + 8388608.0f) - 8388608.0f == size);
+}
+// The logarithm needs the digits that the power then loses.
+static float rnl_lanes_powf(float, float) RNL_NAMED(rnl_lanes_powf);
+static __attribute__((used, const)) float rnl_lanes_powf(float x, float y)
+{
+    float k, size = __builtin_fabsf(x), f = rnl_split(size, &k);
+    float times = rnl_within(y, -3.40282347e38f, 3.40282347e38f);
+    k = size < __builtin_inff() ? k : size;
+    k = size == 0.0f ? -__builtin_inff() : k;
+    double w = f;
+    double log2 = 0.20609642819865404 + w * (-0.17904506377983137 +
+                  w * (0.15899736577097906 + w * (-0.1569907501801133 +
+                  w * (0.1548854042420452 + w * -0.08636242138181593))));
+    log2 = 1.4426950409394392 + w * (-0.7213475252299274 +
+           w * (0.4808983207033534 + w * (-0.3606727977891297 +
+           w * (0.28854064236469396 + w * (-0.24050429468349366 +
+           w * log2)))));
+    double power = (double(k) + w * log2) * double(times);
+    power = power > 160.0 ? 160.0 : power;
+    power = power < -160.0 ? -160.0 : power;
+    double sum = power + 6755399441055998.0;  // as in rnl_whole
+    unsigned long long bits;
+    __builtin_memcpy(&bits, &sum, sizeof bits);
+    float r = float(power - (sum - 6755399441055998.0)) * 0.693147182f;
+    float value = rnl_times_power(rnl_exp_near(r), unsigned(bits) & 511u);
+    float whole = __builtin_fabsf(y);
+    bool odd = rnl_is_whole(whole) & !rnl_is_whole(whole * 0.5f);
+    bool none = (x < 0.0f) & (size < __builtin_inff()) & !rnl_is_whole(whole);
+    value = rnl_with_sign(value, odd ? x : 0.0f);
+    value = none ? __builtin_nanf("") : value;
+    return (x == 1.0f) | (y == 0.0f) ? 1.0f : value;
 }
 #endif

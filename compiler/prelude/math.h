@@ -229,7 +229,26 @@ RNL_INLINE double pow(double x, int n) { return pow(x, double(n)); }
 RNL_INLINE float pow(float x, int n) { return powf(x, float(n)); }
 
 RNL_INLINE double rsqrt(double x) { return 1.0 / sqrt(x); }
-RNL_INLINE float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+// The compiler's own use of estimates makes no number of zero.
+RNL_INLINE float rnl_rsqrt(float x)
+{
+#if __clang_major__ >= 18
+    _Pragma("clang fp reciprocal(off)")
+#endif
+    return 1.0f / sqrtf(x);
+}
+#if defined(RNL_SIMT) && defined(__AVX512F__)
+// Of lanes that differ an estimate, made better (call.c). Those of other
+// processors are too rough.
+static float rnl_rsqrt_near(float) RNL_NAMED(rnl_rsqrt_near);
+static __attribute__((unused, const)) float rnl_rsqrt_near(float x)
+{
+    return rnl_rsqrt(x);
+}
+RNL_INLINE float rsqrtf(float x) { return rnl_rsqrt_near(x); }
+#else
+RNL_INLINE float rsqrtf(float x) { return rnl_rsqrt(x); }
+#endif
 RNL_INLINE float rsqrt(float x) { return rsqrtf(x); }
 
 // x as whole halves and what is left, at most a quarter: exact, so zeros keep
@@ -343,11 +362,21 @@ RNL_INLINE float __exp10f(float x) { return exp10f(x); }
 RNL_INLINE float __logf(float x) { return logf(x); }
 RNL_INLINE float __log2f(float x) { return log2f(x); }
 RNL_INLINE float __log10f(float x) { return log10f(x); }
+RNL_INLINE float __tanhf(float x) { return tanhf(x); }
+#if defined(RNL_SIMT)
+RNL_INLINE float __sinf(float x) { return rnl_fast_sinf(x); }
+RNL_INLINE float __cosf(float x) { return rnl_fast_cosf(x); }
+RNL_INLINE float __tanf(float x) { return __sinf(x) / __cosf(x); }
+#else
 RNL_INLINE float __sinf(float x) { return sinf(x); }
 RNL_INLINE float __cosf(float x) { return cosf(x); }
 RNL_INLINE float __tanf(float x) { return tanf(x); }
-RNL_INLINE float __tanhf(float x) { return tanhf(x); }
-RNL_INLINE void __sincosf(float x, float *s, float *c) { sincosf(x, s, c); }
+#endif
+RNL_INLINE void __sincosf(float x, float *s, float *c)
+{
+    *s = __sinf(x);
+    *c = __cosf(x);
+}
 RNL_INLINE float __powf(float x, float y) { return powf(x, y); }
 RNL_INLINE float __fdividef(float x, float y) { return x / y; }
 RNL_INLINE float fdividef(float x, float y) { return x / y; }

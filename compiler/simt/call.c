@@ -100,6 +100,100 @@ static LLVMValueRef call_elementwise(struct emitter *e, LLVMValueRef at,
     return made;
 }
 
+// --- Parts of vectors --------------------------------------------------------
+
+// Of a vector that is shorter some lanes are there again.
+static LLVMValueRef part_of(struct emitter *e, LLVMValueRef vector,
+                            unsigned first, unsigned count)
+{
+    LLVMValueRef lanes[64];
+    unsigned size = LLVMGetVectorSize(LLVMTypeOf(vector));
+    for (unsigned i = 0; i < count; i++)
+        lanes[i] = number32(e, (first + i) % size);
+    return LLVMBuildShuffleVector(e->builder, vector,
+                                  LLVMGetPoison(LLVMTypeOf(vector)),
+                                  LLVMConstVector(lanes, count), "");
+}
+
+// Puts parts of equal sizes in a row; their number is a power of two.
+static LLVMValueRef concatenate(struct emitter *e, LLVMValueRef *parts,
+                                unsigned count)
+{
+    if (count == 1)
+        return parts[0];
+    LLVMValueRef one = concatenate(e, parts, count / 2);
+    LLVMValueRef other = concatenate(e, parts + count / 2, count / 2);
+    unsigned size = 2 * LLVMGetVectorSize(LLVMTypeOf(one));
+    LLVMValueRef lanes[64];
+    for (unsigned i = 0; i < size; i++)
+        lanes[i] = number32(e, i);
+    return LLVMBuildShuffleVector(e->builder, one, other,
+                                  LLVMConstVector(lanes, size), "");
+}
+
+// --- Estimates ---------------------------------------------------------------
+
+// What lanes that differ estimate, where the processor is good enough.
+static bool is_estimate(LLVMValueRef call)
+{
+    return strcmp(callee_name(call), "rnl_rsqrt_near") == 0;
+}
+
+static LLVMValueRef estimate(struct emitter *e, LLVMValueRef whole)
+{
+    LLVMValueRef parts[4];
+    LLVMTypeRef type =
+        LLVMVectorType(LLVMGetElementType(LLVMTypeOf(whole)), 16);
+    LLVMTypeRef mask = LLVMInt16TypeInContext(e->context);
+    unsigned count = e->width > 16 ? e->width / 16 : 1;
+    for (unsigned p = 0; p < count; p++) {
+        LLVMValueRef arguments[] = {part_of(e, whole, p * 16, 16),
+                                    LLVMConstNull(type),
+                                    LLVMConstAllOnes(mask)};
+        parts[p] = call_intrinsic(e, "llvm.x86.avx512.rsqrt14.ps.512", NULL, 0,
+                                  arguments, 3);
+    }
+    return part_of(e, concatenate(e, parts, count), 0, e->width);
+}
+
+static LLVMValueRef fused(struct emitter *e, LLVMValueRef x, LLVMValueRef y,
+                          LLVMValueRef z)
+{
+    LLVMTypeRef type = LLVMTypeOf(x);
+    return call_intrinsic(e, "llvm.fma", &type, 1,
+                          (LLVMValueRef[]){x, y, z}, 3);
+}
+
+// One step of Newton's. Where that multiplies zero by infinity the estimate is
+// right. Processors that are short of multipliers are not of adders: a half is
+// a smaller exponent.
+static LLVMValueRef call_estimate(struct emitter *e, LLVMValueRef at)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef x = lanes_vector(e, LLVMGetOperand(at, 0));
+    LLVMValueRef near = estimate(e, x);
+    LLVMTypeRef type = LLVMTypeOf(x), whole = vector_type(e, e->i32);
+    LLVMValueRef one = splat(e, LLVMConstReal(LLVMTypeOf(at), 1));
+    LLVMValueRef less = LLVMBuildFNeg(b, LLVMBuildFMul(b, x, near, ""), "");
+    LLVMValueRef rest = fused(e, less, near, one);
+    LLVMValueRef half = LLVMBuildSub(
+        b, LLVMBuildBitCast(b, near, whole, ""),
+        splat(e, number32(e, 1 << 23)), "");
+    LLVMValueRef better =
+        fused(e, LLVMBuildBitCast(b, half, type, ""), rest, near);
+    return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealORD, rest, rest, ""),
+                           better, near, "");
+}
+
+// Of one number the root itself takes no longer.
+static LLVMValueRef call_root(struct emitter *e, LLVMValueRef at)
+{
+    LLVMTypeRef type = LLVMTypeOf(at);
+    LLVMValueRef x = lanes_scalar(e, LLVMGetOperand(at, 0));
+    LLVMValueRef root = call_intrinsic(e, "llvm.sqrt", &type, 1, &x, 1);
+    return LLVMBuildFDiv(e->builder, LLVMConstReal(type, 1), root, "");
+}
+
 // --- The vector library ------------------------------------------------------
 
 // The vector functions keep to 4 units in the last place. That is more than
@@ -163,33 +257,6 @@ static bool is_approximate(LLVMValueRef call)
 {
     return LLVMCanValueUseFastMathFlags(call) &&
            (LLVMGetFastMathFlags(call) & LLVMFastMathApproxFunc);
-}
-
-static LLVMValueRef part_of(struct emitter *e, LLVMValueRef vector,
-                            unsigned first, unsigned count)
-{
-    LLVMValueRef lanes[64];
-    for (unsigned i = 0; i < count; i++)
-        lanes[i] = number32(e, first + i);
-    return LLVMBuildShuffleVector(e->builder, vector,
-                                  LLVMGetPoison(LLVMTypeOf(vector)),
-                                  LLVMConstVector(lanes, count), "");
-}
-
-// Puts parts of equal sizes in a row; their number is a power of two.
-static LLVMValueRef concatenate(struct emitter *e, LLVMValueRef *parts,
-                                unsigned count)
-{
-    if (count == 1)
-        return parts[0];
-    LLVMValueRef one = concatenate(e, parts, count / 2);
-    LLVMValueRef other = concatenate(e, parts + count / 2, count / 2);
-    unsigned size = 2 * LLVMGetVectorSize(LLVMTypeOf(one));
-    LLVMValueRef lanes[64];
-    for (unsigned i = 0; i < size; i++)
-        lanes[i] = number32(e, i);
-    return LLVMBuildShuffleVector(e->builder, one, other,
-                                  LLVMConstVector(lanes, size), "");
 }
 
 static LLVMValueRef library_symbol(struct emitter *e, const char *stem,
@@ -278,7 +345,8 @@ bool call_is_of_library(LLVMValueRef call)
 
 bool call_has_vectors(LLVMValueRef call)
 {
-    return find_elementwise(call) || usable_library(call);
+    return find_elementwise(call) || is_estimate(call) ||
+           seldom_is(call) || usable_library(call);
 }
 
 // --- Any function, lane by lane ----------------------------------------------
@@ -390,12 +458,18 @@ static void emit_function(struct emitter *e, LLVMValueRef at)
     enum shape_kind shape = shape_of(&e->shapes, at).kind;
     bool alike = LLVMGetTypeKind(LLVMTypeOf(at)) != LLVMVoidTypeKind &&
                  shape <= SHAPE_UNIFORM;
-    if (alike)
+    if (alike && is_estimate(at))
+        lanes_set(e, at, call_root(e, at), NULL);
+    else if (alike)
         lanes_set(e, at, instruction_clone(e, at), NULL);
     else if (callee_is_kept(at))
         lanes_set(e, at, NULL, callee_call(e, at));
     else if (how)
         lanes_set(e, at, NULL, call_elementwise(e, at, how));
+    else if (is_estimate(at))
+        lanes_set(e, at, NULL, call_estimate(e, at));
+    else if (seldom_is(at))
+        lanes_set(e, at, NULL, seldom_call(e, at));
     else if (found)
         lanes_set(e, at, NULL, call_library(e, at, found));
     else

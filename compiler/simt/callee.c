@@ -3,6 +3,7 @@
 // and memory, they stay functions, for one thread and for the lanes of vectors.
 #include "emit.h"
 
+#include <math.h>
 #include <string.h>
 
 // Copies of a function that there may be in any case, and instructions that
@@ -60,9 +61,9 @@ static bool is_number(LLVMValueRef value)
     }
 }
 
-static bool is_simple(LLVMValueRef function, int depth);
+static bool is_simple(struct map *known, LLVMValueRef function);
 
-static bool is_simple_instruction(LLVMValueRef at, int depth)
+static bool is_simple_instruction(struct map *known, LLVMValueRef at)
 {
     if (LLVMIsAReturnInst(at))
         return LLVMGetNumOperands(at) == 1;
@@ -71,27 +72,41 @@ static bool is_simple_instruction(LLVMValueRef at, int depth)
     if (LLVMIsACallInst(at))
         return call_has_vectors(at) ||
                (LLVMIsAFunction(LLVMGetCalledValue(at)) &&
-                is_simple(LLVMGetCalledValue(at), depth + 1));
+                is_simple(known, LLVMGetCalledValue(at)));
     return LLVMIsABinaryOperator(at) || LLVMIsACmpInst(at) ||
            LLVMIsASelectInst(at) || LLVMIsAFreezeInst(at) ||
            (LLVMIsACastInst(at) && is_number(LLVMGetOperand(at, 0))) ||
            LLVMGetInstructionOpcode(at) == LLVMFNeg;
 }
 
-static bool is_simple(LLVMValueRef function, int depth)
+static bool has_simple_body(struct map *known, LLVMValueRef function)
 {
     unsigned arguments = LLVMCountParams(function);
-    if (LLVMCountBasicBlocks(function) != 1 || depth > DEPTH_MOST ||
-        arguments > ARGUMENTS_MOST)
+    if (LLVMCountBasicBlocks(function) != 1 || arguments > ARGUMENTS_MOST)
         return false;
     for (unsigned i = 0; i < arguments; i++)
         if (!is_number(LLVMGetParam(function, i)))
             return false;
     LLVMValueRef at =
         LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function));
-    while (at && is_simple_instruction(at, depth))
+    while (at && is_simple_instruction(known, at))
         at = LLVMGetNextInstruction(at);
     return at == NULL;
+}
+
+// Each function is gone over once: those that call others twice would be so
+// with the power of how deep they are. While it is, it is not one.
+static bool is_simple(struct map *known, LLVMValueRef function)
+{
+    static bool no, yes = true;
+    bool *simple = map_get(known, function);
+    if (simple)
+        return *simple;
+    map_set(known, function, &no);
+    if (!has_simple_body(known, function))
+        return false;
+    map_set(known, function, &yes);
+    return true;
 }
 
 // --- Before everything is inlined --------------------------------------------
@@ -141,7 +156,7 @@ static char *simplify(LLVMModuleRef module, const struct map *functions)
 
 char *callees_keep(LLVMModuleRef module)
 {
-    struct map copies = {0}, often = {0};
+    struct map copies = {0}, often = {0}, simple = {0};
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
          f = LLVMGetNextFunction(f))
         if (!LLVMIsDeclaration(f) && is_inlined(f) &&
@@ -151,15 +166,96 @@ char *callees_keep(LLVMModuleRef module)
     for (LLVMValueRef f = LLVMGetFirstFunction(module);
          f && often.count > 0 && !message; f = LLVMGetNextFunction(f))
         if (map_get(&often, f) && function_size(f) >= BODY_LEAST &&
-            is_simple(f, 0))
+            is_simple(&simple, f))
             set_kept(f);
     return message;
 }
 
-bool callee_is_kept(LLVMValueRef call)
+// --- In place of libm's ------------------------------------------------------
+
+static const struct replaced {
+    const char *theirs, *ours;
+} replaced[] = {
+    {"llvm.cos.f32", "rnl_lanes_cosf"},
+    {"llvm.pow.f32", "rnl_lanes_powf"},
+    {"llvm.sin.f32", "rnl_lanes_sinf"},
+};
+enum { REPLACED = sizeof replaced / sizeof *replaced };
+
+bool callee_is_awaited(LLVMValueRef function)
+{
+    size_t size;
+    const char *name = LLVMGetValueName2(function, &size);
+    for (int i = 0; i < REPLACED; i++)
+        if (strcmp(name, replaced[i].ours) == 0)
+            return LLVMGetNamedFunction(LLVMGetGlobalParent(function),
+                                        replaced[i].theirs);
+    return false;
+}
+
+// What rsqrtf(64) asks for, which no optimiser knows.
+static void fold_estimates(LLVMModuleRef module)
+{
+    for (LLVMValueRef at = first_instruction(module), next; at; at = next) {
+        next = next_instruction(at);
+        if (!LLVMIsACallInst(at) ||
+            strcmp(callee_name(at), "rnl_rsqrt_near") != 0 ||
+            !LLVMIsAConstantFP(LLVMGetOperand(at, 0)))
+            continue;
+        LLVMBool loses;
+        double x = LLVMConstRealGetDouble(LLVMGetOperand(at, 0), &loses);
+        LLVMReplaceAllUsesWith(
+            at, LLVMConstReal(LLVMTypeOf(at), 1 / sqrt(x)));
+        LLVMInstructionEraseFromParent(at);
+    }
+}
+
+void callees_replace(LLVMModuleRef module)
+{
+    struct map simple = {0};
+    for (int i = 0; i < REPLACED; i++) {
+        LLVMValueRef ours = LLVMGetNamedFunction(module, replaced[i].ours);
+        if (ours && is_simple(&simple, ours))
+            set_kept(ours);
+    }
+    fold_estimates(module);
+}
+
+void callees_hide(LLVMModuleRef module)
+{
+    for (int i = 0; i < REPLACED; i++) {
+        LLVMValueRef ours = LLVMGetNamedFunction(module, replaced[i].ours);
+        if (ours)
+            LLVMSetLinkage(ours, LLVMInternalLinkage);
+    }
+}
+
+// --- Calls to them -----------------------------------------------------------
+
+static LLVMValueRef find_replacement(LLVMValueRef function)
+{
+    size_t size;
+    const char *name = LLVMGetValueName2(function, &size);
+    for (int i = 0; i < REPLACED; i++)
+        if (strcmp(name, replaced[i].theirs) == 0)
+            return LLVMGetNamedFunction(LLVMGetGlobalParent(function),
+                                        replaced[i].ours);
+    return NULL;
+}
+
+// The function that is kept for it, or NULL.
+static LLVMValueRef kept_for(LLVMValueRef call)
 {
     LLVMValueRef function = LLVMGetCalledValue(call);
-    return LLVMIsAFunction(function) && is_kept(function);
+    if (LLVMIsAFunction(function) && LLVMGetIntrinsicID(function) != 0)
+        function = find_replacement(function);
+    return function && LLVMIsAFunction(function) && is_kept(function)
+               ? function : NULL;
+}
+
+bool callee_is_kept(LLVMValueRef call)
+{
+    return kept_for(call) != NULL;
 }
 
 bool callees_are_kept(LLVMModuleRef module)
@@ -235,7 +331,7 @@ static LLVMValueRef make_function(const struct emitter *caller,
 
 LLVMValueRef callee_call(struct emitter *e, LLVMValueRef call)
 {
-    LLVMValueRef function = LLVMGetCalledValue(call), arguments[ARGUMENTS_MOST];
+    LLVMValueRef function = kept_for(call), arguments[ARGUMENTS_MOST];
     size_t size;
     unsigned count = LLVMGetNumArgOperands(call);
     char *name = simt_format("%s.%u", LLVMGetValueName2(function, &size),

@@ -212,6 +212,9 @@ bool members_store(struct emitter *e, LLVMValueRef at);
 void call_emit(struct emitter *e, LLVMValueRef at);
 // callee.c: a call to a function that is kept, of vectors.
 LLVMValueRef callee_call(struct emitter *e, LLVMValueRef call);
+// seldom.c: what the prelude asks for where a few lanes need more.
+bool seldom_is(LLVMValueRef call);
+LLVMValueRef seldom_call(struct emitter *e, LLVMValueRef call);
 void warp_emit(struct emitter *e, LLVMValueRef at);
 void atomic_emit(struct emitter *e, LLVMValueRef at);
 // reduce.c: does once what all lanes do at one place (reduce_fits), by what

@@ -25,7 +25,8 @@ bool group_calls_prelude(const struct kernel *kernel)
             enum primitive primitive = primitive_of(at, &axis);
             LLVMValueRef callee = LLVMGetCalledValue(at);
             if (primitive == PRIMITIVE_TRAP ||
-                (primitive == PRIMITIVE_NONE && !LLVMIsDeclaration(callee)))
+                (primitive == PRIMITIVE_NONE && !LLVMIsDeclaration(callee) &&
+                 !calls_are_alike(at)))
                 return true;
         }
     return false;

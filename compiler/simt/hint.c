@@ -25,3 +25,16 @@ void loop_hint(LLVMValueRef back, const char *hint, unsigned number)
     LLVMSetMetadata(back, LLVMGetMDKindIDInContext(context, "llvm.loop", 9),
                     LLVMMetadataAsValue(context, node));
 }
+
+void seldom_hint(LLVMValueRef branch)
+{
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(branch));
+    LLVMTypeRef number = LLVMInt32TypeInContext(context);
+    LLVMMetadataRef parts[] = {
+        LLVMMDStringInContext2(context, "branch_weights", 14),
+        LLVMValueAsMetadata(LLVMConstInt(number, 1, 0)),
+        LLVMValueAsMetadata(LLVMConstInt(number, 1000, 0))};
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(context, "prof", 4),
+                    LLVMMetadataAsValue(
+                        context, LLVMMDNodeInContext2(context, parts, 3)));
+}

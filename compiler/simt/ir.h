@@ -382,6 +382,8 @@ static inline bool is_element(const struct kernel *kernel, LLVMTypeRef type)
 // unless that is 0.
 LLVMMetadataRef distinct_node(LLVMContextRef context, LLVMMetadataRef more);
 void loop_hint(LLVMValueRef back, const char *hint, unsigned number);
+// Of a conditional branch whose first side is hardly ever taken.
+void seldom_hint(LLVMValueRef branch);
 
 // apart.c: marks an access like another one.
 void apart_copy(LLVMValueRef from, LLVMValueRef to);
@@ -407,5 +409,11 @@ bool call_is_of_library(LLVMValueRef call);
 // callee.c: keeps functions that kernels call very often, which are not inlined
 // then (a message or NULL); whether a call is to one; whether there are any.
 char *callees_keep(LLVMModuleRef module);
+// A function for lanes that takes the place of libm's where lanes differ:
+// whether it is one that may; decides, once all is simplified, which do; makes
+// those that nothing calls go.
+bool callee_is_awaited(LLVMValueRef function);
+void callees_replace(LLVMModuleRef module);
+void callees_hide(LLVMModuleRef module);
 bool callee_is_kept(LLVMValueRef call);
 bool callees_are_kept(LLVMModuleRef module);

@@ -420,7 +420,8 @@ static bool is_kept(LLVMValueRef function)
     static const char *const stems[] = {
         "rnl_thread_", "rnl_block_", "rnl_grid_size_", "rnl_sync", "rnl_warp",
         "rnl_spin", "rnl_yield", "rnl_trap", "rnl_enter", "rnl_scratch",
-        "rnl_long_", "rnl_printf", "rnl_dynamic_size"};
+        "rnl_long_", "rnl_printf", "rnl_dynamic_size", "rnl_rsqrt_near",
+        "rnl_seldom_", "rnl_lanes_"};
     const char *name = name_of(function);
     for (size_t i = 0; i < sizeof stems / sizeof *stems; i++)
         if (strncmp(name, stems[i], strlen(stems[i])) == 0)
@@ -446,15 +447,18 @@ static void prepare_function(LLVMValueRef function)
         remove_flag(function, "noinline");
         return;
     }
-    // These two are called by what is yet to be made.
+    // These are called by what is yet to be made.
     bool awaited = strcmp(name_of(function), "rnl_enter") == 0 ||
-                   strcmp(name_of(function), "rnl_scratch") == 0;
+                   strcmp(name_of(function), "rnl_scratch") == 0 ||
+                   callee_is_awaited(function);
     LLVMSetComdat(function, NULL);
     LLVMSetLinkage(function, awaited ? LLVMExternalLinkage
                                      : LLVMInternalLinkage);
     LLVMSetVisibility(function, LLVMDefaultVisibility);
     remove_flag(function, is_kept(function) ? "alwaysinline" : "noinline");
     add_flag(function, is_kept(function) ? "noinline" : "alwaysinline");
+    if (strcmp(name_of(function), "rnl_rsqrt_near") == 0)
+        add_flag(function, "speculatable");  // as roots and divisions are
 }
 
 // Of arguments that __restrict__ tells apart per thread only.
@@ -479,6 +483,7 @@ void prepare_hide_functions(LLVMModuleRef module)
         if (function && !LLVMIsDeclaration(function))
             LLVMSetLinkage(function, LLVMInternalLinkage);
     }
+    callees_hide(module);
 }
 
 // --- One block size ----------------------------------------------------------
@@ -590,6 +595,7 @@ char *prepare_module(LLVMModuleRef module)
     merge_end(module);
     if (message)
         return message;
+    callees_replace(module);
     drop_scopes(module);
     return along_unroll(module);
 }

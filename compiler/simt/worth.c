@@ -17,7 +17,7 @@ enum effort {
     EFFORT_SIMPLE,
     EFFORT_UNIFORM,       // simple, and done once for all
     EFFORT_DIVISION,
-    EFFORT_FUNCTION,      // of the vector library
+    EFFORT_FUNCTION,      // of the vector library, or kept for lanes
     EFFORT_CALL,          // lane by lane
     EFFORT_ATOMIC,
     EFFORT_REDUCTION,     // an atomic operation of all at one place
@@ -285,9 +285,9 @@ static enum effort effort_of_call(LLVMValueRef call)
     int axis;
     if (primitive_of(call, &axis) != PRIMITIVE_NONE || is_ignored_call(call))
         return EFFORT_NONE;
-    if (!call_has_vectors(call))
-        return EFFORT_CALL;
-    return call_is_of_library(call) ? EFFORT_FUNCTION : EFFORT_SIMPLE;
+    if (call_is_of_library(call) || callee_is_kept(call))
+        return EFFORT_FUNCTION;
+    return call_has_vectors(call) ? EFFORT_SIMPLE : EFFORT_CALL;
 }
 
 static enum effort effort_of(const struct shapes *shapes, LLVMValueRef at)

@@ -12,7 +12,7 @@ typedef long double real;
 static const real pi = 3.141592653589793238462643383279502884L;
 static struct built built;
 
-// --- References ------------------------------------------------------------
+// --- References -------------------------------------------------------------
 
 static real rcbrt(real x) { return 1 / cbrtl(x); }
 static real rsqrt(real x) { return 1 / sqrtl(x); }
@@ -95,7 +95,7 @@ static real bessel(real x, int order)
 static real bessel_0(real x) { return bessel(x, 0); }
 static real bessel_1(real x) { return bessel(x, 1); }
 
-// --- The tables ------------------------------------------------------------
+// --- The tables -------------------------------------------------------------
 
 struct function {
     const char *name;
@@ -170,6 +170,8 @@ static const struct function floats[] = {
     {"__logf", logl, 1e-6, 50, 1, 0},
     {"__powf", pow_17, 0.1, 10, 16, 0},
     {"__sincosf", sinl, -3.1415926, 3.1415926, 0, 0x1.8p-22},
+    {"__log2f", log2l, 1e-6, 50, 2, 0},
+    {"__log10f", log10l, 1e-6, 50, 2, 0},
 };
 
 static const struct function doubles[] = {
@@ -214,7 +216,7 @@ static const struct function doubles[] = {
     {"log10", log10l, 1e-300, 1e6, 1, 0},
 };
 
-// --- Comparing -------------------------------------------------------------
+// --- Comparing --------------------------------------------------------------
 
 static real error_in_ulp(real got, real exact, int digits, int least)
 {
@@ -287,7 +289,124 @@ RNL_TEST(floats_need_no_fused_multiplications)
 #endif
 }
 
-// --- What is no number, or has no end ----------------------------------------
+// --- What is computed in lanes ----------------------------------------------
+
+// By number in `floats`: what these are off by at most, with and without fused
+// multiplications, and a hundredth more. Changed coefficients are to be seen.
+static const struct measured {
+    int number;
+    double low, high, bound;  // as in floats: units, or an absolute error
+    bool near_quarters;       // next to multiples of pi / 2
+} in_lanes[] = {
+    {12, -87, 88, 0.83, false},
+    {12, -1, 1, 0.74, false},
+    {13, -125, 127, 0.84, false},
+    {13, -1, 1, 0.92, false},
+    {14, -37, 38, 1.01, false},
+    {14, -0.5, 0.5, 0.86, false},
+    {16, 0.7, 1.42, 0.84, false},
+    {16, 1e-3, 1e3, 0.60, false},
+    {18, 0.7, 1.42, 0.83, false},
+    {18, 1e-3, 1e3, 0.76, false},
+    {64, 0.7, 1.42, 0.83, false},
+    {8, -0.5625, 0.5625, 0.74, false},
+    {8, 0.5625, 3, 1.38, false},
+    {8, 3, 10, 0.52, false},
+    {24, -0.9375, 0.9375, 1.08, false},
+    {24, 0.9375, 2, 1.38, false},
+    {24, 2, 4, 0.53, false},
+    {32, -0.25, 0.25, 0.64, false},
+    {32, 0.25, 0.75, 0.81, false},
+    {32, -1000, 1000, 0.79, false},
+    {33, -0.25, 0.25, 0.85, false},
+    {33, 0.25, 0.75, 0.67, false},
+    {33, -1000, 1000, 0.81, false},
+    {0, -0.785, 0.785, 0.73, false},
+    {0, 0.785, 2.36, 1.21, false},
+    {0, -100, 100, 1.44, false},
+    {0, -1e5, 1e5, 1.39, false},
+    {0, -9e5, 9e5, 1.38, true},
+    {0, -1e5, 1e5, 1.40, true},
+    {0, 1e30, 1e38, 1.00, false},
+    {1, -0.785, 0.785, 1.06, false},
+    {1, 0.785, 2.36, 1.48, false},
+    {1, -100, 100, 1.44, false},
+    {1, -1e5, 1e5, 1.34, false},
+    {1, -9e5, 9e5, 1.32, true},
+    {1, -1e5, 1e5, 1.42, true},
+    {1, 1e30, 1e38, 1.00, false},
+    {28, 0.7, 1.42, 0.96, false},
+    {28, 1e-3, 1e3, 0.93, false},
+    {28, 1e-22, 1e22, 0.95, false},
+    {54, -1, 1, 0.95, false},
+    {54, -160, 160, 0.89, false},
+    {23, 1, 4, 1.38, false},
+    {23, 1e-20, 1e20, 1.43, false},
+    {55, -1.58, 1.58, 1.43e-7, false},
+    {55, -3.1415926, 3.1415926, 1.27e-7, false},
+    {55, -1e4, 1e4, 1.91e-7, false},
+    {56, -1.58, 1.58, 1.23e-7, false},
+    {56, -3.1415926, 3.1415926, 1.33e-7, false},
+    {56, -1e4, 1e4, 1.31e-7, false},
+};
+
+enum { RUNS = 8 };
+
+static double spread(const struct measured *f, int i)
+{
+    double whole, part = modf(i * 0.6180339887498949, &whole);
+    double at = f->low + part * (f->high - f->low);
+    return f->near_quarters ? rint(at / (double)(pi / 2)) * (double)(pi / 2)
+                            : at;
+}
+
+static double error_of(const struct measured *m, float in, float got)
+{
+    const struct function *f = &floats[m->number];
+    real exact = f->exact(in);
+    return (double)(f->small > 0 && f->bound == 0
+                        ? fabsl(got - exact)
+                        : error_in_ulp(got, exact, FLT_MANT_DIG, FLT_MIN_EXP));
+}
+
+static void check_measured(const struct measured *m)
+{
+    static float in[COUNT], out[COUNT];
+    double worst = 0;
+    for (int r = 0; r < RUNS; r++) {
+        for (int i = 0; i < COUNT; i++)
+            in[i] = (float)spread(m, r * COUNT + i);
+        run("float", m->number, out, in);
+        for (int i = 0; i < COUNT; i++) {
+            double error = error_of(m, in[i], out[i]);
+            worst = error > worst ? error : worst;
+        }
+    }
+    if (worst > m->bound)
+        fail_msg("%s from %g to %g: %g, not %g", floats[m->number].name,
+                 m->low, m->high, worst, m->bound);
+}
+
+static void check_lanes(const char *options)
+{
+    built_kernels(&built, "accuracy.cu", options);
+    for (size_t i = 0; i < sizeof in_lanes / sizeof *in_lanes; i++)
+        check_measured(&in_lanes[i]);
+    built_close(&built);
+}
+
+RNL_TEST(lanes_are_as_exact_as_measured)
+{
+    if (!built_may_be_tier_b())
+        skip();
+    check_lanes("--option --tier=B");
+    check_lanes("--option --tier=B --option --fmad=false");
+#if defined(__x86_64__)
+    check_lanes("--option --tier=B --option --target=x86-64");
+#endif
+}
+
+// --- What is no number, or has no end ---------------------------------------
 
 static const float edges[] = {
     0, -0.0f, INFINITY, -INFINITY, NAN, 1, -1, 2, -3, 0.5f, -2.5f, 8388607,
@@ -320,7 +439,8 @@ RNL_TEST(floats_without_an_end_are_right)
 {
     static float in[COUNT], out[COUNT];
     static const int numbers[] = {0,  1,  8,  12, 13, 14, 16, 17, 18, 23,
-                                  24, 32, 33, 48, 49, 50, 51, 58, 59, 60};
+                                  24, 32, 33, 48, 49, 50, 51, 58, 59, 60,
+                                  63, 64};
     fill_edges(in);
     built_kernels(&built, "accuracy.cu", "");
     for (int n = 0; n < (int)(sizeof numbers / sizeof *numbers); n++) {
@@ -339,9 +459,146 @@ RNL_TEST(powers_without_an_end_are_right)
     built_kernels(&built, "accuracy.cu", "");
     for (int y = 0; y < EDGES; y++) {
         in[COUNT - 1] = edges[y];
-        run("float", 63, out, in);
+        run("float", 65, out, in);
         for (int i = 0; i < EDGES; i++)
             is_same("powf", in[i], out[i], powf(in[i], edges[y]), 4);
+    }
+    built_close(&built);
+}
+
+static bool is_denormal(float x)
+{
+    return x != 0 && fabsf(x) < FLT_MIN;
+}
+
+// Where a step of Newton's multiplies zero by infinity: each lane has a root of
+// its own, or all have one, and one is known when the kernel is compiled.
+static void check_roots(const char *options)
+{
+    static float in[COUNT], out[COUNT];
+    static const float same[] = {0, -0.0f, 4, INFINITY};
+    fill_edges(in);
+    built_kernels(&built, "accuracy.cu", options);
+    run("float", 23, out, in);
+    for (int i = 0; i < EDGES; i++)
+        if (!is_denormal(in[i]))
+            is_same("rsqrtf", in[i], out[i], 1 / sqrtf(in[i]), 2);
+    for (int i = 0; i < 4; i++) {
+        in[COUNT - 1] = same[i];
+        run("float", 67, out, in);
+        is_same("rsqrtf", same[i], out[0], 1 / sqrtf(same[i]), 2);
+        assert_true(isinf(out[1]));
+    }
+    built_close(&built);
+}
+
+RNL_TEST(roots_of_zero_are_infinite)
+{
+    check_roots("");
+    check_roots("--option --use_fast_math");
+    check_roots("--option --use_fast_math --option --tier=F");
+#if defined(__x86_64__)
+    check_roots("--option --use_fast_math --option --target=x86-64");
+#endif
+}
+
+// By kernel, and number in `floats`.
+static void check_alike(const char *options)
+{
+    static float in[COUNT], out[COUNT];
+    static const int numbers[][2] = {{73, 0}, {74, 1}, {75, 28}, {76, 23}};
+    static const float same[] = {1e-3f, 0.5f, 3, 100, 1e5f, 3e5f, 1e10f};
+    built_kernels(&built, "accuracy.cu", options);
+    for (int n = 0; n < 4; n++)
+        for (int s = 0; s < 7; s++) {
+            const struct function *f = &floats[numbers[n][1]];
+            in[COUNT - 1] = same[s];
+            run("float", numbers[n][0], out, in);
+            for (int i = 0; i < COUNT; i++)
+                is_same(f->name, same[s], out[i], (float)f->exact(same[s]),
+                        f->bound);
+        }
+    built_close(&built);
+}
+
+RNL_TEST(what_all_lanes_have_alike_is_right)
+{
+    check_alike("");
+    check_alike("--option --use_fast_math");
+}
+
+RNL_TEST(fast_sines_keep_the_sign_of_zero)
+{
+    static float in[COUNT], out[COUNT];
+    fill_edges(in);
+    built_kernels(&built, "accuracy.cu", "");
+    run("float", 55, out, in);
+    for (int i = 0; i < 5; i++)
+        is_same("__sinf", in[i], out[i], sinf(in[i]), 0);
+    built_close(&built);
+}
+
+// --- Powers that are products and roots -------------------------------------
+
+static void check_power(float x, double y, float got)
+{
+    float exact = (float)pow(x, y);
+    if (!is_denormal(x) && !is_denormal(exact))
+        is_same("powf", x, got, exact, 4);
+}
+
+static void check_powers(const char *options)
+{
+    static float in[COUNT], out[COUNT];
+    static const double exponents[] = {2, 0.5, -1, 3};
+    fill_edges(in);
+    built_kernels(&built, "accuracy.cu", options);
+    for (int y = 0; y < 4; y++) {
+        run("float", 68 + y, out, in);
+        for (int i = 0; i < EDGES; i++)
+            check_power(in[i], exponents[y], out[i]);
+    }
+    for (int y = -3; y < 6; y++) {
+        in[COUNT - 1] = (float)y;
+        run("float", 72, out, in);
+        for (int i = 0; i < EDGES; i++)
+            check_power(in[i], y, out[i]);
+    }
+    built_close(&built);
+}
+
+RNL_TEST(powers_of_negative_numbers_are_right)
+{
+    check_powers("");
+    check_powers("--option --use_fast_math");
+}
+
+// --- Angles of some lanes ---------------------------------------------------
+
+// What number i of kernel 66 adds up.
+static real sum_of_angles(int i, real x)
+{
+    real sum = i % 3 == 0   ? sinl(x) + sinl(2 * x) + sinl(4 * x)
+               : i % 3 == 1 ? sinl(8 * x) + sinl(16 * x) + cosl(x)
+                            : cosl(2 * x);
+    if (i % 2)
+        sum += cosl(4 * x) + cosl(8 * x) + cosl(16 * x) + sinl(32 * x);
+    return sum;
+}
+
+// Some are huge, and then all.
+RNL_TEST(huge_angles_of_some_lanes_are_right)
+{
+    static float in[COUNT], out[COUNT];
+    built_kernels(&built, "accuracy.cu", "");
+    for (int every = 1; every <= 37; every += 12) {
+        for (int i = 0; i < COUNT; i++)
+            in[i] = (float)i / 64 * (i % every == 0 ? 1e6f : 1);
+        run("float", 66, out, in);
+        for (int i = 0; i < COUNT; i++)
+            if (!(fabsl(out[i] - sum_of_angles(i, in[i])) < 2e-6L))
+                fail_msg("at %g: %.9g, not %.9Lg", (double)in[i],
+                         (double)out[i], sum_of_angles(i, in[i]));
     }
     built_close(&built);
 }

@@ -58,28 +58,73 @@ static const char common[] =
     "    int i = threadIdx.x;\n"
     "    float x = out[i], s, c;\n"
     "    sincospif(x, &s, &c);\n"
-    "    out[i] = expf(s) + exp2f(c) + tanhf(x) + erff(x) + logf(x) +\n"
-    "             log10f(x) + exp10f(x) + rsqrtf(x);\n"
+    "    out[i] = expf(s) + exp2f(c) + powf(s, c) + tanhf(x) + erff(x) +\n"
+    "             logf(x) + log10f(x) + exp10f(x) + rsqrtf(x) + sinf(x) +\n"
+    "             __sinf(s) + __cosf(s) + cosf(s);\n"
+    "#define TWICE(code) code code\n"
+    "#if MANY\n"
+    "    TWICE(TWICE(TWICE(TWICE(TWICE(TWICE(TWICE(\n"
+    "        x = sinf(x) + powf(x, 2.0f); )))))))\n"
+    "    out[i] += x;\n"
+    "#endif\n"
     "}\n";
 
-RNL_TEST(common_functions_of_floats_call_none)
+static void check_common(const char *target, bool many)
+{
+    static char text[1 << 20];
+    char arguments[160];
+    snprintf(arguments, sizeof arguments,
+             "--source @/k.cu --dump-assembly @/k.s --option --target=%s "
+             "--option --tier=B --option -DMANY=%d", target, many);
+    built_write(&built, "k.cu", common);
+    built_make(&built, arguments);
+    assert_string_equal(built.log, "");
+    read_assembly(text, sizeof text);
+    assert_null(strstr(text, "_ZGV"));
+    assert_non_null(strstr(text, "rnl_lanes_powf."));
+    assert_non_null(strstr(text, "rnl_lanes_sinf."));
+    assert_non_null(strstr(text, "rnl_lanes_cosf."));
+    assert_true((strstr(text, "vrsqrt14ps") != NULL) ==
+                (strcmp(target, "x86-64-v4") == 0));
+    built_close(&built);
+}
+
+// However many: long ones are functions of vectors then.
+RNL_TEST(common_functions_of_floats_are_in_the_lanes)
 {
     static const char *const targets[] = {"x86-64", "x86-64-v3", "x86-64-v4"};
-    static char text[1 << 20];
     if (!built_may_be_tier_b())
         skip();
     for (int t = 0; t < 3; t++) {
-        char arguments[128];
-        snprintf(arguments, sizeof arguments,
-                 "--source @/k.cu --dump-assembly @/k.s --option --target=%s "
-                 "--option --tier=B", targets[t]);
-        built_write(&built, "k.cu", common);
-        built_make(&built, arguments);
-        assert_string_equal(built.log, "");
-        read_assembly(text, sizeof text);
-        assert_null(strstr(text, "_ZGV"));
-        built_close(&built);
+        check_common(targets[t], false);
+        check_common(targets[t], true);
     }
+}
+
+static const char alike[] =
+    "extern \"C\" __global__ void k(float *out, float u, float v) {\n"
+    "    int i = threadIdx.x;\n"
+    "    out[i] = powf(out[i], 2.0f) + sinf(u) + cosf(v) + powf(u, v) *\n"
+    "             rsqrtf(u);\n"
+    "}\n";
+
+// Nor is there a function of lanes that nothing calls.
+RNL_TEST(what_all_lanes_have_alike_is_computed_once)
+{
+    static char text[1 << 20];
+    if (!built_may_be_tier_b())
+        skip();
+    built_write(&built, "k.cu", alike);
+    built_make(&built, "--source @/k.cu --dump-assembly @/k.s --option "
+                       "--target=x86-64-v4 --option --tier=B");
+    assert_string_equal(built.log, "");
+    read_assembly(text, sizeof text);
+    assert_null(strstr(text, "rnl_lanes_"));
+    assert_null(strstr(text, "vrsqrt14ps"));
+    assert_null(strstr(text, "vsqrtps"));
+    assert_null(strstr(text, "rnl_enter"));
+    assert_non_null(strstr(text, "vsqrtss"));
+    built_close(&built);
 }
 
 // Which of `sets` an object for that target may use.

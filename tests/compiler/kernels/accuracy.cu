@@ -74,7 +74,26 @@ FLOAT(59, y = __exp10f(x))
 FLOAT(60, y = __logf(x))
 FLOAT(61, y = __powf(x, 1.7f))
 FLOAT(62, float cosine; __sincosf(x, &y, &cosine))
-FLOAT(63, y = powf(x, in[2047]))  // the last one
+FLOAT(63, y = __log2f(x))
+FLOAT(64, y = __log10f(x))
+FLOAT(65, y = powf(x, in[2047]))  // the last one
+// Calls that are not inlined, and lanes that are not there.
+FLOAT(66, int n = i % 3;
+          y = n == 0 ? sinf(x) + sinf(2 * x) + sinf(4 * x)
+              : n == 1 ? sinf(8 * x) + sinf(16 * x) + cosf(x) : cosf(2 * x);
+          if (i % 2) y += cosf(4 * x) + cosf(8 * x) + cosf(16 * x) +
+                          sinf(32 * x))
+FLOAT(67, y = i ? rsqrtf(0.0f) : rsqrtf(in[2047]))
+FLOAT(68, y = powf(x, 2.0f))
+FLOAT(69, y = powf(x, 0.5f))
+FLOAT(70, y = powf(x, -1.0f))
+FLOAT(71, y = powf(x, 3.0f))
+FLOAT(72, y = pow(x, int(in[2047])))
+// What all lanes have alike, also below a branch of theirs in a loop.
+FLOAT(73, y = sinf(in[2047]))
+FLOAT(74, y = cosf(in[2047]))
+FLOAT(75, y = powf(in[2047], 1.7f))
+FLOAT(76, for (int k = 0; k < 3; k++) if (i % 2 <= k) y = rsqrtf(in[2047]))
 
 DOUBLE(0, y = sinpi(x))
 DOUBLE(1, y = cospi(x))
