@@ -99,6 +99,15 @@ static rnl_node step_node(rnl_graph graph, const rnl_node *after, size_t count,
     return node;
 }
 
+// One node behind the other.
+static rnl_graph new_chain(rnl_node nodes[STEPS])
+{
+    rnl_graph graph = new_graph();
+    for (int i = 0; i < STEPS; i++)
+        nodes[i] = step_node(graph, nodes + i - (i > 0), i > 0, step_of(i));
+    return graph;
+}
+
 RNL_TEST(a_stream_of_kernels_sees_what_each_wrote)
 {
     rnl_stream stream = NULL;
@@ -126,9 +135,7 @@ RNL_TEST(a_graph_of_kernels_sees_what_each_wrote)
 {
     rnl_node nodes[STEPS];
     begin();
-    rnl_graph graph = new_graph();
-    for (int i = 0; i < STEPS; i++)
-        nodes[i] = step_node(graph, nodes + i - (i > 0), i > 0, step_of(i));
+    rnl_graph graph = new_chain(nodes);
     rnl_graph_exec exec = instantiate(graph);
     for (int round = 0; round < ROUNDS; round++) {
         launch_and_wait(exec);
@@ -145,9 +152,7 @@ RNL_TEST(kernels_behind_disabled_ones_see_what_was_written_before)
 {
     rnl_node nodes[STEPS];
     begin();
-    rnl_graph graph = new_graph();
-    for (int i = 0; i < STEPS; i++)
-        nodes[i] = step_node(graph, nodes + i - (i > 0), i > 0, step_of(i));
+    rnl_graph graph = new_chain(nodes);
     rnl_graph_exec exec = instantiate(graph);
     for (int every = 3; every > 0; every--) {
         for (int i = 0; i < STEPS; i++)
