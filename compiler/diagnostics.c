@@ -169,13 +169,21 @@ static const char *find_missing(const struct block *block, size_t *size)
     return open + 1;
 }
 
-// Whether a name is that of a header of CUDA's C++ libraries.
+// The folders of CUDA's C++ libraries, and a file that each holds.
+static const struct {
+    const char *folder, *file;
+} libraries[] = {{"/cuda/", "std/version"}, {"/cub/", "version.cuh"},
+                 {"/thrust/", "version.h"}, {"/nv/", "target"}};
+enum { LIBRARIES = sizeof libraries / sizeof *libraries };
+
+// Whether a name is that of a header of theirs.
 static bool is_library(const char *name)
 {
-    static const char *const folders[] = {"cuda/", "cub/", "thrust/", "nv/"};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        if (strncmp(name, folders[i], strlen(folders[i])) == 0)
+    for (size_t i = 0; i < LIBRARIES; i++) {
+        const char *folder = libraries[i].folder + 1;
+        if (strncmp(name, folder, strlen(folder)) == 0)
             return true;
+    }
     return false;
 }
 
@@ -208,14 +216,10 @@ static bool holds(const char *folder, size_t size, const char *file)
 // Folders of the user's may be called the same, but do not hold these files.
 static const char *library_name(const char *path)
 {
-    static const struct {
-        const char *folder, *file;
-    } libraries[] = {{"/cuda/", "std/version"}, {"/cub/", "version.cuh"},
-                     {"/thrust/", "version.h"}, {"/nv/", "target"}};
     const char *end = path + strcspn(path, ":\n");
     if (strncmp(path, CC_PARTS_FOLDER "/", strlen(CC_PARTS_FOLDER "/")) == 0)
         return path + strlen(CC_PARTS_FOLDER "/");
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+    for (size_t i = 0; i < LIBRARIES; i++) {
         const size_t size = strlen(libraries[i].folder);
         const char *at = path;
         while ((at = strstr(at, libraries[i].folder)) && at < end) {
