@@ -97,6 +97,47 @@ RNL_TEST(only_what_is_different_is_set)
     end();
 }
 
+// Nothing is left to set where batches of one shape take turns.
+RNL_TEST(what_comes_again_as_it_was_has_a_graph_of_its_own)
+{
+    enum { TURNS = 3, ROUNDS = 6, LEARNT = 4 };
+    struct calls before = {0};
+    begin();
+    for (int round = 0; round < ROUNDS; round++) {
+        if (round == LEARNT)
+            before = calls();
+        for (int value = 1; value <= TURNS; value++) {
+            fill(COUNT, value, value);
+            expect(COUNT, value, value);
+        }
+    }
+    expect_calls(before,
+                 (struct calls){.launched = TURNS * (ROUNDS - LEARNT)});
+    end();
+}
+
+RNL_TEST(a_graph_in_use_does_not_go_for_another)
+{
+    enum { LEAST = 8, GRAPHS = 16, ROUNDS = 4, LEARNT = 2 };
+    struct calls before = {0};
+    rnl_buffer large;
+    begin();
+    large = buffer;
+    assert_ok(rnl_buffer_create(context, 4 * (LEAST + GRAPHS + 1), NULL,
+                                &buffer));
+    for (int round = 0; round < ROUNDS; round++) {
+        if (round == LEARNT)
+            before = calls();
+        for (size_t i = 0; i <= GRAPHS; i++)
+            fill(LEAST + i, 1, 1);
+    }
+    expect_calls(before, (struct calls){
+                             .launched = GRAPHS * (ROUNDS - LEARNT),
+                             .plain = (LEAST + GRAPHS) * (ROUNDS - LEARNT)});
+    assert_ok(rnl_buffer_release(large));
+    end();
+}
+
 RNL_TEST(a_few_operations_go_one_by_one)
 {
     begin();

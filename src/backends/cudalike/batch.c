@@ -2,6 +2,7 @@
 
 #include "backends/cudalike/launch.h"
 #include "backends/cudalike/plan.h"
+#include "base/hash.h"
 
 #include <string.h>
 
@@ -20,23 +21,29 @@ struct batch_node {
         struct driver_kernel_node kernel;  // without pointers to arguments
         struct driver_copy copy;
         struct driver_fill_node fill;
-    };
+    } parameters;
 };
 
 // A chain of nodes of certain kinds and functions, with any parameters.
 struct batch {
     uint64_t shape;     // a hash of them
+    uint64_t values;    // and one of the parameters by now
     uint64_t used;      // when it was used last
     void *graph, *exec;
     struct batch_node *nodes;
     size_t count;
 };
 
+// The last hashes that had no graph: what comes but once is not worth one.
+struct seen {
+    uint64_t hashes[SEEN];
+    size_t next;
+};
+
 struct batches {
     uint64_t clock;
     struct batch *items[BATCHES];  // NULL: none yet
-    uint64_t seen[SEEN];  // the last shapes that had none: a graph is made the
-    size_t next_seen;     // second time
+    struct seen shapes, values;
 };
 
 // --- Which ------------------------------------------------------------------
@@ -60,7 +67,7 @@ static bool is_suitable(const struct op *op)
 }
 
 struct shape {
-    uint64_t hash;
+    uint64_t hash, values;
     size_t count;
 };
 
@@ -72,12 +79,47 @@ static uint64_t function_of(const struct piece *piece)
     return piece->kind == PIECE_FILL && piece->fill.height > 1;
 }
 
+static void fold(uint64_t *hash, uint64_t key)
+{
+    *hash = (*hash ^ key) * UINT64_C(0x9e3779b97f4a7c15);
+    *hash ^= *hash >> 29;
+}
+
+// What a node is set to but for the arguments of a kernel, which lie elsewhere.
+static const void *parameters_of(const struct piece *piece,
+                                 struct driver_kernel_node *kernel,
+                                 size_t *out_size)
+{
+    switch (piece->kind) {
+    case PIECE_KERNEL:
+        *kernel = piece->kernel;
+        kernel->arguments = NULL;
+        *out_size = sizeof *kernel;
+        return kernel;
+    case PIECE_COPY:
+        *out_size = sizeof piece->copy;
+        return &piece->copy;
+    default:
+        *out_size = sizeof piece->fill;
+        return &piece->fill;
+    }
+}
+
 static int add_to_shape(struct piece *piece, void *argument)
 {
     struct shape *shape = argument;
-    uint64_t key = function_of(piece) << 2 | (uint64_t)piece->kind;
-    shape->hash = (shape->hash ^ key) * UINT64_C(0x9e3779b97f4a7c15);
-    shape->hash ^= shape->hash >> 29;
+    struct driver_kernel_node kernel;
+    size_t size;
+    const void *parameters = parameters_of(piece, &kernel, &size);
+    fold(&shape->hash, function_of(piece) << 2 | (uint64_t)piece->kind);
+    fold(&shape->values, hash_64(parameters, size));
+    if (piece->kind == PIECE_KERNEL) {
+        const struct op_kernel *given = &piece->op->kernel;
+        for (size_t i = 0; i < given->function->parameter_count; i++)
+            fold(&shape->values,
+                 hash_64(given->arguments[i],
+                         given->function->parameters[i].size));
+    }
     shape->count++;
     return 0;
 }
@@ -135,23 +177,13 @@ static bool store_arguments(struct batch_node *node,
 static bool store(struct batch_node *node, const struct piece *piece)
 {
     struct driver_kernel_node kernel;
-    bool changed = false;
-    switch (piece->kind) {
-    case PIECE_KERNEL:
-        kernel = piece->kernel;
-        kernel.arguments = NULL;
-        changed = memcmp(&node->kernel, &kernel, sizeof kernel) != 0;
-        node->kernel = kernel;
-        return store_arguments(node, &piece->op->kernel) || changed;
-    case PIECE_COPY:
-        changed = memcmp(&node->copy, &piece->copy, sizeof node->copy) != 0;
-        node->copy = piece->copy;
-        return changed;
-    default:
-        changed = memcmp(&node->fill, &piece->fill, sizeof node->fill) != 0;
-        node->fill = piece->fill;
-        return changed;
-    }
+    size_t size;
+    const void *parameters = parameters_of(piece, &kernel, &size);
+    bool changed = memcmp(&node->parameters, parameters, size) != 0;
+    memcpy(&node->parameters, parameters, size);
+    if (piece->kind == PIECE_KERNEL)
+        changed |= store_arguments(node, &piece->op->kernel);
+    return changed;
 }
 
 struct work {
@@ -262,33 +294,45 @@ static int set_piece(struct piece *piece, void *argument)
                 : call->exec_set_kernel(exec, node->node, &piece->kernel);
 }
 
-// Whether such a shape came before.
-static bool was_seen(struct batches *batches, uint64_t hash)
+// Whether it came before.
+static bool was_seen(struct seen *seen, uint64_t hash)
 {
     for (size_t i = 0; i < SEEN; i++)
-        if (batches->seen[i] == hash)
+        if (seen->hashes[i] == hash)
             return true;
-    batches->seen[batches->next_seen++ % SEEN] = hash;
+    seen->hashes[seen->next++ % SEEN] = hash;
     return false;
 }
 
+// Takes the place that was used less recently.
+static void keep_older(struct batch ***older, struct batch **place)
+{
+    if (!*older || (**older && (!*place || (*place)->used < (**older)->used)))
+        *older = place;
+}
+
 // The place of one that will do, or for one to be made. NULL: the ops are to be
-// given one by one.
+// given one by one. One of the same shape will do, but to set what is different
+// takes time: what comes with the same parameters again has one of its own, if
+// none that is in use has to go for it.
 static struct batch **find(struct context *context, struct batches *batches,
                            const struct shape *shape)
 {
-    struct batch **oldest = &batches->items[0];
+    struct batch **oldest = NULL, **alike = NULL;
     for (size_t i = 0; i < BATCHES; i++) {
         struct batch **place = &batches->items[i], *batch = *place;
-        if (batch && batch->shape == shape->hash &&
-            batch->count == shape->count)
+        keep_older(&oldest, place);
+        if (!batch || batch->shape != shape->hash ||
+            batch->count != shape->count)
+            continue;
+        if (batch->values == shape->values)
             return place;
-        if (*oldest && (!batch || batch->used < (*oldest)->used))
-            oldest = place;
+        keep_older(&alike, place);
     }
-    // What comes but once is not worth a graph.
-    if (!was_seen(batches, shape->hash))
-        return NULL;
+    if (!was_seen(alike ? &batches->values : &batches->shapes,
+                  alike ? shape->values : shape->hash) ||
+        (*oldest && batches->clock - (*oldest)->used < SEEN))
+        return alike;
     give_away(context, oldest);
     return oldest;
 }
@@ -324,11 +368,13 @@ static bool give(struct stream *stream, struct batches *batches,
         code = call_of(gpu_of(context))
                    ->exec_launch((*place)->exec,
                                  gpu_stream_of(stream)->handle);
-    if (code != 0)
+    if (code != 0) {
         give_away(context, place);
-    else
-        (*place)->used = ++batches->clock;
-    return code == 0;
+        return false;
+    }
+    (*place)->values = shape.values;
+    (*place)->used = ++batches->clock;
+    return true;
 }
 
 size_t gpu_batch_give(struct stream *stream, const struct op *first,
