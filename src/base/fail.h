@@ -10,16 +10,17 @@
 
 // Small and hot, so it lives in the static block of thread-local storage.
 struct thread_state {
-    const char *function;   // the public function being called
+    // What a launch looks at is in one cache line.
+    _Alignas(64) const char *function;  // the public function being called
     unsigned callback_depth;// inside host functions, native kernels, deleters;
                             // THREAD_NEW besides
-    unsigned cached_ops;
     bool end_noticed;       // its end will empty the cache
     bool visited;           // by threads_visit
-    uint64_t number;        // 0: none yet
-    struct op *op_cache;
     const void *_Atomic guarded;            // what must not end meanwhile
     const void *_Atomic seen[THREAD_SEEN];  // what its call may be at work with
+    unsigned cached_ops;
+    uint64_t number;        // 0: none yet
+    struct op *op_cache;
     struct thread_state *next, **link;      // of all threads that made a call
 };
 

@@ -1,11 +1,12 @@
 #include "base/fence.h"
 
 #include "base/clock.h"
+#include "base/often.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
 
-_Atomic int fence_mode;
+READ_OFTEN _Atomic int fence_mode;
 
 // <linux/membarrier.h> may be older than these commands.
 enum { PRIVATE_EXPEDITED = 1 << 3, REGISTER_PRIVATE_EXPEDITED = 1 << 4 };

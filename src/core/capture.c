@@ -1,12 +1,14 @@
 // While it is under way: what is captured, refused, and made invalid.
 #include "core/capture_state.h"
 
+#include "base/often.h"
+
 #include <stdio.h>
 #include <string.h>
 
 struct lock capture_lock;
 struct capture *captures;
-_Atomic uint32_t capture_traces;
+READ_OFTEN _Atomic uint32_t capture_traces;
 
 void capture_drop(struct capture *capture)
 {

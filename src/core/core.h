@@ -78,7 +78,9 @@ struct stream {
     // with each operation.
     const struct backend *backend;
     rnl_stream_flags flags;
-    bool launches_at_once;            // while it is not captured
+    // The backend's stream_submit where it takes launches that borrow (op.h),
+    // while the stream is not captured; else NULL.
+    rnl_status (*launch_at_once)(struct stream *stream, struct op *op);
     struct failure *_Atomic failure;  // the first one; NULL while all is well
     _Atomic uint32_t attribute_changes; // how often they were set
     int priority;
@@ -186,25 +188,32 @@ size_t parameter_offset(const rnl_parameter *parameter, size_t end);
 
 struct function {
     struct object object;
+    // What a launch looks at, in the cache line in which the object ends.
+    size_t parameter_count;
+    struct place *places;       // one for each parameter
+    _Atomic size_t shared_most; // dynamic, that a launch may ask for
+    rnl_dim3 most_grid, most_block;  // the device's limits
+    uint32_t most_threads;      // of a block
+    bool fits;                  // its static shared memory does
+    bool takes_plain;           // each is a pointer or a number
+    bool packs;                 // launches have them packed (op.h)
     const struct backend *backend;
     struct module *module;      // referenced; NULL for native functions
     char *name, *symbol;
     rnl_parameter *parameters;  // `type` texts are owned, too
-    size_t parameter_count;
-    struct place *places;       // one for each parameter
-    bool takes_plain;           // each is a pointer or a number
-    bool packs;                 // launches have them packed (op.h)
     // Of values that are copied one behind the other; a power of two, at most
     // 64.
     size_t values_size, values_alignment;
     rnl_function_info info;     // pointers in it point at the fields above
-    _Atomic size_t shared_most; // dynamic, that a launch may ask for
     _Atomic int carveout;       // percent; RNL_CARVEOUT_DEFAULT: as it likes
     struct named *_Atomic named;    // where the context's cache has it
     rnl_native_fn native_fn;    // NULL unless native
     void *user_data;
     _Alignas(64) max_align_t native[];
 };
+
+_Static_assert(offsetof(struct function, backend) <= 128,
+               "what a launch looks at fits into that line");
 
 #define CORE_NATIVE(type)                                     \
     static inline void *type##_native(struct type *object)    \

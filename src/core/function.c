@@ -164,6 +164,20 @@ void function_reset(struct function *function)
                           memory_order_relaxed);
 }
 
+static void set_limits(struct function *function)
+{
+    const rnl_device_info *device = &function->object.context->device->info;
+    const rnl_function_info *own = &function->info;
+    function->most_grid = device->max_grid;
+    function->most_block = device->max_block;
+    function->most_threads =
+        own->max_block_threads > 0 &&
+                own->max_block_threads < device->max_block_threads
+            ? own->max_block_threads
+            : device->max_block_threads;
+    function->fits = own->shared_size <= device->shared_per_block_max;
+}
+
 // Copies everything, so that nothing of the backend's is needed later.
 static rnl_status set_facts(struct function *function, const char *name,
                             const struct function_facts *facts)
@@ -190,6 +204,7 @@ static rnl_status set_facts(struct function *function, const char *name,
         .constant_size = facts->constant_size,
         .uses_barriers = facts->uses_barriers,
     };
+    set_limits(function);
     function_reset(function);
     return RNL_OK;
 }

@@ -39,9 +39,10 @@ static inline rnl_status check_dim(const rnl_dim3 *dim, const rnl_dim3 *most,
 }
 
 __attribute__((cold)) static rnl_status
-refuse_threads(const struct function *function, uint64_t threads, uint32_t most)
+refuse_threads(const struct function *function, uint64_t threads)
 {
     uint32_t own = function->info.max_block_threads;
+    uint32_t most = function->most_threads;
     return fail_at(RNL_ERROR_INVALID_ARGUMENT, "block",
                    "a block of %llu threads is beyond the limit of %u%s%s",
                    (unsigned long long)threads, most,
@@ -50,21 +51,19 @@ refuse_threads(const struct function *function, uint64_t threads, uint32_t most)
 }
 
 static rnl_status check_threads(const struct function *function,
-                                const rnl_device_info *info,
                                 const rnl_dim3 *block)
 {
     uint64_t threads = (uint64_t)block->x * block->y * block->z;
-    uint32_t own = function->info.max_block_threads;
-    uint32_t most = own && own < info->max_block_threads
-                        ? own
-                        : info->max_block_threads;
-    return threads <= most ? RNL_OK
-                           : refuse_threads(function, threads, most);
+    return threads <= function->most_threads
+               ? RNL_OK
+               : refuse_threads(function, threads);
 }
 
 __attribute__((cold)) static rnl_status
-check_cluster(const rnl_device_info *info, const struct op_kernel *kernel)
+check_cluster(const struct op_kernel *kernel)
 {
+    const rnl_device_info *info =
+        &kernel->function->object.context->device->info;
     const rnl_dim3 *c = &kernel->cluster, *grid = &kernel->grid;
     uint64_t blocks = (uint64_t)c->x * c->y * c->z;
     uint32_t most = info->max_cluster_blocks ? info->max_cluster_blocks : 1;
@@ -119,10 +118,10 @@ static rnl_status check_attributes(struct function *function,
 }
 
 __attribute__((cold)) static rnl_status
-refuse_shared(struct function *function, const rnl_device_info *info,
-              size_t dynamic)
+refuse_shared(struct function *function, size_t dynamic)
 {
-    uint64_t most = info->shared_per_block_max;
+    uint64_t most =
+        function->object.context->device->info.shared_per_block_max;
     size_t fixed = function->info.shared_size;
     if (fixed <= most && dynamic <= most - fixed)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "shared_size",
@@ -136,15 +135,13 @@ refuse_shared(struct function *function, const rnl_device_info *info,
                    fixed, dynamic, (unsigned long long)most);
 }
 
-static rnl_status check_shared(struct function *function,
-                               const rnl_device_info *info, size_t dynamic)
+static rnl_status check_shared(struct function *function, size_t dynamic)
 {
     size_t most = atomic_load_explicit(&function->shared_most,
                                        memory_order_relaxed);
-    return dynamic <= most && function->info.shared_size <=
-                                  info->shared_per_block_max
+    return function->fits && dynamic <= most
                ? RNL_OK
-               : refuse_shared(function, info, dynamic);
+               : refuse_shared(function, dynamic);
 }
 
 // Whether the launch has none of what most launches are without.
@@ -161,8 +158,7 @@ read_extras(struct function *function, const rnl_launch *launch,
 {
     kernel->cluster = with_axes(&launch->cluster);
     kernel->cluster.x += kernel->cluster.x == 0;
-    rnl_status status =
-        check_cluster(&function->object.context->device->info, kernel);
+    rnl_status status = check_cluster(kernel);
     if (status == RNL_OK)
         status = check_attributes(function, launch, kernel);
     if (status == RNL_OK && launch->constant_count > 0 && !launch->constants)
@@ -178,7 +174,6 @@ static ALWAYS_INLINE rnl_status
 read_shape(struct function *function, const rnl_launch *launch,
            struct op_kernel *kernel)
 {
-    const rnl_device_info *info = &function->object.context->device->info;
     kernel->function = function;
     kernel->grid = with_axes(&launch->grid);
     kernel->block = with_axes(&launch->block);
@@ -186,11 +181,11 @@ read_shape(struct function *function, const rnl_launch *launch,
     kernel->shared_size = launch->shared_size;
     kernel->attributes = launch->attributes;
     kernel->attribute_count = launch->attribute_count;
-    rnl_status status = check_dim(&kernel->grid, &info->max_grid, "grid");
+    rnl_status status = check_dim(&kernel->grid, &function->most_grid, "grid");
     if (status != RNL_OK ||
-        (status = check_dim(&kernel->block, &info->max_block, "block")) ||
-        (status = check_threads(function, info, &kernel->block)) ||
-        (status = check_shared(function, info, launch->shared_size)))
+        (status = check_dim(&kernel->block, &function->most_block, "block")) ||
+        (status = check_threads(function, &kernel->block)) ||
+        (status = check_shared(function, launch->shared_size)))
         return status;
     return __builtin_expect(is_plain(launch), 1)
                ? RNL_OK
@@ -619,7 +614,7 @@ static inline rnl_status launch_guarded(struct at_once *at_once,
         op->kernel.packed = NULL;
         status = take_values(op, args, NULL, at_once->values);
     }
-    return status ? status : stream->backend->stream_submit(stream, op);
+    return status ? status : stream->launch_at_once(stream, op);
 }
 
 static rnl_status launch_at_once(struct stream *stream, rnl_function handle,
@@ -668,7 +663,7 @@ rnl_status rnl_enqueue_function(rnl_stream handle, rnl_function function,
     rnl_status status = check_stream(handle, "stream", &stream);
     if (status != RNL_OK)
         return status;
-    return stream->launches_at_once && !stream_is_captured(stream) &&
+    return stream->launch_at_once && !stream_is_captured(stream) &&
                    thread_is_visited()
                ? launch_at_once(stream, function, launch, args)
                : launch_as_ops(stream, function, launch, args);

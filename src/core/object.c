@@ -1,5 +1,7 @@
 #include "core/object.h"
 
+#include "base/often.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +11,7 @@
 #define QUARANTINE 64
 #define CLEARED_AT_ONCE 32  // since all threads are asked; bits of `seen`
 
-static struct object_chunk first_chunk;  // spares small programs the allocation
+struct object_chunk first_chunk;
 struct object_chunk *_Atomic object_chunks[OBJECT_CHUNKS] = {&first_chunk};
 
 _Atomic uint32_t object_generations = OBJECT_GENERATIONS;
@@ -253,7 +255,7 @@ void object_abandon(struct object *object)
 
 // Objects that were guarded when their last reference went, linked by
 // next_free: whoever guards none any more finishes them.
-struct objects_aside objects_aside;
+READ_OFTEN struct object *_Atomic objects_aside;
 static struct lock aside_lock;  // guards the list
 
 struct search {
@@ -286,8 +288,8 @@ static bool is_guarded(const struct object *object)
 static void put_aside(struct object *object)
 {
     lock_take(&aside_lock);
-    object->next_free = atomic_load(&objects_aside.first);
-    atomic_store(&objects_aside.first, object);
+    object->next_free = atomic_load(&objects_aside);
+    atomic_store(&objects_aside, object);
     lock_give(&aside_lock);
 }
 
@@ -302,8 +304,8 @@ static void destroy_list(void *first)
 void object_finish_aside(void)
 {
     lock_take(&aside_lock);
-    struct object *object = atomic_load(&objects_aside.first);
-    atomic_store(&objects_aside.first, NULL);
+    struct object *object = atomic_load(&objects_aside);
+    atomic_store(&objects_aside, NULL);
     lock_give(&aside_lock);
     fail_beside(destroy_list, object);
 }
@@ -569,7 +571,7 @@ void object_table_forked(void)
 {
     table_lock = (struct lock){0};
     aside_lock = (struct lock){0};
-    atomic_store(&objects_aside.first, NULL);
+    atomic_store(&objects_aside, NULL);
     // Another thread may have been at these.
     for (struct object_class *class = classes; class; class = class->next)
         class->dead = (struct object_rest){0};

@@ -234,6 +234,9 @@ struct object_chunk {
     struct object *_Atomic slots[OBJECT_CHUNK_SIZE];
 };
 
+// The first one is in both, and spares small programs the allocation and all
+// others a look at the table.
+extern struct object_chunk first_chunk;
 extern struct object_chunk *_Atomic object_chunks[OBJECT_CHUNKS];
 
 // What lies in the slot of a handle of that kind: an object of a kind, live or
@@ -245,6 +248,9 @@ static inline struct object *object_in_slot(const void *handle,
     uint32_t index = (uint32_t)value;
     if (value >> OBJECT_KIND_SHIFT != (uint64_t)kind)
         return NULL;
+    if (index < OBJECT_CHUNK_SIZE)
+        return atomic_load_explicit(&first_chunk.slots[index],
+                                    memory_order_acquire);
     // An index that is too large finds another object, with another handle.
     struct object_chunk *chunk = atomic_load_explicit(
         &object_chunks[index / OBJECT_CHUNK_SIZE % OBJECT_CHUNKS],
@@ -291,10 +297,7 @@ static inline struct object *object_find(const void *handle,
 rnl_status object_refuse(const void *handle, enum object_kind kind,
                          const char *parameter);
 
-// Every launch reads it, so its cache line has nothing that is written often.
-extern struct objects_aside {
-    _Alignas(64) struct object *_Atomic first;
-} objects_aside;
+extern struct object *_Atomic objects_aside;  // the first one
 void object_finish_aside(void);
 
 // Either this thread sees what was put aside, or who puts it there sees that it
@@ -303,7 +306,7 @@ static inline void object_unguard(void)
 {
     atomic_store_explicit(&thread_state.guarded, NULL, memory_order_release);
     fence_light();
-    if (__builtin_expect(atomic_load_explicit(&objects_aside.first,
+    if (__builtin_expect(atomic_load_explicit(&objects_aside,
                                               memory_order_relaxed) != NULL,
                          0))
         object_finish_aside();

@@ -66,9 +66,9 @@ static rnl_status stream_new(struct context *context, void *borrowed,
                                       options->priority);
     stream->flags = options->flags;
     stream->borrowed = borrowed;
-    stream->launches_at_once = context->backend->launches_at_once &&
-                               !(options->flags & RNL_STREAM_BATCHED) &&
-                               !config_get()->blocking;
+    if (context->backend->launches_at_once && !config_get()->blocking &&
+        !(options->flags & RNL_STREAM_BATCHED))
+        stream->launch_at_once = context->backend->stream_submit;
     if (options->flags & RNL_STREAM_BATCHED)
         atomic_store(&context->has_batched, true);
     rnl_status status = context->backend->stream_init(stream);

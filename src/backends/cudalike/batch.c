@@ -21,7 +21,7 @@ struct batch_node {
         struct driver_kernel_node kernel;  // without pointers to arguments
         struct driver_copy copy;
         struct driver_fill_node fill;
-    } parameters;
+    };
 };
 
 // A chain of nodes of certain kinds and functions, with any parameters.
@@ -85,41 +85,48 @@ static void fold(uint64_t *hash, uint64_t key)
     *hash ^= *hash >> 29;
 }
 
-// What a node is set to but for the arguments of a kernel, which lie elsewhere.
-static const void *parameters_of(const struct piece *piece,
-                                 struct driver_kernel_node *kernel,
-                                 size_t *out_size)
+// Nearly all values are of two sizes; it is done for each operation.
+static inline uint64_t word_of(const void *value, size_t size)
 {
-    switch (piece->kind) {
-    case PIECE_KERNEL:
-        *kernel = piece->kernel;
-        kernel->arguments = NULL;
-        *out_size = sizeof *kernel;
-        return kernel;
-    case PIECE_COPY:
-        *out_size = sizeof piece->copy;
-        return &piece->copy;
-    default:
-        *out_size = sizeof piece->fill;
-        return &piece->fill;
-    }
+    uint64_t word = 0;
+    if (size == sizeof(uint64_t))
+        memcpy(&word, value, sizeof(uint64_t));
+    else if (size == sizeof(uint32_t))
+        memcpy(&word, value, sizeof(uint32_t));
+    else
+        word = hash_64(value, size);
+    return word;
+}
+
+static inline bool is_equal(const void *one, const void *other, size_t size)
+{
+    bool has_word = size == sizeof(uint64_t) || size == sizeof(uint32_t);
+    return has_word ? word_of(one, size) == word_of(other, size)
+                    : memcmp(one, other, size) == 0;
+}
+
+static void fold_kernel(uint64_t *hash, const struct driver_kernel_node *node,
+                        const struct op_kernel *kernel)
+{
+    const struct function *function = kernel->function;
+    fold(hash, node->grid_x | (uint64_t)node->grid_y << 32);
+    fold(hash, node->grid_z | (uint64_t)node->block_x << 32);
+    fold(hash, node->block_y | (uint64_t)node->block_z << 32);
+    fold(hash, node->shared_size);
+    for (size_t i = 0; i < function->parameter_count; i++)
+        fold(hash, word_of(kernel->arguments[i], function->parameters[i].size));
 }
 
 static int add_to_shape(struct piece *piece, void *argument)
 {
     struct shape *shape = argument;
-    struct driver_kernel_node kernel;
-    size_t size;
-    const void *parameters = parameters_of(piece, &kernel, &size);
     fold(&shape->hash, function_of(piece) << 2 | (uint64_t)piece->kind);
-    fold(&shape->values, hash_64(parameters, size));
-    if (piece->kind == PIECE_KERNEL) {
-        const struct op_kernel *given = &piece->op->kernel;
-        for (size_t i = 0; i < given->function->parameter_count; i++)
-            fold(&shape->values,
-                 hash_64(given->arguments[i],
-                         given->function->parameters[i].size));
-    }
+    if (piece->kind == PIECE_KERNEL)
+        fold_kernel(&shape->values, &piece->kernel, &piece->op->kernel);
+    else if (piece->kind == PIECE_COPY)
+        fold(&shape->values, hash_64(&piece->copy, sizeof piece->copy));
+    else
+        fold(&shape->values, hash_64(&piece->fill, sizeof piece->fill));
     shape->count++;
     return 0;
 }
@@ -165,7 +172,7 @@ static bool store_arguments(struct batch_node *node,
     for (size_t i = 0; i < function->parameter_count; i++) {
         char *at = (char *)node->values + function->places[i].offset;
         size_t size = function->parameters[i].size;
-        if (memcmp(at, kernel->arguments[i], size) != 0) {
+        if (!is_equal(at, kernel->arguments[i], size)) {
             memcpy(at, kernel->arguments[i], size);
             changed = true;
         }
@@ -177,13 +184,23 @@ static bool store_arguments(struct batch_node *node,
 static bool store(struct batch_node *node, const struct piece *piece)
 {
     struct driver_kernel_node kernel;
-    size_t size;
-    const void *parameters = parameters_of(piece, &kernel, &size);
-    bool changed = memcmp(&node->parameters, parameters, size) != 0;
-    memcpy(&node->parameters, parameters, size);
-    if (piece->kind == PIECE_KERNEL)
-        changed |= store_arguments(node, &piece->op->kernel);
-    return changed;
+    bool changed = false;
+    switch (piece->kind) {
+    case PIECE_KERNEL:
+        kernel = piece->kernel;
+        kernel.arguments = NULL;
+        changed = memcmp(&node->kernel, &kernel, sizeof kernel) != 0;
+        node->kernel = kernel;
+        return store_arguments(node, &piece->op->kernel) || changed;
+    case PIECE_COPY:
+        changed = memcmp(&node->copy, &piece->copy, sizeof node->copy) != 0;
+        node->copy = piece->copy;
+        return changed;
+    default:
+        changed = memcmp(&node->fill, &piece->fill, sizeof node->fill) != 0;
+        node->fill = piece->fill;
+        return changed;
+    }
 }
 
 struct work {

@@ -64,6 +64,7 @@ struct recent {
 struct gpu_stream {
     // What a launch looks at, together.
     void *handle;
+    driver_launch_fn *launch;    // the driver's, two steps nearer
     // Guards submission. Held while the driver is called, which blocks when
     // its queue is full: the service, which empties queues, only ever tries it.
     struct lock lock;
@@ -158,11 +159,17 @@ static inline void *handle_enter(const struct gpu_context *gpu)
     return gpu->driver->handles_suffice ? gpu->handle : current_enter(gpu);
 }
 
-// The same for a stream.
+// The same for a stream, and back.
 static inline void *stream_enter(const struct stream *stream)
 {
-    const struct gpu_context *gpu = gpu_of(stream_context(stream));
-    return gpu_stream_of(stream)->enters ? current_enter(gpu) : gpu->handle;
+    return __builtin_expect(gpu_stream_of(stream)->enters, 0)
+               ? current_enter(gpu_of(stream_context(stream)))
+               : NULL;
+}
+static inline void stream_leave(const struct stream *stream, void *before)
+{
+    if (__builtin_expect(gpu_stream_of(stream)->enters, 0))
+        current_back(gpu_of(stream_context(stream)), before);
 }
 
 // A stream for the library's own copies. Streams share the device's hardware

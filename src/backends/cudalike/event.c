@@ -148,7 +148,7 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
     lock_take(&own->lock);
     rnl_status status = record_locked(event, stream, &stood);
     lock_give(&own->lock);
-    current_back(gpu_of(context), before);
+    stream_leave(stream, before);
     stood_drop(context, &stood);
     return status;
 }

@@ -79,8 +79,12 @@ static inline void **extra_of(const struct op_kernel *kernel,
     return packed->extra;
 }
 
-static int launch_with(struct stream *stream, const struct op_kernel *kernel,
-                       const struct driver_functions *call)
+static bool has_launch_with(const struct stream *stream)
+{
+    return call_of(gpu_of(stream_context(stream)))->launch_with != NULL;
+}
+
+static int launch_with(struct stream *stream, const struct op_kernel *kernel)
 {
     struct driver_launch_attribute attributes[LAUNCH_ATTRIBUTES_MOST];
     struct gpu_function *function = gpu_function_of(kernel->function);
@@ -94,7 +98,7 @@ static int launch_with(struct stream *stream, const struct op_kernel *kernel,
     void **extra = extra_of(kernel, &packed);
     const struct gpu_context *gpu = gpu_of(stream_context(stream));
     void *before = current_enter(gpu);
-    int code = call->launch_with(&launch, function->handle,
+    int code = call_of(gpu)->launch_with(&launch, function->handle,
                                  extra ? NULL : (void **)kernel->arguments,
                                  extra);
     current_back(gpu, before);
@@ -112,8 +116,6 @@ static bool is_special(const struct op_kernel *kernel)
 static inline int launch(struct stream *stream, const struct op *op)
 {
     const struct op_kernel *kernel = &op->kernel;
-    const struct driver_functions *call =
-        call_of(gpu_of(stream_context(stream)));
     struct gpu_stream *own = gpu_stream_of(stream);
     struct gpu_function *function = gpu_function_of(kernel->function);
     struct packed packed;
@@ -122,10 +124,10 @@ static inline int launch(struct stream *stream, const struct op *op)
         if (code != 0)
             return code;
     }
-    if (call->launch_with && is_special(kernel))
-        return launch_with(stream, kernel, call);
+    if (__builtin_expect(is_special(kernel), 0) && has_launch_with(stream))
+        return launch_with(stream, kernel);
     void **extra = extra_of(kernel, &packed);
-    return call->launch(function->handle, kernel->grid.x, kernel->grid.y,
+    return own->launch(function->handle, kernel->grid.x, kernel->grid.y,
                         kernel->grid.z, kernel->block.x, kernel->block.y,
                         kernel->block.z, (unsigned)kernel->shared_size,
                         own->handle,
@@ -143,7 +145,6 @@ int gpu_launch(struct stream *stream, struct op *op)
 static inline int launch_locked(struct stream *stream, struct op *op,
                          struct op *keeper)
 {
-    const struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     void *before = stream_enter(stream);
     stream_note_given_locked(own, op);
@@ -158,7 +159,7 @@ static inline int launch_locked(struct stream *stream, struct op *op,
     } else {
         atomic_store(&own->given, op->sequence - 1);
     }
-    current_back(gpu, before);
+    stream_leave(stream, before);
     return code;
 }
 

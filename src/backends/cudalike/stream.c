@@ -17,6 +17,7 @@ rnl_status gpu_stream_init(struct stream *stream)
                          : 0;
     stream->completed = &own->completed;
     own->handle = stream->borrowed;
+    own->launch = call_of(gpu)->launch;
     own->shared = stream->borrowed != NULL;
     // The vendor's special ones are of the current context.
     own->enters = !gpu->driver->handles_suffice ||
@@ -392,7 +393,10 @@ static __attribute__((noinline)) rnl_status submit(struct stream *stream,
         status = stream_apply_attributes_locked(stream, changes);
     int code = status == RNL_OK ? submit_locked(stream, first, &over) : 0;
     stream_mark_locked(stream);
-    current_back(gpu, before);
+    if (plain)
+        stream_leave(stream, before);
+    else
+        current_back(gpu, before);
     lock_give(&own->lock);
     host_finish_list(over);
     return code == 0 ? status : driver_fail(context, code, op_name(first));
@@ -472,7 +476,7 @@ rnl_status gpu_stream_query(struct stream *stream)
         holds = atomic_load_explicit(&own->holds, memory_order_acquire);
         void *before = stream_enter(stream);
         code = ask_driver(stream, point);
-        current_back(gpu, before);
+        stream_leave(stream, before);
     }
     if (code == gpu->driver->not_ready || (code == 0 && holds))
         return RNL_NOT_READY;
@@ -515,7 +519,6 @@ static rnl_status look(struct stream *stream)
 
 static rnl_status wait_until(struct stream *stream, uint64_t deadline)
 {
-    struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     rnl_sync_policy policy = (rnl_sync_policy)atomic_load_explicit(
         &stream->sync_policy, memory_order_relaxed);
@@ -534,7 +537,7 @@ static rnl_status wait_until(struct stream *stream, uint64_t deadline)
             gpu_poll(query_stream, stream, policy, deadline, &own->waits);
     if (status == RNL_ERROR_TIMED_OUT)
         status = stream_timed_out(stream);
-    current_back(gpu, before);
+    stream_leave(stream, before);
     return status;
 }
 
@@ -577,7 +580,7 @@ static int give_wait_locked(struct stream *stream, struct marker *marker)
     struct gpu_stream *own = gpu_stream_of(stream);
     void *before = stream_enter(stream);
     int code = call_of(gpu)->stream_wait_event(own->handle, marker->event, 0);
-    current_back(gpu, before);
+    stream_leave(stream, before);
     own->last = LAST_WORK;
     if (code == 0)
         stream_count_locked(stream);
@@ -628,7 +631,7 @@ rnl_status stream_record_marker(struct stream *stream, struct marker *marker)
     lock_take(&own->lock);
     rnl_status status = stream_record_locked(stream, marker, true);
     lock_give(&own->lock);
-    current_back(gpu_of(stream_context(stream)), before);
+    stream_leave(stream, before);
     return status;
 }
 
@@ -650,7 +653,7 @@ static struct marker *take_record(struct stream *stream)
     lock_take(&own->lock);
     struct marker *marker = stream_take_record_locked(stream, false, false);
     lock_give(&own->lock);
-    current_back(gpu_of(stream_context(stream)), before);
+    stream_leave(stream, before);
     return marker;
 }
 
