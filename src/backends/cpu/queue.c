@@ -344,12 +344,18 @@ static void end_op(struct op *op)
 // one of the two sees the other.
 static void complete(struct queue *queue, struct op *op)
 {
+    const uint64_t sequence = op->sequence;
+    // To give back is all that such an op does: who waits for it finds it done.
+    const bool gives_back = op->kind == OP_RELEASE;
     queue->batch = op->next;
     end_op(op);
-    atomic_store(&queue->completed, op->sequence);
+    if (gives_back)
+        op_finish(op);
+    atomic_store(&queue->completed, sequence);
     if (atomic_load(&queue->attention) > 0)
-        announce(queue, op->sequence);
-    op_finish(op);
+        announce(queue, sequence);
+    if (!gives_back)
+        op_finish(op);
 }
 
 // Makes sure that the batch has an op. False when the queue is empty: then it
