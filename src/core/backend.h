@@ -59,9 +59,10 @@ struct backend {
     // BACKEND_ATTRIBUTE bits of the stream attributes that it heeds; it reads
     // them by stream_get_attributes
     uint32_t stream_attributes;
-    // stream_submit may be given a launch that borrows (op.h), alone: it is
-    // through with it when it returns, and takes over neither the op nor what
-    // that keeps. NOT_READY asks for an op that does not borrow.
+    // stream_submit may be given a launch that borrows (op.h), of a kernel or a
+    // graph, alone: it is through with it when it returns, and takes over
+    // neither the op nor what that keeps. NOT_READY asks for an op that does
+    // not borrow.
     bool launches_at_once;
     size_t context_size, stream_size, event_size, module_size, function_size;
     size_t exec_size;

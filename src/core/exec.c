@@ -114,6 +114,46 @@ static void note_records(struct graph_exec *exec)
     lock_give(&exec->seen);
 }
 
+// One that is over when the call returns. RNL_NOT_READY: it needs an op of its
+// own.
+static rnl_status launch_at_once(struct stream *stream,
+                                 struct graph_exec *exec)
+{
+    struct op op;
+    if (!stream->launch_at_once || capture_is_used())
+        return RNL_NOT_READY;
+    op.next = NULL;
+    op.stream = stream;
+    op.kind = OP_GRAPH;
+    op.borrows = true;
+    op.file = op.label = NULL;
+    op.line = 0;
+    op.kept_count = 0;
+    op.graph.exec = exec;
+    return stream->launch_at_once(stream, &op);
+}
+
+// Takes over the reference to the exec.
+static rnl_status launch_as_op(struct stream *stream, struct graph_exec *exec)
+{
+    struct op *op = op_create(stream, OP_GRAPH, 0);
+    if (!op) {
+        object_drop(&exec->object);
+        return RNL_ERROR_OUT_OF_MEMORY;
+    }
+    bool notes = capture_is_used() && !stream_is_captured(stream);
+    if (notes)
+        object_keep(&exec->object);
+    op->graph.exec = exec;
+    op->kept[op->kept_count++] = &exec->object;
+    rnl_status status = op_submit(op);
+    if (notes && status == RNL_OK)
+        note_records(exec);
+    if (notes)
+        object_drop(&exec->object);
+    return status;
+}
+
 rnl_status rnl_enqueue_graph(rnl_stream handle, rnl_graph_exec exec_handle)
 {
     struct stream *stream;
@@ -123,26 +163,12 @@ rnl_status rnl_enqueue_graph(rnl_stream handle, rnl_graph_exec exec_handle)
         (status = check_stream(handle, "stream", &stream)) ||
         (status = exec_find(exec_handle, &exec)))
         return status;
-    struct op *op = NULL;
     if (exec->object.context != stream_context(stream))
         status = foreign_exec();
     else if ((status = stream_check_failure(stream)) == RNL_OK &&
-             !(op = op_create(stream, OP_GRAPH, 0)))
-        status = RNL_ERROR_OUT_OF_MEMORY;
-    if (status != RNL_OK) {
-        object_drop(&exec->object);
-        return status;
-    }
-    bool notes = capture_is_used() && !stream_is_captured(stream);
-    if (notes)
-        object_keep(&exec->object);
-    op->graph.exec = exec;
-    op->kept[op->kept_count++] = &exec->object;
-    status = op_submit(op);
-    if (notes && status == RNL_OK)
-        note_records(exec);
-    if (notes)
-        object_drop(&exec->object);
+             (status = launch_at_once(stream, exec)) == RNL_NOT_READY)
+        return launch_as_op(stream, exec);
+    object_drop(&exec->object);
     return status;
 }
 

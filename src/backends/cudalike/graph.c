@@ -544,6 +544,10 @@ int gpu_graph_launch(struct stream *stream, struct op *op, bool *out_over)
     struct gpu_context *gpu = gpu_of(plan->context);
     int code = 0;
     bool prepares = plan->slot_count > 0;
+    if (prepares && op->borrows) {
+        lock_give(&own->lock);
+        return GRAPH_PREPARES;
+    }
     void *before = prepares ? current_enter(gpu) : gpu->handle;
     if (prepares) {
         launch = graph_launch_new(plan, op);

@@ -1,5 +1,6 @@
 #include "backends/cudalike/launch.h"
 
+#include "backends/cudalike/graph.h"
 #include "backends/cudalike/pending.h"
 
 #include <string.h>
@@ -139,6 +140,12 @@ int gpu_launch(struct stream *stream, struct op *op)
     return launch(stream, op);
 }
 
+static int launch_graph(struct stream *stream, struct op *op)
+{
+    bool over;
+    return gpu_graph_launch(stream, op, &over);
+}
+
 // --- At once ---------------------------------------------------------------
 
 // 0 or the driver's code; then nothing was submitted.
@@ -148,7 +155,9 @@ static inline int launch_locked(struct stream *stream, struct op *op,
     struct gpu_stream *own = gpu_stream_of(stream);
     void *before = stream_enter(stream);
     stream_note_given_locked(own, op);
-    int code = launch(stream, op);
+    int code = __builtin_expect(op->kind == OP_KERNEL, 1)
+                   ? launch(stream, op)
+                   : launch_graph(stream, op);
     if (__builtin_expect(code == 0, 1)) {
         own->last = LAST_WORK;
         if (keeper)
@@ -186,5 +195,7 @@ rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
         return RNL_OK;
     if (keeper)
         op_finish(keeper);
+    if (code == GRAPH_PREPARES)
+        return RNL_NOT_READY;
     return driver_fail(stream_context(stream), code, op_name(op));
 }
