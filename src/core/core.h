@@ -311,10 +311,11 @@ rnl_status stream_tell_failure(struct stream *stream);
 
 static inline rnl_status stream_check_failure(struct stream *stream)
 {
-    bool failed =
-        atomic_load_explicit(&stream_context(stream)->lost,
-                             memory_order_acquire) != NULL ||
-        atomic_load_explicit(&stream->failure, memory_order_acquire) != NULL;
+    const bool lost = atomic_load_explicit(&stream_context(stream)->lost,
+                                           memory_order_acquire) != NULL;
+    const bool failed = lost | (atomic_load_explicit(&stream->failure,
+                                                     memory_order_acquire) !=
+                                NULL);
     return __builtin_expect(failed, 0) ? stream_tell_failure(stream) : RNL_OK;
 }
 

@@ -600,12 +600,13 @@ static inline rnl_status launch_guarded(struct at_once *at_once,
         check_launch(stream, function, &launch, &room, args, &op->kernel);
     if (status != RNL_OK)
         return status;
-    if (function->parameter_count > AT_ONCE_MOST || launch->constant_count > 0)
+    if (__builtin_expect((function->parameter_count > AT_ONCE_MOST) |
+                             (launch->constant_count > 0), 0))
         return RNL_NOT_READY;
     op->label = launch->label;
     op->file = launch->file;
     op->line = launch->line;
-    if (function->packs) {
+    if (__builtin_expect(function->packs, 0)) {
         op->kernel.arguments = NULL;
         op->kernel.packed = at_once->packed;
         status = take_values(op, args, at_once->packed, NULL);
@@ -663,8 +664,9 @@ rnl_status rnl_enqueue_function(rnl_stream handle, rnl_function function,
     rnl_status status = check_stream(handle, "stream", &stream);
     if (status != RNL_OK)
         return status;
-    return stream->launch_at_once && !stream_is_captured(stream) &&
-                   thread_is_visited()
+    bool at_once = stream->launch_at_once && !stream_is_captured(stream) &&
+                   thread_is_visited();
+    return __builtin_expect(at_once, 1)
                ? launch_at_once(stream, function, launch, args)
                : launch_as_ops(stream, function, launch, args);
 }

@@ -248,7 +248,7 @@ static inline struct object *object_in_slot(const void *handle,
     uint32_t index = (uint32_t)value;
     if (value >> OBJECT_KIND_SHIFT != (uint64_t)kind)
         return NULL;
-    if (index < OBJECT_CHUNK_SIZE)
+    if (__builtin_expect(index < OBJECT_CHUNK_SIZE, 1))
         return atomic_load_explicit(&first_chunk.slots[index],
                                     memory_order_acquire);
     // An index that is too large finds another object, with another handle.

@@ -69,7 +69,7 @@ struct packed {
 static inline void **extra_of(const struct op_kernel *kernel,
                               struct packed *packed)
 {
-    if (!kernel->packed)
+    if (__builtin_expect(!kernel->packed, 1))
         return NULL;
     packed->size = kernel->function->values_size;
     packed->extra[0] = (void *)DRIVER_EXTRA_VALUES;
@@ -120,7 +120,7 @@ static inline int launch(struct stream *stream, const struct op *op)
     struct gpu_stream *own = gpu_stream_of(stream);
     struct gpu_function *function = gpu_function_of(kernel->function);
     struct packed packed;
-    if (kernel->shared_size > 0) {
+    if (__builtin_expect(kernel->shared_size > 0, 0)) {
         int code = gpu_allow_shared(kernel->function, kernel->shared_size);
         if (code != 0)
             return code;
@@ -178,14 +178,15 @@ rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
     struct op *keeper = NULL;
     lock_take(&own->lock);
     bool straight =
-        own->listed &&
-        !atomic_load_explicit(&own->holds, memory_order_relaxed) &&
-        own->applied == atomic_load_explicit(&stream->attribute_changes,
-                                             memory_order_relaxed);
+        own->listed &
+        !atomic_load_explicit(&own->holds, memory_order_relaxed) &
+        (own->applied == atomic_load_explicit(&stream->attribute_changes,
+                                              memory_order_relaxed));
     op->sequence = atomic_load_explicit(&stream->submitted,
                                         memory_order_relaxed) + 1;
     bool keeps = op->kept_count > 0 && op_must_outlive(stream, op);
-    if (!straight || (keeps && !(keeper = op_keeper(op)))) {
+    if (__builtin_expect(!straight, 0) ||
+        (keeps && !(keeper = op_keeper(op)))) {
         lock_give(&own->lock);
         return straight ? fail_status() : RNL_NOT_READY;
     }

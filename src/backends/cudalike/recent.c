@@ -70,13 +70,13 @@ void recent_put_locked(struct gpu_stream *own, const struct op *op)
 {
     struct recent_list *list = atomic_load_explicit(&own->recent,
                                                     memory_order_relaxed);
-    if (!list && !(list = make_list(own)))
+    if (__builtin_expect(!list, 0) && !(list = make_list(own)))
         return;
     size_t index = op->sequence & (RECENT - 1);
     struct entry *entry = &list->entries[index];
     atomic_store_explicit(&entry->sequence, 0, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);
-    if (op->kind == OP_KERNEL && !op->label)
+    if (__builtin_expect(op->kind == OP_KERNEL && !op->label, 1))
         put(entry, op, object_handle(&op->kernel.function->object), KERNEL);
     else
         put_other(list, index, op);
