@@ -2,6 +2,8 @@
 #include "core/capture.h"
 #include "core/make.h"
 
+#include "base/often.h"
+
 #include <string.h>
 
 // For what each launch goes through: it is not to pay for calls.
@@ -618,9 +620,9 @@ static inline rnl_status launch_guarded(struct at_once *at_once,
     return status ? status : stream->launch_at_once(stream, op);
 }
 
-static rnl_status launch_at_once(struct stream *stream, rnl_function handle,
-                                 const rnl_launch *launch,
-                                 const rnl_args *args)
+static RUN_OFTEN rnl_status
+launch_at_once(struct stream *stream, rnl_function handle,
+               const rnl_launch *launch, const rnl_args *args)
 {
     struct at_once at_once;
     struct op *op = &at_once.op;
@@ -654,8 +656,9 @@ launch_first(rnl_stream stream, rnl_function function,
 }
 
 // Programs launch all the time, so the usual case needs no frame.
-rnl_status rnl_enqueue_function(rnl_stream handle, rnl_function function,
-                                const rnl_launch *launch, const rnl_args *args)
+RUN_OFTEN rnl_status
+rnl_enqueue_function(rnl_stream handle, rnl_function function,
+                     const rnl_launch *launch, const rnl_args *args)
 {
     struct stream *stream;
     thread_state.function = __func__;

@@ -2,6 +2,7 @@
 
 #include "backends/cudalike/graph.h"
 #include "backends/cudalike/pending.h"
+#include "base/often.h"
 
 #include <string.h>
 
@@ -172,7 +173,7 @@ static inline int launch_locked(struct stream *stream, struct op *op,
     return code;
 }
 
-rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
+RUN_OFTEN rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     struct op *keeper = NULL;

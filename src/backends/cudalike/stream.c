@@ -6,6 +6,7 @@
 #include "backends/cudalike/pending.h"
 #include "backends/cudalike/reaper.h"
 #include "backends/cudalike/service.h"
+#include "base/often.h"
 
 rnl_status gpu_stream_init(struct stream *stream)
 {
@@ -402,7 +403,7 @@ static __attribute__((noinline)) rnl_status submit(struct stream *stream,
     return code == 0 ? status : driver_fail(context, code, op_name(first));
 }
 
-rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
+RUN_OFTEN rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
 {
     return first->borrows ? gpu_stream_launch(stream, first)
                           : submit(stream, first);
