@@ -232,16 +232,17 @@ extern "C" double yn(int, double) noexcept;
 extern "C" float ynf(int, float) noexcept;
 extern "C" double nan(const char *) noexcept;
 extern "C" float nanf(const char *) noexcept;
-extern "C" void sincos(double, double *, double *) noexcept;
-#if defined(RNL_SIMT)
+// In this order: both may go to one place, where libm's order depends on x.
+RNL_INLINE void sincos(double x, double *s, double *c)
+{
+    *s = sin(x);
+    *c = cos(x);
+}
 RNL_INLINE void sincosf(float x, float *s, float *c)
 {
     *s = sinf(x);
     *c = cosf(x);
 }
-#else
-extern "C" void sincosf(float, float *, float *) noexcept;
-#endif
 extern "C" int abs(int) noexcept;
 extern "C" long labs(long) noexcept;
 extern "C" long long llabs(long long) noexcept;

@@ -45,6 +45,12 @@ RNL_TEST(parts_are_enough_alone)
     gives("", "int *p = new int(in[i]); out[i] = *p; delete p;", 9);
 }
 
+RNL_TEST(a_cosine_is_stored_after_its_sine)
+{
+    gives("", "float v; sincosf(in[i] + 2, &v, &v); out[i] = 1e7f * v;", 44256);
+    gives("", "double v; sincos(in[i] + 2., &v, &v); out[i] = 1e7 * v;", 44256);
+}
+
 RNL_TEST(headers_bring_what_they_use)
 {
     gives("#include <cooperative_groups.h>",
