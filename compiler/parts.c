@@ -175,15 +175,22 @@ static bool are_numbers(const struct tokens *s, size_t open, size_t close)
     return true;
 }
 
+// Whether it declares a function of that name, or has a macro do so.
 static bool prelude_has(const char *word, size_t size)
 {
     char wanted[40];
     snprintf(wanted, sizeof wanted, "%.*s", (int)size, word);
-    const char *at = cc_prelude;
-    while ((at = strstr(at, wanted)) &&
-           (is_word(at[-1]) || is_word(at[size])))
-        at++;
-    return at != NULL;
+    for (const char *at = cc_prelude; (at = strstr(at, wanted)); at++) {
+        const char *line = at;
+        while (line > cc_prelude && line[-1] != '\n')
+            line--;
+        const bool is_function = strncmp(line, "RNL_INLINE ", 11) == 0 ||
+                                 strncmp(line, "extern ", 7) == 0;
+        if (line < at && !is_word(at[-1]) && !is_word(at[size]) &&
+            (is_function ? at[size] == '(' : strncmp(line, "RNL_", 4) == 0))
+            return true;
+    }
+    return false;
 }
 
 // Macros of the prelude add the ending of functions of floats.

@@ -97,6 +97,8 @@ RNL_TEST(functions_that_are_others_are_left_alone)
           "out[i] = sinf(float2{0, 9}) + sinf(0.0f);", 9);
     gives("template <class T> __device__ T max(T a, T b) { return a + b; }",
           "out[i] = max(in[i], 1);", 9);
+    gives("__device__ float cosine(float x) { return x; }",  // a local one's
+          "auto f = cosine; out[i] = f(in[i]);", 9);
 }
 
 RNL_TEST(messages_name_functions_as_the_source_does)
