@@ -297,8 +297,9 @@ void simt_finish(struct simt_worker *worker);
 // all; they go before the prelude.
 void parts_ask(const char *source, bool all, struct text *text);
 
-// Adds the directives that give another name to each type which the prelude
-// declares and `source` does, too; they go around the prelude.
+// Adds what gives another name to each type which the prelude declares and
+// `source` does, too, and to functions of numbers that `source` defines anew.
+// It goes around the prelude.
 void parts_make_way(const char *source, struct text *before,
                     struct text *after);
 

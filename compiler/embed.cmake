@@ -17,7 +17,8 @@ macro(add_file path)
 endmacro()
 
 # The core once, and each optional part once it is asked for: headers include
-# this text again to ask for more. See parts.c.
+# this text again to ask for more. See parts.c. Functions of the prelude round as
+# they are written, also where the user lets the compiler regroup sums.
 string(CONCAT one "#pragma GCC system_header\n#ifndef RNL_HAS_CORE\n"
        "#define RNL_HAS_CORE\n")
 add()
@@ -30,7 +31,9 @@ foreach(part vector math warp atomic scoped rounding special simd heap
     string(TOUPPER ${part} name)
     string(CONCAT one "#endif\n"
            "#if defined(RNL_NEEDS_${name}) && !defined(RNL_HAS_${name})\n"
-           "#define RNL_HAS_${name}\n")
+           "#define RNL_HAS_${name}\n"
+           "#if defined(__clang__)\n#pragma float_control(push)\n"
+           "#pragma clang fp reassociate(off)\n#endif\n")
     if(NOT core_size)
         string(LENGTH "${text}" core_size)
         math(EXPR core_size "${core_size} / 2")
@@ -41,6 +44,8 @@ foreach(part vector math warp atomic scoped rounding special simd heap
         add_file(prelude/floats.h)
     endif()
     add_file(prelude/${part}.h)
+    set(one "#if defined(__clang__)\n#pragma float_control(pop)\n#endif\n")
+    add()
 endforeach()
 set(one "#endif\n")
 add()

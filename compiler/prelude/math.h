@@ -9,17 +9,45 @@
 
 // --- Functions of floating-point numbers -----------------------------------
 
+// What libm takes apart by its bits it does not flush to zero. Vectors do.
+#if defined(RNL_FLUSH) && !defined(RNL_SIMT)
+RNL_INLINE float rnl_flushed(float x)
+{
+    return __builtin_fabsf(x) < 1.17549435e-38f ? x * 0.0f : x;
+}
+#define RNL_LIBM1(name)                            \
+    RNL_INLINE float name(float x)                 \
+    {                                              \
+        return __builtin_##name(rnl_flushed(x));   \
+    }
+#define RNL_LIBM2(name)                                            \
+    RNL_INLINE float name(float x, float y)                        \
+    {                                                              \
+        return __builtin_##name(rnl_flushed(x), rnl_flushed(y));   \
+    }
+#else
+#define RNL_LIBM1(name) RNL_PLAIN1(name)
+#define RNL_LIBM2(name) RNL_PLAIN2(name)
+#endif
+#define RNL_PLAIN1(name) extern "C" float name(float) noexcept;
+#define RNL_PLAIN2(name) extern "C" float name(float, float) noexcept;
+
 // Declares libm's f and ff, and the overload f(float).
-#define RNL_MATH1(name)                      \
+#define RNL_MATH1_BY(libm, name)             \
     extern "C" double name(double) noexcept; \
-    extern "C" float name##f(float) noexcept; \
+    libm(name##f)                            \
     RNL_INLINE float name(float x) { return name##f(x); }
-#define RNL_MATH2(name)                                \
+#define RNL_MATH2_BY(libm, name)                       \
     extern "C" double name(double, double) noexcept;   \
-    extern "C" float name##f(float, float) noexcept;   \
+    libm(name##f)                                      \
     RNL_INLINE float name(float x, float y) { return name##f(x, y); } \
     RNL_INLINE double name(float x, double y) { return name(double(x), y); } \
     RNL_INLINE double name(double x, float y) { return name(x, double(y)); }
+#define RNL_MATH1(name) RNL_MATH1_BY(RNL_LIBM1, name)
+#define RNL_MATH2(name) RNL_MATH2_BY(RNL_LIBM2, name)
+// Where bits do not matter, or no compiler knows the function.
+#define RNL_EXACT1(name) RNL_MATH1_BY(RNL_PLAIN1, name)
+#define RNL_EXACT2(name) RNL_MATH2_BY(RNL_PLAIN2, name)
 
 #if defined(RNL_SIMT)
 // The same by the functions of floats.h and lanes.h, which one of the types may
@@ -47,28 +75,28 @@ RNL_MATH1(asin)
 RNL_MATH1(asinh)
 RNL_MATH1(atan)
 RNL_MATH1(atanh)
-RNL_MATH1(ceil)
+RNL_EXACT1(ceil)
 RNL_MATH1(cosh)
 RNL_MATH1(erfc)
 RNL_MATH1(expm1)
-RNL_MATH1(fabs)
-RNL_MATH1(floor)
-RNL_MATH1(j0)
-RNL_MATH1(j1)
+RNL_EXACT1(fabs)
+RNL_EXACT1(floor)
+RNL_EXACT1(j0)
+RNL_EXACT1(j1)
 RNL_MATH1(lgamma)
 RNL_MATH1(log1p)
 RNL_MATH1(log2)
 RNL_MATH1(logb)
-RNL_MATH1(nearbyint)
-RNL_MATH1(rint)
-RNL_MATH1(round)
+RNL_EXACT1(nearbyint)
+RNL_EXACT1(rint)
+RNL_EXACT1(round)
 RNL_MATH1(sinh)
-RNL_MATH1(sqrt)
+RNL_EXACT1(sqrt)
 RNL_MATH1(tan)
 RNL_MATH1(tgamma)
-RNL_MATH1(trunc)
-RNL_MATH1(y0)
-RNL_MATH1(y1)
+RNL_EXACT1(trunc)
+RNL_EXACT1(y0)
+RNL_EXACT1(y1)
 #if defined(RNL_SIMT)
 RNL_LANES(exp)
 RNL_LANES(log)
@@ -106,7 +134,7 @@ RNL_LANES_FLOAT(log10)
 RNL_LANES_FLOAT(tanh)
 #else
 extern "C" float exp10f(float) noexcept;
-extern "C" float log10f(float) noexcept;
+RNL_LIBM1(log10f)
 extern "C" double rnl_libm_tanh(double) noexcept __asm__("tanh");
 RNL_INLINE float exp10(float x) { return exp10f(x); }
 RNL_INLINE float log10(float x) { return log10f(x); }
@@ -117,7 +145,7 @@ RNL_INLINE float tanh(float x) { return tanhf(x); }
 // With one step of Newton's from libm's, whose products are exact. They would
 // not be for the least of numbers, which therefore are made larger.
 extern "C" double rnl_libm_cbrt(double) noexcept __asm__("cbrt");
-extern "C" float cbrtf(float) noexcept;
+RNL_LIBM1(cbrtf)
 RNL_INLINE float cbrt(float x) { return cbrtf(x); }
 RNL_INLINE double cbrt(double x)
 {
@@ -132,13 +160,13 @@ RNL_INLINE double cbrt(double x)
 }
 
 RNL_MATH2(atan2)
-RNL_MATH2(copysign)
+RNL_EXACT2(copysign)
 RNL_MATH2(fdim)
-RNL_MATH2(fmax)
-RNL_MATH2(fmin)
+RNL_EXACT2(fmax)
+RNL_EXACT2(fmin)
 RNL_MATH2(fmod)
 RNL_MATH2(hypot)
-RNL_MATH2(nextafter)
+RNL_EXACT2(nextafter)
 RNL_MATH2(pow)
 RNL_MATH2(remainder)
 
@@ -204,16 +232,17 @@ extern "C" double yn(int, double) noexcept;
 extern "C" float ynf(int, float) noexcept;
 extern "C" double nan(const char *) noexcept;
 extern "C" float nanf(const char *) noexcept;
-extern "C" void sincos(double, double *, double *) noexcept;
-#if defined(RNL_SIMT)
+// In this order: both may go to one place, where libm's order depends on x.
+RNL_INLINE void sincos(double x, double *s, double *c)
+{
+    *s = sin(x);
+    *c = cos(x);
+}
 RNL_INLINE void sincosf(float x, float *s, float *c)
 {
     *s = sinf(x);
     *c = cosf(x);
 }
-#else
-extern "C" void sincosf(float, float *, float *) noexcept;
-#endif
 extern "C" int abs(int) noexcept;
 extern "C" long labs(long) noexcept;
 extern "C" long long llabs(long long) noexcept;

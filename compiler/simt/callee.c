@@ -3,7 +3,7 @@
 // and memory, they stay functions, for one thread and for the lanes of vectors.
 #include "emit.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 // Copies of a function that there may be in any case, and instructions that
@@ -173,82 +173,64 @@ char *callees_keep(LLVMModuleRef module)
 
 // --- In place of libm's ------------------------------------------------------
 
-static const struct replaced {
-    const char *theirs, *ours;
-} replaced[] = {
-    {"llvm.cos.f32", "rnl_lanes_cosf"},
-    {"llvm.pow.f32", "rnl_lanes_powf"},
-    {"llvm.sin.f32", "rnl_lanes_sinf"},
-};
-enum { REPLACED = sizeof replaced / sizeof *replaced };
+// What lanes have for llvm.NAME.f32 is rnl_lanes_NAMEf of the prelude, if that
+// is there.
+static const char ours[] = "rnl_lanes_";
 
-bool callee_is_awaited(LLVMValueRef function)
+static bool is_ours(LLVMValueRef function)
 {
     size_t size;
     const char *name = LLVMGetValueName2(function, &size);
-    for (int i = 0; i < REPLACED; i++)
-        if (strcmp(name, replaced[i].ours) == 0)
-            return LLVMGetNamedFunction(LLVMGetGlobalParent(function),
-                                        replaced[i].theirs);
-    return false;
+    return strncmp(name, ours, sizeof ours - 1) == 0;
 }
 
-// What rsqrtf(64) asks for, which no optimiser knows.
-static void fold_estimates(LLVMModuleRef module)
+static LLVMValueRef find_ours(LLVMValueRef intrinsic)
 {
-    for (LLVMValueRef at = first_instruction(module), next; at; at = next) {
-        next = next_instruction(at);
-        if (!LLVMIsACallInst(at) ||
-            strcmp(callee_name(at), "rnl_rsqrt_near") != 0 ||
-            !LLVMIsAConstantFP(LLVMGetOperand(at, 0)))
-            continue;
-        LLVMBool loses;
-        double x = LLVMConstRealGetDouble(LLVMGetOperand(at, 0), &loses);
-        LLVMReplaceAllUsesWith(
-            at, LLVMConstReal(LLVMTypeOf(at), 1 / sqrt(x)));
-        LLVMInstructionEraseFromParent(at);
-    }
+    static const char begin[] = "llvm.", end[] = ".f32";
+    size_t size, around = strlen(begin) + strlen(end);
+    char wanted[64];
+    const char *name = LLVMGetValueName2(intrinsic, &size);
+    if (size < around || strcmp(name + size - strlen(end), end) != 0)
+        return NULL;
+    snprintf(wanted, sizeof wanted, "%s%.*sf", ours, (int)(size - around),
+             name + strlen(begin));
+    return LLVMGetNamedFunction(LLVMGetGlobalParent(intrinsic), wanted);
 }
 
-void callees_replace(LLVMModuleRef module)
+bool callee_is_awaited(LLVMValueRef function)
+{
+    LLVMModuleRef module = LLVMGetGlobalParent(function);
+    LLVMValueRef f = is_ours(function) ? LLVMGetFirstFunction(module) : NULL;
+    while (f && find_ours(f) != function)
+        f = LLVMGetNextFunction(f);
+    return f != NULL;
+}
+
+void callees_choose(LLVMModuleRef module)
 {
     struct map simple = {0};
-    for (int i = 0; i < REPLACED; i++) {
-        LLVMValueRef ours = LLVMGetNamedFunction(module, replaced[i].ours);
-        if (ours && is_simple(&simple, ours))
-            set_kept(ours);
-    }
-    fold_estimates(module);
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+         f = LLVMGetNextFunction(f))
+        if (is_ours(f) && is_simple(&simple, f))
+            set_kept(f);
 }
 
 void callees_hide(LLVMModuleRef module)
 {
-    for (int i = 0; i < REPLACED; i++) {
-        LLVMValueRef ours = LLVMGetNamedFunction(module, replaced[i].ours);
-        if (ours)
-            LLVMSetLinkage(ours, LLVMInternalLinkage);
-    }
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+         f = LLVMGetNextFunction(f))
+        if (is_ours(f))
+            LLVMSetLinkage(f, LLVMInternalLinkage);
 }
 
 // --- Calls to them -----------------------------------------------------------
-
-static LLVMValueRef find_replacement(LLVMValueRef function)
-{
-    size_t size;
-    const char *name = LLVMGetValueName2(function, &size);
-    for (int i = 0; i < REPLACED; i++)
-        if (strcmp(name, replaced[i].theirs) == 0)
-            return LLVMGetNamedFunction(LLVMGetGlobalParent(function),
-                                        replaced[i].ours);
-    return NULL;
-}
 
 // The function that is kept for it, or NULL.
 static LLVMValueRef kept_for(LLVMValueRef call)
 {
     LLVMValueRef function = LLVMGetCalledValue(call);
     if (LLVMIsAFunction(function) && LLVMGetIntrinsicID(function) != 0)
-        function = find_replacement(function);
+        function = find_ours(function);
     return function && LLVMIsAFunction(function) && is_kept(function)
                ? function : NULL;
 }

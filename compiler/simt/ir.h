@@ -410,10 +410,10 @@ bool call_is_of_library(LLVMValueRef call);
 // then (a message or NULL); whether a call is to one; whether there are any.
 char *callees_keep(LLVMModuleRef module);
 // A function for lanes that takes the place of libm's where lanes differ:
-// whether it is one that may; decides, once all is simplified, which do; makes
-// those that nothing calls go.
+// whether it is one that may; chooses, once all is simplified, those that do;
+// lets those go that nothing calls.
 bool callee_is_awaited(LLVMValueRef function);
-void callees_replace(LLVMModuleRef module);
+void callees_choose(LLVMModuleRef module);
 void callees_hide(LLVMModuleRef module);
 bool callee_is_kept(LLVMValueRef call);
 bool callees_are_kept(LLVMModuleRef module);

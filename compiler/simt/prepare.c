@@ -6,6 +6,7 @@
 
 #include <llvm-c/Comdat.h>
 #include <llvm-c/Transforms/PassBuilder.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -578,6 +579,23 @@ static char *simplify(LLVMModuleRef module, const char *combine)
         "fix-irreducible,adce),globaldce", combine));
 }
 
+// What rsqrtf(64) asks for, which no optimiser knows.
+static void fold_estimates(LLVMModuleRef module)
+{
+    for (LLVMValueRef at = first_instruction(module), next; at; at = next) {
+        next = next_instruction(at);
+        if (!LLVMIsACallInst(at) ||
+            strcmp(callee_name(at), "rnl_rsqrt_near") != 0 ||
+            !LLVMIsAConstantFP(LLVMGetOperand(at, 0)))
+            continue;
+        LLVMBool loses;
+        double x = LLVMConstRealGetDouble(LLVMGetOperand(at, 0), &loses);
+        LLVMReplaceAllUsesWith(
+            at, LLVMConstReal(LLVMTypeOf(at), 1 / sqrt(x)));
+        LLVMInstructionEraseFromParent(at);
+    }
+}
+
 char *prepare_module(LLVMModuleRef module)
 {
     prepare_drop_used(module);
@@ -595,7 +613,8 @@ char *prepare_module(LLVMModuleRef module)
     merge_end(module);
     if (message)
         return message;
-    callees_replace(module);
+    callees_choose(module);
+    fold_estimates(module);
     drop_scopes(module);
     return along_unroll(module);
 }

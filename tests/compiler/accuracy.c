@@ -406,6 +406,15 @@ RNL_TEST(lanes_are_as_exact_as_measured)
 #endif
 }
 
+// Whole numbers are found by adding a large one and taking it away again.
+RNL_TEST(sums_are_regrouped_only_in_kernels)
+{
+    if (!built_may_be_tier_b() || built_is_gcc())
+        skip();
+    check_lanes("--option --tier=B --option -fassociative-math "
+                "--option -fno-signed-zeros");
+}
+
 // --- What is no number, or has no end ---------------------------------------
 
 static const float edges[] = {
@@ -571,6 +580,36 @@ RNL_TEST(powers_of_negative_numbers_are_right)
 {
     check_powers("");
     check_powers("--option --use_fast_math");
+}
+
+// --- Denormal numbers that count as zero ------------------------------------
+
+// Of functions that take numbers apart by their bits.
+static void check_flushed(const char *options)
+{
+    static float in[COUNT], out[COUNT];
+    static const int numbers[] = {0, 3, 16, 17, 18, 20};
+    for (int i = 0; i < COUNT; i++)
+        in[i] = i % 2 ? 1e-40f : -1e-45f;
+    built_kernels(&built, "accuracy.cu", options);
+    for (int n = 0; n < 6; n++) {
+        const struct function *f = &floats[numbers[n]];
+        run("float", numbers[n], out, in);
+        for (int i = 0; i < 2; i++)
+            is_same(f->name, in[i], out[i], (float)f->exact(i ? 0 : -0.0f), 0);
+    }
+    fill_edges(in);
+    in[COUNT - 1] = 1e-45f;
+    run("float", 65, out, in);
+    for (int i = 0; i < EDGES; i++)
+        is_same("powf", in[i], out[i], powf(in[i], 0), 0);
+    built_close(&built);
+}
+
+RNL_TEST(denormal_operands_are_flushed)
+{
+    check_flushed("--option --ftz=true");
+    check_flushed("--option --ftz=true --option --tier=F");
 }
 
 // --- Angles of some lanes ---------------------------------------------------

@@ -45,6 +45,12 @@ RNL_TEST(parts_are_enough_alone)
     gives("", "int *p = new int(in[i]); out[i] = *p; delete p;", 9);
 }
 
+RNL_TEST(a_cosine_is_stored_after_its_sine)
+{
+    gives("", "float v; sincosf(in[i] + 2, &v, &v); out[i] = 1e7f * v;", 44256);
+    gives("", "double v; sincos(in[i] + 2., &v, &v); out[i] = 1e7 * v;", 44256);
+}
+
 RNL_TEST(headers_bring_what_they_use)
 {
     gives("#include <cooperative_groups.h>",
@@ -52,6 +58,60 @@ RNL_TEST(headers_bring_what_they_use)
     gives("#include <limits.h>", "out[i] = INT_MAX - in[i];", 2147483638);
     gives("#include <cuda_bf16.h>",
           "out[i] = __bfloat162float(__float2bfloat16(in[i]));", 9);
+}
+
+// What the source defines is meant where it fits, and the prelude's elsewhere.
+RNL_TEST(functions_of_numbers_may_be_defined_anew)
+{
+    static const char sine[] =
+        "__device__ float sinf(float x) { return x + 1; }";
+    static const char most[] =
+        "static inline __device__ int max(int a, int b) { return a + b; }";
+    gives(sine, "out[i] = sinf(in[i]);", 10);
+    gives(sine, "out[i] = sinf(1.0 * in[i]);", 10);
+    gives(sine, "float (*f)(float) = sinf; out[i] = f(in[i]);", 10);
+    gives("extern \"C\" {\n__device__ float powf(const float x, float y)\n"
+          "{ return x - y; }\n}", "out[i] = powf(in[i], 2);", 7);
+    gives("static inline __device__ float rsqrtf(float x) { return x; }",
+          "out[i] = rsqrtf(in[i]);", 9);
+    gives("__device__ double sqrt(double x) { return x; }",
+          "out[i] = sqrt(9.0) * in[i] + sqrt(9.0f);", 84);
+    gives("__device__ void sincosf(float x, float *s, float *c)\n"
+          "{ *s = x; *c = 2; }",
+          "float s, c; sincosf(in[i], &s, &c); out[i] = s + c;", 11);
+    gives(most, "out[i] = max(in[i], 1) * 100 + max(2.0f, 3.0f) * 10;", 1030);
+    gives("#include <cuda_fp16.h>\n"
+          "__device__ float sqrtf(float x) { return 5; }",
+          "out[i] = sqrtf(in[i]) * 10 + __half2float(hsqrt(in[i]));", 53);
+}
+
+RNL_TEST(functions_that_are_others_are_left_alone)
+{
+    gives("#if 0\n__device__ float sinf(float x) { return 1; }\n#endif",
+          "out[i] = in[i] + sinf(0);", 9);
+    gives("namespace own { __device__ float cosf(float x) { return x; } }",
+          "out[i] = own::cosf(in[i]) + cosf(0);", 10);
+    gives("struct angle { float a; __device__ float sinf() { return a; } };",
+          "out[i] = angle{in[i] * 1.0f}.sinf() + sinf(0);", 9);
+    gives("__device__ float sinf(float2 x) { return x.y; }",
+          "out[i] = sinf(float2{0, 9}) + sinf(0.0f);", 9);
+    gives("template <class T> __device__ T max(T a, T b) { return a + b; }",
+          "out[i] = max(in[i], 1);", 9);
+    gives("__device__ float cosine(float x) { return x; }",  // a local one's
+          "auto f = cosine; out[i] = f(in[i]);", 9);
+}
+
+RNL_TEST(messages_name_functions_as_the_source_does)
+{
+    built_write(&built, "k.cu",
+                "__device__ float sinf(float x) { return x; }\n"
+                "extern \"C\" __global__ void k(float *p)\n"
+                "{ *p = sinf(1, 2, 3); }\n");
+    built_make(&built, "--source @/k.cu");
+    assert_int_equal(built.status, 1);
+    assert_non_null(strstr(built.log, "sinf"));
+    assert_null(strstr(built.log, "rnl_"));
+    built_close(&built);
 }
 
 // Only the compiler sees them.
