@@ -129,6 +129,7 @@ static char *finish_fixed(LLVMModuleRef module)
                 "loop(indvars,loop-unroll-full),sroa,jump-threading,"
                 "simplifycfg)");
     narrow_accesses(module);
+    read_through(module);
     if (!message)
         message = prepare_run(module, "function(gvn)");
     narrow_numbers(module);
