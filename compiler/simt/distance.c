@@ -197,3 +197,18 @@ LLVMValueRef distance_behind(const struct distance *d, LLVMBuilderRef b,
     return LLVMBuildGEP2(b, LLVMInt8TypeInContext(context), address, &bytes, 1,
                          "");
 }
+
+bool address_offset(LLVMTargetDataRef layout, LLVMValueRef at, int64_t *offset)
+{
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(at);
+    int64_t bytes = 0;
+    for (int i = 1; i < LLVMGetNumOperands(at); i++) {
+        struct step step = address_step(layout, at, i, &type);
+        int64_t index = 1;
+        if (step.index && !constant_of(step.index, &index))
+            return false;
+        bytes += index * (int64_t)step.unit;
+    }
+    *offset += bytes;
+    return true;
+}

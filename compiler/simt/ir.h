@@ -400,6 +400,12 @@ struct distance *distance_between(LLVMTargetDataRef layout, LLVMValueRef from,
 bool distance_is_equal(const struct distance *a, const struct distance *b);
 LLVMValueRef distance_behind(const struct distance *d, LLVMBuilderRef b,
                              LLVMValueRef address);
+// Adds the bytes from where an address counts to it. False if they are not
+// constant.
+bool address_offset(LLVMTargetDataRef layout, LLVMValueRef at, int64_t *offset);
+
+// early.c: moves stores of shared memory before what they need not wait for.
+void store_early(LLVMModuleRef module);
 
 // through.c: has what was copied to shared memory, and nothing else was, read
 // from where it came from.

@@ -137,6 +137,7 @@ static char *finish_fixed(LLVMModuleRef module)
         message = prepare_run(module, "function(dse," COMBINE
                                       ",dse,simplifycfg,adce)");
     interleave_sums(module);
+    store_early(module);
     return message;
 }
 

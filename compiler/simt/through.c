@@ -39,22 +39,6 @@ struct through {
 
 // --- What is known of the variable -------------------------------------------
 
-// Adds the bytes from where an address counts to it. False if they are not
-// constant.
-static bool add_offset(LLVMTargetDataRef layout, LLVMValueRef at,
-                       int64_t *offset)
-{
-    LLVMTypeRef type = LLVMGetGEPSourceElementType(at);
-    for (int i = 1; i < LLVMGetNumOperands(at); i++) {
-        struct step step = address_step(layout, at, i, &type);
-        int64_t index = 1;
-        if (step.index && !constant_of(step.index, &index))
-            return false;
-        *offset += index * (int64_t)step.unit;
-    }
-    return true;
-}
-
 static bool add_access(struct through *t, LLVMValueRef at, int64_t begin)
 {
     bool store = LLVMIsAStoreInst(at);
@@ -84,7 +68,7 @@ static bool read_uses(struct through *t, LLVMValueRef address, int64_t begin)
             if (!add_access(t, user, begin))
                 return false;
         } else if (LLVMIsAGetElementPtrInst(user)) {
-            if (!add_offset(t->layout, user, &offset) ||
+            if (!address_offset(t->layout, user, &offset) ||
                 !read_uses(t, user, offset))
                 return false;
         } else if (!LLVMIsACallInst(user) ||
