@@ -1,8 +1,8 @@
 // Shared memory is written as early as it may be. Behind a barrier the stores
-// of all chunks stand together, before the loads of the next round; these may
-// read parts of two stores, and so wait until both have left the processor's
-// queue. Each store that stands behind the last load before the barrier of what
-// it writes has left by then.
+// of all chunks stand together, before the loads of the next round. Where these
+// read parts of two stores they wait until both have left the processor's
+// queue; those that stand right behind the last load of what they overwrite
+// have left it by then.
 #include "ir.h"
 
 // Blocks that lead to one whose stores they make.
@@ -82,7 +82,7 @@ static void move_up(LLVMTargetDataRef layout, LLVMBuilderRef b,
     LLVMInsertIntoBuilder(b, store);
 }
 
-// --- Into the blocks before ----------------------------------------------------
+// --- Into the blocks before --------------------------------------------------
 
 // Those that lead to a block and to no other. 0 if others do, or too many.
 static unsigned find_before(LLVMBasicBlockRef block, LLVMBasicBlockRef *before)
@@ -147,7 +147,7 @@ static void move_before(LLVMBuilderRef b, LLVMBasicBlockRef block)
     }
 }
 
-// --- All -----------------------------------------------------------------------
+// --- All ---------------------------------------------------------------------
 
 void store_early(LLVMModuleRef module)
 {
