@@ -55,3 +55,19 @@ void apart_copy(LLVMValueRef from, LLVMValueRef to)
             LLVMSetMetadata(to, kind, mark);
     }
 }
+
+static bool is_marked(LLVMValueRef at, bool shared)
+{
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(at));
+    return LLVMGetMetadata(at, kind_of(context, shared)) != NULL;
+}
+
+bool apart_is_shared(LLVMValueRef at)
+{
+    return is_marked(at, true);
+}
+
+bool apart_is_array(LLVMValueRef at)
+{
+    return is_marked(at, false);
+}

@@ -166,7 +166,8 @@ LLVMValueRef group_shared(struct emitter *e, LLVMValueRef variable)
 }
 
 // The next rounds begin where the group did, as many rows of the grid further
-// on as it takes rounds.
+// on as it takes rounds. Single rounds go along one row, which processors
+// foresee: what is asked for inside it is what is read anyway.
 LLVMValueRef group_ahead(struct emitter *e, uint64_t ahead, unsigned rounds)
 {
     LLVMBuilderRef b = e->builder;
@@ -186,8 +187,9 @@ LLVMValueRef group_ahead(struct emitter *e, uint64_t ahead, unsigned rounds)
         b, LLVMBuildMul(b, grid, number32(e, rounds), ""), past, "");
     LLVMValueRef inside = LLVMBuildICmp(
         b, LLVMIntULT, LLVMBuildAdd(b, own, threads, ""), row, "");
-    return LLVMBuildZExt(b, LLVMBuildSelect(b, inside, threads, next, ""),
-                         e->i64, "");
+    LLVMValueRef soon = rounds > 1 ? threads : number32(e, 0);
+    return LLVMBuildZExt(b, LLVMBuildSelect(b, inside, soon, next, ""), e->i64,
+                         "");
 }
 
 // Atomics are not: where they are many, processors go astray (lane_loop_end).

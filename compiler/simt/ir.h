@@ -387,6 +387,29 @@ void seldom_hint(LLVMValueRef branch);
 
 // apart.c: marks an access like another one.
 void apart_copy(LLVMValueRef from, LLVMValueRef to);
+// Whether it is an access of shared memory; of anything but that.
+bool apart_is_shared(LLVMValueRef at);
+bool apart_is_array(LLVMValueRef at);
+
+// distance.c: how many bytes the second address lies behind the first, NULL
+// where that is more than sums and products; whether two are equal; that many
+// bytes behind an address.
+struct distance;
+struct distance *distance_between(LLVMTargetDataRef layout, LLVMValueRef from,
+                                  LLVMValueRef to);
+bool distance_is_equal(const struct distance *a, const struct distance *b);
+LLVMValueRef distance_behind(const struct distance *d, LLVMBuilderRef b,
+                             LLVMValueRef address);
+// Adds the bytes from where an address counts to it. False if they are not
+// constant.
+bool address_offset(LLVMTargetDataRef layout, LLVMValueRef at, int64_t *offset);
+
+// early.c: moves stores of shared memory before what they need not wait for.
+void store_early(LLVMModuleRef module);
+
+// through.c: has what was copied to shared memory, and nothing else was, read
+// from where it came from.
+void read_through(LLVMModuleRef module);
 
 // narrow.c: makes accesses under masks that hold just the first lanes ones of
 // short vectors; then, what the optimiser took from stored vectors lanes again.

@@ -129,6 +129,7 @@ static char *finish_fixed(LLVMModuleRef module)
                 "loop(indvars,loop-unroll-full),sroa,jump-threading,"
                 "simplifycfg)");
     narrow_accesses(module);
+    read_through(module);
     if (!message)
         message = prepare_run(module, "function(gvn)");
     narrow_numbers(module);
@@ -136,6 +137,7 @@ static char *finish_fixed(LLVMModuleRef module)
         message = prepare_run(module, "function(dse," COMBINE
                                       ",dse,simplifycfg,adce)");
     interleave_sums(module);
+    store_early(module);
     return message;
 }
 

@@ -135,6 +135,15 @@ RNL_TEST(rounds_ask_for_the_next_ones_where_their_row_ends)
     assert_false(has(text, ", i64 8192\n"));
 }
 
+RNL_TEST(single_rounds_ask_only_where_their_row_ends)
+{
+    char *text = emitted(STRIDES(STORE, USE));
+    assert_true(has(text, ", i32 1024, i32 %"));
+    text = emitted(STRIDES(STORE_TO(1) STORE_TO(2) STORE_TO(3), USE));
+    assert_true(has(text, "@llvm.prefetch"));
+    assert_false(has(text, ", i32 2048, i32 %"));
+}
+
 // Once for a structure, whatever is read of it: 2 KiB of each of four rows.
 RNL_TEST(rounds_ask_for_structures_ahead)
 {

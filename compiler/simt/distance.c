@@ -1,0 +1,214 @@
+// How many bytes one address lies behind another: as a sum of products of what
+// is not looked into, so that it can be compared and computed elsewhere.
+#include "ir.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FACTORS = 4, TERMS = 64 };
+
+// A product; each number of 32 bits is widened with its sign.
+struct term {
+    uint64_t times;
+    LLVMValueRef factors[FACTORS];  // by address
+    unsigned count;
+};
+
+struct distance {
+    LLVMTargetDataRef layout;
+    struct term terms[TERMS];
+    unsigned count;
+    bool failed;
+};
+
+static int compare(const void *a, const void *b)
+{
+    uintptr_t left = *(const uintptr_t *)a, right = *(const uintptr_t *)b;
+    return (left > right) - (left < right);
+}
+
+static void add_term(struct distance *d, const struct term *term)
+{
+    unsigned i = 0;
+    while (i < d->count &&
+           (d->terms[i].count != term->count ||
+            memcmp(d->terms[i].factors, term->factors,
+                   term->count * sizeof *term->factors) != 0))
+        i++;
+    if (i == TERMS) {
+        d->failed = true;
+        return;
+    }
+    if (i == d->count)
+        d->terms[d->count++] = *term;
+    else
+        d->terms[i].times += term->times;
+    if (d->terms[i].times == 0)
+        d->terms[i] = d->terms[--d->count];
+}
+
+static void add_factor(struct distance *d, LLVMValueRef value,
+                       struct term term)
+{
+    if (term.count == FACTORS) {
+        d->failed = true;
+        return;
+    }
+    term.factors[term.count++] = value;
+    qsort(term.factors, term.count, sizeof *term.factors, compare);
+    add_term(d, &term);
+}
+
+static void add_value(struct distance *d, LLVMValueRef value,
+                      struct term term);
+
+static void add_product(struct distance *d, LLVMValueRef product,
+                        struct term term)
+{
+    struct distance *left = simt_allocate(sizeof *left);
+    left->layout = d->layout;
+    add_value(left, LLVMGetOperand(product, 0), term);
+    for (unsigned i = 0; i < left->count; i++)
+        add_value(d, LLVMGetOperand(product, 1), left->terms[i]);
+    d->failed |= left->failed;
+    free(left);
+}
+
+static void add_times(struct distance *d, LLVMValueRef value,
+                      struct term term, uint64_t times)
+{
+    term.times *= times;
+    if (term.times != 0)
+        add_value(d, value, term);
+}
+
+static void add_address(struct distance *d, LLVMValueRef at, struct term term)
+{
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(at);
+    add_value(d, LLVMGetOperand(at, 0), term);
+    for (int i = 1; i < LLVMGetNumOperands(at); i++) {
+        struct step step = address_step(d->layout, at, i, &type);
+        struct term bytes = term;
+        bytes.times *= step.unit;
+        if (step.index)
+            add_times(d, step.index, term, step.unit);
+        else if (step.unit)
+            add_term(d, &bytes);
+    }
+}
+
+static bool add_operation(struct distance *d, LLVMValueRef value,
+                          struct term term)
+{
+    int64_t number;
+    LLVMValueRef left = LLVMGetOperand(value, 0);
+    LLVMValueRef right = LLVMGetOperand(value, 1);
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
+    if (opcode == LLVMAdd || opcode == LLVMSub ||
+        (opcode == LLVMOr && LLVMGetIsDisjoint(value))) {
+        add_value(d, left, term);
+        add_times(d, right, term, opcode == LLVMSub ? UINT64_MAX : 1);
+        return true;
+    }
+    if (opcode == LLVMShl && constant_of(right, &number) && number < 64) {
+        add_times(d, left, term, UINT64_C(1) << number);
+        return true;
+    }
+    if (opcode == LLVMMul)
+        add_product(d, value, term);
+    return opcode == LLVMMul;
+}
+
+static bool is_wide(LLVMValueRef value)
+{
+    LLVMTypeRef type = LLVMTypeOf(value);
+    return LLVMGetTypeKind(type) == LLVMIntegerTypeKind &&
+           LLVMGetIntTypeWidth(type) == 64;
+}
+
+static bool is_widened(LLVMValueRef value)
+{
+    return LLVMIsASExtInst(value) ||
+           (LLVMIsAZExtInst(value) && LLVMGetNNeg(value));
+}
+
+// What is no sum or product of 64 bits is a factor.
+static void add_value(struct distance *d, LLVMValueRef value, struct term term)
+{
+    int64_t number;
+    if (d->failed)
+        return;
+    if (constant_of(value, &number)) {
+        term.times *= (uint64_t)number;
+        if (term.times != 0)
+            add_term(d, &term);
+    } else if (LLVMIsAGetElementPtrInst(value)) {
+        add_address(d, value, term);
+    } else if (!is_wide(value) || !LLVMIsABinaryOperator(value) ||
+               !add_operation(d, value, term)) {
+        add_factor(d, is_wide(value) && is_widened(value)
+                          ? LLVMGetOperand(value, 0) : value, term);
+    }
+}
+
+struct distance *distance_between(LLVMTargetDataRef layout, LLVMValueRef from,
+                                  LLVMValueRef to)
+{
+    struct distance *d = simt_allocate(sizeof *d);
+    d->layout = layout;
+    add_value(d, to, (struct term){.times = 1});
+    add_times(d, from, (struct term){.times = 1}, UINT64_MAX);
+    for (unsigned i = 0; i < d->count; i++)
+        for (unsigned f = 0; f < d->terms[i].count; f++)
+            d->failed |= LLVMGetTypeKind(LLVMTypeOf(
+                             d->terms[i].factors[f])) != LLVMIntegerTypeKind;
+    return d->failed ? NULL : d;
+}
+
+bool distance_is_equal(const struct distance *a, const struct distance *b)
+{
+    struct distance *rest = simt_allocate(sizeof *rest);
+    *rest = *a;
+    for (unsigned i = 0; i < b->count; i++) {
+        struct term term = b->terms[i];
+        term.times = -term.times;
+        add_term(rest, &term);
+    }
+    bool equal = !rest->failed && rest->count == 0;
+    free(rest);
+    return equal;
+}
+
+LLVMValueRef distance_behind(const struct distance *d, LLVMBuilderRef b,
+                             LLVMValueRef address)
+{
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(address));
+    LLVMTypeRef type = LLVMInt64TypeInContext(context);
+    LLVMValueRef bytes = LLVMConstNull(type);
+    for (unsigned i = 0; i < d->count; i++) {
+        const struct term *term = &d->terms[i];
+        LLVMValueRef product = LLVMConstInt(type, term->times, 0);
+        for (unsigned f = 0; f < term->count; f++)
+            product = LLVMBuildMul(
+                b, LLVMBuildIntCast2(b, term->factors[f], type, 1, ""),
+                product, "");
+        bytes = LLVMBuildAdd(b, bytes, product, "");
+    }
+    return LLVMBuildGEP2(b, LLVMInt8TypeInContext(context), address, &bytes, 1,
+                         "");
+}
+
+bool address_offset(LLVMTargetDataRef layout, LLVMValueRef at, int64_t *offset)
+{
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(at);
+    int64_t bytes = 0;
+    for (int i = 1; i < LLVMGetNumOperands(at); i++) {
+        struct step step = address_step(layout, at, i, &type);
+        int64_t index = 1;
+        if (step.index && !constant_of(step.index, &index))
+            return false;
+        bytes += index * (int64_t)step.unit;
+    }
+    *offset += bytes;
+    return true;
+}
