@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FACTORS = 4, TERMS = 64 };
+// Sums of sums can be as many as there are ways through them.
+enum { FACTORS = 4, TERMS = 64, LOOKS = 1000 };
 
 // A product; each number of 32 bits is widened with its sign.
 struct term {
@@ -17,7 +18,7 @@ struct term {
 struct distance {
     LLVMTargetDataRef layout;
     struct term terms[TERMS];
-    unsigned count;
+    unsigned count, looks;
     bool failed;
 };
 
@@ -67,7 +68,9 @@ static void add_product(struct distance *d, LLVMValueRef product,
 {
     struct distance *left = simt_allocate(sizeof *left);
     left->layout = d->layout;
+    left->looks = d->looks;
     add_value(left, LLVMGetOperand(product, 0), term);
+    d->looks = left->looks;
     for (unsigned i = 0; i < left->count; i++)
         add_value(d, LLVMGetOperand(product, 1), left->terms[i]);
     d->failed |= left->failed;
@@ -136,6 +139,7 @@ static bool is_widened(LLVMValueRef value)
 static void add_value(struct distance *d, LLVMValueRef value, struct term term)
 {
     int64_t number;
+    d->failed |= ++d->looks > LOOKS;
     if (d->failed)
         return;
     if (constant_of(value, &number)) {

@@ -56,7 +56,9 @@ static bool has_to_follow(LLVMTargetDataRef layout, LLVMValueRef store,
         return !apart_is_array(at) &&
                may_overlap(place_of(layout, store), place_of(layout, at));
     if (LLVMIsACallInst(at))
-        return !is_ignored_call(at) && !calls_are_alike(at);
+        return is_intrinsic(at, "lifetime.start") ||
+               is_intrinsic(at, "lifetime.end") ||
+               (!is_ignored_call(at) && !calls_are_alike(at));
     return LLVMIsALoadInst(at) || LLVMIsAStoreInst(at) ||
            LLVMIsAFenceInst(at) || LLVMIsAAtomicRMWInst(at) ||
            LLVMIsAAtomicCmpXchgInst(at) || LLVMIsAInvokeInst(at);

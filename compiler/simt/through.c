@@ -89,12 +89,14 @@ static bool is_before(const struct through *t, LLVMBasicBlockRef block)
     return false;
 }
 
-static void add_before(struct through *t, LLVMBasicBlockRef block)
+// False for the second way from one block.
+static bool add_before(struct through *t, LLVMBasicBlockRef block)
 {
     if (is_before(t, block))
-        return;
+        return false;
     t->before = simt_grow(t->before, t->before_count, sizeof *t->before);
     t->before[t->before_count++] = block;
+    return true;
 }
 
 static bool find_blocks(struct through *t)
@@ -105,8 +107,9 @@ static bool find_blocks(struct through *t)
             return false;
     for (LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(t->reader));
          use; use = LLVMGetNextUse(use))
-        if (LLVMIsATerminatorInst(LLVMGetUser(use)))
-            add_before(t, LLVMGetInstructionParent(LLVMGetUser(use)));
+        if (LLVMIsATerminatorInst(LLVMGetUser(use)) &&
+            !add_before(t, LLVMGetInstructionParent(LLVMGetUser(use))))
+            return false;
     for (unsigned i = 0; i < t->store_count; i++)
         if (!is_before(t, LLVMGetInstructionParent(t->stores[i].at)))
             return false;

@@ -1,6 +1,7 @@
 // Shared variables that hold nothing but copies.
 #include "parse.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // A loop whose rounds copy rows of %p, %n numbers apart, and read them. What
@@ -210,4 +211,48 @@ RNL_TEST(whole_rows_may_be_read_in_turn)
 RNL_TEST(variables_that_are_only_written_stay)
 {
     assert_true(stays((struct parts){.reads = "  %x = add i32 1, 1\n"}));
+}
+
+RNL_TEST(a_block_that_has_two_ways_to_the_reader_stays)
+{
+    LLVMModuleRef module = parse_module(simt_format(
+        "declare void @note(<8 x i32>) memory(none)\n"
+        "define void @f(ptr %%p, i64 %%n) {\n"
+        "begin:\n"
+        "  %%t = call ptr @llvm.threadlocal.address.p0(ptr @shared)\n"
+        "  %%c = load <8 x i32>, ptr %%p, align 4" ARRAY
+        "  store <8 x i32> %%c, ptr %%t" SHARED
+        "  switch i64 %%n, label %%end [ i64 1, label %%read\n"
+        "                                i64 5, label %%read ]\n"
+        "read:\n"
+        "  %%l = load <8 x i32>, ptr %%t" SHARED
+        "  call void @note(<8 x i32> %%l)\n"
+        "  br label %%end\n"
+        "end:\n"
+        "  ret void\n"
+        "}\n"
+        "!0 = distinct !{!0}\n"
+        "!1 = distinct !{!1, !0}\n"
+        "!2 = !{!1}\n"));
+    read_through(module);
+    verify(module);
+}
+
+// Each number of such a row can be told in as many ways as rabbits can breed.
+RNL_TEST(distances_of_deep_sums_are_given_up)
+{
+    enum { DEPTH = 60 };
+    char sums[100 * DEPTH], *end = sums;
+    end += sprintf(end, "  %%x0 = add i64 %%d, %%n\n"
+                        "  %%x1 = mul i64 %%d, %%n\n");
+    for (int i = 2; i <= DEPTH; i++)
+        end += sprintf(end, "  %%x%d = add i64 %%x%d, %%x%d\n", i, i - 1,
+                       i - 2);
+    char *text = changed((struct parts){
+        .copies = simt_format(
+            "%s%s  %%r = getelementptr i32, ptr %%p, i64 %%x%d\n"
+            "  %%c1 = load <8 x i32>, ptr %%r, align 4" ARRAY
+            "  store <8 x i32> %%c1, ptr %%t8" SHARED, COPY, sums, DEPTH)});
+    assert_int_equal(count_of(text, "store"), 0);
+    assert_int_equal(count_of(text, "phi"), 3);
 }
