@@ -138,6 +138,62 @@ RNL_TEST(a_graph_in_use_does_not_go_for_another)
     end();
 }
 
+static size_t count_sets(void)
+{
+    return fake_calls("cuGraphExecMemcpyNodeSetParams") +
+           fake_calls("cuGraphExecKernelNodeSetParams");
+}
+
+RNL_TEST(nor_of_kernels_and_copies)
+{
+    enum { PAIRS = 7, TURNS = 2, ROUNDS = 6, LEARNT = 4 };
+    rnl_module module;
+    rnl_function add;
+    size_t before = 0;
+    begin();
+    assert_ok(fake_module(context, &module));
+    assert_ok(rnl_module_function(module, "add", &add));
+    for (int round = 0; round < ROUNDS; round++) {
+        if (round == LEARNT)
+            before = count_sets();
+        for (int turn = 0; turn < TURNS; turn++) {
+            for (size_t i = 0; i < PAIRS; i++) {
+                assert_ok(rnl_enqueue_copy_buffer(
+                    stream, buffer, 4 * (i + COUNT), buffer, 4 * i, 4));
+                assert_ok(rnl_enqueue_function(
+                    stream, add, RNL_LAUNCH(.grid = {1}, .block = {4}),
+                    RNL_ARGS(buffer, turn, 4)));
+            }
+            assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+        }
+    }
+    assert_int_equal(count_sets(), before);
+    assert_true(before > 0);
+    assert_ok(rnl_function_release(add));
+    assert_ok(rnl_module_release(module));
+    end();
+}
+
+// Those that were in use go once they are no more.
+RNL_TEST(other_shapes_have_graphs_in_the_end)
+{
+    enum { LEAST = 8, GRAPHS = 16, COUNT_NOW = 30, AGE = 64 };
+    rnl_buffer large = buffer;
+    begin();
+    large = buffer;
+    assert_ok(rnl_buffer_create(context, 4 * COUNT_NOW, NULL, &buffer));
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < GRAPHS; i++)
+            fill(LEAST + i, 1, 1);
+    for (int i = 0; i < AGE; i++)
+        fill(COUNT_NOW, 1, 1);
+    struct calls before = calls();
+    fill(COUNT_NOW, 1, 1);
+    expect_calls(before, (struct calls){.launched = 1});
+    assert_ok(rnl_buffer_release(large));
+    end();
+}
+
 RNL_TEST(a_few_operations_go_one_by_one)
 {
     begin();

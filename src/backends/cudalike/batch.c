@@ -41,7 +41,7 @@ struct seen {
 };
 
 struct batches {
-    uint64_t clock;
+    uint64_t clock;                // counts what came, with a graph or not
     struct batch *items[BATCHES];  // NULL: none yet
     struct seen shapes, values;
 };
@@ -375,6 +375,7 @@ static bool give(struct stream *stream, struct batches *batches,
     struct context *context = stream_context(stream);
     struct shape shape = {0};
     const struct op *op = first;
+    batches->clock++;
     for (size_t i = 0; i < count; i++, op = op->next)
         gpu_op_pieces(context, op, add_to_shape, &shape);
     struct batch **place = find(context, batches, &shape);
@@ -390,7 +391,7 @@ static bool give(struct stream *stream, struct batches *batches,
         return false;
     }
     (*place)->values = shape.values;
-    (*place)->used = ++batches->clock;
+    (*place)->used = batches->clock;
     return true;
 }
 
