@@ -148,6 +148,17 @@ void op_finish(struct op *op)
     op_give(op);
 }
 
+bool op_calls_nobody(const struct op *op)
+{
+    for (size_t i = 0; i < op->kept_count; i++) {
+        const struct object *kept = op->kept[i];
+        if (kept->class->kind != OBJECT_BUFFER ||
+            !((const struct buffer *)kept)->part)
+            return false;
+    }
+    return true;
+}
+
 const char *op_name(const struct op *op)
 {
     static const char *const names[] = {

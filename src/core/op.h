@@ -133,6 +133,10 @@ struct op *op_create(struct stream *stream, enum op_kind kind,
 // locks, once the op is done, or by the front door for one never submitted.
 void op_finish(struct op *op);
 
+// Whether op_finish only gives memory back to a pool: a deleter may wait for
+// what waits for the op.
+bool op_calls_nobody(const struct op *op);
+
 // "copy", "fill", …, or the kernel's name.
 const char *op_name(const struct op *op);
 

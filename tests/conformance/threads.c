@@ -3,6 +3,7 @@
 #include "suite.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 enum { THREADS = 4, ROUNDS = 300 };
@@ -462,4 +463,42 @@ RNL_TEST(a_deleter_may_wait_for_who_unlocks_memory)
     pthread_join(thread, &result);
     assert_null(result);
     expect_ok(rnl_buffer_release(buffer));
+}
+
+static void await_told(void *pointer, size_t size, void *told)
+{
+    (void)pointer;
+    (void)size;
+    while (sem_wait(told) != 0)
+        continue;
+}
+
+static void tell(rnl_status status, void *told)
+{
+    (void)status;
+    sem_post(told);
+}
+
+RNL_TEST(a_deleter_may_wait_for_what_waits_for_its_release)
+{
+    static sem_t told;
+    rnl_stream stream = suite_new_stream(), other = suite_new_stream();
+    rnl_buffer buffer = suite_new_buffer(64), wrapped = NULL;
+    assert_int_equal(sem_init(&told, 0, 0), 0);
+    expect_ok(rnl_buffer_wrap(suite_context(), suite_address(buffer), 64,
+                              RNL_WRAP_OPTIONS(.kind = RNL_MEMORY_DEVICE,
+                                               .deleter = await_told,
+                                               .user_data = &told),
+                              &wrapped));
+    struct gate *gate = gate_shut(stream);
+    expect_ok(rnl_enqueue_buffer_release(stream, wrapped));
+    expect_ok(rnl_enqueue_wait_stream(other, stream));
+    expect_ok(rnl_enqueue_host_function(other, tell, &told));
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    gate_free(gate);
+    expect_ok(rnl_buffer_release(buffer));
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_stream_release(other));
 }

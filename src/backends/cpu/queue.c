@@ -346,7 +346,7 @@ static void complete(struct queue *queue, struct op *op)
 {
     const uint64_t sequence = op->sequence;
     // To give back is all that such an op does: who waits for it finds it done.
-    const bool gives_back = op->kind == OP_RELEASE;
+    const bool gives_back = op->kind == OP_RELEASE && op_calls_nobody(op);
     queue->batch = op->next;
     end_op(op);
     if (gives_back)
