@@ -10,8 +10,9 @@
 
 // Small and hot, so it lives in the static block of thread-local storage.
 struct thread_state {
-    // What a launch looks at is in one cache line.
-    _Alignas(64) const char *function;  // the public function being called
+    // What a launch looks at is together. Not aligned to a cache line: C
+    // libraries that load this one late may not have room for that.
+    const char *function;   // the public function being called
     unsigned callback_depth;// inside host functions, native kernels, deleters;
                             // THREAD_NEW besides
     bool end_noticed;       // its end will empty the cache

@@ -1,12 +1,9 @@
 #include "base/fence.h"
 
 #include "base/clock.h"
-#include "base/often.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
-
-READ_OFTEN _Atomic int fence_mode;
 
 // <linux/membarrier.h> may be older than these commands.
 enum { PRIVATE_EXPEDITED = 1 << 3, REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
@@ -19,7 +16,7 @@ static bool barrier(int command)
 void fence_open(void)
 {
     if (barrier(REGISTER_PRIVATE_EXPEDITED))
-        atomic_store(&fence_mode, FENCE_REMOTE);
+        atomic_store(&often.fence_mode, FENCE_REMOTE);
 }
 
 // However often signals interrupt it.
@@ -34,7 +31,7 @@ static void settle(void)
 void fence_heavy(void)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    int mode = atomic_load(&fence_mode);
+    int mode = atomic_load(&often.fence_mode);
     if (mode == FENCE_LOCAL ||
         (mode == FENCE_REMOTE && barrier(PRIVATE_EXPEDITED)))
         return;
@@ -42,7 +39,7 @@ void fence_heavy(void)
     // already are given the time that a fence of theirs would have taken, by
     // everyone who needs it of them.
     if (mode == FENCE_REMOTE)
-        atomic_compare_exchange_strong(&fence_mode, &mode, FENCE_SETTLING);
+        atomic_compare_exchange_strong(&often.fence_mode, &mode, FENCE_SETTLING);
     settle();
-    atomic_store(&fence_mode, FENCE_LOCAL);
+    atomic_store(&often.fence_mode, FENCE_LOCAL);
 }

@@ -3,6 +3,8 @@
 // sees what the other wrote. (Known as asymmetric fences.)
 #pragma once
 
+#include "base/often.h"
+
 #include <stdatomic.h>
 
 enum fence_mode {
@@ -12,8 +14,6 @@ enum fence_mode {
                      // process, so that fence_light needs none
 };
 
-extern _Atomic int fence_mode;
-
 #define FENCE_SETTLE_NS 1000000  // no processor keeps a store to itself so long
 
 // Asks the system for that; until then, and where it refuses, both are ordinary
@@ -22,7 +22,7 @@ void fence_open(void);
 
 static inline void fence_light(void)
 {
-    int mode = atomic_load_explicit(&fence_mode, memory_order_relaxed);
+    int mode = atomic_load_explicit(&often.fence_mode, memory_order_relaxed);
     if (__builtin_expect(mode == FENCE_REMOTE, 1))
         atomic_signal_fence(memory_order_seq_cst);
     else

@@ -2,8 +2,17 @@
 // cache lines and pages are cold, and each costs a launch.
 #pragma once
 
-// Variables that are read often and seldom written.
-#define READ_OFTEN __attribute__((section("runnel_often")))
+#include <stdatomic.h>
+#include <stdint.h>
 
-// Functions.
+struct object;
+
+// Read by every launch and seldom written, so nothing else is in this line.
+extern struct often {
+    _Alignas(64) _Atomic int fence_mode;    // fence.h
+    _Atomic uint32_t capture_traces;        // capture.h
+    struct object *_Atomic objects_aside;   // object.h: the first one
+} often;
+
+// For its functions.
 #define RUN_OFTEN __attribute__((hot))

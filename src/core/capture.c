@@ -1,14 +1,11 @@
 // While it is under way: what is captured, refused, and made invalid.
 #include "core/capture_state.h"
 
-#include "base/often.h"
-
 #include <stdio.h>
 #include <string.h>
 
 struct lock capture_lock;
 struct capture *captures;
-READ_OFTEN _Atomic uint32_t capture_traces;
 
 void capture_drop(struct capture *capture)
 {
@@ -23,7 +20,7 @@ void capture_forked(void)
 {
     capture_lock = (struct lock){0};
     captures = NULL;
-    atomic_store(&capture_traces, 0);
+    atomic_store(&often.capture_traces, 0);
 }
 
 // --- Threads ---------------------------------------------------------------
@@ -354,7 +351,7 @@ static void forget_locked(struct event *event)
     if (!capture)
         return;
     capture_drop(capture);
-    atomic_fetch_sub(&capture_traces, 1);
+    atomic_fetch_sub(&often.capture_traces, 1);
 }
 
 void capture_forget_captured(struct event *event)
@@ -378,7 +375,7 @@ static rnl_status record_locked(struct stream *stream, struct event *event,
     event->after = set;
     event->capture = capture;
     atomic_fetch_add(&capture->references, 1);
-    atomic_fetch_add(&capture_traces, 1);
+    atomic_fetch_add(&often.capture_traces, 1);
     atomic_store(&event->captured, true);
     return RNL_OK;
 }

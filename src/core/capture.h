@@ -3,13 +3,12 @@
 
 #include "core/core.h"
 
-// Captures under way, and events that stand for nodes. Nothing is captured in
-// most programs, and looking at this is all they pay.
-extern _Atomic uint32_t capture_traces;
-
+// often.capture_traces counts captures under way, and events that stand for
+// nodes. Nothing is captured in most programs, and looking at this is all they
+// pay.
 static inline bool capture_is_used(void)
 {
-    return __builtin_expect(atomic_load_explicit(&capture_traces,
+    return __builtin_expect(atomic_load_explicit(&often.capture_traces,
                                                  memory_order_relaxed) != 0,
                             0);
 }

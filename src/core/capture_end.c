@@ -87,7 +87,7 @@ static rnl_status begin_locked(struct stream *stream,
     capture->origin = stream;
     capture->next = captures;
     captures = capture;
-    atomic_fetch_add(&capture_traces, 1);
+    atomic_fetch_add(&often.capture_traces, 1);
     return RNL_OK;
 }
 
@@ -184,7 +184,7 @@ static void unlink_locked(struct capture *capture)
     while (*link != capture)
         link = &(*link)->next;
     *link = capture->next;
-    atomic_fetch_sub(&capture_traces, 1);
+    atomic_fetch_sub(&often.capture_traces, 1);
 }
 
 // Makes ordinary streams of its members, which the caller has to drop.

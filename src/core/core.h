@@ -311,6 +311,7 @@ rnl_status stream_tell_failure(struct stream *stream);
 
 static inline rnl_status stream_check_failure(struct stream *stream)
 {
+    // In one: a jump is not free.
     const bool lost = atomic_load_explicit(&stream_context(stream)->lost,
                                            memory_order_acquire) != NULL;
     const bool failed = lost | (atomic_load_explicit(&stream->failure,

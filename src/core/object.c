@@ -1,7 +1,5 @@
 #include "core/object.h"
 
-#include "base/often.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -11,8 +9,9 @@
 #define QUARANTINE 64
 #define CLEARED_AT_ONCE 32  // since all threads are asked; bits of `seen`
 
-struct object_chunk first_chunk;
-struct object_chunk *_Atomic object_chunks[OBJECT_CHUNKS] = {&first_chunk};
+struct object_chunk object_first_chunk;
+struct object_chunk *_Atomic object_chunks[OBJECT_CHUNKS] = {
+    &object_first_chunk};
 
 _Atomic uint32_t object_generations = OBJECT_GENERATIONS;
 static _Atomic uint64_t last_id;
@@ -253,9 +252,8 @@ void object_abandon(struct object *object)
 
 // --- Guards ----------------------------------------------------------------
 
-// Objects that were guarded when their last reference went, linked by
-// next_free: whoever guards none any more finishes them.
-READ_OFTEN struct object *_Atomic objects_aside;
+// often.objects_aside are objects that were guarded when their last reference
+// went, linked by next_free: whoever guards none any more finishes them.
 static struct lock aside_lock;  // guards the list
 
 struct search {
@@ -288,8 +286,8 @@ static bool is_guarded(const struct object *object)
 static void put_aside(struct object *object)
 {
     lock_take(&aside_lock);
-    object->next_free = atomic_load(&objects_aside);
-    atomic_store(&objects_aside, object);
+    object->next_free = atomic_load(&often.objects_aside);
+    atomic_store(&often.objects_aside, object);
     lock_give(&aside_lock);
 }
 
@@ -304,8 +302,8 @@ static void destroy_list(void *first)
 void object_finish_aside(void)
 {
     lock_take(&aside_lock);
-    struct object *object = atomic_load(&objects_aside);
-    atomic_store(&objects_aside, NULL);
+    struct object *object = atomic_load(&often.objects_aside);
+    atomic_store(&often.objects_aside, NULL);
     lock_give(&aside_lock);
     fail_beside(destroy_list, object);
 }
@@ -571,7 +569,7 @@ void object_table_forked(void)
 {
     table_lock = (struct lock){0};
     aside_lock = (struct lock){0};
-    atomic_store(&objects_aside, NULL);
+    atomic_store(&often.objects_aside, NULL);
     // Another thread may have been at these.
     for (struct object_class *class = classes; class; class = class->next)
         class->dead = (struct object_rest){0};

@@ -234,9 +234,9 @@ struct object_chunk {
     struct object *_Atomic slots[OBJECT_CHUNK_SIZE];
 };
 
-// The first one is in both, and spares small programs the allocation and all
-// others a look at the table.
-extern struct object_chunk first_chunk;
+// The first chunk is static, which spares small programs the allocation; most
+// handles are in it, and found without a look at the table, where it is, too.
+extern struct object_chunk object_first_chunk;
 extern struct object_chunk *_Atomic object_chunks[OBJECT_CHUNKS];
 
 // What lies in the slot of a handle of that kind: an object of a kind, live or
@@ -249,7 +249,7 @@ static inline struct object *object_in_slot(const void *handle,
     if (value >> OBJECT_KIND_SHIFT != (uint64_t)kind)
         return NULL;
     if (__builtin_expect(index < OBJECT_CHUNK_SIZE, 1))
-        return atomic_load_explicit(&first_chunk.slots[index],
+        return atomic_load_explicit(&object_first_chunk.slots[index],
                                     memory_order_acquire);
     // An index that is too large finds another object, with another handle.
     struct object_chunk *chunk = atomic_load_explicit(
@@ -297,7 +297,6 @@ static inline struct object *object_find(const void *handle,
 rnl_status object_refuse(const void *handle, enum object_kind kind,
                          const char *parameter);
 
-extern struct object *_Atomic objects_aside;  // the first one
 void object_finish_aside(void);
 
 // Either this thread sees what was put aside, or who puts it there sees that it
@@ -306,7 +305,7 @@ static inline void object_unguard(void)
 {
     atomic_store_explicit(&thread_state.guarded, NULL, memory_order_release);
     fence_light();
-    if (__builtin_expect(atomic_load_explicit(&objects_aside,
+    if (__builtin_expect(atomic_load_explicit(&often.objects_aside,
                                               memory_order_relaxed) != NULL,
                          0))
         object_finish_aside();

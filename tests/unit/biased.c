@@ -239,10 +239,10 @@ RNL_TEST(one_at_a_time_is_in_without_the_systems_help)
 {
     for (int i = 0; i < LOCKS; i++) {
         open_fences();
-        atomic_store(&fence_mode, FENCE_LOCAL);
+        atomic_store(&often.fence_mode, FENCE_LOCAL);
         visit_an_owner();
         open_fences();
-        atomic_store(&fence_mode, FENCE_LOCAL);
+        atomic_store(&often.fence_mode, FENCE_LOCAL);
         take_together();
     }
 }

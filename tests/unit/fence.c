@@ -33,7 +33,7 @@ RNL_TEST(where_the_system_refuses_both_fences_are_ordinary)
 {
     forbid_membarrier();
     fence_open();
-    assert_int_equal(fence_mode, FENCE_LOCAL);
+    assert_int_equal(often.fence_mode, FENCE_LOCAL);
     fence_heavy();
     fence_light();
 }
@@ -41,13 +41,13 @@ RNL_TEST(where_the_system_refuses_both_fences_are_ordinary)
 RNL_TEST(a_system_that_refuses_later_is_asked_once_more)
 {
     fence_open();
-    if (fence_mode != FENCE_REMOTE)
+    if (often.fence_mode != FENCE_REMOTE)
         skip();
     fence_heavy();
-    assert_int_equal(fence_mode, FENCE_REMOTE);
+    assert_int_equal(often.fence_mode, FENCE_REMOTE);
     forbid_membarrier();
     fence_heavy();
-    assert_int_equal(fence_mode, FENCE_LOCAL);
+    assert_int_equal(often.fence_mode, FENCE_LOCAL);
     fence_light();
 }
 
@@ -59,14 +59,14 @@ static void interrupt(int signal)
 // While one thread waits for the others to settle, a second one may not go on.
 RNL_TEST(whoever_finds_others_settling_waits_as_long_whatever_interrupts)
 {
-    const struct itimerval often = {{0, 100}, {0, 100}}, never = {0};
+    const struct itimerval frequent = {{0, 100}, {0, 100}}, never = {0};
     const struct sigaction action = {.sa_handler = interrupt};
     assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
-    fence_mode = FENCE_SETTLING;
+    often.fence_mode = FENCE_SETTLING;
     uint64_t begin = clock_now();
-    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &frequent, NULL), 0);
     fence_heavy();
     assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
     assert_true(clock_now() - begin >= FENCE_SETTLE_NS);
-    assert_int_equal(fence_mode, FENCE_LOCAL);
+    assert_int_equal(often.fence_mode, FENCE_LOCAL);
 }

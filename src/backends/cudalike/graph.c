@@ -535,6 +535,12 @@ void gpu_graph_lock(struct stream *stream, struct op *op)
     stream_lock_given(stream);
 }
 
+bool gpu_graph_prepares(const struct op *op)
+{
+    return atomic_load_explicit(&exec_gpu(op->graph.exec)->prepares,
+                                memory_order_relaxed);
+}
+
 int gpu_graph_launch(struct stream *stream, struct op *op, bool *out_over)
 {
     struct gpu_exec *own = exec_gpu(op->graph.exec);

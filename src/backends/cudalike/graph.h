@@ -24,6 +24,7 @@ void gpu_graph_lock(struct stream *stream, struct op *op);
 // the op is not needed any more, nor need the exec outlive the launch. An op
 // that borrows cannot launch a graph that takes preparations.
 #define GRAPH_PREPARES (-1)  // besides the driver's codes
+bool gpu_graph_prepares(const struct op *op);
 int gpu_graph_launch(struct stream *stream, struct op *op, bool *out_over);
 
 // True when a launch that ended too soon has host functions to be called, by a

@@ -100,9 +100,9 @@ static int launch_with(struct stream *stream, const struct op_kernel *kernel)
     void **extra = extra_of(kernel, &packed);
     const struct gpu_context *gpu = gpu_of(stream_context(stream));
     void *before = current_enter(gpu);
-    int code = call_of(gpu)->launch_with(&launch, function->handle,
-                                 extra ? NULL : (void **)kernel->arguments,
-                                 extra);
+    int code = call_of(gpu)->launch_with(
+        &launch, function->handle, extra ? NULL : (void **)kernel->arguments,
+        extra);
     current_back(gpu, before);
     return code;
 }
@@ -130,10 +130,10 @@ static inline int launch(struct stream *stream, const struct op *op)
         return launch_with(stream, kernel);
     void **extra = extra_of(kernel, &packed);
     return own->launch(function->handle, kernel->grid.x, kernel->grid.y,
-                        kernel->grid.z, kernel->block.x, kernel->block.y,
-                        kernel->block.z, (unsigned)kernel->shared_size,
-                        own->handle,
-                        extra ? NULL : (void **)kernel->arguments, extra);
+                       kernel->grid.z, kernel->block.x, kernel->block.y,
+                       kernel->block.z, (unsigned)kernel->shared_size,
+                       own->handle,
+                       extra ? NULL : (void **)kernel->arguments, extra);
 }
 
 int gpu_launch(struct stream *stream, struct op *op)
@@ -151,7 +151,7 @@ static int launch_graph(struct stream *stream, struct op *op)
 
 // 0 or the driver's code; then nothing was submitted.
 static inline int launch_locked(struct stream *stream, struct op *op,
-                         struct op *keeper)
+                                struct op *keeper)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     void *before = stream_enter(stream);
@@ -177,8 +177,10 @@ RUN_OFTEN rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     struct op *keeper = NULL;
+    if (__builtin_expect(op->kind == OP_GRAPH, 0) && gpu_graph_prepares(op))
+        return RNL_NOT_READY;
     lock_take(&own->lock);
-    bool straight =
+    bool straight =  // in one: a jump is not free
         own->listed &
         !atomic_load_explicit(&own->holds, memory_order_relaxed) &
         (own->applied == atomic_load_explicit(&stream->attribute_changes,
@@ -197,7 +199,7 @@ RUN_OFTEN rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
         return RNL_OK;
     if (keeper)
         op_finish(keeper);
-    if (code == GRAPH_PREPARES)
+    if (code == GRAPH_PREPARES)  // by now
         return RNL_NOT_READY;
     return driver_fail(stream_context(stream), code, op_name(op));
 }

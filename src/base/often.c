@@ -1,0 +1,3 @@
+#include "base/often.h"
+
+struct often often;
