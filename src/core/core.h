@@ -311,12 +311,12 @@ rnl_status stream_tell_failure(struct stream *stream);
 
 static inline rnl_status stream_check_failure(struct stream *stream)
 {
+    const struct failure *lost = atomic_load_explicit(
+        &stream_context(stream)->lost, memory_order_acquire);
+    const struct failure *own = atomic_load_explicit(&stream->failure,
+                                                     memory_order_acquire);
     // In one: a jump is not free.
-    const bool lost = atomic_load_explicit(&stream_context(stream)->lost,
-                                           memory_order_acquire) != NULL;
-    const bool failed = lost | (atomic_load_explicit(&stream->failure,
-                                                     memory_order_acquire) !=
-                                NULL);
+    const bool failed = (lost != NULL) | (own != NULL);
     return __builtin_expect(failed, 0) ? stream_tell_failure(stream) : RNL_OK;
 }
 

@@ -128,7 +128,7 @@ RNL_TEST(the_last_store_of_a_row_counts)
 RNL_TEST(arrays_that_may_change_are_copied)
 {
     static const char *const changes[] = {
-        "  store i32 0, ptr %p\n", "  store i32 0, ptr %p" ARRAY,
+        "  store i32 0, ptr %p\n", ("  store i32 0, ptr %p" ARRAY),
         "  call void @use(i32 1)\n", "  fence seq_cst\n",
         "  %n0 = load volatile i32, ptr %p\n",
         "  %n0 = atomicrmw add ptr %p, i32 1 seq_cst\n",

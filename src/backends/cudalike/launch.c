@@ -180,11 +180,11 @@ RUN_OFTEN rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
     if (__builtin_expect(op->kind == OP_GRAPH, 0) && gpu_graph_prepares(op))
         return RNL_NOT_READY;
     lock_take(&own->lock);
-    bool straight =  // in one: a jump is not free
-        own->listed &
-        !atomic_load_explicit(&own->holds, memory_order_relaxed) &
-        (own->applied == atomic_load_explicit(&stream->attribute_changes,
-                                              memory_order_relaxed));
+    const bool holds = atomic_load_explicit(&own->holds, memory_order_relaxed);
+    const uint32_t changes = atomic_load_explicit(&stream->attribute_changes,
+                                                  memory_order_relaxed);
+    // In one: a jump is not free.
+    const bool straight = own->listed & !holds & (own->applied == changes);
     op->sequence = atomic_load_explicit(&stream->submitted,
                                         memory_order_relaxed) + 1;
     bool keeps = op->kept_count > 0 && op_must_outlive(stream, op);
