@@ -11,18 +11,12 @@ static rnl_buffer buffer;
 
 static void begin(void)
 {
-    fake_load();
-    assert_ok(rnl_context_open("cuda", 0, NULL, &context));
-    assert_ok(rnl_stream_create(context, NULL, &stream));
-    assert_ok(rnl_buffer_create(context, 4 * COUNT, NULL, &buffer));
+    fake_open(&context, &stream, 0, &buffer, 4 * COUNT);
 }
 
 static void end(void)
 {
-    assert_ok(rnl_buffer_release(buffer));
-    assert_ok(rnl_stream_release(stream));
-    assert_ok(rnl_context_release(context));
-    fake_expect_empty();
+    fake_close(context, stream, buffer);
 }
 
 // One that fills the buffer with 1, 2, 3, 4, and records the event, if any.

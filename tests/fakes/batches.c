@@ -11,20 +11,12 @@ static rnl_buffer buffer;
 
 static void begin(void)
 {
-    fake_load();
-    assert_ok(rnl_context_open("cuda", 0, NULL, &context));
-    assert_ok(rnl_stream_create(context,
-                                RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED),
-                                &stream));
-    assert_ok(rnl_buffer_create(context, 8 * COUNT, NULL, &buffer));
+    fake_open(&context, &stream, RNL_STREAM_BATCHED, &buffer, 8 * COUNT);
 }
 
 static void end(void)
 {
-    assert_ok(rnl_buffer_release(buffer));
-    assert_ok(rnl_stream_release(stream));
-    assert_ok(rnl_context_release(context));
-    fake_expect_empty();
+    fake_close(context, stream, buffer);
 }
 
 // One batch: fills of a number each, the last one with `last`.
@@ -120,11 +112,7 @@ RNL_TEST(a_graph_in_use_does_not_go_for_another)
 {
     enum { LEAST = 8, GRAPHS = 16, ROUNDS = 4, LEARNT = 2 };
     struct calls before = {0};
-    rnl_buffer large;
     begin();
-    large = buffer;
-    assert_ok(rnl_buffer_create(context, 4 * (LEAST + GRAPHS + 1), NULL,
-                                &buffer));
     for (int round = 0; round < ROUNDS; round++) {
         if (round == LEARNT)
             before = calls();
@@ -134,7 +122,6 @@ RNL_TEST(a_graph_in_use_does_not_go_for_another)
     expect_calls(before, (struct calls){
                              .launched = GRAPHS * (ROUNDS - LEARNT),
                              .plain = (LEAST + GRAPHS) * (ROUNDS - LEARNT)});
-    assert_ok(rnl_buffer_release(large));
     end();
 }
 
@@ -178,10 +165,7 @@ RNL_TEST(nor_of_kernels_and_copies)
 RNL_TEST(other_shapes_have_graphs_in_the_end)
 {
     enum { LEAST = 8, GRAPHS = 16, COUNT_NOW = 30, AGE = 64 };
-    rnl_buffer large = buffer;
     begin();
-    large = buffer;
-    assert_ok(rnl_buffer_create(context, 4 * COUNT_NOW, NULL, &buffer));
     for (int round = 0; round < 2; round++)
         for (size_t i = 0; i < GRAPHS; i++)
             fill(LEAST + i, 1, 1);
@@ -190,7 +174,6 @@ RNL_TEST(other_shapes_have_graphs_in_the_end)
     struct calls before = calls();
     fill(COUNT_NOW, 1, 1);
     expect_calls(before, (struct calls){.launched = 1});
-    assert_ok(rnl_buffer_release(large));
     end();
 }
 

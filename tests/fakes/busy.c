@@ -23,10 +23,7 @@ static void begin(void)
 
 static void end(void)
 {
-    assert_ok(rnl_buffer_release(buffer));
-    assert_ok(rnl_stream_release(stream));
-    assert_ok(rnl_context_release(context));
-    fake_expect_empty();
+    fake_close(context, stream, buffer);
 }
 
 // --- Graphs ------------------------------------------------------------------

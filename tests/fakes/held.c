@@ -17,18 +17,12 @@ static struct fake_told told;
 
 static void begin(void)
 {
-    fake_load();
-    assert_ok(rnl_context_open("cuda", 0, NULL, &context));
-    assert_ok(rnl_stream_create(context, NULL, &stream));
-    assert_ok(rnl_buffer_create(context, 64, NULL, &buffer));
+    fake_open(&context, &stream, 0, &buffer, 64);
 }
 
 static void end(void)
 {
-    assert_ok(rnl_buffer_release(buffer));
-    assert_ok(rnl_stream_release(stream));
-    assert_ok(rnl_context_release(context));
-    fake_expect_empty();
+    fake_close(context, stream, buffer);
 }
 
 static void shut(void)

@@ -82,6 +82,24 @@ static const rnl_parameter parameters[] = {
 };
 static const struct fake_kernel kernels[] = {{"add", add, 3, parameters}};
 
+void fake_open(rnl_context *context, rnl_stream *stream,
+               rnl_stream_flags flags, rnl_buffer *buffer, size_t size)
+{
+    fake_load();
+    assert_ok(rnl_context_open("cuda", 0, NULL, context));
+    assert_ok(rnl_stream_create(*context, RNL_STREAM_OPTIONS(.flags = flags),
+                                stream));
+    assert_ok(rnl_buffer_create(*context, size, NULL, buffer));
+}
+
+void fake_close(rnl_context context, rnl_stream stream, rnl_buffer buffer)
+{
+    assert_ok(rnl_buffer_release(buffer));
+    assert_ok(rnl_stream_release(stream));
+    assert_ok(rnl_context_release(context));
+    fake_expect_empty();
+}
+
 rnl_status fake_module(rnl_context context, rnl_module *out_module)
 {
     size_t size;

@@ -23,6 +23,12 @@ void fake_load(void);
 // either, and that nothing was done that the real one leaves undefined.
 void fake_expect_empty(void);
 
+// What most tests have: a context, a stream with these flags and a buffer of so
+// many bytes. fake_close lets go of them and checks that nothing is left.
+void fake_open(rnl_context *context, rnl_stream *stream,
+               rnl_stream_flags flags, rnl_buffer *buffer, size_t size);
+void fake_close(rnl_context context, rnl_stream stream, rnl_buffer buffer);
+
 // A module of C functions: "add" adds its int argument to the first `count`
 // ints of its pointer: (pointer, int value, int count).
 rnl_status fake_module(rnl_context context, rnl_module *out_module);

@@ -89,12 +89,9 @@ static rnl_function function;
 static void begin(const char *name)
 {
     size_t size;
-    fake_load();
+    fake_open(&context, &stream, 0, &buffer, 64);
     void *image = fake_image(kernels, KERNELS, &size);
     assert_non_null(image);
-    assert_ok(rnl_context_open("cuda", 0, NULL, &context));
-    assert_ok(rnl_stream_create(context, NULL, &stream));
-    assert_ok(rnl_buffer_create(context, 64, NULL, &buffer));
     assert_ok(rnl_module_load(context, image, size, "taker", &module));
     assert_ok(rnl_module_function(module, name, &function));
     free(image);
@@ -105,10 +102,7 @@ static void end(void)
 {
     assert_ok(rnl_function_release(function));
     assert_ok(rnl_module_release(module));
-    assert_ok(rnl_buffer_release(buffer));
-    assert_ok(rnl_stream_release(stream));
-    assert_ok(rnl_context_release(context));
-    fake_expect_empty();
+    fake_close(context, stream, buffer);
 }
 
 static size_t packed(void)
