@@ -95,7 +95,8 @@ struct backend {
     // Takes a list of ops over, linked by `next`, and sets their sequences. An
     // OP_GRAPH comes alone. A backend that cannot fail returns RNL_OK; one that
     // fails leaves them all to the core. The lock of a batched stream is held:
-    // nothing that this calls may enqueue on the same stream.
+    // nothing that this calls may enqueue on the same stream. A copy that is
+    // awaited comes alone and without that lock.
     rnl_status (*stream_submit)(struct stream *stream, struct op *first);
     // With DEADLINE_LOOK it only looks: OK or NOT_READY, which is not recorded.
     rnl_status (*stream_wait)(struct stream *stream, uint64_t deadline);

@@ -233,12 +233,14 @@ static rnl_status stream_for_work(rnl_stream handle, struct stream **out)
 static rnl_status submit_work(struct stream *stream, rnl_stream handle,
                               struct op *op, bool wait)
 {
-    rnl_status status = wait ? capture_check_stream(stream) : RNL_OK;
+    if (!wait)
+        return op ? op_submit(op) : RNL_OK;
+    rnl_status status = capture_check_stream(stream);
     if (status != RNL_OK && op)
         op_finish(op);
-    if (status != RNL_OK || (op && (status = op_submit(op))))
+    if (status != RNL_OK)
         return status;
-    return wait ? stream_wait_handle(handle) : RNL_OK;
+    return op ? op_submit_and_wait(op) : stream_wait_handle(handle);
 }
 
 static rnl_status enqueue_copy(rnl_stream handle, const rnl_copy *copy,

@@ -173,7 +173,7 @@ const char *op_name(const struct op *op)
     return op->kind == OP_KERNEL ? op->kernel.function->name : names[op->kind];
 }
 
-static rnl_status submit_and_wait(struct op *op)
+rnl_status op_submit_and_wait(struct op *op)
 {
     struct stream *stream = op->stream;
     rnl_status status = object_keep_for(&stream->object, "stream");
@@ -182,11 +182,14 @@ static rnl_status submit_and_wait(struct op *op)
         return status;
     }
     status = stream_flush(stream);  // value operations may be in a batch
+    bool ended = false;
+    if (op->kind == OP_COPY)
+        op->copy.awaited = &ended;
     if (status == RNL_OK)
         status = stream->backend->stream_submit(stream, op);
-    if (status == RNL_OK)
+    if (status == RNL_OK && !ended)
         status = stream_wait_done(stream, RNL_FOREVER);
-    else
+    else if (status != RNL_OK && !ended)
         op_finish(op);
     object_drop(&stream->object);
     return status;
@@ -212,7 +215,7 @@ rnl_status op_submit(struct op *op)
     // a release fails with nothing but its call.
     if (__builtin_expect(config_get()->blocking, 0) &&
         op->kind != OP_VALUES && op->kind != OP_RELEASE)
-        return submit_and_wait(op);
+        return op_submit_and_wait(op);
     if (__builtin_expect(stream->flags & RNL_STREAM_BATCHED, 0))
         return batch_add(op);
     return submit_now(op);

@@ -43,6 +43,9 @@ struct op_copy {
     size_t to_row, to_slice, from_row, from_slice;
     struct context *to_context, *from_context;  // NULL: a raw pointer
     bool to_host, from_host;  // a buffer of page-locked memory
+    // Of one that the caller waits for, or NULL. A backend that waits itself
+    // sets it: then it has taken the op over, however it ends.
+    bool *awaited;
 };
 
 struct op_fill {
@@ -143,6 +146,9 @@ const char *op_name(const struct op *op);
 // Gives it to the stream's backend, or to the batch of a batched stream; waits
 // for it when RUNNEL_BLOCKING is set.
 rnl_status op_submit(struct op *op);
+
+// The same, and waits for the stream in any case. Takes the op over.
+rnl_status op_submit_and_wait(struct op *op);
 
 // What op_finish and op_submit do, for a list linked by `next`, in its order;
 // may be empty.

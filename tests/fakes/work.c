@@ -481,26 +481,45 @@ RNL_TEST(an_event_is_kept_while_the_driver_makes_one_for_it)
 
 // --- Copies of ordinary memory -----------------------------------------------
 
-// The next copy has the same page-locked memory.
-RNL_TEST(a_copy_that_fails_is_over_before_its_lane_is_used_again)
+// The library's threads do it, or the caller who waits for it.
+static rnl_status copy_back(char *memory, rnl_buffer buffer, bool awaited)
+{
+    if (awaited)
+        return rnl_copy_from_buffer_and_wait(idle_stream, memory, buffer, 0,
+                                             SIZE);
+    assert_ok(rnl_enqueue_copy_from_buffer(idle_stream, memory, buffer, 0,
+                                           SIZE));
+    return rnl_stream_synchronize(idle_stream, RNL_FOREVER);
+}
+
+static void fail_a_record(bool awaited)
 {
     rnl_buffer buffer;
     char *memory = calloc(1, SIZE);
-    idle_open(0, false);
+    idle_open(RNL_STREAM_NON_BLOCKING, false);
     assert_ok(rnl_buffer_create(idle_context, SIZE, NULL, &buffer));
     assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
     size_t before = fake_calls("cuStreamSynchronize");
     fake_fail("cuEventRecord", 1, 1, 1);
-    assert_true(rnl_copy_from_buffer_and_wait(idle_stream, memory, buffer, 0,
-                                              SIZE) != RNL_OK);
+    assert_true(copy_back(memory, buffer, awaited) != RNL_OK);
     fake_fail("cuEventRecord", 0, 0, 0);
     assert_true(fake_calls("cuStreamSynchronize") > before);
     assert_ok(rnl_stream_reset_and_wait(idle_stream));
-    assert_ok(rnl_copy_from_buffer_and_wait(idle_stream, memory, buffer, 0,
-                                            SIZE));
+    assert_ok(copy_back(memory, buffer, awaited));
     assert_ok(rnl_buffer_release(buffer));
     free(memory);
     idle_close();
+}
+
+// The next copy has the same page-locked memory.
+RNL_TEST(a_copy_that_fails_is_over_before_its_lane_is_used_again)
+{
+    fail_a_record(false);
+}
+
+RNL_TEST(a_copy_waited_for_that_fails_is_over_before_its_lane_is_used_again)
+{
+    fail_a_record(true);
 }
 
 static bool has_only(const char *memory, char value)
@@ -508,8 +527,7 @@ static bool has_only(const char *memory, char value)
     return memory[0] == value && memcmp(memory, memory + 1, SIZE - 1) == 0;
 }
 
-// Nor does what an earlier copy left in the page-locked memory arrive.
-RNL_TEST(of_a_refused_copy_nothing_arrives)
+static void refuse_a_copy(bool awaited)
 {
     rnl_buffer buffer;
     char *memory = malloc(SIZE);
@@ -521,8 +539,7 @@ RNL_TEST(of_a_refused_copy_nothing_arrives)
                                           SIZE));
     memset(memory, 2, SIZE);
     fake_fail("cuMemcpyAsync", 1, 2, 1);
-    assert_status(rnl_copy_from_buffer_and_wait(idle_stream, memory, buffer, 0,
-                                                SIZE),
+    assert_status(copy_back(memory, buffer, awaited),
                   RNL_ERROR_OUT_OF_MEMORY);
     fake_fail("cuMemcpyAsync", 0, 0, 0);
     assert_true(has_only(memory, 2));
@@ -530,6 +547,17 @@ RNL_TEST(of_a_refused_copy_nothing_arrives)
     assert_ok(rnl_buffer_release(buffer));
     free(memory);
     idle_close();
+}
+
+// Nor does what an earlier copy left in the page-locked memory arrive.
+RNL_TEST(of_a_refused_copy_nothing_arrives)
+{
+    refuse_a_copy(false);
+}
+
+RNL_TEST(of_a_refused_copy_that_is_waited_for_nothing_arrives)
+{
+    refuse_a_copy(true);
 }
 
 // --- The current context ----------------------------------------------------

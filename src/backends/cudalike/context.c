@@ -73,6 +73,7 @@ void context_rest_finish(struct gpu_context *gpu)
     markers_finish(gpu);
     gpu_decider_finish(gpu);
     staging_finish(gpu);
+    bounces_finish(gpu);
     close_device(gpu);
 }
 

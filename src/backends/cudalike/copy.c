@@ -1,5 +1,8 @@
+#include "backends/cudalike/copy.h"
 #include "backends/cudalike/plan.h"
 #include "backends/cudalike/service.h"
+
+#include <string.h>
 
 #define PAYLOAD_MOST ((size_t)64 << 10)
 
@@ -55,13 +58,11 @@ enum host_part gpu_host_part(struct context *context, const struct op *op)
                                                               : part;
 }
 
-// The driver takes a copy of so little at once: of what was given with the
-// operation, and of what nothing before it can still change.
-static bool is_taken_early(struct stream *stream, const struct op *op)
+bool gpu_copy_is_taken_early(struct stream *stream, const struct op *op)
 {
     const struct op_copy *copy = &op->copy;
     size_t size = span(copy, copy->from_row, copy->from_slice);
-    return size <= PAYLOAD_MOST && copy->to_context &&
+    return size <= PAYLOAD_MOST && copy->to_context && !copy->from_context &&
            (copy->from == op->payload ||
             atomic_load(&gpu_stream_of(stream)->completed) >=
                 atomic_load(&stream->submitted));
@@ -76,8 +77,35 @@ bool gpu_copy_needs_service(struct stream *stream, const struct op *op)
     if (within_device || !service_can_be_asked(gpu_of(context)))
         return false;  // or the driver does so
     enum host_part part = part_of(context, copy);
-    return part == HOST_READS ? !is_taken_early(stream, op)
+    return part == HOST_READS ? !gpu_copy_is_taken_early(stream, op)
                               : part != HOST_NOTHING;
+}
+
+// --- By the host -------------------------------------------------------------
+
+void copy_from_packed(struct op_copy *copy, const char *memory)
+{
+    copy->from = memory;
+    copy->from_row = copy->width;
+    copy->from_slice = copy->width * copy->height;
+    copy->from_context = NULL;
+}
+
+void copy_to_packed(struct op_copy *copy, char *memory)
+{
+    copy->to = memory;
+    copy->to_row = copy->width;
+    copy->to_slice = copy->width * copy->height;
+    copy->to_context = NULL;
+}
+
+void copy_by_host(const struct op_copy *copy)
+{
+    for (size_t z = 0; z < copy->depth; z++)
+        for (size_t y = 0; y < copy->height; y++)
+            memcpy(copy->to + z * copy->to_slice + y * copy->to_row,
+                   copy->from + z * copy->from_slice + y * copy->from_row,
+                   copy->width);
 }
 
 // --- Copies, fills and values ------------------------------------------------

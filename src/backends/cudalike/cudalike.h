@@ -42,6 +42,7 @@ struct gpu_context {
     bool asks;
     struct lock lock;         // guards all below
     struct lane *lanes;       // for copies of ordinary memory, not in use
+    struct bounce *bounces;   // the same for little
     // To be freed once streams have passed a point; whether there is something
     // is asked without the lock, too.
     struct trash *_Atomic trash;
@@ -309,6 +310,8 @@ void quiet_enter_now(const struct gpu_context *gpu);
 // Around a copy of ordinary memory; false: not now.
 bool quiet_copy_begin(const struct gpu_context *gpu);
 void quiet_copy_end(const struct gpu_context *gpu);
+// The same, by a thread that waits until it may.
+void quiet_copy_await(const struct gpu_context *gpu);
 // In any case: the host alone copies, and nothing of the device waits for it.
 void quiet_copy_enter(const struct gpu_context *gpu);
 // Whether one is under way, or about to be.
@@ -428,7 +431,6 @@ enum host_part {
     HOST_WRITES,  // … or written
 };
 enum host_part gpu_host_part(struct context *context, const struct op *op);
-bool gpu_copy_needs_service(struct stream *stream, const struct op *op);
 
 // --- Modules (module.c) ----------------------------------------------------
 

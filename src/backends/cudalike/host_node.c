@@ -2,8 +2,6 @@
 
 #include "backends/cudalike/service.h"
 
-#include <string.h>
-
 // --- Numbers ---------------------------------------------------------------
 
 #define LISTS 256
@@ -38,30 +36,14 @@ void host_work_unlist(struct host_work *work)
 
 // --- Copies ----------------------------------------------------------------
 
-static void copy_from(struct op_copy *copy, char *staged)
-{
-    copy->from = staged;
-    copy->from_row = copy->width;
-    copy->from_slice = copy->width * copy->height;
-    copy->from_context = NULL;
-}
-
-static void copy_to(struct op_copy *copy, char *staged)
-{
-    copy->to = staged;
-    copy->to_row = copy->width;
-    copy->to_slice = copy->width * copy->height;
-    copy->to_context = NULL;
-}
-
 struct op_copy host_work_rest(const struct host_work *work,
                               const struct op_copy *copy)
 {
     struct op_copy rest = *copy;
     if (work->part == HOST_READS)
-        copy_from(&rest, work->staged);
+        copy_from_packed(&rest, work->staged);
     else
-        copy_to(&rest, work->staged);
+        copy_to_packed(&rest, work->staged);
     return rest;
 }
 
@@ -73,14 +55,10 @@ static void copy_part(const struct host_work *work,
         op = op->next;
     struct op_copy copy = op->copy;
     if (work->part == HOST_READS)
-        copy_to(&copy, work->staged);
+        copy_to_packed(&copy, work->staged);
     else if (work->part == HOST_WRITES)
-        copy_from(&copy, work->staged);
-    for (size_t z = 0; z < copy.depth; z++)
-        for (size_t y = 0; y < copy.height; y++)
-            memcpy(copy.to + z * copy.to_slice + y * copy.to_row,
-                   copy.from + z * copy.from_slice + y * copy.from_row,
-                   copy.width);
+        copy_from_packed(&copy, work->staged);
+    copy_by_host(&copy);
 }
 
 // --- Calls -----------------------------------------------------------------

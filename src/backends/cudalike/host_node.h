@@ -2,6 +2,7 @@
 // be done once, and the points that its events stand for.
 #pragma once
 
+#include "backends/cudalike/copy.h"
 #include "backends/cudalike/plan.h"
 
 // What the driver calls for a host node; `number` is its work's, which the work
@@ -10,11 +11,6 @@
 void host_node_run(void *number);
 void host_work_list(struct host_work *work);
 void host_work_unlist(struct host_work *work);
-
-static inline size_t packed_size(const struct op_copy *copy)
-{
-    return copy->width * copy->height * copy->depth;
-}
 
 // What the device does of a copy in which the host reads or writes.
 struct op_copy host_work_rest(const struct host_work *work,

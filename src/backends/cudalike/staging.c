@@ -17,11 +17,21 @@
 #include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
+#define STORES_LINES __builtin_cpu_supports("avx512f")
+#else
+#define STORES_LINES false
 #endif
 
 #define THREADS_MOST 32
 #define SLOTS_MOST 4
 #define PIECE_LEAST ((size_t)256 << 10)
+#define PINNED_TIMES 2
+
+// So little the driver carries as fast to the device.
+#define DRIVERS_MOST ((size_t)1 << 20)
+
+// The others are at their last pieces then.
+#define LAST_PIECES_US 400
 
 // What is carried between two looks at whether another copy waits.
 #define TURN_PIECES 8
@@ -47,8 +57,11 @@ struct share {
 
 struct job {
     struct stream *stream;  // referenced
-    struct op *op;
+    struct op *op;          // NULL: the caller does it, and waits for it
+    char *to;
+    const char *from;
     bool to_device;
+    _Atomic bool over;      // of the caller's: all shares are
     size_t size;
     _Atomic size_t begun;    // bytes that some thread has taken on
     _Atomic int code;        // the driver's first refusal
@@ -65,7 +78,8 @@ static struct {
     unsigned threads, slots;
     size_t piece;
     size_t past;  // from so many bytes on, past the caches to the host
-} way = {0, 3, (size_t)2 << 20, (size_t)16 << 20};
+    bool lines;   // the processor stores whole lines
+} way = {0, 3, (size_t)2 << 20, (size_t)16 << 20, false};
 
 static struct task_queue copying = {.thread_name = "rnl-staging",
                                     .spin_ns = 50000};
@@ -97,6 +111,7 @@ static void choose_way(void)
 {
     const char *text = config_get()->staging;
     way.threads = threads_wanted();
+    way.lines = STORES_LINES;
     if (text)
         read_way(text);
     copying.most = way.threads;
@@ -209,14 +224,9 @@ static bool next_piece(struct job *job, size_t *out_offset, size_t *out_size)
 }
 
 #if defined(__x86_64__)
-static void copy_past_caches(char *to, const char *from, size_t size)
+static void lines_128(char *to, const char *from, size_t size)
 {
-    size_t head = -(uintptr_t)to & 63;
-    if (head > size)
-        head = size;
-    memcpy(to, from, head);
-    size_t at = head;
-    for (; at + 64 <= size; at += 64) {
+    for (size_t at = 0; at < size; at += 64) {
         const __m128i *source = (const __m128i *)(const void *)(from + at);
         __m128i *target = (__m128i *)(void *)(to + at);
         __m128i a = _mm_loadu_si128(source);
@@ -228,7 +238,25 @@ static void copy_past_caches(char *to, const char *from, size_t size)
         _mm_stream_si128(target + 2, c);
         _mm_stream_si128(target + 3, d);
     }
-    memcpy(to + at, from + at, size - at);
+}
+
+__attribute__((target("avx512f"))) static void
+lines_512(char *to, const char *from, size_t size)
+{
+    for (size_t at = 0; at < size; at += 64)
+        _mm512_stream_si512((void *)(to + at),
+                            _mm512_loadu_si512(from + at));
+}
+
+static void copy_past_caches(char *to, const char *from, size_t size)
+{
+    size_t head = -(uintptr_t)to & 63;
+    if (head > size)
+        head = size;
+    size_t lines = (size - head) & ~(size_t)63, tail = head + lines;
+    memcpy(to, from, head);
+    (way.lines ? lines_512 : lines_128)(to + head, from + head, lines);
+    memcpy(to + tail, from + tail, size - tail);
     _mm_sfence();
 }
 #else
@@ -238,6 +266,26 @@ static void copy_past_caches(char *to, const char *from, size_t size)
 }
 #endif
 
+// What goes to the device is read by the bus alone: to fetch the lines of the
+// page-locked memory first gains only once they are in the caches, in copies
+// that are so large that they come by again and again. Stores of less than a
+// line fetch it anyway.
+static bool goes_past_caches(const struct job *job)
+{
+    size_t pinned = way.threads * way.slots * way.piece;
+    return job->to_device ? way.lines && job->size <= PINNED_TIMES * pinned
+                          : job->size >= way.past;
+}
+
+static void carry_bytes(const struct job *job, char *to, const char *from,
+                        size_t size)
+{
+    if (goes_past_caches(job))
+        copy_past_caches(to, from, size);
+    else
+        memcpy(to, from, size);
+}
+
 // Until what is on its way through the slot is there.
 static int slot_settle(const struct driver_functions *call,
                        const struct job *job, struct slot *slot)
@@ -245,10 +293,8 @@ static int slot_settle(const struct driver_functions *call,
     if (slot->size == 0)
         return 0;
     int code = call->event_synchronize(slot->event);
-    if (code == 0 && slot->waits_for && job->size >= way.past)
-        copy_past_caches(slot->waits_for, slot->pinned, slot->size);
-    else if (code == 0 && slot->waits_for)
-        memcpy(slot->waits_for, slot->pinned, slot->size);
+    if (code == 0 && slot->waits_for)
+        carry_bytes(job, slot->waits_for, slot->pinned, slot->size);
     slot->size = 0;
     return code;
 }
@@ -257,20 +303,19 @@ static int begin_piece(const struct driver_functions *call, struct job *job,
                        struct lane *lane, struct slot *slot, size_t offset,
                        size_t size)
 {
-    const struct op_copy *copy = &job->op->copy;
     uint64_t pinned = (uint64_t)(uintptr_t)slot->pinned;
     int code;
     if (job->to_device) {
-        memcpy(slot->pinned, copy->from + offset, size);
-        code = call->copy((uint64_t)(uintptr_t)(copy->to + offset), pinned,
+        carry_bytes(job, slot->pinned, job->from + offset, size);
+        code = call->copy((uint64_t)(uintptr_t)(job->to + offset), pinned,
                           size, lane->stream);
     } else {
-        code = call->copy(pinned, (uint64_t)(uintptr_t)(copy->from + offset),
+        code = call->copy(pinned, (uint64_t)(uintptr_t)(job->from + offset),
                           size, lane->stream);
     }
     if (code != 0)
         return code;
-    slot->waits_for = job->to_device ? NULL : copy->to + offset;
+    slot->waits_for = job->to_device ? NULL : job->to + offset;
     slot->size = size;
     return call->event_record(slot->event, lane->stream);
 }
@@ -321,6 +366,10 @@ static void work_on(struct job *job)
 static void job_finish(struct job *job)
 {
     struct stream *stream = job->stream;
+    if (!job->op) {
+        atomic_store_explicit(&job->over, true, memory_order_release);
+        return;
+    }
     int code = atomic_load(&job->code);
     rnl_status status =
         code ? driver_fail(stream_context(stream), code, "to copy") : RNL_OK;
@@ -354,22 +403,32 @@ bool staging_takes(const struct op *op)
            (copy->from_context == NULL) != (copy->to_context == NULL);
 }
 
-bool staging_start(struct stream *stream, struct op *op)
+static size_t pieces_of(const struct job *job)
+{
+    return (job->size + PIECE_LEAST - 1) / PIECE_LEAST;
+}
+
+static struct job *job_new(struct stream *stream, const struct op_copy *copy)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, choose_way);
     struct job *job = mem_allocate(sizeof *job);
     if (!job)
-        return false;
+        return NULL;
     job->stream = stream;
-    job->op = op;
-    job->to_device = op->copy.to_context != NULL;
-    job->size = op->copy.width;
-    size_t pieces = (job->size + PIECE_LEAST - 1) / PIECE_LEAST;
-    unsigned shares = pieces < way.threads ? (unsigned)pieces : way.threads;
-    // The last share to end frees the job; one more, until all are added.
+    job->to = copy->to;
+    job->from = copy->from;
+    job->to_device = copy->to_context != NULL;
+    job->size = copy->width;
+    return job;
+}
+
+// The last share to end finishes the job. One is the caller's, who gives it
+// back when all are added.
+static unsigned add_shares(struct job *job, size_t most)
+{
+    unsigned shares = most < way.threads ? (unsigned)most : way.threads;
     atomic_store(&job->open, shares + 1);
-    object_keep(&stream->object);  // which is listed
     unsigned added = 0;
     for (; added < shares; added++) {
         job->shares[added].task.run = run_share;
@@ -377,14 +436,59 @@ bool staging_start(struct stream *stream, struct op *op)
         if (!task_add(&copying, &job->shares[added].task))
             break;
     }
-    if (added == 0) {
+    atomic_fetch_sub(&job->open, shares - added);
+    return added;
+}
+
+bool staging_start(struct stream *stream, struct op *op)
+{
+    struct job *job = job_new(stream, &op->copy);
+    if (!job)
+        return false;
+    job->op = op;
+    object_keep(&stream->object);  // which is listed
+    if (add_shares(job, pieces_of(job)) == 0) {
         mem_release(job, sizeof *job);
         object_drop(&stream->object);
         return false;
     }
-    if (atomic_fetch_sub(&job->open, shares - added + 1) == shares - added + 1)
+    if (atomic_fetch_sub(&job->open, 1) == 1)
         job_finish(job);
     return true;
+}
+
+static rnl_status is_over(void *subject)
+{
+    struct job *job = subject;
+    return atomic_load_explicit(&job->over, memory_order_acquire)
+               ? RNL_OK
+               : RNL_NOT_READY;
+}
+
+rnl_status staging_copy_with(struct stream *stream, const struct op *op)
+{
+    bool takes = staging_takes(op) &&
+                 !(op->copy.to_context && op->copy.width <= DRIVERS_MOST);
+    struct job *job = takes ? job_new(stream, &op->copy) : NULL;
+    if (!job)
+        return staging_copy(stream, op);
+    struct waits waits = {.took_us = {LAST_PIECES_US}};
+    add_shares(job, pieces_of(job) / 2);
+    while (!is_taken(job) && !driver_use_ended())
+        work_on(job);
+    if (atomic_fetch_sub(&job->open, 1) == 1)
+        job_finish(job);
+    rnl_status status = gpu_poll(
+        is_over, job,
+        (rnl_sync_policy)atomic_load_explicit(&stream->sync_policy,
+                                              memory_order_relaxed),
+        RNL_FOREVER, &waits);
+    if (status != RNL_OK)  // the process ends: others may have it still
+        return status;
+    int code = atomic_load(&job->code);
+    mem_release(job, sizeof *job);
+    return code == 0 ? RNL_OK
+                     : driver_fail(stream_context(stream), code, "to copy");
 }
 
 // --- Small and other copies ------------------------------------------------

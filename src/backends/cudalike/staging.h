@@ -13,5 +13,10 @@ bool staging_start(struct stream *stream, struct op *op);
 // Does it now. RNL_OK or a failure.
 rnl_status staging_copy(struct stream *stream, const struct op *op);
 
+// The same for a caller who waits, with the help of those threads where it is
+// worth that.
+rnl_status staging_copy_with(struct stream *stream, const struct op *op);
+
 // Frees what was kept for copies of a context.
 void staging_finish(struct gpu_context *gpu);
+void bounces_finish(struct gpu_context *gpu);

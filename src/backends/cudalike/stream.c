@@ -1,4 +1,5 @@
 #include "backends/cudalike/batch.h"
+#include "backends/cudalike/copy.h"
 #include "backends/cudalike/doubt.h"
 #include "backends/cudalike/graph.h"
 #include "backends/cudalike/held.h"
@@ -133,6 +134,15 @@ static inline bool is_captured(const struct stream *stream)
     return atomic_load_explicit(&gpu_stream_of(stream)->shared,
                                 memory_order_relaxed) &&
            ask_captured(stream);
+}
+
+// Who captures would wait for itself.
+static rnl_status refuse_captured(const struct stream *stream)
+{
+    return is_captured(stream)
+               ? fail(RNL_ERROR_CAPTURE_UNSUPPORTED,
+                      "others capture the stream, which has no end meanwhile")
+               : RNL_OK;
 }
 
 // So that those who wait for the stream to get on see it also while it is never
@@ -365,6 +375,12 @@ static rnl_status check_needs(const struct gpu_context *gpu,
     return RNL_OK;
 }
 
+static rnl_status submit_awaited(struct stream *stream, struct op *op)
+{
+    rnl_status status = refuse_captured(stream);
+    return status ? status : gpu_copy_awaited(stream, op);
+}
+
 static __attribute__((noinline)) rnl_status submit(struct stream *stream,
                                                    struct op *first)
 {
@@ -372,6 +388,8 @@ static __attribute__((noinline)) rnl_status submit(struct stream *stream,
     struct gpu_context *gpu = gpu_of(context);
     struct gpu_stream *own = gpu_stream_of(stream);
     struct op *over = NULL;
+    if (first->kind == OP_COPY && first->copy.awaited)
+        return submit_awaited(stream, first);
     rnl_status status = check_needs(gpu, first);
     if (status != RNL_OK)
         return status;
@@ -493,15 +511,6 @@ rnl_status gpu_stream_query(struct stream *stream)
 static rnl_status query_stream(void *subject)
 {
     return gpu_stream_query(subject);
-}
-
-// Who captures would wait for itself.
-static rnl_status refuse_captured(const struct stream *stream)
-{
-    return is_captured(stream)
-               ? fail(RNL_ERROR_CAPTURE_UNSUPPORTED,
-                      "others capture the stream, which has no end meanwhile")
-               : RNL_OK;
 }
 
 // Another thread may release the stream meanwhile, and the driver's goes with
