@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALLS = 256, POOL_THRESHOLD = 4 };
+enum { CALLS = 256, POOL_THRESHOLD = 4, LITTLE = 1 << 20 };
 
 // --- Allocations -----------------------------------------------------------
 
@@ -93,14 +93,48 @@ typedef struct copy_state {
     uint64_t address, other_address;
     void *host;  // of this variant: ordinary or page-locked
     bool raw;
+    bool enqueued;  // and waited for by another call
+    bool behind;    // a kernel that is launched before it
     int direction;  // as in the names below
 } copy_state;
 
 enum { TO_DEVICE, FROM_DEVICE, ON_DEVICE };
 
+static bool runnel_launches(const copy_state *state)
+{
+    return !state->behind ||
+           !rnl_enqueue_function(state->cuda->stream,
+                                 state->cuda->functions[CUDA_ARGS0],
+                                 RNL_LAUNCH(.grid = {1}, .block = {1}), NULL);
+}
+
+static bool raw_launches(const copy_state *state)
+{
+    const cuda_peer *raw = &state->cuda->raw;
+    return !state->behind ||
+           !cuda_launch_raw(raw, state->cuda->raw_functions[CUDA_ARGS0],
+                            raw->stream, NULL);
+}
+
+static bool enqueue_once(const copy_state *state)
+{
+    rnl_stream stream = state->cuda->stream;
+    rnl_status status =
+        state->direction == TO_DEVICE
+            ? rnl_enqueue_copy_to_buffer(stream, state->buffer, 0,
+                                         state->host, state->size)
+            : rnl_enqueue_copy_from_buffer(stream, state->host, state->buffer,
+                                           0, state->size);
+    return !status && !rnl_stream_synchronize(stream, RNL_FOREVER);
+}
+
 static bool runnel_once(const copy_state *state)
 {
     rnl_stream stream = state->cuda->stream;
+    if (!runnel_launches(state))
+        return false;
+    if (state->enqueued)
+        return enqueue_once(state);
     switch (state->direction) {
     case TO_DEVICE:
         return !rnl_copy_to_buffer_and_wait(stream, state->buffer, 0,
@@ -122,7 +156,8 @@ static bool raw_once(const copy_state *state)
                   : state->direction == FROM_DEVICE ? host
                                                     : state->other_address;
     uint64_t from = state->direction == TO_DEVICE ? host : state->address;
-    return !raw->copy(to, from, state->size, raw->stream) &&
+    return raw_launches(state) &&
+           !raw->copy(to, from, state->size, raw->stream) &&
            !raw->stream_synchronize(raw->stream);
 }
 
@@ -192,17 +227,20 @@ static void measure_host(bench_run *bench, const bench_plan *plan,
                          copy_state *ordinary, copy_state *pinned,
                          const char *why)
 {
-    const char *no_raw =
-        why ? why : cuda_no_raw(ordinary->cuda->raw.copy != NULL);
-    copy_state raw = *ordinary, raw_pinned = *pinned;
-    raw.raw = raw_pinned.raw = true;
+    bool has = ordinary->cuda->raw.copy != NULL;
+    const char *no_raw = why                ? why
+                         : ordinary->behind ? cuda_no_raw_kernels(has)
+                                            : cuda_no_raw(has);
+    copy_state raw = *ordinary, raw_pinned = *pinned, enqueued = *ordinary;
+    raw.raw = raw_pinned.raw = enqueued.enqueued = true;
     bench_variant variants[] = {
         {"runnel", why, copy_check, copy_sample, ordinary},
         {"driver", no_raw, copy_check, copy_sample, &raw},
         {"runnel, pinned", why, copy_check, copy_sample, pinned},
         {"driver, pinned", no_raw, copy_check, copy_sample, &raw_pinned},
+        {"runnel, enqueued", why, copy_check, copy_sample, &enqueued},
     };
-    bench_measure(bench, plan, variants, 4);
+    bench_measure(bench, plan, variants, plan->size > LITTLE ? 4 : 5);
 }
 
 static void measure_device(bench_run *bench, const bench_plan *plan,
@@ -229,9 +267,11 @@ static int direction_of(const bench_plan *plan)
 static void run_copy(bench_run *bench, const bench_plan *plan)
 {
     copy_state state = {.cuda = cuda_get(), .size = plan->size,
+                        .behind = strstr(plan->name, "behind") != NULL,
                         .direction = direction_of(plan)};
     bool between = state.direction == ON_DEVICE;
-    const char *why = bench_reason(state.cuda->no_runnel);
+    const char *why = state.behind ? cuda_no_kernels()
+                                   : bench_reason(state.cuda->no_runnel);
     void *pinned = NULL;
     copy_state locked;
     if (!why && (!allocate(&state, &state.buffer, &state.address) ||
@@ -262,6 +302,9 @@ static void run_copy(bench_run *bench, const bench_plan *plan)
     {.name = "cuda/copy/" name_, .what = what_, .size = (size_),          \
      .bytes = (double)(size_), .rounds = 9, .samples = 3, .warm = 1,      \
      .limit_ns = 6000000000u}
+#define LITTLE_ROW(name_, what_, size_)                                    \
+    {.name = "cuda/copy/" name_, .what = what_, .size = (size_),          \
+     .bytes = (double)(size_), .rounds = 9, .samples = 50, .warm = 5}
 
 static const bench_plan plans[] = {
     {.name = "cuda/allocate/4Ki",
@@ -270,6 +313,12 @@ static const bench_plan plans[] = {
     {.name = "cuda/allocate/1Mi",
      .what = "allocate and free 1 MiB that a pool has",
      .size = MIB, .samples = 20, .warm = 5},
+    LITTLE_ROW("to-device/4Ki", "4 KiB of host memory to the device", 4096),
+    LITTLE_ROW("to-device/1Mi", "1 MiB of host memory to the device", MIB),
+    LITTLE_ROW("from-device/4Ki", "4 KiB of the device to host memory", 4096),
+    LITTLE_ROW("from-device/1Mi", "1 MiB of the device to host memory", MIB),
+    LITTLE_ROW("from-device/4Ki-behind",
+               "4 KiB of the device to host memory, behind a kernel", 4096),
     COPY_ROW("to-device/64Mi", "64 MiB of host memory to the device",
              64 * MIB),
     COPY_ROW("to-device/256Mi", "256 MiB of host memory to the device",

@@ -460,7 +460,7 @@ RNL_TEST(a_deleter_that_blocks_keeps_no_memory_of_others)
 // What was page-locked for it is given back by a call that waits.
 RNL_TEST(a_copy_without_room_fails_while_the_device_waits)
 {
-    enum { SIZE = 1 << 20 };
+    enum { SIZE = 2 << 20 };
     static char bytes[SIZE];
     begin();
     rnl_stream other, third;

@@ -131,6 +131,9 @@ rnl_status gpu_copy_awaited(struct stream *stream, struct op *op)
     struct context *context = stream_context(stream);
     bool *ended = op->copy.awaited;
     op->copy.awaited = NULL;
+    rnl_status status = stream_refuse_captured(stream);
+    if (status != RNL_OK)
+        return status;
     if (!service_can_be_asked(gpu_of(context)) ||
         gpu_copy_is_taken_early(stream, op))
         return gpu_stream_submit(stream, op);
@@ -143,7 +146,7 @@ rnl_status gpu_copy_awaited(struct stream *stream, struct op *op)
         return copy_through(stream, op, bounce);
     }
     // What the host reads may be written by what comes before.
-    rnl_status status = stream_wait_done(stream, RNL_FOREVER);
+    status = stream_wait_done(stream, RNL_FOREVER);
     if (status == RNL_OK && gpu_copy_is_taken_early(stream, op))
         return gpu_stream_submit(stream, op);
     if (status == RNL_OK)

@@ -342,6 +342,9 @@ static inline bool stream_is_done(const struct gpu_stream *own, uint64_t point)
            !atomic_load_explicit(&own->shared, memory_order_relaxed);
 }
 
+// Who waits for a stream that others capture would wait for itself.
+rnl_status stream_refuse_captured(const struct stream *stream);
+
 // The stream has done everything up to `point`.
 void stream_settle(struct stream *stream, uint64_t point);
 // The driver was given one more operation. With the stream's lock held.

@@ -185,11 +185,13 @@ static bool run_item(struct stream *stream, struct op *op, bool asks)
     return true;
 }
 
-static struct op *next_item(struct stream *stream)
+static struct op *next_item(struct stream *stream, bool only_copies)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     lock_take(&own->list_lock);
     struct op *op = own->items;
+    if (op && only_copies && op->kind != OP_COPY)
+        op = NULL;
     if (op && !context_is_lost(stream_context(stream)) &&
         (int32_t)(atomic_load_explicit(own->words->reached,
                                        memory_order_acquire) -
@@ -202,6 +204,19 @@ static struct op *next_item(struct stream *stream)
         own->items = op->next;
     lock_give(&own->list_lock);
     return op;
+}
+
+void service_help(struct stream *stream)
+{
+    if (!atomic_load_explicit(&gpu_stream_of(stream)->holds,
+                              memory_order_acquire))
+        return;
+    struct op *op = next_item(stream, true);
+    if (op)
+        service_item_done(stream, op,
+                          stream_leaves_out(stream, op->sequence)
+                              ? RNL_OK
+                              : staging_copy_with(stream, op));
 }
 
 static void put_back(struct gpu_stream *own, struct op *op)
@@ -218,7 +233,8 @@ static void put_back(struct gpu_stream *own, struct op *op)
 static bool run_items(struct stream *stream, bool asks)
 {
     bool did = false;
-    for (struct op *op = next_item(stream); op; op = next_item(stream)) {
+    struct op *op;
+    while ((op = next_item(stream, false))) {
         if (!run_item(stream, op, asks)) {
             put_back(gpu_stream_of(stream), op);
             return did;

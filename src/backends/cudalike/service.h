@@ -40,6 +40,10 @@ void service_await_copies_locked(struct stream *stream);
 // What a host function of the stream's operation is called with now.
 rnl_status service_host_status(struct stream *stream, uint64_t sequence);
 
+// Who waits for the stream does a copy for it that comes next: to wake it would
+// take longer than little takes.
+void service_help(struct stream *stream);
+
 // True on its own thread, which must not be held up.
 bool service_is_here(void);
 

@@ -473,7 +473,7 @@ rnl_status staging_copy_with(struct stream *stream, const struct op *op)
     if (!job)
         return staging_copy(stream, op);
     struct waits waits = {.took_us = {LAST_PIECES_US}};
-    add_shares(job, pieces_of(job) / 2);
+    add_shares(job, pieces_of(job) - 1);
     while (!is_taken(job) && !driver_use_ended())
         work_on(job);
     if (atomic_fetch_sub(&job->open, 1) == 1)

@@ -136,8 +136,7 @@ static inline bool is_captured(const struct stream *stream)
            ask_captured(stream);
 }
 
-// Who captures would wait for itself.
-static rnl_status refuse_captured(const struct stream *stream)
+rnl_status stream_refuse_captured(const struct stream *stream)
 {
     return is_captured(stream)
                ? fail(RNL_ERROR_CAPTURE_UNSUPPORTED,
@@ -375,12 +374,6 @@ static rnl_status check_needs(const struct gpu_context *gpu,
     return RNL_OK;
 }
 
-static rnl_status submit_awaited(struct stream *stream, struct op *op)
-{
-    rnl_status status = refuse_captured(stream);
-    return status ? status : gpu_copy_awaited(stream, op);
-}
-
 static __attribute__((noinline)) rnl_status submit(struct stream *stream,
                                                    struct op *first)
 {
@@ -389,7 +382,7 @@ static __attribute__((noinline)) rnl_status submit(struct stream *stream,
     struct gpu_stream *own = gpu_stream_of(stream);
     struct op *over = NULL;
     if (first->kind == OP_COPY && first->copy.awaited)
-        return submit_awaited(stream, first);
+        return gpu_copy_awaited(stream, first);
     rnl_status status = check_needs(gpu, first);
     if (status != RNL_OK)
         return status;
@@ -513,6 +506,13 @@ static rnl_status query_stream(void *subject)
     return gpu_stream_query(subject);
 }
 
+// Only by who has time: much takes long.
+static rnl_status help_and_query(void *subject)
+{
+    service_help(subject);
+    return gpu_stream_query(subject);
+}
+
 // Another thread may release the stream meanwhile, and the driver's goes with
 // it: whoever only looks keeps it, too.
 static rnl_status look(struct stream *stream)
@@ -520,7 +520,7 @@ static rnl_status look(struct stream *stream)
     rnl_status status = object_keep_for(&stream->object, "stream");
     if (status != RNL_OK)
         return status;
-    status = refuse_captured(stream);
+    status = stream_refuse_captured(stream);
     if (status == RNL_OK)
         status = gpu_stream_query(stream);
     object_drop(&stream->object);
@@ -537,14 +537,15 @@ static rnl_status wait_until(struct stream *stream, uint64_t deadline)
         return RNL_OK;
     if (deadline == DEADLINE_LOOK)
         return look(stream);
-    rnl_status status = refuse_captured(stream);
+    rnl_status status = stream_refuse_captured(stream);
     if (status != RNL_OK)
         return status;
     void *before = stream_enter(stream);  // once, not with each look
     status = gpu_stream_query(stream);
     if (status == RNL_NOT_READY)
-        status =
-            gpu_poll(query_stream, stream, policy, deadline, &own->waits);
+        status = gpu_poll(deadline == RNL_FOREVER ? help_and_query
+                                                  : query_stream,
+                          stream, policy, deadline, &own->waits);
     if (status == RNL_ERROR_TIMED_OUT)
         status = stream_timed_out(stream);
     stream_leave(stream, before);
@@ -671,7 +672,7 @@ static struct marker *take_record(struct stream *stream)
 static rnl_status join(struct stream *stream, struct stream *other)
 {
     struct context *context = stream_context(other);
-    rnl_status status = refuse_captured(other);
+    rnl_status status = stream_refuse_captured(other);
     if (status != RNL_OK)
         return status;
     if (gpu_stream_query(other) == RNL_OK) {
