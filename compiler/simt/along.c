@@ -363,12 +363,10 @@ static char *unroll(LLVMModuleRef module)
         return message;
     LLVMBuilderRef b =
         LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
-             block = LLVMGetNextBasicBlock(block))
-            if (is_loop(block))
-                replace_counters(b, block);
+    for (LLVMBasicBlockRef block = first_block(module); block;
+         block = next_block(block))
+        if (is_loop(block))
+            replace_counters(b, block);
     LLVMDisposeBuilder(b);
     return prepare_run(module, "function(early-cse,simplifycfg,instsimplify,"
                                "adce)");

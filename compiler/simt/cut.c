@@ -39,15 +39,13 @@ static void cut(LLVMBasicBlockRef block, unsigned length)
 bool cut_blocks(LLVMModuleRef module)
 {
     bool any = false;
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
-             block = LLVMGetNextBasicBlock(block)) {
-            unsigned length = block_size(block);
-            if (length > BLOCK_MOST) {
-                cut(block, length);
-                any = true;
-            }
+    for (LLVMBasicBlockRef block = first_block(module); block;
+         block = next_block(block)) {
+        unsigned length = block_size(block);
+        if (length > BLOCK_MOST) {
+            cut(block, length);
+            any = true;
         }
+    }
     return any;
 }

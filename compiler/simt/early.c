@@ -156,11 +156,9 @@ void store_early(LLVMModuleRef module)
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(module);
     LLVMBuilderRef b =
         LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
-             block = LLVMGetNextBasicBlock(block))
-            move_before(b, block);
+    for (LLVMBasicBlockRef block = first_block(module); block;
+         block = next_block(block))
+        move_before(b, block);
     for (LLVMValueRef at = first_instruction(module), next; at; at = next) {
         next = next_instruction(at);
         if (is_shared_store(at))

@@ -150,14 +150,14 @@ static void interleave_block(struct span *s, LLVMTargetDataRef layout,
 
 void interleave_sums(LLVMModuleRef module)
 {
+    if (target_vector_bytes() != 64)
+        return;
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(module);
     LLVMBuilderRef b =
         LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
     struct span span = {0};
-    for (LLVMValueRef f = LLVMGetFirstFunction(module);
-         f && target_vector_bytes() == 64; f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
-             block = LLVMGetNextBasicBlock(block))
-            interleave_block(&span, layout, b, block);
+    for (LLVMBasicBlockRef block = first_block(module); block;
+         block = next_block(block))
+        interleave_block(&span, layout, b, block);
     LLVMDisposeBuilder(b);
 }

@@ -288,6 +288,8 @@ void prepare_block_size(LLVMModuleRef module, const unsigned size[3]);
 void tell_range(LLVMValueRef at, unsigned first, unsigned end);
 void prepare_drop_used(LLVMModuleRef module);  // nothing is kept for its name
 char *prepare_module(LLVMModuleRef module);
+LLVMBasicBlockRef first_block(LLVMModuleRef module);
+LLVMBasicBlockRef next_block(LLVMBasicBlockRef block);  // NULL after the last
 LLVMValueRef first_instruction(LLVMModuleRef module);
 LLVMValueRef next_instruction(LLVMValueRef at);  // NULL after the last one
 unsigned block_size(LLVMBasicBlockRef block);   // instructions, as the next

@@ -443,12 +443,10 @@ static char *vectorise_all(const struct simt_job *job, LLVMModuleRef module,
 // module loses.
 static bool has_label_addresses(LLVMModuleRef module)
 {
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
-             block = LLVMGetNextBasicBlock(block))
-            if (LLVMIsAIndirectBrInst(LLVMGetBasicBlockTerminator(block)))
-                return true;
+    for (LLVMBasicBlockRef block = first_block(module); block;
+         block = next_block(block))
+        if (LLVMIsAIndirectBrInst(LLVMGetBasicBlockTerminator(block)))
+            return true;
     return false;
 }
 

@@ -49,38 +49,46 @@ static const char *name_of(LLVMValueRef value)
     return LLVMGetValueName2(value, &size);
 }
 
-// --- All instructions of a module --------------------------------------------
+// --- All blocks and instructions of a module ---------------------------------
 
-// The first one in a block or after it, up to the end of its function.
-static LLVMValueRef first_from(LLVMBasicBlockRef block)
+static LLVMBasicBlockRef first_from(LLVMValueRef function)
 {
-    LLVMValueRef at = NULL;
-    for (; block && !at; block = LLVMGetNextBasicBlock(block))
-        at = LLVMGetFirstInstruction(block);
-    return at;
+    LLVMBasicBlockRef block = NULL;
+    for (; function && !block; function = LLVMGetNextFunction(function))
+        block = LLVMGetFirstBasicBlock(function);
+    return block;
 }
 
-static LLVMValueRef first_of(LLVMValueRef function)
+LLVMBasicBlockRef first_block(LLVMModuleRef module)
+{
+    return first_from(LLVMGetFirstFunction(module));
+}
+
+LLVMBasicBlockRef next_block(LLVMBasicBlockRef block)
+{
+    LLVMBasicBlockRef next = LLVMGetNextBasicBlock(block);
+    LLVMValueRef function = LLVMGetBasicBlockParent(block);
+    return next ? next : first_from(LLVMGetNextFunction(function));
+}
+
+// Blocks that are still made may be empty.
+static LLVMValueRef first_of(LLVMBasicBlockRef block)
 {
     LLVMValueRef at = NULL;
-    for (; function && !at; function = LLVMGetNextFunction(function))
-        at = first_from(LLVMGetFirstBasicBlock(function));
+    for (; block && !at; block = next_block(block))
+        at = LLVMGetFirstInstruction(block);
     return at;
 }
 
 LLVMValueRef first_instruction(LLVMModuleRef module)
 {
-    return first_of(LLVMGetFirstFunction(module));
+    return first_of(first_block(module));
 }
 
 LLVMValueRef next_instruction(LLVMValueRef at)
 {
-    LLVMBasicBlockRef block = LLVMGetInstructionParent(at);
     LLVMValueRef next = LLVMGetNextInstruction(at);
-    if (!next)
-        next = first_from(LLVMGetNextBasicBlock(block));
-    return next ? next
-                : first_of(LLVMGetNextFunction(LLVMGetBasicBlockParent(block)));
+    return next ? next : first_of(next_block(LLVMGetInstructionParent(at)));
 }
 
 unsigned block_size(LLVMBasicBlockRef block)
