@@ -3,7 +3,6 @@
 #include "ir.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 // Sums of sums can be as many as there are ways through them.
 enum { FACTORS = 4, TERMS = 64, LOOKS = 1000 };
@@ -11,7 +10,7 @@ enum { FACTORS = 4, TERMS = 64, LOOKS = 1000 };
 // A product; each number of 32 bits is widened with its sign.
 struct term {
     uint64_t times;
-    LLVMValueRef factors[FACTORS];  // by address
+    LLVMValueRef factors[FACTORS];
     unsigned count;
 };
 
@@ -22,19 +21,27 @@ struct distance {
     bool failed;
 };
 
-static int compare(const void *a, const void *b)
+static unsigned count_of(const struct term *term, LLVMValueRef factor)
 {
-    uintptr_t left = *(const uintptr_t *)a, right = *(const uintptr_t *)b;
-    return (left > right) - (left < right);
+    unsigned count = 0;
+    for (unsigned i = 0; i < term->count; i++)
+        count += term->factors[i] == factor;
+    return count;
+}
+
+// Whether two products have the same factors, in any order.
+static bool is_alike(const struct term *a, const struct term *b)
+{
+    bool alike = a->count == b->count;
+    for (unsigned i = 0; alike && i < a->count; i++)
+        alike = count_of(a, a->factors[i]) == count_of(b, a->factors[i]);
+    return alike;
 }
 
 static void add_term(struct distance *d, const struct term *term)
 {
     unsigned i = 0;
-    while (i < d->count &&
-           (d->terms[i].count != term->count ||
-            memcmp(d->terms[i].factors, term->factors,
-                   term->count * sizeof *term->factors) != 0))
+    while (i < d->count && !is_alike(&d->terms[i], term))
         i++;
     if (i == TERMS) {
         d->failed = true;
@@ -56,7 +63,6 @@ static void add_factor(struct distance *d, LLVMValueRef value,
         return;
     }
     term.factors[term.count++] = value;
-    qsort(term.factors, term.count, sizeof *term.factors, compare);
     add_term(d, &term);
 }
 
@@ -166,7 +172,10 @@ struct distance *distance_between(LLVMTargetDataRef layout, LLVMValueRef from,
         for (unsigned f = 0; f < d->terms[i].count; f++)
             d->failed |= LLVMGetTypeKind(LLVMTypeOf(
                              d->terms[i].factors[f])) != LLVMIntegerTypeKind;
-    return d->failed ? NULL : d;
+    if (!d->failed)
+        return d;
+    free(d);
+    return NULL;
 }
 
 bool distance_is_equal(const struct distance *a, const struct distance *b)

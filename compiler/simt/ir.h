@@ -393,9 +393,9 @@ void apart_copy(LLVMValueRef from, LLVMValueRef to);
 bool apart_is_shared(LLVMValueRef at);
 bool apart_is_array(LLVMValueRef at);
 
-// distance.c: how many bytes the second address lies behind the first, NULL
-// where that is more than sums and products; whether two are equal; that many
-// bytes behind an address.
+// distance.c: how many bytes the second address lies behind the first, to be
+// freed, NULL where that is more than sums and products; whether two are equal;
+// that many bytes behind an address.
 struct distance;
 struct distance *distance_between(LLVMTargetDataRef layout, LLVMValueRef from,
                                   LLVMValueRef to);

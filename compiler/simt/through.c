@@ -251,7 +251,7 @@ static LLVMValueRef address_in(const struct row *row, unsigned block)
     return LLVMGetOperand(copied(row->stores[block]->at), 0);
 }
 
-// How far a row lies behind another one; NULL where that differs.
+// How far a row lies behind another one, to be freed; NULL where that differs.
 static struct distance *find_distance(const struct through *t,
                                       const struct row *from,
                                       const struct row *to)
@@ -261,8 +261,11 @@ static struct distance *find_distance(const struct through *t,
     for (unsigned i = 1; first && i < t->before_count; i++) {
         struct distance *other = distance_between(
             t->layout, address_in(from, i), address_in(to, i));
-        if (!other || !distance_is_equal(first, other))
-            return NULL;
+        if (!other || !distance_is_equal(first, other)) {
+            free(first);
+            first = NULL;
+        }
+        free(other);
     }
     return first;
 }
@@ -286,11 +289,14 @@ static LLVMValueRef find_address(const struct through *t, const struct row *row,
                                  LLVMValueRef load)
 {
     for (unsigned i = row->number; i-- > 0;) {
-        const struct distance *distance = find_distance(t, t->rows[i], row);
+        struct distance *distance = find_distance(t, t->rows[i], row);
         if (!distance)
             continue;
         LLVMPositionBuilderBefore(t->b, load);
-        return distance_behind(distance, t->b, t->rows[i]->address);
+        LLVMValueRef address =
+            distance_behind(distance, t->b, t->rows[i]->address);
+        free(distance);
+        return address;
     }
     return carry_address(t, row);
 }

@@ -104,6 +104,26 @@ RNL_TEST(rows_at_one_distance_are_counted_from_each_other)
     assert_non_null(strstr(text, "phi ptr [ %q, %round ], [ %p, %begin ]"));
 }
 
+RNL_TEST(factors_of_a_distance_may_stand_in_any_order)
+{
+    char *text = changed((struct parts){
+        .begin = "  %m = load i64, ptr %p\n",
+        .first_copies =
+            "  %f0 = load <8 x i32>, ptr %p, align 8" ARRAY
+            "  store <8 x i32> %f0, ptr %t" SHARED
+            "  %nm = mul i64 %n, %m\n"
+            "  %fp = getelementptr i32, ptr %p, i64 %nm\n"
+            "  %f1 = load <8 x i32>, ptr %fp, align 4" ARRAY
+            "  store <8 x i32> %f1, ptr %t8" SHARED,
+        .copies = COPY
+            "  %mn = mul i64 %m, %n\n"
+            "  %r = getelementptr i32, ptr %q, i64 %mn\n"
+            "  %c1 = load <8 x i32>, ptr %r, align 4" ARRAY
+            "  store <8 x i32> %c1, ptr %t8" SHARED});
+    assert_int_equal(count_of(text, "store"), 0);
+    assert_int_equal(count_of(text, "phi ptr"), 1);
+}
+
 RNL_TEST(rows_at_other_distances_have_an_address_each)
 {
     char *text = changed((struct parts){
