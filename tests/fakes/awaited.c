@@ -110,7 +110,7 @@ RNL_TEST(without_page_locked_memory_the_driver_reads_back)
 {
     begin(0, LITTLE);
     fill(3);
-    fake_fail("cuMemHostAlloc", 1, 2, 1);
+    fake_fail("cuMemHostAlloc", 1, 2, 0);
     assert_ok(copy_back());
     fake_fail("cuMemHostAlloc", 0, 0, 0);
     assert_all(bytes, LITTLE, 3);
@@ -210,5 +210,51 @@ RNL_TEST(a_copy_waits_while_code_is_loaded)
     pthread_join(loads, NULL);
     pthread_join(copies, NULL);
     assert_ok(rnl_module_release(module));
+    end();
+}
+
+// What others give the stream meanwhile comes before the copy or behind it.
+static void *copy_twos(void *unused)
+{
+    char *twos = malloc(MUCH);
+    assert_non_null(twos);
+    memset(twos, 2, MUCH);
+    assert_ok(rnl_copy_to_buffer_and_wait(stream, buffer, 0, twos, MUCH));
+    free(twos);
+    return unused;
+}
+
+static void await_calls(const char *name, size_t count)
+{
+    for (int i = 0; i < 10000 && fake_calls(name) < count; i++)
+        sched_yield();
+}
+
+RNL_TEST(a_copy_that_is_waited_for_is_in_the_order_of_its_stream)
+{
+    struct fake_gate gate = {0};
+    pthread_t copies;
+    rnl_buffer seen;
+    char *bytes_seen = malloc(MUCH);
+    assert_non_null(bytes_seen);
+    begin(0, MUCH);
+    assert_ok(rnl_buffer_create(context, MUCH, NULL, &seen));
+    assert_ok(rnl_enqueue_fill(stream, buffer, 0, MUCH, 1, 1));
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    size_t before = fake_calls("cuMemcpyAsync");
+    fake_meet("cuMemcpyAsync", fake_hold_call, &gate);
+    assert_int_equal(pthread_create(&copies, NULL, copy_twos, NULL), 0);
+    fake_await_entered(&gate);
+    await_calls("cuMemcpyAsync", before + 4);  // by other threads
+    assert_ok(rnl_enqueue_copy_buffer(stream, seen, 0, buffer, 0, MUCH));
+    for (int i = 0; i < 1000 && rnl_stream_query(stream) != RNL_OK; i++)
+        sched_yield();
+    atomic_store(&gate.open, 1);
+    pthread_join(copies, NULL);
+    assert_ok(rnl_copy_from_buffer_and_wait(stream, bytes_seen, seen, 0, MUCH));
+    assert_all(bytes_seen, 1, bytes_seen[0]);
+    assert_memory_equal(bytes_seen, bytes_seen + 1, MUCH - 1);
+    assert_ok(rnl_buffer_release(seen));
+    free(bytes_seen);
     end();
 }

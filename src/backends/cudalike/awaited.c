@@ -66,38 +66,46 @@ static void bounce_drop(struct gpu_context *gpu, struct bounce *bounce)
     lock_give(&gpu->lock);
 }
 
-// The device copies in the stream's order, the host behind it. Takes the op
-// over.
+// One end is the page-locked memory, and what is left for the host, which reads
+// before and writes behind, is given.
+static struct op_copy put_between(struct context *context, struct op_copy *copy,
+                                  enum host_part part, char *memory)
+{
+    struct op_copy rest = *copy;
+    if (part == HOST_READS) {
+        copy_to_packed(&rest, memory);
+        copy_from_packed(copy, memory);
+        copy->from_context = context;
+        copy->from_host = true;
+    } else {
+        copy_from_packed(&rest, memory);
+        copy_to_packed(copy, memory);
+        copy->to_context = context;
+        copy->to_host = true;
+    }
+    return rest;
+}
+
+// The device copies in the stream's order. Takes the op over.
 static rnl_status copy_through(struct stream *stream, struct op *op,
-                               struct bounce *bounce)
+                               enum host_part part, struct bounce *bounce)
 {
     struct context *context = stream_context(stream);
-    struct op_copy rest = op->copy;
-    copy_from_packed(&rest, bounce->memory);
-    copy_to_packed(&op->copy, bounce->memory);
-    op->copy.to_context = context;
-    op->copy.to_host = true;
+    struct op_copy rest =
+        put_between(context, &op->copy, part, bounce->memory);
+    if (part == HOST_READS)
+        copy_by_host(&rest);
     rnl_status status = gpu_stream_submit(stream, op);
     if (status != RNL_OK)
         op_finish(op);
     else
         status = stream_wait_done(stream, RNL_FOREVER);
-    if (status == RNL_OK) {
+    if (status == RNL_OK && part == HOST_WRITES)
         copy_by_host(&rest);
+    if (status == RNL_OK)
         bounce_drop(gpu_of(context), bounce);
-    } else {  // the device may be at it yet
+    else  // the device may be at it yet
         trash_add_waiting(context, bounce_release, bounce);
-    }
-    return status;
-}
-
-static rnl_status copy_now(struct stream *stream, struct op *op)
-{
-    const struct gpu_context *gpu = gpu_of(stream_context(stream));
-    quiet_copy_await(gpu);
-    rnl_status status = staging_copy_with(stream, op);
-    quiet_copy_end(gpu);
-    op_finish(op);
     return status;
 }
 
@@ -118,12 +126,14 @@ static rnl_status await_others(struct stream *stream)
     return status;
 }
 
-static struct bounce *bounce_for(struct stream *stream, enum host_part part,
-                                 const struct op *op)
+// The caller may have no context current.
+static enum host_part host_part(struct context *context, const struct op *op)
 {
-    return part == HOST_WRITES && packed_size(&op->copy) <= BOUNCE_SIZE
-               ? bounce_take(gpu_of(stream_context(stream)))
-               : NULL;
+    const struct gpu_context *gpu = gpu_of(context);
+    void *before = current_enter(gpu);
+    enum host_part part = gpu_host_part(context, op);
+    current_back(gpu, before);
+    return part;
 }
 
 rnl_status gpu_copy_awaited(struct stream *stream, struct op *op)
@@ -137,22 +147,24 @@ rnl_status gpu_copy_awaited(struct stream *stream, struct op *op)
     if (!service_can_be_asked(gpu_of(context)) ||
         gpu_copy_is_taken_early(stream, op))
         return gpu_stream_submit(stream, op);
-    enum host_part part = gpu_host_part(context, op);
-    if (part == HOST_NOTHING)
-        return gpu_stream_submit(stream, op);
-    struct bounce *bounce = bounce_for(stream, part, op);
-    if (bounce) {
-        *ended = true;
-        return copy_through(stream, op, bounce);
-    }
+    enum host_part part = host_part(context, op);
     // What the host reads may be written by what comes before.
-    status = stream_wait_done(stream, RNL_FOREVER);
-    if (status == RNL_OK && gpu_copy_is_taken_early(stream, op))
+    if (part == HOST_READS)
+        status = stream_wait_done(stream, RNL_FOREVER);
+    if (status != RNL_OK)
+        return status;
+    // Much is carried by who waits (service_help).
+    if ((part != HOST_READS && part != HOST_WRITES) ||
+        packed_size(&op->copy) > BOUNCE_SIZE ||
+        gpu_copy_is_taken_early(stream, op))
         return gpu_stream_submit(stream, op);
-    if (status == RNL_OK)
+    if (part == HOST_READS)
         status = await_others(stream);
     if (status != RNL_OK)
         return status;
+    struct bounce *bounce = bounce_take(gpu_of(context));
+    if (!bounce)
+        return gpu_stream_submit(stream, op);
     *ended = true;
-    return copy_now(stream, op);
+    return copy_through(stream, op, part, bounce);
 }

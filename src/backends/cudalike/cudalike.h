@@ -310,8 +310,6 @@ void quiet_enter_now(const struct gpu_context *gpu);
 // Around a copy of ordinary memory; false: not now.
 bool quiet_copy_begin(const struct gpu_context *gpu);
 void quiet_copy_end(const struct gpu_context *gpu);
-// The same, by a thread that waits until it may.
-void quiet_copy_await(const struct gpu_context *gpu);
 // In any case: the host alone copies, and nothing of the device waits for it.
 void quiet_copy_enter(const struct gpu_context *gpu);
 // Whether one is under way, or about to be.

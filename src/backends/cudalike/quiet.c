@@ -56,17 +56,6 @@ bool quiet_copy_begin(const struct gpu_context *gpu)
     return begin(quiet, &quiet->copies, &quiet->calls);
 }
 
-void quiet_copy_await(const struct gpu_context *gpu)
-{
-    struct quiet *quiet = quiet_of(gpu);
-    for (;;) {
-        uint32_t seen = atomic_load(&quiet->news);
-        if (quiet_copy_begin(gpu))
-            return;
-        futex_wait(&quiet->news, seen, RNL_FOREVER);
-    }
-}
-
 bool quiet_copy_urgent(const struct gpu_context *gpu)
 {
     struct quiet *quiet = quiet_of(gpu);
