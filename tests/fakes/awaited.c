@@ -258,3 +258,41 @@ RNL_TEST(a_copy_that_is_waited_for_is_in_the_order_of_its_stream)
     free(bytes_seen);
     end();
 }
+
+// The thread that waits for a stream does a copy for it, and does not call
+// what holds up what comes behind.
+static struct fake_told told;
+
+static void delete_behind_told(void *memory, size_t size, void *user_data)
+{
+    (void)memory;
+    (void)size;
+    (void)user_data;
+    while (atomic_load(&told.count) == 0)
+        sched_yield();
+}
+
+RNL_TEST(a_deleter_may_wait_for_what_comes_behind_a_copy)
+{
+    enum { SIZE = 128 << 10, ROUNDS = 30 };
+    static char from[SIZE];
+    rnl_buffer_info info = {.struct_size = sizeof info};
+    begin(0, SIZE);
+    assert_ok(rnl_buffer_get_info(buffer, &info));
+    for (int i = 0; i < ROUNDS; i++) {
+        rnl_buffer wrapped;
+        struct fake_gate gate = {0};
+        atomic_store(&told.count, 0);
+        assert_ok(rnl_enqueue_host_function(stream, fake_hold, &gate));
+        assert_ok(rnl_buffer_wrap(
+            context, info.device_address, SIZE,
+            RNL_WRAP_OPTIONS(.kind = RNL_MEMORY_DEVICE,
+                             .deleter = delete_behind_told), &wrapped));
+        assert_ok(rnl_enqueue_copy_to_buffer(stream, wrapped, 0, from, SIZE));
+        assert_ok(rnl_buffer_release(wrapped));
+        assert_ok(rnl_enqueue_host_function(stream, fake_count, &told));
+        atomic_store(&gate.open, 1);
+        assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    }
+    end();
+}

@@ -168,10 +168,18 @@ static bool ends_alone(struct op *op)
     return op->kept_count == 0;
 }
 
+void op_end_aside(struct op *op)
+{
+    if (!ends_alone(op))
+        reap(task_of(op), finish);
+    else
+        op_finish(op);
+}
+
 void op_end(struct op *op)
 {
-    if (is_spared && !ends_alone(op))
-        reap(task_of(op), finish);
+    if (is_spared)
+        op_end_aside(op);
     else
         op_finish(op);
 }

@@ -18,6 +18,8 @@ void reaper_spare_thread(void);
 
 // Finishes an op.
 void op_end(struct op *op);
+// The same, by the reaper where that ends something, for any thread.
+void op_end_aside(struct op *op);
 // Finishes a list of ops that the driver is past.
 void op_end_past(struct op *oldest);
 // Drops a reference.

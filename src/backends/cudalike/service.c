@@ -151,7 +151,7 @@ void service_item_done(struct stream *stream, struct op *op,
                    op->sequence, false);
     if (op->kind == OP_COPY)
         quiet_copy_end(gpu_of(stream_context(stream)));
-    op_end(op);
+    op_end_aside(op);  // what it calls may wait for what comes behind
     if (own->words && driver_use_begin()) {
         atomic_store_explicit(own->words->done, number, memory_order_release);
         driver_use_end();
