@@ -90,6 +90,61 @@ RNL_TEST(another_thread_may_end_the_process)
         pause();
 }
 
+// Who waits for copies carries them, too, in the driver's page-locked memory,
+// which is left before it goes.
+static struct {
+    pthread_t thread;
+    _Atomic bool inside, leaving;
+} carrier;
+
+static void meet_carrier(void *unused)
+{
+    if (!pthread_equal(pthread_self(), carrier.thread)) {
+        fake_meet("cuMemcpyAsync", meet_carrier, unused);
+        return;
+    }
+    atomic_store(&carrier.inside, true);
+    while (!atomic_load(&carrier.leaving))
+        sched_yield();
+    for (int i = 0; i < 100; i++)
+        sched_yield();
+    atomic_store(&carrier.inside, false);
+}
+
+static void *copy_for_ever(void *unused)
+{
+    carrier.thread = pthread_self();
+    fake_meet("cuMemcpyAsync", meet_carrier, unused);
+    for (;;)
+        rnl_copy_to_buffer_and_wait(busy.stream, busy.buffer, 0, large, LARGE);
+    return unused;
+}
+
+// Runs behind the library's handler.
+static void find_carrier(void)
+{
+    _exit(atomic_load(&carrier.inside) ? 1 : 47);
+}
+
+RNL_TEST(a_process_exits_while_a_thread_copies)
+{
+    fake_load();
+    if (!fake_is_child()) {
+        expect_end(__func__, 47);
+        return;
+    }
+    pthread_t thread;
+    assert_ok(rnl_context_open("cuda", 0, NULL, &busy.context));
+    assert_ok(rnl_stream_create(busy.context, NULL, &busy.stream));
+    assert_ok(rnl_buffer_create(busy.context, LARGE, NULL, &busy.buffer));
+    atexit(find_carrier);
+    assert_int_equal(pthread_create(&thread, NULL, copy_for_ever, NULL), 0);
+    while (!atomic_load(&carrier.inside))
+        sched_yield();
+    atomic_store(&carrier.leaving, true);
+    exit(0);
+}
+
 // --- Exit handlers --------------------------------------------------------
 
 // Runs when the driver is gone: all ends, with an error where work is left.

@@ -86,6 +86,15 @@ static struct op_copy put_between(struct context *context, struct op_copy *copy,
     return rest;
 }
 
+static rnl_status do_rest(const struct op_copy *rest)
+{
+    if (!driver_use_begin())
+        return driver_use_fail();
+    copy_by_host(rest);
+    driver_use_end();
+    return RNL_OK;
+}
+
 // The device copies in the stream's order. Takes the op over.
 static rnl_status copy_through(struct stream *stream, struct op *op,
                                enum host_part part, struct bounce *bounce)
@@ -93,15 +102,15 @@ static rnl_status copy_through(struct stream *stream, struct op *op,
     struct context *context = stream_context(stream);
     struct op_copy rest =
         put_between(context, &op->copy, part, bounce->memory);
-    if (part == HOST_READS)
-        copy_by_host(&rest);
-    rnl_status status = gpu_stream_submit(stream, op);
+    rnl_status status = part == HOST_READS ? do_rest(&rest) : RNL_OK;
+    if (status == RNL_OK)
+        status = gpu_stream_submit(stream, op);
     if (status != RNL_OK)
         op_finish(op);
     else
         status = stream_wait_done(stream, RNL_FOREVER);
     if (status == RNL_OK && part == HOST_WRITES)
-        copy_by_host(&rest);
+        status = do_rest(&rest);
     if (status == RNL_OK)
         bounce_drop(gpu_of(context), bounce);
     else  // the device may be at it yet

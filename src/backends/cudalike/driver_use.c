@@ -44,6 +44,13 @@ uint64_t driver_use_ended(void)
     return atomic_load_explicit(&ended, memory_order_relaxed);
 }
 
+rnl_status driver_use_fail(void)
+{
+    return fail(RNL_ERROR_DEVICE_LOST,
+                "the process is ending, and the host does nothing for its "
+                "streams any more");
+}
+
 // A child of a fork has none of the threads.
 static void end_use(void)
 {

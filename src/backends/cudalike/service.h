@@ -68,13 +68,15 @@ bool host_add(struct task *task);
 void host_finish_list(struct op *over);
 
 // Around what the library's threads do with the driver and its page-locked
-// memory. False when the process is ending: then it must not be done.
+// memory, and callers with that which is the library's. False when the process is ending: then it must not be done.
 bool driver_use_begin(void);
 void driver_use_end(void);
 // When that was, or 0.
 uint64_t driver_use_ended(void);
 // What a thread does that has nothing left to do: it waits for its end.
 _Noreturn void driver_use_never(void);
+// What callers are told then.
+rnl_status driver_use_fail(void);
 // With the driver started, before the first use.
 void driver_use_until_exit(void);
 

@@ -474,8 +474,11 @@ rnl_status staging_copy_with(struct stream *stream, const struct op *op)
         return staging_copy(stream, op);
     struct waits waits = {.took_us = {LAST_PIECES_US}};
     add_shares(job, pieces_of(job) - 1);
-    while (!is_taken(job) && !driver_use_ended())
-        work_on(job);
+    if (driver_use_begin()) {
+        while (!is_taken(job) && !driver_use_ended())
+            work_on(job);
+        driver_use_end();
+    }
     if (atomic_fetch_sub(&job->open, 1) == 1)
         job_finish(job);
     rnl_status status = gpu_poll(
@@ -486,7 +489,10 @@ rnl_status staging_copy_with(struct stream *stream, const struct op *op)
     if (status != RNL_OK)  // the process ends: others may have it still
         return status;
     int code = atomic_load(&job->code);
+    bool taken = is_taken(job);
     mem_release(job, sizeof *job);
+    if (!taken)
+        return driver_use_fail();
     return code == 0 ? RNL_OK
                      : driver_fail(stream_context(stream), code, "to copy");
 }

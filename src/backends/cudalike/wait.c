@@ -83,9 +83,7 @@ rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,
             return fail(RNL_ERROR_TIMED_OUT,
                         "the work was not done within the time limit");
         if (ended && now - ended > ENDING_NS)
-            return fail(RNL_ERROR_DEVICE_LOST,
-                        "the process is ending, and the host does nothing for "
-                        "its streams any more");
+            return driver_use_fail();
         wait.past = now - start;
         if (wait_spins(&wait))
             cpu_relax();
