@@ -106,8 +106,10 @@ static void meet_carrier(void *unused)
     atomic_store(&carrier.inside, true);
     while (!atomic_load(&carrier.leaving))
         sched_yield();
-    for (int i = 0; i < 100; i++)
-        sched_yield();
+    // Longer than an exit takes that does not wait, and far shorter than one
+    // waits.
+    for (volatile int i = 0; i < 1000000; i++)
+        ;
     atomic_store(&carrier.inside, false);
 }
 

@@ -373,7 +373,6 @@ static void look_at_marker(struct stream *stream)
         stream_settle(stream, point);
 }
 
-// The lists tell of nobody else's doing: only this thread takes items out.
 // `asks`: the driver, too.
 static enum look look_at(struct stream *stream, bool asks, bool did)
 {
