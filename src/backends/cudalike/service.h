@@ -68,7 +68,8 @@ bool host_add(struct task *task);
 void host_finish_list(struct op *over);
 
 // Around what the library's threads do with the driver and its page-locked
-// memory, and callers with that which is the library's. False when the process is ending: then it must not be done.
+// memory, and callers with that which is the library's. False when the process
+// is ending: then it must not be done.
 bool driver_use_begin(void);
 void driver_use_end(void);
 // When that was, or 0.
