@@ -415,9 +415,12 @@ static bool may_leave(struct stream *stream, enum look look)
     }
     if (++own->idle_rounds < IDLE_ROUNDS || !lock_try(&own->lock))
         return false;
+    lock_take(&own->list_lock);
+    bool items = own->items != NULL;
+    lock_give(&own->list_lock);
     bool leaves = atomic_load(&own->completed) >=
                       atomic_load(&stream->submitted) &&
-                  !own->items && !atomic_load(&own->pending) &&
+                  !items && !atomic_load(&own->pending) &&
                   !atomic_load(&own->holds) &&
                   !atomic_load(&own->marker);
     if (leaves)

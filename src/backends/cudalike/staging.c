@@ -457,6 +457,8 @@ bool staging_start(struct stream *stream, struct op *op)
     return true;
 }
 
+static _Atomic unsigned callers;  // who wait for their copies
+
 static rnl_status is_over(void *subject)
 {
     struct job *job = subject;
@@ -473,12 +475,15 @@ rnl_status staging_copy_with(struct stream *stream, const struct op *op)
     if (!job)
         return staging_copy(stream, op);
     struct waits waits = {.took_us = {LAST_PIECES_US}};
-    add_shares(job, pieces_of(job) - 1);
-    if (driver_use_begin()) {
+    bool alone = add_shares(job, pieces_of(job) - 1) == 0;
+    // Each has a lane, which stays.
+    bool carries = atomic_fetch_add(&callers, 1) < way.threads || alone;
+    if (carries && driver_use_begin()) {
         while (!is_taken(job) && !driver_use_ended())
             work_on(job);
         driver_use_end();
     }
+    atomic_fetch_sub(&callers, 1);
     if (atomic_fetch_sub(&job->open, 1) == 1)
         job_finish(job);
     rnl_status status = gpu_poll(
