@@ -286,6 +286,35 @@ RNL_TEST(kernels_print)
     expect_ok(rnl_function_release(function));
 }
 
+// Also where nothing is copied behind it.
+RNL_TEST(what_kernels_print_is_there_for_who_waits)
+{
+    rnl_function function = suite_compile(
+        "extern \"C\" __global__ void hello(int *out) {\n"
+        "    printf(\"told\\n\");\n"
+        "}\n", "hello");
+    rnl_event event;
+    char text[64];
+    void *nothing = NULL;
+    expect_ok(rnl_event_create(suite_context(), NULL, &event));
+    for (int i = 0; i < 3; i++) {
+        capture_begin();
+        expect_ok(rnl_enqueue_function(suite_stream(), function,
+                                       RNL_LAUNCH(.grid = {1}, .block = {1}),
+                                       RNL_ARGS(nothing)));
+        expect_ok(rnl_enqueue_event_record(suite_stream(), event));
+        expect_ok(i == 0   ? rnl_stream_synchronize(suite_stream(),
+                                                    RNL_FOREVER)
+                  : i == 1 ? rnl_event_synchronize(event, RNL_FOREVER)
+                           : rnl_context_synchronize(suite_context(),
+                                                     RNL_FOREVER));
+        capture_end(text, sizeof text);
+        assert_string_equal(text, "told\n");
+    }
+    expect_ok(rnl_event_release(event));
+    expect_ok(rnl_function_release(function));
+}
+
 RNL_TEST(an_early_return_does_not_hang_a_kernel_with_barriers)
 {
     rnl_function function = suite_compile(

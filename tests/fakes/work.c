@@ -560,6 +560,42 @@ RNL_TEST(of_a_refused_copy_that_is_waited_for_nothing_arrives)
     refuse_a_copy(true);
 }
 
+// --- What kernels print ------------------------------------------------------
+
+// The driver brings it to standard output where it waits itself.
+static size_t waits_behind(const char *source, const char *kernel)
+{
+    rnl_function function;
+    const char *reason;
+    idle_open(0, false);
+    if (rnl_context_supports(idle_context, RNL_FEATURE_COMPILE, &reason))
+        test_skip("%s", reason);
+    assert_ok(rnl_function_compile(idle_context, source, kernel, NULL,
+                                   &function));
+    size_t before = fake_calls("cuStreamSynchronize");
+    assert_ok(rnl_enqueue_function(idle_stream, function,
+                                   RNL_LAUNCH(.grid = {1}, .block = {1}),
+                                   RNL_NO_ARGS));
+    assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
+    assert_int_equal(rnl_stream_query(idle_stream), RNL_OK);
+    size_t count = fake_calls("cuStreamSynchronize") - before;
+    assert_ok(rnl_function_release(function));
+    idle_close();
+    return count;
+}
+
+RNL_TEST(who_waits_has_the_driver_show_what_kernels_printed)
+{
+    assert_int_equal(waits_behind("extern \"C\" __global__ void "
+                                  "calls_vprintf() {}", "calls_vprintf"), 1);
+}
+
+RNL_TEST(the_driver_does_not_wait_where_no_kernel_prints)
+{
+    assert_int_equal(waits_behind("extern \"C\" __global__ void empty() {}",
+                                  "empty"), 0);
+}
+
 // --- The current context ----------------------------------------------------
 
 // How often one was made current for a launch, a record and looks at both.

@@ -249,6 +249,17 @@ static struct failure *lost_failure(struct context *context,
     return blame_for(context, suspects, driver->status(code), message);
 }
 
+void context_show_prints(struct context *context)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    if (!atomic_load_explicit(&gpu->prints, memory_order_relaxed) ||
+        context_is_lost(context) || service_is_here())
+        return;
+    void *before = current_enter(gpu);
+    call_of(gpu)->stream_synchronize(gpu->copy_stream);  // of any stream
+    current_back(gpu, before);
+}
+
 bool context_still_copies(const struct context *context)
 {
     return context_is_lost(context) && quiet_copies(gpu_of(context));

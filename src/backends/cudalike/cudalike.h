@@ -31,6 +31,7 @@ struct gpu_context {
     int device;
     void *handle;             // the device's primary context
     bool flushes;             // waits can flush remote writes
+    _Atomic bool prints;      // kernels of it may
     void *own_stream;         // for frees that are in no stream's order
     void *copy_stream;        // for copies that the service does
     void *_Atomic decider;    // a kernel of the library's own (plan.h)
@@ -203,6 +204,10 @@ static inline bool context_is_lost(const struct context *context)
 {
     return atomic_load_explicit(&context->lost, memory_order_acquire) != NULL;
 }
+
+// What kernels printed by now reaches standard output: the driver brings it
+// there where it waits itself, which we do not have it do.
+void context_show_prints(struct context *context);
 
 // Of a lost device nothing is waited for but what the library's own threads
 // still do with the callers' memory.

@@ -392,7 +392,7 @@ static rnl_status query_again(void *event)
     return gpu_event_query(event);
 }
 
-rnl_status gpu_event_wait(struct event *event, uint64_t deadline)
+static rnl_status wait_until(struct event *event, uint64_t deadline)
 {
     struct gpu_context *gpu = gpu_of(event->object.context);
     rnl_status status = RNL_OK;
@@ -406,6 +406,14 @@ rnl_status gpu_event_wait(struct event *event, uint64_t deadline)
     status = gpu_poll(query_again, event, RNL_SYNC_AUTO, deadline,
                       &event_of(event)->waits);
     current_back(gpu, before);
+    return status;
+}
+
+rnl_status gpu_event_wait(struct event *event, uint64_t deadline)
+{
+    rnl_status status = wait_until(event, deadline);
+    if (status == RNL_OK)
+        context_show_prints(event->object.context);
     return status;
 }
 

@@ -99,6 +99,9 @@ static rnl_status load_vendor(struct module *module, const void *data,
     const char *fault = image_vendor_fault(driver->image, data, size, &form);
     if (fault)
         return refuse_binary(context, fault);
+    // A fat binary may be compressed.
+    if (form == IMAGE_FATBIN || memmem(data, size, "vprintf", 7))
+        atomic_store(&gpu_of(context)->prints, true);
     if (form == IMAGE_ASSEMBLY)
         return load_assembly(module, data, size, maker);
     if (maker)

@@ -555,6 +555,8 @@ static rnl_status wait_until(struct stream *stream, uint64_t deadline)
 rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
     rnl_status status = wait_until(stream, deadline);
+    if (status == RNL_OK && deadline != DEADLINE_LOOK)
+        context_show_prints(stream_context(stream));
     reaper_help(stream);
     if (stream->borrowed) {
         lock_take(&gpu_stream_of(stream)->asking);
