@@ -30,6 +30,9 @@ RNL_TEST(signatures_that_kernels_cannot_have)
          "a kernel cannot be called main"},
         {"struct s {};\n__global__ void operator+(s a, s b) {}", "k.cu:2:17:",
          "an operator cannot be a kernel"},
+        {"extern \"C\" __global__ void sin(int *o) {}", "k.cu:1:28:",
+         "a kernel with C linkage cannot have the name of a function of "
+         "CUDA's"},
     };
     REFUSE(refusals);
 }
