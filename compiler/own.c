@@ -107,6 +107,7 @@ static bool is_in_prelude(struct token name)
             continue;
         while (line > cc_prelude && line[-1] != '\n')
             line--;
+        line += strspn(line, " ");
         const bool is_function = strncmp(line, "RNL_INLINE ", 11) == 0 ||
                                  strncmp(line, "extern ", 7) == 0;
         if (is_function ? next == '(' : strncmp(line, "RNL_", 4) == 0)

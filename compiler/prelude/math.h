@@ -598,12 +598,12 @@ RNL_MIN_MAX(rnl_llong, rnl_llong, rnl_llong)
 RNL_MIN_MAX(rnl_ullong, rnl_ullong, rnl_ullong)
 RNL_MIN_MAX(rnl_ullong, rnl_llong, rnl_ullong)
 RNL_MIN_MAX(rnl_ullong, rnl_ullong, rnl_llong)
-#define RNL_MIN_MAX_NAMED(prefix, type)                                  \
-    RNL_INLINE type prefix##min(type x, type y) { return min(x, y); }    \
-    RNL_INLINE type prefix##max(type x, type y) { return max(x, y); }
-RNL_MIN_MAX_NAMED(u, rnl_uint)
-RNL_MIN_MAX_NAMED(ll, rnl_llong)
-RNL_MIN_MAX_NAMED(ull, rnl_ullong)
+#define RNL_MIN_MAX_NAMED(least, most, type)                     \
+    RNL_INLINE type least(type x, type y) { return min(x, y); }  \
+    RNL_INLINE type most(type x, type y) { return max(x, y); }
+RNL_MIN_MAX_NAMED(umin, umax, rnl_uint)
+RNL_MIN_MAX_NAMED(llmin, llmax, rnl_llong)
+RNL_MIN_MAX_NAMED(ullmin, ullmax, rnl_ullong)
 RNL_INLINE float min(float x, float y) { return fminf(x, y); }
 RNL_INLINE float max(float x, float y) { return fmaxf(x, y); }
 RNL_INLINE double min(double x, double y) { return fmin(x, y); }

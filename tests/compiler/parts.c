@@ -112,6 +112,10 @@ RNL_TEST(functions_may_be_defined_in_many_words)
           "float a[] = {2, 7}; out[i] = norm(1, a);", 7);
     gives("__device__ auto abs(int x) { return x + 1; }",
           "out[i] = abs(in[i]);", 10);
+    gives("__device__ unsigned umax(unsigned a, unsigned b) { return a + b; }\n"
+          "__device__ int __shfl_sync(unsigned, int x, int, int n = 32)\n"
+          "{ return x * n; }",
+          "out[i] = umax(__shfl_sync(1, in[i], 0, 2), 3);", 21);
 }
 
 // The source is compiled as it is: no macro has the name of a function in it.
