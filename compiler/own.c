@@ -259,7 +259,7 @@ static void read_function(struct own *own, struct function f)
         return;
     char *name = tokens_copy(s, f.name, f.name + 1);
     text_add(&parameters, "");
-    if (own_is_of_prelude(name) && parts_are_called(name) &&
+    if (parts_are_called(name) && own_is_of_prelude(name) &&
         add_parameters(own, f.open + 1, tokens_skip_brackets(s, f.open) - 1,
                        &parameters)) {
         for (size_t i = f.from; i < f.name; i++)

@@ -91,10 +91,13 @@ static bool has_call(const char *source, const char *stem)
 static bool has_any(const char *source, const char *words,
                     bool (*has)(const char *source, const char *word))
 {
-    char word[24];
-    for (int size; sscanf(words, "%23s%n", word, &size) == 1; words += size)
+    for (size_t size; *words; words += size + (words[size] == ' ')) {
+        char word[24] = "";
+        size = strcspn(words, " ");
+        memcpy(word, words, size < sizeof word ? size : sizeof word - 1);
         if (has(source, word))
             return true;
+    }
     return false;
 }
 
