@@ -58,9 +58,11 @@ static const struct {
 };
 
 static const char *const refused[] = {
-    "mma.h", "cuda_fp8.h", "cuda/barrier", "cuda/pipeline", "cuda/atomic",
-    "cuda/semaphore", "cuda/latch", "cuda_pipeline.h", "cuda_awbarrier.h",
-    "cuda/std/barrier", "cuda/std/atomic", "cub/cub.cuh"};
+    "mma.h", "cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h", "cuda/barrier",
+    "cuda/pipeline", "cuda/atomic", "cuda/semaphore", "cuda/latch",
+    "cuda_pipeline.h", "cuda_pipeline_primitives.h", "cuda_awbarrier.h",
+    "cuda_awbarrier_primitives.h", "cuda/std/barrier", "cuda/std/atomic",
+    "cub/cub.cuh"};
 
 static bool is_word(char c)
 {
