@@ -28,6 +28,14 @@ static void give_way_to_type(struct own *own, const char *name)
     text_format(&own->end, "#undef %s\n", name);
 }
 
+// The word among these that the token is, or NULL.
+static const char *find_word(struct token token, const char *const *words)
+{
+    while (*words && !token_is(token, *words))
+        words++;
+    return *words;
+}
+
 // The words for a number, which the source may have given another; NULL of
 // anything else.
 static const char *number(const struct own *own, struct token token)
@@ -35,15 +43,14 @@ static const char *number(const struct own *own, struct token token)
     static const char *const words[] = {
         "float", "double", "int", "unsigned", "signed", "long", "short", "char",
         "bool", "void", "size_t", "clock_t", NULL};
-    size_t i = 0;
-    while (words[i] && !token_is(token, words[i]))
-        i++;
-    if (words[i])
-        return words[i];
-    for (i = 0; i < own->names.count; i++)
+    static const char *const sized[] = {  // sources may have others
+        "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t",
+        "int64_t", "uint64_t", NULL};
+    const char *word = find_word(token, words);
+    for (size_t i = 0; !word && i < own->names.count; i++)
         if (token_is(token, own->names.items[i]))
-            return own->types.items[i];
-    return NULL;
+            word = own->types.items[i];
+    return word ? word : find_word(token, sized);
 }
 
 // Adds the token if it is of a type of a number.

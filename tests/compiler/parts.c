@@ -104,6 +104,13 @@ RNL_TEST(functions_may_be_defined_in_many_words)
           "__device__ uint max(uint a, uint b = 4) { return a + b; }\n"
           "static real __device__ min(real a, const real b) { return a - b; }",
           "out[i] = max((uint)in[i]) * 10 + min(8.0f, 2.0f);", 136);
+    gives("#include <stdint.h>\n__device__ uint32_t max(uint32_t a, uint32_t b)"
+          "\n{ return a + b; }\n__device__ int64_t min(int64_t a, int64_t b)\n"
+          "{ return a - b; }",
+          "out[i] = max((uint32_t)in[i], 3u) * 10 + min(8l, 2l);", 126);
+    gives("typedef long long int64_t;\n"
+          "__device__ int64_t min(int64_t a, int64_t b) { return a - b; }",
+          "out[i] = min(8ll, 2ll) * 10 + min(8l, 2l);", 62);
     gives("__device__ [[nodiscard]] int (max)(int, signed) { return 7; }",
           "out[i] = max(in[i], 3);", 7);
     gives("__device__ int \\\nmax(int a,\\\n int b) { return a + b; }",
