@@ -297,11 +297,8 @@ void simt_finish(struct simt_worker *worker);
 // all; they go before the prelude.
 void parts_ask(const char *source, bool all, struct text *text);
 
-// Adds what gives another name to each type which the prelude declares and
-// `source` does, too, and to functions of numbers that `source` defines anew.
-// It goes around the prelude.
-void parts_make_way(const char *source, struct text *before,
-                    struct text *after);
+// Whether a call of that function asks for a part.
+bool parts_are_called(const char *name);
 
 // Whether errors of the compiler may come from a part that is not there.
 bool parts_missed(const char *errors);
@@ -309,6 +306,14 @@ bool parts_missed(const char *errors);
 // The name and text of header number i, of those that bring a part with them
 // or say that it is not there. False after the last.
 bool parts_header(size_t i, struct text *name, struct text *text);
+
+// --- own.c: what a source declares although the prelude has it --------------
+
+// Adds what lets the prelude give way to it, before and after the prelude.
+void own_make_way(const char *source, struct text *before, struct text *after);
+
+// Whether the prelude has a function of that name.
+bool own_is_of_prelude(const char *name);
 
 // --- elf.c, link.c: what was compiled, and what linking needs ---------------
 

@@ -383,14 +383,11 @@ static enum weight weigh(const struct block *block)
                ? ABOUT_GENERATED : ABOUT_SOURCE;
 }
 
-// Without the folders of the headers, and the names that parts_make_way gives.
+// Without the folders of the headers.
 static void add_line(const char *line, size_t size, struct text *out)
 {
-    static const char own[] = "rnl_own_";
     for (size_t i = 0; i < size;) {
         size_t folder = diagnostics_folder(line + i);
-        if (begins(line + i, size - i, own))
-            folder = strlen(own);
         if (folder == 0)
             text_add_bytes(out, line + i++, 1);
         i += folder;
@@ -547,10 +544,10 @@ static bool redefines_generated(const struct block *block)
 }
 
 // A source may be a header, too. gcc tells at the user's line of functions of
-// the prelude's that do not fit (parts_make_way).
+// the prelude's that do not fit (own.c).
 static bool is_muted(const struct block *block, const struct job *job)
 {
-    return says(block, "rnl_exactly") ||
+    return says(block, "rnl_exactly") || says(block, "rnl_other_") ||
            (says(block, " warning: ") &&
             (job->choices.no_warnings || redefines_generated(block) ||
              says(block, "#pragma once in main file")));

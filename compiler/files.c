@@ -126,7 +126,7 @@ int write_prelude(const struct job *job)
     parts_ask(seen.data, job->all_parts || has_folders(job), &text);
     bool core = text.size == 0 && !strstr(seen.data, "include");
     if (job->scan.source)
-        parts_make_way(job->scan.source, &text, &after);
+        own_make_way(job->scan.source, &text, &after);
     if (core) {
         text_add_bytes(&text, cc_prelude, cc_prelude_core_size);
         text_add(&text, "#endif\n");

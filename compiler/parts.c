@@ -1,6 +1,6 @@
 // The parts of the prelude that only some sources need: most kernels would pay
 // for them in compile time for nothing.
-#include "tokens.h"
+#include "cc.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -14,20 +14,18 @@ struct part {
     const char *calls;  // or a call of a function that begins so
 };
 
-static const char math[] =
-    "abs acos asin atan brev byte_perm cbrt ceil clz copysign cos double2 "
-    "double_as erf exp fabs fdim fdivide ffs finite float_as floor fm fns "
-    "frexp funnel hadd hiloint hypot ilogb int_as is j0 j1 jn labs ldexp "
-    "lgamma llabs llm llr log longlong_as lr max min mod mul nan nearby "
-    "nextafter popc pow rcbrt rem rhadd rhypot rint round rsqrt sad saturate "
-    "scalb signbit sin sqrt tan tgamma trunc uhadd uint_as ullm umax umin "
-    "umul urhadd usad y0 y1 yn";
-
 static const struct part parts[] = {
     {"VECTOR", "char1 char2 char3 char4 short1 short2 short3 short4 int1 int2 "
                "int3 int4 long1 long2 long3 long4 float1 float2 float3 float4 "
                "double1 double2 double3 double4 __v __dp", ""},
-    {"MATH", "INFINITY NAN inv erfcx cyl_bessel norm _rn _rz _ru _rd", math},
+    {"MATH", "INFINITY NAN inv erfcx cyl_bessel norm _rn _rz _ru _rd",
+     "abs acos asin atan brev byte_perm cbrt ceil clz copysign cos double2 "
+     "double_as erf exp fabs fdim fdivide ffs finite float_as floor fm fns "
+     "frexp funnel hadd hiloint hypot ilogb int_as is j0 j1 jn labs ldexp "
+     "lgamma llabs llm llr log longlong_as lr max min mod mul nan nearby "
+     "nextafter popc pow rcbrt rem rhadd rhypot rint round rsqrt sad saturate "
+     "scalb signbit sin sqrt tan tgamma trunc uhadd uint_as ullm umax umin "
+     "umul urhadd usad y0 y1 yn"},
     {"WARP", "shfl syncwarp activemask ballot any_sync all_sync reduce_", ""},
     {"ATOMIC", "atomic", ""},
     {"SCOPED", "__nv_atomic __NV_", ""},
@@ -60,9 +58,11 @@ static const struct {
 };
 
 static const char *const refused[] = {
-    "mma.h", "cuda_fp8.h", "cuda/barrier", "cuda/pipeline", "cuda/atomic",
-    "cuda/semaphore", "cuda/latch", "cuda_pipeline.h", "cuda_awbarrier.h",
-    "cuda/std/barrier", "cuda/std/atomic", "cub/cub.cuh"};
+    "mma.h", "cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h", "cuda/barrier",
+    "cuda/pipeline", "cuda/atomic", "cuda/semaphore", "cuda/latch",
+    "cuda_pipeline.h", "cuda_pipeline_primitives.h", "cuda_awbarrier.h",
+    "cuda_awbarrier_primitives.h", "cuda/std/barrier", "cuda/std/atomic",
+    "cub/cub.cuh"};
 
 static bool is_word(char c)
 {
@@ -93,9 +93,28 @@ static bool has_call(const char *source, const char *stem)
 static bool has_any(const char *source, const char *words,
                     bool (*has)(const char *source, const char *word))
 {
-    char word[24];
-    for (int size; sscanf(words, "%23s%n", word, &size) == 1; words += size)
+    for (size_t size; *words; words += size + (words[size] == ' ')) {
+        char word[24] = "";
+        size = strcspn(words, " ");
+        memcpy(word, words, size < sizeof word ? size : sizeof word - 1);
         if (has(source, word))
+            return true;
+    }
+    return false;
+}
+
+static bool is_asked(const struct part *part, const char *source)
+{
+    return has_any(source, part->words, has_word) ||
+           has_any(source, part->calls, has_call);
+}
+
+bool parts_are_called(const char *name)
+{
+    char call[64];
+    snprintf(call, sizeof call, "%.60s(", name);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (is_asked(&parts[i], call))
             return true;
     return false;
 }
@@ -103,174 +122,8 @@ static bool has_any(const char *source, const char *words,
 void parts_ask(const char *source, bool all, struct text *text)
 {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (all || has_any(source, parts[i].words, has_word) ||
-            has_any(source, parts[i].calls, has_call))
+        if (all || is_asked(&parts[i], source))
             text_format(text, "#define RNL_NEEDS_%s\n", parts[i].name);
-}
-
-// --- Types that the source brings -------------------------------------------
-
-// NVRTC has none of these, so sources declare them, often as long long.
-static const char *const own_types[] = {"int64_t", "uint64_t", "intptr_t",
-                                        "uintptr_t"};
-
-// "typedef long long NAME;" or "using NAME = long long;" outside of all braces
-// but those of extern "C".
-static bool declares(const struct tokens *s, const char *name)
-{
-    size_t from = 0;  // where the current declaration began
-    for (size_t i = 0; i < s->count; i++) {
-        if (token_is(s->items[i], "{") &&
-            (i == 0 || s->items[i - 1].start[0] != '"'))
-            i = tokens_skip_brackets(s, i) - 1;
-        if (strchr(";{}", s->items[i].start[0]))
-            from = i + 1;
-        else if (token_is(s->items[i], name) &&
-                 (token_is(s->items[from], "typedef")
-                      ? token_is(s->items[i + 1], ";")
-                      : token_is(s->items[from], "using") &&
-                            token_is(s->items[i + 1], "=")))
-            return true;
-    }
-    return false;
-}
-
-static void make_way_for_types(const struct tokens *s, struct text *before,
-                               struct text *after)
-{
-    for (size_t i = 0; i < sizeof own_types / sizeof *own_types; i++) {
-        const char *name = own_types[i];
-        if (!declares(s, name))
-            continue;
-        text_format(before, "#define %s rnl_%s\n", name, name);
-        text_format(after, "#undef %s\n", name);
-    }
-}
-
-// --- Functions that the source brings ---------------------------------------
-
-// A source may define CUDA's functions of numbers anew, as float sinf(float).
-// Compilers know what libm's are, whatever the source says, so its own get
-// another name, by which the prelude's of other types are called, too.
-
-static bool is_number(struct token token)
-{
-    static const char *const words[] = {"float", "double", "int", "unsigned",
-                                        "long", "short", "char", "bool", NULL};
-    return token_is_any(token, words);
-}
-
-// Or pointers to such.
-static bool are_numbers(const struct tokens *s, size_t open, size_t close)
-{
-    for (size_t i = open; i < close; i++) {
-        const bool begins = i == open || token_is(s->items[i], ",");
-        i += begins;
-        i += begins && token_is(s->items[i], "const");
-        const struct token token = s->items[i];
-        if (begins ? !is_number(token)
-                   : !token_is_word(token) && !token_is(token, "*"))
-            return false;
-    }
-    return true;
-}
-
-// Whether it declares a function of that name, or has a macro do so.
-static bool prelude_has(const char *word, size_t size)
-{
-    char wanted[40];
-    snprintf(wanted, sizeof wanted, "%.*s", (int)size, word);
-    for (const char *at = cc_prelude; (at = strstr(at, wanted)); at++) {
-        const char *line = at;
-        while (line > cc_prelude && line[-1] != '\n')
-            line--;
-        const bool is_function = strncmp(line, "RNL_INLINE ", 11) == 0 ||
-                                 strncmp(line, "extern ", 7) == 0;
-        if (line < at && !is_word(at[-1]) && !is_word(at[size]) &&
-            (is_function ? at[size] == '(' : strncmp(line, "RNL_", 4) == 0))
-            return true;
-    }
-    return false;
-}
-
-// Macros of the prelude add the ending of functions of floats.
-static bool is_of_prelude(struct token name)
-{
-    char call[40];
-    snprintf(call, sizeof call, "%.*s(", (int)name.size, name.start);
-    return has_any(call, math, has_call) &&
-           (prelude_has(name.start, name.size) ||
-            (name.start[name.size - 1] == 'f' &&
-             prelude_has(name.start, name.size - 1)));
-}
-
-// Whether the function whose name is token `i` is one of CUDA's, defined here
-// with numbers for parameters.
-static bool defines(const struct tokens *s, size_t i)
-{
-    const struct token before = s->items[i - 1];
-    if (!token_is(s->items[i + 1], "(") ||
-        (!is_number(before) && !token_is(before, "void")) ||
-        !is_of_prelude(s->items[i]))
-        return false;
-    const size_t end = tokens_skip_brackets(s, i + 1);
-    return token_is(s->items[tokens_find_body(s, end)], "{") &&
-           are_numbers(s, i + 1, end - 1);
-}
-
-// Those of the prelude for just these types, which the source's take
-// precedence over.
-static const char others[] =
-    "template <class T> int rnl_alike(T *, T *);\n"
-    "template <class A> struct rnl_exactly {\n"
-    "    A value;\n"
-    "    template <class B, class = decltype(rnl_alike((A *)0, (B *)0))>\n"
-    "    constexpr operator B() const { return value; }\n"
-    "};\n"
-    "#define RNL_OTHERS(name)                                          \\\n"
-    "    template <class... A> RNL_INLINE auto rnl_own_##name(A... a)  \\\n"
-    "        -> decltype(name(rnl_exactly<A>{a}...))                   \\\n"
-    "    {                                                             \\\n"
-    "        return name(a...);                                        \\\n"
-    "    }\n";
-
-static void add_function(struct token name, struct text *made)
-{
-    char word[40], define[100];
-    snprintf(word, sizeof word, "%.*s", (int)name.size, name.start);
-    snprintf(define, sizeof define, "#define %s rnl_own_%s\n", word, word);
-    if (!made->data || !strstr(made->data, define))
-        text_format(made, "RNL_OTHERS(%s)\n%s", word, define);
-}
-
-// Once, also where headers include the prelude again.
-static void make_way_for_functions(const struct tokens *s, struct text *after)
-{
-    struct text made = {0};
-    size_t from = 0;  // where the current declaration began
-    for (size_t i = 0; i < s->count; i++) {
-        const bool open = token_is(s->items[i], "{");
-        if (open && (i == 0 || s->items[i - 1].start[0] != '"'))
-            i = tokens_skip_brackets(s, i) - 1;
-        if (strchr(";{}", s->items[i].start[0]))
-            from = i + 1;
-        else if (i > from && !token_is(s->items[from], "template") &&
-                 defines(s, i))
-            add_function(s->items[i], &made);
-    }
-    if (made.size > 0)
-        text_format(after, "#ifndef RNL_OTHERS\n%s%s#endif\n", others,
-                    made.data);
-    text_free(&made);
-}
-
-void parts_make_way(const char *source, struct text *before, struct text *after)
-{
-    struct tokens tokens = {0};
-    tokens_read(source, &tokens);
-    make_way_for_types(&tokens, before, after);
-    make_way_for_functions(&tokens, after);
-    tokens_free(&tokens);
 }
 
 // --- Parts that were not asked for -------------------------------------------

@@ -222,6 +222,11 @@ static size_t read_kernel(const struct tokens *s, size_t from, size_t i,
     kernel->bounds = read_bounds(s, from, name);
     kernel->is_template = is_template || tokens_have_auto(s, open);
     kernel->extern_c = extern_c;
+    if (extern_c && own_is_of_prelude(kernel->name) &&
+        parts_are_called(kernel->name))
+        rules_refuse(scan, s->items[name],
+                     "a kernel with C linkage cannot have the name of a "
+                     "function of CUDA's");
     return after;
 }
 

@@ -66,6 +66,7 @@ static void list_qualified(struct list *list, const char *scope,
 
 // --- Kernels ---------------------------------------------------------------
 
+// By another kernel, or by functions of the prelude.
 static bool is_overloaded(const struct scan *scan,
                           const struct scan_kernel *kernel)
 {
@@ -73,7 +74,7 @@ static bool is_overloaded(const struct scan *scan,
     for (size_t i = 0; i < scan->kernel_count; i++)
         same += strcmp(scan->kernels[i].name, kernel->name) == 0 &&
                 strcmp(scan->kernels[i].scope, kernel->scope) == 0;
-    return same > 1;
+    return same > 1 || own_is_of_prelude(kernel->name);
 }
 
 // An expression for the kernel, inside its namespace.

@@ -79,6 +79,8 @@ static const char *skip_space(const char *p, bool *line_start)
             *line_start = true, p++;
         else if (isspace((unsigned char)*p))
             p++;
+        else if (p[0] == '\\' && p[1] == '\n')
+            p += 2;
         else if (p[0] == '/' && p[1] == '/')
             p = tokens_skip_line(p);
         else if (p[0] == '/' && p[1] == '*') {

@@ -9,25 +9,34 @@
 
 // --- Functions of floating-point numbers -----------------------------------
 
-// What libm takes apart by its bits it does not flush to zero. Vectors do.
-#if defined(RNL_FLUSH) && !defined(RNL_SIMT)
+// What libm takes apart by its bits it does not flush to zero. Vectors do, if
+// compilers know the function as one.
+#if defined(RNL_FLUSH)
 RNL_INLINE float rnl_flushed(float x)
 {
     return __builtin_fabsf(x) < 1.17549435e-38f ? x * 0.0f : x;
 }
-#define RNL_LIBM1(name)                            \
+#define RNL_BITS1(name)                            \
     RNL_INLINE float name(float x)                 \
     {                                              \
         return __builtin_##name(rnl_flushed(x));   \
     }
-#define RNL_LIBM2(name)                                            \
+#define RNL_BITS2(name)                                            \
     RNL_INLINE float name(float x, float y)                        \
     {                                                              \
         return __builtin_##name(rnl_flushed(x), rnl_flushed(y));   \
     }
 #else
+#define rnl_flushed(x) (x)
+#define RNL_BITS1(name) RNL_PLAIN1(name)
+#define RNL_BITS2(name) RNL_PLAIN2(name)
+#endif
+#if defined(RNL_SIMT)
 #define RNL_LIBM1(name) RNL_PLAIN1(name)
 #define RNL_LIBM2(name) RNL_PLAIN2(name)
+#else
+#define RNL_LIBM1(name) RNL_BITS1(name)
+#define RNL_LIBM2(name) RNL_BITS2(name)
 #endif
 #define RNL_PLAIN1(name) extern "C" float name(float) noexcept;
 #define RNL_PLAIN2(name) extern "C" float name(float, float) noexcept;
@@ -83,10 +92,10 @@ RNL_EXACT1(fabs)
 RNL_EXACT1(floor)
 RNL_EXACT1(j0)
 RNL_EXACT1(j1)
-RNL_MATH1(lgamma)
+RNL_MATH1_BY(RNL_BITS1, lgamma)
 RNL_MATH1(log1p)
 RNL_MATH1(log2)
-RNL_MATH1(logb)
+RNL_MATH1_BY(RNL_BITS1, logb)
 RNL_EXACT1(nearbyint)
 RNL_EXACT1(rint)
 RNL_EXACT1(round)
@@ -182,10 +191,15 @@ RNL_MATH2(remainder)
 RNL_MATH_MIXED(double, ldexp, int)
 RNL_MATH_MIXED(double, scalbn, int)
 RNL_MATH_MIXED(double, scalbln, long)
-RNL_MATH_MIXED(double, frexp, int *)
 
+extern "C" double frexp(double, int *) noexcept;
+RNL_INLINE float frexpf(float x, int *exponent)
+{
+    return __builtin_frexpf(rnl_flushed(x), exponent);
+}
+RNL_INLINE float frexp(float x, int *exponent) { return frexpf(x, exponent); }
 extern "C" int ilogb(double) noexcept;
-extern "C" int ilogbf(float) noexcept;
+RNL_INLINE int ilogbf(float x) { return __builtin_ilogbf(rnl_flushed(x)); }
 RNL_INLINE int ilogb(float x) { return ilogbf(x); }
 
 // A whole number as an integer: saturated. NaN gives 0, or the lowest (of
@@ -598,12 +612,12 @@ RNL_MIN_MAX(rnl_llong, rnl_llong, rnl_llong)
 RNL_MIN_MAX(rnl_ullong, rnl_ullong, rnl_ullong)
 RNL_MIN_MAX(rnl_ullong, rnl_llong, rnl_ullong)
 RNL_MIN_MAX(rnl_ullong, rnl_ullong, rnl_llong)
-#define RNL_MIN_MAX_NAMED(prefix, type)                                  \
-    RNL_INLINE type prefix##min(type x, type y) { return min(x, y); }    \
-    RNL_INLINE type prefix##max(type x, type y) { return max(x, y); }
-RNL_MIN_MAX_NAMED(u, rnl_uint)
-RNL_MIN_MAX_NAMED(ll, rnl_llong)
-RNL_MIN_MAX_NAMED(ull, rnl_ullong)
+#define RNL_MIN_MAX_NAMED(least, most, type)                     \
+    RNL_INLINE type least(type x, type y) { return min(x, y); }  \
+    RNL_INLINE type most(type x, type y) { return max(x, y); }
+RNL_MIN_MAX_NAMED(umin, umax, rnl_uint)
+RNL_MIN_MAX_NAMED(llmin, llmax, rnl_llong)
+RNL_MIN_MAX_NAMED(ullmin, ullmax, rnl_ullong)
 RNL_INLINE float min(float x, float y) { return fminf(x, y); }
 RNL_INLINE float max(float x, float y) { return fmaxf(x, y); }
 RNL_INLINE double min(double x, double y) { return fmin(x, y); }

@@ -89,6 +89,28 @@ RNL_TEST(overloads_are_told_apart_by_symbol)
     built_close(&built);
 }
 
+RNL_TEST(kernels_may_be_called_like_functions)
+{
+    int in[4] = {5, 2, 9, 1}, out[4] = {0};
+    built_write(&built, "k.cu",
+                "__global__ void max(int *out, const int *in, int n)\n"
+                "{ int i = threadIdx.x; out[i] = max(in[i], 3) + n; }\n"
+                "namespace own { __global__ void atomicAdd(int *p) {} }\n"
+                "__global__ void round(float, int (&p)[2], int n = 1) {}\n"
+                "template <class T> __global__ void min(T *p) {}\n"
+                "extern \"C\" __global__ void reduce(int *p) {}\n");
+    built_make(&built, "--source @/k.cu --name-expression 'min<int>'");
+    assert_string_equal(built.log, "");
+    assert_non_null(built_kernel(&built, "own::atomicAdd"));
+    assert_non_null(built_kernel(&built, "round"));
+    assert_non_null(built_kernel(&built, "min<int>"));
+    assert_non_null(built_kernel(&built, "reduce"));
+    built_run_ints(&built, "max", (rnl_dim3){1}, (rnl_dim3){4}, 0, out, in, 4);
+    assert_int_equal(out[0], 9);
+    assert_int_equal(out[1], 7);
+    built_close(&built);
+}
+
 RNL_TEST(launch_bounds_are_told)
 {
     built_kernels(&built, "names.cu", "");

@@ -2,6 +2,7 @@
 #include "build.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -257,6 +258,41 @@ RNL_TEST(denormals_are_flushed_on_request)
         halve(kernels[k], "--option --use_fast_math --option --ftz=false",
               0x1p-127f);
     }
+    built_close(&built);
+}
+
+static const char parts[] =
+    "extern \"C\" __global__ void k(float *out, const float *in)\n"
+    "{\n"
+    "    int i = threadIdx.x, exponent;\n"
+    "    out[5 * i] = frexpf(in[i], &exponent);\n"
+    "    out[5 * i + 1] = exponent;\n"
+    "    out[5 * i + 2] = logbf(in[i]);\n"
+    "    out[5 * i + 3] = ilogbf(in[i]);\n"
+    "    out[5 * i + 4] = lgammaf(in[i]);\n"
+    "}\n";
+
+// What takes numbers apart by their bits, and has no vector function.
+static void take_apart(const char *options)
+{
+    static const float expected[][5] = {{0.5f, 2, 1, 1, 0},
+                                        {0, 0, -INFINITY, INT_MIN, INFINITY}};
+    float in[64], out[64 * 5], *to = out;
+    const float *from = in;
+    for (int i = 0; i < 64; i++)
+        in[i] = i % 2 ? -1e-40f : 2;
+    takes(options, "");
+    assert_int_equal(built_run(&built, "k", (rnl_dim3){1}, (rnl_dim3){64}, 0,
+                               (const void *const[]){&to, &from}), RNL_OK);
+    for (int i = 0; i < 64 * 5; i++)
+        assert_true(out[i] == expected[i / 5 % 2][i % 5]);
+}
+
+RNL_TEST(denormals_that_are_flushed_have_no_parts)
+{
+    use(parts);
+    take_apart("--option --ftz=true");
+    take_apart("--option --ftz=true --option --tier=F");
     built_close(&built);
 }
 

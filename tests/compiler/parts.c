@@ -85,6 +85,114 @@ RNL_TEST(functions_of_numbers_may_be_defined_anew)
           "out[i] = sqrtf(in[i]) * 10 + __half2float(hsqrt(in[i]));", 53);
 }
 
+// NVRTC declares them all, and so does what comes before the source here.
+RNL_TEST(functions_are_meant_before_they_are_defined)
+{
+    gives("__device__ int more(int x) { return max(x, 1); }\n"
+          "template <class T> __device__ T most(T x) { return max(x, T(2)); }\n"
+          "__device__ __forceinline__ int max(int a, int b) { return a + b; }",
+          "out[i] = more(in[i]) * 100 + most(in[i]) + most(3.0f) * 10;", 1041);
+    gives("extern \"C\" __device__ float sinf(float x) noexcept;\n"
+          "__device__ float more(float x) { return sinf(x); }\n"
+          "extern \"C\" __device__ float sinf(float x) noexcept\n"
+          "{ return x + 1; }", "out[i] = more(in[i]);", 10);
+}
+
+RNL_TEST(functions_may_be_defined_in_many_words)
+{
+    gives("typedef unsigned int uint;\nusing real = float;\n"
+          "__device__ uint max(uint a, uint b = 4) { return a + b; }\n"
+          "static real __device__ min(real a, const real b) { return a - b; }",
+          "out[i] = max((uint)in[i]) * 10 + min(8.0f, 2.0f);", 136);
+    gives("#include <stdint.h>\n__device__ uint32_t max(uint32_t a, uint32_t b)"
+          "\n{ return a + b; }\n__device__ int64_t min(int64_t a, int64_t b)\n"
+          "{ return a - b; }",
+          "out[i] = max((uint32_t)in[i], 3u) * 10 + min(8l, 2l);", 126);
+    gives("typedef long long int64_t;\n"
+          "__device__ int64_t min(int64_t a, int64_t b) { return a - b; }",
+          "out[i] = min(8ll, 2ll) * 10 + min(8l, 2l);", 62);
+    gives("__device__ [[nodiscard]] int (max)(int, signed) { return 7; }",
+          "out[i] = max(in[i], 3);", 7);
+    gives("__device__ int \\\nmax(int a,\\\n int b) { return a + b; }",
+          "out[i] = max(in[i], 3);", 12);
+    gives("__device__ float norm(int n, float const a[]) { return a[n]; }",
+          "float a[] = {2, 7}; out[i] = norm(1, a);", 7);
+    gives("__device__ auto abs(int x) { return x + 1; }",
+          "out[i] = abs(in[i]);", 10);
+    gives("__device__ unsigned umax(unsigned a, unsigned b) { return a + b; }\n"
+          "__device__ int __shfl_sync(unsigned, int x, int, int n = 32)\n"
+          "{ return x * n; }",
+          "out[i] = umax(__shfl_sync(1, in[i], 0, 2), 3);", 21);
+}
+
+// The source is compiled as it is: no macro has the name of a function in it.
+RNL_TEST(functions_that_are_defined_are_no_macros)
+{
+    static const char length[] =
+        "static __device__ int length(const char *s)\n"
+        "{ int n = 0; while (s[n]) n++; return n; }\n";
+    char text[512];
+    gives("#undef max\n#ifndef max\n"
+          "__device__ int max(int a, int b) { return a + b; }\n#endif",
+          "out[i] = max(in[i], 3);", 12);
+    gives("__device__ int max(int a, int b) { return a + b; }\n"
+          "#ifdef max\n#undef max\n#endif", "out[i] = max(in[i], 3);", 12);
+    gives("__device__ int max(int a, int b) { return a + b; }\n"
+          "#define max(a, b) ((a) * (b))", "out[i] = max(in[i], 3);", 27);
+    snprintf(text, sizeof text, "%s__device__ int max(int a, int b)\n"
+             "{ return length(__func__); }", length);
+    gives(text, "out[i] = max(in[i], 3);", 3);
+    snprintf(text, sizeof text, "%s#define SAY(x) #x\n#define TELL(x) SAY(x)\n"
+             "__device__ int max(int a, int b) { return a + b; }", length);
+    gives(text, "out[i] = length(TELL(max(1, 2)));", 9);
+}
+
+// The prelude goes on meaning its own.
+RNL_TEST(functions_of_the_prelude_call_each_other)
+{
+    gives("__device__ float sqrtf(float x) { return 5; }\n"
+          "#include <cuda_fp16.h>",
+          "out[i] = sqrtf(in[i]) * 10 + __half2float(hsqrt(in[i]));", 53);
+    gives("extern \"C\" {\n"
+          "__device__ float sinf(float x) { return x + 1; }\n"
+          "__device__ double sin(double x) { return x + 2; }\n}",
+          "float s, c, x = in[i] - 7; sincosf(x, &s, &c);\n"
+          "out[i] = int(s * 100) + int(sinf(x)) * 100 + int(sin(x) * 100)\n"
+          "+ int(sin(1.0 * x)) * 1000;", 4480);
+}
+
+RNL_TEST(functions_of_others_take_what_the_own_do_not)
+{
+    static const char most[] =
+        "__device__ int max(int a, int b, int c) { return a + b + c; }\n";
+    gives(most, "short s = in[i]; out[i] = max(s, s) + max(s, s, s);", 36);
+    gives("enum side { LEFT, RIGHT = 5 };\n"
+          "__device__ int max(int a, int b) { return a + b; }",
+          "short s = in[i]; out[i] = max(LEFT, RIGHT) * 100 + max(s, s);", 518);
+    gives("template <class T> struct pair { T a, b; };\n"
+          "__device__ pair<float> max(float a, float b, float c)\n"
+          "{ return {a, c}; }",
+          "out[i] = max(1.0f, 2.0f, 3.0f).b + max(in[i], 1);", 12);
+}
+
+// As much of the code for processors before 6.0 has them.
+RNL_TEST(atomics_may_be_defined_anew)
+{
+    static const char add[] =
+        "__device__ double atomicAdd(double *p, double v)\n"
+        "{ auto a = (unsigned long long *)p; auto old = *a, seen = old;\n"
+        "  do { seen = old; old = atomicCAS(a, seen, (unsigned long long)\n"
+        "  __double_as_longlong(2 * v + __longlong_as_double(seen)));\n"
+        "  } while (seen != old);\n  return __longlong_as_double(old); }\n"
+        "__device__ double total;\n__device__ unsigned calls;";
+    gives(add, "if (i == 1) { atomicAdd(&calls, 3); atomicAdd(&total, 1);\n"
+          "atomicAdd(&total, in[i]); out[i] = total * 10 + calls; }", 203);
+    gives("static __forceinline__ __device__ float atomicMax(float *p, float v)"
+          "\n{ return *p = v; }",
+          "float f = 20; int m = 3; atomicMax(&f, 7.0f);\n"
+          "atomicMax(&m, in[i]); out[i] = m * 10 + f;", 97);
+}
+
 RNL_TEST(functions_that_are_others_are_left_alone)
 {
     gives("#if 0\n__device__ float sinf(float x) { return 1; }\n#endif",

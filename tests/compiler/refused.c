@@ -30,6 +30,9 @@ RNL_TEST(signatures_that_kernels_cannot_have)
          "a kernel cannot be called main"},
         {"struct s {};\n__global__ void operator+(s a, s b) {}", "k.cu:2:17:",
          "an operator cannot be a kernel"},
+        {"extern \"C\" __global__ void sin(int *o) {}", "k.cu:1:28:",
+         "a kernel with C linkage cannot have the name of a function of "
+         "CUDA's"},
     };
     REFUSE(refusals);
 }
@@ -390,6 +393,10 @@ RNL_TEST(headers_that_are_not_there)
          "<cuda/barrier>" MISSING},
         {"#include <mma.h>\n" K "{ half h; }", "k.cu:1:",
          "<mma.h>" MISSING},
+        {"#include <cuda_fp4.h>\n" K "{ __nv_fp4_e2m1 x; }", "k.cu:1:",
+         "<cuda_fp4.h>" MISSING},
+        {"#include <cuda_awbarrier_primitives.h>\n" K "{ __mbarrier_t b; }",
+         "k.cu:1:", "<cuda_awbarrier_primitives.h>" MISSING},
         {"\n#include <thrust/sort.h>\n" K "{}", "k.cu:2:10:",
          "<thrust/sort.h>" MISSING},
         {"#include <cuda/std/limits>\n" K "{ cuda::std::f(); }",
