@@ -1,4 +1,5 @@
-// Atomic functions of 16 bytes, which processors with AVX have.
+// Atomic functions of 16 bytes, which processors with AVX have, and GPUs (whose
+// compiler is not GNU's).
 
 #define RELAXED __NV_ATOMIC_RELAXED
 #define BLOCK __NV_THREAD_SCOPE_BLOCK
@@ -14,7 +15,7 @@ __device__ const counted fixed[3] = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
 // @run int n=64 block=32
 extern "C" __global__ void scoped_fixed(int *out, const int *in, int n)
 {
-#if defined(__AVX__)
+#if defined(__AVX__) || !defined(__GNUC__)
     __shared__ volatile __align__(16) long long places[32][2];
     typedef ulonglong2 two;
     int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
