@@ -266,8 +266,8 @@ static uint64_t ahead_of_each(unsigned rows)
 static uint64_t ahead_outside(struct emitter *e, LLVMValueRef at)
 {
     const struct kernel *kernel = e->kernel;
-    if (kernel->size <= FORESEEN_MOST || kernel->compact ||
-        !loop_reads(kernel, NONE, at))
+    if (target_foresees_rows() || kernel->size <= FORESEEN_MOST ||
+        kernel->compact || !loop_reads(kernel, NONE, at))
         return 0;
     return ahead_of_each(rows_of(e, NONE));
 }

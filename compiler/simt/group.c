@@ -187,7 +187,8 @@ LLVMValueRef group_ahead(struct emitter *e, uint64_t ahead, unsigned rounds)
         b, LLVMBuildMul(b, grid, number32(e, rounds), ""), past, "");
     LLVMValueRef inside = LLVMBuildICmp(
         b, LLVMIntULT, LLVMBuildAdd(b, own, threads, ""), row, "");
-    LLVMValueRef soon = rounds > 1 ? threads : number32(e, 0);
+    bool asks = rounds > 1 && !target_foresees_rows();
+    LLVMValueRef soon = asks ? threads : number32(e, 0);
     return LLVMBuildZExt(b, LLVMBuildSelect(b, inside, soon, next, ""), e->i64,
                          "");
 }

@@ -6,9 +6,7 @@
 
 #include <stdlib.h>
 
-// Sums of a chain that is worth it; chains that take turns, which fill two
-// units of four steps.
-enum { LONG = 8, TURNS = 8 };
+enum { LONG = 8 };  // sums of a chain that is worth it
 
 struct term {
     LLVMValueRef value;
@@ -75,11 +73,12 @@ static bool find_chain(struct span *s, struct term *term)
 // anything would stand before what it is made of.
 static bool find_places(struct span *s)
 {
+    const unsigned turns = target_sums_in_turn();
     for (unsigned n = s->count; n-- > 0;) {
         struct term *term = &s->terms[n];
         uint64_t own = UINT64_MAX;
         if (term->depth > 0)
-            own = (uint64_t)((term->chain - 1) / TURNS) << 32 | term->depth;
+            own = (uint64_t)((term->chain - 1) / turns) << 32 | term->depth;
         if (term->place < own && term->depth > 0)
             return false;
         term->place = own < term->place ? own : term->place;

@@ -322,6 +322,12 @@ LLVMTargetMachineRef target_create(const char *triple, const char *name,
 bool warm_up(const char *target);
 unsigned target_vector_bytes(void);
 
+// Whether it reads rows that go on and on faster by itself than asked to.
+bool target_foresees_rows(void);
+
+// How many long sums should take turns, to keep its units busy.
+unsigned target_sums_in_turn(void);
+
 // cut.c: cuts long blocks for code generation. Whether there were any.
 bool cut_blocks(LLVMModuleRef module);
 

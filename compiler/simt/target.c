@@ -5,10 +5,23 @@
 #include <string.h>
 
 static unsigned vector_bytes;
+static bool is_zen4;  // what was found to differ from others, by measuring
 
 unsigned target_vector_bytes(void)
 {
     return vector_bytes;
+}
+
+bool target_foresees_rows(void)
+{
+    return is_zen4;
+}
+
+// Two units of four steps each; a Zen 4 has one for 64 bytes, and what eight
+// sums read, in rows a page apart, would be all that its first cache may hold.
+unsigned target_sums_in_turn(void)
+{
+    return is_zen4 ? 6 : 8;
 }
 
 static bool has_any(const char *text, const char *const *words, size_t count)
@@ -53,6 +66,7 @@ LLVMTargetMachineRef target_create(const char *triple, const char *name,
     char *processor = native ? LLVMGetHostCPUName() : LLVMCreateMessage(name);
     char *features = native ? LLVMGetHostCPUFeatures() : LLVMCreateMessage("");
     vector_bytes = library_bytes(triple, processor, features);
+    is_zen4 = strcmp(processor, "znver4") == 0;
     LLVMTargetMachineRef machine = LLVMCreateTargetMachine(
         kind, triple, processor, features, LLVMCodeGenLevelDefault,
         LLVMRelocPIC, LLVMCodeModelDefault);

@@ -100,6 +100,14 @@ RNL_TEST(a_few_instructions_ask_for_nothing_ahead)
                      "@llvm.prefetch"));
 }
 
+RNL_TEST(processors_that_foresee_rows_are_asked_for_none)
+{
+    static const char body[] = PLACES MUCH COPY "  ret void\n";
+    assert_true(has(code_for("x86-64-v4", body), "@llvm.prefetch"));
+    assert_true(has(code_for("znver5", body), "@llvm.prefetch"));
+    assert_false(has(code_for("znver4", body), "@llvm.prefetch"));
+}
+
 // --- Indices of shared atomics -----------------------------------------------
 
 // How often indices are stored for lanes, or one is taken, where this stands

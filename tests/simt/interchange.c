@@ -60,14 +60,23 @@ static unsigned rounds_of(const struct kernel *kernel)
         kernel, kernel->blocks[block_named(kernel, "loop")].loop);
 }
 
-static char *emitted(const char *body)
+static char *emitted_for(const char *processor, const char *body)
 {
+    char *message = NULL;
     prepare_targets(parse_module(""));
+    if (processor)
+        assert_non_null(target_create("x86_64-unknown-linux-gnu", processor,
+                                      &message));
     struct kernel *kernel = changed(body);
     assert_true(emit_kernel(kernel));
     verify(kernel->module);
     LLVMDeleteFunction(kernel->function);
     return LLVMPrintModuleToString(kernel->module);
+}
+
+static char *emitted(const char *body)
+{
+    return emitted_for(NULL, body);
 }
 
 static bool has(const char *text, const char *part)
@@ -142,6 +151,15 @@ RNL_TEST(single_rounds_ask_only_where_their_row_ends)
     text = emitted(STRIDES(STORE_TO(1) STORE_TO(2) STORE_TO(3), USE));
     assert_true(has(text, "@llvm.prefetch"));
     assert_false(has(text, ", i32 2048, i32 %"));
+}
+
+RNL_TEST(processors_that_foresee_rows_are_asked_only_where_one_ends)
+{
+    char *text = emitted_for("znver4", STRIDES("", USE));
+    assert_true(has(text, "@llvm.prefetch"));
+    assert_false(has(text, ", i32 512, i32 %"));
+    text = emitted_for("znver5", STRIDES("", USE));
+    assert_true(has(text, ", i32 512, i32 %"));
 }
 
 // Once for a structure, whatever is read of it: 2 KiB of each of four rows.

@@ -102,3 +102,26 @@ RNL_TEST(sums_of_each_other_stay)
                    "  ret <16 x float> %s\n");
     assert_true(follows(text, "%a8 =", "%b1 ="));
 }
+
+// The first six of seven, and the last one.
+static char *seven(const char *processor)
+{
+    char *first = sum('a', 8);
+    for (char name = 'b'; name <= 'f'; name++) {
+        char *next = sum(name, 8);
+        char *both = simt_format("%s%s", first, next);
+        free(first);
+        free(next);
+        first = both;
+    }
+    return changed(processor, first, "", sum('g', 8), RETURN_SUM);
+}
+
+RNL_TEST(as_many_take_turns_as_the_processor_has_steps_for)
+{
+    assert_true(follows(seven("x86-64-v4"), "%g1 =", "%a2 ="));
+    assert_true(follows(seven("znver5"), "%g1 =", "%a2 ="));
+    char *text = seven("znver4");
+    assert_true(follows(text, "%f1 =", "%a2 ="));
+    assert_true(follows(text, "%f8 =", "%g1 ="));
+}
