@@ -1,6 +1,7 @@
 // Who waits for a stream is told by a word that the device writes.
 #include "loaded.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -182,6 +183,14 @@ RNL_TEST(without_memory_for_words_the_driver_is_asked)
 RNL_TEST(the_driver_is_asked_where_managed_memory_wants_it)
 {
     setenv("RUNNEL_FAKE_ATTRIBUTE", "89:0", 1);
+    begin();
+    assert_int_equal(words_for_a_wait(), 0);
+    end();
+}
+
+RNL_TEST(a_tool_that_watches_sees_the_driver_asked)
+{
+    assert_non_null(dlopen(WATCHER, RTLD_NOW));
     begin();
     assert_int_equal(words_for_a_wait(), 0);
     end();

@@ -50,7 +50,7 @@ static int open_device(struct gpu_context *gpu, uint32_t index)
     // Else the host may touch managed memory only once the driver itself has
     // said that the device is idle.
     gpu->tells =
-        service_can_be_asked(gpu) &&
+        service_can_be_asked(gpu) && !gpu->driver->watched &&
         has_attribute(gpu, gpu->driver->attributes->concurrent_managed);
     void *before = current_enter(gpu);
     code = gpu_create_aside(gpu, &gpu->own_stream);

@@ -1,0 +1,3 @@
+// Nothing but a name (told.c).
+extern const int watcher;
+const int watcher = 1;
