@@ -16,9 +16,6 @@ static char bytes[LITTLE];
 
 static void begin(rnl_stream_flags flags, size_t size)
 {
-    // Managed memory that is not for both at once: so no stream tells those who
-    // wait that it is done, and words are written for the service only.
-    setenv("RUNNEL_FAKE_ATTRIBUTE", "89:0", 1);
     fake_open(&context, &stream, flags, &buffer, size);
 }
 

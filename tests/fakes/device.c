@@ -121,16 +121,6 @@ static const int attributes[145] = {
     [121] = 1, [122] = 1, [123] = 1, [125] = 1, [126] = 4, [129] = 1,
 };
 
-static int attribute_of(int attribute, int device)
-{
-    const char *text = getenv("RUNNEL_FAKE_ATTRIBUTE");
-    int number, value;
-    if (text && sscanf(text, "%d:%d", &number, &value) == 2 &&
-        number == attribute)
-        return value;
-    return attribute == 33 ? 0x10 + device : attributes[attribute];
-}
-
 int fake_device_attribute(int *out_value, int attribute, int device)
 {
     int code = enter_device(FAKE_device_attribute, device);
@@ -138,7 +128,7 @@ int fake_device_attribute(int *out_value, int attribute, int device)
         return code;
     if (attribute < 1 || attribute > 144)
         return FAKE_INVALID_VALUE;
-    *out_value = attribute_of(attribute, device);
+    *out_value = attribute == 33 ? 0x10 + device : attributes[attribute];
     return FAKE_OK;
 }
 

@@ -6,7 +6,6 @@
 //   RUNNEL_FAKE_FAIL=a:n:c    the n-th call of a gives c; several, by commas;
 //                             a may be * for any function; n may end in +:
 //                             that call and all behind it
-//   RUNNEL_FAKE_ATTRIBUTE=n:v that attribute of all devices is v
 //   RUNNEL_FAKE_MEMORY=n      bytes of each device; 4 GiB if unset
 //   RUNNEL_FAKE_THREADS=n     of the cpu context behind a device; 2 if unset
 //   RUNNEL_FAKE_CACHE_DIR=p   where its compiler caches

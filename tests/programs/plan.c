@@ -162,8 +162,7 @@ static void wait_for(struct plan *plan, int stream, int task)
     plan_end(plan, stream);
 }
 
-// With timing, which odd ones have, a record is work of its own, and where
-// others do the work each one is: it takes a moment.
+// With timing, which odd ones have, a record is work of its own.
 static void record(struct plan *plan, int stream, int event)
 {
     struct plan_event *at = &plan->events[event];
@@ -172,7 +171,7 @@ static void record(struct plan *plan, int stream, int event)
         return;
     }
     plan_call(plan, CALL_RECORD, stream)->event = event;
-    if (event % 2 || !machine_is_cpu()) {
+    if (event % 2) {
         plan_begin(plan, stream);
         plan_end(plan, stream);
     }

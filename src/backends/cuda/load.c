@@ -4,7 +4,6 @@
 #include "base/shared.h"
 #include "core/config.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -106,16 +105,6 @@ static void refuse(struct driver *driver, const char *what, int code)
              text ? text : "it does not say why", name ? name : "no name");
 }
 
-// compute-sanitizer takes what is freed for used yet where it did not see the
-// driver itself say that the work is done (2025.3).
-static bool is_watched(void)
-{
-    void *tool = dlopen("libsanitizer-collection.so", RTLD_LAZY | RTLD_NOLOAD);
-    if (tool)
-        dlclose(tool);
-    return tool != NULL;
-}
-
 void cuda_load(struct driver *driver)
 {
     void *library = open_library(driver);
@@ -125,7 +114,6 @@ void cuda_load(struct driver *driver)
     if (code == 0)
         code = driver->call.driver_version(&driver->version);
     driver->handles_suffice = driver->version >= VERSION_HANDLES;
-    driver->watched = is_watched();
     if (code == 0 && driver->version < VERSION_LEAST) {
         snprintf(driver->reason, sizeof driver->reason,
                  "the NVIDIA driver is for CUDA %d.%d; 11.4 is the oldest "

@@ -31,13 +31,6 @@ int gpu_create_aside(const struct gpu_context *gpu, void **out_stream)
                                        gpu->driver->priority_greatest);
 }
 
-static bool has_attribute(const struct gpu_context *gpu, int attribute)
-{
-    int value = 0;
-    return call_of(gpu)->device_attribute(&value, attribute, gpu->device) ==
-               0 && value != 0;
-}
-
 static int open_device(struct gpu_context *gpu, uint32_t index)
 {
     const struct driver_functions *call = call_of(gpu);
@@ -46,12 +39,10 @@ static int open_device(struct gpu_context *gpu, uint32_t index)
         code = call->primary_retain(&gpu->handle, gpu->device);
     if (code != 0)
         return code;
-    gpu->flushes = has_attribute(gpu, gpu->driver->attributes->flush_writes);
-    // Else the host may touch managed memory only once the driver itself has
-    // said that the device is idle.
-    gpu->tells =
-        service_can_be_asked(gpu) && !gpu->driver->watched &&
-        has_attribute(gpu, gpu->driver->attributes->concurrent_managed);
+    int flushes = 0;
+    call->device_attribute(&flushes, gpu->driver->attributes->flush_writes,
+                           gpu->device);
+    gpu->flushes = flushes != 0;
     void *before = current_enter(gpu);
     code = gpu_create_aside(gpu, &gpu->own_stream);
     if (code == 0)

@@ -31,7 +31,6 @@ struct gpu_context {
     int device;
     void *handle;             // the device's primary context
     bool flushes;             // waits can flush remote writes
-    bool tells;               // streams can tell who waits (progress.c)
     _Atomic bool prints;      // kernels of it may
     void *own_stream;         // for frees that are in no stream's order
     void *copy_stream;        // for copies that the service does
@@ -88,8 +87,6 @@ struct gpu_stream {
     uint32_t waited;             // … and of the one that the driver waits for
     uint32_t told;               // number of which the device tells us last
     uint64_t solid;              // op before the items that come last
-    uint32_t passed;             // the number of the last word for who waits …
-    uint64_t passed_at;          // … behind this op
     struct op *held, *held_last; // not given to it yet (held.c)
     struct marker *spares[2];    // for the next records: without, with timing
     struct marker *point;        // the newest one recorded without timing …
@@ -346,16 +343,6 @@ static inline bool stream_is_done(const struct gpu_stream *own, uint64_t point)
     return atomic_load_explicit(&own->completed, memory_order_acquire) >=
                point &&
            !atomic_load_explicit(&own->shared, memory_order_relaxed);
-}
-
-// Others may capture what they do with their stream: a look at it would make
-// that invalid, and what is recorded in it is never reached.
-bool stream_ask_captured(const struct stream *stream);
-static inline bool stream_is_captured(const struct stream *stream)
-{
-    return atomic_load_explicit(&gpu_stream_of(stream)->shared,
-                                memory_order_relaxed) &&
-           stream_ask_captured(stream);
 }
 
 // Who waits for a stream that others capture would wait for itself.

@@ -232,7 +232,6 @@ struct driver {
     const struct driver_attributes *attributes;
     int version;                // as the driver says
     bool handles_suffice;       // see handle_enter
-    bool watched;               // a tool looks for the order of its calls
     size_t device_count;
     char reason[2048];          // why there is no device; "" when there is one
     // Runnel's word for a vendor's status, and whether the context is lost.

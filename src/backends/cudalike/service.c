@@ -29,7 +29,7 @@ static _Atomic uint32_t signal_word; // changes when there is news
 
 struct word_pair {
     _Alignas(64) _Atomic uint32_t reached;
-    _Atomic uint32_t done, passed;
+    _Atomic uint32_t done;
 };
 
 static int page_add(struct gpu_context *gpu)
@@ -51,7 +51,6 @@ static int page_add(struct gpu_context *gpu)
         struct service_words *words = &page->words[i];
         words->reached = &pairs[i].reached;
         words->done = &pairs[i].done;
-        words->passed = &pairs[i].passed;
         words->next = gpu->free_words;
         gpu->free_words = words;
     }
@@ -65,19 +64,18 @@ static int page_add(struct gpu_context *gpu)
 static struct service_words *take_settled_locked(struct gpu_context *gpu)
 {
     struct service_words **link = &gpu->free_words;
-    while (*link && (atomic_load((*link)->reached) != (*link)->last_reached ||
-                     atomic_load((*link)->passed) != (*link)->last_passed))
+    while (*link && atomic_load((*link)->reached) != (*link)->last)
         link = &(*link)->next;
     struct service_words *words = *link;
     if (!words)
         return NULL;
     *link = words->next;
     // Not every item was told to the device, so more may be done than that.
-    atomic_store(words->done, words->last_reached);
+    atomic_store(words->done, words->last);
     return words;
 }
 
-// NULL with the driver's code.
+// The context is current. NULL with the driver's code.
 static struct service_words *words_take(struct gpu_context *gpu, int *code)
 {
     for (;;) {
@@ -86,33 +84,17 @@ static struct service_words *words_take(struct gpu_context *gpu, int *code)
         lock_give(&gpu->lock);
         if (words)
             return words;
-        void *before = current_enter(gpu);
         *code = page_add(gpu);
-        current_back(gpu, before);
         if (*code != 0)
             return NULL;
     }
 }
 
-struct service_words *service_words_locked(struct stream *stream, int *code)
-{
-    struct gpu_stream *own = gpu_stream_of(stream);
-    if (own->words)
-        return own->words;
-    own->words = words_take(gpu_of(stream_context(stream)), code);
-    if (own->words) {
-        own->asked = own->told = own->waited = own->words->last_reached;
-        own->passed = own->words->last_passed;
-    }
-    return own->words;
-}
-
 void service_words_drop(struct gpu_context *gpu, struct service_words *words,
-                        uint32_t last_reached, uint32_t last_passed)
+                        uint32_t last)
 {
     lock_take(&gpu->lock);
-    words->last_reached = last_reached;
-    words->last_passed = last_passed;
+    words->last = last;
     words->next = gpu->free_words;
     gpu->free_words = words;
     lock_give(&gpu->lock);
@@ -326,8 +308,12 @@ static int ask_locked(struct stream *stream, struct op *op, bool tells)
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     int code = 0;
-    if (!service_words_locked(stream, &code) &&
-        !context_is_lost(stream_context(stream)))
+    if (!own->words) {
+        own->words = words_take(gpu, &code);
+        own->asked = own->words ? own->words->last : own->asked;
+        own->told = own->waited = own->asked;
+    }
+    if (!own->words && !context_is_lost(stream_context(stream)))
         return code;
     uint32_t number = own->asked + 1, told = tells ? number : own->told;
     uint64_t before = op->sequence - 1;

@@ -6,16 +6,13 @@
 
 #include "backends/cudalike/cudalike.h"
 
-// Words of page-locked memory: the device writes how far it got, for the
-// service and for those who wait for the stream, and the service what it has
-// done, for a device that waits. They count up, around, from owner to owner: a
-// write of the last owner's may be under way.
+// Two words of page-locked memory: the device writes how far it got, the
+// service what it has done, for a device that waits. Both count up, around,
+// from owner to owner: a write of the last owner's may be under way.
 struct service_words {
-    // The same addresses for the device.
-    _Atomic uint32_t *reached, *done, *passed;
-    // What the device's are once all is written.
-    uint32_t last_reached, last_passed;
-    struct service_words *next;  // in the list of those not in use
+    _Atomic uint32_t *reached, *done;  // the same address for the device
+    uint32_t last;                     // what `reached` is once all is written
+    struct service_words *next;        // in the list of those not in use
 };
 
 // Makes sure that the service looks at the stream, which may not have died
@@ -84,10 +81,7 @@ rnl_status driver_use_fail(void);
 // With the driver started, before the first use.
 void driver_use_until_exit(void);
 
-// The stream's, taken when they are first asked for. NULL with the driver's
-// code. With the stream's lock held.
-struct service_words *service_words_locked(struct stream *stream, int *code);
-// Given back with the last numbers that the device was told to write.
+// Given back with the last number that the device was told to write.
 void service_words_drop(struct gpu_context *gpu, struct service_words *words,
-                        uint32_t last_reached, uint32_t last_passed);
+                        uint32_t last);
 void service_pages_finish(struct gpu_context *gpu);

@@ -49,7 +49,7 @@ void gpu_stream_finish(struct stream *stream)
     marker_drop_kept(stream);
     doubt_settle(stream, true);
     if (own->words)
-        service_words_drop(gpu, own->words, own->told, own->passed);
+        service_words_drop(gpu, own->words, own->told);
     recent_finish(own);
 }
 
@@ -116,7 +116,7 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
     return code ? code : service_ask_locked(stream, op);
 }
 
-bool stream_ask_captured(const struct stream *stream)
+static __attribute__((noinline)) bool ask_captured(const struct stream *stream)
 {
     const struct gpu_context *gpu = gpu_of(stream_context(stream));
     int status = 0;
@@ -127,9 +127,18 @@ bool stream_ask_captured(const struct stream *stream)
     return code == 0 ? status != 0 : code == gpu->driver->captures;
 }
 
+// Others may capture what they do with their stream: a look at it would make
+// that invalid, and what is recorded in it is never reached.
+static inline bool is_captured(const struct stream *stream)
+{
+    return atomic_load_explicit(&gpu_stream_of(stream)->shared,
+                                memory_order_relaxed) &&
+           ask_captured(stream);
+}
+
 rnl_status stream_refuse_captured(const struct stream *stream)
 {
-    return stream_is_captured(stream)
+    return is_captured(stream)
                ? fail(RNL_ERROR_CAPTURE_UNSUPPORTED,
                       "others capture the stream, which has no end meanwhile")
                : RNL_OK;
@@ -148,7 +157,7 @@ void stream_mark_wanted_locked(struct stream *stream)
          !own->held &&
          !atomic_load_explicit(&gpu->trash, memory_order_relaxed) &&
          !atomic_load_explicit(&stream->waiting.first, memory_order_relaxed)) ||
-        stream_is_captured(stream))
+        is_captured(stream))
         return;
     struct marker *marker = marker_take(context, false);
     if (!marker)
@@ -443,7 +452,118 @@ rnl_status gpu_native(struct object *object, void **out_native)
     }
 }
 
-// --- Failures -------------------------------------------------------------
+// --- How far it got --------------------------------------------------------
+
+// The owner of a borrowed stream may destroy it when it was told that all is
+// done: the service, where it asks, comes to an end first, and asks no more.
+static int ask_driver(struct stream *stream, uint64_t point)
+{
+    const struct gpu_context *gpu = gpu_of(stream_context(stream));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    bool locks = stream->borrowed && service_is_here();
+    int code = 0;
+    if (locks)
+        lock_take(&own->asking);
+    if (!locks || atomic_load(&own->completed) < point)
+        code = is_captured(stream) ? gpu->driver->not_ready
+                                   : call_of(gpu)->stream_query(own->handle);
+    if (locks)
+        lock_give(&own->asking);
+    return code;
+}
+
+rnl_status gpu_stream_query(struct stream *stream)
+{
+    struct context *context = stream_context(stream);
+    struct gpu_context *gpu = gpu_of(context);
+    struct gpu_stream *own = gpu_stream_of(stream);
+    uint64_t point = atomic_load_explicit(&stream->submitted,
+                                          memory_order_acquire);
+    if (stream_is_done(own, point))
+        return RNL_OK;
+    int code = 0;
+    bool holds = false;
+    if (!context_is_lost(context)) {
+        stream_hold_less(stream);
+        holds = atomic_load_explicit(&own->holds, memory_order_acquire);
+        void *before = stream_enter(stream);
+        code = ask_driver(stream, point);
+        stream_leave(stream, before);
+    }
+    if (code == gpu->driver->not_ready || (code == 0 && holds))
+        return RNL_NOT_READY;
+    rnl_status status =
+        code ? driver_fail(context, code, "to look at a stream") : RNL_OK;
+    if (context_still_copies(context))
+        return RNL_NOT_READY;
+    if (status == RNL_OK)
+        stream_settle(stream, point);
+    return status;
+}
+
+static rnl_status query_stream(void *subject)
+{
+    return gpu_stream_query(subject);
+}
+
+// Only by who has time: much takes long.
+static rnl_status help_and_query(void *subject)
+{
+    service_help(subject);
+    return gpu_stream_query(subject);
+}
+
+// Another thread may release the stream meanwhile, and the driver's goes with
+// it: whoever only looks keeps it, too.
+static rnl_status look(struct stream *stream)
+{
+    rnl_status status = object_keep_for(&stream->object, "stream");
+    if (status != RNL_OK)
+        return status;
+    status = stream_refuse_captured(stream);
+    if (status == RNL_OK)
+        status = gpu_stream_query(stream);
+    object_drop(&stream->object);
+    return status;
+}
+
+static rnl_status wait_until(struct stream *stream, uint64_t deadline)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    rnl_sync_policy policy = (rnl_sync_policy)atomic_load_explicit(
+        &stream->sync_policy, memory_order_relaxed);
+    if (stream_is_done(own, atomic_load_explicit(&stream->submitted,
+                                                 memory_order_acquire)))
+        return RNL_OK;
+    if (deadline == DEADLINE_LOOK)
+        return look(stream);
+    rnl_status status = stream_refuse_captured(stream);
+    if (status != RNL_OK)
+        return status;
+    void *before = stream_enter(stream);  // once, not with each look
+    status = gpu_stream_query(stream);
+    if (status == RNL_NOT_READY)
+        status = gpu_poll(deadline == RNL_FOREVER ? help_and_query
+                                                  : query_stream,
+                          stream, policy, deadline, &own->waits);
+    if (status == RNL_ERROR_TIMED_OUT)
+        status = stream_timed_out(stream);
+    stream_leave(stream, before);
+    return status;
+}
+
+rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
+{
+    rnl_status status = wait_until(stream, deadline);
+    if (status == RNL_OK && deadline != DEADLINE_LOOK)
+        context_show_prints(stream_context(stream));
+    reaper_help(stream);
+    if (stream->borrowed) {
+        lock_take(&gpu_stream_of(stream)->asking);
+        lock_give(&gpu_stream_of(stream)->asking);
+    }
+    return status;
+}
 
 // The next failure is none of those who waited for the last one.
 void gpu_stream_reset(struct stream *stream)
