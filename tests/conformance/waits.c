@@ -48,6 +48,38 @@ RNL_TEST(a_store_of_the_host_releases_a_thread_that_synchronizes)
     expect_ok(rnl_buffer_release(words.buffer));
 }
 
+// A GPU's streams share queues: what is put into one for a wait stands behind
+// all that others were given since.
+RNL_TEST(a_wait_ends_while_many_other_streams_wait)
+{
+    enum { OTHERS = 16, ROUNDS = 10 };
+    struct words words = new_words(12);
+    rnl_stream others[OTHERS];
+    for (int i = 0; i < OTHERS; i++)
+        others[i] = suite_new_stream();
+    for (int round = 0; round < ROUNDS; round++) {
+        pthread_t thread;
+        atomic_store(words.w32, 0);
+        atomic_store(words.w32 + 1, 0);
+        expect_ok(rnl_enqueue_wait_value32(suite_stream(), words.buffer, 0, 1,
+                                           RNL_WAIT_EQ));
+        expect_ok(rnl_enqueue_fill(suite_stream(), words.buffer, 8, 4, 1, 1));
+        for (int i = 0; i < OTHERS; i++)
+            expect_ok(rnl_enqueue_wait_value32(others[i], words.buffer, 4, 1,
+                                               RNL_WAIT_EQ));
+        assert_int_equal(
+            pthread_create(&thread, NULL, store_one, words.pointer), 0);
+        expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+        atomic_store(words.w32 + 1, 1);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        for (int i = 0; i < OTHERS; i++)
+            synchronize(others[i]);
+    }
+    for (int i = 0; i < OTHERS; i++)
+        expect_ok(rnl_stream_release(others[i]));
+    expect_ok(rnl_buffer_release(words.buffer));
+}
+
 RNL_TEST(another_stream_releases_a_wait)
 {
     struct words words = new_words(8);
