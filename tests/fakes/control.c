@@ -206,6 +206,8 @@ static void begin(void)
 // when it is gone.
 static void at_exit(void)
 {
+    if (getenv("RUNNEL_FAKE_PROTECT"))
+        fake_blocks_protect();
     atomic_store(&exited, true);
 }
 

@@ -147,6 +147,49 @@ RNL_TEST(a_process_exits_while_a_thread_copies)
     exit(0);
 }
 
+// Whether a host function is over is no question to page-locked memory.
+static _Atomic int looks;
+
+static void *look_for_ever(void *unused)
+{
+    for (;; atomic_fetch_add(&looks, 1)) {
+        rnl_stream_query(busy.stream);
+        rnl_enqueue_fill(busy.stream, busy.buffer, 0, 64, 0, 4);
+    }
+    return unused;
+}
+
+// Runs when the driver is gone.
+static void await_looks(void)
+{
+    int before = atomic_load(&looks);
+    while (atomic_load(&looks) - before < 100)
+        sched_yield();
+    _exit(48);
+}
+
+RNL_TEST(a_process_exits_while_a_thread_looks)
+{
+    fake_load();
+    if (!fake_is_child()) {
+        const char *const protected[] = {"RUNNEL_FAKE_PROTECT=1", NULL};
+        assert_int_equal(fake_spawn(__func__, protected), 48);
+        return;
+    }
+    pthread_t thread;
+    atexit(await_looks);
+    assert_ok(rnl_context_open("cuda", 0, NULL, &busy.context));
+    assert_ok(rnl_stream_create(busy.context, NULL, &busy.stream));
+    assert_ok(rnl_buffer_create(busy.context, 64, NULL, &busy.buffer));
+    assert_ok(rnl_enqueue_host_function(busy.stream, block, NULL));
+    while (!atomic_load(&busy.entered))
+        sched_yield();
+    assert_int_equal(pthread_create(&thread, NULL, look_for_ever, NULL), 0);
+    while (atomic_load(&looks) < 10)
+        sched_yield();
+    exit(0);
+}
+
 // --- Exit handlers --------------------------------------------------------
 
 // Runs when the driver is gone: all ends, with an error where work is left.

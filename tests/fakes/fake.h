@@ -264,6 +264,7 @@ struct fake_block {
 };
 
 // The block that holds `size` bytes from `address`; false when there is none.
+void fake_blocks_protect(void);  // those of the host, at the end
 bool fake_block_find(uint64_t address, size_t size, struct fake_block *out);
 bool fake_block_add(const struct fake_block *block);
 // Takes the block that starts there out, if it is in one of `places` (bits).

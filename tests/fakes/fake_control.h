@@ -7,6 +7,7 @@
 //                             a may be * for any function; n may end in +:
 //                             that call and all behind it
 //   RUNNEL_FAKE_MEMORY=n      bytes of each device; 4 GiB if unset
+//   RUNNEL_FAKE_PROTECT=1     page-locked memory is gone after its exit handler
 //   RUNNEL_FAKE_THREADS=n     of the cpu context behind a device; 2 if unset
 //   RUNNEL_FAKE_CACHE_DIR=p   where its compiler caches
 //   RUNNEL_FAKE_LOG=level     RUNNEL_LOG of the library inside

@@ -3,12 +3,18 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { ALIGNMENT = 512, PAGE = 4096, DIRTY_MOST = 65536 };
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct fake_block *blocks;  // by address
 static size_t block_count, block_room;
+
+static size_t whole_pages(size_t size)
+{
+    return (size + PAGE - 1) / PAGE * PAGE;
+}
 
 // --- What is known --------------------------------------------------------
 
@@ -115,6 +121,16 @@ size_t fake_blocks_drop(struct fake_context *context)
     return dropped;
 }
 
+void fake_blocks_protect(void)
+{
+    pthread_rwlock_rdlock(&lock);
+    for (size_t i = 0; i < block_count; i++)
+        if (blocks[i].place == PLACE_HOST)
+            mprotect((void *)blocks[i].start, whole_pages(blocks[i].size),
+                     PROT_NONE);
+    pthread_rwlock_unlock(&lock);
+}
+
 void fake_blocks_count(size_t *out_blocks, size_t *out_bytes)
 {
     *out_blocks = *out_bytes = 0;
@@ -148,8 +164,9 @@ static int allocate(struct fake_context *context, enum fake_place place,
         return FAKE_OUT_OF_MEMORY;
     }
     size_t alignment = place == PLACE_HOST ? PAGE : ALIGNMENT;
+    size_t room = place == PLACE_HOST ? whole_pages(size) : size;
     void *memory = NULL;
-    if (posix_memalign(&memory, alignment, size) == 0) {
+    if (posix_memalign(&memory, alignment, room) == 0) {
         memset(memory, 0xa5, size < DIRTY_MOST ? size : DIRTY_MOST);
         struct fake_block block = {(uintptr_t)memory, size, place, context};
         if (fake_block_add(&block)) {

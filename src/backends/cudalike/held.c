@@ -133,7 +133,7 @@ bool stream_waits_for_host_locked(struct stream *stream)
     if (own->asked == own->waited || context_is_lost(stream_context(stream)))
         return false;
     uint32_t done =
-        atomic_load_explicit(own->words->done, memory_order_acquire);
+        atomic_load_explicit(&own->words->finished, memory_order_acquire);
     return (int32_t)(done - own->asked) < 0;
 }
 

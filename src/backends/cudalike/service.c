@@ -72,22 +72,26 @@ static struct service_words *take_settled_locked(struct gpu_context *gpu)
     *link = words->next;
     // Not every item was told to the device, so more may be done than that.
     atomic_store(words->done, words->last);
+    atomic_store(&words->finished, words->last);
     return words;
 }
 
 // The context is current. NULL with the driver's code.
 static struct service_words *words_take(struct gpu_context *gpu, int *code)
 {
-    for (;;) {
+    struct service_words *words = NULL;
+    *code = driver_use_begin() ? 0 : gpu->driver->out_of_memory;
+    if (*code != 0)
+        return NULL;  // the process is ending, and with it such memory
+    while (!words && *code == 0) {
         lock_take(&gpu->lock);
-        struct service_words *words = take_settled_locked(gpu);
+        words = take_settled_locked(gpu);
         lock_give(&gpu->lock);
-        if (words)
-            return words;
-        *code = page_add(gpu);
-        if (*code != 0)
-            return NULL;
+        if (!words)
+            *code = page_add(gpu);
     }
+    driver_use_end();
+    return words;
 }
 
 void service_words_drop(struct gpu_context *gpu, struct service_words *words,
@@ -152,6 +156,9 @@ void service_item_done(struct stream *stream, struct op *op,
     if (op->kind == OP_COPY)
         quiet_copy_end(gpu_of(stream_context(stream)));
     op_end_aside(op);  // what it calls may wait for what comes behind
+    if (own->words)
+        atomic_store_explicit(&own->words->finished, number,
+                              memory_order_release);
     if (own->words && driver_use_begin()) {
         atomic_store_explicit(own->words->done, number, memory_order_release);
         driver_use_end();
@@ -211,7 +218,11 @@ void service_help(struct stream *stream)
     if (!atomic_load_explicit(&gpu_stream_of(stream)->holds,
                               memory_order_acquire))
         return;
-    struct op *op = next_item(stream, true);
+    struct op *op = NULL;
+    if (driver_use_begin()) {
+        op = next_item(stream, true);
+        driver_use_end();
+    }
     if (op)
         service_item_done(stream, op,
                           stream_leaves_out(stream, op->sequence)

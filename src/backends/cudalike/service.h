@@ -11,6 +11,7 @@
 // from owner to owner: a write of the last owner's may be under way.
 struct service_words {
     _Atomic uint32_t *reached, *done;  // the same address for the device
+    _Atomic uint32_t finished;         // what `done` is: no driver's memory
     uint32_t last;                     // what `reached` is once all is written
     struct service_words *next;        // in the list of those not in use
 };
