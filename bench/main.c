@@ -114,7 +114,7 @@ static void list_row(bench_run *bench, const bench_case *which,
                      const bench_plan *plan)
 {
     (void)bench, (void)which;
-    printf("%-28s%s\n", plan->name, plan->what);
+    printf("%-33s %s\n", plan->name, plan->what);
 }
 
 static void run_row(bench_run *bench, const bench_case *which,

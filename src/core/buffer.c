@@ -354,6 +354,18 @@ static void note_release(struct buffer *buffer)
     set_release_point(buffer, point);
 }
 
+void buffer_goes_behind(struct buffer *buffer, const struct op *op)
+{
+    buffer = buffer_whole(buffer);
+    struct stream *stream =
+        atomic_load_explicit(&buffer->release_stream, memory_order_relaxed);
+    if (op->stream == (stream ? stream
+                              : buffer->object.context->default_stream) &&
+        op->sequence <= atomic_load_explicit(&op->stream->submitted,
+                                             memory_order_relaxed))
+        set_release_point(buffer, op->sequence);
+}
+
 // Noted behind the caller's last reference, not before it: so it counts what
 // other threads enqueued before they gave up theirs, and a handle that is
 // released once too often says nothing about the next buffer there.

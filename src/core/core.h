@@ -380,6 +380,11 @@ struct buffer *buffer_new(struct context *context, rnl_memory_kind kind,
 // What a slice is of in the end; any other buffer itself.
 struct buffer *buffer_whole(struct buffer *buffer);
 
+// Its memory is free behind that operation at the earliest, where both go in
+// the order of one stream.
+struct op;
+void buffer_goes_behind(struct buffer *buffer, const struct op *op);
+
 // Refuses a range that leaves the buffer; names the parameter "size".
 rnl_status buffer_check_range(const struct buffer *buffer, size_t offset,
                               size_t size);

@@ -631,6 +631,7 @@ launch_at_once(struct stream *stream, rnl_function handle,
         return object_refuse(handle, OBJECT_FUNCTION, "function");
     op->next = NULL;
     op->stream = stream;
+    op->sequence = 0;
     op->kind = OP_KERNEL;
     op->borrows = true;
     op->kept = at_once.kept;
@@ -639,7 +640,7 @@ launch_at_once(struct stream *stream, rnl_function handle,
         launch_guarded(&at_once, (struct function *)object, launch, args);
     object_unguard();
     for (size_t i = 0; i < op->kept_count; i++)
-        object_drop(op->kept[i]);
+        op_drop(op, op->kept[i]);
     return __builtin_expect(status == RNL_NOT_READY, 0)
                ? launch_as_ops(stream, handle, launch, args)
                : status;

@@ -139,10 +139,24 @@ struct op *op_create(struct stream *stream, enum op_kind kind,
     return op;
 }
 
+void op_drop_released(const struct op *op, struct object *kept)
+{
+    uint64_t counts = atomic_load_explicit(&kept->counts,
+                                           memory_order_relaxed);
+    do {
+        if (counts_users(counts) == 0 && kept->class->kind == OBJECT_BUFFER)
+            buffer_goes_behind((struct buffer *)kept, op);
+    } while (!atomic_compare_exchange_weak_explicit(
+        &kept->counts, &counts, counts - 1, memory_order_acq_rel,
+        memory_order_relaxed));
+    if (counts_references(counts) == 1)
+        object_destroy(kept);
+}
+
 void op_finish(struct op *op)
 {
     for (size_t i = 0; i < op->kept_count; i++)
-        object_drop(op->kept[i]);
+        op_drop(op, op->kept[i]);
     if (op->payload != op->inline_payload)
         mem_release(op->payload, op->payload_size);
     op_give(op);

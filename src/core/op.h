@@ -132,6 +132,24 @@ static inline void op_prefetch(const struct op *op)
 struct op *op_create(struct stream *stream, enum op_kind kind,
                      size_t payload_size);
 
+// Drops something that the op kept. A backend may give up memory as soon as it
+// has the work, where it is freed behind that: a release by another thread
+// meanwhile has not seen the op, but the op sees that there was one.
+void op_drop_released(const struct op *op, struct object *kept);
+
+static inline void op_drop(const struct op *op, struct object *kept)
+{
+    uint64_t counts = atomic_load_explicit(&kept->counts,
+                                           memory_order_relaxed);
+    // Nearly always it has users, and this is not the last reference.
+    if (__builtin_expect((counts_users(counts) == 0) |
+                             (counts_references(counts) == 1), 0) ||
+        !atomic_compare_exchange_strong_explicit(
+            &kept->counts, &counts, counts - 1, memory_order_release,
+            memory_order_relaxed))
+        op_drop_released(op, kept);
+}
+
 // Drops what it keeps and recycles it. Called by the backend, outside its
 // locks, once the op is done, or by the front door for one never submitted.
 void op_finish(struct op *op);

@@ -4,6 +4,7 @@
 
 #include "loaded.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 
@@ -158,6 +159,45 @@ RNL_TEST(a_mark_in_a_capture_of_others_is_given_up)
     assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 2));
     assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
     fake_fail("cuStreamIsCapturing", 0, 0, 0);
+    shut_close(&shut);
+}
+
+static void *release_buffer(void *buffer)
+{
+    assert_ok(rnl_buffer_release(buffer));
+    return NULL;
+}
+
+// In a thread of its own, as this one is inside a call.
+static void release_meanwhile(void *buffer)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, release_buffer, buffer), 0);
+    pthread_join(thread, NULL);
+}
+
+// The release sees an idle stream: what is on its way there comes before it.
+RNL_TEST(memory_released_while_work_is_on_its_way_goes_behind_that)
+{
+    struct shut shut;
+    rnl_buffer buffer, same;
+    rnl_buffer_info was = {.struct_size = sizeof was}, info = was;
+    shut_open(&shut);
+    assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 1));
+    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
+    assert_ok(rnl_buffer_get_info(shut.buffer, &was));
+    fake_meet("cuStreamBatchMemOp", release_meanwhile, shut.buffer);
+    assert_ok(rnl_enqueue_wait_value32(shut.stream, shut.buffer, 0, 1,
+                                       RNL_WAIT_EQ));
+    assert_ok(rnl_enqueue_buffer_create(shut.other, 4096, NULL, &buffer));
+    assert_ok(rnl_buffer_get_info(buffer, &info));
+    assert_ptr_not_equal(info.device_address, was.device_address);
+    assert_ok(rnl_buffer_wrap(shut.context, was.device_address, 4096, NULL,
+                              &same));
+    assert_ok(rnl_enqueue_write_value32(shut.other, same, 0, 1));
+    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
+    assert_ok(rnl_buffer_release(same));
+    assert_ok(rnl_buffer_release(buffer));
     shut_close(&shut);
 }
 
