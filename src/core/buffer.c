@@ -8,17 +8,6 @@
 
 static struct object_class buffer_class;
 
-// Frees the host copy of a mapping.
-static void shadow_end(struct buffer *buffer)
-{
-    if (buffer->map_shadow)
-        buffer->backend->memory_free(
-            buffer->object.context, RNL_MEMORY_HOST,
-            (struct memory){buffer->map_shadow, buffer->map_shadow, 0},
-            buffer->size);
-    buffer->map_shadow = NULL;
-}
-
 static void run_deleter(struct buffer *buffer)
 {
     callback_begin();
@@ -29,7 +18,7 @@ static void run_deleter(struct buffer *buffer)
 static void buffer_finish(struct object *object)
 {
     struct buffer *buffer = (struct buffer *)object;
-    shadow_end(buffer);
+    map_shadow_end(buffer);
     if (buffer->deleter)
         run_deleter(buffer);
     if (buffer->release_stream)
@@ -45,7 +34,7 @@ static bool buffer_park(struct object *object)
     if (!buffer->part)
         return false;
     if (buffer->map_shadow)
-        shadow_end(buffer);
+        map_shadow_end(buffer);
     struct stream *stream =
         atomic_load_explicit(&buffer->release_stream, memory_order_relaxed);
     atomic_store_explicit(&buffer->release_stream, NULL, memory_order_relaxed);
@@ -462,6 +451,10 @@ static rnl_status set_release_stream(struct buffer *buffer,
     if (stream_context(stream) != buffer->object.context)
         return fail_at(RNL_ERROR_INVALID_HANDLE, "stream",
                        "'stream' belongs to another context than the buffer");
+    if (buffer->deleter)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "buffer",
+                       "wrapped memory goes to its deleter once no work uses "
+                       "it, in the order of no stream");
     if ((status = object_keep_for(&stream->object, "stream")))
         return status;
     // The point is one of the old stream; those of the new one come later.
@@ -494,7 +487,8 @@ rnl_status rnl_buffer_set_release_stream(rnl_buffer handle,
         return object_refuse(handle, OBJECT_BUFFER, "buffer");
     status = check_stream(stream_handle, "stream", &stream);
     if (status == RNL_OK)
-        status = set_release_stream((struct buffer *)buffer, stream);
+        status = set_release_stream(buffer_whole((struct buffer *)buffer),
+                                    stream);
     object_drop(buffer);
     return status;
 }
@@ -554,136 +548,5 @@ rnl_status rnl_buffer_host_pointer(rnl_buffer handle, void **out_pointer)
     else
         *out_pointer = buffer->memory.host;
     object_drop(object);
-    return status;
-}
-
-// --- Mapping ---------------------------------------------------------------
-
-static rnl_status copy_shadow(struct stream *stream, struct buffer *buffer,
-                              bool to_device)
-{
-    void *device = buffer->memory.device, *shadow = buffer->map_shadow;
-    rnl_status status = copy_submit(stream, to_device ? device : shadow,
-                                    to_device ? shadow : device, buffer->size);
-    return status ? status : stream_wait_done(stream, RNL_FOREVER);
-}
-
-static rnl_status shadow_begin(struct stream *stream, struct buffer *buffer)
-{
-    struct memory memory;
-    rnl_status status = memory_pool_allocate(
-        buffer->object.context, RNL_MEMORY_HOST, buffer->size, &memory);
-    if (status != RNL_OK)
-        return status;
-    buffer->map_shadow = memory.host;
-    return buffer->map_mode == RNL_MAP_WRITE
-               ? RNL_OK
-               : copy_shadow(stream, buffer, false);
-}
-
-// Marks it as mapped, or as unmapped; false when it already is.
-static bool mark_mapped(struct buffer *buffer, bool mapped)
-{
-    lock_take(&buffer->lock);
-    bool changes = buffer->mapped != mapped;
-    buffer->mapped = mapped;
-    lock_give(&buffer->lock);
-    return changes;
-}
-
-// On success both are kept.
-static rnl_status find_map(rnl_stream stream_handle, rnl_buffer handle,
-                           struct stream **out_stream,
-                           struct buffer **out_buffer)
-{
-    struct object *stream = object_find_and_keep(stream_handle, OBJECT_STREAM);
-    if (!stream)
-        return object_refuse(stream_handle, OBJECT_STREAM, "stream");
-    struct object *buffer = object_find_and_keep(handle, OBJECT_BUFFER);
-    rnl_status status = RNL_OK;
-    if (!buffer)
-        status = object_refuse(handle, OBJECT_BUFFER, "buffer");
-    else if ((status = capture_check_stream((struct stream *)stream)))
-        ;
-    else if (stream->context != buffer->context)
-        status = fail_at(RNL_ERROR_INVALID_HANDLE, "buffer",
-                         "'buffer' belongs to another context than the stream");
-    *out_stream = (struct stream *)stream;
-    *out_buffer = (struct buffer *)buffer;
-    if (status == RNL_OK)
-        return RNL_OK;
-    object_drop(stream);
-    if (buffer)
-        object_drop(buffer);
-    return status;
-}
-
-static void drop_map(struct stream *stream, struct buffer *buffer)
-{
-    object_drop(&stream->object);
-    object_drop(&buffer->object);
-}
-
-static rnl_status map(struct stream *stream, struct buffer *buffer,
-                      rnl_map_mode mode, void **out_pointer)
-{
-    if (!mark_mapped(buffer, true))
-        return fail_at(RNL_ERROR_INVALID_STATE, "buffer",
-                       "the buffer is already mapped");
-    buffer->map_mode = mode;
-    rnl_status status = stream_wait_done(stream, RNL_FOREVER);
-    if (status == RNL_OK && !buffer->memory.host && buffer->size > 0)
-        status = shadow_begin(stream, buffer);
-    if (status != RNL_OK) {
-        shadow_end(buffer);
-        mark_mapped(buffer, false);
-        return status;
-    }
-    *out_pointer =
-        buffer->map_shadow ? buffer->map_shadow : buffer->memory.host;
-    return RNL_OK;
-}
-
-static rnl_status unmap(struct stream *stream, struct buffer *buffer)
-{
-    if (!mark_mapped(buffer, false))
-        return fail_at(RNL_ERROR_INVALID_STATE, "buffer",
-                       "the buffer is not mapped");
-    rnl_status status = RNL_OK;
-    if (buffer->map_shadow && buffer->map_mode != RNL_MAP_READ)
-        status = copy_shadow(stream, buffer, true);
-    shadow_end(buffer);
-    return status ? status : stream_wait_done(stream, RNL_FOREVER);
-}
-
-rnl_status rnl_buffer_map_and_wait(rnl_stream stream_handle, rnl_buffer handle,
-                                   rnl_map_mode mode, void **out_pointer)
-{
-    struct stream *stream;
-    struct buffer *buffer;
-    rnl_status status = ENTER();
-    if (status != RNL_OK ||
-        (status = find_map(stream_handle, handle, &stream, &buffer)))
-        return status;
-    if (mode < RNL_MAP_READ_WRITE || mode > RNL_MAP_WRITE)
-        status = fail_at(RNL_ERROR_INVALID_ARGUMENT, "mode",
-                         "%d is no rnl_map_mode", (int)mode);
-    else if ((status = check_pointer(out_pointer, "out_pointer")) == RNL_OK)
-        status = map(stream, buffer, mode, out_pointer);
-    drop_map(stream, buffer);
-    return status;
-}
-
-rnl_status rnl_buffer_unmap_and_wait(rnl_stream stream_handle,
-                                     rnl_buffer handle)
-{
-    struct stream *stream;
-    struct buffer *buffer;
-    rnl_status status = ENTER();
-    if (status != RNL_OK ||
-        (status = find_map(stream_handle, handle, &stream, &buffer)))
-        return status;
-    status = unmap(stream, buffer);
-    drop_map(stream, buffer);
     return status;
 }

@@ -125,6 +125,12 @@ struct event {
     _Alignas(64) max_align_t native[];
 };
 
+enum map_state {
+    MAP_NONE,
+    MAP_CHANGES,  // a call begins or ends the mapping
+    MAP_DONE,
+};
+
 struct buffer {
     struct object object;
     const struct backend *backend;
@@ -144,7 +150,7 @@ struct buffer {
     bool spent;                    // nothing of it is for another buffer
     rnl_attach_mode attach_mode;
     struct lock lock;              // guards attach_mode and the mapping
-    bool mapped;
+    enum map_state map_state;
     rnl_map_mode map_mode;
     void *map_shadow;              // host copy of a mapping, where needed
     _Alignas(64) max_align_t native[];
@@ -380,9 +386,11 @@ struct buffer *buffer_new(struct context *context, rnl_memory_kind kind,
 // What a slice is of in the end; any other buffer itself.
 struct buffer *buffer_whole(struct buffer *buffer);
 
+// Frees the host copy of a mapping, where there is one.
+void map_shadow_end(struct buffer *buffer);
+
 // Its memory is free behind that operation at the earliest, where both go in
 // the order of one stream.
-struct op;
 void buffer_goes_behind(struct buffer *buffer, const struct op *op);
 
 // Refuses a range that leaves the buffer; names the parameter "size".

@@ -327,7 +327,7 @@ static struct buffer *use_again(struct buffer *buffer, uint64_t id, size_t size)
 {
     object_revive(&buffer->object, id);
     buffer->size = size;
-    buffer->mapped = false;
+    buffer->map_state = MAP_NONE;
     buffer->attach_mode = RNL_ATTACH_GLOBAL;
     atomic_store_explicit(&buffer->release_point, 0, memory_order_relaxed);
     if (buffer->memory.host)

@@ -310,6 +310,48 @@ RNL_TEST(memory_without_a_handle_is_not_used_again)
     shut_end(&shut);
 }
 
+// --- Mappings ----------------------------------------------------------------
+
+static void *try_to_map(void *argument)
+{
+    const struct shut *shut = argument;
+    void *pointer = NULL;
+    assert_status(rnl_buffer_map_and_wait(shut->other, shut->word,
+                                          RNL_MAP_READ_WRITE, &pointer),
+                  RNL_ERROR_INVALID_STATE);
+    assert_status(rnl_buffer_unmap_and_wait(shut->other, shut->word),
+                  RNL_ERROR_INVALID_STATE);
+    return NULL;
+}
+
+static void map_meanwhile(void *shut)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, try_to_map, shut), 0);
+    pthread_join(thread, NULL);
+}
+
+// While it begins and while it ends, when the host's copy goes.
+RNL_TEST(a_mapping_is_one_threads_until_it_has_ended)
+{
+    struct shut shut;
+    void *pointer = NULL;
+    shut_open(&shut);
+    assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 1));
+    fake_meet("cuMemcpyAsync", map_meanwhile, &shut);
+    assert_ok(rnl_buffer_map_and_wait(shut.stream, shut.word,
+                                      RNL_MAP_READ_WRITE, &pointer));
+    fake_meet("cuMemcpyAsync", map_meanwhile, &shut);
+    size_t copies = fake_calls("cuMemcpyAsync");
+    assert_ok(rnl_buffer_unmap_and_wait(shut.stream, shut.word));
+    assert_int_equal(fake_calls("cuMemcpyAsync"), copies + 1);
+    assert_ok(rnl_buffer_map_and_wait(shut.stream, shut.word, RNL_MAP_READ,
+                                      &pointer));
+    assert_ok(rnl_buffer_unmap_and_wait(shut.stream, shut.word));
+    assert_ok(rnl_buffer_release(shut.buffer));
+    shut_close(&shut);
+}
+
 // --- Graphs that run while they are changed ----------------------------------
 
 static _Thread_local long allocations_left = -1;  // then they fail; -1: never
