@@ -260,8 +260,7 @@ rnl_status rnl_graph_exec_set_node(rnl_graph_exec handle, rnl_node node,
     struct graph_exec *exec = NULL;
     rnl_node_params params;
     rnl_status status = ENTER();
-    if (status != RNL_OK || (status = check_pointer(given, "params")) ||
-        (status = options_read(&params, sizeof params, given, "params")) ||
+    if (status != RNL_OK || (status = node_read_params(&params, given)) ||
         (status = exec_find(handle, &exec)))
         return status;
     status = exec_set(exec, node, &params);

@@ -131,6 +131,10 @@ rnl_node node_handle(const struct graph *graph, uint32_t index);
 // True for what is or was a node of a graph that carries `number`.
 bool node_is_of(rnl_node handle, uint64_t number);
 
+// Copies the caller's parameters, of a kind that there is.
+rnl_status node_read_params(rnl_node_params *params,
+                            const rnl_node_params *given);
+
 // Refuses parameters of another kind, and kinds that cannot be changed.
 rnl_status node_check_change(const struct node *node, rnl_node_kind kind);
 

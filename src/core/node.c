@@ -231,12 +231,17 @@ static void new_node_drop(struct new_node *node)
         object_drop(&node->inner->object);
 }
 
-static rnl_status read_params(rnl_node_params *params,
-                              const rnl_node_params *given)
+rnl_status node_read_params(rnl_node_params *params,
+                            const rnl_node_params *given)
 {
     rnl_status status = check_pointer(given, "params");
-    return status ? status
-                  : options_read(params, sizeof *params, given, "params");
+    if (status != RNL_OK ||
+        (status = options_read(params, sizeof *params, given, "params")))
+        return status;
+    if (params->kind < RNL_NODE_EMPTY || params->kind > RNL_NODE_WHILE)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "params",
+                       "%d is no rnl_node_kind", (int)params->kind);
+    return RNL_OK;
 }
 
 rnl_status rnl_graph_add_node(rnl_graph handle, const rnl_node *after,
@@ -247,7 +252,7 @@ rnl_status rnl_graph_add_node(rnl_graph handle, const rnl_node *after,
     rnl_node_params params;
     struct new_node node = {0};
     rnl_status status = ENTER();
-    if (status != RNL_OK || (status = read_params(&params, given)) ||
+    if (status != RNL_OK || (status = node_read_params(&params, given)) ||
         (status = check_pointer(out_node, "out_node")) ||
         (count > 0 && (status = check_pointer(after, "after"))) ||
         (status = graph_find(handle, "graph", &graph)))
@@ -326,7 +331,7 @@ rnl_status rnl_graph_set_node(rnl_graph handle, rnl_node node,
     rnl_node_params params;
     struct new_node made;
     rnl_status status = ENTER();
-    if (status != RNL_OK || (status = read_params(&params, given)) ||
+    if (status != RNL_OK || (status = node_read_params(&params, given)) ||
         (status = graph_find(handle, "graph", &graph)))
         return status;
     // Before anything is made, so that it need not be undone.

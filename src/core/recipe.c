@@ -179,17 +179,17 @@ static rnl_status find_word(struct graph *graph, const rnl_node_params *params,
     if (status != RNL_OK)
         return status;
     const struct buffer *buffer = (const struct buffer *)recipe->subject;
-    if (params->offset % sizeof(uint32_t))
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "offset",
-                       "the offset %zu of a number is no multiple of 4",
-                       params->offset);
     if (buffer->size < sizeof(uint32_t) ||
         params->offset > buffer->size - sizeof(uint32_t))
         return fail_at(RNL_ERROR_OUT_OF_RANGE, "offset",
                        "a number at %zu leaves the buffer of %zu bytes",
                        params->offset, buffer->size);
-    recipe->word = (const uint32_t *)(const void *)(
-        (const char *)buffer->memory.device + params->offset);
+    const char *address = (const char *)buffer->memory.device + params->offset;
+    if ((uintptr_t)address % sizeof(uint32_t))
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "offset",
+                       "the number at %p is not aligned to its 4 bytes",
+                       (const void *)address);
+    recipe->word = (const uint32_t *)(const void *)address;
     return RNL_OK;
 }
 
@@ -318,20 +318,13 @@ static rnl_status make_inner(struct graph *graph, const rnl_node_params *params,
 
 // --- All kinds -------------------------------------------------------------
 
-static rnl_status check_node_kind(const struct graph *graph, rnl_node_kind kind)
-{
-    if (kind < RNL_NODE_EMPTY || kind > RNL_NODE_WHILE)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "params",
-                       "%d is no rnl_node_kind", (int)kind);
-    return graph->body ? check_body_kind(kind) : RNL_OK;
-}
-
 rnl_status recipe_create(struct graph *graph, const rnl_node_params *params,
                          struct new_node *out_node)
 {
     struct op *ops = NULL;
     struct graph *inner;
-    rnl_status status = check_node_kind(graph, params->kind);
+    rnl_status status =
+        graph->body ? check_body_kind(params->kind) : RNL_OK;
     if (status != RNL_OK)
         return status;
     struct recipe *recipe = recipe_new(params->label, params->priority);

@@ -216,6 +216,27 @@ RNL_TEST(bodies_may_have_bodies_and_children)
     expect_ok(rnl_buffer_release(k));
 }
 
+RNL_TEST(the_number_that_decides_is_aligned)
+{
+    rnl_buffer buffer = suite_ints(4, 0), slice = NULL;
+    rnl_graph graph = new_graph(), body = NULL;
+    rnl_node node = NULL;
+    expect_ok(rnl_buffer_slice(buffer, 2, 10, &slice));
+    for (size_t offset = 0; offset < 3; offset++) {
+        rnl_status status = rnl_graph_add_node(
+            graph, RNL_AT_START,
+            RNL_NODE(.kind = RNL_NODE_IF, .buffer = slice, .offset = offset,
+                     .out_body = &body), &node);
+        if (offset == 2)
+            expect_ok(status);
+        else
+            expect_error(status, RNL_ERROR_INVALID_ARGUMENT, "offset");
+    }
+    expect_ok(rnl_graph_release(graph));
+    expect_ok(rnl_buffer_release(slice));
+    expect_ok(rnl_buffer_release(buffer));
+}
+
 RNL_TEST(loops_run_in_children)
 {
     rnl_function adder = new_adder(), down = new_count_down();

@@ -311,15 +311,16 @@ RNL_TEST(bad_parameters_do_not_change_a_node)
         RNL_NODE(.kind = RNL_NODE_FILL, .fill = bad),
         RNL_NODE(.kind = RNL_NODE_FILL),
         RNL_NODE(.kind = RNL_NODE_EMPTY),
+        RNL_NODE(.kind = 0),
+        RNL_NODE(.kind = RNL_NODE_WHILE + 1),
+        RNL_NODE(.kind = 100),
     };
-    const rnl_status expected[] = {RNL_ERROR_OUT_OF_RANGE,
-                                   RNL_ERROR_INVALID_ARGUMENT,
-                                   RNL_ERROR_INVALID_ARGUMENT};
-    for (int i = 0; i < 3; i++) {
-        expect_error(rnl_graph_exec_set_node(exec, node, rows[i]),
-                     expected[i], NULL);
-        expect_error(rnl_graph_set_node(graph, node, rows[i]), expected[i],
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const rnl_status expected =
+            i == 0 ? RNL_ERROR_OUT_OF_RANGE : RNL_ERROR_INVALID_ARGUMENT;
+        expect_error(rnl_graph_exec_set_node(exec, node, rows[i]), expected,
                      NULL);
+        expect_error(rnl_graph_set_node(graph, node, rows[i]), expected, NULL);
     }
     const rnl_node_params *fine =
         RNL_NODE(.kind = RNL_NODE_FILL, .fill = good);
