@@ -114,7 +114,9 @@ RNL_API rnl_status rnl_buffer_release(rnl_buffer buffer);
 RNL_API rnl_status rnl_enqueue_buffer_release(rnl_stream stream,
                                               rnl_buffer buffer);
 
-// Changes the stream in whose order the memory will go back.
+// Changes the stream in whose order the memory will go back; of a slice: the
+// whole's. Wrapped memory with a deleter has none (RNL_ERROR_INVALID_ARGUMENT):
+// rnl_enqueue_buffer_release makes it wait for one.
 RNL_API rnl_status rnl_buffer_set_release_stream(rnl_buffer buffer,
                                                  rnl_stream stream);
 
@@ -155,7 +157,8 @@ RNL_API rnl_status rnl_host_allocate(rnl_context context, size_t size,
 RNL_API rnl_status rnl_host_free(rnl_context context, void *pointer);
 
 // Page-locks ordinary memory so that copies from and to it are fast. Ranges
-// must not overlap (RNL_ERROR_INVALID_ARGUMENT). cpu: checked and remembered,
+// must not overlap (RNL_ERROR_INVALID_ARGUMENT). Drivers refuse copies of what
+// begins in one and ends outside. cpu: checked and remembered,
 // without further effect. Stands for cuMemHostRegister.
 RNL_API rnl_status rnl_host_register(rnl_context context, void *pointer,
                                      size_t size);

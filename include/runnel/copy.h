@@ -35,7 +35,8 @@ typedef struct rnl_copy {
 
 #define RNL_COPY(...) RNL_LITERAL(rnl_copy, __VA_ARGS__)
 
-// A fill of the same shape with one pattern.
+// A fill of the same shape with one pattern. A GPU refuses to fill memory of
+// the host that is not page-locked.
 typedef struct rnl_fill {
     size_t struct_size;
     rnl_place to;

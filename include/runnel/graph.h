@@ -45,7 +45,8 @@ typedef enum rnl_node_kind {
     RNL_NODE_BUFFER_CREATE,  // its buffer may be used behind it
     RNL_NODE_BUFFER_RELEASE, // … and up to here
     RNL_NODE_IF,             // runs its body if a number in memory is not 0
-    RNL_NODE_WHILE,          // … again and again, as long as it is not 0
+    RNL_NODE_WHILE,          // … again and again, as long as it is not 0; on a
+                             // cpu one worker is taken until then
 } rnl_node_kind;
 
 // What a node does. Only the fields of its kind are read; the structs they

@@ -10,7 +10,8 @@
 
 #include <runnel/status.h>
 
-// A header that the source can include by `name` without any file.
+// A header that the source can include by `name` without any file. On cpu that
+// is a relative path without ".." and "=/", or RNL_ERROR_INVALID_ARGUMENT.
 typedef struct rnl_header {
     const char *name;
     const char *source;
@@ -49,8 +50,8 @@ typedef enum rnl_value_kind {
 typedef struct rnl_parameter {
     rnl_value_kind kind;
     uint32_t size;       // bytes
-    uint32_t alignment;  // bytes, 0 is 1; at most so many where the kind is
-                         // unknown
+    uint32_t alignment;  // bytes, at most 64; 0 is 1; at most so many where
+                         // the kind is unknown
     const char *type;    // as in the source; "" where unknown
 } rnl_parameter;
 

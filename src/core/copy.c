@@ -495,8 +495,9 @@ static rnl_status check_pattern(const rnl_fill *fill, const size_t size[3])
     if (unit != 1 && unit != 2 && unit != 4 && unit != 8)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "pattern_size",
                        "a pattern has 1, 2, 4 or 8 bytes, not %zu", unit);
-    size_t row = size[1] > 1 ? fill->to.row_pitch : 0;
     size_t slice = size[2] > 1 ? fill->to.slice_pitch : 0;
+    bool steps = size[1] > 1 || (size[2] > 1 && slice == 0);
+    size_t row = steps ? fill->to.row_pitch : 0;
     uintptr_t start = (uintptr_t)fill->to.pointer + fill->to.offset;
     if (size[0] % unit || row % unit || slice % unit || start % unit)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "pattern_size",

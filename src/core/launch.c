@@ -102,6 +102,7 @@ static rnl_status check_attributes(struct function *function,
                                    const struct op_kernel *kernel)
 {
     bool cooperative = false;
+    unsigned given = 0;
     if (launch->attribute_count > 0 && !launch->attributes)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "attributes",
                        "%zu attributes are announced, but 'attributes' is NULL",
@@ -113,6 +114,14 @@ static rnl_status check_attributes(struct function *function,
             return fail_at(RNL_ERROR_INVALID_ARGUMENT, "attributes",
                            "%d is no rnl_launch_attribute_id",
                            (int)attribute->id);
+        if (given & 1u << attribute->id)
+            return fail_at(RNL_ERROR_INVALID_ARGUMENT, "attributes",
+                           "attribute %d is given twice", (int)attribute->id);
+        if (attribute->value != (int)attribute->value)
+            return fail_at(RNL_ERROR_OUT_OF_RANGE, "attributes",
+                           "attribute %d cannot be %lld", (int)attribute->id,
+                           (long long)attribute->value);
+        given |= 1u << attribute->id;
         cooperative |=
             attribute->id == RNL_LAUNCH_COOPERATIVE && attribute->value;
     }

@@ -88,6 +88,9 @@ rnl_status source_check(const char *text, const rnl_module_options *given,
         options->name = NAME_DEFAULT;
     if (options->timeout_ns == 0)
         options->timeout_ns = TIMEOUT_DEFAULT_NS;
+    // NVRTC refuses what editors may put there, a byte order mark.
+    if (strncmp(text, "\xEF\xBB\xBF", 3) == 0)
+        text += 3;
     *out = (struct source){text, options};
     return RNL_OK;
 }

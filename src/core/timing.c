@@ -28,6 +28,16 @@ static rnl_status finish(rnl_stream stream, rnl_event start, uint64_t *out_ns)
     return status;
 }
 
+// What was called may have released the stream, or begun a capture.
+static rnl_status check_still(rnl_stream stream)
+{
+    struct stream *checked;
+    rnl_status status = enter_call("rnl_time_and_wait");
+    if (status == RNL_OK)
+        status = check_stream(stream, "stream", &checked);
+    return status ? status : capture_check_stream(checked);
+}
+
 rnl_status rnl_time_and_wait(rnl_stream stream, size_t iterations,
                              rnl_time_fn function, void *user_data,
                              uint64_t *out_total_ns)
@@ -47,6 +57,8 @@ rnl_status rnl_time_and_wait(rnl_stream stream, size_t iterations,
         return status;
     for (size_t i = 0; i < iterations && status == RNL_OK; i++)
         status = function(stream, i, user_data);
+    if (status == RNL_OK)
+        status = check_still(stream);
     uint64_t total = 0;
     if (iterations > 0 && status == RNL_OK)
         status = finish(stream, start, &total);

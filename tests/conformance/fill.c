@@ -201,6 +201,12 @@ RNL_TEST(fills_off_the_pattern_grid_are_refused)
                      RNL_FILL(.to = {.buffer = buffer}, .width = 6,
                               .pattern_size = 4)),
                  RNL_ERROR_INVALID_ARGUMENT, NULL);
+    // The slices are as far from each other as the row says.
+    expect_error(rnl_enqueue_fill_region(
+                     suite_stream(),
+                     RNL_FILL(.to = {.buffer = buffer, .row_pitch = 9},
+                              .width = 8, .depth = 2, .pattern_size = 4)),
+                 RNL_ERROR_INVALID_ARGUMENT, "pattern_size");
     suite_expect_ints(buffer, 16, 1);
     expect_ok(rnl_buffer_release(buffer));
 }

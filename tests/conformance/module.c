@@ -283,6 +283,24 @@ RNL_TEST(options_defines_and_headers_reach_the_compiler)
     expect_ok(rnl_module_release(module));
 }
 
+RNL_TEST(a_byte_order_mark_is_passed_over)
+{
+    rnl_module module = NULL;
+    expect_ok(compile("\xEF\xBB\xBF__global__ void marked() {}\n", NULL,
+                      &module));
+    expect_ok(rnl_module_release(module));
+}
+
+RNL_TEST(names_of_headers_may_have_any_signs)
+{
+    const rnl_header header = {"a=b c.h", "#define NAMED marked\n"};
+    rnl_module module = NULL;
+    expect_ok(compile("#include \"a=b c.h\"\n__global__ void NAMED() {}\n",
+                      RNL_MODULE_OPTIONS(.headers = &header,
+                                         .header_count = 1), &module));
+    expect_ok(rnl_module_release(module));
+}
+
 RNL_TEST(an_include_directory_is_searched)
 {
     char directory[] = "/tmp/runnel-include-XXXXXX", path[64], option[64];

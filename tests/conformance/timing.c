@@ -189,6 +189,30 @@ RNL_TEST(a_captured_stream_is_not_timed)
     free_timed(&timed);
 }
 
+static rnl_status capture_it(rnl_stream stream, size_t iteration,
+                             void *user_data)
+{
+    (void)iteration;
+    (void)user_data;
+    return rnl_stream_begin_capture(stream, NULL);
+}
+
+RNL_TEST(a_callback_that_begins_a_capture_is_told)
+{
+    suite_need(RNL_FEATURE_CAPTURE);
+    struct timed timed = new_timed();
+    rnl_graph graph = NULL;
+    uint64_t ns = 77;
+    expect_error(rnl_time_and_wait(timed.stream, 1, capture_it, NULL, &ns),
+                 RNL_ERROR_CAPTURE_UNSUPPORTED, NULL);
+    assert_non_null(strstr(rnl_last_error()->message, "rnl_time_and_wait"));
+    assert_int_equal(ns, 77);
+    assert_int_not_equal(rnl_stream_end_capture(timed.stream, &graph), RNL_OK);
+    assert_non_null(strstr(rnl_last_error()->message, "rnl_time_and_wait"));
+    expect_ok(rnl_time_and_wait(timed.stream, 1, step, &timed, &ns));
+    free_timed(&timed);
+}
+
 static rnl_status release_it(rnl_stream stream, size_t iteration,
                              void *user_data)
 {
