@@ -44,24 +44,32 @@ bool is_inside(const char *name)
     return true;
 }
 
+// Where the path of NAME=PATH begins. A name may have '=', too, so a path of
+// the root is looked for first.
+static char *path_of(char *header)
+{
+    char *equal = strstr(header, "=/");
+    return (equal ? equal : strchr(header, '=')) + 1;
+}
+
 int write_headers(const struct job *job)
 {
     const struct list *headers = &job->options->headers;
     for (size_t i = 0; i < headers->count; i++) {
-        char *equal = strchr(headers->items[i], '=');
-        *equal = 0;
+        char *path = path_of(headers->items[i]);
+        path[-1] = 0;
         char name[4096];
         struct text text = {0};
         if (!is_inside(headers->items[i]))
             return complain(CC_USAGE, "a header cannot be called %s",
                             headers->items[i]);
-        if (!text_read_file(&text, equal + 1))
-            return complain_file("read", equal + 1);
+        if (!text_read_file(&text, path))
+            return complain_file("read", path);
         snprintf(name, sizeof name, CC_HEADER_FOLDER "/%s", headers->items[i]);
         if (!write_file(name, text.data, text.size))
             return complain_file("write", name);
         text_free(&text);
-        *equal = '=';
+        path[-1] = '=';
     }
     return CC_OK;
 }
@@ -120,7 +128,7 @@ int write_prelude(const struct job *job)
     const struct list *headers = &job->options->headers;
     text_add_bytes(&seen, job->source.data, job->source.size);
     for (size_t i = 0; i < headers->count; i++)
-        text_read_file(&seen, strchr(headers->items[i], '=') + 1);
+        text_read_file(&seen, path_of(headers->items[i]));
     if (job->scan.not_inline)
         text_add(&text, "#define RNL_NOT_INLINE\n");
     parts_ask(seen.data, job->all_parts || has_folders(job), &text);

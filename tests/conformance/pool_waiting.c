@@ -201,6 +201,29 @@ RNL_TEST(a_release_counts_for_the_stream_of_its_time)
     expect_ok(rnl_stream_release(other));
 }
 
+RNL_TEST(a_slices_release_stream_is_the_wholes)
+{
+    suite_need(RNL_FEATURE_MEMORY_OPERATIONS);
+    rnl_stream old = suite_new_stream(), other = suite_new_stream();
+    rnl_buffer word = suite_ints(1, 0), buffer = suite_buffer_on(old, 4096);
+    rnl_buffer slice;
+    void *was = suite_address(buffer);
+    expect_ok(rnl_stream_synchronize(old, RNL_FOREVER));
+    expect_ok(rnl_buffer_slice(buffer, 0, 64, &slice));
+    expect_ok(rnl_enqueue_wait_value32(other, word, 0, 1, RNL_WAIT_EQ));
+    expect_ok(rnl_buffer_set_release_stream(slice, other));
+    expect_ok(rnl_buffer_release(slice));
+    expect_ok(rnl_buffer_release(buffer));
+    buffer = suite_buffer_on(old, 4096);
+    assert_ptr_not_equal(suite_address(buffer), was);
+    expect_ok(rnl_enqueue_write_value32(old, word, 0, 1));
+    expect_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    expect_ok(rnl_buffer_release(buffer));
+    expect_ok(rnl_buffer_release(word));
+    expect_ok(rnl_stream_release(old));
+    expect_ok(rnl_stream_release(other));
+}
+
 RNL_TEST(memory_waits_for_what_its_old_streams_batch_has_collected)
 {
     suite_need(RNL_FEATURE_BATCHED_STREAMS);

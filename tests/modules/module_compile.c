@@ -82,6 +82,28 @@ RNL_TEST(warnings_are_the_log)
     end();
 }
 
+RNL_TEST(headers_are_files_inside_of_a_folder)
+{
+    const char *const names[] = {"../a.h", "a/..", "a/../b.h", "/a.h", "a/",
+                                 "a=/b.h"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        begin(PICK "cp " FAKE_OBJECT " $out\n");
+        const rnl_header header = {names[i], ""};
+        options.headers = &header;
+        options.header_count = 1;
+        assert_status(compile("source"), RNL_ERROR_INVALID_ARGUMENT);
+        assert_string_equal(rnl_last_error()->parameter, "options.headers");
+        assert_non_null(strstr(rnl_last_error()->message, names[i]));
+        end();
+    }
+    begin(PICK "cp " FAKE_OBJECT " $out\n");
+    const rnl_header header = {"..a/b..h", ""};
+    options.headers = &header;
+    options.header_count = 1;
+    assert_ok(compile("source"));
+    end();
+}
+
 RNL_TEST(the_compiler_sees_source_and_headers)
 {
     begin(PICK "cat $source $header; exit 1\n");

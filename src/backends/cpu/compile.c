@@ -105,10 +105,30 @@ static void add_pair(struct job *job, const char *option, const char *value)
     add_word(job, value);
 }
 
+// Headers are files of one folder for the compiler, which is given them as
+// NAME=PATH.
+static bool is_file_inside(const char *name)
+{
+    size_t size = strlen(name);
+    if (size > 1000 || name[0] == '/' || name[size - 1] == '/' ||
+        strstr(name, "=/"))
+        return false;
+    for (const char *part = name; part; part = strchr(part, '/')) {
+        part += *part == '/';
+        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == 0))
+            return false;
+    }
+    return true;
+}
+
 static rnl_status add_header(struct job *job, const rnl_header *header,
                              size_t index)
 {
     struct text word = {0};
+    if (!is_file_inside(header->name))
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.headers",
+                       "on a cpu a header cannot be called '%s'",
+                       header->name);
     text_add(&word, "%s=%s/header-%zu", header->name, job->folder, index);
     rnl_status status = RNL_OK;
     if (!word.failed) {
