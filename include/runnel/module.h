@@ -50,8 +50,8 @@ typedef enum rnl_value_kind {
 typedef struct rnl_parameter {
     rnl_value_kind kind;
     uint32_t size;       // bytes
-    uint32_t alignment;  // bytes, at most 64; 0 is 1; at most so many where
-                         // the kind is unknown
+    uint32_t alignment;  // bytes, 0 is 1; at most so many where the kind is
+                         // unknown; arguments lie at multiples of 64 at most
     const char *type;    // as in the source; "" where unknown
 } rnl_parameter;
 

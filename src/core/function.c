@@ -82,12 +82,11 @@ static void abandon(struct function *function)
 
 // --- What it is ------------------------------------------------------------
 
-#define ALIGNMENT_MOST 64u  // no machine needs more than its widest vector
-
+// No machine needs more than its widest vector.
 static size_t alignment_of(const rnl_parameter *parameter)
 {
     size_t alignment = 1;
-    while (alignment < parameter->alignment && alignment < ALIGNMENT_MOST)
+    while (alignment < parameter->alignment && alignment < 64)
         alignment *= 2;
     return alignment;
 }
@@ -422,12 +421,11 @@ static rnl_status check_parameter(const rnl_parameter *parameter, size_t index)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.parameters",
                        "'options.parameters[%zu].size' cannot be %u", index,
                        parameter->size);
-    if (parameter->alignment & (parameter->alignment - 1) ||
-        parameter->alignment > ALIGNMENT_MOST)
+    if (parameter->alignment & (parameter->alignment - 1))
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.parameters",
                        "'options.parameters[%zu].alignment' is %u, which is "
-                       "no power of two up to %u",
-                       index, parameter->alignment, ALIGNMENT_MOST);
+                       "no power of two",
+                       index, parameter->alignment);
     return RNL_OK;
 }
 

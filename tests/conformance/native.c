@@ -200,22 +200,6 @@ RNL_TEST(the_signature_is_copied)
     expect_ok(rnl_function_release(function));
 }
 
-RNL_TEST(alignments_that_arguments_cannot_have_are_refused)
-{
-    suite_need(RNL_FEATURE_NATIVE_FUNCTIONS);
-    const uint32_t alignments[] = {3, 128, 1u << 31};
-    for (int i = 0; i < 3; i++) {
-        const rnl_parameter parameter = {RNL_VALUE_STRUCT, 128, alignments[i],
-                                         "wide"};
-        rnl_function function = NULL;
-        expect_error(rnl_function_create_native(
-                         suite_context(), "axpy", axpy,
-                         RNL_NATIVE_OPTIONS(.parameters = &parameter,
-                                            .parameter_count = 1), &function),
-                     RNL_ERROR_INVALID_ARGUMENT, "options.parameters");
-    }
-}
-
 RNL_TEST(a_native_limit_on_block_size_is_kept)
 {
     rnl_function function =
