@@ -329,6 +329,35 @@ static void replace_empty_asm(LLVMBuilderRef b, LLVMValueRef at)
     LLVMInstructionEraseFromParent(at);
 }
 
+// --- Bools of memory ---------------------------------------------------------
+
+// C++ knows two. To CUDA's compiler any byte but 0 is true, and as a number it
+// is what it is.
+static void take_any_byte(LLVMBuilderRef b, LLVMValueRef at)
+{
+    LLVMValueRef byte = LLVMGetOperand(at, 0);
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(at));
+    if (LLVMTypeOf(at) != LLVMInt1TypeInContext(context) ||
+        !LLVMIsALoadInst(byte))
+        return;
+    LLVMSetMetadata(byte, LLVMGetMDKindIDInContext(context, "range", 5), NULL);
+    for (LLVMUseRef use = LLVMGetFirstUse(at); use;
+         use = LLVMGetNextUse(use)) {
+        LLVMValueRef user = LLVMGetUser(use);
+        LLVMTypeRef type = LLVMTypeOf(user);
+        LLVMPositionBuilderBefore(b, user);
+        if (LLVMIsAZExtInst(user))
+            LLVMReplaceAllUsesWith(
+                user, LLVMBuildIntCast2(b, byte, type, true, ""));
+        else if (LLVMIsAUIToFPInst(user))
+            LLVMReplaceAllUsesWith(user,
+                                   LLVMBuildSIToFP(b, byte, type, ""));
+    }
+    LLVMPositionBuilderBefore(b, at);
+    LLVMReplaceAllUsesWith(at, LLVMBuildIsNotNull(b, byte, ""));
+    LLVMInstructionEraseFromParent(at);
+}
+
 // --- All of them -------------------------------------------------------------
 
 void prepare_arithmetic(LLVMModuleRef module)
@@ -353,6 +382,9 @@ void prepare_arithmetic(LLVMModuleRef module)
         case LLVMStore:
             if (is_odd(LLVMTypeOf(LLVMGetOperand(at, 0))))
                 store_pieces(b, at);
+            break;
+        case LLVMTrunc:
+            take_any_byte(b, at);
             break;
         case LLVMLoad:
             if (is_odd(LLVMTypeOf(at)))
