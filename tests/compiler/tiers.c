@@ -507,6 +507,17 @@ RNL_TEST(jumps_to_labels_by_address_are_left_to_tier_f)
     built_close(&built);
 }
 
+// The SIMT compiler crashes over it.
+RNL_TEST(inline_ptx_is_no_matter_of_tiers)
+{
+    need_simt();
+    built_write(&built, "k.cu", "__global__ void k(float *f)\n"
+                "{ asm(\"mma %0, %1;\" : \"+f\"(f[0]), \"+f\"(f[1])); }\n");
+    fails("--source @/k.cu --option --tier=B",
+          "error: inline PTX is not supported by Runnel on the CPU");
+    built_close(&built);
+}
+
 // Of a kernel in which each thread sorts numbers of its own.
 static bool has_lanes(const char *tier)
 {
