@@ -602,6 +602,8 @@ const char *combine_again(LLVMModuleRef module)
     return module_is_huge(module) ? "" : "," COMBINE;
 }
 
+// Where two numbers of a vector are chosen alike, combining chooses the vector,
+// which then is taken apart again.
 static char *simplify(LLVMModuleRef module, const char *combine)
 {
     char *message = prepare_run(
@@ -614,7 +616,7 @@ static char *simplify(LLVMModuleRef module, const char *combine)
         module, simt_format(
         "function(loop-simplify,lcssa,loop(loop-rotate),"
         "loop(indvars,loop-unroll-full),sroa,scalarizer,early-cse<memssa>,"
-        NUMBER_VALUES "," COMBINE ",simplifycfg,adce,lower-switch,"
+        NUMBER_VALUES "," COMBINE ",scalarizer,simplifycfg,adce,lower-switch,"
         "loop-mssa(licm)%s,early-cse<memssa>,simplifycfg,lower-switch,"
         "fix-irreducible,adce),globaldce", combine));
 }

@@ -222,6 +222,39 @@ RNL_TEST(barriers_in_loops_that_end_when_one_thread_has_written)
                   "}\n");
 }
 
+// Two floats are returned as a vector, and chosen as one where both are.
+RNL_TEST(pairs_of_floats_stay_numbers)
+{
+    need_simt();
+    is_vectorised("struct pair { float x, y; };\n"
+                  "__device__ pair get(const pair *p) { return *p; }\n"
+                  "extern \"C\" __global__ void k(pair *out, int n) {\n"
+                  "    pair v = get(out), w = get(out + 1);\n"
+                  "    for (int i = 0; i < n; i++) {\n"
+                  "        pair m = i & 1 ? v : w;\n"
+                  "        v = w;\n"
+                  "        w = m;\n"
+                  "    }\n"
+                  "    out[threadIdx.x] = w;\n"
+                  "}\n");
+    is_vectorised("__device__ float2 add(float2 a, float2 b)\n"
+                  "{ return make_float2(a.x + b.x, a.y - b.y); }\n"
+                  "extern \"C\" __global__ void k(float2 *out, int n) {\n"
+                  "    __shared__ float2 s[64];\n"
+                  "    int t = threadIdx.x;\n"
+                  "    float2 a[2];\n"
+                  "    for (int i = 0; i < 2; i++) a[i] = out[t + 64 * i];\n"
+                  "    for (int h = 1; h < 64; h *= 4) {\n"
+                  "        a[0] = add(a[0], a[1]);\n"
+                  "        s[t] = a[1];\n"
+                  "        __syncthreads();\n"
+                  "        a[1] = s[t ^ h];\n"
+                  "        __syncthreads();\n"
+                  "    }\n"
+                  "    for (int i = 0; i < 2; i++) out[t + 64 * i] = a[i];\n"
+                  "}\n");
+}
+
 // The size of the block is the same for all lanes, whichever way they came.
 RNL_TEST(barriers_in_loops_over_what_a_branch_has_read)
 {
