@@ -525,3 +525,48 @@ RNL_TEST(bools_of_any_byte)
     }
     built_close(&built);
 }
+
+// --- Parts of numbers --------------------------------------------------------
+
+// Numbers of every exponent and sign, also denormal ones.
+static float any_float(int i)
+{
+    uint32_t bits = (uint32_t)sample(i) * 8391 + (uint32_t)i;
+    float number;
+    bits = (bits & 0x7fffff) >> (i % 512 == 0 ? i / 512 * 3 : 0);
+    bits |= (uint32_t)i << 23;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+RNL_TEST(numbers_of_every_kind_are_taken_apart)
+{
+    static float numbers[MOST], parts[MOST];
+    float *to = parts;
+    const float *from = numbers;
+    int *powers = out;
+    for (int i = 0; i < MOST; i++)
+        numbers[i] = any_float(i);
+    numbers[1] = 0, numbers[2] = -0.0f;
+    numbers[3] = INFINITY, numbers[4] = -INFINITY;
+    built_write(&built, "k.cu",
+                "__global__ void k(float *parts, int *powers, float *in) {\n"
+                "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                "    parts[i] = frexpf(in[i], &powers[i]);\n}\n");
+    built_make(&built, "--source @/k.cu");
+    assert_string_equal(built.log, "");
+    assert_int_equal(built_run(&built, "k", (rnl_dim3){MOST / 256},
+                               (rnl_dim3){256}, 0,
+                               (const void *const[]){&to, &powers, &from}),
+                     RNL_OK);
+    for (int i = 0; i < MOST; i++) {
+        int power = 0;
+        float part = frexpf(numbers[i], &power);
+        assert_int_equal(powers[i], isfinite(part) ? power : 0);
+        if (isnan(part))
+            assert_true(isnan(parts[i]));
+        else
+            assert_memory_equal(&parts[i], &part, sizeof part);
+    }
+    built_close(&built);
+}

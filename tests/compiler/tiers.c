@@ -255,6 +255,21 @@ RNL_TEST(pairs_of_floats_stay_numbers)
                   "}\n");
 }
 
+RNL_TEST(numbers_are_taken_apart_in_lanes)
+{
+    need_simt();
+    is_vectorised("extern \"C\" __global__ void k(float *out) {\n"
+                  "    int t = threadIdx.x, power;\n"
+                  "    float part = frexpf(out[t], &power);\n"
+                  "    out[t] = part * power;\n"
+                  "}\n");
+    is_vectorised("extern \"C\" __global__ void k(double *out) {\n"
+                  "    int t = threadIdx.x, power;\n"
+                  "    double part = frexp(out[t], &power);\n"
+                  "    out[t] = part * power;\n"
+                  "}\n");
+}
+
 // The size of the block is the same for all lanes, whichever way they came.
 RNL_TEST(barriers_in_loops_over_what_a_branch_has_read)
 {
