@@ -125,9 +125,12 @@ static void add_code_generation(const struct choices *choices, bool clang,
     // CUDA has none; diagnostics.c words it. It would be lost with -w, so what
     // that mutes is left out there, too.
     list_add(arguments, "-Werror=vla");
-    // Variables of CUDA end with their module, without any code.
-    if (clang)
+    // Variables of CUDA end with their module, without any code. Inline PTX can
+    // crash clang, and what that writes goes with the private folder.
+    if (clang) {
         list_add(arguments, "-fno-c++-static-destructors");
+        list_add(arguments, "-fcrash-diagnostics-dir=.");
+    }
     // `#pragma unroll` asks; it does not insist. __forceinline__ may stand
     // beside `inline` or alone. Lists may narrow: int2{threadIdx.x, 1}.
     static const char *const of_clang[] = {

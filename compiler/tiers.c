@@ -201,12 +201,12 @@ static int compile_vectors(struct job *job)
         status = compile_in_steps(job);
     if (status != CC_OK)
         return status;
-    if (job->vectorised && must_vectorise(job))
-        status = report_refused(job);
-    else if (must_vectorise(job))
-        status = refuse_tier(job, job->no_vectors.data);
-    else if (!job->vectorised)
+    // What is an error in any tier is told as that, whoever crashed over it.
+    if (!job->vectorised)
         status = command_compile_again(job, "-c", "kernel.o");
+    if (status == CC_OK && must_vectorise(job))
+        status = job->vectorised ? report_refused(job)
+                                 : refuse_tier(job, job->no_vectors.data);
     return status;
 }
 

@@ -238,6 +238,10 @@ public:
         return (lanes & mask()) >> (rnl_group_lane() & ~(Size - 1));
     }
 };
+// One that is cut from a block is one of any parent, too.
+template <unsigned int Size>
+class thread_block_tile<Size, thread_block> : public thread_block_tile<Size> {
+};
 // A tile cut from a larger tile counts within that.
 template <unsigned int Size, unsigned int Larger, class Parent>
 class thread_block_tile<Size, thread_block_tile<Larger, Parent>>
@@ -292,11 +296,6 @@ template <unsigned int Size, class Parent>
 RNL_INLINE thread_block_tile<Size, Parent> tiled_partition(const Parent &)
 {
     return thread_block_tile<Size, Parent>();
-}
-template <unsigned int Size>
-RNL_INLINE thread_block_tile<Size> tiled_partition(const thread_block &)
-{
-    return thread_block_tile<Size>();
 }
 // With a size known only when running.
 RNL_INLINE coalesced_group tiled_partition(const thread_block &,

@@ -193,9 +193,17 @@ RNL_MATH_MIXED(double, scalbn, int)
 RNL_MATH_MIXED(double, scalbln, long)
 
 extern "C" double frexp(double, int *) noexcept;
+// By its bits: lanes cannot hold the pair that compilers make of it.
 RNL_INLINE float frexpf(float x, int *exponent)
 {
-    return __builtin_frexpf(rnl_flushed(x), exponent);
+    bool tiny = __builtin_fabsf(x) < 1.17549435e-38f;
+    float scaled = tiny ? rnl_flushed(x) * 0x1p24f : x;
+    unsigned int bits = (unsigned int)rnl_bits(scaled);
+    int power = int(bits >> 23 & 255);
+    bool plain = power != 0 && power != 255;
+    *exponent = plain ? power - (tiny ? 150 : 126) : 0;
+    return plain ? rnl_of_bits<float>((bits & 0x807fffff) | 0x3f000000)
+                 : scaled;
 }
 RNL_INLINE float frexp(float x, int *exponent) { return frexpf(x, exponent); }
 extern "C" int ilogb(double) noexcept;

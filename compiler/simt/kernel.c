@@ -382,9 +382,7 @@ static void read_instruction(struct kernel *kernel, int number,
 {
     kernel->blocks[number].size++;
     kernel->size++;
-    bool pair = LLVMIsAAtomicCmpXchgInst(at) ||
-                (LLVMIsACallInst(at) && is_intrinsic(at, "frexp"));
-    if (!is_plain(LLVMTypeOf(at)) && !pair)
+    if (!is_plain(LLVMTypeOf(at)) && !LLVMIsAAtomicCmpXchgInst(at))
         kernel->refusal = "it has values of structure or vector type";
     if (LLVMIsAStoreInst(at) &&
         !is_plain(LLVMTypeOf(LLVMGetOperand(at, 0))))

@@ -329,6 +329,35 @@ static void replace_empty_asm(LLVMBuilderRef b, LLVMValueRef at)
     LLVMInstructionEraseFromParent(at);
 }
 
+// --- Bools of memory ---------------------------------------------------------
+
+// C++ knows two. To CUDA's compiler any byte but 0 is true, and as a number it
+// is what it is.
+static void take_any_byte(LLVMBuilderRef b, LLVMValueRef at)
+{
+    LLVMValueRef byte = LLVMGetOperand(at, 0);
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(at));
+    if (LLVMTypeOf(at) != LLVMInt1TypeInContext(context) ||
+        !LLVMIsALoadInst(byte))
+        return;
+    LLVMSetMetadata(byte, LLVMGetMDKindIDInContext(context, "range", 5), NULL);
+    for (LLVMUseRef use = LLVMGetFirstUse(at); use;
+         use = LLVMGetNextUse(use)) {
+        LLVMValueRef user = LLVMGetUser(use);
+        LLVMTypeRef type = LLVMTypeOf(user);
+        LLVMPositionBuilderBefore(b, user);
+        if (LLVMIsAZExtInst(user))
+            LLVMReplaceAllUsesWith(
+                user, LLVMBuildIntCast2(b, byte, type, true, ""));
+        else if (LLVMIsAUIToFPInst(user))
+            LLVMReplaceAllUsesWith(user,
+                                   LLVMBuildSIToFP(b, byte, type, ""));
+    }
+    LLVMPositionBuilderBefore(b, at);
+    LLVMReplaceAllUsesWith(at, LLVMBuildIsNotNull(b, byte, ""));
+    LLVMInstructionEraseFromParent(at);
+}
+
 // --- All of them -------------------------------------------------------------
 
 void prepare_arithmetic(LLVMModuleRef module)
@@ -353,6 +382,9 @@ void prepare_arithmetic(LLVMModuleRef module)
         case LLVMStore:
             if (is_odd(LLVMTypeOf(LLVMGetOperand(at, 0))))
                 store_pieces(b, at);
+            break;
+        case LLVMTrunc:
+            take_any_byte(b, at);
             break;
         case LLVMLoad:
             if (is_odd(LLVMTypeOf(at)))
@@ -570,6 +602,8 @@ const char *combine_again(LLVMModuleRef module)
     return module_is_huge(module) ? "" : "," COMBINE;
 }
 
+// Where two numbers of a vector are chosen alike, combining chooses the vector,
+// which then is taken apart again.
 static char *simplify(LLVMModuleRef module, const char *combine)
 {
     char *message = prepare_run(
@@ -582,7 +616,7 @@ static char *simplify(LLVMModuleRef module, const char *combine)
         module, simt_format(
         "function(loop-simplify,lcssa,loop(loop-rotate),"
         "loop(indvars,loop-unroll-full),sroa,scalarizer,early-cse<memssa>,"
-        NUMBER_VALUES "," COMBINE ",simplifycfg,adce,lower-switch,"
+        NUMBER_VALUES "," COMBINE ",scalarizer,simplifycfg,adce,lower-switch,"
         "loop-mssa(licm)%s,early-cse<memssa>,simplifycfg,lower-switch,"
         "fix-irreducible,adce),globaldce", combine));
 }

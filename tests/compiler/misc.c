@@ -481,3 +481,92 @@ RNL_TEST(addresses_tell_their_memory)
     }
     built_close(&built);
 }
+
+// --- Bools -------------------------------------------------------------------
+
+// The second is not made into vectors, which is known only once it is read.
+static const char bools[] =
+    "__device__ void put(int *out, const bool *in, int t)\n"
+    "{\n"
+    "    int number = in[t];\n"
+    "    out[t] = (in[t] ? 1 : 0) | !in[t] << 1 |\n"
+    "             (in[t] && in[t ^ 1]) << 2 | number << 3;\n"
+    "}\n"
+    "extern \"C\" __global__ void lanes(int *out, const bool *in)\n"
+    "{ put(out, in, threadIdx.x); }\n"
+    "__device__ void (*volatile chosen)(int *, const bool *, int) = put;\n"
+    "extern \"C\" __global__ void threads(int *out, const bool *in)\n"
+    "{ chosen(out, in, threadIdx.x); }\n";
+
+RNL_TEST(bools_of_any_byte)
+{
+    static const char *const kernels[] = {"lanes", "threads"};
+    if (!built_may_be_tier_b())
+        test_skip("no SIMT compiler");
+    signed char bytes[256];
+    for (int i = 0; i < 256; i++) {
+        int next = (i ^ 1) - 128;
+        bytes[i] = (signed char)(i - 128);
+        want[i] = (bytes[i] != 0) | !bytes[i] << 1 |
+                  (bytes[i] && next) << 2 | bytes[i] * 8;
+    }
+    built_write(&built, "k.cu", bools);
+    built_make(&built, "--source @/k.cu --option --tier=B-or-F");
+    assert_string_equal(built.log, "");
+    for (int k = 0; k < 2; k++) {
+        int *to = out;
+        const signed char *from = bytes;
+        assert_int_equal(built.table->kernels[k].run_blocks != NULL, k == 0);
+        assert_int_equal(built_run(&built, kernels[k], (rnl_dim3){1},
+                                   (rnl_dim3){256}, 0,
+                                   (const void *const[]){&to, &from}), RNL_OK);
+        assert_memory_equal(out, want, 256 * sizeof *out);
+        memset(out, 0, sizeof out);
+    }
+    built_close(&built);
+}
+
+// --- Parts of numbers --------------------------------------------------------
+
+// Numbers of every exponent and sign, also denormal ones.
+static float any_float(int i)
+{
+    uint32_t bits = (uint32_t)sample(i) * 8391 + (uint32_t)i;
+    float number;
+    bits = (bits & 0x7fffff) >> (i % 512 == 0 ? i / 512 * 3 : 0);
+    bits |= (uint32_t)i << 23;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+RNL_TEST(numbers_of_every_kind_are_taken_apart)
+{
+    static float numbers[MOST], parts[MOST];
+    float *to = parts;
+    const float *from = numbers;
+    int *powers = out;
+    for (int i = 0; i < MOST; i++)
+        numbers[i] = any_float(i);
+    numbers[1] = 0, numbers[2] = -0.0f;
+    numbers[3] = INFINITY, numbers[4] = -INFINITY;
+    built_write(&built, "k.cu",
+                "__global__ void k(float *parts, int *powers, float *in) {\n"
+                "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                "    parts[i] = frexpf(in[i], &powers[i]);\n}\n");
+    built_make(&built, "--source @/k.cu");
+    assert_string_equal(built.log, "");
+    assert_int_equal(built_run(&built, "k", (rnl_dim3){MOST / 256},
+                               (rnl_dim3){256}, 0,
+                               (const void *const[]){&to, &powers, &from}),
+                     RNL_OK);
+    for (int i = 0; i < MOST; i++) {
+        int power = 0;
+        float part = frexpf(numbers[i], &power);
+        assert_int_equal(powers[i], isfinite(part) ? power : 0);
+        if (isnan(part))
+            assert_true(isnan(parts[i]));
+        else
+            assert_memory_equal(&parts[i], &part, sizeof part);
+    }
+    built_close(&built);
+}

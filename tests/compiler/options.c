@@ -293,6 +293,7 @@ RNL_TEST(denormals_that_are_flushed_have_no_parts)
     use(parts);
     take_apart("--option --ftz=true");
     take_apart("--option --ftz=true --option --tier=F");
+    take_apart("--option --use_fast_math");
     built_close(&built);
 }
 

@@ -222,6 +222,54 @@ RNL_TEST(barriers_in_loops_that_end_when_one_thread_has_written)
                   "}\n");
 }
 
+// Two floats are returned as a vector, and chosen as one where both are.
+RNL_TEST(pairs_of_floats_stay_numbers)
+{
+    need_simt();
+    is_vectorised("struct pair { float x, y; };\n"
+                  "__device__ pair get(const pair *p) { return *p; }\n"
+                  "extern \"C\" __global__ void k(pair *out, int n) {\n"
+                  "    pair v = get(out), w = get(out + 1);\n"
+                  "    for (int i = 0; i < n; i++) {\n"
+                  "        pair m = i & 1 ? v : w;\n"
+                  "        v = w;\n"
+                  "        w = m;\n"
+                  "    }\n"
+                  "    out[threadIdx.x] = w;\n"
+                  "}\n");
+    is_vectorised("__device__ float2 add(float2 a, float2 b)\n"
+                  "{ return make_float2(a.x + b.x, a.y - b.y); }\n"
+                  "extern \"C\" __global__ void k(float2 *out, int n) {\n"
+                  "    __shared__ float2 s[64];\n"
+                  "    int t = threadIdx.x;\n"
+                  "    float2 a[2];\n"
+                  "    for (int i = 0; i < 2; i++) a[i] = out[t + 64 * i];\n"
+                  "    for (int h = 1; h < 64; h *= 4) {\n"
+                  "        a[0] = add(a[0], a[1]);\n"
+                  "        s[t] = a[1];\n"
+                  "        __syncthreads();\n"
+                  "        a[1] = s[t ^ h];\n"
+                  "        __syncthreads();\n"
+                  "    }\n"
+                  "    for (int i = 0; i < 2; i++) out[t + 64 * i] = a[i];\n"
+                  "}\n");
+}
+
+RNL_TEST(numbers_are_taken_apart_in_lanes)
+{
+    need_simt();
+    is_vectorised("extern \"C\" __global__ void k(float *out) {\n"
+                  "    int t = threadIdx.x, power;\n"
+                  "    float part = frexpf(out[t], &power);\n"
+                  "    out[t] = part * power;\n"
+                  "}\n");
+    is_vectorised("extern \"C\" __global__ void k(double *out) {\n"
+                  "    int t = threadIdx.x, power;\n"
+                  "    double part = frexp(out[t], &power);\n"
+                  "    out[t] = part * power;\n"
+                  "}\n");
+}
+
 // The size of the block is the same for all lanes, whichever way they came.
 RNL_TEST(barriers_in_loops_over_what_a_branch_has_read)
 {
@@ -504,6 +552,17 @@ RNL_TEST(jumps_to_labels_by_address_are_left_to_tier_f)
     built_run_ints(&built, "k", (rnl_dim3){1}, (rnl_dim3){40}, 0, out, NULL, 0);
     for (int t = 0; t < 40; t++)
         assert_int_equal(out[t], t & 1 ? 2 * t : 1);
+    built_close(&built);
+}
+
+// The SIMT compiler crashes over it.
+RNL_TEST(inline_ptx_is_no_matter_of_tiers)
+{
+    need_simt();
+    built_write(&built, "k.cu", "__global__ void k(float *f)\n"
+                "{ asm(\"mma %0, %1;\" : \"+f\"(f[0]), \"+f\"(f[1])); }\n");
+    fails("--source @/k.cu --option --tier=B",
+          "error: inline PTX is not supported by Runnel on the CPU");
     built_close(&built);
 }
 

@@ -74,6 +74,31 @@ RNL_TEST(conversions_saturate)
                      INT32_MIN);
 }
 
+// What becomes of a bool whose byte in memory is this.
+static int64_t use_bool(const char *byte, const char *use)
+{
+    return result_of(simt_format(
+        "@g = internal constant i8 %s\n"
+        "define i32 @result() {\n  %%b = load i8, ptr @g, !range !0\n"
+        "  %%t = trunc i8 %%b to i1\n  %s\n  ret i32 %%r\n}\n"
+        "!0 = !{i8 0, i8 2}\n", byte, use));
+}
+
+RNL_TEST(bools_are_true_unless_their_byte_is_zero)
+{
+    static const char condition[] = "%r = select i1 %t, i32 7, i32 3";
+    static const char number[] = "%r = zext i1 %t to i32";
+    static const char fraction[] = "%f = uitofp i1 %t to float\n"
+                                   "  %r = fptosi float %f to i32";
+    assert_int_equal(use_bool("0", condition), 3);
+    assert_int_equal(use_bool("1", condition), 7);
+    assert_int_equal(use_bool("2", condition), 7);
+    assert_int_equal(use_bool("-4", condition), 7);
+    assert_int_equal(use_bool("1", number), 1);
+    assert_int_equal(use_bool("-4", number), -4);
+    assert_int_equal(use_bool("-4", fraction), -4);
+}
+
 RNL_TEST(divisions_by_constants_stay)
 {
     LLVMModuleRef module = parse_module(

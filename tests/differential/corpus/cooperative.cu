@@ -40,6 +40,39 @@ extern "C" __global__ void tiles_of_tiles(int *out, const int *in, int n)
              (int)(tile.meta_group_rank() * 100 + tile.thread_rank());
 }
 
+// Tiles by the names of their types.
+__device__ int first_of(cg::thread_block_tile<32, cg::thread_block> warp,
+                        int value)
+{
+    return warp.shfl(value, 0) + (int)warp.meta_group_rank();
+}
+
+__device__ int second_of(const cg::thread_block_tile<32> &warp, int value)
+{
+    return warp.shfl(value, 1) + (int)warp.thread_rank();
+}
+
+template <unsigned Size, class Parent>
+__device__ int sum_of(const cg::thread_block_tile<Size, Parent> &tile,
+                      int value)
+{
+    return cg::reduce(tile, value, cg::plus<int>());
+}
+
+// @run int n=512 grid=2 block=256
+extern "C" __global__ void tiles_of_blocks(int *out, const int *in, int n)
+{
+    cg::thread_block block = cg::this_thread_block();
+    cg::thread_block_tile<32, cg::thread_block> warp =
+        cg::tiled_partition<32>(block);
+    cg::thread_block_tile<8, cg::thread_block_tile<32, cg::thread_block>> tile =
+        cg::tiled_partition<8>(warp);
+    int i = blockIdx.x * 256 + threadIdx.x;
+    out[i] = first_of(warp, in[i]) + 3 * second_of(warp, in[i]) +
+             5 * sum_of(warp, in[i]) + 7 * sum_of(tile, in[i]) +
+             (int)tile.meta_group_rank();
+}
+
 // @run int n=512 grid=2 block=256
 extern "C" __global__ void scans(int *out, const int *in, int n)
 {

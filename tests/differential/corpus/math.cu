@@ -80,6 +80,18 @@ extern "C" __global__ void taking_apart(float *out, const float *in, int n)
              fmodf(in[i], 7.0f) + (float)ilogbf(fabsf(in[i]) + 1.0f);
 }
 
+// Numbers of every exponent, by their bits.
+// @run float n=1024 grid=4 block=128
+extern "C" __global__ void mantissas(float *out, const float *in, int n)
+{
+    int i = blockIdx.x * 128 + threadIdx.x, exponent;
+    unsigned bits = __float_as_uint(in[i]) & 0x807fffffu;
+    float number = __uint_as_float(bits | (i & 255) << 23);
+    float mantissa = frexpf(number, &exponent);
+    out[i] = mantissa == mantissa ? mantissa : 3.0f;
+    out[512 + i] = exponent;
+}
+
 // @run float n=256 grid=2 block=128
 extern "C" __global__ void quotients(float *out, const float *in, int n)
 {

@@ -423,3 +423,60 @@ extern "C" __global__ void stores_from_the_middle(float *out, const float *in,
     q[i].w = v * 2;
     q[i + 1].x = v - 1;
 }
+
+// Pairs in an array of the thread, which go through shared memory in a loop.
+__device__ float2 both(float2 a, float2 b, float2 sign)
+{
+    return make_float2(a.x + sign.x * b.y, a.y + sign.y * b.x);
+}
+
+// @run float n=2048 grid=4 block=64
+// @run float n=1024 grid=2 block=64
+extern "C" __global__ void pairs_exchanged(float *out, const float *in, int n)
+{
+    __shared__ float2 s[256];
+    int t = threadIdx.x;
+    const float2 *from = reinterpret_cast<const float2 *>(in) +
+                         256 * blockIdx.x;
+    float2 *to = reinterpret_cast<float2 *>(out) + 256 * blockIdx.x;
+    float2 one = make_float2(1, -1), other = make_float2(-1, 1), a[4];
+    for (int i = 0; i < 4; i++)
+        a[i] = from[t + 64 * i];
+    for (int h = 1; h < 64; h *= 4) {
+        float2 u = both(a[0], a[2], one), v = both(a[0], a[2], other);
+        float2 w = both(a[1], a[3], one), z = both(a[1], a[3], other);
+        a[0] = both(u, w, one), a[1] = both(v, z, one);
+        a[2] = both(u, w, other), a[3] = both(v, z, other);
+        __syncthreads();
+        for (int i = 0; i < 4; i++)
+            s[t * 4 + i] = a[i];
+        __syncthreads();
+        for (int i = 0; i < 4; i++)
+            a[i] = s[(t ^ h) + 64 * i];
+    }
+    for (int i = 0; i < 4; i++)
+        to[t + 64 * i] = a[i];
+}
+
+struct two {
+    float x, y;
+};
+
+__device__ two get(const two *p)
+{
+    return *p;
+}
+
+// @run float n=600 grid=2 block=128
+extern "C" __global__ void pairs_chosen(float *out, const float *in, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const two *from = reinterpret_cast<const two *>(in);
+    two v = get(from + i), w = get(from + i + 1);
+    for (int k = 0; k < i % 5; k++) {
+        two m = (i + k) & 1 ? v : w;
+        v = w;
+        w = m;
+    }
+    reinterpret_cast<two *>(out)[i] = w;
+}
