@@ -1,6 +1,15 @@
 #include "base/shared.h"
 
+#include "base/clock.h"
+#include "base/thread.h"
+
 #include <dlfcn.h>
+
+// A fork waits no longer: what is loaded may wait for the thread that forks.
+#define FORK_PATIENCE_NS UINT64_C(1000000000)
+
+static struct lock loading;
+static _Thread_local bool may_give;  // of the thread that forks
 
 void *shared_open(const char *const *names, struct text *tried)
 {
@@ -17,5 +26,49 @@ void *shared_open(const char *const *names, struct text *tried)
 
 void *shared_symbol(void *library, const char *name)
 {
-    return dlsym(library, name);
+    lock_take(&loading);
+    void *symbol = dlsym(library, name);
+    lock_give(&loading);
+    return symbol;
+}
+
+const void *shared_base(const void *address)
+{
+    Dl_info info;
+    lock_take(&loading);
+    bool found = address && dladdr(address, &info);
+    lock_give(&loading);
+    return found ? info.dli_fbase : NULL;
+}
+
+void *shared_load(const char *path)
+{
+    lock_take(&loading);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    lock_give(&loading);
+    return library;
+}
+
+void shared_unload(void *library)
+{
+    lock_take(&loading);
+    dlclose(library);
+    lock_give(&loading);
+}
+
+void shared_before_fork(void)
+{
+    uint64_t end = clock_now() + FORK_PATIENCE_NS;
+    unsigned tries = 0;
+    if (may_give)  // told twice
+        return;
+    while (!(may_give = lock_try(&loading)) && clock_now() < end)
+        spin_once(&tries);
+}
+
+void shared_after_fork(void)
+{
+    if (may_give)
+        lock_give(&loading);
+    may_give = false;
 }

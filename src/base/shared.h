@@ -8,5 +8,17 @@
 // none.
 void *shared_open(const char *const *names, struct text *tried);
 
+// Loads and unloads what a program loads again and again. The system's loader
+// has a lock that a forked child finds taken for ever: a fork waits for these.
+void *shared_load(const char *path);
+void shared_unload(void *library);
+
+// For who is told of forks; the second in the parent and in the child.
+void shared_before_fork(void);
+void shared_after_fork(void);
+
 // NULL when the library has no such symbol.
 void *shared_symbol(void *library, const char *name);
+
+// Where the library lies that has what is at `address`; NULL: none.
+const void *shared_base(const void *address);

@@ -127,12 +127,13 @@ bool thread_start_sized(pthread_t *out_thread, const char *name,
     return error == 0;
 }
 
-bool thread_notice_forks(atomic_bool *noticed, void (*in_child)(void))
+bool thread_notice_forks(atomic_bool *noticed, const struct fork_hooks *hooks)
 {
     if (atomic_load(noticed))
         return true;
     hold("fork");
-    if (fault_injected() || pthread_atfork(NULL, NULL, in_child) != 0)
+    if (fault_injected() || pthread_atfork(hooks->before, hooks->in_parent,
+                                           hooks->in_child) != 0)
         return false;
     atomic_store(noticed, true);
     return true;

@@ -84,10 +84,16 @@ bool thread_start_sized(pthread_t *out_thread, const char *name,
 // ignore.
 void thread_be_prompt(bool prompt);
 
-// Has `in_child` called in every child of fork from now on, unless `noticed`
-// says that it is already. False when there is no memory for that. Threads that
-// come at once may each have it called.
-bool thread_notice_forks(atomic_bool *noticed, void (*in_child)(void));
+// What is called of forks; NULL: nothing.
+struct fork_hooks {
+    void (*before)(void), (*in_parent)(void), (*in_child)(void);
+};
+
+// Has them called for every fork from now on, unless `noticed` says that they
+// are already. False when there is no memory for that. Threads that come at
+// once may each have them called.
+bool thread_notice_forks(atomic_bool *noticed,
+                         const struct fork_hooks *hooks);
 
 // Makes thread_start, and thread_notice_forks, fail `count` times after `skip`
 // successes; for tests.

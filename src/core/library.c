@@ -2,6 +2,7 @@
 
 #include "base/fence.h"
 #include "base/log.h"
+#include "base/shared.h"
 #include "core/capture.h"
 #include "core/config.h"
 
@@ -86,6 +87,7 @@ static void after_fork_in_child(void)
 {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     open_mutex = fresh;
+    shared_after_fork();
     log_forked();
     object_table_forked();
     op_forked();
@@ -127,7 +129,9 @@ rnl_status library_open(void)
         return RNL_OK;
     // Before anything that a fork could interrupt.
     static atomic_bool noticed;
-    if (!thread_notice_forks(&noticed, after_fork_in_child))
+    static const struct fork_hooks hooks = {
+        shared_before_fork, shared_after_fork, after_fork_in_child};
+    if (!thread_notice_forks(&noticed, &hooks))
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory to be told of forks");
     pthread_mutex_lock(&open_mutex);

@@ -6,6 +6,7 @@
 #include "base/env.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/shared.h"
 #include "base/text.h"
 
 #include <dlfcn.h>
@@ -238,7 +239,7 @@ static int open_in_memory(const void *elf, size_t size, void **library)
     add_unique_path(&path, fd);
     int error = path.failed ? ENOMEM : file_write(fd, elf, size);
     if (error == 0)
-        *library = dlopen(path.data, RTLD_NOW | RTLD_LOCAL);
+        *library = shared_load(path.data);
     text_finish(&path);
     close(fd);
     return error;
@@ -259,7 +260,7 @@ static int load_file(char *path, const void *elf, size_t size, void **library,
 {
     int error = file_write_path(path, elf, size);
     if (error == 0)
-        *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        *library = shared_load(path);
     char *kept = *library && out_path ? text_copy(path) : NULL;
     if (kept)
         *out_path = kept;
@@ -310,7 +311,7 @@ static int open_object(const void *elf, size_t size, void **library,
 
 static void close_object(void *library, char *path)
 {
-    dlclose(library);
+    shared_unload(library);
     if (path)
         remove_file(path);
     text_release(path);
@@ -319,8 +320,7 @@ static void close_object(void *library, char *path)
 // True when `address` lies in the loaded object itself.
 static bool is_inside(const void *address, const void *base)
 {
-    Dl_info info;
-    return address && dladdr(address, &info) && info.dli_fbase == base;
+    return address && shared_base(address) == base;
 }
 
 // The same for the first and the last byte of an array.
@@ -378,8 +378,8 @@ static const char *globals_fault(const rnl_cpu_object *table, const void *base)
 
 static const char *table_fault(const rnl_cpu_object *table)
 {
-    Dl_info own;
-    if (!table || !dladdr(table, &own))
+    const void *base = shared_base(table);
+    if (!base)
         return "it does not have the symbol " RNL_CPU_OBJECT_SYMBOL;
     if (table->magic != RNL_CPU_OBJECT_MAGIC)
         return "its table does not start as it should";
@@ -390,11 +390,10 @@ static const char *table_fault(const rnl_cpu_object *table)
         table->parameter_size < sizeof(rnl_cpu_parameter) ||
         table->global_size < sizeof(rnl_cpu_global))
         return "its records are shorter than this version's";
-    if (!is_inside((const void *)(uintptr_t)table->set_services,
-                   own.dli_fbase))
+    if (!is_inside((const void *)(uintptr_t)table->set_services, base))
         return "it takes no services";
-    const char *fault = kernels_fault(table, own.dli_fbase);
-    return fault ? fault : globals_fault(table, own.dli_fbase);
+    const char *fault = kernels_fault(table, base);
+    return fault ? fault : globals_fault(table, base);
 }
 
 // The instruction sets that it needs, where it tells.
@@ -451,7 +450,7 @@ rnl_status object_load(const void *data, size_t size,
     int error = open_object(elf, elf_size, &library, &path);
     if (!library)
         return refuse_open(elf, error);
-    const rnl_cpu_object *table = dlsym(library, RNL_CPU_OBJECT_SYMBOL);
+    const rnl_cpu_object *table = shared_symbol(library, RNL_CPU_OBJECT_SYMBOL);
     fault = table_fault(table);
     const char *missing = fault ? NULL : processor_lacks(object_needs(table));
     if (missing) {

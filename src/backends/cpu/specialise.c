@@ -319,7 +319,8 @@ struct specials *specials_open(const rnl_cpu_object *table,
         return NULL;
     // Before anybody takes the lock.
     static atomic_bool noticed;
-    if (!thread_notice_forks(&noticed, maker_forked))
+    static const struct fork_hooks hooks = {.in_child = maker_forked};
+    if (!thread_notice_forks(&noticed, &hooks))
         return NULL;
     size_t count = table->kernel_count;
     struct specials *specials =

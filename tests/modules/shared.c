@@ -1,0 +1,78 @@
+// Forks while another thread is in the system's loader.
+#include "test.h"
+
+#include "base/shared.h"
+#include "base/thread.h"
+#include "shared_gate.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct shared_gate gate;
+static atomic_bool forks, over_at_fork;
+
+static void *load(void *unused)
+{
+    void *library = shared_load(SLOW_LIBRARY);
+    assert_non_null(library);
+    shared_unload(library);
+    return unused;
+}
+
+static void see_begin(void)
+{
+    atomic_store(&forks, true);
+}
+
+static void see_end(void)
+{
+    atomic_store(&over_at_fork, atomic_load(&gate.over));
+}
+
+static void *fork_and_load(void *unused)
+{
+    int status;
+    pid_t child = test_fork();
+    if (child == 0) {
+        load(NULL);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    return unused;
+}
+
+static void await(atomic_bool *seen)
+{
+    while (!atomic_load(seen))
+        sched_yield();
+}
+
+// Those that are told last were named first.
+RNL_TEST(a_fork_waits_for_what_is_being_loaded)
+{
+    static const struct fork_hooks hooks = {
+        shared_before_fork, shared_after_fork, shared_after_fork};
+    atomic_bool noticed = false, again = false;
+    pthread_t loader, forker;
+    char address[32];
+    assert_int_equal(pthread_atfork(see_end, NULL, NULL), 0);
+    assert_true(thread_notice_forks(&noticed, &hooks));
+    assert_true(thread_notice_forks(&again, &hooks));
+    assert_int_equal(pthread_atfork(see_begin, NULL, NULL), 0);
+    snprintf(address, sizeof address, "%p", (void *)&gate);
+    setenv(SHARED_GATE, address, 1);
+    assert_int_equal(pthread_create(&loader, NULL, load, NULL), 0);
+    await(&gate.begun);
+    assert_int_equal(pthread_create(&forker, NULL, fork_and_load, NULL), 0);
+    await(&forks);
+    atomic_store(&gate.open, true);
+    pthread_join(loader, NULL);
+    pthread_join(forker, NULL);
+    assert_true(atomic_load(&over_at_fork));
+    load(NULL);
+}
