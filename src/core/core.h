@@ -389,6 +389,20 @@ struct buffer *buffer_whole(struct buffer *buffer);
 // Frees the host copy of a mapping, where there is one.
 void map_shadow_end(struct buffer *buffer);
 
+// Memory that is freed in the order of this very stream can be given up as soon
+// as the work is submitted: whoever gets it comes later.
+static inline bool buffer_goes_with(const struct buffer *buffer,
+                                    const struct stream *stream)
+{
+    if (buffer->kind != RNL_MEMORY_DEVICE || buffer->owner ||
+        buffer->deleter)
+        return false;
+    struct stream *release = atomic_load(&buffer->release_stream);
+    return release ? release == stream
+                   : stream->is_default && buffer->object.context ==
+                                               stream_context(stream);
+}
+
 // Its memory is free behind that operation at the earliest, where both go in
 // the order of one stream.
 void buffer_goes_behind(struct buffer *buffer, const struct op *op);

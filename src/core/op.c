@@ -156,7 +156,7 @@ void op_drop_released(const struct op *op, struct object *kept)
 void op_finish(struct op *op)
 {
     for (size_t i = 0; i < op->kept_count; i++)
-        op_drop(op, op->kept[i]);
+        object_drop(op->kept[i]);
     if (op->payload != op->inline_payload)
         mem_release(op->payload, op->payload_size);
     op_give(op);

@@ -132,9 +132,9 @@ static inline void op_prefetch(const struct op *op)
 struct op *op_create(struct stream *stream, enum op_kind kind,
                      size_t payload_size);
 
-// Drops something that the op kept. A backend may give up memory as soon as it
-// has the work, where it is freed behind that: a release by another thread
-// meanwhile has not seen the op, but the op sees that there was one.
+// Drops something that an op kept which is submitted, but not done. A release
+// by another thread meanwhile has not seen the op; the op sees that there was
+// one.
 void op_drop_released(const struct op *op, struct object *kept);
 
 static inline void op_drop(const struct op *op, struct object *kept)

@@ -449,6 +449,41 @@ RNL_TEST(work_after_the_release_does_not_hold_memory_back)
     expect_ok(rnl_stream_release(stream));
 }
 
+// A loop of temporaries takes the memory of one, however far it runs ahead.
+RNL_TEST(memory_is_used_again_on_its_stream_while_work_is_pending)
+{
+    suite_need(RNL_FEATURE_MEMORY_OPERATIONS);
+    rnl_stream stream = suite_new_stream(), other = suite_new_stream();
+    rnl_buffer word = suite_ints(1, 0), sums = suite_ints(16, 0), buffer;
+    void *was = NULL;
+    expect_ok(rnl_enqueue_wait_value32(stream, word, 0, 1, RNL_WAIT_EQ));
+    for (uint32_t i = 0; i < 16; i++) {
+        buffer = suite_buffer_on(stream, 1 << 20);
+        was = was ? was : suite_address(buffer);
+        assert_ptr_equal(suite_address(buffer), was);
+        expect_ok(rnl_enqueue_fill(stream, buffer, 0, 1 << 20, i, 4));
+        expect_ok(rnl_enqueue_copy_buffer(stream, sums, i * 4, buffer, 64, 4));
+        if (i % 2)
+            expect_ok(rnl_enqueue_buffer_release(stream, buffer));
+        else
+            expect_ok(rnl_buffer_release(buffer));
+    }
+    // Another stream has no part in it.
+    buffer = suite_buffer_on(other, 1 << 20);
+    assert_ptr_not_equal(suite_address(buffer), was);
+    expect_ok(rnl_enqueue_write_value32(other, word, 0, 1));
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    int32_t seen[16];
+    expect_ok(rnl_copy_from_buffer_and_wait(stream, seen, sums, 0, 64));
+    for (int i = 0; i < 16; i++)
+        assert_int_equal(seen[i], i);
+    expect_ok(rnl_buffer_release(buffer));
+    expect_ok(rnl_buffer_release(sums));
+    expect_ok(rnl_buffer_release(word));
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_stream_release(other));
+}
+
 RNL_TEST(memory_in_use_on_another_stream_is_not_used_again)
 {
     rnl_stream stream = suite_new_stream(), other = suite_new_stream();

@@ -10,6 +10,16 @@
 #include "core/backend.h"
 #include "core/values.h"
 
+// Kernels are compiled apart: MemorySanitizer does not see what they write, and
+// is told behind each, for the buffers that its op keeps.
+#define NOTES_WRITES 0
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+#undef NOTES_WRITES
+#define NOTES_WRITES 1
+#endif
+#endif
+
 // --- Streams ---------------------------------------------------------------
 
 enum queue_state {

@@ -8,13 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOTES_WRITES 0
-#if defined(__has_feature)
-#if __has_feature(memory_sanitizer)
+#if NOTES_WRITES
 #include <sanitizer/msan_interface.h>
-#undef NOTES_WRITES
-#define NOTES_WRITES 1
-#endif
 #endif
 
 // Bytes that are copied or filled as one unit. Large copies use large units, so
@@ -102,7 +97,6 @@ static rnl_status run_native(const struct region *region, uint64_t first,
     return status ? op_call_failed(status, message) : RNL_OK;
 }
 
-// Kernels are compiled apart: MemorySanitizer does not see what they write.
 static void note_writes(const struct op *op)
 {
 #if NOTES_WRITES

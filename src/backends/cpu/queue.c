@@ -37,14 +37,39 @@ static void append_locked(struct queue *queue, struct op *first,
     queue->tail = last;
 }
 
+// Besides the function of a kernel.
+static inline bool keeps_memory(const struct op *op)
+{
+    const unsigned kinds = 1u << OP_COPY | 1u << OP_FILL | 1u << OP_VALUES |
+                           1u << OP_RELEASE;
+    return op->kind == OP_KERNEL ? op->kept_count > 1 : kinds >> op->kind & 1;
+}
+
+// So that memory can be had again on its stream while the ops are pending. No
+// owner has them yet.
+static __attribute__((noinline)) void give_up_locked(struct op *op)
+{
+    for (; op; op = op->next)
+        for (size_t i = op->kept_count; i-- > 0;) {
+            struct object *kept = op->kept[i];
+            if (kept->class->kind != OBJECT_BUFFER ||
+                !buffer_goes_with((struct buffer *)kept, op->stream))
+                continue;
+            op->kept[i] = op->kept[--op->kept_count];
+            op_drop(op, kept);
+        }
+}
+
 rnl_status queue_submit(struct queue *queue, struct op *first,
                         uint64_t *out_sequence)
 {
     struct stream *stream = queue->stream;
-    bool small = op_is_small(first);
+    bool small = op_is_small(first), keeps = keeps_memory(first);
     uint32_t count = 1;
-    for (const struct op *op = first->next; op; op = op->next, count++)
+    for (const struct op *op = first->next; op; op = op->next, count++) {
         small = small && op_is_small(op);
+        keeps |= keeps_memory(op);
+    }
     lock_take(&queue->lock);
     bool idle = queue->state == QUEUE_IDLE;
     // While it has work, a queue keeps its stream.
@@ -55,6 +80,8 @@ rnl_status queue_submit(struct queue *queue, struct op *first,
     uint64_t sequence = atomic_load_explicit(&stream->submitted,
                                              memory_order_relaxed) + 1;
     append_locked(queue, first, sequence);
+    if (keeps && !NOTES_WRITES)
+        give_up_locked(first);
     uint32_t untaken = queue->untaken += count;
     if (idle) {
         queue->state = QUEUE_READY;

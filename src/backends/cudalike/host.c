@@ -90,6 +90,9 @@ void host_finish_list(struct op *over)
             start(op, run_refused);
             continue;
         }
+        // Perhaps before it is done (op_must_outlive).
+        while (op->kept_count > 0)
+            op_drop(op, op->kept[--op->kept_count]);
         op_end(op);
     }
 }

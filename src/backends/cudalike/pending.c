@@ -5,22 +5,14 @@
 #include "backends/cudalike/reaper.h"
 #include "backends/cudalike/service.h"
 
-// Memory that is freed in the order of this very stream can be given up as soon
-// as the work is submitted: whoever gets it comes later. All else has to wait.
+// All else has to wait.
 static bool goes_with_stream(const struct stream *stream,
                              struct object *object)
 {
     enum object_kind kind = object->class->kind;
     if (kind != OBJECT_BUFFER)  // code is unloaded by way of trash_add
         return kind == OBJECT_FUNCTION || kind == OBJECT_MODULE;
-    const struct buffer *buffer = (struct buffer *)object;
-    if (buffer->kind != RNL_MEMORY_DEVICE || buffer->owner ||
-        buffer->deleter)
-        return false;
-    struct stream *release = atomic_load(&buffer->release_stream);
-    return release ? release == stream
-                   : stream->is_default &&
-                         object->context == stream_context(stream);
+    return buffer_goes_with((struct buffer *)object, stream);
 }
 
 bool op_must_outlive(const struct stream *stream, const struct op *op)
