@@ -348,10 +348,8 @@ void buffer_goes_behind(struct buffer *buffer, const struct op *op)
     buffer = buffer_whole(buffer);
     struct stream *stream =
         atomic_load_explicit(&buffer->release_stream, memory_order_relaxed);
-    if (op->stream == (stream ? stream
-                              : buffer->object.context->default_stream) &&
-        op->sequence <= atomic_load_explicit(&op->stream->submitted,
-                                             memory_order_relaxed))
+    if (op->stream ==
+        (stream ? stream : buffer->object.context->default_stream))
         set_release_point(buffer, op->sequence);
 }
 

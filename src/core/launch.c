@@ -648,6 +648,8 @@ launch_at_once(struct stream *stream, rnl_function handle,
     rnl_status status =
         launch_guarded(&at_once, (struct function *)object, launch, args);
     object_unguard();
+    if (__builtin_expect(status != RNL_OK, 0))
+        op->sequence = 0;  // none of the stream's
     for (size_t i = 0; i < op->kept_count; i++)
         op_drop(op, op->kept[i]);
     return __builtin_expect(status == RNL_NOT_READY, 0)

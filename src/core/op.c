@@ -153,6 +153,32 @@ void op_drop_released(const struct op *op, struct object *kept)
         object_destroy(kept);
 }
 
+static bool drop_unless_last(const struct op *op, struct object *kept)
+{
+    uint64_t counts = atomic_load_explicit(&kept->counts,
+                                           memory_order_relaxed);
+    do {
+        if (counts_references(counts) == 1)
+            return false;
+        if (counts_users(counts) == 0)
+            buffer_goes_behind((struct buffer *)kept, op);
+    } while (!atomic_compare_exchange_weak_explicit(
+        &kept->counts, &counts, counts - 1, memory_order_release,
+        memory_order_relaxed));
+    return true;
+}
+
+void op_give_up(struct op *op)
+{
+    for (size_t i = op->kept_count; i-- > 0;) {
+        struct object *kept = op->kept[i];
+        if (kept->class->kind == OBJECT_BUFFER &&
+            buffer_goes_with((struct buffer *)kept, op->stream) &&
+            drop_unless_last(op, kept))
+            op->kept[i] = op->kept[--op->kept_count];
+    }
+}
+
 void op_finish(struct op *op)
 {
     for (size_t i = 0; i < op->kept_count; i++)

@@ -150,6 +150,10 @@ static inline void op_drop(const struct op *op, struct object *kept)
         op_drop_released(op, kept);
 }
 
+// Drops memory that goes with the stream of an op which is submitted, and which
+// nobody else has yet. Ends no object, so it may be called under locks.
+void op_give_up(struct op *op);
+
 // Drops what it keeps and recycles it. Called by the backend, outside its
 // locks, once the op is done, or by the front door for one never submitted.
 void op_finish(struct op *op);

@@ -50,14 +50,7 @@ static inline bool keeps_memory(const struct op *op)
 static __attribute__((noinline)) void give_up_locked(struct op *op)
 {
     for (; op; op = op->next)
-        for (size_t i = op->kept_count; i-- > 0;) {
-            struct object *kept = op->kept[i];
-            if (kept->class->kind != OBJECT_BUFFER ||
-                !buffer_goes_with((struct buffer *)kept, op->stream))
-                continue;
-            op->kept[i] = op->kept[--op->kept_count];
-            op_drop(op, kept);
-        }
+        op_give_up(op);
 }
 
 rnl_status queue_submit(struct queue *queue, struct op *first,

@@ -26,6 +26,7 @@ bool op_must_outlive(const struct stream *stream, const struct op *op)
 void stream_pend(struct gpu_stream *own, struct op *op)
 {
     op->next = NULL;
+    op_give_up(op);
     lock_take(&own->list_lock);
     if (atomic_load_explicit(&own->pending, memory_order_relaxed))
         own->pending_last->next = op;
@@ -46,6 +47,8 @@ struct op *op_keeper(const struct op *op)
     if (!fits)
         keeper->kept = keeper->payload;
     for (size_t i = 0; i < count; i++) {
+        if (goes_with_stream(op->stream, op->kept[i]))
+            continue;
         object_keep(op->kept[i]);
         keeper->kept[keeper->kept_count++] = op->kept[i];
     }
