@@ -10,8 +10,8 @@
 
 // --- Shape -----------------------------------------------------------------
 
-// An extra of a launch, by number, with the value that the number calls for, at
-// most 32 bits. Each at most once.
+// An extra of a launch, by number, with the value that the number calls for,
+// which is in the range of int. Each at most once.
 typedef enum rnl_launch_attribute_id {
     RNL_LAUNCH_COOPERATIVE = 1,  // all blocks resident at once, so that they
                                  // may wait for each other

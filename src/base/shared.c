@@ -14,7 +14,7 @@ static _Thread_local bool may_give;  // of the thread that forks
 void *shared_open(const char *const *names, struct text *tried)
 {
     for (; *names; names++) {
-        void *library = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
+        void *library = shared_load(*names);
         if (library)
             return library;
         const char *why = dlerror();
@@ -66,9 +66,16 @@ void shared_before_fork(void)
         spin_once(&tries);
 }
 
-void shared_after_fork(void)
+void shared_after_fork_in_parent(void)
 {
     if (may_give)
         lock_give(&loading);
+    may_give = false;
+}
+
+// Whoever has it is not there.
+void shared_after_fork_in_child(void)
+{
+    lock_give(&loading);
     may_give = false;
 }

@@ -13,9 +13,10 @@ void *shared_open(const char *const *names, struct text *tried);
 void *shared_load(const char *path);
 void shared_unload(void *library);
 
-// For who is told of forks; the second in the parent and in the child.
+// For who is told of forks.
 void shared_before_fork(void);
-void shared_after_fork(void);
+void shared_after_fork_in_parent(void);
+void shared_after_fork_in_child(void);
 
 // NULL when the library has no such symbol.
 void *shared_symbol(void *library, const char *name);

@@ -111,6 +111,8 @@ static rnl_status zero(struct context *context, struct stream *stream,
 }
 
 // Not yet published. `stream` NULL: ready at return.
+static void note_release(struct buffer *buffer);
+
 static rnl_status buffer_make(struct context *context, struct stream *stream,
                               size_t size, const rnl_buffer_options *given,
                               struct buffer **out_buffer)
@@ -129,22 +131,26 @@ static rnl_status buffer_make(struct context *context, struct stream *stream,
                  : buffer_new(context, options.kind, size, NULL);
     if (!buffer)
         return fail_status();
-    if ((options.label || buffer->object.label) &&
-        !object_set_label(&buffer->object, options.label))
-        status = fail_status();
-    else if (stream)
+    if (stream)
         status = object_keep_for(&stream->object, "stream");
     if (stream && status == RNL_OK)
         atomic_store_explicit(&buffer->release_stream, stream,
                               memory_order_relaxed);
+    if (status == RNL_OK && (options.label || buffer->object.label) &&
+        !object_set_label(&buffer->object, options.label))
+        status = fail_status();
     if (stream && status == RNL_OK)
         capture_buffer(stream, buffer, RNL_NODE_BUFFER_CREATE, &status);
     if (status == RNL_OK && options.zeroed && size > 0)
         status = zero(context, stream, buffer);
-    if (status == RNL_OK)
+    if (status == RNL_OK) {
         *out_buffer = buffer;
-    else
-        object_drop(&buffer->object);
+        return RNL_OK;
+    }
+    // Work that is pending there may use the memory.
+    if (order)
+        note_release(buffer);
+    object_drop(&buffer->object);
     return status;
 }
 
@@ -456,7 +462,7 @@ static rnl_status set_release_stream(struct buffer *buffer,
     if ((status = object_keep_for(&stream->object, "stream")))
         return status;
     // The point is one of the old stream; those of the new one come later.
-    atomic_store(&buffer->release_point, 0);
+    uint64_t point = atomic_exchange(&buffer->release_point, 0);
     struct stream *old = atomic_exchange(&buffer->release_stream, stream);
     struct stream *before =
         old ? old : buffer->object.context->default_stream;
@@ -466,6 +472,7 @@ static rnl_status set_release_stream(struct buffer *buffer,
     if (status != RNL_OK) {
         // Work of the old stream may use it yet, so it stays that one's.
         stream = atomic_exchange(&buffer->release_stream, old);
+        set_release_point(buffer, point);
         object_drop(&stream->object);
     }
     if (status == RNL_OK || !old)

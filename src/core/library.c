@@ -87,7 +87,7 @@ static void after_fork_in_child(void)
 {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     open_mutex = fresh;
-    shared_after_fork();
+    shared_after_fork_in_child();
     log_forked();
     object_table_forked();
     op_forked();
@@ -130,7 +130,7 @@ rnl_status library_open(void)
     // Before anything that a fork could interrupt.
     static atomic_bool noticed;
     static const struct fork_hooks hooks = {
-        shared_before_fork, shared_after_fork, after_fork_in_child};
+        shared_before_fork, shared_after_fork_in_parent, after_fork_in_child};
     if (!thread_notice_forks(&noticed, &hooks))
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory to be told of forks");

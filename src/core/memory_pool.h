@@ -67,7 +67,9 @@ struct memory_pool {
 
 // At the stream that they wait for.
 struct pool_waiting {
-    struct buffer *_Atomic first;  // written under the pool's waiting_lock
+    // Written under the pool's waiting_lock, as released: nearly by points.
+    struct buffer *_Atomic first;
+    struct buffer *last;
     struct stream *next, **link;   // in waiting_streams
 };
 

@@ -158,10 +158,10 @@ static bool drop_unless_last(const struct op *op, struct object *kept)
     uint64_t counts = atomic_load_explicit(&kept->counts,
                                            memory_order_relaxed);
     do {
-        if (counts_references(counts) == 1)
-            return false;
         if (counts_users(counts) == 0)
             buffer_goes_behind((struct buffer *)kept, op);
+        if (counts_references(counts) == 1)
+            return false;
     } while (!atomic_compare_exchange_weak_explicit(
         &kept->counts, &counts, counts - 1, memory_order_release,
         memory_order_relaxed));

@@ -2,6 +2,9 @@
 
 #include "core/backend.h"
 
+// Of a create: others wait for the lock meanwhile.
+#define LOOKS_MOST 64
+
 // A point may count ops of a batch that were submitted meanwhile, or refused:
 // with an empty batch no other can come before it.
 static bool has_passed(const struct stream *stream, uint64_t point)
@@ -30,8 +33,12 @@ static void wait_locked(struct memory_pool *pool, struct stream *stream,
                         struct buffer *buffer)
 {
     struct pool_waiting *waiting = &stream->waiting;
-    buffer->next_kept = atomic_load(&waiting->first);
-    atomic_store(&waiting->first, buffer);
+    buffer->next_kept = NULL;
+    if (atomic_load(&waiting->first))
+        waiting->last->next_kept = buffer;
+    else
+        atomic_store(&waiting->first, buffer);
+    waiting->last = buffer;
     atomic_fetch_add(&pool->waiting_count, 1);
     if (waiting->link)
         return;
@@ -79,23 +86,21 @@ bool pool_wait_at_stream(struct buffer *buffer, struct stream *stream)
     return waits;
 }
 
-// Takes those out of a stream's list whose time has come, or all.
+// Takes those out of a stream's list whose time has come, up to the first that
+// has to wait, or all.
 static struct buffer *ready_locked(struct memory_pool *pool,
                                    struct stream *stream, bool all)
 {
-    struct buffer *ready = NULL, *kept = NULL;
-    struct buffer *buffer = atomic_load(&stream->waiting.first);
-    while (buffer) {
-        struct buffer *next = buffer->next_kept;
-        bool passed = all || has_passed(stream, buffer->release_point);
-        buffer->next_kept = passed ? ready : kept;
-        *(passed ? &ready : &kept) = buffer;
-        if (passed)
-            atomic_fetch_sub(&pool->waiting_count, 1);
-        buffer = next;
+    struct buffer *first = atomic_load(&stream->waiting.first), *ready = NULL;
+    while (first && (all || has_passed(stream, first->release_point))) {
+        struct buffer *next = first->next_kept;
+        first->next_kept = ready;
+        ready = first;
+        first = next;
+        atomic_fetch_sub(&pool->waiting_count, 1);
     }
-    atomic_store(&stream->waiting.first, kept);
-    if (!kept && stream->waiting.link)
+    atomic_store(&stream->waiting.first, first);
+    if (!first && stream->waiting.link)
         unlist_locked(stream);
     return ready;
 }
@@ -164,18 +169,22 @@ struct buffer *pool_find_waiting(struct memory_pool *pool,
                                          memory_order_relaxed))
         return NULL;
     lock_take(&pool->waiting_lock);
-    struct buffer *all = atomic_load(&stream->waiting.first), *found, *at;
-    struct buffer **link = &all;
-    for (at = all; at && (at->spent || !pool_fits(at, request)); at = *link)
-        link = &at->next_kept;
-    found = at;
-    if (found) {
-        *link = found->next_kept;
-        atomic_store(&stream->waiting.first, all);
+    struct buffer *at = atomic_load(&stream->waiting.first), *before = NULL;
+    for (int looks = 1; at && (at->spent || !pool_fits(at, request)); looks++) {
+        before = at;
+        at = looks < LOOKS_MOST ? at->next_kept : NULL;
+    }
+    if (at) {
+        if (before)
+            before->next_kept = at->next_kept;
+        else
+            atomic_store(&stream->waiting.first, at->next_kept);
+        if (stream->waiting.last == at)
+            stream->waiting.last = before;
         atomic_fetch_sub(&pool->waiting_count, 1);
-        if (!all)
+        if (!atomic_load(&stream->waiting.first))
             unlist_locked(stream);
     }
     lock_give(&pool->waiting_lock);
-    return found;
+    return at;
 }

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 // Work that waits for a word, on memory of its stream.
@@ -372,6 +373,75 @@ static void take_memory(void *memory, size_t size, void *unused)
     (void)size;
     (void)unused;
     free(memory);
+}
+
+// Work that is pending on the stream may use what it was to get.
+RNL_TEST(a_create_that_fails_late_leaves_memory_to_its_stream)
+{
+    struct shut shut;
+    rnl_buffer buffer = NULL;
+    rnl_buffer_info was = {.struct_size = sizeof was}, info = was;
+    assert_ok(rnl_allocator_set(
+        RNL_ALLOCATOR(.allocate = give_memory, .release = take_memory)));
+    shut_open(&shut);
+    assert_ok(rnl_buffer_get_info(shut.buffer, &was));
+    assert_ok(rnl_buffer_release(shut.buffer));
+    allocations_left = 0;
+    rnl_status status = rnl_enqueue_buffer_create(
+        shut.stream, 4096, RNL_BUFFER_OPTIONS(.label = "of no use"), &buffer);
+    allocations_left = -1;
+    assert_int_equal(status, RNL_ERROR_OUT_OF_MEMORY);
+    assert_ok(rnl_buffer_create(shut.context, 4096, NULL, &buffer));
+    assert_ok(rnl_buffer_get_info(buffer, &info));
+    assert_ptr_not_equal(info.device_address, was.device_address);
+    assert_ok(rnl_buffer_release(buffer));
+    shut_close(&shut);
+}
+
+static char deleter_thread[16];
+static atomic_bool deleted;
+
+static void note_thread(void *pointer, size_t size, void *unused)
+{
+    (void)pointer;
+    (void)size;
+    (void)unused;
+    pthread_getname_np(pthread_self(), deleter_thread, sizeof deleter_thread);
+    atomic_store(&deleted, true);
+}
+
+// The service, which gives other streams their turn, calls none.
+RNL_TEST(deleters_of_work_that_is_left_out_are_the_reapers)
+{
+    struct shut shut;
+    rnl_event promise, behind;
+    rnl_buffer wrapped;
+    rnl_buffer_info info = {.struct_size = sizeof info};
+    shut_open(&shut);
+    assert_ok(rnl_buffer_get_info(shut.buffer, &info));
+    assert_ok(rnl_buffer_wrap(shut.context, info.device_address, 4096,
+                              RNL_WRAP_OPTIONS(.deleter = note_thread),
+                              &wrapped));
+    assert_ok(rnl_event_create(shut.context,
+                               RNL_EVENT_OPTIONS(.promise = true), &promise));
+    assert_ok(rnl_event_create(shut.context, NULL, &behind));
+    assert_ok(rnl_enqueue_wait_event(shut.other, promise));
+    assert_ok(rnl_enqueue_event_record(shut.other, behind));
+    rnl_stream third;
+    assert_ok(rnl_stream_create(shut.context, NULL, &third));
+    assert_ok(rnl_enqueue_wait_event(third, behind));
+    assert_ok(rnl_enqueue_fill(third, wrapped, 0, 64, 7, 4));
+    assert_ok(rnl_buffer_release(wrapped));
+    assert_ok(rnl_event_release(promise));  // and so it is broken
+    while (!atomic_load(&deleted))
+        sched_yield();
+    assert_string_equal(deleter_thread, "rnl-reaper");
+    assert_ok(rnl_event_release(behind));
+    assert_ok(rnl_stream_release(third));
+    assert_ok(rnl_stream_release(shut.other));
+    assert_ok(rnl_stream_create(shut.context, NULL, &shut.other));
+    assert_ok(rnl_buffer_release(shut.buffer));
+    shut_close(&shut);
 }
 
 static void capture_fill(rnl_stream stream, rnl_buffer buffer,

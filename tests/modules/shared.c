@@ -56,7 +56,8 @@ static void await(atomic_bool *seen)
 RNL_TEST(a_fork_waits_for_what_is_being_loaded)
 {
     static const struct fork_hooks hooks = {
-        shared_before_fork, shared_after_fork, shared_after_fork};
+        shared_before_fork, shared_after_fork_in_parent,
+        shared_after_fork_in_child};
     atomic_bool noticed = false, again = false;
     pthread_t loader, forker;
     char address[32];

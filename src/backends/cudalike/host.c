@@ -90,9 +90,7 @@ void host_finish_list(struct op *over)
             start(op, run_refused);
             continue;
         }
-        // Perhaps before it is done (op_must_outlive).
-        while (op->kept_count > 0)
-            op_drop(op, op->kept[--op->kept_count]);
+        op_give_up(op);  // perhaps before it is done
         op_end(op);
     }
 }
