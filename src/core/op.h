@@ -142,8 +142,8 @@ static inline void op_drop(const struct op *op, struct object *kept)
     uint64_t counts = atomic_load_explicit(&kept->counts,
                                            memory_order_relaxed);
     // Nearly always it has users, and this is not the last reference.
-    if (__builtin_expect((counts_users(counts) == 0) |
-                             (counts_references(counts) == 1), 0) ||
+    if (__builtin_expect(counts_users(counts) == 0 ||
+                             counts_references(counts) == 1, 0) ||
         !atomic_compare_exchange_strong_explicit(
             &kept->counts, &counts, counts - 1, memory_order_release,
             memory_order_relaxed))
