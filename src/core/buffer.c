@@ -110,9 +110,9 @@ static rnl_status zero(struct context *context, struct stream *stream,
     return zero_now(context, buffer);
 }
 
-// Not yet published. `stream` NULL: ready at return.
 static void note_release(struct buffer *buffer);
 
+// Not yet published. `stream` NULL: ready at return.
 static rnl_status buffer_make(struct context *context, struct stream *stream,
                               size_t size, const rnl_buffer_options *given,
                               struct buffer **out_buffer)
@@ -332,14 +332,18 @@ struct buffer *buffer_whole(struct buffer *buffer)
     return buffer;
 }
 
+static struct stream *release_stream_of(const struct buffer *buffer)
+{
+    struct stream *stream =
+        atomic_load_explicit(&buffer->release_stream, memory_order_relaxed);
+    return stream ? stream : buffer->object.context->default_stream;
+}
+
 // How far its release stream is. A slice's release counts for the whole.
 static void note_release(struct buffer *buffer)
 {
     buffer = buffer_whole(buffer);
-    struct stream *stream =
-        atomic_load_explicit(&buffer->release_stream, memory_order_relaxed);
-    if (!stream)
-        stream = buffer->object.context->default_stream;
+    struct stream *stream = release_stream_of(buffer);
     if (!stream)  // another thread ends the context
         return;
     // What a batch has collected comes before the release, too.
@@ -352,10 +356,7 @@ static void note_release(struct buffer *buffer)
 void buffer_goes_behind(struct buffer *buffer, const struct op *op)
 {
     buffer = buffer_whole(buffer);
-    struct stream *stream =
-        atomic_load_explicit(&buffer->release_stream, memory_order_relaxed);
-    if (op->stream ==
-        (stream ? stream : buffer->object.context->default_stream))
+    if (op->stream == release_stream_of(buffer))
         set_release_point(buffer, op->sequence);
 }
 

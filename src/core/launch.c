@@ -640,7 +640,6 @@ launch_at_once(struct stream *stream, rnl_function handle,
         return object_refuse(handle, OBJECT_FUNCTION, "function");
     op->next = NULL;
     op->stream = stream;
-    op->sequence = 0;
     op->kind = OP_KERNEL;
     op->borrows = true;
     op->kept = at_once.kept;

@@ -139,33 +139,27 @@ struct op *op_create(struct stream *stream, enum op_kind kind,
     return op;
 }
 
-void op_drop_released(const struct op *op, struct object *kept)
+// False, and it stays, where that would end the object and may not.
+static bool drop(const struct op *op, struct object *kept, bool may_end)
 {
     uint64_t counts = atomic_load_explicit(&kept->counts,
                                            memory_order_relaxed);
     do {
         if (counts_users(counts) == 0 && kept->class->kind == OBJECT_BUFFER)
             buffer_goes_behind((struct buffer *)kept, op);
+        if (counts_references(counts) == 1 && !may_end)
+            return false;
     } while (!atomic_compare_exchange_weak_explicit(
         &kept->counts, &counts, counts - 1, memory_order_acq_rel,
         memory_order_relaxed));
     if (counts_references(counts) == 1)
         object_destroy(kept);
+    return true;
 }
 
-static bool drop_unless_last(const struct op *op, struct object *kept)
+void op_drop_released(const struct op *op, struct object *kept)
 {
-    uint64_t counts = atomic_load_explicit(&kept->counts,
-                                           memory_order_relaxed);
-    do {
-        if (counts_users(counts) == 0)
-            buffer_goes_behind((struct buffer *)kept, op);
-        if (counts_references(counts) == 1)
-            return false;
-    } while (!atomic_compare_exchange_weak_explicit(
-        &kept->counts, &counts, counts - 1, memory_order_release,
-        memory_order_relaxed));
-    return true;
+    drop(op, kept, true);
 }
 
 void op_give_up(struct op *op)
@@ -174,7 +168,7 @@ void op_give_up(struct op *op)
         struct object *kept = op->kept[i];
         if (kept->class->kind == OBJECT_BUFFER &&
             buffer_goes_with((struct buffer *)kept, op->stream) &&
-            drop_unless_last(op, kept))
+            drop(op, kept, false))
             op->kept[i] = op->kept[--op->kept_count];
     }
 }

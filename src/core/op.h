@@ -132,11 +132,11 @@ static inline void op_prefetch(const struct op *op)
 struct op *op_create(struct stream *stream, enum op_kind kind,
                      size_t payload_size);
 
+void op_drop_released(const struct op *op, struct object *kept);
+
 // Drops something that an op kept which is submitted, but not done. A release
 // by another thread meanwhile has not seen the op; the op sees that there was
 // one.
-void op_drop_released(const struct op *op, struct object *kept);
-
 static inline void op_drop(const struct op *op, struct object *kept)
 {
     uint64_t counts = atomic_load_explicit(&kept->counts,

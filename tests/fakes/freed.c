@@ -169,12 +169,17 @@ static void *release_buffer(void *buffer)
     return NULL;
 }
 
-// In a thread of its own, as this one is inside a call.
-static void release_meanwhile(void *buffer)
+// As this one is inside a call.
+static void run_in_another_thread(void *(*run)(void *), void *argument)
 {
     pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, release_buffer, buffer), 0);
+    assert_int_equal(pthread_create(&thread, NULL, run, argument), 0);
     pthread_join(thread, NULL);
+}
+
+static void release_meanwhile(void *buffer)
+{
+    run_in_another_thread(release_buffer, buffer);
 }
 
 // The release sees an idle stream: what is on its way there comes before it.
@@ -327,9 +332,7 @@ static void *try_to_map(void *argument)
 
 static void map_meanwhile(void *shut)
 {
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, try_to_map, shut), 0);
-    pthread_join(thread, NULL);
+    run_in_another_thread(try_to_map, shut);
 }
 
 // While it begins and while it ends, when the host's copy goes.

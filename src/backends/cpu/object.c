@@ -320,7 +320,7 @@ static void close_object(void *library, char *path)
 // True when `address` lies in the loaded object itself.
 static bool is_inside(const void *address, const void *base)
 {
-    return address && shared_base(address) == base;
+    return shared_base(address) == base;
 }
 
 // The same for the first and the last byte of an array.

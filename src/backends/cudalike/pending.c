@@ -5,7 +5,8 @@
 #include "backends/cudalike/reaper.h"
 #include "backends/cudalike/service.h"
 
-// All else has to wait.
+// Whether it can be given up once the driver has the work; all else is kept
+// until that is done.
 static bool goes_with_stream(const struct stream *stream,
                              struct object *object)
 {
@@ -47,8 +48,6 @@ struct op *op_keeper(const struct op *op)
     if (!fits)
         keeper->kept = keeper->payload;
     for (size_t i = 0; i < count; i++) {
-        if (goes_with_stream(op->stream, op->kept[i]))
-            continue;
         object_keep(op->kept[i]);
         keeper->kept[keeper->kept_count++] = op->kept[i];
     }
