@@ -246,6 +246,63 @@ RNL_TEST(a_node_that_is_not_enabled_does_nothing)
     expect_ok(rnl_buffer_release(a));
 }
 
+enum { FILLS = 4, WORDS = 8 };
+
+// Fills in a row, every second one of a pattern that is wider than a driver's.
+static rnl_graph chain_of_fills(const rnl_buffer *buffers, rnl_node *nodes)
+{
+    rnl_graph graph = new_graph();
+    for (int i = 0; i < FILLS; i++) {
+        const rnl_fill *fill =
+            RNL_FILL(.to = {.buffer = buffers[i]}, .width = WORDS * 4,
+                     .pattern = i % 2 ? UINT64_C(0x200000001) : 1,
+                     .pattern_size = i % 2 ? 8 : 4);
+        expect_ok(rnl_graph_add_node(
+            graph, i > 0 ? &nodes[i - 1] : NULL, i > 0,
+            RNL_NODE(.kind = RNL_NODE_FILL, .fill = fill), &nodes[i]));
+    }
+    return graph;
+}
+
+static void expect_filled(rnl_buffer buffer, int number, bool enabled)
+{
+    int words[WORDS];
+    suite_download(words, buffer, sizeof words);
+    for (int i = 0; i < WORDS; i++)
+        assert_int_equal(words[i],
+                         !enabled ? 0 : number % 2 ? 1 + i % 2 : 1);
+}
+
+// A driver fails at the second launch with a memset that is disabled.
+RNL_TEST(fills_that_are_not_enabled_do_nothing_however_often)
+{
+    rnl_buffer buffers[FILLS];
+    rnl_node nodes[FILLS];
+    for (int i = 0; i < FILLS; i++)
+        buffers[i] = suite_ints(WORDS, 0);
+    rnl_graph graph = chain_of_fills(buffers, nodes);
+    rnl_graph_exec exec = instantiate(graph);
+    for (unsigned mask = 0; mask < 1u << FILLS; mask++) {
+        for (int i = 0; i < FILLS; i++) {
+            expect_ok(rnl_graph_exec_set_enabled(exec, nodes[i],
+                                                 mask >> i & 1));
+            expect_ok(rnl_fill_and_wait(suite_stream(), buffers[i], 0,
+                                        WORDS * 4, 0, 4));
+        }
+        struct gate *gate = gate_shut(suite_stream());
+        for (int i = 0; i < 3; i++)
+            expect_ok(rnl_enqueue_graph(suite_stream(), exec));
+        gate_open(gate);
+        expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+        gate_free(gate);
+        for (int i = 0; i < FILLS; i++)
+            expect_filled(buffers[i], i, mask >> i & 1);
+    }
+    drop_both(graph, exec);
+    for (int i = 0; i < FILLS; i++)
+        expect_ok(rnl_buffer_release(buffers[i]));
+}
+
 RNL_TEST(an_update_takes_over_all_parameters_or_says_why_not)
 {
     rnl_graph graph = new_graph(), other = new_graph();

@@ -602,6 +602,7 @@ int fake_exec_set_enabled(void *handle, void *node, unsigned enabled)
     if (kind != FAKE_graph_add_kernel && kind != FAKE_graph_add_copy &&
         kind != FAKE_graph_add_fill)
         return FAKE_INVALID_VALUE;
+    pair->off = !enabled;
     return fake_code(exec->object.context,
                      rnl_graph_exec_set_enabled(exec->inner, pair->inner,
                                                 enabled != 0));

@@ -58,6 +58,17 @@ static rnl_status launch(struct fake_exec *exec, rnl_stream inner,
     return status;
 }
 
+// Seen (H100, 580.159): with a memset that is disabled the second launch fails,
+// hangs or writes what it should not.
+static void break_if_launched_again(struct fake_exec *exec)
+{
+    for (size_t i = 0; i < exec->pair_count && exec->launched; i++)
+        if (exec->pairs[i].off &&
+            exec->pairs[i].node->function == FAKE_graph_add_fill)
+            atomic_store(&exec->object.context->sticky, FAKE_LAUNCH_FAILED);
+    exec->launched = true;
+}
+
 int fake_exec_launch(void *handle, void *stream)
 {
     bool holds = false;
@@ -70,6 +81,7 @@ int fake_exec_launch(void *handle, void *stream)
         code = FAKE_INVALID_VALUE;
     if (code || (code = fake_turn_take(context, stream, &turn)))
         return code;
+    break_if_launched_again(exec);
     // Seen: launches of one without work do not wait for each other.
     code = fake_turn_give(&turn, exec->waits,
                           exec->works ? launch(exec, turn.inner, &holds)

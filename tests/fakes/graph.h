@@ -62,6 +62,7 @@ struct fake_pair {
     rnl_copy copy;  // as it is now, where the node …
     bool takes;     // … reads ordinary memory: what there is at the launch
     bool holds;     // … or holds the launch up until it is over
+    bool off;       // not enabled
 };
 
 struct fake_exec {
@@ -72,6 +73,7 @@ struct fake_exec {
     size_t pair_count;
     bool waits;  // some node does, or calls the host
     bool works;  // some node does
+    bool launched;
     uint32_t room;  // that it takes
 };
 

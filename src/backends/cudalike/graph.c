@@ -153,7 +153,7 @@ static int set_enabled(struct context *context, const struct step *step,
                        bool enabled)
 {
     const struct driver_functions *call = call_of(gpu_of(context));
-    int code = call->exec_set_enabled ? 0 : NOT_IN_PLACE;
+    int code = gpu_step_switches(step) ? 0 : NOT_IN_PLACE;
     for (uint32_t i = 0; i < step->count && code == 0; i++)
         code = call->exec_set_enabled(step->plan->exec,
                                       step->plan->nodes[step->first + i],
@@ -166,13 +166,14 @@ static int set_step(struct context *context, const struct step *step,
                     const struct node *node)
 {
     int code = 0;
-    if (!has_work(step->kind) || step->recipe == node->recipe)
-        code = 0;
-    else if (step->fixed)
-        return NOT_IN_PLACE;
-    else
-        code = set_recipe(context, step, node->recipe);
-    if (code == 0 && has_work(step->kind) && step->enabled != node->enabled)
+    if (!has_work(step->kind))
+        return 0;
+    if (!step->enabled && !node->enabled && !gpu_step_switches(step))
+        return 0;  // the driver has no node of it
+    if (step->recipe != node->recipe)
+        code = step->fixed ? NOT_IN_PLACE
+                           : set_recipe(context, step, node->recipe);
+    if (code == 0 && step->enabled != node->enabled)
         code = set_enabled(context, step, node->enabled);
     return code;
 }

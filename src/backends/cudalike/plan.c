@@ -459,6 +459,14 @@ static size_t list_leaves(struct layer *layer)
     return count;
 }
 
+// A memset that is disabled makes the second launch fail, hang or write what it
+// should not, whatever comes behind it (CUDA driver 580.159).
+bool gpu_step_switches(const struct step *step)
+{
+    return step->kind != RNL_NODE_FILL &&
+           call_of(gpu_of(step->plan->context))->exec_set_enabled;
+}
+
 static int add_node(struct chain *chain, const struct node *node)
 {
     struct step *step = chain->step;
@@ -477,8 +485,7 @@ static int add_node(struct chain *chain, const struct node *node)
         break;
     }
     int code = 0;
-    // Where the driver disables no nodes, those that are have no work.
-    if (step->enabled || chain->builder->call->exec_set_enabled)
+    if (step->enabled || gpu_step_switches(step))
         code = add_work(chain);
     return code == 0 && !chain->last ? add_empty(chain) : code;
 }

@@ -19,7 +19,8 @@ struct step {
     bool by_host;           // the host copies, or some of it
     bool early;             // it has a kernel that needs to wait by itself
     struct recipe *recipe;  // shared
-    uint32_t first, count;  // its driver nodes that work, in plan->nodes
+    uint32_t first, count;  // its driver nodes that work, in plan->nodes; none
+                            // if it is disabled and the driver cannot
 };
 
 static inline bool step_is_event(const struct step *step)
@@ -27,6 +28,10 @@ static inline bool step_is_event(const struct step *step)
     return step->kind == RNL_NODE_EVENT_RECORD ||
            step->kind == RNL_NODE_EVENT_WAIT;
 }
+
+// Whether the driver enables and disables the nodes of the step; where it does
+// not, another plan does.
+bool gpu_step_switches(const struct step *step);
 
 // What the driver calls the host for.
 struct host_work {
