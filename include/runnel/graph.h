@@ -259,8 +259,8 @@ RNL_API rnl_status rnl_graph_exec_set_node(rnl_graph_exec exec, rnl_node node,
                                            const rnl_node_params *params);
 
 // A node that is not enabled does nothing in launches to come, but keeps its
-// place. FUNCTION, COPY, FILL and HOST_FUNCTION. On a GPU it takes about as long
-// as rnl_graph_instantiate for a FILL, and for all where the driver cannot do it
+// place. FUNCTION, COPY, FILL and HOST_FUNCTION. On a GPU it takes as long as
+// rnl_graph_instantiate for a FILL, and for all where the driver cannot do it
 // in place. Stands for cuGraphNodeSetEnabled.
 RNL_API rnl_status rnl_graph_exec_set_enabled(rnl_graph_exec exec,
                                               rnl_node node, bool enabled);
