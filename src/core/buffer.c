@@ -430,13 +430,28 @@ rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,
     return submit_release(op, buffer, handle);
 }
 
+// Besides the users' reference and the caller's: who is submitting work has one
+// until the stream's count tells of that. Slices do, too.
+static bool has_other_references(const struct buffer *buffer)
+{
+    uint64_t counts = atomic_load(&buffer->object.counts);
+    return counts_references(counts) > 1u + (counts_users(counts) > 0);
+}
+
+static bool may_be_in_use(const struct buffer *buffer,
+                          const struct stream *stream)
+{
+    return has_other_references(buffer) ||
+           (stream->completed &&
+            atomic_load(stream->completed) < atomic_load(&stream->submitted));
+}
+
 // What was enqueued on the old stream may still use the memory, and a backend
 // may have given up its hold on it, since it was to be freed behind that work.
 static rnl_status hold_for_work(struct buffer *buffer, struct stream *old)
 {
     rnl_status status = stream_flush(old);
-    if (status != RNL_OK || !old->completed ||
-        atomic_load(old->completed) >= atomic_load(&old->submitted))
+    if (status != RNL_OK || !may_be_in_use(buffer, old))
         return status;
     struct op *op = op_create(old, OP_RELEASE, 0);
     if (!op)
@@ -467,7 +482,7 @@ static rnl_status set_release_stream(struct buffer *buffer,
     struct stream *old = atomic_exchange(&buffer->release_stream, stream);
     struct stream *before =
         old ? old : buffer->object.context->default_stream;
-    if (!old && !object_keep_if_alive(&before->object))
+    if (!old && !default_stream_keep(buffer->object.context))
         return RNL_OK;
     status = hold_for_work(buffer, before);
     if (status != RNL_OK) {

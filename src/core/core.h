@@ -435,6 +435,8 @@ rnl_status stream_create(struct context *context, void *borrowed,
 // Makes and gives up a context's default stream.
 rnl_status default_stream_create(struct context *context);
 void default_stream_release(struct context *context);
+// False: the context is going away, and the stream's work is over.
+bool default_stream_keep(struct context *context);
 
 // Visits every stream of the context, which must be referenced; returns the
 // first status that is not RNL_OK.

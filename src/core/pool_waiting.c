@@ -49,19 +49,6 @@ static void wait_locked(struct memory_pool *pool, struct stream *stream,
     pool->waiting_streams = stream;
 }
 
-// The default stream of a context that is going away may be gone already, with
-// all its work, and another one be in its place.
-static bool keep_default(struct context *context)
-{
-    struct stream *stream = context->default_stream;
-    if (!object_keep_if_alive(&stream->object))
-        return false;
-    if (stream->object.id == context->default_stream_id)
-        return true;
-    object_drop(&stream->object);
-    return false;
-}
-
 bool pool_wait_at_stream(struct buffer *buffer, struct stream *stream)
 {
     struct context *context = buffer->object.context;
@@ -74,7 +61,7 @@ bool pool_wait_at_stream(struct buffer *buffer, struct stream *stream)
     bool closed = !stream && atomic_load_explicit(&pool->closed,
                                                   memory_order_acquire);
     if ((!closed && has_passed(target, point)) ||
-        (!stream && !keep_default(context)))
+        (!stream && !default_stream_keep(context)))
         return false;
     lock_take(&pool->waiting_lock);
     bool waits = !has_passed(target, point);

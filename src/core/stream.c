@@ -111,6 +111,18 @@ void default_stream_release(struct context *context)
     object_drop(&stream->object);
 }
 
+// It may be gone already, with all its work, and another one be in its place.
+bool default_stream_keep(struct context *context)
+{
+    struct stream *stream = context->default_stream;
+    if (!object_keep_if_alive(&stream->object))
+        return false;
+    if (stream->object.id == context->default_stream_id)
+        return true;
+    object_drop(&stream->object);
+    return false;
+}
+
 // --- Life ------------------------------------------------------------------
 
 static rnl_status check_flags(struct context *context, rnl_stream_flags flags)

@@ -194,6 +194,7 @@ RNL_TEST(a_release_counts_for_the_stream_of_its_time)
     expect_ok(rnl_buffer_set_release_stream(buffer, other));
     expect_ok(rnl_buffer_release(buffer));
     expect_ok(rnl_buffer_release(slice));
+    expect_ok(rnl_stream_synchronize(old, RNL_FOREVER));
     buffer = suite_new_buffer(4096);
     assert_ptr_equal(suite_address(buffer), was);
     expect_ok(rnl_buffer_release(buffer));

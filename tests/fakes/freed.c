@@ -207,6 +207,58 @@ RNL_TEST(memory_released_while_work_is_on_its_way_goes_behind_that)
     shut_close(&shut);
 }
 
+static struct {
+    pthread_t thread;
+    struct shut *shut;
+    _Atomic bool done;
+} mover;
+
+static void *move_and_release(void *unused)
+{
+    (void)unused;
+    assert_ok(rnl_buffer_set_release_stream(mover.shut->buffer,
+                                            mover.shut->other));
+    assert_ok(rnl_buffer_release(mover.shut->buffer));
+    atomic_store(&mover.done, true);
+    return NULL;
+}
+
+// As far as it gets while this thread is inside a call.
+static void move_meanwhile(void *shut)
+{
+    mover.shut = shut;
+    assert_int_equal(pthread_create(&mover.thread, NULL, move_and_release,
+                                    NULL), 0);
+    for (int i = 0; i < 10000 && !atomic_load(&mover.done); i++)
+        sched_yield();
+}
+
+// The old stream looks idle, and the work there has given its hold up.
+RNL_TEST(memory_moved_to_another_stream_waits_for_work_on_its_way)
+{
+    struct shut shut;
+    rnl_buffer buffer, same;
+    rnl_buffer_info was = {.struct_size = sizeof was}, info = was;
+    shut_open(&shut);
+    assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 1));
+    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
+    assert_ok(rnl_buffer_get_info(shut.buffer, &was));
+    fake_meet("cuStreamBatchMemOp", move_meanwhile, &shut);
+    assert_ok(rnl_enqueue_wait_value32(shut.stream, shut.buffer, 0, 1,
+                                       RNL_WAIT_EQ));
+    pthread_join(mover.thread, NULL);
+    assert_ok(rnl_enqueue_buffer_create(shut.other, 4096, NULL, &buffer));
+    assert_ok(rnl_buffer_get_info(buffer, &info));
+    assert_ptr_not_equal(info.device_address, was.device_address);
+    assert_ok(rnl_buffer_wrap(shut.context, was.device_address, 4096, NULL,
+                              &same));
+    assert_ok(rnl_enqueue_write_value32(shut.other, same, 0, 1));
+    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
+    assert_ok(rnl_buffer_release(same));
+    assert_ok(rnl_buffer_release(buffer));
+    shut_close(&shut);
+}
+
 // And in no stream of the user's: that may be full, or captured by others.
 RNL_TEST(what_the_pool_does_not_keep_is_freed_behind_the_work)
 {
