@@ -91,6 +91,95 @@ RNL_TEST(a_large_fill_is_complete)
     expect_ok(rnl_buffer_release(buffer));
 }
 
+enum { PLACE = 1 << 16, LENGTHS = 10 };
+
+// What a driver does with many short elements is not what it does with few,
+// nor with those that are not aligned.
+static rnl_fill next_fill(rnl_buffer buffer, size_t pattern_size, bool many)
+{
+    static uint32_t random = 1;
+    random = random * 1664525 + 1013904223;
+    size_t most = (many ? 12000 : 50) / pattern_size;
+    size_t count = 1 + (random >> 8) % most;
+    size_t offset = (random >> 12) % (PLACE / pattern_size - count + 1);
+    return (rnl_fill){.struct_size = sizeof(rnl_fill),
+                      .to = {.buffer = buffer,
+                             .offset = offset * pattern_size},
+                      .width = count * pattern_size,
+                      .pattern = UINT64_C(0x1122334455667788) + random,
+                      .pattern_size = pattern_size};
+}
+
+static void model_fill(unsigned char *bytes, const rnl_fill *fill)
+{
+    for (size_t i = 0; i < fill->width; i++)
+        bytes[fill->to.offset + i] =
+            (unsigned char)(fill->pattern >> i % fill->pattern_size * 8);
+}
+
+static void expect_place(rnl_buffer buffer, const unsigned char *expected)
+{
+    static unsigned char read[PLACE];
+    suite_download(read, buffer, sizeof read);
+    assert_memory_equal(read, expected, sizeof read);
+}
+
+// A batch may be the last one with other parameters.
+RNL_TEST(the_same_fills_again_and_again_may_have_any_length)
+{
+    static unsigned char expected[PLACE];
+    rnl_stream stream;
+    suite_need(RNL_FEATURE_BATCHED_STREAMS);
+    expect_ok(rnl_stream_create(
+        suite_context(), RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED),
+        &stream));
+    rnl_buffer buffer = suite_ints(PLACE / 4, 0);
+    for (unsigned round = 0; round < 8; round++) {
+        for (unsigned i = 0; i < LENGTHS; i++) {
+            rnl_fill fill = next_fill(buffer, (size_t)1 << i % 3, round % 2);
+            expect_ok(rnl_enqueue_fill_region(stream, &fill));
+            model_fill(expected, &fill);
+        }
+        expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+        expect_place(buffer, expected);
+    }
+    expect_ok(rnl_buffer_release(buffer));
+    expect_ok(rnl_stream_release(stream));
+}
+
+RNL_TEST(the_fills_of_a_graph_may_get_any_length)
+{
+    static unsigned char expected[PLACE];
+    rnl_buffer buffer = suite_ints(PLACE / 4, 0);
+    rnl_node nodes[LENGTHS];
+    rnl_fill fills[LENGTHS];
+    rnl_graph graph;
+    rnl_graph_exec exec;
+    expect_ok(rnl_graph_create(suite_context(), NULL, &graph));
+    for (unsigned i = 0; i < LENGTHS; i++) {
+        fills[i] = next_fill(buffer, (size_t)1 << i % 4, false);
+        expect_ok(rnl_graph_add_node(
+            graph, i > 0 ? &nodes[i - 1] : NULL, i > 0,
+            RNL_NODE(.kind = RNL_NODE_FILL, .fill = &fills[i]), &nodes[i]));
+    }
+    expect_ok(rnl_graph_instantiate(graph, &exec));
+    for (unsigned round = 0; round < 8; round++) {
+        expect_ok(rnl_enqueue_graph(suite_stream(), exec));
+        for (unsigned i = 0; i < LENGTHS; i++)
+            model_fill(expected, &fills[i]);
+        expect_place(buffer, expected);
+        for (unsigned i = round % 3; i < LENGTHS; i += 3) {
+            fills[i] = next_fill(buffer, (size_t)1 << i % 4, round % 2);
+            expect_ok(rnl_graph_exec_set_node(
+                exec, nodes[i],
+                RNL_NODE(.kind = RNL_NODE_FILL, .fill = &fills[i])));
+        }
+    }
+    expect_ok(rnl_graph_exec_release(exec));
+    expect_ok(rnl_graph_release(graph));
+    expect_ok(rnl_buffer_release(buffer));
+}
+
 RNL_TEST(a_plane_is_filled_within_its_pitch)
 {
     unsigned char read[160];

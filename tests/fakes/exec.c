@@ -522,19 +522,40 @@ int fake_exec_set_copy(void *handle, void *node,
     return apply(exec, pair, &other, fake_node_copy(&other, copy, context));
 }
 
+static bool same_rows(const struct driver_fill_node *a,
+                      const struct driver_fill_node *b)
+{
+    return a->element_size == b->element_size && a->width == b->width &&
+           a->height == b->height && a->pitch == b->pitch;
+}
+
+// Seen (H100, 580.159): more elements of 2 bytes than before are not all
+// written, but where they are aligned to 4.
+static bool leaves_out(const struct driver_fill_node *before,
+                       const struct driver_fill_node *fill)
+{
+    return fill->element_size == 2 &&
+           (before->element_size != 2 || fill->width > before->width) &&
+           ((fill->to | fill->width * 2) & 3) != 0;
+}
+
 int fake_exec_set_fill(void *handle, void *node,
                        const struct driver_fill_node *fill, void *context)
 {
+    struct driver_fill_node made = *fill;
     struct fake_exec *exec;
     struct fake_pair *pair;
     int code = enter_node(FAKE_exec_set_fill, handle, node,
                           FAKE_graph_add_fill, &exec, &pair);
     if (code)
         return code;
-    if (pair->node->fill.height > 1 || fill->height > 1)
+    const struct driver_fill_node *before = &pair->node->fill;
+    if ((before->height > 1 || fill->height > 1) && !same_rows(before, fill))
         return FAKE_INVALID_VALUE;
+    if (leaves_out(before, fill))
+        made.width = 1;
     struct fake_node other = changed(pair);
-    return apply(exec, pair, &other, fake_node_fill(&other, fill, context));
+    return apply(exec, pair, &other, fake_node_fill(&other, &made, context));
 }
 
 int fake_exec_set_host(void *handle, void *node,

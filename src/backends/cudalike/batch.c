@@ -14,7 +14,7 @@
 struct batch_node {
     void *node;
     enum piece_kind kind;
-    uint64_t function;  // its id: handles are used again
+    uint64_t form;      // what does not change
     void *values;       // of a kernel's arguments, at its offsets
     size_t size;
     union {
@@ -24,7 +24,8 @@ struct batch_node {
     };
 };
 
-// A chain of nodes of certain kinds and functions, with any parameters.
+// A chain of nodes of certain kinds, functions and forms of fills, with any
+// parameters.
 struct batch {
     uint64_t shape;     // a hash of them
     uint64_t values;    // and one of the parameters by now
@@ -71,12 +72,12 @@ struct shape {
     size_t count;
 };
 
-static uint64_t function_of(const struct piece *piece)
+// A function's id, since the driver's handles are used again.
+static uint64_t form_of(const struct piece *piece)
 {
     if (piece->kind == PIECE_KERNEL)
         return piece->op->kernel.function->object.id;
-    // Fills in columns are not like fills of a row.
-    return piece->kind == PIECE_FILL && piece->fill.height > 1;
+    return piece->kind == PIECE_FILL ? gpu_fill_form(&piece->fill) : 0;
 }
 
 static void fold(uint64_t *hash, uint64_t key)
@@ -120,7 +121,7 @@ static void fold_kernel(uint64_t *hash, const struct driver_kernel_node *node,
 static int add_to_shape(struct piece *piece, void *argument)
 {
     struct shape *shape = argument;
-    fold(&shape->hash, function_of(piece) << 2 | (uint64_t)piece->kind);
+    fold(&shape->hash, form_of(piece) << 2 | (uint64_t)piece->kind);
     if (piece->kind == PIECE_KERNEL)
         fold_kernel(&shape->values, &piece->kernel, &piece->op->kernel);
     else if (piece->kind == PIECE_COPY)
@@ -238,7 +239,7 @@ static int add_piece(struct piece *piece, void *argument)
                                     place.count, &piece->fill, gpu->handle);
     }
     node->kind = piece->kind;
-    node->function = function_of(piece);
+    node->form = form_of(piece);
     store(node, piece);
     work->last = node->node;
     work->next++;
@@ -295,7 +296,7 @@ static int set_piece(struct piece *piece, void *argument)
     void *exec = work->batch->exec;
     struct batch_node *node = &work->batch->nodes[work->next++];
     if (work->next > work->batch->count || node->kind != piece->kind ||
-        node->function != function_of(piece))
+        node->form != form_of(piece))
         return ANOTHER;
     if (!store(node, piece))
         return 0;

@@ -2,6 +2,7 @@
 #include "backends/cudalike/host_node.h"
 #include "backends/cudalike/launch.h"
 #include "backends/cudalike/plan.h"
+#include "base/hash.h"
 
 // --- Copies -----------------------------------------------------------------
 
@@ -103,6 +104,11 @@ static struct op_fill simplify(const struct op_fill *given)
         fill.width *= fill.height * fill.depth;
         fill.height = fill.depth = 1;
     }
+    if (fill.pattern_size == 2 &&
+        ((uintptr_t)fill.to | fill.width | fill.row | fill.slice) % 4 == 0) {
+        fill.pattern = part_of(fill.pattern, 2, 0) * UINT32_C(0x10001);
+        fill.pattern_size = 4;
+    }
     return fill;
 }
 
@@ -152,6 +158,34 @@ static int fill_pieces(struct piece *piece,
         code = visit(piece, argument);
     }
     return code;
+}
+
+// What a fill keeps when it is changed in place. The driver refuses to change
+// the extent of rows. It takes that of elements of 2 bytes, but then leaves out
+// some, where they are many and not aligned to 4 (CUDA driver 580.159).
+uint64_t gpu_fill_form(const struct driver_fill_node *fill)
+{
+    const uint64_t extent[] = {fill->element_size, fill->width, fill->height,
+                               fill->pitch};
+    return fill->height > 1 || fill->element_size == 2
+               ? hash_64(extent, sizeof extent)
+               : fill->element_size;
+}
+
+static int fold_form(struct piece *piece, void *argument)
+{
+    uint64_t *forms = argument;
+    *forms = (*forms + gpu_fill_form(&piece->fill)) *
+             UINT64_C(0x9e3779b97f4a7c15);
+    return 0;
+}
+
+static uint64_t forms_of(const struct op *op)
+{
+    struct piece piece = {.op = op};
+    uint64_t forms = 0;
+    fill_pieces(&piece, fold_form, &forms);
+    return forms;
 }
 
 // --- Values -----------------------------------------------------------------
@@ -349,6 +383,7 @@ bool gpu_step_can_have(const struct step *step, const struct recipe *recipe)
         enum host_part part = gpu_host_part(step->plan->context, op);
         bool stages = part == HOST_READS || part == HOST_WRITES;
         can = part == (work ? work->part : HOST_NOTHING) &&
+              (op->kind != OP_FILL || forms_of(op) == forms_of(old)) &&
               (!step->early || gpu_can_be_early(op)) &&
               (!stages || work->size == packed_size(&op->copy));
         op = op->next;

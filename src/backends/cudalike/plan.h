@@ -134,7 +134,11 @@ struct piece {
 int gpu_op_pieces(struct context *context, const struct op *op,
                   int (*visit)(struct piece *, void *), void *argument);
 
-// Whether the step can have that recipe instead, as to the host's part.
+// Two fills of one form can be changed into each other in place.
+uint64_t gpu_fill_form(const struct driver_fill_node *fill);
+
+// Whether the step can have that recipe instead, as to the host's part and the
+// form of fills.
 bool gpu_step_can_have(const struct step *step, const struct recipe *recipe);
 // What the driver does of a copy in which the host reads or writes.
 int gpu_rest_pieces(const struct host_work *work, const struct op *op,
