@@ -377,6 +377,44 @@ RNL_TEST(only_work_can_be_disabled)
     end(graph, exec);
 }
 
+// A driver forgets what a node was given when that is disabled.
+RNL_TEST(what_is_enabled_again_has_its_last_parameters)
+{
+    begin();
+    rnl_function adder = new_adder();
+    rnl_buffer c = suite_ints(1, 30), d = suite_ints(1, 40);
+    rnl_graph graph = new_graph();
+    rnl_copy copy = {.struct_size = sizeof copy, .to = {.buffer = b},
+                     .from = {.buffer = c}, .width = 4};
+    rnl_node nodes[2];
+    nodes[0] = add_node(graph, RNL_AT_START, adder, a, 1);
+    expect_ok(rnl_graph_add_node(
+        graph, RNL_AFTER(nodes[0]),
+        RNL_NODE(.kind = RNL_NODE_COPY, .copy = &copy), &nodes[1]));
+    rnl_graph_exec exec = instantiate(graph);
+    launch_and_wait(exec);
+    suite_expect_ints(a, 1, 1);
+    suite_expect_ints(b, 1, 30);
+    expect_ok(rnl_graph_exec_set_node(
+        exec, nodes[0],
+        RNL_NODE(.kind = RNL_NODE_FUNCTION, .function = adder,
+                 .launch = one_thread(), .args = RNL_ARGS(a, 5))));
+    copy.from.buffer = d;
+    expect_ok(rnl_graph_exec_set_node(
+        exec, nodes[1], RNL_NODE(.kind = RNL_NODE_COPY, .copy = &copy)));
+    for (int enabled = 0; enabled < 2; enabled++) {
+        for (int i = 0; i < 2; i++)
+            expect_ok(rnl_graph_exec_set_enabled(exec, nodes[i], enabled));
+        launch_and_wait(exec);
+        suite_expect_ints(a, 1, enabled ? 6 : 1);
+        suite_expect_ints(b, 1, enabled ? 40 : 30);
+    }
+    expect_ok(rnl_function_release(adder));
+    expect_ok(rnl_buffer_release(c));
+    expect_ok(rnl_buffer_release(d));
+    end(graph, exec);
+}
+
 RNL_TEST(a_graph_may_change_after_it_was_instantiated)
 {
     begin();

@@ -611,6 +611,22 @@ int fake_exec_set_values(void *handle, void *node,
     return apply(exec, pair, &other, fake_node_values(&other, params));
 }
 
+// Seen (H100, 580.159): what is enabled does what it did when the executable
+// graph was made, not always, but whatever it was given since.
+static int forget(struct fake_exec *exec, struct fake_pair *pair)
+{
+    struct inside inside;
+    struct fake_node node = *pair->node;
+    int code = inside_node(exec, &node, &inside);
+    if (!code)
+        code = fake_code(exec->object.context,
+                         rnl_graph_exec_set_node(exec->inner, pair->inner,
+                                                 &inside.params));
+    if (!code)
+        note_copy(pair, &inside);
+    return code;
+}
+
 int fake_exec_set_enabled(void *handle, void *node, unsigned enabled)
 {
     struct fake_exec *exec;
@@ -623,6 +639,8 @@ int fake_exec_set_enabled(void *handle, void *node, unsigned enabled)
     if (kind != FAKE_graph_add_kernel && kind != FAKE_graph_add_copy &&
         kind != FAKE_graph_add_fill)
         return FAKE_INVALID_VALUE;
+    if (enabled && pair->off && (code = forget(exec, pair)))
+        return code;
     pair->off = !enabled;
     return fake_code(exec->object.context,
                      rnl_graph_exec_set_enabled(exec->inner, pair->inner,

@@ -161,33 +161,38 @@ static int set_enabled(struct context *context, const struct step *step,
     return code;
 }
 
-// Tells the driver; the step itself is as before.
+// Tells the driver that the step is another, or is as it was.
+static int tell(struct context *context, const struct step *step,
+                const struct recipe *recipe, bool enabled, bool switches,
+                bool changes)
+{
+    int code = switches ? set_enabled(context, step, enabled) : 0;
+    // What is enabled has forgotten what it was given (CUDA driver 580.159).
+    if (code == 0 && (changes || (switches && enabled)))
+        code = step->fixed ? NOT_IN_PLACE
+                           : set_recipe(context, step, recipe);
+    return code;
+}
+
+// The step itself is as before.
 static int set_step(struct context *context, const struct step *step,
                     const struct node *node)
 {
-    int code = 0;
     if (!has_work(step->kind))
         return 0;
     if (!step->enabled && !node->enabled && !gpu_step_switches(step))
         return 0;  // the driver has no node of it
-    if (step->recipe != node->recipe)
-        code = step->fixed ? NOT_IN_PLACE
-                           : set_recipe(context, step, node->recipe);
-    if (code == 0 && step->enabled != node->enabled)
-        code = set_enabled(context, step, node->enabled);
-    return code;
+    return tell(context, step, node->recipe, node->enabled,
+                step->enabled != node->enabled, step->recipe != node->recipe);
 }
 
 // Undoes set_step as far as it got; the driver took these once.
 static void unset_step(struct context *context, const struct step *step,
                        const struct node *node)
 {
-    if (!has_work(step->kind) || step->fixed)
-        return;
-    if (step->recipe != node->recipe)
-        set_recipe(context, step, step->recipe);
-    if (step->enabled != node->enabled)
-        set_enabled(context, step, step->enabled);
+    if (has_work(step->kind) && !step->fixed)
+        tell(context, step, step->recipe, step->enabled,
+             step->enabled != node->enabled, step->recipe != node->recipe);
 }
 
 static void commit_step(struct step *step, const struct node *node)
