@@ -52,9 +52,31 @@ static size_t some(struct world *world, size_t most)
     return 1 + below(world, limit);
 }
 
-static size_t some_rows(struct world *world)
+// The extent of a box, which mostly is a row, in units.
+struct box {
+    size_t width, height, depth;
+};
+
+static struct box some_box(struct world *world, size_t most)
 {
-    return below(world, 8) ? 1 : 1 + below(world, 5);
+    bool row = below(world, 8) > 0;
+    struct box box = {.height = row ? 1 : 1 + below(world, 5),
+                      .depth = row ? 1 : 1 + below(world, 3)};
+    box.width = some(world, most / box.height / box.depth);
+    return box;
+}
+
+// Puts a box somewhere into `room` units.
+static void put_box(struct world *world, const struct box *box, size_t unit,
+                    size_t room, rnl_place *place)
+{
+    size_t row = box->width + below(world, 20);
+    size_t slice = row * (box->height + below(world, 2)) + below(world, 2);
+    size_t span = slice * (box->depth - 1) + row * (box->height - 1) +
+                  box->width;
+    place->offset = below(world, room - span + 1) * unit;
+    place->row_pitch = row * unit;
+    place->slice_pitch = slice * unit;
 }
 
 static void make_kernel(struct world *world, struct task *task)
@@ -68,37 +90,33 @@ static void make_kernel(struct world *world, struct task *task)
 
 static void make_fill(struct world *world, struct task *task)
 {
-    size_t unit = (size_t)1 << below(world, 4), rows = some_rows(world);
-    size_t width = some(world, 20000 / unit / rows);
-    size_t pitch = width + below(world, 20);
-    size_t span = pitch * (rows - 1) + width;
+    size_t unit = (size_t)1 << below(world, 4);
+    struct box box = some_box(world, 20000 / unit);
     task->fill = (rnl_fill){.struct_size = sizeof task->fill,
-                            .width = width * unit,
-                            .height = rows,
+                            .to = {.buffer = world->buffer},
+                            .width = box.width * unit,
+                            .height = box.height,
+                            .depth = box.depth,
                             .pattern = below(world, 1 << 24) *
                                        UINT64_C(0x1000000010001),
                             .pattern_size = unit};
-    task->fill.to.buffer = world->buffer;
-    task->fill.to.offset = below(world, SIZE / unit - span + 1) * unit;
-    task->fill.to.row_pitch = pitch * unit;
+    put_box(world, &box, unit, SIZE / unit, &task->fill.to);
 }
 
 static void make_copy(struct world *world, struct task *task)
 {
-    size_t rows = some_rows(world), width = some(world, 20000 / rows);
-    size_t first = below(world, 2) * HALF;
+    struct box box = some_box(world, 20000);
+    size_t half = below(world, 2) * HALF;
     task->copy = (rnl_copy){.struct_size = sizeof task->copy,
-                            .width = width,
-                            .height = rows};
-    rnl_place *places[] = {&task->copy.to, &task->copy.from};
-    for (int i = 0; i < 2; i++) {
-        size_t pitch = width + below(world, 50);
-        size_t span = pitch * (rows - 1) + width;
-        places[i]->buffer = world->buffer;
-        places[i]->row_pitch = pitch;
-        places[i]->offset =
-            (i == 0 ? first : HALF - first) + below(world, HALF - span + 1);
-    }
+                            .to = {.buffer = world->buffer},
+                            .from = {.buffer = world->buffer},
+                            .width = box.width,
+                            .height = box.height,
+                            .depth = box.depth};
+    put_box(world, &box, 1, HALF, &task->copy.to);
+    put_box(world, &box, 1, HALF, &task->copy.from);
+    task->copy.to.offset += half;
+    task->copy.from.offset += HALF - half;
 }
 
 // Of the kind that it has, or of any.
@@ -118,18 +136,24 @@ static void make(struct world *world, struct task *task)
 
 static void model_fill(unsigned char *bytes, const rnl_fill *fill)
 {
-    for (size_t y = 0; y < fill->height; y++)
-        for (size_t i = 0; i < fill->width; i++)
-            bytes[fill->to.offset + y * fill->to.row_pitch + i] =
-                (unsigned char)(fill->pattern >> i % fill->pattern_size * 8);
+    for (size_t z = 0; z < fill->depth; z++)
+        for (size_t y = 0; y < fill->height; y++)
+            for (size_t i = 0; i < fill->width; i++)
+                bytes[fill->to.offset + z * fill->to.slice_pitch +
+                      y * fill->to.row_pitch + i] =
+                    (unsigned char)(fill->pattern >>
+                                    i % fill->pattern_size * 8);
 }
 
 static void model_copy(unsigned char *bytes, const rnl_copy *copy)
 {
-    for (size_t y = 0; y < copy->height; y++)
-        memcpy(bytes + copy->to.offset + y * copy->to.row_pitch,
-               bytes + copy->from.offset + y * copy->from.row_pitch,
-               copy->width);
+    for (size_t z = 0; z < copy->depth; z++)
+        for (size_t y = 0; y < copy->height; y++)
+            memcpy(bytes + copy->to.offset + z * copy->to.slice_pitch +
+                       y * copy->to.row_pitch,
+                   bytes + copy->from.offset + z * copy->from.slice_pitch +
+                       y * copy->from.row_pitch,
+                   copy->width);
 }
 
 static void model(struct world *world, const struct task *task)
@@ -260,14 +284,9 @@ RNL_TEST(a_graph_does_what_it_was_changed_to)
     world_close(world);
 }
 
-RNL_TEST(a_batch_does_what_came_this_time)
+// Now and then the same again, or some of it.
+static void run(struct world *world, rnl_stream stream)
 {
-    struct world *world = world_open();
-    rnl_stream stream;
-    suite_need(RNL_FEATURE_BATCHED_STREAMS);
-    expect_ok(rnl_stream_create(
-        suite_context(), RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED),
-        &stream));
     for (int i = 0; i < GRAPHS; i++) {
         struct task tasks[2 * MOST] = {0};
         size_t count = MOST + below(world, MOST);
@@ -283,6 +302,24 @@ RNL_TEST(a_batch_does_what_came_this_time)
         expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
         look(world);
     }
+}
+
+RNL_TEST(a_batch_does_what_came_this_time)
+{
+    struct world *world = world_open();
+    rnl_stream stream;
+    suite_need(RNL_FEATURE_BATCHED_STREAMS);
+    expect_ok(rnl_stream_create(
+        suite_context(), RNL_STREAM_OPTIONS(.flags = RNL_STREAM_BATCHED),
+        &stream));
+    run(world, stream);
     expect_ok(rnl_stream_release(stream));
+    world_close(world);
+}
+
+RNL_TEST(a_stream_does_what_comes)
+{
+    struct world *world = world_open();
+    run(world, suite_stream());
     world_close(world);
 }
