@@ -259,9 +259,10 @@ RNL_API rnl_status rnl_graph_exec_set_node(rnl_graph_exec exec, rnl_node node,
                                            const rnl_node_params *params);
 
 // A node that is not enabled does nothing in launches to come, but keeps its
-// place. FUNCTION, COPY, FILL and HOST_FUNCTION. On a GPU it takes as long as
+// place. FUNCTION, COPY, FILL and HOST_FUNCTION. On a GPU it is another
 // rnl_graph_instantiate for a FILL, and for all where the driver cannot do it
-// in place. Stands for cuGraphNodeSetEnabled.
+// in place: behind some dozens of them that a device which is never idle was
+// given, the next one waits for it. Stands for cuGraphNodeSetEnabled.
 RNL_API rnl_status rnl_graph_exec_set_enabled(rnl_graph_exec exec,
                                               rnl_node node, bool enabled);
 RNL_API rnl_status rnl_graph_exec_is_enabled(rnl_graph_exec exec,

@@ -430,3 +430,38 @@ RNL_TEST(a_graph_may_change_after_it_was_instantiated)
     suite_expect_ints(b, 1, 0);
     end(graph, exec);
 }
+
+// Launches of an executable graph have an order, also those that have nothing
+// to do, which a driver would not wait for.
+RNL_TEST(launches_without_work_keep_the_order_of_the_others)
+{
+    rnl_stream streams[4];
+    for (int i = 0; i < 4; i++)
+        streams[i] = suite_new_stream();
+    begin();
+    rnl_graph graph = new_graph();
+    rnl_node node = fill_node(graph, RNL_AT_START, a, 1);
+    rnl_graph_exec exec = instantiate(graph);
+    struct gate *gate = gate_shut(streams[0]);
+    expect_ok(rnl_enqueue_graph(streams[0], exec));
+    expect_ok(rnl_graph_exec_set_enabled(exec, node, false));
+    expect_ok(rnl_enqueue_graph(streams[1], exec));
+    expect_ok(rnl_enqueue_graph(streams[2], exec));
+    // Given while it is disabled.
+    const rnl_fill *fill = RNL_FILL(.to = {.buffer = a}, .width = 4,
+                                    .pattern = 2, .pattern_size = 4);
+    expect_ok(rnl_graph_exec_set_node(
+        exec, node, RNL_NODE(.kind = RNL_NODE_FILL, .fill = fill)));
+    expect_ok(rnl_graph_exec_set_enabled(exec, node, true));
+    expect_ok(rnl_enqueue_graph(streams[3], exec));
+    assert_status(rnl_stream_query(streams[3]), RNL_NOT_READY);
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(streams[3], RNL_FOREVER));
+    suite_expect_ints(a, 1, 2);
+    expect_ok(rnl_context_synchronize(suite_context(), RNL_FOREVER));
+    suite_expect_ints(a, 1, 2);
+    gate_free(gate);
+    end(graph, exec);
+    for (int i = 0; i < 4; i++)
+        expect_ok(rnl_stream_release(streams[i]));
+}

@@ -2,66 +2,12 @@
 // capture meanwhile.
 #include "core/core.h"
 
-#include "loaded.h"
+#include "shut.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-
-// Work that waits for a word, on memory of its stream.
-struct shut {
-    rnl_context context;
-    rnl_stream stream, other;
-    rnl_buffer word, buffer;
-};
-
-static void shut_open(struct shut *shut)
-{
-    *shut = (struct shut){0};
-    fake_load();
-    assert_ok(rnl_context_open("cuda", 0,
-                               RNL_CONTEXT_OPTIONS(.pool_threshold = 1),
-                               &shut->context));
-    assert_ok(rnl_stream_create(shut->context, NULL, &shut->stream));
-    assert_ok(rnl_stream_create(shut->context, NULL, &shut->other));
-    assert_ok(rnl_buffer_create(shut->context, 8,
-                                RNL_BUFFER_OPTIONS(.zeroed = true),
-                                &shut->word));
-    assert_ok(rnl_enqueue_buffer_create(shut->stream, 4096, NULL,
-                                        &shut->buffer));
-    assert_ok(rnl_enqueue_wait_value32(shut->stream, shut->word, 0, 1,
-                                       RNL_WAIT_EQ));
-    assert_ok(rnl_enqueue_fill(shut->stream, shut->buffer, 0, 4096, 7, 4));
-}
-
-// What has no handle left is never given back by the library itself.
-static void expect_driver_empty(void)
-{
-    struct fake_live live;
-    do {
-        fake_live(&live);
-        sched_yield();
-    } while (live.contexts > 0);
-    assert_int_equal(live.blocks + live.leaked + live.misuses, 0);
-}
-
-static void shut_end(struct shut *shut)
-{
-    assert_ok(rnl_enqueue_write_value32(shut->other, shut->word, 0, 1));
-    assert_ok(rnl_stream_synchronize(shut->stream, RNL_FOREVER));
-    assert_ok(rnl_buffer_release(shut->word));
-    assert_ok(rnl_stream_release(shut->other));
-    assert_ok(rnl_stream_release(shut->stream));
-    assert_ok(rnl_context_release(shut->context));
-    expect_driver_empty();
-}
-
-static void shut_close(struct shut *shut)
-{
-    shut_end(shut);
-    fake_expect_empty();
-}
 
 // Asks of the service, whether the stream is captured.
 static void await_looks(size_t count)
@@ -163,102 +109,6 @@ RNL_TEST(a_mark_in_a_capture_of_others_is_given_up)
     shut_close(&shut);
 }
 
-static void *release_buffer(void *buffer)
-{
-    assert_ok(rnl_buffer_release(buffer));
-    return NULL;
-}
-
-// As this one is inside a call.
-static void run_in_another_thread(void *(*run)(void *), void *argument)
-{
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, run, argument), 0);
-    pthread_join(thread, NULL);
-}
-
-static void release_meanwhile(void *buffer)
-{
-    run_in_another_thread(release_buffer, buffer);
-}
-
-// The release sees an idle stream: what is on its way there comes before it.
-RNL_TEST(memory_released_while_work_is_on_its_way_goes_behind_that)
-{
-    struct shut shut;
-    rnl_buffer buffer, same;
-    rnl_buffer_info was = {.struct_size = sizeof was}, info = was;
-    shut_open(&shut);
-    assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 1));
-    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
-    assert_ok(rnl_buffer_get_info(shut.buffer, &was));
-    fake_meet("cuStreamBatchMemOp", release_meanwhile, shut.buffer);
-    assert_ok(rnl_enqueue_wait_value32(shut.stream, shut.buffer, 0, 1,
-                                       RNL_WAIT_EQ));
-    assert_ok(rnl_enqueue_buffer_create(shut.other, 4096, NULL, &buffer));
-    assert_ok(rnl_buffer_get_info(buffer, &info));
-    assert_ptr_not_equal(info.device_address, was.device_address);
-    assert_ok(rnl_buffer_wrap(shut.context, was.device_address, 4096, NULL,
-                              &same));
-    assert_ok(rnl_enqueue_write_value32(shut.other, same, 0, 1));
-    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
-    assert_ok(rnl_buffer_release(same));
-    assert_ok(rnl_buffer_release(buffer));
-    shut_close(&shut);
-}
-
-static struct {
-    pthread_t thread;
-    struct shut *shut;
-    _Atomic bool done;
-} mover;
-
-static void *move_and_release(void *unused)
-{
-    (void)unused;
-    assert_ok(rnl_buffer_set_release_stream(mover.shut->buffer,
-                                            mover.shut->other));
-    assert_ok(rnl_buffer_release(mover.shut->buffer));
-    atomic_store(&mover.done, true);
-    return NULL;
-}
-
-// As far as it gets while this thread is inside a call.
-static void move_meanwhile(void *shut)
-{
-    mover.shut = shut;
-    assert_int_equal(pthread_create(&mover.thread, NULL, move_and_release,
-                                    NULL), 0);
-    for (int i = 0; i < 10000 && !atomic_load(&mover.done); i++)
-        sched_yield();
-}
-
-// The old stream looks idle, and the work there has given its hold up.
-RNL_TEST(memory_moved_to_another_stream_waits_for_work_on_its_way)
-{
-    struct shut shut;
-    rnl_buffer buffer, same;
-    rnl_buffer_info was = {.struct_size = sizeof was}, info = was;
-    shut_open(&shut);
-    assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 1));
-    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
-    assert_ok(rnl_buffer_get_info(shut.buffer, &was));
-    fake_meet("cuStreamBatchMemOp", move_meanwhile, &shut);
-    assert_ok(rnl_enqueue_wait_value32(shut.stream, shut.buffer, 0, 1,
-                                       RNL_WAIT_EQ));
-    pthread_join(mover.thread, NULL);
-    assert_ok(rnl_enqueue_buffer_create(shut.other, 4096, NULL, &buffer));
-    assert_ok(rnl_buffer_get_info(buffer, &info));
-    assert_ptr_not_equal(info.device_address, was.device_address);
-    assert_ok(rnl_buffer_wrap(shut.context, was.device_address, 4096, NULL,
-                              &same));
-    assert_ok(rnl_enqueue_write_value32(shut.other, same, 0, 1));
-    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
-    assert_ok(rnl_buffer_release(same));
-    assert_ok(rnl_buffer_release(buffer));
-    shut_close(&shut);
-}
-
 // And in no stream of the user's: that may be full, or captured by others.
 RNL_TEST(what_the_pool_does_not_keep_is_freed_behind_the_work)
 {
@@ -339,7 +189,7 @@ static void free_without_context(uint32_t generations)
     assert_ok(rnl_buffer_release(shut.word));
     assert_ok(rnl_stream_release(shut.other));
     assert_ok(rnl_stream_release(shut.stream));
-    expect_driver_empty();
+    shut_expect_empty();
 }
 
 RNL_TEST(memory_of_a_context_that_is_released_is_not_freed_too_early)

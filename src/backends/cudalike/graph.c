@@ -333,9 +333,10 @@ static rnl_status mark_end_locked(struct graph_exec *exec, struct stream *last)
     struct gpu_exec *own = exec_gpu(exec);
     struct context *context = context_of(exec);
     struct gpu_context *gpu = gpu_of(context);
-    struct marker *marker = marker_take(context, false);
+    rnl_status status = stream_refuse_captured(last);  // by others
+    struct marker *marker = status ? NULL : marker_take(context, false);
     if (!marker)
-        return fail_status();
+        return status ? status : fail_status();
     int code = call_of(gpu)->event_record(marker->event,
                                           gpu_stream_of(last)->handle);
     if (code != 0) {
@@ -500,12 +501,14 @@ static int launch_locked(struct gpu_exec *own, struct graph_launch *launch,
         code = call->exec_launch(plan->exec, handle);
     if (code != 0)
         return code;
-    if (launch)
+    if (launch) {
         announce_events(plan, launch);
-    marker_drop(plan->context, own->old_end);
-    own->old_end = NULL;
-    if (launch)
         atomic_fetch_add(&plan->references, 1);
+    }
+    if (plan->works) {
+        marker_drop(plan->context, own->old_end);
+        own->old_end = NULL;
+    }
     return 0;
 }
 
@@ -568,11 +571,10 @@ int gpu_graph_launch(struct stream *stream, struct op *op, bool *out_over)
     if (code == 0)
         code = launch_locked(own, launch, gpu_stream_of(stream)->handle);
     current_back(gpu, before);
-    if (code == 0) {
+    if (code == 0 && plan->works)
         own->last = (struct point){stream->object.id, op->sequence};
-    } else if (launch) {
+    else if (code != 0 && launch)
         graph_launch_end(plan, launch);
-    }
     lock_give(&own->lock);
     op->backend[0] = (uint64_t)(uintptr_t)plan;
     op->backend[1] = (uint64_t)(uintptr_t)launch;

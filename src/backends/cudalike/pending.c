@@ -24,16 +24,21 @@ bool op_must_outlive(const struct stream *stream, const struct op *op)
     return false;
 }
 
+// What it gives up is looked for no more: the stream's count tells of it first,
+// though others of its list are still to come.
 void stream_pend(struct gpu_stream *own, struct op *op)
 {
+    _Atomic uint64_t *submitted = &op->stream->submitted;
     op->next = NULL;
-    op_give_up(op);
     lock_take(&own->list_lock);
     if (atomic_load_explicit(&own->pending, memory_order_relaxed))
         own->pending_last->next = op;
     else
         atomic_store_explicit(&own->pending, op, memory_order_relaxed);
     own->pending_last = op;
+    if (op->sequence > atomic_load_explicit(submitted, memory_order_relaxed))
+        atomic_store_explicit(submitted, op->sequence, memory_order_release);
+    op_give_up(op);
     lock_give(&own->list_lock);
 }
 

@@ -77,6 +77,7 @@ static void go_on_after(struct chain *chain, void *node)
 static int link_node(struct chain *chain, void *node)
 {
     go_on_after(chain, node);
+    chain->builder->plan->works = true;
     return remember_node(chain->builder, chain->step, node);
 }
 
@@ -259,6 +260,7 @@ static int add_host(struct chain *chain, struct host_work *work)
     void *node = NULL;
     int code = chain->builder->call->graph_add_host(
         &node, chain->layer->target, chain->after, chain->after_count, &host);
+    chain->builder->plan->works = true;
     go_on_after(chain, node);
     return code;
 }
@@ -338,6 +340,7 @@ static int add_decision(struct chain *chain, struct condition *condition)
         code = builder->call->graph_add_kernel(
             &node, chain->layer->target, chain->after, chain->after_count,
             &kernel);
+    builder->plan->works = true;
     go_on_after(chain, node);
     return code;
 }

@@ -75,6 +75,7 @@ struct gpu_plan {
     void *never;                  // an event that is never recorded
     struct pinned *pinned;        // page-locked memory of its copies
     struct host_work *host_works;
+    bool works;                   // else its launches wait for none before
     struct recipes *used;         // room for those of the steps
     struct lock lock;             // guards the launches under way
     struct graph_launch *launches;  // oldest first

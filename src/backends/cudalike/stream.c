@@ -250,14 +250,14 @@ bool stream_leaves_out(struct stream *stream, uint64_t sequence)
 
 static bool is_work(const struct op *op)
 {
-    return op->kind != OP_HOST && op->kind != OP_STAMP &&
-           op->kind != OP_WAIT && op->kind != OP_ATTRIBUTES;
+    const unsigned others = 1u << OP_HOST | 1u << OP_STAMP | 1u << OP_WAIT |
+                            1u << OP_ATTRIBUTES | 1u << OP_RELEASE;
+    return !(others >> op->kind & 1);
 }
 
-// On a stream that has failed, work that was held or batched is not done any
-// more, but what comes before the failure is. Looked at behind may_go_locked:
-// what a wait fails with is known before the wait is over. Waits last: who
-// waits for this stream has to be told of the failure before it gets on.
+// On a stream that has failed, work is not done any more, but what comes before
+// the failure is. Looked at behind may_go_locked: what a wait fails with is
+// known before it is over. Who waits for this stream is to be told: waits stay.
 static inline bool leaves_out_locked(struct stream *stream,
                                      const struct op *op)
 {

@@ -1,0 +1,175 @@
+// Memory that another thread releases, or moves to another stream, while work
+// with it is on its way to the driver.
+#include "shut.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+static void *release_buffer(void *buffer)
+{
+    assert_ok(rnl_buffer_release(buffer));
+    return NULL;
+}
+
+static void release_meanwhile(void *buffer)
+{
+    run_in_another_thread(release_buffer, buffer);
+}
+
+// The release sees an idle stream: what is on its way there comes before it.
+RNL_TEST(memory_released_while_work_is_on_its_way_goes_behind_that)
+{
+    struct shut shut;
+    rnl_buffer buffer, same;
+    rnl_buffer_info was = {.struct_size = sizeof was}, info = was;
+    shut_open(&shut);
+    assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 1));
+    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
+    assert_ok(rnl_buffer_get_info(shut.buffer, &was));
+    fake_meet("cuStreamBatchMemOp", release_meanwhile, shut.buffer);
+    assert_ok(rnl_enqueue_wait_value32(shut.stream, shut.buffer, 0, 1,
+                                       RNL_WAIT_EQ));
+    assert_ok(rnl_enqueue_buffer_create(shut.other, 4096, NULL, &buffer));
+    assert_ok(rnl_buffer_get_info(buffer, &info));
+    assert_ptr_not_equal(info.device_address, was.device_address);
+    assert_ok(rnl_buffer_wrap(shut.context, was.device_address, 4096, NULL,
+                              &same));
+    assert_ok(rnl_enqueue_write_value32(shut.other, same, 0, 1));
+    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
+    assert_ok(rnl_buffer_release(same));
+    assert_ok(rnl_buffer_release(buffer));
+    shut_close(&shut);
+}
+
+static struct {
+    pthread_t thread;
+    struct shut *shut;
+    _Atomic bool done;
+} mover;
+
+static void *move_and_release(void *unused)
+{
+    (void)unused;
+    assert_ok(rnl_buffer_set_release_stream(mover.shut->buffer,
+                                            mover.shut->other));
+    assert_ok(rnl_buffer_release(mover.shut->buffer));
+    atomic_store(&mover.done, true);
+    return NULL;
+}
+
+// As far as it gets while this thread is inside a call.
+static void move_meanwhile(void *shut)
+{
+    mover.shut = shut;
+    assert_int_equal(pthread_create(&mover.thread, NULL, move_and_release,
+                                    NULL), 0);
+    for (int i = 0; i < 10000 && !atomic_load(&mover.done); i++)
+        sched_yield();
+}
+
+// The old stream looks idle, and the work there has given its hold up.
+RNL_TEST(memory_moved_to_another_stream_waits_for_work_on_its_way)
+{
+    struct shut shut;
+    rnl_buffer buffer, same;
+    rnl_buffer_info was = {.struct_size = sizeof was}, info = was;
+    shut_open(&shut);
+    assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 1));
+    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
+    assert_ok(rnl_buffer_get_info(shut.buffer, &was));
+    fake_meet("cuStreamBatchMemOp", move_meanwhile, &shut);
+    assert_ok(rnl_enqueue_wait_value32(shut.stream, shut.buffer, 0, 1,
+                                       RNL_WAIT_EQ));
+    pthread_join(mover.thread, NULL);
+    assert_ok(rnl_enqueue_buffer_create(shut.other, 4096, NULL, &buffer));
+    assert_ok(rnl_buffer_get_info(buffer, &info));
+    assert_ptr_not_equal(info.device_address, was.device_address);
+    assert_ok(rnl_buffer_wrap(shut.context, was.device_address, 4096, NULL,
+                              &same));
+    assert_ok(rnl_enqueue_write_value32(shut.other, same, 0, 1));
+    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
+    assert_ok(rnl_buffer_release(same));
+    assert_ok(rnl_buffer_release(buffer));
+    shut_close(&shut);
+}
+
+// The same where the list has more to come, one after the other.
+static void try_list(void (*meanwhile)(void *), void *subject,
+                     struct shut *shut)
+{
+    rnl_buffer buffer, locked;
+    rnl_buffer_info was = {.struct_size = sizeof was}, info = was;
+    assert_ok(rnl_enqueue_write_value32(shut->other, shut->word, 0, 1));
+    assert_ok(rnl_stream_synchronize(shut->stream, RNL_FOREVER));
+    assert_ok(rnl_buffer_create(shut->context, 8192,
+                                RNL_BUFFER_OPTIONS(.kind = RNL_MEMORY_HOST),
+                                &locked));
+    assert_ok(rnl_buffer_get_info(shut->buffer, &was));
+    const rnl_copy copies[2] = {
+        {.struct_size = sizeof *copies, .from = {.buffer = shut->buffer},
+         .to = {.buffer = locked}, .width = 4096},
+        {.struct_size = sizeof *copies,
+         .from = {.buffer = shut->word, .row_pitch = 4},
+         .to = {.buffer = locked, .offset = 4096, .row_pitch = 64},
+         .width = 4, .height = 2},
+    };
+    fake_meet("cuMemcpy3DAsync", meanwhile, subject);
+    assert_ok(rnl_enqueue_copy_batch(shut->stream, copies, 2));
+    if (meanwhile == move_meanwhile)
+        pthread_join(mover.thread, NULL);
+    assert_ok(rnl_enqueue_buffer_create(shut->other, 4096, NULL, &buffer));
+    assert_ok(rnl_buffer_get_info(buffer, &info));
+    assert_ptr_not_equal(info.device_address, was.device_address);
+    assert_ok(rnl_stream_synchronize(shut->stream, RNL_FOREVER));
+    assert_ok(rnl_buffer_release(buffer));
+    assert_ok(rnl_buffer_release(locked));
+}
+
+RNL_TEST(memory_moved_while_a_list_is_on_its_way_waits_for_it)
+{
+    struct shut shut;
+    shut_open(&shut);
+    try_list(move_meanwhile, &shut, &shut);
+    shut_close(&shut);
+}
+
+RNL_TEST(memory_released_while_a_list_is_on_its_way_goes_behind_it)
+{
+    struct shut shut;
+    shut_open(&shut);
+    try_list(release_meanwhile, shut.buffer, &shut);
+    shut_close(&shut);
+}
+
+// What was given before the stream failed runs on.
+RNL_TEST(memory_moved_from_a_failed_stream_waits_for_its_work)
+{
+    struct shut shut;
+    rnl_stream failed;
+    rnl_event promise;
+    rnl_buffer buffer;
+    rnl_buffer_info was = {.struct_size = sizeof was}, info = was;
+    shut_open_with(&shut, 0);
+    assert_ok(rnl_buffer_get_info(shut.buffer, &was));
+    assert_ok(rnl_stream_create(shut.context, NULL, &failed));
+    assert_ok(rnl_event_create(shut.context,
+                               RNL_EVENT_OPTIONS(.promise = true), &promise));
+    assert_ok(rnl_enqueue_wait_event(failed, promise));
+    assert_ok(rnl_event_release(promise));
+    assert_status(rnl_stream_synchronize(failed, RNL_FOREVER),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    assert_status(rnl_enqueue_wait_stream(shut.stream, failed), RNL_OK);
+    assert_ok(rnl_buffer_set_release_stream(shut.buffer, shut.other));
+    assert_ok(rnl_buffer_release(shut.buffer));
+    assert_ok(rnl_enqueue_buffer_create(shut.other, 4096, NULL, &buffer));
+    assert_ok(rnl_buffer_get_info(buffer, &info));
+    assert_ptr_not_equal(info.device_address, was.device_address);
+    assert_ok(rnl_buffer_release(buffer));
+    assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 1));
+    assert_status(rnl_stream_synchronize(shut.stream, RNL_FOREVER),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    assert_ok(rnl_stream_reset_and_wait(shut.stream));
+    assert_ok(rnl_stream_release(failed));
+    shut_close(&shut);
+}
