@@ -137,7 +137,7 @@ RNL_TEST(memory_moved_while_a_list_is_on_its_way_waits_for_it)
 RNL_TEST(memory_released_while_a_list_is_on_its_way_goes_behind_it)
 {
     struct shut shut;
-    shut_open(&shut);
+    shut_open_with(&shut, 0);
     try_list(release_meanwhile, shut.buffer, &shut);
     shut_close(&shut);
 }
