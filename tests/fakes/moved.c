@@ -2,9 +2,13 @@
 // with it is on its way to the driver.
 #include "shut.h"
 
+#include <runnel/interop.h>
+
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 static void *release_buffer(void *buffer)
 {
@@ -94,6 +98,27 @@ RNL_TEST(memory_moved_to_another_stream_waits_for_work_on_its_way)
     shut_close(&shut);
 }
 
+// Holds the driver's stream up behind the library's back: to that it looks idle.
+static void hold_up(const struct shut *shut)
+{
+    int (*retain)(void **, int), (*current)(void *), (*release)(int);
+    int (*wait)(void *, uint64_t, uint32_t, unsigned);
+    void *context, *native, *library = dlopen(getenv("RUNNEL_CUDA"), RTLD_NOW);
+    rnl_buffer_info word = {.struct_size = sizeof word};
+    *(void **)&retain = dlsym(library, "cuDevicePrimaryCtxRetain");
+    *(void **)&current = dlsym(library, "cuCtxSetCurrent");
+    *(void **)&wait = dlsym(library, "cuStreamWaitValue32_v2");
+    *(void **)&release = dlsym(library, "cuDevicePrimaryCtxRelease_v2");
+    assert_ok(rnl_buffer_get_info(shut->word, &word));
+    assert_ok(rnl_stream_native(shut->stream, &native));
+    assert_int_equal(retain(&context, 0), 0);
+    assert_int_equal(current(context), 0);
+    assert_int_equal(wait(native, (uintptr_t)word.device_address + 4, 1, 1), 0);
+    assert_int_equal(current(NULL), 0);
+    assert_int_equal(release(0), 0);
+    dlclose(library);
+}
+
 // The same where the list has more to come, one after the other.
 static void try_list(void (*meanwhile)(void *), void *subject,
                      struct shut *shut)
@@ -106,6 +131,7 @@ static void try_list(void (*meanwhile)(void *), void *subject,
                                 RNL_BUFFER_OPTIONS(.kind = RNL_MEMORY_HOST),
                                 &locked));
     assert_ok(rnl_buffer_get_info(shut->buffer, &was));
+    hold_up(shut);
     const rnl_copy copies[2] = {
         {.struct_size = sizeof *copies, .from = {.buffer = shut->buffer},
          .to = {.buffer = locked}, .width = 4096},
@@ -121,6 +147,7 @@ static void try_list(void (*meanwhile)(void *), void *subject,
     assert_ok(rnl_enqueue_buffer_create(shut->other, 4096, NULL, &buffer));
     assert_ok(rnl_buffer_get_info(buffer, &info));
     assert_ptr_not_equal(info.device_address, was.device_address);
+    assert_ok(rnl_enqueue_write_value32(shut->other, shut->word, 4, 1));
     assert_ok(rnl_stream_synchronize(shut->stream, RNL_FOREVER));
     assert_ok(rnl_buffer_release(buffer));
     assert_ok(rnl_buffer_release(locked));
