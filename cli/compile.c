@@ -111,6 +111,14 @@ static int choose_output(struct compile *compile)
     return EXIT_OK;
 }
 
+static bool is_same_file(const char *one, const char *other)
+{
+    struct stat a, b;
+    return strcmp(one, other) == 0 ||
+           (stat(one, &a) == 0 && stat(other, &b) == 0 &&
+            a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+}
+
 static int read_options(struct compile *compile, int argc, char **argv,
                         bool *out_done)
 {
@@ -133,7 +141,7 @@ static int read_options(struct compile *compile, int argc, char **argv,
         return complain_usage("'%s' is not expected here", argv[optind + 1]);
     if (!compile->output)
         code = choose_output(compile);
-    if (code == EXIT_OK && strcmp(compile->output, compile->file) == 0)
+    if (code == EXIT_OK && is_same_file(compile->output, compile->file))
         return complain_usage("the binary would replace the kernel file");
     if (code == EXIT_OK)
         code = words_add(&compile->compiler, "--report-tiers", "");

@@ -18,6 +18,9 @@ static int out_of_memory(void)
 
 int words_add(struct words *words, const char *prefix, const char *text)
 {
+    // The compiler would take the next word for it.
+    if (!text[0] && (strcmp(prefix, "-I") == 0 || strcmp(prefix, "-D") == 0))
+        return complain_usage("nothing is given after %s", prefix);
     size_t size = strlen(prefix) + strlen(text) + 1;
     char **items =
         realloc(words->items, (words->count + 1) * sizeof *words->items);

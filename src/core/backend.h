@@ -178,6 +178,15 @@ struct backend {
                                      struct occupancy *out_occupancy);
 };
 
+// Why the context does not have the feature; NULL: it has.
+static inline const char *context_lacks(struct context *context,
+                                        rnl_feature feature)
+{
+    return context->features & BACKEND_FEATURE(feature)
+               ? NULL
+               : context->backend->feature_reason(context, feature);
+}
+
 // The message for the first rule that the table breaks, or NULL.
 const char *backend_check(const struct backend *backend);
 

@@ -43,6 +43,17 @@ static struct object_class *class_of(const struct backend *backend)
 
 // --- Opening ---------------------------------------------------------------
 
+// Of those of the backend what device and driver have.
+static uint32_t find_features(struct context *context)
+{
+    const struct backend *backend = context->backend;
+    uint32_t features = 0;
+    for (int i = RNL_FEATURE_COMPILE; i <= RNL_FEATURE_NATIVE_HANDLES; i++)
+        if (!backend->feature_reason(context, (rnl_feature)i)[0])
+            features |= BACKEND_FEATURE(i);
+    return features & backend->features;
+}
+
 static rnl_status context_open(struct device *device,
                                const rnl_context_options *options,
                                rnl_context *out_context)
@@ -58,6 +69,7 @@ static rnl_status context_open(struct device *device,
     rnl_status status = device->backend->context_init(context);
     if (status != RNL_OK)
         goto abandon;
+    context->features = find_features(context);
     status = memory_pool_init(context);
     if (status != RNL_OK)
         goto finish;
@@ -219,12 +231,10 @@ rnl_status rnl_context_supports(rnl_context handle, rnl_feature feature,
     if (feature < RNL_FEATURE_COMPILE || feature > RNL_FEATURE_NATIVE_HANDLES)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "feature",
                        "%d is no rnl_feature", (int)feature);
-    const char *reason = context->backend->feature_reason(context, feature);
-    bool supported = context->backend->features & BACKEND_FEATURE(feature);
-    supported = supported && !reason[0];
+    const char *reason = context_lacks(context, feature);
     if (out_reason)
-        *out_reason = supported ? "supported" : reason;
-    if (supported)
+        *out_reason = reason ? reason : "supported";
+    if (!reason)
         return RNL_OK;
     return fail_at(RNL_ERROR_UNSUPPORTED, "feature", "not supported: %s",
                    reason);

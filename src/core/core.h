@@ -42,6 +42,7 @@ struct context {
     struct object object;
     struct device *device;
     const struct backend *backend;
+    uint32_t features;            // BACKEND_FEATURE bits
     struct failure *_Atomic lost; // set once: the context is unusable
     rnl_context_options options;  // `label` is in object.label
     struct stream *default_stream;

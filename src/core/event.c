@@ -7,11 +7,10 @@
 static rnl_status need(struct context *context, bool wanted,
                        rnl_feature feature, const char *what)
 {
-    if (!wanted || context->backend->features & BACKEND_FEATURE(feature))
-        return RNL_OK;
-    return fail_at(RNL_ERROR_UNSUPPORTED, "options",
-                   "%s events are not supported: %s", what,
-                   context->backend->feature_reason(context, feature));
+    const char *reason = wanted ? context_lacks(context, feature) : NULL;
+    return reason ? fail_at(RNL_ERROR_UNSUPPORTED, "options",
+                            "%s events are not supported: %s", what, reason)
+                  : RNL_OK;
 }
 
 static __attribute__((noinline)) rnl_status

@@ -64,8 +64,8 @@ static rnl_status check_threads(const struct function *function,
 __attribute__((cold)) static rnl_status
 check_cluster(const struct op_kernel *kernel)
 {
-    const rnl_device_info *info =
-        &kernel->function->object.context->device->info;
+    struct context *context = kernel->function->object.context;
+    const rnl_device_info *info = &context->device->info;
     const rnl_dim3 *c = &kernel->cluster, *grid = &kernel->grid;
     uint64_t blocks = (uint64_t)c->x * c->y * c->z;
     uint32_t most = info->max_cluster_blocks ? info->max_cluster_blocks : 1;
@@ -76,6 +76,11 @@ check_cluster(const struct op_kernel *kernel)
                        "a cluster of %llu blocks is asked for; the device can "
                        "have %u",
                        (unsigned long long)blocks, most);
+    const char *reason =
+        blocks > 1 ? context_lacks(context, RNL_FEATURE_CLUSTERS) : NULL;
+    if (reason)
+        return fail_at(RNL_ERROR_UNSUPPORTED, "cluster",
+                       "clusters are not supported: %s", reason);
     if (grid->x % c->x || grid->y % c->y || grid->z % c->z)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "cluster",
                        "the grid %u x %u x %u is not divisible by the cluster "
@@ -87,14 +92,12 @@ check_cluster(const struct op_kernel *kernel)
 static rnl_status check_cooperative(struct function *function,
                                     const struct op_kernel *kernel)
 {
-    struct context *context = function->object.context;
-    const struct backend *backend = context->backend;
-    rnl_feature cooperative = RNL_FEATURE_COOPERATIVE_LAUNCH;
-    if (!(backend->features & BACKEND_FEATURE(cooperative)))
-        return fail_at(RNL_ERROR_UNSUPPORTED, "attributes",
-                       "cooperative launches are not supported: %s",
-                       backend->feature_reason(context, cooperative));
-    return cooperative_check(function, kernel);
+    const char *reason = context_lacks(function->object.context,
+                                       RNL_FEATURE_COOPERATIVE_LAUNCH);
+    return reason ? fail_at(RNL_ERROR_UNSUPPORTED, "attributes",
+                            "cooperative launches are not supported: %s",
+                            reason)
+                  : cooperative_check(function, kernel);
 }
 
 static rnl_status check_attributes(struct function *function,

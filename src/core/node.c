@@ -31,9 +31,11 @@ rnl_status node_find_locked(const struct graph *graph, uint64_t number,
     if (!node_is_of(handle, number))
         return fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
                        "'%s' is a node of another graph", parameter);
-    if (index >= graph->count || !graph->nodes[index].kind)
+    bool later = index >= graph->count;  // than what was instantiated
+    if (later || !graph->nodes[index].kind)
         return fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
-                       "'%s' is a node that was removed", parameter);
+                       "'%s' is a node that was %s", parameter,
+                       later ? "added later" : "removed");
     *out_index = index;
     return RNL_OK;
 }

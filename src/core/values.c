@@ -177,12 +177,12 @@ static rnl_status stream_for_values(rnl_stream handle, struct stream **out)
     rnl_status status = check_stream(handle, "stream", out);
     if (status != RNL_OK)
         return status;
-    const struct backend *backend = (*out)->backend;
-    rnl_feature feature = RNL_FEATURE_MEMORY_OPERATIONS;
-    if (!(backend->features & BACKEND_FEATURE(feature)))
+    const char *reason =
+        context_lacks(stream_context(*out), RNL_FEATURE_MEMORY_OPERATIONS);
+    if (reason)
         return fail_at(RNL_ERROR_UNSUPPORTED, "stream",
                        "stream memory operations are not supported: %s",
-                       backend->feature_reason(stream_context(*out), feature));
+                       reason);
     return stream_check_failure(*out);
 }
 

@@ -69,6 +69,10 @@ cli_bad(compile_no_name "standard input has no name" compile -)
 cli_bad(compile_unknown_option "'--otput' is unknown" compile kernels/axpy.cu --otput x)
 cli_bad(compile_absent_file "'absent.cu' cannot be read: No such file" compile absent.cu)
 cli_bad(compile_onto_itself "would replace" compile kernels/axpy.cu -o kernels/axpy.cu)
+cli_bad(compile_onto_itself_elsewhere "would replace"
+    compile kernels/axpy.cu -o ./kernels/axpy.cu)
+cli_bad(compile_empty_folder "nothing is given after -I"
+    compile kernels/axpy.cu --include= -o ${folder}/x.rnl)
 cli_bad(compile_binary_again "is not a text file" compile ${folder}/axpy.rnl -o ${folder}/x.rnl)
 cli_then(compile_binary_again compile)
 cli_bad(compile_no_folder "'/absent/x.rnl' cannot be written: No such file"

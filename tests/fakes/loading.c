@@ -246,3 +246,56 @@ RNL_TEST(a_driver_without_a_way_to_ask_for_symbols_works)
         "RUNNEL_FAKE_HIDE=cuGetProcAddress,cuGetProcAddress_v2", NULL};
     assert_int_equal(fake_spawn(__func__, environment), 0);
 }
+
+// A launch that cannot be what was asked for is refused.
+RNL_TEST(an_old_driver_says_what_it_has_not)
+{
+    fake_load();
+    if (!fake_is_child()) {
+        const char *environment[] = {"RUNNEL_FAKE_VERSION=11050", NULL};
+        assert_int_equal(fake_spawn(__func__, environment), 0);
+        return;
+    }
+    static const struct {
+        rnl_feature feature;
+        const char *need;
+    } rows[] = {{RNL_FEATURE_CLUSTERS, "11.6"},
+                {RNL_FEATURE_COOPERATIVE_LAUNCH, "11.6"},
+                {RNL_FEATURE_MEMORY_OPERATIONS, "11.7"},
+                {RNL_FEATURE_PROMISES, "11.7"}};
+    rnl_context context;
+    rnl_stream stream;
+    rnl_buffer buffer;
+    rnl_function nothing;
+    rnl_event promise;
+    fake_open(&context, &stream, RNL_STREAM_BATCHED, &buffer, 64);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *reason;
+        assert_status(rnl_context_supports(context, rows[i].feature, &reason),
+                      RNL_ERROR_UNSUPPORTED);
+        assert_non_null(strstr(reason, rows[i].need));
+    }
+    assert_ok(rnl_function_compile(
+        context, "extern \"C\" __global__ void nothing() {}", "nothing", NULL,
+        &nothing));
+    const rnl_launch_attribute cooperative = {RNL_LAUNCH_COOPERATIVE, 1};
+    assert_status(rnl_enqueue_function(
+                      stream, nothing,
+                      RNL_LAUNCH(.grid = {2}, .block = {1}, .cluster = {2}),
+                      NULL),
+                  RNL_ERROR_UNSUPPORTED);
+    assert_status(rnl_enqueue_function(
+                      stream, nothing,
+                      RNL_LAUNCH(.grid = {2}, .block = {1},
+                                 .attributes = &cooperative,
+                                 .attribute_count = 1),
+                      NULL),
+                  RNL_ERROR_UNSUPPORTED);
+    assert_status(rnl_enqueue_write_value32(stream, buffer, 0, 1),
+                  RNL_ERROR_UNSUPPORTED);
+    assert_status(rnl_event_create(context, RNL_EVENT_OPTIONS(.promise = true),
+                                   &promise),
+                  RNL_ERROR_UNSUPPORTED);
+    assert_ok(rnl_function_release(nothing));
+    fake_close(context, stream, buffer);
+}

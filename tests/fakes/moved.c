@@ -98,12 +98,13 @@ RNL_TEST(memory_moved_to_another_stream_waits_for_work_on_its_way)
     shut_close(&shut);
 }
 
-// Holds the driver's stream up behind the library's back: to that it looks idle.
+// Holds the driver's stream up behind the library's back: it looks idle.
 static void hold_up(const struct shut *shut)
 {
     int (*retain)(void **, int), (*current)(void *), (*release)(int);
     int (*wait)(void *, uint64_t, uint32_t, unsigned);
-    void *context, *native, *library = dlopen(getenv("RUNNEL_CUDA"), RTLD_NOW);
+    void *context, *native;
+    void *library = dlopen(getenv("RUNNEL_CUDA"), RTLD_NOW);
     rnl_buffer_info word = {.struct_size = sizeof word};
     *(void **)&retain = dlsym(library, "cuDevicePrimaryCtxRetain");
     *(void **)&current = dlsym(library, "cuCtxSetCurrent");

@@ -187,9 +187,12 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
         return "device memory is out of the host's reach";
     case RNL_FEATURE_CLUSTERS:
         return context->device->info.max_cluster_blocks > 1
-                   ? ""
+                   ? cuda_missing(&driver, "cuLaunchKernelEx")
                    : "clusters need compute capability 9.0";
+    case RNL_FEATURE_COOPERATIVE_LAUNCH:
+        return cuda_missing(&driver, "cuLaunchKernelEx");
     case RNL_FEATURE_MEMORY_OPERATIONS:
+    case RNL_FEATURE_PROMISES:
         return cuda_missing(&driver, "cuStreamBatchMemOp");
     case RNL_FEATURE_INTERPROCESS:
         return "each record of an event is another event of the driver's; one "

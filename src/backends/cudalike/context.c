@@ -150,7 +150,9 @@ rnl_status driver_fail(struct context *context, int code, const char *what)
     context_lose(context, NULL, code);
     rnl_status status = failure_report(atomic_load(&context->lost),
                                        context->default_stream);
-    fail_set_native(code, what);
+    const char *name = NULL;
+    driver->call.error_name(code, &name);
+    fail_set_native(code, name ? name : "");
     return status;
 }
 
