@@ -398,18 +398,23 @@ static void delete_behind_told(void *pointer, size_t size, void *user_data)
         sched_yield();
 }
 
-// Fills memory whose deleter is called behind that.
-static void fill_once(rnl_stream where, rnl_deleter_fn deleter)
+// Fills memory whose deleter is called behind that: not by this thread, since
+// the fill waits for `other` until the memory is released.
+static void fill_once(rnl_stream where, rnl_stream other,
+                      rnl_deleter_fn deleter)
 {
     rnl_buffer wrapped;
     rnl_buffer_info info = {.struct_size = sizeof info};
     assert_ok(rnl_buffer_get_info(buffer, &info));
+    assert_ok(rnl_fill_and_wait(where, buffer, 60, 4, 0, 4));
+    assert_ok(rnl_enqueue_wait_value32(where, buffer, 60, 1, RNL_WAIT_EQ));
     assert_ok(rnl_buffer_wrap(context, info.device_address, 64,
                               RNL_WRAP_OPTIONS(.kind = RNL_MEMORY_DEVICE,
                                                .deleter = deleter),
                               &wrapped));
     assert_ok(rnl_enqueue_fill(where, wrapped, 0, 4, 1, 4));
     assert_ok(rnl_buffer_release(wrapped));
+    assert_ok(rnl_enqueue_write_value32(other, buffer, 60, 1));
 }
 
 RNL_TEST(a_deleter_may_wait_for_a_host_function)
@@ -417,7 +422,7 @@ RNL_TEST(a_deleter_may_wait_for_a_host_function)
     begin();
     rnl_stream other;
     assert_ok(rnl_stream_create(context, NULL, &other));
-    fill_once(stream, delete_behind_told);
+    fill_once(stream, other, delete_behind_told);
     while (!atomic_load(&deleting))
         sched_yield();
     assert_ok(rnl_enqueue_host_function(other, fake_count, &told));
@@ -440,7 +445,7 @@ RNL_TEST(a_deleter_that_blocks_keeps_no_memory_of_others)
     rnl_stream other;
     assert_ok(rnl_stream_create(context, NULL, &other));
     size_t before = live_bytes();
-    fill_once(stream, delete_behind_told);
+    fill_once(stream, other, delete_behind_told);
     while (!atomic_load(&deleting))
         sched_yield();
     for (int i = 0; i < 20; i++) {
