@@ -73,13 +73,12 @@ static rnl_status check_kind(struct context *context, rnl_memory_kind kind)
     if (kind != RNL_MEMORY_HOST && kind != RNL_MEMORY_MANAGED)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
                        "%d is no rnl_memory_kind", (int)kind);
-    rnl_feature managed = RNL_FEATURE_MANAGED_MEMORY;
-    if (kind != RNL_MEMORY_MANAGED ||
-        context->backend->features & BACKEND_FEATURE(managed))
-        return RNL_OK;
-    return fail_at(RNL_ERROR_UNSUPPORTED, "options",
-                   "managed memory is not supported: %s",
-                   context->backend->feature_reason(context, managed));
+    const char *reason =
+        kind == RNL_MEMORY_MANAGED
+            ? context_lacks(context, RNL_FEATURE_MANAGED_MEMORY) : NULL;
+    return reason ? fail_at(RNL_ERROR_UNSUPPORTED, "options",
+                            "managed memory is not supported: %s", reason)
+                  : RNL_OK;
 }
 
 // On a stream of its own: another stream's work is nothing to wait for.

@@ -95,17 +95,15 @@ static rnl_status begin(struct stream *stream,
                         const rnl_capture_options *given)
 {
     rnl_capture_options options;
-    const struct backend *backend = stream->backend;
-    rnl_feature feature = RNL_FEATURE_CAPTURE;
     rnl_status status = options_read(&options, sizeof options, given,
                                      "options");
     if (status != RNL_OK || (status = stream_check_failure(stream)))
         return status;
-    if (!(backend->features & BACKEND_FEATURE(feature)))
+    const char *reason =
+        context_lacks(stream_context(stream), RNL_FEATURE_CAPTURE);
+    if (reason)
         return fail_at(RNL_ERROR_UNSUPPORTED, "stream",
-                       "capture is not supported: %s",
-                       backend->feature_reason(stream_context(stream),
-                                               feature));
+                       "capture is not supported: %s", reason);
     if (options.mode < RNL_CAPTURE_THREAD_LOCAL ||
         options.mode > RNL_CAPTURE_RELAXED)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",

@@ -453,13 +453,12 @@ static rnl_status check_parameters(const rnl_native_options *options)
 static rnl_status check_native(struct context *context,
                                rnl_native_options *options)
 {
-    const struct backend *backend = context->backend;
+    const char *reason = context_lacks(context, RNL_FEATURE_NATIVE_FUNCTIONS);
     uint32_t most = context->device->info.max_block_threads;
-    if (!(backend->features & BACKEND_FEATURE(RNL_FEATURE_NATIVE_FUNCTIONS)))
+    if (reason)
         return fail_at(RNL_ERROR_UNSUPPORTED, "context",
-                       "a %s context cannot run C functions: %s", backend->api,
-                       backend->feature_reason(context,
-                                               RNL_FEATURE_NATIVE_FUNCTIONS));
+                       "a %s context cannot run C functions: %s",
+                       context->backend->api, reason);
     if (options->max_block_threads > most)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.max_block_threads",
                        "'options.max_block_threads' is %u where the device "

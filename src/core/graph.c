@@ -172,12 +172,10 @@ struct graph *graph_copy(struct graph *graph, bool hidden)
 
 static rnl_status need_graphs(struct context *context)
 {
-    const struct backend *backend = context->backend;
-    if (backend->features & BACKEND_FEATURE(RNL_FEATURE_GRAPHS))
-        return RNL_OK;
-    return fail_at(RNL_ERROR_UNSUPPORTED, "context",
-                   "graphs are not supported: %s",
-                   backend->feature_reason(context, RNL_FEATURE_GRAPHS));
+    const char *reason = context_lacks(context, RNL_FEATURE_GRAPHS);
+    return reason ? fail_at(RNL_ERROR_UNSUPPORTED, "context",
+                            "graphs are not supported: %s", reason)
+                  : RNL_OK;
 }
 
 rnl_status rnl_graph_create(rnl_context handle,

@@ -4,12 +4,10 @@
 
 static rnl_status check_native(struct context *context)
 {
-    const struct backend *backend = context->backend;
-    rnl_feature feature = RNL_FEATURE_NATIVE_HANDLES;
-    if (backend->features & BACKEND_FEATURE(feature))
-        return RNL_OK;
-    return fail(RNL_ERROR_UNSUPPORTED, "there are no native handles: %s",
-                backend->feature_reason(context, feature));
+    const char *reason = context_lacks(context, RNL_FEATURE_NATIVE_HANDLES);
+    return reason ? fail(RNL_ERROR_UNSUPPORTED,
+                         "there are no native handles: %s", reason)
+                  : RNL_OK;
 }
 
 // The vendor may be asked, and another thread release the object meanwhile.

@@ -122,12 +122,11 @@ static rnl_status create(struct context *context, const char *label,
 
 static rnl_status check_compiles(struct context *context)
 {
-    const struct backend *backend = context->backend;
-    if (backend->features & BACKEND_FEATURE(RNL_FEATURE_COMPILE))
-        return RNL_OK;
-    return fail_at(RNL_ERROR_UNSUPPORTED, "context",
-                   "a %s context cannot compile source: %s", backend->api,
-                   backend->feature_reason(context, RNL_FEATURE_COMPILE));
+    const char *reason = context_lacks(context, RNL_FEATURE_COMPILE);
+    return reason ? fail_at(RNL_ERROR_UNSUPPORTED, "context",
+                            "a %s context cannot compile source: %s",
+                            context->backend->api, reason)
+                  : RNL_OK;
 }
 
 static rnl_status compile(struct context *context, const struct source *source,

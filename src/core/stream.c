@@ -131,13 +131,12 @@ static rnl_status check_flags(struct context *context, rnl_stream_flags flags)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
                        "the stream flags 0x%x contain bits that mean nothing",
                        flags);
-    rnl_feature feature = RNL_FEATURE_BATCHED_STREAMS;
-    if (!(flags & RNL_STREAM_BATCHED) ||
-        context->backend->features & BACKEND_FEATURE(feature))
-        return RNL_OK;
-    return fail_at(RNL_ERROR_UNSUPPORTED, "options",
-                   "batched streams are not supported: %s",
-                   context->backend->feature_reason(context, feature));
+    const char *reason =
+        flags & RNL_STREAM_BATCHED
+            ? context_lacks(context, RNL_FEATURE_BATCHED_STREAMS) : NULL;
+    return reason ? fail_at(RNL_ERROR_UNSUPPORTED, "options",
+                            "batched streams are not supported: %s", reason)
+                  : RNL_OK;
 }
 
 rnl_status stream_create(struct context *context, void *borrowed,

@@ -473,18 +473,25 @@ static struct fake_node changed(const struct fake_pair *pair)
     };
 }
 
-static int apply(struct fake_exec *exec, struct fake_pair *pair,
-                 struct fake_node *node, int code)
+static int set_inside(struct fake_exec *exec, struct fake_pair *pair,
+                      struct fake_node *node)
 {
     struct inside inside;
-    if (!code)
-        code = inside_node(exec, node, &inside);
+    int code = inside_node(exec, node, &inside);
     if (!code)
         code = fake_code(exec->object.context,
                          rnl_graph_exec_set_node(exec->inner, pair->inner,
                                                  &inside.params));
     if (!code)
         note_copy(pair, &inside);
+    return code;
+}
+
+static int apply(struct fake_exec *exec, struct fake_pair *pair,
+                 struct fake_node *node, int code)
+{
+    if (!code)
+        code = set_inside(exec, pair, node);
     free(node->payload);
     return code;
 }
@@ -615,16 +622,8 @@ int fake_exec_set_values(void *handle, void *node,
 // graph was made, not always, but whatever it was given since.
 static int forget(struct fake_exec *exec, struct fake_pair *pair)
 {
-    struct inside inside;
-    struct fake_node node = *pair->node;
-    int code = inside_node(exec, &node, &inside);
-    if (!code)
-        code = fake_code(exec->object.context,
-                         rnl_graph_exec_set_node(exec->inner, pair->inner,
-                                                 &inside.params));
-    if (!code)
-        note_copy(pair, &inside);
-    return code;
+    struct fake_node made = *pair->node;
+    return set_inside(exec, pair, &made);
 }
 
 int fake_exec_set_enabled(void *handle, void *node, unsigned enabled)

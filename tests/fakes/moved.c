@@ -21,31 +21,6 @@ static void release_meanwhile(void *buffer)
     run_in_another_thread(release_buffer, buffer);
 }
 
-// The release sees an idle stream: what is on its way there comes before it.
-RNL_TEST(memory_released_while_work_is_on_its_way_goes_behind_that)
-{
-    struct shut shut;
-    rnl_buffer buffer, same;
-    rnl_buffer_info was = {.struct_size = sizeof was}, info = was;
-    shut_open(&shut);
-    assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 1));
-    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
-    assert_ok(rnl_buffer_get_info(shut.buffer, &was));
-    fake_meet("cuStreamBatchMemOp", release_meanwhile, shut.buffer);
-    assert_ok(rnl_enqueue_wait_value32(shut.stream, shut.buffer, 0, 1,
-                                       RNL_WAIT_EQ));
-    assert_ok(rnl_enqueue_buffer_create(shut.other, 4096, NULL, &buffer));
-    assert_ok(rnl_buffer_get_info(buffer, &info));
-    assert_ptr_not_equal(info.device_address, was.device_address);
-    assert_ok(rnl_buffer_wrap(shut.context, was.device_address, 4096, NULL,
-                              &same));
-    assert_ok(rnl_enqueue_write_value32(shut.other, same, 0, 1));
-    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
-    assert_ok(rnl_buffer_release(same));
-    assert_ok(rnl_buffer_release(buffer));
-    shut_close(&shut);
-}
-
 static struct {
     pthread_t thread;
     struct shut *shut;
@@ -72,29 +47,46 @@ static void move_meanwhile(void *shut)
         sched_yield();
 }
 
-// The old stream looks idle, and the work there has given its hold up.
+// The stream looks idle while work that waits for a word of the buffer is on
+// its way there. `meanwhile` gives the buffer away from under that.
+static void try_wait(void (*meanwhile)(void *), void *subject,
+                     struct shut *shut)
+{
+    rnl_buffer buffer, same;
+    rnl_buffer_info was = {.struct_size = sizeof was}, info = was;
+    assert_ok(rnl_enqueue_write_value32(shut->other, shut->word, 0, 1));
+    assert_ok(rnl_stream_synchronize(shut->stream, RNL_FOREVER));
+    assert_ok(rnl_buffer_get_info(shut->buffer, &was));
+    fake_meet("cuStreamBatchMemOp", meanwhile, subject);
+    assert_ok(rnl_enqueue_wait_value32(shut->stream, shut->buffer, 0, 1,
+                                       RNL_WAIT_EQ));
+    if (meanwhile == move_meanwhile)
+        pthread_join(mover.thread, NULL);
+    assert_ok(rnl_enqueue_buffer_create(shut->other, 4096, NULL, &buffer));
+    assert_ok(rnl_buffer_get_info(buffer, &info));
+    assert_ptr_not_equal(info.device_address, was.device_address);
+    assert_ok(rnl_buffer_wrap(shut->context, was.device_address, 4096, NULL,
+                              &same));
+    assert_ok(rnl_enqueue_write_value32(shut->other, same, 0, 1));
+    assert_ok(rnl_stream_synchronize(shut->stream, RNL_FOREVER));
+    assert_ok(rnl_buffer_release(same));
+    assert_ok(rnl_buffer_release(buffer));
+}
+
+RNL_TEST(memory_released_while_work_is_on_its_way_goes_behind_that)
+{
+    struct shut shut;
+    shut_open(&shut);
+    try_wait(release_meanwhile, shut.buffer, &shut);
+    shut_close(&shut);
+}
+
+// The work there has given its hold up.
 RNL_TEST(memory_moved_to_another_stream_waits_for_work_on_its_way)
 {
     struct shut shut;
-    rnl_buffer buffer, same;
-    rnl_buffer_info was = {.struct_size = sizeof was}, info = was;
     shut_open(&shut);
-    assert_ok(rnl_enqueue_write_value32(shut.other, shut.word, 0, 1));
-    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
-    assert_ok(rnl_buffer_get_info(shut.buffer, &was));
-    fake_meet("cuStreamBatchMemOp", move_meanwhile, &shut);
-    assert_ok(rnl_enqueue_wait_value32(shut.stream, shut.buffer, 0, 1,
-                                       RNL_WAIT_EQ));
-    pthread_join(mover.thread, NULL);
-    assert_ok(rnl_enqueue_buffer_create(shut.other, 4096, NULL, &buffer));
-    assert_ok(rnl_buffer_get_info(buffer, &info));
-    assert_ptr_not_equal(info.device_address, was.device_address);
-    assert_ok(rnl_buffer_wrap(shut.context, was.device_address, 4096, NULL,
-                              &same));
-    assert_ok(rnl_enqueue_write_value32(shut.other, same, 0, 1));
-    assert_ok(rnl_stream_synchronize(shut.stream, RNL_FOREVER));
-    assert_ok(rnl_buffer_release(same));
-    assert_ok(rnl_buffer_release(buffer));
+    try_wait(move_meanwhile, &shut, &shut);
     shut_close(&shut);
 }
 

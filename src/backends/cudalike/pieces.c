@@ -175,8 +175,8 @@ uint64_t gpu_fill_form(const struct driver_fill_node *fill)
 static int fold_form(struct piece *piece, void *argument)
 {
     uint64_t *forms = argument;
-    *forms = (*forms + gpu_fill_form(&piece->fill)) *
-             UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t both[] = {*forms, gpu_fill_form(&piece->fill)};
+    *forms = hash_64(both, sizeof both);
     return 0;
 }
 
