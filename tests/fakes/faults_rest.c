@@ -239,6 +239,37 @@ static rnl_status captures(struct round *round)
     return status;
 }
 
+// A graph is launched, and changed, on two streams in turn, of which one lets
+// the other on; in the end the host does.
+static rnl_status exchanges(struct round *round)
+{
+    rnl_fill *fill = RNL_FILL(.width = 4, .pattern = 3, .pattern_size = 4);
+    uint32_t *word = NULL;
+    rnl_node node = NULL;
+    rnl_status status = open_buffer(round, RNL_MEMORY_HOST);
+    TRY(rnl_stream_create(round->context, NULL, &round->other));
+    TRY(rnl_buffer_host_pointer(round->buffer, (void **)&word));
+    fill->to = (rnl_place){.buffer = round->buffer};
+    TRY(rnl_graph_create(round->context, NULL, &round->graph));
+    TRY(rnl_graph_add_node(round->graph, RNL_AT_START,
+                           RNL_NODE(.kind = RNL_NODE_FILL, .fill = fill),
+                           &node));
+    TRY(rnl_graph_instantiate(round->graph, &round->exec));
+    for (uint32_t i = 1; i <= 3; i++) {
+        TRY(rnl_graph_exec_set_enabled(round->exec, node, true));
+        TRY(rnl_enqueue_graph(round->stream, round->exec));
+        TRY(rnl_enqueue_wait_value32(round->stream, round->buffer, 4 * i, 1,
+                                     RNL_WAIT_EQ));
+        TRY(rnl_graph_exec_set_enabled(round->exec, node, false));
+        TRY(rnl_enqueue_graph(round->other, round->exec));
+        TRY(rnl_enqueue_write_value32(round->other, round->buffer, 4 * i, 1));
+    }
+    for (uint32_t i = 1; word && i <= 3; i++)
+        *(volatile uint32_t *)&word[i] = 1;
+    TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
+    return round_settle(round, status);
+}
+
 // --- The sweeps -----------------------------------------------------------
 
 RNL_TEST(maps_survive_any_failing_call)
@@ -284,6 +315,11 @@ RNL_TEST(native_handles_survive_any_failing_call)
 RNL_TEST(attributes_survive_any_failing_call)
 {
     round_sweep(attributes);
+}
+
+RNL_TEST(exchanged_graphs_survive_any_failing_call)
+{
+    round_sweep(exchanges);
 }
 
 RNL_TEST(captures_survive_any_failing_call)

@@ -87,6 +87,7 @@ struct gpu_stream {
     uint32_t waited;             // … and of the one that the driver waits for
     uint32_t told;               // number of which the device tells us last
     uint64_t solid;              // op before the items that come last
+    uint64_t graph_at;           // last launch of a graph; 0: a mark is behind
     struct op *held, *held_last; // not given to it yet (held.c)
     struct marker *spares[2];    // for the next records: without, with timing
     struct marker *point;        // the newest one recorded without timing …
@@ -100,6 +101,7 @@ struct gpu_stream {
     // the lock, too.
     struct op *_Atomic pending, *pending_last;
     struct op *items, *items_last;      // for the service, in order
+    struct end *ends, *ends_last;       // of launches, oldest first (ends.h)
     struct doubt *_Atomic doubt;        // NULL: nothing can fail late (doubt.h)
     uint64_t doubtful;                  // the last operation that can
     _Atomic uint64_t failed_at;         // the first operation that has; 0: none
@@ -343,6 +345,16 @@ static inline bool stream_is_done(const struct gpu_stream *own, uint64_t point)
     return atomic_load_explicit(&own->completed, memory_order_acquire) >=
                point &&
            !atomic_load_explicit(&own->shared, memory_order_relaxed);
+}
+
+// Others may capture what they do with their stream: a look at it would make
+// that invalid, and what is recorded in it is never reached.
+bool stream_asks_captured(const struct stream *stream);
+static inline bool stream_is_captured(const struct stream *stream)
+{
+    return atomic_load_explicit(&gpu_stream_of(stream)->shared,
+                                memory_order_relaxed) &&
+           stream_asks_captured(stream);
 }
 
 // Who waits for a stream that others capture would wait for itself.

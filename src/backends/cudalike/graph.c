@@ -3,6 +3,7 @@
 #include "backends/cudalike/graph.h"
 
 #include "backends/cudalike/doubt.h"
+#include "backends/cudalike/ends.h"
 #include "backends/cudalike/event.h"
 #include "backends/cudalike/held.h"
 #include "backends/cudalike/host_node.h"
@@ -23,9 +24,25 @@ static inline struct context *context_of(const struct graph_exec *exec)
     return exec->object.context;
 }
 
+// What waits for an event waits for what others may be waiting for.
+static bool may_block(const struct gpu_plan *plan)
+{
+    const unsigned blocks = 1u << RNL_NODE_HOST_FUNCTION |
+                            1u << RNL_NODE_VALUES | 1u << RNL_NODE_WHILE;
+    bool does = false, may = false;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        does |= blocks >> plan->steps[i].kind & 1;
+        may |= plan->steps[i].kind == RNL_NODE_EVENT_WAIT;
+    }
+    if (does)
+        ends_may_block();
+    return does || may;
+}
+
 static void set_plan(struct gpu_exec *own, struct gpu_plan *plan)
 {
     own->plan = plan;
+    plan->may_block = may_block(plan);
     atomic_store(&own->prepares, plan->slot_count > 0);
 }
 
@@ -326,26 +343,38 @@ static bool may_change_in_place(const struct graph_exec *exec, uint32_t index)
 
 // --- Another plan -----------------------------------------------------------
 
-// Where launches under way end: the next plan's come after them. The stream's
-// lock is not taken: who has it may be waiting for this one.
+// NULL after recording the failure. The stream's lock is not taken: who has it
+// may be waiting for the exec's.
+static struct marker *record_end(struct stream *last)
+{
+    struct context *context = stream_context(last);
+    if (stream_refuse_captured(last) != RNL_OK)  // by others
+        return NULL;
+    struct marker *marker = marker_take(context, false);
+    int code = marker ? call_of(gpu_of(context))->event_record(
+                            marker->event, gpu_stream_of(last)->handle)
+                      : 0;
+    if (code == 0)
+        return marker;
+    marker_drop(context, marker);
+    driver_fail(context, code, "to change a graph");
+    return NULL;
+}
+
+// Where launches under way end: the next plan's come after them.
 static rnl_status mark_end_locked(struct graph_exec *exec, struct stream *last)
 {
     struct gpu_exec *own = exec_gpu(exec);
-    struct context *context = context_of(exec);
-    struct gpu_context *gpu = gpu_of(context);
-    rnl_status status = stream_refuse_captured(last);  // by others
-    struct marker *marker = status ? NULL : marker_take(context, false);
-    if (!marker)
-        return status ? status : fail_status();
-    int code = call_of(gpu)->event_record(marker->event,
-                                          gpu_stream_of(last)->handle);
-    if (code != 0) {
-        marker_drop(context, marker);
-        return driver_fail(context, code, "to change a graph");
-    }
-    marker_drop(context, own->old_end);
-    own->old_end = marker;
-    return RNL_OK;
+    if (own->old_end)
+        return RNL_OK;  // there was no launch since
+    struct marker *left = stream_end_of(last, own->last.sequence);
+    struct marker *made = left ? NULL : record_end(last);
+    if (made)  // perhaps behind one that was left meanwhile
+        left = stream_end_of(last, own->last.sequence);
+    if (left)
+        marker_drop(context_of(exec), made);
+    own->old_end = left ? left : made;
+    return own->old_end ? RNL_OK : fail_status();
 }
 
 // The plan is made without the lock: that may have to wait for copies, and who
@@ -486,12 +515,22 @@ static int wait_for_old_end_locked(struct gpu_exec *own,
                         : 0;
 }
 
+// The driver has it wait for the last launch, wherever that was.
+static int leave_end_locked(const struct gpu_exec *own, struct stream *stream)
+{
+    bool may = own->plan->may_block || own->last.stream_id != stream->object.id;
+    return may ? stream_leave_end_locked(stream) : 0;
+}
+
 static int launch_locked(struct gpu_exec *own, struct graph_launch *launch,
-                         void *handle)
+                         struct stream *stream)
 {
     struct gpu_plan *plan = own->plan;
     const struct driver_functions *call = call_of(gpu_of(plan->context));
-    int code = wait_for_old_end_locked(own, call, handle);
+    void *handle = gpu_stream_of(stream)->handle;
+    int code = leave_end_locked(own, stream);
+    if (code == 0)
+        code = wait_for_old_end_locked(own, call, handle);
     if (launch) {
         if (code == 0)
             code = aim_events(plan, launch);
@@ -550,6 +589,13 @@ bool gpu_graph_prepares(const struct op *op)
                                 memory_order_relaxed);
 }
 
+static void note_last_locked(struct gpu_exec *own, struct stream *stream,
+                             uint64_t launch)
+{
+    own->last = (struct point){stream->object.id, launch};
+    gpu_stream_of(stream)->graph_at = launch;
+}
+
 int gpu_graph_launch(struct stream *stream, struct op *op, bool *out_over)
 {
     struct gpu_exec *own = exec_gpu(op->graph.exec);
@@ -569,10 +615,10 @@ int gpu_graph_launch(struct stream *stream, struct op *op, bool *out_over)
         code = launch ? 0 : gpu->driver->out_of_memory;
     }
     if (code == 0)
-        code = launch_locked(own, launch, gpu_stream_of(stream)->handle);
+        code = launch_locked(own, launch, stream);
     current_back(gpu, before);
     if (code == 0 && plan->works)
-        own->last = (struct point){stream->object.id, op->sequence};
+        note_last_locked(own, stream, op->sequence);
     else if (code != 0 && launch)
         graph_launch_end(plan, launch);
     lock_give(&own->lock);

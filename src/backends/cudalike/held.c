@@ -11,6 +11,7 @@
 // it waits for our word itself.
 #include "backends/cudalike/held.h"
 
+#include "backends/cudalike/ends.h"
 #include "backends/cudalike/pending.h"
 #include "backends/cudalike/service.h"
 
@@ -118,7 +119,9 @@ int held_give_marker(struct stream *stream, struct op *op)
     int code = 0;
     if (!lost && op->kind == OP_STAMP)
         code = call_of(gpu)->event_record(marker->event, handle);
-    else if (!lost && !atomic_load(&marker->done) && !is_own(stream, marker))
+    else if (!lost && !atomic_load(&marker->done) &&
+             !is_own(stream, marker) &&
+             (code = stream_leave_end_locked(stream)) == 0)
         code = call_of(gpu)->stream_wait_event(handle, marker->event, 0);
     if (code == 0)
         held_marker_over(op, true);
@@ -197,7 +200,7 @@ static struct marker *awaited_locked(const struct gpu_stream *own)
                                                    : NULL;
 }
 
-static bool only_writes(const struct op *op)
+bool held_only_writes(const struct op *op)
 {
     bool only = op->kind == OP_VALUES;
     for (size_t i = 0; only && i < op->values.count; i++)
@@ -208,7 +211,8 @@ static bool only_writes(const struct op *op)
 static size_t count_writes_locked(const struct gpu_stream *own)
 {
     size_t count = 0;
-    for (const struct op *op = own->held; op && only_writes(op); op = op->next)
+    for (const struct op *op = own->held; op && held_only_writes(op);
+         op = op->next)
         count++;
     return count;
 }
@@ -266,9 +270,12 @@ void stream_wait_there_locked(struct stream *stream)
     if (!stream_waits_for_host_locked(stream))
         return;
     service_await_copies_locked(stream);
-    int code = call_of(gpu)->stream_wait32(
-        own->handle, (uint64_t)(uintptr_t)own->words->done, own->asked,
-        DRIVER_WAIT_GEQ);
+    ends_may_block();
+    int code = stream_leave_end_locked(stream);
+    if (code == 0)
+        code = call_of(gpu)->stream_wait32(
+            own->handle, (uint64_t)(uintptr_t)own->words->done, own->asked,
+            DRIVER_WAIT_GEQ);
     if (code != 0)
         context_lose(stream_context(stream), stream, code);
     own->waited = own->asked;

@@ -126,6 +126,9 @@ void held_marker_over(struct op *op, bool recorded);
 bool held_is_for_service(const struct op *op);
 bool held_wait_is_over(struct stream *stream, const struct op *op);
 
+// Whether it writes values and waits for none.
+bool held_only_writes(const struct op *op);
+
 // --- Without locks -----------------------------------------------------------
 
 // Gives what can be given by now, unless the stream is in use; true when there

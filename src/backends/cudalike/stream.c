@@ -1,6 +1,7 @@
 #include "backends/cudalike/batch.h"
 #include "backends/cudalike/copy.h"
 #include "backends/cudalike/doubt.h"
+#include "backends/cudalike/ends.h"
 #include "backends/cudalike/graph.h"
 #include "backends/cudalike/held.h"
 #include "backends/cudalike/launch.h"
@@ -21,6 +22,8 @@ rnl_status gpu_stream_init(struct stream *stream)
     own->handle = stream->borrowed;
     own->launch = call_of(gpu)->launch;
     own->shared = stream->borrowed != NULL;
+    if (own->shared)
+        ends_may_block();
     // The vendor's special ones are of the current context.
     own->enters = !gpu->driver->handles_suffice ||
                   (own->shared && (uintptr_t)stream->borrowed <=
@@ -47,6 +50,7 @@ void gpu_stream_finish(struct stream *stream)
     current_back(gpu, before);
     marker_drop(context, own->marker);
     marker_drop_kept(stream);
+    ends_drop(stream);
     doubt_settle(stream, true);
     if (own->words)
         service_words_drop(gpu, own->words, own->told);
@@ -80,6 +84,16 @@ static int give_pieces(struct stream *stream, struct op *op, enum fate *fate)
     return 0;
 }
 
+static int give_values(struct stream *stream, struct op *op, enum fate *fate)
+{
+    int code = 0;
+    if (!held_only_writes(op)) {
+        ends_may_block();
+        code = stream_leave_end_locked(stream);
+    }
+    return code ? code : give_pieces(stream, op, fate);
+}
+
 static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
 {
     if (op->kind == OP_GRAPH)
@@ -88,8 +102,9 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
     switch (op->kind) {
     case OP_KERNEL:
         return gpu_launch(stream, op);
-    case OP_FILL:
     case OP_VALUES:
+        return give_values(stream, op, fate);
+    case OP_FILL:
         return give_pieces(stream, op, fate);
     case OP_PREFETCH:
     case OP_ATTACH:
@@ -116,7 +131,7 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
     return code ? code : service_ask_locked(stream, op);
 }
 
-static __attribute__((noinline)) bool ask_captured(const struct stream *stream)
+bool stream_asks_captured(const struct stream *stream)
 {
     const struct gpu_context *gpu = gpu_of(stream_context(stream));
     int status = 0;
@@ -127,18 +142,9 @@ static __attribute__((noinline)) bool ask_captured(const struct stream *stream)
     return code == 0 ? status != 0 : code == gpu->driver->captures;
 }
 
-// Others may capture what they do with their stream: a look at it would make
-// that invalid, and what is recorded in it is never reached.
-static inline bool is_captured(const struct stream *stream)
-{
-    return atomic_load_explicit(&gpu_stream_of(stream)->shared,
-                                memory_order_relaxed) &&
-           ask_captured(stream);
-}
-
 rnl_status stream_refuse_captured(const struct stream *stream)
 {
-    return is_captured(stream)
+    return stream_is_captured(stream)
                ? fail(RNL_ERROR_CAPTURE_UNSUPPORTED,
                       "others capture the stream, which has no end meanwhile")
                : RNL_OK;
@@ -157,7 +163,7 @@ void stream_mark_wanted_locked(struct stream *stream)
          !own->held &&
          !atomic_load_explicit(&gpu->trash, memory_order_relaxed) &&
          !atomic_load_explicit(&stream->waiting.first, memory_order_relaxed)) ||
-        is_captured(stream))
+        stream_is_captured(stream))
         return;
     struct marker *marker = marker_take(context, false);
     if (!marker)
@@ -420,38 +426,6 @@ RUN_OFTEN rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
                           : submit(stream, first);
 }
 
-// --- Native handles --------------------------------------------------------
-
-static void *share(struct stream *stream)
-{
-    struct gpu_stream *own = gpu_stream_of(stream);
-    lock_take(&own->lock);
-    atomic_store(&own->shared, true);
-    lock_give(&own->lock);
-    stream_give_all(stream);
-    return own->handle;
-}
-
-rnl_status gpu_native(struct object *object, void **out_native)
-{
-    switch (object->class->kind) {
-    case OBJECT_CONTEXT:
-        *out_native = gpu_of((struct context *)object)->handle;
-        return RNL_OK;
-    case OBJECT_STREAM:
-        *out_native = share((struct stream *)object);
-        return RNL_OK;
-    case OBJECT_EVENT:
-        return gpu_event_native((struct event *)object, out_native);
-    case OBJECT_MODULE:
-        *out_native = gpu_module_of((struct module *)object)->handle;
-        return RNL_OK;
-    default:
-        *out_native = gpu_function_of((struct function *)object)->handle;
-        return RNL_OK;
-    }
-}
-
 // --- How far it got --------------------------------------------------------
 
 // The owner of a borrowed stream may destroy it when it was told that all is
@@ -465,8 +439,9 @@ static int ask_driver(struct stream *stream, uint64_t point)
     if (locks)
         lock_take(&own->asking);
     if (!locks || atomic_load(&own->completed) < point)
-        code = is_captured(stream) ? gpu->driver->not_ready
-                                   : call_of(gpu)->stream_query(own->handle);
+        code = stream_is_captured(stream)
+                   ? gpu->driver->not_ready
+                   : call_of(gpu)->stream_query(own->handle);
     if (locks)
         lock_give(&own->asking);
     return code;
@@ -592,7 +567,9 @@ static int give_wait_locked(struct stream *stream, struct marker *marker)
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     void *before = stream_enter(stream);
-    int code = call_of(gpu)->stream_wait_event(own->handle, marker->event, 0);
+    int code = stream_leave_end_locked(stream);
+    if (code == 0)
+        code = call_of(gpu)->stream_wait_event(own->handle, marker->event, 0);
     stream_leave(stream, before);
     own->last = LAST_WORK;
     if (code == 0)

@@ -1,0 +1,192 @@
+// The marks behind launches of graphs, for one that is exchanged later: the
+// driver is asked for them where they may be needed, and no more.
+#include "core/object.h"
+
+#include "backends/cudalike/ends.h"
+
+#include "loaded.h"
+
+#include <runnel/graph.h>
+#include <runnel/interop.h>
+
+#include <pthread.h>
+
+static rnl_context context;
+static rnl_stream stream, other;
+static rnl_buffer words;
+static rnl_event event;
+static rnl_graph graph;
+static rnl_graph_exec exec;
+static rnl_node node;
+
+static void open_all(void)
+{
+    fake_open(&context, &stream, 0, &words, 64);
+    assert_ok(rnl_stream_create(context, NULL, &other));
+    // Each record of it is the driver's.
+    assert_ok(rnl_event_create(context, RNL_EVENT_OPTIONS(.timing = true),
+                               &event));
+    assert_ok(rnl_enqueue_fill(other, words, 0, 64, 0, 4));
+    assert_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    const rnl_fill *fill = RNL_FILL(.to = {.buffer = words, .offset = 32},
+                                    .width = 4, .pattern_size = 4);
+    assert_ok(rnl_graph_create(context, NULL, &graph));
+    assert_ok(rnl_graph_add_node(
+        graph, RNL_AT_START, RNL_NODE(.kind = RNL_NODE_FILL, .fill = fill),
+        &node));
+    assert_ok(rnl_graph_instantiate(graph, &exec));
+}
+
+static void close_all(void)
+{
+    assert_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_ok(rnl_graph_exec_release(exec));
+    assert_ok(rnl_graph_release(graph));
+    assert_ok(rnl_event_release(event));
+    assert_ok(rnl_stream_release(other));
+    fake_close(context, stream, words);
+}
+
+static size_t marks(void)
+{
+    const struct object *object = object_find(stream, OBJECT_STREAM);
+    const struct end *end =
+        gpu_stream_of((const struct stream *)object)->ends;
+    size_t count = 0;
+    for (; end; end = end->next)
+        count++;
+    return count;
+}
+
+static void launch(rnl_stream on)
+{
+    assert_ok(rnl_enqueue_graph(on, exec));
+}
+
+static void wait_for(uint32_t value)
+{
+    assert_ok(rnl_enqueue_wait_value32(stream, words, 0, value, RNL_WAIT_GEQ));
+}
+
+static void let_on(uint32_t value)
+{
+    assert_ok(rnl_enqueue_write_value32(other, words, 0, value));
+}
+
+static void wait_for_event(void)
+{
+    assert_ok(rnl_enqueue_event_record(other, event));
+    assert_ok(rnl_enqueue_wait_event(stream, event));
+}
+
+RNL_TEST(where_nothing_can_block_no_marks_are_left)
+{
+    open_all();
+    size_t waits = fake_calls("cuStreamWaitEvent");
+    for (int i = 0; i < 5; i++) {
+        launch(stream);
+        wait_for_event();
+        let_on(1);
+        assert_int_equal(marks(), 0);
+    }
+    assert_int_equal(fake_calls("cuStreamWaitEvent") - waits, 5);
+    close_all();
+}
+
+RNL_TEST(a_mark_is_left_in_front_of_the_first_wait_behind_launches)
+{
+    open_all();
+    wait_for(1);
+    launch(stream);
+    launch(stream);
+    assert_int_equal(marks(), 0);
+    wait_for(2);
+    assert_int_equal(marks(), 1);
+    wait_for(3);
+    assert_int_equal(marks(), 1);
+    launch(stream);
+    wait_for_event();
+    assert_int_equal(marks(), 2);
+    wait_for_event();
+    assert_int_equal(marks(), 2);
+    let_on(3);
+    close_all();
+}
+
+RNL_TEST(marks_behind_launches_that_are_over_are_not_left)
+{
+    open_all();
+    for (uint32_t i = 1; i <= 3; i++) {
+        launch(stream);
+        assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+        wait_for(i);
+        assert_int_equal(marks(), 0);
+        let_on(i);
+    }
+    close_all();
+}
+
+RNL_TEST(marks_that_the_stream_has_passed_are_dropped)
+{
+    open_all();
+    for (uint32_t i = 1; i <= 20; i++) {
+        launch(stream);
+        wait_for(i);
+        // Or the service has seen the launch end before.
+        assert_in_range(marks(), 0, 1);
+        let_on(i);
+        assert_ok(rnl_enqueue_event_record(stream, event));
+        assert_ok(rnl_event_synchronize(event, RNL_FOREVER));
+    }
+    close_all();
+}
+
+static void *wait_meanwhile(void *unused)
+{
+    (void)unused;
+    wait_for(1);
+    return NULL;
+}
+
+// To its end.
+static void wait_in_another_thread(void *unused)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, wait_meanwhile, unused), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+// The record of the exchange comes behind a wait that another thread gives.
+RNL_TEST(a_mark_that_is_left_while_a_graph_is_exchanged_comes_first)
+{
+    open_all();
+    let_on(0);
+    assert_ok(rnl_enqueue_wait_value32(stream, words, 4, 1, RNL_WAIT_EQ));
+    launch(stream);
+    fake_meet("cuEventRecord", wait_in_another_thread, NULL);
+    assert_ok(rnl_graph_exec_set_enabled(exec, node, false));
+    assert_int_equal(marks(), 1);
+    launch(other);
+    let_on(1);
+    rnl_stream third;
+    assert_ok(rnl_stream_create(context, NULL, &third));
+    assert_ok(rnl_enqueue_write_value32(third, words, 4, 1));
+    assert_ok(rnl_stream_synchronize(third, RNL_FOREVER));
+    assert_ok(rnl_stream_release(third));
+    close_all();
+}
+
+// A record would go into their capture.
+RNL_TEST(in_a_stream_that_others_capture_no_mark_is_left)
+{
+    void *native;
+    open_all();
+    assert_ok(rnl_stream_native(stream, &native));
+    launch(stream);
+    fake_capture(native, 1);
+    wait_for_event();
+    assert_int_equal(marks(), 0);
+    assert_int_equal(fake_capture(native, 0), 1);
+    close_all();
+}
