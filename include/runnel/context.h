@@ -80,7 +80,9 @@ RNL_API rnl_status rnl_context_is_compatible(rnl_context context,
                                              const char **out_reason);
 
 // RNL_OK when the context can do `feature`, otherwise RNL_ERROR_UNSUPPORTED.
-// `out_reason` may be NULL; it is written in both cases, a static string.
+// `out_reason` may be NULL; it is written in both cases, a static string. Of
+// RNL_FEATURE_COMPILE it tells whether the compiler is there now: without it,
+// kernels that a cache has are compiled all the same.
 RNL_API rnl_status rnl_context_supports(rnl_context context,
                                         rnl_feature feature,
                                         const char **out_reason);

@@ -43,12 +43,13 @@ static struct object_class *class_of(const struct backend *backend)
 
 // --- Opening ---------------------------------------------------------------
 
-// Of those of the backend what device and driver have.
+// Of those of the backend what device and driver have. Whether its compiler is
+// there may change, and is asked when somebody wants to know.
 static uint32_t find_features(struct context *context)
 {
     const struct backend *backend = context->backend;
-    uint32_t features = 0;
-    for (int i = RNL_FEATURE_COMPILE; i <= RNL_FEATURE_NATIVE_HANDLES; i++)
+    uint32_t features = BACKEND_FEATURE(RNL_FEATURE_COMPILE);
+    for (int i = RNL_FEATURE_COMPILE + 1; i <= RNL_FEATURE_NATIVE_HANDLES; i++)
         if (!backend->feature_reason(context, (rnl_feature)i)[0])
             features |= BACKEND_FEATURE(i);
     return features & backend->features;
@@ -220,6 +221,13 @@ rnl_status rnl_context_is_compatible(rnl_context handle,
     return RNL_OK;
 }
 
+static const char *lacks_compiler(struct context *context)
+{
+    const char *reason =
+        context->backend->feature_reason(context, RNL_FEATURE_COMPILE);
+    return reason[0] ? reason : NULL;
+}
+
 rnl_status rnl_context_supports(rnl_context handle, rnl_feature feature,
                                 const char **out_reason)
 {
@@ -232,6 +240,8 @@ rnl_status rnl_context_supports(rnl_context handle, rnl_feature feature,
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "feature",
                        "%d is no rnl_feature", (int)feature);
     const char *reason = context_lacks(context, feature);
+    if (!reason && feature == RNL_FEATURE_COMPILE)
+        reason = lacks_compiler(context);
     if (out_reason)
         *out_reason = reason ? reason : "supported";
     if (!reason)

@@ -120,16 +120,15 @@ static rnl_status create(struct context *context, const char *label,
 
 // --- From source -----------------------------------------------------------
 
-// Asks what the backend can: that its compiler is missing here is the compile's
-// to say, for the caches may have the kernel and the compiler may come.
+// That the compiler is missing is the compile's to say: caches may have the
+// kernel.
 static rnl_status check_compiles(struct context *context)
 {
-    const struct backend *backend = context->backend;
-    if (backend->features & BACKEND_FEATURE(RNL_FEATURE_COMPILE))
-        return RNL_OK;
-    return fail_at(RNL_ERROR_UNSUPPORTED, "context",
-                   "a %s context cannot compile source: %s", backend->api,
-                   backend->feature_reason(context, RNL_FEATURE_COMPILE));
+    const char *reason = context_lacks(context, RNL_FEATURE_COMPILE);
+    return reason ? fail_at(RNL_ERROR_UNSUPPORTED, "context",
+                            "a %s context cannot compile source: %s",
+                            context->backend->api, reason)
+                  : RNL_OK;
 }
 
 static rnl_status compile(struct context *context, const struct source *source,

@@ -196,6 +196,30 @@ static void use_everything(void)
     assert_ok(rnl_context_release(context));
 }
 
+RNL_TEST(the_feature_query_tells_that_there_is_no_compiler)
+{
+    static const char *const environment[] = {"RUNNEL_NVRTC=off", NULL};
+    rnl_context context;
+    rnl_module module = NULL;
+    const char *reason = NULL;
+    fake_load();
+    if (!fake_is_child()) {
+        assert_int_equal(
+            fake_spawn("the_feature_query_tells_that_there_is_no_compiler",
+                       environment), 0);
+        return;
+    }
+    assert_ok(rnl_context_open("cuda", 0, NULL, &context));
+    assert_int_equal(
+        rnl_context_supports(context, RNL_FEATURE_COMPILE, &reason),
+        RNL_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(reason, "NVRTC"));
+    assert_int_equal(rnl_module_compile(context, "", NULL, &module),
+                     RNL_ERROR_COMPILER_UNAVAILABLE);
+    assert_ok(rnl_context_release(context));
+    fake_expect_empty();
+}
+
 RNL_TEST(any_optional_symbol_may_be_missing)
 {
     fake_load();

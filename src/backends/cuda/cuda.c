@@ -1,6 +1,7 @@
 // The table of the cuda backend, and what is CUDA's own.
 #include "backends/cuda/cuda.h"
 #include "backends/cuda/compile.h"
+#include "backends/cuda/nvrtc.h"
 #include "backends/cuda/ptx.h"
 #include "backends/cudalike/event.h"
 #include "backends/cudalike/graph.h"
@@ -178,30 +179,6 @@ static rnl_status context_init(struct context *context)
     return gpu_context_init(context, &driver);
 }
 
-static const char *feature_reason(struct context *context, rnl_feature feature)
-{
-    switch (feature) {
-    case RNL_FEATURE_NATIVE_FUNCTIONS:
-        return "a GPU does not run C functions of the host";
-    case RNL_FEATURE_ZERO_COPY_MAP:
-        return "device memory is out of the host's reach";
-    case RNL_FEATURE_CLUSTERS:
-        return context->device->info.max_cluster_blocks > 1
-                   ? cuda_missing(&driver, "cuLaunchKernelEx")
-                   : "clusters need compute capability 9.0";
-    case RNL_FEATURE_COOPERATIVE_LAUNCH:
-        return cuda_missing(&driver, "cuLaunchKernelEx");
-    case RNL_FEATURE_MEMORY_OPERATIONS:
-    case RNL_FEATURE_PROMISES:
-        return cuda_missing(&driver, "cuStreamBatchMemOp");
-    case RNL_FEATURE_INTERPROCESS:
-        return "each record of an event is another event of the driver's; one "
-               "that other processes have open would have to stay the same";
-    default:
-        return "";
-    }
-}
-
 // --- Source ----------------------------------------------------------------
 
 static struct cuda_target target_of(struct context *context)
@@ -221,6 +198,20 @@ static struct cuda_target target_of(struct context *context)
     return target;
 }
 
+static const char *compiler_reason(struct context *context)
+{
+    struct cuda_target target = target_of(context);
+    struct nvrtc_place place;
+    switch (nvrtc_find(target.driver_version, target.beside, &place)) {
+    case RNL_OK:
+        return "";
+    case RNL_ERROR_OUT_OF_MEMORY:
+        return "there is no memory to look for NVRTC";
+    default:
+        return "NVRTC was not found; RUNNEL_NVRTC can name it";
+    }
+}
+
 static rnl_status compiler_identity(struct context *context, char *text,
                                     size_t size)
 {
@@ -234,6 +225,34 @@ static rnl_status module_compile(struct context *context,
 {
     struct cuda_target target = target_of(context);
     return cuda_compile(&target, source, out_binary);
+}
+
+// --- Features --------------------------------------------------------------
+
+static const char *feature_reason(struct context *context, rnl_feature feature)
+{
+    switch (feature) {
+    case RNL_FEATURE_COMPILE:
+        return compiler_reason(context);
+    case RNL_FEATURE_NATIVE_FUNCTIONS:
+        return "a GPU does not run C functions of the host";
+    case RNL_FEATURE_ZERO_COPY_MAP:
+        return "device memory is out of the host's reach";
+    case RNL_FEATURE_CLUSTERS:
+        return context->device->info.max_cluster_blocks > 1
+                   ? cuda_missing(&driver, "cuLaunchKernelEx")
+                   : "clusters need compute capability 9.0";
+    case RNL_FEATURE_COOPERATIVE_LAUNCH:
+        return cuda_missing(&driver, "cuLaunchKernelEx");
+    case RNL_FEATURE_MEMORY_OPERATIONS:
+    case RNL_FEATURE_PROMISES:
+        return cuda_missing(&driver, "cuStreamBatchMemOp");
+    case RNL_FEATURE_INTERPROCESS:
+        return "each record of an event is another event of the driver's; one "
+               "that other processes have open would have to stay the same";
+    default:
+        return "";
+    }
 }
 
 // --- The table -------------------------------------------------------------
