@@ -79,8 +79,7 @@ static void print_place(const rnl_cache_info *info, const struct tally *tally)
     if (info->reason[0])
         print_row("Not used", "%s", info->reason);
     print_row("Entries", "%llu", (unsigned long long)tally->count);
-    print_row("Size", "%s of %s",
-              tally->size ? unit_bytes(tally->size, size) : "0 B",
+    print_row("Size", "%s of %s", unit_bytes(tally->size, size),
               unit_bytes(info->size_limit, limit));
     if (tally->damaged)
         print_row("Damaged", "%llu", (unsigned long long)tally->damaged);
@@ -139,7 +138,7 @@ static int prune(const struct request *request, const rnl_cache_info *info)
         if (info->reason[0])
             print_row("Not used", "%s", info->reason);
         print_row("Removed", "%llu, %s", (unsigned long long)count,
-                  size ? unit_bytes(size, text) : "0 B");
+                  unit_bytes(size, text));
     }
     return EXIT_OK;
 }

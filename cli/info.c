@@ -95,10 +95,16 @@ static void print_dim3(const char *name, rnl_dim3 dim)
     print_row(name, "%u x %u x %u", dim.x, dim.y, dim.z);
 }
 
+// Of 0 the device does not tell.
+static const char *bytes_text(uint64_t bytes, char text[UNIT_TEXT_SIZE])
+{
+    return bytes ? unit_bytes(bytes, text) : "unknown";
+}
+
 static void print_bytes(const char *name, uint64_t bytes)
 {
     char text[UNIT_TEXT_SIZE];
-    print_row(name, "%s", unit_bytes(bytes, text));
+    print_row(name, "%s", bytes_text(bytes, text));
 }
 
 static void print_identity(const rnl_device_info *info)
@@ -160,7 +166,7 @@ static void print_line(const rnl_device_info *info)
     device_name(info, name, sizeof name);
     printf("%-8s  %s, %u multiprocessor%s, %s\n", name, info->name,
            info->multiprocessors, info->multiprocessors == 1 ? "" : "s",
-           unit_bytes(info->memory_size, memory));
+           bytes_text(info->memory_size, memory));
 }
 
 static int print_device(rnl_device device, const rnl_device_info *info,

@@ -104,11 +104,8 @@ const char *unit_bytes(uint64_t bytes, char text[UNIT_TEXT_SIZE])
         unit++;
     }
     bool whole = value == (double)(uint64_t)value;
-    if (bytes == 0)
-        snprintf(text, UNIT_TEXT_SIZE, "unknown");
-    else
-        snprintf(text, UNIT_TEXT_SIZE, "%.*f %s", whole ? 0 : 1, value,
-                 units[unit]);
+    snprintf(text, UNIT_TEXT_SIZE, "%.*f %s", whole ? 0 : 1, value,
+             units[unit]);
     return text;
 }
 

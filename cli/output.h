@@ -30,7 +30,7 @@ void print_row(const char *name, const char *format, ...);
 // words allow it; line ends in `text` are kept.
 void print_wrapped(const char *text, int indent);
 
-// "24.0 GiB", "48 KiB", "17 B"; "unknown" for 0.
+// "24.0 GiB", "48 KiB", "17 B".
 const char *unit_bytes(uint64_t bytes, char text[UNIT_TEXT_SIZE]);
 
 // "3.20 GHz"; "unknown" for 0.

@@ -220,6 +220,34 @@ RNL_TEST(events_that_block_threads_work_as_well)
     expect_ok(rnl_event_release(event));
 }
 
+// The stream that does not get on, or the promise that nobody keeps.
+RNL_TEST(a_wait_that_takes_too_long_names_what_it_waits_for)
+{
+    rnl_stream stream = NULL;
+    expect_ok(rnl_stream_create(suite_context(),
+                                RNL_STREAM_OPTIONS(.label = "tired"),
+                                &stream));
+    rnl_event event = suite_new_event();
+    struct gate *gate = gate_shut(stream);
+    expect_ok(rnl_enqueue_event_record(stream, event));
+    expect_error(rnl_event_synchronize(event, 100000), RNL_ERROR_TIMED_OUT,
+                 NULL);
+    assert_non_null(strstr(rnl_last_error()->message, "tired"));
+    assert_non_null(strstr(rnl_last_error()->object, "tired"));
+    gate_open(gate);
+    expect_ok(rnl_event_synchronize(event, RNL_FOREVER));
+    gate_free(gate);
+    expect_ok(rnl_event_release(event));
+    expect_ok(rnl_stream_release(stream));
+    suite_need(RNL_FEATURE_PROMISES);
+    event = make(RNL_EVENT_OPTIONS(.promise = true, .label = "forlorn"));
+    expect_error(rnl_event_synchronize(event, 100000), RNL_ERROR_TIMED_OUT,
+                 "event");
+    assert_non_null(strstr(rnl_last_error()->message, "forlorn"));
+    assert_non_null(strstr(rnl_last_error()->object, "forlorn"));
+    expect_ok(rnl_event_release(event));
+}
+
 // --- Promises --------------------------------------------------------------
 
 RNL_TEST(a_wait_for_a_promise_really_waits)

@@ -392,6 +392,38 @@ static rnl_status query_again(void *event)
     return gpu_event_query(event);
 }
 
+struct recorder {
+    uint64_t id;
+    struct stream *found;  // referenced
+};
+
+static rnl_status find_recorder(struct stream *stream, void *argument)
+{
+    struct recorder *recorder = argument;
+    if (stream->object.id == recorder->id) {
+        object_keep(&stream->object);
+        recorder->found = stream;
+    }
+    return RNL_OK;
+}
+
+// Says how far the stream is that recorded it, unless that is of another
+// context or gone.
+static rnl_status timed_out(struct event *event)
+{
+    struct recorder recorder = {atomic_load(&event_of(event)->stream_id), NULL};
+    char name[160];
+    context_each_stream(event->object.context, find_recorder, &recorder);
+    if (recorder.found) {
+        stream_timed_out(recorder.found);
+        object_drop(&recorder.found->object);
+        return RNL_ERROR_TIMED_OUT;
+    }
+    return fail_at(RNL_ERROR_TIMED_OUT, "event",
+                   "the time limit passed before %s was complete",
+                   object_describe(&event->object, name, sizeof name));
+}
+
 static rnl_status wait_until(struct event *event, uint64_t deadline)
 {
     struct gpu_context *gpu = gpu_of(event->object.context);
@@ -406,7 +438,7 @@ static rnl_status wait_until(struct event *event, uint64_t deadline)
     status = gpu_poll(query_again, event, RNL_SYNC_AUTO, deadline,
                       &event_of(event)->waits);
     current_back(gpu, before);
-    return status;
+    return status == RNL_ERROR_TIMED_OUT ? timed_out(event) : status;
 }
 
 rnl_status gpu_event_wait(struct event *event, uint64_t deadline)

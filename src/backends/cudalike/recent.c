@@ -155,12 +155,14 @@ rnl_status stream_timed_out(const struct stream *stream)
     at = at < last ? at : last;
     object_describe(&stream->object, name, sizeof name);
     recent_describe(own, at, next, sizeof next);
-    return fail(RNL_ERROR_TIMED_OUT,
-                "the work was not done within the time limit: %s has come to "
-                "operation %s at least, of %llu%s",
-                name, next, (unsigned long long)last,
-                atomic_load(&own->holds)
-                    ? ", and waits for the host or another stream" : "");
+    fail(RNL_ERROR_TIMED_OUT,
+         "the work was not done within the time limit: %s has come to "
+         "operation %s at least, of %llu%s",
+         name, next, (unsigned long long)last,
+         atomic_load(&own->holds)
+             ? ", and waits for the host or another stream" : "");
+    fail_set_object("%s", name);
+    return RNL_ERROR_TIMED_OUT;
 }
 
 void recent_finish(struct gpu_stream *own)
