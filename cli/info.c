@@ -37,6 +37,7 @@ static const struct {
     {RNL_FEATURE_PEER_ACCESS, "peer access"},
     {RNL_FEATURE_MEMORY_HINTS, "memory hints"},
     {RNL_FEATURE_NATIVE_HANDLES, "native handles"},
+    {RNL_FEATURE_HOST_FUNCTIONS, "host functions"},
 };
 
 #define FEATURE_COUNT (sizeof features / sizeof features[0])
@@ -48,7 +49,7 @@ static const char *const known_variables[] = {
     "RUNNEL_CXX",       "RUNNEL_CUDA",        "RUNNEL_NVRTC",
     "RUNNEL_CACHE_DIR", "RUNNEL_CACHE_DISABLE",
     "RUNNEL_BLOCKING",  "RUNNEL_CONTAIN",     "RUNNEL_SPECIALISE",
-    "RUNNEL_CUDA",      "RUNNEL_NVRTC",       "RUNNEL_CACHE_SIZE",
+    "RUNNEL_CACHE_SIZE",
 };
 
 // --- What both forms print --------------------------------------------------

@@ -41,6 +41,7 @@ typedef enum rnl_feature {
     RNL_FEATURE_PEER_ACCESS,
     RNL_FEATURE_MEMORY_HINTS,       // prefetch, advice, attachment do something
     RNL_FEATURE_NATIVE_HANDLES,     // <runnel/interop.h>
+    RNL_FEATURE_HOST_FUNCTIONS,     // on streams; those of graphs go anyway
 } rnl_feature;
 
 RNL_BEGIN_DECLS

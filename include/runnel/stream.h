@@ -114,7 +114,8 @@ RNL_API rnl_status rnl_enqueue_wait_context(rnl_stream stream,
 
 // Runs `function` once on a thread of the library after all earlier work of the
 // stream; later work waits for it. It may not call Runnel. `user_data` must
-// live until it ran. Stands for cuLaunchHostFunc.
+// live until it ran. RNL_ERROR_UNSUPPORTED without RNL_FEATURE_HOST_FUNCTIONS,
+// which drivers below CUDA 11.7 lack. Stands for cuLaunchHostFunc.
 RNL_API rnl_status rnl_enqueue_host_function(rnl_stream stream,
                                              rnl_host_fn function,
                                              void *user_data);

@@ -16,6 +16,7 @@ struct graph_exec;
 
 #define BACKEND_ABI 1u
 #define DEADLINE_LOOK 0  // no moment: time does not begin at 0
+#define FEATURE_LAST RNL_FEATURE_HOST_FUNCTIONS
 #define BACKEND_FEATURE(feature) (1u << (feature))
 #define BACKEND_ATTRIBUTE(id) (1u << (id))
 

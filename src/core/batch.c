@@ -66,13 +66,22 @@ static void append_locked(struct stream *stream, struct op *op)
     set_count_locked(stream, count_of(stream) + 1);
 }
 
+// A graph prepares its launch, and what the backend refuses is refused now.
+static bool goes_alone(const struct op *op)
+{
+    return op->kind == OP_GRAPH ||
+           (op->kind == OP_HOST &&
+            context_lacks(stream_context(op->stream),
+                          RNL_FEATURE_HOST_FUNCTIONS));
+}
+
 rnl_status batch_add(struct op *op)
 {
     struct stream *stream = op->stream;
     struct op *refused = NULL;
     rnl_status status = RNL_OK, lost = RNL_OK;
     lock_take(&stream->batch_lock);
-    bool alone = stream->batch_closed || op->kind == OP_GRAPH;
+    bool alone = stream->batch_closed || goes_alone(op);
     if (!alone)
         append_locked(stream, op);
     bool full = is_full(stream);

@@ -49,7 +49,7 @@ static uint32_t find_features(struct context *context)
 {
     const struct backend *backend = context->backend;
     uint32_t features = BACKEND_FEATURE(RNL_FEATURE_COMPILE);
-    for (int i = RNL_FEATURE_COMPILE + 1; i <= RNL_FEATURE_NATIVE_HANDLES; i++)
+    for (int i = RNL_FEATURE_COMPILE + 1; i <= FEATURE_LAST; i++)
         if (!backend->feature_reason(context, (rnl_feature)i)[0])
             features |= BACKEND_FEATURE(i);
     return features & backend->features;
@@ -236,7 +236,7 @@ rnl_status rnl_context_supports(rnl_context handle, rnl_feature feature,
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)))
         return status;
-    if (feature < RNL_FEATURE_COMPILE || feature > RNL_FEATURE_NATIVE_HANDLES)
+    if (feature < RNL_FEATURE_COMPILE || feature > FEATURE_LAST)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "feature",
                        "%d is no rnl_feature", (int)feature);
     const char *reason = context_lacks(context, feature);

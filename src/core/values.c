@@ -166,23 +166,29 @@ static rnl_status make(struct stream *stream, const rnl_value_op *ops,
     return RNL_OK;
 }
 
+static rnl_status check_supported(const struct stream *stream,
+                                  const char *parameter)
+{
+    const char *reason =
+        context_lacks(stream_context(stream), RNL_FEATURE_MEMORY_OPERATIONS);
+    return reason ? fail_at(RNL_ERROR_UNSUPPORTED, parameter,
+                            "stream memory operations are not supported: %s",
+                            reason)
+                  : RNL_OK;
+}
+
 rnl_status values_op(struct stream *stream, const rnl_value_op *ops,
                      size_t count, struct op **out_op)
 {
-    return make(stream, ops, count, &batch, out_op);
+    rnl_status status = check_supported(stream, "values");
+    return status ? status : make(stream, ops, count, &batch, out_op);
 }
 
 static rnl_status stream_for_values(rnl_stream handle, struct stream **out)
 {
     rnl_status status = check_stream(handle, "stream", out);
-    if (status != RNL_OK)
+    if (status != RNL_OK || (status = check_supported(*out, "stream")))
         return status;
-    const char *reason =
-        context_lacks(stream_context(*out), RNL_FEATURE_MEMORY_OPERATIONS);
-    if (reason)
-        return fail_at(RNL_ERROR_UNSUPPORTED, "stream",
-                       "stream memory operations are not supported: %s",
-                       reason);
     return stream_check_failure(*out);
 }
 

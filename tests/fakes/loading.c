@@ -183,7 +183,7 @@ static void use_everything(void)
             RNL_LAUNCH(.grid = {2}, .block = {8}, .cluster = {2}),
             RNL_ARGS(buffer, 1, 16)));
     assert_ok(rnl_context_synchronize(context, RNL_FOREVER));
-    for (int f = RNL_FEATURE_COMPILE; f <= RNL_FEATURE_MEMORY_HINTS; f++) {
+    for (int f = RNL_FEATURE_COMPILE; f <= RNL_FEATURE_HOST_FUNCTIONS; f++) {
         const char *reason = NULL;
         if (rnl_context_supports(context, (rnl_feature)f, &reason) != RNL_OK &&
             strlen(reason) < 8)
@@ -271,7 +271,22 @@ RNL_TEST(a_driver_without_a_way_to_ask_for_symbols_works)
     assert_int_equal(fake_spawn(__func__, environment), 0);
 }
 
-// A launch that cannot be what was asked for is refused.
+static void try_values_node(rnl_context context, rnl_buffer buffer)
+{
+    rnl_graph graph;
+    rnl_node node;
+    const rnl_value_op write = *RNL_VALUE_OP(
+        .action = RNL_WRITE_VALUE, .width = 32, .buffer = buffer, .value = 1);
+    assert_ok(rnl_graph_create(context, NULL, &graph));
+    assert_status(rnl_graph_add_node(graph, RNL_AT_START,
+                                     RNL_NODE(.kind = RNL_NODE_VALUES,
+                                              .values = &write,
+                                              .value_count = 1), &node),
+                  RNL_ERROR_UNSUPPORTED);
+    assert_ok(rnl_graph_release(graph));
+}
+
+// What cannot be as it was asked for is refused.
 RNL_TEST(an_old_driver_says_what_it_has_not)
 {
     fake_load();
@@ -286,12 +301,14 @@ RNL_TEST(an_old_driver_says_what_it_has_not)
     } rows[] = {{RNL_FEATURE_CLUSTERS, "11.6"},
                 {RNL_FEATURE_COOPERATIVE_LAUNCH, "11.6"},
                 {RNL_FEATURE_MEMORY_OPERATIONS, "11.7"},
+                {RNL_FEATURE_HOST_FUNCTIONS, "11.7"},
                 {RNL_FEATURE_PROMISES, "11.7"}};
     rnl_context context;
     rnl_stream stream;
     rnl_buffer buffer;
     rnl_function nothing;
     rnl_event promise;
+    struct fake_told told = {0};
     fake_open(&context, &stream, RNL_STREAM_BATCHED, &buffer, 64);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *reason;
@@ -320,6 +337,13 @@ RNL_TEST(an_old_driver_says_what_it_has_not)
     assert_status(rnl_event_create(context, RNL_EVENT_OPTIONS(.promise = true),
                                    &promise),
                   RNL_ERROR_UNSUPPORTED);
+    // Also where others are collected before it.
+    assert_ok(rnl_enqueue_fill(stream, buffer, 0, 4, 1, 4));
+    assert_status(rnl_enqueue_host_function(stream, fake_count, &told),
+                  RNL_ERROR_UNSUPPORTED);
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_int_equal(told.count, 0);
+    try_values_node(context, buffer);
     assert_ok(rnl_function_release(nothing));
     fake_close(context, stream, buffer);
 }

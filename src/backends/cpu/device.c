@@ -135,6 +135,7 @@ const struct backend cpu_backend = {
                 HAS(ZERO_COPY_MAP) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
                 HAS(PROMISES) | HAS(PEER_ACCESS) | HAS(GRAPHS) | HAS(CAPTURE) |
                 HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) |
+                HAS(HOST_FUNCTIONS) |
                 (BLOCK_COOPERATES ? HAS(COOPERATIVE_LAUNCH) : 0),
     .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_PRIORITY),

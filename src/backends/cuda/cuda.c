@@ -247,6 +247,10 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
     case RNL_FEATURE_MEMORY_OPERATIONS:
     case RNL_FEATURE_PROMISES:
         return cuda_missing(&driver, "cuStreamBatchMemOp");
+    case RNL_FEATURE_HOST_FUNCTIONS:
+        return driver.call.stream_write32
+                   ? cuda_missing(&driver, "cuStreamWaitValue32")
+                   : cuda_missing(&driver, "cuStreamWriteValue32");
     case RNL_FEATURE_INTERPROCESS:
         return "each record of an event is another event of the driver's; one "
                "that other processes have open would have to stay the same";
@@ -269,7 +273,8 @@ const struct backend cuda_backend = {
                 HAS(PROMISES) | HAS(PEER_ACCESS) |
                 HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) | HAS(CLUSTERS) |
                 HAS(COOPERATIVE_LAUNCH) | HAS(MEMORY_HINTS) | HAS(COMPILE) |
-                HAS(NATIVE_HANDLES) | HAS(GRAPHS) | HAS(CAPTURE),
+                HAS(NATIVE_HANDLES) | HAS(GRAPHS) | HAS(CAPTURE) |
+                HAS(HOST_FUNCTIONS),
     .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_ACCESS_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_PRIORITY) |

@@ -367,17 +367,14 @@ static int submit_locked(struct stream *stream, struct op *first,
 static rnl_status check_needs(const struct gpu_context *gpu,
                               const struct op *op)
 {
-    bool asks = service_can_be_asked(gpu);
-    if (asks && call_of(gpu)->stream_batch)
+    if (service_can_be_asked(gpu))
         return RNL_OK;
-    for (; op; op = op->next)
-        if ((op->kind == OP_HOST && !asks) ||
-            (op->kind == OP_VALUES && !call_of(gpu)->stream_batch))
-            return fail(RNL_ERROR_UNSUPPORTED,
-                        "the driver is too old for %s: it has no stream "
-                        "memory operations",
-                        op->kind == OP_HOST ? "host functions" : "that");
-    return RNL_OK;
+    while (op && op->kind != OP_HOST)
+        op = op->next;
+    return op ? fail(RNL_ERROR_UNSUPPORTED,
+                     "the driver is too old for host functions: it has no "
+                     "stream memory operations")
+              : RNL_OK;
 }
 
 static __attribute__((noinline)) rnl_status submit(struct stream *stream,

@@ -78,11 +78,15 @@ static rnl_status context_memory(struct context *context, size_t *out_free,
     return RNL_OK;
 }
 
+#define FEATURES                                     \
+    (BACKEND_FEATURE(RNL_FEATURE_NATIVE_FUNCTIONS) | \
+     BACKEND_FEATURE(RNL_FEATURE_BATCHED_STREAMS) |  \
+     BACKEND_FEATURE(RNL_FEATURE_HOST_FUNCTIONS))
+
 static const char *feature_reason(struct context *context, rnl_feature feature)
 {
     (void)context;
-    return feature == RNL_FEATURE_NATIVE_FUNCTIONS ||
-                   feature == RNL_FEATURE_BATCHED_STREAMS
+    return FEATURES & BACKEND_FEATURE(feature)
                ? ""
                : "the null device can do nothing";
 }
@@ -220,8 +224,7 @@ static rnl_status host_register(struct context *context, void *pointer,
 const struct backend null_backend = {
     .abi = BACKEND_ABI,
     .api = "null",
-    .features = BACKEND_FEATURE(RNL_FEATURE_NATIVE_FUNCTIONS) |
-                BACKEND_FEATURE(RNL_FEATURE_BATCHED_STREAMS),
+    .features = FEATURES,
 
     .device_count = device_count,
     .device_info = device_info,
