@@ -340,6 +340,7 @@ static void *enqueue_many(void *argument)
 
 RNL_TEST(threads_share_a_batched_stream)
 {
+    suite_need(RNL_FEATURE_HOST_FUNCTIONS);
     struct shared shared = {.stream = new_batched(NULL)};
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
@@ -366,6 +367,7 @@ static void *enqueue_until_dead(void *argument)
 // What was accepted runs, however the last release falls in between.
 RNL_TEST(a_batched_stream_released_during_use_loses_nothing)
 {
+    suite_need(RNL_FEATURE_HOST_FUNCTIONS);
     for (int round = 0; round < 50; round++) {
         struct shared shared = {.stream = new_batched(NULL)};
         pthread_t threads[2];

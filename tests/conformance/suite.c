@@ -98,6 +98,28 @@ rnl_buffer suite_new_buffer(size_t size)
     return buffer;
 }
 
+bool suite_driver_is_old(void)
+{
+    rnl_device device = NULL;
+    rnl_device_info info = {.struct_size = sizeof info};
+    if (suite_is_cpu())
+        return false;
+    assert_ok(rnl_context_device(suite_context(), &device));
+    assert_ok(rnl_device_get_info(device, &info));
+    return info.driver_version < 12040;
+}
+
+rnl_status suite_unless_old(rnl_status status)
+{
+    char reason[256];
+    if (status != RNL_ERROR_UNSUPPORTED || gettid() != getpid())
+        return status;
+    snprintf(reason, sizeof reason, "%s", rnl_last_error()->message);
+    if (suite_driver_is_old())
+        test_skip("%s: %s", test_device_name(), reason);
+    return status;
+}
+
 void suite_need(rnl_feature feature)
 {
     const char *reason = NULL;
@@ -401,7 +423,10 @@ int suite_spawn(const char *child, const char *const *environment)
         execl("/proc/self/exe", "suite", child, (char *)NULL);
         _exit(127);
     }
-    return test_wait(pid);
+    int status = test_wait(pid);
+    if (status == TEST_SKIPPED)
+        test_skip("%s skips it", child);
+    return status;
 }
 
 int suite_fork(int (*body)(void))

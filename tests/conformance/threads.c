@@ -105,6 +105,7 @@ static void *use_one_stream(void *user_data)
 
 RNL_TEST(threads_share_a_stream_and_an_event)
 {
+    suite_need(RNL_FEATURE_HOST_FUNCTIONS);
     static struct shared shared;
     shared = (struct shared){suite_new_stream(), suite_new_event(),
                              suite_ints(16, 0), {0, 0}};
@@ -383,6 +384,7 @@ static void *load_code(void *opaque)
 
 RNL_TEST(code_is_loaded_while_graphs_call_the_host)
 {
+    suite_need(RNL_FEATURE_HOST_FUNCTIONS);
     suite_need(RNL_FEATURE_COMPILE);
     struct crowd crowd;
     crowd_make(&crowd);
@@ -408,6 +410,7 @@ static void *instantiate_graphs(void *opaque)
 
 RNL_TEST(graphs_are_instantiated_while_graphs_call_the_host)
 {
+    suite_need(RNL_FEATURE_HOST_FUNCTIONS);
     struct crowd crowd;
     crowd_make(&crowd);
     crowd_call(&crowd, instantiate_graphs);

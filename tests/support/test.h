@@ -32,6 +32,8 @@ struct test_case {
 // Called before main by what RNL_TEST makes.
 void test_register(struct test_case *test);
 
+enum { TEST_SKIPPED = 77 };
+
 // Ends the running test as skipped, and says why. The process exits with 77
 // when the test was asked for by name.
 _Noreturn void test_skip(const char *format, ...)
