@@ -197,6 +197,67 @@ RNL_TEST(another_graph_that_calls_the_host_is_not_waited_for)
     drop_both(graph, calls);
 }
 
+RNL_TEST(another_graph_that_waits_for_an_event_is_not_waited_for)
+{
+    struct scene scene = scene_begin();
+    rnl_graph graph = new_graph();
+    rnl_event event = suite_new_event();
+    event_node(graph, RNL_NODE_EVENT_WAIT, RNL_AT_START, event);
+    rnl_graph_exec waits = instantiate(graph);
+    launch_through(&scene, waits);
+    wait_for_word(scene.other, &scene);
+    expect_ok(rnl_enqueue_event_record(scene.other, event));
+    expect_ok(rnl_enqueue_graph(scene.first, scene.exec));
+    expect_ok(rnl_enqueue_graph(scene.first, waits));
+    launch_changed(&scene);
+    scene_end(&scene);
+    drop_both(graph, waits);
+    expect_ok(rnl_event_release(event));
+}
+
+// A loop that ends when the word is 0.
+RNL_TEST(another_graph_that_loops_is_not_waited_for)
+{
+    struct scene scene = scene_begin();
+    rnl_graph graph = new_graph(), body = NULL;
+    rnl_buffer data = suite_ints(1, 0);
+    struct words goes_on = new_words(4);
+    body_node(graph, RNL_NODE_WHILE, RNL_AT_START, goes_on.buffer, &body);
+    fill_node(body, RNL_AT_START, data, 1);
+    rnl_graph_exec loops = instantiate(graph);
+    expect_ok(rnl_enqueue_graph(scene.first, loops));
+    synchronize(scene.first);
+    atomic_store(goes_on.w32, 1);
+    expect_ok(rnl_enqueue_graph(scene.first, scene.exec));
+    expect_ok(rnl_enqueue_graph(scene.first, loops));
+    expect_ok(rnl_graph_exec_set_enabled(scene.exec, scene.fill, false));
+    expect_ok(rnl_enqueue_graph(scene.second, scene.exec));
+    expect_ok(rnl_enqueue_write_value32(scene.second, goes_on.buffer, 0, 0));
+    scene_end(&scene);
+    drop_both(graph, loops);
+    expect_ok(rnl_buffer_release(goes_on.buffer));
+    expect_ok(rnl_buffer_release(data));
+}
+
+// The wait is given when the host function has returned.
+RNL_TEST(a_wait_that_was_held_back_is_not_waited_for)
+{
+    struct scene scene = scene_begin();
+    expect_ok(rnl_enqueue_graph(scene.first, scene.exec));
+    struct gate *gate = gate_shut(scene.first);
+    wait_for_word(scene.other, &scene);
+    rnl_event event = record_on(scene.other), done = suite_new_event();
+    expect_ok(rnl_enqueue_event_record(scene.first, done));
+    expect_ok(rnl_enqueue_wait_event(scene.first, event));
+    gate_open(gate);
+    expect_ok(rnl_event_synchronize(done, RNL_FOREVER));
+    launch_changed(&scene);
+    scene_end(&scene);
+    gate_free(gate);
+    expect_ok(rnl_event_release(event));
+    expect_ok(rnl_event_release(done));
+}
+
 // That is, what it waits for on its own stream.
 RNL_TEST(another_graph_that_comes_after_one_is_not_waited_for)
 {

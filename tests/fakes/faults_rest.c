@@ -1,6 +1,8 @@
 // Driver calls that fail, in what fewer programs do.
 #include "round.h"
 
+#include <stdatomic.h>
+
 enum { SIZE = 256 };
 
 static rnl_status open_buffer(struct round *round, rnl_memory_kind kind)
@@ -265,7 +267,7 @@ static rnl_status exchanges(struct round *round)
         TRY(rnl_enqueue_write_value32(round->other, round->buffer, 4 * i, 1));
     }
     for (uint32_t i = 1; word && i <= 3; i++)
-        *(volatile uint32_t *)&word[i] = 1;
+        atomic_store((_Atomic uint32_t *)&word[i], 1);
     TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
     return round_settle(round, status);
 }

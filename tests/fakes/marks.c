@@ -48,13 +48,15 @@ static void close_all(void)
     fake_close(context, stream, words);
 }
 
+static struct gpu_stream *own(void)
+{
+    return gpu_stream_of((struct stream *)object_find(stream, OBJECT_STREAM));
+}
+
 static size_t marks(void)
 {
-    const struct object *object = object_find(stream, OBJECT_STREAM);
-    const struct end *end =
-        gpu_stream_of((const struct stream *)object)->ends;
     size_t count = 0;
-    for (; end; end = end->next)
+    for (const struct end *end = own()->ends; end; end = end->next)
         count++;
     return count;
 }
@@ -142,18 +144,43 @@ RNL_TEST(marks_that_the_stream_has_passed_are_dropped)
     close_all();
 }
 
-static void *wait_meanwhile(void *unused)
+// Waits for, and lets on, what is in front of the graphs.
+static void hold(size_t offset)
 {
-    (void)unused;
+    assert_ok(rnl_enqueue_wait_value32(stream, words, offset, 1, RNL_WAIT_EQ));
+}
+
+static void let_go(size_t offset)
+{
+    rnl_stream third;
+    assert_ok(rnl_stream_create(context, NULL, &third));
+    assert_ok(rnl_enqueue_write_value32(third, words, offset, 1));
+    assert_ok(rnl_stream_synchronize(third, RNL_FOREVER));
+    assert_ok(rnl_stream_release(third));
+}
+
+static void exchange(void)
+{
+    bool enabled;
+    assert_ok(rnl_graph_exec_is_enabled(exec, node, &enabled));
+    assert_ok(rnl_graph_exec_set_enabled(exec, node, !enabled));
+}
+
+static void *wait_meanwhile(void *over)
+{
+    if (over) {
+        let_go(4);
+        assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    }
     wait_for(1);
     return NULL;
 }
 
 // To its end.
-static void wait_in_another_thread(void *unused)
+static void wait_in_another_thread(void *over)
 {
     pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, wait_meanwhile, unused), 0);
+    assert_int_equal(pthread_create(&thread, NULL, wait_meanwhile, over), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
@@ -161,19 +188,146 @@ static void wait_in_another_thread(void *unused)
 RNL_TEST(a_mark_that_is_left_while_a_graph_is_exchanged_comes_first)
 {
     open_all();
-    let_on(0);
-    assert_ok(rnl_enqueue_wait_value32(stream, words, 4, 1, RNL_WAIT_EQ));
+    hold(4);
     launch(stream);
     fake_meet("cuEventRecord", wait_in_another_thread, NULL);
-    assert_ok(rnl_graph_exec_set_enabled(exec, node, false));
+    exchange();
     assert_int_equal(marks(), 1);
     launch(other);
     let_on(1);
-    rnl_stream third;
-    assert_ok(rnl_stream_create(context, NULL, &third));
-    assert_ok(rnl_enqueue_write_value32(third, words, 4, 1));
-    assert_ok(rnl_stream_synchronize(third, RNL_FOREVER));
-    assert_ok(rnl_stream_release(third));
+    let_go(4);
+    close_all();
+}
+
+// … or the launch is over before that, and no mark is left.
+RNL_TEST(a_launch_that_is_over_while_a_graph_is_exchanged_needs_no_mark)
+{
+    open_all();
+    hold(4);
+    launch(stream);
+    fake_meet("cuEventRecord", wait_in_another_thread, words);
+    exchange();
+    assert_int_equal(marks(), 0);
+    launch(other);
+    let_on(1);
+    close_all();
+}
+
+static rnl_graph_exec open_another(void)
+{
+    rnl_graph_exec another;
+    assert_ok(rnl_graph_instantiate(graph, &another));
+    return another;
+}
+
+// Also where only its mark, which is dropped by now, told that.
+RNL_TEST(what_a_dropped_mark_told_is_remembered)
+{
+    open_all();
+    rnl_graph_exec another = open_another();
+    struct context *home =
+        (struct context *)object_find(context, OBJECT_CONTEXT);
+    hold(4);
+    launch(stream);
+    wait_for(1);
+    assert_int_equal(marks(), 1);
+    let_go(4);
+    while (marker_query(home, own()->ends->marker) == RNL_NOT_READY)
+        ;
+    assert_ok(rnl_enqueue_graph(stream, another));
+    hold(8);
+    assert_int_equal(marks(), 1);  // another one
+    exchange();
+    launch(other);
+    let_on(1);
+    assert_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    let_go(8);
+    assert_ok(rnl_graph_exec_release(another));
+    close_all();
+}
+
+// The mark of an older launch would let the next one go too soon.
+RNL_TEST(the_mark_that_counts_is_behind_the_launch)
+{
+    open_all();
+    rnl_graph_exec another = open_another();
+    hold(4);
+    assert_ok(rnl_enqueue_graph(stream, another));
+    hold(8);
+    launch(stream);
+    wait_for(1);
+    assert_int_equal(marks(), 2);
+    exchange();
+    exchange();
+    launch(other);
+    let_go(4);
+    assert_int_equal(rnl_stream_synchronize(other, 100000000),
+                     RNL_ERROR_TIMED_OUT);
+    let_go(8);
+    assert_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    let_on(1);
+    assert_ok(rnl_graph_exec_release(another));
+    close_all();
+}
+
+// An upload waits for the launches of its graph.
+RNL_TEST(a_mark_is_left_in_front_of_an_upload)
+{
+    open_all();
+    rnl_graph_exec another = open_another();
+    launch(stream);
+    assert_ok(rnl_enqueue_wait_value32(other, words, 0, 1, RNL_WAIT_EQ));
+    assert_ok(rnl_enqueue_graph(other, another));
+    assert_ok(rnl_enqueue_graph_upload(stream, another));
+    assert_int_equal(marks(), own()->completed ? 0 : 1);
+    let_go(0);
+    assert_ok(rnl_graph_exec_release(another));
+    close_all();
+}
+
+// Its launches come in order without.
+RNL_TEST(a_graph_leaves_no_marks_behind_itself)
+{
+    open_all();
+    struct fake_told told = {0};
+    rnl_node last;
+    rnl_graph_exec calls;
+    assert_ok(rnl_graph_add_node(graph, RNL_AFTER(node),
+                                 RNL_NODE(.kind = RNL_NODE_HOST_FUNCTION,
+                                          .host = fake_count,
+                                          .user_data = &told), &last));
+    assert_ok(rnl_graph_instantiate(graph, &calls));
+    hold(4);
+    for (int i = 0; i < 5; i++)
+        assert_ok(rnl_enqueue_graph(stream, calls));
+    assert_int_equal(marks(), 0);
+    launch(stream);
+    assert_ok(rnl_enqueue_graph(stream, calls));
+    assert_int_equal(marks(), 1);
+    let_go(4);
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_int_equal(told.count, 6);
+    assert_ok(rnl_graph_exec_release(calls));
+    close_all();
+}
+
+// The call goes on, and nothing is lost.
+RNL_TEST(a_mark_that_cannot_be_left_fails_nothing)
+{
+    void *native;
+    struct fake_told told = {0};
+    open_all();
+    assert_ok(rnl_stream_native(stream, &native));
+    hold(4);
+    launch(stream);
+    fake_fail("cuEventRecord", 1, 2, true);
+    assert_ok(rnl_enqueue_host_function(stream, fake_count, &told));
+    assert_ok(rnl_enqueue_fill(stream, words, 32, 4, 1, 4));
+    fake_fail("cuEventRecord", 0, 0, 0);
+    assert_int_equal(marks(), 0);
+    let_go(4);
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_int_equal(told.count, 1);
     close_all();
 }
 

@@ -87,7 +87,9 @@ struct gpu_stream {
     uint32_t waited;             // … and of the one that the driver waits for
     uint32_t told;               // number of which the device tells us last
     uint64_t solid;              // op before the items that come last
-    uint64_t graph_at;           // last launch of a graph; 0: a mark is behind
+    uint64_t graph_at;           // last launch of a graph that has no mark
+                                 // behind it (ends.h); 0: none
+    const void *graph_of;        // whose all those launches are; or NULL
     struct op *held, *held_last; // not given to it yet (held.c)
     struct marker *spares[2];    // for the next records: without, with timing
     struct marker *point;        // the newest one recorded without timing …
@@ -102,6 +104,7 @@ struct gpu_stream {
     struct op *_Atomic pending, *pending_last;
     struct op *items, *items_last;      // for the service, in order
     struct end *ends, *ends_last;       // of launches, oldest first (ends.h)
+    uint64_t graphs_over;               // launches so far are over at least
     struct doubt *_Atomic doubt;        // NULL: nothing can fail late (doubt.h)
     uint64_t doubtful;                  // the last operation that can
     _Atomic uint64_t failed_at;         // the first operation that has; 0: none

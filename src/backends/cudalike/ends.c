@@ -1,12 +1,12 @@
 #include "backends/cudalike/ends.h"
 
 // A program of nothing that may block leaves no marks.
-static _Atomic bool may_block;
+static _Atomic bool blocks;
 
 void ends_may_block(void)
 {
-    if (!atomic_load_explicit(&may_block, memory_order_relaxed))
-        atomic_store(&may_block, true);
+    if (!atomic_load_explicit(&blocks, memory_order_relaxed))
+        atomic_store(&blocks, true);
 }
 
 static void end_free(struct context *context, struct end *end)
@@ -22,13 +22,14 @@ static bool is_passed(struct stream *stream, const struct end *end)
            call_of(gpu)->event_query(end->marker->event) == 0;
 }
 
-// Nobody asks for them any more.
+// `completed` may not tell yet that these launches are over.
 static void drop_passed_locked(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     for (struct end *end; (end = own->ends) && is_passed(stream, end);) {
         lock_take(&own->list_lock);
         own->ends = end->next;
+        own->graphs_over = end->behind;
         lock_give(&own->list_lock);
         end_free(stream_context(stream), end);
     }
@@ -45,50 +46,48 @@ static void append_locked(struct gpu_stream *own, struct end *end)
     lock_give(&own->list_lock);
 }
 
-static int leave(struct stream *stream)
+static bool leave(struct stream *stream)
 {
     struct context *context = stream_context(stream);
-    struct gpu_context *gpu = gpu_of(context);
     struct gpu_stream *own = gpu_stream_of(stream);
     struct end *end = mem_allocate(sizeof *end);
     if (!end)
-        return gpu->driver->out_of_memory;
+        return false;
     end->behind = own->graph_at;
     end->marker = marker_take(context, false);
-    int code = end->marker ? call_of(gpu)->event_record(end->marker->event,
-                                                        own->handle)
-                           : gpu->driver->out_of_memory;
-    if (code == 0)
+    bool left = end->marker &&
+                call_of(gpu_of(context))->event_record(end->marker->event,
+                                                       own->handle) == 0;
+    if (left)
         append_locked(own, end);
     else
         end_free(context, end);
-    return code;
+    return left;
 }
 
-int ends_leave_locked(struct stream *stream)
+void ends_leave_locked(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
-    int code = 0;
-    if (!atomic_load(&may_block) || stream_is_captured(stream))
-        return 0;
+    if (!atomic_load(&blocks) || stream_is_captured(stream))
+        return;
     drop_passed_locked(stream);
-    if (atomic_load(&own->completed) < own->graph_at)
-        code = leave(stream);
-    if (code == 0)
+    if (atomic_load(&own->completed) >= own->graph_at || leave(stream))
         own->graph_at = 0;
-    return code;
 }
 
-struct marker *stream_end_of(struct stream *stream, uint64_t launch)
+bool stream_end_of(struct stream *stream, uint64_t launch,
+                   struct marker **out_end)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     lock_take(&own->list_lock);
     struct end *end = own->ends;
     while (end && end->behind < launch)
         end = end->next;
-    struct marker *marker = end ? marker_share(end->marker) : NULL;
+    bool over = own->graphs_over >= launch ||
+                atomic_load(&own->completed) >= launch;
+    *out_end = end && !over ? marker_share(end->marker) : NULL;
     lock_give(&own->list_lock);
-    return marker;
+    return end || over;
 }
 
 void ends_drop(struct stream *stream)
@@ -98,5 +97,5 @@ void ends_drop(struct stream *stream)
         next = end->next;
         end_free(stream_context(stream), end);
     }
-    own->ends = NULL;
+    own->ends = own->ends_last = NULL;
 }

@@ -16,22 +16,25 @@ struct end {
     uint64_t behind;
 };
 
-// The driver is about to be given something, on any device, that may wait for
-// more than what it was given before.
+// Something is there, on any device, that may wait for more than what a driver
+// was given before it.
 void ends_may_block(void);
 
-int ends_leave_locked(struct stream *stream);
+void ends_leave_locked(struct stream *stream);
 
-// The stream is about to wait, perhaps for such a thing. 0 or the driver's
-// code. With the stream's lock held.
-static inline int stream_leave_end_locked(struct stream *stream)
+// The stream is about to wait, perhaps for such a thing. Without memory no mark
+// is left, and an exchange waits for more than it has to. With the stream's
+// lock held.
+static inline void stream_leave_end_locked(struct stream *stream)
 {
-    return gpu_stream_of(stream)->graph_at ? ends_leave_locked(stream) : 0;
+    if (__builtin_expect(gpu_stream_of(stream)->graph_at != 0, 0))
+        ends_leave_locked(stream);
 }
 
-// The mark behind the launch, for the caller to drop; NULL: none was left, so
-// whatever came behind it gets on by itself. Locks nothing that is held for
-// long.
-struct marker *stream_end_of(struct stream *stream, uint64_t launch);
+// Whether the end of the launch is known: by a mark, for the caller to drop, or
+// because it is over (NULL). Locks nothing that is held for long.
+bool stream_end_of(struct stream *stream, uint64_t launch,
+                   struct marker **out_end);
 
+// The stream is going.
 void ends_drop(struct stream *stream);

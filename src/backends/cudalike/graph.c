@@ -24,25 +24,26 @@ static inline struct context *context_of(const struct graph_exec *exec)
     return exec->object.context;
 }
 
-// What waits for an event waits for what others may be waiting for.
+// Those that wait for events, or for the service's copies, may wait for what
+// others wait for.
 static bool may_block(const struct gpu_plan *plan)
 {
-    const unsigned blocks = 1u << RNL_NODE_HOST_FUNCTION |
-                            1u << RNL_NODE_VALUES | 1u << RNL_NODE_WHILE;
-    bool does = false, may = false;
+    const unsigned by_itself = 1u << RNL_NODE_HOST_FUNCTION |
+                               1u << RNL_NODE_VALUES | 1u << RNL_NODE_WHILE;
+    bool blocks = false, may = plan->host_works != NULL;
     for (uint32_t i = 0; i < plan->count; i++) {
-        does |= blocks >> plan->steps[i].kind & 1;
+        blocks |= by_itself >> plan->steps[i].kind & 1;
         may |= plan->steps[i].kind == RNL_NODE_EVENT_WAIT;
     }
-    if (does)
+    if (blocks)
         ends_may_block();
-    return does || may;
+    return blocks || may;
 }
 
 static void set_plan(struct gpu_exec *own, struct gpu_plan *plan)
 {
-    own->plan = plan;
     plan->may_block = may_block(plan);
+    own->plan = plan;
     atomic_store(&own->prepares, plan->slot_count > 0);
 }
 
@@ -365,16 +366,17 @@ static struct marker *record_end(struct stream *last)
 static rnl_status mark_end_locked(struct graph_exec *exec, struct stream *last)
 {
     struct gpu_exec *own = exec_gpu(exec);
-    if (own->old_end)
-        return RNL_OK;  // there was no launch since
-    struct marker *left = stream_end_of(last, own->last.sequence);
-    struct marker *made = left ? NULL : record_end(last);
-    if (made)  // perhaps behind one that was left meanwhile
-        left = stream_end_of(last, own->last.sequence);
-    if (left)
+    uint64_t launch = own->last.sequence;
+    // With one there was no launch since.
+    if (own->old_end || stream_end_of(last, launch, &own->old_end))
+        return RNL_OK;
+    struct marker *made = record_end(last);
+    // Meanwhile one may have been left in front of that, or the launch be over.
+    if (stream_end_of(last, launch, &own->old_end))
         marker_drop(context_of(exec), made);
-    own->old_end = left ? left : made;
-    return own->old_end ? RNL_OK : fail_status();
+    else if (!(own->old_end = made))
+        return fail_status();
+    return RNL_OK;
 }
 
 // The plan is made without the lock: that may have to wait for copies, and who
@@ -515,11 +517,14 @@ static int wait_for_old_end_locked(struct gpu_exec *own,
                         : 0;
 }
 
-// The driver has it wait for the last launch, wherever that was.
-static int leave_end_locked(const struct gpu_exec *own, struct stream *stream)
+// The driver has it wait for the last launch, wherever that was. Its own on the
+// same stream come in order without a mark.
+static void leave_end_locked(const struct gpu_exec *own, struct stream *stream)
 {
-    bool may = own->plan->may_block || own->last.stream_id != stream->object.id;
-    return may ? stream_leave_end_locked(stream) : 0;
+    uint64_t last = own->last.stream_id;
+    if ((own->plan->may_block || (last && last != stream->object.id)) &&
+        gpu_stream_of(stream)->graph_of != own)
+        stream_leave_end_locked(stream);
 }
 
 static int launch_locked(struct gpu_exec *own, struct graph_launch *launch,
@@ -528,9 +533,8 @@ static int launch_locked(struct gpu_exec *own, struct graph_launch *launch,
     struct gpu_plan *plan = own->plan;
     const struct driver_functions *call = call_of(gpu_of(plan->context));
     void *handle = gpu_stream_of(stream)->handle;
-    int code = leave_end_locked(own, stream);
-    if (code == 0)
-        code = wait_for_old_end_locked(own, call, handle);
+    leave_end_locked(own, stream);
+    int code = wait_for_old_end_locked(own, call, handle);
     if (launch) {
         if (code == 0)
             code = aim_events(plan, launch);
@@ -592,8 +596,10 @@ bool gpu_graph_prepares(const struct op *op)
 static void note_last_locked(struct gpu_exec *own, struct stream *stream,
                              uint64_t launch)
 {
+    struct gpu_stream *on = gpu_stream_of(stream);
     own->last = (struct point){stream->object.id, launch};
-    gpu_stream_of(stream)->graph_at = launch;
+    on->graph_of = on->graph_at == 0 || on->graph_of == own ? own : NULL;
+    on->graph_at = launch;
 }
 
 int gpu_graph_launch(struct stream *stream, struct op *op, bool *out_over)
@@ -633,6 +639,7 @@ static int upload(struct gpu_exec *own, struct stream *stream)
     const struct driver_functions *call =
         call_of(gpu_of(stream_context(stream)));
     lock_take(&own->lock);
+    leave_end_locked(own, stream);  // it waits, too
     int code = call->exec_upload(own->plan->exec,
                                  gpu_stream_of(stream)->handle);
     lock_give(&own->lock);

@@ -119,10 +119,11 @@ int held_give_marker(struct stream *stream, struct op *op)
     int code = 0;
     if (!lost && op->kind == OP_STAMP)
         code = call_of(gpu)->event_record(marker->event, handle);
-    else if (!lost && !atomic_load(&marker->done) &&
-             !is_own(stream, marker) &&
-             (code = stream_leave_end_locked(stream)) == 0)
+    if (!lost && op->kind == OP_WAIT && !atomic_load(&marker->done) &&
+        !is_own(stream, marker)) {
+        stream_leave_end_locked(stream);
         code = call_of(gpu)->stream_wait_event(handle, marker->event, 0);
+    }
     if (code == 0)
         held_marker_over(op, true);
     return code;
@@ -271,11 +272,10 @@ void stream_wait_there_locked(struct stream *stream)
         return;
     service_await_copies_locked(stream);
     ends_may_block();
-    int code = stream_leave_end_locked(stream);
-    if (code == 0)
-        code = call_of(gpu)->stream_wait32(
-            own->handle, (uint64_t)(uintptr_t)own->words->done, own->asked,
-            DRIVER_WAIT_GEQ);
+    stream_leave_end_locked(stream);
+    int code = call_of(gpu)->stream_wait32(
+        own->handle, (uint64_t)(uintptr_t)own->words->done, own->asked,
+        DRIVER_WAIT_GEQ);
     if (code != 0)
         context_lose(stream_context(stream), stream, code);
     own->waited = own->asked;

@@ -5,9 +5,9 @@
 static void *share(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
+    ends_may_block();
     lock_take(&own->lock);
     atomic_store(&own->shared, true);
-    ends_may_block();
     lock_give(&own->lock);
     stream_give_all(stream);
     return own->handle;

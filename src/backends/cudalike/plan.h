@@ -76,7 +76,7 @@ struct gpu_plan {
     struct pinned *pinned;        // page-locked memory of its copies
     struct host_work *host_works;
     bool works;                   // else its launches wait for none before
-    bool may_block;               // until the host does something
+    bool may_block;               // its launches may wait (ends.h)
     struct recipes *used;         // room for those of the steps
     struct lock lock;             // guards the launches under way
     struct graph_launch *launches;  // oldest first

@@ -86,12 +86,11 @@ static int give_pieces(struct stream *stream, struct op *op, enum fate *fate)
 
 static int give_values(struct stream *stream, struct op *op, enum fate *fate)
 {
-    int code = 0;
     if (!held_only_writes(op)) {
         ends_may_block();
-        code = stream_leave_end_locked(stream);
+        stream_leave_end_locked(stream);
     }
-    return code ? code : give_pieces(stream, op, fate);
+    return give_pieces(stream, op, fate);
 }
 
 static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
@@ -564,9 +563,8 @@ static int give_wait_locked(struct stream *stream, struct marker *marker)
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     void *before = stream_enter(stream);
-    int code = stream_leave_end_locked(stream);
-    if (code == 0)
-        code = call_of(gpu)->stream_wait_event(own->handle, marker->event, 0);
+    stream_leave_end_locked(stream);
+    int code = call_of(gpu)->stream_wait_event(own->handle, marker->event, 0);
     stream_leave(stream, before);
     own->last = LAST_WORK;
     if (code == 0)
