@@ -519,16 +519,18 @@ static int wait_for_old_end_locked(struct gpu_exec *own,
 
 // The driver has it wait for the last launch, wherever that was. Its own on the
 // same stream come in order without a mark.
-static void leave_end_locked(const struct gpu_exec *own, struct stream *stream)
+static inline void leave_end_locked(const struct gpu_exec *own,
+                                    struct stream *stream)
 {
     uint64_t last = own->last.stream_id;
-    if ((own->plan->may_block || (last && last != stream->object.id)) &&
-        gpu_stream_of(stream)->graph_of != own)
+    if (__builtin_expect(gpu_stream_of(stream)->graph_of != own, 0) &&
+        (own->plan->may_block || (last && last != stream->object.id)))
         stream_leave_end_locked(stream);
 }
 
-static int launch_locked(struct gpu_exec *own, struct graph_launch *launch,
-                         struct stream *stream)
+static inline int launch_locked(struct gpu_exec *own,
+                                struct graph_launch *launch,
+                                struct stream *stream)
 {
     struct gpu_plan *plan = own->plan;
     const struct driver_functions *call = call_of(gpu_of(plan->context));
@@ -593,12 +595,13 @@ bool gpu_graph_prepares(const struct op *op)
                                 memory_order_relaxed);
 }
 
-static void note_last_locked(struct gpu_exec *own, struct stream *stream,
-                             uint64_t launch)
+static inline void note_last_locked(struct gpu_exec *own,
+                                    struct stream *stream, uint64_t launch)
 {
     struct gpu_stream *on = gpu_stream_of(stream);
     own->last = (struct point){stream->object.id, launch};
-    on->graph_of = on->graph_at == 0 || on->graph_of == own ? own : NULL;
+    if (__builtin_expect(on->graph_of != own, 0))
+        on->graph_of = on->graph_at == 0 ? own : NULL;
     on->graph_at = launch;
 }
 
