@@ -96,7 +96,7 @@ static void print_dim3(const char *name, rnl_dim3 dim)
     print_row(name, "%u x %u x %u", dim.x, dim.y, dim.z);
 }
 
-// Of 0 the device does not tell.
+// 0: the device does not tell.
 static const char *bytes_text(uint64_t bytes, char text[UNIT_TEXT_SIZE])
 {
     return bytes ? unit_bytes(bytes, text) : "unknown";

@@ -82,8 +82,8 @@ RNL_API rnl_status rnl_context_is_compatible(rnl_context context,
 
 // RNL_OK when the context can do `feature`, otherwise RNL_ERROR_UNSUPPORTED.
 // `out_reason` may be NULL; it is written in both cases, a static string. Of
-// RNL_FEATURE_COMPILE it tells whether the compiler is there now: without it,
-// kernels that a cache has are compiled all the same.
+// RNL_FEATURE_COMPILE it tells whether a compiler is found now, for which it
+// looks at files: without one, modules that a cache has are made all the same.
 RNL_API rnl_status rnl_context_supports(rnl_context context,
                                         rnl_feature feature,
                                         const char **out_reason);

@@ -93,7 +93,7 @@ RNL_TEST(nor_by_launches_on_two_streams_in_turn)
 {
     struct scene scene = scene_begin();
     rnl_buffer words = scene.words.buffer;
-    for (uint32_t i = 1; i <= 20; i++) {
+    for (uint32_t i = 1; i <= 21; i++) {
         expect_ok(rnl_enqueue_graph(scene.first, scene.exec));
         expect_ok(rnl_enqueue_wait_value32(scene.first, words, 4, i,
                                            RNL_WAIT_GEQ));

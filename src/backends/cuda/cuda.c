@@ -201,15 +201,16 @@ static struct cuda_target target_of(struct context *context)
 static const char *compiler_reason(struct context *context)
 {
     struct cuda_target target = target_of(context);
-    struct nvrtc_place place;
-    switch (nvrtc_find(target.driver_version, target.beside, &place)) {
-    case RNL_OK:
+    struct nvrtc_place *place = mem_allocate(sizeof *place);
+    rnl_status status =
+        place ? nvrtc_find(target.driver_version, target.beside, place)
+              : RNL_ERROR_OUT_OF_MEMORY;
+    mem_release(place, sizeof *place);
+    if (status == RNL_OK)
         return "";
-    case RNL_ERROR_OUT_OF_MEMORY:
-        return "there is no memory to look for NVRTC";
-    default:
-        return "NVRTC was not found; RUNNEL_NVRTC can name it";
-    }
+    return status == RNL_ERROR_OUT_OF_MEMORY
+               ? "there is no memory to look for NVRTC"
+               : "NVRTC was not found, or is off; RUNNEL_NVRTC can name it";
 }
 
 static rnl_status compiler_identity(struct context *context, char *text,

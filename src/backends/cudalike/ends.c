@@ -46,23 +46,23 @@ static void append_locked(struct gpu_stream *own, struct end *end)
     lock_give(&own->list_lock);
 }
 
-static bool leave(struct stream *stream)
+static void leave(void *subject)
 {
+    struct stream *stream = subject;
     struct context *context = stream_context(stream);
     struct gpu_stream *own = gpu_stream_of(stream);
     struct end *end = mem_allocate(sizeof *end);
     if (!end)
-        return false;
+        return;
     end->behind = own->graph_at;
     end->marker = marker_take(context, false);
-    bool left = end->marker &&
-                call_of(gpu_of(context))->event_record(end->marker->event,
-                                                       own->handle) == 0;
-    if (left)
+    if (end->marker && call_of(gpu_of(context))->event_record(
+                           end->marker->event, own->handle) == 0) {
         append_locked(own, end);
-    else
+        own->graph_at = 0;
+    } else {
         end_free(context, end);
-    return left;
+    }
 }
 
 void ends_leave_locked(struct stream *stream)
@@ -71,8 +71,10 @@ void ends_leave_locked(struct stream *stream)
     if (!atomic_load(&blocks) || stream_is_captured(stream))
         return;
     drop_passed_locked(stream);
-    if (atomic_load(&own->completed) >= own->graph_at || leave(stream))
+    if (atomic_load(&own->completed) >= own->graph_at)
         own->graph_at = 0;
+    else
+        fail_beside(leave, stream);
 }
 
 bool stream_end_of(struct stream *stream, uint64_t launch,

@@ -22,9 +22,9 @@ void ends_may_block(void);
 
 void ends_leave_locked(struct stream *stream);
 
-// The stream is about to wait, perhaps for such a thing. Without memory no mark
-// is left, and an exchange waits for more than it has to. With the stream's
-// lock held.
+// The stream is about to wait, perhaps for such a thing. Where the driver
+// refuses a mark there is none, and an exchange waits for more than it has to,
+// that wait included. With the stream's lock held.
 static inline void stream_leave_end_locked(struct stream *stream)
 {
     if (__builtin_expect(gpu_stream_of(stream)->graph_at != 0, 0))

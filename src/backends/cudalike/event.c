@@ -407,8 +407,7 @@ static rnl_status find_recorder(struct stream *stream, void *argument)
     return RNL_OK;
 }
 
-// Says how far the stream is that recorded it, unless that is of another
-// context or gone.
+// Says how far the stream is that recorded it, unless that is gone.
 static rnl_status timed_out(struct event *event)
 {
     struct recorder recorder = {atomic_load(&event_of(event)->stream_id), NULL};
@@ -419,9 +418,11 @@ static rnl_status timed_out(struct event *event)
         object_drop(&recorder.found->object);
         return RNL_ERROR_TIMED_OUT;
     }
-    return fail_at(RNL_ERROR_TIMED_OUT, "event",
-                   "the time limit passed before %s was complete",
-                   object_describe(&event->object, name, sizeof name));
+    fail_at(RNL_ERROR_TIMED_OUT, "event",
+            "the time limit passed before %s was complete",
+            object_describe(&event->object, name, sizeof name));
+    fail_set_object("%s", name);
+    return RNL_ERROR_TIMED_OUT;
 }
 
 static rnl_status wait_until(struct event *event, uint64_t deadline)
