@@ -17,12 +17,12 @@ struct scene {
     rnl_node fill;
 };
 
-static rnl_graph_exec new_exec(struct scene *scene, rnl_graph *out_graph,
+static rnl_graph_exec new_exec(rnl_buffer data, rnl_graph *out_graph,
                                rnl_node *out_fill)
 {
     rnl_graph graph = new_graph();
-    rnl_node first = fill_node(graph, RNL_AT_START, scene->data, 5);
-    *out_fill = fill_node(graph, RNL_AFTER(first), scene->data, 6);
+    rnl_node first = fill_node(graph, RNL_AT_START, data, 5);
+    *out_fill = fill_node(graph, RNL_AFTER(first), data, 6);
     *out_graph = graph;
     return instantiate(graph);
 }
@@ -34,7 +34,7 @@ static struct scene scene_begin(void)
     scene.first = suite_new_stream();
     scene.second = suite_new_stream();
     scene.other = suite_new_stream();
-    scene.exec = new_exec(&scene, &scene.graph, &scene.fill);
+    scene.exec = new_exec(scene.data, &scene.graph, &scene.fill);
     return scene;
 }
 
@@ -264,7 +264,8 @@ RNL_TEST(another_graph_that_comes_after_one_is_not_waited_for)
     struct scene scene = scene_begin();
     rnl_graph graph = NULL;
     rnl_node fill = NULL;
-    rnl_graph_exec both = new_exec(&scene, &graph, &fill);
+    rnl_buffer data = suite_ints(1, 0);
+    rnl_graph_exec both = new_exec(data, &graph, &fill);
     wait_for_word(scene.other, &scene);
     expect_ok(rnl_enqueue_graph(scene.other, both));
     expect_ok(rnl_enqueue_graph(scene.first, scene.exec));
@@ -274,6 +275,7 @@ RNL_TEST(another_graph_that_comes_after_one_is_not_waited_for)
     expect_ok(rnl_enqueue_graph(scene.first, both));
     scene_end(&scene);
     drop_both(graph, both);
+    expect_ok(rnl_buffer_release(data));
 }
 
 // Two graphs are launched before the wait, and both are changed.
@@ -282,7 +284,8 @@ RNL_TEST(a_wait_behind_several_graphs_is_not_waited_for)
     struct scene scene = scene_begin();
     rnl_graph graph = NULL;
     rnl_node fill = NULL;
-    rnl_graph_exec also = new_exec(&scene, &graph, &fill);
+    rnl_buffer data = suite_ints(1, 0);
+    rnl_graph_exec also = new_exec(data, &graph, &fill);
     expect_ok(rnl_enqueue_graph(scene.first, also));
     expect_ok(rnl_enqueue_graph(scene.first, scene.exec));
     wait_for_word(scene.first, &scene);
@@ -291,6 +294,7 @@ RNL_TEST(a_wait_behind_several_graphs_is_not_waited_for)
     launch_changed(&scene);
     scene_end(&scene);
     drop_both(graph, also);
+    expect_ok(rnl_buffer_release(data));
 }
 
 // What was given through the vendor's own handle is not known.

@@ -8,10 +8,11 @@
 static rnl_status decide(const rnl_native_call *call)
 {
     uint64_t handle;
-    const uint32_t *word;
+    const _Atomic uint32_t *word;  // others may write it meanwhile
     memcpy(&handle, call->arguments[0], sizeof handle);
     memcpy(&word, call->arguments[1], sizeof word);
-    ((struct fake_condition *)(uintptr_t)handle)->word = *word;
+    ((struct fake_condition *)(uintptr_t)handle)->word =
+        atomic_load(word);
     return RNL_OK;
 }
 
