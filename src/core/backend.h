@@ -188,6 +188,10 @@ static inline const char *context_lacks(struct context *context,
                : context->backend->feature_reason(context, feature);
 }
 
+// Fails with "<what> not supported: <why>" where the context does not have it.
+rnl_status context_need(struct context *context, rnl_feature feature,
+                        const char *parameter, const char *what);
+
 // The message for the first rule that the table breaks, or NULL.
 const char *backend_check(const struct backend *backend);
 

@@ -73,12 +73,10 @@ static rnl_status check_kind(struct context *context, rnl_memory_kind kind)
     if (kind != RNL_MEMORY_HOST && kind != RNL_MEMORY_MANAGED)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
                        "%d is no rnl_memory_kind", (int)kind);
-    const char *reason =
-        kind == RNL_MEMORY_MANAGED
-            ? context_lacks(context, RNL_FEATURE_MANAGED_MEMORY) : NULL;
-    return reason ? fail_at(RNL_ERROR_UNSUPPORTED, "options",
-                            "managed memory is not supported: %s", reason)
-                  : RNL_OK;
+    return kind == RNL_MEMORY_MANAGED
+               ? context_need(context, RNL_FEATURE_MANAGED_MEMORY, "options",
+                              "managed memory is")
+               : RNL_OK;
 }
 
 // On a stream of its own: another stream's work is nothing to wait for.

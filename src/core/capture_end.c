@@ -97,13 +97,10 @@ static rnl_status begin(struct stream *stream,
     rnl_capture_options options;
     rnl_status status = options_read(&options, sizeof options, given,
                                      "options");
-    if (status != RNL_OK || (status = stream_check_failure(stream)))
+    if (status != RNL_OK || (status = stream_check_failure(stream)) ||
+        (status = context_need(stream_context(stream), RNL_FEATURE_CAPTURE,
+                               "stream", "capture is")))
         return status;
-    const char *reason =
-        context_lacks(stream_context(stream), RNL_FEATURE_CAPTURE);
-    if (reason)
-        return fail_at(RNL_ERROR_UNSUPPORTED, "stream",
-                       "capture is not supported: %s", reason);
     if (options.mode < RNL_CAPTURE_THREAD_LOCAL ||
         options.mode > RNL_CAPTURE_RELAXED)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",

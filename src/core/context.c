@@ -221,6 +221,15 @@ rnl_status rnl_context_is_compatible(rnl_context handle,
     return RNL_OK;
 }
 
+rnl_status context_need(struct context *context, rnl_feature feature,
+                        const char *parameter, const char *what)
+{
+    const char *reason = context_lacks(context, feature);
+    return reason ? fail_at(RNL_ERROR_UNSUPPORTED, parameter,
+                            "%s not supported: %s", what, reason)
+                  : RNL_OK;
+}
+
 static const char *lacks_compiler(struct context *context)
 {
     const char *reason =
@@ -307,6 +316,14 @@ rnl_status context_each_stream(struct context *context,
         stream = next_stream(context, stream);
     }
     return first;
+}
+
+struct stream *context_find_stream(struct context *context, uint64_t id)
+{
+    struct stream *stream = next_stream(context, NULL);
+    while (stream && stream->object.id != id)
+        stream = next_stream(context, stream);
+    return stream;
 }
 
 struct wait_all {

@@ -445,6 +445,13 @@ rnl_status context_each_stream(struct context *context,
                                rnl_status (*visit)(struct stream *, void *),
                                void *argument);
 
+// The stream of that id, referenced; NULL: it is gone, or of another context,
+// which must be referenced.
+struct stream *context_find_stream(struct context *context, uint64_t id);
+
+// Records that the time limit passed before the event was `what`.
+rnl_status event_timed_out(struct event *event, const char *what);
+
 // True when one allocated or registered range has all these bytes.
 bool host_range_has(struct context *context, uintptr_t start, size_t size);
 

@@ -7,10 +7,17 @@
 static rnl_status need(struct context *context, bool wanted,
                        rnl_feature feature, const char *what)
 {
-    const char *reason = wanted ? context_lacks(context, feature) : NULL;
-    return reason ? fail_at(RNL_ERROR_UNSUPPORTED, "options",
-                            "%s events are not supported: %s", what, reason)
-                  : RNL_OK;
+    return wanted ? context_need(context, feature, "options", what) : RNL_OK;
+}
+
+rnl_status event_timed_out(struct event *event, const char *what)
+{
+    char text[160];
+    fail_at(RNL_ERROR_TIMED_OUT, "event",
+            "the time limit passed before %s was %s",
+            object_describe(&event->object, text, sizeof text), what);
+    fail_set_object("%s", text);
+    return RNL_ERROR_TIMED_OUT;
 }
 
 static __attribute__((noinline)) rnl_status
@@ -20,11 +27,12 @@ read_options(struct context *context, const rnl_event_options *given,
     rnl_status status;
     if ((status = options_read(options, sizeof *options, given, "options")) ||
         (status = need(context, options->timing, RNL_FEATURE_EVENT_TIMING,
-                       "timing")) ||
+                       "timing events are")) ||
         (status = need(context, options->interprocess,
-                       RNL_FEATURE_INTERPROCESS, "interprocess")))
+                       RNL_FEATURE_INTERPROCESS, "interprocess events are")))
         return status;
-    return need(context, options->promise, RNL_FEATURE_PROMISES, "promise");
+    return need(context, options->promise, RNL_FEATURE_PROMISES,
+                "promise events are");
 }
 
 // Not published yet. NULL after recording why.

@@ -170,14 +170,6 @@ struct graph *graph_copy(struct graph *graph, bool hidden)
 
 // --- Life ------------------------------------------------------------------
 
-static rnl_status need_graphs(struct context *context)
-{
-    const char *reason = context_lacks(context, RNL_FEATURE_GRAPHS);
-    return reason ? fail_at(RNL_ERROR_UNSUPPORTED, "context",
-                            "graphs are not supported: %s", reason)
-                  : RNL_OK;
-}
-
 rnl_status rnl_graph_create(rnl_context handle,
                             const rnl_graph_options *given,
                             rnl_graph *out_graph)
@@ -189,7 +181,8 @@ rnl_status rnl_graph_create(rnl_context handle,
         (status = check_context(handle, "context", &context)) ||
         (status = options_read(&options, sizeof options, given, "options")) ||
         (status = check_pointer(out_graph, "out_graph")) ||
-        (status = need_graphs(context)))
+        (status = context_need(context, RNL_FEATURE_GRAPHS, "context",
+                               "graphs are")))
         return status;
     struct graph *graph = graph_new(context, options.label);
     if (!graph)

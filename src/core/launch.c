@@ -76,11 +76,11 @@ check_cluster(const struct op_kernel *kernel)
                        "a cluster of %llu blocks is asked for; the device can "
                        "have %u",
                        (unsigned long long)blocks, most);
-    const char *reason =
-        blocks > 1 ? context_lacks(context, RNL_FEATURE_CLUSTERS) : NULL;
-    if (reason)
-        return fail_at(RNL_ERROR_UNSUPPORTED, "cluster",
-                       "clusters are not supported: %s", reason);
+    rnl_status status =
+        blocks > 1 ? context_need(context, RNL_FEATURE_CLUSTERS, "cluster",
+                                  "clusters are") : RNL_OK;
+    if (status != RNL_OK)
+        return status;
     if (grid->x % c->x || grid->y % c->y || grid->z % c->z)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "cluster",
                        "the grid %u x %u x %u is not divisible by the cluster "
@@ -92,12 +92,10 @@ check_cluster(const struct op_kernel *kernel)
 static rnl_status check_cooperative(struct function *function,
                                     const struct op_kernel *kernel)
 {
-    const char *reason = context_lacks(function->object.context,
-                                       RNL_FEATURE_COOPERATIVE_LAUNCH);
-    return reason ? fail_at(RNL_ERROR_UNSUPPORTED, "attributes",
-                            "cooperative launches are not supported: %s",
-                            reason)
-                  : cooperative_check(function, kernel);
+    rnl_status status = context_need(function->object.context,
+                                     RNL_FEATURE_COOPERATIVE_LAUNCH,
+                                     "attributes", "cooperative launches are");
+    return status ? status : cooperative_check(function, kernel);
 }
 
 static rnl_status check_attributes(struct function *function,

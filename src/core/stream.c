@@ -131,12 +131,10 @@ static rnl_status check_flags(struct context *context, rnl_stream_flags flags)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
                        "the stream flags 0x%x contain bits that mean nothing",
                        flags);
-    const char *reason =
-        flags & RNL_STREAM_BATCHED
-            ? context_lacks(context, RNL_FEATURE_BATCHED_STREAMS) : NULL;
-    return reason ? fail_at(RNL_ERROR_UNSUPPORTED, "options",
-                            "batched streams are not supported: %s", reason)
-                  : RNL_OK;
+    return flags & RNL_STREAM_BATCHED
+               ? context_need(context, RNL_FEATURE_BATCHED_STREAMS, "options",
+                              "batched streams are")
+               : RNL_OK;
 }
 
 rnl_status stream_create(struct context *context, void *borrowed,

@@ -169,12 +169,8 @@ static rnl_status make(struct stream *stream, const rnl_value_op *ops,
 static rnl_status check_supported(const struct stream *stream,
                                   const char *parameter)
 {
-    const char *reason =
-        context_lacks(stream_context(stream), RNL_FEATURE_MEMORY_OPERATIONS);
-    return reason ? fail_at(RNL_ERROR_UNSUPPORTED, parameter,
-                            "stream memory operations are not supported: %s",
-                            reason)
-                  : RNL_OK;
+    return context_need(stream_context(stream), RNL_FEATURE_MEMORY_OPERATIONS,
+                        parameter, "stream memory operations are");
 }
 
 rnl_status values_op(struct stream *stream, const rnl_value_op *ops,

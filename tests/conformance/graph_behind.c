@@ -158,6 +158,17 @@ static void launch_through(struct scene *scene, rnl_graph_exec exec)
     atomic_store(scene->words.w32, 0);
 }
 
+// The other graph is launched behind the scene's.
+static void end_behind(struct scene *scene, rnl_graph graph,
+                       rnl_graph_exec other)
+{
+    expect_ok(rnl_enqueue_graph(scene->first, scene->exec));
+    expect_ok(rnl_enqueue_graph(scene->first, other));
+    launch_changed(scene);
+    scene_end(scene);
+    drop_both(graph, other);
+}
+
 RNL_TEST(another_graph_that_waits_is_not_waited_for)
 {
     struct scene scene = scene_begin();
@@ -170,11 +181,7 @@ RNL_TEST(another_graph_that_waits_is_not_waited_for)
         &node));
     rnl_graph_exec waits = instantiate(graph);
     launch_through(&scene, waits);
-    expect_ok(rnl_enqueue_graph(scene.first, scene.exec));
-    expect_ok(rnl_enqueue_graph(scene.first, waits));
-    launch_changed(&scene);
-    scene_end(&scene);
-    drop_both(graph, waits);
+    end_behind(&scene, graph, waits);
 }
 
 static void await_word(rnl_status status, void *word)
@@ -190,11 +197,7 @@ RNL_TEST(another_graph_that_calls_the_host_is_not_waited_for)
     host_node(graph, RNL_AT_START, await_word, scene.words.pointer);
     rnl_graph_exec calls = instantiate(graph);
     launch_through(&scene, calls);
-    expect_ok(rnl_enqueue_graph(scene.first, scene.exec));
-    expect_ok(rnl_enqueue_graph(scene.first, calls));
-    launch_changed(&scene);
-    scene_end(&scene);
-    drop_both(graph, calls);
+    end_behind(&scene, graph, calls);
 }
 
 RNL_TEST(another_graph_that_waits_for_an_event_is_not_waited_for)
@@ -207,11 +210,7 @@ RNL_TEST(another_graph_that_waits_for_an_event_is_not_waited_for)
     launch_through(&scene, waits);
     wait_for_word(scene.other, &scene);
     expect_ok(rnl_enqueue_event_record(scene.other, event));
-    expect_ok(rnl_enqueue_graph(scene.first, scene.exec));
-    expect_ok(rnl_enqueue_graph(scene.first, waits));
-    launch_changed(&scene);
-    scene_end(&scene);
-    drop_both(graph, waits);
+    end_behind(&scene, graph, waits);
     expect_ok(rnl_event_release(event));
 }
 

@@ -204,9 +204,7 @@ RNL_TEST(the_feature_query_tells_that_there_is_no_compiler)
     const char *reason = NULL;
     fake_load();
     if (!fake_is_child()) {
-        assert_int_equal(
-            fake_spawn("the_feature_query_tells_that_there_is_no_compiler",
-                       environment), 0);
+        assert_int_equal(fake_spawn(__func__, environment), 0);
         return;
     }
     assert_ok(rnl_context_open("cuda", 0, NULL, &context));

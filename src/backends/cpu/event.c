@@ -528,17 +528,6 @@ rnl_status cpu_event_query(struct event *event)
     return status;
 }
 
-static rnl_status timed_out(struct event *event)
-{
-    char text[160];
-    rnl_status status =
-        fail_at(RNL_ERROR_TIMED_OUT, "event",
-                "the time limit passed before %s was recorded",
-                object_describe(&event->object, text, sizeof text));
-    fail_set_object("%s", text);
-    return status;
-}
-
 // Sleeps until a promise, or by a launch under way, is recorded.
 static rnl_status await_record(struct event *event, uint64_t deadline)
 {
@@ -558,7 +547,7 @@ static rnl_status await_record(struct event *event, uint64_t deadline)
             return fail_at(RNL_ERROR_DEPENDENCY_FAILED, "event",
                            "the promise was released without being recorded");
         if (deadline != RNL_FOREVER && clock_now() >= deadline)
-            return timed_out(event);
+            return event_timed_out(event, "recorded");
         futex_wait(&cpu->recorded_word, word, deadline);
     }
 }

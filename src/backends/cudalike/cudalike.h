@@ -236,6 +236,9 @@ struct marker {
 };
 
 struct marker *marker_take(struct context *context, bool timing);
+// A record of what the vendor's stream was given, of which others know nothing.
+// NULL with the driver's code, or 0 if a failure is recorded.
+struct marker *marker_record(struct stream *stream, int *out_code);
 // One that was never recorded, which is complete to the driver, too.
 struct marker *marker_complete(struct context *context);
 // Nobody else has it, and it is to be recorded again.

@@ -48,20 +48,19 @@ static void append_locked(struct gpu_stream *own, struct end *end)
 
 static void leave(void *subject)
 {
+    int code;
     struct stream *stream = subject;
-    struct context *context = stream_context(stream);
     struct gpu_stream *own = gpu_stream_of(stream);
     struct end *end = mem_allocate(sizeof *end);
     if (!end)
         return;
     end->behind = own->graph_at;
-    end->marker = marker_take(context, false);
-    if (end->marker && call_of(gpu_of(context))->event_record(
-                           end->marker->event, own->handle) == 0) {
+    end->marker = marker_record(stream, &code);
+    if (end->marker) {
         append_locked(own, end);
         own->graph_at = 0;
     } else {
-        end_free(context, end);
+        end_free(stream_context(stream), end);
     }
 }
 

@@ -392,36 +392,15 @@ static rnl_status query_again(void *event)
     return gpu_event_query(event);
 }
 
-struct recorder {
-    uint64_t id;
-    struct stream *found;  // referenced
-};
-
-static rnl_status find_recorder(struct stream *stream, void *argument)
-{
-    struct recorder *recorder = argument;
-    if (stream->object.id == recorder->id) {
-        object_keep(&stream->object);
-        recorder->found = stream;
-    }
-    return RNL_OK;
-}
-
 // Says how far the stream is that recorded it, unless that is gone.
 static rnl_status timed_out(struct event *event)
 {
-    struct recorder recorder = {atomic_load(&event_of(event)->stream_id), NULL};
-    char name[160];
-    context_each_stream(event->object.context, find_recorder, &recorder);
-    if (recorder.found) {
-        stream_timed_out(recorder.found);
-        object_drop(&recorder.found->object);
-        return RNL_ERROR_TIMED_OUT;
-    }
-    fail_at(RNL_ERROR_TIMED_OUT, "event",
-            "the time limit passed before %s was complete",
-            object_describe(&event->object, name, sizeof name));
-    fail_set_object("%s", name);
+    struct stream *recorder = context_find_stream(
+        event->object.context, atomic_load(&event_of(event)->stream_id));
+    if (!recorder)
+        return event_timed_out(event, "complete");
+    stream_timed_out(recorder);
+    object_drop(&recorder->object);
     return RNL_ERROR_TIMED_OUT;
 }
 

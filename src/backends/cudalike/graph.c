@@ -65,30 +65,19 @@ void gpu_exec_finish(struct graph_exec *exec)
 
 // --- Launches under way -----------------------------------------------------
 
-struct search {
-    struct point point;
-    struct stream *found;  // referenced
-};
-
-static rnl_status find_busy(struct stream *stream, void *argument)
-{
-    struct search *search = argument;
-    if (point_is_ahead(search->point, stream)) {
-        object_keep(&stream->object);
-        search->found = stream;
-    }
-    return RNL_OK;
-}
-
 // The stream of the last launch while that is under way, referenced; NULL: all
 // are over, since each waits for the one before.
 static struct stream *under_way_locked(struct graph_exec *exec)
 {
     const struct gpu_exec *own = exec_gpu(exec);
-    struct search search = {own->last, NULL};
-    if (own->last.stream_id != 0)
-        context_each_stream(context_of(exec), find_busy, &search);
-    return search.found;
+    struct stream *stream =
+        own->last.stream_id
+            ? context_find_stream(context_of(exec), own->last.stream_id)
+            : NULL;
+    if (!stream || point_is_ahead(own->last, stream))
+        return stream;
+    object_drop(&stream->object);
+    return NULL;
 }
 
 // --- Changing in place ------------------------------------------------------
@@ -348,18 +337,12 @@ static bool may_change_in_place(const struct graph_exec *exec, uint32_t index)
 // may be waiting for the exec's.
 static struct marker *record_end(struct stream *last)
 {
-    struct context *context = stream_context(last);
-    if (stream_refuse_captured(last) != RNL_OK)  // by others
-        return NULL;
-    struct marker *marker = marker_take(context, false);
-    int code = marker ? call_of(gpu_of(context))->event_record(
-                            marker->event, gpu_stream_of(last)->handle)
-                      : 0;
-    if (code == 0)
-        return marker;
-    marker_drop(context, marker);
-    driver_fail(context, code, "to change a graph");
-    return NULL;
+    int code = 0;
+    struct marker *made = stream_refuse_captured(last) == RNL_OK  // by others
+                              ? marker_record(last, &code) : NULL;
+    if (code != 0)
+        driver_fail(stream_context(last), code, "to change a graph");
+    return made;
 }
 
 // Where launches under way end: the next plan's come after them.

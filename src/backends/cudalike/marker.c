@@ -49,6 +49,19 @@ struct marker *marker_take(struct context *context, bool timing)
     return marker;
 }
 
+struct marker *marker_record(struct stream *stream, int *out_code)
+{
+    struct context *context = stream_context(stream);
+    struct marker *marker = marker_take(context, false);
+    *out_code = marker ? call_of(gpu_of(context))->event_record(
+                             marker->event, gpu_stream_of(stream)->handle)
+                       : 0;
+    if (*out_code == 0)
+        return marker;
+    marker_drop(context, marker);
+    return NULL;
+}
+
 struct marker *marker_complete(struct context *context)
 {
     struct marker *marker = marker_new(context, false);

@@ -237,16 +237,6 @@ rnl_status promise_join(struct stream *stream, struct event *event)
 
 // --- Waiting on the host ----------------------------------------------------
 
-static rnl_status timed_out(struct event *event)
-{
-    char text[160];
-    fail_at(RNL_ERROR_TIMED_OUT, "event",
-            "the time limit passed before %s was recorded",
-            object_describe(&event->object, text, sizeof text));
-    fail_set_object("%s", text);
-    return RNL_ERROR_TIMED_OUT;
-}
-
 // Until the promise is recorded there is nothing for the driver to wait for.
 rnl_status promise_wait(struct event *event, uint64_t deadline)
 {
@@ -258,7 +248,7 @@ rnl_status promise_wait(struct event *event, uint64_t deadline)
         if (!pending)
             return status == RNL_NOT_READY ? RNL_OK : status;
         if (clock_now() >= deadline)
-            return timed_out(event);
+            return event_timed_out(event, "recorded");
         futex_wait(&own->news, news, deadline);
     }
 }

@@ -164,13 +164,10 @@ void stream_mark_wanted_locked(struct stream *stream)
          !atomic_load_explicit(&stream->waiting.first, memory_order_relaxed)) ||
         stream_is_captured(stream))
         return;
-    struct marker *marker = marker_take(context, false);
+    int code;
+    struct marker *marker = marker_record(stream, &code);
     if (!marker)
         return;
-    if (call_of(gpu)->event_record(marker->event, own->handle) != 0) {
-        marker_drop(context, marker);
-        return;
-    }
     // What the host does last is not over when the driver comes by.
     bool all = own->last == LAST_WORK || !stream_waits_for_host_locked(stream);
     own->marked = all ? atomic_load(&own->given) : own->solid;
