@@ -154,7 +154,7 @@ RNL_TEST(stacks_of_a_grid_are_given_back)
 {
     begin();
     run("grid_rounds", (rnl_dim3){2}, (rnl_dim3){1024}, 0, 1);
-    assert_true(block_thread_held() < 1100 * ((size_t)256 << 10) +
+    assert_true(block_thread_held() < 1100 * ((size_t)296 << 10) +
                                           ((size_t)16 << 20));
     check_rounds((rnl_dim3){4}, (rnl_dim3){1000}, 4000, 1);
     built_close(&built);

@@ -2,13 +2,13 @@
 
 #include "fiber.h"
 #include "float_mode.h"
+#include "kernel/call.h"
 #include "worker.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 // Block memory is what kernels reach most often outside their own variables.
 static _Thread_local char *block_memory
@@ -243,11 +243,26 @@ bool block_can_follow(const struct kernel_run *run,
 
 static bool begin_next(struct worker *worker);
 
+// Not inlined: nothing that its caller has on the stack is to be trusted.
+static _Noreturn __attribute__((noinline)) void fail_overwritten(void)
+{
+    worker_fail(worker_here(), RNL_ERROR_LAUNCH_FAILED, WORKER_NO_THREAD, "%s",
+                fault_overwritten);
+}
+
+static void run_kernel(struct worker *worker, kernel_function *kernel,
+                       uint64_t count)
+{
+    if (!kernel_call(worker->current, kernel, &worker->block, count))
+        fail_overwritten();
+}
+
 static void run_whole_blocks(struct worker *worker)
 {
     do {
-        worker->run->kernel->run_blocks(&worker->block,
-                                        worker->blocks_left + 1);
+        const rnl_cpu_kernel *kernel = worker->run->kernel;
+        run_kernel(worker, (kernel_function *)kernel->run_blocks,
+                   worker->blocks_left + 1);
         worker->blocks_left = 0;
     } while (worker->run->next && begin_next(worker));
     put_idle(worker, worker->current);
@@ -259,23 +274,17 @@ static void run_blocks(void *argument)
 {
     struct worker *worker = argument;
     for (;;) {
-        if (has_run_blocks(worker->run->object, worker->run->kernel)) {
+        const rnl_cpu_kernel *kernel = worker->run->kernel;
+        if (has_run_blocks(worker->run->object, kernel)) {
             run_whole_blocks(worker);
             continue;
         }
-        worker->run->kernel->run_threads(&worker->block);
+        run_kernel(worker, (kernel_function *)kernel->run_threads, 0);
         finish_threads(worker);
     }
 }
 
 // --- Memory ----------------------------------------------------------------
-
-static void *map_pages(size_t size)
-{
-    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return pages == MAP_FAILED ? NULL : pages;
-}
 
 // Makes it at least `size` bytes. Old contents are of no use.
 static bool reserve(char **memory, size_t *held, uint64_t size)
@@ -285,17 +294,25 @@ static bool reserve(char **memory, size_t *held, uint64_t size)
     if (size > SIZE_MAX / 2)
         return false;
     size = (size + 65535) & ~(uint64_t)65535;
-    char *larger = map_pages(size);
+    char *larger = guarded_map(size, false);
     if (!larger)
         return false;
     if (*memory)
-        munmap(*memory, *held);
+        guarded_unmap(*memory, *held);
     *memory = larger;
     *held = size;
     return true;
 }
 
 // --- Services --------------------------------------------------------------
+
+struct worker *worker_check(const rnl_cpu_block *block, uint32_t thread)
+{
+    struct worker *worker = thread_worker;
+    if (block != &worker->block || thread >= worker->block.thread_count)
+        fail_overwritten();
+    return worker;
+}
 
 static void *service_block_memory(void)
 {
@@ -305,7 +322,7 @@ static void *service_block_memory(void)
 static int service_sync(rnl_cpu_block *block, uint32_t thread,
                         rnl_cpu_sync kind, int predicate)
 {
-    struct worker *worker = block->host;
+    struct worker *worker = worker_check(block, thread);
     struct waiter self = {
         .thread = thread, .sync = kind, .predicate = predicate};
     queue_add(&worker->barrier, &self);
@@ -315,7 +332,7 @@ static int service_sync(rnl_cpu_block *block, uint32_t thread,
 
 static void service_yield(rnl_cpu_block *block, uint32_t thread)
 {
-    struct worker *worker = block->host;
+    struct worker *worker = worker_check(block, thread);
     struct waiter self = {.thread = thread};
     queue_add(&worker->yielded, &self);
     worker_wait(worker, &self);
@@ -324,7 +341,7 @@ static void service_yield(rnl_cpu_block *block, uint32_t thread)
 static void service_trap(rnl_cpu_block *block, uint32_t thread,
                          const char *message, const char *file, int line)
 {
-    struct worker *worker = block->host;
+    struct worker *worker = worker_check(block, thread);
     if (file)
         worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, thread, "%s:%d: %s", file,
                     line, message);
@@ -333,7 +350,7 @@ static void service_trap(rnl_cpu_block *block, uint32_t thread,
 
 static void *service_scratch(rnl_cpu_block *block, uint64_t size)
 {
-    struct worker *worker = block->host;
+    struct worker *worker = worker_check(block, 0);
     if (!reserve(&worker->scratch, &worker->scratch_size, size))
         worker_fail(worker, RNL_ERROR_OUT_OF_MEMORY, 0,
                     "no memory for %llu bytes that the kernel needs",
@@ -404,10 +421,10 @@ static void free_worker(void *memory)
         fiber_destroy(fiber);
     }
     if (worker->memory)
-        munmap(worker->memory, worker->memory_size);
+        guarded_unmap(worker->memory, worker->memory_size);
     if (worker->scratch)
-        munmap(worker->scratch, worker->scratch_size);
-    munmap(worker, sizeof *worker);
+        guarded_unmap(worker->scratch, worker->scratch_size);
+    guarded_unmap(worker, sizeof *worker);
     block_memory = NULL;
     thread_worker = NULL;
 }
@@ -425,11 +442,11 @@ static struct worker *take_worker(void)
     pthread_once(&worker_once, make_key);
     if (!worker_key_made)
         return NULL;
-    struct worker *worker = map_pages(sizeof *worker);
+    struct worker *worker = guarded_map(sizeof *worker, false);
     if (!worker)
         return NULL;
     if (pthread_setspecific(worker_key, worker) != 0) {
-        munmap(worker, sizeof *worker);
+        guarded_unmap(worker, sizeof *worker);
         return NULL;
     }
     fiber_init_native(&worker->native);
@@ -454,7 +471,7 @@ size_t block_thread_held(void)
         return 0;
     for (const struct fiber *fiber = worker->made; fiber;
          fiber = fiber->next_made)
-        held += fiber->mapping_size;
+        held += fiber_held();
     return held + worker->memory_size + worker->scratch_size +
            worker->signal_stack.ss_size + sizeof *worker;
 }

@@ -1,6 +1,7 @@
 #include "fault.h"
 
 #include "core/config.h"
+#include "kernel/call.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -127,7 +128,8 @@ static void handle(int number, siginfo_t *info, void *context)
         worker->inside = false;
         worker->fault = (struct fault){
             number, info->si_code, (uintptr_t)info->si_addr,
-            access_of(context)};
+            access_of(context), fiber_context_instruction(context),
+            fiber_context_stack(context)};
         worker->status = RNL_ERROR_LAUNCH_FAILED;
         worker->current->busy = true;  // it ends in the middle
         fiber_abandon(worker->current, &worker->native, context);
@@ -195,12 +197,62 @@ void fault_thread_end(struct worker *worker)
 
 // --- The text --------------------------------------------------------------
 
-static bool is_stack_full(const struct worker *worker)
+const char fault_overwritten[] =
+    "the stack was overwritten: a store past the end of a local array reached "
+    "what the kernel returns to";
+
+enum { NEAR_GUARD = 32 << 10 };
+
+// The guard that an address lies in, among the stacks of the thread.
+static enum guard_side stack_guard(const struct worker *worker,
+                                   uintptr_t address)
 {
-    const struct fiber *fiber = worker->made;
-    while (fiber && !fiber_is_guard(fiber, worker->fault.address))
-        fiber = fiber->next_made;
-    return fiber != NULL;
+    enum guard_side side = GUARD_NONE;
+    for (const struct fiber *fiber = worker->made; fiber && side == GUARD_NONE;
+         fiber = fiber->next_made)
+        side = fiber_guard(fiber, address);
+    return side;
+}
+
+// A call or a large frame touches the guard with the stack pointer close by; an
+// overrun downwards does so from above.
+static bool is_stack_full(const struct fault *fault, enum guard_side side)
+{
+    return side == GUARD_BELOW &&
+           (fault->stack == 0 || fault->stack < fault->address ||
+            fault->stack - fault->address < NEAR_GUARD);
+}
+
+// Memory of the kernel's whose guards tell what was overrun; NULL for others.
+static const char *overrun_at(const struct worker *worker, uintptr_t address)
+{
+    const struct grid *grid = worker->grid;
+    if (stack_guard(worker, address) != GUARD_NONE)
+        return "beside the stack of a thread: a local array was overrun";
+    if (guarded_side(worker->scratch, worker->scratch_size, address) !=
+        GUARD_NONE)
+        return "beside the stacks of the threads: a local array was overrun";
+    if (grid ? guarded_side(grid->memory, grid->memory_size, address)
+             : guarded_side(worker->memory, worker->memory_size, address))
+        return "beside the shared memory of a block: a __shared__ array was "
+               "overrun";
+    return NULL;
+}
+
+static const char *reason_of(const struct worker *worker)
+{
+    const struct fault *fault = &worker->fault;
+    const char *overrun = overrun_at(worker, fault->address);
+    if (overrun)
+        return overrun;
+    if (fault->access == FAULT_EXECUTE || fault->address == fault->instruction)
+        return "which holds no code: a function pointer is wrong, or a return "
+               "address on the stack was overwritten";
+    if (fault->number == SIGBUS)
+        return fault->code == BUS_ADRALN ? "which is not aligned"
+                                         : "which has no memory behind it";
+    return fault->code == SEGV_ACCERR ? "which does not allow that"
+                                      : "which is not mapped";
 }
 
 static void describe_access(const struct worker *worker, char *text,
@@ -209,19 +261,34 @@ static void describe_access(const struct worker *worker, char *text,
     static const char *const words[] = {"read or write", "read", "write",
                                         "execution"};
     const struct fault *fault = &worker->fault;
-    const char *why = "which is not mapped";
-    if (is_stack_full(worker)) {
+    if (is_stack_full(fault, stack_guard(worker, fault->address)))
         snprintf(text, size, "stack overflow: a thread has %zu KiB",
                  FIBER_STACK_SIZE >> 10);
-        return;
-    }
-    if (fault->number == SIGSEGV && fault->code == SEGV_ACCERR)
-        why = "which does not allow that";
-    else if (fault->number == SIGBUS)
-        why = fault->code == BUS_ADRALN ? "which is not aligned"
-                                        : "which has no memory behind it";
-    snprintf(text, size, "%s of address 0x%" PRIxPTR ", %s",
-             words[fault->access], fault->address, why);
+    else
+        snprintf(text, size, "%s of address 0x%" PRIxPTR ", %s",
+                 words[fault->access], fault->address, reason_of(worker));
+}
+
+// Whether the processor was about to return from a function.
+static bool returns(const struct fault *fault)
+{
+#if defined(__x86_64__)
+    enum { RETURN = 0xc3 };
+    return *(const unsigned char *)fault->instruction == RETURN;
+#else
+    (void)fault;
+    return false;
+#endif
+}
+
+// The processor does not give the address.
+static const char *nowhere(const struct fault *fault)
+{
+    if (returns(fault))
+        return "return to an address that does not exist: the stack was "
+               "overwritten";
+    return "access of an address that does not exist, as of a pointer that was "
+           "overwritten on the stack, or of a vector that is not aligned";
 }
 
 static const char *arithmetic(int code)
@@ -236,17 +303,18 @@ static const char *arithmetic(int code)
 static void describe(const struct worker *worker, char *text, size_t size)
 {
     const struct fault *fault = &worker->fault;
-    if (fault->number == SIGFPE)
+    bool of_memory = fault->number == SIGSEGV && fault->code != SI_KERNEL;
+    if (!kernel_call_is_intact(worker->current) &&
+        !(of_memory && overrun_at(worker, fault->address)))
+        snprintf(text, size, "%s", fault_overwritten);
+    else if (fault->number == SIGFPE)
         snprintf(text, size, "%s", arithmetic(fault->code));
     else if (fault->number == SIGILL || fault->number == SIGTRAP)
         snprintf(text, size,
                  "illegal instruction at 0x%" PRIxPTR ": __builtin_trap, or a "
                  "place that is never reached", fault->address);
     else if (fault->code == SI_KERNEL)
-        // The processor does not give the address.
-        snprintf(text, size,
-                 "access of an address that does not exist, or of a vector "
-                 "that is not aligned");
+        snprintf(text, size, "%s", nowhere(fault));
     else
         describe_access(worker, text, size);
 }
@@ -269,7 +337,7 @@ static uint32_t thread_of(const struct worker *worker)
 
 void fault_report(struct worker *worker)
 {
-    char text[192];
+    char text[256];
     uint32_t thread = thread_of(worker);
     if (worker->fault.number == 0)
         return;

@@ -25,7 +25,11 @@ struct fault {
     int code;           // si_code
     uintptr_t address;  // of the memory, or of the instruction
     enum fault_access access;
+    uintptr_t instruction, stack;  // the registers; 0: not known
 };
+
+// Why a launch fails whose kernel has overwritten what lies above its frames.
+extern const char fault_overwritten[];
 
 // Installs the handlers, once in a process.
 void fault_install(void);

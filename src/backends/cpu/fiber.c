@@ -1,11 +1,10 @@
 #include "fiber.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 // --- Sanitizers ------------------------------------------------------------
 
@@ -58,7 +57,7 @@ static void finish_switch(struct fiber *self)
     const void *low;
     size_t size;
     __sanitizer_finish_switch_fiber(self->fake_stack, &low, &size);
-    if (switched_from && !switched_from->mapping) {
+    if (switched_from && !switched_from->stack) {
         switched_from->low = (char *)(uintptr_t)low;
         switched_from->size = size;
     }
@@ -174,34 +173,24 @@ static void fill_stack(uint64_t *words, void (*entry)(void *), void *argument,
 }
 #endif
 
-// What a fiber runs lies at the top of its own mapping.
-struct start {
-    struct fiber fiber;
-    void (*run)(void *);
-    void *argument;
-#if !defined(__x86_64__) && !defined(__aarch64__)
-    ucontext_t context;
-#endif
-};
-
 static void begin_fiber(void *argument)
 {
-    struct start *start = argument;
-    finish_switch(&start->fiber);
-    start->run(start->argument);
+    struct fiber *fiber = argument;
+    finish_switch(fiber);
+    fiber->run(fiber->argument);
 }
 
 #if defined(__x86_64__) || defined(__aarch64__)
 void fiber_swap(void **saved, void *wanted);
 void fiber_begin(void);
 
-static void prepare(struct start *start)
+static void prepare(struct fiber *fiber)
 {
-    uintptr_t top = (uintptr_t)(start->fiber.low + start->fiber.size);
+    uintptr_t top = (uintptr_t)(fiber->low + fiber->size);
     uint64_t *words = (uint64_t *)(top & ~(uintptr_t)15) - SAVED_WORDS;
     memset(words, 0, SAVED_WORDS * sizeof *words);
-    fill_stack(words, begin_fiber, start, fiber_begin);
-    start->fiber.stack_pointer = words;
+    fill_stack(words, begin_fiber, fiber, fiber_begin);
+    fiber->stack_pointer = words;
 }
 
 static void swap(struct fiber *from, struct fiber *to)
@@ -209,31 +198,30 @@ static void swap(struct fiber *from, struct fiber *to)
     fiber_swap(&from->stack_pointer, to->stack_pointer);
 }
 #else
-static _Thread_local struct start *starting;
+static _Thread_local struct fiber *starting;
 
 static void begin_context(void)
 {
     begin_fiber(starting);
 }
 
-static void prepare(struct start *start)
+static void prepare(struct fiber *fiber)
 {
-    getcontext(&start->context);
-    start->context.uc_stack.ss_sp = start->fiber.low;
-    start->context.uc_stack.ss_size = start->fiber.size;
-    makecontext(&start->context, begin_context, 0);
-    start->fiber.stack_pointer = NULL;
+    getcontext(&fiber->context);
+    fiber->context.uc_stack.ss_sp = fiber->low;
+    fiber->context.uc_stack.ss_size = fiber->size;
+    makecontext(&fiber->context, begin_context, 0);
+    fiber->stack_pointer = NULL;
 }
 
-// A context lies on the stack of the fiber that was left, or in its `start`.
+// A context lies on the stack of the fiber that was left, or in its record.
 static void swap(struct fiber *from, struct fiber *to)
 {
     ucontext_t here;
     from->stack_pointer = &here;
     if (!to->stack_pointer)
-        starting = (struct start *)to;
-    swapcontext(&here, to->stack_pointer ? to->stack_pointer
-                                         : &((struct start *)to)->context);
+        starting = to;
+    swapcontext(&here, to->stack_pointer ? to->stack_pointer : &to->context);
 }
 #endif
 
@@ -270,6 +258,12 @@ uintptr_t fiber_context_stack(const void *context)
     const ucontext_t *interrupted = context;
     return (uintptr_t)interrupted->uc_mcontext.gregs[REG_RSP];
 }
+
+uintptr_t fiber_context_instruction(const void *context)
+{
+    const ucontext_t *interrupted = context;
+    return (uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP];
+}
 #elif defined(__aarch64__)
 void fiber_resume(void);
 
@@ -287,6 +281,11 @@ uintptr_t fiber_context_stack(const void *context)
 {
     return (uintptr_t)((const ucontext_t *)context)->uc_mcontext.sp;
 }
+
+uintptr_t fiber_context_instruction(const void *context)
+{
+    return (uintptr_t)((const ucontext_t *)context)->uc_mcontext.pc;
+}
 #else
 // The context that is switched to has its own signal mask.
 void fiber_abandon(struct fiber *from, struct fiber *to, void *context)
@@ -300,65 +299,125 @@ uintptr_t fiber_context_stack(const void *context)
     (void)context;
     return 0;
 }
+
+uintptr_t fiber_context_instruction(const void *context)
+{
+    (void)context;
+    return 0;
+}
 #endif
+
+// --- Records ---------------------------------------------------------------
+
+// Records of fibers lie together: a page of its own for each would cost memory,
+// and an entry of the TLB at each switch.
+enum { PAGE_SIZE = 16 << 10 };
+
+struct fiber_page {
+    struct fiber_page *next;  // of those with room
+    struct fiber *free;
+    unsigned used, cut;       // those cut off have been used once
+    struct fiber fibers[];
+};
+
+enum {
+    FIBERS_PER_PAGE = (PAGE_SIZE - sizeof(struct fiber_page)) /
+                      sizeof(struct fiber)
+};
+
+// Guards the pages.
+static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct fiber_page *pages;
+
+static bool is_full_locked(const struct fiber_page *page)
+{
+    return page->used == FIBERS_PER_PAGE;
+}
+
+static struct fiber *take_record_locked(void)
+{
+    struct fiber_page *page = pages;
+    if (!page && !(page = pages = guarded_map(PAGE_SIZE, false)))
+        return NULL;
+    struct fiber *fiber = page->free;
+    if (fiber)
+        page->free = fiber->next;
+    else
+        fiber = &page->fibers[page->cut++];
+    page->used++;
+    if (is_full_locked(page))
+        pages = page->next;
+    *fiber = (struct fiber){.page = page};
+    return fiber;
+}
+
+static void give_record_locked(struct fiber *fiber)
+{
+    struct fiber_page *page = fiber->page, **link = &pages;
+    if (is_full_locked(page)) {
+        page->next = pages;
+        pages = page;
+    }
+    fiber->next = page->free;
+    page->free = fiber;
+    if (--page->used > 0)
+        return;
+    while (*link != page)
+        link = &(*link)->next;
+    *link = page->next;
+    guarded_unmap(page, PAGE_SIZE);
+}
+
+static struct fiber *take_record(void)
+{
+    pthread_mutex_lock(&pages_lock);
+    struct fiber *fiber = take_record_locked();
+    pthread_mutex_unlock(&pages_lock);
+    return fiber;
+}
+
+static void give_record(struct fiber *fiber)
+{
+    pthread_mutex_lock(&pages_lock);
+    give_record_locked(fiber);
+    pthread_mutex_unlock(&pages_lock);
+}
 
 // --- Stacks ----------------------------------------------------------------
-
-// A guard page made by mprotect costs the process two of its 65530 mappings, so
-// beyond this many there are no more. Linux 6.13 has guards that cost none.
-enum { GUARDED_MOST = 16384 };
-
-#if !defined(MADV_GUARD_INSTALL)
-#define MADV_GUARD_INSTALL 102
-#endif
-
-static atomic_int guarded_count;
 
 // Stacks lie at regular distances, so the hot ends of many would share a few
 // sets of the first-level cache; they start at different offsets in their page.
 enum { COLOUR_SIZE = 320, COLOUR_COUNT = 12 };
 
-static atomic_uint next_colour;
+// Of them and of the stack.
+enum { MAPPING_SIZE = FIBER_STACK_SIZE + COLOUR_SIZE * COLOUR_COUNT };
 
-static void guard(struct fiber *fiber, size_t page)
-{
-    if (madvise(fiber->mapping, page, MADV_GUARD_INSTALL) == 0)
-        return;
-    if (atomic_fetch_add(&guarded_count, 1) < GUARDED_MOST)
-        fiber->guarded = mprotect(fiber->mapping, page, PROT_NONE) == 0;
-    if (!fiber->guarded)
-        atomic_fetch_sub(&guarded_count, 1);
-}
+static atomic_uint next_colour;
 
 struct fiber *fiber_create(void (*run)(void *), void *argument)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t size = page + FIBER_STACK_SIZE + page;
-    char *mapping = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-                             MAP_STACK, -1, 0);
-    if (mapping == MAP_FAILED)
+    struct fiber *fiber = take_record();
+    char *stack = fiber ? guarded_map(MAPPING_SIZE, true) : NULL;
+    if (!stack) {
+        if (fiber)
+            give_record(fiber);
         return NULL;
+    }
     unsigned colour = atomic_fetch_add(&next_colour, 1) % COLOUR_COUNT;
-    size_t above = sizeof(struct start) + colour * (size_t)COLOUR_SIZE;
-    char *top = mapping + size - (above + 63) / 64 * 64;
-    struct start *start = (struct start *)(void *)top;
-    start->fiber = (struct fiber){.low = mapping + page,
-                                  .size = (size_t)(top - mapping) - page,
-                                  .mapping = mapping, .mapping_size = size};
-    guard(&start->fiber, page);
+    size_t above = colour * (size_t)COLOUR_SIZE;
+    fiber->low = fiber->stack = stack;
+    fiber->size = MAPPING_SIZE - above;
 #if defined(HAS_TSAN)
-    start->fiber.tsan = __tsan_create_fiber(0);
+    fiber->tsan = __tsan_create_fiber(0);
 #endif
-    start->run = run;
-    start->argument = argument;
-    prepare(start);
-    return &start->fiber;
+    fiber->run = run;
+    fiber->argument = argument;
+    prepare(fiber);
+    return fiber;
 }
 
 void fiber_reset(struct fiber *fiber, void (*run)(void *), void *argument)
 {
-    struct start *start = (struct start *)fiber;
 #if defined(HAS_ASAN)
     __asan_unpoison_memory_region(fiber->low, fiber->size);
     fiber->fake_stack = NULL;
@@ -367,9 +426,9 @@ void fiber_reset(struct fiber *fiber, void (*run)(void *), void *argument)
     __tsan_destroy_fiber(fiber->tsan);
     fiber->tsan = __tsan_create_fiber(0);
 #endif
-    start->run = run;
-    start->argument = argument;
-    prepare(start);
+    fiber->run = run;
+    fiber->argument = argument;
+    prepare(fiber);
 }
 
 void fiber_destroy(struct fiber *fiber)
@@ -380,15 +439,18 @@ void fiber_destroy(struct fiber *fiber)
 #if defined(HAS_TSAN)
     __tsan_destroy_fiber(fiber->tsan);
 #endif
-    if (fiber->guarded)
-        atomic_fetch_sub(&guarded_count, 1);
-    munmap(fiber->mapping, fiber->mapping_size);
+    guarded_unmap(fiber->stack, MAPPING_SIZE);
+    give_record(fiber);
 }
 
-bool fiber_is_guard(const struct fiber *fiber, uintptr_t address)
+size_t fiber_held(void)
 {
-    uintptr_t guard = (uintptr_t)fiber->mapping;
-    return address >= guard && address < (uintptr_t)fiber->low;
+    return guarded_extent(MAPPING_SIZE);
+}
+
+enum guard_side fiber_guard(const struct fiber *fiber, uintptr_t address)
+{
+    return guarded_side(fiber->stack, MAPPING_SIZE, address);
 }
 
 void fiber_init_native(struct fiber *fiber)

@@ -1,29 +1,45 @@
 // Fibers: stacks of their own, between which an OS thread switches by hand.
 //
 // A fiber belongs to the OS thread that made it and runs nowhere else. Its
-// memory comes straight from the system, so that nothing is held in the
-// library's allocator while it waits in a pool.
+// stack has a guard on both sides, and its record lies elsewhere, so that no
+// overrun of the stack reaches it. All memory comes straight from the system,
+// so that nothing is held in the library's allocator while a fiber waits in a
+// pool.
 #pragma once
+
+#include "kernel/guarded.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-// What a fiber can use; a guard page lies below. Threads of a GPU have less.
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#include <ucontext.h>
+#endif
+
+// What a fiber can use. Threads of a GPU have less.
 #define FIBER_STACK_SIZE ((size_t)256 << 10)
 
+enum { FIBER_KEPT_WORDS = 21 };
+
+// Those of different OS threads share no cache line.
 struct fiber {
-    void *stack_pointer;      // while it does not run
+    _Alignas(64) void *stack_pointer;  // while it does not run
     struct fiber *next;       // for its owner
     struct fiber *next_made;  // for its owner: all fibers of a thread
     bool busy;                // for its owner
     char *low;                // lowest usable byte; NULL for an OS thread
     size_t size;
-    void *mapping;
-    size_t mapping_size;
-    bool guarded;             // by mprotect
+    char *stack;              // its memory; NULL for an OS thread
+    void (*run)(void *);
+    void *argument;
+    struct fiber_page *page;  // where this record lies
+    uint64_t kept[FIBER_KEPT_WORDS];  // registers of kernel_call()
     void *fake_stack;         // of the address sanitizer
     void *tsan;               // of the thread sanitizer
+#if !defined(__x86_64__) && !defined(__aarch64__)
+    ucontext_t context;       // where it starts
+#endif
 };
 
 // A fiber that will call run(argument), which must never return. NULL when
@@ -48,8 +64,13 @@ void fiber_switch(struct fiber *from, struct fiber *to);
 // returns. `from` must be reset before it runs again.
 void fiber_abandon(struct fiber *from, struct fiber *to, void *context);
 
-// The stack pointer of what a signal interrupted; 0 where that is not known.
+// The stack pointer, and the next instruction, of what a signal interrupted; 0
+// where they are not known.
 uintptr_t fiber_context_stack(const void *context);
+uintptr_t fiber_context_instruction(const void *context);
 
-// True for an address in the guard page below the stack.
-bool fiber_is_guard(const struct fiber *fiber, uintptr_t address);
+// Which guard of the stack an address lies in.
+enum guard_side fiber_guard(const struct fiber *fiber, uintptr_t address);
+
+// Address space that a fiber takes.
+size_t fiber_held(void);

@@ -4,7 +4,6 @@
 #include "worker.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 // --- Queues of blocks ------------------------------------------------------
 
@@ -124,7 +123,7 @@ void grid_pass(struct worker *worker)
 
 void grid_sync(rnl_cpu_block *block, uint32_t thread)
 {
-    struct worker *worker = block->host;
+    struct worker *worker = worker_check(block, thread);
     struct waiter self = {.thread = thread};
     if (!worker->grid)
         worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, thread,
@@ -135,14 +134,6 @@ void grid_sync(rnl_cpu_block *block, uint32_t thread)
 }
 
 // --- Memory ----------------------------------------------------------------
-
-// Most of it may never be touched.
-static void *map(size_t size)
-{
-    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return pages == MAP_FAILED ? NULL : pages;
-}
 
 bool grid_open(struct grid *grid, struct worker *worker, uint64_t count)
 {
@@ -156,12 +147,13 @@ bool grid_open(struct grid *grid, struct worker *worker, uint64_t count)
         return false;
     grid->stride = (size_t)size;
     grid->memory_size = grid->stride * (size_t)count;
-    grid->memory = map(grid->memory_size);
+    // Most of it may never be touched.
+    grid->memory = guarded_map(grid->memory_size, true);
     if (!grid->memory)
         return false;
-    grid->residents = map(count * sizeof *grid->residents);
+    grid->residents = guarded_map(count * sizeof *grid->residents, true);
     if (!grid->residents) {
-        munmap(grid->memory, grid->memory_size);
+        guarded_unmap(grid->memory, grid->memory_size);
         return false;
     }
     clear(&grid->runnable);
@@ -173,8 +165,8 @@ bool grid_open(struct grid *grid, struct worker *worker, uint64_t count)
 
 void grid_close(struct grid *grid, struct worker *worker)
 {
-    munmap(grid->memory, grid->memory_size);
-    munmap(grid->residents, grid->count * sizeof *grid->residents);
+    guarded_unmap(grid->memory, grid->memory_size);
+    guarded_unmap(grid->residents, grid->count * sizeof *grid->residents);
     worker->grid = NULL;
     worker_use_memory(worker, worker->memory);
 }

@@ -160,7 +160,7 @@ static struct warp_group *find_group(const struct warp *warp,
 uint64_t warp_operate(rnl_cpu_block *block, uint32_t thread,
                       const rnl_cpu_warp_op *op)
 {
-    struct worker *worker = block->host;
+    struct worker *worker = worker_check(block, thread);
     struct warp *warp = &worker->warps[thread / WARP_SIZE];
     uint32_t lane = thread % WARP_SIZE;
     struct waiter self = {.thread = thread, .op = *op};

@@ -73,6 +73,10 @@ struct worker {
 // too.
 struct worker *worker_here(void);
 
+// In a service: the calling thread's worker. A kernel may have overwritten what
+// it passes; the launch fails if that is not of the block that runs.
+struct worker *worker_check(const rnl_cpu_block *block, uint32_t thread);
+
 void queue_clear(struct waiter_queue *queue);
 void queue_add(struct waiter_queue *queue, struct waiter *waiter);
 struct waiter *queue_take(struct waiter_queue *queue);

@@ -1,0 +1,76 @@
+#include "guarded.h"
+
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// Wider than a page, so that a loop with large steps meets it, too.
+enum { GUARD_SIZE = 16 << 10 };
+
+// Guards made by mprotect cost the process up to three of its 65530 mappings,
+// so beyond this many there are no more. Linux 6.13 has guards that cost none.
+enum { GUARDED_MOST = 16384 };
+
+#if !defined(MADV_GUARD_INSTALL)
+#define MADV_GUARD_INSTALL 102
+#endif
+
+static atomic_int mapped_count;
+
+static size_t round_up(size_t size, size_t unit)
+{
+    return (size + unit - 1) / unit * unit;
+}
+
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t guard_size(void)
+{
+    return round_up(GUARD_SIZE, page_size());
+}
+
+static void guard(char *memory, size_t size, bool costs)
+{
+    if (madvise(memory, size, MADV_GUARD_INSTALL) != 0 && costs)
+        mprotect(memory, size, PROT_NONE);
+}
+
+size_t guarded_extent(size_t size)
+{
+    return round_up(size, page_size()) + 2 * guard_size();
+}
+
+void *guarded_map(size_t size, bool sparse)
+{
+    size_t beside = guard_size(), whole = guarded_extent(size);
+    char *memory = mmap(NULL, whole, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS |
+                            (sparse ? MAP_NORESERVE : 0), -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    bool costs = atomic_fetch_add(&mapped_count, 1) < GUARDED_MOST;
+    guard(memory, beside, costs);
+    guard(memory + whole - beside, beside, costs);
+    return memory + beside;
+}
+
+void guarded_unmap(void *memory, size_t size)
+{
+    munmap((char *)memory - guard_size(), guarded_extent(size));
+    atomic_fetch_sub(&mapped_count, 1);
+}
+
+enum guard_side guarded_side(const void *memory, size_t size,
+                             uintptr_t address)
+{
+    uintptr_t begin = (uintptr_t)memory, beside = guard_size();
+    uintptr_t end = begin + round_up(size, page_size());
+    if (!memory)
+        return GUARD_NONE;
+    if (address < begin && begin - address <= beside)
+        return GUARD_BELOW;
+    return address >= end && address - end < beside ? GUARD_ABOVE : GUARD_NONE;
+}
