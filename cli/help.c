@@ -54,6 +54,8 @@ static const char *const main_page[] = {
     "    RUNNEL_CACHE_SIZE       how much of them, in bytes or as 500M; 1G",
     "    RUNNEL_CACHE_DISABLE    1: keep no compiled kernels",
     "    RUNNEL_CONTAIN          0: wild pointers in kernels crash the program",
+    "    RUNNEL_KERNEL_LIMIT     how long a launch may take on a cpu, in",
+    "                            milliseconds; 0: as long as it likes",
     "    RUNNEL_SPECIALISE       0: do not compile kernels that run for long",
     "                            once more, for their block size",
     "    NO_COLOR                any value: no colours",

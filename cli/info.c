@@ -38,6 +38,8 @@ static const struct {
     {RNL_FEATURE_MEMORY_HINTS, "memory hints"},
     {RNL_FEATURE_NATIVE_HANDLES, "native handles"},
     {RNL_FEATURE_HOST_FUNCTIONS, "host functions"},
+    {RNL_FEATURE_CANCEL, "cancelling"},
+    {RNL_FEATURE_KERNEL_LIMIT, "kernel limit"},
 };
 
 #define FEATURE_COUNT (sizeof features / sizeof features[0])
@@ -49,7 +51,7 @@ static const char *const known_variables[] = {
     "RUNNEL_CXX",       "RUNNEL_CUDA",        "RUNNEL_NVRTC",
     "RUNNEL_CACHE_DIR", "RUNNEL_CACHE_DISABLE",
     "RUNNEL_BLOCKING",  "RUNNEL_CONTAIN",     "RUNNEL_SPECIALISE",
-    "RUNNEL_CACHE_SIZE",
+    "RUNNEL_CACHE_SIZE", "RUNNEL_KERNEL_LIMIT",
 };
 
 // --- What both forms print --------------------------------------------------

@@ -20,7 +20,7 @@ HEADER_MAX = 400
 PROSE_MIN = 40  # percent of the public headers' lines, all together
 NAME_MAX = 32
 PARAMETERS_MAX = 6
-HOOKS_MAX = 40
+HOOKS_MAX = 44
 LINE_MAX, TABLE_LINE_MAX = 80, 88
 
 SOURCE = ["src", "compiler", "cli"]
@@ -267,9 +267,9 @@ CASES = [
     ("src/a.c", "// TO" "DO: later\n", "open an issue"),
     ("src/a.c", 'const char *s = "a { b"; // {\nint x;\n', None),
     ("src/core/backend.h", "struct backend {\n"
-     + "    int (*hook)(int a);\n" * 40 + "};\n", None),
+     + "    int (*hook)(int a);\n" * 44 + "};\n", None),
     ("src/core/backend.h", "struct backend {\n"
-     + "    int (*hook)(int a);\n" * 41 + "};\n", "41 hooks"),
+     + "    int (*hook)(int a);\n" * 45 + "};\n", "45 hooks"),
     ("include/runnel/a.h", PROSE + "RNL_API int rnl_a(int a);\n"
      "RNL_API int rnl_b(int a);\n", None),
     ("include/runnel/a.h", PROSE * 9 + "\nRNL_API int rnl_a(int a);\n",

@@ -18,6 +18,15 @@ typedef struct rnl_context_options {
     // theirs back, once their release stream has passed, instead of keeping it
     // for others; 0: never.
     size_t pool_threshold;
+    // The most time that a launch of a compiled kernel, or a kernel of a graph,
+    // may take from where its first block begins to where its last one ends, in
+    // nanoseconds; 0: RUNNEL_KERNEL_LIMIT, which is in milliseconds, or none.
+    // A launch that takes longer is stopped within about a millisecond, in the
+    // midst of its blocks, and fails its stream with RNL_ERROR_KERNEL_LIMIT.
+    // RNL_ERROR_UNSUPPORTED without RNL_FEATURE_KERNEL_LIMIT, where the
+    // variable has no effect. C functions as kernels are not stopped, but none
+    // of their blocks begins after the limit.
+    uint64_t kernel_limit_ns;
 } rnl_context_options;
 
 #define RNL_CONTEXT_OPTIONS(...) RNL_LITERAL(rnl_context_options, __VA_ARGS__)
@@ -42,6 +51,9 @@ typedef enum rnl_feature {
     RNL_FEATURE_MEMORY_HINTS,       // prefetch, advice, attachment do something
     RNL_FEATURE_NATIVE_HANDLES,     // <runnel/interop.h>
     RNL_FEATURE_HOST_FUNCTIONS,     // on streams; those of graphs go anyway
+    RNL_FEATURE_CANCEL,             // rnl_stream_cancel
+    RNL_FEATURE_KERNEL_LIMIT,       // kernel_limit_ns; rnl_stream_cancel stops
+                                    // kernels that run
 } rnl_feature;
 
 RNL_BEGIN_DECLS

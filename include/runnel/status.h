@@ -49,7 +49,11 @@
     X(ERROR_CAPTURED_EVENT, 30, "the event was recorded in a capture and "    \
                                 "stands for no work that runs")               \
     X(ERROR_CAPTURE_THREAD, 31, "the capture was begun by another thread")    \
-    X(ERROR_GRAPH_UPDATE, 32, "the graph differs too much for an update")
+    X(ERROR_GRAPH_UPDATE, 32, "the graph differs too much for an update")     \
+    X(ERROR_CANCELLED, 33, "the stream was cancelled before the work was "    \
+                           "done")                                            \
+    X(ERROR_KERNEL_LIMIT, 34, "a launch ran longer than the time limit of "   \
+                              "its context")
 
 // What a call returns. RNL_OK and RNL_NOT_READY are not errors.
 typedef enum rnl_status {

@@ -97,6 +97,23 @@ RNL_API rnl_status rnl_stream_synchronize(rnl_stream stream,
 // context is lost.
 RNL_API rnl_status rnl_stream_reset_and_wait(rnl_stream stream);
 
+// Ends what the stream has in flight, and does not block: work that was
+// submitted before the call and has not begun is dropped, waits for events,
+// streams and values end at once, and kernels that run are stopped within about
+// a millisecond, wherever they are, endless loops included. The stream fails
+// with RNL_ERROR_CANCELLED, which tells what was stopped or dropped first, and
+// can be used again after rnl_stream_reset_and_wait. Without work in flight
+// nothing happens. Host functions that run, and C functions as kernels, end by
+// themselves; host functions behind them are called with the failure. A graph
+// whose executable graph also runs on another stream waits for that launch.
+// Memory that a stopped kernel was writing holds some of what it would have.
+// A batched stream submits what it has collected before. Legal from any thread.
+// RNL_ERROR_UNSUPPORTED without RNL_FEATURE_CANCEL: drivers of GPUs cannot take
+// back what they were given. Without RNL_FEATURE_KERNEL_LIMIT kernels that run
+// end by themselves, too. RNL_ERROR_OUT_OF_MEMORY, and nothing is cancelled,
+// when the system gives no thread to look after it. Stands for no vendor call.
+RNL_API rnl_status rnl_stream_cancel(rnl_stream stream);
+
 // Makes later work of `stream` wait for what `event` stands for now. An event
 // that was never recorded stands for nothing (as in CUDA), unless it is a
 // promise: then the wait lasts until it is recorded and complete. The event may

@@ -69,6 +69,8 @@ const char *backend_check(const struct backend *b)
         return "RNL_FEATURE_EVENT_TIMING and event_elapsed go together";
     if (has(b, RNL_FEATURE_PROMISES) != (b->event_break != NULL))
         return "RNL_FEATURE_PROMISES and event_break go together";
+    if (has(b, RNL_FEATURE_CANCEL) != (b->stream_cancel != NULL))
+        return "RNL_FEATURE_CANCEL and stream_cancel go together";
     if (has(b, RNL_FEATURE_PEER_ACCESS) != (b->peer_access != NULL))
         return "RNL_FEATURE_PEER_ACCESS and peer_access go together";
     if (has(b, RNL_FEATURE_GRAPHS) !=

@@ -16,7 +16,7 @@ struct graph_exec;
 
 #define BACKEND_ABI 1u
 #define DEADLINE_LOOK 0  // no moment: time does not begin at 0
-#define FEATURE_LAST RNL_FEATURE_HOST_FUNCTIONS
+#define FEATURE_LAST RNL_FEATURE_KERNEL_LIMIT
 #define BACKEND_FEATURE(feature) (1u << (feature))
 #define BACKEND_ATTRIBUTE(id) (1u << (id))
 
@@ -105,6 +105,9 @@ struct backend {
     rnl_status (*stream_join)(struct stream *stream, struct stream *other);
     // optional: the core is about to forget the failure; nothing is in flight
     void (*stream_reset)(struct stream *stream);
+    // optional, with CANCEL: all that was submitted is to end, and the stream
+    // to fail with CANCELLED if there was any. Does not wait.
+    rnl_status (*stream_cancel)(struct stream *stream);
 
     // --- events
     // Its memory is zeroed, or as event_finish left that of another, and as

@@ -14,6 +14,7 @@
 #define SPECIALISE_DEFAULT 1
 #define SPECIALISE_AFTER_NS UINT64_C(200000000)
 #define CACHE_SIZE_DEFAULT (UINT64_C(1) << 30)
+#define LIMIT_MOST_MS UINT64_C(86400000)  // a day
 #define TEXT_SIZE 1024
 
 static struct config config;
@@ -127,6 +128,8 @@ static void read_all(void)
     config.cache_disabled = read_flag("RUNNEL_CACHE_DISABLE");
     config.specialise_ns = read_specialise();
     config.contain = read_number("RUNNEL_CONTAIN", 1, 1) != 0;
+    config.kernel_limit_ns =
+        read_number("RUNNEL_KERNEL_LIMIT", LIMIT_MOST_MS, 0) * 1000000;
 }
 
 const struct config *config_get(void)

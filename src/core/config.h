@@ -19,6 +19,7 @@ struct config {
     bool cache_disabled;       // RUNNEL_CACHE_DISABLE
     uint64_t specialise_ns;    // RUNNEL_SPECIALISE; UINT64_MAX: never
     bool contain;              // RUNNEL_CONTAIN; false only when it is 0
+    uint64_t kernel_limit_ns;  // RUNNEL_KERNEL_LIMIT; 0: none
 };
 
 // Read at the first call, the same for ever after.

@@ -71,7 +71,11 @@ static rnl_status context_open(struct device *device,
     if (status != RNL_OK)
         goto abandon;
     context->features = find_features(context);
-    status = memory_pool_init(context);
+    if (options->kernel_limit_ns > 0)
+        status = context_need(context, RNL_FEATURE_KERNEL_LIMIT, "options",
+                              "a time limit of kernels is");
+    if (status == RNL_OK)
+        status = memory_pool_init(context);
     if (status != RNL_OK)
         goto finish;
     status = default_stream_create(context);

@@ -349,6 +349,26 @@ rnl_status rnl_stream_reset_and_wait(rnl_stream handle)
     return status;
 }
 
+// What a batched stream has collected is in flight, too.
+rnl_status rnl_stream_cancel(rnl_stream handle)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK)
+        return status;
+    struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
+    if (!object)
+        return object_refuse(handle, OBJECT_STREAM, "stream");
+    struct stream *stream = (struct stream *)object;
+    status = context_need(stream_context(stream), RNL_FEATURE_CANCEL, "stream",
+                          "cancelling work is");
+    if (status == RNL_OK && (status = capture_check_stream(stream)) == RNL_OK) {
+        stream_flush(stream);  // which tells of an earlier failure only
+        status = stream->backend->stream_cancel(stream);
+    }
+    object_drop(object);
+    return status;
+}
+
 // --- Order between streams -------------------------------------------------
 
 static rnl_status same_api(struct stream *stream, struct context *other,

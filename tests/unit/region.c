@@ -25,7 +25,7 @@ RNL_TEST(others_are_let_in_after_a_small_first_part)
     struct pool *pool;
     struct region region = {.run = run_slowly, .total = UNITS};
     atomic_init(&region.participants, 1);
-    assert_ok(pool_create(2, 30000, &pool));
+    assert_ok(pool_create(2, 30000, 0, &pool));
     assert_ok(region_run(pool, &region, false));
     assert_int_equal(atomic_load(&first_part), UNITS / 4096);
     assert_int_equal(atomic_load(&units_run), UNITS);

@@ -106,7 +106,7 @@ static unsigned threads_of(struct pool *pool)
 RNL_TEST(a_worker_stands_by_once_there_was_work)
 {
     struct pool *pool;
-    assert_ok(pool_create(2, 0, &pool));
+    assert_ok(pool_create(2, 0, 0, &pool));
     while (atomic_load(&pool->lazy) + atomic_load(&pool->standing_by) == 0)
         sched_yield();
     assert_int_equal(threads_of(pool), 1);
@@ -124,7 +124,7 @@ RNL_TEST(a_worker_stands_by_once_there_was_work)
 RNL_TEST(the_only_worker_of_a_pool_of_one_stands_by_itself)
 {
     struct pool *pool;
-    assert_ok(pool_create(1, 0, &pool));
+    assert_ok(pool_create(1, 0, 0, &pool));
     pool_notify(pool, false);
     while (atomic_load(&pool->standing_by) == 0)
         sched_yield();

@@ -171,6 +171,7 @@ static void run_another(struct worker *worker, uint32_t thread)
 void worker_wait(struct worker *worker, struct waiter *self)
 {
     rnl_cpu_block *block = &worker->block;
+    stop_here(worker, self->thread);
     self->fiber = worker->current;
     worker->warps[self->thread / WARP_SIZE].suspended |=
         UINT32_C(1) << self->thread % WARP_SIZE;
@@ -380,6 +381,7 @@ static int service_print(const char *format, va_list arguments)
     else if (length > 0 && fwrite(text, (size_t)length, 1, stdout) != 1)
         length = -1;
     worker->inside = true;
+    stop_here(worker, WORKER_NO_THREAD);
     return length;
 }
 
@@ -414,6 +416,7 @@ struct worker *worker_here(void)
 static void free_worker(void *memory)
 {
     struct worker *worker = memory;
+    stop_thread_end(worker);
     fault_thread_end(worker);
     struct fiber *next;
     for (struct fiber *fiber = worker->made; fiber; fiber = next) {
@@ -504,9 +507,11 @@ static void run_all(struct worker *worker)
     uint64_t mode = flush ? float_mode_read() : 0;
     if (flush)
         float_mode_write(mode | FLOAT_MODE_FLUSHES);
+    stop_begin(worker);
     worker->inside = true;
     fiber_switch(&worker->native, worker->current);
     worker->inside = false;
+    stop_end(worker);
     if (flush)
         float_mode_write(mode);
 }

@@ -4,6 +4,8 @@
 // with the object.
 #pragma once
 
+#include "kernel/stop.h"
+
 #include <runnel/cpu_object.h>
 #include <runnel/status.h>
 #include <stdbool.h>
@@ -19,6 +21,8 @@ struct kernel_run {
     const void *const *arguments;  // address of each parameter's value
     bool cooperative;
     const struct kernel_run *next; // for block_run_list; NULL: the last
+    const struct stop_scope *scope;// of the first in a list; NULL: not stopped
+    struct code_range code;        // where a signal may stop it
 };
 
 // Whether `next` may stand behind `run` in a list: both run whole blocks, with

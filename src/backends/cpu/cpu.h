@@ -6,6 +6,7 @@
 // in to run.
 #pragma once
 
+#include "backends/cpu/kernel/stop.h"
 #include "base/clock.h"
 #include "core/backend.h"
 #include "core/values.h"
@@ -49,6 +50,7 @@ struct queue {
 
     _Alignas(64) struct op *batch;  // the owner's: taken, the first is running
     _Atomic uint64_t completed;     // number of the last op done
+    _Atomic uint64_t cancelled;     // ops up to this number are to end
 
     // Waiters and sleepers are guarded by the lock. `attention` counts both, so
     // that completing an op need not look while nobody waits.
@@ -62,6 +64,7 @@ struct queue {
     _Atomic bool needs_worker; // only a worker can run what comes first
     bool poked;                // unblocked while it was running
     struct region *shared;     // of the plan that is first in `batch`, if any
+    struct stop_request stop;  // of its kernels, while it is being cancelled
 };
 
 // What a WAIT op waits for, in op->backend. While it is listed, it belongs to
@@ -86,6 +89,13 @@ static inline struct wait *op_wait(struct op *op)
 static inline struct queue *stream_queue(struct stream *stream)
 {
     return stream_native(stream);
+}
+
+// For who runs the first op of the queue, or a part of it.
+static inline bool queue_is_cancelled(const struct queue *queue)
+{
+    return atomic_load_explicit(&queue->cancelled, memory_order_relaxed) >
+           atomic_load_explicit(&queue->completed, memory_order_relaxed);
 }
 
 // Appends a list of ops and sees to it that somebody will run them. Gives the
@@ -122,6 +132,9 @@ void queue_forget(struct queue *queue);
 // blocked queue is ready again; one that runs is poked, and its region, too.
 void queue_unblock(struct queue *queue, _Atomic bool *listed);
 
+// The same where nothing has happened but that the owner is to look again.
+void queue_poke(struct queue *queue);
+
 // For the owner of a queue that has nothing to do before it is unblocked. False
 // when it was poked: it looks again. Else it is no longer the owner's.
 bool queue_block(struct queue *queue, struct stream *target);
@@ -131,6 +144,18 @@ rnl_status queue_add_wait(struct stream *stream, const struct wait *wait);
 
 // Unblocks the queues of a list of WAIT ops, linked by their waits.
 void queue_release_waits(struct op *op);
+
+// For the owner of a queue that is cancelled and has not failed, or its plan:
+// takes a wait off the list that it is in. False when somebody else has done so
+// and will unblock the queue.
+bool queue_withdraw_wait(struct op *op);
+
+// The same for its first op: true when that is not to run, and the stream has
+// failed. Where it waits, it is in no list any more.
+bool queue_cancel_first(struct queue *queue, struct op *op);
+
+// What fails an op of a queue that is cancelled.
+#define CANCELLED_TEXT "the stream was cancelled before it had begun"
 
 // True when what the op waits for is over; otherwise its stream's queue will be
 // unblocked. A failure becomes that of the op's stream.
@@ -190,6 +215,9 @@ void event_unpoint(const struct wait *point);
 // Nobody waits for the event's record by this launch any more.
 void event_unwait(struct event *event, uint64_t launch);
 
+// Takes a WAIT op out of the event's list; false when it is not there.
+bool event_withdraw(struct op *op);
+
 // For a WAIT on a record that is to come: true with what the event stands for
 // (no target: nothing), or with `*out_broken` when it will never be recorded;
 // false when the op is in the event's list. `*out_lost`: the failure of the
@@ -247,6 +275,9 @@ static inline struct watch *op_watch(struct op *op)
 // was added.
 bool watch_add(struct pool *pool, struct watch *watch);
 
+// Takes it off again; false when the queue is being unblocked.
+bool watch_withdraw(struct pool *pool, struct watch *watch);
+
 // Looks at the words at this address, after it was written. True when a queue
 // was unblocked.
 bool watch_look_at(struct pool *pool, const char *address);
@@ -295,19 +326,24 @@ struct pool {
                                     // number; odd: it dozes
     _Atomic uint32_t sentinels;     // how many there were, doubled
     _Atomic uint32_t waiting;       // host threads asleep in queue_wait
-    _Atomic uint32_t ready_urgent;  // ready with a priority above normal
+    // By rank (0 normal, higher is more urgent): ready queues, and regions that
+    // can be joined, of a higher rank.
+    _Atomic uint32_t ready_above[PRIORITIES], regions_above[PRIORITIES];
     _Atomic uint32_t wake_word;     // futex of sleeping workers; odd: stopping
     _Atomic int waker_on;           // processor of who woke one last, or -1
     unsigned width;         // how many threads may run kernels at once
     uint64_t spin_ns;
     pthread_t *threads;
     unsigned thread_count, thread_most;
-    unsigned blocked;       // workers inside a host function
+    unsigned blocked;       // workers inside a host function, or replaced
+    _Atomic uint32_t aside; // of those: at work on a long launch
     bool stopping;
     _Atomic uint32_t users;  // workers, and whoever will destroy it
+    struct stop_watch watch;
 };
 
-rnl_status pool_create(unsigned width, uint64_t spin_ns,
+// `limit_ns`: of each launch; 0: none.
+rnl_status pool_create(unsigned width, uint64_t spin_ns, uint64_t limit_ns,
                        struct pool **out_pool);
 
 // Stops and frees it, from any thread, its own workers included.
@@ -355,6 +391,27 @@ bool pool_take(struct pool *pool, struct queue *queue);
 // True when a worker should leave its present queue for a better one.
 bool pool_prefers_other(struct pool *pool, unsigned ops_done);
 
+// A thread's turn at something long: when it began (clock_ticks), and whether
+// the pool has a worker more meanwhile.
+struct turn {
+    uint64_t since;
+    bool aside;
+};
+
+static inline unsigned pool_rank(const struct stream *stream)
+{
+    return stream->priority >= 0 ? 0 : (unsigned)-stream->priority;
+}
+
+// True when work of a higher rank is there, or a queue of the same one after a
+// turn has lasted TURN_TICKS.
+bool pool_wants_turn(struct pool *pool, unsigned rank, uint64_t since);
+
+// For a worker that cannot leave what it does: has another one take its place
+// if one is wanted. turn_end gives that up.
+void turn_pass(struct pool *pool, unsigned rank, struct turn *turn);
+void turn_end(struct pool *pool, struct turn *turn);
+
 // A worker is about to be blocked by the host's code, or is back.
 void pool_block_begin(struct pool *pool);
 void pool_block_end(struct pool *pool);
@@ -374,6 +431,11 @@ struct region {
     uint64_t total;
     unsigned most;                   // threads that may take part
     uint64_t share;                  // units taken at once; 0: shrinking parts
+    uint64_t share_most;             // the most of those; 0: any
+    uint64_t first_most;             // units that take about a share's time, as
+                                     // far as known when others are let in
+    unsigned rank;                   // of its stream's priority
+    struct stop_scope scope;
     bool in_rows;                    // many units in a row are best run at once
     // Of a plan, whose steps are not numbered: runs one; whether there is any.
     struct plan *plan;
@@ -441,6 +503,7 @@ bool op_is_small(const struct op *op);
 rnl_status cpu_stream_init(struct stream *stream);
 void cpu_stream_finish(struct stream *stream);
 void cpu_stream_reset(struct stream *stream);
+rnl_status cpu_stream_cancel(struct stream *stream);
 rnl_status cpu_stream_submit(struct stream *stream, struct op *first);
 rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline);
 rnl_status cpu_stream_join(struct stream *stream, struct stream *other);

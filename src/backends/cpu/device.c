@@ -64,7 +64,12 @@ static rnl_status context_init(struct context *context)
         width = config->threads;
     if (width == 0)
         width = machine_cores();
-    return pool_create(width, config->spin_ns, &cpu->pool);
+    uint64_t limit = context->options.kernel_limit_ns;
+    if (limit == 0)
+        limit = config->kernel_limit_ns;
+    if (stop_lacks()[0])
+        limit = 0;
+    return pool_create(width, config->spin_ns, limit, &cpu->pool);
 }
 
 static void context_finish(struct context *context)
@@ -107,6 +112,8 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
                "move it";
     case RNL_FEATURE_NATIVE_HANDLES:
         return "the cpu has no vendor's driver whose handles these could be";
+    case RNL_FEATURE_KERNEL_LIMIT:
+        return stop_lacks();
     case RNL_FEATURE_INTERPROCESS:
         return "cpu events live in one process";
     default:
@@ -135,7 +142,7 @@ const struct backend cpu_backend = {
                 HAS(ZERO_COPY_MAP) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
                 HAS(PROMISES) | HAS(PEER_ACCESS) | HAS(GRAPHS) | HAS(CAPTURE) |
                 HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) |
-                HAS(HOST_FUNCTIONS) |
+                HAS(HOST_FUNCTIONS) | HAS(CANCEL) | HAS(KERNEL_LIMIT) |
                 (BLOCK_COOPERATES ? HAS(COOPERATIVE_LAUNCH) : 0),
     .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_PRIORITY),
@@ -162,6 +169,7 @@ const struct backend cpu_backend = {
     .stream_wait = cpu_stream_wait,
     .stream_join = cpu_stream_join,
     .stream_reset = cpu_stream_reset,
+    .stream_cancel = cpu_stream_cancel,
 
     .event_init = cpu_event_init,
     .event_finish = cpu_event_finish,

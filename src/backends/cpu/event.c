@@ -486,6 +486,20 @@ bool event_resolve(struct op *op, bool *out_broken, struct failure **out_lost)
     return known;
 }
 
+bool event_withdraw(struct op *op)
+{
+    struct cpu_event *cpu = event_cpu(op_wait(op)->promise);
+    lock_take(&cpu->lock);
+    struct op **link = &cpu->waiters;
+    while (*link && *link != op)
+        link = &op_wait(*link)->next;
+    bool found = *link != NULL;
+    if (found)
+        *link = op_wait(op)->next;
+    lock_give(&cpu->lock);
+    return found;
+}
+
 void cpu_event_break(struct event *event)
 {
     struct cpu_event *cpu = event_cpu(event);

@@ -40,7 +40,7 @@ static bool installed;
 
 // --- What is not a kernel's ------------------------------------------------
 
-static void call_former(const struct sigaction *action, int number,
+void fault_call_former(const struct sigaction *action, int number,
                         siginfo_t *info, void *context)
 {
     // Returning from our handler gives the thread its own mask again.
@@ -81,7 +81,7 @@ static void pass_on(int number, siginfo_t *info, void *context)
     }
     if (action.sa_flags & SA_RESETHAND)
         former[i].sa_handler = SIG_DFL;
-    call_former(&action, number, info, context);
+    fault_call_former(&action, number, info, context);
 }
 
 // --- What is ---------------------------------------------------------------
@@ -120,28 +120,42 @@ static bool is_of_kernel(const struct worker *worker, const siginfo_t *info,
            !was_on_signal_stack(context);
 }
 
+void fault_leave(struct worker *worker, rnl_status status, void *context)
+{
+    worker->inside = false;
+    worker->status = status;
+    worker->current->busy = true;  // it ends in the middle
+    fiber_abandon(worker->current, &worker->native, context);
+}
+
 static void handle(int number, siginfo_t *info, void *context)
 {
     int error = errno;
     struct worker *worker = worker_here();
     if (is_of_kernel(worker, info, context)) {
-        worker->inside = false;
         worker->fault = (struct fault){
             number, info->si_code, (uintptr_t)info->si_addr,
             access_of(context), fiber_context_instruction(context),
             fiber_context_stack(context)};
-        worker->status = RNL_ERROR_LAUNCH_FAILED;
-        worker->current->busy = true;  // it ends in the middle
-        fiber_abandon(worker->current, &worker->native, context);
+        fault_leave(worker, RNL_ERROR_LAUNCH_FAILED, context);
     } else {
         pass_on(number, info, context);
     }
     errno = error;
 }
 
+const char *fault_lacks(void)
+{
+    if (SANITIZED)
+        return "the library was built with a sanitizer, which handles signals "
+               "itself";
+    return config_get()->contain ? "" : "RUNNEL_CONTAIN=0 forbids handlers of "
+                                        "signals";
+}
+
 static void install(void)
 {
-    if (SANITIZED || !config_get()->contain)
+    if (fault_lacks()[0])
         return;
     for (int i = 0; i < NUMBER_COUNT; i++) {
         // Read first: a fault may come before the second call returns.
@@ -304,7 +318,9 @@ static void describe(const struct worker *worker, char *text, size_t size)
 {
     const struct fault *fault = &worker->fault;
     bool of_memory = fault->number == SIGSEGV && fault->code != SI_KERNEL;
-    if (!kernel_call_is_intact(worker->current) &&
+    if (stop_is_fault(fault->number))
+        stop_describe(worker, text, size);
+    else if (!kernel_call_is_intact(worker->current) &&
         !(of_memory && overrun_at(worker, fault->address)))
         snprintf(text, size, "%s", fault_overwritten);
     else if (fault->number == SIGFPE)

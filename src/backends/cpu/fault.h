@@ -7,6 +7,7 @@
 // which wants to see faults itself, or with RUNNEL_CONTAIN=0.
 #pragma once
 
+#include <runnel/status.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,6 +34,18 @@ extern const char fault_overwritten[];
 
 // Installs the handlers, once in a process.
 void fault_install(void);
+
+// Why they are not installed; "" where they are.
+const char *fault_lacks(void);
+
+// Calls a handler that was there before, as the system would have.
+struct sigaction;
+void fault_call_former(const struct sigaction *action, int number,
+                       siginfo_t *info, void *context);
+
+// In a handler that interrupted the kernel of `worker`: when it returns, the
+// thread is out of the kernel and its launch fails with `status`.
+void fault_leave(struct worker *worker, rnl_status status, void *context);
 
 // Gives the calling thread a stack for the handlers if it lacks one, because a
 // handler cannot run on a stack that is full; and takes it back.

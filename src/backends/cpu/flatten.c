@@ -75,10 +75,13 @@ static enum step_kind kind_of(const struct node *node, struct step *step)
     }
 }
 
-static bool fill_step(struct step *step, const struct node *node)
+static bool fill_step(struct plan *plan, struct step *step,
+                      const struct node *node)
 {
     *step = (struct step){0};
     step->kind = kind_of(node, step);
+    if (step->kind == STEP_RUN)
+        step->run.scope = &plan->scope;
     if (step->kind == STEP_IF || step->kind == STEP_WHILE) {
         step->body = plan_create(node->inner);
         if (!step->body)
@@ -152,7 +155,7 @@ static bool lay_node(struct flat *flat, const struct graph *graph,
     const struct node *node = &graph->nodes[index];
     struct span *span = &spans[index];
     span->first = span->last = plan->count;
-    if (!fill_step(&plan->steps[plan->count], node)) {
+    if (!fill_step(plan, &plan->steps[plan->count], node)) {
         step_finish(&plan->steps[plan->count]);
         return false;
     }

@@ -118,6 +118,8 @@ rnl_status cpu_function_init(struct function *function, const char *name,
                     name);
     native->object = table;
     native->kernel = kernel;
+    native->code = ((struct cpu_module *)module_native(function->module))
+                       ->object.code;
     native->special = specials_find(
         ((struct cpu_module *)module_native(function->module))->specials,
         kernel);

@@ -13,6 +13,7 @@ struct cpu_module {
 struct cpu_function {
     const rnl_cpu_object *object;
     const rnl_cpu_kernel *kernel;
+    struct code_range code;
     rnl_parameter *parameters;  // the kernel's, in the core's form
     struct special *special;    // code for one block size, or NULL
 };

@@ -434,6 +434,24 @@ static rnl_status refuse_open(const void *elf, int error)
     return RNL_ERROR_INVALID_BINARY;
 }
 
+// Where its segments of code are, once it is loaded.
+static struct code_range code_of(const void *elf, const void *base)
+{
+    elf_header header;
+    struct code_range code = {.low = UINTPTR_MAX};
+    memcpy(&header, elf, sizeof header);
+    for (size_t i = 0; i < header.e_phnum; i++) {
+        elf_segment segment = segment_at(elf, &header, i);
+        uintptr_t low = (uintptr_t)base + (uintptr_t)segment.p_vaddr;
+        uintptr_t high = low + (uintptr_t)segment.p_memsz;
+        if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X))
+            continue;
+        code.low = low < code.low ? low : code.low;
+        code.high = high > code.high ? high : code.high;
+    }
+    return code;
+}
+
 rnl_status object_load(const void *data, size_t size,
                        struct loaded_object *out_object)
 {
@@ -466,7 +484,9 @@ rnl_status object_load(const void *data, size_t size,
         return refuse(fault);
     }
     fault_install();
-    *out_object = (struct loaded_object){library, table, path};
+    stop_install();
+    *out_object = (struct loaded_object){library, table, path,
+                                         code_of(elf, shared_base(table))};
     return RNL_OK;
 }
 

@@ -5,6 +5,7 @@
 // the dynamic loader trusts what it is given.
 #pragma once
 
+#include "backends/cpu/kernel/stop.h"
 #include "core/backend.h"
 
 #include <runnel/cpu_object.h>
@@ -14,6 +15,7 @@ struct loaded_object {
     void *library;  // dlopen's
     const rnl_cpu_object *table;
     char *path;     // of its file, which debuggers read; NULL if it has none
+    struct code_range code;
 };
 
 // Why these bytes are no ELF shared object of this machine, or NULL.

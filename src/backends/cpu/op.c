@@ -16,6 +16,7 @@
 // that the C library writes past the caches.
 #define UNIT_SMALL ((size_t)128 << 10)
 #define UNIT_LARGE ((size_t)8 << 20)
+#define SHARE_BYTES ((size_t)32 << 20)  // at most, in one go
 #define PARALLEL_BYTES ((size_t)256 << 10)
 #define SMALL_BYTES ((size_t)64 << 10)
 #define SMALL_THREADS 4096u
@@ -52,7 +53,7 @@ bool op_is_small(const struct op *op)
 rnl_status op_call_failed(rnl_status status, char *message)
 {
     bool known = status >= RNL_ERROR_INVALID_ARGUMENT &&
-                 status <= RNL_ERROR_GRAPH_UPDATE;
+                 status <= RNL_ERROR_KERNEL_LIMIT;
     if (known)
         snprintf(message, REGION_MESSAGE, "the native function returned %s: %s",
                  rnl_status_name(status), rnl_status_text(status));
@@ -124,6 +125,7 @@ static struct kernel_run kernel_run_of(const struct op_kernel *kernel)
     const struct cpu_function *function = function_native(kernel->function);
     return (struct kernel_run){
         .object = function->object, .kernel = function->kernel,
+        .code = function->code,
         .grid = kernel->grid, .block = kernel->block,
         .shared_size = kernel->shared_size, .arguments = kernel->arguments,
         .cooperative = is_cooperative(kernel),
@@ -138,6 +140,7 @@ static rnl_status run_blocks(const struct region *region, uint64_t first,
     struct kernel_run run = kernel_run_of(kernel);
     if (function->special)
         special_use(function->special, kernel->block, &run);
+    run.scope = &region->scope;
     callback_begin();
     rnl_status status = block_run(&run, first, count, message, REGION_MESSAGE);
     callback_end();
@@ -300,6 +303,8 @@ static bool plan(struct region *region, const struct op *op)
     else
         region->run = rows > 1 ? fill_rows : fill_line;
     region->total = units_of(width, rows);
+    size_t unit = rows > 1 ? width : unit_of(width);
+    region->share_most = unit < SHARE_BYTES ? SHARE_BYTES / unit : 1;
     return width * rows >= PARALLEL_BYTES;
 }
 
@@ -331,8 +336,14 @@ rnl_status op_perform(struct pool *pool, struct queue *queue,
     if (op_quick_call(op, &call))
         return call_once(op, &call, message);
     struct region region;
+    struct stop_watch *watch = &pool->watch;
+    uint64_t limit = op->kind == OP_KERNEL ? watch->limit_ns : 0;
     region.queue = queue;
     region.op = op;
+    region.rank = pool_rank(queue->stream);
+    region.share_most = 0;
+    region.scope = (struct stop_scope){
+        queue, limit ? clock_deadline(limit) : 0, watch};
     region.in_rows = false;
     region.open = false;
     region.take = NULL;

@@ -92,7 +92,18 @@ static void run_single(struct plan *plan, const struct step *step)
 
 static bool has_failed(const struct plan *plan)
 {
-    return atomic_load_explicit(&plan->failed, memory_order_relaxed);
+    return atomic_load_explicit(&plan->failed, memory_order_relaxed) ||
+           queue_is_cancelled(plan->queue);
+}
+
+// Blames the graph unless a step was stopped. Not where that is noticed: other
+// threads may be about to leave a kernel, which is the one to name.
+static void note_cancelled(struct plan *plan)
+{
+    if (queue_is_cancelled(plan->queue) &&
+        !atomic_load(&plan->queue->stream->failure))
+        fail_plan(plan, plan->op, RNL_ERROR_CANCELLED,
+                  "the stream was cancelled before all of it was done");
 }
 
 static void wait_reset(struct step *step)
@@ -120,9 +131,11 @@ static void run_step(struct plan *plan, struct step *step)
     case STEP_HOST:
         if (plan->shared)
             region_offer(stream_pool(stream), &plan->region, true);
+        note_cancelled(plan);
         queue_call_host(plan->queue, step->recipe->ops);
         break;
     case STEP_RECORD:
+        note_cancelled(plan);
         event_arrive((struct event *)step->recipe->subject,
                      op_launch(plan->op), has_failed(plan) ? stream : NULL,
                      plan->op->sequence);
@@ -155,6 +168,7 @@ static void run_body(struct plan *outer, const struct step *step)
     struct plan *body = step->body;
     body->queue = outer->queue;
     body->op = outer->op;
+    body->scope = outer->scope;
     atomic_store(&body->failed, false);
     while (__atomic_load_n(step->recipe->word, __ATOMIC_ACQUIRE) != 0) {
         for (uint32_t i = 0; i < body->count; i++)
@@ -193,6 +207,8 @@ static bool wait_is_over(struct plan *plan, struct step *step)
     struct op *op = step->wait;
     struct wait *wait = op_wait(op);
     bool vain = !op->stream && !wait_begin(plan, step);
+    if (queue_is_cancelled(plan->queue))
+        queue_withdraw_wait(op);
     vain |= has_failed(plan) && !atomic_load(&wait->listed);
     if (!vain && !queue_wait_is_over(op))
         return false;
@@ -203,6 +219,8 @@ static bool wait_is_over(struct plan *plan, struct step *step)
 
 static bool values_are_over(struct plan *plan, struct step *step)
 {
+    if (queue_is_cancelled(plan->queue) && atomic_load(&step->watch.listed))
+        watch_withdraw(stream_pool(plan->queue->stream), &step->watch);
     bool vain = has_failed(plan) && !atomic_load(&step->watch.listed);
     return vain || watch_values(plan->queue, &step->recipe->ops->values,
                                 &step->value, &step->watch);
@@ -255,7 +273,8 @@ static void run_next(struct plan *plan)
     uint32_t done = 1;
     if (step->kind == STEP_CALL && !has_failed(plan))
         done = run_calls(plan, step, calls_at_once(plan));
-    else if (step->kind == STEP_RUN && !has_failed(plan))
+    else if (step->kind == STEP_RUN && !has_failed(plan) &&
+             plan->scope.watch->limit_ns == 0)  // else each has its own
         done = run_chain(plan, step);
     else
         run_step(plan, step);
@@ -476,6 +495,7 @@ static void share(struct plan *plan)
     plan->region.queue = plan->queue;
     plan->region.plan = plan;
     plan->region.most = pool->width;
+    plan->region.rank = pool_rank(plan->queue->stream);
     plan->region.take = take_step;
     plan->region.any = any_step;
     atomic_store(&plan->region.participants, 1);
@@ -518,6 +538,8 @@ static void start(struct plan *plan, struct queue *queue, const struct op *op)
         graph_await_launch(op);
     plan->queue = queue;
     plan->op = op;
+    plan->scope = (struct stop_scope){
+        .owner = queue, .watch = &stream_pool(queue->stream)->watch};
     plan->started = true;
     plan->shared = plan->needs_worker = false;
     plan->next = 0;
@@ -555,6 +577,7 @@ enum plan_outcome plan_run(struct plan *plan, struct queue *queue,
     enum plan_outcome outcome = go_on(plan, worker);
     if (outcome != PLAN_DONE)
         return outcome;  // the plan may be another thread's, or gone
+    note_cancelled(plan);
     plan->started = plan->needs_worker = false;
     bool brief = timed && clock_ticks() - begin <= BRIEF_TICKS;
     atomic_store_explicit(&plan->brief, brief, memory_order_relaxed);

@@ -66,6 +66,7 @@ struct plan {
     // The launch under way.
     struct queue *queue;
     const struct op *op;
+    struct stop_scope scope; // of kernels of one block
     bool started, shared;
     bool needs_worker;       // nothing else is left to do for now
     uint32_t next;           // before it is shared: what comes next

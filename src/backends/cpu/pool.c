@@ -53,8 +53,7 @@ bool pool_unwatched(struct pool *pool)
 
 static unsigned rank_of(const struct queue *queue)
 {
-    int priority = queue->stream->priority;
-    return priority >= 0 ? 0 : (unsigned)-priority;
+    return pool_rank(queue->stream);
 }
 
 static void unlist_locked(struct pool *pool, struct queue *queue)
@@ -71,8 +70,8 @@ static void unlist_locked(struct pool *pool, struct queue *queue)
     queue->previous = queue->next = NULL;
     queue->listed = false;
     atomic_fetch_sub(&pool->ready_count, 1);
-    if (rank > 0)
-        atomic_fetch_sub(&pool->ready_urgent, 1);
+    while (rank-- > 0)
+        atomic_fetch_sub(&pool->ready_above[rank], 1);
 }
 
 static struct queue *pool_pop(struct pool *pool)
@@ -101,8 +100,8 @@ void pool_push(struct pool *pool, struct queue *queue)
         pool->ready[rank] = queue;
     pool->ready_last[rank] = queue;
     queue->listed = true;
-    if (rank > 0)
-        atomic_fetch_add(&pool->ready_urgent, 1);
+    while (rank-- > 0)
+        atomic_fetch_add(&pool->ready_above[rank], 1);
     atomic_fetch_add(&pool->ready_count, 1);
     lock_give(&pool->lock);
 }
@@ -119,7 +118,7 @@ bool pool_take(struct pool *pool, struct queue *queue)
 
 bool pool_prefers_other(struct pool *pool, unsigned ops_done)
 {
-    if (atomic_load_explicit(&pool->ready_urgent, memory_order_relaxed) > 0)
+    if (atomic_load_explicit(&pool->ready_above[0], memory_order_relaxed) > 0)
         return true;
     return ops_done >= 64 && atomic_load_explicit(&pool->ready_count,
                                                   memory_order_relaxed) > 0;
@@ -227,6 +226,52 @@ void pool_block_end(struct pool *pool)
     lock_take(&pool->lock);
     pool->blocked--;
     lock_give(&pool->lock);
+}
+
+// --- Taking turns ----------------------------------------------------------
+
+#define TURN_TICKS 8000000  // 2 to 8 ms
+
+static bool is_urged(struct pool *pool, unsigned rank)
+{
+    return atomic_load_explicit(&pool->ready_above[rank],
+                                memory_order_relaxed) > 0 ||
+           atomic_load_explicit(&pool->regions_above[rank],
+                                memory_order_relaxed) > 0;
+}
+
+static bool has_equal(struct pool *pool, unsigned rank)
+{
+    return atomic_load_explicit(rank ? &pool->ready_above[rank - 1]
+                                     : &pool->ready_count,
+                                memory_order_relaxed) > 0;
+}
+
+bool pool_wants_turn(struct pool *pool, unsigned rank, uint64_t since)
+{
+    return is_urged(pool, rank) ||
+           (has_equal(pool, rank) && clock_ticks() - since > TURN_TICKS);
+}
+
+// Among equals no more than twice as many threads as the pool is wide work.
+void turn_pass(struct pool *pool, unsigned rank, struct turn *turn)
+{
+    if (turn->aside || worker_pool != pool ||
+        !pool_wants_turn(pool, rank, turn->since))
+        return;
+    if (atomic_load(&pool->aside) >= pool->width && !is_urged(pool, rank))
+        return;
+    turn->aside = true;
+    atomic_fetch_add(&pool->aside, 1);
+    pool_block_begin(pool);
+}
+
+void turn_end(struct pool *pool, struct turn *turn)
+{
+    if (!turn->aside)
+        return;
+    pool_block_end(pool);
+    atomic_fetch_sub(&pool->aside, 1);
 }
 
 // --- Idling ----------------------------------------------------------------
@@ -381,6 +426,11 @@ static void idle(struct pool *pool, bool worked)
 
 static bool work_once(struct pool *pool)
 {
+    // Help with something urgent goes before what is not.
+    if (atomic_load_explicit(&pool->regions_above[0], memory_order_relaxed) &&
+        !atomic_load_explicit(&pool->ready_above[0], memory_order_relaxed) &&
+        region_join(pool, NULL))
+        return true;
     struct queue *queue = pool_pop(pool);
     if (!queue)
         return region_join(pool, NULL);
@@ -428,9 +478,26 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-rnl_status pool_create(unsigned width, uint64_t spin_ns,
+// With a limit there has to be somebody who looks after it.
+static rnl_status start_threads(struct pool *pool)
+{
+    rnl_status status = pool->watch.limit_ns > 0
+                            ? stop_watch_start(&pool->watch)
+                            : RNL_OK;
+    if (status != RNL_OK)
+        return status;
+    grow(pool);
+    if (pool->thread_count > 0)
+        return RNL_OK;
+    stop_watch_finish(&pool->watch);
+    return fail(RNL_ERROR_OUT_OF_MEMORY,
+                "the system did not start a worker thread");
+}
+
+rnl_status pool_create(unsigned width, uint64_t spin_ns, uint64_t limit_ns,
                        struct pool **out_pool)
 {
+    rnl_status status = RNL_ERROR_OUT_OF_MEMORY;
     struct pool *pool = mem_allocate_aligned(sizeof *pool, 64);
     if (!pool)
         goto no_memory;
@@ -438,21 +505,21 @@ rnl_status pool_create(unsigned width, uint64_t spin_ns,
     atomic_store(&pool->waker_on, -1);
     pool->width = width;
     pool->spin_ns = spin_ns;
+    pool->watch.limit_ns = limit_ns;
     pool->thread_most = width + THREADS_BLOCKED_MOST;
     pool->threads =
         mem_allocate(pool->thread_most * sizeof *pool->threads);
     if (!pool->threads)
         goto free_pool;
-    grow(pool);
-    if (pool->thread_count == 0)
+    status = start_threads(pool);
+    if (status != RNL_OK)
         goto free_threads;
     *out_pool = pool;
     return RNL_OK;
 
 free_threads:
     pool_free(pool);
-    return fail(RNL_ERROR_OUT_OF_MEMORY,
-                "the system did not start a worker thread");
+    return status;
 free_pool:
     mem_release(pool, sizeof *pool);
 no_memory:
@@ -461,6 +528,7 @@ no_memory:
 
 void pool_destroy(struct pool *pool)
 {
+    stop_watch_finish(&pool->watch);
     lock_take(&pool->lock);
     pool->stopping = true;
     unsigned count = pool->thread_count;

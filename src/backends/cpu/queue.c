@@ -123,14 +123,16 @@ rnl_status queue_add_wait(struct stream *stream, const struct wait *wait)
     return status;
 }
 
-// With `*listed` false its owner, if it runs, may run it to its end.
-void queue_unblock(struct queue *queue, _Atomic bool *listed)
+// `listed` may be NULL. With `*listed` false its owner, if it runs, may run the
+// queue to its end.
+static void unblock(struct queue *queue, _Atomic bool *listed)
 {
     struct stream *stream = queue->stream;
     struct pool *pool = stream_pool(stream);
     object_keep(&stream->object);
     lock_take(&queue->lock);
-    atomic_store(listed, false);
+    if (listed)
+        atomic_store(listed, false);
     bool blocked = queue->state == QUEUE_BLOCKED;
     bool runs = queue->state == QUEUE_RUNNING;
     if (blocked) {
@@ -150,6 +152,16 @@ void queue_unblock(struct queue *queue, _Atomic bool *listed)
     object_drop(&stream->object);
 }
 
+void queue_unblock(struct queue *queue, _Atomic bool *listed)
+{
+    unblock(queue, listed);
+}
+
+void queue_poke(struct queue *queue)
+{
+    unblock(queue, NULL);
+}
+
 bool queue_block(struct queue *queue, struct stream *target)
 {
     lock_take(&queue->lock);
@@ -166,7 +178,7 @@ bool queue_block(struct queue *queue, struct stream *target)
 void queue_fail(struct queue *queue, uint64_t sequence, const struct op *op,
                 rnl_status status, const char *message)
 {
-    bool inherited = op->kind == OP_WAIT;
+    bool inherited = op->kind == OP_WAIT && status != RNL_ERROR_CANCELLED;
     struct failure *failure =
         failure_create(queue->stream, sequence, op, status, message);
     lock_take(&queue->lock);
@@ -246,9 +258,12 @@ bool queue_wait_is_over(struct op *op)
 // False when the queue is blocked now and no longer the caller's.
 static bool pass_wait(struct queue *queue, struct op *op)
 {
-    while (!queue_wait_is_over(op))
+    while (!queue_wait_is_over(op)) {
+        if (queue_is_cancelled(queue) && queue_cancel_first(queue, op))
+            return true;
         if (queue_block(queue, op_wait(op)->target))
             return false;
+    }
     return true;
 }
 
@@ -258,9 +273,12 @@ static bool pass_values(struct queue *queue, struct op *op)
     struct op_values *values = &op->values;
     if (values->done == 0)
         *op_watch(op) = (struct watch){0};
-    while (!watch_values(queue, values, &values->done, op_watch(op)))
+    while (!watch_values(queue, values, &values->done, op_watch(op))) {
+        if (queue_is_cancelled(queue) && queue_cancel_first(queue, op))
+            return true;
         if (queue_block(queue, NULL))
             return false;
+    }
     return true;
 }
 
@@ -434,6 +452,8 @@ static bool run_first(struct queue *queue, struct op *op, bool worker)
 {
     bool failed = atomic_load_explicit(&queue->stream->failure,
                                        memory_order_relaxed) != NULL;
+    if (__builtin_expect(queue_is_cancelled(queue), 0) && !failed)
+        failed = queue_cancel_first(queue, op);
     // Launches of one graph never overlap, also where they will not run.
     if (op->kind == OP_WAIT)
         return (failed && !op_wait(op)->order_only) || pass_wait(queue, op);

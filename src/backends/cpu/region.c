@@ -13,17 +13,69 @@
 #define EXPECT_TICKS 60000
 #define LOOK_NS 100000
 
+// How long a share takes at most, as far as those before tell, so that work of
+// a higher priority need not wait for long: 1 to 4 ms.
+#define SHARE_TICKS 4000000
+
+static void fail_part(struct region *region, rnl_status status,
+                      const char *message)
+{
+    if (atomic_exchange(&region->failed, 1) == 0) {
+        region->status = status;
+        memcpy(region->message, message, REGION_MESSAGE);
+    }
+    atomic_store(&region->taken, region->total);  // nobody starts more
+}
+
 static void run_part(struct region *region, uint64_t first, uint64_t count)
 {
     char message[REGION_MESSAGE];
     rnl_status status = region->run(region, first, count, message);
-    if (status == RNL_OK)
-        return;
-    if (atomic_exchange(&region->failed, 1) == 0) {
-        region->status = status;
-        memcpy(region->message, message, sizeof message);
-    }
-    atomic_store(&region->taken, region->total);  // nobody starts more
+    if (status != RNL_OK)
+        fail_part(region, status, message);
+}
+
+// Before another part of it is begun.
+static bool is_stopped(struct region *region)
+{
+    char message[REGION_MESSAGE];
+    const struct stop_scope *scope = &region->scope;
+    enum stop_reason reason = 0;
+    if (region->queue && queue_is_cancelled(region->queue))
+        reason = STOP_CANCELLED;
+    else if (scope->deadline != 0 && clock_now() > scope->deadline)
+        reason = STOP_LIMIT;
+    if (__builtin_expect(reason == 0, 1))
+        return false;
+    stop_describe_launch(reason, reason == STOP_LIMIT ? scope->watch->limit_ns
+                                                      : 0,
+                         message, sizeof message);
+    fail_part(region, stop_status(reason), message);
+    return true;
+}
+
+// How many units one who takes part takes at once, by what the last ones took.
+struct pace {
+    uint64_t most;
+    uint64_t mark;  // clock_ticks at the end of the last ones
+};
+
+static uint64_t most_of(uint64_t count, uint64_t ticks)
+{
+    double most = (double)count * SHARE_TICKS / ((double)ticks + 1);
+    return most < 1 ? 1 : most < 1e18 ? (uint64_t)most : (uint64_t)1e18;
+}
+
+// Grows slowly: the next ones may take longer than the last.
+static void keep_pace(struct pace *pace, uint64_t count)
+{
+    uint64_t now = clock_ticks();
+    uint64_t most = most_of(count, now - pace->mark);
+    pace->mark = now;
+    if (most < pace->most)
+        pace->most = most;
+    else if (count == pace->most && most / 2 > count)
+        pace->most = 2 * count;
 }
 
 static uint64_t part_size(const struct region *region, uint64_t taken)
@@ -37,18 +89,21 @@ static uint64_t part_size(const struct region *region, uint64_t taken)
 
 // Shares shrink towards the end, so that all finish at about the same time;
 // rows begin with equal ones.
-static bool take_part(struct region *region)
+static bool take_part(struct region *region, struct pace *pace)
 {
     uint64_t taken = atomic_load_explicit(&region->taken,
                                           memory_order_relaxed);
-    if (taken >= region->total)
+    if (taken >= region->total || is_stopped(region))
         return false;
     uint64_t count = part_size(region, taken);
+    if (count > pace->most)
+        count = pace->most;
     uint64_t first = atomic_fetch_add(&region->taken, count);
     if (first >= region->total)
         return false;
     uint64_t left = region->total - first;
     run_part(region, first, count < left ? count : left);
+    keep_pace(pace, count);
     return true;
 }
 
@@ -62,6 +117,8 @@ static void open_locked(struct pool *pool, struct region *region)
         region->next->link = &region->next;
     pool->regions = region;
     region->open = true;
+    for (unsigned rank = region->rank; rank-- > 0;)
+        atomic_fetch_add(&pool->regions_above[rank], 1);
     atomic_fetch_add(&pool->region_count, 1);
 }
 
@@ -110,6 +167,8 @@ static void close_locked(struct pool *pool, struct region *region)
     if (region->next)
         region->next->link = region->link;
     region->open = false;
+    for (unsigned rank = region->rank; rank-- > 0;)
+        atomic_fetch_sub(&pool->regions_above[rank], 1);
     atomic_fetch_sub(&pool->region_count, 1);
 }
 
@@ -119,17 +178,42 @@ static bool has_more(const struct region *region, bool worker)
                        : atomic_load(&region->taken) < region->total;
 }
 
+// The most urgent one.
 static struct region *find_locked(struct pool *pool, struct queue *queue)
 {
-    struct region *next;
+    struct region *next, *best = NULL;
     for (struct region *at = pool->regions; at; at = next) {
         next = at->next;
         if (!has_more(at, true))
             close_locked(pool, at);  // nothing is left to join for
-        else if (!queue || (at->queue == queue && has_more(at, false)))
-            return at;
+        else if ((!queue || (at->queue == queue && has_more(at, false))) &&
+                 (!best || at->rank > best->rank))
+            best = at;
     }
-    return NULL;
+    return best;
+}
+
+// A worker leaves for something else.
+static void leave_early(struct pool *pool, struct region *region)
+{
+    lock_take(&pool->lock);
+    if (has_more(region, true))
+        open_again_locked(pool, region);
+    lock_give(&pool->lock);
+}
+
+// Until nothing is left to take, or something else wants a turn of a worker.
+static void take_parts(struct pool *pool, struct region *region, bool worker)
+{
+    uint64_t since = clock_ticks();
+    struct pace pace = {region->first_most, since};
+    while (region->take ? region->take(region, worker)
+                        : take_part(region, &pace)) {
+        if (!worker || !pool_wants_turn(pool, region->rank, since))
+            continue;
+        leave_early(pool, region);
+        return;
+    }
 }
 
 bool region_join(struct pool *pool, struct queue *queue)
@@ -147,8 +231,7 @@ bool region_join(struct pool *pool, struct queue *queue)
         return false;
     if (more)
         pool_notify(pool, false);
-    while (region->take ? region->take(region, !queue) : take_part(region)) {
-    }
+    take_parts(pool, region, !queue);
     // The owner frees the region once it sees that nobody is left: the wake
     // may then hit a word that is something else, which wakes for no reason.
     if (atomic_fetch_sub(&region->participants, 1) == 2)
@@ -226,16 +309,20 @@ static void run_shared(struct pool *pool, struct region *region,
 {
     uint64_t start = clock_ticks();
     bool woken = expected > EXPECT_TICKS;
+    struct turn turn = {.since = start};
+    struct pace pace = {region->first_most, start};
     open_to_others(pool, region);
     if (woken)
         pool_notify(pool, false);
-    while (take_part(region)) {
-        if (woken || clock_ticks() - start < WAKE_TICKS)
+    while (take_part(region, &pace)) {
+        turn_pass(pool, region->rank, &turn);
+        if (woken || pace.mark - start < WAKE_TICKS)
             continue;
         pool_notify(pool, false);
         woken = true;
     }
     wait_for_others(pool, region, true);
+    turn_end(pool, &turn);
 }
 
 // Runs growing parts until the op is done or turns out to be long: gives the
@@ -245,7 +332,7 @@ static double run_alone(struct region *region)
     uint64_t part = region->total / FIRST_PARTS;
     uint64_t start = clock_ticks(), done = 0;
     part = part ? part : 1;
-    while (done < region->total) {
+    while (done < region->total && !is_stopped(region)) {
         uint64_t left = region->total - done;
         part = part < left ? part : left;
         run_part(region, done, part);
@@ -262,6 +349,7 @@ static double run_alone(struct region *region)
         double rest = (double)ticks * (double)left / (double)done;
         if (rest > ALONE_TICKS) {
             atomic_store(&region->taken, done);
+            region->first_most = most_of(done, ticks);
             return rest;
         }
         part = left;
@@ -270,16 +358,38 @@ static double run_alone(struct region *region)
     return 0;
 }
 
+// With a pool that is one thread wide nobody is let in.
+static void run_in_turns(struct pool *pool, struct region *region)
+{
+    struct turn turn = {.since = clock_ticks()};
+    struct pace pace = {region->first_most, turn.since};
+    while (take_part(region, &pace))
+        turn_pass(pool, region->rank, &turn);
+    turn_end(pool, &turn);
+}
+
+static uint64_t equal_shares(const struct pool *pool,
+                             const struct region *region)
+{
+    uint64_t share = (region->total + pool->width - 1) / pool->width;
+    return region->share_most && share > region->share_most
+               ? region->share_most
+               : share;
+}
+
 rnl_status region_run(struct pool *pool, struct region *region, bool parallel)
 {
     region->most = pool->width;
+    region->first_most = UINT64_MAX;
     // Memory is fastest in few long runs, and its parts take equally long.
-    region->share =
-        parallel ? (region->total + pool->width - 1) / pool->width : 0;
+    region->share = parallel ? equal_shares(pool, region) : 0;
     double expected = INFINITY;
-    if (region->total == 1 || pool->width == 1)
+    if (region->total == 1)
         run_part(region, 0, region->total);
-    else if (parallel || (expected = run_alone(region)) > 0)
+    else if (pool->width == 1 && (parallel || run_alone(region) > 0))
+        run_in_turns(pool, region);
+    else if (pool->width > 1 &&
+             (parallel || (expected = run_alone(region)) > 0))
         run_shared(pool, region, expected);
     return region->status;
 }

@@ -297,6 +297,7 @@ void special_use(const struct special *special, rnl_dim3 block,
         return;
     run->object = special->object.table;
     run->kernel = special->fixed;
+    run->code = special->object.code;
 }
 
 // --- Of a module -----------------------------------------------------------

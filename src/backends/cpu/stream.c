@@ -5,11 +5,18 @@ rnl_status cpu_stream_init(struct stream *stream)
 {
     stream_queue(stream)->stream = stream;
     stream->completed = &stream_queue(stream)->completed;
+    stream_queue(stream)->stop = (struct stop_request){
+        .owner = stream_queue(stream),
+        .done = &stream_queue(stream)->completed,
+        .until = &stream_queue(stream)->cancelled,
+    };
     return RNL_OK;
 }
 
 void cpu_stream_finish(struct stream *stream)
 {
+    stop_watch_remove(&stream_pool(stream)->watch,
+                      &stream_queue(stream)->stop);
     queue_forget(stream_queue(stream));
 }
 

@@ -203,6 +203,25 @@ bool watch_add(struct pool *pool, struct watch *watch)
     return !holds;
 }
 
+bool watch_withdraw(struct pool *pool, struct watch *watch)
+{
+    struct watches *all = &pool->watches;
+    unsigned bucket = bucket_of(watch->value.address);
+    lock_take(&all->lock);
+    struct watch **link = &all->buckets[bucket];
+    while (*link && *link != watch)
+        link = &(*link)->next;
+    bool found = *link != NULL;
+    if (found) {
+        *link = watch->next;
+        atomic_fetch_sub(&all->count, 1);
+        note_empty_locked(all, bucket);
+        atomic_store(&watch->listed, false);
+    }
+    lock_give(&all->lock);
+    return found;
+}
+
 bool watch_values(struct queue *queue, const struct op_values *values,
                   size_t *done, struct watch *watch)
 {

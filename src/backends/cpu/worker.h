@@ -4,6 +4,7 @@
 #include "block.h"
 #include "fault.h"
 #include "fiber.h"
+#include "kernel/stop.h"
 
 struct grid;
 
@@ -66,6 +67,7 @@ struct worker {
     size_t failure_size;
     volatile bool inside;    // a fault is the kernel's
     struct fault fault;
+    struct stop_thread stop;
     stack_t signal_stack, former_stack;
 };
 

@@ -252,6 +252,11 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
         return driver.call.stream_write32
                    ? cuda_missing(&driver, "cuStreamWaitValue32")
                    : cuda_missing(&driver, "cuStreamWriteValue32");
+    case RNL_FEATURE_CANCEL:
+        return "a driver takes back no work that it was given";
+    case RNL_FEATURE_KERNEL_LIMIT:
+        return "a driver ends a kernel that runs only together with its "
+               "context";
     case RNL_FEATURE_INTERPROCESS:
         return "each record of an event is another event of the driver's; one "
                "that other processes have open would have to stay the same";

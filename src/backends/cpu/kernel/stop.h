@@ -1,0 +1,110 @@
+// Kernels that are to end before they do by themselves: a stream was cancelled,
+// or a launch has reached its time limit.
+//
+// A signal (SIGURG) makes an OS thread leave the kernel that it runs. The
+// handler acts only if the very run that was meant goes on, and if the thread
+// is in the kernel's own code: it holds no lock of any library there. Elsewhere
+// (printf, a function of the C library) the thread is asked again a little
+// later, by a watch, and services look before they return.
+//
+// The signal is the process's own as faults are (fault.h): whatever was not
+// sent from here goes to the handler that was there before. SIGURG does nothing
+// by default, so that one which comes late does no harm.
+#pragma once
+
+#include "base/thread.h"
+
+#include <runnel/status.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct worker;
+
+enum stop_reason {
+    STOP_CANCELLED = 1,
+    STOP_LIMIT,
+};
+
+// Where the code of a loaded object lies.
+struct code_range {
+    uintptr_t low, high;
+};
+
+// Asks for the end of all that is done for `owner`, again and again until
+// `*done` is at least `*until`.
+struct stop_request {
+    struct stop_request *next;
+    const void *owner;
+    const _Atomic uint64_t *done;
+    const _Atomic uint64_t *until;
+    bool listed;                    // guarded by the watch's lock
+};
+
+// Looks after the requests and the time limit of a pool, by a thread of its own
+// that is started when there is something to look after.
+struct stop_watch {
+    uint64_t limit_ns;              // of each launch; 0: none
+    struct lock lock;               // guards the next three
+    struct stop_request *requests;
+    bool started, stopping;
+    pthread_t thread;
+    _Atomic uint32_t word;          // futex of the thread
+    atomic_bool asleep;             // until something happens
+};
+
+// What a run is done for.
+struct stop_scope {
+    const void *owner;
+    uint64_t deadline;              // 0: the limit, from when the run begins
+    struct stop_watch *watch;
+};
+
+// An OS thread that runs kernels.
+struct stop_thread {
+    struct stop_thread *next, **link;
+    uint32_t process;               // which the list was for; 0: in none
+    pid_t id;
+    const void *_Atomic owner;
+    _Atomic uint64_t deadline;
+    _Atomic uint64_t turn;          // odd while a kernel runs
+    _Atomic uint64_t asked;         // the turn that is to end
+    _Atomic int reason;
+};
+
+// Why running kernels cannot be stopped here; "" where they can.
+const char *stop_lacks(void);
+
+// Installs the handler, once in a process.
+void stop_install(void);
+
+// Around a run of the calling thread's; `worker->run` is set.
+void stop_begin(struct worker *worker);
+void stop_end(struct worker *worker);
+
+// The thread ends.
+void stop_thread_end(struct worker *worker);
+
+// Leaves the kernel if that was asked for. For services.
+void stop_here(struct worker *worker, uint32_t thread);
+
+// For the signal's number as a fault's, whose code is the reason.
+void stop_describe(const struct worker *worker, char *text, size_t size);
+bool stop_is_fault(int number);
+
+// The same as a sentence about a launch of which some blocks have not begun.
+void stop_describe_launch(enum stop_reason reason, uint64_t limit_ns,
+                          char *text, size_t size);
+
+rnl_status stop_status(enum stop_reason reason);
+
+// A watch is all zeros before, but for the limit. Starting it fails with
+// RNL_ERROR_OUT_OF_MEMORY, recorded, if the system gives no thread.
+rnl_status stop_watch_start(struct stop_watch *watch);
+void stop_watch_finish(struct stop_watch *watch);
+
+// Adds a request, or looks again for one that is there. The watch is started.
+void stop_watch_add(struct stop_watch *watch, struct stop_request *request);
+
+// Takes it out if it is still there.
+void stop_watch_remove(struct stop_watch *watch, struct stop_request *request);
