@@ -1,7 +1,7 @@
 // Ending what a stream has in flight. Whoever calls only says so: the queue's
 // owner takes waits out of their lists, drops what has not begun and fails the
 // stream, and a watch has running kernels stopped (kernel/stop.h).
-#include "backends/cpu/cpu.h"
+#include "backends/cpu/plan.h"
 
 #include <stdio.h>
 
@@ -72,6 +72,7 @@ rnl_status cpu_stream_cancel(struct stream *stream)
 {
     struct queue *queue = stream_queue(stream);
     struct pool *pool = stream_pool(stream);
+    _Atomic bool nothing;
     uint64_t until = atomic_load(&stream->submitted);
     if (atomic_load(&queue->completed) >= until)
         return RNL_OK;
@@ -82,8 +83,10 @@ rnl_status cpu_stream_cancel(struct stream *stream)
     // Another thread may have cancelled more.
     if (atomic_load(&queue->cancelled) < until)
         atomic_store(&queue->cancelled, until);
+    if (queue->plan)
+        plan_cancel_locked(queue->plan);
     lock_give(&queue->lock);
-    queue_poke(queue);
+    queue_unblock(queue, &nothing);  // its owner looks again
     stop_watch_add(&pool->watch, &queue->stop);
     pool_nudge(pool);
     return RNL_OK;

@@ -63,7 +63,8 @@ struct queue {
     struct past past;          // newest first
     _Atomic bool needs_worker; // only a worker can run what comes first
     bool poked;                // unblocked while it was running
-    struct region *shared;     // of the plan that is first in `batch`, if any
+    struct plan *plan;         // that is first in `batch` and has been begun
+    struct region *shared;     // its own, if any
     struct stop_request stop;  // of its kernels, while it is being cancelled
 };
 
@@ -131,9 +132,6 @@ void queue_forget(struct queue *queue);
 // Something that the queue listed has happened: `*listed` is made false. A
 // blocked queue is ready again; one that runs is poked, and its region, too.
 void queue_unblock(struct queue *queue, _Atomic bool *listed);
-
-// The same where nothing has happened but that the owner is to look again.
-void queue_poke(struct queue *queue);
 
 // For the owner of a queue that has nothing to do before it is unblocked. False
 // when it was poked: it looks again. Else it is no longer the owner's.

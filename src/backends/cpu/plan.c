@@ -92,12 +92,16 @@ static void run_single(struct plan *plan, const struct step *step)
 
 static bool has_failed(const struct plan *plan)
 {
-    return atomic_load_explicit(&plan->failed, memory_order_relaxed) ||
-           queue_is_cancelled(plan->queue);
+    return atomic_load_explicit(&plan->failed, memory_order_relaxed);
 }
 
-// Blames the graph unless a step was stopped. Not where that is noticed: other
-// threads may be about to leave a kernel, which is the one to name.
+void plan_cancel_locked(struct plan *plan)
+{
+    atomic_store(&plan->failed, true);
+}
+
+// Blames the graph unless a step was stopped. Not when the plan is cancelled: a
+// thread may be about to leave a kernel, which is the one to name.
 static void note_cancelled(struct plan *plan)
 {
     if (queue_is_cancelled(plan->queue) &&
@@ -171,11 +175,14 @@ static void run_body(struct plan *outer, const struct step *step)
     body->scope = outer->scope;
     atomic_store(&body->failed, false);
     while (__atomic_load_n(step->recipe->word, __ATOMIC_ACQUIRE) != 0) {
-        for (uint32_t i = 0; i < body->count; i++)
+        for (uint32_t i = 0; i < body->count; i++) {
+            if (has_failed(outer))
+                atomic_store(&body->failed, true);
             run_step(body, &body->steps[i]);
+        }
         if (has_failed(body))
             atomic_store(&outer->failed, true);
-        if (has_failed(body) || step->kind == STEP_IF)
+        if (has_failed(outer) || step->kind == STEP_IF)
             return;
     }
 }
@@ -544,7 +551,21 @@ static void start(struct plan *plan, struct queue *queue, const struct op *op)
     plan->shared = plan->needs_worker = false;
     plan->next = 0;
     plan->slow = 0;
-    atomic_store(&plan->failed, atomic_load(&queue->stream->failure) != NULL);
+    lock_take(&queue->lock);
+    atomic_store(&plan->failed, atomic_load(&queue->stream->failure) != NULL ||
+                                    queue_is_cancelled(queue));
+    queue->plan = plan;
+    lock_give(&queue->lock);
+}
+
+static void finish(struct plan *plan)
+{
+    struct queue *queue = plan->queue;
+    lock_take(&queue->lock);
+    queue->plan = NULL;
+    lock_give(&queue->lock);
+    note_cancelled(plan);
+    plan->started = plan->needs_worker = false;
 }
 
 static enum plan_outcome go_on(struct plan *plan, bool worker)
@@ -577,8 +598,7 @@ enum plan_outcome plan_run(struct plan *plan, struct queue *queue,
     enum plan_outcome outcome = go_on(plan, worker);
     if (outcome != PLAN_DONE)
         return outcome;  // the plan may be another thread's, or gone
-    note_cancelled(plan);
-    plan->started = plan->needs_worker = false;
+    finish(plan);
     bool brief = timed && clock_ticks() - begin <= BRIEF_TICKS;
     atomic_store_explicit(&plan->brief, brief, memory_order_relaxed);
     return outcome;

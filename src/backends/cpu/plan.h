@@ -104,6 +104,10 @@ enum plan_outcome {
 enum plan_outcome plan_run(struct plan *plan, struct queue *queue,
                            const struct op *op, bool worker);
 
+// For a launch under way, whose queue is locked by the caller: no step that has
+// not begun does anything. The queue is cancelled.
+void plan_cancel_locked(struct plan *plan);
+
 // True when a launch of the plan is small work: not worth waking a worker for.
 bool plan_is_small(const struct plan *plan);
 

@@ -123,16 +123,14 @@ rnl_status queue_add_wait(struct stream *stream, const struct wait *wait)
     return status;
 }
 
-// `listed` may be NULL. With `*listed` false its owner, if it runs, may run the
-// queue to its end.
-static void unblock(struct queue *queue, _Atomic bool *listed)
+// With `*listed` false its owner, if it runs, may run the queue to its end.
+void queue_unblock(struct queue *queue, _Atomic bool *listed)
 {
     struct stream *stream = queue->stream;
     struct pool *pool = stream_pool(stream);
     object_keep(&stream->object);
     lock_take(&queue->lock);
-    if (listed)
-        atomic_store(listed, false);
+    atomic_store(listed, false);
     bool blocked = queue->state == QUEUE_BLOCKED;
     bool runs = queue->state == QUEUE_RUNNING;
     if (blocked) {
@@ -152,15 +150,6 @@ static void unblock(struct queue *queue, _Atomic bool *listed)
     object_drop(&stream->object);
 }
 
-void queue_unblock(struct queue *queue, _Atomic bool *listed)
-{
-    unblock(queue, listed);
-}
-
-void queue_poke(struct queue *queue)
-{
-    unblock(queue, NULL);
-}
 
 bool queue_block(struct queue *queue, struct stream *target)
 {
@@ -452,7 +441,9 @@ static bool run_first(struct queue *queue, struct op *op, bool worker)
 {
     bool failed = atomic_load_explicit(&queue->stream->failure,
                                        memory_order_relaxed) != NULL;
-    if (__builtin_expect(queue_is_cancelled(queue), 0) && !failed)
+    if (__builtin_expect(atomic_load_explicit(&queue->cancelled,
+                                              memory_order_relaxed) >=
+                             op->sequence, 0) && !failed)
         failed = queue_cancel_first(queue, op);
     // Launches of one graph never overlap, also where they will not run.
     if (op->kind == OP_WAIT)

@@ -420,7 +420,8 @@ static void describe_limit(uint64_t limit_ns, const char *end, char *text,
                            size_t size)
 {
     uint64_t us = limit_ns / 1000;
-    snprintf(text, size, "it ran longer than its limit of %" PRIu64 ".%03u ms%s",
+    snprintf(text, size,
+             "it ran longer than its limit of %" PRIu64 ".%03u ms%s",
              us / 1000, (unsigned)(us % 1000), end);
 }
 
