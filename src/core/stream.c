@@ -359,9 +359,11 @@ rnl_status rnl_stream_cancel(rnl_stream handle)
     if (!object)
         return object_refuse(handle, OBJECT_STREAM, "stream");
     struct stream *stream = (struct stream *)object;
-    status = context_need(stream_context(stream), RNL_FEATURE_CANCEL, "stream",
-                          "cancelling work is");
-    if (status == RNL_OK && (status = capture_check_stream(stream)) == RNL_OK) {
+    status = capture_refuse(stream);
+    if (status == RNL_OK)
+        status = context_need(stream_context(stream), RNL_FEATURE_CANCEL,
+                              "stream", "cancelling work is");
+    if (status == RNL_OK) {
         stream_flush(stream);  // which tells of an earlier failure only
         status = stream->backend->stream_cancel(stream);
     }

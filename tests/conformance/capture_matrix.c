@@ -260,6 +260,7 @@ static rnl_status time_work(struct stage *s)
 }
 
 OP(query, rnl_stream_query(s->captured))
+OP(cancel, rnl_stream_cancel(s->captured))
 OP(synchronize, rnl_stream_synchronize(s->captured, RNL_FOREVER))
 OP(reset, rnl_stream_reset_and_wait(s->captured))
 OP(copy_wait, rnl_copy_to_buffer_and_wait(s->captured, s->buffer, 0, s->host,
@@ -445,6 +446,7 @@ static const struct row {
     {"rnl_stream_query", "captured stream", query, ALL(INVALID)},
     {"rnl_stream_synchronize", "captured stream", synchronize, ALL(INVALID)},
     {"rnl_stream_reset_and_wait", "captured stream", reset, ALL(INVALID)},
+    {"rnl_stream_cancel", "captured stream", cancel, ALL(INVALID)},
     {"rnl_copy_to_buffer_and_wait", "captured stream", copy_wait,
      ALL(INVALID)},
     {"rnl_fill_and_wait", "captured stream", fill_wait, ALL(INVALID)},

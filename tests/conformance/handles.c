@@ -50,6 +50,7 @@ ROW_CALL(stream_create, context, rnl_stream_create(h, NULL, &with.out.stream))
 ROW_CALL(stream_retain, stream, rnl_stream_retain(h))
 ROW_CALL(stream_release, stream, rnl_stream_release(h))
 ROW_CALL(stream_flush, stream, rnl_stream_flush(h))
+ROW_CALL(stream_cancel, stream, rnl_stream_cancel(h))
 ROW_CALL(stream_query, stream, rnl_stream_query(h))
 ROW_CALL(stream_synchronize, stream, rnl_stream_synchronize(h, 0))
 ROW_CALL(stream_reset, stream, rnl_stream_reset_and_wait(h))
@@ -295,6 +296,7 @@ static const struct row rows[] = {
     {"rnl_stream_copy_attributes", "from", STREAM, copy_attributes_from, 0, 0},
     {"rnl_time_and_wait", "stream", STREAM, time_and_wait, 0, 0},
     {"rnl_stream_flush", "stream", STREAM, stream_flush, 0, 0},
+    {"rnl_stream_cancel", "stream", STREAM, stream_cancel, 0, 0},
     {"rnl_stream_query", "stream", STREAM, stream_query, 0, 0},
     {"rnl_stream_synchronize", "stream", STREAM, stream_synchronize, 0, 0},
     {"rnl_stream_reset_and_wait", "stream", STREAM, stream_reset, 0, 0},

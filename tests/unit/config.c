@@ -13,7 +13,8 @@ static const char *const names[] = {
     "RUNNEL_DEVICES", "RUNNEL_CPU_DEVICES", "RUNNEL_THREADS",
     "RUNNEL_SPIN_US", "RUNNEL_LOG", "RUNNEL_CC", "RUNNEL_CACHE_DIR",
     "RUNNEL_CACHE_DISABLE", "RUNNEL_BLOCKING", "RUNNEL_CONTAIN",
-    "RUNNEL_SPECIALISE", "RUNNEL_CUDA", "RUNNEL_NVRTC", "RUNNEL_CACHE_SIZE"};
+    "RUNNEL_SPECIALISE", "RUNNEL_CUDA", "RUNNEL_NVRTC", "RUNNEL_CACHE_SIZE",
+    "RUNNEL_KERNEL_LIMIT"};
 
 // True when `check` holds in a process with only `name` set.
 static bool with(const char *name, const char *value,
@@ -36,7 +37,7 @@ static bool is_default(const struct config *c)
            c->spin_ns > 0 && c->spin_ns <= 1000000 && c->log_level == 0 &&
            !c->blocking && !c->compiler && !c->cache_dir &&
            !c->cache_disabled && c->contain && !c->cuda && !c->nvrtc &&
-           c->cache_size == UINT64_C(1) << 30 &&
+           c->cache_size == UINT64_C(1) << 30 && c->kernel_limit_ns == 0 &&
            c->specialise_ns == 200000000;
 }
 
@@ -107,6 +108,11 @@ static bool not_specialised(const struct config *c)
     return c->specialise_ns == UINT64_MAX;
 }
 
+static bool limited(const struct config *c)
+{
+    return c->kernel_limit_ns == 250000000;
+}
+
 static bool specialised_at_once(const struct config *c)
 {
     return c->specialise_ns == 0;
@@ -150,6 +156,7 @@ RNL_TEST(good_values_are_read)
     assert_true(with("RUNNEL_CACHE_SIZE", "0", no_room));
     assert_true(with("RUNNEL_BLOCKING", "yes", blocking));
     assert_true(with("RUNNEL_CONTAIN", "0", not_contained));
+    assert_true(with("RUNNEL_KERNEL_LIMIT", "250", limited));
     assert_true(with("RUNNEL_SPECIALISE", "0", not_specialised));
     assert_true(with("RUNNEL_SPECIALISE", "now", specialised_at_once));
 }
@@ -157,6 +164,8 @@ RNL_TEST(good_values_are_read)
 RNL_TEST(bad_values_leave_the_default)
 {
     const char *const rows[][2] = {
+        {"RUNNEL_KERNEL_LIMIT", "-1"}, {"RUNNEL_KERNEL_LIMIT", "2s"},
+        {"RUNNEL_KERNEL_LIMIT", "86400001"},
         {"RUNNEL_CPU_DEVICES", "0"}, {"RUNNEL_CPU_DEVICES", "-1"},
         {"RUNNEL_CPU_DEVICES", "17"}, {"RUNNEL_CPU_DEVICES", "two"},
         {"RUNNEL_CPU_DEVICES", "4x"}, {"RUNNEL_CPU_DEVICES", " 4"},
