@@ -34,6 +34,11 @@ ROW_CALL(copy_attributes_from, stream,
 ROW_CALL(time_and_wait, stream,
          rnl_time_and_wait(h, 1, time_nothing, NULL, with.out.bits))
 
+// --- Streams ---------------------------------------------------------------
+
+ROW_CALL(stream_flush, stream, rnl_stream_flush(h))
+ROW_CALL(stream_cancel, stream, rnl_stream_cancel(h))
+
 // --- Peers -----------------------------------------------------------------
 
 ROW_CALL(context_can_access, context,

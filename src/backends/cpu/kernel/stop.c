@@ -386,8 +386,8 @@ const char *stop_lacks(void)
 #if defined(__x86_64__) || defined(__aarch64__)
     return fault_lacks();
 #else
-    return "a running kernel is left by a switch of stacks in a signal handler, "
-           "which is there on x86-64 and AArch64 only";
+    return "kernels are left by a switch of stacks in a signal handler, which "
+           "there is on x86-64 and AArch64 only";
 #endif
 }
 
