@@ -367,45 +367,32 @@ static uint32_t follow(struct plan *plan, const struct step *step)
     return next;
 }
 
-static void park_locked(struct plan *plan, uint32_t step)
-{
-    plan->parked[plan->parked_count++] = step;
-}
-
-static void unpark_locked(struct plan *plan, uint32_t at)
-{
-    for (plan->parked_count--; at < plan->parked_count; at++)
-        plan->parked[at] = plan->parked[at + 1];
-}
-
+// Each host function waits at most once a launch, so the queue's links can lie
+// in the steps.
 static void park_host(struct plan *plan, uint32_t step)
 {
     lock_take(&plan->lock);
-    park_locked(plan, step);
-    plan->host_count++;
+    plan->steps[step].next_host = NO_STEP;
+    if (plan->host_count++ == 0)
+        plan->first_host = step;
+    else
+        plan->steps[plan->last_host].next_host = step;
+    plan->last_host = step;
     lock_give(&plan->lock);
     region_offer(stream_pool(plan->queue->stream), &plan->region, true);
-}
-
-static uint32_t take_host_locked(struct plan *plan)
-{
-    for (uint32_t i = 0; i < plan->parked_count; i++) {
-        uint32_t step = plan->parked[i];
-        if (plan->steps[step].kind != STEP_HOST)
-            continue;
-        unpark_locked(plan, i);
-        plan->host_count--;
-        return step;
-    }
-    return NO_STEP;
 }
 
 static uint32_t take_host(struct plan *plan)
 {
     if (plan->host_count == 0)
         return NO_STEP;
+    uint32_t step = NO_STEP;
     lock_take(&plan->lock);
-    uint32_t step = take_host_locked(plan);
+    if (plan->host_count > 0) {
+        step = plan->first_host;
+        plan->first_host = plan->steps[step].next_host;
+        plan->host_count--;
+    }
     lock_give(&plan->lock);
     return step;
 }
@@ -417,7 +404,7 @@ static bool pass_or_park(struct plan *plan, uint32_t at)
     lock_take(&plan->lock);
     bool over = step->passed || is_over(plan, step);
     if (!over)
-        park_locked(plan, at);
+        plan->parked[plan->parked_count++] = at;
     lock_give(&plan->lock);
     return over;
 }
@@ -436,21 +423,21 @@ static bool may_run_shared(struct plan *plan, uint32_t at, bool worker)
 // Gives those that need not wait any more; returns how many.
 static uint32_t look_at_parked(struct plan *plan)
 {
-    uint32_t count = 0;
+    uint32_t kept = 0;
     lock_take(&plan->lock);
-    for (uint32_t i = 0; i < plan->parked_count;) {
-        struct step *step = &plan->steps[plan->parked[i]];
-        if (!waits(step) || !is_over(plan, step)) {
-            i++;
-            continue;
-        }
-        count++;
-        step->passed = true;
-        slot_give(plan, plan->parked[i]);
-        unpark_locked(plan, i);
+    const uint32_t count = plan->parked_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t at = plan->parked[i];
+        struct step *step = &plan->steps[at];
+        step->passed = is_over(plan, step);
+        if (step->passed)
+            slot_give(plan, at);
+        else
+            plan->parked[kept++] = at;
     }
+    plan->parked_count = kept;
     lock_give(&plan->lock);
-    return count;
+    return count - kept;
 }
 
 // Runs a step that is ready, and what follows; false when there is none.
@@ -617,8 +604,5 @@ const struct step *plan_waiting(const struct plan *plan)
     const struct step *next = &plan->steps[plan->next];
     if (!plan->shared)
         return waits(next) ? next : NULL;
-    for (uint32_t i = 0; i < plan->parked_count; i++)
-        if (waits(&plan->steps[plan->parked[i]]))
-            return &plan->steps[plan->parked[i]];
-    return NULL;
+    return plan->parked_count > 0 ? &plan->steps[plan->parked[0]] : NULL;
 }

@@ -46,6 +46,7 @@ struct step {
         };
         struct kernel_run run;   // RUN; `next` is of the next step, if that is
                                  // to be run with it
+        uint32_t next_host;      // HOST: the next one that needs a worker
     };
 };
 
@@ -80,10 +81,11 @@ struct plan {
     _Atomic uint32_t *slots;
     _Atomic uint32_t taken, given;
     _Atomic uint32_t unfinished;
-    struct lock lock;        // guards the parked, and what they wait for
-    uint32_t *parked;        // steps that wait, or for a worker, oldest first
+    struct lock lock;        // guards all below, and what the parked wait for
+    uint32_t *parked;        // steps that wait, oldest first
     uint32_t parked_count;
-    _Atomic uint32_t host_count;  // those for a worker
+    uint32_t first_host, last_host;  // a queue of HOST steps for a worker
+    _Atomic uint32_t host_count;     // how many those are
 };
 
 // Lays a snapshot flat; NULL after recording why.
