@@ -61,7 +61,7 @@ typedef struct rnl_buffer_info {
     void *device_address;   // what kernels see
     void *host_pointer;     // NULL where the host cannot reach the bytes
     bool borrowed;          // wrapped without a deleter, or a module's global
-    rnl_buffer parent;      // of a slice; NULL otherwise
+    rnl_buffer parent;      // of a slice, while that one lives; else NULL
     const char *label;
     rnl_attach_mode attach_mode;  // as last asked for
 } rnl_buffer_info;
@@ -98,7 +98,8 @@ RNL_API rnl_status rnl_buffer_wrap(rnl_context context, void *pointer,
                                    const rnl_wrap_options *options,
                                    rnl_buffer *out_buffer);
 
-// A buffer that is `size` bytes of `buffer` from `offset`; keeps it alive.
+// A buffer that is `size` bytes of `buffer` from `offset`; keeps its memory
+// alive. A slice of a slice does not keep the one that it was made of.
 RNL_API rnl_status rnl_buffer_slice(rnl_buffer buffer, size_t offset,
                                     size_t size, rnl_buffer *out_slice);
 

@@ -238,7 +238,7 @@ rnl_status rnl_buffer_wrap(rnl_context handle, void *pointer, size_t size,
 
 rnl_status buffer_borrow(struct context *context, struct memory memory,
                          size_t size, struct object *owner, const char *label,
-                         rnl_buffer *out_buffer)
+                         struct buffer **out_buffer)
 {
     rnl_memory_kind kind = owner->class->kind == OBJECT_BUFFER
                                ? ((struct buffer *)owner)->kind
@@ -254,7 +254,7 @@ rnl_status buffer_borrow(struct context *context, struct memory memory,
     buffer->owner = owner;
     buffer->memory = memory;
     buffer->borrowed = true;
-    *out_buffer = object_publish(&buffer->object);
+    *out_buffer = buffer;
     return RNL_OK;
 }
 
@@ -268,9 +268,12 @@ rnl_status buffer_check_range(const struct buffer *buffer, size_t offset,
                    offset, buffer->size);
 }
 
-static rnl_status slice(struct buffer *parent, size_t offset, size_t size,
-                        rnl_buffer *out_slice)
+// A slice of a slice keeps what that one keeps, not that one: a window that
+// moves along would keep all that it was.
+static rnl_status slice(struct buffer *parent, rnl_buffer handle,
+                        size_t offset, size_t size, rnl_buffer *out_slice)
 {
+    struct buffer *slice;
     rnl_status status = buffer_check_range(parent, offset, size);
     if (status != RNL_OK)
         return status;
@@ -279,8 +282,14 @@ static rnl_status slice(struct buffer *parent, size_t offset, size_t size,
         memory.device = (char *)memory.device + offset;
     if (memory.host)
         memory.host = (char *)memory.host + offset;
-    return buffer_borrow(parent->object.context, memory, size,
-                         &parent->object, parent->object.label, out_slice);
+    status = buffer_borrow(parent->object.context, memory, size,
+                           &buffer_whole(parent)->object,
+                           parent->object.label, &slice);
+    if (status != RNL_OK)
+        return status;
+    slice->parent = handle;
+    *out_slice = object_publish(&slice->object);
+    return RNL_OK;
 }
 
 rnl_status rnl_buffer_slice(rnl_buffer handle, size_t offset, size_t size,
@@ -293,7 +302,7 @@ rnl_status rnl_buffer_slice(rnl_buffer handle, size_t offset, size_t size,
     struct object *object = object_find_and_keep(handle, OBJECT_BUFFER);
     if (!object)
         return object_refuse(handle, OBJECT_BUFFER, "buffer");
-    status = slice((struct buffer *)object, offset, size, out_slice);
+    status = slice((struct buffer *)object, handle, offset, size, out_slice);
     object_drop(object);
     return status;
 }
@@ -324,9 +333,7 @@ static void set_release_point(struct buffer *buffer, uint64_t point)
 
 struct buffer *buffer_whole(struct buffer *buffer)
 {
-    while (buffer->owner && buffer->owner->class->kind == OBJECT_BUFFER)
-        buffer = (struct buffer *)buffer->owner;
-    return buffer;
+    return buffer->parent ? (struct buffer *)buffer->owner : buffer;
 }
 
 static struct stream *release_stream_of(const struct buffer *buffer)
@@ -519,8 +526,7 @@ static void describe_buffer(struct buffer *buffer, rnl_buffer_info *info)
     lock_take(&whole->lock);
     rnl_attach_mode attach_mode = whole->attach_mode;
     lock_give(&whole->lock);
-    struct object *owner = buffer->owner;
-    bool slice = owner && owner->class->kind == OBJECT_BUFFER;
+    bool parent_lives = object_find(buffer->parent, OBJECT_BUFFER) != NULL;
     *info = (rnl_buffer_info){
         .id = buffer->object.id,
         .context = object_handle(&buffer->object.context->object),
@@ -528,8 +534,8 @@ static void describe_buffer(struct buffer *buffer, rnl_buffer_info *info)
         .size = buffer->size,
         .device_address = buffer->memory.device,
         .host_pointer = buffer->memory.host,
-        .borrowed = buffer->borrowed && !slice,
-        .parent = slice ? object_handle(owner) : NULL,
+        .borrowed = buffer->borrowed && !buffer->parent,
+        .parent = parent_lives ? buffer->parent : NULL,
         .label = buffer->object.label ? buffer->object.label : "",
         .attach_mode = attach_mode,
     };

@@ -141,7 +141,8 @@ struct buffer {
     bool borrowed;                 // not ours to free
     rnl_deleter_fn deleter;
     void *user_data;
-    struct object *owner;          // referenced: parent buffer or module
+    struct object *owner;          // referenced: a slice's whole, or the module
+    rnl_buffer parent;             // of a slice: not referenced, may be dead
     struct stream *_Atomic release_stream; // referenced; NULL: the default one
     _Atomic uint64_t release_point; // how far that one was at the release
     struct pool_part *part;        // where its memory is kept; NULL: nowhere
@@ -412,10 +413,10 @@ void buffer_goes_behind(struct buffer *buffer, const struct op *op);
 rnl_status buffer_check_range(const struct buffer *buffer, size_t offset,
                               size_t size);
 
-// A buffer that borrows `memory` and keeps `owner` alive.
+// A buffer, not yet published, that borrows `memory` and keeps `owner` alive.
 rnl_status buffer_borrow(struct context *context, struct memory memory,
                          size_t size, struct object *owner, const char *label,
-                         rnl_buffer *out_buffer);
+                         struct buffer **out_buffer);
 
 // True when kernels of `context` may use memory of `owner`.
 bool context_may_use(struct context *context, struct context *owner);

@@ -419,6 +419,10 @@ rnl_status rnl_module_global(rnl_module module, const char *name,
                                                  &size);
     if (status != RNL_OK)
         return status;
-    return buffer_borrow(checked->object.context, memory, size,
-                         &checked->object, name, out_buffer);
+    struct buffer *buffer;
+    status = buffer_borrow(checked->object.context, memory, size,
+                           &checked->object, name, &buffer);
+    if (status == RNL_OK)
+        *out_buffer = object_publish(&buffer->object);
+    return status;
 }
