@@ -145,8 +145,9 @@ RNL_API rnl_status rnl_module_global(rnl_module module, const char *name,
 // --- Functions -------------------------------------------------------------
 
 // From source to function in one step, with a cache in memory: the same
-// context, source, name and options give the same compiled code at once.
-// `name` may be a template's name expression.
+// context, source, name and options give the same compiled code at once, while
+// the files that the source may include are the same. Where those cannot be
+// known, it is compiled each time. `name` may be a template's name expression.
 RNL_API rnl_status rnl_function_compile(rnl_context context,
                                         const char *source, const char *name,
                                         const rnl_module_options *options,

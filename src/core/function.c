@@ -3,6 +3,7 @@
 #include "core/make.h"
 #include "core/module.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define PARAMETERS_MAX 1024
@@ -278,17 +279,35 @@ static bool has_expression(const rnl_module_options *options, const char *name)
     return false;
 }
 
+// Whether the files are still those of `hash`; NULL: there are none.
+static bool files_are(const struct source *source, const struct hash128 *hash)
+{
+    struct hash128 now;
+    return !hash || (source_hash_files(source, &now) && now.low == hash->low &&
+                     now.high == hash->high);
+}
+
+// How the cache in memory keeps a source.
+struct kept_under {
+    const struct source_key *key;  // NULL: it does not
+    const struct hash128 *files;   // which are in the key; NULL: none
+};
+
 // Finds or builds the module and makes the function of it.
 static rnl_status build_function(struct context *context,
                                  const struct source *source,
-                                 const struct source_key *key,
+                                 struct kept_under kept,
                                  struct module *module, const char *name,
                                  rnl_function *out_function)
 {
+    const struct source_key *key = kept.key;
     if (!module) {
         rnl_status status = module_build(context, source, &module);
         if (status != RNL_OK)
             return status;
+        // The compiler may have read what was written meanwhile.
+        if (key && !files_are(source, kept.files))
+            key = NULL;
         if (key)
             compiled_add(context, key, &module);
     }
@@ -303,27 +322,68 @@ static rnl_status build_function(struct context *context,
     return RNL_OK;
 }
 
+// `files`: the hash of those that a source reads which is not closed. NULL: it
+// is closed, or not known to be otherwise.
+static rnl_status compile_kept(struct context *context,
+                               const struct source *source, const char *name,
+                               const struct hash128 *files,
+                               rnl_function *out_function);
+
+// A closed source is found, and not looked at, because its key is all that it
+// depends on; so is no other source under such a key.
+static rnl_status compile_missing(struct context *context,
+                                  const struct source *source,
+                                  const char *name, struct kept_under kept,
+                                  rnl_function *out_function)
+{
+    struct hash128 files;
+    if (kept.files || source_is_closed(source))
+        return build_function(context, source, kept, NULL, name,
+                              out_function);
+    if (source_hash_files(source, &files))
+        return compile_kept(context, source, name, &files, out_function);
+    return build_function(context, source, (struct kept_under){0}, NULL, name,
+                          out_function);
+}
+
+static rnl_status compile_kept(struct context *context,
+                               const struct source *source, const char *name,
+                               const struct hash128 *files,
+                               rnl_function *out_function)
+{
+    struct source_key key;
+    struct compiled_hit hit;
+    char prefix[48] = "";
+    if (files)
+        snprintf(prefix, sizeof prefix, "files %016llx%016llx",
+                 (unsigned long long)files->high,
+                 (unsigned long long)files->low);
+    if (!source_key_make(&key, source, prefix))
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory for the key of the source");
+    const struct kept_under kept = {&key, files};
+    rnl_status status = RNL_OK;
+    compiled_find(context, &key, name, &hit);
+    if (hit.function)
+        *out_function = hit.function;
+    else if (hit.module)
+        status = build_function(context, source, kept, hit.module, name,
+                                out_function);
+    else
+        status = compile_missing(context, source, name, kept, out_function);
+    source_key_finish(&key);
+    return status;
+}
+
 static rnl_status compile_cached(struct context *context,
                                  const struct source *source, const char *name,
                                  rnl_function *out_function)
 {
     // Whoever wants a dump wants the compiler to run.
-    if (source->options->dump_path)
-        return build_function(context, source, NULL, NULL, name, out_function);
-    struct source_key key;
-    struct compiled_hit hit;
-    if (!source_key_make(&key, source, ""))
-        return fail(RNL_ERROR_OUT_OF_MEMORY,
-                    "there is no memory for the key of the source");
-    rnl_status status = RNL_OK;
-    compiled_find(context, &key, name, &hit);
-    if (hit.function)
-        *out_function = hit.function;
-    else
-        status = build_function(context, source, &key, hit.module, name,
-                                out_function);
-    source_key_finish(&key);
-    return status;
+    return source->options->dump_path
+               ? build_function(context, source, (struct kept_under){0}, NULL,
+                                name, out_function)
+               : compile_kept(context, source, name, NULL, out_function);
 }
 
 // The same with the name among the expressions.

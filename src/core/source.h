@@ -1,6 +1,7 @@
 // Source to compile: checked, and as the bytes that identify it.
 #pragma once
 
+#include "base/hash.h"
 #include "core/backend.h"
 
 // Checks the text and the options and fills `out`, whose options live in
@@ -36,3 +37,9 @@ void source_key_finish(struct source_key *key);
 // True when what comes of the source depends on nothing but its key and the
 // compiler: no files from include directories, no absolute includes.
 bool source_is_closed(const struct source *source);
+
+// The hash of all that a source which is not closed can read: every file that
+// it may include, as far as those go, and the places where one could appear
+// that is not there. False when that is not known: a macro names a file, an
+// option does so in a way that is not followed, or there is too much.
+bool source_hash_files(const struct source *source, struct hash128 *out_hash);

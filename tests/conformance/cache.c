@@ -2,6 +2,7 @@
 #include "suite.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -54,6 +55,57 @@ RNL_TEST(what_was_compiled_is_in_the_cache)
     assert_int_equal(count, 1);
     assert_int_equal(rnl_cache_visit(call_from_visit, &status), RNL_ERROR_IO);
     assert_int_equal(status, RNL_ERROR_NOT_PERMITTED);
+}
+
+static void put_header(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void expect_kernel_stores(const char *option, int value)
+{
+    rnl_function function = NULL;
+    expect_ok(rnl_function_compile(
+        suite_context(),
+        "#include <x.h>\n"
+        "#if __has_include(<more.h>)\n#include <more.h>\n#endif\n"
+        "extern \"C\" __global__ void k(int *to) { *to = X; }\n",
+        "k", RNL_MODULE_OPTIONS(.options = &option, .option_count = 1),
+        &function));
+    rnl_buffer buffer = suite_ints(1, 0);
+    expect_ok(rnl_enqueue_function(suite_stream(), function,
+                                   RNL_LAUNCH(.grid = {1}, .block = {1}),
+                                   RNL_ARGS(buffer)));
+    suite_expect_ints(buffer, 1, value);
+    expect_ok(rnl_buffer_release(buffer));
+    expect_ok(rnl_function_release(function));
+}
+
+RNL_TEST(a_function_follows_the_files_of_its_source)
+{
+    char folder[] = "/tmp/runnel-includes-XXXXXX";
+    char first[64], more[64], option[64];
+    suite_need(RNL_FEATURE_COMPILE);
+    if (!suite_is_cpu())
+        test_skip("the compiler reads other folders");
+    assert_non_null(mkdtemp(folder));
+    snprintf(first, sizeof first, "%s/x.h", folder);
+    snprintf(more, sizeof more, "%s/more.h", folder);
+    snprintf(option, sizeof option, "-I%s", folder);
+    for (int round = 0; round < 2; round++) {
+        put_header(first, "#define X 1\n");
+        expect_kernel_stores(option, 1);
+        put_header(first, "#define X 2\n");
+        expect_kernel_stores(option, 2);
+        put_header(more, "#undef X\n#define X 3\n");
+        expect_kernel_stores(option, 3);
+        remove(more);
+    }
+    remove(first);
+    rmdir(folder);
 }
 
 static const char large[] =
