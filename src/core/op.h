@@ -180,5 +180,11 @@ rnl_status op_submit_list(struct op *op);
 // Frees the calling thread's and the common cache of ops.
 void op_trim(void);
 
+// Finished operations are kept for the next ones. A program at rest needs no
+// more of them than fit into 1 MiB: op_give_surplus frees some of the others,
+// for at most 100 us, and tells whether there are more.
+bool op_has_surplus(void);
+bool op_give_surplus(void);
+
 // In the child after fork: the common cache may have been half changed.
 void op_forked(void);

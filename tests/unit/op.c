@@ -2,11 +2,13 @@
 #include "unit.h"
 
 #include "backends/null/null.h"
+#include "base/clock.h"
 #include "core/backend.h"
 #include "core/library.h"
 #include "core/op.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
 static rnl_context context;
@@ -162,4 +164,87 @@ RNL_TEST(operations_left_by_a_dead_thread_are_not_lost)
         op_finish(op);
     }
     end();
+}
+
+// --- What is kept ----------------------------------------------------------
+
+enum { AT_REST = 1 << 20 };  // bytes of operations that a program at rest has
+
+static struct op *make_many(struct stream *stream, int count)
+{
+    struct op *list = NULL;
+    for (int i = 0; i < count; i++) {
+        struct op *op = op_create(stream, OP_FILL, 0);
+        assert_non_null(op);
+        op->next = list;
+        list = op;
+    }
+    return list;
+}
+
+RNL_TEST(surplus_operations_are_given_back_in_small_parts)
+{
+    struct stream *stream = begin();
+    size_t before = mem_held(), parts = 1;
+    assert_false(op_has_surplus());
+    assert_false(op_give_surplus());
+    op_finish_list(make_many(stream, 20000));
+    for (; op_give_surplus(); parts++)
+        assert_in_range(parts, 1, 100);
+    assert_false(op_has_surplus());
+    assert_in_range(mem_held(), before, before + AT_REST);
+    // Enough are kept for the next few.
+    size_t kept = mem_held();
+    op_finish_list(make_many(stream, 2000));
+    assert_int_equal(mem_held(), kept);
+    end();
+}
+
+static rnl_status do_nothing(const rnl_native_call *call)
+{
+    (void)call;
+    return RNL_OK;
+}
+
+// The stream waits for the promise, so all are there at the same time.
+static void launch_many(rnl_context cpu, rnl_stream stream, int count)
+{
+    rnl_event promise = NULL;
+    rnl_stream other = NULL;
+    rnl_function function = NULL;
+    assert_ok(rnl_stream_create(cpu, NULL, &other));
+    assert_ok(rnl_event_create(cpu, RNL_EVENT_OPTIONS(.promise = true),
+                               &promise));
+    assert_ok(rnl_function_create_native(cpu, "do_nothing", do_nothing, NULL,
+                                         &function));
+    assert_ok(rnl_enqueue_wait_event(stream, promise));
+    for (int i = 0; i < count; i++)
+        assert_ok(rnl_enqueue_function(stream, function,
+                                       RNL_LAUNCH(.grid = {1}, .block = {1}),
+                                       RNL_NO_ARGS));
+    assert_ok(rnl_enqueue_event_record(other, promise));
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_ok(rnl_function_release(function));
+    assert_ok(rnl_event_release(promise));
+    assert_ok(rnl_stream_release(other));
+}
+
+RNL_TEST(operations_of_a_long_backlog_are_given_back_at_rest)
+{
+    const uint64_t most_ns = UINT64_C(20000000000);
+    rnl_context cpu = NULL;
+    rnl_stream stream = NULL;
+    assert_ok(rnl_context_open("cpu", 0, NULL, &cpu));
+    assert_ok(rnl_stream_create(cpu, NULL, &stream));
+    launch_many(cpu, stream, 1);
+    size_t before = mem_held();
+    for (int round = 0; round < 3; round++) {
+        launch_many(cpu, stream, 50000);
+        uint64_t end_ns = clock_now() + most_ns;
+        while (mem_held() > before + AT_REST && clock_now() < end_ns)
+            sched_yield();
+        assert_in_range(mem_held(), 1, before + AT_REST);
+    }
+    assert_ok(rnl_stream_release(stream));
+    assert_ok(rnl_context_release(cpu));
 }

@@ -1,4 +1,5 @@
 #include "backends/cpu/cpu.h"
+#include "core/op.h"
 
 // How a worker that finds nothing to do behaves:
 //   it spins for a while, if enough others do not already;
@@ -20,6 +21,7 @@
 // instead of spinning.
 #define NAP_FIRST_NS 50000
 #define NAP_LAST_NS 3200000
+#define REST_NS 6400000  // idle for so long: operations kept are given back
 
 #define SPIN_ROUND 64  // pauses of the processor, about a microsecond
 
@@ -365,6 +367,14 @@ static void provide_for_wakes(struct pool *pool)
         grow(pool);
 }
 
+// Unless something was submitted since `activity`.
+static void give_surplus(struct pool *pool, uint32_t activity)
+{
+    while (!work_visible(pool) && atomic_load(&pool->activity) == activity &&
+           op_give_surplus()) {
+    }
+}
+
 static bool nap(struct pool *pool)
 {
     uint32_t self = become_sentinel(pool);
@@ -387,6 +397,8 @@ static bool nap(struct pool *pool)
             since = clock_now();
         } else if (length <= NAP_LAST_NS) {
             length *= 2;
+        } else {
+            give_surplus(pool, activity);
         }
         activity = now;
     }
@@ -410,6 +422,15 @@ static uint32_t how_to_sleep(struct pool *pool)
                : STANDS_BY;
 }
 
+static void rest(struct pool *pool, uint32_t kind)
+{
+    bool surplus = op_has_surplus();
+    uint32_t activity = atomic_load(&pool->activity);
+    sleep_until(pool, surplus ? clock_now() + REST_NS : RNL_FOREVER, kind);
+    if (surplus)
+        give_surplus(pool, activity);
+}
+
 // `worked`: since it idled last. Who came in vain does not spin again.
 static void idle(struct pool *pool, bool worked)
 {
@@ -419,7 +440,7 @@ static void idle(struct pool *pool, bool worked)
         return;
     uint32_t kind = how_to_sleep(pool);
     thread_be_prompt(kind == STANDS_BY);
-    sleep_until(pool, RNL_FOREVER, kind);
+    rest(pool, kind);
 }
 
 // --- Workers ---------------------------------------------------------------
