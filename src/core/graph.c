@@ -136,7 +136,7 @@ static bool copy_nodes_locked(const struct graph *from, struct graph *to)
                        (to->nodes[i].inner && to->nodes[i].inner->records);
     to->live_count = from->live_count;
     to->edge_count = from->edge_count;
-    to->goes_back = from->goes_back;
+    to->visits = from->visits;
     return true;
 }
 

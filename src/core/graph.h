@@ -33,6 +33,8 @@ struct node {
     uint32_t after_count, after_most;
     uint32_t before_count;  // nodes that come after it
     uint32_t later;         // the last one that did, if it is still there
+    uint64_t visit;         // the number of the last one that found it
+    int64_t rank;           // those that it comes after have lower ones
 };
 
 struct graph {
@@ -48,7 +50,7 @@ struct graph {
     struct node *nodes;       // removed ones keep their index
     uint32_t count, most;
     uint32_t live_count, edge_count;
-    bool goes_back;           // an edge went to an older node
+    uint64_t visits;          // of nodes, numbered from 1 on
     bool records;             // a copy: nodes record events, inner ones as well
 };
 
@@ -145,6 +147,16 @@ void node_finish(struct node *node);
 
 // The function's name, "copy", "fill", …
 const char *node_what(const struct node *node);
+
+// Prepares ranks for an edge. Refuses one with which a node would come after
+// itself: then all is as it was.
+rnl_status rank_edge_locked(struct graph *graph, uint32_t from, uint32_t to);
+
+// Of a new node: higher than all others.
+static inline int64_t rank_new(uint32_t index)
+{
+    return (int64_t)index << 20;
+}
 
 // --- Order -----------------------------------------------------------------
 

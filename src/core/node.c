@@ -152,6 +152,7 @@ rnl_status node_add_locked(struct graph *graph, const struct new_node *given,
         .kind = given->kind, .enabled = true, .recipe = given->recipe,
         .inner = given->inner, .after = edges,
         .after_count = (uint32_t)count, .after_most = (uint32_t)count,
+        .rank = rank_new(graph->count),
     };
     if (given->inner)
         graph_publish_inner(given->inner);
@@ -383,44 +384,6 @@ static void edge_remove_locked(struct graph *graph, struct node *node,
     graph->edge_count--;
 }
 
-// True when `from` comes after `to` already, however far; `seen` has room for
-// every node, and a stack of them.
-static bool reaches(const struct graph *graph, uint32_t from, uint32_t to,
-                    uint32_t *seen)
-{
-    uint32_t *stack = seen + graph->count, depth = 0;
-    stack[depth++] = from;
-    seen[from] = 1;
-    while (depth > 0) {
-        const struct node *node = &graph->nodes[stack[--depth]];
-        for (uint32_t i = 0; i < node->after_count; i++) {
-            uint32_t next = node->after[i];
-            if (next == to)
-                return true;
-            if (!seen[next])
-                stack[depth++] = next;
-            seen[next] = 1;
-        }
-    }
-    return false;
-}
-
-static rnl_status check_circle_locked(const struct graph *graph, uint32_t from,
-                                      uint32_t to)
-{
-    if (from < to && !graph->goes_back)
-        return RNL_OK;
-    size_t size = 2 * (size_t)graph->count * sizeof(uint32_t);
-    uint32_t *seen = mem_allocate(size);
-    if (!seen)
-        return no_memory();
-    bool circle = from == to || reaches(graph, from, to, seen);
-    mem_release(seen, size);
-    return circle ? fail_at(RNL_ERROR_INVALID_ARGUMENT, "to",
-                            "with this edge a node would come after itself")
-                  : RNL_OK;
-}
-
 static rnl_status add_edge_locked(struct graph *graph, uint32_t from,
                                   uint32_t to)
 {
@@ -429,7 +392,7 @@ static rnl_status add_edge_locked(struct graph *graph, uint32_t from,
     if (edge_is_at(node, at, from))
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "to",
                        "'to' comes after 'from' already");
-    rnl_status status = check_circle_locked(graph, from, to);
+    rnl_status status = rank_edge_locked(graph, from, to);
     if (status != RNL_OK)
         return status;
     if (!grow_after(node))
@@ -441,7 +404,6 @@ static rnl_status add_edge_locked(struct graph *graph, uint32_t from,
     graph->nodes[from].before_count++;
     graph->nodes[from].later = to;
     graph->edge_count++;
-    graph->goes_back |= from > to;
     return RNL_OK;
 }
 
