@@ -19,30 +19,36 @@ RNL_INLINE uint3 thread_of(const rnl_cpu_block *run, uint32_t number)
 
 // Runs threads until none is left. The arguments are copies, so that no store
 // of the kernel can change them. Only when a thread waited (`epoch`) may
-// others have been taken by another call in between.
+// others have been taken by another call in between. The bounds are read from
+// `run` each time: a kernel that overruns an array could change copies of them,
+// and run without end.
 template <auto Kernel, class... A>
 __attribute__((flatten)) static inline void threads(rnl_cpu_block *run,
                                                     A... arguments)
 {
     rnl_enter(run);
-    const uint32_t count = run->thread_count;
-    const uint32_t width = run->block[0];
     uint32_t number = run->next_thread;
-    while (number < count) {
+    while (number < run->thread_count) {
         const uint32_t epoch = run->epoch;
         const uint3 first = thread_of(run, number);
         uint32_t x = first.x;
         rnl_state.thread = first;
         for (;;) {
             Kernel(arguments...);
-            if (__builtin_expect(run->epoch != epoch, 0) || ++x == width)
+            if (__builtin_expect(run->epoch != epoch, 0) ||
+                ++x >= run->block[0])
                 break;
             rnl_state.thread.x = x;
         }
-        number = run->epoch != epoch ? run->next_thread
-                                     : number + (width - first.x);
+        const uint32_t next = run->epoch != epoch
+                                  ? run->next_thread
+                                  : number + (run->block[0] - first.x);
+        if (__builtin_expect(next <= number, 0))
+            rnl_trap("the stack was overwritten: a local array was overrun",
+                     nullptr, 0);
+        number = next;
     }
-    run->next_thread = count;
+    run->next_thread = run->thread_count;
 }
 
 // What a parameter is passed as, and where that lies: a reference is a pointer.
