@@ -192,7 +192,7 @@ RNL_INLINE unsigned int rnl_thread_number()
 
 extern "C" {
 
-static int rnl_sync(int kind, int predicate) RNL_NAMED(rnl_sync);
+static int rnl_sync(int kind, int predicate, int line) RNL_NAMED(rnl_sync);
 static unsigned long long rnl_warp(int kind, unsigned int mask,
                                    unsigned long long value,
                                    unsigned int argument, int width)
@@ -206,12 +206,12 @@ static void *rnl_scratch(rnl_cpu_block *run, uint64_t size)
 static void rnl_enter(rnl_cpu_block *run) RNL_NAMED(rnl_enter);
 
 // Other threads change rnl_state.thread while one waits.
-RNL_WAITS int rnl_sync(int kind, int predicate)
+RNL_WAITS int rnl_sync(int kind, int predicate, int line)
 {
     uint3 thread = rnl_state.thread;
-    int result = rnl_services->sync_threads(
+    int result = rnl_services->sync_threads_at(
         rnl_state.run, rnl_thread_number(), static_cast<rnl_cpu_sync>(kind),
-        predicate);
+        predicate, static_cast<uint32_t>(line));
     rnl_state.thread = thread;
     return result;
 }

@@ -57,8 +57,11 @@ class thread_block {
 public:
     typedef rnl_arrival arrival_token;
     static arrival_token barrier_arrive() { return arrival_token(); }
-    static void barrier_wait(arrival_token &&) { sync(); }
-    static void sync() { __syncthreads(); }
+    static void barrier_wait(arrival_token &&, int line = __builtin_LINE())
+    {
+        sync(line);
+    }
+    static void sync(int line = __builtin_LINE()) { __syncthreads(line); }
     static unsigned int size() { return rnl_group_threads(); }
     static unsigned int num_threads() { return rnl_group_threads(); }
     static unsigned int thread_rank() { return rnl_group_rank(); }
@@ -351,7 +354,10 @@ public:
         : lanes(tile.mask()), block(false)
     {
     }
-    void sync() const { block ? __syncthreads() : lanes.sync(); }
+    void sync(int line = __builtin_LINE()) const
+    {
+        block ? __syncthreads(line) : lanes.sync();
+    }
     unsigned int size() const
     {
         return block ? rnl_group_threads() : lanes.size();
@@ -367,9 +373,23 @@ RNL_INLINE coalesced_group this_thread()
     return coalesced_group(1u << rnl_group_lane());
 }
 
-template <class Group> RNL_INLINE void sync(const Group &group)
+RNL_INLINE void rnl_sync_group(const thread_block &, int line)
+{
+    __syncthreads(line);
+}
+RNL_INLINE void rnl_sync_group(const thread_group &group, int line)
+{
+    group.sync(line);
+}
+template <class Group>
+RNL_INLINE void rnl_sync_group(const Group &group, int)
 {
     group.sync();
+}
+template <class Group>
+RNL_INLINE void sync(const Group &group, int line = __builtin_LINE())
+{
+    rnl_sync_group(group, line);
 }
 template <class Group> RNL_INLINE auto thread_rank(const Group &group)
 {
@@ -487,14 +507,15 @@ RNL_INLINE void memcpy_async(const Group &group, T *to, size_t room,
 {
     memcpy_async(group, to, from, (count < room ? count : room) * sizeof(T));
 }
-template <class Group> RNL_INLINE void wait(const Group &group)
+template <class Group>
+RNL_INLINE void wait(const Group &group, int line = __builtin_LINE())
 {
-    group.sync();
+    rnl_sync_group(group, line);
 }
 template <unsigned int Stage, class Group>
-RNL_INLINE void wait_prior(const Group &group)
+RNL_INLINE void wait_prior(const Group &group, int line = __builtin_LINE())
 {
-    group.sync();
+    rnl_sync_group(group, line);
 }
 
 } // namespace cooperative_groups

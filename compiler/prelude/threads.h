@@ -1,18 +1,28 @@
-// Barriers and fences of a block; and for the parts, a value as its bits.
+// Barriers and fences of a block; and for the parts, a value as its bits. The
+// line of the caller tells barriers apart.
 
-RNL_INLINE void __syncthreads() { rnl_sync(RNL_CPU_SYNC_PLAIN, 0); }
-RNL_INLINE void __barrier_sync(unsigned int) { __syncthreads(); }
-RNL_INLINE int __syncthreads_count(int predicate)
+RNL_INLINE void __syncthreads(int rnl_line = __builtin_LINE())
 {
-    return rnl_sync(RNL_CPU_SYNC_COUNT, predicate);
+    rnl_sync(RNL_CPU_SYNC_PLAIN, 0, rnl_line);
 }
-RNL_INLINE int __syncthreads_and(int predicate)
+RNL_INLINE void __barrier_sync(unsigned int, int rnl_line = __builtin_LINE())
 {
-    return rnl_sync(RNL_CPU_SYNC_AND, predicate);
+    __syncthreads(rnl_line);
 }
-RNL_INLINE int __syncthreads_or(int predicate)
+RNL_INLINE int __syncthreads_count(int predicate,
+                                   int rnl_line = __builtin_LINE())
 {
-    return rnl_sync(RNL_CPU_SYNC_OR, predicate);
+    return rnl_sync(RNL_CPU_SYNC_COUNT, predicate, rnl_line);
+}
+RNL_INLINE int __syncthreads_and(int predicate,
+                                 int rnl_line = __builtin_LINE())
+{
+    return rnl_sync(RNL_CPU_SYNC_AND, predicate, rnl_line);
+}
+RNL_INLINE int __syncthreads_or(int predicate,
+                                int rnl_line = __builtin_LINE())
+{
+    return rnl_sync(RNL_CPU_SYNC_OR, predicate, rnl_line);
 }
 
 RNL_INLINE void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

@@ -88,13 +88,15 @@ static void add(struct builder *b, LLVMValueRef variable, LLVMValueRef number,
 static void call_barrier(struct builder *b)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(b->kernel->context);
-    LLVMTypeRef types[] = {i32, i32};
-    LLVMTypeRef type = LLVMFunctionType(i32, types, 2, 0);
+    LLVMTypeRef types[] = {i32, i32, i32};
+    LLVMTypeRef type = LLVMFunctionType(i32, types, 3, 0);
     LLVMValueRef function = LLVMGetNamedFunction(b->kernel->module, "rnl_sync");
-    LLVMValueRef none[] = {LLVMConstNull(i32), LLVMConstNull(i32)};
+    LLVMValueRef none[] = {LLVMConstNull(i32), LLVMConstNull(i32),
+                           LLVMConstNull(i32)};
     if (!function)
         function = LLVMAddFunction(b->kernel->module, "rnl_sync", type);
-    LLVMBuildCall2(b->ir, type, function, none, 2, "");
+    type = LLVMGlobalGetValueType(function);
+    LLVMBuildCall2(b->ir, type, function, none, LLVMCountParamTypes(type), "");
 }
 
 static void lead(const struct kernel *kernel, int from, unsigned way,

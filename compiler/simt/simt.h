@@ -19,7 +19,7 @@
 //
 //   rnl_thread_x/y/z, rnl_block_x/y/z, rnl_block_size_x/y/z,
 //   rnl_grid_size_x/y/z   unsigned (void), the built-in variables
-//   rnl_sync         int (int kind, int predicate): a block barrier
+//   rnl_sync         int (int kind, int predicate, int line): a block barrier
 //   rnl_warp         u64 (int kind, u32 mask, u64 value, u32 argument,
 //                    int width)
 //   rnl_spin, rnl_yield   void (void): another thread may have to act first

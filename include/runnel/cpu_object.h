@@ -157,6 +157,12 @@ typedef struct rnl_cpu_services {
     // of other blocks too: block_memory() then gives those another address.
     // Fails the launch if it is not cooperative.
     void (*sync_grid)(rnl_cpu_block *block, uint32_t thread);
+
+    // sync_threads, with the line of the barrier in the source; 0 where it is
+    // not known. Fails the launch if threads wait at barriers of different
+    // lines and no other thread can go on.
+    int (*sync_threads_at)(rnl_cpu_block *block, uint32_t thread,
+                           rnl_cpu_sync kind, int predicate, uint32_t line);
 } rnl_cpu_services;
 
 // --- What an object holds --------------------------------------------------

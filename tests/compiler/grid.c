@@ -99,7 +99,7 @@ RNL_TEST(a_grid_barrier_of_some_threads_fails)
     begin();
     fails("grid_divergent", (rnl_dim3){3}, (rnl_dim3){40}, 35,
           "block (1, 0, 0), thread (35, 0, 0): waits for ever at "
-          "__syncthreads, while thread (0, 0, 0) waits at "
+          "the barrier in line 72, while thread (0, 0, 0) waits at "
           "grid_group::sync(): the barrier is divergent");
     fails("grid_divergent_warp", (rnl_dim3){3}, (rnl_dim3){40}, 0,
           "block (0, 0, 0), thread (3, 0, 0): waits for ever in __syncwarp "

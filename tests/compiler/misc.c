@@ -379,7 +379,7 @@ RNL_TEST(threads_that_wait_for_ever_fail_the_launch)
     fails("fail_divergent", (rnl_dim3){1}, (rnl_dim3){32}, 0,
           "block (0, 0, 0), thread (16, 0, 0): waits for ever in __syncwarp "
           "with mask 0xffffffff, while thread (0, 0, 0) waits at "
-          "__syncthreads: the barrier is divergent");
+          "the barrier in line 21: the barrier is divergent");
     fails("fail_other_operation", (rnl_dim3){1}, (rnl_dim3){32}, 0,
           "block (0, 0, 0), thread (16, 0, 0): waits for ever in __any_sync "
           "with mask 0xffffffff: other lanes of that mask wait in another warp "
@@ -388,6 +388,37 @@ RNL_TEST(threads_that_wait_for_ever_fail_the_launch)
           "block (0, 0, 0), thread (16, 0, 0): __shfl_down_sync was called "
           "with mask 0x0000ffff, which lacks the calling lane 16");
     built_close(&built);
+}
+
+static void check_lines(const char *arguments, bool one_by_one)
+{
+    int *to = out, limit = 20;
+    const void *values[] = {&to, &limit};
+    begin("divergent.cu", arguments);
+    fails("fail_two_barriers", (rnl_dim3){2}, (rnl_dim3){64}, 0,
+          "block (0, 0, 0), thread (16, 0, 0): waits for ever at the barrier "
+          "in line 9, while thread (0, 0, 0) waits at the barrier in line 7: "
+          "two different barriers");
+    if (one_by_one)
+        fails("fail_other_rounds", (rnl_dim3){2}, (rnl_dim3){64}, 0,
+              "block (0, 0, 0), thread (32, 0, 0): waits for ever at the "
+              "barrier in line 17, while thread (0, 0, 0) waits at the barrier "
+              "in line 18: two different barriers");
+    memset(out, 0, sizeof out);
+    assert_int_equal(built_run(&built, "some_have_ended", (rnl_dim3){2},
+                               (rnl_dim3){64}, 0, values), RNL_OK);
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(out[i], i < limit ? 5 + limit : 0);
+    built_close(&built);
+}
+
+// Without an option, kernels whose barriers may diverge are of tier F, but those
+// where only whole warps go apart are not.
+RNL_TEST(threads_at_different_barriers_fail_the_launch)
+{
+    check_lines("--option --tier=F", true);
+    check_lines("--option -G", true);
+    check_lines("", false);
 }
 
 // Lanes of a vector do not wait for each other: what such a kernel computes is

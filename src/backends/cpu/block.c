@@ -69,51 +69,6 @@ static uint32_t suspended_count(const struct worker *worker)
     return count;
 }
 
-static void release_barrier(struct worker *worker)
-{
-    int count = 0, threads = (int)worker->barrier.count;
-    for (struct waiter *w = worker->barrier.first; w; w = w->next)
-        count += w->predicate != 0;
-    for (struct waiter *w = worker->barrier.first; w; w = w->next) {
-        int result = 0;
-        if (w->sync == RNL_CPU_SYNC_COUNT)
-            result = count;
-        else if (w->sync == RNL_CPU_SYNC_AND)
-            result = count == threads;
-        else if (w->sync == RNL_CPU_SYNC_OR)
-            result = count > 0;
-        w->result = (uint64_t)result;
-    }
-    queue_move(&worker->barrier, &worker->ready);
-}
-
-// Some threads wait for a barrier and others for lanes that are among them, or
-// at another barrier.
-static _Noreturn void fail_deadlock(struct worker *worker)
-{
-    const struct waiter *lane = warp_any_waiter(worker);
-    const struct waiter *barrier = worker->barrier.first;
-    const struct waiter *other = barrier ? barrier : worker->at_grid.first;
-    const char *where = barrier ? "__syncthreads" : "grid_group::sync()";
-    char name[48];
-    if (!lane) {
-        worker_name_thread(worker, worker->at_grid.first->thread, name);
-        worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, other->thread,
-                    "waits for ever at __syncthreads, while thread %s waits "
-                    "at grid_group::sync(): the barrier is divergent", name);
-    }
-    if (!other)
-        worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, lane->thread,
-                    "waits for ever in %s with mask 0x%08x: other lanes of "
-                    "that mask wait in another warp operation",
-                    warp_kind_name(lane->op.kind), lane->op.mask);
-    worker_name_thread(worker, other->thread, name);
-    worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, lane->thread,
-                "waits for ever in %s with mask 0x%08x, while thread %s waits "
-                "at %s: the barrier is divergent",
-                warp_kind_name(lane->op.kind), lane->op.mask, name, where);
-}
-
 // Some spin, and no other thread of the block can go on.
 static void release_yielded(struct worker *worker)
 {
@@ -134,7 +89,7 @@ static void release_some(struct worker *worker)
         return;
     uint32_t suspended = suspended_count(worker);
     if (worker->barrier.count && worker->barrier.count == suspended)
-        release_barrier(worker);
+        barrier_release(worker);
     else if (warp_release_active(worker))
         return;
     else if (worker->at_grid.count && worker->at_grid.count == suspended)
@@ -142,7 +97,7 @@ static void release_some(struct worker *worker)
     else if (worker->yielded.first)
         release_yielded(worker);
     else
-        fail_deadlock(worker);
+        barrier_fail(worker);
 }
 
 static bool has_begun_all(const struct worker *worker)
@@ -320,15 +275,21 @@ static void *service_block_memory(void)
     return block_memory;
 }
 
-static int service_sync(rnl_cpu_block *block, uint32_t thread,
-                        rnl_cpu_sync kind, int predicate)
+static int service_sync_at(rnl_cpu_block *block, uint32_t thread,
+                           rnl_cpu_sync kind, int predicate, uint32_t line)
 {
     struct worker *worker = worker_check(block, thread);
-    struct waiter self = {
-        .thread = thread, .sync = kind, .predicate = predicate};
+    struct waiter self = {.thread = thread, .sync = kind,
+                          .predicate = predicate, .line = line};
     queue_add(&worker->barrier, &self);
     worker_wait(worker, &self);
     return (int)self.result;
+}
+
+static int service_sync(rnl_cpu_block *block, uint32_t thread,
+                        rnl_cpu_sync kind, int predicate)
+{
+    return service_sync_at(block, thread, kind, predicate, 0);
 }
 
 static void service_yield(rnl_cpu_block *block, uint32_t thread)
@@ -398,6 +359,7 @@ const rnl_cpu_services *block_services(void)
         .print = service_print,
         .scratch = service_scratch,
         .sync_grid = grid_sync,
+        .sync_threads_at = service_sync_at,
     };
     return &services;
 }

@@ -18,6 +18,7 @@ struct waiter {
     uint64_t result;
     int predicate;           // block barrier
     rnl_cpu_sync sync;
+    uint32_t line;           // of the barrier; 0: not known
     rnl_cpu_warp_op op;      // warp operation
 };
 
@@ -107,6 +108,16 @@ void worker_write_failure(const struct worker *worker, uint32_t thread,
 // "(x, y, z)" of a thread.
 void worker_name_thread(const struct worker *worker, uint32_t thread,
                         char name[48]);
+
+// kernel/barrier.c -------------------------------------------------------
+
+// All threads that have not ended wait at the block's barrier: lets them go on,
+// or fails the launch if they wait at different ones.
+void barrier_release(struct worker *worker);
+
+// Fails the launch: some wait at a barrier, and others for lanes that are among
+// them, or at the grid's barrier.
+_Noreturn void barrier_fail(struct worker *worker);
 
 // grid.c -----------------------------------------------------------------
 

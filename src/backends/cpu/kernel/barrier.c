@@ -1,0 +1,78 @@
+// The barrier of a block: who may go on, and why nobody can.
+#include "../worker.h"
+
+#include <stdio.h>
+
+// Of a thread that waits at the block's barrier; NULL: at the grid's.
+static void name_barrier(const struct waiter *waiter, char where[48])
+{
+    if (!waiter)
+        snprintf(where, 48, "grid_group::sync()");
+    else if (waiter->line == 0)
+        snprintf(where, 48, "__syncthreads");
+    else
+        snprintf(where, 48, "the barrier in line %u", waiter->line);
+}
+
+// All wait at barriers, but not at the same: a GPU might mix them up.
+static void check_lines(struct worker *worker)
+{
+    const struct waiter *first = worker->barrier.first;
+    const struct waiter *other = first->next;
+    char name[48], where[2][48];
+    while (other && (other->line == first->line || other->line == 0))
+        other = other->next;
+    if (!other || first->line == 0)
+        return;
+    worker_name_thread(worker, first->thread, name);
+    name_barrier(first, where[0]);
+    name_barrier(other, where[1]);
+    worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, other->thread,
+                "waits for ever at %s, while thread %s waits at %s: two "
+                "different barriers", where[1], name, where[0]);
+}
+
+void barrier_release(struct worker *worker)
+{
+    int count = 0, threads = (int)worker->barrier.count;
+    check_lines(worker);
+    for (struct waiter *w = worker->barrier.first; w; w = w->next)
+        count += w->predicate != 0;
+    for (struct waiter *w = worker->barrier.first; w; w = w->next) {
+        int result = 0;
+        if (w->sync == RNL_CPU_SYNC_COUNT)
+            result = count;
+        else if (w->sync == RNL_CPU_SYNC_AND)
+            result = count == threads;
+        else if (w->sync == RNL_CPU_SYNC_OR)
+            result = count > 0;
+        w->result = (uint64_t)result;
+    }
+    queue_move(&worker->barrier, &worker->ready);
+}
+
+_Noreturn void barrier_fail(struct worker *worker)
+{
+    const struct waiter *lane = warp_any_waiter(worker);
+    const struct waiter *barrier = worker->barrier.first;
+    const struct waiter *other = barrier ? barrier : worker->at_grid.first;
+    char name[48], where[48];
+    name_barrier(barrier, where);
+    if (!lane) {
+        worker_name_thread(worker, worker->at_grid.first->thread, name);
+        worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, other->thread,
+                    "waits for ever at %s, while thread %s waits "
+                    "at grid_group::sync(): the barrier is divergent", where,
+                    name);
+    }
+    if (!other)
+        worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, lane->thread,
+                    "waits for ever in %s with mask 0x%08x: other lanes of "
+                    "that mask wait in another warp operation",
+                    warp_kind_name(lane->op.kind), lane->op.mask);
+    worker_name_thread(worker, other->thread, name);
+    worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, lane->thread,
+                "waits for ever in %s with mask 0x%08x, while thread %s waits "
+                "at %s: the barrier is divergent",
+                warp_kind_name(lane->op.kind), lane->op.mask, name, where);
+}
