@@ -149,12 +149,17 @@ RNL_API rnl_status rnl_buffer_unmap_and_wait(rnl_stream stream,
 // --- Raw page-locked host memory -------------------------------------------
 
 // Allocates `size` bytes of page-locked memory, not tracked by any buffer: no
-// work may use it after rnl_host_free. Stands for cuMemHostAlloc.
+// work may be enqueued that uses it after rnl_host_free. Stands for
+// cuMemHostAlloc.
 RNL_API rnl_status rnl_host_allocate(rnl_context context, size_t size,
                                      void **out_pointer);
 
-// Frees it at once. NULL is fine; a pointer that did not come from
-// rnl_host_allocate of this context gives RNL_ERROR_INVALID_ARGUMENT.
+// Frees it without waiting. What the context has in flight may still use the
+// memory, which is kept until that is done. It goes back with a later call of
+// rnl_host_allocate, rnl_host_free, rnl_context_synchronize, rnl_context_trim,
+// or with the context. Work of other contexts is the caller's to wait for. NULL
+// is fine; a pointer that did not come from rnl_host_allocate of this context,
+// or was freed, gives RNL_ERROR_INVALID_ARGUMENT. Stands for cuMemFreeHost.
 RNL_API rnl_status rnl_host_free(rnl_context context, void *pointer);
 
 // Page-locks ordinary memory so that copies from and to it are fast. Ranges
@@ -164,7 +169,8 @@ RNL_API rnl_status rnl_host_free(rnl_context context, void *pointer);
 RNL_API rnl_status rnl_host_register(rnl_context context, void *pointer,
                                      size_t size);
 
-// Undoes it; `pointer` is the start that was registered.
+// Undoes it at once; `pointer` is the start that was registered. Copies in
+// flight go on. The memory itself is the caller's to keep until they are done.
 RNL_API rnl_status rnl_host_unregister(rnl_context context, void *pointer);
 
 RNL_END_DECLS

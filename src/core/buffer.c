@@ -350,11 +350,7 @@ static void note_release(struct buffer *buffer)
     struct stream *stream = release_stream_of(buffer);
     if (!stream)  // another thread ends the context
         return;
-    // What a batch has collected comes before the release, too.
-    uint64_t point = atomic_load_explicit(&stream->batch_count,
-                                          memory_order_acquire);
-    point += atomic_load_explicit(&stream->submitted, memory_order_relaxed);
-    set_release_point(buffer, point);
+    set_release_point(buffer, stream_point(stream));
 }
 
 void buffer_goes_behind(struct buffer *buffer, const struct op *op)

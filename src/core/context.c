@@ -371,6 +371,7 @@ rnl_status rnl_context_synchronize(rnl_context handle, uint64_t timeout_ns)
     if (all.first == RNL_OK)
         context_each_stream(context, wait_for, &all);
     memory_pool_passed(context);
+    host_ranges_collect(context);
     object_drop(object);
     return all.first;
 }

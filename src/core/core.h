@@ -36,6 +36,8 @@ struct device {
 struct host_ranges {
     struct host_range **items;
     uint32_t count, most;
+    struct host_range *_Atomic kept;  // freed, oldest first: work may use it
+    struct host_range *last_kept;
 };
 
 struct context {
@@ -458,6 +460,14 @@ bool host_range_has(struct context *context, uintptr_t start, size_t size);
 
 // Frees host memory that the caller left to the context's end.
 void host_ranges_finish(struct context *context);
+
+// Frees what was kept for work that is done by now.
+void host_ranges_collect(struct context *context);
+
+// How far a stream is once all is done that it was given up to now, and whether
+// it has come that far.
+uint64_t stream_point(const struct stream *stream);
+bool stream_has_passed(const struct stream *stream, uint64_t point);
 
 // Frees what rnl_function_compile cached; called once, by the context's end.
 void compiled_cache_finish(struct context *context);

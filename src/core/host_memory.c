@@ -5,12 +5,22 @@
 
 #include <string.h>
 
+// Where a stream was when memory was freed.
+struct host_point {
+    uint64_t stream, point;
+};
+
 struct host_range {
     char *start;
     size_t size;
     struct memory memory;  // of an allocation
     bool allocated;        // else registered
     char *reach;           // where it, or one that comes before it, ends last
+    struct host_range *next;    // of those kept
+    struct host_point *points;  // by falling number of the stream
+    uint32_t count, most;
+    bool for_good;              // until the context ends
+    bool waits;                 // as looked at last
 };
 
 static void range_free(struct context *context, struct host_range *range)
@@ -21,16 +31,123 @@ static void range_free(struct context *context, struct host_range *range)
     else
         context->backend->host_register(context, range->start, range->size,
                                         false);
+    mem_release(range->points, range->most * sizeof *range->points);
     mem_release(range, sizeof *range);
+}
+
+// --- Freed while work is in flight ------------------------------------------
+
+static bool is_done(struct stream *stream, uint64_t point)
+{
+    if (!stream_has_passed(stream, point))
+        stream->backend->stream_wait(stream, DEADLINE_LOOK);
+    return stream_has_passed(stream, point);
+}
+
+// Where memory is short the range is kept until the context ends.
+static rnl_status note_stream(struct stream *stream, void *argument)
+{
+    struct host_range *range = argument;
+    struct host_point new = {stream->object.id, stream_point(stream)}, *points;
+    if (range->for_good || is_done(stream, new.point))
+        return RNL_OK;
+    points = mem_room(range->points, range->count, &range->most, sizeof *points,
+                      4);
+    if (!points) {
+        range->for_good = true;
+        return RNL_OK;
+    }
+    range->points = points;
+    uint32_t at = range->count++;
+    for (; at > 0 && points[at - 1].stream < new.stream; at--)
+        points[at] = points[at - 1];
+    points[at] = new;
+    return RNL_OK;
+}
+
+static rnl_status look_at_stream(struct stream *stream, void *argument)
+{
+    struct host_range *range = argument;
+    uint32_t low = 0, high = range->waits ? 0 : range->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (range->points[middle].stream > stream->object.id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!range->waits && low < range->count &&
+        range->points[low].stream == stream->object.id)
+        range->waits = !is_done(stream, range->points[low].point);
+    return RNL_OK;
+}
+
+static void keep(struct context *context, struct host_range *range, bool first)
+{
+    struct host_ranges *ranges = &context->host_ranges;
+    lock_take(&context->lock);
+    struct host_range *head = atomic_load(&ranges->kept);
+    range->next = first ? head : NULL;
+    if (first || !head)
+        atomic_store(&ranges->kept, range);
+    else
+        ranges->last_kept->next = range;
+    if (!range->next)
+        ranges->last_kept = range;
+    lock_give(&context->lock);
+}
+
+static struct host_range *take_kept(struct context *context)
+{
+    lock_take(&context->lock);
+    struct host_range *range = atomic_load(&context->host_ranges.kept);
+    if (range)
+        atomic_store(&context->host_ranges.kept, range->next);
+    lock_give(&context->lock);
+    return range;
+}
+
+// They go in the order in which they were freed, so that a call looks at one
+// that still waits.
+void host_ranges_collect(struct context *context)
+{
+    struct host_range *range = NULL;
+    while (atomic_load(&context->host_ranges.kept) &&
+           (range = take_kept(context))) {
+        range->waits = range->for_good;
+        context_each_stream(context, look_at_stream, range);
+        if (range->waits)
+            break;
+        range_free(context, range);
+        range = NULL;
+    }
+    if (range)
+        keep(context, range, true);
+}
+
+// Work that is in flight may use the memory by its address.
+static void range_free_behind(struct context *context,
+                              struct host_range *range)
+{
+    context_each_stream(context, note_stream, range);
+    if (range->count > 0 || range->for_good)
+        keep(context, range, false);
+    else
+        range_free(context, range);
 }
 
 void host_ranges_finish(struct context *context)
 {
     struct host_ranges *ranges = &context->host_ranges;
+    struct host_range *kept;
+    while ((kept = take_kept(context)))
+        range_free(context, kept);
     while (ranges->count > 0)
         range_free(context, ranges->items[--ranges->count]);
     mem_release(ranges->items, ranges->most * sizeof *ranges->items);
 }
+
+// --- What there is ----------------------------------------------------------
 
 // How many begin before an address.
 static size_t count_before_locked(const struct host_ranges *ranges,
@@ -181,6 +298,7 @@ rnl_status rnl_host_allocate(rnl_context handle, size_t size,
         *out_pointer = NULL;
         return RNL_OK;
     }
+    host_ranges_collect(context);
     struct host_range *range = mem_allocate(sizeof *range);
     if (!range)
         return no_memory();
@@ -214,7 +332,8 @@ rnl_status rnl_host_free(rnl_context handle, void *pointer)
                        "%p did not come from rnl_host_allocate of this "
                        "context, or was freed before",
                        pointer);
-    range_free(context, range);
+    host_ranges_collect(context);
+    range_free_behind(context, range);
     return RNL_OK;
 }
 

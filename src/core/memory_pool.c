@@ -566,6 +566,7 @@ rnl_status rnl_context_trim(rnl_context handle, size_t keep)
     struct object *object = object_find_and_keep(handle, OBJECT_CONTEXT);
     if (!object)
         return object_refuse(handle, OBJECT_CONTEXT, "context");
+    host_ranges_collect((struct context *)object);
     memory_pool_trim((struct context *)object, keep);
     object_drop(object);
     return RNL_OK;

@@ -5,9 +5,18 @@
 // Of a create: others wait for the lock meanwhile.
 #define LOOKS_MOST 64
 
+// What a batch has collected comes before the point, too.
+uint64_t stream_point(const struct stream *stream)
+{
+    uint64_t point = atomic_load_explicit(&stream->batch_count,
+                                          memory_order_acquire);
+    return point + atomic_load_explicit(&stream->submitted,
+                                        memory_order_relaxed);
+}
+
 // A point may count ops of a batch that were submitted meanwhile, or refused:
 // with an empty batch no other can come before it.
-static bool has_passed(const struct stream *stream, uint64_t point)
+bool stream_has_passed(const struct stream *stream, uint64_t point)
 {
     const _Atomic uint64_t *completed = stream->completed;
     if (!completed)
@@ -60,11 +69,11 @@ bool pool_wait_at_stream(struct buffer *buffer, struct stream *stream)
     struct stream *target = stream ? stream : context->default_stream;
     bool closed = !stream && atomic_load_explicit(&pool->closed,
                                                   memory_order_acquire);
-    if ((!closed && has_passed(target, point)) ||
+    if ((!closed && stream_has_passed(target, point)) ||
         (!stream && !default_stream_keep(context)))
         return false;
     lock_take(&pool->waiting_lock);
-    bool waits = !has_passed(target, point);
+    bool waits = !stream_has_passed(target, point);
     if (waits)
         wait_locked(pool, target, buffer);
     lock_give(&pool->waiting_lock);
@@ -79,7 +88,7 @@ static struct buffer *ready_locked(struct memory_pool *pool,
                                    struct stream *stream, bool all)
 {
     struct buffer *first = atomic_load(&stream->waiting.first), *ready = NULL;
-    while (first && (all || has_passed(stream, first->release_point))) {
+    while (first && (all || stream_has_passed(stream, first->release_point))) {
         struct buffer *next = first->next_kept;
         first->next_kept = ready;
         ready = first;

@@ -412,8 +412,8 @@ static void check_lines(const char *arguments, bool one_by_one)
     built_close(&built);
 }
 
-// Without an option, kernels whose barriers may diverge are of tier F, but those
-// where only whole warps go apart are not.
+// Without an option, kernels whose barriers may diverge are of tier F, but not
+// those where only whole warps go apart.
 RNL_TEST(threads_at_different_barriers_fail_the_launch)
 {
     check_lines("--option --tier=F", true);

@@ -101,18 +101,3 @@ extern "C" __global__ void barrier_local_array(int *out, const int *in, int n)
         sum = sum * 3 + mine[k];
     out[t] = sum;
 }
-
-// Arrivals are counted, wherever they are in the text.
-extern "C" __global__ void barrier_two_places(int *out, const int *in, int n)
-{
-    __shared__ int tile[64];
-    int t = threadIdx.x;
-    if (t & 1) {
-        tile[t] = in[t];
-        __syncthreads();
-    } else {
-        tile[t] = -in[t];
-        __syncthreads();
-    }
-    out[t] = tile[t ^ 1];
-}
