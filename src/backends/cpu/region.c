@@ -16,6 +16,8 @@
 // How long a share takes at most, as far as those before tell, so that work of
 // a higher priority need not wait for long: 1 to 4 ms.
 #define SHARE_TICKS 4000000
+#define GROWTH 2
+#define GROWTH_ALONE 64
 
 static void fail_part(struct region *region, rnl_status status,
                       const char *message)
@@ -57,7 +59,8 @@ static bool is_stopped(struct region *region)
 // How many units one who takes part takes at once, by what the last ones took.
 struct pace {
     uint64_t most;
-    uint64_t mark;  // clock_ticks at the end of the last ones
+    uint64_t mark;    // clock_ticks at the end of the last ones
+    uint64_t growth;  // how many times as many it may be the next time
 };
 
 static uint64_t most_of(uint64_t count, uint64_t ticks)
@@ -66,7 +69,7 @@ static uint64_t most_of(uint64_t count, uint64_t ticks)
     return most < 1 ? 1 : most < 1e18 ? (uint64_t)most : (uint64_t)1e18;
 }
 
-// Grows slowly: the next ones may take longer than the last.
+// The next ones may take longer than the last.
 static void keep_pace(struct pace *pace, uint64_t count)
 {
     uint64_t now = clock_ticks();
@@ -74,15 +77,17 @@ static void keep_pace(struct pace *pace, uint64_t count)
     pace->mark = now;
     if (most < pace->most)
         pace->most = most;
-    else if (count == pace->most && most / 2 > count)
-        pace->most = 2 * count;
+    else if (count == pace->most)
+        pace->most = most / pace->growth < count ? most : pace->growth * count;
 }
 
 static uint64_t part_size(const struct region *region, uint64_t taken)
 {
     if (region->share > 0)
         return region->share;
-    uint64_t pieces = (uint64_t)region->most * (region->in_rows ? 1 : 2);
+    uint64_t pieces = region->most;
+    if (pieces > 1 && !region->in_rows)
+        pieces *= 2;
     uint64_t part = (region->total - taken) / pieces;
     return part ? part : 1;
 }
@@ -206,7 +211,7 @@ static void leave_early(struct pool *pool, struct region *region)
 static void take_parts(struct pool *pool, struct region *region, bool worker)
 {
     uint64_t since = clock_ticks();
-    struct pace pace = {region->first_most, since};
+    struct pace pace = {region->first_most, since, GROWTH};
     while (region->take ? region->take(region, worker)
                         : take_part(region, &pace)) {
         if (!worker || !pool_wants_turn(pool, region->rank, since))
@@ -310,7 +315,7 @@ static void run_shared(struct pool *pool, struct region *region,
     uint64_t start = clock_ticks();
     bool woken = expected > EXPECT_TICKS;
     struct turn turn = {.since = start};
-    struct pace pace = {region->first_most, start};
+    struct pace pace = {region->first_most, start, GROWTH};
     open_to_others(pool, region);
     if (woken)
         pool_notify(pool, false);
@@ -358,11 +363,15 @@ static double run_alone(struct region *region)
     return 0;
 }
 
-// With a pool that is one thread wide nobody is let in.
-static void run_in_turns(struct pool *pool, struct region *region)
+// With a pool that is one thread wide nobody is let in, and entering a kernel
+// often would be all for nothing.
+static void run_in_turns(struct pool *pool, struct region *region,
+                         bool parallel)
 {
     struct turn turn = {.since = clock_ticks()};
-    struct pace pace = {region->first_most, turn.since};
+    struct pace pace = {UINT64_MAX, turn.since, GROWTH_ALONE};
+    if (!parallel)
+        pace.most = region->total / FIRST_PARTS + 1;
     while (take_part(region, &pace))
         turn_pass(pool, region->rank, &turn);
     turn_end(pool, &turn);
@@ -386,10 +395,9 @@ rnl_status region_run(struct pool *pool, struct region *region, bool parallel)
     double expected = INFINITY;
     if (region->total == 1)
         run_part(region, 0, region->total);
-    else if (pool->width == 1 && (parallel || run_alone(region) > 0))
-        run_in_turns(pool, region);
-    else if (pool->width > 1 &&
-             (parallel || (expected = run_alone(region)) > 0))
+    else if (pool->width == 1)
+        run_in_turns(pool, region, parallel);
+    else if (parallel || (expected = run_alone(region)) > 0)
         run_shared(pool, region, expected);
     return region->status;
 }
