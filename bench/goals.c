@@ -63,6 +63,8 @@ const bench_goal goals[] = {
      "runnel + synchronize", NULL, 8e3, 0, "<= 8 us", ""},
     {"value wait, parked", "value-wait/parked", "runnel + query",
      "futex wake", 1 / 1.5, 1, "<= 1.5 x futex", "<= 1.0 x"},
+    {"behind a long launch, urgent", "turns/behind-a-long-launch",
+     "runnel, urgent", NULL, 10e6, 5e6, "<= 10 ms", "<= 5 ms"},
     {"buffer create+release", "buffer/hit/4Ki", "runnel", NULL, 80, 25,
      "<= 80 ns", "<= 25 ns"},
     {"copy 1 GiB", "copy/1GiB", "runnel", "memcpy, all threads", 0.95, 0.95,
