@@ -201,6 +201,39 @@ RNL_TEST(an_urgent_launch_passes_a_long_one_of_a_graph)
     expect_ok(rnl_context_release(context));
 }
 
+enum { NODES = 1 << 14 };
+
+// No step of it is long.
+RNL_TEST(an_urgent_launch_passes_a_graph_of_many_short_steps)
+{
+    rnl_context context = open_pool(1);
+    rnl_stream slow = open_stream(context, 0), quick = open_stream(context, -1);
+    rnl_graph graph = NULL;
+    rnl_function function = NULL;
+    expect_ok(rnl_function_create_native(
+        context, "load", take_long,
+        RNL_NATIVE_OPTIONS(.user_data = &loads[0]), &function));
+    expect_ok(rnl_stream_begin_capture(slow, NULL));
+    for (int i = 0; i < NODES; i++)
+        expect_ok(rnl_enqueue_function(
+            slow, function, RNL_LAUNCH(.grid = {1}, .block = {1}),
+            RNL_NO_ARGS));
+    expect_ok(rnl_stream_end_capture(slow, &graph));
+    rnl_graph_exec exec = instantiate(graph);
+    expect_ok(rnl_enqueue_graph(slow, exec));
+    await_threads(slow, 1);
+    launch(context, quick, be_urgent, NULL, 1);
+    await_done(quick);
+    assert_in_range(atomic_load(&seen_by_urgent), 1, NODES - 1);
+    await_done(slow);
+    assert_int_equal(atomic_load(&loads[0].begun), NODES);
+    drop_both(graph, exec);
+    expect_ok(rnl_function_release(function));
+    expect_ok(rnl_stream_release(slow));
+    expect_ok(rnl_stream_release(quick));
+    expect_ok(rnl_context_release(context));
+}
+
 // A lower priority, or the same for a moment, takes nothing away.
 RNL_TEST(a_less_urgent_launch_does_not_pass)
 {

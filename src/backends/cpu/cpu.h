@@ -389,8 +389,8 @@ bool pool_take(struct pool *pool, struct queue *queue);
 // True when a worker should leave its present queue for a better one.
 bool pool_prefers_other(struct pool *pool, unsigned ops_done);
 
-// A thread's turn at something long: when it began (clock_ticks), and whether
-// the pool has a worker more meanwhile.
+// A thread's turn at something long: when it began (clock_ticks; 0: when another
+// first wants one), and whether the pool has a worker more meanwhile.
 struct turn {
     uint64_t since;
     bool aside;

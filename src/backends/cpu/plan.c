@@ -9,6 +9,10 @@
 #define NO_STEP UINT32_MAX
 #define LOOKED_AT 8   // steps, one by one
 #define CALLS_MOST 4  // … and then so many at once
+// Steps before the first look at who else wants to run; then more, as long as
+// they do not take this many ticks.
+#define TURN_STEPS 8
+#define TURN_TICKS 4000000
 
 // --- One step --------------------------------------------------------------
 
@@ -288,15 +292,17 @@ static void run_next(struct plan *plan)
     plan->next += done;
 }
 
-// False when a step cannot run now (`*out_next`), or should not run alone.
-static bool run_alone(struct plan *plan, bool worker, enum next *out_next)
+// Runs steps up to number `end`. False when one cannot run now (`*out_next`), or
+// should not run alone.
+static inline __attribute__((always_inline)) bool run_some(struct plan *plan, bool worker, uint32_t end,
+                     enum next *out_next)
 {
     // With nobody to share with, times do not matter.
     bool untimed = plan->straight ||
                    stream_pool(plan->queue->stream)->width == 1;
     uint64_t start = untimed ? 0 : clock_ticks();
     uint32_t first = plan->next;
-    while (plan->next < plan->count) {
+    while (plan->next < end) {
         struct step *step = &plan->steps[plan->next];
         *out_next = may_run(plan, step, worker);
         if (*out_next != NEXT_GO ||
@@ -314,6 +320,34 @@ static bool run_alone(struct plan *plan, bool worker, enum next *out_next)
         first = plan->next;
     }
     return true;
+}
+
+static uint32_t more_steps(uint32_t steps, uint64_t *start)
+{
+    uint64_t now = clock_ticks(), spent = now - *start;
+    *start = now;
+    if (spent < TURN_TICKS / 8)
+        return steps > UINT32_MAX / 8 ? steps : 8 * steps;
+    return spent < TURN_TICKS || steps == 1 ? steps : steps / 2;
+}
+
+// The same for all of them.
+static bool run_alone(struct plan *plan, bool worker, struct turn *turn,
+                      enum next *out_next)
+{
+    struct pool *pool = stream_pool(plan->queue->stream);
+    unsigned rank = pool_rank(plan->queue->stream);
+    uint64_t start = clock_ticks();
+    for (uint32_t some = TURN_STEPS;;) {
+        uint32_t left = plan->count - plan->next;
+        if (!run_some(plan, worker, plan->next + (left < some ? left : some),
+                      out_next))
+            return false;
+        if (plan->next >= plan->count)
+            return true;
+        turn_pass(pool, rank, turn);
+        some = more_steps(some, &start);
+    }
 }
 
 // --- Shared ----------------------------------------------------------------
@@ -501,14 +535,15 @@ static void share(struct plan *plan)
     region_offer(pool, &plan->region, false);
 }
 
-static enum plan_outcome run_shared(struct plan *plan, bool worker)
+static enum plan_outcome run_shared(struct plan *plan, bool worker,
+                                    struct turn *turn)
 {
     struct pool *pool = stream_pool(plan->queue->stream);
     // A queue that was blocked is no more because something is over.
     atomic_store(&plan->region.poked, true);
     for (;;) {
-        while (take_step(&plan->region, worker)) {
-        }
+        while (take_step(&plan->region, worker))
+            turn_pass(pool, plan->region.rank, turn);
         bool done = plan->unfinished == 0;
         if (done)
             set_shared(plan->queue, NULL);
@@ -555,14 +590,15 @@ static void finish(struct plan *plan)
     plan->started = plan->needs_worker = false;
 }
 
-static enum plan_outcome go_on(struct plan *plan, bool worker)
+static enum plan_outcome go_on(struct plan *plan, bool worker,
+                               struct turn *turn)
 {
     enum next next = NEXT_GO;
     if (!plan->shared) {
-        while (!run_alone(plan, worker, &next)) {
+        while (!run_alone(plan, worker, turn, &next)) {
             if (!plan->straight) {
                 share(plan);
-                return run_shared(plan, worker);
+                return run_shared(plan, worker, turn);
             }
             plan->needs_worker = next == NEXT_WORKER;
             if (plan->needs_worker)
@@ -572,7 +608,7 @@ static enum plan_outcome go_on(struct plan *plan, bool worker)
         }
         return PLAN_DONE;
     }
-    return run_shared(plan, worker);
+    return run_shared(plan, worker, turn);
 }
 
 enum plan_outcome plan_run(struct plan *plan, struct queue *queue,
@@ -582,7 +618,10 @@ enum plan_outcome plan_run(struct plan *plan, struct queue *queue,
     uint64_t begin = timed ? clock_ticks() : 0;
     if (!plan->started)
         start(plan, queue, op);
-    enum plan_outcome outcome = go_on(plan, worker);
+    struct pool *pool = stream_pool(queue->stream);
+    struct turn turn = {0};
+    enum plan_outcome outcome = go_on(plan, worker, &turn);
+    turn_end(pool, &turn);  // which has this worker
     if (outcome != PLAN_DONE)
         return outcome;  // the plan may be another thread's, or gone
     finish(plan);

@@ -258,8 +258,12 @@ bool pool_wants_turn(struct pool *pool, unsigned rank, uint64_t since)
 // Among equals no more than twice as many threads as the pool is wide work.
 void turn_pass(struct pool *pool, unsigned rank, struct turn *turn)
 {
-    if (turn->aside || worker_pool != pool ||
-        !pool_wants_turn(pool, rank, turn->since))
+    if (turn->aside || (!is_urged(pool, rank) && !has_equal(pool, rank)) ||
+        worker_pool != pool)
+        return;
+    if (turn->since == 0)
+        turn->since = clock_ticks();
+    if (!pool_wants_turn(pool, rank, turn->since))
         return;
     if (atomic_load(&pool->aside) >= pool->width && !is_urged(pool, rank))
         return;
