@@ -33,7 +33,10 @@ typedef uint32_t rnl_stream_flags;
 typedef struct rnl_stream_options {
     size_t struct_size;
     int priority;            // smaller runs sooner; clamped to the device's
-                             // priority_greatest … priority_least; 0 is normal
+                             // priority_greatest … priority_least; 0 is normal.
+                             // cpu: work of a smaller number waits for some ms
+                             // of others' blocks, or for one block; work of
+                             // the same number takes turns of 2 to 8 ms
     rnl_stream_flags flags;  // RNL_STREAM_…
     const char *label;       // shown in errors and logs; copied
 } rnl_stream_options;
