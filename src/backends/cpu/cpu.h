@@ -324,11 +324,13 @@ struct pool {
                                     // number; odd: it dozes
     _Atomic uint32_t sentinels;     // how many there were, doubled
     _Atomic uint32_t waiting;       // host threads asleep in queue_wait
-    // By rank (0 normal, higher is more urgent): ready queues, and regions that
-    // can be joined, of a higher rank.
-    _Atomic uint32_t ready_above[PRIORITIES], regions_above[PRIORITIES];
     _Atomic uint32_t wake_word;     // futex of sleeping workers; odd: stopping
     _Atomic int waker_on;           // processor of who woke one last, or -1
+    // Hardly ever written, and looked at after each share. By rank (0 normal,
+    // higher is more urgent): ready queues, and regions that can be joined, of a
+    // higher rank.
+    _Alignas(64) _Atomic uint32_t ready_above[PRIORITIES];
+    _Atomic uint32_t regions_above[PRIORITIES];
     unsigned width;         // how many threads may run kernels at once
     uint64_t spin_ns;
     pthread_t *threads;
@@ -389,8 +391,8 @@ bool pool_take(struct pool *pool, struct queue *queue);
 // True when a worker should leave its present queue for a better one.
 bool pool_prefers_other(struct pool *pool, unsigned ops_done);
 
-// A thread's turn at something long: when it began (clock_ticks; 0: when another
-// first wants one), and whether the pool has a worker more meanwhile.
+// A thread's turn at something long: when it began (0: when it was first asked
+// about), and whether the pool has a worker more meanwhile.
 struct turn {
     uint64_t since;
     bool aside;
@@ -402,12 +404,14 @@ static inline unsigned pool_rank(const struct stream *stream)
 }
 
 // True when work of a higher rank is there, or a queue of the same one after a
-// turn has lasted TURN_TICKS.
-bool pool_wants_turn(struct pool *pool, unsigned rank, uint64_t since);
+// turn has lasted TURN_TICKS. `now` is clock_ticks.
+bool pool_wants_turn(struct pool *pool, unsigned rank, uint64_t since,
+                     uint64_t now);
 
 // For a worker that cannot leave what it does: has another one take its place
 // if one is wanted. turn_end gives that up.
-void turn_pass(struct pool *pool, unsigned rank, struct turn *turn);
+void turn_pass(struct pool *pool, unsigned rank, struct turn *turn,
+               uint64_t now);
 void turn_end(struct pool *pool, struct turn *turn);
 
 // A worker is about to be blocked by the host's code, or is back.

@@ -345,8 +345,8 @@ static bool run_alone(struct plan *plan, bool worker, struct turn *turn,
             return false;
         if (plan->next >= plan->count)
             return true;
-        turn_pass(pool, rank, turn);
         some = more_steps(some, &start);
+        turn_pass(pool, rank, turn, start);
     }
 }
 
@@ -543,7 +543,7 @@ static enum plan_outcome run_shared(struct plan *plan, bool worker,
     atomic_store(&plan->region.poked, true);
     for (;;) {
         while (take_step(&plan->region, worker))
-            turn_pass(pool, plan->region.rank, turn);
+            turn_pass(pool, plan->region.rank, turn, clock_ticks());
         bool done = plan->unfinished == 0;
         if (done)
             set_shared(plan->queue, NULL);

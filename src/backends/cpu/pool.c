@@ -249,21 +249,21 @@ static bool has_equal(struct pool *pool, unsigned rank)
                                 memory_order_relaxed) > 0;
 }
 
-bool pool_wants_turn(struct pool *pool, unsigned rank, uint64_t since)
+bool pool_wants_turn(struct pool *pool, unsigned rank, uint64_t since,
+                     uint64_t now)
 {
     return is_urged(pool, rank) ||
-           (has_equal(pool, rank) && clock_ticks() - since > TURN_TICKS);
+           (now - since > TURN_TICKS && has_equal(pool, rank));
 }
 
 // Among equals no more than twice as many threads as the pool is wide work.
-void turn_pass(struct pool *pool, unsigned rank, struct turn *turn)
+void turn_pass(struct pool *pool, unsigned rank, struct turn *turn,
+               uint64_t now)
 {
-    if (turn->aside || (!is_urged(pool, rank) && !has_equal(pool, rank)) ||
-        worker_pool != pool)
-        return;
     if (turn->since == 0)
-        turn->since = clock_ticks();
-    if (!pool_wants_turn(pool, rank, turn->since))
+        turn->since = now;
+    if (turn->aside || !pool_wants_turn(pool, rank, turn->since, now) ||
+        worker_pool != pool)
         return;
     if (atomic_load(&pool->aside) >= pool->width && !is_urged(pool, rank))
         return;

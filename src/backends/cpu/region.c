@@ -72,9 +72,11 @@ static uint64_t most_of(uint64_t count, uint64_t ticks)
 // The next ones may take longer than the last.
 static void keep_pace(struct pace *pace, uint64_t count)
 {
-    uint64_t now = clock_ticks();
-    uint64_t most = most_of(count, now - pace->mark);
+    uint64_t now = clock_ticks(), spent = now - pace->mark;
     pace->mark = now;
+    if (spent <= SHARE_TICKS && count < pace->most)
+        return;
+    uint64_t most = most_of(count, spent);
     if (most < pace->most)
         pace->most = most;
     else if (count == pace->most)
@@ -214,7 +216,8 @@ static void take_parts(struct pool *pool, struct region *region, bool worker)
     struct pace pace = {region->first_most, since, GROWTH};
     while (region->take ? region->take(region, worker)
                         : take_part(region, &pace)) {
-        if (!worker || !pool_wants_turn(pool, region->rank, since))
+        uint64_t now = region->take ? clock_ticks() : pace.mark;
+        if (!worker || !pool_wants_turn(pool, region->rank, since, now))
             continue;
         leave_early(pool, region);
         return;
@@ -320,7 +323,7 @@ static void run_shared(struct pool *pool, struct region *region,
     if (woken)
         pool_notify(pool, false);
     while (take_part(region, &pace)) {
-        turn_pass(pool, region->rank, &turn);
+        turn_pass(pool, region->rank, &turn, pace.mark);
         if (woken || pace.mark - start < WAKE_TICKS)
             continue;
         pool_notify(pool, false);
@@ -373,7 +376,7 @@ static void run_in_turns(struct pool *pool, struct region *region,
     if (!parallel)
         pace.most = region->total / FIRST_PARTS + 1;
     while (take_part(region, &pace))
-        turn_pass(pool, region->rank, &turn);
+        turn_pass(pool, region->rank, &turn, pace.mark);
     turn_end(pool, &turn);
 }
 
