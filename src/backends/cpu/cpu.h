@@ -327,8 +327,8 @@ struct pool {
     _Atomic uint32_t wake_word;     // futex of sleeping workers; odd: stopping
     _Atomic int waker_on;           // processor of who woke one last, or -1
     // Hardly ever written, and looked at after each share. By rank (0 normal,
-    // higher is more urgent): ready queues, and regions that can be joined, of a
-    // higher rank.
+    // higher is more urgent): ready queues, and regions that can be joined, of
+    // a higher rank.
     _Alignas(64) _Atomic uint32_t ready_above[PRIORITIES];
     _Atomic uint32_t regions_above[PRIORITIES];
     unsigned width;         // how many threads may run kernels at once
