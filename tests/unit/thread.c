@@ -4,6 +4,7 @@
 #include "backends/cpu/cpu.h"
 
 #include <pthread.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -130,4 +131,43 @@ RNL_TEST(the_only_worker_of_a_pool_of_one_stands_by_itself)
         sched_yield();
     assert_int_equal(threads_of(pool), 1);
     pool_destroy(pool);
+}
+
+// --- The thread that stops kernels -----------------------------------------
+
+RNL_TEST(without_a_thread_there_is_no_pool_with_a_limit)
+{
+    struct pool *pool;
+    thread_fail_next(0, 1);
+    assert_status(pool_create(1, 0, 1000000, &pool), RNL_ERROR_OUT_OF_MEMORY);
+    assert_non_null(strstr(rnl_last_error()->message, "stops kernels"));
+    // Nor one without workers: then that thread ends again.
+    thread_fail_next(1, 1);
+    assert_status(pool_create(1, 0, 1000000, &pool), RNL_ERROR_OUT_OF_MEMORY);
+    assert_non_null(strstr(rnl_last_error()->message, "worker thread"));
+    assert_ok(pool_create(1, 0, 1000000, &pool));
+    pool_destroy(pool);
+}
+
+RNL_TEST(without_a_thread_nothing_is_cancelled)
+{
+    rnl_context context = NULL;
+    rnl_stream stream = NULL;
+    rnl_event never = NULL;
+    assert_ok(rnl_context_open("cpu", 0, RNL_CONTEXT_OPTIONS(.threads = 1),
+                               &context));
+    assert_ok(rnl_stream_create(context, NULL, &stream));
+    assert_ok(rnl_event_create(context, RNL_EVENT_OPTIONS(.promise = true),
+                               &never));
+    assert_ok(rnl_enqueue_wait_event(stream, never));
+    thread_fail_next(0, 1);
+    assert_status(rnl_stream_cancel(stream), RNL_ERROR_OUT_OF_MEMORY);
+    assert_non_null(strstr(rnl_last_error()->message, "stops kernels"));
+    assert_status(rnl_stream_query(stream), RNL_NOT_READY);
+    assert_ok(rnl_stream_cancel(stream));
+    assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
+                  RNL_ERROR_CANCELLED);
+    assert_ok(rnl_event_release(never));
+    assert_ok(rnl_stream_release(stream));
+    assert_ok(rnl_context_release(context));
 }
