@@ -8,6 +8,7 @@
 #include <runnel/runnel.h>
 
 struct backend;
+struct host_range;
 struct named;
 struct op;
 
@@ -32,10 +33,9 @@ struct device {
     rnl_device_info info;
 };
 
-// Host memory that a context allocated or was told of, by where it begins.
+// Host memory that a context allocated or was told of.
 struct host_ranges {
-    struct host_range **items;
-    uint32_t count, most;
+    struct host_range *tree;
     struct host_range *_Atomic kept;  // freed, oldest first: work may use it
     struct host_range *last_kept;
 };

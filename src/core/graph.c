@@ -1,12 +1,20 @@
 // Graphs and their life: creation, copies, queries.
 #include "core/graph.h"
 
+void node_free_edges(struct node *node)
+{
+    uint32_t most = node->after_free + node->after_most;
+    if (node->after)
+        mem_release(node->after - node->after_free,
+                    most * sizeof *node->after);
+}
+
 void node_finish(struct node *node)
 {
     recipe_drop(node->recipe);
     if (node->inner)
         graph_release_owned(node->inner);
-    mem_release(node->after, node->after_most * sizeof *node->after);
+    node_free_edges(node);
 }
 
 static void graph_finish(struct object *object)
@@ -16,6 +24,8 @@ static void graph_finish(struct object *object)
         if (graph->nodes[i].kind)
             node_finish(&graph->nodes[i]);
     mem_release(graph->nodes, graph->most * sizeof *graph->nodes);
+    buffers_discard(graph);
+    followers_discard(graph);
 }
 
 static struct object_class graph_class = {
@@ -114,6 +124,7 @@ static bool copy_node(const struct node *from, struct node *to, bool hidden)
     *to = *from;
     to->after = after;
     to->after_most = from->after_count;
+    to->after_free = 0;
     to->inner = inner;
     recipe_share(to->recipe);
     return true;

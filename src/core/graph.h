@@ -30,7 +30,8 @@ struct node {
     struct recipe *recipe;
     struct graph *inner;    // referenced: a CHILD's copy, a body
     uint32_t *after;        // indices of the nodes it comes after, in order
-    uint32_t after_count, after_most;
+    uint32_t after_count;
+    uint32_t after_most, after_free;  // places from `after` on, and before it
     uint32_t before_count;  // nodes that come after it
     uint32_t later;         // the last one that did, if it is still there
     uint64_t visit;         // the number of the last one that found it
@@ -51,6 +52,9 @@ struct graph {
     uint32_t count, most;
     uint32_t live_count, edge_count;
     uint64_t visits;          // of nodes, numbered from 1 on
+    struct buffer_use *uses;  // what nodes do with buffers; NULL: not known
+    uint32_t use_count, use_room;
+    struct followers *followers;  // NULL: not known
     bool records;             // a copy: nodes record events, inner ones as well
 };
 
@@ -119,8 +123,19 @@ rnl_status nodes_find_locked(const struct graph *graph, const rnl_node *nodes,
                              uint32_t *indices);
 
 // Refuses to release a buffer that no node creates, or that one releases.
-rnl_status node_check_release_locked(const struct graph *graph,
+rnl_status node_check_release_locked(struct graph *graph,
                                      const struct object *buffer);
+
+// For that: a node was added, or is being removed; the graph ends.
+void buffers_added_locked(struct graph *graph, const struct node *node);
+void buffers_removed_locked(struct graph *graph, const struct node *node);
+void buffers_discard(struct graph *graph);
+
+// Nodes that come right after node `index`, and some that did; NULL when memory
+// is short. An edge that is added discards them, and so does the graph's end.
+const uint32_t *followers_locked(struct graph *graph, uint32_t index,
+                                 uint32_t *out_count);
+void followers_discard(struct graph *graph);
 
 // Removes the last node, which no other comes after, if there are more than
 // `count`; false when there are not. The caller finishes it, without the lock,
@@ -144,6 +159,7 @@ rnl_status node_check_change(const struct node *node, rnl_node_kind kind);
 void node_exchange(struct node *node, struct new_node *given);
 
 void node_finish(struct node *node);
+void node_free_edges(struct node *node);
 
 // The function's name, "copy", "fill", …
 const char *node_what(const struct node *node);

@@ -3,19 +3,20 @@
 
 #include "core/backend.h"
 
-#include <string.h>
-
 // Where a stream was when memory was freed.
 struct host_point {
     uint64_t stream, point;
 };
 
+// In a treap: by address a search tree, by weight a heap, so that its depth is
+// that of a random tree whatever the order in which ranges come and go.
 struct host_range {
     char *start;
     size_t size;
     struct memory memory;  // of an allocation
     bool allocated;        // else registered
-    char *reach;           // where it, or one that comes before it, ends last
+    struct host_range *left, *right;
+    char *reach;           // where it, or one below it, ends last
     struct host_range *next;    // of those kept
     struct host_point *points;  // by falling number of the stream
     uint32_t count, most;
@@ -136,89 +137,135 @@ static void range_free_behind(struct context *context,
         range_free(context, range);
 }
 
+// --- The tree --------------------------------------------------------------
+
+// As good as drawn, and the same in each run but for the address.
+static uint64_t weight_of(const struct host_range *range)
+{
+    uint64_t number = (uint64_t)(uintptr_t)range;
+    return (number ^ number >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static char *end_of(const struct host_range *range)
+{
+    return range->start + range->size;
+}
+
+// Where an allocation and a registration begin together, that one comes first.
+static bool comes_before(const struct host_range *range, const char *start,
+                         bool allocated)
+{
+    return range->start != start ? range->start < start
+                                 : !range->allocated && allocated;
+}
+
+static char *later(char *end, const struct host_range *below)
+{
+    return below && below->reach > end ? below->reach : end;
+}
+
+static void set_reach(struct host_range *range)
+{
+    range->reach = later(later(end_of(range), range->left), range->right);
+}
+
+// All of `left` come before all of `right`.
+static struct host_range *merge(struct host_range *left,
+                                struct host_range *right)
+{
+    if (!left || !right)
+        return left ? left : right;
+    if (weight_of(left) > weight_of(right)) {
+        left->right = merge(left->right, right);
+        set_reach(left);
+        return left;
+    }
+    right->left = merge(left, right->left);
+    set_reach(right);
+    return right;
+}
+
+// Into those that come before `range`, and the others.
+static void split(struct host_range *tree, const struct host_range *range,
+                  struct host_range **left, struct host_range **right)
+{
+    if (!tree) {
+        *left = *right = NULL;
+    } else if (comes_before(tree, range->start, range->allocated)) {
+        split(tree->right, range, &tree->right, right);
+        set_reach(tree);
+        *left = tree;
+    } else {
+        split(tree->left, range, left, &tree->left);
+        set_reach(tree);
+        *right = tree;
+    }
+}
+
+static struct host_range *with(struct host_range *tree,
+                               struct host_range *range)
+{
+    struct host_range *left, *right;
+    split(tree, range, &left, &right);
+    range->left = range->right = NULL;
+    range->reach = end_of(range);
+    return merge(merge(left, range), right);
+}
+
+// The tree without the range that begins there; NULL in `*taken`: none does.
+static struct host_range *without(struct host_range *tree, const char *start,
+                                  bool allocated, struct host_range **taken)
+{
+    if (!tree) {
+        *taken = NULL;
+    } else if (tree->start == start && tree->allocated == allocated) {
+        *taken = tree;
+        return merge(tree->left, tree->right);
+    } else {
+        struct host_range **below =
+            comes_before(tree, start, allocated) ? &tree->right : &tree->left;
+        *below = without(*below, start, allocated, taken);
+        set_reach(tree);
+    }
+    return tree;
+}
+
+// A range that begins before `end`, has the byte at `start` or one behind it,
+// and `size` bytes from there on; NULL if there is none.
+static const struct host_range *find(const struct host_range *tree,
+                                     const char *start, const char *end,
+                                     size_t size)
+{
+    if (!tree || tree->reach <= start || (size_t)(tree->reach - start) < size)
+        return NULL;
+    const struct host_range *found = find(tree->left, start, end, size);
+    if (found || tree->start >= end)
+        return found;
+    const char *own = end_of(tree);
+    bool fits = own > start && (size_t)(own - start) >= size;
+    return fits ? tree : find(tree->right, start, end, size);
+}
+
+// --- The context's ---------------------------------------------------------
+
 void host_ranges_finish(struct context *context)
 {
-    struct host_ranges *ranges = &context->host_ranges;
-    struct host_range *kept;
-    while ((kept = take_kept(context)))
-        range_free(context, kept);
-    while (ranges->count > 0)
-        range_free(context, ranges->items[--ranges->count]);
-    mem_release(ranges->items, ranges->most * sizeof *ranges->items);
-}
-
-// --- What there is ----------------------------------------------------------
-
-// How many begin before an address.
-static size_t count_before_locked(const struct host_ranges *ranges,
-                                  const char *address)
-{
-    size_t low = 0, high = ranges->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranges->items[middle]->start < address)
-            low = middle + 1;
-        else
-            high = middle;
+    struct host_range *range;
+    while ((range = take_kept(context)))
+        range_free(context, range);
+    while ((range = context->host_ranges.tree)) {
+        context->host_ranges.tree = merge(range->left, range->right);
+        range_free(context, range);
     }
-    return low;
-}
-
-// The last one that begins before `end` and ends behind `start`, NULL if there
-// is none. `at`: where to go on from, that one's index.
-static struct host_range *meets_locked(const struct host_ranges *ranges,
-                                       const char *start, size_t *at)
-{
-    while (*at > 0 && ranges->items[*at - 1]->reach > start) {
-        struct host_range *range = ranges->items[--*at];
-        if (range->start + range->size > start)
-            return range;
-    }
-    return NULL;
-}
-
-static bool overlaps_locked(const struct host_ranges *ranges,
-                            const char *start, size_t size)
-{
-    size_t at = count_before_locked(ranges, start + size);
-    return meets_locked(ranges, start, &at) != NULL;
 }
 
 bool host_range_has(struct context *context, uintptr_t start, size_t size)
 {
-    const struct host_range *range;
-    bool found = false;
+    const char *first = (const char *)start;
     lock_take(&context->lock);
-    size_t at = count_before_locked(&context->host_ranges,
-                                    (const char *)start + 1);
-    while (!found && (range = meets_locked(&context->host_ranges,
-                                           (const char *)start, &at)))
-        found = size <= (uintptr_t)range->start + range->size - start;
+    bool found = find(context->host_ranges.tree, first, first + 1, size);
     lock_give(&context->lock);
     return found;
-}
-
-// From one on that came, or from where one went.
-static void set_reach_locked(const struct host_ranges *ranges, size_t i)
-{
-    char *reach = i > 0 ? ranges->items[i - 1]->reach : NULL;
-    for (; i < ranges->count; i++) {
-        struct host_range *range = ranges->items[i];
-        char *end = range->start + range->size;
-        reach = reach > end ? reach : end;
-        if (range->reach == reach)
-            return;
-        range->reach = reach;
-    }
-}
-
-static bool grow_locked(struct host_ranges *ranges)
-{
-    struct host_range **items = mem_room(ranges->items, ranges->count,
-                                         &ranges->most, sizeof *items, 8);
-    if (items)
-        ranges->items = items;
-    return items != NULL;
 }
 
 static rnl_status no_memory(void)
@@ -229,58 +276,29 @@ static rnl_status no_memory(void)
 
 // Memory just allocated can only meet a registration that was forgotten when
 // its memory went.
-static rnl_status add_locked(struct host_ranges *ranges,
-                             struct host_range *range)
-{
-    if (!range->allocated &&
-        overlaps_locked(ranges, range->start, range->size))
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "pointer",
-                       "%zu bytes at %p overlap memory that is already "
-                       "page-locked",
-                       range->size, (void *)range->start);
-    if (!grow_locked(ranges))
-        return no_memory();
-    size_t at = count_before_locked(ranges, range->start);
-    memmove(ranges->items + at + 1, ranges->items + at,
-            (ranges->count - at) * sizeof *ranges->items);
-    ranges->items[at] = range;
-    ranges->count++;
-    range->reach = NULL;
-    set_reach_locked(ranges, at);
-    return RNL_OK;
-}
-
 static rnl_status range_add(struct context *context, struct host_range *range)
 {
     lock_take(&context->lock);
-    rnl_status status = add_locked(&context->host_ranges, range);
+    bool overlaps = !range->allocated &&
+                    find(context->host_ranges.tree, range->start, end_of(range), 1);
+    if (!overlaps)
+        context->host_ranges.tree = with(context->host_ranges.tree, range);
     lock_give(&context->lock);
-    return status;
-}
-
-static struct host_range *take_locked(struct host_ranges *ranges,
-                                      const char *start, bool allocated)
-{
-    for (size_t at = count_before_locked(ranges, start);
-         at < ranges->count && ranges->items[at]->start == start; at++) {
-        struct host_range *range = ranges->items[at];
-        if (range->allocated != allocated)
-            continue;
-        ranges->count--;
-        memmove(ranges->items + at, ranges->items + at + 1,
-                (ranges->count - at) * sizeof *ranges->items);
-        set_reach_locked(ranges, at);
-        return range;
-    }
-    return NULL;
+    return overlaps
+               ? fail_at(RNL_ERROR_INVALID_ARGUMENT, "pointer",
+                         "%zu bytes at %p overlap memory that is already "
+                         "page-locked",
+                         range->size, (void *)range->start)
+               : RNL_OK;
 }
 
 static struct host_range *range_take(struct context *context,
                                      const void *start, bool allocated)
 {
+    struct host_range *range;
     lock_take(&context->lock);
-    struct host_range *range =
-        take_locked(&context->host_ranges, start, allocated);
+    context->host_ranges.tree =
+        without(context->host_ranges.tree, start, allocated, &range);
     lock_give(&context->lock);
     return range;
 }

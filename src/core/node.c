@@ -99,16 +99,6 @@ static bool grow_locked(struct graph *graph)
     return nodes != NULL;
 }
 
-// Room for one more edge into the node.
-static bool grow_after(struct node *node)
-{
-    uint32_t *after = mem_room(node->after, node->after_count,
-                               &node->after_most, sizeof *after, 2);
-    if (after)
-        node->after = after;
-    return after != NULL;
-}
-
 static rnl_status no_memory(void)
 {
     return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a node");
@@ -156,6 +146,8 @@ rnl_status node_add_locked(struct graph *graph, const struct new_node *given,
     };
     if (given->inner)
         graph_publish_inner(given->inner);
+    buffers_added_locked(graph, &graph->nodes[graph->count]);
+    followers_discard(graph);
     *out_index = graph->count++;
     graph->live_count++;
     graph->edge_count += (uint32_t)count;
@@ -168,24 +160,6 @@ rnl_status graph_check_free_locked(const struct graph *graph)
                ? fail_at(RNL_ERROR_INVALID_STATE, "graph",
                          "a capture is adding to the graph; end it first")
                : RNL_OK;
-}
-
-rnl_status node_check_release_locked(const struct graph *graph,
-                                     const struct object *buffer)
-{
-    bool created = false, released = false;
-    for (uint32_t i = 0; i < graph->count; i++) {
-        const struct node *node = &graph->nodes[i];
-        bool same = node->kind && node->recipe->subject == buffer;
-        created |= same && node->kind == RNL_NODE_BUFFER_CREATE;
-        released |= same && node->kind == RNL_NODE_BUFFER_RELEASE;
-    }
-    if (created && !released)
-        return RNL_OK;
-    return fail_at(RNL_ERROR_INVALID_ARGUMENT, "buffer",
-                   created ? "the graph releases this buffer already"
-                           : "the buffer was not created by a node of the "
-                             "graph");
 }
 
 // With the lock, so that nobody removes the node meanwhile.
@@ -374,14 +348,66 @@ static bool edge_is_at(const struct node *node, uint32_t at, uint32_t from)
     return at < node->after_count && node->after[at] == from;
 }
 
+// Edges are in order, and are mostly added and removed at one end or the other:
+// the part before the place moves where it is the shorter one.
+static bool is_in_front(const struct node *node, uint32_t at)
+{
+    return at < node->after_count / 2;
+}
+
 static void edge_remove_locked(struct graph *graph, struct node *node,
                                uint32_t at)
 {
     graph->nodes[node->after[at]].before_count--;
     node->after_count--;
-    memmove(node->after + at, node->after + at + 1,
-            (node->after_count - at) * sizeof *node->after);
+    if (is_in_front(node, at)) {
+        memmove(node->after + 1, node->after, at * sizeof *node->after);
+        node->after++;
+        node->after_free++;
+        node->after_most--;
+    } else {
+        memmove(node->after + at, node->after + at + 1,
+                (node->after_count - at) * sizeof *node->after);
+    }
     graph->edge_count--;
+}
+
+// Room for one more edge into the node, in front of the others or behind.
+static bool grow_after(struct node *node, bool front)
+{
+    if (front ? node->after_free > 0 : node->after_count < node->after_most)
+        return true;
+    uint32_t more = node->after_count + 2;
+    uint32_t most = node->after_count + more, at = front ? more : 0;
+    uint32_t *edges = mem_allocate(most * sizeof *edges);
+    if (!edges)
+        return false;
+    if (node->after_count > 0)
+        memcpy(edges + at, node->after, node->after_count * sizeof *edges);
+    node_free_edges(node);
+    node->after = edges + at;
+    node->after_free = at;
+    node->after_most = most - at;
+    return true;
+}
+
+static bool edge_insert(struct node *node, uint32_t at, uint32_t from)
+{
+    bool front = is_in_front(node, at);
+    if (!grow_after(node, front))
+        return false;
+    if (front) {
+        node->after--;
+        node->after_free--;
+        node->after_most++;
+        memmove(node->after, node->after + 1, at * sizeof *node->after);
+    } else {
+        memmove(node->after + at + 1, node->after + at,
+                (node->after_count - at) * sizeof *node->after);
+    }
+    node->after[at] = from;
+    node->after_count++;
+    return true;
 }
 
 static rnl_status add_edge_locked(struct graph *graph, uint32_t from,
@@ -395,15 +421,12 @@ static rnl_status add_edge_locked(struct graph *graph, uint32_t from,
     rnl_status status = rank_edge_locked(graph, from, to);
     if (status != RNL_OK)
         return status;
-    if (!grow_after(node))
+    if (!edge_insert(node, at, from))
         return no_memory();
-    memmove(node->after + at + 1, node->after + at,
-            (node->after_count - at) * sizeof *node->after);
-    node->after[at] = from;
-    node->after_count++;
     graph->nodes[from].before_count++;
     graph->nodes[from].later = to;
     graph->edge_count++;
+    followers_discard(graph);
     return RNL_OK;
 }
 
@@ -463,16 +486,26 @@ static void part_locked(struct graph *graph, uint32_t from, uint32_t to)
         edge_remove_locked(graph, node, at);
 }
 
+#define LOOKED_AT 8  // nodes behind one, before its followers are listed
+
 static void detach_locked(struct graph *graph, uint32_t index)
 {
     struct node *node = &graph->nodes[index];
+    uint32_t last = graph->count - index > LOOKED_AT ? index + LOOKED_AT
+                                                     : graph->count - 1;
     // Those that come after it are mostly the last one and the next ones.
     if (node->later < graph->count)
         part_locked(graph, index, node->later);
-    for (uint32_t i = index; node->before_count > 0;) {
-        i = i + 1 < graph->count ? i + 1 : 0;
+    for (uint32_t i = index; node->before_count > 0 && i < last; i++)
+        part_locked(graph, index, i + 1);
+    uint32_t count = 0;
+    const uint32_t *followers =
+        node->before_count > 0 ? followers_locked(graph, index, &count) : NULL;
+    for (uint32_t i = 0; i < count; i++)
+        part_locked(graph, index, followers[i]);
+    // Without memory for a list.
+    for (uint32_t i = 0; node->before_count > 0; i++)
         part_locked(graph, index, i);
-    }
     while (node->after_count > 0)
         edge_remove_locked(graph, node, node->after_count - 1);
 }
@@ -491,6 +524,7 @@ rnl_status rnl_graph_remove_node(rnl_graph handle, rnl_node node)
                                    &index)) == RNL_OK) {
         detach_locked(graph, index);
         removed = graph->nodes[index];
+        buffers_removed_locked(graph, &removed);
         graph->nodes[index] = (struct node){0};
         graph->live_count--;
     }
@@ -510,6 +544,8 @@ bool node_cut_locked(struct graph *graph, uint32_t count,
     while (node->after_count > 0)
         edge_remove_locked(graph, node, node->after_count - 1);
     graph->live_count -= node->kind != 0;
+    buffers_removed_locked(graph, node);
+    followers_discard(graph);
     *out_removed = *node;
     return true;
 }

@@ -1,4 +1,4 @@
-// core/rank: which edges are refused, and how many nodes are looked at for that.
+// core/rank: which edges are refused, and how many nodes are seen for that.
 #include "unit.h"
 
 #include "core/graph.h"
