@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 // Sorting takes a little more than 1.
-#define GROWTH_MOST 1.1
+#define GROWTH_MOST 1.15
 
 enum {
     GROWTH_FACTOR = 16,

@@ -239,7 +239,7 @@ static void host_ranges_downwards(growth *with, size_t count)
 static const growth_call calls[] = {
     {"contexts", contexts, 4, 0},
     {"peers", peers, 4, 0},
-    {"streams", streams, 64, 0},
+    {"streams", streams, 256, 0},
     {"streams-backwards", streams_backwards, 64, 0},
     {"streams-in-turn", streams_in_turn, 64, 0},
     {"events", events, 256, 0},

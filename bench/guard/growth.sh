@@ -42,9 +42,10 @@ while read -r name most; do
     file=$((file + 4))
     awk -v name="$name" -v most="$most" -v few="$few" -v many="$many" 'BEGIN {
         power = log(many / few) / log(16)
+        wrong = (power > most)
         printf "%-28s %10d %11d  %.2f%s\n", name, few, many, power,
-               power > most ? ", " most " is allowed" : ""
-        exit power > most
+               wrong ? ", " most " is allowed" : ""
+        exit wrong
     }' || status=1
 done <"$folder/names"
 exit $status

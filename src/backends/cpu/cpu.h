@@ -57,7 +57,8 @@ struct queue {
     _Alignas(64) _Atomic uint32_t attention;
     _Atomic uint32_t signal;   // futex of sleepers
     uint32_t sleepers;
-    struct op *waiters;        // WAIT ops of other streams
+    struct op *waiters, *last_waiter;  // WAIT ops of other streams, by what
+                                       // they wait for
     struct stream *blocked_on; // kept by the WAIT op that is first in `batch`
     uint64_t failed_at;        // the op that failed first; 0: none
     struct past past;          // newest first

@@ -196,6 +196,21 @@ static void inherit_failure(struct queue *queue, struct op *op)
         inherit(queue, op, failure);
 }
 
+// Behind those for the same operation or an earlier one: it is mostly the last.
+static void add_waiter_locked(struct queue *target, struct op *op)
+{
+    struct wait *wait = op_wait(op);
+    struct op *last = target->last_waiter, **link = &target->waiters;
+    if (last && op_wait(last)->sequence <= wait->sequence)
+        link = &op_wait(last)->next;
+    while (*link && op_wait(*link)->sequence <= wait->sequence)
+        link = &op_wait(*link)->next;
+    wait->next = *link;
+    *link = op;
+    if (!wait->next)
+        target->last_waiter = op;
+}
+
 // Joins the target's list of waiters unless the target is already there.
 static bool target_is_there(struct op *op)
 {
@@ -208,8 +223,7 @@ static bool target_is_there(struct op *op)
         atomic_fetch_sub(&target->attention, 1);
     } else {
         atomic_store(&wait->listed, true);
-        wait->next = target->waiters;
-        target->waiters = op;
+        add_waiter_locked(target, op);
     }
     lock_give(&target->lock);
     return there;
@@ -316,20 +330,20 @@ static void run_op(struct queue *queue, struct op *op)
 // Takes the waiters that op `completed` releases out of the list.
 static struct op *take_waiters_locked(struct queue *queue, uint64_t completed)
 {
-    struct op *taken = NULL, **link = &queue->waiters;
-    while (*link) {
-        struct op *op = *link;
-        struct wait *wait = op_wait(op);
-        if (wait->sequence > completed) {
-            link = &wait->next;
-            continue;
-        }
-        *link = wait->next;
-        wait->next = taken;
-        taken = op;
-        atomic_fetch_sub(&queue->attention, 1);
+    struct op *first = queue->waiters, **link = &queue->waiters;
+    uint32_t count = 0;
+    while (*link && op_wait(*link)->sequence <= completed) {
+        link = &op_wait(*link)->next;
+        count++;
     }
-    return taken;
+    if (count == 0)
+        return NULL;
+    queue->waiters = *link;
+    *link = NULL;
+    if (!queue->waiters)
+        queue->last_waiter = NULL;
+    atomic_fetch_sub(&queue->attention, count);
+    return first;
 }
 
 void queue_release_waits(struct op *op)
