@@ -10,12 +10,14 @@ static bool leave_target(struct op *op)
 {
     struct queue *target = stream_queue(op_wait(op)->target);
     lock_take(&target->lock);
-    struct op **link = &target->waiters;
-    while (*link && *link != op)
-        link = &op_wait(*link)->next;
+    struct op **link = &target->waiters, *before = NULL;
+    for (; *link && *link != op; link = &op_wait(before)->next)
+        before = *link;
     bool found = *link != NULL;
     if (found) {
         *link = op_wait(op)->next;
+        if (target->last_waiter == op)
+            target->last_waiter = before;
         atomic_fetch_sub(&target->attention, 1);
     }
     lock_give(&target->lock);
