@@ -280,7 +280,8 @@ static rnl_status range_add(struct context *context, struct host_range *range)
 {
     lock_take(&context->lock);
     bool overlaps = !range->allocated &&
-                    find(context->host_ranges.tree, range->start, end_of(range), 1);
+                    find(context->host_ranges.tree, range->start,
+                         end_of(range), 1);
     if (!overlaps)
         context->host_ranges.tree = with(context->host_ranges.tree, range);
     lock_give(&context->lock);

@@ -185,7 +185,8 @@ static void add_path(struct search *search, const char *folder,
 {
     struct text *paths = &search->paths;
     size_t start = paths->length;
-    text_add_bytes(paths, folder, folder_size);
+    if (folder_size > 0)
+        text_add_bytes(paths, folder, folder_size);
     if (folder_size > 0 && folder[folder_size - 1] != '/')
         text_add_bytes(paths, "/", 1);
     text_add_bytes(paths, name, size);

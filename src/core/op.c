@@ -9,12 +9,11 @@
 // are often not the same.
 #define BATCH 32
 #define THREAD_MOST (2 * BATCH)
-#define KEPT_AT_REST 64  // batches in the common cache: 768 KiB
 #define GIVEN_AT_ONCE 64  // batches: some tens of microseconds
 
 static struct lock pool_lock;  // guards the common cache
 static struct op *pool;        // batches, linked by backend[0]
-static _Atomic uint32_t batch_count;
+_Atomic uint32_t op_batches;   // how many those are
 
 static struct op *take_batch(void)
 {
@@ -22,7 +21,7 @@ static struct op *take_batch(void)
     struct op *batch = pool;
     if (batch) {
         pool = (struct op *)(uintptr_t)batch->backend[0];
-        atomic_fetch_sub_explicit(&batch_count, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&op_batches, 1, memory_order_relaxed);
     }
     lock_give(&pool_lock);
     return batch;
@@ -33,7 +32,7 @@ static void give_batch(struct op *batch)
     lock_take(&pool_lock);
     batch->backend[0] = (uint64_t)(uintptr_t)pool;
     pool = batch;
-    atomic_fetch_add_explicit(&batch_count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&op_batches, 1, memory_order_relaxed);
     lock_give(&pool_lock);
 }
 
@@ -300,12 +299,6 @@ rnl_status op_submit_list(struct op *first)
     return submit_now(first);
 }
 
-bool op_has_surplus(void)
-{
-    return atomic_load_explicit(&batch_count, memory_order_relaxed) >
-           KEPT_AT_REST;
-}
-
 bool op_give_surplus(void)
 {
     for (int i = 0; i < GIVEN_AT_ONCE && op_has_surplus(); i++)
@@ -324,5 +317,5 @@ void op_forked(void)
 {
     pool_lock = (struct lock){0};
     pool = NULL;
-    atomic_store(&batch_count, 0);
+    atomic_store(&op_batches, 0);
 }

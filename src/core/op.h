@@ -183,7 +183,12 @@ void op_trim(void);
 // Finished operations are kept for the next ones. A program at rest needs no
 // more of them than fit into 1 MiB: op_give_surplus frees some of the others,
 // for at most 100 us, and tells whether there are more.
-bool op_has_surplus(void);
+#define OP_BATCHES_AT_REST 64  // of 32 operations: 768 KiB
+extern _Atomic uint32_t op_batches;
+static inline bool op_has_surplus(void)
+{
+    return __builtin_expect(atomic_load(&op_batches) > OP_BATCHES_AT_REST, 0);
+}
 bool op_give_surplus(void);
 
 // In the child after fork: the common cache may have been half changed.

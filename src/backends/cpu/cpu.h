@@ -325,6 +325,7 @@ struct pool {
                                     // number; odd: it dozes
     _Atomic uint32_t sentinels;     // how many there were, doubled
     _Atomic uint32_t waiting;       // host threads asleep in queue_wait
+    _Atomic bool tended;            // a worker was told of surplus operations
     _Atomic uint32_t wake_word;     // futex of sleeping workers; odd: stopping
     _Atomic int waker_on;           // processor of who woke one last, or -1
     // Hardly ever written, and looked at after each share. By rank (0 normal,
@@ -357,6 +358,10 @@ void pool_notify(struct pool *pool, bool small);
 
 // Sees to it that a worker looks if there is anything to look at.
 void pool_nudge(struct pool *pool);
+
+// There are surplus operations (op.h): sees to it that a worker gives them back
+// once there is no work.
+void pool_tend(struct pool *pool);
 
 // True when words are watched and no worker idles in a way that looks at them.
 bool pool_unwatched(struct pool *pool);

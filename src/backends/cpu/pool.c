@@ -198,6 +198,12 @@ void pool_nudge(struct pool *pool)
         pool_guard(pool);
 }
 
+void pool_tend(struct pool *pool)
+{
+    if (!atomic_exchange(&pool->tended, true))
+        pool_notify(pool, false);
+}
+
 void pool_guard(struct pool *pool)
 {
     if (!pool_unwatched(pool))
@@ -322,7 +328,8 @@ static void sleep_until(struct pool *pool, uint64_t deadline, uint32_t kind)
     atomic_store(&pool->waking, 0);
     atomic_fetch_add(&pool->sleeping, 1);
     atomic_fetch_add(alike, 1);
-    bool leaves = deadline == RNL_FOREVER && pool_unwatched(pool);
+    bool leaves = deadline == RNL_FOREVER &&
+                  (pool_unwatched(pool) || op_has_surplus());
     if (!work_visible(pool) && !leaves)
         futex_wait_as(&pool->wake_word, word, deadline, kind);
     atomic_fetch_sub(alike, 1);
@@ -430,6 +437,9 @@ static void rest(struct pool *pool, uint32_t kind)
 {
     bool surplus = op_has_surplus();
     uint32_t activity = atomic_load(&pool->activity);
+    // Before it is seen asleep: who has surplus from now on tells it.
+    if (!surplus)
+        atomic_store(&pool->tended, false);
     sleep_until(pool, surplus ? clock_now() + REST_NS : RNL_FOREVER, kind);
     if (surplus)
         give_surplus(pool, activity);

@@ -535,6 +535,8 @@ static bool help(struct queue *queue, uint64_t sequence)
         if (claim(queue)) {
             queue_run(queue, false, sequence);
             helped = true;
+            if (op_has_surplus())
+                pool_tend(stream_pool(queue->stream));
             break;
         }
         helped = region_join(stream_pool(queue->stream), queue);
