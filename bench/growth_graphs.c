@@ -108,8 +108,7 @@ static void edges_of_a_chain_backwards(growth *with, size_t count)
     drop(with, graph);
 }
 
-// As the last one, from the end on: each time all that was moved before moves
-// once more.
+// As the last one, from the end on.
 static void edges_from_the_end(growth *with, size_t count)
 {
     rnl_graph graph = new_graph(with);
@@ -428,7 +427,7 @@ static const growth_call calls[] = {
     {"graph-wide", wide, 256, 0},
     {"graph-edges-of-a-chain", edges_of_a_chain, 256, 0},
     {"graph-edges-backwards", edges_of_a_chain_backwards, 256, 0},
-    {"graph-edges-from-the-end", edges_from_the_end, 64, 2.0},
+    {"graph-edges-from-the-end", edges_from_the_end, 256, 0},
     {"graph-edges-of-a-fork", edges_of_a_fork, 256, 0},
     {"graph-edges-of-a-join", edges_of_a_join, 256, 0},
     {"graph-edges-join-downwards", edges_of_a_join_downwards, 256, 0},

@@ -168,7 +168,7 @@ const char *node_what(const struct node *node);
 // itself: then all is as it was.
 rnl_status rank_edge_locked(struct graph *graph, uint32_t from, uint32_t to);
 
-// Of a new node: higher than all others.
+// Of a new node: higher than all that were not moved up.
 static inline int64_t rank_new(uint32_t index)
 {
     return (int64_t)index << 20;

@@ -132,17 +132,20 @@ rnl_status node_add_locked(struct graph *graph, const struct new_node *given,
         mem_release(edges, count * sizeof *edges);
         return no_memory();
     }
+    int64_t rank = rank_new(graph->count);
     for (size_t i = 0; i < count; i++) {
+        struct node *before = &graph->nodes[after[i]];
         edges[i] = after[i];
-        graph->nodes[after[i]].before_count++;
-        graph->nodes[after[i]].later = graph->count;
+        before->before_count++;
+        before->later = graph->count;
+        rank = before->rank < rank ? rank : before->rank + 1;
     }
     sort_edges(edges, count);
     graph->nodes[graph->count] = (struct node){
         .kind = given->kind, .enabled = true, .recipe = given->recipe,
         .inner = given->inner, .after = edges,
         .after_count = (uint32_t)count, .after_most = (uint32_t)count,
-        .rank = rank_new(graph->count),
+        .rank = rank,
     };
     if (given->inner)
         graph_publish_inner(given->inner);

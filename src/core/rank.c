@@ -116,6 +116,11 @@ rnl_status rank_edge_locked(struct graph *graph, uint32_t from, uint32_t to)
         return refuse();
     if (graph->nodes[from].rank < graph->nodes[to].rank)
         return RNL_OK;
+    // Nothing comes after its end: that moves up, alone.
+    if (graph->nodes[to].before_count == 0) {
+        graph->nodes[to].rank = graph->nodes[from].rank + 1;
+        return RNL_OK;
+    }
     struct move move = {.graph = graph};
     graph->visits++;
     rnl_status status = lower_all(&move, from, to);
