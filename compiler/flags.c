@@ -64,8 +64,11 @@ static void copy_includes(const struct choices *choices, struct flags *flags)
 {
     for (size_t i = 0; i < choices->folders.count; i++)
         add_folder(flags, choices->folders.items[i]);
+    // To a compiler, a word that begins with '@' is a file of options.
     for (size_t i = 0; i < choices->includes.count; i++)
-        list_add(&flags->includes, choices->includes.items[i]);
+        list_format(&flags->includes, "%s%s",
+                    choices->includes.items[i][0] == '@' ? "./" : "",
+                    choices->includes.items[i]);
     for (size_t i = 0; i < choices->macros.count; i++) {
         const char *macro = choices->macros.items[i];
         if (macro[0] == 'D')

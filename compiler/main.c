@@ -70,10 +70,12 @@ static void allow_throws(struct job *job)
 static int write_source(struct job *job)
 {
     // A file with that very name lets gcc find the lines that it shows. Other
-    // names stand in a #line; gcc then reads the file they name.
+    // names stand in a #line; gcc then reads the file they name. A compiler
+    // takes '-' for the start of an option and '@' for a file of options.
     const char *name = job->options->name;
     struct text text = {0};
-    if (is_inside(name) && strncmp(name, "rnl-", 4) != 0) {
+    if (is_inside(name) && strncmp(name, "rnl-", 4) != 0 && name[0] != '-' &&
+        name[0] != '@') {
         free(job->file);
         job->file = strdup(name);
     } else {

@@ -1,5 +1,6 @@
-// NVRTC's options, and Runnel's own: one table says what each takes and does.
+// What the options of option_table.h do.
 #include "cc.h"
+#include "option_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +14,6 @@ struct given {
     bool on;            // of a switch
     struct list *notes;
     struct text *problem;
-};
-
-enum takes {
-    NOTHING,
-    VALUE,   // --name=VALUE, or the next word
-    SWITCH,  // --name=true or false; alone it means true
-    ENDING,  // the name is how the option begins
 };
 
 // --- Handlers ----------------------------------------------------------------
@@ -165,7 +159,7 @@ static void set_only(struct given *given)
 
 static void set_target(struct given *given)
 {
-    if (given->value[0] == 0)
+    if (given->value[0] == 0 || given->value[0] == '-')
         text_add(given->problem, "--target needs the name of a processor");
     given->choices->target = given->value;
 }
@@ -198,171 +192,58 @@ static void refuse_form(struct given *given)
                 given->option);
 }
 
-// --- The table ---------------------------------------------------------------
-
-static const struct rule {
-    const char *name, *other;  // other spelling, or NULL
-    enum takes takes;
-    void (*act)(struct given *given);
-} rules[] = {
-    // Runnel's own.
-    {"--tier", NULL, VALUE, set_tier},
-    {"--target", NULL, VALUE, set_target},
-    {"--report-tiers", NULL, NOTHING, set_report},
-    {"--block-size", NULL, VALUE, set_block_size},
-    {"--only-kernel", NULL, VALUE, set_only},
-    // The preprocessor and the language.
-    {"--define-macro", "-D", VALUE, set_define},
-    {"--undefine-macro", "-U", VALUE, set_undefine},
-    {"--include-path", "-I", VALUE, set_folder},
-    {"--pre-include", "-include", VALUE, set_include},
-    {"--std", "-std", VALUE, set_standard},
-    {"--disable-warnings", "-w", NOTHING, set_no_warnings},
-    // Arithmetic. Square roots are exact at no cost.
-    {"--use_fast_math", "-use_fast_math", NOTHING, set_fast},
-    {"--ftz", "-ftz", SWITCH, set_flush},
-    {"--fmad", "-fmad", SWITCH, set_contract},
-    {"--prec-div", "-prec-div", SWITCH, set_division},
-    {"--prec-sqrt", "-prec-sqrt", SWITCH, ignore},
-    // Debugging.
-    {"--device-debug", "-G", NOTHING, set_debug},
-    {"-g", NULL, NOTHING, set_debug},
-    {"--generate-line-info", "-lineinfo", NOTHING, set_line_info},
-    {"--lineinfo", NULL, NOTHING, set_line_info},
-    // What holds here anyway, or changes nothing that can be seen.
-    {"--gpu-architecture", "-arch", VALUE, ignore},
-    {"--gpu-code", "-code", VALUE, ignore},
-    {"--device-as-default-execution-space", "-default-device", NOTHING,
-     set_default_device},
-    {"--device-int128", "-device-int128", NOTHING, set_int128},
-    {"--builtin-initializer-list", "-builtin-initializer-list", SWITCH,
-     set_lists},
-    {"--device-float128", "-device-float128", NOTHING, ignore},
-    {"--relocatable-device-code", "-rdc", SWITCH, ignore},
-    {"--device-c", "-dc", NOTHING, ignore},
-    {"--device-w", "-dw", NOTHING, ignore},
-    {"--extensible-whole-program", "-ewp", NOTHING, ignore},
-    {"--extra-device-vectorization", "-extra-device-vectorization", NOTHING,
-     ignore},
-    {"--restrict", "-restrict", NOTHING, ignore},
-    {"--dopt", "-dopt", VALUE, ignore},
-    {"--Ofast-compile", "-Ofc", VALUE, ignore},
-    {"--split-compile", "-split-compile", VALUE, ignore},
-    {"--minimal", "-minimal", NOTHING, ignore},
-    {"--no-cache", "-no-cache", NOTHING, ignore},
-    {"--frandom-seed", "-frandom-seed", VALUE, ignore},
-    {"--no-source-include", "-no-source-include", NOTHING, ignore},
-    {"--modify-stack-limit", "-modify-stack-limit", SWITCH, ignore},
-    {"--builtin-move-forward", "-builtin-move-forward", SWITCH, ignore},
-    {"--pch", "-pch", NOTHING, ignore},
-    {"--create-pch", "-create-pch", VALUE, ignore},
-    {"--use-pch", "-use-pch", VALUE, ignore},
-    {"--pch-dir", "-pch-dir", VALUE, ignore},
-    {"--pch-verbose", "-pch-verbose", SWITCH, ignore},
-    {"--pch-messages", "-pch-messages", SWITCH, ignore},
-    {"--instantiate-templates-in-pch", "-instantiate-templates-in-pch", SWITCH,
-     ignore},
-    {"--optimization-info", "-opt-info", VALUE, ignore},
-    {"--display-error-number", "-err-no", NOTHING, ignore},
-    {"--no-display-error-number", "-no-err-no", NOTHING, ignore},
-    {"--diag-error", "-diag-error", VALUE, ignore},
-    {"--diag-suppress", "-diag-suppress", VALUE, ignore},
-    {"--diag-warn", "-diag-warn", VALUE, ignore},
-    {"--brief-diagnostics", "-brief-diag", SWITCH, ignore},
-    {"--time", "-time", VALUE, ignore},
-    {"--fdevice-time-trace", "-fdevice-time-trace", VALUE, ignore},
-    {"--version-ident", "-dQ", SWITCH, ignore},
-    // What asks for something that a CPU does not have.
-    {"--maxrregcount", "-maxrregcount", VALUE, note},
-    {"--ptxas-options", "-Xptxas", VALUE, note},
-    {"--jump-table-density", "-jtd", VALUE, note},
-    {"--device-stack-protector", "-device-stack-protector", SWITCH, note},
-    // What a cpu object cannot be.
-    {"--dlink-time-opt", "-dlto", NOTHING, refuse_form},
-    {"--gen-opt-lto", "-gen-opt-lto", NOTHING, refuse_form},
-    {"--optix-ir", "-optix-ir", NOTHING, refuse_form},
-    {"--fdevice-syntax-only", "-fdevice-syntax-only", NOTHING, refuse_form},
-    // The C++ compiler's own, last, because others begin in the same way.
-    {"-W", "-f", ENDING, pass_on},
+// By the numbers of the rows of option_table.h.
+static void (*const acts[])(struct given *given) = {
+#define OPTION_ACT(name, other, takes, owner, act) act,
+    OPTION_TABLE(OPTION_ACT)
+#undef OPTION_ACT
 };
 
 // --- Reading -----------------------------------------------------------------
 
-// What follows the name in an option of that name, or NULL.
-static const char *behind_name(const struct rule *rule, const char *name,
-                               const char *option)
+// Takes the value of "--name=value", or the next word. False, with a problem,
+// where there is none.
+static bool read_value(struct given *given, const struct option_rule *rule,
+                       const char *rest, const char *next)
 {
-    size_t size = name ? strlen(name) : 0;
-    if (!name || strncmp(option, name, size) != 0)
-        return NULL;
-    // Short ones take their value without a space: -DX, -Ifolder.
-    bool joined = rule->takes == ENDING || (rule->takes == VALUE && size == 2);
-    return joined || option[size] == 0 || option[size] == '=' ? option + size
-                                                              : NULL;
-}
-
-static const struct rule *find_rule(const char *option, const char **rest)
-{
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if ((*rest = behind_name(&rules[i], rules[i].name, option)) ||
-            (*rest = behind_name(&rules[i], rules[i].other, option)))
-            return &rules[i];
-    return NULL;
-}
-
-// "--name=value" has its value, else it is the next word. False, with a
-// problem, where there is none.
-static bool read_value(struct given *given, const char *rest,
-                       const struct list *words, size_t *i)
-{
-    if (rest[0])
-        given->value = rest + (rest[0] == '=');
-    else if (*i + 1 < words->count)
-        given->value = words->items[++*i];
-    else
+    bool is_next = option_takes_next(rule, rest, next);
+    given->value = is_next ? next : rest[0] ? rest + (rest[0] == '=') : NULL;
+    // "-D X" may be one word.
+    if (given->value && !is_next)
+        given->value += strspn(given->value, " ");
+    if (rule->takes == TAKES_VALUE && !given->value)
         text_format(given->problem, "'%s' needs a value", given->option);
-    return given->value;
+    return given->problem->size == 0;
 }
 
-static bool is_truth(const char *word)
+static void read_switch(struct given *given)
 {
-    return strcmp(word, "true") == 0 || strcmp(word, "false") == 0;
-}
-
-static bool read_switch(struct given *given, const char *rest,
-                        const struct list *words, size_t *i)
-{
-    given->on = true;
-    if (rest[0] == '=')
-        given->value = rest + 1;
-    else if (*i + 1 < words->count && is_truth(words->items[*i + 1]))
-        given->value = words->items[++*i];
-    if (!given->value)
-        return true;
-    given->on = strcmp(given->value, "true") == 0;
-    if (!is_truth(given->value))
+    const char *value = given->value ? given->value : "true";
+    given->on = strcmp(value, "true") == 0;
+    if (!given->on && strcmp(value, "false") != 0)
         text_format(given->problem, "'%s': it takes true or false",
                     given->option);
-    return given->problem->size == 0;
 }
 
 static bool read_one(const struct list *words, size_t *i,
                      struct given *given)
 {
     const char *rest;
-    const struct rule *rule = find_rule(given->option, &rest);
-    bool read = rule != NULL;
+    const char *next = *i + 1 < words->count ? words->items[*i + 1] : NULL;
+    const struct option_rule *rule = option_find(given->option, &rest);
     if (!rule)
-        text_format(given->problem, "'%s' is no option of the kernel compiler",
-                    given->option);
-    else if (rule->takes == VALUE)
-        read = read_value(given, rest, words, i);
-    else if (rule->takes == SWITCH)
-        read = read_switch(given, rest, words, i);
-    else if (rule->takes == NOTHING && rest[0])
+        text_format(given->problem,
+                    "'%s' is no option of the kernel compiler: %s",
+                    given->option, option_advice(given->option));
+    else if (rule->takes == TAKES_NOTHING && rest[0])
         text_format(given->problem, "'%s': it takes no value", given->option);
-    if (read && given->problem->size == 0)
-        rule->act(given);
+    else if (read_value(given, rule, rest, next) &&
+             rule->takes == TAKES_SWITCH)
+        read_switch(given);
+    if (given->problem->size != 0)
+        return false;
+    *i += option_takes_next(rule, rest, next);
+    acts[rule - option_rules](given);
     return given->problem->size == 0;
 }
 

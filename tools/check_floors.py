@@ -36,6 +36,7 @@ FLOORS = [
     (r"include/runnel/.*", PUBLIC | {"standard"}),
     (r"src/base/.*", {"libc", "hash", "public/base", "public/status",
                       "public/host", "public/version"}),
+    (r"src/core/module_option\.c", {"core", "options"}),
     (r"src/core/.*", {"base", "public", "libc"}),
     (r"src/backends/builtin\.c", {"base", "core", "public"}),
     (r"src/backends/(cuda|hip)/.*", BACKEND | {"backend:cudalike"}),
@@ -87,6 +88,8 @@ def target(root, path, quote, name):
         if not (root / "include" / name).is_file():
             return set()
         return {"public", "public/" + name[len("runnel/"):].split(".")[0]}
+    if name == "compiler/option_table.h":
+        return {"options"}
     if quote == '"':
         # Tests of a part of the house see that part's own headers.
         part = path.parts[1] if path.parts[0] == "tests" else "src"
@@ -153,6 +156,8 @@ CASES = [
     ("src/base/text.c", '#include "core/core.h"', True),
     ("src/core/core.c", '#include "base/text.h"\n#include <pthread.h>', False),
     ("src/core/core.c", '#include "backends/cpu/cpu.h"', True),
+    ("src/core/core.c", '#include "compiler/option_table.h"', True),
+    ("src/core/module_option.c", '#include "compiler/option_table.h"', False),
     ("src/core/core.c", "#include <cuda.h>", True),
     ("src/core/core.c", "extern int cpu_backend;", True),
     ("src/core/core.c", "// cpu_backend, #include <cuda.h>", False),

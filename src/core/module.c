@@ -195,6 +195,8 @@ rnl_status module_build(struct context *context, const struct source *source,
                         struct module **out_module)
 {
     rnl_status status = check_compiles(context);
+    if (status == RNL_OK)
+        status = source_check_options(source, context->backend);
     if (status != RNL_OK)
         return status;
     // Only a compiler that runs writes a dump and a log, and only it reads

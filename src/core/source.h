@@ -9,6 +9,11 @@
 rnl_status source_check(const char *text, const rnl_module_options *given,
                         rnl_module_options *options, struct source *out);
 
+// Refuses every compiler option that is not one of option_table.h, by its name,
+// and those that mean nothing to the backend.
+rnl_status source_check_options(const struct source *source,
+                                const struct backend *backend);
+
 // A copy with everything it points to, in one piece; NULL when memory is short.
 struct source_copy {
     struct source source;

@@ -44,6 +44,17 @@ cli_case(NAME compile_standard_input
 cli_case(NAME compile_warning
     EXPECT --err "^<stdin>:1:.*warning" --out "^  There is no kernel in it.$"
     --stdin kernels/warning.cu ARGS compile - -o ${folder}/warning.rnl)
+foreach(option -fplugin=x.so -fpass-plugin=x.so -ftime-trace=x -fuse-ld=x
+        -fprofile-generate=x -Wl,-rpath,x)
+    string(REGEX REPLACE "[^a-z]+" "_" word "${option}")
+    foreach(command "compile;-o;${folder}/refused.rnl" "run;-f;axpy;-g;4;-b;256;${good_axpy}")
+        list(GET command 0 verb)
+        list(SUBLIST command 1 -1 words)
+        cli_case(NAME ${verb}_refuses${word}
+            EXPECT --code 2 --err "a compiler option is wrong: '${option}' is no option"
+            ARGS ${verb} kernels/axpy.cu ${words} -X ${option})
+    endforeach()
+endforeach()
 cli_case(NAME compile_note
     EXPECT --err "^kernels/axpy.cu: note: '--maxrregcount=32' has no meaning" --out "axpy"
     ARGS compile kernels/axpy.cu -o ${folder}/note.rnl -X --maxrregcount=32)

@@ -372,8 +372,8 @@ RNL_TEST(an_entry_that_no_file_can_be_made_for_is_kept)
 RNL_TEST(sources_that_read_files_are_not_cached)
 {
     begin();
-    const char *const options[] = {"-I/tmp", "-isystem/x", "@file",
-                                   "--include-path=/y"};
+    const char *const options[] = {"-I/tmp", "-include=/x",
+                                   "--pre-include=/x", "--include-path=/y"};
     for (size_t i = 0; i < 4; i++)
         for (size_t round = 1; round <= 2; round++) {
             compile_module(i < 3 ? "include" : "in\\\nclu\\ \r\n\\\nde",

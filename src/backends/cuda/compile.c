@@ -108,26 +108,6 @@ static bool any_option(const char *option, const char *const *list)
     return false;
 }
 
-static rnl_status check_option(const char *option)
-{
-    static const char *const cpu[] = {"--tier", "--target", "--report-tiers",
-                                      "--block-size", "--only-kernel", NULL};
-    // What asks for a form that cannot be loaded.
-    static const char *const forms[] = {
-        "-dlto", "--dlink-time-opt", "-gen-opt-lto", "--gen-opt-lto",
-        "-optix-ir", "--optix-ir", "-fdevice-syntax-only",
-        "--fdevice-syntax-only", NULL};
-    if (any_option(option, cpu))
-        return fail(RNL_ERROR_INVALID_ARGUMENT,
-                    "a compiler option is wrong: '%s' is for cpu contexts only",
-                    option);
-    if (any_option(option, forms))
-        return fail(RNL_ERROR_INVALID_ARGUMENT,
-                    "a compiler option is wrong: what '%s' gives cannot be "
-                    "loaded", option);
-    return RNL_OK;
-}
-
 // Whether it is about the source alone, and PTX says all that it has to say to
 // an assembler. It does not of -fmad: what headers do with halves may be fused.
 // Others might be, but are not known to.
@@ -217,13 +197,11 @@ static rnl_status read_options(struct job *job,
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory for the compiler's options");
     rnl_status status = RNL_OK;
-    for (size_t i = 0; status == RNL_OK && i < count; i++) {
-        status = check_option(options->options[i]);
+    for (size_t i = 0; i < count; i++)
         add_option(job, options->options[i]);
-    }
     if (chooses_target(options))
         job->assembler = NULL;
-    else if (status == RNL_OK)
+    else
         status = add_target(job, target);
     // Behind the user's own, which are searched before.
     add_includes(job);
