@@ -28,6 +28,9 @@ struct job {
 int complain(int code, const char *format, const char *what);
 int complain_file(const char *action, const char *path);
 
+// Takes back what was said since the log had that size.
+void job_cut_log(struct job *job, size_t size);
+
 // --- files.c: the private folder -------------------------------------------
 
 // The path of a file in it.
@@ -61,6 +64,12 @@ int command_compile(struct job *job, const char *kind, const char *output);
 // Compiles once more what has compiled: the warnings of the first time suffice.
 int command_compile_again(struct job *job, const char *kind,
                           const char *output);
+
+// --- linker.c ---------------------------------------------------------------
+
+// Makes the shared object of kernel.o, and refuses what it would ask of the
+// process that loads it. Returns the exit code.
+int linker_run(struct job *job);
 
 // --- explain.c --------------------------------------------------------------
 

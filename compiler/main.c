@@ -1,7 +1,6 @@
 // runnel-cc: kernel source in, a cpu object out. README.md tells how.
 #include "job.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,14 +23,13 @@ int complain_file(const char *action, const char *path)
     return CC_FILE;
 }
 
-// --- The table of kernels ---------------------------------------------------
-
-// Takes back what was said since the log had that size.
-static void cut_log(struct job *job, size_t size)
+void job_cut_log(struct job *job, size_t size)
 {
     if (size < job->log.size)
         job->log.data[job->log.size = size] = 0;
 }
+
+// --- The table of kernels ---------------------------------------------------
 
 // Finds kernels and variables, after the preprocessor if need be. Errors of the
 // preprocessor are left to the compilation, which words them better.
@@ -53,7 +51,7 @@ static int scan(struct job *job)
     int status = command_run(job, &command, output);
     if (status == CC_OK && output->data)
         scan_source(output->data, &job->scan);
-    cut_log(job, before);
+    job_cut_log(job, before);
     return status == CC_CRASHED ? status : CC_OK;
 }
 
@@ -168,14 +166,14 @@ static int compile_parts(struct job *job)
     job->errors = (struct text){0};
     job->all_parts = true;
     text_free(&job->no_vectors);
-    cut_log(job, before);
+    job_cut_log(job, before);
     status = write_prelude(job);
     if (status == CC_OK)
         status = tiers_compile(job);
     if (status == CC_NOT_COMPILED && job->errors.data &&
         parts_missed(job->errors.data)) {
         // No part has the name: the source's own mistake was told better.
-        cut_log(job, before);
+        job_cut_log(job, before);
         text_add_bytes(&job->log, log.data, log.size);
         text_free(&job->errors);
         text_add(&job->errors, errors.data);
@@ -198,7 +196,7 @@ static int compile_kernels(struct job *job)
         return explain_assembly(job, before);
     if (!diagnostics_blame_table(job->errors.data))
         return status;
-    cut_log(job, before);
+    job_cut_log(job, before);
     list_add(&job->flags.arguments, "-DRNL_EXPLAIN");
     command_compile(job, "-fsyntax-only", "kernel.o");
     bool explained =
@@ -219,128 +217,6 @@ static int compile_kernels(struct job *job)
     text_free(&log);
     text_free(&errors);
     return status;
-}
-
-static void add_words(struct list *command, const char *const *words)
-{
-    for (; *words; words++)
-        list_add(command, *words);
-}
-
-// The compiler's own library has what few kernels need, and the compiler says
-// better what is missing.
-static int run_linker(struct job *job)
-{
-    static const char *const words[] = {
-        "-shared", "-nostdlib", "-Wl,-z,defs,-z,noexecstack,-Bsymbolic", "-o",
-        SIMT_LINKED, "kernel.o", "stub.o", "-lm", "-lc", "-lgcc", NULL};
-    struct list command = {0};
-    list_add(&command, job->compiler.path);
-    add_words(&command, words);
-    return command_run(job, &command, NULL);
-}
-
-// The file and line of "ld: ././kernel.cu:3: undefined …" or, where they are
-// not known, the name of the source.
-static void add_use(const struct job *job, const char *line, const char *end,
-                    struct text *out)
-{
-    if (!isdigit((unsigned char)end[-1])) {
-        text_add(out, job->options->name);
-        return;
-    }
-    const char *ld = strstr(line, "ld: ");
-    line = ld && ld < end ? ld + strlen("ld: ") : line;
-    while (strncmp(line, "./", 2) == 0)
-        line += 2;
-    line += diagnostics_folder(line);
-    text_add_bytes(out, line, (size_t)(end - line));
-}
-
-static bool is_about_throw(const char *name)
-{
-    return strncmp(name, "`__cxa_", strlen("`__cxa_")) == 0 ||
-           strncmp(name, "`typeinfo for ", strlen("`typeinfo for ")) == 0;
-}
-
-// Says in the words of a compiler what the linker misses.
-static void explain_link(const struct job *job, struct text *said)
-{
-    static const char missing[] = ": undefined reference to ";
-    const char *line = job->errors.data ? job->errors.data : "";
-    text_add(said, "");
-    for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        const char *what = strstr(line, missing);
-        struct text one = {0};
-        if (!what || what > line + strcspn(line, "\n"))
-            continue;
-        add_use(job, line, what, &one);
-        if (is_about_throw(what + strlen(missing)))
-            text_add(&one, ": error: an exception is not supported by Runnel "
-                           "on the CPU\n");
-        else
-            text_format(&one, ": error: %.*s\n",
-                        (int)strcspn(what + 2, "\n"), what + 2);
-        if (!strstr(said->data, one.data))
-            text_add(said, one.data);
-        text_free(&one);
-    }
-}
-
-// A linker tells lines where there is debug information.
-static int link_by_compiler(struct job *job)
-{
-    size_t before = job->log.size;
-    struct text said = {0};
-    int status = run_linker(job);
-    if (status != CC_NOT_COMPILED)
-        return status;
-    explain_link(job, &said);
-    if (said.size == 0)
-        return status;
-    list_add(&job->flags.arguments, "-g1");
-    if (!job->compiler.clang)
-        list_add(&job->flags.arguments, "-Og");  // moves code less far
-    list_format(&job->flags.arguments, "-fdebug-prefix-map=%s=.",
-                work_folder());
-    if (command_compile(job, "-c", "kernel.o") == CC_OK &&
-        run_linker(job) == CC_NOT_COMPILED) {
-        text_free(&said);
-        explain_link(job, &said);
-    }
-    cut_log(job, before);
-    text_add(&job->log, said.data);
-    text_free(&said);
-    return status;
-}
-
-// Whether runnel-clang has, and with nothing missing.
-static bool is_linked(const struct job *job)
-{
-    char path[4200];
-    in_folder(path, SIMT_LINKED);
-    return job->vectorised && !job->unit.needs_libraries &&
-           job->unit.dynamic.count == 0 && access(path, R_OK) == 0;
-}
-
-// The linker alone takes 3 ms where a compiler that starts it takes 20, but
-// reading the C library takes it another 12, and the mathematical one 5: first
-// with as little as can suffice.
-static int link_object(struct job *job)
-{
-    static const char *const ld[] = {
-        "ld", SIMT_LINK_WORDS, "-o", SIMT_LINKED, "kernel.o", "stub.o", NULL};
-    static const char *const libraries[][5] = {
-        {NULL}, {"-z", "defs", "-lm"}, {"-z", "defs", "-lm", "-lc"}};
-    int status = !is_linked(job);
-    for (size_t i = job->unit.needs_libraries; status != 0 && i < 3; i++) {
-        struct list command = {0};
-        add_words(&command, ld);
-        add_words(&command, libraries[i]);
-        status = process_run(&command, work_folder(), NULL, NULL);
-        list_free(&command);
-    }
-    return status == 0 ? CC_OK : link_by_compiler(job);
 }
 
 // Whether code runs before kernels. Constructors that do nothing are optimised
@@ -488,7 +364,7 @@ static int run_job(struct job *job)
     if ((status = append_table(job)) || (status = write_prelude(job)) ||
         (status = compile_kernels(job)) || (status = read_unit(job)) ||
         (status = judge_variables(job)) ||
-        (status = link_object(job)))
+        (status = linker_run(job)))
         return status;
     status = dump_assembly(job);
     if (job->choices.report_tiers)

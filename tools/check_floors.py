@@ -36,10 +36,11 @@ FLOORS = [
     (r"include/runnel/.*", PUBLIC | {"standard"}),
     (r"src/base/.*", {"libc", "hash", "public/base", "public/status",
                       "public/host", "public/version"}),
-    (r"src/core/module_option\.c", {"core", "options"}),
+    (r"src/core/module_option\.c", {"core", "tables"}),
     (r"src/core/.*", {"base", "public", "libc"}),
     (r"src/backends/builtin\.c", {"base", "core", "public"}),
     (r"src/backends/(cuda|hip)/.*", BACKEND | {"backend:cudalike"}),
+    (r"src/backends/cpu/imports\.c", BACKEND | {"tables"}),
     (r"src/backends/\w+/.*", BACKEND),
     (r"compiler/clang/.*", {"libc", "llvm", "llvm c++", "c++"}),
     (r"compiler/.*", {"libc", "public/cpu_object", "llvm"}),
@@ -88,8 +89,8 @@ def target(root, path, quote, name):
         if not (root / "include" / name).is_file():
             return set()
         return {"public", "public/" + name[len("runnel/"):].split(".")[0]}
-    if name == "compiler/option_table.h":
-        return {"options"}
+    if re.fullmatch(r"compiler/\w+_table\.h", name):
+        return {"tables"}  # rules that library and compiler share
     if quote == '"':
         # Tests of a part of the house see that part's own headers.
         part = path.parts[1] if path.parts[0] == "tests" else "src"

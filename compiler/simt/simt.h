@@ -80,7 +80,8 @@ typedef const char *simt_version_fn(void);
 // How objects are linked. runnel-clang may do it, too, without libraries, which
 // does where none are needed.
 #define SIMT_LINK_WORDS \
-    "-shared", "--hash-style=gnu", "-z", "noexecstack", "-Bsymbolic"
+    "-shared", "--hash-style=gnu", "-z", "noexecstack", "-Bsymbolic", \
+    "--gc-sections"
 #define SIMT_LINKED "kernel.so"
 
 // Exit codes of runnel-clang, beside clang's 0 and 1.

@@ -1,9 +1,11 @@
 // Finished cpu objects: only whole ones are loaded.
+#include "backends/cpu/imports.h"
 #include "backends/cpu/object.h"
 #include "folder.h"
 #include "test.h"  // its `fail` would hide ours
 
 #include <elf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,5 +237,102 @@ RNL_TEST(a_table_that_ends_outside_is_refused)
     table->kernel_count = 2;
     table->global_count = 1u << 30;
     refused_elf(elf);
+    free(elf.data);
+}
+
+// --- What is not the object's own --------------------------------------------
+
+static void expect_in(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("no '%s' in: %s", part, text);
+}
+
+static struct bytes read_foreign(const char *name)
+{
+    char path[512];
+    struct bytes elf;
+    snprintf(path, sizeof path, FOREIGN_FOLDER "/foreign_%s.so", name);
+    elf.data = test_read(path, &elf.size);
+    assert_non_null(elf.data);
+    struct bytes object = wrap(elf);
+    free(elf.data);
+    return object;
+}
+
+RNL_TEST(an_object_that_uses_the_hosts_symbols_is_refused)
+{
+    static const char *const rows[][2] = {
+        {"function", "'system'"}, {"weak", "'system'"},
+        {"variable", "'environ'"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bytes object = read_foreign(rows[i][0]);
+        refused(object);
+        expect_in(rnl_last_error()->message, "does not give to kernels");
+        expect_in(rnl_last_error()->message, rows[i][1]);
+        expect_in(rnl_last_error()->message, "make it with runnel-cc");
+        mem_release(object.data, object.size);
+    }
+}
+
+RNL_TEST(an_object_that_runs_code_when_loaded_is_refused)
+{
+    static const char *const names[] = {"constructor", "destructor", "init",
+                                        "resolver"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct bytes object = read_foreign(names[i]);
+        refused(object);
+        expect_in(rnl_last_error()->message, "runs code when it is loaded");
+        mem_release(object.data, object.size);
+    }
+}
+
+RNL_TEST(an_object_that_needs_other_files_is_refused)
+{
+    static const char *const rows[][3] = {
+        {"runpath", "has the loader look elsewhere", "'/absent'"},
+        {"library", "needs another library", "'libresolv"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bytes object = read_foreign(rows[i][0]);
+        refused(object);
+        expect_in(rnl_last_error()->message, rows[i][1]);
+        expect_in(rnl_last_error()->message, rows[i][2]);
+        mem_release(object.data, object.size);
+    }
+}
+
+RNL_TEST(an_object_with_nothing_of_others_is_loaded)
+{
+    struct bytes object = read_foreign("nothing");
+    struct loaded_object loaded;
+    assert_ok(object_load(object.data, object.size, &loaded));
+    object_unload(&loaded);
+    mem_release(object.data, object.size);
+}
+
+// Every byte of the dynamic section wrong in turn: refused or loaded, never a
+// crash of the check.
+RNL_TEST(a_damaged_dynamic_section_is_read_with_care)
+{
+    struct bytes elf = read_elf();
+    Elf64_Ehdr header;
+    memcpy(&header, elf.data, sizeof header);
+    for (size_t i = 0; i < header.e_phnum; i++) {
+        Elf64_Phdr segment;
+        memcpy(&segment, elf.data + header.e_phoff + i * sizeof segment,
+               sizeof segment);
+        for (size_t at = 0;
+             segment.p_type == PT_DYNAMIC && at < segment.p_filesz; at++) {
+            char name[IMPORT_NAME_SIZE], *byte =
+                elf.data + segment.p_offset + at;
+            char kept = *byte;
+            for (int bit = 0; bit < 8; bit++) {
+                *byte = (char)(kept ^ 1 << bit);
+                imports_fault(elf.data, elf.size, name);
+                assert_non_null(memchr(name, 0, sizeof name));
+            }
+            *byte = kept;
+        }
+    }
     free(elf.data);
 }

@@ -2,6 +2,7 @@
 
 #include "backends/cpu/block.h"
 #include "backends/cpu/fault.h"
+#include "backends/cpu/imports.h"
 #include "backends/cpu/processor.h"
 #include "base/env.h"
 #include "base/file.h"
@@ -410,6 +411,14 @@ static rnl_status refuse(const char *fault)
                 fault);
 }
 
+static rnl_status refuse_imports(const char *fault, const char *name)
+{
+    return fail(RNL_ERROR_INVALID_BINARY,
+                "the cpu object is not loaded: %s%s%s%s; make it with "
+                "runnel-cc", fault, name[0] ? ", '" : "", name,
+                name[0] ? "'" : "");
+}
+
 static rnl_status refuse_file(int error)
 {
     rnl_status status =
@@ -463,6 +472,10 @@ rnl_status object_load(const void *data, size_t size,
     fault = object_fault(elf, elf_size);
     if (fault)
         return refuse(fault);
+    char name[IMPORT_NAME_SIZE];
+    fault = imports_fault(elf, elf_size, name);
+    if (fault)
+        return refuse_imports(fault, name);
     char *path;
     void *library;
     int error = open_object(elf, elf_size, &library, &path);
