@@ -361,6 +361,9 @@ bool diagnostics_blame_user(const char *errors);
 // Bytes at the start of a path that name a folder which runnel-cc made up.
 size_t diagnostics_folder(const char *path);
 
+#define CC_NO_ASSEMBLY \
+    "inline PTX or other assembly is not supported by Runnel on the CPU"
+
 // The generated files, relative to the temporary folder.
 #define CC_PRELUDE_FILE "rnl-prelude.h"
 #define CC_DEFINES_FILE "rnl-defines.h"

@@ -285,7 +285,7 @@ static const char *find_feature(const struct block *block)
     static const struct {
         const char *said, *feature;
     } features[] = {
-        {"GNU-style inline assembly is disabled", "inline PTX is"},
+        {"GNU-style inline assembly is disabled", "inline PTX or other assembly is"},
         {"with exceptions disabled", "an exception is"},
         {"exception handling disabled", "an exception is"},
         {"use of dynamic_cast requires", "dynamic_cast is"},

@@ -248,11 +248,16 @@ static void read_undefined(const struct elf_view *view, struct elf_unit *unit)
     }
 }
 
-// LLVM by itself writes the older form.
+// Code that the loader would run. LLVM by itself writes the older form.
 static bool is_constructors(const char *section)
 {
-    return strncmp(section, ".init_array", strlen(".init_array")) == 0 ||
-           strncmp(section, ".ctors", strlen(".ctors")) == 0;
+    static const char *const starts[] = {".init_array", ".ctors",
+                                         ".preinit_array", ".fini_array",
+                                         ".dtors", ".init", ".fini"};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(section, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return false;
 }
 
 // The variables that would have to be initialised while kernels run, or before.
@@ -265,6 +270,7 @@ static void read_initialized(const struct elf_view *view,
         const Elf64_Sym *symbol = &view->symbols[i];
         const char *name = elf_symbol_name(view, symbol);
         bool is_shared = ELF64_ST_TYPE(symbol->st_info) == STT_TLS;
+        unit->constructs |= ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC;
         if (symbol->st_shndx == SHN_UNDEF ||
             symbol->st_shndx >= view->section_count)
             continue;

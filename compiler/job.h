@@ -76,6 +76,12 @@ int linker_run(struct job *job);
 // Whether the last errors may be about inline assembly: nearly always PTX.
 bool explains_assembly(const struct job *job);
 
+// Whether the source may have assembly.
+bool mentions_assembly(const struct job *job);
+
+// Refuses assembly that the object would have. Returns the exit code.
+int judge_assembly(struct job *job);
+
 // Replace what has been said since the log had that size, and tell where code
 // would run before kernels, at the user's lines. Return the exit code.
 int explain_assembly(struct job *job, size_t before);

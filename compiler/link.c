@@ -230,11 +230,33 @@ static bool patch_memory(const struct elf_view *view,
     return object->dynamic_offset % alignment == 0;
 }
 
+#if defined(__x86_64__)  // elsewhere libgcc asks for the processor's features
+// No code runs when the object is loaded: what is left of constructors, in
+// objects for debuggers, does nothing.
+static void drop_constructors(struct text *file, const struct elf_view *view)
+{
+    for (size_t s = 0; s < view->section_count; s++) {
+        const Elf64_Shdr *section = &view->sections[s];
+        Elf64_Dyn *entries = (Elf64_Dyn *)(file->data + section->sh_offset);
+        for (size_t i = 0; section->sh_type == SHT_DYNAMIC &&
+                           i < section->sh_size / sizeof *entries; i++)
+            if (entries[i].d_tag == DT_INIT_ARRAYSZ)
+                entries[i].d_un.d_val = 0;
+    }
+}
+#else
+static void drop_constructors(struct text *file, const struct elf_view *view)
+{
+    (void)file, (void)view;
+}
+#endif
+
 bool elf_patch(struct text *file, const struct elf_unit *unit)
 {
     struct elf_view view;
     if (!elf_open(file, &view))
         return false;
+    drop_constructors(file, &view);
     rnl_cpu_object *object =
         symbol_bytes(file, &view, RNL_CPU_OBJECT_SYMBOL, sizeof *object);
     rnl_cpu_kernel *kernels =

@@ -33,7 +33,7 @@ static bool read_foreign(const char *name, bool all, struct list *foreign)
             ELF64_ST_TYPE(symbol->st_info) != STT_TLS &&
             ELF64_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT &&
             (all || !import_is_allowed(missing)))
-            list_add(foreign, missing);
+            list_format(foreign, "%.*s", (int)strcspn(missing, "@"), missing);
     }
     text_free(&file);
     return read;
@@ -61,7 +61,7 @@ static int ask_linker(struct job *job, const struct list *foreign)
     add_words(&command, words);
     read_foreign("kernel.o", true, &all);
     for (size_t i = 0; i < all.count; i++)
-        if (!has(foreign, all.items[i]) && import_is_allowed(all.items[i]))
+        if (!has(foreign, all.items[i]))
             list_format(&command, "-Wl,--defsym=%s=0", all.items[i]);
     list_free(&all);
     return command_run(job, &command, NULL);
@@ -130,7 +130,7 @@ static void explain_names(const struct job *job, const struct list *foreign,
 {
     for (size_t i = 0; i < foreign->count; i++) {
         text_add(said, job->options->name);
-        add_missing(foreign->items[i], strcspn(foreign->items[i], "@"), said);
+        add_missing(foreign->items[i], strlen(foreign->items[i]), said);
     }
 }
 
@@ -142,8 +142,8 @@ static int refuse_foreign(struct job *job, const struct list *foreign)
     ask_linker(job, foreign);
     explain_uses(job, &said);
     list_add(&job->flags.arguments, "-g1");
-    if (!job->compiler.clang)
-        list_add(&job->flags.arguments, "-Og");  // moves code less far
+    // Code is moved less far.
+    list_add(&job->flags.arguments, job->compiler.clang ? "-O0" : "-Og");
     list_format(&job->flags.arguments, "-fdebug-prefix-map=%s=.",
                 work_folder());
     if (said.size > 0 && command_compile(job, "-c", "kernel.o") == CC_OK &&
@@ -175,7 +175,8 @@ static int link_by_compiler(struct job *job)
 {
     static const char *const words[] = {
         "-shared", "-nostdlib",
-        "-Wl,-z,noexecstack,-Bsymbolic,--gc-sections", "-o", SIMT_LINKED,
+        "-Wl,-z,noexecstack,-Bsymbolic,--gc-sections",
+        "-Wl,-init=rnl_no_init,-fini=rnl_no_fini", "-o", SIMT_LINKED,
         "kernel.o", "stub.o", "-lm", "-lc", "-lgcc", NULL};
     struct list command = {0};
     list_add(&command, job->compiler.path);

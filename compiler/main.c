@@ -190,6 +190,8 @@ static int compile_kernels(struct job *job)
 {
     size_t before = job->log.size;
     int status = compile_parts(job);
+    if (status == CC_OK && mentions_assembly(job))
+        return judge_assembly(job);
     if (status != CC_NOT_COMPILED || !job->errors.data)
         return status;
     if (explains_assembly(job))

@@ -367,8 +367,7 @@ void rules_report_assembly(const struct scan *scan, const char *name,
             ;
         if (tokens.items[text].start[0] == '"')
             location_report(scan, name, tokens.items[i].start, "error",
-                            "inline PTX is not supported by Runnel on the CPU",
-                            out);
+                            CC_NO_ASSEMBLY, out);
     }
     tokens_free(&tokens);
 }

@@ -69,6 +69,12 @@ static void add_dump(const struct job *job, struct list *command)
         list_add(command, dump);
 }
 
+// The object as text: for the user, or to look for the source's own assembly.
+static bool wants_assembly(const struct job *job)
+{
+    return job->options->dump_assembly || mentions_assembly(job);
+}
+
 static void quick_command(const struct job *job, struct list *command)
 {
     const unsigned *block = job->choices.block_size;
@@ -79,7 +85,7 @@ static void quick_command(const struct job *job, struct list *command)
     add_pair(command, "--tier", job->choices.tier);
     if (job->options->dump_ir)
         add_dump(job, command);
-    if (job->options->dump_assembly)
+    if (wants_assembly(job))
         add_pair(command, "--assembly", "kernel.s");
     if (block[0]) {
         list_add(command, "--block-size");
@@ -135,7 +141,7 @@ static void start_worker(struct job *job)
         .bitcode = bitcode, .object = object, .target = job->choices.target,
         .dump = job->options->dump_ir,
         .wherever = strcmp(job->choices.tier, "auto") != 0,
-        .assembly = job->options->dump_assembly ? assembly : NULL};
+        .assembly = wants_assembly(job) ? assembly : NULL};
     memcpy(work.block_size, job->choices.block_size, sizeof work.block_size);
     if (job->choices.only) {
         work.only = true;

@@ -263,6 +263,8 @@ static char *emit_file(LLVMModuleRef module, LLVMTargetMachineRef machine,
 {
     char *message = NULL;
     LLVMModuleRef copy = LLVMCloneModule(module);
+    // Comments tell what of it is the source's own assembly.
+    LLVMSetTargetMachineAsmVerbosity(machine, type == LLVMAssemblyFile);
     bool failed = LLVMTargetMachineEmitToFile(machine, copy, path, type,
                                               &message);
     LLVMDisposeModule(copy);

@@ -81,7 +81,7 @@ typedef const char *simt_version_fn(void);
 // does where none are needed.
 #define SIMT_LINK_WORDS \
     "-shared", "--hash-style=gnu", "-z", "noexecstack", "-Bsymbolic", \
-    "--gc-sections"
+    "--gc-sections", "-init=rnl_no_init", "-fini=rnl_no_fini"
 #define SIMT_LINKED "kernel.so"
 
 // Exit codes of runnel-clang, beside clang's 0 and 1.

@@ -415,15 +415,17 @@ RNL_TEST(headers_that_are_not_there)
 }
 
 // What gcc makes of it has no sentence.
+#define PTX "inline PTX or other assembly"
+
 RNL_TEST(inline_ptx)
 {
-    misses("asm volatile(\"membar.gl;\" ::: \"memory\");", "inline PTX");
-    misses("asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(*o));", "inline PTX");
-    misses("asm(\"mov.u32 %0, %laneid;\" : \"=r\"(*o));", "inline PTX");
+    misses("asm volatile(\"membar.gl;\" ::: \"memory\");", PTX);
+    misses("asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(*o));", PTX);
+    misses("asm(\"mov.u32 %0, %laneid;\" : \"=r\"(*o));", PTX);
     misses("float f; asm(\"mov.f32 %0, 0;\" : \"=f\"(f)); *o = f;",
-           "inline PTX");
+           PTX);
     misses("float *f = (float *)o; asm(\"mma {%0,%1}, {%0,%1};\" : "
-           "\"+f\"(f[0]), \"+f\"(f[1]));", "inline PTX");
+           "\"+f\"(f[0]), \"+f\"(f[1]));", PTX);
 }
 
 // --- What is no error -----------------------------------------------------

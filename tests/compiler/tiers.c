@@ -562,7 +562,7 @@ RNL_TEST(inline_ptx_is_no_matter_of_tiers)
     built_write(&built, "k.cu", "__global__ void k(float *f)\n"
                 "{ asm(\"mma %0, %1;\" : \"+f\"(f[0]), \"+f\"(f[1])); }\n");
     fails("--source @/k.cu --option --tier=B",
-          "error: inline PTX is not supported by Runnel on the CPU");
+          "error: inline PTX or other assembly is not supported");
     built_close(&built);
 }
 
