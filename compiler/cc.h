@@ -16,6 +16,7 @@ enum cc_exit {
     CC_CRASHED = 4,
     CC_OPTION = 5,
     CC_FILE = 6,
+    CC_LIMIT = 7,
 };
 
 // Part of the identity; changes whenever the same input gives another object.
@@ -60,6 +61,7 @@ struct cc_options {
     const char *name;           // in diagnostics
     const char *dump_assembly;
     const char *dump_ir;        // prefix of paths
+    bool untrusted;             // the text is a stranger's
     struct list options;        // as NVRTC takes them
     struct list headers;        // NAME=FILE
     struct list expressions;
@@ -136,7 +138,8 @@ void process_catch_signals(void);
 
 // Runs arguments[0] in `folder` (NULL: here); its standard output is added to
 // `output` and its standard error to `errors`, either may be NULL (dropped).
-// Returns its exit status, 128 + signal, or -1 when it could not be started.
+// Returns its exit status, 128 + signal, or -1 with errno set when it could not
+// be started.
 int process_run(const struct list *arguments, const char *folder,
                 struct text *output, struct text *errors);
 
@@ -144,9 +147,11 @@ int process_run(const struct list *arguments, const char *folder,
 struct process {
     int id;
     int output, errors;  // ends to read from
+    int problem;         // errno, where it was not started
 };
 
-#define PROCESS_NONE {-1, -1, -1}
+#define PROCESS_NONE {-1, -1, -1, 0}
+#define PROCESS_NO_PROGRAM 127  // its exit status where it is no program
 
 // Not started: the other step tells.
 void process_start(const struct list *arguments, const char *folder,

@@ -1,6 +1,8 @@
 // Running the C++ compiler.
 #include "job.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 void command_start(const struct job *job, struct list *command,
@@ -23,19 +25,62 @@ void command_start(const struct job *job, struct list *command,
     }
 }
 
+// A process, or a file for what it says, could not be had. `status` is that of
+// process_run.
+static int refuse_start(struct job *job, int status)
+{
+    int problem = errno;
+    if (status == PROCESS_NO_PROGRAM) {
+        text_format(&job->log, "runnel-cc: cannot run %s",
+                    job->errors.data ? job->errors.data : "a program\n");
+        return CC_LIMIT;
+    }
+    text_format(&job->log, "runnel-cc: cannot start %s: %s%s\n",
+                job->compiler.path, strerror(problem),
+                problem == EMFILE || problem == ENFILE
+                    ? "; raise the limit of open files (ulimit -n)"
+                : problem == EAGAIN
+                    ? "; raise the limit of processes (ulimit -u)" : "");
+    return CC_LIMIT;
+}
+
+// What a stranger's text does to a compiler is its own fault. Nobody asks again.
+static int refuse_hunger(struct job *job, int status)
+{
+    const struct limits *limits = &limits_of_strangers;
+    text_free(&job->errors);
+    text_format(&job->log, "%s: error: the compiler was stopped (status %d): "
+                "text of strangers gets %u s of processor time and %u MiB of "
+                "memory\n", job->options->name, status,
+                (unsigned)limits->seconds, (unsigned)(limits->memory >> 20));
+    return CC_NOT_COMPILED;
+}
+
 int command_judge(struct job *job, int status)
 {
+    if (status < 0 || status == PROCESS_NO_PROGRAM)
+        return refuse_start(job, status);
     if (job->errors.data)
         diagnostics_filter(job->errors.data, job, &job->log);
     if (status == 0)
         return CC_OK;
     // clang reports its own crashes with 70 and the signal's number + 128.
-    if (status < 0 || status >= 70) {
-        text_format(&job->log, "runnel-cc: %s crashed (status %d)\n",
-                    job->compiler.path, status);
+    if (status >= 70 && job->options->untrusted)
+        return refuse_hunger(job, status);
+    if (status >= 70) {
+        text_format(&job->log, "runnel-cc: %s crashed (status %d%s)\n",
+                    job->compiler.path, status,
+                    status == 128 + SIGXCPU ? ", its limit of processor time"
+                                            : "");
         return CC_CRASHED;
     }
     return CC_NOT_COMPILED;
+}
+
+bool command_declined(const struct job *job, int status)
+{
+    return status == SIMT_CLANG_DECLINES || status < 0 ||
+           (!job->options->untrusted && status != 0 && status != 1);
 }
 
 // The same by runnel-clang. Whatever that does not know it has not said.
@@ -62,7 +107,7 @@ int command_run(struct job *job, struct list *command, struct text *output)
     text_free(&job->errors);
     if (job->quick[0])
         status = run_quickly(job, command, output);
-    if (status != 0 && status != 1) {
+    if (command_declined(job, status)) {
         text_free(&job->errors);
         status = process_run(command, work_folder(), output, &job->errors);
     }

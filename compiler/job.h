@@ -31,6 +31,34 @@ int complain_file(const char *action, const char *path);
 // Takes back what was said since the log had that size.
 void job_cut_log(struct job *job, size_t size);
 
+// --- confine.c: what processes that compile may use -------------------------
+
+struct limits {
+    uint64_t memory;   // bytes of address space, of each process
+    uint64_t seconds;  // of processor time, of each process
+    uint64_t file;     // bytes of each file
+    size_t log;        // bytes of all diagnostics
+};
+
+extern const struct limits limits_of_anyone, limits_of_strangers;
+
+// Of this process and all that it starts. The stack grows, where it may.
+void confine_limit(const struct limits *limits);
+
+// Whether a compiler could have a stack that is of use.
+bool confine_has_stack(void);
+
+// From now on, children see the private folder and folders of headers, and what
+// they are made of, and gain no privileges. False where the kernel has no
+// Landlock: nothing then keeps them from other files.
+bool confine_wall(const struct job *job);
+
+// In a child, before it becomes `program` (NULL: stays what it is).
+bool confine_enter(const char *program);
+
+// Whether all files that were included may be; an error in the log if not.
+bool confine_judge_includes(struct job *job, const char *preprocessed);
+
 // --- files.c: the private folder -------------------------------------------
 
 // The path of a file in it.
@@ -54,6 +82,9 @@ void command_start(const struct job *job, struct list *command,
 
 // What a compiler's end means; its diagnostics go to the log.
 int command_judge(struct job *job, int status);
+
+// Whether another compiler than runnel-clang, which ended so, has to tell.
+bool command_declined(const struct job *job, int status);
 
 // Runs and frees a command; judges its end.
 int command_run(struct job *job, struct list *command, struct text *output);

@@ -37,7 +37,8 @@ static int scan(struct job *job)
 {
     job->scan.int128 = job->choices.int128;
     job->scan.default_device = job->choices.default_device;
-    if (!scan_needs_cpp(job->source.data, &job->flags)) {
+    bool untrusted = job->options->untrusted;
+    if (!untrusted && !scan_needs_cpp(job->source.data, &job->flags)) {
         scan_source(job->source.data, &job->scan);
         return CC_OK;
     }
@@ -51,8 +52,12 @@ static int scan(struct job *job)
     int status = command_run(job, &command, output);
     if (status == CC_OK && output->data)
         scan_source(output->data, &job->scan);
+    if (status != CC_OK && (status != CC_NOT_COMPILED || !job->errors.data))
+        return status;
     job_cut_log(job, before);
-    return status == CC_CRASHED ? status : CC_OK;
+    return !untrusted || !output->data ||
+                   confine_judge_includes(job, output->data)
+               ? CC_OK : CC_NOT_COMPILED;
 }
 
 // clang refuses what a template throws wherever it is not used; without it, the
@@ -350,10 +355,37 @@ static int dump_assembly(struct job *job)
     return status;
 }
 
+// Of gcc, lines of files that only a #line names are not shown.
+static void confine(struct job *job)
+{
+    if (!job->options->untrusted)
+        return;
+    if (!job->compiler.clang)
+        list_add(&job->flags.arguments, "-fno-diagnostics-show-caret");
+    if (!confine_wall(job))
+        text_format(&job->log, "%s: note: this kernel has no Landlock: the "
+                    "compiler is limited, but not kept from other files\n",
+                    job->options->name);
+}
+
+static void print_log(const struct job *job)
+{
+    size_t most = (job->options->untrusted ? limits_of_strangers
+                                           : limits_of_anyone).log;
+    if (!job->log.data)
+        return;
+    if (job->log.size > most)
+        fprintf(stderr, "%.*s\nrunnel-cc: the rest of %zu bytes is left out\n",
+                (int)most, job->log.data, job->log.size);
+    else
+        fputs(job->log.data, stderr);
+}
+
 static int run_job(struct job *job)
 {
     int status;
     flags_make(&job->choices, job->compiler.clang, &job->flags);
+    confine(job);
     if ((status = write_headers(job)) || (status = write_stubs(job)) ||
         (status = write_source(job)))
         return status;
@@ -429,8 +461,7 @@ static int compile_source(const struct cc_options *options)
         status = complain_file("make a folder in", "TMPDIR");
     if (status == CC_OK)
         status = run_job(&job);
-    if (job.log.data)
-        fputs(job.log.data, stderr);
+    print_log(&job);
     simt_finish(&job.worker);
     work_folder_remove();
     choices_free(&job.choices);
@@ -497,6 +528,8 @@ static int read_options(int count, char **words, struct cc_options *options)
     for (int i = 1; i < count; i++) {
         if (strcmp(words[i], "--debug") == 0)
             list_add(&options->options, "-G");
+        else if (strcmp(words[i], "--untrusted") == 0)
+            options->untrusted = true;
         else if (i + 1 >= count ||
                  !take_option(options, words[i], words[i + 1]))
             return complain(CC_USAGE, "%s: unknown option, or its value is "
@@ -519,12 +552,17 @@ int main(int count, char **words)
         return fputs(cc_help, stdout) < 0;
     if (count == 2 && strcmp(words[1], "--version") == 0)
         return puts("runnel-cc " CC_VERSION) < 0;
+    if (!confine_has_stack())
+        return complain(CC_LIMIT, "%s", "a compiler needs a stack of 1 MiB: "
+                        "raise its limit (ulimit -s)");
     setenv("LC_ALL", "C", 1);  // plain quotes in diagnostics
     process_catch_signals();
     if (count == 2 && strcmp(words[1], "--identity") == 0)
         return print_identity();
     struct cc_options options = {0};
     int status = read_options(count, words, &options);
+    confine_limit(options.untrusted ? &limits_of_strangers
+                                    : &limits_of_anyone);
     if (status == CC_OK)
         status = compile_source(&options);
     list_free(&options.options);

@@ -1,4 +1,4 @@
-#include "cc.h"
+#include "job.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -11,6 +11,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define OUTPUT_MOST ((size_t)256 << 20)  // that is kept of what a child says
 
 static char folder_path[4096];
 static volatile sig_atomic_t caught_signal;
@@ -106,7 +108,7 @@ static bool take(int file, struct text *text)
 {
     char block[16384];
     ssize_t got = read(file, block, sizeof block);
-    if (got > 0 && text)
+    if (got > 0 && text && text->size < OUTPUT_MOST)
         text_add_bytes(text, block, (size_t)got);
     return got > 0 || (got < 0 && errno == EINTR);
 }
@@ -138,9 +140,12 @@ static bool split(struct process *process)
 {
     int output[2], errors[2];
     *process = (struct process)PROCESS_NONE;
-    if (pipe(output) != 0)
+    if (pipe(output) != 0) {
+        process->problem = errno;
         return false;
+    }
     if (pipe(errors) != 0) {
+        process->problem = errno;
         close(output[0]);
         close(output[1]);
         return false;
@@ -150,12 +155,13 @@ static bool split(struct process *process)
         enter_child(output, errors);
         return true;
     }
+    int problem = id < 0 ? errno : 0;
     replace_child(0, id);
     if (caught_signal && id > 0)
         kill(id, SIGKILL);
     close(output[1]);
     close(errors[1]);
-    *process = (struct process){id, output[0], errors[0]};
+    *process = (struct process){id, output[0], errors[0], problem};
     return false;
 }
 
@@ -164,9 +170,11 @@ void process_start(const struct list *arguments, const char *folder,
 {
     if (!split(process))
         return;
-    if (!folder || chdir(folder) == 0)
-        execvp(arguments->items[0], arguments->items);
-    _exit(127);
+    const char *program = arguments->items[0];
+    if ((!folder || chdir(folder) == 0) && confine_enter(program))
+        execvp(program, arguments->items);
+    dprintf(STDERR_FILENO, "%s: %s\n", program, strerror(errno));
+    _exit(PROCESS_NO_PROGRAM);
 }
 
 void process_fork(int (*function)(void *), void *argument,
@@ -175,7 +183,7 @@ void process_fork(int (*function)(void *), void *argument,
     if (!split(process))
         return;
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    int status = function(argument);
+    int status = confine_enter(NULL) ? function(argument) : CC_CRASHED;
     // Who listens need not wait until the kernel has taken all memory back.
     close(STDOUT_FILENO);
     close(STDERR_FILENO);
@@ -191,14 +199,16 @@ int process_finish(struct process *process, struct text *output,
         close(process->output);
         close(process->errors);
     }
-    int status = -1;
+    int status = -1, problem = process->problem;
     while (id > 0 && waitpid(id, &status, 0) < 0 && errno == EINTR)
         ;
     replace_child(id, 0);
     *process = (struct process)PROCESS_NONE;
     die_if_signalled();
-    if (id < 0)
+    if (id < 0) {
+        errno = problem;
         return -1;
+    }
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

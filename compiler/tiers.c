@@ -119,7 +119,7 @@ static bool compile_quickly(struct job *job, int *out_status)
     job->vectorised = simt_read(&output, job->verdicts, job->kernels.count,
                                 &job->no_vectors);
     int status = job->vectorised ? 0 : process_finish(process, NULL, NULL);
-    bool known = status == 0 || status == 1;
+    bool known = !command_declined(job, status);
     if (known)
         *out_status = command_judge(job, status);
     else

@@ -1,0 +1,251 @@
+// What the processes that compile may use: limits for all, and walls where the
+// text is a stranger's.
+#include "job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// --- Limits ------------------------------------------------------------------
+
+const struct limits limits_of_anyone = {
+    .memory = (uint64_t)16 << 30, .seconds = 600, .file = (uint64_t)2 << 30,
+    .log = (size_t)8 << 20};
+const struct limits limits_of_strangers = {
+    .memory = (uint64_t)1 << 30, .seconds = 30, .file = (uint64_t)64 << 20,
+    .log = (size_t)64 << 10};
+
+#define STACK_WANTED ((rlim_t)256 << 20)  // for what nests deeply
+#define STACK_LEAST ((rlim_t)1 << 20)
+
+// Never above what holds already.
+static void set_limit(int resource, rlim_t soft, rlim_t hard)
+{
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) != 0)
+        return;
+    if (hard < limit.rlim_max)
+        limit.rlim_max = hard;
+    if (soft > limit.rlim_max)
+        soft = limit.rlim_max;
+    if (soft < limit.rlim_cur || resource == RLIMIT_STACK)
+        limit.rlim_cur = soft;
+    setrlimit(resource, &limit);
+}
+
+void confine_limit(const struct limits *limits)
+{
+    // A sanitizer reserves terabytes.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    set_limit(RLIMIT_AS, limits->memory, limits->memory);
+#endif
+    set_limit(RLIMIT_CPU, limits->seconds, limits->seconds + 1);
+    set_limit(RLIMIT_FSIZE, limits->file, limits->file);
+    set_limit(RLIMIT_CORE, 0, 0);
+    set_limit(RLIMIT_STACK, STACK_WANTED, RLIM_INFINITY);
+}
+
+bool confine_has_stack(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_STACK, &limit) != 0 ||
+           limit.rlim_max == RLIM_INFINITY || limit.rlim_max >= STACK_LEAST;
+}
+
+// --- Walls -------------------------------------------------------------------
+//
+// Landlock's interface, in words of our own: headers of the kernel may be older
+// than the kernel.
+
+enum {
+    LANDLOCK_CREATE = 444,
+    LANDLOCK_ADD = 445,
+    LANDLOCK_RESTRICT = 446,
+    LANDLOCK_ASK_VERSION = 1,  // flag of the first
+    LANDLOCK_BENEATH = 1,      // kind of rule of the second
+};
+
+enum {
+    MAY_EXECUTE = 1 << 0,
+    MAY_WRITE_FILE = 1 << 1,
+    MAY_READ_FILE = 1 << 2,
+    MAY_READ_FOLDER = 1 << 3,
+    MAY_TRUNCATE = 1 << 14,
+    MAY_ALL_OF_1 = (1 << 13) - 1,
+};
+
+struct ruleset {
+    uint64_t files, network, scopes;
+};
+
+struct rule {
+    uint64_t allowed;
+    int32_t folder;
+} __attribute__((packed));
+
+// Rule sets, or -1: for runnel-clang, which is one file, and for tools that
+// need the system's libraries.
+static int quick_rules = -1, tool_rules = -1;
+static char quick_program[4096];
+static bool walled;
+
+static long landlock_version(void)
+{
+    return syscall(LANDLOCK_CREATE, NULL, 0, LANDLOCK_ASK_VERSION);
+}
+
+// Everything of files that this kernel knows is forbidden at first.
+static uint64_t known_rights(long version)
+{
+    uint64_t rights = MAY_ALL_OF_1;
+    for (long v = 2; v <= version && v <= 3; v++)
+        rights |= (uint64_t)1 << (11 + v);  // renames across folders; truncation
+    return rights | (uint64_t)(version >= 5) << 15;  // devices
+}
+
+static int make_rules(long version)
+{
+    struct ruleset set = {.files = known_rights(version)};
+    size_t size = sizeof set.files;
+    if (version >= 4) {
+        set.network = 3;  // no TCP in either direction
+        size += sizeof set.network;
+    }
+    if (version >= 6) {
+        set.scopes = 3;  // no sockets or signals of other processes
+        size += sizeof set.scopes;
+    }
+    return (int)syscall(LANDLOCK_CREATE, &set, size, 0);
+}
+
+static void allow(int rules, const char *path, uint64_t rights, long version)
+{
+    struct stat facts;
+    int file = open(path, O_PATH | O_CLOEXEC);
+    if (file < 0)
+        return;  // what is not there need not be allowed
+    if (fstat(file, &facts) == 0 && !S_ISDIR(facts.st_mode))
+        rights &= MAY_EXECUTE | MAY_WRITE_FILE | MAY_READ_FILE | MAY_TRUNCATE;
+    struct rule rule = {rights & known_rights(version), file};
+    syscall(LANDLOCK_ADD, rules, LANDLOCK_BENEATH, &rule, 0);
+    close(file);
+}
+
+// The private folder, the folders of headers, and no other file.
+static int make_rules_of_job(const struct job *job, long version)
+{
+    int rules = make_rules(version);
+    if (rules < 0)
+        return rules;
+    allow(rules, work_folder(), known_rights(version), version);
+    allow(rules, "/dev/null", MAY_READ_FILE | MAY_WRITE_FILE, version);
+    for (size_t i = 0; i < job->flags.arguments.count; i++)
+        if (strncmp(job->flags.arguments.items[i], "-I/", 3) == 0)
+            allow(rules, job->flags.arguments.items[i] + 2,
+                  MAY_READ_FILE | MAY_READ_FOLDER, version);
+    return rules;
+}
+
+static void allow_tools(int rules, const struct job *job, long version)
+{
+    static const char *const folders[] = {
+        "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/bin",
+        "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache"};
+    char path[4096], *slash;
+    uint64_t rights = MAY_READ_FILE | MAY_READ_FOLDER | MAY_EXECUTE;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        allow(rules, folders[i], rights, version);
+    allow(rules, job->compiler.path, rights, version);
+    // The compiler's own libraries lie beside its folder.
+    if (realpath(job->compiler.path, path) && (slash = strrchr(path, '/'))) {
+        *slash = 0;
+        if ((slash = strrchr(path, '/')) && slash != path)
+            *slash = 0;
+        allow(rules, path, rights, version);
+    }
+    if (find_beside(SIMT_LIBRARY, path))
+        allow(rules, path, rights, version);
+}
+
+bool confine_wall(const struct job *job)
+{
+    long version = landlock_version();
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    snprintf(quick_program, sizeof quick_program, "%s", job->quick);
+    walled = version >= 1;
+    if (!walled)
+        return false;
+    quick_rules = make_rules_of_job(job, version);
+    tool_rules = make_rules_of_job(job, version);
+    walled = quick_rules >= 0 && tool_rules >= 0;
+    if (!walled)
+        return false;
+    allow(quick_rules, job->quick, MAY_READ_FILE | MAY_EXECUTE, version);
+    allow_tools(tool_rules, job, version);
+    return true;
+}
+
+bool confine_enter(const char *program)
+{
+    bool quick = program && strcmp(program, quick_program) == 0;
+    return !walled || syscall(LANDLOCK_RESTRICT,
+                              quick ? quick_rules : tool_rules, 0) == 0;
+}
+
+// --- Files that were included --------------------------------------------------
+
+static bool lies_in(const char *path, const char *folder)
+{
+    char real[4096];
+    if (!realpath(folder, real))
+        return false;
+    size_t size = strlen(real);
+    return strncmp(path, real, size) == 0 && path[size] == '/';
+}
+
+static bool may_include(const struct job *job, const char *name)
+{
+    char path[4200], real[4096];
+    if (name[0] == '<')
+        return true;  // the compiler's own
+    if (name[0] == '/')
+        snprintf(path, sizeof path, "%s", name);
+    else
+        in_folder(path, name);
+    if (!realpath(path, real))
+        return false;
+    bool may = lies_in(real, work_folder());
+    for (size_t i = 0; !may && i < job->flags.arguments.count; i++) {
+        const char *word = job->flags.arguments.items[i];
+        may = strncmp(word, "-I/", 3) == 0 && lies_in(real, word + 2);
+    }
+    return may;
+}
+
+// From the lines `# 1 "name" 1` of a preprocessor, which say that a file begins.
+bool confine_judge_includes(struct job *job, const char *preprocessed)
+{
+    bool may = true;
+    for (const char *p = preprocessed; may && *p;
+         p += strcspn(p, "\n"), p += *p == '\n') {
+        char name[4096];
+        int behind = 0;
+        if (*p != '#' || sscanf(p, "# %*d \"%4095[^\"\n]\"%n", name,
+                                &behind) != 1 || behind == 0 ||
+            strncmp(p + behind, " 1", 2) != 0)
+            continue;
+        may = may_include(job, name);
+        if (!may)
+            text_format(&job->log, "%s: error: '%s' may not be included: text "
+                        "of strangers gets the given headers and files of -I "
+                        "folders\n", job->options->name, name);
+    }
+    return may;
+}
