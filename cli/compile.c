@@ -21,7 +21,7 @@ struct kernel {
 struct compile {
     const char *file;
     const char *target;     // NULL: this machine's processor
-    bool json;
+    bool json, untrusted;
     char *output;           // owned
     struct words compiler, expressions;
     char *source;
@@ -42,7 +42,8 @@ static int out_of_memory(void)
 
 // --- The command line -------------------------------------------------------
 
-enum { OPTION_STD = 256, OPTION_FAST, OPTION_TIER, OPTION_TARGET, OPTION_JSON };
+enum { OPTION_STD = 256, OPTION_FAST, OPTION_TIER, OPTION_TARGET, OPTION_JSON,
+       OPTION_UNTRUSTED };
 
 static const struct option long_options[] = {
     {"output", required_argument, NULL, 'o'},
@@ -55,6 +56,7 @@ static const struct option long_options[] = {
     {"tier", required_argument, NULL, OPTION_TIER},
     {"target", required_argument, NULL, OPTION_TARGET},
     {"compiler-option", required_argument, NULL, 'X'},
+    {"untrusted", no_argument, NULL, OPTION_UNTRUSTED},
     {"json", no_argument, NULL, OPTION_JSON},
     {"help", no_argument, NULL, 'h'},
     {0},
@@ -88,6 +90,7 @@ static int read_option(struct compile *compile, int letter)
     case OPTION_TIER: return words_add(compiler, "--tier=", optarg);
     case OPTION_TARGET: return set_target(compile, optarg);
     case OPTION_JSON: compile->json = true; return EXIT_OK;
+    case OPTION_UNTRUSTED: compile->untrusted = true; return EXIT_OK;
     default: return EXIT_USAGE;
     }
 }
@@ -145,8 +148,10 @@ static int read_options(struct compile *compile, int argc, char **argv,
         return complain_usage("the binary would replace the kernel file");
     if (code == EXIT_OK)
         code = words_add(&compile->compiler, "--report-tiers", "");
-    return code ? code
-                : words_add_own_folder(&compile->compiler, compile->file);
+    // A stranger's text does not choose by its place what it can read.
+    return code || compile->untrusted
+               ? code
+               : words_add_own_folder(&compile->compiler, compile->file);
 }
 
 // --- Compiling --------------------------------------------------------------
@@ -183,6 +188,7 @@ static int make_module(struct compile *compile)
         .name_expressions = (const char *const *)compile->expressions.items,
         .name_expression_count = compile->expressions.count,
         .binary_only = true,
+        .untrusted = compile->untrusted,
     };
     uint64_t start = now_ns();
     rnl_status status = rnl_module_compile(compile->context, compile->source,

@@ -179,6 +179,8 @@ static const char *const compile_page[] = {
     "        --std STANDARD     The language: c++17, ...",
     "        --use_fast_math    Faster, less exact arithmetic.",
     "    -G, --debug            For a debugger: tier F, not optimised.",
+    "        --untrusted        The text is a stranger's: it reads only files of",
+    "                           -I folders, and gets 30 s and 1 GiB.",
     "    -X, --compiler-option OPTION",
     "                           Any other option, as NVRTC takes it.",
     "        --json             Write JSON: \"output\", \"size\", \"target\",",

@@ -62,6 +62,7 @@ struct cc_options {
     const char *dump_assembly;
     const char *dump_ir;        // prefix of paths
     bool untrusted;             // the text is a stranger's
+    long parent;                // whose end is ours, or 0
     struct list options;        // as NVRTC takes them
     struct list headers;        // NAME=FILE
     struct list expressions;
@@ -135,6 +136,13 @@ void compiler_identity(const struct compiler *compiler, struct text *line);
 const char *work_folder(void);
 void work_folder_remove(void);
 void process_catch_signals(void);
+
+// From now on, SIGTERM comes when the parent ends; TMPDIR is its private folder
+// and then goes, too. False if it has ended.
+bool process_end_with(long parent);
+
+// Ends the process if a signal asks for it.
+void process_die_if_signalled(void);
 
 // Runs arguments[0] in `folder` (NULL: here); its standard output is added to
 // `output` and its standard error to `errors`, either may be NULL (dropped).

@@ -44,7 +44,7 @@ static int refuse_start(struct job *job, int status)
     return CC_LIMIT;
 }
 
-// What a stranger's text does to a compiler is its own fault. Nobody asks again.
+// What a stranger's text does to a compiler is an error of the text.
 static int refuse_hunger(struct job *job, int status)
 {
     const struct limits *limits = &limits_of_strangers;

@@ -106,7 +106,7 @@ static uint64_t known_rights(long version)
 {
     uint64_t rights = MAY_ALL_OF_1;
     for (long v = 2; v <= version && v <= 3; v++)
-        rights |= (uint64_t)1 << (11 + v);  // renames across folders; truncation
+        rights |= (uint64_t)1 << (11 + v);  // renames, truncation
     return rights | (uint64_t)(version >= 5) << 15;  // devices
 }
 
@@ -199,7 +199,7 @@ bool confine_enter(const char *program)
                               quick ? quick_rules : tool_rules, 0) == 0;
 }
 
-// --- Files that were included --------------------------------------------------
+// --- Files that were included ------------------------------------------------
 
 static bool lies_in(const char *path, const char *folder)
 {
@@ -229,7 +229,7 @@ static bool may_include(const struct job *job, const char *name)
     return may;
 }
 
-// From the lines `# 1 "name" 1` of a preprocessor, which say that a file begins.
+// From lines `# 1 "name" 1` of a preprocessor, which say that a file begins.
 bool confine_judge_includes(struct job *job, const char *preprocessed)
 {
     bool may = true;

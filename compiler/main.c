@@ -2,6 +2,7 @@
 #include "job.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -463,6 +464,7 @@ static int compile_source(const struct cc_options *options)
         status = run_job(&job);
     print_log(&job);
     simt_finish(&job.worker);
+    process_die_if_signalled();
     work_folder_remove();
     choices_free(&job.choices);
     text_free(&job.no_vectors);
@@ -515,6 +517,8 @@ static bool take_option(struct cc_options *options, const char *name,
         list_add(&options->options, value);
     else if (strcmp(name, "--name-expression") == 0)
         list_add(&options->expressions, value);
+    else if (strcmp(name, "--parent") == 0)
+        options->parent = strtol(value, NULL, 10);
     else if (strcmp(name, "--header") == 0 && strchr(value, '='))
         list_add(&options->headers, value);
     else
@@ -563,6 +567,9 @@ int main(int count, char **words)
     int status = read_options(count, words, &options);
     confine_limit(options.untrusted ? &limits_of_strangers
                                     : &limits_of_anyone);
+    if (options.parent && !process_end_with(options.parent))
+        raise(SIGTERM);
+    process_die_if_signalled();
     if (status == CC_OK)
         status = compile_source(&options);
     list_free(&options.options);

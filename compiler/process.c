@@ -25,6 +25,21 @@ static int remove_entry(const char *path, const struct stat *status, int type,
     return remove(path);
 }
 
+// Of the program that started this one, which is gone.
+static const char *orphaned_folder;
+
+bool process_end_with(long parent)
+{
+    const char *folder = secure_getenv("TMPDIR");
+    const char *name = folder ? strrchr(folder, '/') : NULL;
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    // No other folder than one that the library makes is ever removed.
+    if (name && (strncmp(name, "/runnel-own-", 12) == 0 ||
+                 strncmp(name, "/runnel-new-", 12) == 0))
+        orphaned_folder = folder;
+    return getppid() == (pid_t)parent;
+}
+
 void work_folder_remove(void)
 {
     if (folder_path[0])
@@ -79,11 +94,13 @@ void process_catch_signals(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
-static void die_if_signalled(void)
+void process_die_if_signalled(void)
 {
     if (!caught_signal)
         return;
     work_folder_remove();
+    if (orphaned_folder)
+        nftw(orphaned_folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     signal(caught_signal, SIG_DFL);
     raise(caught_signal);
     _exit(CC_CRASHED);
@@ -204,7 +221,7 @@ int process_finish(struct process *process, struct text *output,
         ;
     replace_child(id, 0);
     *process = (struct process)PROCESS_NONE;
-    die_if_signalled();
+    process_die_if_signalled();
     if (id < 0) {
         errno = problem;
         return -1;

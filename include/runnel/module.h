@@ -22,7 +22,8 @@ typedef struct rnl_module_options {
     size_t struct_size;
     const char *name;            // file name in diagnostics; "kernel.cu"
     const char *const *options;  // compiler options as NVRTC takes them: -DX=1,
-    size_t option_count;         // -Idir, -std=c++17, --use_fast_math, -G …
+    size_t option_count;         // -Idir, -std=c++17, --use_fast_math, -G …;
+                                 // any other is RNL_ERROR_INVALID_ARGUMENT
     const rnl_header *headers;
     size_t header_count;
     const char *const *name_expressions;  // C++ expressions that name kernels,
@@ -34,7 +35,17 @@ typedef struct rnl_module_options {
     bool binary_only;            // compile, but load nothing: the module is
                                  // good for its binary and its log, and may be
                                  // for another processor (--target=…)
+    bool untrusted;              // the text is a stranger's, see below
 } rnl_module_options;
+
+// With `untrusted`, the compiler of a cpu context reads no files but `headers`
+// and those of -I folders, takes at most 1 GiB of memory and 30 s of processor
+// time in each of its processes, and gains no privileges. What asks for more
+// ends as RNL_ERROR_COMPILE_FAILED or at `timeout_ns`. A line of the log says
+// where the kernel has no Landlock, without which only included files are
+// checked. RNL_ERROR_UNSUPPORTED on a GPU, whose compiler runs in this process.
+// All this protects the compilation alone: a kernel that is launched on a cpu
+// can do what the process can (docs/security.md).
 
 #define RNL_MODULE_OPTIONS(...) RNL_LITERAL(rnl_module_options, __VA_ARGS__)
 

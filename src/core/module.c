@@ -131,6 +131,18 @@ static rnl_status check_compiles(struct context *context)
                   : RNL_OK;
 }
 
+static rnl_status check_confines(struct context *context,
+                                 const struct source *source)
+{
+    const struct backend *backend = context->backend;
+    if (!source->options->untrusted || !backend->accelerator)
+        return RNL_OK;
+    return fail_at(RNL_ERROR_UNSUPPORTED, "options.untrusted",
+                   "the compiler of a %s context runs inside this process, "
+                   "where it cannot be confined: compile text of strangers in "
+                   "a process of its own", backend->api);
+}
+
 static rnl_status compile(struct context *context, const struct source *source,
                           struct module **out_module)
 {
@@ -197,6 +209,8 @@ rnl_status module_build(struct context *context, const struct source *source,
     rnl_status status = check_compiles(context);
     if (status == RNL_OK)
         status = source_check_options(source, context->backend);
+    if (status == RNL_OK)
+        status = check_confines(context, source);
     if (status != RNL_OK)
         return status;
     // Only a compiler that runs writes a dump and a log, and only it reads

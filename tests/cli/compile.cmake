@@ -55,6 +55,11 @@ foreach(option -fplugin=x.so -fpass-plugin=x.so -ftime-trace=x -fuse-ld=x
             ARGS ${verb} kernels/axpy.cu ${words} -X ${option})
     endforeach()
 endforeach()
+cli_case(NAME compile_untrusted
+    EXPECT --out "axpy" ARGS compile kernels/axpy.cu -o ${folder}/untrusted.rnl --untrusted)
+cli_case(NAME compile_untrusted_shadow
+    EXPECT --code 1 --err "/etc/passwd" --stdin kernels/reads.cu
+    ARGS compile - -o ${folder}/untrusted.rnl --untrusted)
 cli_case(NAME compile_note
     EXPECT --err "^kernels/axpy.cu: note: '--maxrregcount=32' has no meaning" --out "axpy"
     ARGS compile kernels/axpy.cu -o ${folder}/note.rnl -X --maxrregcount=32)

@@ -73,7 +73,7 @@ cli_bad_axpy(data_file_absent "'absent' cannot be read: No such file"
 cli_bad_axpy(data_file_short "'kernels/factor.h' has [0-9]+ bytes where"
     -a buffer:float:4096:file:kernels/factor.h)
 cli_case(NAME run_bad_compiler_option
-    EXPECT --code 1 --err "^runnel run: " ARGS ${axpy} ${good_axpy} -X -fabsent-option)
+    EXPECT --code 2 --err "^runnel run: " ARGS ${axpy} ${good_axpy} -X -fabsent-option)
 cli_case(NAME run_timeout
     EXPECT --code 1 --err "^runnel run: .*time"
     ARGS run kernels/turn.cu -f spin -g 1 -b 1 -a buffer:int:1 --timeout 0.2)

@@ -86,11 +86,12 @@ bool built_is_gcc(void)
 void built_make(struct built *built, const char *arguments)
 {
     char command[4096];
+    const char *limit = getenv("TEST_LIMIT");
     make_folder(built);
     snprintf(command, sizeof command,
-             "%s < /dev/null --output %s --option --tier=%s %s > /dev/null "
-             "2> %s/log", program(), built->object, tier_option(arguments),
-             arguments, built->folder);
+             "%s %s < /dev/null --output %s --option --tier=%s %s > /dev/null "
+             "2> %s/log", limit ? limit : "", program(), built->object,
+             tier_option(arguments), arguments, built->folder);
     for (char *at; (at = strchr(command, '@'));) {
         char rest[4096];
         strcpy(rest, at + 1);

@@ -19,7 +19,8 @@ struct built {
 
 // Runs runnel-cc with `arguments`, each a word or a quoted one as the shell
 // reads them; "@" stands for the folder. The tier is that of the environment
-// variable TEST_TIER where they choose none. Loads the object if there is one.
+// variable TEST_TIER where they choose none. TEST_LIMIT has what the shell does
+// before. Loads the object if there is one.
 void built_make(struct built *built, const char *arguments);
 
 // The same for a file of kernels/, and fails the test if it does not compile.

@@ -8,11 +8,10 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/file.h"
+#include "base/scratch.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,12 +26,13 @@ enum {
     CODE_NO_COMPILER = 3,
     CODE_OPTION = 5,
     CODE_FILE = 6,
+    CODE_LIMIT = 7,
 };
 
 // One run of it.
 struct job {
     char program[FIND_PATH_SIZE];
-    char folder[FIND_PATH_SIZE];  // private; holds all files of the job
+    struct scratch folder;        // holds all files of the job
     char path[FIND_PATH_SIZE + 16];  // of one of them
     const struct source *source;
     const atomic_bool *stop;      // or NULL
@@ -42,21 +42,6 @@ struct job {
 };
 
 // --- The private folder ----------------------------------------------------
-
-static int remove_entry(const char *path, const struct stat *facts, int type,
-                        struct FTW *walk)
-{
-    (void)facts;
-    (void)type;
-    (void)walk;
-    remove(path);
-    return 0;
-}
-
-static void folder_remove(const char *path)
-{
-    nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-}
 
 static rnl_status fail_file(const char *what, const char *path, int error)
 {
@@ -68,15 +53,10 @@ static rnl_status fail_file(const char *what, const char *path, int error)
 
 static rnl_status folder_make(struct job *job)
 {
-    const char *base = env_get("TMPDIR");
-    int length = snprintf(job->folder, sizeof job->folder,
-                          "%s/runnel-XXXXXX", base && *base ? base : "/tmp");
     // Files in it need some room for their names.
-    if (length < 0 || (size_t)length + 32 > sizeof job->folder)
-        return fail_file("using the directory", "TMPDIR", ENAMETOOLONG);
-    if (!mkdtemp(job->folder))
-        return fail_file("making the directory", job->folder, errno);
-    return RNL_OK;
+    int error = scratch_make(&job->folder, 32);
+    return error ? fail_file("making the directory", job->folder.path, error)
+                 : RNL_OK;
 }
 
 static rnl_status put_file(const char *path, const char *text)
@@ -87,7 +67,7 @@ static rnl_status put_file(const char *path, const char *text)
 
 static const char *in_folder(struct job *job, const char *name)
 {
-    snprintf(job->path, sizeof job->path, "%s/%s", job->folder, name);
+    snprintf(job->path, sizeof job->path, "%s/%s", job->folder.path, name);
     return job->path;
 }
 
@@ -129,7 +109,8 @@ static rnl_status add_header(struct job *job, const rnl_header *header,
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.headers",
                        "on a cpu a header cannot be called '%s'",
                        header->name);
-    text_add(&word, "%s=%s/header-%zu", header->name, job->folder, index);
+    text_add(&word, "%s=%s/header-%zu", header->name, job->folder.path,
+             index);
     rnl_status status = RNL_OK;
     if (!word.failed) {
         status = put_file(word.data + strlen(header->name) + 1,
@@ -150,6 +131,12 @@ static void add_options(struct job *job)
         add_pair(job, "--name-expression", options->name_expressions[i]);
     if (options->dump_path)
         add_pair(job, "--dump-assembly", options->dump_path);
+    if (options->untrusted)
+        add_word(job, "--untrusted");
+    // It ends when this process is killed, and removes the folder.
+    char parent[24];
+    snprintf(parent, sizeof parent, "%ld", (long)getpid());
+    add_pair(job, "--parent", parent);
 }
 
 // Writes the job's files, too.
@@ -191,7 +178,7 @@ static rnl_status run(struct job *job)
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory for the compiler's command line");
     uint64_t deadline = clock_deadline(job->source->options->timeout_ns);
-    int error = spawn_run(arguments, job->folder, deadline, job->stop,
+    int error = spawn_run(arguments, job->folder.path, deadline, job->stop,
                           &job->result);
     mem_release(arguments, (job->word_count + 1) * sizeof(char *));
     if (!error)
@@ -259,6 +246,10 @@ static rnl_status judge_exit(const struct job *job)
     case CODE_FILE:
         return refuse(job, RNL_ERROR_IO,
                       "the kernel compiler cannot use a file");
+    case CODE_LIMIT:
+        return refuse(job, RNL_ERROR_COMPILER_UNAVAILABLE,
+                      "a limit of the system keeps the kernel compiler from "
+                      "running");
     case CODE_USAGE:
         return refuse_crash(job, "did not understand what it was asked");
     default:
@@ -352,7 +343,7 @@ rnl_status compile_source(const struct source *source,
         status = folder_make(job);
     if (status == RNL_OK) {
         status = perform(job, out_binary);
-        folder_remove(job->folder);
+        scratch_remove(&job->folder);
     }
     text_finish(&job->result.output);
     text_finish(&job->words);

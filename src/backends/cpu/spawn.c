@@ -11,6 +11,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -72,13 +73,13 @@ static int attributes_make(posix_spawnattr_t *attributes)
     return 0;
 }
 
-static int actions_make(posix_spawn_file_actions_t *actions, int output)
+static int actions_make(posix_spawn_file_actions_t *actions, int input,
+                        int output)
 {
     int error = posix_spawn_file_actions_init(actions);
     if (error)
         return error;
-    error = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY,
-                                             0);
+    error = posix_spawn_file_actions_adddup2(actions, input, 0);
     if (!error)
         error = posix_spawn_file_actions_adddup2(actions, output, 1);
     if (!error)
@@ -94,14 +95,14 @@ static int actions_make(posix_spawn_file_actions_t *actions, int output)
 }
 
 static int start(char *const arguments[], char *const environment[],
-                 int output, pid_t *out_child)
+                 int input, int output, pid_t *out_child)
 {
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
     int error = attributes_make(&attributes);
     if (error)
         return error;
-    error = actions_make(&actions, output);
+    error = actions_make(&actions, input, output);
     if (!error) {
         error = posix_spawn(out_child, arguments[0], &actions, &attributes,
                             arguments, environment);
@@ -111,28 +112,42 @@ static int start(char *const arguments[], char *const environment[],
     return error;
 }
 
-// Both ends above the standard streams, which the host may have closed: what
-// the child opens as 0 must not be the pipe.
+// Above the standard streams, which the host may have closed: what the child
+// has as 0 must not be the pipe. Takes `file`; -1 with errno set.
+static int raise_file(int file)
+{
+    if (file < 0 || file > 2)
+        return file;
+    int high = fcntl(file, F_DUPFD_CLOEXEC, 3), error = errno;
+    close(file);
+    errno = error;
+    return high;
+}
+
 static int pipe_make(int ends[2])
 {
     if (pipe2(ends, O_CLOEXEC) != 0)
         return errno;
-    for (int i = 0; i < 2; i++) {
-        if (ends[i] > 2)
-            continue;
-        int high = fcntl(ends[i], F_DUPFD_CLOEXEC, 3);
-        int error = errno;
-        if (high < 0) {
-            close(ends[0]);
-            close(ends[1]);
-            return error;
-        }
-        close(ends[i]);
-        ends[i] = high;
+    ends[0] = raise_file(ends[0]);
+    int error = errno;
+    ends[1] = raise_file(ends[1]);
+    if (ends[0] < 0 || ends[1] < 0) {
+        error = ends[1] < 0 ? errno : error;
+        close(ends[0] < 0 ? ends[1] : ends[0]);
+        return error;
     }
     // The child writes as it likes; we read what is there.
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     return 0;
+}
+
+// Has nothing to read. There may be no /dev.
+static int nothing_make(void)
+{
+    int file = memfd_create("runnel-nothing", MFD_CLOEXEC);
+    if (file < 0 && errno == ENOSYS)
+        file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return raise_file(file);
 }
 
 // --- Waiting ---------------------------------------------------------------
@@ -232,16 +247,19 @@ int spawn_run(char *const arguments[], const char *folder, uint64_t deadline,
     struct environment *environment = environment_make(folder);
     if (!environment)
         return ENOMEM;
-    int ends[2];
+    int ends[2], input = nothing_make();
     pid_t child;
-    int error = pipe_make(ends);
+    int error = input < 0 ? errno : pipe_make(ends);
     if (!error) {
-        error = start(arguments, environment->variables, ends[1], &child);
+        error = start(arguments, environment->variables, input, ends[1],
+                      &child);
         close(ends[1]);
         if (!error)
             supervise(child, ends[0], deadline, stop, out_result);
         close(ends[0]);
     }
+    if (input >= 0)
+        close(input);
     mem_release(environment, environment->size);
     return error;
 }
