@@ -1,6 +1,7 @@
 #include "cc.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,10 +78,12 @@ static bool ask_version(struct compiler *compiler)
     list_add(&arguments, compiler->path);
     list_add(&arguments, "--version");
     int status = process_run(&arguments, NULL, &output, NULL);
+    int problem = status < 0 ? errno : 0;
     bool known = status == 0 && output.data &&
                  version_from_output(output.data, compiler);
     list_free(&arguments);
     text_free(&output);
+    errno = problem;
     return known;
 }
 
@@ -91,9 +94,10 @@ static bool try_compiler(const char *name, struct compiler *compiler,
         text_format(tried, "  %s: not found\n", name);
         return false;
     }
+    errno = 0;
     if (!version_from_name(name, compiler) && !ask_version(compiler)) {
-        text_format(tried, "  %s (%s): neither clang nor gcc\n", name,
-                    compiler->path);
+        text_format(tried, "  %s (%s): %s\n", name, compiler->path,
+                    errno ? strerror(errno) : "neither clang nor gcc");
         return false;
     }
     int minimum = compiler->clang ? CLANG_MINIMUM : GCC_MINIMUM;

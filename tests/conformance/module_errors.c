@@ -57,6 +57,36 @@ RNL_TEST(an_unknown_option_is_refused)
     expect_in(rnl_last_error()->message, "--use_slow_math");
 }
 
+// Where the compiler runs in this process, it cannot be confined.
+RNL_TEST(untrusted_text_reads_no_file_or_is_refused)
+{
+    static const char source[] = "#include \"/etc/passwd\"\n";
+    rnl_module module = NULL;
+    rnl_status status = compile(source, RNL_MODULE_OPTIONS(.untrusted = true),
+                                &module);
+    const rnl_error *error = rnl_last_error();
+    assert_null(module);
+    if (suite_is_cpu()) {
+        assert_int_equal(status, RNL_ERROR_COMPILE_FAILED);
+        assert_null(strstr(error->log, "root:"));
+        expect_in(error->log, "/etc/passwd");
+    } else if (status == RNL_ERROR_UNSUPPORTED) {
+        assert_string_equal(error->parameter, "options.untrusted");
+        expect_in(error->message, "a process of its own");
+    }
+}
+
+RNL_TEST(an_option_that_loads_code_is_refused)
+{
+    static const char *const options[] = {"-w", "-fplugin=absent.so"};
+    rnl_module module = NULL;
+    expect_error(compile("", RNL_MODULE_OPTIONS(.options = options,
+                                                .option_count = 2),
+                         &module),
+                 RNL_ERROR_INVALID_ARGUMENT, "options.options");
+    expect_in(rnl_last_error()->message, "'-fplugin=absent.so'");
+}
+
 RNL_TEST(without_a_name_the_file_is_kernel_cu)
 {
     expect_in(log_of("\n\nint x = ;\n", NULL), "kernel.cu:3:");

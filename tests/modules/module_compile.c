@@ -126,6 +126,7 @@ RNL_TEST(the_command_line_is_complete)
     options.name_expressions = expressions;
     options.name_expression_count = 1;
     options.dump_path = "/somewhere/x.s";
+    options.untrusted = true;
     assert_status(compile(""), RNL_ERROR_COMPILE_FAILED);
     const char *log = rnl_last_error()->log;
     assert_non_null(strstr(log, "[--name]\n[kernel.cu]\n"));
@@ -133,6 +134,7 @@ RNL_TEST(the_command_line_is_complete)
                                 "[--use_fast_math]\n"));
     assert_non_null(strstr(log, "[--name-expression]\n[scale<float>]\n"));
     assert_non_null(strstr(log, "[--dump-assembly]\n[/somewhere/x.s]\n"));
+    assert_non_null(strstr(log, "[--untrusted]\n"));
     end();
 }
 
@@ -212,6 +214,10 @@ RNL_TEST(a_compiler_without_room_for_its_files_says_so)
 
 RNL_TEST(a_crash_inside_is_a_crash)
 {
+    gives("#!/bin/sh\necho 'runnel-cc: cannot start x: Too many open files'; "
+          "exit 7\n", RNL_ERROR_COMPILER_UNAVAILABLE,
+          "a limit of the system keeps the kernel compiler from running: "
+          "runnel-cc: cannot start x: Too many open files");
     gives("#!/bin/sh\necho stack dump; exit 4\n", RNL_ERROR_COMPILER_CRASHED,
           "exit code 4: stack dump");
 }
