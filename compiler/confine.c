@@ -22,7 +22,7 @@ const struct limits limits_of_strangers = {
     .memory = (uint64_t)1 << 30, .seconds = 30, .file = (uint64_t)64 << 20,
     .log = (size_t)64 << 10};
 
-#define STACK_WANTED ((rlim_t)256 << 20)  // for what nests deeply
+#define STACK_WANTED ((rlim_t)64 << 20)  // for what nests deeply
 #define STACK_LEAST ((rlim_t)1 << 20)
 
 // Never above what holds already.
@@ -40,10 +40,20 @@ static void set_limit(int resource, rlim_t soft, rlim_t hard)
     setrlimit(resource, &limit);
 }
 
+// A sanitizer reserves terabytes.
+#if defined(__has_feature)
+#define IS_SANITIZED                                                    \
+    (__has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || \
+     __has_feature(thread_sanitizer))
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED 1
+#else
+#define IS_SANITIZED 0
+#endif
+
 void confine_limit(const struct limits *limits)
 {
-    // A sanitizer reserves terabytes.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !IS_SANITIZED
     set_limit(RLIMIT_AS, limits->memory, limits->memory);
 #endif
     set_limit(RLIMIT_CPU, limits->seconds, limits->seconds + 1);

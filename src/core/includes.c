@@ -25,14 +25,10 @@ static bool starts_with(const char *text, const char *const *words,
     return false;
 }
 
-// The words with which a compiler is told to read more files; a response file
-// (@) can hold any of them.
+// The words with which a compiler is told to read another file.
 static bool option_names_files(const char *option)
 {
-    static const char *const words[] = {
-        "-i", "-B", "@", "--include", "--pre-include", "-pre-include",
-        "--system-include", "--sysroot",
-    };
+    static const char *const words[] = {"-include", "--pre-include"};
     return starts_with(option, words, sizeof words / sizeof words[0]);
 }
 
