@@ -67,7 +67,8 @@ RNL_TEST(assembly_of_the_processor)
     built_write(&built, "source",
                 "static __device__ int lane()\n"
                 "{ int x; asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x)); "
-                "return x; }\n" K "{ asm volatile(\"\" ::: \"memory\"); o[0] = 1; }");
+                "return x; }\n"
+                K "{ asm volatile(\"\" ::: \"memory\"); o[0] = 1; }");
     is_taken("--source @/source --option -w --option --tier=F");
     built_close(&built);
 }
