@@ -20,7 +20,7 @@ enum cc_exit {
 };
 
 // Part of the identity; changes whenever the same input gives another object.
-#define CC_VERSION "3"
+#define CC_VERSION "4"
 
 // --- text.c: strings that grow ---------------------------------------------
 
