@@ -1,5 +1,6 @@
 #include "base/fail.h"
 
+#include "base/fence.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/thread.h"
@@ -83,8 +84,21 @@ uint64_t thread_choose_number(void)
     return thread_state.number;
 }
 
-static struct lock threads_lock;  // guards the list
+static struct lock threads_lock;  // guards the list and its threads' `guards`
 static struct thread_state *threads;
+
+static bool fences_are_remote(void)
+{
+    return atomic_load(&often.fence_mode) == FENCE_REMOTE;
+}
+
+void threads_note_fences(void)
+{
+    lock_take(&threads_lock);
+    for (struct thread_state *at = threads; at; at = at->next)
+        atomic_store(&at->guards, fences_are_remote());
+    lock_give(&threads_lock);
+}
 
 static void list_thread(void)
 {
@@ -94,14 +108,14 @@ static void list_thread(void)
     if (threads)
         threads->link = &thread_state.next;
     threads = &thread_state;
+    atomic_store(&thread_state.guards, fences_are_remote());
     lock_give(&threads_lock);
-    thread_state.visited = true;
 }
 
 static void unlist_thread(void)
 {
-    thread_state.visited = false;
     lock_take(&threads_lock);
+    atomic_store(&thread_state.guards, false);
     if (thread_state.link)
         *thread_state.link = thread_state.next;
     if (thread_state.link && thread_state.next)

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #define THREAD_SEEN 12
+#define THREAD_GUARDS 4
 
 // Small and hot, so it lives in the static block of thread-local storage.
 struct thread_state {
@@ -16,10 +17,12 @@ struct thread_state {
     unsigned callback_depth;// inside host functions, native kernels, deleters;
                             // THREAD_NEW besides
     bool end_noticed;       // its end will empty the cache
-    bool visited;           // by threads_visit
-    const void *_Atomic guarded;            // what must not end meanwhile
-    const void *_Atomic seen[THREAD_SEEN];  // what its call may be at work with
+    _Atomic bool guards;    // others see its notes without a fence of its own
+    const void *_Atomic guarded[THREAD_GUARDS];  // must not end meanwhile
+    const void *_Atomic seen[THREAD_SEEN];  // of each kind the one found last
     unsigned cached_ops;
+    unsigned held_count;
+    void *held[THREAD_GUARDS];              // what the call has references to
     uint64_t number;        // 0: none yet
     struct op *op_cache;
     struct thread_state *next, **link;      // of all threads that made a call
@@ -52,10 +55,11 @@ static inline void callback_end(void)
     thread_state.callback_depth--;
 }
 
-// Whether threads_visit comes by this one: nearly always, once in a call.
-static inline bool thread_is_visited(void)
+// Whether threads_visit comes by this one and fence_heavy reaches it: nearly
+// always, once in a call.
+static inline bool thread_guards(void)
 {
-    return thread_state.visited;
+    return atomic_load_explicit(&thread_state.guards, memory_order_relaxed);
 }
 
 // A number that no other thread ever has, and not 0.
@@ -106,6 +110,10 @@ void thread_set_exit_hook(void (*hook)(void));
 
 // Makes sure that the calling thread's end is noticed; false when it cannot be.
 bool thread_notice_exit(void);
+
+// Tells all threads whether fence_light needs no instruction: called where the
+// mode changes.
+void threads_note_fences(void);
 
 // Visits every thread that made a call and has not ended, under a lock.
 void threads_visit(void (*visit)(const struct thread_state *thread,

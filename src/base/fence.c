@@ -1,6 +1,7 @@
 #include "base/fence.h"
 
 #include "base/clock.h"
+#include "base/fail.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,8 +16,10 @@ static bool barrier(int command)
 
 void fence_open(void)
 {
-    if (barrier(REGISTER_PRIVATE_EXPEDITED))
-        atomic_store(&often.fence_mode, FENCE_REMOTE);
+    if (!barrier(REGISTER_PRIVATE_EXPEDITED))
+        return;
+    atomic_store(&often.fence_mode, FENCE_REMOTE);
+    threads_note_fences();
 }
 
 // However often signals interrupt it.
@@ -40,6 +43,7 @@ void fence_heavy(void)
     // everyone who needs it of them.
     if (mode == FENCE_REMOTE)
         atomic_compare_exchange_strong(&often.fence_mode, &mode, FENCE_SETTLING);
+    threads_note_fences();
     settle();
     atomic_store(&often.fence_mode, FENCE_LOCAL);
 }

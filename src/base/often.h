@@ -5,13 +5,11 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-struct object;
-
 // Read by every launch and seldom written, so nothing else is in this line.
 extern struct often {
     _Alignas(64) _Atomic int fence_mode;    // fence.h
     _Atomic uint32_t capture_traces;        // capture.h
-    struct object *_Atomic objects_aside;   // object.h: the first one
+    _Atomic uint32_t call_ends;  // object.h: what ends of calls have to do
 } often;
 
 // For its functions.

@@ -117,7 +117,7 @@ rnl_status rnl_stream_set_attribute(rnl_stream handle,
 {
     struct stream *stream;
     rnl_stream_attribute attribute;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_stream(handle, "stream", &stream)) ||
         (status = check_pointer(given, "attribute")) ||
@@ -149,7 +149,7 @@ rnl_status rnl_stream_get_attribute(rnl_stream handle,
                                     rnl_stream_attribute *out_attribute)
 {
     struct stream *stream;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
         return status;
     if (!is_attribute(id))
@@ -166,7 +166,7 @@ rnl_status rnl_stream_copy_attributes(rnl_stream to_handle,
                                       rnl_stream from_handle)
 {
     struct stream *to, *from;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK || (status = check_stream(to_handle, "to", &to)) ||
         (status = check_other_stream(from_handle, "from", &from)))
         return status;

@@ -83,14 +83,17 @@ static rnl_status check_kind(struct context *context, rnl_memory_kind kind)
 static rnl_status zero_now(struct context *context, struct buffer *buffer)
 {
     rnl_stream handle;
-    struct stream *stream;
     rnl_status status = stream_create(context, NULL, NULL, &handle);
-    if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
+    struct object *object =
+        status ? NULL : object_find_and_keep(handle, OBJECT_STREAM);
+    if (!object)
         return status;
+    struct stream *stream = (struct stream *)object;
     status = fill_submit(stream, buffer, buffer->size);
     if (status == RNL_OK)
         status = stream_wait_done(stream, RNL_FOREVER);
     object_release(handle, OBJECT_STREAM, "stream");
+    object_drop(object);
     return status;
 }
 
@@ -183,7 +186,7 @@ rnl_status rnl_buffer_create(rnl_context handle, size_t size,
                              rnl_buffer *out_buffer)
 {
     struct context *context;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)))
         return status;
@@ -195,7 +198,7 @@ rnl_status rnl_enqueue_buffer_create(rnl_stream handle, size_t size,
                                      rnl_buffer *out_buffer)
 {
     struct stream *stream;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_stream(handle, "stream", &stream)) ||
         (status = stream_check_failure(stream)))
@@ -210,7 +213,7 @@ rnl_status rnl_buffer_wrap(rnl_context handle, void *pointer, size_t size,
 {
     struct context *context;
     rnl_wrap_options options;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)) ||
         (size > 0 && (status = check_pointer(pointer, "pointer"))) ||
@@ -243,7 +246,8 @@ rnl_status buffer_borrow(struct context *context, struct memory memory,
     rnl_memory_kind kind = owner->class->kind == OBJECT_BUFFER
                                ? ((struct buffer *)owner)->kind
                                : RNL_MEMORY_DEVICE;
-    rnl_status status = object_keep_for(owner, "buffer");
+    rnl_status status =
+        object_keep_for(owner, object_kind_name(owner->class->kind));
     if (status != RNL_OK)
         return status;
     struct buffer *buffer = buffer_new(context, kind, size, label);
@@ -409,7 +413,7 @@ rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,
                                       rnl_buffer handle)
 {
     struct stream *stream;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK || !handle ||
         (status = check_stream(stream_handle, "stream", &stream)))
         return status;
@@ -500,7 +504,7 @@ rnl_status rnl_buffer_set_release_stream(rnl_buffer handle,
                                          rnl_stream stream_handle)
 {
     struct stream *stream;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK)
         return status;
     struct object *buffer = object_find_and_keep(handle, OBJECT_BUFFER);

@@ -119,7 +119,7 @@ rnl_status rnl_stream_begin_capture(rnl_stream handle,
                                     const rnl_capture_options *options)
 {
     struct stream *stream;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
         return status;
     return begin(stream, options);
@@ -319,7 +319,7 @@ rnl_status rnl_stream_capture(rnl_stream handle,
 {
     struct stream *stream;
     rnl_graph graph = NULL;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK || (status = check_pointer(out_graph, "out_graph")))
         return status;
     if (!function)
@@ -343,7 +343,7 @@ rnl_status rnl_stream_get_capture_info(rnl_stream handle,
 {
     struct stream *stream;
     rnl_capture_info info = {0};
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
         return status;
     lock_take(&capture_lock);

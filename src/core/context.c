@@ -171,7 +171,7 @@ rnl_status rnl_context_release(rnl_context handle)
 rnl_status rnl_context_device(rnl_context handle, rnl_device *out_device)
 {
     struct context *context;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)) ||
         (status = check_pointer(out_device, "out_device")))
@@ -183,7 +183,7 @@ rnl_status rnl_context_device(rnl_context handle, rnl_device *out_device)
 rnl_status rnl_context_id(rnl_context handle, uint64_t *out_id)
 {
     struct context *context;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)) ||
         (status = check_pointer(out_id, "out_id")))
@@ -197,7 +197,7 @@ rnl_status rnl_context_memory(rnl_context handle, size_t *out_free,
 {
     struct context *context;
     size_t left, total;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)))
         return status;
@@ -215,7 +215,7 @@ rnl_status rnl_context_is_compatible(rnl_context handle,
                                      const char **out_reason)
 {
     struct context *context;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)))
         return status;
@@ -245,7 +245,7 @@ rnl_status rnl_context_supports(rnl_context handle, rnl_feature feature,
                                 const char **out_reason)
 {
     struct context *context;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)))
         return status;
@@ -267,7 +267,7 @@ rnl_status rnl_context_priority_range(rnl_context handle, int *out_least,
                                       int *out_greatest)
 {
     struct context *context;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)))
         return status;
@@ -282,7 +282,7 @@ rnl_status rnl_context_default_stream(rnl_context handle,
                                       rnl_stream *out_stream)
 {
     struct context *context;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)) ||
         (status = check_pointer(out_stream, "out_stream")))
@@ -402,7 +402,7 @@ rnl_status rnl_context_can_access_peer(rnl_context handle, rnl_context other,
                                        bool *out_can)
 {
     struct context *context, *peer;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)) ||
         (status = check_other_context(other, "peer", &peer)) ||
@@ -433,7 +433,7 @@ static rnl_status peer_add(struct context *context, struct context *other)
 rnl_status rnl_context_enable_peer(rnl_context handle, rnl_context other)
 {
     struct context *context, *peer;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)) ||
         (status = check_other_context(other, "peer", &peer)))

@@ -158,15 +158,18 @@ static void shape(size_t width, size_t height, size_t depth, size_t size[3])
 // A handle is checked even when there is nothing to copy.
 static rnl_status check_empty_place(const rnl_place *place, const char *name)
 {
-    struct buffer *buffer;
     if (!place->buffer)
         return RNL_OK;
-    rnl_status status = check_buffer(place->buffer, name, &buffer);
-    if (status == RNL_OK && place->offset > buffer->size)
+    struct object *object = object_find_and_keep(place->buffer, OBJECT_BUFFER);
+    if (!object)
+        return object_refuse(place->buffer, OBJECT_BUFFER, name);
+    size_t size = ((struct buffer *)object)->size;
+    object_drop(object);
+    if (place->offset > size)
         return fail_at(RNL_ERROR_OUT_OF_RANGE, name,
                        "the offset %zu leaves '%s', a buffer of %zu bytes",
-                       place->offset, name, buffer->size);
-    return status;
+                       place->offset, name, size);
+    return RNL_OK;
 }
 
 static struct op *copy_op(struct stream *stream, const size_t size[3],
@@ -248,7 +251,7 @@ static rnl_status enqueue_copy(rnl_stream handle, const rnl_copy *copy,
 {
     struct stream *stream;
     struct op *op;
-    rnl_status status = stream_for_work(handle, &stream);
+    CALL status = stream_for_work(handle, &stream);
     if (status != RNL_OK || (status = make_copy_op(stream, copy, &op)))
         return status;
     return submit_work(stream, handle, op, wait);
@@ -465,7 +468,7 @@ rnl_status rnl_enqueue_copy_batch(rnl_stream handle, const rnl_copy *copies,
                                   size_t count)
 {
     struct stream *stream;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = stream_for_work(handle, &stream)) ||
         (count > 0 && (status = check_pointer(copies, "copies"))))
@@ -550,7 +553,7 @@ static rnl_status enqueue_fill(rnl_stream handle, const rnl_fill *fill,
 {
     struct stream *stream;
     struct op *op;
-    rnl_status status = stream_for_work(handle, &stream);
+    CALL status = stream_for_work(handle, &stream);
     if (status != RNL_OK || (status = make_fill_op(stream, fill, &op)))
         return status;
     return submit_work(stream, handle, op, wait);

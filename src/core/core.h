@@ -239,32 +239,58 @@ CORE_NATIVE(function)
 #undef CORE_NATIVE
 
 // --- Checks: one per kind; each records the failure and names the parameter --
+//
+// What a check of a kind that is guarded (object.h) gives lives until the call
+// ends, in whatever way. The call says so where it begins:
+//
+//     CALL status = ENTER();
+//
+// A device lives for ever. An event lives as long as others do not use it
+// again: its own lock tells a call that it is dead by now.
 
-#define CORE_CHECK_AS(name, type, KIND, AS)                                 \
+// What the call guards may end from now on. One that was refused, inside a
+// callback, leaves to the call around it what that guards.
+static inline void call_end(const rnl_status *status)
+{
+    (void)status;
+    if (thread_state.callback_depth)
+        return;
+    object_clear(GUARD_CONTEXT);  // one by one: no loop at the end of each call
+    object_clear(GUARD_STREAM);
+    object_clear(GUARD_CODE);
+    object_clear(GUARD_OTHER);
+    object_call_ends();
+}
+
+#define CALL __attribute__((cleanup(call_end))) rnl_status
+
+#define CORE_CHECK_FOUND(name, type, KIND, found)                           \
     static inline rnl_status check_##name(rnl_##type handle,                \
                                           const char *parameter,            \
                                           struct type **out)                \
     {                                                                       \
-        struct object *object = object_find_as(handle, KIND, AS);           \
+        struct object *object = found;                                      \
         *out = (struct type *)object;                                       \
         return __builtin_expect(object != NULL, 1)                          \
                    ? RNL_OK                                                 \
                    : object_refuse(handle, KIND, parameter);                \
     }
-#define CORE_CHECK(type, KIND) CORE_CHECK_AS(type, type, KIND, KIND)
+#define CORE_CHECK_GUARDED(name, type, KIND, GUARD) \
+    CORE_CHECK_FOUND(name, type, KIND, object_guard(handle, KIND, GUARD))
+#define CORE_CHECK(type, KIND) \
+    CORE_CHECK_FOUND(type, type, KIND, object_find(handle, KIND))
 CORE_CHECK(device, OBJECT_DEVICE)
-CORE_CHECK(context, OBJECT_CONTEXT)
-CORE_CHECK(stream, OBJECT_STREAM)
 CORE_CHECK(event, OBJECT_EVENT)
-CORE_CHECK(buffer, OBJECT_BUFFER)
-CORE_CHECK(module, OBJECT_MODULE)
-CORE_CHECK(function, OBJECT_FUNCTION)
+CORE_CHECK_GUARDED(context, context, OBJECT_CONTEXT, GUARD_CONTEXT)
+CORE_CHECK_GUARDED(stream, stream, OBJECT_STREAM, GUARD_STREAM)
+CORE_CHECK_GUARDED(module, module, OBJECT_MODULE, GUARD_CODE)
+CORE_CHECK_GUARDED(function, function, OBJECT_FUNCTION, GUARD_CODE)
 // The second of a kind that a call is given.
-CORE_CHECK_AS(other_context, context, OBJECT_CONTEXT, OBJECT_NONE)
-CORE_CHECK_AS(other_stream, stream, OBJECT_STREAM, OBJECT_NONE)
-CORE_CHECK_AS(other_event, event, OBJECT_EVENT, OBJECT_NONE)
+CORE_CHECK_GUARDED(other_context, context, OBJECT_CONTEXT, GUARD_OTHER)
+CORE_CHECK_GUARDED(other_stream, stream, OBJECT_STREAM, GUARD_OTHER)
 #undef CORE_CHECK
-#undef CORE_CHECK_AS
+#undef CORE_CHECK_GUARDED
+#undef CORE_CHECK_FOUND
 
 static inline struct context *stream_context(const struct stream *stream)
 {

@@ -60,7 +60,7 @@ rnl_status rnl_event_create(rnl_context handle,
                             rnl_event *out_event)
 {
     struct context *context;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)) ||
         (status = check_pointer(out_event, "out_event")))
@@ -105,7 +105,8 @@ rnl_status rnl_event_release(rnl_event event)
     return object_release_found(object, event, OBJECT_EVENT, "event", &last);
 }
 
-static rnl_status foreign_event(const struct event *event)
+static __attribute__((noinline)) rnl_status
+foreign_event(const struct event *event)
 {
     char text[160];
     return fail_at(RNL_ERROR_INVALID_HANDLE, "event",
@@ -127,17 +128,19 @@ static inline rnl_status record(struct stream *stream, struct event *event,
     return status;
 }
 
-static inline rnl_status enqueue_record(rnl_stream stream_handle,
-                                        rnl_event handle, bool external)
+static inline __attribute__((always_inline)) rnl_status
+enqueue_record(rnl_stream stream_handle, rnl_event handle, bool external)
 {
     struct stream *stream;
     struct event *event;
     rnl_status status = check_stream(stream_handle, "stream", &stream);
-    if (status != RNL_OK || (status = check_event(handle, "event", &event)))
-        return status;
-    if (event->object.context != stream_context(stream))
-        return foreign_event(event);
-    return record(stream, event, external);
+    if (status == RNL_OK &&
+        (status = check_event(handle, "event", &event)) == RNL_OK)
+        status = event->object.context == stream_context(stream)
+                     ? record(stream, event, external)
+                     : foreign_event(event);
+    object_unguard(GUARD_STREAM);  // no more is: this call is made often
+    return status;
 }
 
 rnl_status rnl_enqueue_event_record(rnl_stream stream, rnl_event event)
@@ -157,7 +160,7 @@ rnl_status rnl_enqueue_event(rnl_stream stream_handle,
                              rnl_event *out_event)
 {
     struct stream *stream;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_stream(stream_handle, "stream", &stream)) ||
         (status = check_pointer(out_event, "out_event")))
@@ -175,13 +178,18 @@ rnl_status rnl_enqueue_event(rnl_stream stream_handle,
 
 static __attribute__((noinline)) rnl_status query_slowly(rnl_event handle)
 {
-    struct event *event;
     rnl_status status = enter_call(thread_state.function);
-    if (status != RNL_OK ||
-        (status = check_event(handle, "event", &event)) ||
-        (status = capture_check_event(event)))
+    if (status != RNL_OK)
         return status;
-    return event->backend->event_query(event);
+    struct object *object = object_find_and_keep(handle, OBJECT_EVENT);
+    if (!object)
+        return object_refuse(handle, OBJECT_EVENT, "event");
+    struct event *event = (struct event *)object;
+    status = capture_check_event(event);
+    if (status == RNL_OK)
+        status = event->backend->event_query(event);
+    object_drop(object);
+    return status;
 }
 
 // Programs poll with it, so the usual case needs no frame.
@@ -250,16 +258,12 @@ static rnl_status elapsed(struct event *start, struct event *end,
     return status;
 }
 
-rnl_status rnl_event_elapsed(rnl_event start_handle, rnl_event end_handle,
-                             uint64_t *out_ns)
+static rnl_status elapsed_between(struct event *start, struct event *end,
+                                  uint64_t *out_ns)
 {
-    struct event *start, *end;
     int64_t ns;
-    rnl_status status = ENTER();
-    if (status != RNL_OK ||
-        (status = check_event(start_handle, "start", &start)) ||
-        (status = check_other_event(end_handle, "end", &end)) ||
-        (status = check_pointer(out_ns, "out_ns")))
+    rnl_status status = check_pointer(out_ns, "out_ns");
+    if (status != RNL_OK)
         return status;
     if (start->backend != end->backend)
         return fail_at(RNL_ERROR_INVALID_HANDLE, "end",
@@ -274,4 +278,23 @@ rnl_status rnl_event_elapsed(rnl_event start_handle, rnl_event end_handle,
                        "'end' completed before 'start'");
     *out_ns = (uint64_t)ns;
     return RNL_OK;
+}
+
+rnl_status rnl_event_elapsed(rnl_event start_handle, rnl_event end_handle,
+                             uint64_t *out_ns)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK)
+        return status;
+    struct object *start = object_find_and_keep(start_handle, OBJECT_EVENT);
+    if (!start)
+        return object_refuse(start_handle, OBJECT_EVENT, "start");
+    struct object *end = object_find_and_keep(end_handle, OBJECT_EVENT);
+    status = end ? elapsed_between((struct event *)start,
+                                   (struct event *)end, out_ns)
+                 : object_refuse(end_handle, OBJECT_EVENT, "end");
+    object_drop(start);
+    if (end)
+        object_drop(end);
+    return status;
 }

@@ -163,7 +163,7 @@ rnl_status rnl_enqueue_graph(rnl_stream handle, rnl_graph_exec exec_handle)
 {
     struct stream *stream;
     struct graph_exec *exec = NULL;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_stream(handle, "stream", &stream)) ||
         (status = exec_find(exec_handle, &exec)))
@@ -185,7 +185,7 @@ rnl_status rnl_enqueue_graph_upload(rnl_stream handle,
 {
     struct stream *stream;
     struct graph_exec *exec = NULL;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_stream(handle, "stream", &stream)) ||
         (status = exec_find(exec_handle, &exec)))

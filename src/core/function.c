@@ -59,8 +59,7 @@ static struct object_class *class_of(const struct backend *backend)
 {
     static const struct object_class like = {.kind = OBJECT_FUNCTION,
                                              .finish = function_finish,
-                                             .park = function_park,
-                                             .guarded = true};
+                                             .park = function_park};
     static struct object_class classes[BACKENDS_MAX];
     return object_class_of(&classes[library_backend_index(backend)], &like,
                            sizeof(struct function) + backend->function_size);
@@ -231,11 +230,12 @@ rnl_status function_build(struct module *module, const char *name,
     struct function *function = create(module->object.context);
     if (!function)
         return fail_status();
-    function->module = module;
-    object_keep(&module->object);
     struct function_facts facts = {0};
-    rnl_status status =
-        function->backend->function_init(function, name, &facts);
+    rnl_status status = object_keep_for(&module->object, "module");
+    if (status != RNL_OK)
+        goto abandon;
+    function->module = module;
+    status = function->backend->function_init(function, name, &facts);
     if (status == RNL_ERROR_NOT_FOUND)
         refuse_name(module, name);
     if (status != RNL_OK)
@@ -560,7 +560,7 @@ rnl_status rnl_function_create_native(rnl_context context, const char *name,
 {
     rnl_native_options read;
     struct context *checked = NULL;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status || (status = check_context(context, "context", &checked)) ||
         (status = check_pointer(name, "name")) ||
         (status = check_pointer((const void *)(uintptr_t)native, "native")) ||
@@ -593,7 +593,7 @@ rnl_status rnl_function_get_info(rnl_function function,
                                  rnl_function_info *out_info)
 {
     struct function *checked = NULL;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status ||
         (status = check_function(function, "function", &checked)))
         return status;

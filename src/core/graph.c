@@ -187,7 +187,7 @@ rnl_status rnl_graph_create(rnl_context handle,
 {
     struct context *context;
     rnl_graph_options options;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)) ||
         (status = options_read(&options, sizeof options, given, "options")) ||

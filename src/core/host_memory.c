@@ -308,7 +308,7 @@ rnl_status rnl_host_allocate(rnl_context handle, size_t size,
                              void **out_pointer)
 {
     struct context *context;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)) ||
         (status = check_pointer(out_pointer, "out_pointer")))
@@ -341,7 +341,7 @@ rnl_status rnl_host_allocate(rnl_context handle, size_t size,
 rnl_status rnl_host_free(rnl_context handle, void *pointer)
 {
     struct context *context;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)) || !pointer)
         return status;
@@ -378,7 +378,7 @@ static rnl_status host_register(struct context *context, void *pointer,
 rnl_status rnl_host_register(rnl_context handle, void *pointer, size_t size)
 {
     struct context *context;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)) || size == 0 ||
         (status = check_pointer(pointer, "pointer")))
@@ -393,7 +393,7 @@ rnl_status rnl_host_register(rnl_context handle, void *pointer, size_t size)
 rnl_status rnl_host_unregister(rnl_context handle, void *pointer)
 {
     struct context *context;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)))
         return status;

@@ -10,24 +10,19 @@ static rnl_status check_native(struct context *context)
                   : RNL_OK;
 }
 
-// The vendor may be asked, and another thread release the object meanwhile.
 static rnl_status native_of(struct context *context, struct object *object,
                             void **out_native)
 {
     rnl_status status = check_pointer(out_native, "out_native");
-    if (status != RNL_OK || (status = check_native(context)) ||
-        (status = object_keep_for(object,
-                                  object_kind_name(object->class->kind))))
-        return status;
-    status = context->backend->native(object, out_native);
-    object_drop(object);
-    return status;
+    if (status == RNL_OK)
+        status = check_native(context);
+    return status ? status : context->backend->native(object, out_native);
 }
 
 rnl_status rnl_context_native(rnl_context handle, void **out_native)
 {
     struct context *context;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)))
         return status;
@@ -37,7 +32,7 @@ rnl_status rnl_context_native(rnl_context handle, void **out_native)
 rnl_status rnl_stream_native(rnl_stream handle, void **out_native)
 {
     struct stream *stream;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_stream(handle, "stream", &stream)) ||
         (status = capture_check_stream(stream)) ||
@@ -48,17 +43,21 @@ rnl_status rnl_stream_native(rnl_stream handle, void **out_native)
 
 rnl_status rnl_event_native(rnl_event handle, void **out_native)
 {
-    struct event *event;
     rnl_status status = ENTER();
-    if (status != RNL_OK || (status = check_event(handle, "event", &event)))
+    if (status != RNL_OK)
         return status;
-    return native_of(event->object.context, &event->object, out_native);
+    struct object *event = object_find_and_keep(handle, OBJECT_EVENT);
+    if (!event)
+        return object_refuse(handle, OBJECT_EVENT, "event");
+    status = native_of(event->context, event, out_native);
+    object_drop(event);
+    return status;
 }
 
 rnl_status rnl_module_native(rnl_module handle, void **out_native)
 {
     struct module *module;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_module(handle, "module", &module)))
         return status;
@@ -72,7 +71,7 @@ rnl_status rnl_module_native(rnl_module handle, void **out_native)
 rnl_status rnl_function_native(rnl_function handle, void **out_native)
 {
     struct function *function;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_function(handle, "function", &function)))
         return status;
@@ -84,7 +83,7 @@ rnl_status rnl_stream_borrow(rnl_context handle, void *native,
                              rnl_stream *out_stream)
 {
     struct context *context;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)) ||
         (status = check_pointer(native, "native")) ||

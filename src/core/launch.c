@@ -575,13 +575,24 @@ rnl_status make_launch_ops(struct stream *stream, rnl_function handle,
     return status;
 }
 
+// The end of the call, as `refuse` is.
 static rnl_status launch_as_ops(struct stream *stream, rnl_function function,
                                 const rnl_launch *launch, const rnl_args *args)
 {
     struct op *first = NULL;
     rnl_status status =
         make_launch_ops(stream, function, launch, args, &first);
-    return status ? status : op_submit_list(first);
+    if (status == RNL_OK)
+        status = op_submit_list(first);
+    object_unguard(GUARD_STREAM);
+    return status;
+}
+
+static __attribute__((noinline)) rnl_status
+refuse(const void *handle, enum object_kind kind, const char *parameter)
+{
+    CALL status = object_refuse(handle, kind, parameter);
+    return status;
 }
 
 // --- At once ---------------------------------------------------------------
@@ -630,15 +641,16 @@ static inline rnl_status launch_guarded(struct at_once *at_once,
     return status ? status : stream->launch_at_once(stream, op);
 }
 
+// The stream is guarded until the end, like the function.
 static RUN_OFTEN rnl_status
 launch_at_once(struct stream *stream, rnl_function handle,
                const rnl_launch *launch, const rnl_args *args)
 {
     struct at_once at_once;
     struct op *op = &at_once.op;
-    struct object *object = object_guard(handle, OBJECT_FUNCTION);
-    if (!object)
-        return object_refuse(handle, OBJECT_FUNCTION, "function");
+    struct object *object = object_note(handle, OBJECT_FUNCTION, GUARD_CODE);
+    if (__builtin_expect(!object, 0))
+        return refuse(handle, OBJECT_FUNCTION, "function");
     op->next = NULL;
     op->stream = stream;
     op->kind = OP_KERNEL;
@@ -647,14 +659,15 @@ launch_at_once(struct stream *stream, rnl_function handle,
     op->kept_count = 0;
     rnl_status status =
         launch_guarded(&at_once, (struct function *)object, launch, args);
-    object_unguard();
+    object_clear(GUARD_CODE);
     if (__builtin_expect(status != RNL_OK, 0))
         op->sequence = 0;  // none of the stream's
     for (size_t i = 0; i < op->kept_count; i++)
         op_drop(op, op->kept[i]);
-    return __builtin_expect(status == RNL_NOT_READY, 0)
-               ? launch_as_ops(stream, handle, launch, args)
-               : status;
+    if (__builtin_expect(status == RNL_NOT_READY, 0))
+        return launch_as_ops(stream, handle, launch, args);
+    object_unguard(GUARD_STREAM);
+    return status;
 }
 
 // The thread's first call, or one that it may not make.
@@ -667,20 +680,32 @@ launch_first(rnl_stream stream, rnl_function function,
                   : rnl_enqueue_function(stream, function, launch, args);
 }
 
+// From a thread that does not guard.
+static __attribute__((noinline)) rnl_status
+launch_held(rnl_stream handle, rnl_function function,
+            const rnl_launch *launch, const rnl_args *args)
+{
+    struct object *stream = object_hold(handle, OBJECT_STREAM);
+    return stream ? launch_as_ops((struct stream *)stream, function, launch,
+                                  args)
+                  : refuse(handle, OBJECT_STREAM, "stream");
+}
+
 // Programs launch all the time, so the usual case needs no frame.
 RUN_OFTEN rnl_status
 rnl_enqueue_function(rnl_stream handle, rnl_function function,
                      const rnl_launch *launch, const rnl_args *args)
 {
-    struct stream *stream;
     thread_state.function = __func__;
     if (__builtin_expect(thread_state.callback_depth != 0, 0))
         return launch_first(handle, function, launch, args);
-    rnl_status status = check_stream(handle, "stream", &stream);
-    if (status != RNL_OK)
-        return status;
-    bool at_once = stream->launch_at_once && !stream_is_captured(stream) &&
-                   thread_is_visited();
+    if (__builtin_expect(!thread_guards(), 0))
+        return launch_held(handle, function, launch, args);
+    struct stream *stream = (struct stream *)object_note(
+        handle, OBJECT_STREAM, GUARD_STREAM);
+    if (__builtin_expect(!stream, 0))
+        return refuse(handle, OBJECT_STREAM, "stream");
+    bool at_once = stream->launch_at_once && !stream_is_captured(stream);
     return __builtin_expect(at_once, 1)
                ? launch_at_once(stream, function, launch, args)
                : launch_as_ops(stream, function, launch, args);

@@ -68,7 +68,7 @@ rnl_status rnl_enqueue_prefetch(rnl_stream stream_handle, rnl_buffer handle,
 {
     struct stream *stream;
     struct buffer *buffer;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = find_both(stream_handle, handle, &stream, &buffer)))
         return status;
@@ -92,7 +92,7 @@ rnl_status rnl_enqueue_attach(rnl_stream stream_handle, rnl_buffer handle,
 {
     struct stream *stream;
     struct buffer *buffer;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = find_both(stream_handle, handle, &stream, &buffer)))
         return status;

@@ -269,7 +269,7 @@ static rnl_status load(rnl_context context, void *data, size_t size,
 rnl_status rnl_module_load(rnl_context context, const void *data, size_t size,
                            const char *label, rnl_module *out_module)
 {
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     struct context *checked = NULL;
     if (status == RNL_OK)
         status = check_context(context, "context", &checked);
@@ -304,7 +304,7 @@ static rnl_status refuse_file(const char *path, int error)
 rnl_status rnl_module_load_file(rnl_context context, const char *path,
                                 rnl_module *out_module)
 {
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     struct context *checked = NULL;
     if (status == RNL_OK)
         status = check_context(context, "context", &checked);
@@ -348,7 +348,7 @@ rnl_status rnl_module_release(rnl_module module)
 rnl_status rnl_module_binary(rnl_module module, const void **out_data,
                              size_t *out_size)
 {
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     struct module *checked = NULL;
     if (status == RNL_OK)
         status = check_module(module, "module", &checked);
@@ -365,7 +365,7 @@ rnl_status rnl_module_binary(rnl_module module, const void **out_data,
 
 rnl_status rnl_module_log(rnl_module module, const char **out_log)
 {
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     struct module *checked = NULL;
     if (status == RNL_OK)
         status = check_module(module, "module", &checked);
@@ -397,7 +397,7 @@ static rnl_status check_name(const char *name)
 rnl_status rnl_module_function(rnl_module module, const char *name,
                                rnl_function *out_function)
 {
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     struct module *checked = NULL;
     struct function *function;
     if (status == RNL_OK)
@@ -418,7 +418,7 @@ rnl_status rnl_module_function(rnl_module module, const char *name,
 rnl_status rnl_module_global(rnl_module module, const char *name,
                              rnl_buffer *out_buffer)
 {
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     struct module *checked = NULL;
     struct memory memory = {0};
     size_t size;

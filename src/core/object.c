@@ -95,7 +95,6 @@ struct object_class *object_class_of(struct object_class *class,
         class->kind = like->kind;
         class->finish = like->finish;
         class->park = like->park;
-        class->guarded = like->guarded;
         atomic_store_explicit(&class->size, size, memory_order_release);
     }
     lock_give(&table_lock);
@@ -122,12 +121,10 @@ struct clearing {
 static void note_seen(const struct thread_state *thread, void *argument)
 {
     struct clearing *clearing = argument;
-    const void *first = atomic_load_explicit(&thread->seen[clearing->kind],
-                                             memory_order_relaxed);
-    const void *second = atomic_load_explicit(&thread->seen[OBJECT_NONE],
-                                              memory_order_relaxed);
+    const void *seen = atomic_load_explicit(&thread->seen[clearing->kind],
+                                            memory_order_relaxed);
     for (int i = 0; i < CLEARED_AT_ONCE; i++)
-        if (clearing->objects[i] == first || clearing->objects[i] == second)
+        if (clearing->objects[i] == seen)
             clearing->seen |= UINT32_C(1) << i;
 }
 
@@ -252,27 +249,31 @@ void object_abandon(struct object *object)
 
 // --- Guards ----------------------------------------------------------------
 
-// often.objects_aside are objects that were guarded when their last reference
-// went, linked by next_free: whoever guards none any more finishes them.
-static struct lock aside_lock;  // guards the list
+// Objects that were guarded when their last reference went, linked by
+// next_free: whoever guards nothing any more ends them.
+static struct lock aside_lock;  // guards the list and the bit that tells of it
+static struct object *aside;
+
+static void end(struct object *object);
 
 struct search {
     const struct object *object;
     bool found;
 };
 
-static void note_guarded(const struct thread_state *thread, void *argument)
+static void look_for(const struct thread_state *thread, void *argument)
 {
     struct search *search = argument;
-    search->found |= atomic_load_explicit(&thread->guarded,
-                                          memory_order_acquire) ==
-                     search->object;
+    for (int i = 0; i < GUARDS; i++)
+        search->found |= atomic_load_explicit(&thread->guarded[i],
+                                              memory_order_acquire) ==
+                         search->object;
 }
 
 static bool is_noted(const struct object *object)
 {
     struct search search = {.object = object};
-    threads_visit(note_guarded, &search);
+    threads_visit(look_for, &search);
     return search.found;
 }
 
@@ -283,29 +284,76 @@ static bool is_guarded(const struct object *object)
     return is_noted(object);
 }
 
+// Whether this thread is inside a call that guards something.
+static bool call_guards(void)
+{
+    const void *any = NULL;
+    for (int i = 0; i < GUARDS && !any; i++)
+        any = atomic_load_explicit(&thread_state.guarded[i],
+                                   memory_order_relaxed);
+    return any != NULL;
+}
+
 static void put_aside(struct object *object)
 {
     lock_take(&aside_lock);
-    object->next_free = atomic_load(&often.objects_aside);
-    atomic_store(&often.objects_aside, object);
+    object->next_free = aside;
+    aside = object;
+    atomic_fetch_or(&often.call_ends, CALL_ENDS_OBJECTS);
     lock_give(&aside_lock);
+}
+
+static struct object *take_aside(void)
+{
+    lock_take(&aside_lock);
+    struct object *first = aside;
+    aside = NULL;
+    atomic_fetch_and(&often.call_ends, ~CALL_ENDS_OBJECTS);
+    lock_give(&aside_lock);
+    return first;
 }
 
 static void destroy_list(void *first)
 {
     for (struct object *object = first, *next; object; object = next) {
         next = object->next_free;
-        object_destroy(object);
+        end(object);
     }
 }
 
-void object_finish_aside(void)
+// What ends here is no part of the call, whose failure stays.
+static void finish_aside(void)
 {
-    lock_take(&aside_lock);
-    struct object *object = atomic_load(&often.objects_aside);
-    atomic_store(&often.objects_aside, NULL);
-    lock_give(&aside_lock);
-    fail_beside(destroy_list, object);
+    struct object *first = take_aside();
+    if (first)
+        fail_beside(destroy_list, first);
+}
+
+static void drop_held(void *unused)
+{
+    (void)unused;
+    while (thread_state.held_count > 0)
+        object_drop(thread_state.held[--thread_state.held_count]);
+}
+
+void object_end_call(void)
+{
+    if (thread_state.held_count > 0)
+        fail_beside(drop_held, NULL);
+    if (atomic_load(&often.call_ends) & CALL_ENDS_OBJECTS)
+        finish_aside();
+}
+
+struct object *object_hold(const void *handle, enum object_kind kind)
+{
+    struct object *object = NULL;
+    if (thread_state.held_count < THREAD_GUARDS)
+        object = object_find_and_keep(handle, kind);
+    if (!object)
+        return NULL;
+    atomic_fetch_or(&often.call_ends, CALL_ENDS_HOLDS);
+    thread_state.held[thread_state.held_count++] = object;
+    return object;
 }
 
 void object_await_unguarded(const struct object *object)
@@ -315,12 +363,56 @@ void object_await_unguarded(const struct object *object)
         sched_yield();
 }
 
+// Inside a call that guards something nothing ends: it may be the home of what
+// is guarded, and have to wait for what this very thread guards.
+static bool must_wait(const struct object *object)
+{
+    return call_guards() || is_guarded(object);
+}
+
+// False when a call that guards it took a reference again, or was the one that
+// dropped the last.
+static bool begin_end(struct object *object)
+{
+    uint64_t counts = atomic_load(&object->counts);
+    do {
+        if (counts_references(counts) != 0)
+            return false;
+    } while (!atomic_compare_exchange_weak(&object->counts, &counts,
+                                           counts | OBJECT_ENDS));
+    return true;
+}
+
+// Where such references are left, whoever drops the last one begins again.
+static bool is_unused(struct object *object)
+{
+    uint64_t counts = atomic_load(&object->counts);
+    do {
+        if (counts_references(counts) == OBJECT_ENDS)
+            return true;
+    } while (!atomic_compare_exchange_weak(&object->counts, &counts,
+                                           counts & ~(uint64_t)OBJECT_ENDS));
+    return false;
+}
+
+static void end(struct object *object)
+{
+    if (must_wait(object)) {
+        put_aside(object);
+        // Who guarded it may have looked before.
+        if (!must_wait(object))
+            finish_aside();
+    } else if (is_unused(object)) {
+        object->class->finish(object);
+        object_abandon(object);
+    }
+}
+
 static __attribute__((noinline)) void finish(struct object *object)
 {
-    if (object->class->guarded && is_guarded(object)) {
-        put_aside(object);
-        if (!is_guarded(object))  // its guard may have looked before
-            object_finish_aside();
+    if (object_kind_is_guarded(object->class->kind)) {
+        if (begin_end(object))
+            end(object);
         return;
     }
     object->class->finish(object);
@@ -408,7 +500,8 @@ bool object_keep_if_alive(struct object *object)
     uint64_t counts =
         atomic_load_explicit(&object->counts, memory_order_relaxed);
     do {
-        if (counts_references(counts) == 0)
+        if (counts_references(counts) == 0 ||
+            counts_references(counts) & OBJECT_ENDS)
             return false;
     } while (!atomic_compare_exchange_weak(&object->counts, &counts,
                                            counts + 1));
@@ -569,7 +662,8 @@ void object_table_forked(void)
 {
     table_lock = (struct lock){0};
     aside_lock = (struct lock){0};
-    atomic_store(&often.objects_aside, NULL);
+    aside = NULL;
+    atomic_store(&often.call_ends, 0);
     // Another thread may have been at these.
     for (struct object_class *class = classes; class; class = class->next)
         class->dead = (struct object_rest){0};

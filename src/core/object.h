@@ -4,10 +4,13 @@
 // table of slots. A slot's memory belongs to one class of object for good: it
 // is reused, with the next generation, but never becomes something else and is
 // not given back while other threads may look at it. So a stale handle is
-// always safe to check, in every build, at the cost of three loads; and a call
-// that races with the last release at worst works on a dying object, which
-// every object's own lock or counter then tells it: what a thread has found is
-// noted in its state, and not reused before it finds another of that kind.
+// always safe to check, in every build, at the cost of three loads. What a
+// thread has found is noted in its state, and not reused before the thread
+// finds another of that kind.
+//
+// A call may use what it found in two ways only: it has a reference, or, for
+// the kinds that are guarded, the thread guards the object. An object that is
+// guarded ends with the last of the calls that guard it.
 #pragma once
 
 #include "base/alloc.h"
@@ -45,11 +48,14 @@ struct object {
     uint64_t forked_handle;   // in a child: what the handle was in the parent
 };
 
-// Of an object's counts the lowest 32 bits are the library's references, of
+// Of an object's counts the lowest 31 bits are the library's references, of
 // which the caller's together have one: its memory lives while there are any.
-// What has them takes memory, 24 bytes each as an argument of a launch: 96 GiB
-// of work under way with one and the same buffer before they run over. Above
-// them are the caller's, and the end of the generation that these are of.
+// What has them takes memory, 24 bytes each as an argument of a launch: 48 GiB
+// of work under way with one and the same buffer before they run over. The next
+// bit says that the last one went while the object may be guarded: references
+// that the guarding calls take do not end it a second time. Above are the
+// caller's, and the end of the generation that these are of.
+#define OBJECT_ENDS (UINT32_C(1) << 31)
 #define OBJECT_USER_SHIFT 32
 #define OBJECT_TAG_SHIFT 52
 #define OBJECT_USER (UINT64_C(1) << OBJECT_USER_SHIFT)
@@ -93,7 +99,6 @@ struct object_class {
     // optional, before `finish`: true when it keeps the object aside instead,
     // for object_revive or object_discard
     bool (*park)(struct object *);
-    bool guarded;                     // object_guard is for its kind
     struct object_rest dead;          // guarded by the table's lock
     struct object_class *next;        // of all classes in use
 };
@@ -205,7 +210,7 @@ static inline void object_keep(struct object *object)
     atomic_fetch_add_explicit(&object->counts, 1, memory_order_relaxed);
 }
 
-// False when the last reference is already gone.
+// False when the last reference is already gone, even from what is guarded.
 bool object_keep_if_alive(struct object *object);
 
 // The same for an object found by a handle, without a reference: another thread
@@ -268,28 +273,19 @@ static inline bool object_has_handle(const struct object *object,
            (uint64_t)(uintptr_t)handle;
 }
 
-// The same as object_find, noted as `as`: OBJECT_NONE for the second object of
-// a kind in a call.
-static inline struct object *object_find_as(const void *handle,
-                                            enum object_kind kind,
-                                            enum object_kind as)
+// The object of a handle, NULL when it is not a live one of that kind.
+static inline struct object *object_find(const void *handle,
+                                         enum object_kind kind)
 {
     struct object *object = object_in_slot(handle, kind);
     if (!object)
         return NULL;
     // Before the handle is checked: from then on the object is not reused.
     // Others see it late, but not as late as the quarantine is long.
-    atomic_store_explicit(&thread_state.seen[as], object,
+    atomic_store_explicit(&thread_state.seen[kind], object,
                           memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
     return object_has_handle(object, handle) ? object : NULL;
-}
-
-// The object of a handle, NULL when it is not a live one of that kind.
-static inline struct object *object_find(const void *handle,
-                                         enum object_kind kind)
-{
-    return object_find_as(handle, kind, kind);
 }
 
 // Records why `handle` is not a live object of `kind`: NULL, dead, of another
@@ -297,40 +293,87 @@ static inline struct object *object_find(const void *handle,
 rnl_status object_refuse(const void *handle, enum object_kind kind,
                          const char *parameter);
 
-void object_finish_aside(void);
+// --- Guards ----------------------------------------------------------------
+//
+// A public call guards what it found of these kinds until it ends. (Known as
+// hazard pointers.) Each place is for one object; the library's own threads
+// guard nothing, and no call guards anything while it calls the caller's code,
+// unless that may not call the library.
 
-// Either this thread sees what was put aside, or who puts it there sees that it
-// is guarded no more.
-static inline void object_unguard(void)
+enum guard {
+    GUARD_CONTEXT,
+    GUARD_STREAM,
+    GUARD_CODE,   // a module or a function
+    GUARD_OTHER,  // the second of a kind
+    GUARDS,
+};
+
+_Static_assert(GUARDS == THREAD_GUARDS, "a thread has a place for each");
+
+static inline bool object_kind_is_guarded(enum object_kind kind)
 {
-    atomic_store_explicit(&thread_state.guarded, NULL, memory_order_release);
-    fence_light();
-    if (__builtin_expect(atomic_load_explicit(&often.objects_aside,
-                                              memory_order_relaxed) != NULL,
-                         0))
-        object_finish_aside();
+    return kind == OBJECT_CONTEXT || kind == OBJECT_STREAM ||
+           kind == OBJECT_MODULE || kind == OBJECT_FUNCTION;
 }
 
-// Finds one that is not finished before this thread calls object_unguard: as
-// good as a reference, but writes no memory that other threads use. One at a
-// time, by classes that are guarded, in a thread that is visited; no object may
-// be dropped meanwhile.
-static inline struct object *object_guard(const void *handle,
-                                          enum object_kind kind)
+// For a thread that thread_guards. Either whoever ends the object sees the
+// note, or its handle is dead here. The place has to be cleared in any case.
+static inline struct object *object_note(const void *handle,
+                                         enum object_kind kind,
+                                         enum guard guard)
 {
     struct object *object = object_in_slot(handle, kind);
     if (!object)
         return NULL;
-    // Either whoever finishes it sees the note, or its handle is dead here.
-    atomic_store_explicit(&thread_state.guarded, object, memory_order_relaxed);
-    fence_light();
-    if (__builtin_expect(object_has_handle(object, handle), 1))
-        return object;
-    object_unguard();
-    return NULL;
+    atomic_store_explicit(&thread_state.guarded[guard], object,
+                          memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    return object_has_handle(object, handle) ? object : NULL;
 }
 
-// Waits until no thread guards it. Only for one whose handle is dead.
+// For any other: a reference until object_end_call.
+struct object *object_hold(const void *handle, enum object_kind kind);
+
+// Finds one that does not end before the call does; NULL when it is not live.
+static inline struct object *object_guard(const void *handle,
+                                          enum object_kind kind,
+                                          enum guard guard)
+{
+    return __builtin_expect(thread_guards(), 1)
+               ? object_note(handle, kind, guard)
+               : object_hold(handle, kind);
+}
+
+static inline void object_clear(enum guard guard)
+{
+    atomic_store_explicit(&thread_state.guarded[guard], NULL,
+                          memory_order_release);
+}
+
+// Bits of often.call_ends.
+#define CALL_ENDS_OBJECTS 1u  // some were guarded when their last reference went
+#define CALL_ENDS_HOLDS 2u    // there are threads that hold instead of guarding
+
+void object_end_call(void);
+
+// Behind object_clear. Either this thread sees what was put aside, or who puts
+// it there sees that it is guarded no more.
+static inline void object_call_ends(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(atomic_load_explicit(&often.call_ends,
+                                              memory_order_relaxed) != 0, 0))
+        object_end_call();
+}
+
+static inline void object_unguard(enum guard guard)
+{
+    object_clear(guard);
+    object_call_ends();
+}
+
+// Waits until no thread guards it. Only for one whose handle is dead, and where
+// the calling thread guards nothing.
 void object_await_unguarded(const struct object *object);
 
 // Finds and takes a reference that holds even if another thread releases the

@@ -69,7 +69,7 @@ rnl_status rnl_function_get_occupancy(rnl_function handle,
 {
     struct function *function = NULL;
     struct occupancy occupancy;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status || (status = check_function(handle, "function", &function)) ||
         (status = check_threads(function, block_threads)) ||
         (status = check_shared(function, shared_size)) ||
@@ -121,7 +121,7 @@ rnl_status rnl_function_suggest_block(rnl_function handle, size_t shared_size,
                                       uint32_t *out_threads)
 {
     struct function *function = NULL;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status || (status = check_function(handle, "function", &function)) ||
         (status = check_shared(function, shared_size)) ||
         (status = check_pointer(out_threads, "out_threads")))
@@ -209,7 +209,7 @@ rnl_status rnl_function_get_attribute(rnl_function handle,
                                       int64_t *out_value)
 {
     struct function *function = NULL;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status || (status = check_function(handle, "function", &function)) ||
         (status = check_pointer(out_value, "out_value")))
         return status;

@@ -159,7 +159,7 @@ rnl_status rnl_stream_create(rnl_context handle,
                              rnl_stream *out_stream)
 {
     struct context *context;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)))
         return status;
@@ -212,7 +212,7 @@ rnl_status rnl_stream_release(rnl_stream handle)
 rnl_status rnl_stream_get_info(rnl_stream handle, rnl_stream_info *out_info)
 {
     struct stream *stream;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
         return status;
     rnl_stream_info info = {
@@ -293,7 +293,7 @@ rnl_status stream_wait_done(struct stream *stream, uint64_t timeout_ns)
 rnl_status rnl_stream_query(rnl_stream handle)
 {
     struct stream *stream;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_stream(handle, "stream", &stream)) ||
         (status = capture_check_stream(stream)))
@@ -388,7 +388,7 @@ static rnl_status wait_event(rnl_stream handle, rnl_event event_handle,
 {
     struct stream *stream;
     struct event *event;
-    rnl_status status = check_stream(handle, "stream", &stream);
+    CALL status = check_stream(handle, "stream", &stream);
     if (status != RNL_OK ||
         (status = check_event(event_handle, "event", &event)) ||
         (status = same_api(stream, event->object.context, "event")) ||
@@ -425,12 +425,11 @@ static rnl_status join(struct stream *other, void *argument)
     return stream->backend->stream_join(stream, other);
 }
 
-rnl_status rnl_enqueue_wait_stream(rnl_stream handle, rnl_stream other_handle)
+static rnl_status wait_stream(rnl_stream handle, rnl_stream other_handle)
 {
     struct stream *stream, *other;
-    rnl_status status = ENTER();
-    if (status != RNL_OK ||
-        (status = check_stream(handle, "stream", &stream)) ||
+    rnl_status status;
+    if ((status = check_stream(handle, "stream", &stream)) ||
         (status = check_other_stream(other_handle, "other", &other)) ||
         (status = same_api(stream, stream_context(other), "other")) ||
         (status = stream_check_failure(stream)) ||
@@ -439,12 +438,23 @@ rnl_status rnl_enqueue_wait_stream(rnl_stream handle, rnl_stream other_handle)
     return join(other, stream);
 }
 
+rnl_status rnl_enqueue_wait_stream(rnl_stream stream, rnl_stream other)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK)
+        return status;
+    status = wait_stream(stream, other);
+    object_clear(GUARD_OTHER);  // no more is guarded: this call is made often
+    object_unguard(GUARD_STREAM);
+    return status;
+}
+
 rnl_status rnl_enqueue_wait_context(rnl_stream handle,
                                     rnl_context other_handle)
 {
     struct stream *stream;
     struct context *other;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_stream(handle, "stream", &stream)) ||
         (status = check_context(other_handle, "other", &other)) ||
@@ -476,7 +486,7 @@ rnl_status rnl_enqueue_host_function(rnl_stream handle, rnl_host_fn function,
 {
     struct stream *stream;
     struct op *op = NULL;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_stream(handle, "stream", &stream)) ||
         (function && (status = stream_check_failure(stream))) ||

@@ -32,7 +32,7 @@ static rnl_status finish(rnl_stream stream, rnl_event start, uint64_t *out_ns)
 static rnl_status check_still(rnl_stream stream)
 {
     struct stream *checked;
-    rnl_status status = enter_call("rnl_time_and_wait");
+    CALL status = enter_call("rnl_time_and_wait");
     if (status == RNL_OK)
         status = check_stream(stream, "stream", &checked);
     return status ? status : capture_check_stream(checked);
@@ -44,7 +44,7 @@ rnl_status rnl_time_and_wait(rnl_stream stream, size_t iterations,
 {
     rnl_event start;
     struct stream *checked;
-    rnl_status status = ENTER();
+    CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_stream(stream, "stream", &checked)))
         return status;

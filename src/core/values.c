@@ -193,7 +193,7 @@ static rnl_status enqueue(rnl_stream handle, const rnl_value_op *ops,
 {
     struct stream *stream;
     struct op *op = NULL;
-    rnl_status status = stream_for_values(handle, &stream);
+    CALL status = stream_for_values(handle, &stream);
     if (status != RNL_OK || count == 0 ||
         (status = check_pointer(ops, "ops")) ||
         (status = make(stream, ops, count, names, &op)))

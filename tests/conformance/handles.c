@@ -6,8 +6,6 @@
 
 #include <stdio.h>
 
-struct handles with;
-
 static rnl_context_options no_context_options = {sizeof no_context_options, 0,
                                                  0, NULL, 0};
 
@@ -218,24 +216,14 @@ static rnl_status function_info_of(void *handle)
     return rnl_function_get_info(handle, &info);
 }
 
-static rnl_status native_nothing(const rnl_native_call *call)
-{
-    (void)call;
-    return RNL_OK;
-}
-
 static rnl_status module_binary(void *handle)
 {
     size_t size;
     return rnl_module_binary(handle, &with.out.constant, &size);
 }
 
-static const char source[] =
-    "__device__ int there;\n"
-    "extern \"C\" __global__ void nothing(int *p) {}\n";
-
 ROW_CALL(module_compile, context,
-         rnl_module_compile(h, source, NULL, &with.out.module))
+         rnl_module_compile(h, handle_source, NULL, &with.out.module))
 ROW_CALL(module_load, context,
          rnl_module_load(h, with.host, 64, NULL, &with.out.module))
 ROW_CALL(module_load_file, context,
@@ -248,7 +236,8 @@ ROW_CALL(module_function, module,
 ROW_CALL(module_global, module,
          rnl_module_global(h, "there", &with.out.buffer))
 ROW_CALL(function_compile, context,
-         rnl_function_compile(h, source, "nothing", NULL, &with.out.function))
+         rnl_function_compile(h, handle_source, "nothing", NULL,
+                              &with.out.function))
 ROW_CALL(function_native, context,
          rnl_function_create_native(h, "f", native_nothing, NULL,
                                     &with.out.function))
@@ -405,108 +394,17 @@ static const struct row rows[] = {
 };
 enum { OWN_ROWS = sizeof rows / sizeof rows[0] };
 
-static int row_count(void)
+int row_count(void)
 {
     return OWN_ROWS + graph_row_count;
 }
 
-static const struct row *row_at(int i)
+const struct row *row_at(int i)
 {
     return i < OWN_ROWS ? &rows[i] : &graph_rows[i - OWN_ROWS];
 }
 
-// --- Making handles --------------------------------------------------------
-
-// NULL where the device cannot make one.
-static void *make(enum kind kind)
-{
-    rnl_context context = with.context;
-    rnl_stream stream = NULL;
-    rnl_event event = NULL;
-    rnl_buffer buffer = NULL;
-    rnl_module module = NULL;
-    rnl_function function = NULL;
-    switch (kind) {
-    case CONTEXT:
-        return suite_open(NULL);
-    case STREAM:
-        expect_ok(rnl_stream_create(context, NULL, &stream));
-        return stream;
-    case EVENT:
-        expect_ok(rnl_event_create(context, NULL, &event));
-        return event;
-    case BUFFER:
-        expect_ok(rnl_buffer_create(context, 64, NULL, &buffer));
-        return buffer;
-    case MODULE:
-        if (rnl_context_supports(context, RNL_FEATURE_COMPILE, NULL) == RNL_OK)
-            expect_ok(rnl_module_compile(context, source, NULL, &module));
-        return module;
-    case FUNCTION:
-        if (rnl_context_supports(context, RNL_FEATURE_NATIVE_FUNCTIONS,
-                                 NULL) == RNL_OK)
-            expect_ok(rnl_function_create_native(context, "f", native_nothing,
-                                                 NULL, &function));
-        else if ((module = make(MODULE)) != NULL) {
-            expect_ok(rnl_module_function(module, "nothing", &function));
-            expect_ok(rnl_module_release(module));
-        }
-        return function;
-    default:
-        return make_of_graph(kind);
-    }
-}
-
-static rnl_status release(enum kind kind, void *handle)
-{
-    switch (kind) {
-    case CONTEXT: return rnl_context_release(handle);
-    case STREAM: return rnl_stream_release(handle);
-    case EVENT: return rnl_event_release(handle);
-    case BUFFER: return rnl_buffer_release(handle);
-    case MODULE: return rnl_module_release(handle);
-    case FUNCTION: return rnl_function_release(handle);
-    default: return release_of_graph(kind, handle);
-    }
-}
-
-static void prepare(void)
-{
-    memset(&with, 0, sizeof with);
-    with.context = suite_context();
-    with.device = suite_device();
-    with.stream = make(STREAM);
-    with.event = make(EVENT);
-    with.buffer = make(BUFFER);
-    with.module = make(MODULE);
-    with.function = make(FUNCTION);
-    with.graph = make(GRAPH);
-    with.node = make(NODE);
-    with.second = make(NODE);
-    with.exec = make(EXEC);
-    if (with.graph)
-        expect_ok(rnl_graph_clone(with.graph, &with.clone));
-    expect_ok(rnl_fill_and_wait(with.stream, with.buffer, 0, 64, 1, 4));
-    memset(with.out.bits, 0x5a, sizeof with.out.bits);
-}
-
-// What was used as a valid handle still is, once.
-static void finish(void)
-{
-    suite_expect_ints(with.buffer, 16, 1);
-    for (size_t i = 0; i < 16; i++)
-        assert_int_equal(with.host[i], 0);
-    expect_ok(rnl_stream_query(with.stream));
-    expect_ok(rnl_event_query(with.event));
-    expect_ok(rnl_stream_release(with.stream));
-    expect_ok(rnl_event_release(with.event));
-    expect_ok(rnl_buffer_release(with.buffer));
-    expect_ok(rnl_module_release(with.module));
-    expect_ok(rnl_function_release(with.function));
-    expect_ok(rnl_graph_exec_release(with.exec));
-    expect_ok(rnl_graph_release(with.clone));
-    expect_ok(rnl_graph_release(with.graph));
-}
+// --- Cells -----------------------------------------------------------------
 
 static size_t cells;
 
@@ -540,11 +438,11 @@ static void try_cell(const struct row *row, void *handle, const char *column)
 
 RNL_TEST(no_handle_may_be_null)
 {
-    prepare();
+    prepare_handles();
     for (int i = 0; i < row_count(); i++)
         if (!row_at(i)->null_is_legal)
             try_cell(row_at(i), NULL, "NULL");
-    finish();
+    finish_handles();
 }
 
 RNL_TEST(releasing_null_does_nothing)
@@ -561,7 +459,7 @@ RNL_TEST(releasing_null_does_nothing)
 
 RNL_TEST(bits_that_were_never_a_handle_are_refused)
 {
-    prepare();
+    prepare_handles();
     // Small numbers, addresses, all bits, plausible mixes of type and index.
     const uintptr_t bits[] = {
         1, 2, 0x1234, 0xffffffff, (uintptr_t)0xffffffff << 32, UINTPTR_MAX,
@@ -580,12 +478,12 @@ RNL_TEST(bits_that_were_never_a_handle_are_refused)
         for (int i = 0; i < row_count(); i++)
             try_cell(row_at(i), (void *)bits[b], column);
     }
-    finish();
+    finish_handles();
 }
 
 RNL_TEST(random_bits_are_refused)
 {
-    prepare();
+    prepare_handles();
     uint64_t state = 88172645463325252u;
     for (int round = 0; round < 200; round++) {
         state ^= state << 13;
@@ -594,7 +492,7 @@ RNL_TEST(random_bits_are_refused)
         for (int i = 0; i < row_count(); i++)
             try_cell(row_at(i), (void *)(uintptr_t)state, "random");
     }
-    finish();
+    finish_handles();
 }
 
 // Each column below needs a handle of the row's kind; rows whose kind the
@@ -615,26 +513,26 @@ static void try_dead(const char *column, void *const dead[KINDS])
 
 RNL_TEST(dead_handles_are_refused)
 {
-    prepare();
+    prepare_handles();
     void *dead[KINDS] = {0};
     for (enum kind kind = CONTEXT; kind < KINDS; kind++) {
-        dead[kind] = make(kind);
-        expect_ok(release(kind, dead[kind]));
+        dead[kind] = make_handle(kind);
+        expect_ok(release_handle(kind, dead[kind]));
     }
     try_dead("dead", dead);
-    finish();
+    finish_handles();
 }
 
 RNL_TEST(dead_handles_whose_slot_is_used_again_are_refused)
 {
-    prepare();
+    prepare_handles();
     enum { SUCCESSORS = 20 };
     void *dead[KINDS] = {0}, *alive[KINDS][SUCCESSORS];
     for (enum kind kind = CONTEXT; kind < KINDS; kind++) {
-        dead[kind] = make(kind);
-        expect_ok(release(kind, dead[kind]));
+        dead[kind] = make_handle(kind);
+        expect_ok(release_handle(kind, dead[kind]));
         for (int i = 0; i < SUCCESSORS; i++) {
-            alive[kind][i] = make(kind);
+            alive[kind][i] = make_handle(kind);
             if (dead[kind])
                 assert_ptr_not_equal(alive[kind][i], dead[kind]);
         }
@@ -642,8 +540,8 @@ RNL_TEST(dead_handles_whose_slot_is_used_again_are_refused)
     try_dead("reused", dead);
     for (enum kind kind = CONTEXT; kind < KINDS; kind++)
         for (int i = 0; i < SUCCESSORS; i++)
-            expect_ok(release(kind, alive[kind][i]));
-    finish();
+            expect_ok(release_handle(kind, alive[kind][i]));
+    finish_handles();
 }
 
 RNL_TEST(handles_of_another_type_are_refused)
@@ -652,7 +550,7 @@ RNL_TEST(handles_of_another_type_are_refused)
         "a device", "a context", "a stream", "an event",
         "a buffer", "a module", "a function",
         "a graph", "an executable graph", "a node"};
-    prepare();
+    prepare_handles();
     void *const handles[KINDS] = {with.device, with.context, with.stream,
                                   with.event, with.buffer, with.module,
                                   with.function, with.graph, with.exec,
@@ -661,14 +559,14 @@ RNL_TEST(handles_of_another_type_are_refused)
         for (enum kind kind = DEVICE; kind < KINDS; kind++)
             if (kind != row_at(i)->kind && handles[kind])
                 try_cell(row_at(i), handles[kind], names[kind]);
-    finish();
+    finish_handles();
 }
 
 RNL_TEST(the_message_tells_dead_from_wrong_type_and_null)
 {
-    prepare();
+    prepare_handles();
     char texts[3][256];
-    rnl_stream dead = make(STREAM);
+    rnl_stream dead = make_handle(STREAM);
     expect_ok(rnl_stream_release(dead));
     expect_error(rnl_stream_query(NULL), RNL_ERROR_INVALID_HANDLE, "stream");
     snprintf(texts[0], sizeof texts[0], "%s", rnl_last_error()->message);
@@ -682,19 +580,19 @@ RNL_TEST(the_message_tells_dead_from_wrong_type_and_null)
     assert_string_not_equal(texts[0], texts[2]);
     assert_non_null(strstr(texts[0], "NULL"));
     assert_non_null(strstr(texts[2], "buffer"));
-    finish();
+    finish_handles();
 }
 
 RNL_TEST(a_double_release_is_refused)
 {
-    prepare();
+    prepare_handles();
     for (enum kind kind = CONTEXT; kind < KINDS; kind++) {
-        void *handle = make(kind);
+        void *handle = make_handle(kind);
         if (!handle)
             continue;
-        expect_ok(release(kind, handle));
-        assert_status(release(kind, handle), RNL_ERROR_INVALID_HANDLE);
-        assert_status(release(kind, handle), RNL_ERROR_INVALID_HANDLE);
+        expect_ok(release_handle(kind, handle));
+        assert_status(release_handle(kind, handle), RNL_ERROR_INVALID_HANDLE);
+        assert_status(release_handle(kind, handle), RNL_ERROR_INVALID_HANDLE);
     }
-    finish();
+    finish_handles();
 }

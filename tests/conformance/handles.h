@@ -58,6 +58,10 @@ struct row {
         return call;                             \
     }
 
+// All of them.
+int row_count(void);
+const struct row *row_at(int i);
+
 // Those of graphs and capture.
 extern const struct row graph_rows[];
 extern const int graph_row_count;
@@ -65,3 +69,15 @@ extern const int graph_row_count;
 // A handle of one of the kinds GRAPH, EXEC and NODE, and its release.
 void *make_of_graph(enum kind kind);
 rnl_status release_of_graph(enum kind kind, void *handle);
+
+// A handle of any kind, NULL where the device cannot make one, and its release.
+void *make_handle(enum kind kind);
+rnl_status release_handle(enum kind kind, void *handle);
+
+// Fills `with`; and releases what is in there, which must be as it was.
+void prepare_handles(void);
+void finish_handles(void);
+
+// With the kernel `nothing` and the variable `there`; and a native function.
+extern const char handle_source[];
+rnl_status native_nothing(const rnl_native_call *call);

@@ -277,7 +277,8 @@ RNL_TEST(slots_are_reused_with_the_next_generation)
 // Without a trace among what this thread sees.
 static struct object *peek(void *handle)
 {
-    return object_find_as(handle, OBJECT_EVENT, OBJECT_NODE);
+    struct object *object = object_in_slot(handle, OBJECT_EVENT);
+    return object && object_has_handle(object, handle) ? object : NULL;
 }
 
 // Makes and releases many; true when `object` was one of them.
@@ -295,7 +296,6 @@ static bool is_reused(const struct object *object)
 struct looker {
     pthread_barrier_t barrier;
     void *handle;
-    enum object_kind as;
 };
 
 // Finds the object, and another one once it is told to; then ends.
@@ -303,19 +303,19 @@ static void *look(void *argument)
 {
     struct looker *looker = argument;
     enter_call("look");
-    object_find_as(looker->handle, OBJECT_EVENT, looker->as);
+    object_find(looker->handle, OBJECT_EVENT);
     pthread_barrier_wait(&looker->barrier);
     pthread_barrier_wait(&looker->barrier);
-    object_find_as(looker->handle, OBJECT_EVENT, looker->as);
+    object_find(looker->handle, OBJECT_EVENT);
     pthread_barrier_wait(&looker->barrier);
     pthread_barrier_wait(&looker->barrier);
     return NULL;
 }
 
-static void test_looker(enum object_kind as)
+RNL_TEST(what_a_thread_is_at_work_with_is_not_reused)
 {
     pthread_t thread;
-    struct looker looker = {.handle = create(&things), .as = as};
+    struct looker looker = {.handle = create(&things)};
     struct object *object = peek(looker.handle);
     assert_int_equal(pthread_barrier_init(&looker.barrier, NULL, 2), 0);
     assert_int_equal(pthread_create(&thread, NULL, look, &looker), 0);
@@ -336,26 +336,21 @@ static void test_looker(enum object_kind as)
     expect_nothing_held();
 }
 
-RNL_TEST(what_a_thread_is_at_work_with_is_not_reused)
-{
-    test_looker(OBJECT_EVENT);
-    test_looker(OBJECT_NONE);
-}
-
 // --- Guards ----------------------------------------------------------------
 
 static struct object_class guarded = {
     .kind = OBJECT_FUNCTION, .size = sizeof(struct thing),
-    .finish = thing_finish, .guarded = true};
+    .finish = thing_finish};
 
 static void *guard(void *argument)
 {
     struct looker *looker = argument;
     enter_call("guard");
-    struct object *object = object_guard(looker->handle, OBJECT_FUNCTION);
+    struct object *object = object_guard(looker->handle, OBJECT_FUNCTION,
+                                         GUARD_CODE);
     pthread_barrier_wait(&looker->barrier);
     pthread_barrier_wait(&looker->barrier);
-    object_unguard();
+    object_unguard(GUARD_CODE);
     return object;
 }
 
@@ -373,7 +368,7 @@ RNL_TEST(what_a_thread_guards_ends_when_it_lets_go)
     release(looker.handle, OBJECT_FUNCTION);
     assert_int_equal(finished, 0);
     assert_null(object_find(looker.handle, OBJECT_FUNCTION));
-    assert_null(object_guard(looker.handle, OBJECT_FUNCTION));
+    assert_null(object_guard(looker.handle, OBJECT_FUNCTION, GUARD_CODE));
     release(other, OBJECT_FUNCTION);  // which nobody guards
     assert_int_equal(finished, 1);
     pthread_barrier_wait(&looker.barrier);
@@ -405,9 +400,9 @@ static void *guard_each(void *unused)
         for (unsigned i = 0; !(handle = atomic_exchange(&given, NULL)); i++)
             if (i % 1000 == 999)
                 sched_yield();
-        object_guard(handle, OBJECT_FUNCTION);
+        object_guard(handle, OBJECT_FUNCTION, GUARD_CODE);
         atomic_store(&letting_go, round);
-        object_unguard();
+        object_unguard(GUARD_CODE);
         atomic_store(&over, round);
     }
     return unused;
@@ -447,9 +442,9 @@ RNL_TEST(a_guard_of_what_lives_on_ends_nothing)
     finished = 0;
     void *handle = create(&guarded);
     for (int i = 0; i < 3; i++) {
-        assert_non_null(object_guard(handle, OBJECT_FUNCTION));
-        assert_null(object_guard(handle, OBJECT_EVENT));
-        object_unguard();
+        assert_non_null(object_guard(handle, OBJECT_FUNCTION, GUARD_CODE));
+        assert_null(object_guard(handle, OBJECT_EVENT, GUARD_CODE));
+        object_unguard(GUARD_CODE);
     }
     object_await_unguarded(object_find(handle, OBJECT_FUNCTION));
     assert_int_equal(finished, 0);
@@ -470,15 +465,15 @@ RNL_TEST(what_ends_behind_a_call_leaves_its_failure)
 {
     static struct object_class failing = {
         .kind = OBJECT_FUNCTION, .size = sizeof(struct thing),
-        .finish = fail_to_finish, .guarded = true};
+        .finish = fail_to_finish};
     enter_call("guard");
     void *handle = create(&failing);
-    struct object *object = object_guard(handle, OBJECT_FUNCTION);
+    struct object *object = object_guard(handle, OBJECT_FUNCTION, GUARD_CODE);
     release(handle, OBJECT_FUNCTION);
-    assert_true(object_references(object) == 0);
+    assert_int_equal(object_users(object), 0);
     fail_at(RNL_ERROR_INVALID_ARGUMENT, "grid", "the launch failed");
     fail_set_log("in short");
-    object_unguard();
+    object_unguard(GUARD_CODE);
     const rnl_error *error = rnl_last_error();
     assert_int_equal(error->status, RNL_ERROR_INVALID_ARGUMENT);
     assert_string_equal(error->message, "the launch failed");

@@ -21,7 +21,8 @@ static struct stream *begin(void)
     assert_ok(library_reopen(table));
     assert_ok(rnl_context_open("null", 0, NULL, &context));
     assert_ok(rnl_context_default_stream(context, &handle));
-    assert_ok(check_stream(handle, "stream", &stream));
+    stream = (struct stream *)object_find(handle, OBJECT_STREAM);
+    assert_non_null(stream);
     return stream;
 }
 
@@ -69,9 +70,9 @@ RNL_TEST(an_operation_drops_what_it_keeps)
     rnl_buffer handle = NULL;
     struct buffer *buffer = NULL;
     assert_ok(rnl_buffer_create(context, 64, NULL, &handle));
-    assert_ok(check_buffer(handle, "buffer", &buffer));
+    buffer = (struct buffer *)object_find_and_keep(handle, OBJECT_BUFFER);
+    assert_non_null(buffer);
     struct op *op = op_create(stream, OP_FILL, 0);
-    object_keep(&buffer->object);
     op->kept[op->kept_count++] = &buffer->object;
     unsigned live = null_live();
     assert_ok(rnl_buffer_release(handle));
