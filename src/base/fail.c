@@ -31,19 +31,30 @@ struct failure_text {
 // Small libraries leave room for little thread-local storage when they are
 // loaded late, so it is allocated, by the C library since it outlives every
 // object. Threads that find no memory share one.
-static _Thread_local struct failure_text *own
+// A call has one, and callbacks and what goes on beside the call have others:
+// what they fail at is none of the call's failures.
+enum { LEVELS = 3 };
+static _Thread_local struct failure_text *own[LEVELS]
     __attribute__((tls_model("initial-exec")));
-static struct failure_text shared;
+static struct failure_text shared[LEVELS];
+
+static unsigned level(void)
+{
+    unsigned depth =
+        (thread_state.callback_depth & ~THREAD_NEW) + thread_state.beside;
+    return depth < LEVELS ? depth : LEVELS - 1;
+}
 
 static struct failure_text *last(void)
 {
-    if (own)
-        return own;
-    own = calloc(1, sizeof *own);
-    if (!own)
-        return &shared;
+    unsigned at = level();
+    if (own[at])
+        return own[at];
+    own[at] = calloc(1, sizeof *own[at]);
+    if (!own[at])
+        return &shared[at];
     thread_notice_exit();
-    return own;
+    return own[at];
 }
 
 // Ends a text that was cut with dots, not in the middle of a character.
@@ -152,10 +163,12 @@ static void thread_ends(void *noticed)
 {
     (void)noticed;
     unlist_thread();
-    if (own)
-        free(own->log);
-    free(own);
-    own = NULL;
+    for (int i = 0; i < LEVELS; i++) {
+        if (own[i])
+            free(own[i]->log);
+        free(own[i]);
+        own[i] = NULL;
+    }
     void (*hook)(void) = atomic_load(&exit_hook);
     if (hook)
         hook();
@@ -196,17 +209,14 @@ static struct failure_text *begin(rnl_status status)
 
 void fail_beside(void (*what)(void *argument), void *argument)
 {
-    struct failure_text *text = last(), saved = *text;
-    text->log = NULL;
+    thread_state.beside++;
     what(argument);
-    free(text->log);
-    *text = saved;
+    thread_state.beside--;
 }
 
 // It is made into a line before anybody is called.
-static void log_failure(void *failure)
+static void log_failure(const struct failure_text *text)
 {
-    const struct failure_text *text = failure;
     log_write(RNL_LOG_DEBUG, "%s: %s: %s",
               text->error.function ? text->error.function : "runnel",
               rnl_status_name(text->error.status), text->message);
@@ -218,9 +228,7 @@ static void announce(void)
     if ((thread_state.callback_depth & ~THREAD_NEW) > 0 ||
         !log_wants(RNL_LOG_DEBUG))
         return;
-    // What the callback is refused must not hide this failure.
-    fail_beside(log_failure, last());
-    thread_state.function = last()->error.function;
+    log_failure(last());
 }
 
 rnl_status fail(rnl_status status, const char *format, ...)
@@ -312,18 +320,22 @@ rnl_status fail_with(const rnl_error *details)
 
 // Once in a thread: one that calls again after it was taken off the list might
 // end unnoticed.
-rnl_status enter_first_or_refuse(void)
+rnl_status enter_first_or_refuse(const char *function)
 {
+    const char *around = thread_state.function;
     bool first = thread_state.callback_depth & THREAD_NEW;
     thread_state.callback_depth &= ~THREAD_NEW;
     if (first && thread_notice_exit())
         list_thread();
+    thread_state.function = function;
     if (!thread_state.callback_depth)
         return RNL_OK;
-    return fail(RNL_ERROR_NOT_PERMITTED,
-                "%s was called from inside a host function, a native kernel, "
-                "a deleter or a log callback, where Runnel may not be called",
-                thread_state.function);
+    fail(RNL_ERROR_NOT_PERMITTED,
+         "%s was called from inside a host function, a native kernel, "
+         "a deleter or a log callback, where Runnel may not be called",
+         function);
+    thread_state.function = around;  // the call around goes on
+    return RNL_ERROR_NOT_PERMITTED;
 }
 
 const rnl_error *rnl_last_error(void)
@@ -334,6 +346,7 @@ const rnl_error *rnl_last_error(void)
 
 void rnl_last_error_clear(void)
 {
-    thread_state.function = NULL;
-    begin(RNL_OK)->message[0] = '\0';
+    struct failure_text *text = begin(RNL_OK);
+    text->error.function = NULL;
+    text->message[0] = '\0';
 }

@@ -21,6 +21,7 @@ struct thread_state {
     const void *_Atomic guarded[THREAD_GUARDS];  // must not end meanwhile
     const void *_Atomic seen[THREAD_SEEN];  // of each kind the one found last
     unsigned cached_ops;
+    unsigned beside;                        // inside fail_beside
     unsigned held_count;
     void *held[THREAD_GUARDS];              // what the call has references to
     uint64_t number;        // 0: none yet
@@ -37,12 +38,14 @@ extern _Thread_local struct thread_state thread_state
 // First statement of every public call that callbacks may not make.
 #define ENTER() enter_call(__func__)
 
-rnl_status enter_first_or_refuse(void);
+rnl_status enter_first_or_refuse(const char *function);
 
 static inline rnl_status enter_call(const char *function)
 {
+    if (thread_state.callback_depth)
+        return enter_first_or_refuse(function);
     thread_state.function = function;
-    return thread_state.callback_depth ? enter_first_or_refuse() : RNL_OK;
+    return RNL_OK;
 }
 
 static inline void callback_begin(void)
@@ -97,7 +100,8 @@ void fail_set_function(const char *name);
 void fail_set_native(int64_t code, const char *text);
 void fail_set_log(const char *log);
 
-// Calls `what`, which is no part of the call: the failure recorded last stays.
+// Calls `what`, which is no part of the call: what fails there is recorded
+// apart, as what fails inside a callback is, and the call's own failure stays.
 void fail_beside(void (*what)(void *argument), void *argument);
 
 // Records a failure with every detail given; strings are copied, but for the

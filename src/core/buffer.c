@@ -352,8 +352,6 @@ static void note_release(struct buffer *buffer)
 {
     buffer = buffer_whole(buffer);
     struct stream *stream = release_stream_of(buffer);
-    if (!stream)  // another thread ends the context
-        return;
     set_release_point(buffer, stream_point(stream));
 }
 

@@ -30,6 +30,7 @@ static void context_finish(struct object *object)
     context->backend->context_finish(context);
     peers_free(context);
     failure_drop(atomic_load(&context->lost));
+    object_discard(&context->default_stream->object);
 }
 
 static struct object_class *class_of(const struct backend *backend)

@@ -47,8 +47,7 @@ struct context {
     uint32_t features;            // BACKEND_FEATURE bits
     struct failure *_Atomic lost; // set once: the context is unusable
     rnl_context_options options;  // `label` is in object.label
-    struct stream *default_stream;
-    uint64_t default_stream_id;
+    struct stream *default_stream; // its memory goes with the context
     _Atomic bool has_batched;     // a batched stream was created
     struct lock lock;             // guards the lists below
     struct stream *streams;       // every stream that is not finished

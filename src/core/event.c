@@ -178,7 +178,7 @@ rnl_status rnl_enqueue_event(rnl_stream stream_handle,
 
 static __attribute__((noinline)) rnl_status query_slowly(rnl_event handle)
 {
-    rnl_status status = enter_call(thread_state.function);
+    rnl_status status = enter_call("rnl_event_query");
     if (status != RNL_OK)
         return status;
     struct object *object = object_find_and_keep(handle, OBJECT_EVENT);
@@ -195,11 +195,11 @@ static __attribute__((noinline)) rnl_status query_slowly(rnl_event handle)
 // Programs poll with it, so the usual case needs no frame.
 rnl_status rnl_event_query(rnl_event handle)
 {
-    thread_state.function = __func__;
     // Before anything is found: what a call of a callback finds must not hide
     // what the call around it is at work with.
     if (thread_state.callback_depth || capture_is_used())
         return query_slowly(handle);
+    thread_state.function = __func__;
     struct event *event = (struct event *)object_find(handle, OBJECT_EVENT);
     return event ? event->backend->event_query(event) : query_slowly(handle);
 }

@@ -19,11 +19,6 @@ static struct object_class *class_of(const struct backend *backend)
                            sizeof(struct graph_exec) + backend->exec_size);
 }
 
-static void drop(void *exec)
-{
-    object_drop(exec);
-}
-
 static rnl_status exec_find(rnl_graph_exec handle, struct graph_exec **out)
 {
     *out = (struct graph_exec *)object_find_and_keep(handle,
@@ -173,10 +168,7 @@ rnl_status rnl_enqueue_graph(rnl_stream handle, rnl_graph_exec exec_handle)
     else if ((status = stream_check_failure(stream)) == RNL_OK &&
              (status = launch_at_once(stream, exec)) == RNL_NOT_READY)
         return launch_as_op(stream, exec);
-    if (__builtin_expect(status != RNL_OK, 0))
-        fail_beside(drop, exec);
-    else
-        object_drop(&exec->object);
+    object_drop(&exec->object);
     return status;
 }
 

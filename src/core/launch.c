@@ -575,7 +575,7 @@ rnl_status make_launch_ops(struct stream *stream, rnl_function handle,
     return status;
 }
 
-// The end of the call, as `refuse` is.
+// The end of the call.
 static rnl_status launch_as_ops(struct stream *stream, rnl_function function,
                                 const rnl_launch *launch, const rnl_args *args)
 {
@@ -585,13 +585,6 @@ static rnl_status launch_as_ops(struct stream *stream, rnl_function function,
     if (status == RNL_OK)
         status = op_submit_list(first);
     object_unguard(GUARD_STREAM);
-    return status;
-}
-
-static __attribute__((noinline)) rnl_status
-refuse(const void *handle, enum object_kind kind, const char *parameter)
-{
-    CALL status = object_refuse(handle, kind, parameter);
     return status;
 }
 
@@ -649,8 +642,10 @@ launch_at_once(struct stream *stream, rnl_function handle,
     struct at_once at_once;
     struct op *op = &at_once.op;
     struct object *object = object_note(handle, OBJECT_FUNCTION, GUARD_CODE);
-    if (__builtin_expect(!object, 0))
-        return refuse(handle, OBJECT_FUNCTION, "function");
+    if (__builtin_expect(!object, 0)) {
+        object_clear(GUARD_CODE);
+        return launch_as_ops(stream, handle, launch, args);  // is refused
+    }
     op->next = NULL;
     op->stream = stream;
     op->kind = OP_KERNEL;
@@ -670,25 +665,17 @@ launch_at_once(struct stream *stream, rnl_function handle,
     return status;
 }
 
-// The thread's first call, or one that it may not make.
+// The thread's first call, one that it may not make, or of a dead stream; or
+// from a thread that does not guard.
 static __attribute__((noinline)) rnl_status
-launch_first(rnl_stream stream, rnl_function function,
-             const rnl_launch *launch, const rnl_args *args)
+launch_slowly(rnl_stream handle, rnl_function function,
+              const rnl_launch *launch, const rnl_args *args)
 {
-    rnl_status status = enter_first_or_refuse();
-    return status ? status
-                  : rnl_enqueue_function(stream, function, launch, args);
-}
-
-// From a thread that does not guard.
-static __attribute__((noinline)) rnl_status
-launch_held(rnl_stream handle, rnl_function function,
-            const rnl_launch *launch, const rnl_args *args)
-{
-    struct object *stream = object_hold(handle, OBJECT_STREAM);
-    return stream ? launch_as_ops((struct stream *)stream, function, launch,
-                                  args)
-                  : refuse(handle, OBJECT_STREAM, "stream");
+    struct stream *stream;
+    CALL status = enter_call("rnl_enqueue_function");
+    if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
+        return status;
+    return launch_as_ops(stream, function, launch, args);
 }
 
 // Programs launch all the time, so the usual case needs no frame.
@@ -696,15 +683,14 @@ RUN_OFTEN rnl_status
 rnl_enqueue_function(rnl_stream handle, rnl_function function,
                      const rnl_launch *launch, const rnl_args *args)
 {
+    if (__builtin_expect(thread_state.callback_depth != 0, 0) ||
+        __builtin_expect(!thread_guards(), 0))
+        return launch_slowly(handle, function, launch, args);
     thread_state.function = __func__;
-    if (__builtin_expect(thread_state.callback_depth != 0, 0))
-        return launch_first(handle, function, launch, args);
-    if (__builtin_expect(!thread_guards(), 0))
-        return launch_held(handle, function, launch, args);
     struct stream *stream = (struct stream *)object_note(
         handle, OBJECT_STREAM, GUARD_STREAM);
     if (__builtin_expect(!stream, 0))
-        return refuse(handle, OBJECT_STREAM, "stream");
+        return launch_slowly(handle, function, launch, args);
     bool at_once = stream->launch_at_once && !stream_is_captured(stream);
     return __builtin_expect(at_once, 1)
                ? launch_at_once(stream, function, launch, args)

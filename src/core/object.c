@@ -95,6 +95,7 @@ struct object_class *object_class_of(struct object_class *class,
         class->kind = like->kind;
         class->finish = like->finish;
         class->park = like->park;
+        class->stays = like->stays;
         atomic_store_explicit(&class->size, size, memory_order_release);
     }
     lock_give(&table_lock);
@@ -313,7 +314,7 @@ static struct object *take_aside(void)
     return first;
 }
 
-static void destroy_list(void *first)
+static void end_list(struct object *first)
 {
     for (struct object *object = first, *next; object; object = next) {
         next = object->next_free;
@@ -321,25 +322,17 @@ static void destroy_list(void *first)
     }
 }
 
-// What ends here is no part of the call, whose failure stays.
 static void finish_aside(void)
 {
     struct object *first = take_aside();
     if (first)
-        fail_beside(destroy_list, first);
-}
-
-static void drop_held(void *unused)
-{
-    (void)unused;
-    while (thread_state.held_count > 0)
-        object_drop(thread_state.held[--thread_state.held_count]);
+        end_list(first);
 }
 
 void object_end_call(void)
 {
-    if (thread_state.held_count > 0)
-        fail_beside(drop_held, NULL);
+    while (thread_state.held_count > 0)
+        object_drop(thread_state.held[--thread_state.held_count]);
     if (atomic_load(&often.call_ends) & CALL_ENDS_OBJECTS)
         finish_aside();
 }
@@ -395,6 +388,23 @@ static bool is_unused(struct object *object)
     return false;
 }
 
+static void finish_beside(void *argument)
+{
+    struct object *object = argument;
+    object->class->finish(object);
+}
+
+// No part of the call that drops the last reference, whose failure stays.
+static void end_now(struct object *object)
+{
+    bool (*stays)(const struct object *) = object->class->stays;
+    fail_beside(finish_beside, object);
+    if (stays && stays(object))
+        object_drop((struct object *)object->context);
+    else
+        object_abandon(object);
+}
+
 static void end(struct object *object)
 {
     if (must_wait(object)) {
@@ -403,8 +413,7 @@ static void end(struct object *object)
         if (!must_wait(object))
             finish_aside();
     } else if (is_unused(object)) {
-        object->class->finish(object);
-        object_abandon(object);
+        end_now(object);
     }
 }
 
@@ -415,8 +424,7 @@ static __attribute__((noinline)) void finish(struct object *object)
             end(object);
         return;
     }
-    object->class->finish(object);
-    object_abandon(object);
+    end_now(object);
 }
 
 void object_destroy(struct object *object)

@@ -99,6 +99,9 @@ struct object_class {
     // optional, before `finish`: true when it keeps the object aside instead,
     // for object_revive or object_discard
     bool (*park)(struct object *);
+    // optional, behind `finish`: true when the context's end gives the memory
+    // up instead, with object_discard, because it may be read until then
+    bool (*stays)(const struct object *);
     struct object_rest dead;          // guarded by the table's lock
     struct object_class *next;        // of all classes in use
 };
@@ -351,7 +354,7 @@ static inline void object_clear(enum guard guard)
 }
 
 // Bits of often.call_ends.
-#define CALL_ENDS_OBJECTS 1u  // some were guarded when their last reference went
+#define CALL_ENDS_OBJECTS 1u  // some were guarded as their last reference went
 #define CALL_ENDS_HOLDS 2u    // there are threads that hold instead of guarding
 
 void object_end_call(void);

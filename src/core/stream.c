@@ -36,10 +36,18 @@ static void stream_finish(struct object *object)
     failure_drop(atomic_exchange(&stream->failure, NULL));
 }
 
+// Releases of buffers look at how far the default stream is, without a
+// reference, also where its last one went with the context's handle.
+static bool stream_stays(const struct object *object)
+{
+    return (const struct object *)object->context->default_stream == object;
+}
+
 static struct object_class *class_of(const struct backend *backend)
 {
     static const struct object_class like = {.kind = OBJECT_STREAM,
-                                             .finish = stream_finish};
+                                             .finish = stream_finish,
+                                             .stays = stream_stays};
     static struct object_class classes[BACKENDS_MAX];
     return object_class_of(&classes[library_backend_index(backend)], &like,
                            sizeof(struct stream) + backend->stream_size);
@@ -93,7 +101,6 @@ rnl_status default_stream_create(struct context *context)
         return status;
     stream->is_default = true;
     context->default_stream = stream;
-    context->default_stream_id = stream->object.id;
     object_publish(&stream->object);
     return RNL_OK;
 }
@@ -111,16 +118,9 @@ void default_stream_release(struct context *context)
     object_drop(&stream->object);
 }
 
-// It may be gone already, with all its work, and another one be in its place.
 bool default_stream_keep(struct context *context)
 {
-    struct stream *stream = context->default_stream;
-    if (!object_keep_if_alive(&stream->object))
-        return false;
-    if (stream->object.id == context->default_stream_id)
-        return true;
-    object_drop(&stream->object);
-    return false;
+    return object_keep_if_alive(&context->default_stream->object);
 }
 
 // --- Life ------------------------------------------------------------------
