@@ -42,7 +42,7 @@ rnl_status enter_first_or_refuse(const char *function);
 
 static inline rnl_status enter_call(const char *function)
 {
-    if (thread_state.callback_depth)
+    if (__builtin_expect(thread_state.callback_depth != 0, 0))
         return enter_first_or_refuse(function);
     thread_state.function = function;
     return RNL_OK;

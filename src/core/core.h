@@ -252,7 +252,7 @@ CORE_NATIVE(function)
 static inline void call_end(const rnl_status *status)
 {
     (void)status;
-    if (thread_state.callback_depth)
+    if (__builtin_expect(thread_state.callback_depth != 0, 0))
         return;
     object_clear(GUARD_CONTEXT);  // one by one: no loop at the end of each call
     object_clear(GUARD_STREAM);

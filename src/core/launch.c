@@ -634,6 +634,12 @@ static inline rnl_status launch_guarded(struct at_once *at_once,
     return status ? status : stream->launch_at_once(stream, op);
 }
 
+static __attribute__((noinline)) rnl_status refuse_dead(rnl_function handle)
+{
+    CALL status = object_refuse(handle, OBJECT_FUNCTION, "function");
+    return status;
+}
+
 // The stream is guarded until the end, like the function.
 static RUN_OFTEN rnl_status
 launch_at_once(struct stream *stream, rnl_function handle,
@@ -642,10 +648,8 @@ launch_at_once(struct stream *stream, rnl_function handle,
     struct at_once at_once;
     struct op *op = &at_once.op;
     struct object *object = object_note(handle, OBJECT_FUNCTION, GUARD_CODE);
-    if (__builtin_expect(!object, 0)) {
-        object_clear(GUARD_CODE);
-        return launch_as_ops(stream, handle, launch, args);  // is refused
-    }
+    if (__builtin_expect(!object, 0))
+        return refuse_dead(handle);
     op->next = NULL;
     op->stream = stream;
     op->kind = OP_KERNEL;
@@ -665,8 +669,7 @@ launch_at_once(struct stream *stream, rnl_function handle,
     return status;
 }
 
-// The thread's first call, one that it may not make, or of a dead stream; or
-// from a thread that does not guard.
+// A thread's first call, a callback's, one that holds, or of a dead stream.
 static __attribute__((noinline)) rnl_status
 launch_slowly(rnl_stream handle, rnl_function function,
               const rnl_launch *launch, const rnl_args *args)
@@ -683,8 +686,7 @@ RUN_OFTEN rnl_status
 rnl_enqueue_function(rnl_stream handle, rnl_function function,
                      const rnl_launch *launch, const rnl_args *args)
 {
-    if (__builtin_expect(thread_state.callback_depth != 0, 0) ||
-        __builtin_expect(!thread_guards(), 0))
+    if (__builtin_expect(thread_state.callback_depth || !thread_guards(), 0))
         return launch_slowly(handle, function, launch, args);
     thread_state.function = __func__;
     struct stream *stream = (struct stream *)object_note(

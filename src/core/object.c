@@ -508,8 +508,7 @@ bool object_keep_if_alive(struct object *object)
     uint64_t counts =
         atomic_load_explicit(&object->counts, memory_order_relaxed);
     do {
-        if (counts_references(counts) == 0 ||
-            counts_references(counts) & OBJECT_ENDS)
+        if ((int32_t)counts_references(counts) <= 0)  // none, or OBJECT_ENDS
             return false;
     } while (!atomic_compare_exchange_weak(&object->counts, &counts,
                                            counts + 1));
