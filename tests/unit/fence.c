@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "base/clock.h"
+#include "base/fail.h"
 #include "base/fence.h"
 
 #include <errno.h>
@@ -40,14 +41,18 @@ RNL_TEST(where_the_system_refuses_both_fences_are_ordinary)
 
 RNL_TEST(a_system_that_refuses_later_is_asked_once_more)
 {
+    enter_call("a call");
+    assert_false(thread_guards());
     fence_open();
     if (often.fence_mode != FENCE_REMOTE)
         skip();
+    assert_true(thread_guards());
     fence_heavy();
     assert_int_equal(often.fence_mode, FENCE_REMOTE);
     forbid_membarrier();
     fence_heavy();
     assert_int_equal(often.fence_mode, FENCE_LOCAL);
+    assert_false(thread_guards());
     fence_light();
 }
 
