@@ -133,8 +133,8 @@ RNL_API rnl_status rnl_module_retain(rnl_module module);
 RNL_API rnl_status rnl_module_release(rnl_module module);
 
 // The binary that was loaded, to be saved and given to rnl_module_load later.
-// Lives as long as the module: where another thread may release that, the caller
-// keeps a reference while it reads.
+// Lives as long as the module: where another thread may release that, the
+// caller keeps a reference while it reads.
 RNL_API rnl_status rnl_module_binary(rnl_module module, const void **out_data,
                                      size_t *out_size);
 

@@ -86,8 +86,8 @@ RNL_BEGIN_DECLS
 // The last failure on the calling thread. Never NULL: with no failure yet the
 // status is RNL_OK and the message empty. Successful calls leave it alone. The
 // pointer and all strings in it are valid until the next failing call of this
-// thread. Threads: each has its own. May be called inside callbacks, where it is
-// the last failure of the callback's own calls.
+// thread. Threads: each has its own. May be called inside callbacks, where it
+// is the last failure of the callback's own calls.
 RNL_API const rnl_error *rnl_last_error(void);
 
 // Forgets the last failure of the calling thread and frees its texts.
