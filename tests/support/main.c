@@ -100,6 +100,16 @@ size_t test_held(size_t most)
     }
 }
 
+void test_figure(const char *name, long count)
+{
+    printf("figure: %s %ld\n", name, count);
+}
+
+void test_member(const char *name, const char *id)
+{
+    printf("member: %s %s\n", name, id);
+}
+
 void test_status(rnl_status status, rnl_status expected, const char *call,
                  const char *file, int line)
 {

@@ -66,6 +66,14 @@ int test_wait(pid_t child);
 // threads of the library may still be on their way out: yields to them.
 size_t test_held(size_t most);
 
+// A line of the scorecard, "figure: NAME COUNT" on the standard output:
+// tools/scorecard.py adds up the lines of a name over all programs that it
+// runs. A program that uses no test.h prints the line itself.
+void test_figure(const char *name, long count);
+
+// The same for a set, "member: NAME ID": the scorecard counts each ID once.
+void test_member(const char *name, const char *id);
+
 // A status, with Runnel's own words when it is not the one expected.
 void test_status(rnl_status status, rnl_status expected, const char *call,
                  const char *file, int line);
