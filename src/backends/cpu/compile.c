@@ -312,6 +312,9 @@ static rnl_status perform(struct job *job, struct compiled_binary *out_binary)
     if (status == RNL_OK && job->result.output.failed)
         status = fail(RNL_ERROR_OUT_OF_MEMORY,
                       "there is no memory for what the compiler says");
+    if (status == RNL_OK && job->result.read_error)
+        status = fail_file("reading the output of", job->program,
+                           job->result.read_error);
     if (status == RNL_OK)
         status = judge(job);
     if (status == RNL_OK)

@@ -154,14 +154,17 @@ static int nothing_make(void)
 
 // Reads what is there, at most `blocks` blocks of it, so that a child that
 // never stops writing does not keep us from looking at the clock. False at the
-// end of the output.
-static bool drain(int fd, int blocks, struct text *output)
+// end of the output, and if it cannot be read.
+static bool drain(int fd, int blocks, struct spawn_result *result)
 {
+    struct text *output = &result->output;
     char block[1024];  // callers may have little stack
     while (blocks-- > 0) {
         ssize_t got = read(fd, block, sizeof block);
         if (got < 0 && errno == EINTR)
             continue;
+        if (got < 0 && errno != EAGAIN)
+            result->read_error = errno;
         if (got <= 0)
             return got < 0 && errno == EAGAIN;
         if (output->length < OUTPUT_MAX)
@@ -217,12 +220,12 @@ static bool wait_for(pid_t child, int fd, uint64_t deadline,
             return false;
         doze(open ? fd : -1, open ? PAUSE_MOST_NS : pause, deadline);
         if (open)
-            open = drain(fd, 1024, &result->output);
+            open = drain(fd, 1024, result);
         else if (pause < PAUSE_MOST_NS)
             pause *= 2;
     }
     // A group in which somebody still has our pipe is still that group.
-    if (open && drain(fd, 4096, &result->output))
+    if (open && drain(fd, 4096, result))
         kill(-child, SIGKILL);
     return true;
 }
@@ -236,7 +239,7 @@ static void supervise(pid_t child, int fd, uint64_t deadline,
     kill(-child, SIGKILL);
     kill(child, SIGKILL);
     look(child, 0, result);
-    drain(fd, 4096, &result->output);
+    drain(fd, 4096, result);
     result->end = SPAWN_TIMED_OUT;
 }
 

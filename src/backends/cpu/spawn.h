@@ -16,6 +16,7 @@ enum spawn_end {
 struct spawn_result {
     enum spawn_end end;
     int code;
+    int read_error;      // errno that cut the output short; 0: it is whole
     struct text output;  // of both streams; freed by the caller
 };
 

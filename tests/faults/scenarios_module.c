@@ -1,0 +1,230 @@
+// Modules, while faults are injected.
+#include "sweep.h"
+
+#include <unistd.h>
+
+static const char source[] =
+    "__constant__ int factor;\n"
+    "__device__ int total;\n"
+    "extern \"C\" __global__ void scale(int *data, int count) {\n"
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "    if (i < count) data[i] *= factor;\n"
+    "}\n";
+
+static rnl_status module_life(void)
+{
+    rnl_status status = RNL_OK;
+    rnl_context context = NULL;
+    rnl_stream stream = NULL;
+    rnl_module module = NULL, again = NULL;
+    rnl_function function = NULL;
+    rnl_buffer buffer = NULL, total = NULL;
+    const void *data = NULL;
+    size_t size = 0;
+    static int values[4];
+    int factor = 6;
+    for (int i = 0; i < 4; i++)
+        values[i] = i + 1;
+    const rnl_constant constant = {"factor", &factor, sizeof factor};
+    TRY(sweep_open(&context));
+    TRY(rnl_context_default_stream(context, &stream));
+    TRY(rnl_module_compile(context, source, NULL, &module));
+    TRY(rnl_module_binary(module, &data, &size));
+    TRY(rnl_module_load(context, data, size, "again", &again));
+    TRY(rnl_module_function(again, "scale", &function));
+    TRY(rnl_module_global(again, "total", &total));
+    TRY(rnl_buffer_create(context, sizeof values, NULL, &buffer));
+    TRY(rnl_copy_to_buffer_and_wait(stream, buffer, 0, values,
+                                    sizeof values));
+    TRY(rnl_enqueue_function(stream, function,
+                             RNL_LAUNCH(.grid = {1}, .block = {4},
+                                        .constants = &constant,
+                                        .constant_count = 1),
+                             RNL_ARGS(buffer, 4)));
+    TRY(rnl_copy_from_buffer_and_wait(stream, values, buffer, 0,
+                                      sizeof values));
+    EXPECT(values[3] == 24);
+    RELEASE(rnl_buffer_release(buffer));
+    RELEASE(rnl_buffer_release(total));
+    RELEASE(rnl_function_release(function));
+    RELEASE(rnl_module_release(again));
+    RELEASE(rnl_module_release(module));
+    RELEASE(rnl_context_release(context));
+    return status;
+}
+
+static rnl_status one_step_life(void)
+{
+    static const char *const names[] = {"-DX=1"};
+    static const char template_source[] =
+        "template <int N> __global__ void put(int *p) { *p = N; }\n";
+    rnl_status status = RNL_OK;
+    rnl_context context = NULL;
+    rnl_stream stream = NULL;
+    rnl_function first = NULL, second = NULL;
+    rnl_buffer buffer = NULL;
+    static int value;
+    const rnl_module_options *options =
+        RNL_MODULE_OPTIONS(.options = names, .option_count = 1);
+    TRY(sweep_open(&context));
+    TRY(rnl_context_default_stream(context, &stream));
+    TRY(rnl_buffer_create(context, 4, NULL, &buffer));
+    TRY(rnl_function_compile(context, template_source, "put<5>", options,
+                             &first));
+    TRY(rnl_function_compile(context, template_source, "put<5>", options,
+                             &second));
+    TRY(rnl_enqueue_function(stream, second,
+                             RNL_LAUNCH(.grid = {1}, .block = {1}),
+                             RNL_ARGS(buffer)));
+    TRY(rnl_copy_from_buffer_and_wait(stream, &value, buffer, 0, 4));
+    EXPECT(value == 5);
+    RELEASE(rnl_buffer_release(buffer));
+    RELEASE(rnl_function_release(first));
+    RELEASE(rnl_function_release(second));
+    RELEASE(rnl_context_release(context));
+    return status;
+}
+
+// The compiler's complaint is whole, or the call says that memory was short.
+static rnl_status broken_source_life(void)
+{
+    rnl_status status = RNL_OK;
+    rnl_context context = NULL;
+    rnl_module module = NULL;
+    TRY(sweep_open(&context));
+    if (status == RNL_OK) {
+        TRY(rnl_module_compile(context, "int x = ;\n", NULL, &module));
+        status = status == RNL_ERROR_COMPILE_FAILED ? RNL_OK : status;
+        EXPECT(!module);
+        const char *log = rnl_last_error()->log;
+        EXPECT(log && strstr(log, "kernel.cu:1:") && strstr(log, "^"));
+    }
+    RELEASE(rnl_context_release(context));
+    return status;
+}
+
+// A binary, made without faults; the sweeps load it.
+static unsigned char binary[1 << 20];
+static size_t binary_size;
+
+static void make_binary(void)
+{
+    rnl_context context = NULL;
+    rnl_module module = NULL;
+    const void *data = NULL;
+    assert_ok(sweep_open(&context));
+    assert_ok(rnl_module_compile(context, source, NULL, &module));
+    assert_ok(rnl_module_binary(module, &data, &binary_size));
+    assert_true(binary_size <= sizeof binary);
+    memcpy(binary, data, binary_size);
+    assert_ok(rnl_module_release(module));
+    assert_ok(rnl_context_release(context));
+    sweep_expect_empty();
+}
+
+static rnl_status load_binaries(struct sweep_set *t)
+{
+    rnl_status status = RNL_OK;
+    rnl_module modules[3] = {0};
+    rnl_function function = NULL;
+    rnl_buffer factor = NULL;
+    const int six = 6;
+    int values[4] = {0};
+    for (int i = 0; i < 3; i++)
+        TRY(rnl_module_load(t->context, binary, binary_size, "loaded", &modules[i]));
+    TRY(rnl_module_function(modules[1], "scale", &function));
+    TRY(rnl_module_global(modules[1], "factor", &factor));
+    TRY(rnl_copy_to_buffer_and_wait(t->stream, factor, 0, &six, 4));
+    TRY(rnl_fill_and_wait(t->stream, t->buffer, 0, 256, 7, 4));
+    TRY(rnl_enqueue_function(t->stream, function,
+                             RNL_LAUNCH(.grid = {1}, .block = {4}),
+                             RNL_ARGS(t->buffer, 4)));
+    TRY(rnl_copy_from_buffer_and_wait(t->stream, values, t->buffer, 0,
+                                      sizeof values));
+    EXPECT(values[3] == 42);
+    RELEASE(rnl_buffer_release(factor));
+    RELEASE(rnl_function_release(function));
+    for (int i = 0; i < 3; i++)
+        RELEASE(rnl_module_release(modules[i]));
+    return status;
+}
+
+static rnl_status load_file(struct sweep_set *t)
+{
+    rnl_status status = RNL_OK;
+    rnl_module module = NULL;
+    rnl_function function = NULL;
+    char path[] = "/tmp/runnel-sweep-XXXXXX";
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, binary, binary_size), binary_size);
+    close(fd);
+    TRY(rnl_module_load_file(t->context, path, &module));
+    TRY(rnl_module_function(module, "scale", &function));
+    unlink(path);
+    RELEASE(rnl_function_release(function));
+    RELEASE(rnl_module_release(module));
+    return status;
+}
+
+// Refused, by the call that is given it.
+static rnl_status refuse_binaries(struct sweep_set *t)
+{
+    static char damaged[sizeof binary];
+    rnl_status status = RNL_OK;
+    rnl_module module = NULL;
+    memcpy(damaged, binary, binary_size);
+    memset(damaged, 0x5a, binary_size / 2);
+    TRY(rnl_module_load(t->context, damaged, binary_size, NULL, &module));
+    status = status == RNL_ERROR_INVALID_BINARY ? RNL_OK : status;
+    EXPECT(!module);
+    TRY(rnl_module_load_file(t->context, "/nowhere/at.all", &module));
+    status = status == RNL_ERROR_NOT_FOUND || status == RNL_ERROR_IO ? RNL_OK
+                                                                     : status;
+    EXPECT(!module);
+    return status;
+}
+
+// Names that are looked up, with headers and a log.
+static rnl_status named_kernels(struct sweep_set *t)
+{
+    static const char text[] =
+        "#include \"scale.h\"\n"
+        "template <typename T> __global__ void put(T *p) { *p = SCALE; }\n";
+    static const char *const names[] = {"put<int>", "put<float>"};
+    static const rnl_header headers[] = {{"scale.h", "#define SCALE 3\n"}};
+    rnl_status status = RNL_OK;
+    rnl_module module = NULL;
+    rnl_function functions[2] = {0};
+    const char *log = NULL;
+    TRY(rnl_module_compile(
+        t->context, text,
+        RNL_MODULE_OPTIONS(.name = "named.cu", .headers = headers,
+                           .header_count = 1, .name_expressions = names,
+                           .name_expression_count = 2, .label = "named"),
+        &module));
+    TRY(rnl_module_log(module, &log));
+    for (int i = 0; i < 2; i++)
+        TRY(rnl_module_function(module, names[i], &functions[i]));
+    TRY(rnl_enqueue_function(t->stream, functions[1],
+                             RNL_LAUNCH(.grid = {1}, .block = {1}),
+                             RNL_ARGS(t->buffer)));
+    TRY(rnl_stream_synchronize(t->stream, RNL_FOREVER));
+    for (int i = 0; i < 2; i++)
+        RELEASE(rnl_function_release(functions[i]));
+    RELEASE(rnl_module_release(module));
+    return status;
+}
+
+const struct scenario module_scenarios[] = {
+    {"modules", module_life, NULL, {RNL_FEATURE_COMPILE}},
+    {"one-step compiles", one_step_life, NULL, {RNL_FEATURE_COMPILE}},
+    {"compile errors", broken_source_life, NULL, {RNL_FEATURE_COMPILE}},
+    {"named kernels", NULL, named_kernels, {RNL_FEATURE_COMPILE}},
+    {"binaries", NULL, load_binaries, {RNL_FEATURE_COMPILE},
+     make_binary},
+    {"files of binaries", NULL, load_file, {RNL_FEATURE_COMPILE},
+     make_binary},
+    {"damaged binaries", NULL, refuse_binaries, {RNL_FEATURE_COMPILE},
+     make_binary},
+    {0},
+};
