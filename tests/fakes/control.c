@@ -77,6 +77,7 @@ struct rule {
     size_t left;    // calls until it strikes; 0: not in use
     int code;
     bool for_ever;
+    size_t next;  // calls from the one that fails to another; 0: no other
 };
 
 struct meeting {
@@ -96,7 +97,7 @@ static _Atomic bool initialised;
 static _Atomic bool forked, exited;
 
 static void rule_set(const char *name, size_t length, size_t n, int code,
-                     bool for_ever)
+                     int then)
 {
     struct rule *free_rule = NULL;
     for (size_t i = 0; i < RULES; i++) {
@@ -114,7 +115,8 @@ static void rule_set(const char *name, size_t length, size_t n, int code,
     free_rule->name[length] = '\0';
     free_rule->left = n;
     free_rule->code = code;
-    free_rule->for_ever = for_ever;
+    free_rule->for_ever = then > 0;
+    free_rule->next = then < 0 ? (size_t)-then : 0;
 }
 
 // "cuLaunchKernel:3:719,cuMemAlloc:1+:2"
@@ -158,8 +160,10 @@ static int rules_strike_locked(const char *name)
             continue;
         if (rule->left == 1)
             code = rule->code;
-        if (rule->left > 1 || !rule->for_ever)
+        if (rule->left > 1)
             rule->left--;
+        else if (!rule->for_ever)
+            rule->left = rule->next, rule->next = 0;
     }
     failed += code != 0;
     if (code && getenv("RUNNEL_FAKE_LOG"))
@@ -473,11 +477,11 @@ void fake_control_live(struct fake_live *out_live)
     fake_blocks_count(&out_live->blocks, &out_live->bytes);
 }
 
-void fake_control_fail(const char *name, size_t n, int code, int for_ever)
+void fake_control_fail(const char *name, size_t n, int code, int then)
 {
     pthread_once(&once, begin);
     pthread_mutex_lock(&lock);
-    rule_set(name, strlen(name), n, code, for_ever != 0);
+    rule_set(name, strlen(name), n, code, then);
     pthread_mutex_unlock(&lock);
 }
 

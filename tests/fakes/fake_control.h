@@ -34,8 +34,9 @@ struct fake_live {
 typedef void fake_live_fn(struct fake_live *out_live);
 
 // The n-th call of `name` from now on, 1 for the next, gives `code`; n = 0
-// takes the rule back. `name` "*": of any function. `for_ever`: and all behind.
-typedef void fake_fail_fn(const char *name, size_t n, int code, int for_ever);
+// takes the rule back. `name` "*": of any function. `then` 1: and all behind;
+// -m: and the m-th call behind that.
+typedef void fake_fail_fn(const char *name, size_t n, int code, int then);
 
 // The next call of `name` first calls a function, which may hold it.
 typedef void fake_meet_fn(const char *name, void (*function)(void *argument),

@@ -1,6 +1,7 @@
 #include "round.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_CALLS = 3000 };
@@ -49,30 +50,81 @@ void round_finish(struct round *round)
     assert_ok(rnl_context_release(round->context));
 }
 
+// A round's faults: the k-th call and, if `gap` is not 0, the one so many behind
+// it; or all from the k-th on.
+struct failing {
+    size_t k, gap;
+    int code;
+    bool for_ever;
+};
+
 // False when nothing had to fail any more.
-static bool sweep_round(rnl_status (*scenario)(struct round *), size_t k,
-                        int code, bool for_ever)
+static bool sweep_round(rnl_status (*scenario)(struct round *),
+                        const struct failing *failing)
 {
     struct round round = {0};
     size_t before = fake_failed();
-    fake_fail("*", k, code, for_ever);
+    fake_fail("*", failing->k, failing->code,
+              failing->for_ever ? 1 : -(int)failing->gap);
     rnl_status status = scenario(&round);
     bool failed = fake_failed() > before;
     if (status != RNL_OK && !failed)
-        fail_msg("nothing failed, but call %zu was to: %s: %s", k,
+        fail_msg("nothing failed, but call %zu was to: %s: %s", failing->k,
                  rnl_status_name(status), rnl_last_error()->message);
     if (status != RNL_OK && strlen(rnl_last_error()->message) < 12)
-        fail_msg("call %zu failing with %d: no sentence for %s", k, code,
-                 rnl_status_name(status));
+        fail_msg("call %zu failing with %d: no sentence for %s", failing->k,
+                 failing->code, rnl_status_name(status));
     fake_fail("*", 0, 0, 0);
     round_finish(&round);
     fake_expect_empty();
     return failed;
 }
 
+static bool full(void)
+{
+    const char *value = getenv("RUNNEL_SWEEP");
+    return value && strcmp(value, "full") == 0;
+}
+
+// The first codes are swept whole, the others sampled unless all is asked for.
+static void sweep_code(rnl_status (*scenario)(struct round *), int code,
+                       bool whole)
+{
+    struct failing failing = {.code = code};
+    for (int for_ever = 0; for_ever < 2; for_ever++) {
+        failing.for_ever = for_ever;
+        failing.k = 1;
+        while (sweep_round(scenario, &failing))
+            if ((failing.k += whole ? 1 : 1 + 2 * failing.k) >= MOST_CALLS)
+                fail_msg("the scenario never passes");
+    }
+}
+
+// Two calls of a scenario fail: any first one, and several of the next.
+static size_t sweep_pairs(rnl_status (*scenario)(struct round *))
+{
+    size_t pairs = 0;
+    struct failing failing = {.code = 2};
+    bool whole = full();
+    for (failing.k = 1; failing.k < MOST_CALLS; failing.k++) {
+        for (failing.gap = 1; failing.gap < (whole ? 12 : 2); failing.gap++) {
+            if (!sweep_round(scenario, &failing))
+                return pairs;
+            pairs++;
+        }
+        failing.k += whole ? 0 : failing.k / 3;
+    }
+    fail_msg("the scenario never passes");
+    return pairs;
+}
+
 void round_sweep(rnl_status (*scenario)(struct round *))
 {
-    static const int codes[] = {2, 1, 999};
+    // Out of memory, a bad value, unknown; then no context, a bad handle, not
+    // supported, the system, no device, resources, unavailable, and three that
+    // lose the device.
+    static const int codes[] = {2,   1,   999, 201, 400, 801, 304,
+                                101, 701, 46,  700, 719, 702};
     struct round round = {0};
     fake_load();
     rnl_status first = scenario(&round);
@@ -81,13 +133,16 @@ void round_sweep(rnl_status (*scenario)(struct round *))
         test_skip("the backend does not do it");
     assert_ok(first);
     fake_expect_empty();
-    for (size_t i = 0; i < 3; i++)
-        for (int for_ever = 0; for_ever < 2; for_ever++) {
-            size_t k = 1;
-            while (sweep_round(scenario, k, codes[i], for_ever))
-                if (++k == MOST_CALLS)
-                    fail_msg("the scenario never passes");
-            printf("code %d, %s: %zu calls\n", codes[i],
-                   for_ever ? "for ever" : "once", k - 1);
-        }
+    size_t before = fake_failed();
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "%d", codes[i]);
+        sweep_code(scenario, codes[i], i < 3 || full());
+        test_member("driver-codes", id);
+    }
+    test_figure("driver-call-pairs", (long)sweep_pairs(scenario));
+    test_figure("failed-driver-calls", (long)(fake_failed() - before));
+    struct failing none = {.k = MOST_CALLS * 10, .code = 2};
+    if (sweep_round(scenario, &none))
+        fail_msg("a scenario has too many calls");
 }

@@ -232,6 +232,8 @@ static rnl_status wrapped(struct sweep_set *t)
     rnl_buffer wrap = NULL, slice = NULL;
     rnl_buffer_info info = {.struct_size = sizeof info};
     deletions = 0;
+    TRY(rnl_host_register(t->context, memory, sizeof memory));
+    bool registered = status == RNL_OK;
     TRY(rnl_buffer_wrap(t->context, memory, sizeof memory,
                         RNL_WRAP_OPTIONS(.kind = RNL_MEMORY_HOST,
                                          .deleter = count_deletion), &wrap));
@@ -243,6 +245,10 @@ static rnl_status wrapped(struct sweep_set *t)
     RELEASE(rnl_buffer_release(slice));
     TRY(rnl_stream_synchronize(t->stream, RNL_FOREVER));
     EXPECT(!made || memory[1024] == 6);
+    if (status != RNL_OK)
+        rnl_stream_synchronize(t->stream, RNL_FOREVER);
+    if (registered)
+        RELEASE(rnl_host_unregister(t->context, memory));
     return status;
 }
 
