@@ -9,7 +9,7 @@ BUILD := build
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: help deps-% build-% check-% demo test bench asan tsan msan coverage \
-        release format clean
+        scorecard release format clean
 
 help:
 	@echo "make demo      build everything, run the first two examples"
@@ -21,6 +21,8 @@ help:
 	@echo "make tsan      the tests under ThreadSanitizer"
 	@echo "make msan      the tests under MemorySanitizer"
 	@echo "make coverage  the tests, and a report of the lines that they reach"
+	@echo "make scorecard what was tried against the library, in hours, beside the"
+	@echo "               goals (SCORE=short: of the last run of the tests)"
 	@echo "make format    clang-format on the C sources that changed"
 	@echo "make clean     remove the folder build"
 	@echo
@@ -66,6 +68,9 @@ coverage: deps-test+coverage check-coverage
 	    --gcov-ignore-parse-errors \
 	    --html-details $(BUILD)/coverage/report.html $(BUILD)/coverage
 	@echo "Line by line: $(BUILD)/coverage/report.html"
+
+scorecard: deps-test build-dev
+	@tools/scorecard.py $(if $(filter short,$(SCORE)),--short) $(CARD)
 
 format: deps-format
 	@files=$$(git diff --name-only --diff-filter=d HEAD -- '*.c' '*.h'); \

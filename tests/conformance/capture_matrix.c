@@ -672,6 +672,7 @@ RNL_TEST(every_call_does_in_a_capture_what_the_table_says)
     for (int i = 0; i < ROWS; i++)
         for (int cell = 0; cell < CELLS; cell++)
             check_cell(&rows[i], cell);
+    test_figure("capture-cells", (long)ROWS * CELLS);
 }
 
 RNL_TEST(the_table_of_captures_is_printed)

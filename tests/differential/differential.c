@@ -380,5 +380,6 @@ int main(int argc, char **argv)
     if (trial == MAP_FAILED)
         usage();
     size_t wrong = run_all(&settings);
+    printf("figure: random-kernels %llu\n", (unsigned long long)settings.count);
     return wrong != 0;
 }

@@ -254,5 +254,7 @@ int main(int argc, char **argv)
     unsigned wrong = run_all(&settings);
     printf("seeds %llu to %llu: %u wrong\n", (unsigned long long)settings.seed,
            (unsigned long long)(settings.seed + settings.count - 1), wrong);
+    printf("figure: random-programs %llu\n",
+           (unsigned long long)settings.count);
     return wrong != 0;
 }

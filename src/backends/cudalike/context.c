@@ -145,7 +145,9 @@ rnl_status driver_fail_early(const struct driver *driver, int code,
 rnl_status driver_fail(struct context *context, int code, const char *what)
 {
     const struct driver *driver = gpu_of(context)->driver;
-    if (!driver->is_sticky(code))
+    // A context that is being opened has no stream to blame, and nobody else
+    // knows it.
+    if (!driver->is_sticky(code) || !context->default_stream)
         return refuse(driver, code, what);
     context_lose(context, NULL, code);
     rnl_status status = failure_report(atomic_load(&context->lost),
