@@ -74,6 +74,9 @@ static rnl_status capture_life(struct sweep_set *t)
         EXPECT(same == given && has_shape(given, 2, 1));
         RELEASE(rnl_graph_release(same));
     }
+    // What was begun and not ended goes with its stream.
+    RELEASE(rnl_stream_release(t->stream));
+    t->stream = NULL;
     RELEASE(rnl_graph_exec_release(exec));
     RELEASE(rnl_graph_release(graph));
     RELEASE(rnl_graph_release(given));
