@@ -285,11 +285,9 @@ def make(arguments):
     tests = list(listed(arguments.build))
     for log in arguments.log:
         figures.read(log.read_text(encoding="utf-8", errors="replace"))
-    if arguments.log:
-        figures.runs = len(arguments.log)
-    elif arguments.short:
+    if arguments.short and not arguments.log:
         read_last(figures, arguments.build)
-    else:
+    elif not arguments.log:
         run_all(figures, tests)
     negative, positive = sign_of_tests()
     card.add("tests", len(tests))
@@ -309,8 +307,9 @@ def make(arguments):
         card.add("lines and branches covered", None)
     for name, result, when in sanitizers(arguments.build):
         card.add(f"tests under {name}", result, date=when)
-    card.add("runs for this card", figures.runs)
-    card.add("runs that failed", figures.failed)
+    if not arguments.log:
+        card.add("runs for this card", figures.runs)
+        card.add("runs that failed", figures.failed)
     return card, figures
 
 
