@@ -29,6 +29,11 @@ if(RUNNEL_SANITIZE)
     add_link_options(${sanitize_flags})
 endif()
 
+# What libFuzzer follows: only the targets of tests/fuzz link it.
+if(RUNNEL_FUZZ)
+    add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 if(RUNNEL_COVERAGE)
     add_compile_options(--coverage -fprofile-update=atomic)
     add_link_options(--coverage)

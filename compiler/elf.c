@@ -14,6 +14,59 @@ bool elf_in_file(const struct elf_view *view, uint64_t offset, uint64_t size)
     return offset <= view->size && size <= view->size - offset;
 }
 
+// Tables are read in place.
+static bool is_table(const Elf64_Shdr *section, size_t record)
+{
+    return section->sh_type != SHT_NOBITS &&
+           section->sh_offset % _Alignof(Elf64_Xword) == 0 &&
+           section->sh_size % record == 0;
+}
+
+// Whether the section at `index` holds strings, each of which ends.
+static bool has_strings(const struct elf_view *view, size_t index)
+{
+    if (index >= view->section_count)
+        return false;
+    const Elf64_Shdr *section = &view->sections[index];
+    return section->sh_type == SHT_STRTAB && section->sh_size > 0 &&
+           view->data[section->sh_offset + section->sh_size - 1] == 0;
+}
+
+// Takes a section whose bytes are in the file. False if it cannot be.
+static bool take_section(struct elf_view *view, const Elf64_Shdr *section)
+{
+    if (section->sh_type == SHT_RELA)
+        return is_table(section, sizeof(Elf64_Rela));
+    if (section->sh_type != SHT_SYMTAB)
+        return true;
+    if (!is_table(section, sizeof(Elf64_Sym)) ||
+        !has_strings(view, section->sh_link))
+        return false;
+    const Elf64_Shdr *strings = &view->sections[section->sh_link];
+    view->symbols = (const Elf64_Sym *)(view->data + section->sh_offset);
+    view->symbol_count = section->sh_size / sizeof(Elf64_Sym);
+    view->strings = view->data + strings->sh_offset;
+    view->strings_size = strings->sh_size;
+    return true;
+}
+
+static bool find_sections(struct elf_view *view)
+{
+    const Elf64_Ehdr *header = view->header;
+    view->section_count = header->e_shnum;
+    if (header->e_shoff % _Alignof(Elf64_Shdr) != 0 ||
+        !elf_in_file(view, header->e_shoff,
+                     view->section_count * sizeof(Elf64_Shdr)))
+        return false;
+    view->sections = (const Elf64_Shdr *)(view->data + header->e_shoff);
+    for (size_t i = 0; i < view->section_count; i++)
+        if (view->sections[i].sh_type != SHT_NOBITS &&
+            !elf_in_file(view, view->sections[i].sh_offset,
+                         view->sections[i].sh_size))
+            return false;
+    return has_strings(view, header->e_shstrndx);
+}
+
 bool elf_open(const struct text *file, struct elf_view *view)
 {
     *view = (struct elf_view){.data = file->data, .size = file->size};
@@ -21,30 +74,12 @@ bool elf_open(const struct text *file, struct elf_view *view)
     if (file->size < sizeof(Elf64_Ehdr) ||
         memcmp(file->data, ELFMAG, SELFMAG) != 0 ||
         view->header->e_ident[EI_CLASS] != ELFCLASS64 ||
-        view->header->e_shentsize != sizeof(Elf64_Shdr))
+        view->header->e_shentsize != sizeof(Elf64_Shdr) ||
+        !find_sections(view))
         return false;
-    view->section_count = view->header->e_shnum;
-    if (!elf_in_file(view, view->header->e_shoff,
-                 view->section_count * sizeof(Elf64_Shdr)))
-        return false;
-    view->sections =
-        (const Elf64_Shdr *)(file->data + view->header->e_shoff);
-    for (size_t i = 0; i < view->section_count; i++) {
-        const Elf64_Shdr *section = &view->sections[i];
-        if (section->sh_type != SHT_NOBITS &&
-            !elf_in_file(view, section->sh_offset, section->sh_size))
+    for (size_t i = 0; i < view->section_count; i++)
+        if (!take_section(view, &view->sections[i]))
             return false;
-        if (section->sh_type != SHT_SYMTAB)
-            continue;
-        if (section->sh_link >= view->section_count)
-            return false;
-        const Elf64_Shdr *strings = &view->sections[section->sh_link];
-        view->symbols =
-            (const Elf64_Sym *)(file->data + section->sh_offset);
-        view->symbol_count = section->sh_size / sizeof(Elf64_Sym);
-        view->strings = file->data + strings->sh_offset;
-        view->strings_size = strings->sh_size;
-    }
     return view->symbols != NULL;
 }
 
@@ -68,7 +103,8 @@ const Elf64_Sym *elf_find_symbol(const struct elf_view *view,
 static const char *section_name(const struct elf_view *view, size_t i)
 {
     const Elf64_Shdr *names = &view->sections[view->header->e_shstrndx];
-    return view->data + names->sh_offset + view->sections[i].sh_name;
+    size_t at = view->sections[i].sh_name;
+    return at < names->sh_size ? view->data + names->sh_offset + at : "";
 }
 
 // --- What a kernel reaches -------------------------------------------------
@@ -196,19 +232,22 @@ static bool read_kernel(const struct elf_view *view, const Elf64_Sym *table,
         pointed_to(view, table->st_shndx,
                    record + offsetof(rnl_cpu_kernel, run_blocks));
     const Elf64_Sym *named = find_named(view, number, threads);
-    if (!named || (!threads && !blocks))
+    const Elf64_Sym *start = blocks ? blocks : threads;
+    if (!named || !start || start->st_shndx >= view->section_count)
         return false;
     kernel->symbol = strdup(elf_symbol_name(view, named));
     kernel->has_threads = threads;
     kernel->has_blocks = blocks;
-    read_reached(view, blocks ? blocks : threads, kernel);
+    read_reached(view, start, kernel);
     return true;
 }
 
 static bool read_kernels(const struct elf_view *view, struct elf_unit *unit)
 {
     const Elf64_Sym *table = elf_find_symbol(view, "rnl_kernels");
-    if (!table)
+    if (!table || table->st_shndx >= view->section_count ||
+        table->st_size > view->sections[table->st_shndx].sh_size ||
+        table->st_size > view->size)
         return false;
     size_t room = table->st_size / sizeof(rnl_cpu_kernel);
     unit->kernels = calloc(room, sizeof *unit->kernels);

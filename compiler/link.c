@@ -113,6 +113,12 @@ static void *symbol_bytes(struct text *file, const struct elf_view *view,
     return file->data + offset;
 }
 
+// Whether a record can lie there.
+static bool is_record(const void *bytes)
+{
+    return bytes && (uintptr_t)bytes % _Alignof(rnl_cpu_object) == 0;
+}
+
 // A back reference in a mangled name: S_, S0_, … S9_, SA_, … in base 36.
 static bool is_reference(const char *part)
 {
@@ -213,7 +219,8 @@ static bool patch_memory(const struct elf_view *view,
     uint64_t end = 0, alignment = RNL_CPU_MEMORY_ALIGNMENT;
     const Elf64_Phdr *segments =
         (const Elf64_Phdr *)(view->data + view->header->e_phoff);
-    if (!elf_in_file(view, view->header->e_phoff,
+    if (view->header->e_phoff % _Alignof(Elf64_Phdr) != 0 ||
+        !elf_in_file(view, view->header->e_phoff,
                      view->header->e_phnum * sizeof *segments))
         return false;
     for (size_t i = 0; i < view->header->e_phnum; i++)
@@ -265,7 +272,8 @@ bool elf_patch(struct text *file, const struct elf_unit *unit)
     char(*symbols)[RNL_CPU_SYMBOL_SIZE] =
         symbol_bytes(file, &view, "rnl_symbols",
                      unit->kernel_count * sizeof *symbols);
-    if (!object || (unit->kernel_count && (!kernels || !symbols)))
+    if (!is_record(object) ||
+        (unit->kernel_count && (!is_record(kernels) || !symbols)))
         return false;
     for (size_t i = 0; i < unit->kernel_count; i++) {
         const struct elf_kernel *kernel = &unit->kernels[i];

@@ -9,20 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int complain(int code, const char *format, const char *what)
-{
-    fputs("runnel-cc: ", stderr);
-    fprintf(stderr, format, what);
-    fputc('\n', stderr);
-    return code;
-}
-
-int complain_file(const char *action, const char *path)
-{
-    fprintf(stderr, "runnel-cc: cannot %s %s: %s\n", action, path,
-            strerror(errno));
-    return CC_FILE;
-}
+// --- The table of kernels ---------------------------------------------------
 
 void job_cut_log(struct job *job, size_t size)
 {

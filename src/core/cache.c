@@ -191,8 +191,10 @@ bool cache_read(int directory, const char *name, struct cache_contents *out)
     if (!entry_read(directory, name, false, &out->file, &out->size))
         return false;
     size_t key_size = entry_verify(out->file, out->size);
+    if (key_size == 0)
+        return true;
     const char *key = (const char *)out->file + sizeof(struct entry_header);
-    if (key_size > 0 && strcmp(name_of(key, key_size).text, name) == 0) {
+    if (strcmp(name_of(key, key_size).text, name) == 0) {
         out->key = key;
         out->key_size = key_size;
     }
