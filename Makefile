@@ -9,7 +9,7 @@ BUILD := build
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: help deps-% build-% check-% demo test bench asan tsan msan coverage \
-        scorecard release format clean
+        fuzz scorecard release format clean
 
 help:
 	@echo "make demo      build everything, run the first two examples"
@@ -20,6 +20,7 @@ help:
 	@echo "make asan      the tests under AddressSanitizer and UBSan"
 	@echo "make tsan      the tests under ThreadSanitizer"
 	@echo "make msan      the tests under MemorySanitizer"
+	@echo "make fuzz      the fuzz targets, SECONDS=60 each, TARGETS=regex of them"
 	@echo "make coverage  the tests, and a report of the lines that they reach"
 	@echo "make scorecard what was tried against the library, in hours, beside the"
 	@echo "               goals (SCORE=short: of the last run of the tests)"
@@ -62,6 +63,12 @@ bench: deps-bench build-dev
 release: deps-demo build-release
 
 asan tsan msan: %: deps-test+sanitizers check-%
+
+SECONDS ?= 60
+TARGETS ?= .
+
+fuzz: deps-test+sanitizers build-fuzz
+	@tools/run-fuzz $(SECONDS) $(JOBS) '$(TARGETS)'
 
 coverage: deps-test+coverage check-coverage
 	@gcovr --root . --filter src/ --filter compiler/ --filter cli/ \

@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// --- The table of kernels ---------------------------------------------------
-
 void job_cut_log(struct job *job, size_t size)
 {
     if (size < job->log.size)

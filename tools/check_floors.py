@@ -51,6 +51,10 @@ FLOORS = [
     (r"tests/(conformance|install|headers)/.*", TESTS),
     (r"tests/cli/.*", TESTS | {"cli"}),
     (r"tests/compiler/.*", TESTS | {"compiler", "base", "core", "backend:cpu"}),
+    # Fuzz targets call every part at its own entry.
+    (r"tests/fuzz/.*", TESTS | {"base", "core", "backend:cpu", "backend:cuda",
+                                "backend:cudalike", "compiler", "cli",
+                                "tests/programs"}),
     (r"tests/simt/.*", TESTS | {"compiler", "llvm"}),
     (r"tests/fakes/abi.*", {"backend:cudalike", "libc", "vendor", "c++"}),
     (r"tests/.*", TESTS | {"base", "core", "backend:null", "backend:cpu",
@@ -95,7 +99,7 @@ def target(root, path, quote, name):
         # Tests of a part of the house see that part's own headers.
         part = path.parts[1] if path.parts[0] == "tests" else "src"
         for base in (root / path.parent, root / "src", root / part,
-                     root / "compiler" / part, root / "tests/support"):
+                     root / "compiler" / part, root / "tests/support", root):
             file = (base / name).resolve()
             if file.is_file() and root in file.parents:
                 return {folder(file.relative_to(root))}
@@ -182,12 +186,15 @@ CASES = [
     ("tests/unit/a.c", '#include <llvm-c/Core.h>', True),
     ("tests/simt/a.c", '#include <llvm-c/Core.h>', False),
     ("tests/simt/a.c", '#include "core/core.h"', True),
+    ("tests/fuzz/a.c", '#include "core/core.h"\n#include "cli/cli.h"', False),
+    ("tests/unit/a.c", '#include "cli/cli.h"', True),
 ]
 
 HOUSE = ["include/runnel/base.h", "include/runnel/stream.h",
          "include/runnel/cpu_object.h", "src/base/text.h", "src/core/core.h",
          "src/backends/cpu/cpu.h", "src/backends/null/null.h",
-         "src/backends/cudalike/driver.h", "tests/support/test.h"]
+         "src/backends/cudalike/driver.h", "tests/support/test.h",
+         "cli/cli.h"]
 
 
 def self_test():

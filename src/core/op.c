@@ -1,5 +1,6 @@
 #include "core/op.h"
 
+#include "base/poison.h"
 #include "core/backend.h"
 #include "core/capture.h"
 #include "core/config.h"
@@ -25,15 +26,6 @@ static struct op *take_batch(void)
     }
     lock_give(&pool_lock);
     return batch;
-}
-
-static void give_batch(struct op *batch)
-{
-    lock_take(&pool_lock);
-    batch->backend[0] = (uint64_t)(uintptr_t)pool;
-    pool = batch;
-    atomic_fetch_add_explicit(&op_batches, 1, memory_order_relaxed);
-    lock_give(&pool_lock);
 }
 
 static void free_list(struct op *op)
@@ -79,13 +71,22 @@ static struct op *op_take(void)
     return op;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(RUNNEL_NO_OP_CACHE)
+#if defined(POISON_ADDRESSES) || defined(RUNNEL_NO_OP_CACHE)
 // So that a use after the end is seen.
 static void op_give(struct op *op)
 {
     mem_release(op, sizeof *op);
 }
 #else
+static void give_batch(struct op *batch)
+{
+    lock_take(&pool_lock);
+    batch->backend[0] = (uint64_t)(uintptr_t)pool;
+    pool = batch;
+    atomic_fetch_add_explicit(&op_batches, 1, memory_order_relaxed);
+    lock_give(&pool_lock);
+}
+
 // Keeps the newest batch, gives the older one away.
 static void shed(void)
 {

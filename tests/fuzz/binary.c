@@ -82,7 +82,7 @@ static void judge(const void *data, size_t size)
     image_vendor_fault(&vendor, data, size, &form);
 }
 
-// --- PTX -----------------------------------------------------------------------
+// --- PTX --------------------------------------------------------------------
 
 static void read_ptx(const void *data, size_t size)
 {

@@ -1,8 +1,8 @@
 // Command lines of `runnel run`, one word a line, up to where a file is read:
 // options, arguments, the contents of buffers, and values as text.
-#include "cli.h"
+#include "cli/cli.h"
+#include "cli/run.h"
 #include "fuzz.h"
-#include "run.h"
 
 #include <getopt.h>
 #include <stdlib.h>

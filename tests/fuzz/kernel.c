@@ -3,8 +3,8 @@
 //
 // Input: source, "===", name expressions, one a line, "===", output of a
 // compiler. The parts behind may be missing.
+#include "compiler/job.h"
 #include "fuzz.h"
-#include "job.h"
 
 #include <stdlib.h>
 #include <string.h>

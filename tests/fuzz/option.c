@@ -1,5 +1,5 @@
 // Options of runnel-cc, one word a line.
-#include "cc.h"
+#include "compiler/cc.h"
 #include "fuzz.h"
 
 #include <stdlib.h>

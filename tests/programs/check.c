@@ -50,6 +50,9 @@ static bool is_right(const struct program *program, const struct call *call,
         return is_failure(call, answer, failure);
     case ANSWER_EXACT:
         return answer == call->expected;
+    case ANSWER_REFUSED:
+        return answer != RNL_OK && answer != RNL_NOT_READY &&
+               answer != RNL_ERROR_INTERNAL;
     }
     return false;
 }

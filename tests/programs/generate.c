@@ -1,14 +1,28 @@
-// Steps from a seed.
+// Steps from a seed, or from bytes.
 #include "program.h"
 
 #include <string.h>
 
 struct random {
     uint64_t state;
+    const uint8_t *bytes;  // taken instead, if not NULL; zeros behind the end
+    size_t left;
 };
+
+static uint64_t take_bytes(struct random *random, int count)
+{
+    uint64_t taken = 0;
+    for (; count > 0; count--) {
+        taken = taken << 8 | (random->left ? *random->bytes++ : 0);
+        random->left -= random->left > 0;
+    }
+    return taken;
+}
 
 static uint64_t random_next(struct random *random)
 {
+    if (random->bytes)  // few bytes, but in all places
+        return take_bytes(random, 3) * 0x0001000001000001u;
     uint64_t x = random->state += 0x9e3779b97f4a7c15u;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;
@@ -17,6 +31,8 @@ static uint64_t random_next(struct random *random)
 
 static unsigned below(struct random *random, unsigned limit)
 {
+    if (random->bytes)
+        return (unsigned)take_bytes(random, 1 + (limit > 256)) % limit;
     return (unsigned)(random_next(random) >> 33) % limit;
 }
 
@@ -99,6 +115,7 @@ static const uint8_t weights[STEP_KINDS] = {
     [STEP_CLONE] = 1,        [STEP_INSTANTIATE] = 12,
     [STEP_LAUNCH] = 24,      [STEP_UPDATE] = 6,
     [STEP_SET_EXEC_NODE] = 9, [STEP_ENABLE] = 5,
+    [STEP_MISUSE] = 6,
 };
 
 static enum step_kind pick_step(struct random *random)
@@ -133,7 +150,7 @@ static void make_step(struct random *random, struct step *step, bool failures)
 
 void program_generate(struct program *program, uint64_t seed)
 {
-    struct random random = {seed * 0x2545f4914f6cdd1du + 77};
+    struct random random = {.state = seed * 0x2545f4914f6cdd1du + 77};
     memset(program, 0, sizeof *program);
     program->seed = seed;
     program->failures = seed % 3 == 2;
@@ -144,5 +161,20 @@ void program_generate(struct program *program, uint64_t seed)
     for (int i = 0; i < program->step_count; i++) {
         make_step(&random, &program->steps[i], program->failures);
         program->steps[i].work.id = (uint16_t)(i + 1);
+    }
+}
+
+void program_decode(struct program *program, const uint8_t *bytes,
+                    size_t size)
+{
+    struct random random = {.bytes = bytes, .left = size};
+    memset(program, 0, sizeof *program);
+    program->failures = below(&random, 3) == 2;
+    program->threads = 1 + below(&random, 4);
+    program->batched = below(&random, 1u << STREAMS);
+    for (int i = 0; i < STEPS && random.left > 0; i++) {
+        make_step(&random, &program->steps[i], program->failures);
+        program->steps[i].work.id = (uint16_t)(i + 1);
+        program->step_count = i + 1;
     }
 }

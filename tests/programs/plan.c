@@ -402,6 +402,20 @@ static void flush(struct plan *plan, int stream)
         plan_enqueue(plan, CALL_FLUSH, stream);
 }
 
+// Where something is captured, a wrong call may end that.
+static void misuse(struct plan *plan, const struct step *step, int event)
+{
+    if (!captures_nothing(plan))
+        return;
+    struct call *call = plan_call(plan, CALL_MISUSE, step->a);
+    call->event = event;
+    call->other = step->c % BUFFERS;
+    call->graph = step->b % GRAPHS;
+    call->exec = step->c % EXECS;
+    call->value = step->value;
+    call->answer = ANSWER_REFUSED;
+}
+
 // --- Steps -----------------------------------------------------------------
 
 static void do_step(struct plan *plan, const struct step *step)
@@ -453,6 +467,9 @@ static void do_step(struct plan *plan, const struct step *step)
         break;
     case STEP_PROMISE_BREAK:
         promise_break(plan, plan->slots[slot]);
+        break;
+    case STEP_MISUSE:
+        misuse(plan, step, event);
         break;
     default:
         plan_graph_step(plan, step);

@@ -103,6 +103,11 @@ static void print_graph_call(const struct call *call)
         printf("exec_set_enabled(x%d, g%d node %d, %s)", exec, graph, node,
                call->value ? "true" : "false");
         break;
+    case CALL_MISUSE:
+        printf("misuse 0x%llx of s%d, e%d, b%d, g%d, x%d",
+               (unsigned long long)call->value, call->stream, call->event,
+               call->other, graph, exec);
+        break;
     default:
         break;
     }

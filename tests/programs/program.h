@@ -100,6 +100,7 @@ enum step_kind {
     STEP_UPDATE,          // exec c by graph b
     STEP_SET_EXEC_NODE,   // node b of exec c
     STEP_ENABLE,          // node b of exec c
+    STEP_MISUSE,          // a wrong call, with stream a, event b and buffer c
     STEP_KINDS,
 };
 
@@ -191,6 +192,7 @@ enum call_kind {
     CALL_UPDATE,
     CALL_SET_EXEC_NODE,
     CALL_ENABLE,
+    CALL_MISUSE,
     CALL_KINDS,
 };
 
@@ -201,6 +203,7 @@ enum answer {
     ANSWER_QUERY,    // whether `tail` is done
     ANSWER_WAIT,     // how `tail` ended
     ANSWER_EXACT,    // `expected`
+    ANSWER_REFUSED,  // any failure that is told in words
 };
 
 struct call {
@@ -250,6 +253,9 @@ struct program {
 enum { PROMISE_OPEN = -2, PROMISE_BROKEN = -3 };
 
 void program_generate(struct program *program, uint64_t seed);
+// From any bytes instead: what comes first decides what comes first.
+void program_decode(struct program *program, const uint8_t *bytes,
+                    size_t size);
 bool machine_is_cpu(void);  // where kernels can fail and all else goes on
 void program_plan(struct program *program);
 void program_print(const struct program *program);

@@ -1,5 +1,6 @@
 // Makes the calls of a program, and keeps what they answer.
 #include "machine.h"
+#include "misuse.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -462,6 +463,21 @@ static rnl_status begin_capture(rnl_stream stream, bool relaxed)
     return rnl_stream_begin_capture(stream, RNL_CAPTURE_OPTIONS(.mode = mode));
 }
 
+static rnl_status make_wrong_call(struct run *run, const struct call *call)
+{
+    const struct misused on = {
+        .context = run->on.context,
+        .stream = run->streams[call->stream],
+        .event = run->events[call->event],
+        .buffer = run->on.buffers[call->other],
+        .size = BYTES,
+        .function = run->on.kernels[0],
+        .graph = run->graphs[call->graph].graph,
+        .exec = run->execs[call->exec].exec,
+    };
+    return misuse(&on, call->value);
+}
+
 static rnl_status make_call(struct run *run, const struct call *call)
 {
     rnl_stream stream =
@@ -488,6 +504,8 @@ static rnl_status make_call(struct run *run, const struct call *call)
         return make_word_call(run, call, stream);
     case CALL_BEGIN:
         return begin_capture(stream, call->value != 0);
+    case CALL_MISUSE:
+        return make_wrong_call(run, call);
     default:
         return make_event_call(run, call, stream);
     }
