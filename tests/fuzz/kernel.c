@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXPRESSIONS = 8 };
+enum { EXPRESSIONS = 8, MOST = 4 };
 
 static struct cc_options options;
 static struct job job;
@@ -19,24 +19,24 @@ static void report(const char *at, const char *sentence)
     location_report(&job.scan, options.name, at, "error", sentence, &job.log);
 }
 
-// All that can be asked of what was scanned.
+// What can be asked of what was scanned: as many times as is usual.
 static void look(void)
 {
     bool has_value;
     const struct scan *scan = &job.scan;
     for (size_t i = 0; i < scan->refusal_count && i < SCAN_REFUSALS; i++)
         report(scan->refusals[i].at, scan->refusals[i].sentence);
-    for (size_t i = 0; i < scan->global_count; i++)
+    for (size_t i = 0; i < scan->global_count && i < MOST; i++)
         report(scan_find(scan, "__shared__", scan->globals[i].name,
                          &has_value), "a variable");
-    for (size_t i = 0; i < scan->kernel_count; i++) {
+    for (size_t i = 0; i < scan->kernel_count && i < MOST; i++) {
         report(scan->kernels[i].at, "a kernel");
         scan_find(scan, "static", scan->kernels[i].name, &has_value);
+        table_place(scan, &options.expressions, i);
         for (size_t k = 0; k < options.expressions.count; k++)
             table_has_name(&scan->kernels[i], options.expressions.items[k]);
     }
-    for (size_t i = 0; i <= scan->kernel_count + EXPRESSIONS; i++)
-        table_place(scan, &options.expressions, i);
+    table_place(scan, &options.expressions, scan->kernel_count + MOST);
     rules_report_assembly(scan, options.name, &job.log);
 }
 

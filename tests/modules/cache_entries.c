@@ -499,6 +499,26 @@ RNL_TEST(pruning_removes_what_is_damaged_and_nothing_else)
         -1);
 }
 
+static rnl_status expect_damaged(const rnl_cache_entry *entry, void *count)
+{
+    assert_true(entry->damaged);
+    assert_string_equal(entry->api, "");
+    assert_string_equal(entry->source, "");
+    ++*(size_t *)count;
+    return RNL_OK;
+}
+
+RNL_TEST(an_empty_file_is_listed_as_damaged)
+{
+    size_t count = 0;
+    begin();
+    cache_store(key, sizeof key, data, sizeof data);
+    assert_ok(rnl_cache_prune(0, NULL, NULL));
+    test_write("cache/0123456789abcdef0123456789abcdef", "", 0);
+    assert_ok(rnl_cache_visit(expect_damaged, &count));
+    assert_int_equal(count, 1);
+}
+
 static rnl_status stop_at_once(const rnl_cache_entry *entry, void *count)
 {
     (void)entry;
