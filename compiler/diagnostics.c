@@ -190,11 +190,11 @@ static bool is_library(const char *name)
 // The header that an error misses, if it is one of those that come with CUDA.
 static const char *find_header(const struct block *block, size_t *size)
 {
-    const char *name = strstr(block->head, " fatal error: ");
-    if (!name || name >= block->head + block->head_size ||
+    if (!says(block, " fatal error: ") ||
         (!says(block, "file not found") && !says(block, "No such file")))
         return NULL;
-    name += strlen(" fatal error: ");
+    const char *name =
+        strstr(block->head, " fatal error: ") + strlen(" fatal error: ");
     name += *name == '\'';
     *size = strcspn(name, "':\n");
     return is_library(name) || strncmp(name, "curand", 6) == 0 ? name : NULL;
@@ -222,7 +222,8 @@ static const char *library_name(const char *path)
     for (size_t i = 0; i < LIBRARIES; i++) {
         const size_t size = strlen(libraries[i].folder);
         const char *at = path;
-        while ((at = strstr(at, libraries[i].folder)) && at < end) {
+        while ((at = memmem(at, (size_t)(end - at), libraries[i].folder,
+                            size))) {
             at++;
             if (holds(path, (size_t)(at - path) + size - 1, libraries[i].file))
                 return at;

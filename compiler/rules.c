@@ -356,8 +356,9 @@ void rules_report_assembly(const struct scan *scan, const char *name,
 {
     static const char *const words[] = {"asm", "__asm__", "__asm", NULL};
     struct tokens tokens = {0};
+    size_t told = 0;
     tokens_read(scan->source, &tokens);
-    for (size_t i = 0; i < tokens.count; i++) {
+    for (size_t i = 0; i < tokens.count && told < SCAN_REFUSALS; i++) {
         size_t text = i + 1;
         if (!token_is_any(tokens.items[i], words))
             continue;
@@ -365,9 +366,11 @@ void rules_report_assembly(const struct scan *scan, const char *name,
             text++;  // volatile
         while (token_is(tokens.items[++text], "\"\""))
             ;
-        if (tokens.items[text].start[0] == '"')
-            location_report(scan, name, tokens.items[i].start, "error",
-                            CC_NO_ASSEMBLY, out);
+        if (tokens.items[text].start[0] != '"')
+            continue;
+        location_report(scan, name, tokens.items[i].start, "error",
+                        CC_NO_ASSEMBLY, out);
+        told++;
     }
     tokens_free(&tokens);
 }

@@ -265,3 +265,20 @@ RNL_TEST(lines_that_begin_alike)
     assert_non_null(strstr(first, "cudaMalloc is not supported"));
     built_close(&built);
 }
+
+RNL_TEST(of_much_assembly_the_beginning_is_told)
+{
+    char source[4096] = "__global__ void k(int *o)\n{\n";
+    size_t count = 0;
+    for (int i = 0; i < 30; i++)
+        strcat(source, "    asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(*o));\n");
+    strcat(source, "}\n");
+    built_write(&built, "source", source);
+    built_make(&built, "--source @/source --name kernel.cu");
+    assert_int_equal(built.status, 1);
+    for (const char *at = built.log; (at = strstr(at, "error: ")); at++)
+        count++;
+    assert_in_range(count, 10, 20);
+    assert_non_null(strstr(built.log, "kernel.cu:3:"));
+    built_close(&built);
+}
