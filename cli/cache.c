@@ -1,22 +1,20 @@
 // `runnel cache`: the compiled kernels that are kept on disk: list them, verify
 // them, make room.
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "cli.h"
 #include "json.h"
 #include "output.h"
+#include "parse.h"
 
 enum action { LIST, VERIFY, PRUNE };
 
 struct request {
     enum action action;
     bool as_json, sized;
-    uint64_t size;  // that prune leaves
+    size_t size;    // that prune leaves
 };
 
 // What a visit counts and shows.
@@ -145,21 +143,6 @@ static int prune(const struct request *request, const rnl_cache_info *info)
 
 // --- The command line --------------------------------------------------------
 
-static bool parse_size(const char *text, uint64_t *out_size)
-{
-    static const char letters[] = "KMG";
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(text, &end, 10);
-    const char *letter = *end ? strchr(letters, toupper(*end)) : NULL;
-    int shift = letter ? (int)(letter - letters + 1) * 10 : 0;
-    if (!isdigit((unsigned char)text[0]) || errno ||
-        (letter ? end[1] : *end) || number > UINT64_MAX >> shift)
-        return false;
-    *out_size = (uint64_t)number << shift;
-    return true;
-}
-
 static int read_action(const char *word, enum action *out_action)
 {
     static const char *const words[] = {"list", "verify", "prune"};
@@ -199,7 +182,7 @@ int command_cache(int argc, char **argv)
         switch (letter) {
         case 'j': request.as_json = true; break;
         case 's':
-            if (!parse_size(optarg, &request.size))
+            if (parse_size(optarg, &request.size))
                 return complain_usage("size '%s' is no number of bytes",
                                       optarg);
             request.sized = true;

@@ -217,12 +217,12 @@ static bool patch_memory(const struct elf_view *view,
                          const struct elf_unit *unit, rnl_cpu_object *object)
 {
     uint64_t end = 0, alignment = RNL_CPU_MEMORY_ALIGNMENT;
-    const Elf64_Phdr *segments =
-        (const Elf64_Phdr *)(view->data + view->header->e_phoff);
-    if (view->header->e_phoff % _Alignof(Elf64_Phdr) != 0 ||
-        !elf_in_file(view, view->header->e_phoff,
-                     view->header->e_phnum * sizeof *segments))
+    uint64_t start = view->header->e_phoff;
+    if (start % _Alignof(Elf64_Phdr) != 0 ||
+        !elf_in_file(view, start,
+                     view->header->e_phnum * sizeof(Elf64_Phdr)))
         return false;
+    const Elf64_Phdr *segments = (const Elf64_Phdr *)(view->data + start);
     for (size_t i = 0; i < view->header->e_phnum; i++)
         if (segments[i].p_type == PT_TLS)
             end = segments[i].p_memsz;

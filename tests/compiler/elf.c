@@ -149,6 +149,21 @@ RNL_TEST(a_kernel_in_no_section_is_none)
     elf_unit_free(&unit);
 }
 
+RNL_TEST(segments_have_to_be_in_the_file)
+{
+    static const uint64_t places[] = {UINT64_MAX, UINT64_MAX - 7, 4};
+    struct elf_unit unit = {0};
+    begin();
+    assert_true(elf_read_unit(&file, &unit));
+    assert_true(elf_patch(&file, &unit) || unit.dynamic.count > 0);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        header()->e_phoff = places[i];
+        header()->e_phnum = 1;
+        assert_false(elf_patch(&file, &unit));
+    }
+    elf_unit_free(&unit);
+}
+
 RNL_TEST(no_shortened_object_is_read)
 {
     begin();

@@ -1,5 +1,5 @@
-// Command lines of `runnel run`, one word a line, up to where a file is read:
-// options, arguments, the contents of buffers, and values as text.
+// Command lines of `runnel`, one word a line. No file is read or written, and
+// nothing is compiled: these functions fail here.
 #include "cli/cli.h"
 #include "cli/run.h"
 #include "fuzz.h"
@@ -9,6 +9,30 @@
 #include <string.h>
 
 enum { WORDS = 64, BUFFER_MOST = 1 << 16 };
+
+// --- In the place of others --------------------------------------------------
+
+int __wrap_source_read(const char *path, char **out_text, size_t *out_size);
+rnl_status __wrap_rnl_module_compile(rnl_context context, const char *source,
+                                     const rnl_module_options *options,
+                                     rnl_module *out_module);
+
+int __wrap_source_read(const char *path, char **out_text, size_t *out_size)
+{
+    *out_text = strdup(path);
+    *out_size = strlen(path);
+    return *out_text ? EXIT_OK : EXIT_FAILED;
+}
+
+rnl_status __wrap_rnl_module_compile(rnl_context context, const char *source,
+                                     const rnl_module_options *options,
+                                     rnl_module *out_module)
+{
+    (void)context, (void)source, (void)options, (void)out_module;
+    return RNL_ERROR_UNSUPPORTED;
+}
+
+// --- What `runnel run` reads -------------------------------------------------
 
 // A value that is printed reads as the same.
 static void check_value(const struct value_type *type, const void *value)
@@ -65,20 +89,52 @@ static void read_word(const char *word)
     parse_dim3(word, &dim);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void read_options(int count, char **words)
 {
-    char *text = fuzz_text(data, size), *words[WORDS + 2] = {"run"};
     struct run_options options;
     bool done;
-    int count = 1 + (int)fuzz_lines(text, words + 1, WORDS);
-    words[count] = NULL;
-    for (int i = 1; i < count; i++)
-        read_word(words[i]);
     optind = 0;  // getopt forgets the line before
     int code = run_options_read(&options, count, words, &done);
     if (code == EXIT_OK && !done)
         look(&options);
     run_options_free(&options);
+}
+
+// --- All ---------------------------------------------------------------------
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"info", command_info},   {"compile", command_compile},
+    {"run", command_run},     {"cache", command_cache},
+    {"help", command_help},
+};
+
+static void run(int count, char **words)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(words[0], commands[i].name) != 0)
+            continue;
+        complain_as(commands[i].name);
+        optind = 0;
+        int code = commands[i].run(count, words);
+        fuzz_require(code >= EXIT_OK && code <= EXIT_USAGE, "an exit code");
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = fuzz_text(data, size), *words[WORDS + 1];
+    int count = (int)fuzz_lines(text, words, WORDS);
+    words[count] = NULL;
+    setenv("RUNNEL_CACHE_DIR", fuzz_folder(), 1);
+    for (int i = 0; i < count; i++)
+        read_word(words[i]);
+    if (count > 0) {
+        read_options(count, words);
+        run(count, words);
+    }
     free(text);
     return 0;
 }
