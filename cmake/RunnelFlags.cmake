@@ -31,6 +31,10 @@ endif()
 
 # What libFuzzer follows: only the targets of tests/fuzz link it.
 if(RUNNEL_FUZZ)
+    if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+        message(FATAL_ERROR "RUNNEL_FUZZ needs clang, which has libFuzzer (Debian: "
+            "clang-19 libclang-rt-19-dev); this is ${CMAKE_C_COMPILER_ID}")
+    endif()
     add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 

@@ -62,7 +62,8 @@ static uint64_t read_size(const char *name, uint64_t otherwise)
     char *end;
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
-    const char *letter = *end ? strchr(letters, toupper(*end)) : NULL;
+    const char *letter =
+        *end ? strchr(letters, toupper((unsigned char)*end)) : NULL;
     int shift = letter ? (int)(letter - letters + 1) * 10 : 0;
     if (!isdigit((unsigned char)value[0]) || errno ||
         (letter ? end[1] : *end) || number > UINT64_MAX >> shift) {
