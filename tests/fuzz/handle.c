@@ -452,7 +452,8 @@ static rnl_status order(unsigned way)
     case 7: return rnl_event_query(event);
     case 8: return rnl_event_synchronize(event, byte() * 1000);
     case 9: return rnl_event_elapsed(event, handle(EVENT), &ns);
-    case 10: return rnl_stream_flush(stream);
+    case 10: return byte() % 4 ? rnl_stream_flush(stream)
+                               : rnl_stream_cancel(stream);
     default: return wait_for_end();
     }
 }
