@@ -26,7 +26,8 @@ void text_add_bytes(struct text *text, const void *bytes, size_t size)
 {
     if (!reserve(text, size))
         return;
-    memcpy(text->data + text->length, bytes, size);
+    if (size > 0)  // there may be no bytes at all then
+        memcpy(text->data + text->length, bytes, size);
     text->length += size;
     text->data[text->length] = '\0';
 }

@@ -2,6 +2,7 @@
 //
 // Input: options, one a line, "===", name expressions, "===", headers, each a
 // name, a space and its text, "===", source.
+#include "base/hash.h"
 #include "core/core.h"
 #include "core/source.h"
 #include "fuzz.h"
@@ -10,6 +11,18 @@
 #include <string.h>
 
 enum { MOST = 16 };
+
+// Of files that the source includes, wherever this runs.
+static void compare_files(const struct source *source,
+                          const struct source *copy)
+{
+    struct hash128 one, other;
+    bool found = source_hash_files(source, &one);
+    fuzz_require(source_hash_files(copy, &other) == found,
+                 "a copy includes files as its source does");
+    fuzz_require(!found || (one.low == other.low && one.high == other.high),
+                 "a copy includes the same files");
+}
 
 static void compare(const struct source *source)
 {
@@ -26,6 +39,7 @@ static void compare(const struct source *source)
                  "a copy includes what its source does");
     source_key_finish(&one);
     source_key_finish(&other);
+    compare_files(source, &copy->source);
     source_copy_free(copy);
 }
 

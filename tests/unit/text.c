@@ -29,6 +29,18 @@ RNL_TEST(a_text_grows)
     assert_int_equal(mem_held(), 0);
 }
 
+RNL_TEST(no_bytes_are_added_as_nothing)
+{
+    struct text text = {0};
+    text_add_bytes(&text, NULL, 0);
+    assert_string_equal(text_get(&text), "");
+    text_add(&text, "c");
+    text_add_bytes(&text, NULL, 0);
+    assert_string_equal(text_get(&text), "c");
+    text_finish(&text);
+    assert_int_equal(mem_held(), 0);
+}
+
 RNL_TEST(bytes_may_be_zero)
 {
     struct text text = {0};
