@@ -37,6 +37,8 @@ static bool take_section(struct elf_view *view, const Elf64_Shdr *section)
 {
     if (section->sh_type == SHT_RELA)
         return is_table(section, sizeof(Elf64_Rela));
+    if (section->sh_type == SHT_DYNAMIC)
+        return is_table(section, sizeof(Elf64_Dyn));
     if (section->sh_type != SHT_SYMTAB)
         return true;
     if (!is_table(section, sizeof(Elf64_Sym)) ||

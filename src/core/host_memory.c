@@ -139,11 +139,13 @@ static void range_free_behind(struct context *context,
 
 // --- The tree --------------------------------------------------------------
 
-// As good as drawn, and the same in each run but for the address.
+// As good as drawn, and the same in each run but for the address. Addresses of
+// ranges lie at equal distances, so every bit has to reach every other.
 static uint64_t weight_of(const struct host_range *range)
 {
     uint64_t number = (uint64_t)(uintptr_t)range;
-    return (number ^ number >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+    number = (number ^ number >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+    return (number ^ number >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
 }
 
 static char *end_of(const struct host_range *range)

@@ -16,22 +16,6 @@
 
 // --- Options ---------------------------------------------------------------
 
-static bool starts_with(const char *text, const char *const *words,
-                        size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(text, words[i], strlen(words[i])) == 0)
-            return true;
-    return false;
-}
-
-// The words with which a compiler is told to read another file.
-static bool option_names_files(const char *option)
-{
-    static const char *const words[] = {"-include", "--pre-include"};
-    return starts_with(option, words, sizeof words / sizeof words[0]);
-}
-
 // Behind the first of the words that the option begins with, or NULL.
 static const char *behind_name(const char *option, const char *const *words,
                                size_t count)
@@ -118,7 +102,7 @@ bool source_is_closed(const struct source *source)
     for (size_t i = 0; i < options->option_count; i++) {
         bool folder = behind_folder(options->options[i]) != NULL;
         folders |= folder;
-        if (!folder && option_names_files(options->options[i]))
+        if (!folder && behind_file(options->options[i]))
             return false;
     }
     bool (*is_open)(const char *) = folders ? asks_for_files : includes_path;
@@ -350,15 +334,11 @@ static void read_options(struct search *search)
 {
     const rnl_module_options *options = search->options;
     for (size_t i = 0; i < options->option_count; i++) {
-        const char *option = options->options[i], *rest;
-        if (behind_folder(option))
+        const char *rest = behind_file(options->options[i]);
+        if (!rest)
             continue;
-        if ((rest = behind_file(option))) {
-            const char *name = value_of(options, i, rest);
-            add_name(search, name, strlen(name));
-        } else if (option_names_files(option)) {
-            search->vain = true;
-        }
+        const char *name = value_of(options, i, rest);
+        add_name(search, name, strlen(name));
     }
 }
 

@@ -164,6 +164,7 @@ extern "C" __global__ void shared_rows(int *out, const int *in, int n)
     int t = threadIdx.x, sum = 0, columns = n / 32;
     for (int k = 0; k < columns; k++)
         s[k * 33 + t] = in[k * 32 + t];
+    s[t * 33 + 32] = t;  // read below: row 0 ends there
     __syncthreads();
     for (int k = 0; k < columns; k++)
         sum = sum * 5 + s[t * 33 + k];
