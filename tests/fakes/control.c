@@ -241,12 +241,25 @@ static bool needs_nothing(enum fake_function function)
 // From 13.0 on the driver knows the context by the stream or event.
 #define VERSION_HANDLES 13000
 
+// A device that is lost writes no more memory. The work that it was given
+// before ends first, unless a test holds it.
+static void settle_lost(const struct fake_object *of, int code)
+{
+    enum { LONGEST_NS = 50000000 };
+    const struct fake_context *context = of ? of->context : fake_current();
+    if (context && (code == FAKE_ILLEGAL_ADDRESS ||
+                    code == FAKE_LAUNCH_TIMEOUT || code == FAKE_LAUNCH_FAILED))
+        rnl_context_synchronize(context->inner, LONGEST_NS);
+}
+
 static int enter(enum fake_function function, const struct fake_object *of,
                  struct fake_context **out_context)
 {
     int code = fake_enter_named(symbols[function].name);
-    if (code)
+    if (code) {
+        settle_lost(of, code);
         return code;
+    }
     if (is_hidden(symbols[function].name, symbols[function].version))
         fake_misuse("%s was called, which this driver does not have",
                     symbols[function].name);
