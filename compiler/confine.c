@@ -2,6 +2,7 @@
 // text is a stranger's.
 #include "job.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -258,4 +259,41 @@ bool confine_judge_includes(struct job *job, const char *preprocessed)
                         "folders\n", job->options->name, name);
     }
     return may;
+}
+
+// The first character before `p`, without spaces and line continuations.
+static const char *before_spaces(const char *text, const char *p)
+{
+    while (p > text && strchr(" \t\v\f\r\n\\", p[-1]))
+        p--;
+    return p > text ? p - 1 : text;
+}
+
+// Compilers with #embed read a file without a line of the preprocessor's that
+// names it. A directive may have comments before its name and continued lines
+// in it, so whatever could be one is refused.
+bool confine_judge_embeds(struct job *job, const char *name, const char *text)
+{
+    static const char word[] = "embed";
+    for (const char *start = text; (start = strchr(start, 'e')); start++) {
+        const char *p = start;
+        size_t found = 0;
+        for (; *p && word[found]; p++)
+            if (*p == word[found])
+                found++;
+            else if (!strchr(" \t\v\f\r\n\\", *p))
+                break;
+        bool longer = isalnum((unsigned char)*p) || *p == '_';
+        const char *last = before_spaces(text, start);
+        bool directive = *last == '#' || *last == '/' || *last == '=' ||
+                         (*last == ':' && last > text && last[-1] == '%');
+        if (word[found] || longer || last == start || !directive ||
+            (*last == '/' && (last == text || last[-1] != '*')) ||
+            (*last == '=' && (last < text + 2 || last[-1] != '?')))
+            continue;
+        text_format(&job->log, "%s: error: #embed is not allowed in untrusted "
+                    "source: use an array of numbers\n", name);
+        return false;
+    }
+    return true;
 }

@@ -52,7 +52,7 @@ static char *path_of(char *header)
     return (equal ? equal : strchr(header, '=')) + 1;
 }
 
-int write_headers(const struct job *job)
+int write_headers(struct job *job)
 {
     const struct list *headers = &job->options->headers;
     for (size_t i = 0; i < headers->count; i++) {
@@ -65,6 +65,9 @@ int write_headers(const struct job *job)
                             headers->items[i]);
         if (!text_read_file(&text, path))
             return complain_file("read", path);
+        if (job->options->untrusted && text.data &&
+            !confine_judge_embeds(job, headers->items[i], text.data))
+            return CC_NOT_COMPILED;
         snprintf(name, sizeof name, CC_HEADER_FOLDER "/%s", headers->items[i]);
         if (!write_file(name, text.data, text.size))
             return complain_file("write", name);

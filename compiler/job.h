@@ -59,6 +59,9 @@ bool confine_enter(const char *program);
 // Whether all files that were included may be; an error in the log if not.
 bool confine_judge_includes(struct job *job, const char *preprocessed);
 
+// Whether an untrusted text has no #embed; otherwise the log has the error.
+bool confine_judge_embeds(struct job *job, const char *name, const char *text);
+
 // --- files.c: the private folder -------------------------------------------
 
 // The path of a file in it.
@@ -69,7 +72,7 @@ bool write_file(const char *name, const void *data, size_t size);
 bool is_inside(const char *name);
 
 // These return exit codes.
-int write_headers(const struct job *job);
+int write_headers(struct job *job);
 int write_stubs(const struct job *job);
 int write_prelude(const struct job *job);
 

@@ -28,6 +28,9 @@ static int scan(struct job *job)
         scan_source(job->source.data, &job->scan);
         return CC_OK;
     }
+    if (untrusted && !confine_judge_embeds(job, job->options->name,
+                                           job->source.data))
+        return CC_NOT_COMPILED;
     struct list command = {0};
     struct text *output = &job->scan.preprocessed;
     size_t before = job->log.size;

@@ -502,6 +502,15 @@ static bool has_directives(const char *text)
     return false;
 }
 
+// Whether a line goes on in the next one, which may divide any word.
+static bool has_continuation(const char *text)
+{
+    for (const char *p = text; (p = strchr(p, '\\')); p++)
+        if (p[1 + strspn(p + 1, " \t\v\f\r")] == '\n')
+            return true;
+    return false;
+}
+
 // Starting the preprocessor costs a fifth of a compilation, so sources without
 // anything that could hide, make or rename a kernel go without.
 bool scan_needs_cpp(const char *source, const struct flags *flags)
@@ -512,7 +521,7 @@ bool scan_needs_cpp(const char *source, const struct flags *flags)
                    (size_t)(strstr(flags->defines.data, "#ifdef NDEBUG") -
                             flags->defines.data));
     bool needed = flags->includes.count > 0 || has_directives(own.data) ||
-                  has_directives(source);
+                  has_directives(source) || has_continuation(source);
     text_free(&own);
     return needed;
 }

@@ -59,6 +59,8 @@ RNL_TEST(assembly_of_the_processor)
         {K "{\n  __asm__(\"nop\");\n}", "k.cu:2:", sentence},
         {K "{\n  asm(\"\" \"nop # %0\" : \"+r\"(o[0]));\n}", "k.cu:2:",
          sentence},
+        {K "{\n  a\\\nsm volatile(\"syscall\");\n}", "k.cu:", sentence},
+        {K "{\n  __as\\ \nm__(\"syscall\");\n}", "k.cu:", sentence},
         {"\nasm(\".globl x\\nx: ret\");\n" K "{}", "k.cu:2:", sentence},
         {"#define A(x) as##x\n" K "{\n  A(m)(\"nop\");\n}", "k.cu:3:",
          sentence},

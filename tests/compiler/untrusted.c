@@ -75,6 +75,33 @@ RNL_TEST(a_system_file_is_not_included_either)
     built_close(&built);
 }
 
+RNL_TEST(a_system_file_is_not_embedded)
+{
+    static const char *const ways[] = {
+        "#embed", "# embed", "%:embed", "# /* */ embed", "#em\\\nbed",
+        "#\\\n embed", "#/*\n*/embed"};
+    char text[512];
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        snprintf(text, sizeof text, "__device__ const char c[] = {\n"
+                 "%s \"/usr/lib/os-release\"\n};\n" K "{ o[0] = c[o[1]]; }",
+                 ways[i]);
+        built_write(&built, "k.cu", text);
+        built_make(&built, "--source @/k.cu --name k.cu --untrusted");
+        assert_int_equal(built.status, 1);
+        assert_non_null(strstr(built.log, "k.cu: error: #embed is not allowed "
+                                          "in untrusted source"));
+        built_write(&built, "x.txt", text);
+        built_write(&built, "k.cu", "#include \"x.h\"\n");
+        built_make(&built, "--source @/k.cu --untrusted --header x.h=@/x.txt");
+        assert_int_equal(built.status, 1);
+        assert_non_null(strstr(built.log, "x.h: error: #embed is not allowed "));
+    }
+    built_write(&built, "k.cu", "// #1 embed /* */ embedding\n" K "{ int embed = o[1] / 2;\n"
+                                "o[0] = embed; o[1] = o[1] / embed; }");
+    is_taken("--source @/k.cu --untrusted");
+    built_close(&built);
+}
+
 // --- Bombs -------------------------------------------------------------------
 
 static char *repeat(const char *before, const char *part, int count,

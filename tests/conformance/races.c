@@ -192,9 +192,16 @@ static void copy_binary(void)
     memcpy(binary, data, binary_size);
 }
 
+static void count_cell(const struct row *row)
+{
+    char cell[128];
+    snprintf(cell, sizeof cell, "%s(%s)", row->function,
+             row->parameter ? row->parameter : "place");
+    test_member("release-cells", cell);
+}
+
 static void run_kind(enum kind kind)
 {
-    int cells = 0;
     prepare_handles();
     copy_binary();
     void *one = make(kind);
@@ -204,9 +211,8 @@ static void run_kind(enum kind kind)
     for (int i = 0; i < row_count(); i++)
         if (row_at(i)->kind == kind) {
             run_row(row_at(i));
-            cells++;
+            count_cell(row_at(i));
         }
-    printf("%d cells\n", cells);
     free(binary);
     expect_ok(rnl_fill_and_wait(with.stream, with.buffer, 0, 64, 1, 4));
     memset(with.host, 0, sizeof with.host);
