@@ -148,7 +148,7 @@ static int read_options(struct compile *compile, int argc, char **argv,
         return complain_usage("the binary would replace the kernel file");
     if (code == EXIT_OK)
         code = words_add(&compile->compiler, "--report-tiers", "");
-    // A stranger's text does not choose by its place what it can read.
+    // The folder of an untrusted source is no folder of headers.
     return code || compile->untrusted
                ? code
                : words_add_own_folder(&compile->compiler, compile->file);

@@ -61,7 +61,7 @@ struct cc_options {
     const char *name;           // in diagnostics
     const char *dump_assembly;
     const char *dump_ir;        // prefix of paths
-    bool untrusted;             // the text is a stranger's
+    bool untrusted;             // confine the compilers
     long parent;                // whose end is ours, or 0
     struct list options;        // as NVRTC takes them
     struct list headers;        // NAME=FILE

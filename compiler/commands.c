@@ -44,13 +44,13 @@ static int refuse_start(struct job *job, int status)
     return CC_LIMIT;
 }
 
-// What a stranger's text does to a compiler is an error of the text.
+// A compiler that was killed by its limits: an error of the untrusted source.
 static int refuse_hunger(struct job *job, int status)
 {
-    const struct limits *limits = &limits_of_strangers;
+    const struct limits *limits = &untrusted_limits;
     text_free(&job->errors);
     text_format(&job->log, "%s: error: the compiler was stopped (status %d): "
-                "text of strangers gets %u s of processor time and %u MiB of "
+                "untrusted source gets %u s of processor time and %u MiB of "
                 "memory\n", job->options->name, status,
                 (unsigned)limits->seconds, (unsigned)(limits->memory >> 20));
     return CC_NOT_COMPILED;

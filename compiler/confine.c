@@ -1,5 +1,5 @@
-// What the processes that compile may use: limits for all, and walls where the
-// text is a stranger's.
+// Confines compilers: resource limits for all, and Landlock for those of
+// untrusted source.
 #include "job.h"
 
 #include <ctype.h>
@@ -16,10 +16,10 @@
 
 // --- Limits ------------------------------------------------------------------
 
-const struct limits limits_of_anyone = {
+const struct limits trusted_limits = {
     .memory = (uint64_t)16 << 30, .seconds = 600, .file = (uint64_t)2 << 30,
     .log = (size_t)8 << 20};
-const struct limits limits_of_strangers = {
+const struct limits untrusted_limits = {
     .memory = (uint64_t)1 << 30, .seconds = 30, .file = (uint64_t)64 << 20,
     .log = (size_t)64 << 10};
 
@@ -254,9 +254,9 @@ bool confine_judge_includes(struct job *job, const char *preprocessed)
             continue;
         may = may_include(job, name);
         if (!may)
-            text_format(&job->log, "%s: error: '%s' may not be included: text "
-                        "of strangers gets the given headers and files of -I "
-                        "folders\n", job->options->name, name);
+            text_format(&job->log, "%s: error: '%s' may not be included: "
+                        "untrusted source gets the given headers and files of "
+                        "-I folders\n", job->options->name, name);
     }
     return may;
 }

@@ -40,7 +40,7 @@ struct limits {
     size_t log;        // bytes of all diagnostics
 };
 
-extern const struct limits limits_of_anyone, limits_of_strangers;
+extern const struct limits trusted_limits, untrusted_limits;
 
 // Of this process and all that it starts. The stack grows, where it may.
 void confine_limit(const struct limits *limits);

@@ -359,8 +359,8 @@ static void confine(struct job *job)
 
 static void print_log(const struct job *job)
 {
-    size_t most = (job->options->untrusted ? limits_of_strangers
-                                           : limits_of_anyone).log;
+    size_t most = (job->options->untrusted ? untrusted_limits
+                                           : trusted_limits).log;
     if (!job->log.data)
         return;
     if (job->log.size > most)
@@ -553,8 +553,8 @@ int main(int count, char **words)
         return print_identity();
     struct cc_options options = {0};
     int status = read_options(count, words, &options);
-    confine_limit(options.untrusted ? &limits_of_strangers
-                                    : &limits_of_anyone);
+    confine_limit(options.untrusted ? &untrusted_limits
+                                    : &trusted_limits);
     if (options.parent && !process_end_with(options.parent))
         raise(SIGTERM);
     process_die_if_signalled();

@@ -35,17 +35,17 @@ typedef struct rnl_module_options {
     bool binary_only;            // compile, but load nothing: the module is
                                  // good for its binary and its log, and may be
                                  // for another processor (--target=…)
-    bool untrusted;              // the text is a stranger's, see below
+    bool untrusted;              // confine the compiler, see below
 } rnl_module_options;
 
 // With `untrusted`, the compiler of a cpu context reads no files but `headers`
 // and those of -I folders, takes at most 1 GiB of memory and 30 s of processor
-// time in each of its processes, and gains no privileges. What asks for more
-// ends as RNL_ERROR_COMPILE_FAILED or at `timeout_ns`. A line of the log says
-// where the kernel has no Landlock, without which only included files are
-// checked. RNL_ERROR_UNSUPPORTED on a GPU, whose compiler runs in this process.
-// All this protects the compilation alone: a kernel that is launched on a cpu
-// can do what the process can (docs/security.md).
+// time in each of its processes, and gains no privileges. A source that needs
+// more fails with RNL_ERROR_COMPILE_FAILED, or at `timeout_ns`. If the kernel
+// has no Landlock, only included files are checked, and the log has a note.
+// RNL_ERROR_UNSUPPORTED on a GPU, whose compiler runs in this process. The
+// option protects the compilation alone: a kernel that is launched on a cpu
+// has all rights of the process (docs/security.md).
 
 #define RNL_MODULE_OPTIONS(...) RNL_LITERAL(rnl_module_options, __VA_ARGS__)
 

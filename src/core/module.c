@@ -139,7 +139,7 @@ static rnl_status check_confines(struct context *context,
         return RNL_OK;
     return fail_at(RNL_ERROR_UNSUPPORTED, "options.untrusted",
                    "the compiler of a %s context runs inside this process, "
-                   "where it cannot be confined: compile text of strangers in "
+                   "where it cannot be confined: compile untrusted source in "
                    "a process of its own", backend->api);
 }
 

@@ -1,4 +1,5 @@
-// Text of strangers: what it can read, and what it can make a compiler take.
+// Untrusted source: the files it can read, and the resources that a compiler
+// takes for it.
 #include "refusal.h"
 
 #include <stdlib.h>
@@ -27,7 +28,7 @@ static void make_files(void)
     assert_int_equal(system(command), 0);
 }
 
-RNL_TEST(a_stranger_reads_no_file_of_ours)
+RNL_TEST(untrusted_source_reads_no_other_file)
 {
     static const char *const ways[] = {
         "#include \"%s/secret\"\n", "#include <%s/secret>\n",
@@ -50,7 +51,7 @@ RNL_TEST(a_stranger_reads_no_file_of_ours)
     built_close(&built);
 }
 
-RNL_TEST(a_stranger_reads_headers_that_are_given)
+RNL_TEST(untrusted_source_reads_given_headers)
 {
     make_files();
     built_write(&built, "y.txt", "#define Y 4\n");
@@ -94,9 +95,10 @@ RNL_TEST(a_system_file_is_not_embedded)
         built_write(&built, "k.cu", "#include \"x.h\"\n");
         built_make(&built, "--source @/k.cu --untrusted --header x.h=@/x.txt");
         assert_int_equal(built.status, 1);
-        assert_non_null(strstr(built.log, "x.h: error: #embed is not allowed "));
+        assert_non_null(strstr(built.log, "x.h: error: #embed is not allowed"));
     }
-    built_write(&built, "k.cu", "// #1 embed /* */ embedding\n" K "{ int embed = o[1] / 2;\n"
+    built_write(&built, "k.cu", "// #1 embed /* */ embedding\n" K
+                                "{ int embed = o[1] / 2;\n"
                                 "o[0] = embed; o[1] = o[1] / embed; }");
     is_taken("--source @/k.cu --untrusted");
     built_close(&built);
@@ -128,7 +130,7 @@ static void ends(char *text, bool compiles)
     free(text);
 }
 
-RNL_TEST(bombs_of_strangers_end)
+RNL_TEST(untrusted_bombs_end)
 {
     ends(repeat("__device__ int ", "abcdefghij", 30000, ";\n" K "{}"), true);
     ends(repeat(K "{ o[0] = ", "(", 100000, "1; }"), false);
@@ -143,8 +145,8 @@ RNL_TEST(bombs_of_strangers_end)
     built_close(&built);
 }
 
-// A limit is lowered further: what the stranger's text takes is told, not a
-// crash of the compiler.
+// With a lower limit of processor time, the log names the limit, not a crash of
+// the compiler.
 RNL_TEST(a_limit_that_is_reached_is_told)
 {
     if (built_is_gcc())
@@ -166,7 +168,7 @@ RNL_TEST(a_limit_that_is_reached_is_told)
     unsetenv("TEST_LIMIT");
     assert_int_equal(built.status, 1);
     assert_non_null(strstr(built.log, "k.cu: error: the compiler was stopped"));
-    assert_non_null(strstr(built.log, "text of strangers gets 30 s of"));
+    assert_non_null(strstr(built.log, "untrusted source gets 30 s of"));
     built_close(&built);
 }
 
