@@ -44,9 +44,28 @@ int explain_assembly(struct job *job, size_t before)
     return CC_NOT_COMPILED;
 }
 
+// gcc copies names of symbols and sections into its assembly, whatever they
+// contain.
+static bool may_read_files(const struct job *job)
+{
+    return job->options->untrusted && !job->compiler.clang;
+}
+
 bool mentions_assembly(const struct job *job)
 {
-    return job->scan.source && strstr(job->scan.source, "asm");
+    return may_read_files(job) ||
+           (job->scan.source && strstr(job->scan.source, "asm"));
+}
+
+// Directives that read files, or make others that do.
+static bool has_file_directive(const char *assembly)
+{
+    static const char *const words[] = {"incbin", ".include", ".macro", ".irp",
+                                        ".rep", ".mri"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasestr(assembly, words[i]))
+            return true;
+    return false;
 }
 
 // Whether compilers copied text of the source into assembly: between their
@@ -83,7 +102,8 @@ int judge_assembly(struct job *job)
     if (access(path, R_OK) != 0)
         status = command_compile_again(job, "-S", "kernel.s");
     if (status == CC_OK && text_read_file(&assembly, path) &&
-        has_foreign_text(assembly.data)) {
+        (has_foreign_text(assembly.data) ||
+         (may_read_files(job) && has_file_directive(assembly.data)))) {
         status = explain_assembly(job, before);
         if (job->log.size == before)
             location_report(&job->scan, job->options->name, NULL, "error",

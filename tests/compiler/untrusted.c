@@ -104,6 +104,27 @@ RNL_TEST(a_system_file_is_not_embedded)
     built_close(&built);
 }
 
+// In a name of a section, which gcc copies into its assembly.
+RNL_TEST(an_assembler_reads_no_file)
+{
+    if (!built_is_gcc())
+        skip();
+    static const char *const directives[] = {".incbin", ".INC\" \"BIN",
+                                             ".include"};
+    char text[512];
+    for (size_t i = 0; i < sizeof directives / sizeof *directives; i++) {
+        snprintf(text, sizeof text, "__attribute__((used, section(\"x,\\\"a\\\""
+                 "\\n%s \\\"/usr/lib/os-release\\\"\\n#\"))) __device__ int "
+                 "g = 3;\n" K "{ o[0] = g; }", directives[i]);
+        built_write(&built, "k.cu", text);
+        built_make(&built, "--source @/k.cu --name k.cu --untrusted");
+        assert_int_equal(built.status, 1);
+    }
+    built_write(&built, "k.cu", K "{ o[0] = 1; }");
+    is_taken("--source @/k.cu --untrusted");
+    built_close(&built);
+}
+
 // --- Bombs -------------------------------------------------------------------
 
 static char *repeat(const char *before, const char *part, int count,
