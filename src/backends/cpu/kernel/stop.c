@@ -179,11 +179,13 @@ static void look_at_locked(struct stop_thread *thread, uint64_t now,
 {
     uint64_t turn = atomic_load(&thread->turn);
     uint64_t deadline = atomic_load(&thread->deadline);
+    bool running = is_running(turn);
     look->turns += turn;
-    if (!is_running(turn) || deadline == 0 ||
-        atomic_load(&thread->turn) != turn)
+    // Between two runs of a launch, the next one has the same deadline.
+    if (deadline == 0 || atomic_load(&thread->turn) != turn ||
+        (!running && deadline <= now))
         return;
-    look->running = true;
+    look->running |= running;
     if (deadline <= now) {
         ask_locked(thread, turn, STOP_LIMIT);
         deadline = now + AGAIN_NS;
