@@ -244,9 +244,10 @@ static void drop_constructors(struct text *file, const struct elf_view *view)
 {
     for (size_t s = 0; s < view->section_count; s++) {
         const Elf64_Shdr *section = &view->sections[s];
+        if (section->sh_type != SHT_DYNAMIC)
+            continue;
         Elf64_Dyn *entries = (Elf64_Dyn *)(file->data + section->sh_offset);
-        for (size_t i = 0; section->sh_type == SHT_DYNAMIC &&
-                           i < section->sh_size / sizeof *entries; i++)
+        for (size_t i = 0; i < section->sh_size / sizeof *entries; i++)
             if (entries[i].d_tag == DT_INIT_ARRAYSZ)
                 entries[i].d_un.d_val = 0;
     }
