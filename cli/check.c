@@ -125,16 +125,15 @@ static uint64_t now_ns(void)
 static const char *advice(rnl_status status, const char *api)
 {
     if (status == RNL_ERROR_COMPILER_UNAVAILABLE && !strcmp(api, "cpu"))
-        return "Kernels for the cpu need runnel-cc, which comes with Runnel "
-               "(RUNNEL_CC names it where it lies elsewhere), and a C++ "
-               "compiler: install clang or g++ (Debian: apt-get install "
-               "clang), or name one in RUNNEL_CXX.";
+        return "Kernels for the cpu need runnel-cc, which comes with Runnel: "
+               "RUNNEL_CC names it where it lies elsewhere. A Runnel that was "
+               "built without Debian's libclang-19-dev and liblld-19-dev has "
+               "none.";
     if (status == RNL_ERROR_COMPILER_UNAVAILABLE)
         return "Kernels for this device need the vendor's run-time compiler: "
                "install NVRTC of the CUDA toolkit, or HIPRTC of ROCm.";
     if (status == RNL_ERROR_COMPILER_CRASHED)
-        return "Try another compiler by RUNNEL_CXX; RUNNEL_LOG=debug shows "
-               "what is called.";
+        return "RUNNEL_LOG=debug shows what is called.";
     return NULL;
 }
 

@@ -48,7 +48,7 @@ static const struct {
 static const char *const known_variables[] = {
     "RUNNEL_DEVICES",   "RUNNEL_CPU_DEVICES", "RUNNEL_THREADS",
     "RUNNEL_SPIN_US",   "RUNNEL_LOG",         "RUNNEL_CC",
-    "RUNNEL_CXX",       "RUNNEL_CUDA",        "RUNNEL_NVRTC",
+    "RUNNEL_CUDA",      "RUNNEL_NVRTC",
     "RUNNEL_CACHE_DIR", "RUNNEL_CACHE_DISABLE",
     "RUNNEL_BLOCKING",  "RUNNEL_CONTAIN",     "RUNNEL_SPECIALISE",
     "RUNNEL_CACHE_SIZE", "RUNNEL_KERNEL_LIMIT",

@@ -38,13 +38,6 @@ endif()
 if(TARGET runnel-cc)
     install(TARGETS runnel-cc RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/runnel)
 endif()
-# And that one finds its SIMT compiler, and the two in one, beside itself.
-if(TARGET runnel-simt)
-    install(TARGETS runnel-simt LIBRARY DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/runnel)
-endif()
-if(TARGET runnel-clang)
-    install(TARGETS runnel-clang RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/runnel)
-endif()
 if(TARGET runnel-cli)
     set_target_properties(runnel-cli PROPERTIES
         INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")

@@ -12,7 +12,6 @@ enum cc_exit {
     CC_OK = 0,
     CC_NOT_COMPILED = 1,
     CC_USAGE = 2,
-    CC_NO_COMPILER = 3,
     CC_CRASHED = 4,
     CC_OPTION = 5,
     CC_FILE = 6,
@@ -106,28 +105,15 @@ struct flags {
 // What the prelude predefines, and the user's choices. Relative directories are
 // made absolute, because the compiler runs in the temporary folder. The user's
 // macros must not reach into the prelude, so they become a file after it.
-void flags_make(const struct choices *choices, bool clang,
-                struct flags *flags);
-
-// --- compiler.c: finding and running a C++ compiler ------------------------
-
-struct compiler {
-    char path[4096];
-    bool clang;
-    int version;  // major
-};
-
-// Fills *compiler, or adds to `tried` what was looked for and returns false.
-bool compiler_find(struct compiler *compiler, struct text *tried);
+void flags_make(const struct choices *choices, struct flags *flags);
 
 // "native", or what RUNNEL_CPU_TARGET says.
 const char *compiler_target(void);
 
-// The path of a file in the folder of this program. False if there is none.
-bool find_beside(const char *name, char path[4096]);
+// --- identity.c ---------------------------------------------------------------
 
 // One line for cache keys.
-void compiler_identity(const struct compiler *compiler, struct text *line);
+void compiler_identity(struct text *line);
 
 // --- process.c: child processes and the temporary folder -------------------
 
@@ -144,14 +130,8 @@ bool process_end_with(long parent);
 // Ends the process if a signal asks for it.
 void process_die_if_signalled(void);
 
-// Runs arguments[0] in `folder` (NULL: here); its standard output is added to
-// `output` and its standard error to `errors`, either may be NULL (dropped).
-// Returns its exit status, 128 + signal, or -1 with errno set when it could not
-// be started.
-int process_run(const struct list *arguments, const char *folder,
-                struct text *output, struct text *errors);
-
-// The same in steps, for work of one's own in between. Two at a time.
+// A child that calls a function in the private folder, confined where that was
+// asked for.
 struct process {
     int id;
     int output, errors;  // ends to read from
@@ -159,20 +139,22 @@ struct process {
 };
 
 #define PROCESS_NONE {-1, -1, -1, 0}
-#define PROCESS_NO_PROGRAM 127  // its exit status where it is no program
 
-// Not started: the other step tells.
-void process_start(const struct list *arguments, const char *folder,
+// The function's result is the exit status. If no child can be made, finishing
+// it tells. Two at a time.
+void process_start(int (*function)(void *), void *argument,
                    struct process *process);
-// Calls a function in a child; its result is the exit status.
-void process_fork(int (*function)(void *), void *argument,
-                  struct process *process);
-// Takes what it says until it says no more, or, which is told by true, until a
-// file can be read from (none: -1).
-bool process_listen(struct process *process, struct text *output,
-                    struct text *errors, int until);
+// Adds what the child says to `output` and `errors`, either may be NULL
+// (dropped), until it says no more.
+void process_listen(struct process *process, struct text *output,
+                    struct text *errors);
+// The same, and waits for the end. Returns the exit status, 128 + signal, or -1
+// with errno set when there was no child.
 int process_finish(struct process *process, struct text *output,
                    struct text *errors);
+// All three.
+int process_run(int (*function)(void *), void *argument, struct text *output,
+                struct text *errors);
 
 // --- scan.c: kernels and variables of a source -----------------------------
 
@@ -266,44 +248,11 @@ void table_write(const struct scan *scan, const struct list *expressions,
 const char *table_place(const struct scan *scan, const struct list *expressions,
                         size_t record);
 
-// --- simt.c: the SIMT compiler, a library beside runnel-cc ------------------
-
-// The compiler whose bitcode it reads.
-enum { SIMT_CLANG = 19 };
-
-#define SIMT_LIBRARY "librunnel-simt.so"
-
-// Its version, or NULL when it cannot be loaded.
-const char *simt_version(void);
-
-// What it says about one kernel.
+// What the SIMT compiler says about one kernel.
 struct simt_verdict {
     char *why;       // it is left to tier F; NULL if not
-    uint32_t flags;  // RNL_CPU_KERNEL_… that only its bitcode shows
+    uint32_t flags;  // RNL_CPU_KERNEL_… that only its IR shows
 };
-
-// Runs in a child, because LLVM ends the process on internal errors.
-struct simt_worker {
-    struct process process;
-    int input;  // the end to tell it by that the bitcode is there, or -1
-};
-
-#define SIMT_NO_WORKER {PROCESS_NONE, -1}
-
-// Loads the library, which takes as long as clang takes for a small kernel,
-// and waits for the bitcode. The callbacks of *job are not the caller's.
-void simt_start(struct simt_worker *worker, struct simt_job *job);
-void simt_go(struct simt_worker *worker);
-
-// What came of it, from its output, which is changed. `verdicts` has one for
-// each kernel. False with a sentence in `message` when there is no object.
-bool simt_read(struct text *output, struct simt_verdict *verdicts,
-               size_t count, struct text *message);
-bool simt_listen(struct simt_worker *worker, struct simt_verdict *verdicts,
-                 size_t count, struct text *message);
-
-// Waits for its end, if there is one. Without bitcode it has nothing to do.
-void simt_finish(struct simt_worker *worker);
 
 // --- parts.c: what only some sources need of the prelude --------------------
 
@@ -394,3 +343,6 @@ size_t diagnostics_folder(const char *path);
 extern const char cc_prelude[];
 extern const size_t cc_prelude_size;
 extern const size_t cc_prelude_core_size;  // up to the #endif that ends it
+
+// builtins.o: functions that compilers call themselves, such as __divti3.
+extern const char cc_builtins[], cc_builtins_end[];

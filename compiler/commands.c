@@ -1,4 +1,5 @@
-// Running the C++ compiler.
+// Running clang, each time in a child.
+#include "clang/clang.h"
 #include "job.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 void command_start(const struct job *job, struct list *command,
                    bool with_prelude)
 {
-    list_add(command, job->compiler.path);
+    list_add(command, "runnel-cc");
     for (size_t i = 0; i < job->flags.arguments.count; i++)
         list_add(command, job->flags.arguments.items[i]);
     list_add(command, "-x");
@@ -25,18 +26,12 @@ void command_start(const struct job *job, struct list *command,
     }
 }
 
-// A process, or a file for what it says, could not be had. `status` is that of
-// process_run.
-static int refuse_start(struct job *job, int status)
+// No child could be made.
+static int refuse_start(struct job *job)
 {
     int problem = errno;
-    if (status == PROCESS_NO_PROGRAM) {
-        text_format(&job->log, "runnel-cc: cannot run %s",
-                    job->errors.data ? job->errors.data : "a program\n");
-        return CC_LIMIT;
-    }
-    text_format(&job->log, "runnel-cc: cannot start %s: %s%s\n",
-                job->compiler.path, strerror(problem),
+    text_format(&job->log, "runnel-cc: cannot start a process: %s%s\n",
+                strerror(problem),
                 problem == EMFILE || problem == ENFILE
                     ? "; raise the limit of open files (ulimit -n)"
                 : problem == EAGAIN
@@ -58,18 +53,17 @@ static int refuse_hunger(struct job *job, int status)
 
 int command_judge(struct job *job, int status)
 {
-    if (status < 0 || status == PROCESS_NO_PROGRAM)
-        return refuse_start(job, status);
+    if (status < 0)
+        return refuse_start(job);
     if (job->errors.data)
         diagnostics_filter(job->errors.data, job, &job->log);
     if (status == 0)
         return CC_OK;
-    // clang reports its own crashes with 70 and the signal's number + 128.
-    if (status >= 70 && job->options->untrusted)
+    if (status >= CLANG_CRASHED && job->options->untrusted)
         return refuse_hunger(job, status);
-    if (status >= 70) {
-        text_format(&job->log, "runnel-cc: %s crashed (status %d%s)\n",
-                    job->compiler.path, status,
+    if (status >= CLANG_CRASHED) {
+        text_format(&job->log, "runnel-cc: clang crashed (status %d%s)\n",
+                    status,
                     status == 128 + SIGXCPU ? ", its limit of processor time"
                                             : "");
         return CC_CRASHED;
@@ -77,40 +71,16 @@ int command_judge(struct job *job, int status)
     return CC_NOT_COMPILED;
 }
 
-bool command_declined(const struct job *job, int status)
+static int call_clang(void *argument)
 {
-    return status == SIMT_CLANG_DECLINES || status < 0 ||
-           (!job->options->untrusted && status != 0 && status != 1);
-}
-
-// The same by runnel-clang. Whatever that does not know it has not said.
-static int run_quickly(struct job *job, const struct list *command,
-                       struct text *output)
-{
-    struct list quick = {0};
-    list_add(&quick, job->quick);
-    list_add(&quick, "--");
-    for (size_t i = 0; i < command->count; i++)
-        list_add(&quick, command->items[i]);
-    struct text said = {0};
-    int status = process_run(&quick, work_folder(), &said, &job->errors);
-    if (status == 0 && output && said.data)
-        text_add_bytes(output, said.data, said.size);
-    text_free(&said);
-    list_free(&quick);
-    return status;
+    const struct list *command = argument;
+    return clang_compile((const char *const *)command->items, command->count);
 }
 
 int command_run(struct job *job, struct list *command, struct text *output)
 {
-    int status = SIMT_CLANG_DECLINES;
     text_free(&job->errors);
-    if (job->quick[0])
-        status = run_quickly(job, command, output);
-    if (command_declined(job, status)) {
-        text_free(&job->errors);
-        status = process_run(command, work_folder(), output, &job->errors);
-    }
+    int status = process_run(call_clang, command, output, &job->errors);
     list_free(command);
     return command_judge(job, status);
 }

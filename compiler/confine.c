@@ -101,11 +101,7 @@ struct rule {
     int32_t folder;
 } __attribute__((packed));
 
-// Rule sets, or -1: for runnel-clang, which is one file, and for tools that
-// need the system's libraries.
-static int quick_rules = -1, tool_rules = -1;
-static char quick_program[4096];
-static bool walled;
+static int rules = -1;  // of this job, or -1: there are none
 
 static long landlock_version(void)
 {
@@ -136,7 +132,7 @@ static int make_rules(long version)
     return (int)syscall(LANDLOCK_CREATE, &set, size, 0);
 }
 
-static void allow(int rules, const char *path, uint64_t rights, long version)
+static void allow(int set, const char *path, uint64_t rights, long version)
 {
     struct stat facts;
     int file = open(path, O_PATH | O_CLOEXEC);
@@ -145,69 +141,37 @@ static void allow(int rules, const char *path, uint64_t rights, long version)
     if (fstat(file, &facts) == 0 && !S_ISDIR(facts.st_mode))
         rights &= MAY_EXECUTE | MAY_WRITE_FILE | MAY_READ_FILE | MAY_TRUNCATE;
     struct rule rule = {rights & known_rights(version), file};
-    syscall(LANDLOCK_ADD, rules, LANDLOCK_BENEATH, &rule, 0);
+    syscall(LANDLOCK_ADD, set, LANDLOCK_BENEATH, &rule, 0);
     close(file);
 }
 
 // The private folder, the folders of headers, and no other file.
 static int make_rules_of_job(const struct job *job, long version)
 {
-    int rules = make_rules(version);
-    if (rules < 0)
-        return rules;
-    allow(rules, work_folder(), known_rights(version), version);
-    allow(rules, "/dev/null", MAY_READ_FILE | MAY_WRITE_FILE, version);
+    int set = make_rules(version);
+    if (set < 0)
+        return set;
+    allow(set, work_folder(), known_rights(version), version);
+    allow(set, "/dev/null", MAY_READ_FILE | MAY_WRITE_FILE, version);
     for (size_t i = 0; i < job->flags.arguments.count; i++)
         if (strncmp(job->flags.arguments.items[i], "-I/", 3) == 0)
-            allow(rules, job->flags.arguments.items[i] + 2,
+            allow(set, job->flags.arguments.items[i] + 2,
                   MAY_READ_FILE | MAY_READ_FOLDER, version);
-    return rules;
-}
-
-static void allow_tools(int rules, const struct job *job, long version)
-{
-    static const char *const folders[] = {
-        "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/bin",
-        "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache"};
-    char path[4096], *slash;
-    uint64_t rights = MAY_READ_FILE | MAY_READ_FOLDER | MAY_EXECUTE;
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        allow(rules, folders[i], rights, version);
-    allow(rules, job->compiler.path, rights, version);
-    // The compiler's own libraries lie beside its folder.
-    if (realpath(job->compiler.path, path) && (slash = strrchr(path, '/'))) {
-        *slash = 0;
-        if ((slash = strrchr(path, '/')) && slash != path)
-            *slash = 0;
-        allow(rules, path, rights, version);
-    }
-    if (find_beside(SIMT_LIBRARY, path))
-        allow(rules, path, rights, version);
+    return set;
 }
 
 bool confine_wall(const struct job *job)
 {
     long version = landlock_version();
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    snprintf(quick_program, sizeof quick_program, "%s", job->quick);
-    walled = version >= 1;
-    if (!walled)
-        return false;
-    quick_rules = make_rules_of_job(job, version);
-    tool_rules = make_rules_of_job(job, version);
-    walled = quick_rules >= 0 && tool_rules >= 0;
-    if (!walled)
-        return false;
-    allow(quick_rules, job->quick, MAY_READ_FILE | MAY_EXECUTE, version);
-    allow_tools(tool_rules, job, version);
-    return true;
+    if (version >= 1)
+        rules = make_rules_of_job(job, version);
+    return rules >= 0;
 }
 
-bool confine_enter(const char *program)
+bool confine_enter(void)
 {
-    bool quick = program && strcmp(program, quick_program) == 0;
-    return !walled || syscall(LANDLOCK_RESTRICT,
-                              quick ? quick_rules : tool_rules, 0) == 0;
+    return rules < 0 || syscall(LANDLOCK_RESTRICT, rules, 0) == 0;
 }
 
 // --- Files that were included ------------------------------------------------

@@ -10,23 +10,12 @@
 
 bool explains_assembly(const struct job *job)
 {
-    static const char *const clang[] = {
-        "<inline asm>", " in asm\n", "in inline assembly", "error in backend",
-        NULL};
-    static const char *const gcc[] = {
-        "Assembler messages:", " 'asm'", "put constraint ",
-        "constraint must ", NULL};
-    const char *const *said = job->compiler.clang ? clang : gcc;
-    while (*said && !strstr(job->errors.data, *said))
-        said++;
-    return *said;
-}
-
-// clang can tell of all of it. In functions that nobody calls it is no error.
-static int ask_clang(struct job *job)
-{
-    list_add(&job->flags.arguments, "-fno-gnu-inline-asm");
-    return command_compile(job, "-fsyntax-only", "kernel.o");
+    static const char *const said[] = {
+        "<inline asm>", " in asm\n", "in inline assembly", "error in backend"};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (strstr(job->errors.data, said[i]))
+            return true;
+    return false;
 }
 
 int explain_assembly(struct job *job, size_t before)
@@ -34,38 +23,18 @@ int explain_assembly(struct job *job, size_t before)
     struct text log = {0};
     text_add(&log, job->log.data ? job->log.data + before : "");
     job_cut_log(job, before);
-    if (job->compiler.clang)
-        ask_clang(job);
-    else
-        rules_report_assembly(&job->scan, job->options->name, &job->log);
+    // In functions that nobody calls assembly is no error.
+    list_add(&job->flags.arguments, "-fno-gnu-inline-asm");
+    command_compile(job, "-fsyntax-only", "kernel.o");
     if (job->log.size == before)
         text_add(&job->log, log.data);
     text_free(&log);
     return CC_NOT_COMPILED;
 }
 
-// gcc copies names of symbols and sections into its assembly, whatever they
-// contain.
-static bool may_read_files(const struct job *job)
-{
-    return job->options->untrusted && !job->compiler.clang;
-}
-
 bool mentions_assembly(const struct job *job)
 {
-    return may_read_files(job) ||
-           (job->scan.source && strstr(job->scan.source, "asm"));
-}
-
-// Directives that read files, or make others that do.
-static bool has_file_directive(const char *assembly)
-{
-    static const char *const words[] = {"incbin", ".include", ".macro", ".irp",
-                                        ".rep", ".mri"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcasestr(assembly, words[i]))
-            return true;
-    return false;
+    return job->scan.source && strstr(job->scan.source, "asm");
 }
 
 // Whether compilers copied text of the source into assembly: between their
@@ -102,8 +71,7 @@ int judge_assembly(struct job *job)
     if (access(path, R_OK) != 0)
         status = command_compile_again(job, "-S", "kernel.s");
     if (status == CC_OK && text_read_file(&assembly, path) &&
-        (has_foreign_text(assembly.data) ||
-         (may_read_files(job) && has_file_directive(assembly.data)))) {
+        has_foreign_text(assembly.data)) {
         status = explain_assembly(job, before);
         if (job->log.size == before)
             location_report(&job->scan, job->options->name, NULL, "error",
@@ -115,92 +83,14 @@ int judge_assembly(struct job *job)
 
 // --- Dynamic initialisation --------------------------------------------------
 
-// The name after the number of "\t.file 1 \"k.cu\"", or after the folder of
-// "\t.file 0 \"/folder\" \"k.cu\"".
-static void read_file_name(const char *line, int number, struct list *files)
-{
-    const char *end = line + strcspn(line, "\n"), *name = NULL;
-    for (const char *p = line; p < end; p++)
-        if (*p == '"') {
-            name = p + 1;
-            p += 1 + strcspn(p + 1, "\"\n");
-        }
-    while ((int)files->count <= number)
-        list_add(files, "");
-    if (name) {
-        free(files->items[number]);
-        files->items[number] = strndup(name, strcspn(name, "\"\n"));
-    }
-}
-
-static bool is_users(const char *file)
-{
-    while (strncmp(file, "./", 2) == 0 || strncmp(file, "../", 3) == 0)
-        file = strchr(file, '/') + 1;
-    return file[0] && strncmp(file, "rnl-", 4) != 0;
-}
-
-static void add_place(const char *file, int line, int column, struct text *out)
-{
-    struct text one = {0};
-    text_format(&one, "%s:%d:", file + diagnostics_folder(file), line);
-    if (!out->data || !strstr(out->data, one.data))
-        text_format(out, "%s%d: error: dynamic initialization is not supported "
-                    "by Runnel on the CPU\n", one.data, column);
-    text_free(&one);
-}
-
-// From assembly: the lines of what runs before any kernel.
-static void add_places(const char *assembly, struct text *out)
-{
-    struct list files = {0};
-    bool inside = false;
-    int file, line, column;
-    for (const char *p = assembly; *p; p += strcspn(p, "\n"), p += *p == '\n') {
-        if (sscanf(p, " .file %d", &file) == 1 && file >= 0)
-            read_file_name(p, file, &files);
-        else if (strncmp(p, "_Z41__static_initialization_and_", 32) == 0 ||
-                 strncmp(p, "_GLOBAL__sub_I_", 15) == 0)
-            inside = true;
-        else if (strncmp(p, "\t.cfi_endproc", 13) == 0)
-            inside = false;
-        else if (inside &&
-                 sscanf(p, " .loc %d %d %d", &file, &line, &column) == 3 &&
-                 file >= 0 && (size_t)file < files.count &&
-                 is_users(files.items[file]))
-            add_place(files.items[file], line, column, out);
-    }
-    list_free(&files);
-}
-
-// gcc tells lines in what it makes for debuggers. What is not inlined has no
-// lines there.
-static void ask_gcc(struct job *job)
-{
-    static const char *const words[] = {"-g1", "-O2", "-fno-inline"};
-    char path[4200];
-    struct text assembly = {0};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        list_add(&job->flags.arguments, words[i]);
-    in_folder(path, "explained.s");
-    if (command_compile_again(job, "-S", "explained.s") == CC_OK &&
-        text_read_file(&assembly, path))
-        add_places(assembly.data, &job->log);
-    text_free(&assembly);
-}
-
 // clang would name constructors that do nothing, too, so it is asked only now.
 int explain_construction(struct job *job)
 {
     const size_t before = job->log.size;
-    if (job->compiler.clang) {
-        list_add(&job->flags.arguments, "-Werror=global-constructors");
-        int status = command_compile(job, "-fsyntax-only", "kernel.o");
-        if (status != CC_OK)
-            return status;
-    } else {
-        ask_gcc(job);
-    }
+    list_add(&job->flags.arguments, "-Werror=global-constructors");
+    int status = command_compile(job, "-fsyntax-only", "kernel.o");
+    if (status != CC_OK)
+        return status;
     if (job->log.size == before)
         location_report(&job->scan, job->options->name, NULL, "error",
                         "dynamic initialization is not supported by Runnel on "

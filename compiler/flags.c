@@ -103,7 +103,7 @@ static void add_arithmetic(const struct choices *choices,
     list_format(arguments, "-D__USE_FAST_MATH__=%d", choices->approximate);
 }
 
-static void add_code_generation(const struct choices *choices, bool clang,
+static void add_code_generation(const struct choices *choices,
                                 struct list *arguments)
 {
     list_add(arguments, choices->debug ? "-O0" : "-O2");
@@ -112,38 +112,25 @@ static void add_code_generation(const struct choices *choices, bool clang,
     add_arithmetic(choices, arguments);
     // clang's loop vectoriser miscompiles masked induction variables such as
     // s[(i * 3) & 127] (llvm-project issue 156849; seen in 14, 16 and 19).
-    if (clang)
-        list_add(arguments, "-fno-vectorize");
+    list_add(arguments, "-fno-vectorize");
     // Numbers beyond an integer's ends become these, as on a GPU.
-    if (clang)
-        list_add(arguments, "-fno-strict-float-cast-overflow");
+    list_add(arguments, "-fno-strict-float-cast-overflow");
 #if defined(__x86_64__)
     // What AVX-512 could compute in mask registers is looked for at every value
     // of a chain anew, which takes seconds for one of thousands.
-    if (clang) {
-        list_add(arguments, "-mllvm");
-        list_add(arguments, "-disable-x86-domain-reassignment");
-    }
+    list_add(arguments, "-mllvm");
+    list_add(arguments, "-disable-x86-domain-reassignment");
 #endif
     // CUDA has none; diagnostics.c words it. It would be lost with -w, so what
     // that mutes is left out there, too.
     list_add(arguments, "-Werror=vla");
-    // Variables of CUDA end with their module, without any code. Inline PTX can
-    // crash clang, and what that writes goes with the private folder.
-    if (clang) {
-        list_add(arguments, "-fno-c++-static-destructors");
-        list_add(arguments, "-fcrash-diagnostics-dir=.");
-    }
+    // Variables of CUDA end with their module, without any code.
+    list_add(arguments, "-fno-c++-static-destructors");
     // `#pragma unroll` asks; it does not insist. __forceinline__ may stand
     // beside `inline` or alone. Lists may narrow: int2{threadIdx.x, 1}.
-    static const char *const of_clang[] = {
-        "-Wno-pass-failed", "-Wno-duplicate-decl-specifier",
-        "-Wno-c++11-narrowing", NULL};
-    static const char *const of_gcc[] = {
-        "-Wno-attributes", "-Wno-narrowing", "-fno-extern-tls-init",
-        "-fno-use-cxa-atexit", "-fwhole-program", "-pipe", NULL};
-    for (const char *const *word = clang ? of_clang : of_gcc; *word; word++)
-        list_add(arguments, *word);
+    list_add(arguments, "-Wno-pass-failed");
+    list_add(arguments, "-Wno-duplicate-decl-specifier");
+    list_add(arguments, "-Wno-c++11-narrowing");
     list_format(arguments, "-march=%s", choices->target);
     for (size_t i = 0; i < choices->passed.count; i++)
         list_add(arguments, choices->passed.items[i]);
@@ -151,8 +138,7 @@ static void add_code_generation(const struct choices *choices, bool clang,
         list_add(arguments, "-Wno-error");  // nor what the user makes errors
 }
 
-void flags_make(const struct choices *choices, bool clang,
-                struct flags *flags)
+void flags_make(const struct choices *choices, struct flags *flags)
 {
     struct list *arguments = &flags->arguments;
     for (size_t i = 0; i < sizeof always / sizeof *always; i++)
@@ -167,5 +153,5 @@ void flags_make(const struct choices *choices, bool clang,
     list_add(arguments, choices->standard);
     list_add(arguments, "-idirafter");
     list_add(arguments, CC_STUB_FOLDER);
-    add_code_generation(choices, clang, arguments);
+    add_code_generation(choices, arguments);
 }

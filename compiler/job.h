@@ -5,8 +5,6 @@
 
 struct job {
     const struct cc_options *options;
-    struct compiler compiler;
-    char quick[4096];      // runnel-clang, or ""
     struct choices choices;
     struct flags flags;
     struct text source;
@@ -18,7 +16,7 @@ struct job {
     bool all_parts;        // of the prelude, asked for or not
     struct list kernels;   // their names, in the order of the table
     struct simt_verdict *verdicts;  // one for each
-    struct simt_worker worker;
+    struct process worker; // the SIMT compiler's child
     bool vectorised;       // the SIMT compiler made the object
     struct text no_vectors; // why it did not
 };
@@ -53,8 +51,8 @@ bool confine_has_stack(void);
 // Landlock: nothing then keeps them from other files.
 bool confine_wall(const struct job *job);
 
-// In a child, before it becomes `program` (NULL: stays what it is).
-bool confine_enter(const char *program);
+// In a child: closes the wall around it.
+bool confine_enter(void);
 
 // Whether all files that were included may be; an error in the log if not.
 bool confine_judge_includes(struct job *job, const char *preprocessed);
@@ -85,9 +83,6 @@ void command_start(const struct job *job, struct list *command,
 
 // What a compiler's end means; its diagnostics go to the log.
 int command_judge(struct job *job, int status);
-
-// Whether another compiler than runnel-clang, which ended so, has to tell.
-bool command_declined(const struct job *job, int status);
 
 // Runs and frees a command; judges its end.
 int command_run(struct job *job, struct list *command, struct text *output);

@@ -1,5 +1,6 @@
 // Running the linker. What it misses, or would take from the process that loads
 // the object, is told at the lines that use it.
+#include "clang/clang.h"
 #include "elf_view.h"
 #include "import_table.h"
 #include "job.h"
@@ -8,10 +9,27 @@
 #include <string.h>
 #include <unistd.h>
 
-static void add_words(struct list *command, const char *const *words)
+static int call_linker(void *argument)
 {
-    for (; *words; words++)
-        list_add(command, *words);
+    const struct list *command = argument;
+    return clang_link((const char *const *)command->items, command->count);
+}
+
+// Runs the linker with these words more, which are freed.
+static int run_linker(const char *output, struct list *words,
+                      struct text *errors)
+{
+    static const char *const first[] = {"ld.lld", SIMT_LINK_WORDS, "-o"};
+    struct list command = {0};
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        list_add(&command, first[i]);
+    list_add(&command, output);
+    for (size_t i = 0; i < words->count; i++)
+        list_add(&command, words->items[i]);
+    list_free(words);
+    int status = process_run(call_linker, &command, NULL, errors);
+    list_free(&command);
+    return status;
 }
 
 // --- Symbols of others -------------------------------------------------------
@@ -47,41 +65,39 @@ static bool has(const struct list *names, const char *name)
     return i < names->count;
 }
 
-// --- What they are used for --------------------------------------------------
+// --- The lines that use them -------------------------------------------------
 
-// Links without libraries. Whatever else is missing than `foreign` counts as
-// defined, so that the linker complains of that alone.
-static int ask_linker(struct job *job, const struct list *foreign)
+// Links so that the linker complains of `foreign` alone: all else counts as
+// defined.
+static void ask_linker(struct job *job, const struct list *foreign)
 {
-    static const char *const words[] = {
-        "-shared", "-nostdlib", "-Wl,-z,defs,--gc-sections,-Bsymbolic", "-o",
-        "missing.so", "kernel.o", "stub.o", "-lgcc", NULL};
-    struct list command = {0}, all = {0};
-    list_add(&command, job->compiler.path);
-    add_words(&command, words);
+    struct list words = {0}, all = {0};
+    list_add(&words, "-z");
+    list_add(&words, "defs");
+    list_add(&words, "kernel.o");
+    list_add(&words, "stub.o");
     read_foreign("kernel.o", true, &all);
     for (size_t i = 0; i < all.count; i++)
         if (!has(foreign, all.items[i]))
-            list_format(&command, "-Wl,--defsym=%s=0", all.items[i]);
+            list_format(&words, "--defsym=%s=0", all.items[i]);
     list_free(&all);
-    return command_run(job, &command, NULL);
+    text_free(&job->errors);
+    run_linker("missing.so", &words, &job->errors);
 }
 
-// The file and line of "ld: ././kernel.cu:3: undefined …" or, where they are
-// not known, the name of the source.
-static void add_use(const struct job *job, const char *line, const char *end,
-                    struct text *out)
+// Adds the file and line of ">>> referenced by k.cu:3 (./k.cu:3)" or, where the
+// line is not known, the name of the source.
+static void add_use(const struct job *job, const char *place, struct text *out)
 {
-    if (!isdigit((unsigned char)end[-1])) {
+    size_t size = strcspn(place, " \n");
+    if (size == 0 || !isdigit((unsigned char)place[size - 1])) {
         text_add(out, job->options->name);
         return;
     }
-    const char *ld = strstr(line, "ld: ");
-    line = ld && ld < end ? ld + strlen("ld: ") : line;
-    while (strncmp(line, "./", 2) == 0)
-        line += 2;
-    line += diagnostics_folder(line);
-    text_add_bytes(out, line, (size_t)(end - line));
+    while (strncmp(place, "./", 2) == 0)
+        place += 2, size -= 2;
+    size_t folder = diagnostics_folder(place);
+    text_add_bytes(out, place + folder, size - folder);
 }
 
 static bool is_about_throw(const char *name)
@@ -102,22 +118,24 @@ static void add_missing(const char *name, size_t size, struct text *one)
                     (int)size, name);
 }
 
-// Says in the words of a compiler what the linker misses.
+// Says in the words of a compiler which symbols the linker misses:
+//   ld.lld: error: undefined symbol: NAME
+//   >>> referenced by FILE:LINE (PATH:LINE)
 static void explain_uses(const struct job *job, struct text *said)
 {
-    static const char missing[] = ": undefined reference to `";
-    const char *line = job->errors.data ? job->errors.data : "";
+    static const char missing[] = "symbol: ", use[] = ">>> referenced by ";
+    const char *line = job->errors.data ? job->errors.data : "", *name = NULL;
     text_add(said, "");
     for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        const char *what = strstr(line, missing);
+        const char *end = line + strcspn(line, "\n");
+        const char *at = strstr(line, missing);
         struct text one = {0};
-        if (!what || what > line + strcspn(line, "\n"))
+        if (at && at < end)
+            name = at + strlen(missing);
+        if (!name || strncmp(line, use, strlen(use)) != 0)
             continue;
-        const char *name = what + strlen(missing);
-        size_t size = strcspn(name, "\n");
-        const char *end = memrchr(name, '\'', size);
-        add_use(job, line, what, &one);
-        add_missing(name, end ? (size_t)(end - name) : size, &one);
+        add_use(job, line + strlen(use), &one);
+        add_missing(name, strcspn(name, "\n"), &one);
         if (!strstr(said->data, one.data))
             text_add(said, one.data);
         text_free(&one);
@@ -134,21 +152,18 @@ static void explain_names(const struct job *job, const struct list *foreign,
     }
 }
 
-// A linker tells lines where there is debug information.
+// The linker knows lines where there is debug information; without optimisation
+// code is moved less far.
 static int refuse_foreign(struct job *job, const struct list *foreign)
 {
     size_t before = job->log.size;
     struct text said = {0};
-    ask_linker(job, foreign);
-    explain_uses(job, &said);
     list_add(&job->flags.arguments, "-g1");
-    // Code is moved less far.
-    list_add(&job->flags.arguments, job->compiler.clang ? "-O0" : "-Og");
+    list_add(&job->flags.arguments, "-O0");
     list_format(&job->flags.arguments, "-fdebug-prefix-map=%s=.",
                 work_folder());
-    if (said.size > 0 && command_compile(job, "-c", "kernel.o") == CC_OK &&
-        ask_linker(job, foreign) == CC_NOT_COMPILED) {
-        text_free(&said);
+    if (command_compile(job, "-c", "kernel.o") == CC_OK) {
+        ask_linker(job, foreign);
         explain_uses(job, &said);
     }
     if (said.size == 0)
@@ -161,7 +176,55 @@ static int refuse_foreign(struct job *job, const struct list *foreign)
 
 // --- Linking -----------------------------------------------------------------
 
-// Whether runnel-clang has, and with nothing missing.
+// Adds a library that stands for one of the C library's: the object that is
+// linked with it asks its loader for that by name.
+static bool add_library(const char *file, const char *name,
+                        const struct list *symbols, struct list *words)
+{
+    struct list own = {0}, none = {0};
+    struct text empty = {0};
+    if (symbols->count == 0)
+        return true;
+    elf_write_stub(&none, &empty);
+    bool written = write_file("empty.o", empty.data, empty.size);
+    text_free(&empty);
+    list_format(&own, "-soname=%s", name);
+    list_add(&own, "empty.o");
+    for (size_t i = 0; i < symbols->count; i++)
+        list_format(&own, "--defsym=%s=0", symbols->items[i]);
+    list_add(words, file);
+    return run_linker(file, &own, NULL) == 0 && written;
+}
+
+// Adds what the object needs beside itself: functions of numbers are the C
+// library's, the compiler's own functions are in builtins.o.
+static bool add_libraries(struct list *words)
+{
+    struct list all = {0}, math = {0}, vectors = {0};
+    bool own = false;
+    bool done = read_foreign("kernel.o", true, &all);
+    for (size_t i = 0; i < all.count; i++) {
+        const char *symbol = all.items[i];
+        own |= strncmp(symbol, "__", 2) == 0;
+        if (strncmp(symbol, "_ZGV", 4) == 0)
+            list_add(&vectors, symbol);
+        else if (import_is_math(symbol, strlen(symbol)))
+            list_add(&math, symbol);
+    }
+    if (own) {
+        done &= write_file("builtins.o", cc_builtins,
+                           (size_t)(cc_builtins_end - cc_builtins));
+        list_add(words, "builtins.o");
+    }
+    done &= add_library("libm.so", "libm.so.6", &math, words) &&
+            add_library("libmvec.so", "libmvec.so.1", &vectors, words);
+    list_free(&all);
+    list_free(&math);
+    list_free(&vectors);
+    return done;
+}
+
+// Whether the SIMT compiler's child has, and with nothing missing.
 static bool is_linked(const struct job *job)
 {
     char path[4200];
@@ -170,38 +233,22 @@ static bool is_linked(const struct job *job)
            job->unit.dynamic.count == 0 && access(path, R_OK) == 0;
 }
 
-// The compiler's own library has what few kernels need.
-static int link_by_compiler(struct job *job)
-{
-    static const char *const words[] = {
-        "-shared", "-nostdlib",
-        "-Wl,-z,noexecstack,-Bsymbolic,--gc-sections",
-        "-Wl,-init=rnl_no_init,-fini=rnl_no_fini", "-o", SIMT_LINKED,
-        "kernel.o", "stub.o", "-lm", "-lc", "-lgcc", NULL};
-    struct list command = {0};
-    list_add(&command, job->compiler.path);
-    add_words(&command, words);
-    return command_run(job, &command, NULL);
-}
-
-// The linker alone takes 3 ms where a compiler that starts it takes 20, but
-// reading the C library takes it another 12, and the mathematical one 5: first
-// with as little as can suffice.
 static int link_object(struct job *job)
 {
-    static const char *const ld[] = {
-        "ld", SIMT_LINK_WORDS, "-o", SIMT_LINKED, "kernel.o", "stub.o", NULL};
-    static const char *const libraries[][5] = {
-        {NULL}, {"-z", "defs", "-lm"}, {"-z", "defs", "-lm", "-lc"}};
-    int status = !is_linked(job);
-    for (size_t i = job->unit.needs_libraries; status != 0 && i < 3; i++) {
-        struct list command = {0};
-        add_words(&command, ld);
-        add_words(&command, libraries[i]);
-        status = process_run(&command, work_folder(), NULL, NULL);
-        list_free(&command);
-    }
-    return status == 0 ? CC_OK : link_by_compiler(job);
+    struct list words = {0};
+    if (is_linked(job))
+        return CC_OK;
+    list_add(&words, "kernel.o");
+    list_add(&words, "stub.o");
+    if (job->unit.needs_libraries && !add_libraries(&words))
+        return list_free(&words), complain_file("write", "a temporary file");
+    text_free(&job->errors);
+    int status = run_linker(SIMT_LINKED, &words, &job->errors);
+    if (status == 0)
+        return CC_OK;
+    text_format(&job->log, "runnel-cc: the object cannot be linked:\n%s",
+                job->errors.data ? job->errors.data : "");
+    return CC_CRASHED;
 }
 
 int linker_run(struct job *job)

@@ -1,4 +1,5 @@
 // runnel-cc: kernel source in, a cpu object out. README.md tells how.
+#include "clang/clang.h"
 #include "job.h"
 
 #include <errno.h>
@@ -53,7 +54,7 @@ static int scan(struct job *job)
 // linker misses what throws.
 static void allow_throws(struct job *job)
 {
-    if (!job->compiler.clang || job->scan.throws != SCAN_THROWS_IN_TEMPLATES)
+    if (job->scan.throws != SCAN_THROWS_IN_TEMPLATES)
         return;
     list_add(&job->flags.arguments, "-Xclang");
     list_add(&job->flags.arguments, "-fcxx-exceptions");
@@ -61,9 +62,9 @@ static void allow_throws(struct job *job)
 
 static int write_source(struct job *job)
 {
-    // A file with that very name lets gcc find the lines that it shows. Other
-    // names stand in a #line; gcc then reads the file they name. A compiler
-    // takes '-' for the start of an option and '@' for a file of options.
+    // The file has the user's name where that can be, and a #line otherwise:
+    // the compiler takes '-' for the start of an option and '@' for a file of
+    // options.
     const char *name = job->options->name;
     struct text text = {0};
     if (is_inside(name) && strncmp(name, "rnl-", 4) != 0 && name[0] != '-' &&
@@ -130,8 +131,7 @@ static int append_table(struct job *job)
     char version[4200], path[4200];
     struct text text = {0};
     int status = CC_OK;
-    snprintf(version, sizeof version, "%s %d",
-             job->compiler.clang ? "clang" : "gcc", job->compiler.version);
+    snprintf(version, sizeof version, "clang %s", clang_version());
     table_write(&job->scan, &job->options->expressions, version,
                 &job->kernels, &text);
     in_folder(path, job->file);
@@ -186,10 +186,13 @@ static int compile_kernels(struct job *job)
     int status = compile_parts(job);
     if (status == CC_OK && mentions_assembly(job))
         return judge_assembly(job);
+    // Assembly of another processor can also crash clang.
+    bool failed = status == CC_NOT_COMPILED ||
+                  (status == CC_CRASHED && mentions_assembly(job));
+    if (failed && job->errors.data && explains_assembly(job))
+        return explain_assembly(job, before);
     if (status != CC_NOT_COMPILED || !job->errors.data)
         return status;
-    if (explains_assembly(job))
-        return explain_assembly(job, before);
     if (!diagnostics_blame_table(job->errors.data))
         return status;
     job_cut_log(job, before);
@@ -344,14 +347,9 @@ static int dump_assembly(struct job *job)
     return status;
 }
 
-// Of gcc, lines of files that only a #line names are not shown.
 static void confine(struct job *job)
 {
-    if (!job->options->untrusted)
-        return;
-    if (!job->compiler.clang)
-        list_add(&job->flags.arguments, "-fno-diagnostics-show-caret");
-    if (!confine_wall(job))
+    if (job->options->untrusted && !confine_wall(job))
         text_format(&job->log, "%s: note: this kernel has no Landlock: the "
                     "compiler is limited, but not kept from other files\n",
                     job->options->name);
@@ -373,7 +371,7 @@ static void print_log(const struct job *job)
 static int run_job(struct job *job)
 {
     int status;
-    flags_make(&job->choices, job->compiler.clang, &job->flags);
+    flags_make(&job->choices, &job->flags);
     confine(job);
     if ((status = write_headers(job)) || (status = write_stubs(job)) ||
         (status = write_source(job)))
@@ -411,47 +409,18 @@ static int read_choices(struct job *job)
     return read ? CC_OK : CC_OPTION;
 }
 
-// Where nobody chose a compiler, the one that starts at once is the same.
-static void find_quick(struct job *job)
-{
-    const char *chosen = secure_getenv("RUNNEL_CXX");
-    if ((chosen && *chosen) || !job->compiler.clang ||
-        job->compiler.version != SIMT_CLANG ||
-        !find_beside("runnel-clang", job->quick))
-        job->quick[0] = 0;
-}
-
-static int find_compiler(struct compiler *compiler)
-{
-    struct text tried = {0};
-    bool found = compiler_find(compiler, &tried);
-    if (!found)
-        fprintf(stderr,
-                "runnel-cc: no C++ compiler was found (clang 14 or newer, or "
-                "gcc 12 or newer). Tried:\n%s%s",
-                tried.data,
-                secure_getenv("RUNNEL_CXX")
-                    ? "  RUNNEL_CXX is set, so no other was looked for\n" : "");
-    text_free(&tried);
-    return found ? CC_OK : CC_NO_COMPILER;
-}
-
 static int compile_source(const struct cc_options *options)
 {
-    struct job job = {.options = options, .worker = SIMT_NO_WORKER};
+    struct job job = {.options = options, .worker = PROCESS_NONE};
     int status = read_choices(&job);
     if (status == CC_OK && !text_read_file(&job.source, options->source))
         status = complain_file("read", options->source);
-    if (status == CC_OK)
-        status = find_compiler(&job.compiler);
-    if (status == CC_OK)
-        find_quick(&job);
     if (status == CC_OK && !work_folder())
         status = complain_file("make a folder in", "TMPDIR");
     if (status == CC_OK)
         status = run_job(&job);
     print_log(&job);
-    simt_finish(&job.worker);
+    process_finish(&job.worker, NULL, NULL);
     process_die_if_signalled();
     work_folder_remove();
     choices_free(&job.choices);
@@ -476,12 +445,8 @@ static int compile_source(const struct cc_options *options)
 
 static int print_identity(void)
 {
-    struct compiler compiler;
     struct text line = {0};
-    int status = find_compiler(&compiler);
-    if (status != CC_OK)
-        return status;
-    compiler_identity(&compiler, &line);
+    compiler_identity(&line);
     puts(line.data);
     text_free(&line);
     return CC_OK;
@@ -538,6 +503,18 @@ static int read_options(int count, char **words, struct cc_options *options)
     return CC_OK;
 }
 
+// clang is to depend on its command line alone.
+static void forget_environment(void)
+{
+    static const char *const names[] = {
+        "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "COMPILER_PATH",
+        "CCC_OVERRIDE_OPTIONS", "SOURCE_DATE_EPOCH", "QA_OVERRIDE_GCC3_OPTIONS",
+        "SDKROOT", "CLANG_CONFIG_FILE_SYSTEM_DIR"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unsetenv(names[i]);
+    setenv("LC_ALL", "C", 1);  // messages of the C library
+}
+
 int main(int count, char **words)
 {
     if (count == 2 && strcmp(words[1], "--help") == 0)
@@ -547,7 +524,7 @@ int main(int count, char **words)
     if (!confine_has_stack())
         return complain(CC_LIMIT, "%s", "a compiler needs a stack of 1 MiB: "
                         "raise its limit (ulimit -s)");
-    setenv("LC_ALL", "C", 1);  // plain quotes in diagnostics
+    forget_environment();
     process_catch_signals();
     if (count == 2 && strcmp(words[1], "--identity") == 0)
         return print_identity();

@@ -247,6 +247,12 @@ static bool read_one(const struct list *words, size_t *i,
     return given->problem->size == 0;
 }
 
+const char *compiler_target(void)
+{
+    const char *target = secure_getenv("RUNNEL_CPU_TARGET");
+    return target && *target ? target : "native";
+}
+
 bool choices_read(const struct list *words, struct choices *choices,
                   struct list *notes, struct text *problem)
 {

@@ -106,7 +106,6 @@ void process_die_if_signalled(void)
     _exit(CC_CRASHED);
 }
 
-// Only calls what is safe between fork and exec.
 static void enter_child(const int output[2], const int errors[2])
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -130,14 +129,13 @@ static bool take(int file, struct text *text)
     return got > 0 || (got < 0 && errno == EINTR);
 }
 
-bool process_listen(struct process *process, struct text *output,
-                    struct text *errors, int until)
+void process_listen(struct process *process, struct text *output,
+                    struct text *errors)
 {
-    struct pollfd ends[3] = {{.fd = process->output, .events = POLLIN},
-                             {.fd = process->errors, .events = POLLIN},
-                             {.fd = until, .events = POLLIN}};
+    struct pollfd ends[2] = {{.fd = process->output, .events = POLLIN},
+                             {.fd = process->errors, .events = POLLIN}};
     while (ends[0].fd >= 0 || ends[1].fd >= 0) {
-        if (poll(ends, 3, -1) < 0) {
+        if (poll(ends, 2, -1) < 0) {
             if (errno == EINTR && !caught_signal)
                 continue;
             break;
@@ -146,10 +144,7 @@ bool process_listen(struct process *process, struct text *output,
             ends[0].fd = -1;
         if (ends[1].revents && !take(process->errors, errors))
             ends[1].fd = -1;
-        if (ends[2].revents)
-            return true;
     }
-    return false;
 }
 
 // A child with its output and errors in pipes. True in the child.
@@ -182,26 +177,19 @@ static bool split(struct process *process)
     return false;
 }
 
-void process_start(const struct list *arguments, const char *folder,
+void process_start(int (*function)(void *), void *argument,
                    struct process *process)
 {
     if (!split(process))
         return;
-    const char *program = arguments->items[0];
-    if ((!folder || chdir(folder) == 0) && confine_enter(program))
-        execvp(program, arguments->items);
-    dprintf(STDERR_FILENO, "%s: %s\n", program, strerror(errno));
-    _exit(PROCESS_NO_PROGRAM);
-}
-
-void process_fork(int (*function)(void *), void *argument,
-                  struct process *process)
-{
-    if (!split(process))
-        return;
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    int status = confine_enter(NULL) ? function(argument) : CC_CRASHED;
+    int status = CC_CRASHED;
+    if (chdir(folder_path) == 0 && confine_enter())
+        status = function(argument);
+    else
+        dprintf(STDERR_FILENO, "runnel-cc: %s\n", strerror(errno));
     // Who listens need not wait until the kernel has taken all memory back.
+    fflush(stdout);
     close(STDOUT_FILENO);
     close(STDERR_FILENO);
     _exit(status);
@@ -212,7 +200,7 @@ int process_finish(struct process *process, struct text *output,
 {
     pid_t id = process->id;
     if (process->output >= 0) {
-        process_listen(process, output, errors, -1);
+        process_listen(process, output, errors);
         close(process->output);
         close(process->errors);
     }
@@ -229,10 +217,10 @@ int process_finish(struct process *process, struct text *output,
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-int process_run(const struct list *arguments, const char *folder,
-                struct text *output, struct text *errors)
+int process_run(int (*function)(void *), void *argument, struct text *output,
+                struct text *errors)
 {
     struct process process;
-    process_start(arguments, folder, &process);
+    process_start(function, argument, &process);
     return process_finish(&process, output, errors);
 }

@@ -1,9 +1,10 @@
 // Whether threads become lanes or stay what they are, and what comes of it.
+#include "clang/clang.h"
 #include "job.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
 static bool must_vectorise(const struct job *job)
@@ -49,25 +50,7 @@ static struct simt_verdict *make_verdicts(struct job *job)
     return job->verdicts;
 }
 
-// --- By runnel-clang -------------------------------------------------------
-
-static void add_pair(struct list *command, const char *word, const char *value)
-{
-    list_add(command, word);
-    list_add(command, value);
-}
-
-// It runs in the private folder, and the dumps' names are relative to ours.
-static void add_dump(const struct job *job, struct list *command)
-{
-    char here[4096];
-    const char *dump = job->options->dump_ir;
-    list_add(command, "--dump");
-    if (dump[0] != '/' && getcwd(here, sizeof here))
-        list_format(command, "%s/%s", here, dump);
-    else
-        list_add(command, dump);
-}
+// --- The SIMT compiler's child ----------------------------------------------
 
 // The object as text: for the user, or to look for the source's own assembly.
 static bool wants_assembly(const struct job *job)
@@ -75,115 +58,99 @@ static bool wants_assembly(const struct job *job)
     return job->options->dump_assembly || mentions_assembly(job);
 }
 
-static void quick_command(const struct job *job, struct list *command)
+struct call {
+    struct list command;
+    struct simt_job simt;
+    struct text dump;
+};
+
+static int call_simt(void *argument)
 {
-    const unsigned *block = job->choices.block_size;
-    struct list clang = {0};
-    list_add(command, job->quick);
-    add_pair(command, "--object", "kernel.o");
-    add_pair(command, "--target", job->choices.target);
-    add_pair(command, "--tier", job->choices.tier);
-    if (job->options->dump_ir)
-        add_dump(job, command);
-    if (wants_assembly(job))
-        add_pair(command, "--assembly", "kernel.s");
-    if (block[0]) {
-        list_add(command, "--block-size");
-        list_format(command, "%ux%ux%u", block[0], block[1], block[2]);
-    }
-    if (job->choices.only) {
-        list_add(command, "--only");
-        list_format(command, "%u", tiers_find_kernel(job));
-    }
-    list_add(command, "--");
-    bitcode_command(job, &clang);
-    for (size_t i = 0; i < clang.count; i++)
-        list_add(command, clang.items[i]);
-    list_free(&clang);
+    struct call *call = argument;
+    return clang_vectorise((const char *const *)call->command.items,
+                           call->command.count, &call->simt);
 }
 
-// False where that cannot tell what comes of it. Where it has succeeded it may
-// still be about to end after it.
-static bool compile_quickly(struct job *job, int *out_status)
+// The child runs in the private folder; the dumps' names are relative to ours.
+static void make_call(const struct job *job, struct call *call)
 {
-    struct list command = {0};
+    char here[4096];
+    const char *dump = job->options->dump_ir;
+    struct simt_job *simt = &call->simt;
+    bitcode_command(job, &call->command);
+    simt->object = "kernel.o";
+    simt->target = job->choices.target;
+    simt->wherever = strcmp(job->choices.tier, "auto") != 0;
+    simt->assembly = wants_assembly(job) ? "kernel.s" : NULL;
+    memcpy(simt->block_size, job->choices.block_size, sizeof simt->block_size);
+    if (job->choices.only) {
+        simt->only = true;
+        simt->kernel = tiers_find_kernel(job);
+    }
+    if (!dump)
+        return;
+    if (dump[0] != '/' && getcwd(here, sizeof here))
+        text_format(&call->dump, "%s/", here);
+    text_add(&call->dump, dump);
+    simt->dump = call->dump.data;
+}
+
+// Reads one line of the child's: "r 3 why" for a kernel that is left to tier F,
+// "v 3 1" for one that is not, with its flags, "! sentence" for a failure. True
+// for ".", the last line when there is an object.
+static bool read_line(struct job *job, const char *line)
+{
+    unsigned kernel;
+    int start = 0;
+    if (line[0] == '!')
+        text_add(&job->no_vectors, line + 2);
+    if (sscanf(line + 1, "%u %n", &kernel, &start) != 1 ||
+        kernel >= job->kernels.count)
+        return line[0] == '.';
+    struct simt_verdict *verdict = &job->verdicts[kernel];
+    const char *rest = line + 1 + start;
+    if (line[0] == 'r') {
+        free(verdict->why);
+        verdict->why = strdup(rest);
+    } else if (line[0] == 'v') {
+        verdict->flags = (uint32_t)strtoul(rest, NULL, 10);
+    }
+    return false;
+}
+
+static bool read_verdicts(struct job *job, struct text *output)
+{
+    bool made = false;
+    char *rest = output->data;
+    for (char *line; rest && (line = strsep(&rest, "\n"));)
+        if (line[0])
+            made |= read_line(job, line);
+    if (!made && job->no_vectors.size == 0)
+        text_add(&job->no_vectors, "the SIMT compiler crashed");
+    return made;
+}
+
+// Where the child has succeeded, nobody waits until it has ended: that takes
+// milliseconds for a process of its size.
+static int call_child(struct job *job)
+{
+    struct call call = {0};
     struct text output = {0};
-    struct process *process = &job->worker.process;
-    if (!job->quick[0] || !make_verdicts(job))
-        return false;
-    quick_command(job, &command);
+    make_call(job, &call);
     text_free(&job->errors);
-    simt_finish(&job->worker);
-    process_start(&command, work_folder(), process);
-    process_listen(process, &output, &job->errors, -1);
-    job->vectorised = simt_read(&output, job->verdicts, job->kernels.count,
-                                &job->no_vectors);
-    int status = job->vectorised ? 0 : process_finish(process, NULL, NULL);
-    bool known = !command_declined(job, status);
-    if (known)
-        *out_status = command_judge(job, status);
-    else
-        text_free(&job->no_vectors);
+    process_finish(&job->worker, NULL, NULL);
+    process_start(call_simt, &call, &job->worker);
+    process_listen(&job->worker, &output, &job->errors);
+    job->vectorised = read_verdicts(job, &output);
+    int status = job->vectorised
+                     ? 0 : process_finish(&job->worker, NULL, NULL);
     text_free(&output);
-    list_free(&command);
-    return known;
-}
-
-// --- By clang, and by a worker beside it ------------------------------------
-
-static void start_worker(struct job *job)
-{
-    char bitcode[4200], object[4200], assembly[4200];
-    in_folder(bitcode, "kernel.bc");
-    in_folder(object, "kernel.o");
-    in_folder(assembly, "kernel.s");
-    struct simt_job work = {
-        .bitcode = bitcode, .object = object, .target = job->choices.target,
-        .dump = job->options->dump_ir,
-        .wherever = strcmp(job->choices.tier, "auto") != 0,
-        .assembly = wants_assembly(job) ? assembly : NULL};
-    memcpy(work.block_size, job->choices.block_size, sizeof work.block_size);
-    if (job->choices.only) {
-        work.only = true;
-        work.kernel = tiers_find_kernel(job);
-    }
-    simt_finish(&job->worker);
-    simt_start(&job->worker, &work);
-}
-
-// Both at once. A file of the compiler's gets its name when it is complete,
-// which is some milliseconds before the compiler has ended.
-static int compile_bitcode(struct job *job)
-{
-    struct process process;
-    struct list command = {0};
-    int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (watch >= 0)
-        inotify_add_watch(watch, work_folder(), IN_MOVED_TO);
-    bitcode_command(job, &command);
-    process_start(&command, work_folder(), &process);
-    list_free(&command);
-    start_worker(job);
-    text_free(&job->errors);
-    if (process_listen(&process, NULL, &job->errors, watch))
-        simt_go(&job->worker);
-    int status = process_finish(&process, NULL, &job->errors);
-    if (watch >= 0)
-        close(watch);
-    return command_judge(job, status);
-}
-
-// The worker may still be about to end after it.
-static int compile_in_steps(struct job *job)
-{
-    int status = compile_bitcode(job);
-    if (status == CC_OK && make_verdicts(job))
-        job->vectorised = simt_listen(&job->worker, job->verdicts,
-                                      job->kernels.count, &job->no_vectors);
+    list_free(&call.command);
+    text_free(&call.dump);
     return status;
 }
 
-// --- Either ----------------------------------------------------------------
+// --- Either tier -------------------------------------------------------------
 
 static int report_refused(struct job *job)
 {
@@ -202,14 +169,19 @@ static int report_refused(struct job *job)
 
 static int compile_vectors(struct job *job)
 {
-    int status;
-    if (!compile_quickly(job, &status))
-        status = compile_in_steps(job);
-    if (status != CC_OK)
+    if (!make_verdicts(job))
+        return command_compile(job, "-c", "kernel.o");
+    int status = call_child(job);
+    bool crashed = status >= CLANG_CRASHED && !job->options->untrusted;
+    if (!crashed)
+        status = command_judge(job, status);
+    if (!crashed && status != CC_OK)
         return status;
-    // What is an error in any tier is told as that, whoever crashed over it.
+    // A crash may be the SIMT compiler's alone; an error of the source is told
+    // by the ordinary compilation.
     if (!job->vectorised)
-        status = command_compile_again(job, "-c", "kernel.o");
+        status = crashed ? command_compile(job, "-c", "kernel.o")
+                         : command_compile_again(job, "-c", "kernel.o");
     if (status == CC_OK && must_vectorise(job))
         status = job->vectorised ? report_refused(job)
                                  : refuse_tier(job, job->no_vectors.data);
@@ -218,19 +190,10 @@ static int compile_vectors(struct job *job)
 
 int tiers_compile(struct job *job)
 {
-    char path[4096];
-    bool possible = job->compiler.clang &&
-                    job->compiler.version == SIMT_CLANG &&
-                    (job->quick[0] || find_beside(SIMT_LIBRARY, path));
-    if (must_vectorise(job) && !possible)
-        return refuse_tier(job, "--tier=B needs clang 19 and "
-                                "librunnel-simt.so beside runnel-cc");
     if (strcmp(job->choices.tier, "F") == 0)
         text_add(&job->no_vectors, "--tier=F was asked for");
     else if (job->choices.debug)
         text_add(&job->no_vectors, "it is compiled for debugging");
-    else if (!possible)
-        text_add(&job->no_vectors, "there is no clang 19 with a SIMT compiler");
     else
         return compile_vectors(job);
     return command_compile(job, "-c", "kernel.o");

@@ -317,9 +317,6 @@ void lines_finish(void);
 LLVMTargetMachineRef target_create(const char *triple, const char *name,
                                    char **message);
 
-// warm.c: what takes time only once, before there is anything to compile. False
-// if a function does not come through, which does no harm.
-bool warm_up(const char *target);
 unsigned target_vector_bytes(void);
 
 // Whether it reads rows that go on and on faster by itself than asked to.

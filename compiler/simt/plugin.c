@@ -2,7 +2,6 @@
 #include "ir.h"
 
 #include <llvm-c/Analysis.h>
-#include <llvm-c/BitReader.h>
 #include <llvm-c/Comdat.h>
 #include <llvm-c/Linker.h>
 #include <llvm-c/Support.h>
@@ -11,13 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EXPORTED __attribute__((visibility("default")))
-
-EXPORTED simt_version_fn runnel_simt_version;
-EXPORTED simt_prepare_fn runnel_simt_prepare;
-EXPORTED simt_compile_fn runnel_simt_compile;
-
-const char *runnel_simt_version(void)
+const char *simt_version(void)
 {
     static char version[64];
     unsigned major, minor, patch;
@@ -25,20 +18,6 @@ const char *runnel_simt_version(void)
     snprintf(version, sizeof version, "simt 1 llvm %u.%u.%u", major, minor,
              patch);
     return version;
-}
-
-static LLVMModuleRef read_module(const char *path, char **message)
-{
-    LLVMMemoryBufferRef buffer;
-    LLVMModuleRef module;
-    if (LLVMCreateMemoryBufferWithContentsOfFile(path, &buffer, message))
-        return NULL;
-    if (LLVMParseBitcode2(buffer, &module)) {
-        *message = LLVMCreateMessage("the bitcode cannot be read");
-        return NULL;
-    }
-    LLVMDisposeMemoryBuffer(buffer);
-    return module;
 }
 
 static void dump(const struct simt_job *job, LLVMModuleRef module,
@@ -538,13 +517,8 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
         look_near();
     unsigned count = count_kernels(module);
     struct kernel *kernels = simt_allocate(count * sizeof *kernels);
-    if (job->scalar_only) {
-        for (unsigned i = 0; i < count; i++)
-            kernels[i].refusal = "tier F was asked for";
-    } else if ((message = vectorise_all(job, module, kernels, count,
-                                        &vectors))) {
+    if ((message = vectorise_all(job, module, kernels, count, &vectors)))
         return message;
-    }
     bool has_kernels = report(job, kernels, count);
     prepare_drop_used(module);
     drop_threads(module, kernels, count);
@@ -573,29 +547,12 @@ static char *compile(const struct simt_job *job, LLVMModuleRef module)
     return message;
 }
 
-void runnel_simt_prepare(const struct simt_job *job)
-{
-    set_options();
-    warm_up(job->target);
-}
-
-int runnel_simt_module(const struct simt_job *job, void *module, char *message,
-                       size_t message_size)
+int simt_compile(const struct simt_job *job, void *module, char *message,
+                 size_t message_size)
 {
     set_options();
     char *said = compile(job, module);
     if (said)
         snprintf(message, message_size, "%s", said);
     return said ? -1 : 0;
-}
-
-int runnel_simt_compile(const struct simt_job *job, char *message,
-                        size_t message_size)
-{
-    char *said = NULL;
-    LLVMModuleRef module = read_module(job->bitcode, &said);
-    if (module)
-        return runnel_simt_module(job, module, message, message_size);
-    snprintf(message, message_size, "%s", said);
-    return -1;
 }

@@ -1,9 +1,8 @@
 // The SIMT compiler, tier B: makes the threads of a warp the lanes of vectors.
 //
-// A shared object that runnel-cc loads beside itself (librunnel-simt.so); the
-// only part of Runnel that needs LLVM. Bitcode of the kernel source, compiled
-// with the prelude and RNL_SIMT defined, goes in; a relocatable object of the
-// same translation unit comes out, in which
+// A part of runnel-cc, on LLVM's C interface. LLVM IR of the kernel source,
+// compiled with the prelude and RNL_SIMT defined, goes in; a relocatable object
+// of the same translation unit comes out, in which
 //
 //   rnl_blocks_<n>   is defined for every kernel n that can be vectorised (its
 //                    one thread is rnl_thread_<n>), and stays an undefined weak
@@ -35,17 +34,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SIMT_SYMBOL "runnel_simt_compile"
-#define SIMT_PREPARE_SYMBOL "runnel_simt_prepare"
-#define SIMT_VERSION_SYMBOL "runnel_simt_version"
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct simt_job {
-    size_t struct_size;
-    const char *bitcode;   // path of the input
     const char *object;    // path of the output
     const char *target;    // processor as -march= names it, or "native"
     const char *dump;      // path prefix of IR dumps, or NULL
-    bool scalar_only;      // leave every kernel to tier F
     bool wherever;         // lanes wherever they can be, not where they gain
     // Called for each kernel that is left to tier F: its number n and why.
     void (*refused)(void *user, unsigned kernel, const char *why);
@@ -61,33 +57,22 @@ struct simt_job {
     unsigned kernel;       // others lose their code
 };
 
-// 0, or -1 with a sentence in `message`.
-typedef int simt_compile_fn(const struct simt_job *job, char *message,
-                            size_t message_size);
+// Compiles `module`, an LLVMModuleRef, which is used up. 0, or -1 with a
+// sentence in `message`.
+int simt_compile(const struct simt_job *job, void *module, char *message,
+                 size_t message_size);
 
-// The same for a program that LLVM is a part of: `module` is an LLVMModuleRef,
-// takes the place of the bitcode, and is used up.
-int runnel_simt_module(const struct simt_job *job, void *module, char *message,
-                       size_t message_size);
+// The version of the compiled code, for cache keys: "simt 1 llvm 19.1.7".
+const char *simt_version(void);
 
-// May be called while the bitcode is not there yet: does what takes time and
-// does not depend on it.
-typedef void simt_prepare_fn(const struct simt_job *job);
-
-// What the compiled code depends on, for cache keys: "simt 1 llvm 19.1.7".
-typedef const char *simt_version_fn(void);
-
-// How objects are linked. runnel-clang may do it, too, without libraries, which
-// does where none are needed.
+// How objects are linked: the words of the linker's command line.
 #define SIMT_LINK_WORDS \
     "-shared", "--hash-style=gnu", "-z", "noexecstack", "-Bsymbolic", \
     "--gc-sections", "-init=rnl_no_init", "-fini=rnl_no_fini"
 #define SIMT_LINKED "kernel.so"
 
-// Exit codes of runnel-clang, beside clang's 0 and 1.
-enum {
-    SIMT_CLANG_DECLINES = 66,  // another clang is to be asked; nothing was said
-    SIMT_CLANG_CRASHED = 70,
-};
+#ifdef __cplusplus
+}
+#endif
 
 #endif

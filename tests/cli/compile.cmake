@@ -63,7 +63,7 @@ cli_case(NAME compile_untrusted_shadow
 cli_case(NAME compile_note
     EXPECT --err "^kernels/axpy.cu: note: '--maxrregcount=32' has no meaning" --out "axpy"
     ARGS compile kernels/axpy.cu -o ${folder}/note.rnl -X --maxrregcount=32)
-if(TARGET runnel-simt AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+if(TARGET runnel-cc AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     cli_case(NAME compile_vectors
         EXPECT --json "kernels 0 tier=B" --json "kernels 0 reason="
             --json "kernels 3 tier=F" --json "target=x86-64-v3"

@@ -409,7 +409,7 @@ RNL_TEST(lanes_are_as_exact_as_measured)
 // Whole numbers are found by adding a large one and taking it away again.
 RNL_TEST(sums_are_regrouped_only_in_kernels)
 {
-    if (!built_may_be_tier_b() || built_is_gcc())
+    if (!built_may_be_tier_b())
         skip();
     check_lanes("--option --tier=B --option -fassociative-math "
                 "--option -fno-signed-zeros");

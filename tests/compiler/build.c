@@ -53,34 +53,9 @@ static const char *tier_option(const char *arguments)
     return tier && *tier && !strstr(arguments, "--tier") ? tier : "auto";
 }
 
-static void read_identity(char line[1024])
-{
-    char command[4200];
-    snprintf(command, sizeof command, "%s --identity", program());
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    assert_non_null(fgets(line, 1024, pipe));
-    assert_int_equal(pclose(pipe), 0);
-}
-
 bool built_may_be_tier_b(void)
 {
-    char line[1024];
-    if (strcmp(tier_option(""), "F") == 0)
-        return false;
-    read_identity(line);
-    return strstr(line, " simt ") && !strstr(line, " no simt ");
-}
-
-bool built_is_gcc(void)
-{
-    char line[1024];
-    read_identity(line);
-    const char *path = strstr(line, " compiler ");
-    assert_non_null(path);
-    path += strlen(" compiler ");
-    const char *clang = strstr(path, "clang");
-    return !clang || clang > strchr(path, ' ');
+    return strcmp(tier_option(""), "F") != 0;
 }
 
 void built_make(struct built *built, const char *arguments)

@@ -26,12 +26,9 @@ void built_make(struct built *built, const char *arguments);
 // The same for a file of kernels/, and fails the test if it does not compile.
 void built_kernels(struct built *built, const char *file, const char *options);
 
-// Whether kernels are made into vectors where that can be: there is a SIMT
-// compiler for the C++ compiler at hand, and no other tier was asked for.
+// Whether kernels are made into vectors where that can be: no other tier was
+// asked for.
 bool built_may_be_tier_b(void);
-
-// Whether the C++ compiler is gcc.
-bool built_is_gcc(void);
 
 void built_close(struct built *built);
 

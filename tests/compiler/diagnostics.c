@@ -1,5 +1,4 @@
-// What the user reads when a source does not compile. Texts differ between the
-// compilers, so each has its own golden ones.
+// What the user reads when a source does not compile, word by word.
 #include "build.h"
 
 #include <stdio.h>
@@ -10,8 +9,7 @@
 static struct built built;
 
 // Compiles a text called kernel.cu that is wrong and compares all that is said.
-static void says(const char *source, const char *options, const char *clang,
-                 const char *gcc)
+static void says(const char *source, const char *options, const char *said)
 {
     char arguments[256];
     built_write(&built, "source", source);
@@ -19,7 +17,7 @@ static void says(const char *source, const char *options, const char *clang,
              "%s", options);
     built_make(&built, arguments);
     assert_int_equal(built.status, 1);
-    assert_string_equal(built.log, built_is_gcc() ? gcc : clang);
+    assert_string_equal(built.log, said);
     assert_null(built.library);
     built_close(&built);
 }
@@ -32,11 +30,7 @@ RNL_TEST(unknown_identifier)
          "}\n", "",
          "kernel.cu:3:24: error: use of undeclared identifier 'nonexistent'\n"
          "    3 |     out[threadIdx.x] = nonexistent;\n"
-         "      |                        ^\n",
-         "kernel.cu: In function 'void k(int*)':\n"
-         "kernel.cu:3:24: error: 'nonexistent' was not declared in this scope\n"
-         "    3 |     out[threadIdx.x] = nonexistent;\n"
-         "      |                        ^~~~~~~~~~~\n");
+         "      |                        ^\n");
 }
 
 RNL_TEST(missing_semicolon)
@@ -49,11 +43,7 @@ RNL_TEST(missing_semicolon)
          "kernel.cu:3:24: error: expected ';' at end of declaration\n"
          "    3 |     int i = threadIdx.x\n"
          "      |                        ^\n"
-         "      |                        ;\n",
-         "kernel.cu: In function 'void k(int*)':\n"
-         "kernel.cu:4:5: error: expected ',' or ';' before 'out'\n"
-         "    4 |     out[i] = 1;\n"
-         "      |     ^~~\n");
+         "      |                        ;\n");
 }
 
 RNL_TEST(wrong_type)
@@ -66,14 +56,7 @@ RNL_TEST(wrong_type)
          "kernel.cu:4:14: error: assigning to 'float' from incompatible type "
          "'float4'\n"
          "    4 |     out[0] = v;\n"
-         "      |              ^\n",
-         "kernel.cu: In function 'void k(float*)':\n"
-         "kernel.cu:4:14: error: cannot convert 'float4' to 'float' in "
-         "assignment\n"
-         "    4 |     out[0] = v;\n"
-         "      |              ^\n"
-         "      |              |\n"
-         "      |              float4\n");
+         "      |              ^\n");
 }
 
 // No list of all that the prelude has.
@@ -85,12 +68,7 @@ RNL_TEST(wrong_call_of_a_builtin)
          "}\n", "",
          "kernel.cu:3:5: error: no matching function for call to 'atomicAdd'\n"
          "    3 |     atomicAdd(out, \"one\");\n"
-         "      |     ^~~~~~~~~\n",
-         "kernel.cu: In function 'void k(float*)':\n"
-         "kernel.cu:3:14: error: no matching function for call to "
-         "'atomicAdd(float*&, const char [4])'\n"
-         "    3 |     atomicAdd(out, \"one\");\n"
-         "      |     ~~~~~~~~~^~~~~~~~~~~~\n");
+         "      |     ^~~~~~~~~\n");
 }
 
 RNL_TEST(missing_brace_at_the_end)
@@ -99,13 +77,6 @@ RNL_TEST(missing_brace_at_the_end)
          "{\n"
          "    out[0] = 1;\n", "",
          "kernel.cu:3:16: error: expected '}'\n"
-         "    3 |     out[0] = 1;\n"
-         "      |                ^\n"
-         "kernel.cu:2:1: note: to match this '{'\n"
-         "    2 | {\n"
-         "      | ^\n",
-         "kernel.cu: In function 'void k(float*)':\n"
-         "kernel.cu:3:16: error: expected '}' at end of input\n"
          "    3 |     out[0] = 1;\n"
          "      |                ^\n"
          "kernel.cu:2:1: note: to match this '{'\n"
@@ -123,21 +94,13 @@ RNL_TEST(error_in_a_header)
          "In file included from kernel.cu:1:\n"
          "lib/util.h:2:36: error: use of undeclared identifier 'zzz'\n"
          "    2 | inline __device__ int f() { return zzz; }\n"
-         "      |                                    ^\n",
-         "In file included from kernel.cu:1:\n"
-         "lib/util.h: In function 'int f()':\n"
-         "lib/util.h:2:36: error: 'zzz' was not declared in this scope\n"
-         "    2 | inline __device__ int f() { return zzz; }\n"
-         "      |                                    ^~~\n");
+         "      |                                    ^\n");
 }
 
 RNL_TEST(missing_header)
 {
     says("#include \"nowhere.h\"\n", "",
          "kernel.cu:1:10: fatal error: 'nowhere.h' file not found\n"
-         "    1 | #include \"nowhere.h\"\n"
-         "      |          ^~~~~~~~~~~\n",
-         "kernel.cu:1:10: fatal error: nowhere.h: No such file or directory\n"
          "    1 | #include \"nowhere.h\"\n"
          "      |          ^~~~~~~~~~~\n");
 }
@@ -150,13 +113,7 @@ RNL_TEST(wrong_name_expression)
          "did you mean 'float'?\n"
          "    1 | static constexpr auto rnl_function0 = k<floot>;\n"
          "      |                                         ^~~~~\n"
-         "      |                                         float\n",
-         "name-expression:1:41: error: 'floot' was not declared in this scope; "
-         "did you mean 'float'?\n"
-         "name-expression:1:39: error: unable to deduce 'const auto' from "
-         "'k<<expression error> >'\n"
-         "name-expression:1:39: note:   couldn't deduce template parameter "
-         "'auto'\n");
+         "      |                                         float\n");
 }
 
 RNL_TEST(error_directive)
@@ -164,10 +121,7 @@ RNL_TEST(error_directive)
     says("#if X > 1\n#error too large\n#endif\n", "--option -DX=2",
          "kernel.cu:2:2: error: too large\n"
          "    2 | #error too large\n"
-         "      |  ^\n",
-         "kernel.cu:2:2: error: #error too large\n"
-         "    2 | #error too large\n"
-         "      |  ^~~~~\n");
+         "      |  ^\n");
 }
 
 RNL_TEST(warnings_do_not_fail)
@@ -229,7 +183,7 @@ RNL_TEST(libraries_that_are_found)
     assert_int_equal(built.status, 1);
     snprintf(said, sizeof said, "%s%s/include/u.h:2: error: <thrust/sort.h> "
              "is not supported by Runnel on the CPU\n",
-             built_is_gcc() ? "" : "In file included from kernel.cu:1:\n",
+             "In file included from kernel.cu:1:\n",
              built.folder);
     assert_string_equal(built.log, said);
     // Each alone: what is the user's own stands where it is.

@@ -72,7 +72,7 @@ static void read_directives(const char *source)
     struct choices choices = {.standard = "-std=c++17", .target = "native"};
     struct flags flags = {0};
     list_add(&choices.macros, "DX=1");
-    flags_make(&choices, true, &flags);
+    flags_make(&choices, &flags);
     scan_needs_cpp(source, &flags);
     list_free(&choices.macros);
     list_free(&flags.arguments);

@@ -6,10 +6,10 @@
 
 enum { WORDS = 64 };
 
-static void make_flags(const struct choices *choices, bool clang)
+static void make_flags(const struct choices *choices)
 {
     struct flags flags = {0};
-    flags_make(choices, clang, &flags);
+    flags_make(choices, &flags);
     scan_needs_cpp("#define X\n", &flags);
     list_free(&flags.arguments);
     list_free(&flags.includes);
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool read = choices_read(&words, &choices, &notes, &problem);
     fuzz_require(read == (problem.size == 0), "a refusal has a sentence");
     if (read)
-        make_flags(&choices, size % 2);
+        make_flags(&choices);
     choices_free(&choices);
     list_free(&words);
     list_free(&notes);

@@ -192,14 +192,6 @@ RNL_TEST(a_compiler_that_is_no_program_is_unavailable)
           "cannot be started");
 }
 
-RNL_TEST(no_compiler_behind_it_is_unavailable)
-{
-    gives("#!/bin/sh\necho Tried:; echo '  clang++: not found'\n"
-          "echo '  g++: version 3'; exit 3\n",
-          RNL_ERROR_COMPILER_UNAVAILABLE,
-          "Tried:; clang++: not found; g++: version 3");
-}
-
 RNL_TEST(a_refused_command_line_is_a_crash)
 {
     gives("#!/bin/sh\necho unknown --option; exit 2\n",

@@ -23,7 +23,6 @@ enum {
     CODE_OK = 0,
     CODE_NOT_COMPILED = 1,
     CODE_USAGE = 2,
-    CODE_NO_COMPILER = 3,
     CODE_OPTION = 5,
     CODE_FILE = 6,
     CODE_LIMIT = 7,
@@ -212,23 +211,6 @@ static rnl_status refuse_crash(const struct job *job, const char *what)
     return status;
 }
 
-// Every compiler that was looked for belongs into the sentence.
-static rnl_status refuse_missing(const struct job *job)
-{
-    const char *log = text_get(&job->result.output);
-    struct text flat = {0};
-    while (*(log += strspn(log, " \n"))) {
-        size_t length = strcspn(log, "\n");
-        text_add(&flat, "%s%.*s", flat.length ? "; " : "", (int)length, log);
-        log += length;
-    }
-    fail(RNL_ERROR_COMPILER_UNAVAILABLE, "%s has nothing to compile with: %s",
-         job->program, text_get(&flat));
-    fail_set_log(text_get(&job->result.output));
-    text_finish(&flat);
-    return RNL_ERROR_COMPILER_UNAVAILABLE;
-}
-
 static rnl_status judge_exit(const struct job *job)
 {
     char what[64];
@@ -238,8 +220,6 @@ static rnl_status judge_exit(const struct job *job)
     case CODE_NOT_COMPILED:
         return refuse(job, RNL_ERROR_COMPILE_FAILED,
                       "the kernel source does not compile");
-    case CODE_NO_COMPILER:
-        return refuse_missing(job);
     case CODE_OPTION:
         return refuse(job, RNL_ERROR_INVALID_ARGUMENT,
                       "a compiler option is wrong");

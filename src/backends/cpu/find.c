@@ -133,66 +133,16 @@ rnl_status find_compiler(char path[FIND_PATH_SIZE])
 // --- Identity --------------------------------------------------------------
 //
 // Made of what can be learned without starting a process, so that a start with
-// a warm cache is quick: the files' sizes and times stand for their contents.
-// Of the C++ compilers that runnel-cc may choose from, all are named: which one
-// it takes is its own business, but for the first, which it always takes.
-
-static void add_file(struct text *identity, const char *path,
-                     const struct stat *facts)
-{
-    text_add(identity, "%s %llu %lld.%09ld %llu;", path,
-             (unsigned long long)facts->st_size,
-             (long long)facts->st_mtim.tv_sec, facts->st_mtim.tv_nsec,
-             (unsigned long long)facts->st_ino);
-}
+// a warm cache is quick: the program's size and time stand for its contents.
 
 static void add_program(struct text *identity, const char *path)
 {
     struct stat facts;
     if (is_program(path, &facts))
-        add_file(identity, path, &facts);
-}
-
-// What runnel-cc loads or runs from its own folder, if it is there. Only a link
-// has to be followed to find that.
-static void add_beside(struct text *identity, const char *program,
-                       char path[FIND_PATH_SIZE])
-{
-    static const char *const names[] = {"librunnel-simt.so", "runnel-clang"};
-    struct stat facts;
-    char *linked = NULL;
-    if (lstat(program, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-        linked = realpath(program, NULL);
-        program = linked;
-    }
-    const char *slash = program ? strrchr(program, '/') : NULL;
-    for (size_t i = 0; slash && i < sizeof names / sizeof names[0]; i++) {
-        int size = snprintf(path, FIND_PATH_SIZE, "%.*s/%s",
-                            (int)(slash - program), program, names[i]);
-        if (size < FIND_PATH_SIZE && stat(path, &facts) == 0)
-            add_file(identity, path, &facts);
-    }
-    free(linked);
-}
-
-static void add_compilers(struct text *identity, char path[FIND_PATH_SIZE])
-{
-    static const char *const names[] = {"clang++-19", "clang++", "g++", "c++"};
-    const char *chosen = env_get("RUNNEL_CXX");
-    struct stat facts;
-    if (chosen && strchr(chosen, '/'))
-        add_program(identity, chosen);
-    else if (chosen && *chosen && search_path(chosen, path, &facts))
-        add_file(identity, path, &facts);
-    if (chosen && *chosen)
-        return;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (!search_path(names[i], path, &facts))
-            continue;
-        add_file(identity, path, &facts);
-        if (i == 0)
-            return;  // no other can be chosen
-    }
+        text_add(identity, "%s %llu %lld.%09ld %llu;", path,
+                 (unsigned long long)facts.st_size,
+                 (long long)facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec,
+                 (unsigned long long)facts.st_ino);
 }
 
 // Objects are made for the processor at hand. In a virtual machine each
@@ -224,32 +174,15 @@ static uint64_t processor_hash(void)
     return hash_64(words, sizeof words);
 }
 
-// What these variables say reaches the compiler, too.
-static void add_variables(struct text *identity)
+static rnl_status identify(char path[FIND_PATH_SIZE], struct text *identity)
 {
-    static const char *const variables[] = {
-        "RUNNEL_CXX", "RUNNEL_CPU_TARGET", "CPATH", "CPLUS_INCLUDE_PATH",
-    };
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
-        const char *value = env_get(variables[i]);
-        text_add(identity, "%s;", value ? value : "");
-    }
-}
-
-struct paths {
-    char program[FIND_PATH_SIZE], other[FIND_PATH_SIZE];
-};
-
-static rnl_status identify(struct paths *paths, struct text *identity)
-{
-    rnl_status status = find_compiler(paths->program);
+    rnl_status status = find_compiler(path);
     if (status != RNL_OK)
         return status;
-    add_program(identity, paths->program);
-    add_beside(identity, paths->program, paths->other);
-    add_compilers(identity, paths->other);
-    add_variables(identity);
-    text_add(identity, "%016llx", (unsigned long long)processor_hash());
+    const char *target = env_get("RUNNEL_CPU_TARGET");
+    add_program(identity, path);
+    text_add(identity, "%s;%016llx", target ? target : "",
+             (unsigned long long)processor_hash());
     return identity->failed ? RNL_ERROR_OUT_OF_MEMORY : RNL_OK;
 }
 
@@ -258,10 +191,10 @@ rnl_status cpu_compiler_identity(struct context *context, char *text,
 {
     (void)context;
     struct text identity = {0};
-    struct paths *paths = mem_allocate(sizeof *paths);
-    rnl_status status = paths ? identify(paths, &identity)
-                              : RNL_ERROR_OUT_OF_MEMORY;
-    mem_release(paths, sizeof *paths);
+    char *path = mem_allocate(FIND_PATH_SIZE);
+    rnl_status status = path ? identify(path, &identity)
+                             : RNL_ERROR_OUT_OF_MEMORY;
+    mem_release(path, FIND_PATH_SIZE);
     struct hash128 hash = hash_128(text_get(&identity), identity.length);
     text_finish(&identity);
     if (status == RNL_ERROR_OUT_OF_MEMORY)

@@ -1,15 +1,10 @@
-// runnel-clang: clang and the SIMT compiler in one program that is linked
-// statically. It starts in a tenth of the time that clang takes, of which most
-// is relocations of LLVM's shared libraries, and hands a kernel from the one to
-// the other in memory.
-//
-// runnel-clang [--object FILE --target NAME [--dump PREFIX] [--assembly FILE]
-//               [--block-size XxYxZ] [--only NUMBER]] -- CLANG ARGUMENT...
-//
-// Without --object it does what that clang would do, with it the SIMT
-// compiler's job, whose callbacks become the lines that simt.c reads, and, with
-// lld in it, the linker's. Whatever is out of the ordinary is left to the clang
-// that is installed.
+// clang, the SIMT compiler and lld as functions. Kernels go from one to the
+// other in memory; linked statically, at fixed addresses, they start in a tenth
+// of the time that clang takes, which spends it on relocations of LLVM's shared
+// libraries.
+#include "clang.h"
+
+#include <clang/Basic/Version.h>
 #include <clang/CodeGen/CodeGenAction.h>
 #include <clang/Driver/Compilation.h>
 #include <clang/Driver/Driver.h>
@@ -18,9 +13,7 @@
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/FrontendActions.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
-#ifdef RUNNEL_LLD
 #include <lld/Common/Driver.h>
-#endif
 #include <llvm-c/Core.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -33,16 +26,11 @@
 #include <llvm/TargetParser/Host.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
-
-extern "C" {
-#include "../simt/simt.h"
-}
 
 using arguments = std::vector<const char *>;
 
@@ -65,20 +53,11 @@ static void ask_for_large_pages()
 [[gnu::section(".preinit_array"), gnu::used]]
 static void (*const before_all)() = ask_for_large_pages;
 
-// Nothing is taken apart: the process ends. Who listens need not wait until the
-// kernel has taken all memory back.
-[[noreturn]] static void leave(int code)
+// LLVM tells whether its own fault or the source's, such as its assembly.
+static void on_fatal(void *, const char *reason, bool own_fault)
 {
-    std::fflush(stdout);
-    close(STDOUT_FILENO);
-    close(STDERR_FILENO);
-    _exit(code);
-}
-
-static void on_fatal(void *, const char *reason, bool)
-{
-    std::fprintf(stderr, "LLVM ERROR: %s\n", reason);
-    leave(SIMT_CLANG_CRASHED);
+    std::fprintf(stderr, "fatal error: error in backend: %s\n", reason);
+    _exit(own_fault ? CLANG_CRASHED : 1);
 }
 
 // --- clang -------------------------------------------------------------------
@@ -95,7 +74,7 @@ static llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> no_files()
     return files;
 }
 
-// One command of clang's own, without what asks for more than there is here.
+// The driver makes one command of clang's own of a command line.
 static bool read_command(const clang::driver::Compilation &compilation,
                          clang::DiagnosticsEngine &diagnostics,
                          clang::CompilerInvocation &invocation)
@@ -104,32 +83,28 @@ static bool read_command(const clang::driver::Compilation &compilation,
     if (jobs.size() != 1 || compilation.containsError())
         return false;
     const auto &words = jobs.begin()->getArguments();
-    if (words.empty() || std::strcmp(words[0], "-cc1") != 0 ||
-        !clang::CompilerInvocation::CreateFromArgs(
-            invocation, llvm::ArrayRef(words).drop_front(), diagnostics))
-        return false;
-    return invocation.getFrontendOpts().Plugins.empty() &&
-           invocation.getCodeGenOpts().PassPlugins.empty();
+    return !words.empty() && std::strcmp(words[0], "-cc1") == 0 &&
+           clang::CompilerInvocation::CreateFromArgs(
+               invocation, llvm::ArrayRef(words).drop_front(), diagnostics);
 }
 
 // LLVM's own options (-mllvm), which are the process's. False for unknown ones.
 static bool set_options(const clang::CompilerInvocation &invocation)
 {
-    arguments words = {"runnel-clang"};
+    arguments words = {"runnel-cc"};
     for (const std::string &word : invocation.getFrontendOpts().LLVMArgs)
         words.push_back(word.c_str());
     return llvm::cl::ParseCommandLineOptions((int)words.size(), words.data(),
-                                             "", &llvm::nulls());
+                                             "", &llvm::errs());
 }
 
-// False, also, when there is anything to say: the clang that is installed says
-// it under its own name.
 static bool make_invocation(const arguments &words,
                             clang::CompilerInvocation &invocation)
 {
+    auto options = llvm::makeIntrusiveRefCnt<clang::DiagnosticOptions>();
     clang::DiagnosticsEngine diagnostics(
-        new clang::DiagnosticIDs, new clang::DiagnosticOptions,
-        new clang::IgnoringDiagConsumer);
+        new clang::DiagnosticIDs, options,
+        new clang::TextDiagnosticPrinter(llvm::errs(), options.get()));
     clang::driver::Driver driver(words[0],
                                  llvm::sys::getDefaultTargetTriple(),
                                  diagnostics, "clang", no_files());
@@ -138,8 +113,7 @@ static bool make_invocation(const arguments &words,
         driver.BuildCompilation(words));
     return compilation &&
            read_command(*compilation, diagnostics, invocation) &&
-           diagnostics.getClient()->getNumErrors() == 0 &&
-           diagnostics.getClient()->getNumWarnings() == 0;
+           diagnostics.getClient()->getNumErrors() == 0;
 }
 
 static std::unique_ptr<clang::FrontendAction>
@@ -163,25 +137,22 @@ static int run_clang(clang::CompilerInstance &compiler)
 {
     auto action = make_action(compiler.getFrontendOpts().ProgramAction);
     if (!action)
-        return SIMT_CLANG_DECLINES;
+        return CLANG_CRASHED;
     return !compiler.ExecuteAction(*action);
 }
 
 // --- The linker --------------------------------------------------------------
 
-#ifdef RUNNEL_LLD
 LLD_HAS_DRIVER(elf)
 
-// What fails here is left to the linker that is installed.
+// Without libraries, which does where none are needed; otherwise linker.c finds
+// out what is missing.
 static void link_object(const simt_job &job)
 {
     const arguments words = {"ld.lld", "--threads=1", SIMT_LINK_WORDS,
                              "-o", SIMT_LINKED, job.object};
     lld::elf::link(words, llvm::nulls(), llvm::nulls(), false, false);
 }
-#else
-static void link_object(const simt_job &) {}
-#endif
 
 // --- The SIMT compiler -------------------------------------------------------
 
@@ -212,14 +183,13 @@ static int run_simt(clang::CompilerInstance &compiler, simt_job &job)
         return 1;
     std::unique_ptr<llvm::Module> module = action.takeModule();
     if (!module)
-        return SIMT_CLANG_DECLINES;
+        return CLANG_CRASHED;
     module->getContext().setDiscardValueNames(false);
     char message[1024] = "";
-    job.struct_size = sizeof job;
     job.refused = on_refused;
     job.vectorised = on_vectorised;
-    if (runnel_simt_module(&job, llvm::wrap(module.release()), message,
-                           sizeof message)) {
+    if (simt_compile(&job, llvm::wrap(module.release()), message,
+                     sizeof message)) {
         std::printf("! %.*s\n", (int)std::strcspn(message, "\n"), message);
         return 0;
     }
@@ -229,56 +199,47 @@ static int run_simt(clang::CompilerInstance &compiler, simt_job &job)
     return 0;
 }
 
-// --- The command line --------------------------------------------------------
+// --- The functions -----------------------------------------------------------
 
-static unsigned number(const char *word)
+// Reads the command line into `compiler`. 0 or an exit code.
+static int start(const char *const *words, size_t count,
+                 clang::CompilerInstance &compiler)
 {
-    return (unsigned)std::strtoul(word, nullptr, 10);
-}
-
-// Index of the first word for clang, or 0.
-static int read_job(int count, char **words, simt_job &job)
-{
-    int i = 1;
-    for (; i + 1 < count && std::strcmp(words[i], "--") != 0; i += 2) {
-        const char *value = words[i + 1];
-        if (std::strcmp(words[i], "--object") == 0)
-            job.object = value;
-        else if (std::strcmp(words[i], "--target") == 0)
-            job.target = value;
-        else if (std::strcmp(words[i], "--tier") == 0)
-            job.wherever = std::strcmp(value, "auto") != 0;
-        else if (std::strcmp(words[i], "--dump") == 0)
-            job.dump = value;
-        else if (std::strcmp(words[i], "--assembly") == 0)
-            job.assembly = value;
-        else if (std::strcmp(words[i], "--block-size") == 0)
-            std::sscanf(value, "%ux%ux%u", &job.block_size[0],
-                        &job.block_size[1], &job.block_size[2]);
-        else if (std::strcmp(words[i], "--only") == 0)
-            job.only = true, job.kernel = number(value);
-        else
-            return 0;
-    }
-    return i + 1 < count ? i + 1 : 0;
-}
-
-int main(int count, char **words)
-{
-    simt_job job = {};
-    int start = read_job(count, words, job);
-    if (start == 0)
-        leave(SIMT_CLANG_DECLINES);
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     llvm::InitializeNativeTargetAsmParser();
     llvm::install_fatal_error_handler(on_fatal);
-    arguments rest(words + start, words + count);
     auto invocation = std::make_shared<clang::CompilerInvocation>();
-    if (!make_invocation(rest, *invocation) || !set_options(*invocation))
-        leave(SIMT_CLANG_DECLINES);
-    clang::CompilerInstance compiler;
+    if (!make_invocation(arguments(words, words + count), *invocation) ||
+        !set_options(*invocation))
+        return 1;
     compiler.setInvocation(invocation);
     compiler.createDiagnostics();
-    leave(job.object ? run_simt(compiler, job) : run_clang(compiler));
+    return 0;
+}
+
+const char *clang_version(void)
+{
+    return CLANG_VERSION_STRING;
+}
+
+int clang_compile(const char *const *words, size_t count)
+{
+    clang::CompilerInstance compiler;
+    int status = start(words, count, compiler);
+    return status ? status : run_clang(compiler);
+}
+
+int clang_vectorise(const char *const *words, size_t count, simt_job *job)
+{
+    clang::CompilerInstance compiler;
+    int status = start(words, count, compiler);
+    return status ? status : run_simt(compiler, *job);
+}
+
+int clang_link(const char *const *words, size_t count)
+{
+    arguments all(words, words + count);
+    all.insert(all.begin() + 1, "--threads=1");
+    return !lld::elf::link(all, llvm::outs(), llvm::errs(), false, false);
 }
