@@ -110,7 +110,7 @@ void flags_make(const struct choices *choices, struct flags *flags);
 // "native", or what RUNNEL_CPU_TARGET says.
 const char *compiler_target(void);
 
-// --- identity.c ---------------------------------------------------------------
+// --- identity.c ------------------------------------------------------------
 
 // One line for cache keys.
 void compiler_identity(struct text *line);
