@@ -222,11 +222,6 @@ void scan_free(struct scan *scan);
 const char *scan_find(const struct scan *scan, const char *word,
                       const char *symbol, bool *has_value);
 
-// Tells where the source has assembly that is not empty; of much, the first
-// SCAN_REFUSALS places.
-void rules_report_assembly(const struct scan *scan, const char *name,
-                           struct text *out);
-
 // --- location.c: where a token stands in the user's text --------------------
 
 // Adds a diagnostic ("error", "warning") as compilers word it: of a scanned

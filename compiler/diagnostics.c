@@ -28,14 +28,10 @@ static bool starts_block(const char *line, size_t size)
            isdigit((unsigned char)colon[1]);
 }
 
-// "In file included from x:1:" and gcc's "x: In function 'f':" and "x:1:2:
-// required from here" announce the diagnostic that follows.
+// "In file included from x:1:" announces the diagnostic that follows.
 static bool announces(const char *line, size_t size)
 {
-    return begins(line, size, "In file included from ") ||
-           contains(line, size, ":   required from ") ||
-           (size > 2 && line[size - 2] == ':' &&
-            (contains(line, size, ": In ") || contains(line, size, ": At ")));
+    return begins(line, size, "In file included from ");
 }
 
 size_t diagnostics_folder(const char *path)
@@ -68,9 +64,7 @@ static bool is_noise(const char *line, size_t size)
 {
     static const char *const about[] = {
         "In file included from <command-line>",
-        "In file included from <built-in>", CC_PRELUDE_FILE ": In ",
-        CC_TABLE_FILE ": In ", CC_TABLE_FILE ": At ", CC_RECORDS_FILE ": In ",
-        CC_RECORDS_FILE ": At ", "compilation terminated"};
+        "In file included from <built-in>"};
     for (size_t i = 0; i < sizeof about / sizeof *about; i++)
         if (begins(line, size, about[i]))
             return true;
@@ -232,14 +226,12 @@ static const char *library_name(const char *path)
     return NULL;
 }
 
-// The path in "In file included from PATH:1:" and what gcc writes below.
+// The path in "In file included from PATH:1:".
 static const char *included_from(const char *line)
 {
     static const char first[] = "In file included from ";
-    const char *next = line + strspn(line, " ");
-    if (strncmp(line, first, strlen(first)) == 0)
-        return line + strlen(first);
-    return next > line && strncmp(next, "from ", 5) == 0 ? next + 5 : NULL;
+    return strncmp(line, first, strlen(first)) == 0 ? line + strlen(first)
+                                                    : NULL;
 }
 
 // A header of such a library, and the line of the user's that includes it.
@@ -247,8 +239,8 @@ struct inclusion {
     const char *name, *place;
 };
 
-// Of an error in one of these. What announces it tells how the compiler came
-// there: clang begins with the user's line, gcc ends with it.
+// Of an error in one of these. The lines that announce it tell how the compiler
+// came there, the user's line first.
 static bool find_inclusion(const struct block *block, struct inclusion *found)
 {
     bool seen = false;
@@ -257,26 +249,22 @@ static bool find_inclusion(const struct block *block, struct inclusion *found)
         return false;
     for (const char *line = block->start; line < block->head;
          line += line_size(line)) {
-        const bool outwards = line[0] == ' ';
         const char *path = included_from(line);
         const char *name = path ? library_name(path) : NULL;
-        if (!path)
+        if (!path || seen)
             continue;
-        if (name && outwards)
-            found->place = NULL;
-        if (name && (outwards || !seen))
+        if (name)
             found->name = name;
-        else if (!name && (outwards ? !found->place : !seen))
+        else
             found->place = path;
-        seen |= name != NULL;
+        seen = name != NULL;
     }
     return found->place;
 }
 
 static bool shows_launch(const struct block *block)
 {
-    return (says(block, "expected expression") ||
-            says(block, "expected primary-expression")) &&
+    return says(block, "expected expression") &&
            contains(block->start, (size_t)(block->end - block->start), "<<<");
 }
 
@@ -288,18 +276,12 @@ static const char *find_feature(const struct block *block)
     } features[] = {
         {"GNU-style inline assembly is disabled", "inline PTX or other assembly is"},
         {"with exceptions disabled", "an exception is"},
-        {"exception handling disabled", "an exception is"},
         {"use of dynamic_cast requires", "dynamic_cast is"},
-        {"'dynamic_cast' not permitted", "dynamic_cast is"},
         {"<typeinfo>", "typeid is"},
         {"use of typeid requires", "typeid is"},
-        {"cannot use 'typeid'", "typeid is"},
         {"variable length array", "an array of variable length is"},
         {"requires a global constructor", "dynamic initialization is"},
-        {"'thread_local' is only allowed", "a __shared__ member is"},
-        {"declared 'constinit'", "a __shared__ member is"},
-        {"error: 'constinit' variable",
-         "a __shared__ variable with a constructor is, with gcc,"}};
+        {"'thread_local' is only allowed", "a __shared__ member is"}};
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
         if (says(block, features[i].said))
             return features[i].feature;
@@ -334,15 +316,10 @@ static bool explain(const struct block *block, struct text *sentence,
     return inside || feature || header || name;
 }
 
-// The line of the user's text that made the compiler read generated text, which
-// gcc announces and clang notes; NULL if it tells none.
+// The line of the user's text that made clang read generated text, which a note
+// tells; NULL if none does.
 static const char *find_use(const struct block *block)
 {
-    for (const char *line = block->start; line < block->head;
-         line += line_size(line))
-        if (contains(line, line_size(line), "required from ") &&
-            !is_generated(line, line_size(line)))
-            return line;
     struct block note;
     for (const char *at = block->end; *at; at = note.end) {
         note = next_block(at);
@@ -544,8 +521,8 @@ static bool redefines_generated(const struct block *block)
            is_generated(note.head, note.head_size);
 }
 
-// A source may be a header, too. gcc tells at the user's line of functions of
-// the prelude's that do not fit (own.c).
+// A source may be a header, too. Functions of the prelude that do not fit are
+// own.c's.
 static bool is_muted(const struct block *block, const struct job *job)
 {
     return says(block, "rnl_exactly") || says(block, "rnl_other_") ||

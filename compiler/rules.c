@@ -349,32 +349,6 @@ void rules_check_kernel(const struct tokens *s, size_t from, size_t i,
             rules_refuse(scan, s->items[i], "a kernel cannot be called main");
 }
 
-// --- Assembly ----------------------------------------------------------------
-
-void rules_report_assembly(const struct scan *scan, const char *name,
-                           struct text *out)
-{
-    static const char *const words[] = {"asm", "__asm__", "__asm", NULL};
-    struct tokens tokens = {0};
-    size_t told = 0;
-    tokens_read(scan->source, &tokens);
-    for (size_t i = 0; i < tokens.count && told < SCAN_REFUSALS; i++) {
-        size_t text = i + 1;
-        if (!token_is_any(tokens.items[i], words))
-            continue;
-        while (token_is_word(tokens.items[text]))
-            text++;  // volatile
-        while (token_is(tokens.items[++text], "\"\""))
-            ;
-        if (tokens.items[text].start[0] != '"')
-            continue;
-        location_report(scan, name, tokens.items[i].start, "error",
-                        CC_NO_ASSEMBLY, out);
-        told++;
-    }
-    tokens_free(&tokens);
-}
-
 // --- In braces ---------------------------------------------------------------
 
 // One that is declared from token `from` on. Only members are static here.

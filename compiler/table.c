@@ -365,9 +365,7 @@ void table_write(const struct scan *scan, const struct list *expressions,
     // not be all zeros, which would leave it without room in the file.
     text_format(text,
                 "\n#line 1 \"" CC_TABLE_FILE "\"\n"
-                "#ifdef __clang__\n"
                 "#pragma clang diagnostic ignored \"-Weverything\"\n"
-                "#endif\n"
                 "extern \"C\" { extern const char rnl_symbols[%zu][%d] "
                 "RNL_FOUND;\n"
                 "const char rnl_symbols[%zu][%d] = {{1}};}\n",

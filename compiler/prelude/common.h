@@ -32,23 +32,14 @@ RNL_STORE(__stcs)
 RNL_STORE(__stwb)
 RNL_STORE(__stwt)
 
-// Where clang has a builtin of that name, gcc has none.
 #define __assume(condition) __builtin_assume(condition)
-#if !defined(__clang__)
-#define __builtin_assume(condition) \
-    ((condition) ? static_cast<void>(0) : __builtin_unreachable())
-#endif
 
 RNL_INLINE long long clock64()
 {
 #if defined(__x86_64__)
     return (long long)__builtin_ia32_rdtsc();
-#elif defined(__aarch64__) && defined(__clang__)
-    return (long long)__builtin_arm_rsr64("cntvct_el0");
 #elif defined(__aarch64__)
-    unsigned long long ticks;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-    return (long long)ticks;
+    return (long long)__builtin_arm_rsr64("cntvct_el0");
 #else
     return 0;
 #endif
@@ -84,9 +75,6 @@ constexpr T &&forward(typename rnl_bare<T>::type &value) noexcept
 template <class T> class initializer_list {
     const T *first;
     size_t count;
-#if !defined(__clang__)
-    constexpr initializer_list(const T *p, size_t n) : first(p), count(n) {}
-#endif
 
 public:
     typedef T value_type;

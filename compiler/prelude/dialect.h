@@ -7,9 +7,8 @@
 // `inline` makes the compiler drop the copy of a kernel that is not inlined
 // into its run_threads function, and keeps overloads and templates legal.
 // `template __global__ void k<int>(int *);` must not be inline, and before an
-// attribute no function can be. gcc refuses a second `inline`, and drops copies
-// anyway (-fwhole-program).
-#if defined(RNL_NOT_INLINE) || !defined(__clang__)
+// attribute no function can be.
+#if defined(RNL_NOT_INLINE)
 #define __global__
 #else
 #define __global__ inline
@@ -29,39 +28,19 @@
 #define __align__(n) __attribute__((aligned(n)))
 #define __builtin_align__(n) __attribute__((aligned(n)))
 
-#if defined(__clang__)
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __inline_hint__ __inline__
-#else
-#define __forceinline__ __attribute__((always_inline))
-#define __inline_hint__
-#endif
 
-// Constant initialisation keeps C++'s wrapper functions out of the way of
-// `extern` arrays. clang's form of it would refuse structs, and it inlines the
-// wrappers.
-#if defined(__clang__)
 #define __shared__ thread_local
-#else
-#define __shared__ __constinit thread_local
-#endif
 
 // What is looked for by its name in what has been compiled.
-#if defined(__clang__)
 #define RNL_FOUND __attribute__((__used__))
-#else
-#define RNL_FOUND __attribute__((__externally_visible__))
-#endif
 
 #define RNL_INLINE static inline __attribute__((always_inline, unused))
 // Waiting functions are kept out of line in a section of their own: a kernel
 // from which this section can be reached may wait (see elf.c).
 // No thread may be moved past one, nor may two calls become one.
-#if defined(__clang__)
 #define RNL_CONVERGENT __attribute__((convergent))
-#else
-#define RNL_CONVERGENT
-#endif
 #define RNL_WAITS                                                       \
     static RNL_CONVERGENT                                               \
         __attribute__((noinline, unused, section(".text.rnl_waits")))

@@ -1,9 +1,5 @@
 // <cuda_fp16.h>
 
-#if defined(__clang__) && __clang_major__ < 15 && defined(__x86_64__)
-#error __half needs clang 15 or newer, or gcc
-#endif
-
 RNL_INLINE float rnl_half_to_float(unsigned short bits)
 {
     _Float16 value;

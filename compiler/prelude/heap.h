@@ -132,18 +132,3 @@ RNL_RUNTIME void operator delete[](void *memory, size_t) noexcept
 {
     rnl_heap_give(memory);
 }
-
-// Variables of CUDA end with their module, without any code. gcc asks for
-// destructors to be called in the end, clang does not.
-#if !defined(__clang__)
-#define RNL_HIDDEN __attribute__((__visibility__("hidden"))) RNL_FOUND
-extern "C" {
-RNL_HIDDEN void *__dso_handle = nullptr;
-RNL_HIDDEN int atexit(void (*)()) noexcept { return 0; }
-RNL_HIDDEN int __cxa_thread_atexit(void (*)(void *), void *, void *) noexcept
-{
-    return 0;
-}
-}
-#undef RNL_HIDDEN
-#endif

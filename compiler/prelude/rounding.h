@@ -6,14 +6,12 @@
 // --- To nearest ------------------------------------------------------------
 
 // Keeps the compiler from fusing what CUDA promises to round by itself.
-#if defined(__clang__) && defined(__x86_64__)
+#if defined(__x86_64__)
 #define RNL_ROUNDED(x)                               \
     {                                                \
         _Pragma("clang fp reassociate(on)")          \
         x = __arithmetic_fence(x);                   \
     }
-#elif defined(__x86_64__)
-#define RNL_ROUNDED(x) __asm__("" : "+x"(x));
 #elif defined(__aarch64__)
 #define RNL_ROUNDED(x) __asm__("" : "+w"(x));
 #else

@@ -35,8 +35,7 @@ typedef unsigned __int128 rnl_wide;
 template <> struct rnl_sized<16> {
     typedef rnl_wide type;
 };
-// For __atomic_load_n gcc calls a library and clang 15 writes; tier B has no
-// vectors.
+// Tier B has no vectors here.
 RNL_INLINE rnl_wide rnl_wide_load(const rnl_wide *p)
 {
 #if defined(RNL_SIMT)

@@ -8,11 +8,7 @@ RNL_INLINE void __syncwarp(unsigned int mask = RNL_FULL_MASK)
 }
 // Where a default argument is written in the source: lanes that are at another
 // place are not active. Two calls in branches cannot become one, either.
-#if defined(__clang__)
 #define RNL_PLACE (__builtin_LINE() * 4096u + __builtin_COLUMN())
-#else
-#define RNL_PLACE __builtin_LINE()
-#endif
 RNL_INLINE unsigned int __activemask(unsigned int place = RNL_PLACE)
 {
     return static_cast<unsigned int>(

@@ -37,7 +37,6 @@ static void look(void)
             table_has_name(&scan->kernels[i], options.expressions.items[k]);
     }
     table_place(scan, &options.expressions, scan->kernel_count + MOST);
-    rules_report_assembly(scan, options.name, &job.log);
 }
 
 // The front end on one source: all of it that runs in this process. Another one
