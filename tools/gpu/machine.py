@@ -7,6 +7,7 @@ import re
 import shutil
 import tempfile
 
+import gpu.pack as pack
 import gpu.running as running
 
 # Settings of the caller that reach the programs; others could change what is
@@ -34,6 +35,7 @@ class Place:
             str(self.folder / "lib"), os.environ.get("LD_LIBRARY_PATH")]))
         values["RUNNEL_TEST_DEVICE"] = self.device
         values["RUNNEL_CACHE_DIR"] = self._cache.name
+        pack.unpack(self.folder)
         compiler = self.folder / "bin" / "runnel-cc"
         if compiler.exists():
             values["RUNNEL_CC"] = str(compiler)

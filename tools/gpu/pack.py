@@ -3,6 +3,7 @@ with neither the tools nor the libraries of this one.
 """
 
 import json
+import lzma
 import os
 import pathlib
 import re
@@ -105,11 +106,26 @@ def _headers(build, folder):
 def _programs(build):
     for pattern in PROGRAMS:
         for path in sorted(build.glob(pattern)):
-            # What holds or loads LLVM stays at home: the one is too large to
-            # travel, and for the other there is none where this goes.
-            if (path.is_file() and os.access(path, os.X_OK) and
-                    "simt" not in path.name and path.name != "runnel-clang"):
+            if path.is_file() and os.access(path, os.X_OK):
                 yield path
+
+
+def _compress(program):
+    """The kernel compiler has LLVM in it: a quarter of it travels."""
+    with open(program, "rb") as plain, lzma.open(
+            f"{program}.xz", "wb", preset=1) as packed:
+        shutil.copyfileobj(plain, packed)
+    program.unlink()
+
+
+def unpack(folder):
+    """Undoes that on the other machine."""
+    for packed in folder.glob("bin/*.xz"):
+        program = packed.with_suffix("")
+        with lzma.open(packed) as source, open(program, "wb") as target:
+            shutil.copyfileobj(source, target)
+        program.chmod(0o755)
+        packed.unlink()
 
 
 def pack(build, folder, jobs, make):
@@ -126,6 +142,7 @@ def pack(build, folder, jobs, make):
     for program in programs:
         _copy(program, folder / program.relative_to(build))
         libraries.update(_libraries(program))
+    _compress(folder / "bin" / "runnel-cc")
     for name, path in sorted(libraries.items()):
         _copy(path.resolve(), folder / "lib" / name)
     _headers(build, folder / "include")
