@@ -58,7 +58,8 @@ RNL_TEST(functions_of_the_compiler)
             "    __int128 wide = (__int128)x[i] * x[i] * x[i];\n"
             "    unsigned __int128 bits = (unsigned __int128)wide << (i + 8);\n"
             "    x[i] = (long long)(wide / (x[i] + 1)) ^\n"
-            "           (long long)(bits % 1000000007u) ^ (long long)(double)wide;\n"
+            "           (long long)(bits % 1000000007u) ^\n"
+            "           (long long)(double)wide;\n"
             "}\n", "--option --device-int128");
     long long x[32], *first = x;
     for (int i = 0; i < 32; i++)
