@@ -265,6 +265,10 @@ bool parts_missed(const char *errors);
 // or say that it is not there. False after the last.
 bool parts_header(size_t i, struct text *name, struct text *text);
 
+// Whether a header of that name in a folder of the user's goes before: those of
+// the language do, CUDA's own, which a toolkit's folder has for GPUs, do not.
+bool parts_give_way(const char *header);
+
 // --- own.c: what a source declares although the prelude has it --------------
 
 // Adds what lets the prelude give way to it, before and after the prelude.
@@ -330,7 +334,7 @@ size_t diagnostics_folder(const char *path);
 #define CC_EXPRESSION_FILE "name-expression"
 #define CC_HEADER_FOLDER "rnl-headers"
 #define CC_STUB_FOLDER "rnl-stubs"
-#define CC_PARTS_FOLDER "rnl-parts"  // headers that nobody may replace
+#define CC_PARTS_FOLDER "rnl-parts"  // headers before those of -I
 
 // Bytes for the mangled name of a kernel in an object, zero included.
 #define RNL_CPU_SYMBOL_SIZE 512

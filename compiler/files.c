@@ -83,7 +83,9 @@ static int write_part_headers(void)
     bool written = true;
     for (size_t i = 0; written && parts_header(i, &name, &text); i++) {
         char path[128];
-        snprintf(path, sizeof path, CC_PARTS_FOLDER "/%s", name.data);
+        snprintf(path, sizeof path, "%s/%s",
+                 parts_give_way(name.data) ? CC_STUB_FOLDER : CC_PARTS_FOLDER,
+                 name.data);
         written = write_file(path, text.data, text.size);
         text_free(&name);
         text_free(&text);
@@ -97,7 +99,7 @@ int write_stubs(const struct job *job)
 {
     static const char *const names[] = {
         "cuda_runtime.h", "cuda_runtime_api.h", "cuda.h", "stdio.h", "cstdio",
-        "device_launch_parameters.h", "stdint.h", "cstdint", "stddef.h",
+        "device_launch_parameters.h", "stddef.h",
         "cstddef", "math.h", "cmath", "assert.h", "cassert", "stdlib.h",
         "cstdlib", "string.h", "cstring", "device_functions.h",
         "device_atomic_functions.h", "vector_types.h", "vector_functions.h",

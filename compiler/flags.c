@@ -145,8 +145,8 @@ void flags_make(const struct choices *choices, struct flags *flags)
         list_add(arguments, always[i]);
     for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)
         list_add(arguments, predefined[i]);
-    list_add(arguments, "-I" CC_PARTS_FOLDER);
     list_add(arguments, "-I" CC_HEADER_FOLDER);
+    list_add(arguments, "-I" CC_PARTS_FOLDER);
     copy_includes(choices, flags);
     text_add(&flags->defines, "#ifdef NDEBUG\n#undef assert\n"
                               "#define assert(...) ((void)0)\n#endif\n");

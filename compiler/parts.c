@@ -50,11 +50,13 @@ static const struct {
     {"cooperative_groups/reduce.h", {"MATH", "WARP", "GROUPS"}},
     {"cooperative_groups/scan.h", {"MATH", "WARP", "GROUPS"}},
     {"cooperative_groups/memcpy_async.h", {"MATH", "WARP", "GROUPS"}},
-    {"math_constants.h", {"MATH", "LIMITS"}},
-    {"limits.h", {"MATH", "LIMITS"}},
-    {"climits", {"MATH", "LIMITS"}},
-    {"float.h", {"MATH", "LIMITS"}},
-    {"cfloat", {"MATH", "LIMITS"}},
+    {"math_constants.h", {"MATH", "CONSTANTS"}},
+    {"limits.h", {"LIMITS"}},
+    {"climits", {"LIMITS"}},
+    {"float.h", {"LIMITS"}},
+    {"cfloat", {"LIMITS"}},
+    {"stdint.h", {"LIMITS"}},
+    {"cstdint", {"LIMITS"}},
 };
 
 static const char *const refused[] = {
@@ -155,6 +157,14 @@ static void write_header(size_t i, struct text *text)
         text_format(text, "#define RNL_NEEDS_%s\n", headers[i].parts[p]);
     text_format(text, "#include \"%s../" CC_PRELUDE_FILE "\"\n#endif\n",
                 strchr(headers[i].header, '/') ? "../" : "");
+}
+
+bool parts_give_way(const char *header)
+{
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        if (strcmp(headers[i].header, header) == 0)
+            return strcmp(headers[i].parts[0], "LIMITS") == 0;
+    return false;
 }
 
 bool parts_header(size_t i, struct text *name, struct text *text)

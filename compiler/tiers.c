@@ -80,6 +80,7 @@ static void make_call(const struct job *job, struct call *call)
     bitcode_command(job, &call->command);
     simt->object = "kernel.o";
     simt->target = job->choices.target;
+    simt->scalar_only = strcmp(job->choices.tier, "F") == 0;
     simt->wherever = strcmp(job->choices.tier, "auto") != 0;
     simt->assembly = wants_assembly(job) ? "kernel.s" : NULL;
     memcpy(simt->block_size, job->choices.block_size, sizeof simt->block_size);
@@ -167,7 +168,7 @@ static int report_refused(struct job *job)
     return status;
 }
 
-static int compile_vectors(struct job *job)
+static int compile_by_simt(struct job *job)
 {
     if (!make_verdicts(job))
         return command_compile(job, "-c", "kernel.o");
@@ -190,12 +191,9 @@ static int compile_vectors(struct job *job)
 
 int tiers_compile(struct job *job)
 {
-    if (strcmp(job->choices.tier, "F") == 0)
-        text_add(&job->no_vectors, "--tier=F was asked for");
-    else if (job->choices.debug)
-        text_add(&job->no_vectors, "it is compiled for debugging");
-    else
-        return compile_vectors(job);
+    if (!job->choices.debug)
+        return compile_by_simt(job);
+    text_add(&job->no_vectors, "it is compiled for debugging");
     return command_compile(job, "-c", "kernel.o");
 }
 

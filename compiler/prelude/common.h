@@ -69,6 +69,11 @@ constexpr T &&forward(typename rnl_bare<T>::type &value) noexcept
 {
     return static_cast<T &&>(value);
 }
+template <class T>
+constexpr T &&forward(typename rnl_bare<T>::type &&value) noexcept
+{
+    return static_cast<T &&>(value);
+}
 
 // What the compiler makes of braces: these two members, in this order.
 #ifndef RNL_NO_LIST

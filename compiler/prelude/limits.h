@@ -1,5 +1,6 @@
-// <limits.h>, <float.h> and <math_constants.h> under all their names.
+// <limits.h>, <float.h> and <stdint.h> under all their names.
 #define CHAR_BIT 8
+#define MB_LEN_MAX 16
 #define SCHAR_MIN (-128)
 #define SCHAR_MAX 127
 #define UCHAR_MAX 255
@@ -33,48 +34,112 @@
 #define DBL_MAX double(__DBL_MAX__)
 #define DBL_MIN_EXP __DBL_MIN_EXP__
 #define DBL_MAX_EXP __DBL_MAX_EXP__
+#define FLT_MIN_10_EXP __FLT_MIN_10_EXP__
+#define FLT_MAX_10_EXP __FLT_MAX_10_EXP__
+#define FLT_DECIMAL_DIG __FLT_DECIMAL_DIG__
+#define FLT_TRUE_MIN __FLT_DENORM_MIN__
+#define FLT_HAS_SUBNORM 1
+#define DBL_MIN_10_EXP __DBL_MIN_10_EXP__
+#define DBL_MAX_10_EXP __DBL_MAX_10_EXP__
+#define DBL_DECIMAL_DIG __DBL_DECIMAL_DIG__
+#define DBL_TRUE_MIN double(__DBL_DENORM_MIN__)
+#define DBL_HAS_SUBNORM 1
+#define DECIMAL_DIG __DBL_DECIMAL_DIG__
+#define FLT_EVAL_METHOD 0
+#define FLT_ROUNDS 1
 
-#define CUDART_INF_F __int_as_float(0x7f800000)
-#define CUDART_NAN_F __int_as_float(0x7fffffff)
-#define CUDART_MIN_DENORM_F __int_as_float(0x00000001)
-#define CUDART_MAX_NORMAL_F __int_as_float(0x7f7fffff)
-#define CUDART_NEG_ZERO_F __int_as_float(int(0x80000000))
-#define CUDART_ZERO_F 0.0f
-#define CUDART_ONE_F 1.0f
-#define CUDART_SQRT_HALF_F 0.707106781f
-#define CUDART_SQRT_TWO_F 1.414213562f
-#define CUDART_THIRD_F 0.333333333f
-#define CUDART_PIO4_F 0.785398163f
-#define CUDART_PIO2_F 1.570796327f
-#define CUDART_3PIO4_F 2.356194490f
-#define CUDART_2_OVER_PI_F 0.636619772f
-#define CUDART_SQRT_2_OVER_PI_F 0.797884561f
-#define CUDART_PI_F 3.141592654f
-#define CUDART_L2E_F 1.442695041f
-#define CUDART_L2T_F 3.321928094f
-#define CUDART_LG2_F 0.301029996f
-#define CUDART_LGE_F 0.434294482f
-#define CUDART_LN2_F 0.693147181f
-#define CUDART_LNT_F 2.302585093f
-#define CUDART_LNPI_F 1.144729886f
-#define CUDART_TWO_TO_M126_F 1.175494351e-38f
-#define CUDART_TWO_TO_23_F 8388608.0f
-#define CUDART_INF __longlong_as_double(0x7ff0000000000000ll)
-#define CUDART_NAN __longlong_as_double((long long)0xfff8000000000000ull)
-#define CUDART_NEG_ZERO (-0.0)
-#define CUDART_MIN_DENORM 4.9406564584124654e-324
-#define CUDART_ZERO 0.0
-#define CUDART_ONE 1.0
-#define CUDART_SQRT_TWO 1.4142135623730951
-#define CUDART_SQRT_HALF 0.7071067811865476
-#define CUDART_THIRD 0.3333333333333333333
-#define CUDART_PI 3.1415926535897931
-#define CUDART_PIO2 1.5707963267948966
-#define CUDART_PIO4 0.78539816339744828
-#define CUDART_2_OVER_PI 0.63661977236758138
-#define CUDART_L2E 1.4426950408889634
-#define CUDART_L2T 3.3219280948873626
-#define CUDART_LG2 0.3010299956639812
-#define CUDART_LGE 0.43429448190325182
-#define CUDART_LN2 0.69314718055994529
-#define CUDART_LNT 2.3025850929940459
+#define INT8_MAX 127
+#define INT8_MIN (-127 - 1)
+#define UINT8_MAX 255
+#define INT_LEAST8_MAX 127
+#define INT_LEAST8_MIN (-127 - 1)
+#define UINT_LEAST8_MAX 255
+#define INT_FAST8_MAX 127
+#define INT_FAST8_MIN (-127 - 1)
+#define UINT_FAST8_MAX 255
+#define INT16_MAX 32767
+#define INT16_MIN (-32767 - 1)
+#define UINT16_MAX 65535
+#define INT_LEAST16_MAX 32767
+#define INT_LEAST16_MIN (-32767 - 1)
+#define UINT_LEAST16_MAX 65535
+#define INT_FAST16_MAX 9223372036854775807l
+#define INT_FAST16_MIN (-9223372036854775807l - 1)
+#define UINT_FAST16_MAX 18446744073709551615ul
+#define INT32_MAX 2147483647
+#define INT32_MIN (-2147483647 - 1)
+#define UINT32_MAX 4294967295u
+#define INT_LEAST32_MAX 2147483647
+#define INT_LEAST32_MIN (-2147483647 - 1)
+#define UINT_LEAST32_MAX 4294967295u
+#define INT_FAST32_MAX 9223372036854775807l
+#define INT_FAST32_MIN (-9223372036854775807l - 1)
+#define UINT_FAST32_MAX 18446744073709551615ul
+#define INT64_MAX 9223372036854775807l
+#define INT64_MIN (-9223372036854775807l - 1)
+#define UINT64_MAX 18446744073709551615ul
+#define INT_LEAST64_MAX 9223372036854775807l
+#define INT_LEAST64_MIN (-9223372036854775807l - 1)
+#define UINT_LEAST64_MAX 18446744073709551615ul
+#define INT_FAST64_MAX 9223372036854775807l
+#define INT_FAST64_MIN (-9223372036854775807l - 1)
+#define UINT_FAST64_MAX 18446744073709551615ul
+#define INTPTR_MAX INT64_MAX
+#define INTPTR_MIN INT64_MIN
+#define UINTPTR_MAX UINT64_MAX
+#define INTMAX_MAX INT64_MAX
+#define INTMAX_MIN INT64_MIN
+#define UINTMAX_MAX UINT64_MAX
+#define PTRDIFF_MAX INT64_MAX
+#define PTRDIFF_MIN INT64_MIN
+#define SIZE_MAX UINT64_MAX
+#define INT8_C(x) x
+#define INT16_C(x) x
+#define INT32_C(x) x
+#define INT64_C(x) x##l
+#define UINT8_C(x) x
+#define UINT16_C(x) x
+#define UINT32_C(x) x##u
+#define INTMAX_C(x) x##l
+#define UINTMAX_C(x) x##ul
+
+typedef int8_t int_least8_t, int_fast8_t;
+typedef int16_t int_least16_t;
+typedef int32_t int_least32_t;
+typedef int64_t int_least64_t, int_fast16_t, int_fast32_t, int_fast64_t;
+typedef uint8_t uint_least8_t, uint_fast8_t;
+typedef uint16_t uint_least16_t;
+typedef uint32_t uint_least32_t;
+typedef uint64_t uint_least64_t, uint_fast16_t, uint_fast32_t, uint_fast64_t;
+typedef int64_t intmax_t;
+typedef uint64_t uintmax_t;
+namespace std {
+using ::int8_t;
+using ::int16_t;
+using ::int32_t;
+using ::int64_t;
+using ::uint8_t;
+using ::uint16_t;
+using ::uint32_t;
+using ::uint64_t;
+using ::int_fast8_t;
+using ::int_fast16_t;
+using ::int_fast32_t;
+using ::int_fast64_t;
+using ::uint_fast8_t;
+using ::uint_fast16_t;
+using ::uint_fast32_t;
+using ::uint_fast64_t;
+using ::int_least8_t;
+using ::int_least16_t;
+using ::int_least32_t;
+using ::int_least64_t;
+using ::uint_least8_t;
+using ::uint_least16_t;
+using ::uint_least32_t;
+using ::uint_least64_t;
+using ::intptr_t;
+using ::uintptr_t;
+using ::intmax_t;
+using ::uintmax_t;
+} // namespace std

@@ -279,7 +279,7 @@ void prepare_aliases(LLVMModuleRef module);
 void prepare_targets(LLVMModuleRef module);    // one processor for all
 void prepare_widest(LLVMValueRef function);    // vectors that it may have
 // Divisions and conversions to integers do what they do on a GPU.
-void prepare_arithmetic(LLVMModuleRef module);
+void prepare_arithmetic(LLVMModuleRef module, bool zero_traps);
 // Makes variables known to another module of the same object.
 void prepare_share_variables(LLVMModuleRef module);
 // For code that will only run with blocks of this size.

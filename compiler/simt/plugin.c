@@ -509,7 +509,7 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
         return LLVMCreateMessage("a function jumps to addresses of labels");
     prepare_aliases(module);
     prepare_targets(module);
-    prepare_arithmetic(module);
+    prepare_arithmetic(module, job->scalar_only);
     prepare_share_variables(module);
     dump(job, module, "source");
     bool many_loops = rotate_loops(module) > LOOPS_MOST;
@@ -517,7 +517,10 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
         look_near();
     unsigned count = count_kernels(module);
     struct kernel *kernels = simt_allocate(count * sizeof *kernels);
-    if ((message = vectorise_all(job, module, kernels, count, &vectors)))
+    for (unsigned i = 0; job->scalar_only && i < count; i++)
+        kernels[i].refusal = "--tier=F was asked for";
+    if (!job->scalar_only &&
+        (message = vectorise_all(job, module, kernels, count, &vectors)))
         return message;
     bool has_kernels = report(job, kernels, count);
     prepare_drop_used(module);

@@ -150,7 +150,8 @@ void prepare_targets(LLVMModuleRef module)
 
 // Dividing by zero, and the least number by -1, give something on a GPU and do
 // not end the program.
-static void guard_division(LLVMBuilderRef b, LLVMValueRef at, bool is_signed)
+static void guard_division(LLVMBuilderRef b, LLVMValueRef at, bool is_signed,
+                           bool zero_traps)
 {
     LLVMValueRef up = LLVMGetOperand(at, 0), down = LLVMGetOperand(at, 1);
     LLVMTypeRef type = LLVMTypeOf(at);
@@ -159,7 +160,9 @@ static void guard_division(LLVMBuilderRef b, LLVMValueRef at, bool is_signed)
         return;
     LLVMPositionBuilderBefore(b, at);
     LLVMValueRef bad =
-        LLVMBuildICmp(b, LLVMIntEQ, down, LLVMConstNull(type), "");
+        zero_traps ? LLVMConstNull(LLVMInt1TypeInContext(
+                         LLVMGetTypeContext(type)))
+                   : LLVMBuildICmp(b, LLVMIntEQ, down, LLVMConstNull(type), "");
     if (is_signed) {
         unsigned top = LLVMGetIntTypeWidth(type) - 1;
         uint64_t words[2] = {top < 64 ? UINT64_C(1) << top : 0,
@@ -173,6 +176,34 @@ static void guard_division(LLVMBuilderRef b, LLVMValueRef at, bool is_signed)
     }
     LLVMSetOperand(at, 1, LLVMBuildSelect(b, bad, LLVMConstInt(type, 1, 0),
                                           down, ""));
+}
+
+// --- Shifts ------------------------------------------------------------------
+
+// A shift by the width or more gives 0, or the sign, as on a GPU; LLVM's is
+// undefined there. Vector units do the same, so LLVM folds the comparison.
+static void clamp_shift(LLVMBuilderRef b, LLVMValueRef at, bool is_arithmetic)
+{
+    LLVMValueRef count = LLVMGetOperand(at, 1);
+    LLVMTypeRef type = LLVMTypeOf(at);
+    if (LLVMIsConstant(count) ||
+        LLVMGetTypeKind(type) != LLVMIntegerTypeKind ||
+        LLVMGetIntTypeWidth(type) > 64)
+        return;
+    const unsigned width = LLVMGetIntTypeWidth(type);
+    LLVMPositionBuilderBefore(b, at);
+    LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntULT, count,
+                                        LLVMConstInt(type, width, 0), "");
+    if (is_arithmetic) {
+        LLVMValueRef most = LLVMConstInt(type, width - 1, 0);
+        LLVMSetOperand(at, 1, LLVMBuildSelect(b, inside, count, most, ""));
+        return;
+    }
+    LLVMValueRef copy = LLVMInstructionClone(at);
+    LLVMInsertIntoBuilder(b, copy);
+    LLVMReplaceAllUsesWith(at, LLVMBuildSelect(b, inside, copy,
+                                               LLVMConstNull(type), ""));
+    LLVMInstructionEraseFromParent(at);
 }
 
 // --- Conversions -------------------------------------------------------------
@@ -360,7 +391,7 @@ static void take_any_byte(LLVMBuilderRef b, LLVMValueRef at)
 
 // --- All of them -------------------------------------------------------------
 
-void prepare_arithmetic(LLVMModuleRef module)
+void prepare_arithmetic(LLVMModuleRef module, bool zero_traps)
 {
     LLVMBuilderRef b =
         LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
@@ -368,10 +399,16 @@ void prepare_arithmetic(LLVMModuleRef module)
         next = next_instruction(at);
         switch (LLVMGetInstructionOpcode(at)) {
         case LLVMUDiv: case LLVMURem:
-            guard_division(b, at, false);
+            guard_division(b, at, false, zero_traps);
             break;
         case LLVMSDiv: case LLVMSRem:
-            guard_division(b, at, true);
+            guard_division(b, at, true, zero_traps);
+            break;
+        case LLVMShl: case LLVMLShr:
+            clamp_shift(b, at, false);
+            break;
+        case LLVMAShr:
+            clamp_shift(b, at, true);
             break;
         case LLVMFPToUI:
             replace_conversion(b, at, false);
@@ -404,6 +441,10 @@ void prepare_arithmetic(LLVMModuleRef module)
 
 void prepare_share_variables(LLVMModuleRef module)
 {
+    // Linking completes it, so its values must not be taken for what they are.
+    LLVMValueRef object = LLVMGetNamedGlobal(module, RNL_CPU_OBJECT_SYMBOL);
+    if (object)
+        LLVMSetExternallyInitialized(object, 1);
     for (LLVMValueRef g = LLVMGetFirstGlobal(module); g;
          g = LLVMGetNextGlobal(g))
         if (!LLVMIsDeclaration(g) && !LLVMIsGlobalConstant(g) &&

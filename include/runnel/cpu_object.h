@@ -144,7 +144,7 @@ typedef struct rnl_cpu_services {
     void (*trap)(rnl_cpu_block *block, uint32_t thread, const char *message,
                  const char *file, int line);
 
-    // Kernel printf. Returns what vprintf does.
+    // Kernel printf. Returns the number of its arguments, or -1.
     int (*print)(const char *format, va_list arguments);
 
     // Memory for a `run_blocks` until it returns, aligned to

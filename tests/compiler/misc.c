@@ -532,8 +532,6 @@ static const char bools[] =
 RNL_TEST(bools_of_any_byte)
 {
     static const char *const kernels[] = {"lanes", "threads"};
-    if (!built_may_be_tier_b())
-        test_skip("no SIMT compiler");
     signed char bytes[256];
     for (int i = 0; i < 256; i++) {
         int next = (i ^ 1) - 128;

@@ -322,6 +322,21 @@ static void *service_scratch(rnl_cpu_block *block, uint64_t size)
 
 enum { PRINT_STACK = 16 << 10 };
 
+// As CUDA's printf returns them.
+static int count_arguments(const char *format)
+{
+    int count = 0;
+    while ((format = strchr(format, '%'))) {
+        size_t size = strspn(++format, "-+ #0123456789.*hlLjzt");
+        for (size_t i = 0; i < size; i++)
+            count += format[i] == '*';
+        format += size;
+        count += *format && *format != '%';
+        format += *format != 0;
+    }
+    return count;
+}
+
 // Made in memory first, where a wild pointer among the arguments does no harm.
 // A fault in the midst of writing could not be left: the stream is locked.
 static int service_print(const char *format, va_list arguments)
@@ -343,7 +358,7 @@ static int service_print(const char *format, va_list arguments)
         length = -1;
     worker->inside = true;
     stop_here(worker, WORKER_NO_THREAD);
-    return length;
+    return length < 0 ? -1 : count_arguments(format);
 }
 
 const rnl_cpu_services *block_services(void)

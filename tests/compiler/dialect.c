@@ -1,0 +1,150 @@
+// What kernels mean where C++ leaves it open or CUDA adds to it: the same in
+// each tier, and as NVRTC and a GPU have it.
+#include "build.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct built built;
+static const char *const tiers[] = {"auto", "F", "B-or-F"};
+
+static void compile(const char *source, const char *tier, const char *options)
+{
+    char arguments[256];
+    built_write(&built, "k.cu", source);
+    snprintf(arguments, sizeof arguments,
+             "--source @/k.cu --option --tier=%s %s", tier, options);
+    built_make(&built, arguments);
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.status, 0);
+}
+
+// Runs k(out, in, n) with `threads` threads and compares the output.
+static void gives(const char *tier, unsigned threads, const int *in, int n,
+                  const int *want, int count)
+{
+    int out[64] = {0};
+    built_run_ints(&built, "k", (rnl_dim3){1}, (rnl_dim3){threads}, 0, out, in,
+                   n);
+    for (int i = 0; i < count; i++)
+        if (out[i] != want[i])
+            fail_msg("--tier=%s: element %d is %d, not %d", tier, i, out[i],
+                     want[i]);
+}
+
+RNL_TEST(shifts_by_the_width_or_more)
+{
+    static const int counts[] = {0, 1, 31, 32, 33, 63, 64, -1};
+    enum { COUNT = sizeof counts / sizeof *counts };
+    int want[4 * COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        const unsigned n = (unsigned)counts[i];
+        want[i] = n < 32 ? (int)(0x80000001u << n) : 0;
+        want[i + COUNT] = n < 32 ? (int)(0x80000001u >> n) : 0;
+        want[i + 2 * COUNT] = n < 32 ? (int)0x80000001 >> n : -1;
+        want[i + 3 * COUNT] =
+            n < 64 ? (int)((0x8000000100000001u >> n) % 1000003) : 0;
+    }
+    for (size_t t = 0; t < 3; t++) {
+        compile("__device__ void all(int *out, unsigned x,\n"
+                "                    unsigned long long y, int n)\n"
+                "{\n"
+                "    out[0] = x << n, out[8] = x >> n, out[16] = (int)x >> n;\n"
+                "    out[24] = (y >> n) % 1000003;\n"
+                "}\n"
+                "extern \"C\" __global__ void k(int *out, const int *in, int n)\n"
+                "{\n"
+                "    all(out + threadIdx.x, 0x80000001u, 0x8000000100000001u,\n"
+                "        in[threadIdx.x]);\n"
+                "}\n"
+                "extern \"C\" __global__ void same(int *out, const int *in, int n)\n"
+                "{ all(out, 0x80000001u, 0x8000000100000001u, n); }\n",
+                tiers[t], "");
+        gives(tiers[t], COUNT, counts, 0, want, 4 * COUNT);
+        for (int i = 0; i < COUNT; i++) {
+            int out[32] = {0};
+            built_run_ints(&built, "same", (rnl_dim3){1}, (rnl_dim3){1}, 0,
+                           out, counts, counts[i]);
+            for (int k = 0; k < 4; k++)
+                assert_int_equal(out[8 * k], want[i + COUNT * k]);
+        }
+        built_close(&built);
+    }
+}
+
+RNL_TEST(the_least_integer_by_minus_one)
+{
+    static const int in[] = {-2147483647 - 1, -1}, want[] = {in[0], 0};
+    for (size_t t = 0; t < 3; t++) {
+        compile("extern \"C\" __global__ void k(int *out, const int *in, int n)\n"
+                "{ out[0] = in[0] / in[1]; out[1] = in[0] % in[1]; }\n",
+                tiers[t], "");
+        gives(tiers[t], 1, in, 0, want, 2);
+        built_close(&built);
+    }
+}
+
+RNL_TEST(printf_tells_its_arguments)
+{
+    static const int want[] = {0, 2, 3, 1, 3, 0};
+    compile("extern \"C\" __global__ void k(int *out, const int *in, int n)\n"
+            "{\n"
+            "    out[0] = printf(\"\");\n"
+            "    out[1] = printf(\"%d%s\", 12345, \"\");\n"
+            "    out[2] = printf(\"%d%d%d\", 1, 2, 3);\n"
+            "    out[3] = printf(\"100%% %5.2f\", 1.0);\n"
+            "    out[4] = printf(\"%*.*f\", 5, 2, 1.0);\n"
+            "    out[5] = printf(\"100%%\");\n"
+            "}\n", "auto", "");
+    gives("auto", 1, want, 0, want, 6);
+    built_close(&built);
+}
+
+RNL_TEST(headers_have_their_contents)
+{
+    static const int want[] = {-1, 2147483647, 1, 17, 1, 1, 3};
+    compile("#include <stdint.h>\n#include <cstdint>\n#include <limits.h>\n"
+            "#include <cfloat>\n#include <math_constants.h>\n"
+            "#include <utility>\n"
+            "extern \"C\" __global__ void k(int *out, const int *in, int n)\n"
+            "{\n"
+            "    std::uint_fast8_t small = UINT8_MAX;\n"
+            "    out[0] = UINT32_MAX;\n"
+            "    out[1] = INT_LEAST32_MAX;\n"
+            "    out[2] = SIZE_MAX == ULONG_MAX && small == 255;\n"
+            "    out[3] = DBL_DECIMAL_DIG;\n"
+            "    out[4] = CUDART_TWO_TO_31_F == 2147483648.0f;\n"
+            "    out[5] = CUDART_TWO_TO_52 + CUDART_PIO2_LO * 0 ==\n"
+            "             (double)(INT64_C(1) << 52);\n"
+            "    out[6] = std::forward<int>(3);\n"
+            "}\n", "auto", "");
+    gives("auto", 1, want, 0, want, 7);
+    built_close(&built);
+}
+
+// Of the built-in ones, those given by name are replaced; a folder's replace
+// those of the language.
+RNL_TEST(headers_of_the_caller_go_first)
+{
+    static const char *const names[] = {"limits.h", "cfloat", "stdint.h",
+                                        "math_constants.h", "cuda_fp16.h",
+                                        "cooperative_groups.h", "mma.h"};
+    static const int want[] = {77};
+    char source[256], option[64];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(source, sizeof source, "#include <%s>\n"
+                 "extern \"C\" __global__ void k(int *out, const int *in, int "
+                 "n)\n{ out[0] = CALLERS; }\n", names[i]);
+        snprintf(option, sizeof option, "--header %s=@/own", names[i]);
+        built_write(&built, "own", "#define CALLERS 77\n");
+        compile(source, "auto", option);
+        gives("auto", 1, want, 0, want, 1);
+        if (i < 3) {
+            built_write(&built, names[i], "#define CALLERS 77\n");
+            compile(source, "auto", "--option -I@");
+            gives("auto", 1, want, 0, want, 1);
+        }
+        built_close(&built);
+    }
+}
