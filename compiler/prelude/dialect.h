@@ -81,6 +81,10 @@ struct dim3 {
     }
     constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
     constexpr dim3(rnl_dim_zero) : x(0), y(0), z(0) {}
+    template <class T, class = typename T::rnl_built_in>
+    dim3(const T &v) : x(v.x), y(v.y), z(v.z)
+    {
+    }
     constexpr operator uint3() const { return uint3{x, y, z}; }
 };
 
@@ -127,20 +131,29 @@ RNL_GETTER(rnl_grid_size_x, rnl_state.grid_size.x)
 RNL_GETTER(rnl_grid_size_y, rnl_state.grid_size.y)
 RNL_GETTER(rnl_grid_size_z, rnl_state.grid_size.z)
 
-#define RNL_BUILT_IN(type, function, prefix)                          \
-    RNL_INLINE const type function()                                  \
-    {                                                                 \
-        return type{prefix##_x(), prefix##_y(), prefix##_z()};        \
-    }
-RNL_BUILT_IN(uint3, rnl_thread_index, rnl_thread)
-RNL_BUILT_IN(uint3, rnl_block_index, rnl_block)
-RNL_BUILT_IN(dim3, rnl_block_size, rnl_block_size)
-RNL_BUILT_IN(dim3, rnl_grid_size, rnl_grid_size)
-
-#define threadIdx (rnl_thread_index())
-#define blockIdx (rnl_block_index())
-#define blockDim (rnl_block_size())
-#define gridDim (rnl_grid_size())
+// Variables with members that are read by a call, so that they can be passed
+// on, scoped (`::threadIdx`) and hidden by names of the source.
+#define RNL_BUILT_IN(name, prefix)                                      \
+    static const struct prefix##_type {                                 \
+        typedef int rnl_built_in;                                       \
+        __declspec(property(get = get_x)) unsigned int x;               \
+        __declspec(property(get = get_y)) unsigned int y;               \
+        __declspec(property(get = get_z)) unsigned int z;               \
+        RNL_MEMBER unsigned int get_x() { return prefix##_x(); }        \
+        RNL_MEMBER unsigned int get_y() { return prefix##_y(); }        \
+        RNL_MEMBER unsigned int get_z() { return prefix##_z(); }        \
+        RNL_ALWAYS operator uint3() const { return uint3{x, y, z}; }    \
+        constexpr prefix##_type() {}                                    \
+    } name __attribute__((unused));
+#define RNL_ALWAYS inline __attribute__((always_inline))
+#define RNL_MEMBER static RNL_ALWAYS
+RNL_BUILT_IN(threadIdx, rnl_thread)
+RNL_BUILT_IN(blockIdx, rnl_block)
+RNL_BUILT_IN(blockDim, rnl_block_size)
+RNL_BUILT_IN(gridDim, rnl_grid_size)
+#undef RNL_BUILT_IN
+#undef RNL_MEMBER
+#undef RNL_ALWAYS
 static constexpr int warpSize = 32;
 
 // --- Services --------------------------------------------------------------

@@ -75,7 +75,8 @@ RNL_TEST(shifts_by_the_width_or_more)
 
 RNL_TEST(the_least_integer_by_minus_one)
 {
-    static const int in[] = {-2147483647 - 1, -1}, want[] = {in[0], 0};
+    static const int in[] = {-2147483647 - 1, -1};
+    static const int want[] = {-2147483647 - 1, 0};
     for (size_t t = 0; t < 3; t++) {
         compile("extern \"C\" __global__ void k(int *out, const int *in, int n)\n"
                 "{ out[0] = in[0] / in[1]; out[1] = in[0] % in[1]; }\n",
@@ -145,6 +146,42 @@ RNL_TEST(headers_of_the_caller_go_first)
             compile(source, "auto", "--option -I@");
             gives("auto", 1, want, 0, want, 1);
         }
+        built_close(&built);
+    }
+}
+
+// They are variables: names of the source hide them, and they can be passed on.
+RNL_TEST(built_in_variables)
+{
+    static const int want[] = {2, 1, 40, 41, 5, 64, 7, 2, 3, 1};
+    for (size_t t = 0; t < 3; t++) {
+        compile("struct shape { dim3 gridDim, blockDim; };\n"
+                "namespace own { __device__ int threads()\n"
+                "{ return ::blockDim.x + 0 * ::threadIdx.x; } }\n"
+                "__device__ unsigned third(dim3 d) { return d.z; }\n"
+                "__device__ unsigned first(uint3 d) { return d.x; }\n"
+                "template <class T> __device__ unsigned any(T d)\n"
+                "{ return d.x + 1; }\n"
+                "__device__ int of(int threadIdx) { return threadIdx + 1; }\n"
+                "extern \"C\" __global__ void k(int *out, const int *in, int n)\n"
+                "{\n"
+                "    shape s;\n"
+                "    s.gridDim = gridDim, s.blockDim = blockDim;\n"
+                "    out[0] = s.blockDim.x, out[1] = s.gridDim.x;\n"
+                "    int warpSize = 40;\n"
+                "    out[2] = warpSize, out[3] = of(warpSize);\n"
+                "    dim3 copied = threadIdx, direct(blockIdx);\n"
+                "    uint3 plain = blockDim;\n"
+                "    auto same = threadIdx;\n"
+                "    out[4] = 5 + copied.x * 0 + direct.y + 0 * same.x;\n"
+                "    out[5] = plain.x * ::warpSize;\n"
+                "    out[6] = 7 * third(blockDim) + first(blockIdx);\n"
+                "    out[7] = own::threads();\n"
+                "    out[8] = any(blockDim);\n"
+                "    const uint3 &bound = gridDim;\n"
+                "    out[9] = bound.x;\n"
+                "}\n", tiers[t], "");
+        gives(tiers[t], 2, want, 0, want, 10);
         built_close(&built);
     }
 }

@@ -8,6 +8,6 @@ extern "C" __global__ void print_indices(int base)
 extern "C" __global__ void print_nothing()
 {
     int written = printf("no arguments\n");
-    if (written != 13)
+    if (written != 0)
         printf("%d?\n", written);
 }
