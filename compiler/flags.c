@@ -33,8 +33,9 @@ static const char *const always[] = {
     "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti",
     "-fno-threadsafe-statics", "-fno-math-errno", "-fno-trapping-math",
     "-fno-strict-aliasing", "-fsigned-char", "-fdeclspec",
-    "-ffunction-sections", "-fdata-sections", "-fcheck-new", "-nostdinc", "-nostdinc++",
-    "-fmessage-length=0", "-fdiagnostics-color=never", "-Wno-unknown-pragmas",
+    "-ffunction-sections", "-fdata-sections", "-fcheck-new", "-nostdinc",
+    "-nostdinc++", "-fmessage-length=0", "-fdiagnostics-color=never",
+    "-Wno-unknown-pragmas",
 #if defined(__x86_64__)
     // A frame larger than a page must not step over the guard below the stack.
     "-fstack-clash-protection",

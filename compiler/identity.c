@@ -39,7 +39,8 @@ static uint64_t processor_hash(void)
 void compiler_identity(struct text *line)
 {
     const char *target = compiler_target();
-    text_format(line, "runnel-cc %s abi 1 prelude %016llx clang %s %s target %s",
+    text_format(line,
+                "runnel-cc %s abi 1 prelude %016llx clang %s %s target %s",
                 CC_VERSION,
                 (unsigned long long)hash(cc_prelude, cc_prelude_size),
                 clang_version(), simt_version(), target);

@@ -273,13 +273,16 @@ bool is_intrinsic(LLVMValueRef call, const char *name);  // "llvm.<name>."
 bool is_ignored_call(LLVMValueRef call);
 bool is_limit_call(LLVMValueRef call);  // the less, the greater, and their like
 
+// lower_arithmetic.c: divisions, shifts, conversions to integers and bools of
+// memory do what they do on a GPU. With `zero_traps` a division by zero may
+// also be a fault.
+void lower_arithmetic(LLVMModuleRef module, bool zero_traps);
+
 // prepare.c. Those that return text return a message to dispose of, or NULL.
 // What has two names, like most constructors, is called by its own.
 void prepare_aliases(LLVMModuleRef module);
 void prepare_targets(LLVMModuleRef module);    // one processor for all
 void prepare_widest(LLVMValueRef function);    // vectors that it may have
-// Divisions and conversions to integers do what they do on a GPU.
-void prepare_arithmetic(LLVMModuleRef module, bool zero_traps);
 // Makes variables known to another module of the same object.
 void prepare_share_variables(LLVMModuleRef module);
 // For code that will only run with blocks of this size.

@@ -509,7 +509,7 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
         return LLVMCreateMessage("a function jumps to addresses of labels");
     prepare_aliases(module);
     prepare_targets(module);
-    prepare_arithmetic(module, job->scalar_only);
+    lower_arithmetic(module, job->scalar_only);
     prepare_share_variables(module);
     dump(job, module, "source");
     bool many_loops = rotate_loops(module) > LOOPS_MOST;

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KERNEL \
+    "extern \"C\" __global__ void k(int *out, const int *in, int n)"
+
 static struct built built;
 static const char *const tiers[] = {"auto", "F", "B-or-F"};
 
@@ -53,12 +56,13 @@ RNL_TEST(shifts_by_the_width_or_more)
                 "    out[0] = x << n, out[8] = x >> n, out[16] = (int)x >> n;\n"
                 "    out[24] = (y >> n) % 1000003;\n"
                 "}\n"
-                "extern \"C\" __global__ void k(int *out, const int *in, int n)\n"
+                KERNEL "\n"
                 "{\n"
                 "    all(out + threadIdx.x, 0x80000001u, 0x8000000100000001u,\n"
                 "        in[threadIdx.x]);\n"
                 "}\n"
-                "extern \"C\" __global__ void same(int *out, const int *in, int n)\n"
+                "extern \"C\" __global__ void same(int *out, const int *,\n"
+                "                                int n)\n"
                 "{ all(out, 0x80000001u, 0x8000000100000001u, n); }\n",
                 tiers[t], "");
         gives(tiers[t], COUNT, counts, 0, want, 4 * COUNT);
@@ -78,7 +82,7 @@ RNL_TEST(the_least_integer_by_minus_one)
     static const int in[] = {-2147483647 - 1, -1};
     static const int want[] = {-2147483647 - 1, 0};
     for (size_t t = 0; t < 3; t++) {
-        compile("extern \"C\" __global__ void k(int *out, const int *in, int n)\n"
+        compile(KERNEL "\n"
                 "{ out[0] = in[0] / in[1]; out[1] = in[0] % in[1]; }\n",
                 tiers[t], "");
         gives(tiers[t], 1, in, 0, want, 2);
@@ -89,7 +93,7 @@ RNL_TEST(the_least_integer_by_minus_one)
 RNL_TEST(printf_tells_its_arguments)
 {
     static const int want[] = {0, 2, 3, 1, 3, 0};
-    compile("extern \"C\" __global__ void k(int *out, const int *in, int n)\n"
+    compile(KERNEL "\n"
             "{\n"
             "    out[0] = printf(\"\");\n"
             "    out[1] = printf(\"%d%s\", 12345, \"\");\n"
@@ -108,7 +112,7 @@ RNL_TEST(headers_have_their_contents)
     compile("#include <stdint.h>\n#include <cstdint>\n#include <limits.h>\n"
             "#include <cfloat>\n#include <math_constants.h>\n"
             "#include <utility>\n"
-            "extern \"C\" __global__ void k(int *out, const int *in, int n)\n"
+            KERNEL "\n"
             "{\n"
             "    std::uint_fast8_t small = UINT8_MAX;\n"
             "    out[0] = UINT32_MAX;\n"
@@ -135,8 +139,7 @@ RNL_TEST(headers_of_the_caller_go_first)
     char source[256], option[64];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(source, sizeof source, "#include <%s>\n"
-                 "extern \"C\" __global__ void k(int *out, const int *in, int "
-                 "n)\n{ out[0] = CALLERS; }\n", names[i]);
+                 KERNEL "\n{ out[0] = CALLERS; }\n", names[i]);
         snprintf(option, sizeof option, "--header %s=@/own", names[i]);
         built_write(&built, "own", "#define CALLERS 77\n");
         compile(source, "auto", option);
@@ -163,7 +166,7 @@ RNL_TEST(built_in_variables)
                 "template <class T> __device__ unsigned any(T d)\n"
                 "{ return d.x + 1; }\n"
                 "__device__ int of(int threadIdx) { return threadIdx + 1; }\n"
-                "extern \"C\" __global__ void k(int *out, const int *in, int n)\n"
+                KERNEL "\n"
                 "{\n"
                 "    shape s;\n"
                 "    s.gridDim = gridDim, s.blockDim = blockDim;\n"

@@ -7,7 +7,7 @@
 static int64_t result_of(const char *text)
 {
     LLVMModuleRef module = parse_module(text);
-    prepare_arithmetic(module, false);
+    lower_arithmetic(module, false);
     verify(module);
     char *message = prepare_run(
         module, "always-inline,function(instcombine<no-verify-fixpoint>)");
@@ -103,7 +103,7 @@ RNL_TEST(divisions_by_constants_stay)
 {
     LLVMModuleRef module = parse_module(
         "define i32 @f(i32 %a) {\n  %q = udiv i32 %a, 7\n  ret i32 %q\n}\n");
-    prepare_arithmetic(module, false);
+    lower_arithmetic(module, false);
     LLVMValueRef first = LLVMGetFirstInstruction(
         LLVMGetEntryBasicBlock(LLVMGetNamedFunction(module, "f")));
     assert_int_equal(LLVMGetInstructionOpcode(first), LLVMUDiv);
