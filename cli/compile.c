@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "cli.h"
+#include "dump.h"
 #include "json.h"
 #include "output.h"
 #include "source.h"
@@ -22,6 +23,7 @@ struct compile {
     const char *file;
     const char *target;     // NULL: this machine's processor
     bool json, untrusted;
+    struct dump dump;
     char *output;           // owned
     struct words compiler, expressions;
     char *source;
@@ -43,7 +45,7 @@ static int out_of_memory(void)
 // --- The command line -------------------------------------------------------
 
 enum { OPTION_STD = 256, OPTION_FAST, OPTION_TIER, OPTION_TARGET, OPTION_JSON,
-       OPTION_UNTRUSTED };
+       OPTION_UNTRUSTED, OPTION_DUMP_ASSEMBLY, OPTION_DUMP_IR };
 
 static const struct option long_options[] = {
     {"output", required_argument, NULL, 'o'},
@@ -56,6 +58,8 @@ static const struct option long_options[] = {
     {"tier", required_argument, NULL, OPTION_TIER},
     {"target", required_argument, NULL, OPTION_TARGET},
     {"compiler-option", required_argument, NULL, 'X'},
+    {"dump-assembly", required_argument, NULL, OPTION_DUMP_ASSEMBLY},
+    {"dump-ir", required_argument, NULL, OPTION_DUMP_IR},
     {"untrusted", no_argument, NULL, OPTION_UNTRUSTED},
     {"json", no_argument, NULL, OPTION_JSON},
     {"help", no_argument, NULL, 'h'},
@@ -75,6 +79,14 @@ static int set_target(struct compile *compile, const char *name)
     return words_add(&compile->compiler, "--target=", name);
 }
 
+static int set_dump(const char **place)
+{
+    if (!optarg[0])
+        return complain_usage("a dump needs a path, or - for standard output");
+    *place = optarg;
+    return EXIT_OK;
+}
+
 static int read_option(struct compile *compile, int letter)
 {
     struct words *compiler = &compile->compiler;
@@ -89,6 +101,8 @@ static int read_option(struct compile *compile, int letter)
     case OPTION_FAST: return words_add(compiler, "--use_fast_math", "");
     case OPTION_TIER: return words_add(compiler, "--tier=", optarg);
     case OPTION_TARGET: return set_target(compile, optarg);
+    case OPTION_DUMP_ASSEMBLY: return set_dump(&compile->dump.assembly);
+    case OPTION_DUMP_IR: return set_dump(&compile->dump.ir);
     case OPTION_JSON: compile->json = true; return EXIT_OK;
     case OPTION_UNTRUSTED: compile->untrusted = true; return EXIT_OK;
     default: return EXIT_USAGE;
@@ -142,6 +156,9 @@ static int read_options(struct compile *compile, int argc, char **argv,
     compile->file = argv[optind];
     if (optind + 1 < argc)
         return complain_usage("'%s' is not expected here", argv[optind + 1]);
+    if (compile->json && dump_prints(&compile->dump))
+        return complain_usage("a dump and --json cannot both go to standard "
+                              "output");
     if (!compile->output)
         code = choose_output(compile);
     if (code == EXIT_OK && is_same_file(compile->output, compile->file))
@@ -187,6 +204,7 @@ static int make_module(struct compile *compile)
         .option_count = compile->compiler.count,
         .name_expressions = (const char *const *)compile->expressions.items,
         .name_expression_count = compile->expressions.count,
+        .dump = dump_ask(&compile->dump),
         .binary_only = true,
         .untrusted = compile->untrusted,
     };
@@ -194,7 +212,9 @@ static int make_module(struct compile *compile)
     rnl_status status = rnl_module_compile(compile->context, compile->source,
                                            &options, &compile->module);
     compile->time_ns = now_ns() - start;
-    return status == RNL_OK ? EXIT_OK : complain_failure(status);
+    int code = dump_finish(&compile->dump);
+    return status == RNL_OK || code != EXIT_OK ? code
+                                               : complain_failure(status);
 }
 
 // --- What the compiler said -------------------------------------------------

@@ -41,7 +41,8 @@ static bool is_expression(const char *name)
 static int compile(struct run *run)
 {
     const struct run_options *options = &run->options;
-    bool expression = is_expression(options->function);
+    bool expression =
+        options->function && is_expression(options->function);
     rnl_module_options module = {
         .struct_size = sizeof module,
         .name = source_name(options->file),
@@ -49,19 +50,20 @@ static int compile(struct run *run)
         .option_count = options->compiler.count,
         .name_expressions = expression ? &options->function : NULL,
         .name_expression_count = expression,
-        .dump_path = options->dump_path,
+        .dump = dump_ask(&run->options.dump),
     };
     rnl_status status =
         rnl_module_compile(run->context, run->source, &module, &run->module);
+    int code = dump_finish(&run->options.dump);
     if (status != RNL_OK)
-        return complain_failure(status);
+        return code != EXIT_OK ? code : complain_failure(status);
     const char *log = "";
     if (rnl_module_log(run->module, &log) == RNL_OK)
         write_log(stderr, log);
     return EXIT_OK;
 }
 
-static int find_function(struct run *run)
+static int load_module(struct run *run)
 {
     int code = EXIT_OK;
     rnl_status status = RNL_OK;
@@ -71,10 +73,14 @@ static int find_function(struct run *run)
                                  &run->module);
     else
         code = compile(run);
-    if (code == EXIT_OK && status == RNL_OK)
-        status = rnl_module_function(run->module, run->options.function,
-                                     &run->function);
     return status == RNL_OK ? code : complain_failure(status);
+}
+
+static int find_function(struct run *run)
+{
+    rnl_status status = rnl_module_function(
+        run->module, run->options.function, &run->function);
+    return status == RNL_OK ? EXIT_OK : complain_failure(status);
 }
 
 // --- The arguments ----------------------------------------------------------
@@ -216,16 +222,19 @@ static void run_free(struct run *run)
 
 int command_run(int argc, char **argv)
 {
-    static int (*const steps[])(struct run *) = {
-        read_source, open_context, find_function, create_buffers,
-        launch,      run_fetch,    run_report,
+    static int (*const launches[])(struct run *) = {
+        read_source,    open_context, load_module, find_function,
+        create_buffers, launch,       run_fetch,   run_report, NULL,
+    };
+    static int (*const lists[])(struct run *) = {
+        read_source, open_context, load_module, run_list, NULL,
     };
     struct run run = {0};
     bool done;
     int code = run_options_read(&run.options, argc, argv, &done);
-    size_t count = done ? 0 : sizeof steps / sizeof steps[0];
-    for (size_t i = 0; code == EXIT_OK && i < count; i++)
-        code = steps[i](&run);
+    int (*const *steps)(struct run *) = run.options.list ? lists : launches;
+    for (; code == EXIT_OK && !done && *steps; steps++)
+        code = (*steps)(&run);
     run_free(&run);
     return code;
 }

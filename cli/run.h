@@ -5,6 +5,7 @@
 #include <runnel/runnel.h>
 
 #include "argument.h"
+#include "dump.h"
 #include "parse.h"
 #include "source.h"
 
@@ -12,7 +13,8 @@ struct run_options {
     const char *file;       // "-" is standard input
     const char *function;
     const char *device;     // NULL: the best
-    const char *dump_path;  // NULL: no assembly
+    struct dump dump;
+    bool list;              // the kernels, and launch none
     rnl_dim3 grid, block, cluster;
     size_t shared_size;
     uint64_t repeat;        // launches
@@ -55,6 +57,9 @@ struct run {
     struct result *results;
     size_t result_count;
 };
+
+// Prints the kernels of the module.
+int run_list(struct run *run);
 
 // Copies what is to be printed from the device.
 int run_fetch(struct run *run);

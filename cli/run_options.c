@@ -14,7 +14,9 @@ enum {
     OPTION_STD,
     OPTION_REPEAT,
     OPTION_TIMEOUT,
-    OPTION_DUMP,
+    OPTION_DUMP_ASSEMBLY,
+    OPTION_DUMP_IR,
+    OPTION_DUMP_MACHINE,
     OPTION_JSON,
 };
 
@@ -33,7 +35,10 @@ static const struct option long_options[] = {
     {"include", required_argument, NULL, 'I'},
     {"std", required_argument, NULL, OPTION_STD},
     {"compiler-option", required_argument, NULL, 'X'},
-    {"dump-assembly", required_argument, NULL, OPTION_DUMP},
+    {"dump-assembly", required_argument, NULL, OPTION_DUMP_ASSEMBLY},
+    {"dump-ir", required_argument, NULL, OPTION_DUMP_IR},
+    {"dump-machine", required_argument, NULL, OPTION_DUMP_MACHINE},
+    {"list", no_argument, NULL, 'l'},
     {"json", no_argument, NULL, OPTION_JSON},
     {"help", no_argument, NULL, 'h'},
     {0},
@@ -118,15 +123,25 @@ static int read_launch_option(struct run_options *options, int letter)
     }
 }
 
+static int read_dump(struct run_options *options, const char **place)
+{
+    if (!optarg[0])
+        return complain_usage("a dump needs a path, or - for standard output");
+    options->compiles = true;
+    *place = optarg;
+    return EXIT_OK;
+}
+
 static int read_option(struct run_options *options, int letter)
 {
+    struct dump *dump = &options->dump;
     switch (letter) {
     case 'f': options->function = optarg; return EXIT_OK;
     case 'd': options->device = optarg; return EXIT_OK;
-    case OPTION_DUMP:
-        options->dump_path = optarg;
-        options->compiles = true;
-        return EXIT_OK;
+    case 'l': options->list = true; return EXIT_OK;
+    case OPTION_DUMP_ASSEMBLY: return read_dump(options, &dump->assembly);
+    case OPTION_DUMP_IR: return read_dump(options, &dump->ir);
+    case OPTION_DUMP_MACHINE: return read_dump(options, &dump->machine);
     case OPTION_JSON: options->json = true; return EXIT_OK;
     case 'a': return add_argument(options, optarg);
     case 'p': return add_range(options, optarg);
@@ -142,6 +157,11 @@ static int read_option(struct run_options *options, int letter)
 // What can only be judged when everything is read.
 static int check_options(const struct run_options *options)
 {
+    if (options->json && dump_prints(&options->dump))
+        return complain_usage("a dump and --json cannot both go to standard "
+                              "output");
+    if (options->list)
+        return EXIT_OK;
     if (!options->function)
         return complain_usage("the kernel's name is missing (--function)");
     if (!options->grid.x)
@@ -170,7 +190,7 @@ static int read_all(struct run_options *options, int argc, char **argv,
 {
     int letter, code = EXIT_OK;
     while (code == EXIT_OK &&
-           (letter = next_option(argc, argv, ":f:g:b:s:a:p:d:n:D:I:X:h",
+           (letter = next_option(argc, argv, ":f:g:b:s:a:p:d:n:D:I:X:lh",
                                  long_options)) != -1) {
         if (letter == 'h') {
             *out_done = true;

@@ -128,6 +128,15 @@ int tiers_compile(struct job *job);
 // For people and programs who asked what became of each kernel.
 void tiers_report(struct job *job);
 
+// --- dump.c: what the user wants to read ------------------------------------
+
+// What names of the SIMT compiler's dumps begin with, in the private folder.
+#define DUMP_IR_STEM "ir"
+
+// Writes the assembly and the IR where they were asked for, once the object is
+// linked. Returns the exit code.
+int dump_write(struct job *job);
+
 // --- diagnostics.c ----------------------------------------------------------
 
 // Adds what the user should read of the compiler's output: nothing about

@@ -327,26 +327,6 @@ static int deliver(struct job *job)
     return status;
 }
 
-static int dump_assembly(struct job *job)
-{
-    char path[4200];
-    struct text text = {0};
-    const char *wanted = job->options->dump_assembly;
-    if (!wanted)
-        return CC_OK;
-    int status = CC_OK;
-    in_folder(path, "kernel.s");
-    if (access(path, R_OK) != 0)
-        status = command_compile_again(job, "-S", "kernel.s");
-    if (status != CC_OK)
-        return status;
-    if (!text_read_file(&text, path) ||
-        !text_write_file(wanted, text.data, text.size))
-        status = complain_file("write", wanted);
-    text_free(&text);
-    return status;
-}
-
 static void confine(struct job *job)
 {
     if (job->options->untrusted && !confine_wall(job))
@@ -387,7 +367,7 @@ static int run_job(struct job *job)
         (status = judge_variables(job)) ||
         (status = linker_run(job)))
         return status;
-    status = dump_assembly(job);
+    status = dump_write(job);
     if (job->choices.report_tiers)
         tiers_report(job);
     return status ? status : deliver(job);

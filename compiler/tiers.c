@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static bool must_vectorise(const struct job *job)
 {
@@ -61,7 +60,6 @@ static bool wants_assembly(const struct job *job)
 struct call {
     struct list command;
     struct simt_job simt;
-    struct text dump;
 };
 
 static int call_simt(void *argument)
@@ -71,29 +69,21 @@ static int call_simt(void *argument)
                            call->command.count, &call->simt);
 }
 
-// The child runs in the private folder; the dumps' names are relative to ours.
 static void make_call(const struct job *job, struct call *call)
 {
-    char here[4096];
-    const char *dump = job->options->dump_ir;
     struct simt_job *simt = &call->simt;
     bitcode_command(job, &call->command);
     simt->object = "kernel.o";
     simt->target = job->choices.target;
     simt->scalar_only = strcmp(job->choices.tier, "F") == 0;
     simt->wherever = strcmp(job->choices.tier, "auto") != 0;
+    simt->dump = job->options->dump_ir ? DUMP_IR_STEM : NULL;
     simt->assembly = wants_assembly(job) ? "kernel.s" : NULL;
     memcpy(simt->block_size, job->choices.block_size, sizeof simt->block_size);
     if (job->choices.only) {
         simt->only = true;
         simt->kernel = tiers_find_kernel(job);
     }
-    if (!dump)
-        return;
-    if (dump[0] != '/' && getcwd(here, sizeof here))
-        text_format(&call->dump, "%s/", here);
-    text_add(&call->dump, dump);
-    simt->dump = call->dump.data;
 }
 
 // Reads one line of the child's: "r 3 why" for a kernel that is left to tier F,
@@ -147,7 +137,6 @@ static int call_child(struct job *job)
                      ? 0 : process_finish(&job->worker, NULL, NULL);
     text_free(&output);
     list_free(&call.command);
-    text_free(&call.dump);
     return status;
 }
 

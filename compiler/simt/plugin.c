@@ -528,6 +528,8 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
     drop_entries(job, module, count);
     if ((message = optimise(module, machine, has_kernels, many_loops)))
         return message;
+    if (job->scalar_only)
+        dump(job, module, "finished");
     if (vectors && LLVMLinkModules2(module, vectors))
         return LLVMCreateMessage("the vector code does not fit the rest");
     choose_options(module, has_huge(kernels, count));

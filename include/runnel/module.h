@@ -17,6 +17,46 @@ typedef struct rnl_header {
     const char *source;
 } rnl_header;
 
+// What a compilation can show of its work, as texts to be read.
+typedef enum rnl_dump_kind {
+    RNL_DUMP_ASSEMBLY = 1,  // the processor's assembly; cuda: PTX
+    RNL_DUMP_IR = 2,        // cpu: LLVM IR, a text for each stage
+    RNL_DUMP_MACHINE = 4,   // cuda: SASS, the machine code, disassembled
+} rnl_dump_kind;
+
+// One of these texts; valid during the call that gives it.
+typedef struct rnl_dump_text {
+    size_t struct_size;
+    rnl_dump_kind kind;
+    const char *name;  // "s", "ptx", "sass"; of IR the stage: "source.ll",
+                       // "threads.ll", "vectors.ll", "finished.ll"
+    const char *text;  // ends in a zero
+    size_t size;       // bytes, without the zero
+} rnl_dump_text;
+
+// Receives a text; false ends the compilation. May not call Runnel.
+typedef bool (*rnl_dump_fn)(const rnl_dump_text *text, void *user_data);
+
+// Which texts, and where to: at least one of path, to_stdout and write.
+typedef struct rnl_dump {
+    size_t struct_size;
+    uint32_t kinds;     // rnl_dump_kind bits; 0: RNL_DUMP_ASSEMBLY
+    const char *path;   // a file, replaced, for one kind that is not IR; else
+                        // what files of each begin with: PATH.s, PATH.source.ll
+    bool to_stdout;     // print; several texts have a comment in front of each
+    rnl_dump_fn write;
+    void *user_data;    // given to `write`
+} rnl_dump;
+
+// Texts come once the source has compiled, IR first, on the calling thread and
+// before the call returns; the caches give none, so the compiler runs each
+// time. RNL_ERROR_UNSUPPORTED names the kind that cannot be had, and why: NVRTC
+// shows no IR; MACHINE takes the toolkit's nvdisasm, which is looked for in
+// PATH, in CUDA_PATH and CUDA_HOME, beside NVRTC and in /usr/local/cuda. On a
+// cpu the assembly is the machine's. RNL_ERROR_IO when a text cannot be
+// written, or `write` ends it.
+#define RNL_DUMP(...) RNL_LITERAL(rnl_dump, __VA_ARGS__)
+
 // How source is compiled. Arrays are read during the call only.
 typedef struct rnl_module_options {
     size_t struct_size;
@@ -29,7 +69,7 @@ typedef struct rnl_module_options {
     const char *const *name_expressions;  // C++ expressions that name kernels,
     size_t name_expression_count;         // "scale<float>", "&k", "a::k", or
                                           // variables: "&table<int>"
-    const char *dump_path;       // write the assembly (…/NAME.s) here
+    const rnl_dump *dump;        // texts to be read; NULL: none
     uint64_t timeout_ns;         // limit for the compiler; 0: 60 s
     const char *label;           // copied
     bool binary_only;            // compile, but load nothing: the module is
@@ -93,6 +133,14 @@ typedef enum rnl_function_attribute_id {
 
 #define RNL_CARVEOUT_DEFAULT (-1)  // as the device likes
 
+// The forms of native code.
+typedef enum rnl_code_kind {
+    RNL_CODE_OBJECT = 1,  // cpu: an ELF shared object
+    RNL_CODE_PTX = 2,     // cuda: text, for the driver to assemble
+    RNL_CODE_CUBIN = 3,   // cuda: ELF, for one architecture
+    RNL_CODE_FATBIN = 4,  // cuda: several of both
+} rnl_code_kind;
+
 // How many blocks of a shape can be resident at once.
 typedef struct rnl_occupancy {
     size_t struct_size;
@@ -138,6 +186,15 @@ RNL_API rnl_status rnl_module_release(rnl_module module);
 RNL_API rnl_status rnl_module_binary(rnl_module module, const void **out_data,
                                      size_t *out_size);
 
+// The vendor's own code in the binary, for tools that know nothing of Runnel:
+// what cuModuleLoadData, cuobjdump or objdump take. A module holds one kind;
+// for others RNL_ERROR_UNSUPPORTED says which, and how to get the one wanted.
+// PTX comes without its ending zero. Lives as long as the module.
+RNL_API rnl_status rnl_module_native_code(rnl_module module,
+                                          rnl_code_kind kind,
+                                          const void **out_data,
+                                          size_t *out_size);
+
 // What the compiler said, warnings included; "" for a loaded binary or when the
 // cache had it. Lives as long as the module, like the binary.
 RNL_API rnl_status rnl_module_log(rnl_module module, const char **out_log);
@@ -147,6 +204,16 @@ RNL_API rnl_status rnl_module_log(rnl_module module, const char **out_log);
 // names that there are. Stands for cuModuleGetFunction.
 RNL_API rnl_status rnl_module_function(rnl_module module, const char *name,
                                        rnl_function *out_function);
+
+// The module's kernels, up to `capacity`, each with a reference for the caller;
+// `*out_count` is how many there are, and rnl_function_get_info tells names,
+// parameters and limits. A kernel that name expressions name is there under
+// each. RNL_ERROR_UNSUPPORTED when a GPU's driver is too old to tell what a
+// foreign binary has. Stands for cuModuleEnumerateFunctions.
+RNL_API rnl_status rnl_module_get_functions(rnl_module module,
+                                            rnl_function *out_functions,
+                                            size_t capacity,
+                                            size_t *out_count);
 
 // The `__device__` or `__constant__` variable called `name`, which may be a
 // name expression, as a borrowed buffer that keeps the module alive: copy to

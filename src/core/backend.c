@@ -33,14 +33,14 @@ static bool module_hooks(const struct backend *b)
 {
     return b->compiler_identity && b->module_compile && b->module_init &&
            b->module_finish && b->module_global && b->module_kernel &&
-           b->function_init && b->function_finish;
+           b->module_code && b->function_init && b->function_finish;
 }
 
 static bool any_module_hook(const struct backend *b)
 {
     return b->compiler_identity || b->module_compile || b->module_init ||
            b->module_finish || b->module_global || b->module_kernel ||
-           b->function_init || b->function_finish;
+           b->module_code || b->function_init || b->function_finish;
 }
 
 static bool has(const struct backend *b, rnl_feature feature)

@@ -24,13 +24,24 @@ struct graph_exec;
 struct source {
     const char *text;
     const rnl_module_options *options;  // never NULL, full size
+    rnl_dump dump;  // what options->dump asks for; of no kind: nothing
 };
 
-// What came of it. Owned by the caller: released by compiled_finish.
+// A text for people, made on the way (dump.h).
+struct dumped {
+    struct dumped *next;
+    rnl_dump_kind kind;
+    char name[24];
+    size_t size;
+    char text[];  // ends in a zero, which is not counted
+};
+
+// What came of it. Owned by the caller, also where the hook fails.
 struct compiled_binary {
     void *data;
     size_t size;
     char *log;  // NULL when the compiler said nothing
+    struct dumped *dumped;  // those that source.dump asks for, in order
 };
 
 // What a function is, filled by function_init. Strings are copied by the core.
@@ -155,6 +166,10 @@ struct backend {
                                 struct memory *out_memory, size_t *out_size);
     // The names of the module's kernels, by index; NULL past the end.
     const char *(*module_kernel)(struct module *module, size_t index);
+    // The vendor's code in module->binary, which may not be loaded.
+    // UNSUPPORTED where that is of another kind.
+    rnl_status (*module_code)(struct module *module, rnl_code_kind kind,
+                              const void **out_data, size_t *out_size);
     // Finds the kernel `name` of function->module. NOT_FOUND is recorded by the
     // core, which knows the names.
     rnl_status (*function_init)(struct function *function, const char *name,

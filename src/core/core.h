@@ -167,6 +167,8 @@ struct module {
     char *log;
     const struct source *source;  // during module_init; NULL for binaries
     bool loaded;                // else only the binary is of use
+    // Why not all names of kernels are known, by module_init; NULL: they are.
+    const char *names_lack;
     _Alignas(64) max_align_t native[];
 };
 

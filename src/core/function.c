@@ -380,7 +380,7 @@ static rnl_status compile_cached(struct context *context,
                                  rnl_function *out_function)
 {
     // Whoever wants a dump wants the compiler to run.
-    return source->options->dump_path
+    return source->dump.kinds
                ? build_function(context, source, (struct kept_under){0}, NULL,
                                 name, out_function)
                : compile_kept(context, source, name, NULL, out_function);
@@ -405,7 +405,7 @@ static rnl_status compile_expression(struct context *context,
     expressions[count] = name;
     options.name_expressions = expressions;
     options.name_expression_count = count + 1;
-    struct source extended = {source->text, &options};
+    struct source extended = {source->text, &options, source->dump};
     rnl_status status = compile_cached(context, &extended, name, out_function);
     mem_release(expressions, size);
     return status;

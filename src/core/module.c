@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "core/cache.h"
 #include "core/config.h"
+#include "core/dump.h"
 #include "core/library.h"
 #include "core/source.h"
 
@@ -149,8 +150,14 @@ static rnl_status compile(struct context *context, const struct source *source,
     struct compiled_binary binary = {0};
     rnl_status status =
         context->backend->module_compile(context, source, &binary);
-    if (status != RNL_OK)
+    if (status == RNL_OK)
+        status = dump_deliver(source, binary.dumped);
+    dump_finish(&binary);
+    if (status != RNL_OK) {
+        mem_release(binary.data, binary.size);
+        text_release(binary.log);
         return status;
+    }
     const char *label = source->options->label;
     return source->options->binary_only
                ? create_unloaded(context, label, &binary, out_module)
@@ -215,7 +222,7 @@ rnl_status module_build(struct context *context, const struct source *source,
         return status;
     // Only a compiler that runs writes a dump and a log, and only it reads
     // files.
-    if (config_get()->cache_disabled || source->options->dump_path ||
+    if (config_get()->cache_disabled || source->dump.kinds ||
         source->options->binary_only || !source_is_closed(source))
         return compile(context, source, out_module);
     return build_cached(context, source, out_module);
@@ -363,6 +370,44 @@ rnl_status rnl_module_binary(rnl_module module, const void **out_data,
     return RNL_OK;
 }
 
+static const char *code_name(rnl_code_kind kind)
+{
+    switch (kind) {
+    case RNL_CODE_OBJECT: return "an object";
+    case RNL_CODE_PTX: return "PTX";
+    case RNL_CODE_CUBIN: return "a cubin";
+    case RNL_CODE_FATBIN: return "a fat binary";
+    default: return NULL;
+    }
+}
+
+rnl_status rnl_module_native_code(rnl_module module, rnl_code_kind kind,
+                                  const void **out_data, size_t *out_size)
+{
+    CALL status = ENTER();
+    struct module *checked = NULL;
+    if (status == RNL_OK)
+        status = check_module(module, "module", &checked);
+    if (status == RNL_OK && !code_name(kind))
+        status = fail_at(RNL_ERROR_INVALID_ARGUMENT, "kind",
+                         "'kind' is %d, which is no rnl_code_kind", (int)kind);
+    if (status == RNL_OK)
+        status = check_pointer(out_data, "out_data");
+    if (status == RNL_OK)
+        status = check_pointer(out_size, "out_size");
+    return status == RNL_OK ? checked->backend->module_code(checked, kind,
+                                                            out_data, out_size)
+                            : status;
+}
+
+rnl_status code_refuse(const struct module *module, rnl_code_kind wanted,
+                       rnl_code_kind present, const char *advice)
+{
+    return fail_at(RNL_ERROR_UNSUPPORTED, "kind",
+                   "the module holds %s for %s, not %s%s", code_name(present),
+                   module->backend->api, code_name(wanted), advice);
+}
+
 rnl_status rnl_module_log(rnl_module module, const char **out_log)
 {
     CALL status = ENTER();
@@ -413,6 +458,74 @@ rnl_status rnl_module_function(rnl_module module, const char *name,
     if (status == RNL_OK)
         *out_function = object_publish(&function->object);
     return status;
+}
+
+static size_t count_kernels(struct module *module)
+{
+    size_t count = 0;
+    while (module->backend->module_kernel(module, count))
+        count++;
+    return count;
+}
+
+// All or none. Nothing refers to functions that were never published but their
+// creator.
+static rnl_status build_functions(struct module *module,
+                                  struct function **functions, size_t count)
+{
+    rnl_status status = RNL_OK;
+    size_t made = 0;
+    for (; status == RNL_OK && made < count; made++)
+        status = function_build(module,
+                                module->backend->module_kernel(module, made),
+                                &functions[made]);
+    if (status == RNL_OK)
+        return RNL_OK;
+    for (size_t i = 0; i + 1 < made; i++)
+        object_drop(&functions[i]->object);
+    return status;
+}
+
+static rnl_status list_functions(struct module *module, rnl_function *out,
+                                 size_t capacity, size_t *out_count)
+{
+    size_t count = count_kernels(module);
+    size_t taken = count < capacity ? count : capacity;
+    size_t size = (taken + 1) * sizeof(struct function *);
+    struct function **functions = mem_allocate(size);
+    if (!functions)
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory to list %zu kernels", taken);
+    rnl_status status = build_functions(module, functions, taken);
+    for (size_t i = 0; status == RNL_OK && i < taken; i++)
+        out[i] = object_publish(&functions[i]->object);
+    if (status == RNL_OK)
+        *out_count = count;
+    mem_release(functions, size);
+    return status;
+}
+
+rnl_status rnl_module_get_functions(rnl_module module,
+                                    rnl_function *out_functions,
+                                    size_t capacity, size_t *out_count)
+{
+    CALL status = ENTER();
+    struct module *checked = NULL;
+    if (status == RNL_OK)
+        status = check_module(module, "module", &checked);
+    if (status == RNL_OK && capacity > 0)
+        status = check_pointer(out_functions, "out_functions");
+    if (status == RNL_OK)
+        status = check_pointer(out_count, "out_count");
+    if (status == RNL_OK)
+        status = check_loaded(checked);
+    if (status == RNL_OK && checked->names_lack)
+        status = fail_at(RNL_ERROR_UNSUPPORTED, "module",
+                         "the names of the module's kernels are not known: %s",
+                         checked->names_lack);
+    return status == RNL_OK ? list_functions(checked, out_functions, capacity,
+                                             out_count)
+                            : status;
 }
 
 rnl_status rnl_module_global(rnl_module module, const char *name,

@@ -20,6 +20,11 @@ void name_add(struct text *names, const char *name);
 rnl_status name_refuse(const char *what, const char *name, struct text *names,
                        const char *nor);
 
+// Records that the module's native code is of another kind; `advice` begins
+// with ": ", or is "".
+rnl_status code_refuse(const struct module *module, rnl_code_kind wanted,
+                       rnl_code_kind present, const char *advice);
+
 // Gives a function the attributes that it has when it is made.
 void function_reset(struct function *function);
 

@@ -1,6 +1,7 @@
 #include "core/source.h"
 
 #include "base/hash.h"
+#include "core/dump.h"
 
 #include <string.h>
 
@@ -68,9 +69,6 @@ static rnl_status check_options(const rnl_module_options *options)
                                options->name_expression_count,
                                "options.name_expressions",
                                "options.name_expression_count");
-    if (status == RNL_OK && options->dump_path && !options->dump_path[0])
-        status = fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.dump_path",
-                         "'options.dump_path' is empty");
     return status;
 }
 
@@ -82,6 +80,9 @@ rnl_status source_check(const char *text, const rnl_module_options *given,
         status = options_read(options, sizeof *options, given, "options");
     if (status == RNL_OK)
         status = check_options(options);
+    rnl_dump dump = {0};
+    if (status == RNL_OK && options->dump)
+        status = dump_check(options->dump, &dump);
     if (status != RNL_OK)
         return status;
     if (!options->name || !options->name[0])
@@ -91,7 +92,7 @@ rnl_status source_check(const char *text, const rnl_module_options *given,
     // NVRTC refuses what editors may put there, a byte order mark.
     if (strncmp(text, "\xEF\xBB\xBF", 3) == 0)
         text += 3;
-    *out = (struct source){text, options};
+    *out = (struct source){text, options, dump};
     return RNL_OK;
 }
 
@@ -153,7 +154,7 @@ static void copy_into(struct piece *piece, const struct source *source,
     copy->options = *from;
     copy->options.name = place_string(piece, from->name);
     copy->options.label = NULL;
-    copy->options.dump_path = NULL;
+    copy->options.dump = NULL;
     copy->options.options =
         place_strings(piece, from->options, from->option_count);
     copy->options.headers =

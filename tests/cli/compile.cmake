@@ -77,6 +77,58 @@ if(TARGET runnel-cc AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
         ARGS compile kernels/axpy.cu -o ${folder}/x.rnl --target aarch64)
 endif()
 
+# --- Dumps --------------------------------------------------------------------
+
+cli_case(NAME compile_dump_output
+    EXPECT --out "^	[.]text" --out "^  axpy +tier F"
+    ARGS compile kernels/axpy.cu -o ${folder}/dump.rnl --tier F --dump-assembly -)
+cli_case(NAME compile_dump_json
+    EXPECT --json "kernels 0 name=axpy"
+    ARGS compile kernels/axpy.cu -o ${folder}/dump.rnl --json
+        --dump-assembly ${folder}/dump.s)
+cli_case(NAME run_dump
+    EXPECT --out "^	[.]text" --out "^    2.5 4.5 6.5 8.5 "
+    ARGS run kernels/axpy.cu -f axpy -g 4 -b 256 ${good_axpy} --dump-assembly=-)
+cli_bad(compile_dump_unwritable "'/absent/x.s' cannot be written: No such file"
+    compile kernels/axpy.cu -o ${folder}/x.rnl --dump-assembly /absent/x.s)
+cli_bad(compile_dump_nowhere "a dump needs a path"
+    compile kernels/axpy.cu -o ${folder}/x.rnl --dump-ir=)
+cli_bad(compile_dump_and_json "a dump and --json cannot both go"
+    compile kernels/axpy.cu -o ${folder}/x.rnl --dump-ir - --json)
+cli_case(NAME run_dump_machine
+    EXPECT --code 1 --err "^runnel run: there is no disassembled machine code to dump: "
+    ARGS run kernels/axpy.cu --list --dump-machine -)
+cli_bad(run_dump_of_binary "options for the compiler come too late"
+    run ${folder}/axpy.rnl --list --dump-assembly -)
+cli_then(run_dump_of_binary compile)
+if(TARGET runnel-simt AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    cli_case(NAME compile_dump_ir
+        EXPECT --out "^; --- source.ll$" --out "^; --- finished.ll$"
+            --out "^define .*void @" --out "^  axpy +tier B"
+        ARGS compile kernels/axpy.cu -o ${folder}/dump.rnl --tier B --dump-ir -)
+    cli_case(NAME compile_dump_ir_file
+        EXPECT --code 2 --err "'/absent/x.source.ll' cannot be written"
+        ARGS compile kernels/axpy.cu -o ${folder}/dump.rnl --tier B --dump-ir /absent/x)
+endif()
+
+# --- Lists --------------------------------------------------------------------
+
+cli_case(NAME run_list
+    EXPECT --out "^axpy.int, float, const float .*, float .*$"
+        --out "^  Symbol +axpy$" --out "^  Threads of a block +at most [0-9]+$"
+    ARGS run kernels/axpy.cu --list)
+cli_case(NAME run_list_template
+    EXPECT --json "kernels 0 name=scale<float>" --json "kernels 0 parameters 0 kind=pointer"
+        --json "kernels 0 parameters 0 size=8"
+    ARGS run kernels/scale.cu --list -f "scale<float>" --json)
+cli_case(NAME run_list_binary
+    EXPECT --out "^axpy.int, float, " ARGS run ${folder}/axpy.rnl -l
+    ENVIRONMENT ${no_compiler})
+cli_then(run_list_binary compile)
+cli_case(NAME run_list_none
+    EXPECT --err "warning" --out "^There is no kernel in it.$" --stdin kernels/warning.cu
+    ARGS run - --list ENVIRONMENT RUNNEL_CACHE_DISABLE=1)
+
 # --- Bad ----------------------------------------------------------------------
 
 cli_bad(compile_no_file "kernel file is missing" compile -o x.rnl)

@@ -83,7 +83,7 @@ cli_case(NAME run_no_compiler
     EXPECT --code 1 --err "^runnel run: " ARGS ${axpy} ${good_axpy}
     ENVIRONMENT RUNNEL_CC=/absent/runnel-cc RUNNEL_CACHE_DISABLE=1)
 cli_case(NAME check_no_compiler
-    EXPECT --code 1 --out "^  compile +failed" --out "^  launch +skipped" --out "install"
+    EXPECT --code 1 --out "^  compile +failed" --out "^  launch +skipped" --out "comes with Runnel"
         --out "^FAIL$"
     ARGS check ENVIRONMENT RUNNEL_CC=/absent/runnel-cc RUNNEL_CACHE_DISABLE=1)
 cli_case(NAME check_no_compiler_json

@@ -195,6 +195,35 @@ RNL_TEST(assembly_is_dumped)
     built_close(&built);
 }
 
+// Of a file that a command wrote; "" where there is none.
+static const char *text_of(const char *name)
+{
+    static char text[1 << 18];
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", built.folder, name);
+    FILE *file = fopen(path, "r");
+    text[file ? fread(text, 1, sizeof text - 1, file) : 0] = 0;
+    if (file)
+        fclose(file);
+    return text;
+}
+
+RNL_TEST(ir_is_dumped)
+{
+    built_write(&built, "k.cu", simple);
+    built_make(&built, "--source @/k.cu --dump-ir @/k --option --tier=F");
+    assert_int_equal(built.status, 0);
+    assert_non_null(strstr(text_of("k.finished.ll"), "define "));
+    assert_non_null(strstr(text_of("k.source.ll"), "ModuleID"));
+    assert_string_equal(text_of("k.vectors.ll"), "");
+    built_make(&built, "--source @/k.cu --dump-ir @/u --untrusted");
+    assert_int_equal(built.status, 0);
+    assert_non_null(strstr(text_of("u.finished.ll"), "define "));
+    built_make(&built, "--source @/k.cu --dump-ir /nonexistent/k");
+    assert_int_equal(built.status, 6);
+    built_close(&built);
+}
+
 // NVRTC's options that have no meaning here must not stop a compilation.
 RNL_TEST(options_of_nvrtc)
 {

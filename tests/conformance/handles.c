@@ -233,6 +233,19 @@ ROW_CALL(module_release, module, rnl_module_release(h))
 ROW_CALL(module_log, module, rnl_module_log(h, &with.out.text))
 ROW_CALL(module_function, module,
          rnl_module_function(h, "nothing", &with.out.function))
+static rnl_status module_native_code(void *handle)
+{
+    size_t size;
+    return rnl_module_native_code(handle, RNL_CODE_OBJECT, &with.out.constant,
+                                  &size);
+}
+
+static rnl_status module_get_functions(void *handle)
+{
+    size_t count;
+    return rnl_module_get_functions(handle, NULL, 0, &count);
+}
+
 ROW_CALL(module_global, module,
          rnl_module_global(h, "there", &with.out.buffer))
 ROW_CALL(function_compile, context,
@@ -383,6 +396,8 @@ static const struct row rows[] = {
     {"rnl_module_binary", "module", MODULE, module_binary, 0, 0},
     {"rnl_module_log", "module", MODULE, module_log, 0, 0},
     {"rnl_module_function", "module", MODULE, module_function, 0, 0},
+    {"rnl_module_get_functions", "module", MODULE, module_get_functions, 0, 0},
+    {"rnl_module_native_code", "module", MODULE, module_native_code, 0, 0},
     {"rnl_module_global", "module", MODULE, module_global, 0, 0},
     {"rnl_function_compile", "context", CONTEXT, function_compile, 0, 0},
     {"rnl_function_create_native", "context", CONTEXT, function_native, 0, 0},

@@ -323,28 +323,6 @@ RNL_TEST(an_include_directory_is_searched)
     expect_ok(rnl_module_release(module));
 }
 
-RNL_TEST(the_assembly_is_dumped)
-{
-    char directory[] = "/tmp/runnel-dump-XXXXXX", path[64];
-    assert_non_null(mkdtemp(directory));
-    snprintf(path, sizeof path, "%s/out.s", directory);
-    rnl_module module = NULL;
-    rnl_status status = compile(
-        "extern \"C\" __global__ void dumped(int *p) { *p = 1; }\n",
-        RNL_MODULE_OPTIONS(.dump_path = path), &module);
-    FILE *file = fopen(path, "r");
-    char text[65536] = "";
-    if (file) {
-        text[fread(text, 1, sizeof text - 1, file)] = '\0';
-        fclose(file);
-    }
-    unlink(path);
-    rmdir(directory);
-    expect_ok(status);
-    assert_non_null(strstr(text, "dumped"));
-    expect_ok(rnl_module_release(module));
-}
-
 RNL_TEST(source_without_kernels_is_a_module)
 {
     rnl_module module = NULL;

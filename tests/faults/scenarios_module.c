@@ -215,12 +215,62 @@ static rnl_status named_kernels(struct sweep_set *t)
     return status;
 }
 
+static bool count_text(const rnl_dump_text *text, void *user_data)
+{
+    *(int *)user_data += strstr(text->text, "scale") != NULL;
+    return true;
+}
+
+// A text is whole, or the call that compiles fails.
+static rnl_status dumped_module(struct sweep_set *t)
+{
+    rnl_status status = RNL_OK;
+    rnl_module module = NULL;
+    int count = 0;
+    char path[] = "/tmp/runnel-sweep-XXXXXX";
+    int fd = mkstemp(path);
+    TRY(rnl_module_compile(
+        t->context, source,
+        RNL_MODULE_OPTIONS(.binary_only = true,
+                           .dump = RNL_DUMP(.path = path, .write = count_text,
+                                            .user_data = &count)), &module));
+    EXPECT(count >= 1);  // once more where loading failed behind it
+    EXPECT(lseek(fd, 0, SEEK_END) > 0);
+    close(fd);
+    unlink(path);
+    RELEASE(rnl_module_release(module));
+    return status;
+}
+
+static rnl_status listed_kernels(struct sweep_set *t)
+{
+    static const rnl_code_kind kinds[] = {RNL_CODE_OBJECT, RNL_CODE_CUBIN};
+    rnl_status status = RNL_OK;
+    rnl_module module = NULL;
+    rnl_function functions[2] = {0};
+    const void *code = NULL;
+    size_t count = 0, size = 0, found = 0;
+    TRY(rnl_module_load(t->context, binary, binary_size, "listed", &module));
+    TRY(rnl_module_get_functions(module, functions, 2, &count));
+    EXPECT(count == 1 && functions[0] && !functions[1]);
+    for (int i = 0; status == RNL_OK && i < 2; i++)
+        found += rnl_module_native_code(module, kinds[i], &code, &size) ==
+                 RNL_OK;
+    EXPECT(found == 1 && size > 0);
+    RELEASE(rnl_function_release(functions[0]));
+    RELEASE(rnl_module_release(module));
+    return status;
+}
+
 const struct scenario module_scenarios[] = {
     {"modules", module_life, NULL, {RNL_FEATURE_COMPILE}},
     {"one-step compiles", one_step_life, NULL, {RNL_FEATURE_COMPILE}},
     {"compile errors", broken_source_life, NULL, {RNL_FEATURE_COMPILE}},
     {"named kernels", NULL, named_kernels, {RNL_FEATURE_COMPILE}},
     {"binaries", NULL, load_binaries, {RNL_FEATURE_COMPILE},
+     make_binary},
+    {"dumps", NULL, dumped_module, {RNL_FEATURE_COMPILE}},
+    {"lists of kernels", NULL, listed_kernels, {RNL_FEATURE_COMPILE},
      make_binary},
     {"files of binaries", NULL, load_file, {RNL_FEATURE_COMPILE},
      make_binary},

@@ -33,6 +33,9 @@ int use(rnl_context context, rnl_device device, rnl_function function)
                                 RNL_BUFFER_OPTIONS(.label = "b"), &buffer);
     status |= rnl_module_compile(context, "", RNL_MODULE_OPTIONS(.label = "m"),
                                  &module);
+    status |= rnl_module_compile(
+        context, "", RNL_MODULE_OPTIONS(.dump = RNL_DUMP(.path = "k.s")),
+        &module);
     status |= rnl_enqueue_copy_region(
         stream, RNL_COPY(.to = {.buffer = buffer}, .from = {.pointer = host},
                          .width = sizeof host));

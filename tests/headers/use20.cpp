@@ -12,6 +12,10 @@ int use20(rnl_context context, rnl_function function, rnl_buffer buffer)
         stream, RNL_STREAM_ATTRIBUTE(.id = RNL_STREAM_SYNC_POLICY,
                                      .value = {.sync_policy =
                                                    RNL_SYNC_YIELD}));
+    rnl_module module = nullptr;
+    status |= rnl_module_compile(
+        context, "", RNL_MODULE_OPTIONS(.dump = RNL_DUMP(.path = "k.s")),
+        &module);
     status |= rnl_enqueue_function(
         stream, function, RNL_LAUNCH(.grid = {4, 1, 1}, .block = {256, 1, 1}),
         RNL_ARGS(buffer, 20.0f));

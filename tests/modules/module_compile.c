@@ -2,6 +2,7 @@
 #include "backends/cpu/compile.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "core/dump.h"
 #include "folder.h"
 #include "test.h"  // its `fail` would hide ours
 
@@ -25,6 +26,7 @@
 
 static struct compiled_binary binary;
 static rnl_module_options options;
+static rnl_dump dump;
 
 static void begin(const char *script)
 {
@@ -37,12 +39,13 @@ static void begin(const char *script)
     options = (rnl_module_options){.struct_size = sizeof options,
                                    .name = "kernel.cu",
                                    .timeout_ns = 20 * UINT64_C(1000000000)};
+    dump = (rnl_dump){0};
     binary = (struct compiled_binary){0};
 }
 
 static rnl_status compile(const char *text)
 {
-    struct source source = {text, &options};
+    struct source source = {text, &options, dump};
     return cpu_module_compile(NULL, &source, &binary);
 }
 
@@ -51,6 +54,7 @@ static void end(void)
 {
     mem_release(binary.data, binary.size);
     text_release(binary.log);
+    dump_finish(&binary);
     assert_string_equal(test_only_file("temporary"), "");
     rnl_last_error_clear();
     assert_int_equal(mem_held(), 0);
@@ -125,7 +129,7 @@ RNL_TEST(the_command_line_is_complete)
     options.option_count = 2;
     options.name_expressions = expressions;
     options.name_expression_count = 1;
-    options.dump_path = "/somewhere/x.s";
+    dump.kinds = RNL_DUMP_ASSEMBLY | RNL_DUMP_IR;
     options.untrusted = true;
     assert_status(compile(""), RNL_ERROR_COMPILE_FAILED);
     const char *log = rnl_last_error()->log;
@@ -133,8 +137,74 @@ RNL_TEST(the_command_line_is_complete)
     assert_non_null(strstr(log, "[--option]\n[-DX=1 2]\n[--option]\n"
                                 "[--use_fast_math]\n"));
     assert_non_null(strstr(log, "[--name-expression]\n[scale<float>]\n"));
-    assert_non_null(strstr(log, "[--dump-assembly]\n[/somewhere/x.s]\n"));
+    assert_non_null(strstr(log, "/assembly]\n[--dump-ir]\n["));
     assert_non_null(strstr(log, "[--untrusted]\n"));
+    end();
+}
+
+// --- Dumps -----------------------------------------------------------------
+
+// Picks the places of dumps, too.
+#define PICK_DUMPS                                                          \
+    "#!/bin/sh\n"                                                           \
+    "while [ $# -gt 0 ]; do case $1 in --output) out=$2;; "                 \
+    "--dump-assembly) assembly=$2;; --dump-ir) ir=$2;; esac; shift; done\n" \
+    "cp " FAKE_OBJECT " $out\n"
+
+static rnl_status compile_dumping(const char *script, uint32_t kinds)
+{
+    begin(script);
+    dump.kinds = kinds;
+    return compile("source");
+}
+
+RNL_TEST(dumps_come_in_the_order_of_the_stages)
+{
+    assert_ok(compile_dumping(PICK_DUMPS
+                              "printf asm >$assembly; printf a >$ir.source.ll\n"
+                              "printf b >$ir.finished.ll; : >$ir.fixed.ll\n",
+                              RNL_DUMP_ASSEMBLY | RNL_DUMP_IR));
+    static const char *const rows[][2] = {
+        {"source.ll", "a"}, {"finished.ll", "b"}, {"fixed.ll", ""},
+        {"s", "asm"}};
+    const struct dumped *one = binary.dumped;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_non_null(one);
+        assert_string_equal(one->name, rows[i][0]);
+        assert_string_equal(one->text, rows[i][1]);
+        assert_int_equal(one->size, strlen(rows[i][1]));
+        one = one->next;
+    }
+    assert_null(one);
+    end();
+}
+
+RNL_TEST(ir_that_no_compiler_made_is_a_crash)
+{
+    assert_status(compile_dumping(PICK_DUMPS "echo none today\n",
+                                  RNL_DUMP_IR), RNL_ERROR_COMPILER_CRASHED);
+    assert_non_null(strstr(rnl_last_error()->message, "wrote no LLVM IR"));
+    assert_string_equal(rnl_last_error()->log, "none today\n");
+    end();
+}
+
+RNL_TEST(a_dump_that_is_no_file_is_an_error)
+{
+    assert_status(compile_dumping(PICK_DUMPS, RNL_DUMP_ASSEMBLY),
+                  RNL_ERROR_COMPILER_CRASHED);
+    assert_non_null(strstr(rnl_last_error()->message, "wrote no assembly"));
+    end();
+    assert_status(compile_dumping(PICK_DUMPS "mkdir $assembly\n",
+                                  RNL_DUMP_ASSEMBLY), RNL_ERROR_IO);
+    assert_non_null(strstr(rnl_last_error()->message, "Is a directory"));
+    end();
+}
+
+RNL_TEST(a_cpu_has_no_disassembler)
+{
+    assert_status(compile_dumping(PICK_DUMPS, RNL_DUMP_MACHINE),
+                  RNL_ERROR_UNSUPPORTED);
+    assert_string_equal(rnl_last_error()->parameter, "options.dump.kinds");
     end();
 }
 
@@ -430,19 +500,11 @@ RNL_TEST(the_identity_changes_with_the_compiler)
 
 RNL_TEST(the_identity_changes_with_the_environment)
 {
-    char first[128], second[128], third[128];
+    char first[128], second[128];
     begin("#!/bin/sh\n");
-    test_script("cxx", "#!/bin/sh\n");
     identity(first);
-    setenv("RUNNEL_CXX", test_path("cxx"), 1);
+    setenv("RUNNEL_CPU_TARGET", "haswell", 1);
     identity(second);
     assert_string_not_equal(first, second);
-    test_script("cxx", "#!/bin/sh\n# newer\n");
-    identity(third);
-    assert_string_not_equal(second, third);
-    setenv("RUNNEL_CPU_TARGET", "haswell", 1);
-    identity(first);
-    assert_string_not_equal(first, third);
-    unsetenv("RUNNEL_CXX");
     unsetenv("RUNNEL_CPU_TARGET");
 }

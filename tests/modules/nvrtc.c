@@ -4,11 +4,15 @@
 #include "backends/cuda/nvrtc.h"
 #include "backends/cudalike/image.h"
 #include "core/config.h"
+#include "core/dump.h"
+#include "folder.h"
 #include "test.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct cuda_target target = {9, 0, 13000, NULL};
@@ -34,13 +38,17 @@ static void set_nvrtc(const char *value)
         test_skip("only in a process of its own");
 }
 
+static rnl_dump dump;  // what compile_with asks for
+
 static rnl_status compile_with(const char *text, rnl_module_options options,
                                struct compiled_binary *binary)
 {
-    struct source source = {text, &options};
+    struct source source = {text, &options, dump};
     options.struct_size = sizeof options;
     if (!options.name)
         options.name = "kernel.cu";
+    if (!options.timeout_ns)
+        options.timeout_ns = 20 * UINT64_C(1000000000);
     *binary = (struct compiled_binary){0};
     return cuda_compile(&target, &source, binary);
 }
@@ -49,6 +57,8 @@ static void drop(struct compiled_binary *binary)
 {
     mem_release(binary->data, binary->size);
     text_release(binary->log);
+    dump_finish(binary);
+    dump = (rnl_dump){0};
     assert_int_equal(mem_held(), 0);
 }
 
@@ -381,30 +391,118 @@ RNL_TEST(headers_and_defines_reach_nvrtc)
     drop(&binary);
 }
 
-RNL_TEST(the_assembly_is_written_where_asked)
+// --- Dumps -----------------------------------------------------------------
+
+RNL_TEST(the_ptx_is_dumped)
 {
-    char path[] = "/tmp/runnel-ptx-XXXXXX";
-    static char text[65536];
     struct compiled_binary binary;
     need_nvrtc();
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    rnl_status status = compile_with(
-        source, (rnl_module_options){.dump_path = path}, &binary);
-    ssize_t size = read(fd, text, sizeof text - 1);
-    close(fd);
-    unlink(path);
-    assert_ok(status);
-    assert_true(size > 0);
-    expect_in(text, ".entry _Z5scalePfi");
+    dump.kinds = RNL_DUMP_ASSEMBLY;
+    assert_ok(compile_with(source, (rnl_module_options){0}, &binary));
+    assert_non_null(binary.dumped);
+    assert_null(binary.dumped->next);
+    assert_string_equal(binary.dumped->name, "ptx");
+    assert_int_equal(binary.dumped->size, strlen(binary.dumped->text));
+    expect_in(binary.dumped->text, ".entry _Z5scalePfi");
     drop(&binary);
-    assert_status(compile_with(source,
-                               (rnl_module_options){
-                                   .dump_path = "/nonexistent/a.s"}, &binary),
-                  RNL_ERROR_IO);
-    assert_string_equal(rnl_last_error()->parameter, "options.dump_path");
-    assert_int_equal(mem_held(), 0);
 }
+
+RNL_TEST(nvrtc_has_no_ir)
+{
+    struct compiled_binary binary;
+    dump.kinds = RNL_DUMP_IR | RNL_DUMP_ASSEMBLY;
+    assert_status(compile_with(source, (rnl_module_options){0}, &binary),
+                  RNL_ERROR_UNSUPPORTED);
+    assert_string_equal(rnl_last_error()->parameter, "options.dump.kinds");
+    drop(&binary);
+}
+
+// The disassembler is a script, alone in PATH but for the shell's programs.
+static void disassemble_by(const char *script)
+{
+    char path[PATH_MAX + 64];
+    need_nvrtc();
+    test_remove("tools");
+    mkdir(test_path("tools"), 0700);
+    if (script)
+        test_script("tools/nvdisasm", script);
+    snprintf(path, sizeof path, "relative:%s:/bin:/usr/bin",
+             test_path("tools"));
+    setenv("PATH", path, 1);
+    setenv("CUDA_PATH", "/nonexistent", 1);
+    unsetenv("CUDA_HOME");
+    dump.kinds = RNL_DUMP_MACHINE;
+}
+
+RNL_TEST(machine_code_is_what_the_disassembler_writes)
+{
+    struct compiled_binary binary;
+    disassemble_by("#!/bin/sh\necho \"option $1\"; "
+                   "head -c 4 $2 | tail -c 3\n");
+    assert_ok(compile_with(source, (rnl_module_options){0}, &binary));
+    assert_non_null(binary.dumped);
+    assert_string_equal(binary.dumped->name, "sass");
+    assert_string_equal(binary.dumped->text, "option -c\nELF");
+    drop(&binary);
+}
+
+RNL_TEST(a_disassembler_that_fails_is_told)
+{
+    static const char *const rows[][2] = {
+        {"#!/bin/sh\necho 'error: sm_999 is unknown'; exit 3\n",
+         "failed with exit code 3: error: sm_999 is unknown"},
+        {"#!/bin/sh\nkill -9 $$\n", "was killed by signal 9"},
+        {"#!/bin/sh\nsleep 100\n", "longer than the time limit"},
+    };
+    struct compiled_binary binary;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        disassemble_by(rows[i][0]);
+        assert_status(compile_with(source,
+                                   (rnl_module_options){
+                                       .timeout_ns = i == 2 ? 1000000 : 0},
+                                   &binary), RNL_ERROR_UNSUPPORTED);
+        assert_string_equal(rnl_last_error()->parameter,
+                            "options.dump.kinds");
+        expect_in(rnl_last_error()->message, "/nvdisasm ");
+        expect_in(rnl_last_error()->message, rows[i][1]);
+        rnl_last_error_clear();
+        drop(&binary);
+    }
+}
+
+RNL_TEST(a_disassembler_that_is_not_there_is_told)
+{
+    struct compiled_binary binary;
+    disassemble_by(NULL);
+    rnl_status status =
+        compile_with(source, (rnl_module_options){0}, &binary);
+    if (status == RNL_OK)
+        test_skip("there is one in a usual folder");
+    assert_status(status, RNL_ERROR_UNSUPPORTED);
+    expect_in(rnl_last_error()->message, "nvdisasm is in none of");
+    expect_in(rnl_last_error()->message, test_path("tools"));
+    expect_in(rnl_last_error()->message, "/nonexistent/bin");
+    assert_null(strstr(rnl_last_error()->message, "relative"));
+    rnl_last_error_clear();
+    drop(&binary);
+}
+
+RNL_TEST(ptx_alone_has_no_machine_code)
+{
+    static const char *const option = "-arch=compute_80";
+    struct compiled_binary binary;
+    need_nvrtc();
+    dump.kinds = RNL_DUMP_MACHINE;
+    assert_status(compile_with(source,
+                               (rnl_module_options){.options = &option,
+                                                    .option_count = 1},
+                               &binary), RNL_ERROR_UNSUPPORTED);
+    expect_in(rnl_last_error()->message, "PTX alone");
+    rnl_last_error_clear();
+    drop(&binary);
+}
+
+// --- Names -----------------------------------------------------------------
 
 RNL_TEST(a_name_expression_without_a_meaning_fails)
 {

@@ -99,10 +99,21 @@ static const char *some_module_kernel(struct module *module, size_t index)
     return NULL;
 }
 
+static rnl_status some_module_code(struct module *module, rnl_code_kind kind,
+                                   const void **out_data, size_t *out_size)
+{
+    (void)module;
+    (void)kind;
+    (void)out_data;
+    (void)out_size;
+    return RNL_OK;
+}
+
 RNL_TEST(features_and_hooks_agree)
 {
     REFUSED(broken.features |= BACKEND_FEATURE(RNL_FEATURE_COMPILE));
     REFUSED(broken.module_kernel = some_module_kernel);
+    REFUSED(broken.module_code = some_module_code);
     REFUSED((broken.features |= BACKEND_FEATURE(RNL_FEATURE_EVENT_TIMING),
              broken.event_elapsed = NULL));
     REFUSED((broken.features &= ~BACKEND_FEATURE(RNL_FEATURE_EVENT_TIMING),

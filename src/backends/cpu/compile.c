@@ -4,11 +4,12 @@
 
 #include "backends/cpu/find.h"
 #include "backends/cpu/object.h"
-#include "backends/cpu/spawn.h"
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/file.h"
 #include "base/scratch.h"
+#include "base/spawn.h"
+#include "core/dump.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +18,10 @@
 #include <unistd.h>
 
 #define OBJECT_SIZE_MAX ((size_t)1 << 29)
+
+// Files of the job that are dumps; of IR what their names begin with.
+#define DUMP_ASSEMBLY "assembly"
+#define DUMP_IR "ir"
 
 // Exit codes of runnel-cc.
 enum {
@@ -128,8 +133,10 @@ static void add_options(struct job *job)
         add_pair(job, "--option", options->options[i]);
     for (size_t i = 0; i < options->name_expression_count; i++)
         add_pair(job, "--name-expression", options->name_expressions[i]);
-    if (options->dump_path)
-        add_pair(job, "--dump-assembly", options->dump_path);
+    if (dump_wants(job->source, RNL_DUMP_ASSEMBLY))
+        add_pair(job, "--dump-assembly", in_folder(job, DUMP_ASSEMBLY));
+    if (dump_wants(job->source, RNL_DUMP_IR))
+        add_pair(job, "--dump-ir", in_folder(job, DUMP_IR));
     if (options->untrusted)
         add_word(job, "--untrusted");
     // It ends when this process is killed, and removes the folder.
@@ -283,6 +290,65 @@ static rnl_status read_object(struct job *job,
     return status;
 }
 
+// --- Dumps -----------------------------------------------------------------
+
+static rnl_status check_dump(const struct source *source)
+{
+    return dump_wants(source, RNL_DUMP_MACHINE)
+               ? dump_refuse("disassembled machine code", "on a cpu "
+                             "RNL_DUMP_ASSEMBLY is what the machine runs")
+               : RNL_OK;
+}
+
+// A stage that is not there is none that was made.
+static rnl_status read_dump(struct job *job, rnl_dump_kind kind,
+                            const char *file, const char *name,
+                            struct compiled_binary *binary)
+{
+    void *data;
+    size_t size;
+    const char *path = in_folder(job, file);
+    int error = file_read_path(path, OBJECT_SIZE_MAX, &data, &size);
+    if (error == ENOENT)
+        return kind == RNL_DUMP_IR ? RNL_OK
+                                   : refuse_crash(job, "wrote no assembly");
+    if (error)
+        return fail_file("reading", path, error);
+    rnl_status status = dump_add(binary, kind, name, data, size);
+    mem_release(data, size);
+    return status;
+}
+
+// The stages in the compiler's order; "fixed" is code for one block size.
+static rnl_status read_stages(struct job *job, struct compiled_binary *binary)
+{
+    static const char *const files[] = {
+        DUMP_IR ".source.ll", DUMP_IR ".threads.ll", DUMP_IR ".vectors.ll",
+        DUMP_IR ".finished.ll", DUMP_IR ".fixed.ll",
+        DUMP_IR ".fixed.finished.ll",
+    };
+    rnl_status status = RNL_OK;
+    for (size_t i = 0; status == RNL_OK && i < sizeof files / sizeof files[0];
+         i++)
+        status = read_dump(job, RNL_DUMP_IR, files[i],
+                           files[i] + strlen(DUMP_IR "."), binary);
+    if (status != RNL_OK || binary->dumped)
+        return status;
+    return refuse_crash(job, "wrote no LLVM IR");
+}
+
+static rnl_status read_dumps(struct job *job, struct compiled_binary *binary)
+{
+    rnl_status status = RNL_OK;
+    if (dump_wants(job->source, RNL_DUMP_IR))
+        status = read_stages(job, binary);
+    if (status == RNL_OK && dump_wants(job->source, RNL_DUMP_ASSEMBLY))
+        status = read_dump(job, RNL_DUMP_ASSEMBLY, DUMP_ASSEMBLY, "s", binary);
+    return status;
+}
+
+// --- All -------------------------------------------------------------------
+
 static rnl_status perform(struct job *job, struct compiled_binary *out_binary)
 {
     rnl_status status = prepare(job);
@@ -299,6 +365,8 @@ static rnl_status perform(struct job *job, struct compiled_binary *out_binary)
         status = judge(job);
     if (status == RNL_OK)
         status = read_object(job, out_binary);
+    if (status == RNL_OK)
+        status = read_dumps(job, out_binary);
     if (status == RNL_OK && job->result.output.length > 0)
         out_binary->log = text_copy(job->result.output.data);
     return status;
@@ -321,7 +389,9 @@ rnl_status compile_source(const struct source *source,
         return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to compile");
     job->source = source;
     job->stop = stop;
-    rnl_status status = find_compiler(job->program);
+    rnl_status status = check_dump(source);
+    if (status == RNL_OK)
+        status = find_compiler(job->program);
     if (status == RNL_OK)
         status = folder_make(job);
     if (status == RNL_OK) {

@@ -190,6 +190,7 @@ const struct backend cpu_backend = {
     .module_finish = cpu_module_finish,
     .module_global = cpu_module_global,
     .module_kernel = cpu_module_kernel,
+    .module_code = cpu_module_code,
     .function_init = cpu_function_init,
     .function_finish = cpu_function_finish,
     .exec_init = cpu_exec_init,

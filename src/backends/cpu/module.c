@@ -66,6 +66,15 @@ const char *cpu_module_kernel(struct module *module, size_t index)
                                        : NULL;
 }
 
+rnl_status cpu_module_code(struct module *module, rnl_code_kind kind,
+                           const void **out_data, size_t *out_size)
+{
+    if (kind != RNL_CODE_OBJECT)
+        return code_refuse(module, kind, RNL_CODE_OBJECT, "");
+    object_unwrap(module->binary, out_data, out_size);
+    return RNL_OK;
+}
+
 // A name as in the source goes before a symbol that happens to be the same.
 static const rnl_cpu_kernel *kernel_find(const rnl_cpu_object *table,
                                          const char *name)

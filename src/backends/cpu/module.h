@@ -24,6 +24,8 @@ void cpu_module_finish(struct module *module);
 rnl_status cpu_module_global(struct module *module, const char *name,
                              struct memory *out_memory, size_t *out_size);
 const char *cpu_module_kernel(struct module *module, size_t index);
+rnl_status cpu_module_code(struct module *module, rnl_code_kind kind,
+                           const void **out_data, size_t *out_size);
 rnl_status cpu_function_init(struct function *function, const char *name,
                              struct function_facts *out_facts);
 void cpu_function_finish(struct function *function);

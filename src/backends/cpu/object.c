@@ -200,6 +200,14 @@ static const char *envelope_fault(const void *data, size_t size)
     return NULL;
 }
 
+void object_unwrap(const void *data, const void **out_elf, size_t *out_size)
+{
+    struct envelope envelope;
+    memcpy(&envelope, data, sizeof envelope);
+    *out_elf = (const char *)data + sizeof envelope;
+    *out_size = (size_t)envelope.size;
+}
+
 // --- Loading ---------------------------------------------------------------
 
 // "/" and "/." stand for bits.

@@ -25,6 +25,9 @@ const char *object_fault(const void *elf, size_t size);
 rnl_status object_wrap(const void *elf, size_t size, void **out_data,
                        size_t *out_size);
 
+// The object in an envelope that object_wrap made or object_load took.
+void object_unwrap(const void *data, const void **out_elf, size_t *out_size);
+
 // Loads an object from its envelope. RNL_ERROR_INVALID_BINARY when anything is
 // not as it should be.
 rnl_status object_load(const void *data, size_t size,

@@ -309,7 +309,7 @@ static bool can_repeat(const struct source *source)
     for (size_t i = 0; i < options->option_count; i++)
         if (strncmp(options->options[i], "--block-size", 12) == 0)
             return false;
-    return !options->dump_path && source_is_closed(source);
+    return !source->dump.kinds && source_is_closed(source);
 }
 
 struct specials *specials_open(const rnl_cpu_object *table,

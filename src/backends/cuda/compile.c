@@ -3,14 +3,13 @@
 #include "backends/cuda/compile.h"
 
 #include "backends/cuda/assemble.h"
+#include "backends/cuda/disassemble.h"
 #include "backends/cuda/nvrtc.h"
 #include "backends/cuda/ptx.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/thread.h"
+#include "core/dump.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -351,19 +350,32 @@ static rnl_status get_outputs(struct job *job)
                             : status;
 }
 
-static rnl_status dump(const char *path, const struct text *ptx)
+static rnl_status dump_code(struct job *job, struct compiled_binary *binary)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    size_t length = ptx->data ? strlen(ptx->data) : 0;
-    int error = fd < 0 ? errno : file_write(fd, ptx->data, length);
-    if (fd >= 0 && close(fd) != 0 && error == 0)
-        error = errno;
-    if (error == 0)
-        return RNL_OK;
-    fail_at(RNL_ERROR_IO, "options.dump_path", "%s cannot be written: %s",
-            path, strerror(error));
-    fail_set_native(error, strerror(error));
-    return RNL_ERROR_IO;
+    if (!job->image.data)
+        return dump_refuse("machine code", "the options ask for PTX alone, "
+                           "which the driver assembles when it is loaded");
+    struct text code = {0};
+    rnl_status status =
+        cuda_disassemble(&job->place, job->source->options->timeout_ns,
+                         &job->image, &code);
+    if (status == RNL_OK)
+        status = dump_add(binary, RNL_DUMP_MACHINE, "sass", code.data,
+                          code.length);
+    text_finish(&code);
+    return status;
+}
+
+static rnl_status dump(struct job *job, struct compiled_binary *binary)
+{
+    const struct text *ptx = &job->ptx;
+    rnl_status status = RNL_OK;
+    if (dump_wants(job->source, RNL_DUMP_ASSEMBLY))
+        status = dump_add(binary, RNL_DUMP_ASSEMBLY, "ptx", ptx->data,
+                          ptx->data ? strlen(ptx->data) : 0);
+    if (status == RNL_OK && dump_wants(job->source, RNL_DUMP_MACHINE))
+        status = dump_code(job, binary);
+    return status;
 }
 
 static rnl_status add_names(const struct job *job, struct image_maker *maker)
@@ -403,8 +415,7 @@ static rnl_status make_image(struct job *job,
 
 static rnl_status take(struct job *job, struct compiled_binary *out_binary)
 {
-    const char *path = job->source->options->dump_path;
-    rnl_status status = path ? dump(path, &job->ptx) : RNL_OK;
+    rnl_status status = dump(job, out_binary);
     if (status == RNL_OK && !job->image.data && !job->ptx.data)
         status = refuse(job, RNL_ERROR_INVALID_ARGUMENT, 0,
                         "the options ask for nothing that can be loaded");
@@ -483,6 +494,9 @@ rnl_status cuda_compile(const struct cuda_target *target,
                         const struct source *source,
                         struct compiled_binary *out_binary)
 {
+    if (dump_wants(source, RNL_DUMP_IR))
+        return dump_refuse("LLVM IR", "NVRTC keeps it to itself; its PTX is "
+                                      "RNL_DUMP_ASSEMBLY");
     struct job *job = mem_allocate(sizeof *job);
     if (!job)
         return no_memory();

@@ -330,6 +330,7 @@ const struct backend cuda_backend = {
     .module_finish = gpu_module_finish,
     .module_global = gpu_module_global,
     .module_kernel = gpu_module_kernel,
+    .module_code = gpu_module_code,
     .function_init = gpu_function_init,
     .function_finish = gpu_function_finish,
     .function_occupancy = gpu_function_occupancy,

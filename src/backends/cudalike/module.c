@@ -109,6 +109,21 @@ static rnl_status load_vendor(struct module *module, const void *data,
     return load_code(context, data, &gpu_module_of(module)->handle);
 }
 
+static bool add_functions(const struct driver_functions *call, void *handle,
+                          unsigned count, struct image_maker *maker)
+{
+    void **functions = mem_allocate(count * sizeof *functions);
+    bool known =
+        functions && call->module_functions(functions, count, handle) == 0;
+    for (unsigned i = 0; known && i < count; i++) {
+        const char *name = NULL;
+        if (call->function_name(&name, functions[i]) == 0 && name && *name)
+            image_add(maker, IMAGE_KERNEL, NULL, name);
+    }
+    mem_release(functions, count * sizeof *functions);
+    return known;
+}
+
 // Adds the kernels that the driver sees.
 static void ask_driver(struct module *module, struct image_maker *maker)
 {
@@ -117,18 +132,13 @@ static void ask_driver(struct module *module, struct image_maker *maker)
     void *handle = gpu_module_of(module)->handle;
     unsigned count = 0;
     if (!call->module_function_count || !call->module_functions ||
-        !call->function_name ||
-        call->module_function_count(&count, handle) != 0 || count == 0 ||
-        count > FUNCTIONS_MAX)
-        return;
-    void **functions = mem_allocate(count * sizeof *functions);
-    if (functions && call->module_functions(functions, count, handle) == 0)
-        for (unsigned i = 0; i < count; i++) {
-            const char *name = NULL;
-            if (call->function_name(&name, functions[i]) == 0 && name && *name)
-                image_add(maker, IMAGE_KERNEL, NULL, name);
-        }
-    mem_release(functions, count * sizeof *functions);
+        !call->function_name)
+        module->names_lack = "a binary from elsewhere is asked through the "
+                             "driver, from 12.4 on";
+    else if (call->module_function_count(&count, handle) != 0 ||
+             count > FUNCTIONS_MAX ||
+             (count > 0 && !add_functions(call, handle, count, maker)))
+        module->names_lack = "the driver did not tell them";
 }
 
 static rnl_status make_table(struct module *module, struct image_maker *maker)
@@ -210,6 +220,58 @@ const char *gpu_module_kernel(struct module *module, size_t index)
             return item.name;
     return NULL;
 }
+
+// --- Code --------------------------------------------------------------------
+
+// What the binary has of the vendor's. It was checked, when it was loaded or
+// because it was just made.
+static void find_code(const struct module *module, const char **out_data,
+                      size_t *out_size)
+{
+    struct image image;
+    *out_data = module->binary;
+    *out_size = module->binary_size;
+    if (image_is_stored(module->binary, module->binary_size) &&
+        !image_open(module->binary, module->binary_size, &image)) {
+        *out_data = image.vendor;
+        *out_size = image.vendor_size;
+    }
+}
+
+static const char *advice_for(rnl_code_kind kind, enum image_form form)
+{
+    if (kind == RNL_CODE_PTX && form == IMAGE_ELF)
+        return ": compile with -arch=compute_… for PTX alone, or have it "
+               "dumped (RNL_DUMP_ASSEMBLY)";
+    if (kind == RNL_CODE_CUBIN && form == IMAGE_ASSEMBLY)
+        return ": the driver assembles PTX and keeps the outcome to itself; "
+               "compile with -arch=sm_… for a cubin";
+    return "";
+}
+
+rnl_status gpu_module_code(struct module *module, rnl_code_kind kind,
+                           const void **out_data, size_t *out_size)
+{
+    static const rnl_code_kind kinds[] = {
+        [IMAGE_ELF] = RNL_CODE_CUBIN,
+        [IMAGE_FATBIN] = RNL_CODE_FATBIN,
+        [IMAGE_ASSEMBLY] = RNL_CODE_PTX,
+    };
+    const char *data;
+    size_t size;
+    enum image_form form;
+    find_code(module, &data, &size);
+    image_vendor_fault(gpu_of_module(module)->driver->image, data, size, &form);
+    if (kinds[form] != kind)
+        return code_refuse(module, kind, kinds[form], advice_for(kind, form));
+    while (form == IMAGE_ASSEMBLY && size > 0 && data[size - 1] == '\0')
+        size--;
+    *out_data = data;
+    *out_size = size;
+    return RNL_OK;
+}
+
+// --- Variables ---------------------------------------------------------------
 
 // What the name stands for in the vendor's image; itself if nothing is known.
 static bool find(struct module *module, enum image_kind kind,

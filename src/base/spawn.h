@@ -6,6 +6,9 @@
 
 #include <stdatomic.h>
 
+// Output beyond it is read and forgotten.
+#define SPAWN_OUTPUT_MAX ((size_t)64 << 20)
+
 enum spawn_end {
     SPAWN_EXITED,     // `code` is the exit code
     SPAWN_SIGNALLED,  // `code` is the signal

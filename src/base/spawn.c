@@ -1,4 +1,4 @@
-#include "backends/cpu/spawn.h"
+#include "base/spawn.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -18,7 +18,6 @@
 
 extern char **environ;
 
-#define OUTPUT_MAX ((size_t)64 << 20)
 // Between looks at a child that is silent, or has closed its output.
 #define PAUSE_LEAST_NS UINT64_C(50000)
 #define PAUSE_MOST_NS UINT64_C(20000000)
@@ -167,7 +166,7 @@ static bool drain(int fd, int blocks, struct spawn_result *result)
             result->read_error = errno;
         if (got <= 0)
             return got < 0 && errno == EAGAIN;
-        if (output->length < OUTPUT_MAX)
+        if (output->length < SPAWN_OUTPUT_MAX)
             text_add_bytes(output, block, (size_t)got);
     }
     return true;
