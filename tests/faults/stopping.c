@@ -366,6 +366,58 @@ RNL_TEST(kernels_of_graphs_are_stopped)
     run(cancel_graphs, "RUNNEL_KERNEL_LIMIT");
 }
 
+// A node that was changed in place is stopped like one that was not.
+static int stop_changed(const struct scene *scene, bool cancel)
+{
+    rnl_graph graph = NULL;
+    rnl_node node = {0};
+    rnl_graph_exec exec = NULL;
+    rnl_function kernels[2] = {NULL, NULL};
+    CHECK(rnl_module_function(scene->module, "fine", &kernels[0]) == RNL_OK);
+    CHECK(rnl_module_function(scene->module, "for_ever", &kernels[1]) ==
+          RNL_OK);
+    CHECK(rnl_graph_create(scene->context, NULL, &graph) == RNL_OK);
+    for (int i = 0; i < 2; i++) {
+        const rnl_node_params *params = RNL_NODE(
+            .kind = RNL_NODE_FUNCTION, .function = kernels[i],
+            .launch = RNL_LAUNCH(.grid = {1}, .block = {64},
+                                 .label = "endless"),
+            .args = RNL_ARGS(scene->buffer));
+        CHECK((i == 0 ? rnl_graph_add_node(graph, RNL_AT_START, params, &node)
+                      : rnl_graph_exec_set_node(exec, node, params)) ==
+              RNL_OK);
+        if (i == 0)
+            CHECK(rnl_graph_instantiate(graph, &exec) == RNL_OK);
+        CHECK(rnl_function_release(kernels[i]) == RNL_OK);
+    }
+    CHECK(rnl_enqueue_graph(scene->stream, exec) == RNL_OK);
+    CHECK(rnl_stream_query(scene->stream) == RNL_NOT_READY);
+    await_begun(scene);
+    if (cancel)
+        CHECK(rnl_stream_cancel(scene->stream) == RNL_OK);
+    CHECK(rnl_stream_synchronize(scene->stream, UINT64_C(20000000000)) ==
+          (cancel ? RNL_ERROR_CANCELLED : RNL_ERROR_KERNEL_LIMIT));
+    CHECK(rnl_graph_exec_release(exec) == RNL_OK);
+    CHECK(rnl_graph_release(graph) == RNL_OK);
+    return goes_on(scene);
+}
+
+static int stop_changed_nodes(void)
+{
+    struct scene scene;
+    CHECK(open_scene(&scene, 0) == 0);
+    CHECK(stop_changed(&scene, true) == 0);
+    CHECK(close_scene(&scene) == 0);
+    CHECK(open_scene(&scene, 60000000) == 0);
+    CHECK(stop_changed(&scene, false) == 0);
+    return close_scene(&scene);
+}
+
+RNL_TEST(a_node_that_was_changed_is_stopped)
+{
+    run(stop_changed_nodes, "RUNNEL_KERNEL_LIMIT");
+}
+
 // --- By a time limit -------------------------------------------------------
 
 static int limits(const struct scene *scene, const char *kernel,

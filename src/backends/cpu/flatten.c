@@ -75,13 +75,19 @@ static enum step_kind kind_of(const struct node *node, struct step *step)
     }
 }
 
+static void set_kind(struct plan *plan, struct step *step,
+                     const struct node *node)
+{
+    step->kind = kind_of(node, step);
+    if (step->kind == STEP_RUN)
+        step->run.scope = &plan->scope;
+}
+
 static bool fill_step(struct plan *plan, struct step *step,
                       const struct node *node)
 {
     *step = (struct step){0};
-    step->kind = kind_of(node, step);
-    if (step->kind == STEP_RUN)
-        step->run.scope = &plan->scope;
+    set_kind(plan, step, node);
     if (step->kind == STEP_IF || step->kind == STEP_WHILE) {
         step->body = plan_create(node->inner);
         if (!step->body)
@@ -310,7 +316,7 @@ bool plan_change(struct plan *plan, const struct graph *graph, uint32_t index)
     struct step *step = &plan->steps[at];
     recipe_drop(step->recipe);
     step->recipe = recipe_share(node->recipe);
-    step->kind = kind_of(node, step);
+    set_kind(plan, step, node);
     link_run(plan, at);
     link_run(plan, at + 1);
     return true;
