@@ -325,6 +325,44 @@ RNL_TEST(a_loop_of_a_graph_without_end_is_cancelled)
     expect_ok(rnl_buffer_release(sum));
 }
 
+static atomic_bool loop_begun;
+
+static rnl_status note_loop(const rnl_native_call *call)
+{
+    (void)call;
+    atomic_store(&loop_begun, true);
+    return RNL_OK;
+}
+
+// Each body asks only the one around it.
+RNL_TEST(a_loop_within_a_body_is_cancelled)
+{
+    need_cancel();
+    rnl_function noter = suite_native("note", note_loop, NULL);
+    rnl_buffer word = suite_ints(1, 1);
+    rnl_graph graph = new_graph(), outer = NULL, inner = NULL;
+    rnl_node node = {0};
+    body_node(graph, RNL_NODE_IF, RNL_AT_START, word, &outer);
+    body_node(outer, RNL_NODE_WHILE, RNL_AT_START, word, &inner);
+    expect_ok(rnl_graph_add_node(
+        inner, RNL_AT_START,
+        RNL_NODE(.kind = RNL_NODE_FUNCTION, .function = noter,
+                 .launch = one_thread(), .args = RNL_NO_ARGS), &node));
+    rnl_graph_exec exec = instantiate(graph);
+    for (int round = 0; round < 3; round++) {
+        atomic_store(&loop_begun, false);
+        expect_ok(rnl_enqueue_graph(suite_stream(), exec));
+        assert_status(rnl_stream_query(suite_stream()), RNL_NOT_READY);
+        while (!atomic_load(&loop_begun))
+            sched_yield();
+        expect_ok(rnl_stream_cancel(suite_stream()));
+        expect_cancelled(suite_stream(), "cancelled");
+    }
+    drop_both(graph, exec);
+    expect_ok(rnl_function_release(noter));
+    expect_ok(rnl_buffer_release(word));
+}
+
 RNL_TEST(a_cancelled_launch_leaves_the_executable_graph_to_others)
 {
     need_cancel();

@@ -170,6 +170,15 @@ static void run_step(struct plan *plan, struct step *step)
     }
 }
 
+// Of a body: the plan around it may be a body itself, which asks nobody while
+// this one runs.
+static bool note_failed(const struct plan *outer, struct plan *body)
+{
+    if (has_failed(outer) || queue_is_cancelled(outer->queue))
+        atomic_store(&body->failed, true);
+    return has_failed(body);
+}
+
 // Bodies have no steps that wait, so they run in one go.
 static void run_body(struct plan *outer, const struct step *step)
 {
@@ -180,11 +189,10 @@ static void run_body(struct plan *outer, const struct step *step)
     atomic_store(&body->failed, false);
     while (__atomic_load_n(step->recipe->word, __ATOMIC_ACQUIRE) != 0) {
         for (uint32_t i = 0; i < body->count; i++) {
-            if (has_failed(outer))
-                atomic_store(&body->failed, true);
+            note_failed(outer, body);
             run_step(body, &body->steps[i]);
         }
-        if (has_failed(body))
+        if (note_failed(outer, body))
             atomic_store(&outer->failed, true);
         if (has_failed(outer) || step->kind == STEP_IF)
             return;
