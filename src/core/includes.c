@@ -81,16 +81,86 @@ static bool asks_for_files(const char *text)
     return false;
 }
 
-// True when an include names a path from the root, or from above where it is.
-static bool includes_path(const char *text)
+// Behind spaces, the ends of lines that go on, and comments.
+static const char *skip(const char *at)
 {
-    const char *start;
-    while ((text = find_word(text, "include", &start)) != NULL) {
-        const char *at = text + strspn(text, " \t");
-        if (*at != '"' && *at != '<')
-            continue;
-        if (at[1] == '/' || strncmp(at + 1, "../", 3) == 0)
+    for (;;) {
+        const char *end;
+        if (*at == ' ' || *at == '\t')
+            at++;
+        else if (*at == '\\')
+            at += 1 + strspn(at + 1, " \t\r\n");
+        else if (at[0] == '/' && at[1] == '*' && (end = strstr(at, "*/")))
+            at = end + 2;
+        else
+            return at;
+    }
+}
+
+// Whether a word stands where a directive would, or a question for a file: a
+// macro may then be what names it. Rather too often than not.
+static bool is_directive(const char *text, const char *word)
+{
+    if (word - text >= 4 && strncmp(word - 4, "has_", 4) == 0)
+        return true;
+    while (word > text && strchr(" \t\r\n\\", word[-1]))
+        word--;
+    bool comment = word - text >= 2 && strncmp(word - 2, "*/", 2) == 0;
+    // A digraph ends in a colon, a trigraph in an equals sign.
+    return comment || (word > text && strchr("#:=", word[-1]));
+}
+
+enum asked {
+    ASKED_NOTHING,
+    ASKED_NAME,
+    ASKED_UNKNOWN,  // for what the text alone does not tell
+};
+
+// What is asked for by one of the words, which ends at `at`.
+static enum asked read_word(const char *text, const char *word, const char *at,
+                            const char **out_name, size_t *out_size)
+{
+    at = skip(at);
+    if (strncmp(at, "_next", 5) == 0)
+        at = skip(at + 5);
+    if (*at == '(')
+        at = skip(at + 1);
+    bool quoted = *at == '<' || *at == '"';
+    const char *name = quoted ? at + 1 : at;
+    size_t size = quoted ? strcspn(name, *at == '<' ? ">\r\n" : "\"\r\n") : 0;
+    if (!quoted || (name[size] != '>' && name[size] != '"'))
+        return is_directive(text, word) ? ASKED_UNKNOWN : ASKED_NOTHING;
+    if (size > NAME_MOST)
+        return ASKED_UNKNOWN;
+    *out_name = name;
+    *out_size = size;
+    return size > 0 ? ASKED_NAME : ASKED_NOTHING;
+}
+
+// Whether a part of the name leads out of a folder.
+static bool goes_up(const char *name, size_t size)
+{
+    for (size_t i = 0; i + 1 < size; i++)
+        if ((i == 0 || name[i - 1] == '/') && name[i] == '.' &&
+            name[i + 1] == '.' && (i + 2 == size || name[i + 2] == '/'))
             return true;
+    return false;
+}
+
+// True when a path from the root is asked for, or from above where the text is,
+// or what is not known.
+static bool asks_for_path(const char *text)
+{
+    for (size_t i = 0; i < ASKING; i++) {
+        const char *at = text, *word, *name;
+        size_t size;
+        while ((at = find_word(at, asking[i], &word)) != NULL) {
+            enum asked asked = read_word(text, word, at, &name, &size);
+            if (asked == ASKED_UNKNOWN ||
+                (asked == ASKED_NAME &&
+                 (name[0] == '/' || goes_up(name, size))))
+                return true;
+        }
     }
     return false;
 }
@@ -105,7 +175,7 @@ bool source_is_closed(const struct source *source)
         if (!folder && behind_file(options->options[i]))
             return false;
     }
-    bool (*is_open)(const char *) = folders ? asks_for_files : includes_path;
+    bool (*is_open)(const char *) = folders ? asks_for_files : asks_for_path;
     for (size_t i = 0; i < options->header_count; i++)
         if (is_open(options->headers[i].source))
             return false;
@@ -197,7 +267,7 @@ static void add_name(struct search *search, const char *name, size_t size)
 {
     const rnl_module_options *options = search->options;
     // What was given lies in a folder of the compiler's.
-    if (!search->folder && size >= 2 && strncmp(name, "..", 2) == 0)
+    if (!search->folder && goes_up(name, size))
         search->vain = true;
     if (name[0] == '/') {
         add_path(search, NULL, 0, name, size);
@@ -214,63 +284,17 @@ static void add_name(struct search *search, const char *name, size_t size)
 
 // --- Texts -----------------------------------------------------------------
 
-// Behind spaces, the ends of lines that go on, and comments.
-static const char *skip(const char *at)
-{
-    for (;;) {
-        const char *end;
-        if (*at == ' ' || *at == '\t')
-            at++;
-        else if (*at == '\\')
-            at += 1 + strspn(at + 1, " \t\r\n");
-        else if (at[0] == '/' && at[1] == '*' && (end = strstr(at, "*/")))
-            at = end + 2;
-        else
-            return at;
-    }
-}
-
-// Whether a word stands where a directive would, or a question for a file: a
-// macro may then be what names it. Rather too often than not.
-static bool is_directive(const char *text, const char *word)
-{
-    if (word - text >= 4 && strncmp(word - 4, "has_", 4) == 0)
-        return true;
-    while (word > text && strchr(" \t\r\n\\", word[-1]))
-        word--;
-    bool comment = word - text >= 2 && strncmp(word - 2, "*/", 2) == 0;
-    // A digraph ends in a colon, a trigraph in an equals sign.
-    return comment || (word > text && strchr("#:=", word[-1]));
-}
-
-// One of the words, which ends at `at`.
-static void read_word(struct search *search, const char *text,
-                      const char *word, const char *at)
-{
-    at = skip(at);
-    if (strncmp(at, "_next", 5) == 0)
-        at = skip(at + 5);
-    if (*at == '(')
-        at = skip(at + 1);
-    if (*at != '<' && *at != '"') {
-        search->vain |= is_directive(text, word);
-        return;
-    }
-    const char *name = at + 1;
-    size_t size = strcspn(name, *at == '<' ? ">\r\n" : "\"\r\n");
-    bool ends = name[size] == '>' || name[size] == '"';
-    if (ends && size > 0 && size <= NAME_MOST)
-        add_name(search, name, size);
-    else if (!ends)
-        search->vain |= is_directive(text, word);
-}
-
 static void read_text(struct search *search, const char *text)
 {
     for (size_t i = 0; i < ASKING; i++) {
-        const char *at = text, *word;
-        while ((at = find_word(at, asking[i], &word)) != NULL)
-            read_word(search, text, word, at);
+        const char *at = text, *word, *name;
+        size_t size;
+        while ((at = find_word(at, asking[i], &word)) != NULL) {
+            enum asked asked = read_word(text, word, at, &name, &size);
+            if (asked == ASKED_NAME)
+                add_name(search, name, size);
+            search->vain |= asked == ASKED_UNKNOWN;
+        }
     }
 }
 
@@ -283,10 +307,12 @@ static bool is_absent(int error)
            error == ELOOP;
 }
 
-// A copy with an end, since a text is read as one.
+// A copy with an end, since a text is read as one: a compiler goes on behind
+// bytes that are 0.
 static void read_data(struct search *search, const void *data, size_t size)
 {
     char *text = mem_allocate(size + 1);
+    search->vain |= memchr(data, 0, size) != NULL;
     if (text) {
         memcpy(text, data, size);
         read_text(search, text);

@@ -191,6 +191,50 @@ RNL_TEST(files_by_their_whole_path_count_without_a_folder)
     end();
 }
 
+// Without a folder, too, a source may read what its own text does not tell.
+RNL_TEST(files_are_not_known_without_a_folder_either)
+{
+    begin();
+    char sources[8][600], path[512];
+    snprintf(path, sizeof path, "%s", test_path("one/x.h"));
+    put("one/x.h", "1");
+    snprintf(sources[0], 600, "#define F \"%s\"\n#include F\n", path);
+    snprintf(sources[1], 600, "#if __has_include(F)\n");
+    snprintf(sources[2], 600, "#include \"./../x.h\"\n");
+    snprintf(sources[3], 600, "#include <%s\\\n>\n", path);
+    for (int i = 0; i < 4; i++)
+        EXPECT_NEVER_KEPT(sources[i], NULL);
+    snprintf(sources[4], 600, "#import \"%s\"\n", path);
+    snprintf(sources[5], 600, "#include_next \"%s\"\n", path);
+    snprintf(sources[6], 600, "#include /* it */ \"%s\"\n", path);
+    snprintf(sources[7], 600, "#embed \"%s\"\n", path);
+    for (int i = 4; i < 8; i++) {
+        put("one/x.h", "1");
+        EXPECT_ANEW(sources[i], NULL);
+        put("one/x.h", "2");
+        EXPECT_ANEW(sources[i], NULL);
+    }
+    end();
+}
+
+// A compiler reads on behind a byte that is 0, and names of any length.
+RNL_TEST(odd_files_are_never_kept)
+{
+    begin();
+    const char *const folder = first;
+    rnl_module_options options = with(&folder, 1);
+    char source[2000] = "#include <";
+    static const char odd[] = "\0\n#include \"y.h\"\n";
+    test_write("one/x.h", odd, sizeof odd - 1);
+    EXPECT_NEVER_KEPT("#include <x.h>\n", &options);
+    put("one/x.h", "1");
+    for (int i = 0; i < 600; i++)
+        strcat(source, "./");
+    strcat(source, "x.h>\n");
+    EXPECT_NEVER_KEPT(source, &options);
+    end();
+}
+
 // Too much to follow is compiled each time, which is never wrong.
 RNL_TEST(files_that_are_not_known_are_never_kept)
 {
