@@ -3,12 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-// A dead object is not reused before this many others of its class died, nor
-// while a thread has it among what it saw: a call that checked a handle just
-// before its release then still looks at the object that it meant.
-#define QUARANTINE 64
-#define CLEARED_AT_ONCE 32  // since all threads are asked; bits of `seen`
-
 struct object_chunk object_first_chunk;
 struct object_chunk *_Atomic object_chunks[OBJECT_CHUNKS] = {
     &object_first_chunk};
@@ -111,63 +105,6 @@ static void class_register_locked(struct object_class *class)
     classes = class;
 }
 
-// --- Rest ------------------------------------------------------------------
-
-struct clearing {
-    enum object_kind kind;
-    uint32_t seen;  // bits, by index
-    struct object *objects[CLEARED_AT_ONCE];
-};
-
-static void note_seen(const struct thread_state *thread, void *argument)
-{
-    struct clearing *clearing = argument;
-    const void *seen = atomic_load_explicit(&thread->seen[clearing->kind],
-                                            memory_order_relaxed);
-    for (int i = 0; i < CLEARED_AT_ONCE; i++)
-        if (clearing->objects[i] == seen)
-            clearing->seen |= UINT32_C(1) << i;
-}
-
-// What no thread sees now, no thread will: its handle is dead. The others have
-// to wait once more.
-static __attribute__((noinline)) void clear_some(struct object_rest *rest,
-                                                 enum object_kind kind)
-{
-    struct clearing clearing;
-    struct object **link = &rest->first, *object = rest->first;
-    clearing.kind = kind;
-    clearing.seen = 0;
-    for (int i = 0; i < CLEARED_AT_ONCE; i++, object = object->next_free)
-        clearing.objects[i] = object;
-    threads_visit(note_seen, &clearing);
-    for (int i = 0; i < CLEARED_AT_ONCE; i++) {
-        object = *link;
-        if (clearing.seen >> i & 1) {
-            *link = object->next_free;
-            rest->count--;
-            object_rest_put(rest, object);
-        } else {
-            link = &object->next_free;
-            rest->clear_count++;
-        }
-    }
-}
-
-bool object_rest_clear(struct object_rest *rest, enum object_kind kind)
-{
-    if (rest->count >= QUARANTINE + CLEARED_AT_ONCE)
-        clear_some(rest, kind);
-    return rest->clear_count > 0;
-}
-
-void object_rest_discard(struct object_rest *rest)
-{
-    while (rest->count > 0)
-        object_discard(object_rest_take_first(rest));
-    rest->clear_count = 0;
-}
-
 // --- Life ------------------------------------------------------------------
 
 static struct object *take_memory(struct object_class *class)
@@ -226,10 +163,11 @@ struct object *object_create(struct object_class *class,
 }
 
 // The label and pointers stay as they are until the memory is reused, for a
-// thread that still looks; a slot whose generations are used up is retired.
+// thread that still looks; a slot whose generations are used up is retired. Who
+// dropped the last reference may only now come to begin_end.
 static void bury(struct object *object)
 {
-    atomic_store_explicit(&object->counts, 0, memory_order_release);
+    atomic_store_explicit(&object->counts, OBJECT_ENDS, memory_order_release);
     lock_take(&table_lock);
     live_count--;
     uint32_t next = atomic_load_explicit(&object->generation,
@@ -364,7 +302,7 @@ static bool must_wait(const struct object *object)
 }
 
 // False when a call that guards it took a reference again, or was the one that
-// dropped the last.
+// dropped the last: then it may be over by now.
 static bool begin_end(struct object *object)
 {
     uint64_t counts = atomic_load(&object->counts);
@@ -594,13 +532,37 @@ rnl_status object_release_found(struct object *object, const void *handle,
     return RNL_OK;
 }
 
+// A call that guards an object may keep and drop it until its handle is dead.
+// So long the library's reference stays. False when there is no user.
+static bool release_guarded(struct object *object, const void *handle,
+                            bool *out_last)
+{
+    uint64_t counts = atomic_load(&object->counts);
+    do
+        if (!object_has_users(counts, handle))
+            return false;
+    while (!atomic_compare_exchange_weak(&object->counts, &counts,
+                                         counts - OBJECT_USER));
+    *out_last = counts_users(counts) == 1;
+    if (*out_last) {
+        atomic_store_explicit(&object->handle, 0, memory_order_release);
+        object_drop(object);
+    }
+    return true;
+}
+
 rnl_status object_release_last(const void *handle, enum object_kind kind,
                                const char *parameter, bool *out_last)
 {
+    struct object *object = handle ? object_find(handle, kind) : NULL;
     *out_last = false;
-    return handle ? object_release_found(object_find(handle, kind), handle,
-                                         kind, parameter, out_last)
-                  : RNL_OK;
+    if (!object || !object_kind_is_guarded(kind))
+        return handle ? object_release_found(object, handle, kind, parameter,
+                                             out_last)
+                      : RNL_OK;
+    return release_guarded(object, handle, out_last)
+               ? RNL_OK
+               : object_refuse(handle, kind, parameter);
 }
 
 rnl_status object_release(const void *handle, enum object_kind kind,

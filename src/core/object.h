@@ -52,9 +52,10 @@ struct object {
 // which the caller's together have one: its memory lives while there are any.
 // What has them takes memory, 24 bytes each as an argument of a launch: 48 GiB
 // of work under way with one and the same buffer before they run over. The next
-// bit says that the last one went while the object may be guarded: references
-// that the guarding calls take do not end it a second time. Above are the
-// caller's, and the end of the generation that these are of.
+// bit says that the last one went while the object may be guarded, and that
+// somebody is to end it, or has: references that the guarding calls take do not
+// end it a second time. Above are the caller's, and the end of the generation
+// that these are of.
 #define OBJECT_ENDS (UINT32_C(1) << 31)
 #define OBJECT_USER_SHIFT 32
 #define OBJECT_TAG_SHIFT 52
@@ -384,10 +385,10 @@ void object_await_unguarded(const struct object *object);
 struct object *object_find_and_keep(const void *handle,
                                     enum object_kind kind);
 
-// The library's references.
+// The library's references; 0 for an object that died.
 static inline uint32_t object_references(struct object *object)
 {
-    return counts_references(atomic_load(&object->counts));
+    return counts_references(atomic_load(&object->counts)) & ~OBJECT_ENDS;
 }
 
 // The caller's references; 0 for a handle that died.

@@ -512,7 +512,7 @@ static void end_context(rnl_context context)
     assert_ok(rnl_context_default_stream(context, &stream));
     struct object *object = object_find(stream, OBJECT_STREAM);
     assert_ok(rnl_context_release(context));
-    while (object_references(object) != OBJECT_ENDS)
+    while (counts_references(atomic_load(&object->counts)) != OBJECT_ENDS)
         sched_yield();
 }
 

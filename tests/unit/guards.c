@@ -188,3 +188,61 @@ RNL_TEST(the_default_streams_memory_stays_with_its_context)
     assert_ok(rnl_context_release(context));
     end();
 }
+
+// --- A release that is overtaken -------------------------------------------
+
+static _Atomic int ended;
+static atomic_bool is_overtaken;
+static pthread_barrier_t meeting;
+
+static void count_end(struct object *object)
+{
+    (void)object;
+    atomic_fetch_add(&ended, 1);
+}
+
+// Between the last reference and the end, of the release only.
+static bool let_others_go_first(struct object *object)
+{
+    (void)object;
+    if (!atomic_exchange(&is_overtaken, true)) {
+        pthread_barrier_wait(&meeting);
+        pthread_barrier_wait(&meeting);
+    }
+    return false;
+}
+
+static struct object_class codes = {
+    .kind = OBJECT_MODULE, .size = sizeof(struct object) + 64,
+    .finish = count_end, .park = let_others_go_first};
+
+static void *keep_guarded(void *handle)
+{
+    enter_call("guard");
+    struct object *object = object_guard(handle, OBJECT_MODULE, GUARD_CODE);
+    pthread_barrier_wait(&meeting);
+    pthread_barrier_wait(&meeting);
+    object_keep(object);
+    object_drop(object);
+    object_unguard(GUARD_CODE);
+    pthread_barrier_wait(&meeting);
+    return object;
+}
+
+RNL_TEST(a_release_that_is_overtaken_ends_nothing_twice)
+{
+    pthread_t thread;
+    begin();
+    assert_int_equal(pthread_barrier_init(&meeting, NULL, 2), 0);
+    struct object *object = object_create(&codes, NULL, NULL);
+    assert_non_null(object);
+    void *handle = object_publish(object);
+    assert_int_equal(pthread_create(&thread, NULL, keep_guarded, handle), 0);
+    pthread_barrier_wait(&meeting);
+    assert_ok(object_release(handle, OBJECT_MODULE, "module"));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(atomic_load(&ended), 1);
+    pthread_barrier_destroy(&meeting);
+    assert_ok(rnl_context_release(context));
+    end();
+}
