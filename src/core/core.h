@@ -383,6 +383,7 @@ struct failure *failure_create(struct stream *stream, uint64_t sequence,
                                const struct op *op, rnl_status status,
                                const char *message);
 void failure_drop(struct failure *failure);
+void failure_forked(void);
 
 // The work that a failure is blamed on, where there is no op any more.
 struct blame {

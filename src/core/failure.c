@@ -24,6 +24,12 @@ static struct failure *without_memory(rnl_status status)
     return failure;
 }
 
+// In the child, another thread may have had it.
+void failure_forked(void)
+{
+    no_memory_lock = (struct lock){0};
+}
+
 struct failure *failure_blame(struct stream *stream, const struct blame *blame,
                               rnl_status status, const char *message)
 {

@@ -91,6 +91,7 @@ static void after_fork_in_child(void)
     log_forked();
     object_table_forked();
     op_forked();
+    failure_forked();
     capture_forked();
 }
 

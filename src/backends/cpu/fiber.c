@@ -1,7 +1,7 @@
 #include "fiber.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
+#include "base/thread.h"
+
 #include <stdint.h>
 #include <string.h>
 #include <ucontext.h>
@@ -383,6 +383,39 @@ static void give_record(struct fiber *fiber)
     pthread_mutex_unlock(&pages_lock);
 }
 
+// A fork waits for whoever changes the pages, which the child has, too.
+static _Thread_local bool forks;  // the hooks may be called twice
+
+static void before_fork(void)
+{
+    if (!forks)
+        pthread_mutex_lock(&pages_lock);
+    forks = true;
+}
+
+static void in_parent(void)
+{
+    if (forks)
+        pthread_mutex_unlock(&pages_lock);
+    forks = false;
+}
+
+static void in_child(void)
+{
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    pages_lock = fresh;
+    forks = false;
+}
+
+// False when memory is short.
+static bool notice_forks(void)
+{
+    static atomic_bool noticed;
+    static const struct fork_hooks hooks = {before_fork, in_parent,
+                                            in_child};
+    return thread_notice_forks(&noticed, &hooks);
+}
+
 // --- Stacks ----------------------------------------------------------------
 
 // Stacks lie at regular distances, so the hot ends of many would share a few
@@ -396,7 +429,7 @@ static atomic_uint next_colour;
 
 struct fiber *fiber_create(void (*run)(void *), void *argument)
 {
-    struct fiber *fiber = take_record();
+    struct fiber *fiber = notice_forks() ? take_record() : NULL;
     char *stack = fiber ? guarded_map(MAPPING_SIZE, true) : NULL;
     if (!stack) {
         if (fiber)
