@@ -242,7 +242,8 @@ CORE_NATIVE(function)
 // --- Checks: one per kind; each records the failure and names the parameter --
 //
 // What a check of a kind that is guarded (object.h) gives lives until the call
-// ends, in whatever way. The call says so where it begins:
+// ends, in whatever way. The call says so where it begins, which
+// tools/check_calls.py looks after:
 //
 //     CALL status = ENTER();
 //
