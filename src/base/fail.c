@@ -163,6 +163,7 @@ static void thread_ends(void *noticed)
 {
     (void)noticed;
     unlist_thread();
+    thread_state.callback_depth &= ~THREAD_NEW;
     for (int i = 0; i < LEVELS; i++) {
         if (own[i])
             free(own[i]->log);
@@ -183,6 +184,14 @@ static void exit_key_create(void)
 void thread_set_exit_hook(void (*hook)(void))
 {
     atomic_store_explicit(&exit_hook, hook, memory_order_relaxed);
+}
+
+bool thread_is_visited(void)
+{
+    bool first = thread_state.callback_depth & THREAD_NEW;
+    if (first && !thread_state.link && thread_notice_exit())
+        list_thread();
+    return thread_state.link != NULL;
 }
 
 bool thread_notice_exit(void)
@@ -323,10 +332,8 @@ rnl_status fail_with(const rnl_error *details)
 rnl_status enter_first_or_refuse(const char *function)
 {
     const char *around = thread_state.function;
-    bool first = thread_state.callback_depth & THREAD_NEW;
+    thread_is_visited();
     thread_state.callback_depth &= ~THREAD_NEW;
-    if (first && thread_notice_exit())
-        list_thread();
     thread_state.function = function;
     if (!thread_state.callback_depth)
         return RNL_OK;

@@ -19,7 +19,8 @@ struct thread_state {
     bool end_noticed;       // its end will empty the cache
     _Atomic bool guards;    // others see its notes without a fence of its own
     const void *_Atomic guarded[THREAD_GUARDS];  // must not end meanwhile
-    const void *_Atomic seen[THREAD_SEEN];  // of each kind the one found last
+    const void *_Atomic seen[THREAD_SEEN];  // of each kind the one found last,
+                                            // and one whose label is copied
     unsigned cached_ops;
     unsigned beside;                        // inside fail_beside
     unsigned held_count;
@@ -118,6 +119,10 @@ bool thread_notice_exit(void);
 // Tells all threads whether fence_light needs no instruction: called where the
 // mode changes.
 void threads_note_fences(void);
+
+// Makes sure that threads_visit comes by the calling thread, also where that is
+// one of the library's; false when it cannot be.
+bool thread_is_visited(void);
 
 // Visits every thread that made a call and has not ended, under a lock.
 void threads_visit(void (*visit)(const struct thread_state *thread,

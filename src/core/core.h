@@ -210,7 +210,7 @@ struct function {
     bool packs;                 // launches have them packed (op.h)
     const struct backend *backend;
     struct module *module;      // referenced; NULL for native functions
-    char *name, *symbol;
+    char *name, *symbol;        // the name is the object's label
     rnl_parameter *parameters;  // `type` texts are owned, too
     // Of values that are copied one behind the other; a power of two, at most
     // 64.

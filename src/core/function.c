@@ -27,8 +27,7 @@ static void free_parameters(struct function *function)
 static void free_parts(struct function *function)
 {
     free_parameters(function);
-    text_release(function->name);
-    text_release(function->symbol);
+    text_release(function->symbol);  // the name is the slot's
     function->name = function->symbol = NULL;
     if (function->module)
         object_drop(&function->module->object);
@@ -182,9 +181,11 @@ static void set_limits(struct function *function)
 static rnl_status set_facts(struct function *function, const char *name,
                             const struct function_facts *facts)
 {
-    function->name = text_copy(name);
+    // Failures may name it when it is gone.
+    bool named = object_set_label(&function->object, name);
+    function->name = function->object.label;
     function->symbol = text_copy(facts->symbol ? facts->symbol : name);
-    if (!function->name || !function->symbol ||
+    if (!named || !function->symbol ||
         !copy_parameters(function, facts->parameters, facts->parameter_count))
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory for the function '%s'", name);

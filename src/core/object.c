@@ -582,6 +582,24 @@ const char *object_describe(const struct object *object, char *text,
     return text;
 }
 
+// Dead or not, it has its label until the memory is reused.
+bool object_copy_label(const void *handle, enum object_kind kind, char *text,
+                       size_t size)
+{
+    struct object *object = object_in_slot(handle, kind);
+    if (!object || !thread_is_visited())
+        return false;
+    atomic_store_explicit(&thread_state.seen[SEEN_LABEL], object,
+                          memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    bool lives = object_has_handle(object, handle);
+    if (lives)
+        snprintf(text, size, "%s", object->label ? object->label : "");
+    atomic_store_explicit(&thread_state.seen[SEEN_LABEL], NULL,
+                          memory_order_release);
+    return lives;
+}
+
 // --- Whole table -----------------------------------------------------------
 
 static void release_dead_locked(void)

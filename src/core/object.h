@@ -33,7 +33,8 @@ enum object_kind {
     OBJECT_KINDS,
 };
 
-_Static_assert(OBJECT_KINDS <= THREAD_SEEN, "a thread sees one of each kind");
+#define SEEN_LABEL OBJECT_KINDS  // whose label is being copied
+_Static_assert(SEEN_LABEL < THREAD_SEEN, "a thread sees one of each kind");
 
 struct object {
     _Atomic uint64_t handle;  // 0 while dead
@@ -43,7 +44,7 @@ struct object {
     struct object_class *class;
     struct context *context;  // referenced; NULL for devices and contexts
     uint64_t id;              // unique in the process, never reused
-    char *label;              // NULL when none was given
+    char *label;              // NULL when none was given; a function's name
     struct object *next_free;
     uint64_t forked_handle;   // in a child: what the handle was in the parent
 };
@@ -487,6 +488,11 @@ static inline void *object_handle(struct object *object)
 // "stream 12 'upload'", into `text`.
 const char *object_describe(const struct object *object, char *text,
                             size_t size);
+
+// Copies the label of an object that nobody need hold. False when it is not
+// live, or cannot be looked at.
+bool object_copy_label(const void *handle, enum object_kind kind, char *text,
+                       size_t size);
 
 const char *object_kind_name(enum object_kind kind);
 

@@ -18,8 +18,10 @@ static void note_seen(const struct thread_state *thread, void *argument)
     struct clearing *clearing = argument;
     const void *seen = atomic_load_explicit(&thread->seen[clearing->kind],
                                             memory_order_relaxed);
+    const void *named = atomic_load_explicit(&thread->seen[SEEN_LABEL],
+                                             memory_order_acquire);
     for (int i = 0; i < CLEARED_AT_ONCE; i++)
-        if (clearing->objects[i] == seen)
+        if (clearing->objects[i] == seen || clearing->objects[i] == named)
             clearing->seen |= UINT32_C(1) << i;
 }
 

@@ -1,9 +1,12 @@
-// What the library's own threads still do on a device that is lost.
+// What the library's own threads still do on a device that is lost, and whom
+// failures name.
 #include "loaded.h"
 
 #include "base/thread.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -115,5 +118,94 @@ RNL_TEST(no_wait_ends_before_the_copies_of_a_graph_do)
     rnl_host_free(context, locked);
     rnl_stream_release(stream);
     rnl_context_release(context);
+    fake_expect_empty();
+}
+
+// --- Names -----------------------------------------------------------------
+
+enum { NAME_SIZE = 60000, NAME_ROUNDS = 60 };
+
+static char long_name[NAME_SIZE];
+static struct fake_gate kernel_gate;
+static atomic_bool tells;
+
+static rnl_status hold_kernel(const rnl_native_call *call)
+{
+    (void)call;
+    fake_hold(RNL_OK, &kernel_gate);
+    return RNL_OK;
+}
+
+static bool is_told(const char *message)
+{
+    const char *name = strstr(message, "to operation 1 (");
+    if (!name)
+        return strstr(message, "was not done") != NULL;
+    name += strlen("to operation 1 (");
+    return strncmp(name, long_name, 40) == 0 ||
+           strncmp(name, "a function that was", 19) == 0;
+}
+
+// Describes what the stream waits for, again and again.
+static void *tell_names(void *stream)
+{
+    void *wrong = NULL;
+    while (!wrong && atomic_load(&tells))
+        if (rnl_stream_synchronize(stream, 0) == RNL_ERROR_TIMED_OUT &&
+            !is_told(rnl_last_error()->message))
+            wrong = stream;
+    return wrong;
+}
+
+static rnl_function new_held(rnl_context context, void **out_image)
+{
+    static struct fake_kernel kernel = {long_name, hold_kernel, 0, NULL};
+    size_t size = 0;
+    rnl_module module = NULL;
+    rnl_function function = NULL;
+    *out_image = fake_image(&kernel, 1, &size);
+    assert_non_null(*out_image);
+    assert_ok(rnl_module_load(context, *out_image, size, NULL, &module));
+    assert_ok(rnl_module_function(module, long_name, &function));
+    assert_ok(rnl_module_release(module));
+    return function;
+}
+
+// Nobody holds the function of an operation that is told of.
+RNL_TEST(a_function_may_end_while_it_is_named)
+{
+    rnl_context context = NULL;
+    memset(long_name, 'k', sizeof long_name - 1);
+    fake_load();
+    assert_ok(rnl_context_open("cuda", 0, NULL, &context));
+    for (int round = 0; round < NAME_ROUNDS; round++) {
+        rnl_stream stream = NULL;
+        pthread_t thread;
+        void *image = NULL, *wrong = NULL;
+        rnl_function function = new_held(context, &image);
+        atomic_store(&kernel_gate.entered, 0);
+        atomic_store(&kernel_gate.open, 0);
+        assert_ok(rnl_stream_create(context, NULL, &stream));
+        assert_ok(rnl_enqueue_function(stream, function,
+                                       RNL_LAUNCH(.grid = {1}, .block = {1}),
+                                       RNL_NO_ARGS));
+        fake_await_entered(&kernel_gate);
+        atomic_store(&tells, true);
+        assert_int_equal(pthread_create(&thread, NULL, tell_names, stream),
+                         0);
+        for (int i = 0; i < round / 4; i++)
+            sched_yield();
+        assert_ok(rnl_function_release(function));
+        for (int i = 0; i < 4; i++)
+            sched_yield();
+        atomic_store(&tells, false);
+        assert_int_equal(pthread_join(thread, &wrong), 0);
+        assert_null(wrong);
+        atomic_store(&kernel_gate.open, 1);
+        assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+        assert_ok(rnl_stream_release(stream));
+        free(image);
+    }
+    assert_ok(rnl_context_release(context));
     fake_expect_empty();
 }

@@ -217,6 +217,7 @@ static struct failure *blame_for(struct context *context,
                                  rnl_status status, const char *message)
 {
     struct recent recent = {0};
+    char name[RECENT_NAME];
     uint64_t sequence = 0;
     struct stream *stream = context->default_stream;
     if (suspects->streams) {
@@ -225,11 +226,12 @@ static struct failure *blame_for(struct context *context,
         sequence = sequence ? sequence : suspects->last;
         recent_find(gpu_stream_of(stream), sequence, &recent);
     }
+    recent_name(&recent, name);
     struct blame blame = {
         .sequence = sequence,
         .file = recent.file,
         .line = recent.line,
-        .name = recent_name(&recent),
+        .name = name,
         .label = recent.labelled ? recent.label : NULL,
     };
     return failure_blame(stream, &blame, status, message);

@@ -122,7 +122,8 @@ void recent_put_locked(struct gpu_stream *own, const struct op *op);
 // What is known about it; false when it is too long ago.
 bool recent_find(const struct gpu_stream *own, uint64_t sequence,
                  struct recent *out);
-const char *recent_name(const struct recent *recent);
+enum { RECENT_NAME = 128 };
+void recent_name(const struct recent *recent, char name[RECENT_NAME]);
 // Its number, and what it is and where it was submitted, if that is known.
 void recent_describe(const struct gpu_stream *own, uint64_t sequence,
                      char *text, size_t size);

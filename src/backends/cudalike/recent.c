@@ -123,27 +123,32 @@ bool recent_find(const struct gpu_stream *own, uint64_t sequence,
     return true;
 }
 
-const char *recent_name(const struct recent *recent)
+// Nobody holds the function, which may end meanwhile.
+void recent_name(const struct recent *recent, char name[RECENT_NAME])
 {
-    if (recent->name || !recent->function)
-        return recent->name ? recent->name : "work";
-    struct object *function = object_find(recent->function, OBJECT_FUNCTION);
-    return function ? ((struct function *)function)->name
-                    : "a function that was released";
+    if (!recent->function)
+        snprintf(name, RECENT_NAME, "%s", recent->name ? recent->name : "work");
+    else if (!object_copy_label(recent->function, OBJECT_FUNCTION, name,
+                                RECENT_NAME))
+        snprintf(name, RECENT_NAME, "a function that was released");
 }
 
 void recent_describe(const struct gpu_stream *own, uint64_t sequence,
                      char *text, size_t size)
 {
     struct recent recent;
+    char name[RECENT_NAME];
     unsigned long long number = sequence;
-    if (!recent_find(own, sequence, &recent))
+    if (!recent_find(own, sequence, &recent)) {
         snprintf(text, size, "%llu", number);
-    else if (!recent.file)
-        snprintf(text, size, "%llu (%s)", number, recent_name(&recent));
+        return;
+    }
+    recent_name(&recent, name);
+    if (!recent.file)
+        snprintf(text, size, "%llu (%s)", number, name);
     else
-        snprintf(text, size, "%llu (%s, %s:%d)", number, recent_name(&recent),
-                 recent.file, recent.line);
+        snprintf(text, size, "%llu (%s, %s:%d)", number, name, recent.file,
+                 recent.line);
 }
 
 rnl_status stream_timed_out(const struct stream *stream)
