@@ -20,7 +20,7 @@ struct host_range {
     struct host_range *next;    // of those kept
     struct host_point *points;  // by falling number of the stream
     uint32_t count, most;
-    bool for_good;              // until the context ends
+    bool unknown;               // what it waits for was not noted
     bool waits;                 // as looked at last
 };
 
@@ -45,17 +45,17 @@ static bool is_done(struct stream *stream, uint64_t point)
     return stream_has_passed(stream, point);
 }
 
-// Where memory is short the range is kept until the context ends.
+// Where memory is short, later calls try again.
 static rnl_status note_stream(struct stream *stream, void *argument)
 {
     struct host_range *range = argument;
     struct host_point new = {stream->object.id, stream_point(stream)}, *points;
-    if (range->for_good || is_done(stream, new.point))
+    if (range->unknown || is_done(stream, new.point))
         return RNL_OK;
     points = mem_room(range->points, range->count, &range->most, sizeof *points,
                       4);
     if (!points) {
-        range->for_good = true;
+        range->unknown = true;
         return RNL_OK;
     }
     range->points = points;
@@ -108,32 +108,46 @@ static struct host_range *take_kept(struct context *context)
     return range;
 }
 
+// Work that is in flight may use the memory by its address. True where there is
+// any: the range is kept.
+static bool keep_for_work(struct context *context, struct host_range *range)
+{
+    range->count = 0;
+    range->unknown = false;
+    context_each_stream(context, note_stream, range);
+    bool waits = range->count > 0 || range->unknown;
+    if (waits)
+        keep(context, range, false);
+    return waits;
+}
+
+// True where it still is, as the first one, or as the last where that is noted
+// only now.
+static bool keep_on(struct context *context, struct host_range *range)
+{
+    if (range->unknown)
+        return keep_for_work(context, range);
+    range->waits = false;
+    context_each_stream(context, look_at_stream, range);
+    if (range->waits)
+        keep(context, range, true);
+    return range->waits;
+}
+
 // They go in the order in which they were freed, so that a call looks at one
 // that still waits.
 void host_ranges_collect(struct context *context)
 {
-    struct host_range *range = NULL;
+    struct host_range *range;
     while (atomic_load(&context->host_ranges.kept) &&
-           (range = take_kept(context))) {
-        range->waits = range->for_good;
-        context_each_stream(context, look_at_stream, range);
-        if (range->waits)
-            break;
+           (range = take_kept(context)) && !keep_on(context, range))
         range_free(context, range);
-        range = NULL;
-    }
-    if (range)
-        keep(context, range, true);
 }
 
-// Work that is in flight may use the memory by its address.
 static void range_free_behind(struct context *context,
                               struct host_range *range)
 {
-    context_each_stream(context, note_stream, range);
-    if (range->count > 0 || range->for_good)
-        keep(context, range, false);
-    else
+    if (!keep_for_work(context, range))
         range_free(context, range);
 }
 

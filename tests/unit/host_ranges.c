@@ -3,6 +3,9 @@
 
 #include "core/backend.h"
 
+#include <sched.h>
+#include <stdlib.h>
+
 enum { UNITS = 512, UNIT = 16, STEPS = 6000 };
 
 static rnl_context handle;
@@ -90,5 +93,54 @@ RNL_TEST(a_size_beyond_all_memory_is_in_no_range)
     assert_true(host_range_has(context, start + sizeof memory - 1, 1));
     assert_false(host_range_has(context, start + sizeof memory, 0));
     assert_ok(rnl_host_unregister(handle, memory));
+    assert_ok(rnl_context_release(handle));
+}
+
+// --- Memory that is freed while work is in flight --------------------------
+
+static bool is_short;  // of memory
+
+static void *allocate(size_t size, size_t alignment, void *unused)
+{
+    (void)unused;
+    size = (size + alignment - 1) / alignment * alignment;
+    return is_short ? NULL : aligned_alloc(alignment, size);
+}
+
+static void give(void *block, size_t size, void *unused)
+{
+    (void)size;
+    (void)unused;
+    free(block);
+}
+
+static void wait_until_open(rnl_status status, void *open)
+{
+    (void)status;
+    while (!atomic_load((atomic_bool *)open))
+        sched_yield();
+}
+
+// Where it cannot be noted what a range waits for, it holds up no other.
+RNL_TEST(ranges_are_freed_behind_one_that_was_freed_without_memory)
+{
+    void *blocks[3];
+    atomic_bool open = false;
+    rnl_stream stream = NULL;
+    assert_ok(rnl_allocator_set(
+        RNL_ALLOCATOR(.allocate = allocate, .release = give)));
+    begin();
+    assert_ok(rnl_context_default_stream(handle, &stream));
+    for (int i = 0; i < 3; i++)
+        assert_ok(rnl_host_allocate(handle, 64, &blocks[i]));
+    assert_ok(rnl_enqueue_host_function(stream, wait_until_open, &open));
+    for (int i = 0; i < 3; i++) {
+        is_short = i == 0;
+        assert_ok(rnl_host_free(handle, blocks[i]));
+    }
+    assert_non_null(atomic_load(&context->host_ranges.kept));
+    atomic_store(&open, true);
+    assert_ok(rnl_context_synchronize(handle, RNL_FOREVER));
+    assert_null(atomic_load(&context->host_ranges.kept));
     assert_ok(rnl_context_release(handle));
 }
