@@ -311,6 +311,72 @@ static rnl_status reset_streams(struct sweep_set *t)
     return status;
 }
 
+// A wait that nobody ends but the cancel; where that fails the host does.
+static rnl_status cancelled_waits(struct sweep_set *t)
+{
+    rnl_status status = RNL_OK, ended[2] = {RNL_OK, RNL_OK};
+    void *word = NULL;
+    calls = 0;
+    TRY(rnl_buffer_host_pointer(t->host, &word));
+    for (int round = 1; round <= 3 && status == RNL_OK; round++) {
+        TRY(rnl_enqueue_wait_value32(t->stream, t->host, 0, 1, RNL_WAIT_EQ));
+        TRY(rnl_enqueue_fill(t->stream, t->buffer, 4, 4, 9, 4));
+        TRY(rnl_enqueue_wait_stream(t->other, t->stream));
+        TRY(rnl_stream_cancel(t->stream));
+        if (status == RNL_OK) {
+            ended[0] = rnl_stream_synchronize(t->stream, RNL_FOREVER);
+            ended[1] = rnl_stream_synchronize(t->other, RNL_FOREVER);
+        }
+        EXPECT(ended[0] == RNL_ERROR_CANCELLED);
+        EXPECT(ended[1] == RNL_ERROR_DEPENDENCY_FAILED);
+        TRY(rnl_stream_reset_and_wait(t->stream));
+        TRY(rnl_stream_reset_and_wait(t->other));
+        TRY(rnl_enqueue_host_function(t->stream, count_call, NULL));
+        TRY(rnl_stream_synchronize(t->stream, RNL_FOREVER));
+        EXPECT(calls == round);
+    }
+    if (word)
+        atomic_store((_Atomic uint32_t *)word, 1);
+    rnl_context_synchronize(t->context, RNL_FOREVER);
+    return status;
+}
+
+static rnl_status add_blocks(const rnl_native_call *call)
+{
+    atomic_fetch_add((_Atomic int *)call->user_data, (int)call->block_count);
+    return RNL_OK;
+}
+
+// A context that gives its launches a limit, which none of them reaches.
+static rnl_status limited_launches(void)
+{
+    rnl_status status = RNL_OK;
+    rnl_context context = NULL;
+    rnl_stream stream = NULL;
+    rnl_function function = NULL;
+    calls = 0;
+    TRY(rnl_context_open("cpu", 0,
+                         RNL_CONTEXT_OPTIONS(
+                             .threads = 2,
+                             .kernel_limit_ns = UINT64_C(60000000000)),
+                         &context));
+    TRY(rnl_stream_create(context, NULL, &stream));
+    TRY(rnl_function_create_native(
+        context, "counts", add_blocks,
+        RNL_NATIVE_OPTIONS(.user_data = (void *)&calls), &function));
+    TRY(rnl_enqueue_function(stream, function,
+                             RNL_LAUNCH(.grid = {64}, .block = {1}), NULL));
+    TRY(rnl_stream_cancel(stream));
+    rnl_status ended = RNL_OK;
+    if (stream)
+        ended = rnl_stream_synchronize(stream, RNL_FOREVER);
+    EXPECT(ended == RNL_ERROR_CANCELLED || calls == 64);
+    RELEASE(rnl_function_release(function));
+    RELEASE(rnl_stream_release(stream));
+    RELEASE(rnl_context_release(context));
+    return status;
+}
+
 const struct scenario work_scenarios[] = {
     {"values", value_life, NULL, {RNL_FEATURE_MEMORY_OPERATIONS}},
     {"host functions", host_function_life, NULL, {0}},
@@ -323,5 +389,9 @@ const struct scenario work_scenarios[] = {
     {"crossed streams", NULL, crossed_streams, {0}},
     {"held work", NULL, held_work, {RNL_FEATURE_MEMORY_OPERATIONS}},
     {"reset streams", NULL, reset_streams, {RNL_FEATURE_NATIVE_FUNCTIONS}},
+    {"cancelled waits", NULL, cancelled_waits,
+     {RNL_FEATURE_CANCEL, RNL_FEATURE_MEMORY_OPERATIONS}},
+    {"limited launches", limited_launches, NULL,
+     {RNL_FEATURE_KERNEL_LIMIT, RNL_FEATURE_NATIVE_FUNCTIONS}},
     {0},
 };
