@@ -241,15 +241,26 @@ static bool needs_nothing(enum fake_function function)
 // From 13.0 on the driver knows the context by the stream or event.
 #define VERSION_HANDLES 13000
 
-// A device that is lost writes no more memory. The work that it was given
-// before ends first, unless a test holds it.
-static void settle_lost(const struct fake_object *of, int code)
+static bool loses_device(int code)
+{
+    return code == FAKE_ILLEGAL_ADDRESS || code == FAKE_LAUNCH_TIMEOUT ||
+           code == FAKE_LAUNCH_FAILED;
+}
+
+// A device that is lost writes no more memory, and waits for none. The work
+// that it was given before ends first, unless a test holds it; then it is
+// cancelled. Calls of no context may be about any.
+static void settle_lost(const struct fake_object *of)
 {
     enum { LONGEST_NS = 50000000 };
-    const struct fake_context *context = of ? of->context : fake_current();
-    if (context && (code == FAKE_ILLEGAL_ADDRESS ||
-                    code == FAKE_LAUNCH_TIMEOUT || code == FAKE_LAUNCH_FAILED))
-        rnl_context_synchronize(context->inner, LONGEST_NS);
+    const struct fake_context *called = of ? of->context : fake_current();
+    for (int i = 0; i < FAKE_DEVICES; i++) {
+        const struct fake_context *context = fake_context_of(i);
+        if ((called && called != context) || !context->inner)
+            continue;
+        if (rnl_context_synchronize(context->inner, LONGEST_NS) != RNL_OK)
+            fake_cancel_streams(context);
+    }
 }
 
 static int enter(enum fake_function function, const struct fake_object *of,
@@ -257,7 +268,8 @@ static int enter(enum fake_function function, const struct fake_object *of,
 {
     int code = fake_enter_named(symbols[function].name);
     if (code) {
-        settle_lost(of, code);
+        if (loses_device(code))
+            settle_lost(of);
         return code;
     }
     if (is_hidden(symbols[function].name, symbols[function].version))

@@ -161,6 +161,8 @@ size_t fake_count(enum fake_kind kind);
 // Some living object of the context, or NULL.
 void *fake_any(struct fake_context *context, enum fake_kind kind);
 void fake_delete_all(struct fake_context *context);
+// Ends what the streams have under way.
+void fake_cancel_streams(const struct fake_context *context);
 
 // What work under way may look at. Some `size` zeroed bytes that go with the
 // context: NULL when there is no memory.

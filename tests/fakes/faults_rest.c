@@ -321,6 +321,7 @@ RNL_TEST(attributes_survive_any_failing_call)
 
 RNL_TEST(exchanged_graphs_survive_any_failing_call)
 {
+    round_waits_on = true;
     round_sweep(exchanges);
 }
 

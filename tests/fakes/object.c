@@ -77,6 +77,17 @@ void *fake_any(struct fake_context *context, enum fake_kind kind)
     return found;
 }
 
+void fake_cancel_streams(const struct fake_context *context)
+{
+    rnl_stream_cancel(context->stream);
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < BUCKETS && counts[KIND_STREAM]; i++)
+        for (struct fake_object *at = buckets[i]; at; at = at->next)
+            if (at->kind == KIND_STREAM && at->context == context)
+                rnl_stream_cancel(((struct fake_stream *)at)->inner);
+    pthread_mutex_unlock(&lock);
+}
+
 // --- What outlives its owner ----------------------------------------------
 
 struct fake_kept {

@@ -106,12 +106,15 @@ static void sweep_code(rnl_status (*scenario)(struct round *), int code,
     }
 }
 
-// The work that a lost device had waits on in the fake: a wait for a value
-// reads memory that the library has given back, and AddressSanitizer sees it.
+bool round_waits_on;
+
+// There, a wait for a value that the library's own thread gave to a device that
+// is lost reads memory that was given back, and AddressSanitizer sees it.
 static bool can_sweep(int code)
 {
 #if defined(POISON_ADDRESSES)
-    return code != ILLEGAL_ADDRESS && code != 702 && code != 719;
+    return !round_waits_on ||
+           (code != ILLEGAL_ADDRESS && code != 702 && code != 719);
 #else
     return code != 0;
 #endif

@@ -39,4 +39,6 @@ rnl_status round_settle(struct round *round, rnl_status status);
 void round_finish(struct round *round);
 
 // A scenario returns RNL_OK or the first failure.
+// With `round_waits_on` a lost device goes on with waits of the scenario.
 void round_sweep(rnl_status (*scenario)(struct round *));
+extern bool round_waits_on;
