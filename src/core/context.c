@@ -128,12 +128,9 @@ rnl_status rnl_context_open(const char *api, size_t index,
                             rnl_context *out_context)
 {
     rnl_device device;
-    rnl_status status = rnl_device_get(api, index, &device);
-    thread_state.function = __func__;
-    if (status != RNL_OK) {
-        fail_set_function(__func__);
+    rnl_status status = ENTER();
+    if (status != RNL_OK || (status = device_get(api, index, &device)))
         return status;
-    }
     return context_create(device, options, out_context);
 }
 

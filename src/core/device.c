@@ -128,11 +128,10 @@ static rnl_status no_device(const char *api, size_t index)
                    word, api ? api_reason(api) : "RUNNEL_DEVICES hides all");
 }
 
-rnl_status rnl_device_get(const char *api, size_t index,
-                          rnl_device *out_device)
+rnl_status device_get(const char *api, size_t index, rnl_device *out_device)
 {
-    rnl_status status = ENTER();
-    if (status != RNL_OK || (status = check_api(api)) ||
+    rnl_status status = check_api(api);
+    if (status != RNL_OK ||
         (status = check_pointer(out_device, "out_device")))
         return status;
     size_t left = index;
@@ -144,6 +143,13 @@ rnl_status rnl_device_get(const char *api, size_t index,
         }
     }
     return no_device(api, index);
+}
+
+rnl_status rnl_device_get(const char *api, size_t index,
+                          rnl_device *out_device)
+{
+    rnl_status status = ENTER();
+    return status ? status : device_get(api, index, out_device);
 }
 
 rnl_status rnl_device_default(rnl_device *out_device)

@@ -10,6 +10,9 @@
 struct device *library_device(size_t index);
 size_t library_device_count(void);
 
+// The same as rnl_device_get, as part of another call.
+rnl_status device_get(const char *api, size_t index, rnl_device *out_device);
+
 // The backend of an api word, NULL when there is none; by number; and its
 // number.
 const struct backend *library_backend(const char *api);
