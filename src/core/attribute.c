@@ -177,6 +177,7 @@ rnl_status rnl_stream_copy_attributes(rnl_stream to_handle,
     lock_take(&to->attribute_lock);
     to->attributes = all;
     atomic_store(&to->sync_policy, (int)all.sync_policy);
+    atomic_fetch_add(&to->attribute_changes, 1);
     lock_give(&to->attribute_lock);
     return RNL_OK;
 }

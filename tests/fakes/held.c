@@ -117,6 +117,23 @@ RNL_TEST(attributes_are_told_where_they_were_set)
     end();
 }
 
+RNL_TEST(copied_attributes_are_told_like_those_that_are_set)
+{
+    begin();
+    rnl_stream from;
+    assert_ok(rnl_stream_create(context, NULL, &from));
+    size_t set = fake_calls("cuStreamSetAttribute");
+    assert_ok(rnl_stream_set_attribute(
+        from, RNL_STREAM_ATTRIBUTE(.id = RNL_STREAM_DOMAIN,
+                                   .value = {.domain = RNL_DOMAIN_REMOTE})));
+    assert_ok(rnl_stream_copy_attributes(stream, from));
+    fill();
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_int_equal(fake_calls("cuStreamSetAttribute"), set + 3);
+    assert_ok(rnl_stream_release(from));
+    end();
+}
+
 // Who has the native handle may give the stream work: all before it is there.
 RNL_TEST(a_native_stream_was_given_everything)
 {
