@@ -20,9 +20,9 @@ struct end {
 static bool extent_of(const struct end *end, size_t width, size_t height,
                       size_t depth, size_t *out_extent)
 {
-    size_t rows, slices, sum;
-    if (__builtin_mul_overflow(height - 1, end->row, &rows) ||
-        __builtin_mul_overflow(depth - 1, end->slice, &slices) ||
+    size_t slices, sum;
+    size_t rows = (height - 1) * end->row;  // fewer than were packed
+    if (__builtin_mul_overflow(depth - 1, end->slice, &slices) ||
         __builtin_add_overflow(rows, slices, &sum))
         return false;
     return !__builtin_add_overflow(sum, width, out_extent);
