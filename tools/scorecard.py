@@ -39,7 +39,7 @@ NEGATIVE = re.compile(r"RNL_ERROR_|expect_error|fail_next|fail_kernel|sweep_|"
 # Tests that print figures: a regular expression of names, and what is set for
 # them in the long form.
 PRINTING = [
-    (r"^sweeps\.", {"RUNNEL_SWEEP": "full"}),
+    (r"^(cache_)?sweeps\.", {"RUNNEL_SWEEP": "full"}),
     (r"^cuda_faults\.", {"RUNNEL_SWEEP": "full"}),
     (r"^conformance\.\w+_are_released_while_they_are_used$", {}),
     (r"^conformance\.nodes_are_removed_while_they_are_used$", {}),

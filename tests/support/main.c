@@ -80,6 +80,18 @@ pid_t test_fork(void)
     return child;
 }
 
+#ifdef TEST_COVERAGE
+void __gcov_dump(void);
+#endif
+
+void test_exit(int status)
+{
+#ifdef TEST_COVERAGE
+    __gcov_dump();  // of the program itself, not of libraries
+#endif
+    _exit(status);
+}
+
 int test_wait(pid_t child)
 {
     int status = 0;

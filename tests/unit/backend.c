@@ -235,7 +235,7 @@ static rnl_status fork_at_the_second(uint32_t index, rnl_device_info *info)
         forked = true;
         pid_t child = test_fork();
         if (child == 0)
-            _exit(rnl_device_count("null", &count) || count != 2);
+            test_exit(rnl_device_count("null", &count) || count != 2);
         child_status = test_wait(child);
     }
     return null_backend.device_info(index, info);
@@ -259,7 +259,7 @@ static void *open_and_fork(void *unused)
     assert_ok(rnl_context_open("null", 0, NULL, &context));
     pid_t child = test_fork();
     if (child == 0)
-        _exit(rnl_context_memory(context, &bytes, &bytes) !=
+        test_exit(rnl_context_memory(context, &bytes, &bytes) !=
               RNL_ERROR_FORKED);
     child_status = test_wait(child);
     assert_ok(rnl_context_release(context));

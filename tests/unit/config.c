@@ -26,7 +26,7 @@ static bool with(const char *name, const char *value,
             unsetenv(names[i]);
         if (name)
             setenv(name, value, 1);
-        _exit(check(config_get()) ? 0 : 1);
+        test_exit(check(config_get()) ? 0 : 1);
     }
     return test_wait(pid) == 0;
 }

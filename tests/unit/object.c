@@ -489,7 +489,7 @@ static void in_a_process(void (*body)(void))
     pid_t pid = test_fork();
     if (pid == 0) {
         body();
-        _exit(0);
+        test_exit(0);
     }
     assert_int_equal(test_wait(pid), 0);
 }
@@ -502,7 +502,7 @@ static void use_up_generations(void)
     for (int i = 0; i < ROUNDS; i++) {
         handles[i] = create(&things);
         if (!object_find(handles[i], OBJECT_EVENT))
-            _exit(1);
+            test_exit(1);
         release(handles[i], OBJECT_EVENT);
         if (i % 500 == 499)
             object_trim();
@@ -510,7 +510,7 @@ static void use_up_generations(void)
     for (int i = 0; i < ROUNDS; i++)
         for (int j = 0; j < i; j++)
             if (handles[i] == handles[j])
-                _exit(2);
+                test_exit(2);
 }
 
 RNL_TEST(handles_stay_unique_when_generations_run_out)
@@ -528,12 +528,12 @@ static void use_last_generation(void)
     void *handle = object_publish(object);
     for (int i = 0; i < 4; i++) {
         if ((uintptr_t)handle >> OBJECT_KIND_SHIFT != OBJECT_EVENT)
-            _exit(1);
+            test_exit(1);
         if (object_find(handle, OBJECT_EVENT) != object)
-            _exit(2);
+            test_exit(2);
         release(handle, OBJECT_EVENT);
         if (object_find(handle, OBJECT_EVENT))
-            _exit(3);
+            test_exit(3);
         object_trim();
         object = object_create(&things, NULL, NULL);
         if (!object)
@@ -621,16 +621,16 @@ static void fork_table_twice(void)
     release(dead, OBJECT_EVENT);
     object_table_forked();
     if (!refused(live, RNL_ERROR_FORKED))
-        _exit(1);
+        test_exit(1);
     if (!refused(dead, RNL_ERROR_INVALID_HANDLE))
-        _exit(2);
+        test_exit(2);
     // And once more, in the child's child.
     void *childs = create(&things);
     object_table_forked();
     if (!refused(live, RNL_ERROR_FORKED))
-        _exit(3);
+        test_exit(3);
     if (!refused(childs, RNL_ERROR_FORKED))
-        _exit(4);
+        test_exit(4);
 }
 
 RNL_TEST(after_a_fork_every_handle_is_the_parents)

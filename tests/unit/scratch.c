@@ -61,7 +61,7 @@ static void start(struct owner *owner)
                         (ssize_t)sizeof scratch.path;
         while (made)
             pause();
-        _exit(1);
+        test_exit(1);
     }
     close(ends[1]);
     size_t size = 0;
