@@ -1,5 +1,6 @@
 // The disk cache and the processes of compilers, while faults are injected: a
 // cache of this program's own, and a script that stands in for the compiler.
+#include "folder.h"
 #include "sweep.h"
 
 #include <dirent.h>
@@ -7,9 +8,6 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-// As in tests/modules: removed at the process's end.
-#include "../modules/folder.h"
 
 __attribute__((constructor)) static void choose_cache(void)
 {

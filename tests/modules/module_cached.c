@@ -1,6 +1,5 @@
 // Modules and functions through the public functions, with both caches; the
 // kernel compiler is a script that counts its runs.
-#include "core/cache_folder.h"
 #include "core/compiled.h"
 #include "folder.h"
 #include "test.h"  // its `fail` would hide ours
@@ -348,33 +347,6 @@ RNL_TEST(a_damaged_entry_compiles_anew)
     assert_int_equal(runs(), 2);
     compile_module("a", NULL);
     assert_int_equal(runs(), 2);
-    end();
-}
-
-// Another version of the library may have taken what this one refuses.
-RNL_TEST(an_entry_whose_binary_is_refused_compiles_anew)
-{
-    begin();
-    compile_module("a", NULL);
-    struct cache_contents contents;
-    const char *fault = NULL, *name = strrchr(test_only_file("cache"), '/') + 1;
-    int directory = cache_open(&fault);
-    assert_true(directory >= 0);
-    assert_true(cache_read(directory, name, &contents));
-    assert_non_null(contents.key);
-    cache_store(contents.key, contents.key_size, "no object", 9);
-    compile_module("a", NULL);
-    assert_int_equal(runs(), 2);
-    // Empty is as good as absent, and an entry that is too large is not kept.
-    cache_store(contents.key, contents.key_size, "", 0);
-    compile_module("a", NULL);
-    assert_int_equal(runs(), 3);
-    cache_store(contents.key, contents.key_size, name, SIZE_MAX);
-    cache_store(contents.key, contents.key_size, name, (size_t)1 << 40);
-    compile_module("a", NULL);
-    assert_int_equal(runs(), 3);
-    cache_drop(&contents);
-    assert_int_equal(close(directory), 0);
     end();
 }
 
