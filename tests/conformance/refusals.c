@@ -238,6 +238,109 @@ RNL_TEST(a_failed_stream_makes_and_joins_nothing)
     expect_ok(rnl_function_release(breaker));
 }
 
+// --- Functions -------------------------------------------------------------
+
+static const char templates[] =
+    "template <typename T> __global__ void put(T *p) { *p = 7; }\n"
+    "extern \"C\" __global__ void _plain9(int *p) { *p = 8; }\n";
+
+// A name is asked for as it is, as one of the given expressions, or besides.
+RNL_TEST(a_name_is_an_identifier_or_an_expression)
+{
+    suite_need(RNL_FEATURE_COMPILE);
+    static const char *const given[] = {"put<float>", "put<int>"};
+    const rnl_module_options *options = RNL_MODULE_OPTIONS(
+        .name_expressions = given, .name_expression_count = 2);
+    const struct {
+        const char *name;
+        const rnl_module_options *options;
+        int value;
+    } rows[] = {{"_plain9", NULL, 8},   {"_plain9", options, 8},
+                {"put<int>", NULL, 7},  {"put<int>", options, 7},
+                {"put<unsigned>", options, 7}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rnl_function function = NULL;
+        rnl_buffer buffer = suite_ints(1, 0);
+        expect_ok(rnl_function_compile(suite_context(), templates,
+                                       rows[i].name, rows[i].options,
+                                       &function));
+        expect_ok(rnl_enqueue_function(suite_stream(), function, one_thread(),
+                                       RNL_ARGS(buffer)));
+        suite_expect_ints(buffer, 1, rows[i].value);
+        expect_ok(rnl_buffer_release(buffer));
+        expect_ok(rnl_function_release(function));
+    }
+    static const char *const absent[] = {"9plain", "absent", "put<absent>"};
+    for (size_t i = 0; i < 3; i++) {
+        rnl_function function = NULL;
+        assert_true(rnl_function_compile(suite_context(), templates, absent[i],
+                                         options, &function) != RNL_OK);
+        assert_true(strlen(rnl_last_error()->message) >= 12);
+        assert_null(function);
+    }
+}
+
+RNL_TEST(a_constant_of_a_launch_is_named_and_fits)
+{
+    suite_need(RNL_FEATURE_COMPILE);
+    rnl_function function = suite_compile(
+        "__constant__ int factor;\n"
+        "extern \"C\" __global__ void get(int *p) { *p = factor; }\n", "get");
+    rnl_buffer buffer = suite_ints(1, 0);
+    int values[2] = {6, 7};
+    const struct {
+        rnl_constant constants[2];
+        rnl_status status;
+    } rows[] = {
+        {{{"factor", values, 4}, {"factor", NULL, 0}}, RNL_OK},
+        {{{"factor", values, 4}, {"factor", values + 1, 4}}, RNL_OK},
+        {{{"factor", NULL, 4}}, RNL_ERROR_INVALID_ARGUMENT},
+        {{{NULL, values, 4}}, RNL_ERROR_INVALID_ARGUMENT},
+        {{{"factor", values, 4}, {NULL, NULL, 0}}, RNL_ERROR_INVALID_ARGUMENT},
+        {{{"factor", values, 8}}, RNL_ERROR_OUT_OF_RANGE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rnl_launch launch = *one_thread();
+        launch.constants = rows[i].constants;
+        launch.constant_count = rows[i].constants[1].data || i == 0 || i == 4
+                                    ? 2 : 1;
+        rnl_status status = rnl_enqueue_function(suite_stream(), function,
+                                                 &launch, RNL_ARGS(buffer));
+        assert_status(status, rows[i].status);
+        if (status != RNL_OK)
+            assert_string_equal(rnl_last_error()->parameter, "constants");
+        else
+            suite_expect_ints(buffer, 1, i == 0 ? 6 : 7);
+    }
+    expect_ok(rnl_buffer_release(buffer));
+    expect_ok(rnl_function_release(function));
+}
+
+// --- Memory that is used again ---------------------------------------------
+
+RNL_TEST(the_smallest_large_block_that_fits_is_used_again)
+{
+    enum { BLOCKS = 5 };
+    static const size_t mebibytes[BLOCKS] = {9, 5, 4, 5, 12};
+    rnl_context context = suite_open(RNL_CONTEXT_OPTIONS(.threads = 1));
+    void *address[BLOCKS];
+    rnl_buffer buffers[BLOCKS], again = NULL;
+    for (int i = 0; i < BLOCKS; i++) {
+        expect_ok(rnl_buffer_create(context, mebibytes[i] << 20, NULL,
+                                    &buffers[i]));
+        address[i] = suite_address(buffers[i]);
+    }
+    for (int i = 0; i < BLOCKS; i++)
+        expect_ok(rnl_buffer_release(buffers[i]));
+    rnl_pool_stats stats = {.struct_size = sizeof stats};
+    expect_ok(rnl_buffer_create(context, (size_t)4 << 20, NULL, &again));
+    expect_ok(rnl_context_pool_stats(context, &stats));
+    assert_int_equal(stats.hits, 1);
+    assert_ptr_equal(suite_address(again), address[2]);
+    expect_ok(rnl_buffer_release(again));
+    expect_ok(rnl_context_release(context));
+}
+
 // --- Devices ---------------------------------------------------------------
 
 RNL_TEST(an_absent_api_has_a_reason_and_a_present_one_has_none)
