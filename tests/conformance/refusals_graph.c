@@ -107,6 +107,73 @@ RNL_TEST(a_graph_that_is_captured_into_is_not_changed)
     expect_ok(rnl_graph_release(graph));
 }
 
+static void ask_host(rnl_status status, void *user_data)
+{
+    (void)status, (void)user_data;
+}
+
+// A body is held to its rules to the last node of what is put into it.
+RNL_TEST(a_body_looks_into_its_children)
+{
+    rnl_graph graph = new_graph(), inner = new_graph(), child = new_graph();
+    rnl_graph body = NULL;
+    rnl_buffer word = suite_ints(1, 0);
+    rnl_node node = NULL;
+    body_node(graph, RNL_NODE_IF, RNL_AT_START, word, &body);
+    rnl_node gone = empty_node(inner, RNL_AT_START);
+    rnl_node first = empty_node(inner, RNL_AFTER(gone));
+    fill_node(inner, RNL_AFTER(first), word, 7);
+    expect_ok(rnl_graph_remove_node(inner, gone));
+    child_node(child, RNL_AT_START, inner);
+    child_node(body, RNL_AT_START, child);
+    expect_shape(body, 1, 0);
+    // … of which one asks the host, three deep.
+    rnl_node asking = host_node(inner, RNL_AT_START, ask_host, NULL);
+    empty_node(inner, RNL_AFTER(asking));
+    rnl_graph outer = new_graph();
+    child_node(outer, RNL_AT_START, inner);
+    empty_node(outer, RNL_AT_START);
+    expect_error(rnl_graph_add_node(body, RNL_AT_START,
+                                    RNL_NODE(.kind = RNL_NODE_CHILD,
+                                             .child = outer), &node),
+                 RNL_ERROR_UNSUPPORTED, "params");
+    assert_null(node);
+    expect_shape(body, 1, 0);
+    expect_ok(rnl_graph_release(outer));
+    expect_ok(rnl_graph_release(child));
+    expect_ok(rnl_graph_release(inner));
+    launch_once(graph);
+    suite_expect_ints(word, 1, 0);
+    suite_upload(word, &(int){1}, 4);
+    launch_once(graph);
+    suite_expect_ints(word, 1, 7);
+    expect_ok(rnl_graph_release(graph));
+    expect_ok(rnl_buffer_release(word));
+}
+
+RNL_TEST(graphs_are_so_deep_inside_of_each_other_and_no_deeper)
+{
+    rnl_graph graph = new_graph();
+    rnl_status status = RNL_OK;
+    int depth = 0;
+    for (; status == RNL_OK && depth < 10000; depth++) {
+        rnl_graph outer = new_graph();
+        rnl_node node = NULL;
+        rnl_node gone = empty_node(outer, RNL_AT_START);
+        expect_ok(rnl_graph_remove_node(outer, gone));
+        status = rnl_graph_add_node(outer, RNL_AT_START,
+                                    RNL_NODE(.kind = RNL_NODE_CHILD,
+                                             .child = graph), &node);
+        expect_ok(rnl_graph_release(graph));
+        graph = outer;
+    }
+    assert_int_equal(status, RNL_ERROR_OUT_OF_RANGE);
+    assert_non_null(strstr(rnl_last_error()->message, "deep"));
+    assert_in_range(depth, 2, 9999);
+    expect_shape(graph, 0, 0);
+    expect_ok(rnl_graph_release(graph));
+}
+
 // --- Captures --------------------------------------------------------------
 
 RNL_TEST(a_capture_takes_no_promise_from_outside)
@@ -150,6 +217,8 @@ RNL_TEST(nobody_joins_a_capture_that_is_invalid)
                  RNL_ERROR_CAPTURE_INVALIDATED, NULL);
     expect_error(rnl_enqueue_wait_stream(stream, other),
                  RNL_ERROR_CAPTURE_INVALIDATED, NULL);
+    expect_error(rnl_enqueue_wait_event(stream, event),
+                 RNL_ERROR_CAPTURE_INVALIDATED, NULL);
     expect_error(rnl_stream_end_capture(stream, &graph),
                  RNL_ERROR_CAPTURE_INVALIDATED, NULL);
     expect_ok(rnl_stream_query(other));
@@ -157,6 +226,28 @@ RNL_TEST(nobody_joins_a_capture_that_is_invalid)
     expect_ok(rnl_event_release(timed));
     expect_ok(rnl_stream_release(other));
     expect_ok(rnl_stream_release(stream));
+}
+
+RNL_TEST(a_capture_in_global_mode_forbids_to_wait_for_other_contexts)
+{
+    rnl_context other = suite_open(NULL);
+    rnl_stream stream = suite_new_stream();
+    rnl_graph graph = NULL;
+    if (rnl_context_supports(other, RNL_FEATURE_CAPTURE, NULL) != RNL_OK) {
+        expect_ok(rnl_stream_release(stream));
+        expect_ok(rnl_context_release(other));
+        test_skip("no captures");
+    }
+    expect_ok(rnl_stream_begin_capture(
+        stream, RNL_CAPTURE_OPTIONS(.mode = RNL_CAPTURE_GLOBAL)));
+    expect_error(rnl_context_synchronize(other, RNL_FOREVER),
+                 RNL_ERROR_CAPTURE_UNSUPPORTED, NULL);
+    expect_error(rnl_stream_end_capture(stream, &graph),
+                 RNL_ERROR_CAPTURE_INVALIDATED, NULL);
+    assert_null(graph);
+    expect_ok(rnl_context_synchronize(other, RNL_FOREVER));
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_context_release(other));
 }
 
 // --- Drawings --------------------------------------------------------------
