@@ -80,6 +80,11 @@ typedef struct rnl_dim3 {
 // A time limit that never ends.
 #define RNL_FOREVER UINT64_MAX
 
+// A size in bytes: the rest of a buffer from the offset on, resolved by the
+// call that is given it. Copies and fills of one dimension (also as nodes of
+// graphs), slices, prefetch, advice and access windows take it.
+#define RNL_WHOLE SIZE_MAX
+
 RNL_END_DECLS
 
 // --- Option literals -------------------------------------------------------

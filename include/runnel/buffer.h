@@ -99,8 +99,8 @@ RNL_API rnl_status rnl_buffer_wrap(rnl_context context, void *pointer,
                                    const rnl_wrap_options *options,
                                    rnl_buffer *out_buffer);
 
-// A buffer that is `size` bytes of `buffer` from `offset`; keeps its memory
-// alive. A slice of a slice does not keep the one that it was made of.
+// A buffer that is `size` bytes (or RNL_WHOLE) of `buffer` from `offset`; keeps
+// its memory alive. A slice of a slice does not keep the one it was made of.
 RNL_API rnl_status rnl_buffer_slice(rnl_buffer buffer, size_t offset,
                                     size_t size, rnl_buffer *out_slice);
 

@@ -8,6 +8,11 @@
 // to other contexts of the same api, which makes a peer copy. Buffers are kept
 // alive until the work is done; memory behind a raw pointer is the caller's
 // until then.
+//
+// A size of RNL_WHOLE is the rest of the buffer from its offset on, and may be
+// 0. Two buffers must have rests of one size: copying the smaller would hide
+// a mistake. Refused (RNL_ERROR_INVALID_ARGUMENT) between raw pointers, and for
+// more than one row.
 #ifndef RUNNEL_COPY_H
 #define RUNNEL_COPY_H
 

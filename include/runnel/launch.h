@@ -6,25 +6,10 @@
 #ifndef RUNNEL_LAUNCH_H
 #define RUNNEL_LAUNCH_H
 
+#include <runnel/launch_attribute.h>
 #include <runnel/module.h>
 
 // --- Shape -----------------------------------------------------------------
-
-// An extra of a launch, by number, with the value that the number calls for,
-// which is in the range of int. Each at most once.
-typedef enum rnl_launch_attribute_id {
-    RNL_LAUNCH_COOPERATIVE = 1,  // all blocks resident at once, so that they
-                                 // may wait for each other
-    RNL_LAUNCH_PRIORITY = 2,     // of this launch; cpu: without effect
-    RNL_LAUNCH_SYNC_POLICY = 3,
-    RNL_LAUNCH_ACCESS_POLICY = 4,
-    RNL_LAUNCH_PROGRAMMATIC_SERIALIZATION = 5,
-} rnl_launch_attribute_id;
-
-typedef struct rnl_launch_attribute {
-    rnl_launch_attribute_id id;
-    int64_t value;
-} rnl_launch_attribute;
 
 // Fills the module's `__constant__` variable `symbol` from `data` (copied at
 // the call) in stream order before the launch.
@@ -41,7 +26,8 @@ typedef struct rnl_launch {
     rnl_dim3 grid, block, cluster;
     size_t shared_size;  // dynamic shared memory, bytes per block; beyond 48 KB
                          // the function's limit is raised as needed
-    const rnl_launch_attribute *attributes;
+    const rnl_launch_attribute *attributes;  // <runnel/launch_attribute.h>;
+                                             // copied
     size_t attribute_count;
     const rnl_constant *constants;
     size_t constant_count;

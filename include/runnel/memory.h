@@ -71,14 +71,15 @@ RNL_API rnl_status rnl_context_trim(rnl_context context, size_t keep);
 // missing (on cpu, as there is one memory) they are checked and have no further
 // effect.
 
-// Moves `size` bytes from `offset` to where work wants them, in stream order.
+// Moves `size` bytes from `offset`, or RNL_WHOLE, to where work wants them, in
+// stream order.
 // Stands for cuMemPrefetchAsync.
 RNL_API rnl_status rnl_enqueue_prefetch(rnl_stream stream, rnl_buffer buffer,
                                         size_t offset, size_t size,
                                         rnl_memory_target target);
 
-// Says how `size` bytes from `offset` will be used, from now on. Stands for
-// cuMemAdvise.
+// Says how `size` bytes (or RNL_WHOLE) from `offset` will be used, from now
+// on. Stands for cuMemAdvise.
 RNL_API rnl_status rnl_buffer_advise(rnl_buffer buffer, size_t offset,
                                      size_t size, rnl_memory_advice advice);
 

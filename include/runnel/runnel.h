@@ -26,6 +26,7 @@
 #include <runnel/host.h>
 #include <runnel/interop.h>
 #include <runnel/launch.h>
+#include <runnel/launch_attribute.h>
 #include <runnel/memory.h>
 #include <runnel/module.h>
 #include <runnel/status.h>

@@ -31,13 +31,17 @@ typedef enum rnl_access_property {
     RNL_ACCESS_PERSISTING = 2,  // will be used again: keep
 } rnl_access_property;
 
-// Accesses to `size` bytes from `base`: a share of them, `hit_ratio`, is taken
-// as `hit`, the rest as `miss`, which cannot be persisting.
+// Accesses to a window of `size` bytes from `offset` of `base` or `buffer`:
+// a share of them, `hit_ratio`, is taken as `hit`, the rest as `miss`, which
+// cannot be persisting. Where it is given back, `base` is the address of the
+// window, and `buffer` NULL.
 typedef struct rnl_access_policy {
-    void *base;       // a device address; may be NULL when the size is 0
-    size_t size;      // bytes; 0: no window
-    float hit_ratio;  // 0 … 1
+    void *base;        // a device address; may be NULL when the size is 0
+    size_t size;       // bytes; 0: no window; RNL_WHOLE: the rest of `buffer`
+    float hit_ratio;   // 0 … 1
     rnl_access_property hit, miss;
+    rnl_buffer buffer; // instead of `base`; a stream does not keep it alive
+    size_t offset;     // bytes
 } rnl_access_policy;
 
 // How threads wait in rnl_stream_synchronize and its like.

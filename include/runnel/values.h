@@ -3,10 +3,12 @@
 // host code.
 //
 // A word has 32 or 64 bits and is aligned to its size. It lies in a buffer that
-// the stream's context may use, or, for rnl_enqueue_values alone, at an address
-// inside of host memory that the context knows: rnl_host_allocate or
-// rnl_host_register. A buffer is kept alive until the work is done; memory
-// behind an address is the caller's until then.
+// the stream's context may use, or at an address inside of memory that the
+// context knows: the device address of any live buffer that it may use (owned,
+// wrapped, managed, a slice), or memory of rnl_host_allocate or
+// rnl_host_register. A buffer is kept alive until the work is done, named or
+// found by its address; other memory is the caller's until then. The buffer
+// found last is found at once, others by a look at every live handle.
 //
 // Waiting  is the device's affair: no call here blocks, a stream that waits
 //          occupies no thread, and thousands may wait. cpu: a store by the host
@@ -91,6 +93,30 @@ RNL_API rnl_status rnl_enqueue_wait_value64(rnl_stream stream,
                                             rnl_buffer buffer, size_t offset,
                                             uint64_t value,
                                             rnl_value_action condition);
+
+// The same for a word at an address, with flags. RNL_ERROR_OUT_OF_RANGE for an
+// address outside of any memory that the context knows,
+// RNL_ERROR_INVALID_ARGUMENT for NULL and for one that is not aligned. Stands
+// for cuStreamWriteValue32 and 64.
+RNL_API rnl_status rnl_enqueue_write_address32(rnl_stream stream, void *address,
+                                               uint32_t value,
+                                               rnl_value_flags flags);
+RNL_API rnl_status rnl_enqueue_write_address64(rnl_stream stream, void *address,
+                                               uint64_t value,
+                                               rnl_value_flags flags);
+
+// Makes later work of `stream` wait for a word at an address. Errors as above.
+// Does not block. Stands for cuStreamWaitValue32 and 64.
+RNL_API rnl_status rnl_enqueue_wait_address32(rnl_stream stream,
+                                              const void *address,
+                                              uint32_t value,
+                                              rnl_value_action condition,
+                                              rnl_value_flags flags);
+RNL_API rnl_status rnl_enqueue_wait_address64(rnl_stream stream,
+                                              const void *address,
+                                              uint64_t value,
+                                              rnl_value_action condition,
+                                              rnl_value_flags flags);
 
 // `count` operations, submitted together and done in their order as one
 // operation of the stream. All are checked before anything is enqueued. A count

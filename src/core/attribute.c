@@ -34,52 +34,105 @@ static void write_effect(const struct stream *stream,
 
 // --- Values ----------------------------------------------------------------
 
-static rnl_status refuse(const char *what, int value)
+static rnl_status refuse(const char *parameter, const char *what, int value)
 {
-    return fail_at(RNL_ERROR_INVALID_ARGUMENT, "attribute", "%d is no %s",
-                   value, what);
+    return fail_at(RNL_ERROR_INVALID_ARGUMENT, parameter, "%d is no %s", value,
+                   what);
 }
 
-static rnl_status check_access(const rnl_access_policy *policy)
+static rnl_status check_access(const rnl_access_policy *policy,
+                               const char *parameter)
 {
     if (policy->hit < RNL_ACCESS_NORMAL || policy->hit > RNL_ACCESS_PERSISTING)
-        return refuse("rnl_access_property", (int)policy->hit);
+        return refuse(parameter, "rnl_access_property", (int)policy->hit);
     if (policy->miss < RNL_ACCESS_NORMAL ||
         policy->miss > RNL_ACCESS_STREAMING)
-        return refuse("rnl_access_property for misses", (int)policy->miss);
+        return refuse(parameter, "rnl_access_property for misses",
+                      (int)policy->miss);
     if (!(policy->hit_ratio >= 0 && policy->hit_ratio <= 1))
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "attribute",
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, parameter,
                        "the hit ratio is %g, not a share from 0 to 1",
                        (double)policy->hit_ratio);
-    if (!policy->base && policy->size > 0)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "attribute",
+    if (policy->base && policy->buffer)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, parameter,
+                       "the window has both a base and a buffer");
+    if (!policy->buffer && policy->size == RNL_WHOLE)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, parameter,
+                       "RNL_WHOLE needs a buffer; a window at an address has a "
+                       "size in bytes");
+    if (!policy->base && !policy->buffer && policy->size > 0)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, parameter,
                        "the window has %zu bytes, but its base is NULL",
                        policy->size);
     return RNL_OK;
 }
 
-static rnl_status check_value(const rnl_stream_attribute *attribute)
+static rnl_status resolve_window(struct context *context,
+                                 rnl_access_policy *policy,
+                                 const char *parameter)
+{
+    struct object *object = object_find_and_keep(policy->buffer, OBJECT_BUFFER);
+    if (!object)
+        return object_refuse(policy->buffer, OBJECT_BUFFER, parameter);
+    const struct buffer *buffer = (struct buffer *)object;
+    rnl_status status =
+        buffer_take_range(buffer, policy->offset, &policy->size, parameter);
+    if (status == RNL_OK && !context_may_use(context, object->context))
+        status = fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
+                         "the window's buffer belongs to another context, to "
+                         "which the stream's has no peer access: see "
+                         "rnl_context_enable_peer");
+    policy->base = buffer->memory.device;
+    policy->buffer = NULL;
+    object_drop(object);
+    return status;
+}
+
+rnl_status access_policy_check(struct context *context,
+                               rnl_access_policy *policy,
+                               const char *parameter)
+{
+    uintptr_t start;
+    rnl_status status = check_access(policy, parameter);
+    if (status == RNL_OK && policy->buffer)
+        status = resolve_window(context, policy, parameter);
+    if (status != RNL_OK || policy->offset == 0)
+        return status;
+    if (__builtin_add_overflow((uintptr_t)policy->base, policy->offset, &start))
+        return fail_at(RNL_ERROR_OUT_OF_RANGE, parameter,
+                       "%zu bytes behind %p leave the address space",
+                       policy->offset, policy->base);
+    policy->base = (void *)start;
+    policy->offset = 0;
+    return RNL_OK;
+}
+
+static rnl_status check_value(struct stream *stream,
+                              rnl_stream_attribute *attribute)
 {
     rnl_sync_policy policy = attribute->value.sync_policy;
     rnl_memory_domain domain = attribute->value.domain;
     switch (attribute->id) {
     case RNL_STREAM_ACCESS_POLICY:
-        return check_access(&attribute->value.access_policy);
+        return access_policy_check(stream_context(stream),
+                                   &attribute->value.access_policy,
+                                   "attribute");
     case RNL_STREAM_SYNC_POLICY:
         return policy >= RNL_SYNC_AUTO && policy <= RNL_SYNC_BLOCKING
                    ? RNL_OK
-                   : refuse("rnl_sync_policy", (int)policy);
+                   : refuse("attribute", "rnl_sync_policy", (int)policy);
     case RNL_STREAM_DOMAIN:
         return domain >= RNL_DOMAIN_DEFAULT && domain <= RNL_DOMAIN_REMOTE
                    ? RNL_OK
-                   : refuse("rnl_memory_domain", (int)domain);
+                   : refuse("attribute", "rnl_memory_domain", (int)domain);
     case RNL_STREAM_DOMAIN_MAP:
         return RNL_OK;
     case RNL_STREAM_PRIORITY:
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "attribute",
                        "a stream's priority is fixed when it is created");
     default:
-        return refuse("rnl_stream_attribute_id", (int)attribute->id);
+        return refuse("attribute", "rnl_stream_attribute_id",
+                      (int)attribute->id);
     }
 }
 
@@ -123,7 +176,7 @@ rnl_status rnl_stream_set_attribute(rnl_stream handle,
         (status = check_pointer(given, "attribute")) ||
         (status = options_read(&attribute, sizeof attribute, given,
                                "attribute")) ||
-        (status = check_value(&attribute)))
+        (status = check_value(stream, &attribute)))
         return status;
     store(stream, &attribute);
     return RNL_OK;

@@ -19,6 +19,9 @@ struct graph_exec;
 #define FEATURE_LAST RNL_FEATURE_KERNEL_LIMIT
 #define BACKEND_FEATURE(feature) (1u << (feature))
 #define BACKEND_ATTRIBUTE(id) (1u << (id))
+// What feature_reason is asked about a launch attribute: "" when it has an
+// effect.
+#define BACKEND_LAUNCH_FEATURE(id) ((rnl_feature)(256 + (id)))
 
 // Source to compile, checked by the core.
 struct source {
@@ -74,7 +77,8 @@ struct backend {
     // stream_submit may be given a launch that borrows (op.h), of a kernel or a
     // graph, alone: it is through with it when it returns, and takes over
     // neither the op nor what that keeps. NOT_READY asks for an op that does
-    // not borrow.
+    // not borrow. Where launch attributes for events have an effect, such a
+    // launch may have them, as OP_RECORDING, and records them.
     bool launches_at_once;
     size_t context_size, stream_size, event_size, module_size, function_size;
     size_t exec_size;
@@ -93,7 +97,8 @@ struct backend {
     void (*context_finish)(struct context *context);
     rnl_status (*context_memory)(struct context *context, size_t *out_free,
                                  size_t *out_total);
-    // Why a feature that is missing is missing; never NULL.
+    // Why a feature that is missing is missing, or a launch attribute
+    // (BACKEND_LAUNCH_FEATURE) has no effect; never NULL.
     const char *(*feature_reason)(struct context *context,
                                   rnl_feature feature);
     // optional: lets kernels of `context` use memory of `peer`, or only tells

@@ -262,13 +262,20 @@ rnl_status buffer_borrow(struct context *context, struct memory memory,
     return RNL_OK;
 }
 
-rnl_status buffer_check_range(const struct buffer *buffer, size_t offset,
-                              size_t size)
+rnl_status buffer_take_range(const struct buffer *buffer, size_t offset,
+                             size_t *size, const char *parameter)
 {
-    if (offset <= buffer->size && size <= buffer->size - offset)
+    if (offset <= buffer->size && *size == RNL_WHOLE)
+        *size = buffer->size - offset;
+    if (offset <= buffer->size && *size <= buffer->size - offset)
         return RNL_OK;
-    return fail_at(RNL_ERROR_OUT_OF_RANGE, "size",
-                   "%zu bytes from %zu leave the buffer of %zu bytes", size,
+    if (*size == RNL_WHOLE)
+        return fail_at(RNL_ERROR_OUT_OF_RANGE, parameter,
+                       "the offset %zu leaves the buffer of %zu bytes, which "
+                       "has no rest from there",
+                       offset, buffer->size);
+    return fail_at(RNL_ERROR_OUT_OF_RANGE, parameter,
+                   "%zu bytes from %zu leave the buffer of %zu bytes", *size,
                    offset, buffer->size);
 }
 
@@ -278,7 +285,7 @@ static rnl_status slice(struct buffer *parent, rnl_buffer handle,
                         size_t offset, size_t size, rnl_buffer *out_slice)
 {
     struct buffer *slice;
-    rnl_status status = buffer_check_range(parent, offset, size);
+    rnl_status status = buffer_take_range(parent, offset, &size, "size");
     if (status != RNL_OK)
         return status;
     struct memory memory = parent->memory;

@@ -72,6 +72,7 @@ static rnl_status context_open(struct device *device,
     if (status != RNL_OK)
         goto abandon;
     context->features = find_features(context);
+    context->launch_attributes = launch_attributes_of(context);
     if (options->kernel_limit_ns > 0)
         status = context_need(context, RNL_FEATURE_KERNEL_LIMIT, "options",
                               "a time limit of kernels is");

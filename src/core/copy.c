@@ -196,15 +196,19 @@ static struct op *copy_op(struct stream *stream, const size_t size[3],
 rnl_status make_copy_op(struct stream *stream, const rnl_copy *copy,
                         struct op **out_op)
 {
-    size_t size[3];
+    size_t size[3], width = copy->width;
     struct end to, from;
+    rnl_status status = RNL_OK;
     *out_op = NULL;
-    if (copy->width == 0) {
-        rnl_status status = check_empty_place(&copy->to, "to");
+    if (__builtin_expect(width == RNL_WHOLE, 0) &&
+        (status = whole_copy_width(copy, &width)))
+        return status;
+    if (width == 0) {
+        status = check_empty_place(&copy->to, "to");
         return status ? status : check_empty_place(&copy->from, "from");
     }
-    shape(copy->width, copy->height, copy->depth, size);
-    rnl_status status = resolve(stream, &copy->to, size, "to", &to);
+    shape(width, copy->height, copy->depth, size);
+    status = resolve(stream, &copy->to, size, "to", &to);
     if (status != RNL_OK)
         return status;
     status = resolve(stream, &copy->from, size, "from", &from);
@@ -531,13 +535,17 @@ rnl_status make_fill_op(struct stream *stream, const rnl_fill *fill,
                         struct op **out_op)
 {
     struct end to;
-    size_t size[3];
+    size_t size[3], width = fill->width;
+    rnl_status status = RNL_OK;
     *out_op = NULL;
-    shape(fill->width, fill->height, fill->depth, size);
-    rnl_status status = check_pattern(fill, size);
+    if (__builtin_expect(width == RNL_WHOLE, 0) &&
+        (status = whole_fill_width(fill, &width)))
+        return status;
+    shape(width, fill->height, fill->depth, size);
+    status = check_pattern(fill, size);
     if (status != RNL_OK)
         return status;
-    if (fill->width == 0)
+    if (width == 0)
         return check_empty_place(&fill->to, "to");
     if ((status = resolve(stream, &fill->to, size, "to", &to)))
         return status;

@@ -45,6 +45,7 @@ struct context {
     struct device *device;
     const struct backend *backend;
     uint32_t features;            // BACKEND_FEATURE bits
+    uint32_t launch_attributes;   // BACKEND_ATTRIBUTE bits that have an effect
     struct failure *_Atomic lost; // set once: the context is unusable
     rnl_context_options options;  // `label` is in object.label
     struct stream *default_stream; // its memory goes with the context
@@ -54,6 +55,7 @@ struct context {
     struct peer *peers;           // contexts whose memory it may use
     struct host_ranges host_ranges;
     struct compiled *compiled;        // rnl_function_compile's cache
+    _Atomic uint64_t found_buffer;    // a handle: found last by address
     struct memory_pool pool;
     _Alignas(64) max_align_t native[];
 };
@@ -440,9 +442,9 @@ static inline bool buffer_goes_with(const struct buffer *buffer,
 // the order of one stream.
 void buffer_goes_behind(struct buffer *buffer, const struct op *op);
 
-// Refuses a range that leaves the buffer; names the parameter "size".
-rnl_status buffer_check_range(const struct buffer *buffer, size_t offset,
-                              size_t size);
+// Makes a number of RNL_WHOLE, and refuses a range that leaves the buffer.
+rnl_status buffer_take_range(const struct buffer *buffer, size_t offset,
+                             size_t *size, const char *parameter);
 
 // A buffer, not yet published, that borrows `memory` and keeps `owner` alive.
 rnl_status buffer_borrow(struct context *context, struct memory memory,
@@ -480,6 +482,22 @@ rnl_status context_each_stream(struct context *context,
 // The stream of that id, referenced; NULL: it is gone, or of another context,
 // which must be referenced.
 struct stream *context_find_stream(struct context *context, uint64_t id);
+
+// Records the event on the stream, which may be captured; and notes that a
+// launch has recorded it, on a stream that is not.
+rnl_status event_record_behind(struct event *event, struct stream *stream);
+void event_note_record(struct event *event);
+
+// What a stream of that device can have.
+int stream_clamp_priority(const rnl_device_info *info, int priority);
+
+// Checks the values of an access policy, and makes an address of its buffer.
+rnl_status access_policy_check(struct context *context,
+                               rnl_access_policy *policy,
+                               const char *parameter);
+
+// BACKEND_ATTRIBUTE bits of the launch attributes that have an effect there.
+uint32_t launch_attributes_of(struct context *context);
 
 // Records that the time limit passed before the event was `what`.
 rnl_status event_timed_out(struct event *event, const char *what);

@@ -128,6 +128,17 @@ static inline rnl_status record(struct stream *stream, struct event *event,
     return status;
 }
 
+rnl_status event_record_behind(struct event *event, struct stream *stream)
+{
+    return record(stream, event, false);
+}
+
+void event_note_record(struct event *event)
+{
+    capture_forget(event);
+    atomic_store_explicit(&event->recorded, true, memory_order_relaxed);
+}
+
 static inline __attribute__((always_inline)) rnl_status
 enqueue_record(rnl_stream stream_handle, rnl_event handle, bool external)
 {

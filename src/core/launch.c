@@ -1,5 +1,6 @@
 #include "core/backend.h"
 #include "core/capture.h"
+#include "core/launch_attribute.h"
 #include "core/make.h"
 
 #include "base/often.h"
@@ -62,74 +63,6 @@ static rnl_status check_threads(const struct function *function,
 }
 
 __attribute__((cold)) static rnl_status
-check_cluster(const struct op_kernel *kernel)
-{
-    struct context *context = kernel->function->object.context;
-    const rnl_device_info *info = &context->device->info;
-    const rnl_dim3 *c = &kernel->cluster, *grid = &kernel->grid;
-    uint64_t blocks = (uint64_t)c->x * c->y * c->z;
-    uint32_t most = info->max_cluster_blocks ? info->max_cluster_blocks : 1;
-    if (blocks > most)
-        return fail_at(most > 1 ? RNL_ERROR_INVALID_ARGUMENT
-                                : RNL_ERROR_UNSUPPORTED,
-                       "cluster",
-                       "a cluster of %llu blocks is asked for; the device can "
-                       "have %u",
-                       (unsigned long long)blocks, most);
-    rnl_status status =
-        blocks > 1 ? context_need(context, RNL_FEATURE_CLUSTERS, "cluster",
-                                  "clusters are") : RNL_OK;
-    if (status != RNL_OK)
-        return status;
-    if (grid->x % c->x || grid->y % c->y || grid->z % c->z)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "cluster",
-                       "the grid %u x %u x %u is not divisible by the cluster "
-                       "%u x %u x %u",
-                       grid->x, grid->y, grid->z, c->x, c->y, c->z);
-    return RNL_OK;
-}
-
-static rnl_status check_cooperative(struct function *function,
-                                    const struct op_kernel *kernel)
-{
-    rnl_status status = context_need(function->object.context,
-                                     RNL_FEATURE_COOPERATIVE_LAUNCH,
-                                     "attributes", "cooperative launches are");
-    return status ? status : cooperative_check(function, kernel);
-}
-
-static rnl_status check_attributes(struct function *function,
-                                   const rnl_launch *launch,
-                                   const struct op_kernel *kernel)
-{
-    bool cooperative = false;
-    unsigned given = 0;
-    if (launch->attribute_count > 0 && !launch->attributes)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "attributes",
-                       "%zu attributes are announced, but 'attributes' is NULL",
-                       launch->attribute_count);
-    for (size_t i = 0; i < launch->attribute_count; i++) {
-        const rnl_launch_attribute *attribute = &launch->attributes[i];
-        if (attribute->id < RNL_LAUNCH_COOPERATIVE ||
-            attribute->id > RNL_LAUNCH_PROGRAMMATIC_SERIALIZATION)
-            return fail_at(RNL_ERROR_INVALID_ARGUMENT, "attributes",
-                           "%d is no rnl_launch_attribute_id",
-                           (int)attribute->id);
-        if (given & 1u << attribute->id)
-            return fail_at(RNL_ERROR_INVALID_ARGUMENT, "attributes",
-                           "attribute %d is given twice", (int)attribute->id);
-        if (attribute->value != (int)attribute->value)
-            return fail_at(RNL_ERROR_OUT_OF_RANGE, "attributes",
-                           "attribute %d cannot be %lld", (int)attribute->id,
-                           (long long)attribute->value);
-        given |= 1u << attribute->id;
-        cooperative |=
-            attribute->id == RNL_LAUNCH_COOPERATIVE && attribute->value;
-    }
-    return cooperative ? check_cooperative(function, kernel) : RNL_OK;
-}
-
-__attribute__((cold)) static rnl_status
 refuse_shared(struct function *function, size_t dynamic)
 {
     uint64_t most =
@@ -164,24 +97,8 @@ static inline bool is_plain(const rnl_launch *launch)
            ((launch->attribute_count | launch->constant_count) == 0);
 }
 
-__attribute__((cold)) static rnl_status
-read_extras(struct function *function, const rnl_launch *launch,
-            struct op_kernel *kernel)
-{
-    kernel->cluster = with_axes(&launch->cluster);
-    kernel->cluster.x += kernel->cluster.x == 0;
-    rnl_status status = check_cluster(kernel);
-    if (status == RNL_OK)
-        status = check_attributes(function, launch, kernel);
-    if (status == RNL_OK && launch->constant_count > 0 && !launch->constants)
-        status = fail_at(RNL_ERROR_INVALID_ARGUMENT, "constants",
-                         "%zu constants are announced, but 'constants' is NULL",
-                         launch->constant_count);
-    return status;
-}
-
-// Checks the launch and makes all of `kernel` but its arguments; attributes
-// stay where they are.
+// Checks the launch and makes all of `kernel` but its arguments, cluster and
+// attributes.
 static ALWAYS_INLINE rnl_status
 read_shape(struct function *function, const rnl_launch *launch,
            struct op_kernel *kernel)
@@ -191,17 +108,15 @@ read_shape(struct function *function, const rnl_launch *launch,
     kernel->block = with_axes(&launch->block);
     kernel->cluster = (rnl_dim3){1, 1, 1};
     kernel->shared_size = launch->shared_size;
-    kernel->attributes = launch->attributes;
-    kernel->attribute_count = launch->attribute_count;
+    kernel->attributes = NULL;
+    kernel->attribute_count = 0;
     rnl_status status = check_dim(&kernel->grid, &function->most_grid, "grid");
     if (status != RNL_OK ||
         (status = check_dim(&kernel->block, &function->most_block, "block")) ||
         (status = check_threads(function, &kernel->block)) ||
         (status = check_shared(function, launch->shared_size)))
         return status;
-    return __builtin_expect(is_plain(launch), 1)
-               ? RNL_OK
-               : read_extras(function, launch, kernel);
+    return RNL_OK;
 }
 
 // --- Arguments -------------------------------------------------------------
@@ -395,7 +310,9 @@ struct wanted {
     struct function *function;
     const rnl_launch *launch;
     const rnl_args *args;
+    enum launch_way way;
     const struct op_kernel *kernel;  // without arguments
+    struct launch_extras *extras;    // of attributes; NULL: it has none
     size_t kept;                     // objects: the function and buffers
 };
 
@@ -420,22 +337,27 @@ static struct layout lay_out(const struct wanted *wanted)
     layout.kept = mem_align_up(layout.values + function->values_size + behind,
                                sizeof(void *));
     layout.attributes = layout.kept + wanted->kept * sizeof(void *);
-    layout.label = layout.attributes +
-                   launch->attribute_count * sizeof *launch->attributes;
+    layout.label =
+        layout.attributes + wanted->kernel->attribute_count *
+                                sizeof *wanted->kernel->attributes;
     layout.size =
         layout.label + (launch->label ? strlen(launch->label) + 1 : 0);
     return layout;
 }
 
+// The references of attributes become the op's.
 static void store_extras(struct op *op, const struct layout *layout,
-                         const rnl_launch *launch)
+                         const rnl_launch *launch,
+                         struct launch_extras *extras)
 {
     char *payload = op->payload;
-    if (launch->attribute_count > 0)
-        memcpy(payload + layout->attributes, launch->attributes,
-               launch->attribute_count * sizeof *launch->attributes);
+    if (op->kernel.attribute_count > 0)
+        memcpy(payload + layout->attributes, op->kernel.attributes,
+               op->kernel.attribute_count * sizeof *op->kernel.attributes);
     op->kernel.attributes =
         (const rnl_launch_attribute *)(payload + layout->attributes);
+    while (extras && extras->kept_count > 0)
+        op->kept[op->kept_count++] = extras->kept[--extras->kept_count];
     op->file = launch->file;
     op->line = launch->line;
     if (launch->label)
@@ -457,7 +379,7 @@ static rnl_status launch_op(const struct wanted *wanted, struct op **out_op)
     op->kernel = *wanted->kernel;
     op->kernel.arguments = addresses;
     op->kernel.packed = wanted->function->packs ? values : NULL;
-    store_extras(op, &layout, wanted->launch);
+    store_extras(op, &layout, wanted->launch, wanted->extras);
     rnl_status status = take_values(op, wanted->args, values, NULL);
     if (status != RNL_OK) {
         object_keep(&wanted->function->object);
@@ -522,7 +444,8 @@ static inline rnl_status read_launch(const rnl_launch **launch,
     return status ? status : options_read(room, sizeof *room, given, "launch");
 }
 
-// Makes all of `kernel` but its arguments, whose number is checked.
+// Makes all of `kernel` but its arguments, whose number is checked, its cluster
+// and its attributes.
 static ALWAYS_INLINE rnl_status
 check_launch(struct stream *stream, struct function *function,
              const rnl_launch **launch, rnl_launch *room, const rnl_args *args,
@@ -535,6 +458,18 @@ check_launch(struct stream *stream, struct function *function,
     return check_count(function, args);
 }
 
+// The rest. Only where the kernel has `attributes` then, `extras` may keep
+// things.
+static ALWAYS_INLINE rnl_status read_rest(struct op_kernel *kernel,
+                                          const rnl_launch *launch,
+                                          enum launch_way way,
+                                          struct launch_extras *extras)
+{
+    return __builtin_expect(is_plain(launch), 1)
+               ? RNL_OK
+               : launch_read_extras(kernel, launch, way, extras);
+}
+
 static size_t count_buffers(const rnl_args *args)
 {
     size_t buffers = 0;
@@ -544,23 +479,36 @@ static size_t count_buffers(const rnl_args *args)
 }
 
 // Takes over the reference to the function on success only.
-static rnl_status prepare(struct wanted *wanted, struct op **out_first)
+static ALWAYS_INLINE rnl_status prepare(struct wanted *wanted,
+                                        struct op **out_first)
 {
     rnl_launch room;
     struct op_kernel kernel;
+    struct launch_extras extras;
     rnl_status status =
         check_launch(wanted->stream, wanted->function, &wanted->launch, &room,
                      wanted->args, &kernel);
+    if (status == RNL_OK)
+        status = read_rest(&kernel, wanted->launch, wanted->way, &extras);
     if (status != RNL_OK)
         return status;
     wanted->kernel = &kernel;
     wanted->kept = count_buffers(wanted->args) + 1;
-    return make_ops(wanted, out_first);
+    if (__builtin_expect(kernel.attributes != NULL, 0)) {
+        wanted->extras = &extras;
+        wanted->kept += extras.kept_count;
+    }
+    status = make_ops(wanted, out_first);
+    if (__builtin_expect(wanted->extras != NULL, 0))
+        launch_extras_drop(&extras);  // what the op did not take
+    return status;
 }
 
-rnl_status make_launch_ops(struct stream *stream, rnl_function handle,
-                           const rnl_launch *launch, const rnl_args *args,
-                           struct op **out_first)
+// One copy, with all of the above in it.
+static __attribute__((noinline)) rnl_status
+make_launch(struct stream *stream, rnl_function handle,
+            const rnl_launch *launch, const rnl_args *args,
+            enum launch_way way, struct op **out_first)
 {
     struct object *object = object_find_and_keep(handle, OBJECT_FUNCTION);
     if (!object)
@@ -568,11 +516,20 @@ rnl_status make_launch_ops(struct stream *stream, rnl_function handle,
     struct wanted wanted = {.stream = stream,
                             .function = (struct function *)object,
                             .launch = launch,
-                            .args = args};
+                            .args = args,
+                            .way = way};
     rnl_status status = prepare(&wanted, out_first);
     if (status != RNL_OK)
         object_drop(object);
     return status;
+}
+
+rnl_status make_launch_ops(struct stream *stream, rnl_function handle,
+                           const rnl_launch *launch, const rnl_args *args,
+                           struct op **out_first)
+{
+    return make_launch(stream, handle, launch, args, LAUNCH_AS_NODE,
+                       out_first);
 }
 
 // The end of the call.
@@ -581,9 +538,12 @@ static rnl_status launch_as_ops(struct stream *stream, rnl_function function,
 {
     struct op *first = NULL;
     rnl_status status =
-        make_launch_ops(stream, function, launch, args, &first);
+        make_launch(stream, function, launch, args, LAUNCH_AS_OPS, &first);
     if (status == RNL_OK)
-        status = op_submit_list(first);
+        status = __builtin_expect(first->next || first->kernel.attribute_count,
+                                  0)
+                     ? launch_submit_extras(stream, first)
+                     : op_submit_list(first);
     object_unguard(GUARD_STREAM);
     return status;
 }
@@ -601,6 +561,7 @@ struct at_once {
         char packed[PACKED_MOST + PACKED_BEHIND];
     };
     struct object *kept[AT_ONCE_MOST];
+    struct launch_extras extras;
 };
 
 // RNL_NOT_READY: it needs ops of its own.
@@ -614,6 +575,9 @@ static inline rnl_status launch_guarded(struct at_once *at_once,
     rnl_launch room;
     rnl_status status =
         check_launch(stream, function, &launch, &room, args, &op->kernel);
+    if (status == RNL_OK)
+        status = read_rest(&op->kernel, launch, LAUNCH_AT_ONCE,
+                           &at_once->extras);
     if (status != RNL_OK)
         return status;
     if (__builtin_expect((function->parameter_count > AT_ONCE_MOST) |

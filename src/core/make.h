@@ -4,7 +4,7 @@
 
 #include "core/op.h"
 
-// A launch: its constants, then the kernel, as a list.
+// A launch for a node: its constants, then the kernel, as a list.
 rnl_status make_launch_ops(struct stream *stream, rnl_function function,
                            const rnl_launch *launch, const rnl_args *args,
                            struct op **out_first);
@@ -21,6 +21,12 @@ rnl_status make_copy_op(struct stream *stream, const rnl_copy *copy,
                         struct op **out_op);
 rnl_status make_fill_op(struct stream *stream, const rnl_fill *fill,
                         struct op **out_op);
+
+// How many bytes a width of RNL_WHOLE is.
+__attribute__((cold)) rnl_status whole_copy_width(const rnl_copy *copy,
+                                                  size_t *out_width);
+__attribute__((cold)) rnl_status whole_fill_width(const rnl_fill *fill,
+                                                  size_t *out_width);
 
 // A copy of the bytes of a launch's constant, to come before the launch.
 rnl_status make_constant_op(struct stream *stream, struct function *function,

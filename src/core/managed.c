@@ -76,7 +76,7 @@ rnl_status rnl_enqueue_prefetch(rnl_stream stream_handle, rnl_buffer handle,
         status = fail_at(RNL_ERROR_INVALID_ARGUMENT, "target",
                          "%d is no rnl_memory_target", (int)target);
     else
-        status = buffer_check_range(buffer, offset, size);
+        status = buffer_take_range(buffer, offset, &size, "size");
     if (status != RNL_OK || size == 0) {
         object_drop(&buffer->object);
         return status;
@@ -122,7 +122,8 @@ static rnl_status advise_buffer(struct buffer *buffer, size_t offset,
                                 size_t size, rnl_memory_advice advice)
 {
     rnl_status status = check_managed(buffer);
-    if (status != RNL_OK || (status = buffer_check_range(buffer, offset, size)))
+    if (status != RNL_OK ||
+        (status = buffer_take_range(buffer, offset, &size, "size")))
         return status;
     if (advice < RNL_ADVICE_NONE || advice > RNL_ADVICE_USED_BY_HOST)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "advice",

@@ -18,6 +18,7 @@ enum op_kind {
     OP_PREFETCH,// op->hint; `what` is a rnl_memory_target
     OP_ATTACH,  // op->hint; `what` is a rnl_attach_mode
     OP_ATTRIBUTES, // made by backends: what the stream's next work has
+    OP_RECORDING,  // op->kernel, which records events; it borrows
 };
 
 struct op_kernel {
@@ -30,6 +31,8 @@ struct op_kernel {
     // Where the function packs: the values themselves, at the offsets of its
     // places. A launch that borrows has no addresses then.
     const void *packed;
+    // Checked, each at most once and none without a meaning of its own, windows
+    // by address. Events (launch_attribute.h) only where the launch borrows.
     const rnl_launch_attribute *attributes;
     size_t attribute_count;
 };

@@ -53,7 +53,7 @@ static struct object_class *class_of(const struct backend *backend)
                            sizeof(struct stream) + backend->stream_size);
 }
 
-static int clamp_priority(const rnl_device_info *info, int priority)
+int stream_clamp_priority(const rnl_device_info *info, int priority)
 {
     if (priority < info->priority_greatest)
         return info->priority_greatest;
@@ -70,8 +70,8 @@ static rnl_status stream_new(struct context *context, void *borrowed,
     if (!stream)
         return fail_status();
     stream->backend = context->backend;
-    stream->priority = clamp_priority(&context->device->info,
-                                      options->priority);
+    stream->priority = stream_clamp_priority(&context->device->info,
+                                             options->priority);
     stream->flags = options->flags;
     stream->borrowed = borrowed;
     if (context->backend->launches_at_once && !config_get()->blocking &&

@@ -2,6 +2,7 @@
 
 #include "core/values.h"
 
+#include "core/address.h"
 #include "core/backend.h"
 
 // What messages call the parts of an operation.
@@ -11,6 +12,7 @@ struct names {
 
 static const struct names single = {"buffer", "offset", "condition", "value"};
 static const struct names batch = {"ops", "ops", "ops", "ops"};
+static const struct names direct = {"address", "address", "condition", "value"};
 
 // --- Checks ----------------------------------------------------------------
 
@@ -76,22 +78,30 @@ static rnl_status resolve_buffer(struct op *op, const rnl_value_op *given,
     return RNL_OK;
 }
 
+// Where the memory is a buffer's, the op keeps that one.
 static rnl_status resolve_pointer(struct op *op, const rnl_value_op *given,
                                   const struct names *names,
                                   char **out_address)
 {
     uintptr_t start;
     size_t size = given->width / 8;
+    struct object *buffer = NULL;
     if (!given->pointer)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, names->buffer,
-                       "an operation has neither a buffer nor a pointer");
+                       names == &direct
+                           ? "'address' is NULL"
+                           : "an operation has neither a buffer nor a pointer");
     if (__builtin_add_overflow((uintptr_t)given->pointer, given->offset,
                                &start) ||
-        !host_range_has(stream_context(op->stream), start, size))
+        !address_is_known(stream_context(op->stream), (const void *)start,
+                          size, &buffer))
         return fail_at(RNL_ERROR_OUT_OF_RANGE, names->offset,
                        "%zu bytes from %zu behind %p are outside of any memory "
-                       "that the context knows",
+                       "that the context knows: live buffers, and memory of "
+                       "rnl_host_allocate and rnl_host_register",
                        size, given->offset, given->pointer);
+    if (buffer)
+        op->kept[op->kept_count++] = buffer;
     *out_address = (char *)start;
     return RNL_OK;
 }
@@ -107,7 +117,7 @@ static rnl_status resolve(struct op *op, const rnl_value_op *given,
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, names->buffer,
                        "an operation has both a buffer and a pointer");
     // Without a pointer a missing buffer is a handle like any other.
-    status = given->pointer || (names == &batch && !given->buffer)
+    status = given->pointer || (names != &single && !given->buffer)
                  ? resolve_pointer(op, given, names, &address)
                  : resolve_buffer(op, given, names, &address);
     if (status != RNL_OK)
@@ -229,13 +239,14 @@ rnl_status rnl_enqueue_write_value64(rnl_stream stream, rnl_buffer buffer,
 }
 
 static rnl_status enqueue_wait(rnl_stream stream, rnl_value_op op,
-                               rnl_value_action condition)
+                               rnl_value_action condition,
+                               const struct names *names)
 {
     if (condition == RNL_WRITE_VALUE)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "condition",
                        "RNL_WRITE_VALUE is no condition to wait for");
     op.action = condition;
-    return enqueue(stream, &op, 1, &single);
+    return enqueue(stream, &op, 1, names);
 }
 
 rnl_status rnl_enqueue_wait_value32(rnl_stream stream, rnl_buffer buffer,
@@ -245,7 +256,7 @@ rnl_status rnl_enqueue_wait_value32(rnl_stream stream, rnl_buffer buffer,
     rnl_status status = ENTER();
     return status ? status
                   : enqueue_wait(stream, word(buffer, offset, 32, value),
-                                 condition);
+                                 condition, &single);
 }
 
 rnl_status rnl_enqueue_wait_value64(rnl_stream stream, rnl_buffer buffer,
@@ -255,7 +266,55 @@ rnl_status rnl_enqueue_wait_value64(rnl_stream stream, rnl_buffer buffer,
     rnl_status status = ENTER();
     return status ? status
                   : enqueue_wait(stream, word(buffer, offset, 64, value),
-                                 condition);
+                                 condition, &single);
+}
+
+static rnl_value_op word_at(const void *address, uint32_t width, uint64_t value,
+                            rnl_value_flags flags)
+{
+    return (rnl_value_op){
+        .struct_size = sizeof(rnl_value_op), .action = RNL_WRITE_VALUE,
+        .width = width, .flags = flags, .value = value,
+        .pointer = (void *)(uintptr_t)address,
+    };
+}
+
+rnl_status rnl_enqueue_write_address32(rnl_stream stream, void *address,
+                                       uint32_t value, rnl_value_flags flags)
+{
+    rnl_value_op op = word_at(address, 32, value, flags);
+    rnl_status status = ENTER();
+    return status ? status : enqueue(stream, &op, 1, &direct);
+}
+
+rnl_status rnl_enqueue_write_address64(rnl_stream stream, void *address,
+                                       uint64_t value, rnl_value_flags flags)
+{
+    rnl_value_op op = word_at(address, 64, value, flags);
+    rnl_status status = ENTER();
+    return status ? status : enqueue(stream, &op, 1, &direct);
+}
+
+rnl_status rnl_enqueue_wait_address32(rnl_stream stream, const void *address,
+                                      uint32_t value,
+                                      rnl_value_action condition,
+                                      rnl_value_flags flags)
+{
+    rnl_status status = ENTER();
+    return status ? status
+                  : enqueue_wait(stream, word_at(address, 32, value, flags),
+                                 condition, &direct);
+}
+
+rnl_status rnl_enqueue_wait_address64(rnl_stream stream, const void *address,
+                                      uint64_t value,
+                                      rnl_value_action condition,
+                                      rnl_value_flags flags)
+{
+    rnl_status status = ENTER();
+    return status ? status
+                  : enqueue_wait(stream, word_at(address, 64, value, flags),
+                                 condition, &direct);
 }
 
 rnl_status rnl_enqueue_values(rnl_stream stream, const rnl_value_op *ops,

@@ -122,6 +122,11 @@ OP(write_value, rnl_enqueue_write_value32(s->captured, s->buffer, 0, 1))
 OP(wait_value, rnl_enqueue_wait_value64(s->captured, s->buffer, 8, 1,
                                         RNL_WAIT_EQ))
 OP(values, rnl_enqueue_values(s->captured, write_op(s), 1))
+OP(write_address,
+   rnl_enqueue_write_address32(s->captured, suite_address(s->buffer), 1, 0))
+OP(wait_address,
+   rnl_enqueue_wait_address64(s->captured, suite_address(s->buffer), 1,
+                              RNL_WAIT_EQ, 0))
 OP(bad_value, rnl_enqueue_write_value32(s->captured, s->buffer, 2, 1))
 OP(prefetch, rnl_enqueue_prefetch(s->captured, s->managed, 0, 64,
                                   RNL_MEMORY_TO_DEVICE))
@@ -397,6 +402,10 @@ static const struct row {
     {"rnl_enqueue_write_value32", "captured stream", write_value,
      ALL(RECORDED)},
     {"rnl_enqueue_wait_value64", "captured stream", wait_value,
+     ALL(RECORDED)},
+    {"rnl_enqueue_write_address32", "captured stream", write_address,
+     ALL(RECORDED)},
+    {"rnl_enqueue_wait_address64", "captured stream", wait_address,
      ALL(RECORDED)},
     {"rnl_enqueue_values", "captured stream", values, ALL(RECORDED)},
     {"rnl_enqueue_prefetch", "captured stream", prefetch, ALL(INVALID)},

@@ -3,8 +3,10 @@
 
 #include <stdatomic.h>
 
-static const rnl_launch_attribute cooperative = {RNL_LAUNCH_COOPERATIVE, 1};
-static const rnl_launch_attribute ordinary = {RNL_LAUNCH_COOPERATIVE, 0};
+static const rnl_launch_attribute cooperative = {RNL_LAUNCH_COOPERATIVE,
+                                                 {true}};
+static const rnl_launch_attribute ordinary = {RNL_LAUNCH_COOPERATIVE,
+                                              {false}};
 
 #define COOPERATIVE .attributes = &cooperative, .attribute_count = 1
 

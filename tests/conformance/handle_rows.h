@@ -25,6 +25,9 @@ static rnl_status time_nothing(rnl_stream stream, size_t iteration,
     return RNL_OK;
 }
 
+ROW_CALL(launch_effect, context,
+         rnl_launch_attribute_has_effect(h, RNL_LAUNCH_PRIORITY, &with.out.flag,
+                                         &with.out.text))
 ROW_CALL(context_priorities, context,
          rnl_context_priority_range(h, NULL, NULL))
 ROW_CALL(copy_attributes_to, stream,

@@ -18,6 +18,22 @@ ROW_CALL(wait64_stream, stream,
          rnl_enqueue_wait_value64(h, with.buffer, 0, 1, RNL_WAIT_GEQ))
 ROW_CALL(wait64_buffer, buffer,
          rnl_enqueue_wait_value64(with.stream, h, 0, 1, RNL_WAIT_GEQ))
+// The address of the matrix's own buffer, whose words are never all ones.
+static void *word_address(void)
+{
+    rnl_buffer_info info = {.struct_size = sizeof info};
+    rnl_buffer_get_info(with.buffer, &info);
+    return info.device_address;
+}
+
+ROW_CALL(write32_at, stream,
+         rnl_enqueue_write_address32(h, word_address(), 1, 0))
+ROW_CALL(write64_at, stream,
+         rnl_enqueue_write_address64(h, word_address(), 1, 0))
+ROW_CALL(wait32_at, stream,
+         rnl_enqueue_wait_address32(h, word_address(), 0, RNL_WAIT_NOR, 0))
+ROW_CALL(wait64_at, stream,
+         rnl_enqueue_wait_address64(h, word_address(), 0, RNL_WAIT_NOR, 0))
 ROW_CALL(values_stream, stream, rnl_enqueue_values(h, NULL, 0))
 ROW_CALL(values_buffer, buffer,
          rnl_enqueue_values(with.stream,

@@ -169,63 +169,6 @@ RNL_TEST(a_grid_that_its_cluster_does_not_divide_is_refused)
     expect_ok(rnl_function_release(function));
 }
 
-RNL_TEST(unknown_launch_attributes_are_refused)
-{
-    rnl_function function = make();
-    const int ids[] = {0, -1, 6, 1000};
-    for (int i = 0; i < 4; i++) {
-        const rnl_launch_attribute attribute = {
-            (rnl_launch_attribute_id)ids[i], 1};
-        rnl_status status = rnl_enqueue_function(
-            suite_stream(), function,
-            RNL_LAUNCH(.grid = {1}, .block = {1}, .attributes = &attribute,
-                       .attribute_count = 1), RNL_NO_ARGS);
-        assert_true(status == RNL_ERROR_INVALID_ARGUMENT ||
-                    status == RNL_ERROR_UNSUPPORTED);
-    }
-    REFUSED("attributes", function, .grid = {1}, .block = {1},
-            .attributes = NULL, .attribute_count = 2);
-    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
-    assert_int_equal(blocks, 0);
-    expect_ok(rnl_function_release(function));
-}
-
-RNL_TEST(launch_attributes_are_given_once_with_a_value_of_32_bits)
-{
-    rnl_function function = make();
-    const rnl_launch_attribute twice[] = {{RNL_LAUNCH_PRIORITY, 0},
-                                          {RNL_LAUNCH_COOPERATIVE, 0},
-                                          {RNL_LAUNCH_PRIORITY, 0}};
-    const rnl_launch_attribute large[] = {
-        {RNL_LAUNCH_COOPERATIVE, (int64_t)1 << 32},
-        {RNL_LAUNCH_PRIORITY, -((int64_t)1 << 40)}};
-    REFUSED("attributes", function, .grid = {1}, .block = {1},
-            .attributes = twice, .attribute_count = 3);
-    for (int i = 0; i < 2; i++)
-        expect_error(rnl_enqueue_function(
-                         suite_stream(), function,
-                         RNL_LAUNCH(.grid = {1}, .block = {1},
-                                    .attributes = &large[i],
-                                    .attribute_count = 1), RNL_NO_ARGS),
-                     RNL_ERROR_OUT_OF_RANGE, "attributes");
-    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
-    assert_int_equal(blocks, 0);
-    expect_ok(rnl_function_release(function));
-}
-
-RNL_TEST(a_launch_may_have_a_priority)
-{
-    suite_need(RNL_FEATURE_PRIORITIES);
-    rnl_function function = make();
-    const rnl_launch_attribute attribute = {RNL_LAUNCH_PRIORITY, -1};
-    expect_ok(rnl_enqueue_function(
-        suite_stream(), function,
-        RNL_LAUNCH(.grid = {1}, .block = {1}, .attributes = &attribute,
-                   .attribute_count = 1), RNL_NO_ARGS));
-    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
-    expect_ok(rnl_function_release(function));
-}
-
 RNL_TEST(constants_need_a_module_that_has_them)
 {
     rnl_function function = make();

@@ -122,7 +122,8 @@ RNL_TEST(a_native_function_has_an_occupancy)
 RNL_TEST(a_cooperative_launch_of_what_fits_fits)
 {
     suite_need(RNL_FEATURE_COOPERATIVE_LAUNCH);
-    const rnl_launch_attribute cooperative = {RNL_LAUNCH_COOPERATIVE, 1};
+    const rnl_launch_attribute cooperative = {RNL_LAUNCH_COOPERATIVE,
+                                              {true}};
     rnl_function function = suite_compile(
         "#include <cooperative_groups.h>\n"
         "extern \"C\" __global__ void meet(int *p) {\n"

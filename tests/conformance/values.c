@@ -308,6 +308,134 @@ RNL_TEST(addresses_are_of_memory_that_the_context_knows)
     expect_ok(rnl_context_release(other));
 }
 
+static rnl_buffer managed_or_device(size_t size)
+{
+    rnl_buffer buffer = NULL;
+    if (rnl_context_supports(suite_context(), RNL_FEATURE_MANAGED_MEMORY,
+                             NULL) != RNL_OK)
+        return suite_new_buffer(size);
+    expect_ok(rnl_buffer_create(suite_context(), size,
+                                RNL_BUFFER_OPTIONS(.kind = RNL_MEMORY_MANAGED),
+                                &buffer));
+    return buffer;
+}
+
+// Words 0 and 1 of a buffer, by its address.
+static void use_words_at(rnl_buffer buffer)
+{
+    uint32_t got[4] = {9, 9, 9, 9};
+    char *address = suite_address(buffer);
+    rnl_value_op op = *RNL_VALUE_OP(.action = RNL_WRITE_VALUE, .width = 32,
+                                    .pointer = address, .offset = 12,
+                                    .value = 13);
+    expect_ok(rnl_enqueue_write_address32(suite_stream(), address, 10, 0));
+    expect_ok(rnl_enqueue_write_address32(suite_stream(), address + 4, 11, 0));
+    expect_ok(rnl_enqueue_wait_address64(suite_stream(), address,
+                                         (uint64_t)11 << 32 | 10, RNL_WAIT_EQ,
+                                         0));
+    expect_ok(rnl_enqueue_write_address64(suite_stream(), address + 8, 12, 0));
+    expect_ok(rnl_enqueue_values(suite_stream(), &op, 1));
+    expect_ok(rnl_enqueue_wait_address32(suite_stream(), address + 12, 13,
+                                         RNL_WAIT_GEQ, RNL_VALUE_FLUSH));
+    suite_download(got, buffer, sizeof got);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(got[i], 10 + i);
+}
+
+RNL_TEST(buffers_are_known_by_their_addresses)
+{
+    suite_need(RNL_FEATURE_MEMORY_OPERATIONS);
+    rnl_buffer whole = suite_new_buffer(64), other = suite_new_buffer(64);
+    rnl_buffer managed = managed_or_device(64), host, slice, wrapped;
+    expect_ok(rnl_buffer_create(suite_context(), 64,
+                                RNL_BUFFER_OPTIONS(.kind = RNL_MEMORY_HOST),
+                                &host));
+    expect_ok(rnl_buffer_slice(whole, 32, 16, &slice));
+    expect_ok(rnl_buffer_wrap(suite_context(), suite_address(other), 16, NULL,
+                              &wrapped));
+    rnl_buffer all[] = {whole, slice, other, wrapped, managed, host};
+    for (int i = 0; i < 6; i++)
+        use_words_at(all[i]);
+    synchronize(suite_stream());
+    for (int i = 5; i >= 0; i--)
+        expect_ok(rnl_buffer_release(all[i]));
+}
+
+RNL_TEST(an_address_is_found_among_many_buffers)
+{
+    suite_need(RNL_FEATURE_MEMORY_OPERATIONS);
+    enum { COUNT = 300 };
+    static rnl_buffer buffers[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        buffers[i] = suite_new_buffer(16);
+    for (int i = 0; i < COUNT; i += 7)
+        expect_ok(rnl_enqueue_write_address32(
+            suite_stream(), (char *)suite_address(buffers[i]) + 8,
+            (uint32_t)i, 0));
+    for (int i = 0; i < COUNT; i += 7) {
+        uint32_t got[4];
+        suite_download(got, buffers[i], sizeof got);
+        assert_int_equal(got[2], i);
+    }
+    for (int i = 0; i < COUNT; i++)
+        expect_ok(rnl_buffer_release(buffers[i]));
+}
+
+RNL_TEST(a_buffer_found_by_its_address_lives_until_the_work_is_done)
+{
+    suite_need(RNL_FEATURE_MEMORY_OPERATIONS);
+    struct words words = new_words(16);
+    _Atomic uint32_t *word = words.w32;
+    rnl_stream stream = suite_new_stream();
+    struct words gate = new_words(16);
+    char *address = suite_address(words.buffer);
+    expect_ok(rnl_enqueue_wait_value32(stream, gate.buffer, 0, 1,
+                                       RNL_WAIT_EQ));
+    expect_ok(rnl_enqueue_write_address32(stream, address + 4, 3, 0));
+    expect_ok(rnl_enqueue_wait_address32(stream, address, 1, RNL_WAIT_EQ, 0));
+    expect_ok(rnl_buffer_release(words.buffer));
+    expect_error(rnl_enqueue_write_address32(stream, address, 1, 0),
+                 RNL_ERROR_OUT_OF_RANGE, "address");
+    atomic_store(gate.w32, 1);
+    expect_shut(stream);
+    atomic_store(word, 1);  // the operation has it still
+    synchronize(stream);
+    expect_ok(rnl_buffer_release(gate.buffer));
+    expect_ok(rnl_stream_release(stream));
+}
+
+RNL_TEST(addresses_that_cannot_be_are_refused)
+{
+    suite_need(RNL_FEATURE_MEMORY_OPERATIONS);
+    static uint32_t unknown[4];
+    rnl_buffer buffer = suite_new_buffer(16);
+    rnl_stream stream = suite_stream();
+    char *address = suite_address(buffer);
+    expect_error(rnl_enqueue_write_address32(stream, NULL, 1, 0),
+                 RNL_ERROR_INVALID_ARGUMENT, "address");
+    expect_error(rnl_enqueue_write_address32(stream, unknown, 1, 0),
+                 RNL_ERROR_OUT_OF_RANGE, "address");
+    expect_error(rnl_enqueue_write_address32(stream, address + 2, 1, 0),
+                 RNL_ERROR_INVALID_ARGUMENT, "address");
+    expect_error(rnl_enqueue_write_address64(stream, address + 4, 1, 0),
+                 RNL_ERROR_INVALID_ARGUMENT, "address");
+    expect_error(rnl_enqueue_write_address64(stream, address + 12, 1, 0),
+                 RNL_ERROR_OUT_OF_RANGE, "address");
+    expect_error(rnl_enqueue_write_address32(stream, address, 1,
+                                             RNL_VALUE_FLUSH),
+                 RNL_ERROR_INVALID_ARGUMENT, "condition");
+    expect_error(rnl_enqueue_wait_address32(stream, address, 1, RNL_WAIT_EQ,
+                                            RNL_VALUE_NO_BARRIER),
+                 RNL_ERROR_INVALID_ARGUMENT, "condition");
+    expect_error(rnl_enqueue_wait_address64(stream, address, 1,
+                                            RNL_WRITE_VALUE, 0),
+                 RNL_ERROR_INVALID_ARGUMENT, "condition");
+    expect_error(rnl_enqueue_wait_address32(stream, unknown, 1, RNL_WAIT_EQ, 0),
+                 RNL_ERROR_OUT_OF_RANGE, "address");
+    synchronize(stream);
+    expect_ok(rnl_buffer_release(buffer));
+}
+
 // --- Refused ---------------------------------------------------------------
 
 RNL_TEST(words_are_aligned_and_inside_of_their_buffer)

@@ -479,6 +479,7 @@ CONTROL(break)
 CONTROL(capture)
 CONTROL(image)
 CONTROL(complaint)
+CONTROL(attributes)
 #undef CONTROL
 
 size_t fake_leaks(void);
@@ -550,6 +551,14 @@ int fake_control_capture(void *handle, int begins)
     return atomic_exchange(&stream->capture, begins ? FAKE_CAPTURE_ACTIVE
                                                     : FAKE_CAPTURE_NONE) ==
            FAKE_CAPTURE_ACTIVE;
+}
+
+size_t fake_control_attributes(void *out, size_t most)
+{
+    size_t count = fake_attribute_count;
+    memcpy(out, fake_attributes,
+           (count < most ? count : most) * sizeof *fake_attributes);
+    return count;
 }
 
 const char *fake_control_complaint(void)

@@ -315,6 +315,15 @@ int fake_launch_convert(struct fake_function_object *function,
 // How many had their values packed.
 extern _Atomic size_t fake_packed;
 
+// What the last call of cuLaunchKernelEx had; written under the lock of its
+// stream's turn, for tests that launch from one thread.
+#define FAKE_ATTRIBUTES 16
+extern struct driver_launch_attribute fake_attributes[FAKE_ATTRIBUTES];
+extern unsigned fake_attribute_count;
+
+// Records an event of a launch on what is behind its stream.
+int fake_record_inner(void *event, rnl_stream inner);
+
 // The symbol of a variable: "a::b" is _ZN1a1bE.
 void fake_mangle(const char *name, char *out, size_t size);
 

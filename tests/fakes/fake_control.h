@@ -68,5 +68,9 @@ struct fake_kernel {
 typedef void *fake_image_fn(const struct fake_kernel *kernels, size_t count,
                             size_t *out_size);
 
+// The attributes of the last call of cuLaunchKernelEx, as CUlaunchAttribute has
+// them: copies `most` at most, and tells how many there were.
+typedef size_t fake_attributes_fn(void *out, size_t most);
+
 // The last words about a misuse, or "".
 typedef const char *fake_complaint_fn(void);

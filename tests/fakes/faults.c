@@ -107,6 +107,9 @@ static rnl_status values(struct round *round)
     TRY(rnl_enqueue_wait_value32(round->stream, round->buffer, 0, 1,
                                  RNL_WAIT_EQ));
     TRY(rnl_enqueue_write_value64(round->stream, round->buffer, 8, 2));
+    rnl_buffer_info info = {.struct_size = sizeof info};
+    TRY(rnl_buffer_get_info(round->buffer, &info));
+    TRY(rnl_enqueue_write_address32(round->stream, info.device_address, 3, 0));
     TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
     return status;
 }

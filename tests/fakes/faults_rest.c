@@ -204,6 +204,27 @@ static rnl_status attributes(struct round *round)
     return round_settle(round, status);
 }
 
+// Of launches, with an event that the driver records or Runnel does.
+static rnl_status launch_attributes(struct round *round)
+{
+    rnl_status status = open_buffer(round, RNL_MEMORY_DEVICE);
+    TRY(fake_module(round->context, &round->module));
+    TRY(rnl_module_function(round->module, "add", &round->function));
+    TRY(rnl_event_create(round->context, NULL, &round->event));
+    const rnl_launch_attribute both[] = {
+        {RNL_LAUNCH_COMPLETION_EVENT, {.event = {round->event, false}}},
+        {RNL_LAUNCH_ACCESS_POLICY,
+         {.access_policy = {.buffer = round->buffer, .size = RNL_WHOLE}}}};
+    for (int i = 0; i < 3; i++)
+        TRY(rnl_enqueue_function(
+            round->stream, round->function,
+            RNL_LAUNCH(.grid = {1}, .block = {4}, .attributes = both,
+                       .attribute_count = 2), RNL_ARGS(round->buffer, 5, 4)));
+    TRY(rnl_event_synchronize(round->event, RNL_FOREVER));
+    TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
+    return round_settle(round, status);
+}
+
 // --- Captures -------------------------------------------------------------
 
 static rnl_status capture(struct round *round, uint32_t value,
@@ -312,6 +333,11 @@ RNL_TEST(waits_survive_any_failing_call)
 RNL_TEST(native_handles_survive_any_failing_call)
 {
     round_sweep(strangers);
+}
+
+RNL_TEST(launch_attributes_survive_any_failing_call)
+{
+    round_sweep(launch_attributes);
 }
 
 RNL_TEST(attributes_survive_any_failing_call)

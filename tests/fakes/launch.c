@@ -40,17 +40,52 @@ static int convert_cluster(const struct driver_launch *launch,
                ? FAKE_INVALID_CLUSTER : FAKE_OK;
 }
 
+static bool is_record(const struct driver_launch_attribute *attribute)
+{
+    return attribute->id == DRIVER_LAUNCH_PROGRAMMATIC_EVENT ||
+           attribute->id == DRIVER_LAUNCH_COMPLETION_EVENT;
+}
+
+// What the real driver refuses.
+static int check_attribute(const struct driver_launch *launch,
+                           const struct driver_launch_attribute *attribute)
+{
+    switch (attribute->id) {
+    case DRIVER_LAUNCH_ACCESS_POLICY:
+        return attribute->window.size <= 134217728 &&
+                       attribute->window.hit_ratio >= 0 &&
+                       attribute->window.hit_ratio <= 1 &&
+                       attribute->window.miss != 2
+                   ? FAKE_OK : FAKE_INVALID_VALUE;
+    case DRIVER_LAUNCH_CLUSTER:
+        return convert_cluster(launch, attribute);
+    case DRIVER_LAUNCH_CLUSTER_SCHEDULING:
+        return attribute->number >= 0 && attribute->number <= 2
+                   ? FAKE_OK : FAKE_INVALID_VALUE;
+    case DRIVER_LAUNCH_PROGRAMMATIC_EVENT:
+    case DRIVER_LAUNCH_COMPLETION_EVENT:
+        return attribute->record.flags == 0 &&
+                       fake_find(KIND_EVENT, attribute->record.event)
+                   ? FAKE_OK : FAKE_INVALID_VALUE;
+    case DRIVER_LAUNCH_CARVEOUT:
+        return attribute->number >= 0 && attribute->number <= 100
+                   ? FAKE_OK : FAKE_INVALID_VALUE;
+    default:
+        return attribute->id < 0 || attribute->id > 20 ? FAKE_INVALID_VALUE
+                                                       : FAKE_OK;
+    }
+}
+
 static int convert_attribute(const struct driver_launch *launch,
                              const struct driver_launch_attribute *attribute,
                              struct fake_call *out)
 {
-    if (attribute->id < 0 || attribute->id > 20)
-        return FAKE_INVALID_VALUE;
-    if (attribute->id == DRIVER_LAUNCH_CLUSTER)
-        return convert_cluster(launch, attribute);
+    int code = check_attribute(launch, attribute);
+    if (code)
+        return code;
     if (attribute->id == DRIVER_LAUNCH_COOPERATIVE && attribute->number) {
         out->attributes[0] =
-            (rnl_launch_attribute){RNL_LAUNCH_COOPERATIVE, 1};
+            (rnl_launch_attribute){RNL_LAUNCH_COOPERATIVE, {true}};
         out->launch.attribute_count = 1;
     }
     return FAKE_OK;
@@ -87,6 +122,8 @@ static rnl_arg argument_of(const rnl_parameter *parameter, const void *value)
 }
 
 _Atomic size_t fake_packed;
+struct driver_launch_attribute fake_attributes[FAKE_ATTRIBUTES];
+unsigned fake_attribute_count;
 
 static int convert_packed(const rnl_function_info *info, void **extra,
                           rnl_arg *items)
@@ -155,6 +192,32 @@ int fake_launch_convert(struct fake_function_object *function,
 
 // --- Launches -------------------------------------------------------------
 
+static void note_attributes(const struct driver_launch *launch)
+{
+    if (launch->attribute_count == 0 ||
+        launch->attribute_count > FAKE_ATTRIBUTES)
+        return;
+    fake_attribute_count = launch->attribute_count;
+    memcpy(fake_attributes, launch->attributes,
+           launch->attribute_count * sizeof *launch->attributes);
+}
+
+// Blocks trigger an event when they begin, or else when they end.
+static int record(const struct driver_launch *launch, rnl_stream inner,
+                  bool begins)
+{
+    int code = FAKE_OK;
+    for (unsigned i = 0; i < launch->attribute_count && !code; i++) {
+        const struct driver_launch_attribute *attribute =
+            &launch->attributes[i];
+        bool early = attribute->id == DRIVER_LAUNCH_COMPLETION_EVENT ||
+                     attribute->record.at_block_start;
+        if (is_record(attribute) && early == begins)
+            code = fake_record_inner(attribute->record.event, inner);
+    }
+    return code;
+}
+
 static int submit(enum fake_function which, void *handle,
                   const struct driver_launch *launch, void **arguments,
                   void **extra)
@@ -175,9 +238,15 @@ static int submit(enum fake_function which, void *handle,
                                     &call)) ||
         (code = fake_turn_take(context, launch->stream, &turn)))
         return code;
-    return fake_turn_give(&turn, false,
-                          rnl_enqueue_function(turn.inner, function->inner,
-                                               &call.launch, &call.args));
+    note_attributes(launch);
+    code = record(launch, turn.inner, true);
+    rnl_status status =
+        code ? RNL_ERROR_DRIVER
+             : rnl_enqueue_function(turn.inner, function->inner, &call.launch,
+                                    &call.args);
+    if (status == RNL_OK && record(launch, turn.inner, false))
+        status = RNL_ERROR_DRIVER;
+    return fake_turn_give(&turn, false, status);
 }
 
 int fake_launch(void *function, unsigned grid_x, unsigned grid_y,

@@ -17,6 +17,7 @@ fake_break_fn *fake_break;
 fake_capture_fn *fake_capture;
 fake_image_fn *fake_image;
 fake_complaint_fn *fake_complaint;
+fake_attributes_fn *fake_attributes;
 
 static void *control(void *library, const char *name)
 {
@@ -40,6 +41,7 @@ void fake_load(void)
     *(void **)&fake_capture = control(library, "fake_control_capture");
     *(void **)&fake_image = control(library, "fake_control_image");
     *(void **)&fake_complaint = control(library, "fake_control_complaint");
+    *(void **)&fake_attributes = control(library, "fake_control_attributes");
 }
 
 void fake_expect_empty(void)

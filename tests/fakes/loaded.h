@@ -15,6 +15,7 @@ extern fake_break_fn *fake_break;
 extern fake_capture_fn *fake_capture;
 extern fake_image_fn *fake_image;
 extern fake_complaint_fn *fake_complaint;
+extern fake_attributes_fn *fake_attributes;
 
 // Opens the library and finds them.
 void fake_load(void);

@@ -318,7 +318,8 @@ RNL_TEST(an_old_driver_says_what_it_has_not)
     assert_ok(rnl_function_compile(
         context, "extern \"C\" __global__ void nothing() {}", "nothing", NULL,
         &nothing));
-    const rnl_launch_attribute cooperative = {RNL_LAUNCH_COOPERATIVE, 1};
+    const rnl_launch_attribute cooperative = {RNL_LAUNCH_COOPERATIVE,
+                                              {true}};
     assert_status(rnl_enqueue_function(
                       stream, nothing,
                       RNL_LAUNCH(.grid = {2}, .block = {1}, .cluster = {2}),

@@ -233,6 +233,16 @@ int fake_event_record(void *handle, void *stream)
     return fake_turn_give(&turn, false, status);
 }
 
+int fake_record_inner(void *handle, rnl_stream inner)
+{
+    struct fake_event *event = fake_find(KIND_EVENT, handle);
+    if (!event || rnl_enqueue_event_record(inner, event->inner) != RNL_OK)
+        return FAKE_INVALID_HANDLE;
+    atomic_store(&event->captured, false);
+    atomic_store(&event->recorded, true);
+    return FAKE_OK;
+}
+
 static int enter_event(enum fake_function function, void *handle,
                        struct fake_context **out_context,
                        struct fake_event **out_event)

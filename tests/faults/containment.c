@@ -153,7 +153,7 @@ static int start(const struct scene *scene, rnl_stream stream,
     rnl_function function = NULL;
     CHECK(rnl_module_function(scene->module, kernel, &function) == RNL_OK);
     const rnl_launch_attribute cooperative = {
-        RNL_LAUNCH_COOPERATIVE, strcmp(kernel, "between_grids") == 0};
+        RNL_LAUNCH_COOPERATIVE, {strcmp(kernel, "between_grids") == 0}};
     CHECK(rnl_enqueue_function(
               stream, function,
               RNL_LAUNCH(.grid = {4}, .block = {threads}, .label = "bad",

@@ -142,7 +142,7 @@ static int run(const struct scene *scene, const char *kernel, int far,
 {
     rnl_function function = NULL;
     const rnl_launch_attribute cooperative = {
-        RNL_LAUNCH_COOPERATIVE, strcmp(kernel, "up_between_grids") == 0};
+        RNL_LAUNCH_COOPERATIVE, {strcmp(kernel, "up_between_grids") == 0}};
     CHECK(rnl_module_function(scene->module, kernel, &function) == RNL_OK);
     CHECK(rnl_enqueue_function(
               scene->stream, function,

@@ -194,9 +194,9 @@ static rnl_status query_launch(struct sweep_set *t)
 static rnl_status attributed_launches(struct sweep_set *t)
 {
     static const rnl_launch_attribute attributes[] = {
-        {RNL_LAUNCH_COOPERATIVE, 1},
-        {RNL_LAUNCH_PRIORITY, 0},
-        {RNL_LAUNCH_SYNC_POLICY, RNL_SYNC_BLOCKING},
+        {RNL_LAUNCH_COOPERATIVE, {true}},
+        {RNL_LAUNCH_PRIORITY, {.priority = 0}},
+        {RNL_LAUNCH_SYNC_POLICY, {.sync_policy = RNL_SYNC_BLOCKING}},
     };
     rnl_status status = RNL_OK;
     for (size_t i = 0; i < 3; i++)
@@ -205,6 +205,16 @@ static rnl_status attributed_launches(struct sweep_set *t)
             RNL_LAUNCH(.grid = {2}, .block = {32},
                        .attributes = attributes + i, .attribute_count = 1,
                        .label = "with an attribute"), NULL));
+    const rnl_launch_attribute kept[] = {
+        {RNL_LAUNCH_COMPLETION_EVENT, {.event = {t->event, false}}},
+        {RNL_LAUNCH_ACCESS_POLICY,
+         {.access_policy = {.buffer = t->buffer, .size = RNL_WHOLE}}}};
+    for (int i = 0; i < 2; i++)
+        TRY(rnl_enqueue_function(t->stream, t->function,
+                                 RNL_LAUNCH(.grid = {2}, .block = {32},
+                                            .attributes = kept,
+                                            .attribute_count = 2), NULL));
+    TRY(rnl_event_synchronize(t->event, RNL_FOREVER));
     TRY(rnl_enqueue_function(t->stream, t->function,
                              RNL_LAUNCH(.grid = {500, 4}, .block = {64},
                                         .shared_size = 1 << 14), NULL));

@@ -122,7 +122,7 @@ static int start_on(const struct scene *scene, rnl_stream stream,
     rnl_function function = NULL;
     CHECK(rnl_module_function(scene->module, kernel, &function) == RNL_OK);
     const rnl_launch_attribute cooperative = {RNL_LAUNCH_COOPERATIVE,
-                                              is_cooperative(kernel)};
+                                              {is_cooperative(kernel)}};
     CHECK(rnl_enqueue_function(
               stream, function,
               RNL_LAUNCH(.grid = {blocks}, .block = {64}, .label = "endless",

@@ -252,6 +252,36 @@ static rnl_status make_function(void)
 
 // --- Work -------------------------------------------------------------------
 
+static rnl_launch_attribute read_attribute(void)
+{
+    unsigned b = byte(), value = b / 16;
+    rnl_launch_attribute attribute = {.id = (rnl_launch_attribute_id)(b % 16)};
+    switch (attribute.id) {
+    case RNL_LAUNCH_COOPERATIVE:
+    case RNL_LAUNCH_PROGRAMMATIC_SERIALIZATION:
+    case RNL_LAUNCH_UPDATABLE_NODE:
+        attribute.value.cooperative = value % 2;
+        break;
+    case RNL_LAUNCH_PROGRAMMATIC_EVENT:
+    case RNL_LAUNCH_COMPLETION_EVENT:
+        attribute.value.event.event = handle(EVENT);
+        break;
+    case RNL_LAUNCH_ACCESS_POLICY:
+        attribute.value.access_policy = (rnl_access_policy){
+            .buffer = handle(BUFFER), .size = value == 15 ? RNL_WHOLE : value,
+            .offset = byte() % 32, .hit_ratio = 1};
+        break;
+    case RNL_LAUNCH_CLUSTER:
+    case RNL_LAUNCH_PREFERRED_CLUSTER:
+        attribute.value.cluster = (rnl_dim3){value % 4, value / 4, 1};
+        break;
+    default:
+        attribute.value.priority = (int)value - 4;
+        break;
+    }
+    return attribute;
+}
+
 void read_launch(struct launch *to)
 {
     unsigned b = byte();
@@ -263,11 +293,8 @@ void read_launch(struct launch *to)
                    .attribute_count = byte() % 3},
         .args = {sizeof to->args, b == 254 ? 1 : 2, to->items},
     };
-    for (int i = 0; i < 2 && to->launch.attribute_count; i++) {
-        unsigned attribute = byte();
-        to->attributes[i] = (rnl_launch_attribute){
-            (rnl_launch_attribute_id)(attribute % 8), attribute / 8 % 4};
-    }
+    for (int i = 0; i < 2 && to->launch.attribute_count; i++)
+        to->attributes[i] = read_attribute();
     // Where nothing is behind a buffer, nothing can be touched.
     rnl_buffer buffer = handle(BUFFER);
     rnl_buffer_info info = {.struct_size = sizeof info};

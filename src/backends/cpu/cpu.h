@@ -404,9 +404,9 @@ struct turn {
     bool aside;
 };
 
-static inline unsigned pool_rank(const struct stream *stream)
+static inline unsigned pool_rank(int priority)
 {
-    return stream->priority >= 0 ? 0 : (unsigned)-stream->priority;
+    return priority >= 0 ? 0 : (unsigned)-priority;
 }
 
 // True when work of a higher rank is there, or a queue of the same one after a

@@ -96,9 +96,32 @@ static const char *compiler_reason(void)
                : "the program runnel-cc was not found; RUNNEL_CC can name it";
 }
 
+static const char *launch_reason(int id)
+{
+    switch (id) {
+    case RNL_LAUNCH_ACCESS_POLICY:
+        return "a cpu's caches take no hints about ranges of memory";
+    case RNL_LAUNCH_PROGRAMMATIC_SERIALIZATION:
+        return "operations of a cpu stream run one behind the other";
+    case RNL_LAUNCH_CLUSTER_SCHEDULING:
+    case RNL_LAUNCH_PREFERRED_CLUSTER:
+        return "a cpu has no multiprocessors to choose from for a cluster";
+    case RNL_LAUNCH_DOMAIN_MAP:
+    case RNL_LAUNCH_DOMAIN:
+        return "fences of a cpu order all memory: it has one domain";
+    case RNL_LAUNCH_CARVEOUT:
+        return "shared memory of a cpu is ordinary memory, and no part of its "
+               "caches";
+    default:  // priority and events
+        return "";
+    }
+}
+
 static const char *feature_reason(struct context *context, rnl_feature feature)
 {
     (void)context;
+    if (feature >= BACKEND_LAUNCH_FEATURE(0))
+        return launch_reason((int)feature - (int)BACKEND_LAUNCH_FEATURE(0));
     switch (feature) {
     case RNL_FEATURE_COMPILE:
         return compiler_reason();

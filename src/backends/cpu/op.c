@@ -114,9 +114,20 @@ static bool is_cooperative(const struct op_kernel *kernel)
 {
     for (size_t i = 0; i < kernel->attribute_count; i++)
         if (kernel->attributes[i].id == RNL_LAUNCH_COOPERATIVE &&
-            kernel->attributes[i].value)
+            kernel->attributes[i].value.cooperative)
             return true;
     return false;
+}
+
+// Of a launch that has one of its own: it begins in its stream's turn, and then
+// others help with it before they help with what has a lower one.
+static unsigned rank_of(const struct op *op, const struct stream *stream)
+{
+    for (size_t i = 0;
+         op->kind == OP_KERNEL && i < op->kernel.attribute_count; i++)
+        if (op->kernel.attributes[i].id == RNL_LAUNCH_PRIORITY)
+            return pool_rank(op->kernel.attributes[i].value.priority);
+    return pool_rank(stream->priority);
 }
 
 // As it is without a specialised version.
@@ -340,7 +351,7 @@ rnl_status op_perform(struct pool *pool, struct queue *queue,
     uint64_t limit = op->kind == OP_KERNEL ? watch->limit_ns : 0;
     region.queue = queue;
     region.op = op;
-    region.rank = pool_rank(queue->stream);
+    region.rank = rank_of(op, queue->stream);
     region.share_most = 0;
     region.scope = (struct stop_scope){
         queue, limit ? clock_deadline(limit) : 0, watch};

@@ -344,7 +344,7 @@ static bool run_alone(struct plan *plan, bool worker, struct turn *turn,
                       enum next *out_next)
 {
     struct pool *pool = stream_pool(plan->queue->stream);
-    unsigned rank = pool_rank(plan->queue->stream);
+    unsigned rank = pool_rank(plan->queue->stream->priority);
     uint64_t start = clock_ticks();
     for (uint32_t some = TURN_STEPS;;) {
         uint32_t left = plan->count - plan->next;
@@ -531,7 +531,7 @@ static void share(struct plan *plan)
     plan->region.queue = plan->queue;
     plan->region.plan = plan;
     plan->region.most = pool->width;
-    plan->region.rank = pool_rank(plan->queue->stream);
+    plan->region.rank = pool_rank(plan->queue->stream->priority);
     plan->region.take = take_step;
     plan->region.any = any_step;
     atomic_store(&plan->region.participants, 1);

@@ -55,7 +55,7 @@ bool pool_unwatched(struct pool *pool)
 
 static unsigned rank_of(const struct queue *queue)
 {
-    return pool_rank(queue->stream);
+    return pool_rank(queue->stream->priority);
 }
 
 static void unlist_locked(struct pool *pool, struct queue *queue)

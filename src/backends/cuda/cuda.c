@@ -230,8 +230,61 @@ static rnl_status module_compile(struct context *context,
 
 // --- Features --------------------------------------------------------------
 
+// Since which driver a launch attribute exists, and on which devices it has an
+// effect.
+struct launch_need {
+    int driver_version, compute;
+    const char *driver_reason, *compute_reason;
+};
+
+static const struct launch_need launch_needs[] = {
+    [RNL_LAUNCH_ACCESS_POLICY] = {
+        11080, 80, "launch attributes need a driver of CUDA 11.8",
+        "access windows need compute capability 8.0"},
+    [RNL_LAUNCH_CLUSTER_SCHEDULING] = {
+        11080, 90, "clusters need a driver of CUDA 11.8",
+        "clusters need compute capability 9.0"},
+    [RNL_LAUNCH_PROGRAMMATIC_SERIALIZATION] = {
+        11080, 90, "programmatic launches need a driver of CUDA 11.8",
+        "programmatic launches need compute capability 9.0"},
+    [RNL_LAUNCH_PROGRAMMATIC_EVENT] = {
+        11080, 90, "programmatic events need a driver of CUDA 11.8",
+        "programmatic events need compute capability 9.0"},
+    [RNL_LAUNCH_PRIORITY] = {
+        11080, 0, "launch attributes need a driver of CUDA 11.8", ""},
+    [RNL_LAUNCH_DOMAIN_MAP] = {
+        12000, 90, "memory domains need a driver of CUDA 12.0",
+        "devices before compute capability 9.0 have one memory domain"},
+    [RNL_LAUNCH_DOMAIN] = {
+        12000, 90, "memory domains need a driver of CUDA 12.0",
+        "devices before compute capability 9.0 have one memory domain"},
+    [RNL_LAUNCH_PREFERRED_CLUSTER] = {
+        12080, 100, "preferred clusters need a driver of CUDA 12.8",
+        "preferred clusters need compute capability 10.0"},
+    [RNL_LAUNCH_COMPLETION_EVENT] = {
+        12030, 0, "launch completion events need a driver of CUDA 12.3", ""},
+    [RNL_LAUNCH_CARVEOUT] = {
+        12050, 70, "the carve-out of a launch needs a driver of CUDA 12.5",
+        "devices before compute capability 7.0 have no carve-out"},
+};
+
+static const char *launch_reason(const struct context *context, int id)
+{
+    const struct launch_need *need = &launch_needs[id];
+    const rnl_device_info *info = &context->device->info;
+    if (!driver.call.launch_with)
+        return cuda_missing(&driver, "cuLaunchKernelEx");
+    if (info->driver_version < need->driver_version)
+        return need->driver_reason;
+    return info->compute_major * 10 + info->compute_minor < need->compute
+               ? need->compute_reason : "";
+}
+
 static const char *feature_reason(struct context *context, rnl_feature feature)
 {
+    if (feature >= BACKEND_LAUNCH_FEATURE(0))
+        return launch_reason(context,
+                             (int)feature - (int)BACKEND_LAUNCH_FEATURE(0));
     switch (feature) {
     case RNL_FEATURE_COMPILE:
         return compiler_reason(context);

@@ -1,6 +1,7 @@
 // Attributes of streams count for work that is enqueued after they were set:
 // the driver is told when such work comes, behind what is held from before.
 #include "backends/cudalike/held.h"
+#include "backends/cudalike/launch.h"
 
 #include <string.h>
 
@@ -10,11 +11,7 @@ static void tell(struct stream *stream, const struct stream_attributes *given)
     const struct driver_functions *call =
         call_of(gpu_of(stream_context(stream)));
     struct driver_launch_attribute value = {0};
-    value.window.base = given->access_policy.base;
-    value.window.size = given->access_policy.size;
-    value.window.hit_ratio = given->access_policy.hit_ratio;
-    value.window.hit = (int)given->access_policy.hit;
-    value.window.miss = (int)given->access_policy.miss;
+    gpu_set_window(&value, &given->access_policy);
     call->stream_set_attribute(own->handle, DRIVER_LAUNCH_ACCESS_POLICY,
                                value.bytes);
     value = (struct driver_launch_attribute){0};

@@ -75,6 +75,10 @@ struct driver_launch_attribute {
         struct {
             unsigned char default_domain, remote_domain;
         } domain_map;
+        struct {
+            void *event;
+            int flags, at_block_start;  // the last one of programmatic events
+        } record;
     };
 };
 
@@ -83,10 +87,15 @@ enum {
     DRIVER_LAUNCH_COOPERATIVE = 2,
     DRIVER_LAUNCH_SYNC_POLICY = 3,
     DRIVER_LAUNCH_CLUSTER = 4,
+    DRIVER_LAUNCH_CLUSTER_SCHEDULING = 5,
     DRIVER_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6,
+    DRIVER_LAUNCH_PROGRAMMATIC_EVENT = 7,
     DRIVER_LAUNCH_PRIORITY = 8,
     DRIVER_LAUNCH_DOMAIN_MAP = 9,
     DRIVER_LAUNCH_DOMAIN = 10,
+    DRIVER_LAUNCH_PREFERRED_CLUSTER = 11,
+    DRIVER_LAUNCH_COMPLETION_EVENT = 12,
+    DRIVER_LAUNCH_CARVEOUT = 14,
 };
 
 // Numbers that stand before a launch's packed values, and at their end.

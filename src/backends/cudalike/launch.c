@@ -1,8 +1,10 @@
 #include "backends/cudalike/launch.h"
 
+#include "backends/cudalike/event.h"
 #include "backends/cudalike/graph.h"
 #include "backends/cudalike/pending.h"
 #include "base/often.h"
+#include "core/launch_attribute.h"
 
 #include <string.h>
 
@@ -24,37 +26,125 @@ int gpu_allow_shared(struct function *function, size_t size)
 
 // --- Attributes ------------------------------------------------------------
 
-// True when the vendor has such an attribute for launches.
+void gpu_set_window(struct driver_launch_attribute *out,
+                    const rnl_access_policy *policy)
+{
+    out->window.base = policy->base;
+    out->window.size = policy->size;
+    out->window.hit_ratio = policy->hit_ratio;
+    out->window.hit = (int)policy->hit;
+    out->window.miss = (int)policy->miss;
+}
+
+static void set_cluster(struct driver_launch_attribute *out,
+                        const rnl_dim3 *cluster)
+{
+    out->cluster.x = cluster->x;
+    out->cluster.y = cluster->y;
+    out->cluster.z = cluster->z;
+}
+
+static void set_number(struct driver_launch_attribute *out, int id, int number)
+{
+    out->id = id;
+    out->number = number;
+}
+
+// Where a launch that records has its markers: at most two, and NULL.
+static struct marker **markers_of(struct op *op)
+{
+    return (struct marker **)(void *)op->backend;
+}
+
+static void set_record(struct driver_launch_attribute *out,
+                       const rnl_launch_attribute *given,
+                       struct marker *const *marker)
+{
+    bool programmatic = given->id == RNL_LAUNCH_PROGRAMMATIC_EVENT;
+    out->id = programmatic ? DRIVER_LAUNCH_PROGRAMMATIC_EVENT
+                           : DRIVER_LAUNCH_COMPLETION_EVENT;
+    out->record.event = (*marker)->event;
+    if (programmatic)
+        out->record.at_block_start = given->value.event.at_block_start;
+}
+
+// False when the vendor has no such attribute for launches.
 static bool translate(const rnl_launch_attribute *given,
                       struct driver_launch_attribute *out)
 {
-    static const int ids[] = {
-        [RNL_LAUNCH_COOPERATIVE] = DRIVER_LAUNCH_COOPERATIVE,
-        [RNL_LAUNCH_PRIORITY] = DRIVER_LAUNCH_PRIORITY,
-        [RNL_LAUNCH_PROGRAMMATIC_SERIALIZATION] =
-            DRIVER_LAUNCH_PROGRAMMATIC_SERIALIZATION,
-    };
-    int id = (size_t)given->id < sizeof ids / sizeof *ids ? ids[given->id] : 0;
-    *out = (struct driver_launch_attribute){.id = id};
-    out->number = (int)given->value;
-    return id != 0;
+    *out = (struct driver_launch_attribute){0};
+    switch (given->id) {
+    case RNL_LAUNCH_ACCESS_POLICY:
+        out->id = DRIVER_LAUNCH_ACCESS_POLICY;
+        gpu_set_window(out, &given->value.access_policy);
+        break;
+    case RNL_LAUNCH_COOPERATIVE:
+        set_number(out, DRIVER_LAUNCH_COOPERATIVE, given->value.cooperative);
+        break;
+    case RNL_LAUNCH_CLUSTER_SCHEDULING:
+        set_number(out, DRIVER_LAUNCH_CLUSTER_SCHEDULING,
+                   (int)given->value.cluster_scheduling);
+        break;
+    case RNL_LAUNCH_PROGRAMMATIC_SERIALIZATION:
+        set_number(out, DRIVER_LAUNCH_PROGRAMMATIC_SERIALIZATION,
+                   given->value.programmatic_serialization);
+        break;
+    case RNL_LAUNCH_PRIORITY:
+        set_number(out, DRIVER_LAUNCH_PRIORITY, given->value.priority);
+        break;
+    case RNL_LAUNCH_DOMAIN_MAP:
+        out->id = DRIVER_LAUNCH_DOMAIN_MAP;
+        out->domain_map.default_domain =
+            given->value.domain_map.default_domain;
+        out->domain_map.remote_domain = given->value.domain_map.remote_domain;
+        break;
+    case RNL_LAUNCH_DOMAIN:
+        set_number(out, DRIVER_LAUNCH_DOMAIN, (int)given->value.domain);
+        break;
+    case RNL_LAUNCH_PREFERRED_CLUSTER:
+        out->id = DRIVER_LAUNCH_PREFERRED_CLUSTER;
+        set_cluster(out, &given->value.cluster);
+        break;
+    case RNL_LAUNCH_CARVEOUT:
+        set_number(out, DRIVER_LAUNCH_CARVEOUT, given->value.carveout);
+        break;
+    default:
+        break;
+    }
+    return out->id != 0;
+}
+
+// What the device or the driver does not heed, an old driver may even refuse.
+static bool is_heeded(const struct op_kernel *kernel,
+                      rnl_launch_attribute_id id)
+{
+    return kernel->function->object.context->launch_attributes &
+           BACKEND_ATTRIBUTE(id);
 }
 
 unsigned gpu_launch_attributes(const struct op_kernel *kernel,
+                               struct marker *const *markers,
                                struct driver_launch_attribute *out)
 {
     struct driver_launch_attribute *next = out;
     const rnl_dim3 *cluster = &kernel->cluster;
     if ((uint64_t)cluster->x * cluster->y * cluster->z > 1) {
         *next = (struct driver_launch_attribute){.id = DRIVER_LAUNCH_CLUSTER};
-        next->cluster.x = cluster->x;
-        next->cluster.y = cluster->y;
-        next->cluster.z = cluster->z;
-        next++;
+        set_cluster(next++, cluster);
     }
-    for (size_t i = 0; i < kernel->attribute_count; i++)
-        if (next - out < LAUNCH_ATTRIBUTES_MOST)
-            next += translate(&kernel->attributes[i], next);
+    for (size_t i = 0; i < kernel->attribute_count; i++) {
+        const rnl_launch_attribute *given = &kernel->attributes[i];
+        if (next - out == LAUNCH_ATTRIBUTES_MOST ||
+            !is_heeded(kernel, given->id))
+            continue;
+        bool records = launch_attribute_records(given);
+        if (!records) {
+            next += translate(given, next);
+        } else if (markers) {
+            *next = (struct driver_launch_attribute){0};
+            set_record(next++, given, markers++);
+        }
+    }
     return (unsigned)(next - out);
 }
 
@@ -86,15 +176,17 @@ static bool has_launch_with(const struct stream *stream)
     return call_of(gpu_of(stream_context(stream)))->launch_with != NULL;
 }
 
-static int launch_with(struct stream *stream, const struct op_kernel *kernel)
+static int launch_with(struct stream *stream, const struct op *op)
 {
+    const struct op_kernel *kernel = &op->kernel;
     struct driver_launch_attribute attributes[LAUNCH_ATTRIBUTES_MOST];
     struct gpu_function *function = gpu_function_of(kernel->function);
     struct driver_launch launch = {
         LAUNCH_SHAPE(kernel),
         .stream = gpu_stream_of(stream)->handle,
         .attributes = attributes,
-        .attribute_count = gpu_launch_attributes(kernel, attributes),
+        .attribute_count = gpu_launch_attributes(
+            kernel, markers_of((struct op *)(uintptr_t)op), attributes),
     };
     struct packed packed;
     void **extra = extra_of(kernel, &packed);
@@ -127,7 +219,7 @@ static inline int launch(struct stream *stream, const struct op *op)
             return code;
     }
     if (__builtin_expect(is_special(kernel), 0) && has_launch_with(stream))
-        return launch_with(stream, kernel);
+        return launch_with(stream, op);
     void **extra = extra_of(kernel, &packed);
     return own->launch(function->handle, kernel->grid.x, kernel->grid.y,
                        kernel->grid.z, kernel->block.x, kernel->block.y,
@@ -173,12 +265,61 @@ static inline int launch_locked(struct stream *stream, struct op *op,
     return code;
 }
 
+// --- Launches that record events --------------------------------------------
+
+// One for each event, NULL behind them. False after recording the failure.
+static bool take_markers(struct stream *stream, struct op *op)
+{
+    struct marker **next = markers_of(op);
+    bool took = true;
+    for (size_t i = 0; i < op->kernel.attribute_count && took; i++)
+        if (launch_attribute_records(&op->kernel.attributes[i])) {
+            *next = marker_take(stream_context(stream), false);
+            took = *next != NULL;
+            next += took;
+        }
+    *next = NULL;
+    return took;
+}
+
+// The driver has recorded the markers, unless it refused the launch.
+// An event may be complete before the launch is: its marker says nothing of how
+// far the stream is.
+static void put_markers(struct stream *stream, struct op *op, bool recorded)
+{
+    struct marker **marker = markers_of(op);
+    for (size_t i = 0; i < op->kernel.attribute_count && *marker; i++) {
+        const rnl_launch_attribute *given = &op->kernel.attributes[i];
+        if (!launch_attribute_records(given))
+            continue;
+        if (recorded)
+            gpu_event_stand_for(launch_attribute_event(given), *marker,
+                                stream);
+        else
+            marker_drop(stream_context(stream), *marker);
+        marker++;
+    }
+}
+
+static rnl_status launch_recording(struct stream *stream, struct op *op)
+{
+    op->kind = OP_KERNEL;
+    bool took = take_markers(stream, op);
+    rnl_status status = took ? gpu_stream_launch(stream, op) : fail_status();
+    put_markers(stream, op, status == RNL_OK);
+    return status;
+}
+
 RUN_OFTEN rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     struct op *keeper = NULL;
-    if (__builtin_expect(op->kind == OP_GRAPH, 0) && gpu_graph_prepares(op))
-        return RNL_NOT_READY;
+    if (__builtin_expect(op->kind != OP_KERNEL, 0)) {
+        if (op->kind == OP_RECORDING)
+            return launch_recording(stream, op);
+        if (gpu_graph_prepares(op))
+            return RNL_NOT_READY;
+    }
     lock_take(&own->lock);
     const bool holds = atomic_load_explicit(&own->holds, memory_order_relaxed);
     const uint32_t changes = atomic_load_explicit(&stream->attribute_changes,

@@ -12,9 +12,14 @@
     .block_y = (kernel)->block.y, .block_z = (kernel)->block.z,           \
     .shared_size = (unsigned)(kernel)->shared_size
 
-// The vendor's attributes for a launch, at most LAUNCH_ATTRIBUTES_MOST.
+// The vendor's attributes for a launch, at most LAUNCH_ATTRIBUTES_MOST. Events
+// are recorded with `markers`, in their order; NULL: with none.
 unsigned gpu_launch_attributes(const struct op_kernel *kernel,
+                               struct marker *const *markers,
                                struct driver_launch_attribute *out);
+
+void gpu_set_window(struct driver_launch_attribute *out,
+                    const rnl_access_policy *policy);
 
 // stream_submit, for a launch that borrows.
 rnl_status gpu_stream_launch(struct stream *stream, struct op *op);

@@ -317,7 +317,7 @@ unsigned gpu_node_attributes(const struct gpu_context *gpu,
         op = op->next;
     if (!op || op->kind != OP_KERNEL)
         return 0;
-    unsigned given = gpu_launch_attributes(&op->kernel, out), count = 0;
+    unsigned given = gpu_launch_attributes(&op->kernel, NULL, out), count = 0;
     for (unsigned i = 0; i < given; i++) {
         bool priority = out[i].id == DRIVER_LAUNCH_PRIORITY;
         if (out[i].id == DRIVER_LAUNCH_PROGRAMMATIC_SERIALIZATION ||

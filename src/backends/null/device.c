@@ -86,7 +86,7 @@ static rnl_status context_memory(struct context *context, size_t *out_free,
 static const char *feature_reason(struct context *context, rnl_feature feature)
 {
     (void)context;
-    return FEATURES & BACKEND_FEATURE(feature)
+    return feature <= FEATURE_LAST && FEATURES & BACKEND_FEATURE(feature)
                ? ""
                : "the null device can do nothing";
 }
