@@ -48,6 +48,14 @@ int use(rnl_context context, rnl_device device, rnl_function function)
                  (const void *)host, (short)9, (unsigned char)10,
                  RNL_ARG_STRUCT(pair), -11, -12L, -13LL, (short)-14,
                  (signed char)-15, index));
+    const rnl_launch_attribute attributes[] = {
+        {.id = RNL_LAUNCH_COOPERATIVE, .value = {.cooperative = true}},
+        {.id = RNL_LAUNCH_COMPLETION_EVENT, .value = {.event = {event, false}}},
+    };
+    status |= rnl_enqueue_function(
+        stream, function, RNL_LAUNCH(.grid = {1}, .attributes = attributes,
+                                     .attribute_count = 2), RNL_NO_ARGS);
+    status |= rnl_enqueue_fill(stream, buffer, 0, RNL_WHOLE, 0, 1);
     status |= rnl_enqueue_function(stream, function, RNL_LAUNCH(.grid = {1}),
                                    RNL_NO_ARGS);
     status |= rnl_allocator_set(RNL_ALLOCATOR(.user_data = NULL));

@@ -19,6 +19,14 @@ int use20(rnl_context context, rnl_function function, rnl_buffer buffer)
     status |= rnl_enqueue_function(
         stream, function, RNL_LAUNCH(.grid = {4, 1, 1}, .block = {256, 1, 1}),
         RNL_ARGS(buffer, 20.0f));
+    const rnl_launch_attribute priority = {.id = RNL_LAUNCH_PRIORITY,
+                                           .value = {.priority = -1}};
+    status |= rnl_enqueue_function(
+        stream, function,
+        RNL_LAUNCH(.grid = {4, 1, 1}, .block = {256, 1, 1},
+                   .attributes = &priority, .attribute_count = 1),
+        RNL_NO_ARGS);
+    status |= rnl_enqueue_fill(stream, buffer, 0, RNL_WHOLE, 0, 1);
     status |= rnl_enqueue_copy_region(
         stream, RNL_COPY(.to = {.buffer = buffer},
                          .from = {.buffer = buffer, .offset = 64}, .width = 8));
