@@ -291,7 +291,7 @@ RNL_TEST(pinned_and_managed_memory_copy_like_any_other)
 // Offset and size pairs that leave a buffer of 64 bytes.
 static const size_t outside[][2] = {
     {0, 65},       {64, 1},          {65, 1},      {1, 64},
-    {SIZE_MAX, 1}, {SIZE_MAX - 1, 2}, {1, SIZE_MAX}, {SIZE_MAX, SIZE_MAX},
+    {SIZE_MAX, 1}, {SIZE_MAX - 1, 2}, {1, SIZE_MAX - 1}, {SIZE_MAX, SIZE_MAX},
     {SIZE_MAX / 2 + 1, SIZE_MAX / 2 + 1}, {SIZE_MAX - 15, 32}};
 enum { OUTSIDE_COUNT = sizeof outside / sizeof outside[0] };
 
@@ -390,7 +390,7 @@ RNL_TEST(regions_out_of_range_are_refused)
         {.to.offset = SIZE_MAX - 7, .width = 8},
         {.to.row_pitch = 57, .width = 8, .height = 2},
         {.to.row_pitch = 16, .to.slice_pitch = 57, .width = 8, .depth = 2},
-        {.width = SIZE_MAX},
+        {.width = SIZE_MAX - 1},
         {.width = 8, .height = SIZE_MAX},
         {.width = 8, .height = SIZE_MAX / 8 + 2},
         {.width = 8, .height = 2, .depth = SIZE_MAX / 16 + 2},

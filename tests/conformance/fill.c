@@ -260,7 +260,7 @@ RNL_TEST(fills_out_of_range_are_refused)
 {
     rnl_buffer buffer = suite_ints(16, 1);
     const size_t rows[][2] = {{0, 65}, {64, 1}, {65, 1}, {1, 64},
-                              {SIZE_MAX, 1}, {1, SIZE_MAX},
+                              {SIZE_MAX, 1}, {1, SIZE_MAX - 1},
                               {SIZE_MAX - 1, 2}, {SIZE_MAX, SIZE_MAX}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         expect_error(rnl_enqueue_fill(suite_stream(), buffer, rows[i][0],

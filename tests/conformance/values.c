@@ -2,6 +2,8 @@
 // Waits are in waits.c.
 #include "words.h"
 
+#include <pthread.h>
+
 // --- What holds ------------------------------------------------------------
 
 #define TOP32 0x80000000u
@@ -402,6 +404,40 @@ RNL_TEST(a_buffer_found_by_its_address_lives_until_the_work_is_done)
     synchronize(stream);
     expect_ok(rnl_buffer_release(gate.buffer));
     expect_ok(rnl_stream_release(stream));
+}
+
+static void *make_and_drop(void *over)
+{
+    while (!atomic_load((_Atomic int *)over)) {
+        rnl_buffer buffer = NULL;
+        if (rnl_buffer_create(suite_context(), 64, NULL, &buffer) != RNL_OK)
+            return "no buffer";
+        rnl_buffer_release(buffer);
+    }
+    return NULL;
+}
+
+RNL_TEST(addresses_are_found_while_buffers_come_and_go)
+{
+    suite_need(RNL_FEATURE_MEMORY_OPERATIONS);
+    enum { ROUNDS = 200 };
+    _Atomic int over = 0;
+    pthread_t thread;
+    void *wrong = NULL;
+    rnl_buffer buffers[2] = {suite_new_buffer(16), suite_new_buffer(16)};
+    assert_int_equal(pthread_create(&thread, NULL, make_and_drop, &over), 0);
+    for (uint32_t i = 0; i < ROUNDS; i++)
+        expect_ok(rnl_enqueue_write_address32(
+            suite_stream(), suite_address(buffers[i % 2]), i, 0));
+    atomic_store(&over, 1);
+    assert_int_equal(pthread_join(thread, &wrong), 0);
+    assert_null(wrong);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t got[4];
+        suite_download(got, buffers[i], sizeof got);
+        assert_int_equal(got[0], ROUNDS - 2 + i);
+        expect_ok(rnl_buffer_release(buffers[i]));
+    }
 }
 
 RNL_TEST(addresses_that_cannot_be_are_refused)

@@ -180,7 +180,9 @@ static rnl_status make_call(const struct misused *on, uint64_t value)
     case 1:
         return launch(on, number, way);
     case 2:
-        return reach_past(on, over > on->size ? over : on->size + 1, way);
+        if (over <= on->size || over == RNL_WHOLE)
+            over = on->size + 1;
+        return reach_past(on, over, way);
     case 3:
         return call_null(on, way);
     default:
