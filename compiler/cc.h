@@ -166,6 +166,7 @@ struct scan_kernel {
     char *name;
     char *bounds;   // first argument of __launch_bounds__, "" if none;
                     // NULL: that of the template
+    char *cluster;  // arguments of __cluster_dims__, in the same way
     struct list types;
     bool is_template;
     bool extern_c;

@@ -27,7 +27,7 @@ foreach(part prelude/base.h ../include/runnel/cpu_object.h prelude/dialect.h
     add_file(${part})
 endforeach()
 foreach(part vector math warp atomic scoped rounding special simd heap
-             alignment space limits constants narrow half bfloat groups)
+             alignment space limits constants narrow half bfloat cluster groups)
     string(TOUPPER ${part} name)
     string(CONCAT one "#endif\n"
            "#if defined(RNL_NEEDS_${name}) && !defined(RNL_HAS_${name})\n"

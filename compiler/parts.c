@@ -35,6 +35,7 @@ static const struct part parts[] = {
     {"HEAP", "alloc free new delete virtual ~", ""},
     {"ALIGNMENT", "alignas", ""},
     {"SPACE", "__is __cvta_", ""},
+    {"CLUSTER", "cluster", ""},
 };
 
 // Headers that bring a part with them.

@@ -80,14 +80,15 @@ struct place {
     bool extern_c;
 };
 
-// The first argument of __launch_bounds__ between two tokens; "" if none.
-static char *read_bounds(const struct tokens *s, size_t from, size_t to)
+// The first `most` arguments of a word between two tokens; "" if there is none.
+static char *read_arguments(const struct tokens *s, size_t from, size_t to,
+                            const char *word, int most)
 {
     for (size_t i = from; i + 1 < to; i++) {
-        if (!token_is(s->items[i], "__launch_bounds__"))
+        if (!token_is(s->items[i], word))
             continue;
         size_t end = tokens_skip_brackets(s, i + 1) - 1, comma = i + 2;
-        while (comma < end && !token_is(s->items[comma], ","))
+        while (comma < end && (most -= token_is(s->items[comma], ",")) > 0)
             comma = tokens_next(s, comma);
         return tokens_copy(s, i + 2, comma);
     }
@@ -219,7 +220,8 @@ static size_t read_kernel(const struct tokens *s, size_t from, size_t i,
         return after;
     struct scan_kernel *kernel =
         add_kernel(s, name, special ? end : name + 1, open, place, scan);
-    kernel->bounds = read_bounds(s, from, name);
+    kernel->bounds = read_arguments(s, from, name, "__launch_bounds__", 1);
+    kernel->cluster = read_arguments(s, from, name, "__cluster_dims__", 4);
     kernel->is_template = is_template || tokens_have_auto(s, open);
     kernel->extern_c = extern_c;
     if (extern_c && own_is_of_prelude(kernel->name) &&
@@ -440,6 +442,7 @@ void scan_free(struct scan *scan)
         free(scan->kernels[i].scope);
         free(scan->kernels[i].name);
         free(scan->kernels[i].bounds);
+        free(scan->kernels[i].cluster);
         list_free(&scan->kernels[i].types);
     }
     for (size_t i = 0; i < scan->global_count; i++) {

@@ -106,25 +106,30 @@ static void add_types(struct text *text, size_t number,
 // The record of kernel number n, whose function is the constant
 // rnl_function<n>.
 static void add_record(struct writer *w, const char *scope, const char *name,
-                       const char *bounds)
+                       const char *bounds, const char *cluster)
 {
     struct text *text = w->text;
     size_t n = w->kernel_count++;
+    bool clustered = cluster && *cluster;
     text_format(text, "RNL_CHECK(%zu, ", n);
     text_add_literal(text, name);
     text_format(text,
                 ") static constexpr auto rnl_parameters%zu = "
                 "::rnl::rnl_parameters_of<rnl_function%zu>(rnl_types%zu); "
-                "RNL_SIMT_PARTS(%zu) "
-                "static constexpr ::rnl_cpu_kernel rnl_kernel%zu = {",
-                n, n, n, n, n);
+                "RNL_SIMT_PARTS(%zu) ", n, n, n, n);
+    if (clustered)
+        text_format(text, "RNL_CLUSTER(%zu, %s) ", n, cluster);
+    text_format(text, "static constexpr ::rnl_cpu_kernel rnl_kernel%zu = {", n);
     text_add_literal(text, name);
     text_format(text,
                 ", ::rnl_symbols[%zu], rnl_parameters%zu.rnl_items, "
                 "::rnl::rnl_arity_of(rnl_function%zu), "
                 "static_cast<unsigned>(%s), 0, 0, RNL_CPU_FORM_THREADS, 0, "
-                "&::rnl_entry<rnl_function%zu>, RNL_RUN_BLOCKS(%zu)}; ",
+                "&::rnl_entry<rnl_function%zu>, RNL_RUN_BLOCKS(%zu)",
                 n, n, n, bounds && *bounds ? bounds : "1024", n, n);
+    if (clustered)
+        text_format(text, ", {}, 0, RNL_CLUSTER_OF(%zu), 0", n);
+    text_add(text, "}; ");
     list_add(w->names, name);
     list_qualified(&w->kernels, scope, "rnl_kernel", n);
 }
@@ -194,6 +199,14 @@ static const char *template_bounds(const struct scan *scan,
                                                                      : NULL;
 }
 
+// Its cluster's dimensions, which may name what all may.
+static const char *template_cluster(const struct scan *scan,
+                                    const char *expression)
+{
+    const struct scan_kernel *kernel = find_template(scan, expression);
+    return kernel ? kernel->cluster : NULL;
+}
+
 static void add_kernel(struct writer *w, const struct scan_kernel *kernel)
 {
     struct text *text = w->text;
@@ -208,7 +221,9 @@ static void add_kernel(struct writer *w, const struct scan_kernel *kernel)
     text_add(&name, kernel->name);
     add_record(w, kernel->scope, name.data,
                kernel->bounds ? kernel->bounds
-                              : template_bounds(w->scan, kernel->name));
+                              : template_bounds(w->scan, kernel->name),
+               kernel->cluster ? kernel->cluster
+                               : template_cluster(w->scan, kernel->name));
     text_free(&name);
     close_scope(text, depth);
 }
@@ -240,7 +255,8 @@ static void add_expression(struct writer *w, const char *expression)
     text_format(w->text,
                 "static constexpr const char *const *rnl_types%zu = "
                 "nullptr; ", w->kernel_count);
-    add_record(w, "", expression, template_bounds(w->scan, expression));
+    add_record(w, "", expression, template_bounds(w->scan, expression),
+               template_cluster(w->scan, expression));
     text_add(w->text, "\n");
 }
 

@@ -19,8 +19,7 @@
 #define __managed__
 #define __grid_constant__
 #define __launch_bounds__(...)
-#define __cluster_dims__(...) \
-    _Pragma("GCC error \"__cluster_dims__ is not supported by Runnel on the CPU\"")
+#define __cluster_dims__(...)
 #define __maxnreg__(...)
 #define __nv_pure__
 #define __CUDA_ARCH_HAS_FEATURE__(feature) __CUDA_ARCH_FEAT_##feature
@@ -102,9 +101,10 @@ struct rnl_state_type {
     dim3 block_size, grid_size;
     rnl_cpu_block *run;
     unsigned int failures;  // of compare-and-swap, since the last yield
+    unsigned int arrived;   // threads, at a barrier of the block's cluster
     constexpr rnl_state_type()
         : thread{}, block{}, block_size(rnl_dim_zero{}),
-          grid_size(rnl_dim_zero{}), run(nullptr), failures(0)
+          grid_size(rnl_dim_zero{}), run(nullptr), failures(0), arrived(0)
     {
     }
 };

@@ -112,6 +112,21 @@ public:
                     gridDim.z * blockDim.z);
     }
     static dim3 block_index() { return thread_block::group_index(); }
+#if defined(RNL_HAS_CLUSTER)
+    static dim3 dim_clusters() { return __clusterGridDimInClusters(); }
+    static dim3 cluster_index() { return __clusterIdx(); }
+    static unsigned long long num_clusters()
+    {
+        const dim3 size = dim_clusters();
+        return (unsigned long long)size.x * size.y * size.z;
+    }
+    static unsigned long long cluster_rank()
+    {
+        const dim3 size = dim_clusters(), index = cluster_index();
+        return index.x + size.x * (index.y + (unsigned long long)size.y *
+                                                 index.z);
+    }
+#endif
     static dim3 thread_index()
     {
         return dim3(blockIdx.x * blockDim.x + threadIdx.x,
@@ -129,6 +144,66 @@ public:
     static void barrier_wait(arrival_token &&) { sync(); }
 };
 RNL_INLINE grid_group this_grid() { return grid_group(); }
+
+#if defined(RNL_HAS_CLUSTER)
+class cluster_group {
+public:
+    typedef rnl_arrival arrival_token;
+    static void sync(int line = __builtin_LINE())
+    {
+        __cluster_barrier_wait(line);
+    }
+    static arrival_token barrier_arrive()
+    {
+        __cluster_barrier_arrive();
+        return arrival_token();
+    }
+    static void barrier_wait(int line = __builtin_LINE())
+    {
+        __cluster_barrier_wait(line);
+    }
+    static void barrier_wait(arrival_token &&, int line = __builtin_LINE())
+    {
+        __cluster_barrier_wait(line);
+    }
+    static unsigned int query_shared_rank(const void *address)
+    {
+        return __cluster_query_shared_rank(address);
+    }
+    template <class T> static T *map_shared_rank(T *address, int rank)
+    {
+        return static_cast<T *>(
+            __cluster_map_shared_rank(address, (unsigned int)rank));
+    }
+    static dim3 block_index() { return __clusterRelativeBlockIdx(); }
+    static unsigned int block_rank() { return __clusterRelativeBlockRank(); }
+    static dim3 dim_blocks() { return __clusterDim(); }
+    static unsigned int num_blocks() { return __clusterSizeInBlocks(); }
+    static dim3 thread_index()
+    {
+        const dim3 block = block_index();
+        return dim3(block.x * blockDim.x + threadIdx.x,
+                    block.y * blockDim.y + threadIdx.y,
+                    block.z * blockDim.z + threadIdx.z);
+    }
+    static unsigned int thread_rank()
+    {
+        return block_rank() * rnl_group_threads() + rnl_group_rank();
+    }
+    static dim3 dim_threads()
+    {
+        const dim3 blocks = dim_blocks();
+        return dim3(blocks.x * blockDim.x, blocks.y * blockDim.y,
+                    blocks.z * blockDim.z);
+    }
+    static unsigned int num_threads()
+    {
+        return num_blocks() * rnl_group_threads();
+    }
+    static unsigned int size() { return num_threads(); }
+};
+RNL_INLINE cluster_group this_cluster() { return cluster_group(); }
+#endif
 
 // --- Lanes of a warp -------------------------------------------------------
 

@@ -160,6 +160,22 @@ template <class R, class... A> constexpr rnl_flaw rnl_flaw_of(R (*)(A...))
 }
 #endif
 
+// The arguments of __cluster_dims__.
+struct extent {
+    uint32_t rnl_value = 0;
+    bool rnl_good = true;
+    constexpr extent() {}
+    template <class T> constexpr extent(T value)
+    {
+        if constexpr (kind_of<T>::value == 2)
+            rnl_value = static_cast<uint32_t>(value);
+        rnl_good = rnl_value > 0 && rnl_value <= 0x7fffffff;
+    }
+};
+struct extents {
+    extent rnl_x, rnl_y, rnl_z;
+};
+
 template <auto Kernel>
 constexpr auto rnl_parameters_of(const char *const *types = nullptr)
 {
@@ -223,6 +239,18 @@ constexpr global_list<N> rnl_variables_of(const rnl_cpu_global (&declared)[N])
 #else
 #define RNL_CHECK(n, name)
 #endif
+
+// The cluster of kernel `n`, for its record.
+#define RNL_CLUSTER(n, ...)                                                \
+    static constexpr ::rnl::extents rnl_cluster##n = {__VA_ARGS__};        \
+    static_assert(rnl_cluster##n.rnl_x.rnl_good &&                         \
+                      rnl_cluster##n.rnl_y.rnl_good &&                     \
+                      rnl_cluster##n.rnl_z.rnl_good,                       \
+                  "the dimensions of a cluster are up to three positive "  \
+                  "integers");
+#define RNL_CLUSTER_OF(n)                                                  \
+    {rnl_cluster##n.rnl_x.rnl_value, rnl_cluster##n.rnl_y.rnl_value,       \
+     rnl_cluster##n.rnl_z.rnl_value}
 
 // The entry of a kernel. Its mangled name holds that of the kernel, which is
 // how runnel-cc learns it.

@@ -2,6 +2,8 @@
 // one lane after another.
 #include "emit.h"
 
+#include <runnel/cpu_object.h>
+#include <stddef.h>
 #include <string.h>
 
 // --- Functions without effects -----------------------------------------------
@@ -451,6 +453,22 @@ static void emit_index(struct emitter *e, LLVMValueRef at,
     lanes_set(e, at, wide ? NULL : from[axis], wide ? from[axis] : NULL);
 }
 
+// What the host tells of a block's cluster.
+static void emit_cluster(struct emitter *e, LLVMValueRef at,
+                         enum primitive primitive, int axis)
+{
+    size_t offset = primitive == PRIMITIVE_CLUSTER_MEMORY
+                        ? offsetof(rnl_cpu_block, cluster_memory)
+                        : offsetof(rnl_cpu_block, cluster_stride);
+    lanes_set(e, at,
+              primitive == PRIMITIVE_CLUSTER_SIZE
+                  ? run_field(e, offsetof(rnl_cpu_block, cluster),
+                              (unsigned)axis)
+                  : LLVMBuildLoad2(e->builder, e->i64,
+                                   at_offset(e, e->run, offset), ""),
+              NULL);
+}
+
 static void emit_function(struct emitter *e, LLVMValueRef at)
 {
     const struct elementwise *how = find_elementwise(at);
@@ -484,6 +502,10 @@ void call_emit(struct emitter *e, LLVMValueRef at)
     case PRIMITIVE_THREAD: case PRIMITIVE_BLOCK:
     case PRIMITIVE_BLOCK_SIZE: case PRIMITIVE_GRID_SIZE:
         emit_index(e, at, primitive, axis);
+        return;
+    case PRIMITIVE_CLUSTER_SIZE: case PRIMITIVE_CLUSTER_MEMORY:
+    case PRIMITIVE_CLUSTER_STRIDE:
+        emit_cluster(e, at, primitive, axis);
         return;
     case PRIMITIVE_TLS:
         lanes_set(e, at, call_shared(e, LLVMGetOperand(at, 0)), NULL);

@@ -25,6 +25,7 @@ bool group_calls_prelude(const struct kernel *kernel)
             enum primitive primitive = primitive_of(at, &axis);
             LLVMValueRef callee = LLVMGetCalledValue(at);
             if (primitive == PRIMITIVE_TRAP ||
+                primitive == PRIMITIVE_CLUSTER_MEET ||
                 (primitive == PRIMITIVE_NONE && !LLVMIsDeclaration(callee) &&
                  !calls_are_alike(at)))
                 return true;
@@ -39,6 +40,22 @@ bool group_counts_votes(const struct kernel *kernel)
         if (!LLVMIsNull(LLVMGetOperand(block->barrier_call, 0)))
             return true;
     }
+    return false;
+}
+
+// Whether blocks reach each other's shared memory: an address there is counted
+// from the start of block memory, where a group's variables do not lie.
+static bool knows_cluster(const struct kernel *kernel)
+{
+    for (unsigned i = 0; i < kernel->block_count; i++)
+        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
+             at; at = LLVMGetNextInstruction(at)) {
+            int axis;
+            enum primitive primitive = primitive_of(at, &axis);
+            if (primitive == PRIMITIVE_CLUSTER_MEMORY ||
+                primitive == PRIMITIVE_CLUSTER_STRIDE)
+                return true;
+        }
     return false;
 }
 
@@ -84,7 +101,8 @@ bool group_is_possible(struct emitter *e)
 {
     const struct kernel *kernel = e->kernel;
     return kernel->strides && !group_calls_prelude(kernel) &&
-           !group_counts_votes(kernel) && place_shared(e);
+           !knows_cluster(kernel) && !group_counts_votes(kernel) &&
+           place_shared(e);
 }
 
 // --- How many ----------------------------------------------------------------

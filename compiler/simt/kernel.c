@@ -74,6 +74,10 @@ enum primitive primitive_of(LLVMValueRef instruction, int *axis)
         {"rnl_yield", PRIMITIVE_YIELD, false},
         {"rnl_sync_grid", PRIMITIVE_SYNC_GRID, false},
         {"rnl_trap", PRIMITIVE_TRAP, false},
+        {"rnl_cluster_size_", PRIMITIVE_CLUSTER_SIZE, true},
+        {"rnl_cluster_memory", PRIMITIVE_CLUSTER_MEMORY, false},
+        {"rnl_cluster_stride", PRIMITIVE_CLUSTER_STRIDE, false},
+        {"rnl_cluster_meet", PRIMITIVE_CLUSTER_MEET, false},
     };
     if (!LLVMIsACallInst(instruction))
         return PRIMITIVE_NONE;
@@ -290,7 +294,8 @@ static bool waits(LLVMValueRef function, int depth)
             LLVMValueRef callee = LLVMGetCalledValue(at);
             if (primitive == PRIMITIVE_SYNC || primitive == PRIMITIVE_WARP ||
                 primitive == PRIMITIVE_YIELD ||
-                primitive == PRIMITIVE_SYNC_GRID)
+                primitive == PRIMITIVE_SYNC_GRID ||
+                primitive == PRIMITIVE_CLUSTER_MEET)
                 return true;
             if (primitive == PRIMITIVE_NONE && callee != function &&
                 (!LLVMIsAFunction(callee) || waits(callee, depth + 1)))

@@ -212,7 +212,7 @@ static bool is_kept(LLVMValueRef function)
         "rnl_thread_", "rnl_block_", "rnl_grid_size_", "rnl_sync", "rnl_warp",
         "rnl_spin", "rnl_yield", "rnl_trap", "rnl_enter", "rnl_scratch",
         "rnl_long_", "rnl_printf", "rnl_dynamic_size", "rnl_rsqrt_near",
-        "rnl_seldom_", "rnl_lanes_"};
+        "rnl_seldom_", "rnl_lanes_", "rnl_cluster_"};
     const char *name = name_of(function);
     for (size_t i = 0; i < sizeof stems / sizeof *stems; i++)
         if (strncmp(name, stems[i], strlen(stems[i])) == 0)

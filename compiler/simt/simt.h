@@ -23,6 +23,10 @@
 //                    int width)
 //   rnl_spin, rnl_yield   void (void): another thread may have to act first
 //   rnl_sync_grid    void (void): a barrier of the whole grid
+//   rnl_cluster_size_x/y/z   unsigned (void), rnl_cluster_memory and
+//                    rnl_cluster_stride   u64 (void): fields of rnl_cpu_block
+//   rnl_cluster_meet void (void): waits for other blocks, for all of its own,
+//                    between two barriers
 //   rnl_trap         ends the launch; does not return
 //   rnl_enter        void (rnl_cpu_block *): sets rnl_state for a block
 //   rnl_scratch      void *(rnl_cpu_block *, u64 size): memory until the end of

@@ -21,7 +21,8 @@
 //           A kernel may also have `run_blocks`, which runs whole blocks with
 //           all their threads, as vector code does, and needs none of this. A
 //           host prefers it where there is one. It may call the services
-//           `block_memory`, `trap`, `print` and `scratch`, and no other.
+//           `block_memory`, `trap`, `print`, `scratch` and `sync_cluster`, and
+//           no other.
 // Memory    Everything that belongs to one block (`__shared__` variables, the
 //           thread's index) lies at fixed offsets in the *block memory*, which
 //           the host hands out through the service `block_memory`:
@@ -73,6 +74,12 @@ typedef struct rnl_cpu_block {
     void *host;                    // the host's own
     uint64_t dynamic_size;         // dynamic shared memory, bytes; hosts of old
                                    // end before it
+    uint32_t cluster[3];           // blocks per axis of its cluster; zeros
+                                   // without one, as in the next two
+    uint32_t reserved;
+    uint64_t cluster_memory;       // address of the block memory of its first
+                                   // block
+    uint64_t cluster_stride;       // bytes from there to the next block's
 } rnl_cpu_block;
 
 // --- Services of the host --------------------------------------------------
@@ -163,6 +170,12 @@ typedef struct rnl_cpu_services {
     // lines and no other thread can go on.
     int (*sync_threads_at)(rnl_cpu_block *block, uint32_t thread,
                            rnl_cpu_sync kind, int predicate, uint32_t line);
+
+    // Waits until one thread of each block of the cluster that has not ended is
+    // here, or returns at once where there is no cluster. Called by one thread
+    // for all of its block, while the others wait at a block barrier or have
+    // ended. Runs other blocks.
+    void (*sync_cluster)(rnl_cpu_block *block, uint32_t thread);
 } rnl_cpu_services;
 
 // --- What an object holds --------------------------------------------------
@@ -210,6 +223,11 @@ typedef struct rnl_cpu_kernel {
     // variables of its object.
     uint32_t block_size[3];
     uint32_t reserved_2;
+
+    // __cluster_dims__: the blocks per axis of its clusters; cluster[0] is 0
+    // where the launch says. Records of older objects end before it.
+    uint32_t cluster[3];
+    uint32_t reserved_3;
 } rnl_cpu_kernel;
 
 // Flags of a variable.

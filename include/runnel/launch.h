@@ -20,7 +20,10 @@ typedef struct rnl_constant {
 } rnl_constant;
 
 // How a function is launched. `grid` counts blocks, also with a cluster, and
-// must be divisible by it.
+// must be divisible by it. `cluster`: blocks that run together and reach each
+// other's shared memory, at most max_cluster_blocks of the device; zeros: none,
+// or what the kernel's __cluster_dims__ says, from which it cannot differ.
+// Needs RNL_FEATURE_CLUSTERS; not for C functions.
 typedef struct rnl_launch {
     size_t struct_size;
     rnl_dim3 grid, block, cluster;
@@ -83,12 +86,13 @@ RNL_BEGIN_DECLS
 // position: RNL_ERROR_ARGUMENT_MISMATCH when their number, a kind or a size
 // differs from the function's parameters (no conversions: an int is not a
 // size_t, 2.0 is not 2.0f). RNL_ERROR_INVALID_ARGUMENT for dimensions that are
-// zero or beyond the device's or function's limits, and for a cooperative
-// launch of more blocks than can be resident; cpu: of 65536 threads, if the
-// kernel waits. `args` may be NULL for none. What fails while the kernel runs
-// is the stream's failure; cpu: a wild pointer or a full stack too, as
-// RNL_ERROR_LAUNCH_FAILED. An integer division by zero is such a failure or
-// gives some number.
+// zero or beyond the device's or function's limits, for a cluster that is too
+// large, does not divide the grid or is not the kernel's own, and for a
+// cooperative launch of more blocks than can be resident; cpu: of 65536
+// threads, if the kernel waits. `args` may be NULL for none. What fails while
+// the kernel runs is the stream's failure; cpu: a wild pointer or a full stack
+// too, as RNL_ERROR_LAUNCH_FAILED. An integer division by zero is such a
+// failure or gives some number.
 // Stands for cuLaunchKernelEx.
 RNL_API rnl_status rnl_enqueue_function(rnl_stream stream,
                                         rnl_function function,

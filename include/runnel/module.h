@@ -119,6 +119,8 @@ typedef struct rnl_function_info {
     size_t local_size;       // bytes per thread; 0 where unknown
     size_t constant_size;
     bool uses_barriers;      // cpu: its threads may have to wait for others
+    rnl_dim3 cluster;        // __cluster_dims__, which each launch then has;
+                             // zeros: as the launch says
 } rnl_function_info;
 
 // What a function can be told, by number.

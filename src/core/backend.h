@@ -55,6 +55,7 @@ struct function_facts {
     uint32_t max_block_threads, registers;
     size_t shared_size, local_size, constant_size;
     bool uses_barriers;
+    rnl_dim3 cluster;  // that every launch has; no zeros, or x is 0: any
     // A launch may have its values one behind the other, each where
     // parameter_offset says.
     bool packs;

@@ -207,7 +207,8 @@ struct function {
     _Atomic size_t shared_most; // dynamic, that a launch may ask for
     rnl_dim3 most_grid, most_block;  // the device's limits
     uint32_t most_threads;      // of a block
-    bool fits;                  // its static shared memory does
+    bool is_usual;              // its static shared memory fits, and its source
+                                // asks for no cluster
     bool takes_plain;           // each is a pointer or a number
     bool packs;                 // launches have them packed (op.h)
     const struct backend *backend;

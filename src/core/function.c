@@ -174,7 +174,8 @@ static void set_limits(struct function *function)
                 own->max_block_threads < device->max_block_threads
             ? own->max_block_threads
             : device->max_block_threads;
-    function->fits = own->shared_size <= device->shared_per_block_max;
+    function->is_usual = own->shared_size <= device->shared_per_block_max &&
+                         own->cluster.x == 0;
 }
 
 // Copies everything, so that nothing of the backend's is needed later.
@@ -204,6 +205,7 @@ static rnl_status set_facts(struct function *function, const char *name,
         .local_size = facts->local_size,
         .constant_size = facts->constant_size,
         .uses_barriers = facts->uses_barriers,
+        .cluster = facts->cluster,
     };
     set_limits(function);
     function_reset(function);

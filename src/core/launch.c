@@ -82,19 +82,24 @@ refuse_shared(struct function *function, size_t dynamic)
 
 static rnl_status check_shared(struct function *function, size_t dynamic)
 {
-    size_t most = atomic_load_explicit(&function->shared_most,
-                                       memory_order_relaxed);
-    return function->fits && dynamic <= most
+    uint64_t most =
+        function->object.context->device->info.shared_per_block_max;
+    return function->info.shared_size <= most &&
+                   dynamic <= atomic_load(&function->shared_most)
                ? RNL_OK
                : refuse_shared(function, dynamic);
 }
 
 // Whether the launch has none of what most launches are without.
-static inline bool is_plain(const rnl_launch *launch)
+static inline bool is_plain(const struct function *function,
+                            const rnl_launch *launch)
 {
     const rnl_dim3 *cluster = &launch->cluster;
-    return ((cluster->x | cluster->y | cluster->z) == 0) &
-           ((launch->attribute_count | launch->constant_count) == 0);
+    size_t most = atomic_load_explicit(&function->shared_most,
+                                       memory_order_relaxed);
+    return function->is_usual && launch->shared_size <= most &&
+           ((cluster->x | cluster->y | cluster->z) == 0) &
+               ((launch->attribute_count | launch->constant_count) == 0);
 }
 
 // Checks the launch and makes all of `kernel` but its arguments, cluster and
@@ -113,8 +118,7 @@ read_shape(struct function *function, const rnl_launch *launch,
     rnl_status status = check_dim(&kernel->grid, &function->most_grid, "grid");
     if (status != RNL_OK ||
         (status = check_dim(&kernel->block, &function->most_block, "block")) ||
-        (status = check_threads(function, &kernel->block)) ||
-        (status = check_shared(function, launch->shared_size)))
+        (status = check_threads(function, &kernel->block)))
         return status;
     return RNL_OK;
 }
@@ -460,14 +464,22 @@ check_launch(struct stream *stream, struct function *function,
 
 // The rest. Only where the kernel has `attributes` then, `extras` may keep
 // things.
+__attribute__((cold)) static rnl_status
+read_extras(struct op_kernel *kernel, const rnl_launch *launch,
+            enum launch_way way, struct launch_extras *extras)
+{
+    rnl_status status = check_shared(kernel->function, launch->shared_size);
+    return status ? status : launch_read_extras(kernel, launch, way, extras);
+}
+
 static ALWAYS_INLINE rnl_status read_rest(struct op_kernel *kernel,
                                           const rnl_launch *launch,
                                           enum launch_way way,
                                           struct launch_extras *extras)
 {
-    return __builtin_expect(is_plain(launch), 1)
+    return __builtin_expect(is_plain(kernel->function, launch), 1)
                ? RNL_OK
-               : launch_read_extras(kernel, launch, way, extras);
+               : read_extras(kernel, launch, way, extras);
 }
 
 static size_t count_buffers(const rnl_args *args)

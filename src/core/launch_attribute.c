@@ -12,6 +12,7 @@ struct reading {
     struct context *context;
     struct op_kernel *kernel;
     const rnl_launch *launch;
+    rnl_dim3 cluster;  // that was asked for, or zeros
     enum launch_way way;
     struct launch_extras *extras;
 };
@@ -66,48 +67,21 @@ static bool same(const rnl_dim3 *a, const rnl_dim3 *b)
     return a->x == b->x && a->y == b->y && a->z == b->z;
 }
 
-static rnl_status check_cluster(const struct reading *at)
-{
-    const rnl_device_info *info = &at->context->device->info;
-    const rnl_dim3 *c = &at->kernel->cluster, *grid = &at->kernel->grid;
-    uint64_t blocks = (uint64_t)c->x * c->y * c->z;
-    uint32_t most = info->max_cluster_blocks ? info->max_cluster_blocks : 1;
-    if (blocks > most)
-        return fail_at(most > 1 ? RNL_ERROR_INVALID_ARGUMENT
-                                : RNL_ERROR_UNSUPPORTED,
-                       "cluster",
-                       "a cluster of %llu blocks is asked for; the device can "
-                       "have %u",
-                       (unsigned long long)blocks, most);
-    rnl_status status =
-        blocks > 1 ? context_need(at->context, RNL_FEATURE_CLUSTERS, "cluster",
-                                  "clusters are") : RNL_OK;
-    if (status != RNL_OK)
-        return status;
-    if (grid->x % c->x || grid->y % c->y || grid->z % c->z)
-        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "cluster",
-                       "the grid %u x %u x %u is not divisible by the cluster "
-                       "%u x %u x %u",
-                       grid->x, grid->y, grid->z, c->x, c->y, c->z);
-    return RNL_OK;
-}
-
 // The attribute is the launch's cluster, and no attribute any more.
 static rnl_status read_cluster(struct reading *at, rnl_dim3 given)
 {
-    const rnl_dim3 *own = &at->launch->cluster;
+    const rnl_dim3 *own = &at->cluster;
     if (given.x == 0)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "attributes",
                        "the x of RNL_LAUNCH_CLUSTER is zero; it has to be "
                        "given");
     given = with_axes(given);
-    if ((own->x | own->y | own->z) && !same(&at->kernel->cluster, &given))
+    if (own->x > 0 && !same(own, &given))
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "attributes",
                        "RNL_LAUNCH_CLUSTER is %u x %u x %u, but the launch's "
                        "own cluster is %u x %u x %u; give one of them",
-                       given.x, given.y, given.z, at->kernel->cluster.x,
-                       at->kernel->cluster.y, at->kernel->cluster.z);
-    at->kernel->cluster = given;
+                       given.x, given.y, given.z, own->x, own->y, own->z);
+    at->cluster = given;
     return RNL_OK;
 }
 
@@ -327,7 +301,7 @@ static rnl_status read_all(struct reading *at)
 static rnl_status check_together(struct reading *at)
 {
     struct function *function = at->kernel->function;
-    rnl_status status = check_cluster(at);
+    rnl_status status = cluster_take(function, &at->cluster, at->kernel);
     for (size_t i = 0; i < at->kernel->attribute_count && !status; i++) {
         rnl_launch_attribute *attribute = &at->extras->items[i];
         if (attribute->id == RNL_LAUNCH_PREFERRED_CLUSTER)
@@ -345,12 +319,14 @@ rnl_status launch_read_extras(struct op_kernel *kernel,
                               const rnl_launch *launch, enum launch_way way,
                               struct launch_extras *extras)
 {
-    struct reading at = {kernel->function->object.context, kernel, launch, way,
-                         extras};
+    struct reading at = {kernel->function->object.context, kernel, launch,
+                         launch->cluster, way, extras};
     extras->kept_count = 0;
     kernel->attributes = extras->items;
-    kernel->cluster = with_axes(launch->cluster);
-    kernel->cluster.x += kernel->cluster.x == 0;
+    if (at.cluster.x | at.cluster.y | at.cluster.z) {
+        at.cluster = with_axes(at.cluster);
+        at.cluster.x += at.cluster.x == 0;
+    }
     rnl_status status = read_all(&at);
     if (status == RNL_OK)
         status = check_together(&at);

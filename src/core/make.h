@@ -9,6 +9,11 @@ rnl_status make_launch_ops(struct stream *stream, rnl_function function,
                            const rnl_launch *launch, const rnl_args *args,
                            struct op **out_first);
 
+// Gives a launch, whose grid is checked, the cluster that was asked for: zeros
+// stand for none, or for the function's own.
+rnl_status cluster_take(const struct function *function, const rnl_dim3 *given,
+                        struct op_kernel *kernel);
+
 // Whether a cooperative launch, checked in all else, is small enough.
 rnl_status cooperative_check(struct function *function,
                              const struct op_kernel *kernel);

@@ -140,8 +140,11 @@ rnl_status built_run(struct built *built, const char *name, rnl_dim3 grid,
     grid.y += grid.y == 0, grid.z += grid.z == 0;
     block.y += block.y == 0, block.z += block.z == 0;
     struct kernel_run run = {built->table, kernel, grid, block, shared,
-                             arguments, built->cooperative};
-    return block_run(&run, 0, (uint64_t)grid.x * grid.y * grid.z,
+                             arguments, built->cooperative,
+                             .cluster = built->cluster};
+    return block_run(&run, 0,
+                     (uint64_t)grid.x * grid.y * grid.z /
+                         block_cluster_size(&run),
                      built->failure, sizeof built->failure);
 }
 

@@ -14,6 +14,7 @@ struct built {
     void *library;
     const rnl_cpu_object *table;
     bool cooperative;          // for the next built_run
+    rnl_dim3 cluster;          // the same; x is 0: none
     char failure[512];         // of the last one
 };
 

@@ -121,6 +121,58 @@ RNL_TEST(launch_bounds_are_told)
     built_close(&built);
 }
 
+static void expect_cluster(const char *name, uint32_t x, uint32_t y, uint32_t z)
+{
+    const uint32_t *cluster = built_kernel(&built, name)->cluster;
+    if (cluster[0] != x || cluster[1] != y || cluster[2] != z)
+        fail_msg("%s has %u, %u, %u", name, cluster[0], cluster[1], cluster[2]);
+}
+
+RNL_TEST(dimensions_of_clusters_are_told)
+{
+    built_write(&built, "k.cu",
+                "#define SIZE 4\n#define TWO 2\n#define PAIR(x) x, 1\n"
+                "namespace a { constexpr int size = 3; __global__ void\n"
+                "__cluster_dims__(size) k(int *o) { *o = 1; } }\n"
+                "__cluster_dims__(2, TWO, 2) __global__ void all(int *o) {}\n"
+                "__global__ void __launch_bounds__(64, 2)\n"
+                "__cluster_dims__((SIZE, SIZE + TWO), 1) both(int *o) {}\n"
+                "__global__ void __cluster_dims__(PAIR(8), 1) pair(int *o) {}\n"
+                "__global__ void none(int *o) { }\n"
+                "template <class T> __global__ void __cluster_dims__(SIZE, 2)\n"
+                "some(T *o) { }\n"
+                "template __global__ void some<long>(long *);\n");
+    built_make(&built, "--source @/k.cu --name-expression 'some<int>'");
+    assert_string_equal(built.log, "");
+    expect_cluster("a::k", 3, 0, 0);
+    expect_cluster("all", 2, 2, 2);
+    expect_cluster("both", 6, 1, 0);
+    expect_cluster("pair", 8, 1, 1);
+    expect_cluster("none", 0, 0, 0);
+    expect_cluster("some<int>", 4, 2, 0);
+    expect_cluster("some<long>", 4, 2, 0);
+    assert_int_equal(built_kernel(&built, "both")->max_block_threads, 64);
+    built_close(&built);
+}
+
+RNL_TEST(dimensions_of_clusters_are_numbers)
+{
+    static const char *const wrong[] = {"1, 2, 3, 4", "-1", "1.5", "n",
+                                        "\"a\""};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char text[128];
+        snprintf(text, sizeof text,
+                 "__global__ void __cluster_dims__(%s) k(int *o) {}\n",
+                 wrong[i]);
+        built_write(&built, "k.cu", text);
+        built_make(&built, "--source @/k.cu");
+        assert_int_not_equal(built.status, 0);
+        if (!strstr(built.log, "k.cu:1:"))
+            fail_msg("(%s): %s", wrong[i], built.log);
+        built_close(&built);
+    }
+}
+
 RNL_TEST(templates_by_name_expression)
 {
     built_kernels(&built, "templates.cu",

@@ -348,11 +348,11 @@ RNL_TEST(the_runtime_in_kernels)
            "cudaStreamCreateWithFlags");
 }
 
-RNL_TEST(clusters_matrices_and_libraries)
+RNL_TEST(matrices_and_libraries)
 {
-    misses("__cluster_barrier_wait();", "__cluster_barrier_wait");
-    misses("o[0] = __clusterRelativeBlockIdx().x;",
-           "__clusterRelativeBlockIdx");
+    misses("__cluster_map_shared_multicast(o, 1);",
+           "__cluster_map_shared_multicast");
+    misses("o[0] = __clusterDimIsSpecified();", "__clusterDimIsSpecified");
     misses("nvcuda::wmma::mma_sync(o, o, o, o);", "nvcuda");
     misses("__pipeline_commit();", "__pipeline_commit");
     misses("cuda::atomic_ref<int> a(*o); a.fetch_add(1);", "cuda");
@@ -361,9 +361,6 @@ RNL_TEST(clusters_matrices_and_libraries)
     misses("o[0] = (int)__cvta_generic_to_grid_constant(o);",
            "__cvta_generic_to_grid_constant");
     static const struct refusal refusals[] = {
-        {"#include <cooperative_groups.h>\n"
-         K "{\n  cooperative_groups::this_cluster().sync();\n}", "k.cu:3:",
-         "this_cluster" MISSING},
         {"#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
          K "{\n  auto t = cg::tiled_partition<64>(cg::this_thread_block());\n"
          "  o[0] = t.size();\n}", "k.cu:4:",
@@ -380,8 +377,6 @@ RNL_TEST(clusters_matrices_and_libraries)
          "  *v = __nv_atomic_fetch_or(v, *v, __NV_ATOMIC_RELAXED);\n"
          "  *s = __nv_atomic_fetch_or(s, *s, __NV_ATOMIC_RELAXED);\n}",
          "k.cu:5:", "atomic arithmetic is for numbers of 4 or 8 bytes"},
-        {"__global__ void __cluster_dims__(2, 1, 1) k(int *o) {}", "k.cu:1:",
-         "__cluster_dims__" MISSING},
     };
     REFUSE(refusals);
 }

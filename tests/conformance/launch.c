@@ -163,7 +163,8 @@ RNL_TEST(a_cluster_of_one_is_no_cluster)
 RNL_TEST(a_grid_that_its_cluster_does_not_divide_is_refused)
 {
     suite_need(RNL_FEATURE_CLUSTERS);
-    rnl_function function = make();
+    rnl_function function =
+        suite_compile("extern \"C\" __global__ void k() {}", "k");
     REFUSED("cluster", function, .grid = {5}, .block = {1}, .cluster = {2});
     REFUSED("cluster", function, .grid = {4, 3}, .block = {1}, .cluster = {2, 2});
     expect_ok(rnl_function_release(function));

@@ -28,13 +28,18 @@ static int check_shape(const struct fake_function_object *function,
 
 // --- Attributes -----------------------------------------------------------
 
-static int convert_cluster(const struct driver_launch *launch,
-                           const struct driver_launch_attribute *attribute)
+// C functions that stand for kernels have no clusters.
+static int convert_cluster(const struct fake_function_object *function,
+                           const struct driver_launch *launch,
+                           const struct driver_launch_attribute *attribute,
+                           struct fake_call *out)
 {
     unsigned x = attribute->cluster.x, y = attribute->cluster.y,
              z = attribute->cluster.z;
     if (!x || !y || !z)
         return FAKE_INVALID_VALUE;
+    if (function->module->kernel_count == 0)
+        out->launch.cluster = (rnl_dim3){x, y, z};
     return launch->grid_x % x || launch->grid_y % y || launch->grid_z % z ||
                    (uint64_t)x * y * z > 8
                ? FAKE_INVALID_CLUSTER : FAKE_OK;
@@ -47,8 +52,7 @@ static bool is_record(const struct driver_launch_attribute *attribute)
 }
 
 // What the real driver refuses.
-static int check_attribute(const struct driver_launch *launch,
-                           const struct driver_launch_attribute *attribute)
+static int check_attribute(const struct driver_launch_attribute *attribute)
 {
     switch (attribute->id) {
     case DRIVER_LAUNCH_ACCESS_POLICY:
@@ -57,8 +61,6 @@ static int check_attribute(const struct driver_launch *launch,
                        attribute->window.hit_ratio <= 1 &&
                        attribute->window.miss != 2
                    ? FAKE_OK : FAKE_INVALID_VALUE;
-    case DRIVER_LAUNCH_CLUSTER:
-        return convert_cluster(launch, attribute);
     case DRIVER_LAUNCH_CLUSTER_SCHEDULING:
         return attribute->number >= 0 && attribute->number <= 2
                    ? FAKE_OK : FAKE_INVALID_VALUE;
@@ -76,11 +78,14 @@ static int check_attribute(const struct driver_launch *launch,
     }
 }
 
-static int convert_attribute(const struct driver_launch *launch,
+static int convert_attribute(const struct fake_function_object *function,
+                             const struct driver_launch *launch,
                              const struct driver_launch_attribute *attribute,
                              struct fake_call *out)
 {
-    int code = check_attribute(launch, attribute);
+    int code = attribute->id == DRIVER_LAUNCH_CLUSTER
+                   ? convert_cluster(function, launch, attribute, out)
+                   : check_attribute(attribute);
     if (code)
         return code;
     if (attribute->id == DRIVER_LAUNCH_COOPERATIVE && attribute->number) {
@@ -178,7 +183,8 @@ int fake_launch_convert(struct fake_function_object *function,
     };
     int code = check_shape(function, launch);
     for (unsigned i = 0; i < launch->attribute_count && !code; i++)
-        code = convert_attribute(launch, &launch->attributes[i], out);
+        code = convert_attribute(function, launch, &launch->attributes[i],
+                                 out);
     if (!code && out->launch.attribute_count && is_too_large(function, launch))
         code = FAKE_COOPERATIVE_TOO_LARGE;
     if (!code)

@@ -401,6 +401,9 @@ int fake_function_get_attribute(int *out_value, int attribute, void *handle)
         [6] = 90,
         [8] = function->max_dynamic,
         [9] = function->carve_out,
+        [11] = (int)function->info.cluster.x,
+        [12] = (int)function->info.cluster.y,
+        [13] = (int)function->info.cluster.z,
     };
     *out_value = values[attribute];
     return FAKE_OK;

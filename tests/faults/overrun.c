@@ -20,6 +20,7 @@
 #define DOWN "for (int i = 1; i <= far; i++) begin[-i] = value;"
 #define SYNC "__syncthreads();"
 #define SYNC_GRID "cooperative_groups::this_grid().sync();"
+#define SYNC_CLUSTER "cooperative_groups::this_cluster().sync();"
 
 static const char source[] =
     "#include <cooperative_groups.h>\n"
@@ -28,6 +29,7 @@ static const char source[] =
     KERNEL("up_between", SYNC, UP, SYNC)
     KERNEL("down_between", SYNC, DOWN, SYNC)
     KERNEL("up_between_grids", SYNC_GRID, UP, SYNC_GRID)
+    KERNEL("up_between_clusters", SYNC_CLUSTER, UP, SYNC_CLUSTER)
     "__device__ __noinline__ int inside(int far, int value) {\n"
     "    volatile int a[8], *begin = a + (value & 8);\n"
     "    " UP "\n"
@@ -59,7 +61,7 @@ static const char source[] =
 
 static const char *const kernels[] = {
     "up", "down", "up_between", "down_between", "up_between_grids",
-    "up_inside", "down_inside", "pointers",
+    "up_between_clusters", "up_inside", "down_inside", "pointers",
 };
 enum { KERNEL_COUNT = sizeof kernels / sizeof *kernels };
 
@@ -143,10 +145,12 @@ static int run(const struct scene *scene, const char *kernel, int far,
     rnl_function function = NULL;
     const rnl_launch_attribute cooperative = {
         RNL_LAUNCH_COOPERATIVE, {strcmp(kernel, "up_between_grids") == 0}};
+    uint32_t cluster = strcmp(kernel, "up_between_clusters") == 0 ? 2 : 1;
     CHECK(rnl_module_function(scene->module, kernel, &function) == RNL_OK);
     CHECK(rnl_enqueue_function(
               scene->stream, function,
-              RNL_LAUNCH(.grid = {2}, .block = {64}, .attribute_count = 1,
+              RNL_LAUNCH(.grid = {2}, .block = {64}, .cluster = {cluster},
+                         .attribute_count = 1,
                          .attributes = &cooperative),
               RNL_ARGS(scene->buffer, far, scene->value)) == RNL_OK);
     *out_status = rnl_stream_synchronize(scene->stream, scene->limit_ns);

@@ -262,11 +262,40 @@ static rnl_status listed_kernels(struct sweep_set *t)
     return status;
 }
 
+// Blocks that run together, whose memory is made for the launch.
+static rnl_status clustered_kernels(struct sweep_set *t)
+{
+    static const char text[] =
+        "#include <cooperative_groups.h>\n"
+        "__global__ void __cluster_dims__(4) turn(int *out) {\n"
+        "    __shared__ int rank;\n"
+        "    auto cluster = cooperative_groups::this_cluster();\n"
+        "    rank = cluster.block_rank();\n"
+        "    cluster.sync();\n"
+        "    out[blockIdx.x] += *cluster.map_shared_rank(&rank, 3 - rank);\n"
+        "    cluster.sync();\n"
+        "}\n";
+    rnl_status status = RNL_OK;
+    rnl_module module = NULL;
+    rnl_function function = NULL;
+    TRY(rnl_module_compile(t->context, text, NULL, &module));
+    TRY(rnl_module_function(module, "turn", &function));
+    TRY(rnl_enqueue_function(t->stream, function,
+                             RNL_LAUNCH(.grid = {8}, .block = {40}),
+                             RNL_ARGS(t->buffer)));
+    TRY(rnl_stream_synchronize(t->stream, RNL_FOREVER));
+    RELEASE(rnl_function_release(function));
+    RELEASE(rnl_module_release(module));
+    return status;
+}
+
 const struct scenario module_scenarios[] = {
     {"modules", module_life, NULL, {RNL_FEATURE_COMPILE}},
     {"one-step compiles", one_step_life, NULL, {RNL_FEATURE_COMPILE}},
     {"compile errors", broken_source_life, NULL, {RNL_FEATURE_COMPILE}},
     {"named kernels", NULL, named_kernels, {RNL_FEATURE_COMPILE}},
+    {"clustered kernels", NULL, clustered_kernels,
+     {RNL_FEATURE_COMPILE, RNL_FEATURE_CLUSTERS}},
     {"binaries", NULL, load_binaries, {RNL_FEATURE_COMPILE},
      make_binary},
     {"dumps", NULL, dumped_module, {RNL_FEATURE_COMPILE}},

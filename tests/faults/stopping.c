@@ -46,6 +46,22 @@ static const char source[] =
     "    while (!*(volatile int *)out)\n"
     "        cooperative_groups::this_grid().sync();\n"
     "}\n"
+    "extern \"C\" __global__ void meets_clusters(int *out) {\n"
+    "    BEGUN;\n"
+    "    while (!*(volatile int *)out)\n"
+    "        cooperative_groups::this_cluster().sync();\n"
+    "}\n"
+    "extern \"C\" __global__ void rounds_of_clusters(int *out) {\n"
+    "    __shared__ int seen;\n"
+    "    auto cluster = cooperative_groups::this_cluster();\n"
+    "    BEGUN;\n"
+    "    seen = 0;\n"
+    "    for (unsigned i = 1; i != 0; i++) {\n"
+    "        cluster.sync();\n"
+    "        atomicAdd(cluster.map_shared_rank(&seen, 0), i);\n"
+    "    }\n"
+    "    out[2] = seen;\n"
+    "}\n"
     "extern \"C\" __global__ void calls(int *out) {\n"
     "    double x = 0;\n"
     "    BEGUN;\n"
@@ -67,6 +83,7 @@ static const char source[] =
 
 static const char *const endless[] = {"for_ever", "waits", "one_lane_waits",
                                       "meets", "votes", "meets_grids",
+                                      "meets_clusters", "rounds_of_clusters",
                                       "calls", "prints", "allocates"};
 enum { ENDLESS = sizeof endless / sizeof *endless };
 
@@ -116,6 +133,12 @@ static bool is_cooperative(const char *kernel)
     return strcmp(kernel, "meets_grids") == 0;
 }
 
+// One cluster of all blocks.
+static bool is_clustered(const char *kernel)
+{
+    return strstr(kernel, "clusters") != NULL;
+}
+
 static int start_on(const struct scene *scene, rnl_stream stream,
                     const char *kernel, unsigned blocks)
 {
@@ -126,6 +149,7 @@ static int start_on(const struct scene *scene, rnl_stream stream,
     CHECK(rnl_enqueue_function(
               stream, function,
               RNL_LAUNCH(.grid = {blocks}, .block = {64}, .label = "endless",
+                         .cluster = {is_clustered(kernel) ? blocks : 1},
                          .attributes = &cooperative, .attribute_count = 1),
               RNL_ARGS(scene->buffer)) == RNL_OK);
     CHECK(rnl_function_release(function) == RNL_OK);

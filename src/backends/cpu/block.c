@@ -94,6 +94,9 @@ static void release_some(struct worker *worker)
         return;
     else if (worker->at_grid.count && worker->at_grid.count == suspended)
         grid_arrive(worker);
+    else if (worker->at_cluster.count &&
+             worker->at_cluster.count + worker->barrier.count == suspended)
+        grid_meet(worker);
     else if (worker->yielded.first)
         release_yielded(worker);
     else
@@ -162,7 +165,7 @@ static void finish_threads(struct worker *worker)
 {
     struct fiber *self = worker->current;
     bool more = suspended_count(worker) > 0 ||
-                (worker->grid && grid_next(worker));
+                (worker->grid && grid_end(worker));
     if (more) {
         put_idle(worker, self);
         run_another(worker, worker->block.thread_count - 1);
@@ -197,6 +200,12 @@ bool block_can_follow(const struct kernel_run *run,
            !next->cooperative && run->object->flags == next->object->flags;
 }
 
+uint64_t block_cluster_size(const struct kernel_run *run)
+{
+    const rnl_dim3 *cluster = &run->cluster;
+    return cluster->x ? (uint64_t)cluster->x * cluster->y * cluster->z : 1;
+}
+
 static bool begin_next(struct worker *worker);
 
 // Not inlined: nothing that its caller has on the stack is to be trusted.
@@ -211,6 +220,15 @@ static void run_kernel(struct worker *worker, kernel_function *kernel,
 {
     if (!kernel_call(worker->current, kernel, &worker->block, count))
         fail_overwritten();
+}
+
+// One of those that are alive at the same time. To the scheduler it is a block
+// whose threads have all begun, and of which one may wait.
+static void run_whole_block(struct worker *worker)
+{
+    worker->block.next_thread = worker->block.thread_count;
+    run_kernel(worker, (kernel_function *)worker->run->kernel->run_blocks, 1);
+    finish_threads(worker);
 }
 
 static void run_whole_blocks(struct worker *worker)
@@ -231,12 +249,14 @@ static void run_blocks(void *argument)
     struct worker *worker = argument;
     for (;;) {
         const rnl_cpu_kernel *kernel = worker->run->kernel;
-        if (has_run_blocks(worker->run->object, kernel)) {
+        if (!has_run_blocks(worker->run->object, kernel)) {
+            run_kernel(worker, (kernel_function *)kernel->run_threads, 0);
+            finish_threads(worker);
+        } else if (worker->grid) {
+            run_whole_block(worker);
+        } else {
             run_whole_blocks(worker);
-            continue;
         }
-        run_kernel(worker, (kernel_function *)kernel->run_threads, 0);
-        finish_threads(worker);
     }
 }
 
@@ -375,6 +395,7 @@ const rnl_cpu_services *block_services(void)
         .scratch = service_scratch,
         .sync_grid = grid_sync,
         .sync_threads_at = service_sync_at,
+        .sync_cluster = grid_sync_cluster,
     };
     return &services;
 }
@@ -404,6 +425,7 @@ static void free_worker(void *memory)
         guarded_unmap(worker->memory, worker->memory_size);
     if (worker->scratch)
         guarded_unmap(worker->scratch, worker->scratch_size);
+    grid_free_clusters(worker);
     guarded_unmap(worker, sizeof *worker);
     block_memory = NULL;
     thread_worker = NULL;
@@ -453,7 +475,7 @@ size_t block_thread_held(void)
          fiber = fiber->next_made)
         held += fiber_held();
     return held + worker->memory_size + worker->scratch_size +
-           worker->signal_stack.ss_size + sizeof *worker;
+           grid_clusters_held(worker) + worker->signal_stack.ss_size + sizeof *worker;
 }
 
 void worker_use_memory(struct worker *worker, char *memory)
@@ -467,12 +489,17 @@ uint64_t block_memory_size(const rnl_cpu_object *object, size_t shared_size)
     return object->dynamic_offset + shared_size;
 }
 
-static bool reserve_memory(struct worker *worker, const struct kernel_run *run)
+bool worker_reserve_memory(struct worker *worker, uint64_t size)
 {
-    uint64_t size = block_memory_size(run->object, run->shared_size);
     bool reserved = reserve(&worker->memory, &worker->memory_size, size);
     worker_use_memory(worker, worker->memory);
     return reserved;
+}
+
+static bool reserve_memory(struct worker *worker, const struct kernel_run *run)
+{
+    return worker_reserve_memory(
+        worker, block_memory_size(run->object, run->shared_size));
 }
 
 // --- Running ---------------------------------------------------------------
@@ -506,14 +533,14 @@ static void drop_threads(struct worker *worker)
 }
 
 // A grid may have needed more stacks than a block ever will.
-static void trim_fibers(struct worker *worker)
+static void trim_fibers(struct worker *worker, size_t most)
 {
     struct fiber *next, *fiber = worker->made;
     worker->made = worker->idle = NULL;
     worker->fiber_count = 0;
     for (; fiber; fiber = next) {
         next = fiber->next_made;
-        if (worker->fiber_count >= BLOCK_THREADS_MOST) {
+        if (worker->fiber_count >= most) {
             fiber_destroy(fiber);
             continue;
         }
@@ -549,6 +576,7 @@ static void begin(struct worker *worker, const struct kernel_run *run,
     queue_clear(&worker->yielded);
     queue_clear(&worker->barrier);
     queue_clear(&worker->at_grid);
+    queue_clear(&worker->at_cluster);
     start_block(worker);
 }
 
@@ -598,7 +626,28 @@ static rnl_status run_grid(struct worker *worker, struct fiber *fiber,
     worker->blocks_left = 0;
     rnl_status status = run_begun(worker, fiber);
     grid_close(&grid, worker);
-    trim_fibers(worker);
+    trim_fibers(worker, BLOCK_THREADS_MOST);
+    return status;
+}
+
+// A launch runs its clusters by many calls: eight blocks of 256 threads keep
+// their stacks from one to the next.
+enum { CLUSTER_STACKS = 8 * 256 };
+
+// One cluster after another, each with all its blocks at once.
+static rnl_status run_clusters(struct worker *worker, struct fiber *fiber,
+                               uint64_t first, uint64_t count)
+{
+    struct grid grid;
+    if (!grid_open_clusters(&grid, worker, first, count)) {
+        put_idle(worker, fiber);
+        return out_of_memory(worker->failure, worker->failure_size);
+    }
+    worker->blocks_left = 0;
+    rnl_status status = run_begun(worker, fiber);
+    grid_close(&grid, worker);
+    if (worker->fiber_count > CLUSTER_STACKS)
+        trim_fibers(worker, CLUSTER_STACKS);
     return status;
 }
 
@@ -623,11 +672,11 @@ static rnl_status enter(const struct kernel_run *run, uint64_t first_block,
     begin(worker, run, first_block, block_count);
     worker->failure = failure;
     worker->failure_size = failure_size;
-    rnl_status status =
-        run->cooperative && block_needs_grid(run->object, run->kernel)
-            ? run_grid(worker, fiber, block_count)
-            : run_begun(worker, fiber);
-    return status;
+    if (run->cooperative && block_needs_grid(run->object, run->kernel))
+        return run_grid(worker, fiber, grid_blocks(run));
+    if (block_cluster_size(run) > 1)
+        return run_clusters(worker, fiber, first_block, block_count);
+    return run_begun(worker, fiber);
 }
 
 rnl_status block_run(const struct kernel_run *run, uint64_t first_block,

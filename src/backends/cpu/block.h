@@ -23,6 +23,7 @@ struct kernel_run {
     const struct kernel_run *next; // for block_run_list; NULL: the last
     const struct stop_scope *scope;// of the first in a list; NULL: not stopped
     struct code_range code;        // where a signal may stop it
+    rnl_dim3 cluster;              // blocks per axis; x is 0: no clusters
 };
 
 // Whether `next` may stand behind `run` in a list: both run whole blocks, with
@@ -46,6 +47,12 @@ enum { BLOCK_COOPERATES = 0 };
 bool block_needs_grid(const rnl_cpu_object *object,
                       const rnl_cpu_kernel *kernel);
 
+// The most blocks that a cluster may have; what every GPU with clusters takes.
+enum { CLUSTER_BLOCKS_MOST = 8 };
+
+// Blocks of a cluster of the run; 1 where there are no clusters.
+uint64_t block_cluster_size(const struct kernel_run *run);
+
 // Block memory of one block, bytes.
 uint64_t block_memory_size(const rnl_cpu_object *object, size_t shared_size);
 
@@ -53,8 +60,10 @@ uint64_t block_memory_size(const rnl_cpu_object *object, size_t shared_size);
 const rnl_cpu_services *block_services(void);
 
 // Runs blocks `first_block` … `first_block + block_count - 1`, numbered x
-// fastest. May be called by any OS thread, by many at once, but not from inside
-// a kernel. RNL_ERROR_LAUNCH_FAILED: a thread trapped or waits for ever;
+// fastest; of a run with clusters, so many clusters, each with all its blocks
+// alive. A cooperative run that needs its grid has all of that alive. May be
+// called by any OS thread, by many at once, but not from inside a kernel.
+// RNL_ERROR_LAUNCH_FAILED: a thread trapped or waits for ever;
 // RNL_ERROR_OUT_OF_MEMORY: no room for a stack or for shared memory;
 // RNL_ERROR_INVALID_ARGUMENT: the block is too large. On failure `failure` says
 // why, the blocks not begun are not run, and threads that waited are dropped.

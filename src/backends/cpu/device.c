@@ -24,7 +24,7 @@ static rnl_status device_info(uint32_t index, rnl_device_info *info)
     info->max_block_threads = BLOCK_THREADS_MOST;
     info->max_block = (rnl_dim3){1024, 1024, 64};
     info->max_grid = (rnl_dim3){2147483647, 65535, 65535};
-    info->max_cluster_blocks = 1;
+    info->max_cluster_blocks = BLOCK_COOPERATES ? CLUSTER_BLOCKS_MOST : 1;
     info->shared_per_block = 48 << 10;
     info->shared_per_block_max = RNL_CPU_DYNAMIC_LIMIT;
     info->constant_size = 64 << 10;
@@ -126,7 +126,6 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
     case RNL_FEATURE_COMPILE:
         return compiler_reason();
     case RNL_FEATURE_CLUSTERS:
-        return "blocks of a cpu run one by one and share no memory";
     case RNL_FEATURE_COOPERATIVE_LAUNCH:
         return BLOCK_COOPERATES ? ""
                                 : "blocks take turns on x86-64 only";
@@ -166,7 +165,8 @@ const struct backend cpu_backend = {
                 HAS(PROMISES) | HAS(PEER_ACCESS) | HAS(GRAPHS) | HAS(CAPTURE) |
                 HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) |
                 HAS(HOST_FUNCTIONS) | HAS(CANCEL) | HAS(KERNEL_LIMIT) |
-                (BLOCK_COOPERATES ? HAS(COOPERATIVE_LAUNCH) : 0),
+                (BLOCK_COOPERATES ? HAS(COOPERATIVE_LAUNCH) | HAS(CLUSTERS)
+                                  : 0),
     .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_PRIORITY),
     .context_size = sizeof(struct cpu_context),

@@ -108,6 +108,18 @@ static bool parameters_make(struct cpu_function *native)
     return native->parameters != NULL;
 }
 
+// That each launch has, by the source; x is 0 where there is none.
+static rnl_dim3 cluster_of(const rnl_cpu_object *object,
+                           const rnl_cpu_kernel *kernel)
+{
+    size_t end = offsetof(rnl_cpu_kernel, cluster) + sizeof kernel->cluster;
+    if (object->kernel_size < end || kernel->cluster[0] == 0)
+        return (rnl_dim3){0, 0, 0};
+    const uint32_t *size = kernel->cluster;
+    return (rnl_dim3){size[0], size[1] + (size[1] == 0),
+                      size[2] + (size[2] == 0)};
+}
+
 rnl_status cpu_function_init(struct function *function, const char *name,
                              struct function_facts *out_facts)
 {
@@ -147,6 +159,7 @@ rnl_status cpu_function_init(struct function *function, const char *name,
                                  : most,
         .shared_size = kernel->shared_size,
         .uses_barriers = kernel->flags & RNL_CPU_KERNEL_WAITS,
+        .cluster = cluster_of(table, kernel),
     };
     return RNL_OK;
 }

@@ -130,7 +130,7 @@ static unsigned rank_of(const struct op *op, const struct stream *stream)
     return pool_rank(stream->priority);
 }
 
-// As it is without a specialised version.
+// As it is without a specialised version and clusters.
 static struct kernel_run kernel_run_of(const struct op_kernel *kernel)
 {
     const struct cpu_function *function = function_native(kernel->function);
@@ -152,6 +152,7 @@ static rnl_status run_blocks(const struct region *region, uint64_t first,
     if (function->special)
         special_use(function->special, kernel->block, &run);
     run.scope = &region->scope;
+    run.cluster = kernel->cluster;
     callback_begin();
     rnl_status status = block_run(&run, first, count, message, REGION_MESSAGE);
     callback_end();
@@ -170,7 +171,10 @@ static rnl_status run_grid(const struct region *region, uint64_t first,
 static void plan_kernel(struct region *region, const struct op_kernel *kernel)
 {
     struct cpu_function *function = function_native(kernel->function);
+    const rnl_dim3 *cluster = &kernel->cluster;
     region->total = volume(&kernel->grid);
+    if ((cluster->x | cluster->y | cluster->z) > 1)
+        region->total /= volume(cluster);
     region->run = kernel->function->native_fn ? run_native : run_blocks;
     region->in_rows = region->run == run_blocks &&
                       function->kernel->flags & RNL_CPU_KERNEL_STRIDES;

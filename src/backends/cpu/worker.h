@@ -60,7 +60,9 @@ struct worker {
     struct waiter_queue yielded;  // may go on when nothing else can
     struct waiter_queue barrier;  // at the block barrier
     struct waiter_queue at_grid;  // at the barrier of the grid
-    struct grid *grid;       // where all its blocks are alive, else NULL
+    struct waiter_queue at_cluster;  // for all of the block
+    struct grid *grid;       // where several blocks are alive, else NULL
+    struct resident *cluster_blocks;  // kept for clusters; NULL: none yet
     uint32_t futile_yields;
     struct warp warps[WARPS_MOST];
     rnl_status status;
@@ -86,6 +88,10 @@ struct waiter *queue_take(struct waiter_queue *queue);
 
 // Appends all of `from`.
 void queue_move(struct waiter_queue *from, struct waiter_queue *to);
+
+// Makes the worker's own block memory at least so large; its contents are lost.
+// False when memory is short.
+bool worker_reserve_memory(struct worker *worker, uint64_t size);
 
 // Makes `memory` what the service block_memory gives.
 void worker_use_memory(struct worker *worker, char *memory);
@@ -125,37 +131,60 @@ _Noreturn void barrier_fail(struct worker *worker);
 struct resident {
     struct resident *next;
     rnl_cpu_block block;
-    struct waiter_queue ready, barrier, at_grid;
+    struct waiter_queue ready, barrier, at_grid, at_cluster;
     struct warp warps[WARPS_MOST];
+    char *scratch;           // as the worker's, while others run
+    size_t scratch_size;
+    uint64_t arrived, ended; // blocks of the cluster whose first block this is
 };
 
 struct resident_queue {
     struct resident *first, **end;
 };
 
-// A grid whose blocks are all alive, and take turns on one OS thread.
+// Blocks that are all alive, and take turns on one OS thread: those of a grid,
+// or of one cluster after another. The blocks of a cluster follow each other.
 struct grid {
     struct resident *residents, *running;
     uint64_t count, begun;
+    rnl_dim3 cluster;        // blocks per axis, no zeros
+    uint64_t cluster_size;
+    uint64_t first;          // number of the first resident's cluster
+    uint64_t clusters_left;  // that come after those that are alive
+    uint64_t meeting;        // blocks that wait for others of their cluster
     struct resident_queue runnable, arrived;  // others have ended
     char *memory;            // the block memories
     size_t memory_size, stride;
+    char *scratch;           // the worker's own
+    size_t scratch_size;
 };
 
 // Makes the worker, whose first block is about to begin, run a grid of `count`
 // blocks. False when memory is short.
 bool grid_open(struct grid *grid, struct worker *worker, uint64_t count);
+
+// The same for `count` clusters from number `first` on, one after another.
+bool grid_open_clusters(struct grid *grid, struct worker *worker,
+                        uint64_t first, uint64_t count);
 void grid_close(struct grid *grid, struct worker *worker);
 
-// The service sync_grid.
+// What the worker keeps for clusters besides its block memory: bytes.
+size_t grid_clusters_held(const struct worker *worker);
+void grid_free_clusters(struct worker *worker);
+
+// The services sync_grid and sync_cluster.
 void grid_sync(rnl_cpu_block *block, uint32_t thread);
+void grid_sync_cluster(rnl_cpu_block *block, uint32_t thread);
 
 // The running block has ended: goes to another one, which has threads that are
 // ready or have not begun. False when all have ended.
-bool grid_next(struct worker *worker);
+bool grid_end(struct worker *worker);
 
 // The same, for a block whose threads all wait at the barrier of the grid.
 void grid_arrive(struct worker *worker);
+
+// The same, for a block that waits for the others of its cluster.
+void grid_meet(struct worker *worker);
 
 // The same, for a block that waits for values in memory.
 void grid_pass(struct worker *worker);

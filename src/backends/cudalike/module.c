@@ -427,6 +427,11 @@ static void get_facts(struct function *function,
             (size_t)get_attribute(function, DRIVER_FUNCTION_CONSTANT),
         .packs = offsets_agree(function),
     };
+    if (function->object.context->device->info.max_cluster_blocks > 1)
+        out_facts->cluster = (rnl_dim3){
+            (uint32_t)get_attribute(function, DRIVER_FUNCTION_CLUSTER_X),
+            (uint32_t)get_attribute(function, DRIVER_FUNCTION_CLUSTER_Y),
+            (uint32_t)get_attribute(function, DRIVER_FUNCTION_CLUSTER_Z)};
 }
 
 // With the context current.
