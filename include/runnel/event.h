@@ -39,8 +39,9 @@ RNL_API rnl_status rnl_event_release(rnl_event event);
 
 // Records `event` on `stream`, which must be of the event's context. Streams
 // that already wait for an earlier record keep waiting for that one. A promise
-// can be recorded once: RNL_ERROR_INVALID_STATE the second time. Stands for
-// cuEventRecord.
+// can be recorded once: RNL_ERROR_INVALID_STATE the second time, and on a
+// stream that waits for it, since both would wait for each other for good.
+// Stands for cuEventRecord.
 RNL_API rnl_status rnl_enqueue_event_record(rnl_stream stream,
                                             rnl_event event);
 

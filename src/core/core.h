@@ -503,6 +503,10 @@ uint32_t launch_attributes_of(struct context *context);
 // Records that the time limit passed before the event was `what`.
 rnl_status event_timed_out(struct event *event, const char *what);
 
+// The stream waits for the promise that it is to record.
+rnl_status event_refuse_circle(const struct event *event,
+                               const struct stream *stream);
+
 // True when one allocated or registered range has all these bytes.
 bool host_range_has(struct context *context, uintptr_t start, size_t size);
 

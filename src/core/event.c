@@ -20,6 +20,18 @@ rnl_status event_timed_out(struct event *event, const char *what)
     return RNL_ERROR_TIMED_OUT;
 }
 
+rnl_status event_refuse_circle(const struct event *event,
+                               const struct stream *stream)
+{
+    char text[160], name[96];
+    return fail_at(RNL_ERROR_INVALID_STATE, "event",
+                   "%s waits for the promise %s, which would be recorded "
+                   "behind that wait: they wait for each other for good; "
+                   "record it on another stream",
+                   object_describe(&stream->object, name, sizeof name),
+                   object_describe(&event->object, text, sizeof text));
+}
+
 static __attribute__((noinline)) rnl_status
 read_options(struct context *context, const rnl_event_options *given,
              rnl_event_options *options)

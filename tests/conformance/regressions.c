@@ -41,24 +41,42 @@ static rnl_event new_promise(void)
 
 // --- Promises --------------------------------------------------------------
 
-RNL_TEST(a_promise_recorded_on_the_stream_that_waits_for_it)
+// The record would come behind the stream's own wait for it.
+RNL_TEST(a_promise_is_not_recorded_behind_its_own_wait)
 {
-    rnl_event promise = new_promise();
     rnl_stream stream = suite_new_stream(), other = suite_new_stream();
-    struct host_calls calls = {0, -1};
-    expect_ok(rnl_enqueue_wait_event(stream, promise));
-    expect_ok(rnl_enqueue_host_function(stream, count_host_call, &calls));
-    expect_ok(rnl_enqueue_event_record(stream, promise));
-    expect_ok(rnl_enqueue_wait_event(stream, promise));
-    expect_ok(rnl_enqueue_wait_event(other, promise));
-    expect_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    rnl_event promise = new_promise();
+    for (int i = 0; i < 2; i++) {
+        expect_ok(rnl_enqueue_wait_event(stream, promise));
+        expect_error(rnl_enqueue_event_record(stream, promise),
+                     RNL_ERROR_INVALID_STATE, "event");
+        assert_non_null(strstr(rnl_last_error()->message, "for good"));
+    }
+    assert_status(rnl_event_query(promise), RNL_NOT_READY);
+    assert_status(rnl_stream_query(stream), RNL_NOT_READY);
+    expect_ok(rnl_enqueue_event_record(other, promise));
     expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
-    expect_ok(rnl_event_synchronize(promise, RNL_FOREVER));
-    assert_int_equal(calls.count, 1);
-    assert_int_equal(calls.status, RNL_OK);
+    expect_error(rnl_enqueue_event_record(stream, promise),
+                 RNL_ERROR_INVALID_STATE, "event");
+    assert_non_null(strstr(rnl_last_error()->message, "already"));
     expect_ok(rnl_event_release(promise));
     expect_ok(rnl_stream_release(stream));
     expect_ok(rnl_stream_release(other));
+}
+
+// What is cancelled waits no more.
+RNL_TEST(a_promise_is_recorded_where_its_wait_was_cancelled)
+{
+    suite_need(RNL_FEATURE_CANCEL);
+    rnl_stream stream = suite_new_stream();
+    rnl_event promise = new_promise();
+    expect_ok(rnl_enqueue_wait_event(stream, promise));
+    expect_ok(rnl_stream_cancel(stream));
+    expect_ok(rnl_stream_reset_and_wait(stream));
+    expect_ok(rnl_enqueue_event_record(stream, promise));
+    expect_ok(rnl_event_synchronize(promise, RNL_FOREVER));
+    expect_ok(rnl_event_release(promise));
+    expect_ok(rnl_stream_release(stream));
 }
 
 RNL_TEST(a_promise_breaks_with_its_last_reference_only)

@@ -197,6 +197,7 @@ struct cpu_event {
     uint32_t expected_first, expected_count, expected_most;
     uint32_t reserved;         // how many more have been promised a place
     struct op *waiters;        // WAIT ops on a record that is to come
+    struct joined *joined;     // streams that were told to wait for a promise
     _Atomic bool done;         // complete, without failure
     _Atomic uint32_t recorded_word;  // futex: a promise's record
 };

@@ -8,9 +8,21 @@ rnl_status cpu_event_init(struct event *event)
     return RNL_OK;
 }
 
+// A stream that was told to wait for a promise: the last time, as operation
+// `sequence`.
+struct joined {
+    struct joined *next;
+    uint64_t stream_id, sequence;
+};
+
 void cpu_event_finish(struct event *event)
 {
     struct cpu_event *cpu = event_cpu(event);
+    while (cpu->joined) {
+        struct joined *joined = cpu->joined;
+        cpu->joined = joined->next;
+        mem_release(joined, sizeof *joined);
+    }
     mem_release(cpu->expected, cpu->expected_most * sizeof *cpu->expected);
     lock_take(&cpu->lock);
     struct stream *stream = cpu->stream;
@@ -35,6 +47,27 @@ static rnl_status already_gone(void)
 {
     return fail_at(RNL_ERROR_INVALID_HANDLE, "event",
                    "the event was released by another thread during the call");
+}
+
+static struct joined *joined_locked(const struct cpu_event *cpu,
+                                    const struct stream *stream)
+{
+    struct joined *joined = cpu->joined;
+    while (joined && joined->stream_id != stream->object.id)
+        joined = joined->next;
+    return joined;
+}
+
+// Its own wait comes before whatever the stream is given now.
+static bool waits_for_promise(struct event *event, struct stream *stream)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    lock_take(&cpu->lock);
+    const struct joined *joined = joined_locked(cpu, stream);
+    bool waits = joined && atomic_load(&stream_queue(stream)->completed) <
+                               joined->sequence;
+    lock_give(&cpu->lock);
+    return waits;
 }
 
 static bool stream_is_idle(struct stream *stream)
@@ -134,6 +167,8 @@ rnl_status cpu_event_record(struct event *event, struct stream *stream)
     struct op *waiters = NULL, *stamp;
     if (idle && !promise && !atomic_load(&stream->failure))
         return record_done(event);
+    if (promise && waits_for_promise(event, stream))
+        return event_refuse_circle(event, stream);
     rnl_status status = object_keep_for(&stream->object, "stream");
     if (status != RNL_OK)
         return status;
@@ -399,12 +434,47 @@ void event_unwait(struct event *event, uint64_t launch)
     failure_drop(failure);
 }
 
+// Notes that the stream, which was just given a wait, waits for a promise.
+static void note_joined(struct event *event, struct stream *stream,
+                        struct joined *made)
+{
+    struct cpu_event *cpu = event_cpu(event);
+    lock_take(&cpu->lock);
+    struct joined *joined = joined_locked(cpu, stream);
+    if (!joined) {
+        joined = made;
+        made = NULL;
+        joined->stream_id = stream->object.id;
+        joined->next = cpu->joined;
+        cpu->joined = joined;
+    }
+    joined->sequence = atomic_load(&stream->submitted);
+    lock_give(&cpu->lock);
+    mem_release(made, sizeof *made);
+}
+
+static rnl_status join_promise(struct stream *stream, struct event *event)
+{
+    struct wait wait = {.promise = event};
+    struct joined *joined = mem_allocate(sizeof *joined);
+    if (!joined)
+        return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to wait");
+    rnl_status status = queue_add_wait(stream, &wait);
+    if (status == RNL_OK)
+        note_joined(event, stream, joined);
+    else
+        mem_release(joined, sizeof *joined);
+    return status;
+}
+
 static rnl_status join_to_come(struct stream *stream, struct event *event,
                                uint64_t launch)
 {
     struct wait wait = {.sequence = launch, .promise = event};
+    if (!launch)
+        return join_promise(stream, event);
     rnl_status status = queue_add_wait(stream, &wait);
-    if (status != RNL_OK && launch)
+    if (status != RNL_OK)
         event_unwait(event, launch);
     return status;
 }

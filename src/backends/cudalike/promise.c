@@ -55,16 +55,30 @@ static rnl_status refuse_again(const struct event *event)
                    object_describe(&event->object, text, sizeof text));
 }
 
+static bool waits_locked(const struct gpu_event *own,
+                         const struct stream *stream)
+{
+    const struct waiter *waiter = own->waiters;
+    while (waiter && waiter->stream != stream)
+        waiter = waiter->next;
+    return waiter != NULL;
+}
+
 // Of a promise, which others may wait for by now, it stays where it is.
-static struct marker *take_promised(struct event *event)
+static struct marker *take_promised(struct event *event,
+                                    struct stream *stream)
 {
     struct gpu_event *own = event_of(event);
     lock_take(&own->lock);
     bool may = !own->kept && own->promised;
-    struct marker *marker = may ? marker_share(own->promised) : NULL;
-    own->kept = true;
+    bool circle = may && waits_locked(own, stream);
+    struct marker *marker =
+        may && !circle ? marker_share(own->promised) : NULL;
+    own->kept |= !circle;
     lock_give(&own->lock);
-    if (!marker)
+    if (circle)
+        event_refuse_circle(event, stream);
+    else if (!marker)
         refuse_again(event);
     return marker;
 }
@@ -125,7 +139,7 @@ static int keep_promise(struct event *event, struct marker *marker,
 rnl_status promise_record(struct event *event, struct stream *stream)
 {
     struct context *context = event->object.context;
-    struct marker *marker = take_promised(event);
+    struct marker *marker = take_promised(event, stream);
     if (!marker)
         return fail_status();
     rnl_status status = stream_record_marker(stream, marker);
