@@ -32,6 +32,8 @@ static const struct {
     {RNL_FEATURE_INTERPROCESS, "interprocess"},
     {RNL_FEATURE_CAPTURE, "capture"},
     {RNL_FEATURE_GRAPHS, "graphs"},
+    {RNL_FEATURE_GRAPH_SWITCH, "switch nodes"},
+    {RNL_FEATURE_GRAPH_BODIES, "host work in bodies"},
     {RNL_FEATURE_MEMORY_OPERATIONS, "memory operations"},
     {RNL_FEATURE_BATCHED_STREAMS, "batched streams"},
     {RNL_FEATURE_PEER_ACCESS, "peer access"},

@@ -45,6 +45,9 @@ typedef enum rnl_feature {
     RNL_FEATURE_INTERPROCESS,
     RNL_FEATURE_CAPTURE,
     RNL_FEATURE_GRAPHS,
+    RNL_FEATURE_GRAPH_SWITCH,       // nodes SWITCH, and IF with ELSE
+    RNL_FEATURE_GRAPH_BODIES,       // host functions, values and waits in the
+                                    // bodies of nodes
     RNL_FEATURE_MEMORY_OPERATIONS,  // write and wait value on a stream
     RNL_FEATURE_BATCHED_STREAMS,
     RNL_FEATURE_PEER_ACCESS,

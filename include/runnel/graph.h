@@ -19,8 +19,13 @@
 //           their launches overlap.
 //
 // Failure: a node that fails ends its launch. Nodes that did not start are not
-// run; host functions among them are called with the status. The failure is the
-// stream's, and names the node.
+// run; host functions among them are called with the status, but not those of
+// bodies that were not entered. The failure is the stream's, and names the
+// node.
+//
+// Bodies: of IF, WHILE and SWITCH: graphs, which nodes are added to, or work
+// captured into (rnl_stream_begin_capture with .graph). A host function in them
+// is called as often as its body runs.
 #ifndef RUNNEL_GRAPH_H
 #define RUNNEL_GRAPH_H
 
@@ -45,8 +50,9 @@ typedef enum rnl_node_kind {
     RNL_NODE_BUFFER_CREATE,  // its buffer may be used behind it
     RNL_NODE_BUFFER_RELEASE, // … and up to here
     RNL_NODE_IF,             // runs its body if a number in memory is not 0
-    RNL_NODE_WHILE,          // … again and again, as long as it is not 0; on a
-                             // cpu one worker is taken until then
+    RNL_NODE_WHILE,          // … again and again, as long as it is not 0
+    RNL_NODE_SWITCH,         // runs the body that the number counts to, from 0
+                             // on; none when there are not so many
 } rnl_node_kind;
 
 // What a node does. Only the fields of its kind are read; the structs they
@@ -70,11 +76,14 @@ typedef struct rnl_node_params {
     size_t size;              // BUFFER_CREATE: bytes, and …
     const rnl_buffer_options *options;  // … how; `zeroed` is not for nodes
     rnl_buffer *out_buffer;   // … gives the caller a reference to the buffer
-    rnl_buffer buffer;        // BUFFER_RELEASE: one of a BUFFER_CREATE;
-                              // IF, WHILE: a uint32_t in it, …
-    size_t offset;            // … at this offset, a multiple of 4
-    rnl_graph *out_body;      // … decides on this new graph, which belongs to
-                              // the node and is not released
+    rnl_buffer buffer;        // BUFFER_RELEASE: one of a BUFFER_CREATE of this
+                              // graph; IF, WHILE, SWITCH: a uint32_t in it, …
+    size_t offset;            // … at this offset, a multiple of 4, …
+    rnl_graph *out_body;      // … decides on this new graph, or so many, which
+                              // belong to the node and are not released
+    size_t body_count;        // IF: 2 for an ELSE behind the body; SWITCH: how
+                              // many; 0 is 1
+    const rnl_graph *bodies;  // copied into the bodies; NULL: they are empty
 } rnl_node_params;
 
 #define RNL_NODE(...) RNL_LITERAL(rnl_node_params, __VA_ARGS__)
@@ -98,6 +107,8 @@ typedef struct rnl_node_info {
     size_t dependency_count; // nodes it comes after
     size_t dependent_count;  // nodes that come after it
     rnl_graph graph;         // CHILD: the copy; IF, WHILE: the body; borrowed
+    const rnl_graph *bodies; // IF, WHILE, SWITCH: all of them, …
+    size_t body_count;       // … so many
 } rnl_node_info;
 
 typedef struct rnl_edge {
@@ -134,8 +145,8 @@ RNL_API rnl_status rnl_graph_create(rnl_context context,
 // Adds a reference for the caller.
 RNL_API rnl_status rnl_graph_retain(rnl_graph graph);
 
-// Drops one. The body of an IF or WHILE belongs to its node, and the graph of a
-// running capture to the capture: RNL_ERROR_INVALID_STATE.
+// Drops one. A body belongs to its node, and the graph of a running capture to
+// the capture: RNL_ERROR_INVALID_STATE.
 RNL_API rnl_status rnl_graph_release(rnl_graph graph);
 
 // Fills `*out_info`, whose struct_size the caller has set.
@@ -163,11 +174,13 @@ RNL_API rnl_status rnl_graph_save_dot(rnl_graph graph, const char *path);
 
 // Adds a node after `count` others of the same graph (RNL_AFTER). What it needs
 // is checked as for the call that it stands for; functions, recorded events and
-// buffers of the last three kinds must be of the graph's context. The body of
-// an IF or WHILE may have nodes of kinds EMPTY, FUNCTION, COPY, FILL, CHILD, IF
-// and WHILE (RNL_ERROR_UNSUPPORTED). Graphs may be 64 deep inside of each
-// other, and have 2^26 nodes each, removed ones included
-// (RNL_ERROR_OUT_OF_RANGE). Stands for cuGraphAddNode.
+// buffers of the last five kinds must be of the graph's context.
+// RNL_ERROR_UNSUPPORTED: for an IF with ELSE and a SWITCH without
+// RNL_FEATURE_GRAPH_SWITCH; in a body, and in what is inside of it, for an
+// EVENT_RECORD, and without RNL_FEATURE_GRAPH_BODIES for a HOST_FUNCTION,
+// VALUES and an EVENT_WAIT. Graphs may be 64 deep inside of each other, and
+// have 2^26 nodes each, removed ones included (RNL_ERROR_OUT_OF_RANGE). Stands
+// for cuGraphAddNode.
 RNL_API rnl_status rnl_graph_add_node(rnl_graph graph, const rnl_node *after,
                                       size_t count,
                                       const rnl_node_params *params,
@@ -211,7 +224,8 @@ RNL_API rnl_status rnl_graph_get_node_info(rnl_graph graph, rnl_node node,
 typedef enum rnl_update_reason {
     RNL_UPDATE_OK = 0,
     RNL_UPDATE_NODE_COUNT,  // nodes are missing or too many
-    RNL_UPDATE_NODE_KIND,   // a node is of another kind
+    RNL_UPDATE_NODE_KIND,   // a node is of another kind, or has not so many
+                            // bodies
     RNL_UPDATE_EDGES,       // a node comes after others
     RNL_UPDATE_BUFFER,      // a node's buffer is another
 } rnl_update_reason;

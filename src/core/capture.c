@@ -220,6 +220,10 @@ static rnl_status add_locked(struct stream *stream, struct capture *capture,
     rnl_status status = RNL_OK;
     if (capture->invalid)
         status = capture_fail_invalid(capture);
+    else if ((status = graph_check_kind(graph, node->kind,
+                                        RNL_ERROR_CAPTURE_UNSUPPORTED,
+                                        "stream")))
+        capture_invalidate_locked(capture);
     else if (!set_reserve(&stream->after, 1))
         status = capture_no_memory();
     if (status == RNL_OK) {

@@ -35,9 +35,9 @@ static rnl_status take_graph(struct stream *stream, struct capture *capture,
     if (graph->object.context != stream_context(stream))
         status = fail_at(RNL_ERROR_INVALID_HANDLE, "graph",
                          "'graph' belongs to another context than the stream");
-    else if (graph->capture || graph->owned)
+    else if (graph->capture)
         status = fail_at(RNL_ERROR_INVALID_STATE, "graph",
-                         "the graph belongs to a node or to a capture");
+                         "another capture is adding to the graph");
     else
         status = read_start(graph, options, &stream->after);
     if (status == RNL_OK)
@@ -215,29 +215,30 @@ static void free_graph(struct capture *capture, rnl_status status)
         cut_nodes(graph, capture->old_count);
     lock_take(&graph->lock);
     graph->capture = NULL;
-    if (status == RNL_OK)
+    if (status == RNL_OK && !capture->given)
         graph->owned = false;
     lock_give(&graph->lock);
 }
 
 // The caller's part of an ended capture, outside of the lock.
-static void finish(struct capture *capture, rnl_status status,
-                   rnl_graph *out_graph)
+static rnl_status finish(struct capture *capture, rnl_status status,
+                         rnl_graph *out_graph)
 {
     struct graph *graph = capture->graph;
     free_graph(capture, status);
     for (uint32_t i = 0; i < capture->member_count; i++)
         object_drop(&capture->members[i]->object);
-    if (status == RNL_OK) {
-        *out_graph = object_handle(&graph->object);
-        if (capture->given)
-            object_retain(*out_graph, OBJECT_GRAPH, "graph");
-    } else if (!capture->given) {
+    rnl_graph handle = object_handle(&graph->object);
+    if (status == RNL_OK && capture->given)  // a body's node may be gone
+        status = object_retain(handle, OBJECT_GRAPH, "graph");
+    if (status == RNL_OK)
+        *out_graph = handle;
+    else if (!capture->given)
         graph_release_owned(graph);
-    }
     if (capture->given)
         object_drop(&graph->object);
     capture_drop(capture);
+    return status;
 }
 
 static rnl_status judge(struct capture *capture)
@@ -274,9 +275,7 @@ static rnl_status end(struct stream *stream, rnl_status told,
         disband_locked(capture);
     }
     lock_give(&capture_lock);
-    if (capture)
-        finish(capture, status, out_graph);
-    return status;
+    return capture ? finish(capture, status, out_graph) : status;
 }
 
 static rnl_status end_handle(rnl_stream handle, rnl_status told,

@@ -30,6 +30,7 @@ static const char *shape_of(rnl_node_kind kind)
         return "octagon";
     case RNL_NODE_IF:
     case RNL_NODE_WHILE:
+    case RNL_NODE_SWITCH:
         return "diamond";
     case RNL_NODE_EMPTY:
         return "point";
@@ -62,6 +63,35 @@ static void add_size(struct text *text, const struct node *node)
 
 static void add_graph(struct text *text, struct graph *graph);
 
+// When the body runs, where there are several to choose from.
+static void add_choice(struct text *text, const struct node *node,
+                       uint32_t number)
+{
+    if (node->kind == RNL_NODE_SWITCH)
+        text_add(text, ", label=\"%" PRIu32 "\"", number);
+    else if (node->inner->sibling)
+        text_add(text, ", label=\"%s\"", number == 0 ? "then" : "else");
+}
+
+// A graph inside of a node, with a line into it, so that one sees whose it is.
+static void add_inner(struct text *text, const struct graph *graph,
+                      uint32_t index, struct graph *inner, uint32_t number)
+{
+    text_add(text, "subgraph cluster_%" PRIu64 " {\n", inner->number);
+    add_graph(text, inner);
+    text_add(text, "}\n");
+    lock_take(&inner->lock);
+    for (uint32_t i = 0; i < inner->count; i++) {
+        if (!inner->nodes[i].kind || inner->nodes[i].after_count)
+            continue;
+        text_add(text, NAME " -> " NAME " [style=dotted", graph->number, index,
+                 inner->number, i);
+        add_choice(text, &graph->nodes[index], number);
+        text_add(text, "];\n");
+    }
+    lock_give(&inner->lock);
+}
+
 static void add_node(struct text *text, const struct graph *graph,
                      uint32_t index)
 {
@@ -75,18 +105,9 @@ static void add_node(struct text *text, const struct graph *graph,
     add_quoted(text, node_what(node));
     add_size(text, node);
     text_add(text, "\"%s];\n", node->enabled ? "" : ", style=dashed");
-    if (!node->inner)
-        return;
-    text_add(text, "subgraph cluster_%" PRIu64 " {\n", node->inner->number);
-    add_graph(text, node->inner);
-    text_add(text, "}\n");
-    // A line into it, so that one sees whose it is.
-    lock_take(&node->inner->lock);
-    for (uint32_t i = 0; i < node->inner->count; i++)
-        if (node->inner->nodes[i].kind && !node->inner->nodes[i].after_count)
-            text_add(text, NAME " -> " NAME " [style=dotted];\n",
-                     graph->number, index, node->inner->number, i);
-    lock_give(&node->inner->lock);
+    uint32_t number = 0;
+    for (struct graph *inner = node->inner; inner; inner = inner->sibling)
+        add_inner(text, graph, index, inner, number++);
 }
 
 static void add_graph(struct text *text, struct graph *graph)

@@ -241,8 +241,7 @@ static rnl_status exec_set(struct graph_exec *exec, rnl_node handle,
     status = change_locked(exec, index, &made);
     lock_give(&exec->lock);
     recipe_drop(made.recipe);
-    if (made.inner)
-        object_drop(&made.inner->object);
+    graph_drop_inner(made.inner);
     return status;
 }
 

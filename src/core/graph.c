@@ -24,6 +24,7 @@ static void graph_finish(struct object *object)
         if (graph->nodes[i].kind)
             node_finish(&graph->nodes[i]);
     mem_release(graph->nodes, graph->most * sizeof *graph->nodes);
+    mem_release(graph->handles, graph->handle_count * sizeof(rnl_graph));
     buffers_discard(graph);
     followers_discard(graph);
 }
@@ -60,7 +61,7 @@ struct graph *graph_new(struct context *context, const char *label)
     return graph;
 }
 
-void graph_release_owned(struct graph *graph)
+static void release_owned(struct graph *graph)
 {
     rnl_graph handle = object_handle(&graph->object);
     lock_take(&graph->lock);
@@ -70,6 +71,53 @@ void graph_release_owned(struct graph *graph)
         object_release(handle, OBJECT_GRAPH, "graph");
     else
         object_drop(&graph->object);
+}
+
+// Takes the first one off the others; returns the next one.
+static struct graph *part(struct graph *inner)
+{
+    struct graph *next = inner->sibling;
+    inner->sibling = NULL;
+    return next;
+}
+
+void graph_release_owned(struct graph *graph)
+{
+    while (graph) {
+        struct graph *next = part(graph);
+        release_owned(graph);
+        graph = next;
+    }
+}
+
+void graph_drop_inner(struct graph *inner)
+{
+    while (inner) {
+        struct graph *next = part(inner);
+        object_drop(&inner->object);
+        inner = next;
+    }
+}
+
+const rnl_graph *graph_handles_locked(struct graph *inner, uint32_t *out_count)
+{
+    uint32_t count = 0;
+    for (struct graph *at = inner; at; at = at->sibling)
+        count++;
+    *out_count = count;
+    if (inner->handles)
+        return inner->handles;
+    rnl_graph *handles = mem_allocate(count * sizeof *handles);
+    if (!handles) {
+        fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a list");
+        return NULL;
+    }
+    uint32_t i = 0;
+    for (struct graph *at = inner; at; at = at->sibling)
+        handles[i++] = object_handle(&at->object);
+    inner->handles = handles;
+    inner->handle_count = count;
+    return handles;
 }
 
 rnl_status graph_find(rnl_graph handle, const char *parameter,
@@ -83,23 +131,43 @@ rnl_status graph_find(rnl_graph handle, const char *parameter,
 // Gives handles to the graph and to all inside of it.
 static rnl_graph publish(struct graph *graph)
 {
-    for (uint32_t i = 0; i < graph->count; i++) {
-        struct graph *inner = graph->nodes[i].inner;
-        if (graph->nodes[i].kind && inner) {
-            inner->owned = true;
-            publish(inner);
-        }
-    }
+    for (uint32_t i = 0; i < graph->count; i++)
+        if (graph->nodes[i].kind)
+            graph_publish_inner(graph->nodes[i].inner);
     return object_publish(&graph->object);
 }
 
 void graph_publish_inner(struct graph *inner)
 {
-    inner->owned = true;
-    publish(inner);
+    for (; inner; inner = inner->sibling) {
+        inner->owned = true;
+        publish(inner);
+    }
 }
 
 // --- Copies ----------------------------------------------------------------
+
+static bool no_memory(void)
+{
+    fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to copy the graph");
+    return false;
+}
+
+// Of all that a node has inside; `*out_copy` is NULL when it has nothing.
+static bool copy_inner(struct graph *inner, bool hidden,
+                       struct graph **out_copy)
+{
+    struct graph *first = NULL, **link = &first;
+    for (; inner; inner = inner->sibling) {
+        if (!(*link = graph_copy(inner, hidden))) {
+            graph_drop_inner(first);
+            return false;
+        }
+        link = &(*link)->sibling;
+    }
+    *out_copy = first;
+    return true;
+}
 
 static bool copy_node(const struct node *from, struct node *to, bool hidden)
 {
@@ -110,14 +178,12 @@ static bool copy_node(const struct node *from, struct node *to, bool hidden)
     if (from->after_count > 0) {
         after = mem_allocate(from->after_count * sizeof *after);
         if (!after)
-            return false;
+            return no_memory();
         for (uint32_t i = 0; i < from->after_count; i++)
             after[i] = from->after[i];
     }
-    struct graph *inner = NULL;
-    if (from->inner)
-        inner = graph_copy(from->inner, hidden);
-    if (from->inner && !inner) {
+    struct graph *inner;
+    if (!copy_inner(from->inner, hidden, &inner)) {
         mem_release(after, from->after_count * sizeof *after);
         return false;
     }
@@ -136,13 +202,13 @@ static bool copy_nodes_locked(const struct graph *from, struct graph *to)
         return true;
     to->nodes = mem_allocate(from->count * sizeof *to->nodes);
     if (!to->nodes)
-        return false;
+        return no_memory();
     to->most = from->count;
     for (; to->count < from->count; to->count++)
         if (!copy_node(&from->nodes[to->count], &to->nodes[to->count],
                        to->number == 0))
             return false;
-    for (uint32_t i = 0; i < to->count; i++)
+    for (uint32_t i = 0; i < to->count; i++)  // no bodies do
         to->records |= to->nodes[i].kind == RNL_NODE_EVENT_RECORD ||
                        (to->nodes[i].inner && to->nodes[i].inner->records);
     to->live_count = from->live_count;
@@ -154,10 +220,8 @@ static bool copy_nodes_locked(const struct graph *from, struct graph *to)
 static rnl_status copy_locked(const struct graph *from, struct graph *to)
 {
     rnl_status status = graph_check_free_locked(from);
-    if (status == RNL_OK && !copy_nodes_locked(from, to))
-        status = fail(RNL_ERROR_OUT_OF_MEMORY,
-                      "there is no memory to copy the graph");
-    return status;
+    return status ? status
+                  : copy_nodes_locked(from, to) ? RNL_OK : fail_status();
 }
 
 struct graph *graph_copy(struct graph *graph, bool hidden)

@@ -19,7 +19,7 @@ struct recipe {
     struct op *ops;         // FUNCTION, COPY, FILL, HOST_FUNCTION, VALUES:
                             // linked by `next`, in their order; no stream
     struct object *subject; // referenced: the event or the buffer
-    const uint32_t *word;   // IF, WHILE: what decides
+    const uint32_t *word;   // IF, WHILE, SWITCH: what decides
     char label[];
 };
 
@@ -28,7 +28,7 @@ struct node {
     bool enabled;           // in executable graphs
     bool marked;            // by whoever holds the lock
     struct recipe *recipe;
-    struct graph *inner;    // referenced: a CHILD's copy, a body
+    struct graph *inner;    // referenced: a CHILD's copy, the first body
     uint32_t *after;        // indices of the nodes it comes after, in order
     uint32_t after_count;
     uint32_t after_most, after_free;  // places from `after` on, and before it
@@ -44,7 +44,10 @@ struct graph {
     uint64_t number;       // in the handles of its nodes; 0: they have none
     uint64_t copied_from;  // that of the graph it is a copy of
     bool owned;            // by a node or a capture: not the user's to release
-    bool body;             // of an IF or WHILE: some kinds are refused
+    bool body;             // or in one: some kinds are refused
+    struct graph *sibling; // of a body: its node's next one; referenced
+    rnl_graph *handles;    // of a first body: its own and its siblings', for
+    uint32_t handle_count; // the caller; NULL: not asked for
     uint32_t depth;        // how many graphs it is inside of
     struct lock lock;      // guards all below; an inner graph's comes after
     struct capture *capture;  // that is adding to it; NULL
@@ -69,6 +72,22 @@ struct graph_exec {
     _Alignas(64) max_align_t native[];
 };
 
+static inline bool node_has_bodies(rnl_node_kind kind)
+{
+    return kind == RNL_NODE_IF || kind == RNL_NODE_WHILE ||
+           kind == RNL_NODE_SWITCH;
+}
+
+// How many graphs are inside of a node.
+static inline uint32_t node_inner_count(const struct node *node)
+{
+    uint32_t count = 0;
+    for (const struct graph *inner = node->inner; inner;
+         inner = inner->sibling)
+        count++;
+    return count;
+}
+
 static inline void *exec_native(struct graph_exec *exec)
 {
     return exec->native;
@@ -88,8 +107,20 @@ struct graph *graph_copy(struct graph *graph, bool hidden);
 // Gives handles to a new inner graph and all inside of it.
 void graph_publish_inner(struct graph *inner);
 
-// Ends a graph that belonged to a node or a capture.
+// Ends a graph that belonged to a node or a capture, and its siblings.
 void graph_release_owned(struct graph *graph);
+
+// The same for those that were not published; NULL is fine.
+void graph_drop_inner(struct graph *inner);
+
+// The handles of a node's graphs; NULL after recording that there is no memory.
+const rnl_graph *graph_handles_locked(struct graph *inner,
+                                      uint32_t *out_count);
+
+// Whether the graph, which may be a body, can have such a node. `parameter` is
+// at fault.
+rnl_status graph_check_kind(const struct graph *graph, rnl_node_kind kind,
+                            rnl_status refusal, const char *parameter);
 
 // Finds and keeps; the caller drops it.
 rnl_status graph_find(rnl_graph handle, const char *parameter,
@@ -161,6 +192,8 @@ void node_exchange(struct node *node, struct new_node *given);
 void node_finish(struct node *node);
 void node_free_edges(struct node *node);
 
+const char *node_kind_name(rnl_node_kind kind);
+
 // The function's name, "copy", "fill", …
 const char *node_what(const struct node *node);
 
@@ -193,7 +226,7 @@ void order_finish(struct order *order);
 // --- Recipes ---------------------------------------------------------------
 
 // Checks the parameters of a node of `graph` and makes its recipe and, for
-// CHILD, IF and WHILE, its inner graph.
+// CHILD, IF, WHILE and SWITCH, its inner graphs.
 rnl_status recipe_create(struct graph *graph, const rnl_node_params *params,
                          struct new_node *out_node);
 

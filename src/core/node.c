@@ -60,7 +60,7 @@ rnl_status nodes_find_locked(const struct graph *graph, const rnl_node *nodes,
     return RNL_OK;
 }
 
-static const char *kind_name(rnl_node_kind kind)
+const char *node_kind_name(rnl_node_kind kind)
 {
     static const char *const names[] = {
         [RNL_NODE_EMPTY] = "empty",
@@ -76,6 +76,7 @@ static const char *kind_name(rnl_node_kind kind)
         [RNL_NODE_BUFFER_RELEASE] = "buffer release",
         [RNL_NODE_IF] = "if",
         [RNL_NODE_WHILE] = "while",
+        [RNL_NODE_SWITCH] = "switch",
     };
     return names[kind];
 }
@@ -85,7 +86,7 @@ const char *node_what(const struct node *node)
     for (const struct op *op = node->recipe->ops; op; op = op->next)
         if (op->kind == OP_KERNEL)
             return op_name(op);
-    return kind_name(node->kind);
+    return node_kind_name(node->kind);
 }
 
 // --- Adding ----------------------------------------------------------------
@@ -147,8 +148,7 @@ rnl_status node_add_locked(struct graph *graph, const struct new_node *given,
         .after_count = (uint32_t)count, .after_most = (uint32_t)count,
         .rank = rank,
     };
-    if (given->inner)
-        graph_publish_inner(given->inner);
+    graph_publish_inner(given->inner);
     buffers_added_locked(graph, &graph->nodes[graph->count]);
     followers_discard(graph);
     *out_index = graph->count++;
@@ -169,8 +169,11 @@ rnl_status graph_check_free_locked(const struct graph *graph)
 static void give_results_locked(const rnl_node_params *params,
                                 const struct new_node *node)
 {
-    if (params->kind == RNL_NODE_IF || params->kind == RNL_NODE_WHILE)
-        *params->out_body = object_handle(&node->inner->object);
+    size_t i = 0;
+    for (struct graph *inner = node->inner;
+         inner && node_has_bodies(params->kind) && params->out_body;
+         inner = inner->sibling)
+        params->out_body[i++] = object_handle(&inner->object);
     if (params->kind != RNL_NODE_BUFFER_CREATE)
         return;
     object_keep(node->recipe->subject);
@@ -207,8 +210,7 @@ static rnl_status add_node(struct graph *graph, const rnl_node *after,
 static void new_node_drop(struct new_node *node)
 {
     recipe_drop(node->recipe);
-    if (node->inner)
-        object_drop(&node->inner->object);
+    graph_drop_inner(node->inner);
 }
 
 rnl_status node_read_params(rnl_node_params *params,
@@ -218,7 +220,7 @@ rnl_status node_read_params(rnl_node_params *params,
     if (status != RNL_OK ||
         (status = options_read(params, sizeof *params, given, "params")))
         return status;
-    if (params->kind < RNL_NODE_EMPTY || params->kind > RNL_NODE_WHILE)
+    if (params->kind < RNL_NODE_EMPTY || params->kind > RNL_NODE_SWITCH)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "params",
                        "%d is no rnl_node_kind", (int)params->kind);
     return RNL_OK;
@@ -257,9 +259,9 @@ rnl_status node_check_change(const struct node *node, rnl_node_kind kind)
     if (node->kind != kind)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "params",
                        "the node is of kind '%s', the parameters of '%s'",
-                       kind_name(node->kind), kind_name(kind));
+                       node_kind_name(node->kind), node_kind_name(kind));
     if (kind == RNL_NODE_BUFFER_CREATE || kind == RNL_NODE_BUFFER_RELEASE ||
-        kind == RNL_NODE_IF || kind == RNL_NODE_WHILE)
+        node_has_bodies(kind))
         return fail_at(RNL_ERROR_UNSUPPORTED, "params",
                        "a node of kind '%s' cannot be changed",
                        node_what(node));
@@ -285,8 +287,7 @@ static rnl_status set_node_locked(struct graph *graph, rnl_node handle,
                                    &index)) ||
         (status = node_check_change(&graph->nodes[index], given->kind)))
         return status;
-    if (given->inner)
-        graph_publish_inner(given->inner);
+    graph_publish_inner(given->inner);
     node_exchange(&graph->nodes[index], given);
     return RNL_OK;
 }
@@ -555,6 +556,17 @@ bool node_cut_locked(struct graph *graph, uint32_t count,
 
 // --- Facts -----------------------------------------------------------------
 
+static rnl_status add_bodies_locked(const struct node *node,
+                                    rnl_node_info *info)
+{
+    uint32_t count = 0;
+    if (!node_has_bodies(node->kind))
+        return RNL_OK;
+    info->bodies = graph_handles_locked(node->inner, &count);
+    info->body_count = count;
+    return info->bodies ? RNL_OK : RNL_ERROR_OUT_OF_MEMORY;
+}
+
 rnl_status rnl_graph_get_node_info(rnl_graph handle, rnl_node node_given,
                                    rnl_node_info *out_info)
 {
@@ -576,6 +588,7 @@ rnl_status rnl_graph_get_node_info(rnl_graph handle, rnl_node node_given,
         info.dependency_count = node->after_count;
         info.dependent_count = node->before_count;
         info.graph = node->inner ? object_handle(&node->inner->object) : NULL;
+        status = add_bodies_locked(node, &info);
     }
     lock_give(&graph->lock);
     object_drop(&graph->object);

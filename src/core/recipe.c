@@ -171,7 +171,7 @@ static rnl_status find_buffer(struct graph *graph, rnl_buffer handle,
                    "'buffer' belongs to another context than the graph");
 }
 
-// The word that an IF or WHILE looks at.
+// The word that an IF, WHILE or SWITCH looks at.
 static rnl_status find_word(struct graph *graph, const rnl_node_params *params,
                             struct recipe *recipe)
 {
@@ -217,6 +217,7 @@ static rnl_status find_subject(struct graph *graph,
         return find_buffer(graph, params->buffer, &recipe->subject);
     case RNL_NODE_IF:
     case RNL_NODE_WHILE:
+    case RNL_NODE_SWITCH:
         return find_word(graph, params, recipe);
     default:
         return RNL_OK;
@@ -225,17 +226,22 @@ static rnl_status find_subject(struct graph *graph,
 
 // --- Inner graphs ----------------------------------------------------------
 
-static rnl_status check_body_kind(rnl_node_kind kind)
+rnl_status graph_check_kind(const struct graph *graph, rnl_node_kind kind,
+                            rnl_status refusal, const char *parameter)
 {
-    const unsigned legal =
-        1u << RNL_NODE_EMPTY | 1u << RNL_NODE_FUNCTION | 1u << RNL_NODE_COPY |
-        1u << RNL_NODE_FILL | 1u << RNL_NODE_CHILD | 1u << RNL_NODE_IF |
-        1u << RNL_NODE_WHILE;
-    return legal & 1u << kind
-               ? RNL_OK
-               : fail_at(RNL_ERROR_UNSUPPORTED, "params",
-                         "a body cannot have nodes that wait, call the host or "
-                         "own memory");
+    const unsigned depends = 1u << RNL_NODE_HOST_FUNCTION |
+                             1u << RNL_NODE_VALUES |
+                             1u << RNL_NODE_EVENT_WAIT;
+    const char *why = NULL;
+    if (graph->body && kind == RNL_NODE_EVENT_RECORD)
+        why = "an event stands for one record of a launch";
+    else if (graph->body && depends & 1u << kind)
+        why = context_lacks(graph->object.context, RNL_FEATURE_GRAPH_BODIES);
+    return why ? fail_at(refusal, parameter,
+                         "the body of an IF, WHILE or SWITCH cannot have nodes "
+                         "of kind '%s': %s",
+                         node_kind_name(kind), why)
+               : RNL_OK;
 }
 
 // What becomes a part of a body is held to the rules of bodies, too. Nobody
@@ -246,12 +252,18 @@ static rnl_status make_body(struct graph *copy)
     copy->body = true;
     for (uint32_t i = 0; i < copy->count && status == RNL_OK; i++) {
         const struct node *node = &copy->nodes[i];
-        status = node->kind ? check_body_kind(node->kind) : RNL_OK;
-        if (status == RNL_OK && node->kind && node->inner)
-            status = make_body(node->inner);
+        if (!node->kind)
+            continue;
+        status = graph_check_kind(copy, node->kind, RNL_ERROR_UNSUPPORTED,
+                                  "params");
+        for (struct graph *inner = node->inner; inner && status == RNL_OK;
+             inner = inner->sibling)
+            status = make_body(inner);
     }
     return status;
 }
+
+static rnl_status set_depths(struct graph *inner, uint32_t depth);
 
 // The same for how deep graphs are inside of each other.
 static rnl_status set_depth(struct graph *graph, uint32_t depth)
@@ -263,40 +275,86 @@ static rnl_status set_depth(struct graph *graph, uint32_t depth)
                        GRAPH_DEPTH_MOST);
     graph->depth = depth;
     for (uint32_t i = 0; i < graph->count && status == RNL_OK; i++)
-        if (graph->nodes[i].kind && graph->nodes[i].inner)
-            status = set_depth(graph->nodes[i].inner, depth + 1);
+        if (graph->nodes[i].kind)
+            status = set_depths(graph->nodes[i].inner, depth + 1);
     return status;
 }
 
-static rnl_status copy_child(struct graph *graph, rnl_graph handle,
+static rnl_status set_depths(struct graph *inner, uint32_t depth)
+{
+    rnl_status status = RNL_OK;
+    for (; inner && status == RNL_OK; inner = inner->sibling)
+        status = set_depth(inner, depth);
+    return status;
+}
+
+// `body`: of the graph's node, or in one.
+static rnl_status copy_given(struct graph *graph, rnl_graph handle,
+                             const char *parameter, bool body,
                              struct graph **out_inner)
 {
-    struct graph *child;
-    rnl_status status = graph_find(handle, "child", &child);
+    struct graph *given;
+    rnl_status status = graph_find(handle, parameter, &given);
     if (status != RNL_OK)
         return status;
-    if (child->object.context != graph->object.context)
-        status = fail_at(RNL_ERROR_INVALID_HANDLE, "child",
-                         "'child' belongs to another context than the graph");
-    else if (!(*out_inner = graph_copy(child, graph->number == 0)))
+    if (given->object.context != graph->object.context)
+        status = fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
+                         "'%s' belongs to another context than the graph",
+                         parameter);
+    else if (!(*out_inner = graph_copy(given, graph->number == 0)))
         status = fail_status();
-    else if (graph->body)
+    else if (body)
         status = make_body(*out_inner);
-    object_drop(&child->object);
+    object_drop(&given->object);
     return status;
 }
 
 static rnl_status new_body(struct graph *graph, const rnl_node_params *params,
-                           struct graph **out_inner)
+                           size_t index, struct graph **out_inner)
 {
-    rnl_status status = check_pointer(params->out_body, "out_body");
-    if (status != RNL_OK)
-        return status;
+    if (params->bodies)
+        return copy_given(graph, params->bodies[index], "bodies", true,
+                          out_inner);
     *out_inner = graph_new(graph->object.context, params->label);
     if (!*out_inner)
         return fail_status();
     (*out_inner)->body = true;
     return RNL_OK;
+}
+
+#define BODIES_MOST 65536
+
+static rnl_status check_bodies(const struct graph *graph,
+                               const rnl_node_params *params, size_t count)
+{
+    size_t most = params->kind == RNL_NODE_WHILE ? 1
+                  : params->kind == RNL_NODE_IF  ? 2 : BODIES_MOST;
+    rnl_status status =
+        params->bodies ? RNL_OK : check_pointer(params->out_body, "out_body");
+    if (status != RNL_OK)
+        return status;
+    if (count > most)
+        return fail_at(RNL_ERROR_OUT_OF_RANGE, "body_count",
+                       "a node of kind '%s' can have %zu bodies, not %zu",
+                       node_kind_name(params->kind), most, count);
+    return count > 1 || params->kind == RNL_NODE_SWITCH
+               ? context_need(graph->object.context, RNL_FEATURE_GRAPH_SWITCH,
+                              "params", "SWITCH and IF with ELSE are")
+               : RNL_OK;
+}
+
+static rnl_status new_bodies(struct graph *graph,
+                             const rnl_node_params *params,
+                             struct graph **out_inner)
+{
+    size_t count = params->body_count ? params->body_count : 1;
+    rnl_status status = check_bodies(graph, params, count);
+    for (size_t i = 0; i < count && status == RNL_OK; i++) {
+        status = new_body(graph, params, i, out_inner);
+        if (*out_inner)
+            out_inner = &(*out_inner)->sibling;
+    }
+    return status;
 }
 
 // Published by the caller once nothing can fail any more.
@@ -306,13 +364,14 @@ static rnl_status make_inner(struct graph *graph, const rnl_node_params *params,
     rnl_status status = RNL_OK;
     *out_inner = NULL;
     if (params->kind == RNL_NODE_CHILD)
-        status = copy_child(graph, params->child, out_inner);
-    else if (params->kind == RNL_NODE_IF || params->kind == RNL_NODE_WHILE)
-        status = new_body(graph, params, out_inner);
-    if (status == RNL_OK && *out_inner)
-        status = set_depth(*out_inner, graph->depth + 1);
-    if (status != RNL_OK && *out_inner)
-        object_drop(&(*out_inner)->object);
+        status = copy_given(graph, params->child, "child", graph->body,
+                            out_inner);
+    else if (node_has_bodies(params->kind))
+        status = new_bodies(graph, params, out_inner);
+    if (status == RNL_OK)
+        status = set_depths(*out_inner, graph->depth + 1);
+    if (status != RNL_OK)
+        graph_drop_inner(*out_inner);
     return status;
 }
 
@@ -323,8 +382,8 @@ rnl_status recipe_create(struct graph *graph, const rnl_node_params *params,
 {
     struct op *ops = NULL;
     struct graph *inner;
-    rnl_status status =
-        graph->body ? check_body_kind(params->kind) : RNL_OK;
+    rnl_status status = graph_check_kind(graph, params->kind,
+                                         RNL_ERROR_UNSUPPORTED, "params");
     if (status != RNL_OK)
         return status;
     struct recipe *recipe = recipe_new(params->label, params->priority);
@@ -336,10 +395,10 @@ rnl_status recipe_create(struct graph *graph, const rnl_node_params *params,
     if (status != RNL_OK || (status = make_inner(graph, params, &inner)))
         goto drop;
     status = find_subject(graph, params, recipe);
-    if (status != RNL_OK && inner)
-        object_drop(&inner->object);
-    if (status != RNL_OK)
+    if (status != RNL_OK) {
+        graph_drop_inner(inner);
         goto drop;
+    }
     *out_node = (struct new_node){params->kind, recipe, inner};
     return RNL_OK;
 

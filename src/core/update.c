@@ -40,7 +40,8 @@ static void roll_finish(struct roll *roll)
 static const char *const sentences[] = {
     [RNL_UPDATE_OK] = "the graphs fit",
     [RNL_UPDATE_NODE_COUNT] = "the graphs do not have equally many nodes",
-    [RNL_UPDATE_NODE_KIND] = "a node is of another kind",
+    [RNL_UPDATE_NODE_KIND] = "a node is of another kind or has not so many "
+                             "bodies",
     [RNL_UPDATE_EDGES] = "a node comes after other nodes",
     [RNL_UPDATE_BUFFER] = "a node creates or releases another buffer",
 };
@@ -61,7 +62,7 @@ static rnl_update_reason compare_nodes(const struct node *a,
                                        const struct node *b,
                                        const struct roll *of_b)
 {
-    if (a->kind != b->kind)
+    if (a->kind != b->kind || node_inner_count(a) != node_inner_count(b))
         return RNL_UPDATE_NODE_KIND;
     if (!same_edges(a, of_a, b, of_b))
         return RNL_UPDATE_EDGES;
@@ -85,7 +86,13 @@ static rnl_status take_node(struct node *into, struct node *from,
     struct recipe *old = into->recipe;
     into->recipe = recipe_share(from->recipe);
     recipe_drop(old);
-    return into->inner ? take_over(into->inner, from->inner, update) : RNL_OK;
+    rnl_status status = RNL_OK;
+    struct graph *theirs = from->inner;
+    for (struct graph *inner = into->inner;
+         inner && status == RNL_OK && update->reason == RNL_UPDATE_OK;
+         inner = inner->sibling, theirs = theirs->sibling)
+        status = take_over(inner, theirs, update);
+    return status;
 }
 
 static rnl_status take_nodes(struct graph *into, const struct roll *of_into,

@@ -258,47 +258,6 @@ RNL_TEST(loops_run_in_children)
     expect_ok(rnl_buffer_release(word));
 }
 
-RNL_TEST(bodies_refuse_what_they_cannot_do)
-{
-    rnl_graph graph = new_graph(), body = NULL;
-    rnl_graph deep = new_graph(), child = new_graph();
-    rnl_buffer word = suite_ints(1, 0), made = NULL;
-    rnl_event event = suite_new_event();
-    body_node(graph, RNL_NODE_IF, RNL_AT_START, word, &body);
-    host_node(deep, RNL_AT_START, note, NULL);
-    child_node(child, RNL_AT_START, deep);
-    const rnl_node_params params[] = {
-        {.kind = RNL_NODE_HOST_FUNCTION, .host = note},
-        {.kind = RNL_NODE_EVENT_RECORD, .event = event},
-        {.kind = RNL_NODE_EVENT_WAIT, .event = event},
-        {.kind = RNL_NODE_BUFFER_CREATE, .size = 4, .out_buffer = &made},
-        {.kind = RNL_NODE_BUFFER_RELEASE, .buffer = word},
-        {.kind = RNL_NODE_CHILD, .child = deep},
-        {.kind = RNL_NODE_CHILD, .child = child},
-    };
-    rnl_node node = NULL;
-    for (size_t i = 0; i < sizeof params / sizeof params[0]; i++) {
-        rnl_node_params given = params[i];
-        given.struct_size = sizeof given;
-        expect_error(rnl_graph_add_node(body, RNL_AT_START, &given, &node),
-                     RNL_ERROR_UNSUPPORTED, "params");
-    }
-    expect_shape(body, 0, 0);
-    rnl_graph empty = new_graph();
-    rnl_graph inner =
-        node_info_of(body, child_node(body, RNL_AT_START, empty)).graph;
-    rnl_node_params given = params[0];
-    given.struct_size = sizeof given;
-    expect_error(rnl_graph_add_node(inner, RNL_AT_START, &given, &node),
-                 RNL_ERROR_UNSUPPORTED, "params");
-    expect_ok(rnl_graph_release(empty));
-    expect_ok(rnl_graph_release(graph));
-    expect_ok(rnl_graph_release(deep));
-    expect_ok(rnl_graph_release(child));
-    expect_ok(rnl_event_release(event));
-    expect_ok(rnl_buffer_release(word));
-}
-
 static rnl_status fail_now(const rnl_native_call *call)
 {
     (void)call;

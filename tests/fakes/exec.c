@@ -274,9 +274,13 @@ static rnl_node found(const struct fake_pair *pairs, size_t count,
 static void inside_condition(struct fake_node *node, struct inside *out,
                              rnl_graph *out_body)
 {
-    out->params.kind =
-        node->condition_type == DRIVER_CONDITION_IF ? RNL_NODE_IF
-                                                    : RNL_NODE_WHILE;
+    static const rnl_node_kind kinds[] = {
+        [DRIVER_CONDITION_IF] = RNL_NODE_IF,
+        [DRIVER_CONDITION_WHILE] = RNL_NODE_WHILE,
+        [DRIVER_CONDITION_SWITCH] = RNL_NODE_SWITCH,
+    };
+    out->params.kind = kinds[node->condition_type];
+    out->params.body_count = node->body_count;
     out->params.buffer = node->object.context->memory;
     out->params.offset = (uintptr_t)&node->condition->word - 4096;
     out->params.out_body = out_body;
@@ -286,7 +290,7 @@ static int build_node(struct fake_exec *exec, struct fake_node *node,
                       rnl_graph inner, struct fake_pair *pairs, size_t index)
 {
     struct inside inside;
-    rnl_graph other = NULL;
+    rnl_graph other = NULL, bodies[FAKE_BODIES];
     bool conditional = node->function == FAKE_graph_add_node;
     bool child = node->function == FAKE_graph_add_child;
     exec->works |= !child && node->function != FAKE_graph_add_empty;
@@ -299,7 +303,7 @@ static int build_node(struct fake_exec *exec, struct fake_node *node,
         inside.params.kind = RNL_NODE_CHILD;
         inside.params.child = other;
     } else if (conditional) {
-        inside_condition(node, &inside, &other);
+        inside_condition(node, &inside, bodies);
     }
     rnl_node *after = calloc(node->after_count + 1, sizeof *after);
     for (size_t i = 0; after && i < node->after_count; i++)
@@ -315,7 +319,9 @@ static int build_node(struct fake_exec *exec, struct fake_node *node,
         rnl_graph_release(other);
     if (status != RNL_OK)
         return fake_code(exec->object.context, status);
-    return conditional ? build(exec, node->graphs[0], other, NULL) : FAKE_OK;
+    for (unsigned i = 0; conditional && i < node->body_count && !code; i++)
+        code = build(exec, node->graphs[i], bodies[i], NULL);
+    return code;
 }
 
 static size_t count_nodes(const struct fake_graph *graph)

@@ -23,7 +23,7 @@ int fake_graph_create(void **out_graph, unsigned flags)
 
 static void node_free(struct fake_node *node)
 {
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < FAKE_BODIES; i++)
         if (node->graphs[i])
             fake_graph_free(node->graphs[i]);
     free(node->after);
@@ -242,14 +242,14 @@ static struct fake_node *node_clone(const struct fake_graph *from,
     copy->object = object;
     copy->after = calloc(node->after_count + 1, sizeof *copy->after);
     copy->payload = node->payload_size ? malloc(node->payload_size) : NULL;
-    copy->graphs[0] = copy->graphs[1] = NULL;
+    memset(copy->graphs, 0, sizeof copy->graphs);
     copy->condition = NULL;
     bool made = copy->after && (copy->payload || !node->payload_size);
     for (size_t i = 0; i < node->after_count && made; i++)
         copy->after[i] = node_at(to, index_of(from, node->after[i]));
     if (made && node->payload_size)
         memcpy(copy->payload, node->payload, node->payload_size);
-    for (int i = 0; i < 2 && made; i++)
+    for (int i = 0; i < FAKE_BODIES && made; i++)
         made = !node->graphs[i] ||
                (copy->graphs[i] = fake_graph_clone(node->graphs[i], copy));
     if (made)
@@ -332,6 +332,35 @@ static int add_early(struct fake_node *node, const struct driver_edge *edges,
     return finish(node, fake_node_kernel(node, params), out_node);
 }
 
+// Since 12.8 an IF may have an ELSE, and there is SWITCH.
+static unsigned bodies_most(int type)
+{
+    bool more = fake_version() >= 12080;
+    switch (type) {
+    case DRIVER_CONDITION_IF:
+        return more ? 2 : 1;
+    case DRIVER_CONDITION_WHILE:
+        return 1;
+    case DRIVER_CONDITION_SWITCH:
+        return more ? FAKE_BODIES : 0;
+    default:
+        return 0;
+    }
+}
+
+static int make_bodies(struct fake_node *node, unsigned count)
+{
+    for (node->body_count = 0; node->body_count < count; node->body_count++) {
+        struct fake_graph *body = fake_new(KIND_GRAPH, NULL, sizeof *body);
+        if (!body)
+            return FAKE_OUT_OF_MEMORY;
+        body->owner = node;
+        node->graphs[node->body_count] = body;
+        node->bodies[node->body_count] = body;
+    }
+    return FAKE_OK;
+}
+
 int fake_graph_add_node(void **out_node, void *graph, void *const *after,
                         const struct driver_edge *edges, size_t count,
                         struct driver_node *params)
@@ -343,18 +372,13 @@ int fake_graph_add_node(void **out_node, void *graph, void *const *after,
     if (params->type == DRIVER_NODE_KERNEL)
         return add_early(node, edges, &params->kernel, out_node);
     if (edges || params->type != DRIVER_NODE_CONDITIONAL ||
-        params->conditional.size != 1 || params->conditional.type > 1 ||
-        params->conditional.type < 0 || !params->conditional.handle)
+        params->conditional.size > bodies_most(params->conditional.type) ||
+        params->conditional.size == 0 || !params->conditional.handle)
         return finish(node, FAKE_INVALID_VALUE, out_node);
     node->condition = (struct fake_condition *)params->conditional.handle;
     node->condition_type = params->conditional.type;
-    struct fake_graph *body = fake_new(KIND_GRAPH, NULL, sizeof *body);
-    if (body)
-        body->owner = node;
-    node->graphs[0] = body;
-    node->bodies[0] = body;
     params->conditional.bodies = node->bodies;
-    return finish(node, body ? FAKE_OK : FAKE_OUT_OF_MEMORY, out_node);
+    return finish(node, make_bodies(node, params->conditional.size), out_node);
 }
 
 int fake_kernel_node_attribute(void *handle, int id, const void *value)

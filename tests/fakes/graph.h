@@ -5,6 +5,7 @@
 #include "fake.h"
 
 #define FAKE_NODE_ATTRIBUTES 8
+#define FAKE_BODIES 16
 
 struct fake_condition {
     _Alignas(8) uint32_t word;
@@ -31,8 +32,9 @@ struct fake_node {
     struct driver_host_node host;
     void *event;
     unsigned value_count;         // the payload is so many driver_value
-    struct fake_graph *graphs[2]; // a child, or bodies
-    void *bodies[2];
+    struct fake_graph *graphs[FAKE_BODIES];  // a child, or bodies
+    void *bodies[FAKE_BODIES];
+    unsigned body_count;
     struct fake_condition *condition;
     int condition_type;
     struct driver_launch_attribute attributes[FAKE_NODE_ATTRIBUTES];

@@ -1,7 +1,8 @@
 // From a graph to a plan.
 #include "backends/cpu/plan.h"
 
-// Where a node begins and ends in the plan; the same but for CHILD.
+// Where a node begins and ends in the plan; the same but where there are graphs
+// inside of it.
 struct span {
     uint32_t first, last;
 };
@@ -13,22 +14,34 @@ static bool is_leaf(const struct node *node)
     return node->before_count == 0;
 }
 
+static void count(const struct graph *graph, size_t *steps, size_t *edges);
+
+// A step behind it, and edges from the one before it and to that one.
+static void count_inner(const struct graph *inner, size_t *steps,
+                        size_t *edges)
+{
+    *steps += 1;
+    *edges += 1;
+    for (uint32_t k = 0; k < inner->count; k++)
+        if (inner->nodes[k].kind)
+            *edges += (inner->nodes[k].after_count == 0) +
+                      is_leaf(&inner->nodes[k]);
+    count(inner, steps, edges);
+}
+
 static void count(const struct graph *graph, size_t *steps, size_t *edges)
 {
     *edges += graph->edge_count;
     for (uint32_t i = 0; i < graph->count; i++) {
         const struct node *node = &graph->nodes[i];
-        *steps += node->kind != 0;
-        if (node->kind != RNL_NODE_CHILD)
-            continue;
-        const struct graph *inner = node->inner;
-        *steps += 1;
-        *edges += 1;  // from its begin to its end
-        for (uint32_t k = 0; k < inner->count; k++)
-            if (inner->nodes[k].kind)
-                *edges += (inner->nodes[k].after_count == 0) +
-                          is_leaf(&inner->nodes[k]);
-        count(inner, steps, edges);
+        bool bodies = node_has_bodies(node->kind);
+        *steps += (node->kind != 0) + bodies;
+        for (const struct graph *inner = node->inner; inner;
+             inner = inner->sibling) {
+            *steps += bodies;
+            *edges += bodies ? 2 : 0;
+            count_inner(inner, steps, edges);
+        }
     }
 }
 
@@ -67,9 +80,10 @@ static enum step_kind kind_of(const struct node *node, struct step *step)
     case RNL_NODE_EVENT_WAIT:
         return STEP_WAIT;
     case RNL_NODE_IF:
-        return STEP_IF;
     case RNL_NODE_WHILE:
-        return STEP_WHILE;
+    case RNL_NODE_SWITCH:
+        step->decides = node->kind;
+        return STEP_DECIDE;
     default:
         return STEP_NOTHING;
     }
@@ -88,11 +102,6 @@ static bool fill_step(struct plan *plan, struct step *step,
 {
     *step = (struct step){0};
     set_kind(plan, step, node);
-    if (step->kind == STEP_IF || step->kind == STEP_WHILE) {
-        step->body = plan_create(node->inner);
-        if (!step->body)
-            return false;
-    }
     if (step->kind == STEP_WAIT) {
         step->wait = mem_allocate_aligned(sizeof *step->wait, 64);
         if (!step->wait) {
@@ -109,8 +118,6 @@ static bool fill_step(struct plan *plan, struct step *step,
 static void step_finish(struct step *step)
 {
     recipe_drop(step->recipe);
-    if (step->body)
-        plan_drop(step->body);
     mem_release(step->wait, sizeof *step->wait);
 }
 
@@ -154,6 +161,30 @@ static bool lay_inner(struct flat *flat, const struct graph *inner,
     return fits;
 }
 
+static bool lay_bodies(struct flat *flat, const struct graph *inner,
+                       struct span *span)
+{
+    struct plan *plan = flat->plan;
+    uint32_t decide = span->first, entered = plan->count;
+    bool fits = true;
+    plan->branches++;
+    for (; inner && fits; inner = inner->sibling) {
+        struct span body = {.first = plan->count++};
+        connect(flat, decide, body.first);
+        fits = lay_inner(flat, inner, &body);
+        if (!fits)
+            break;
+        plan->steps[body.last].kind = STEP_LEAVE;
+        plan->steps[body.last].target = decide;
+    }
+    span->last = plan->steps[decide].target = plan->count++;
+    for (uint32_t i = entered; i < span->last && fits; i++)
+        if (plan->steps[i].kind == STEP_LEAVE &&
+            plan->steps[i].target == decide)
+            connect(flat, i, span->last);
+    return fits;
+}
+
 static bool lay_node(struct flat *flat, const struct graph *graph,
                      uint32_t index, struct span *spans)
 {
@@ -172,6 +203,8 @@ static bool lay_node(struct flat *flat, const struct graph *graph,
     plan->count++;
     for (uint32_t i = 0; i < node->after_count; i++)
         connect(flat, spans[node->after[i]].last, span->first);
+    if (node_has_bodies(node->kind))
+        return lay_bodies(flat, node->inner, span);
     return node->kind != RNL_NODE_CHILD || lay_inner(flat, node->inner, span);
 }
 
@@ -309,8 +342,7 @@ void plan_drop(struct plan *plan)
 bool plan_change(struct plan *plan, const struct graph *graph, uint32_t index)
 {
     const struct node *node = &graph->nodes[index];
-    if (node->kind == RNL_NODE_CHILD || node->kind == RNL_NODE_IF ||
-        node->kind == RNL_NODE_WHILE)
+    if (node->inner)
         return false;
     uint32_t at = plan->step_of[index];
     struct step *step = &plan->steps[at];

@@ -122,8 +122,6 @@ static void wait_reset(struct step *step)
     op->stream = NULL;
 }
 
-static void run_body(struct plan *outer, const struct step *step);
-
 static void run_step(struct plan *plan, struct step *step)
 {
     struct stream *stream = plan->queue->stream;
@@ -152,11 +150,6 @@ static void run_step(struct plan *plan, struct step *step)
         if (!has_failed(plan))
             run_ops(plan, step);
         break;
-    case STEP_IF:
-    case STEP_WHILE:
-        if (!has_failed(plan))
-            run_body(plan, step);
-        break;
     case STEP_WAIT:
         step->passed = false;
         wait_reset(step);
@@ -167,35 +160,6 @@ static void run_step(struct plan *plan, struct step *step)
         break;
     default:
         break;
-    }
-}
-
-// Of a body: the plan around it may be a body itself, which asks nobody while
-// this one runs.
-static bool note_failed(const struct plan *outer, struct plan *body)
-{
-    if (has_failed(outer) || queue_is_cancelled(outer->queue))
-        atomic_store(&body->failed, true);
-    return has_failed(body);
-}
-
-// Bodies have no steps that wait, so they run in one go.
-static void run_body(struct plan *outer, const struct step *step)
-{
-    struct plan *body = step->body;
-    body->queue = outer->queue;
-    body->op = outer->op;
-    body->scope = outer->scope;
-    atomic_store(&body->failed, false);
-    while (__atomic_load_n(step->recipe->word, __ATOMIC_ACQUIRE) != 0) {
-        for (uint32_t i = 0; i < body->count; i++) {
-            note_failed(outer, body);
-            run_step(body, &body->steps[i]);
-        }
-        if (note_failed(outer, body))
-            atomic_store(&outer->failed, true);
-        if (has_failed(outer) || step->kind == STEP_IF)
-            return;
     }
 }
 
@@ -300,22 +264,43 @@ static void run_next(struct plan *plan)
     plan->next += done;
 }
 
-// Runs steps up to number `end`. False when one cannot run now (`*out_next`),
-// or should not run alone. Inlined, because it costs each step an eighth else.
+// Goes over to the step that comes behind a step that decides, the last of some
+// from `begin` on. Returns how many of `most` are left.
+static __attribute__((noinline)) uint32_t
+go_over(struct plan *plan, struct step *step, uint32_t begin, uint32_t most)
+{
+    uint32_t done = plan->next + 1 - begin;
+    plan->next = branch_choose(plan, step);
+    uint32_t left = plan->count - plan->next;
+    most = done < most ? most - done : 0;
+    return left < most ? left : most;
+}
+
+// Runs some steps. False when one cannot run now (`*out_next`), or should not
+// run alone. Inlined, because it costs each step an eighth else.
 static inline __attribute__((always_inline)) bool
-run_some(struct plan *plan, bool worker, uint32_t end, enum next *out_next)
+run_some(struct plan *plan, bool worker, uint32_t most, enum next *out_next)
 {
     // With nobody to share with, times do not matter.
     bool untimed = plan->straight ||
                    stream_pool(plan->queue->stream)->width == 1;
     uint64_t start = untimed ? 0 : clock_ticks();
-    uint32_t first = plan->next;
+    uint32_t begin = plan->next, first = begin, end = begin + most;
     while (plan->next < end) {
         struct step *step = &plan->steps[plan->next];
-        *out_next = may_run(plan, step, worker);
-        if (*out_next != NEXT_GO ||
-            (step->kind == STEP_HOST && !plan->straight))
-            return false;
+        if (step->kind >= STEP_DECIDE) {
+            most = go_over(plan, step, begin, most);
+            begin = first = plan->next;
+            end = begin + most;
+            start = untimed ? 0 : clock_ticks();
+            continue;
+        }
+        if (step->kind >= STEP_HOST) {
+            *out_next = may_run(plan, step, worker);
+            if (*out_next != NEXT_GO ||
+                (step->kind == STEP_HOST && !plan->straight))
+                return false;
+        }
         run_next(plan);
         // The first ones are looked at singly: they may be long.
         uint32_t steps = plan->next - first;
@@ -348,8 +333,7 @@ static bool run_alone(struct plan *plan, bool worker, struct turn *turn,
     uint64_t start = clock_ticks();
     for (uint32_t some = TURN_STEPS;;) {
         uint32_t left = plan->count - plan->next;
-        if (!run_some(plan, worker, plan->next + (left < some ? left : some),
-                      out_next))
+        if (!run_some(plan, worker, left < some ? left : some, out_next))
             return false;
         if (plan->next >= plan->count)
             return true;
@@ -360,14 +344,14 @@ static bool run_alone(struct plan *plan, bool worker, struct turn *turn,
 
 // --- Shared ----------------------------------------------------------------
 
-static _Atomic uint32_t *slot_of(const struct plan *plan, uint32_t number)
+static _Atomic uint32_t *slot_of(const struct plan *plan, uint64_t number)
 {
     return &plan->slots[number < plan->count ? number : number % plan->count];
 }
 
 static uint32_t slot_take(struct plan *plan)
 {
-    uint32_t taken = atomic_load(&plan->taken);
+    uint64_t taken = atomic_load(&plan->taken);
     do {
         if (taken >= atomic_load(&plan->given))
             return NO_STEP;
@@ -380,7 +364,8 @@ static uint32_t slot_take(struct plan *plan)
 
 static void slot_give(struct plan *plan, uint32_t step)
 {
-    uint32_t empty = 0, given = atomic_fetch_add(&plan->given, 1);
+    uint32_t empty = 0;
+    uint64_t given = atomic_fetch_add(&plan->given, 1);
     while (!atomic_compare_exchange_weak(slot_of(plan, given), &empty,
                                          step + 1)) {
         empty = 0;
@@ -409,7 +394,26 @@ static uint32_t follow(struct plan *plan, const struct step *step)
     return next;
 }
 
-// Each host function waits at most once a launch, so the queue's links can lie
+// Ends a step that decides; returns what to go on with. All of a body is done
+// when it is left, so nobody looks at what its steps wait for meanwhile.
+static uint32_t follow_choice(struct plan *plan, struct step *step)
+{
+    const struct step *decide = branch_decide(plan, step);
+    uint32_t at = (uint32_t)(step - plan->steps), skipped = 0;
+    uint32_t to = branch_choose(plan, step);
+    if (step->kind == STEP_DECIDE) {
+        skipped = decide->target - at - 1 - branch_size(plan, decide, to);
+    } else if (to != decide->target) {
+        branch_rearm(plan, to, at);
+        atomic_fetch_add(&plan->unfinished, at - to + 1);
+        slot_give(plan, to);  // in between this thread may look at others
+        to = NO_STEP;
+    }
+    atomic_fetch_sub(&plan->unfinished, skipped + 1);
+    return to;
+}
+
+// Each host function waits at most once at a time, so the queue's links can lie
 // in the steps.
 static void park_host(struct plan *plan, uint32_t step)
 {
@@ -498,7 +502,8 @@ static bool take_step(struct region *region, bool worker)
     while (at != NO_STEP && may_run_shared(plan, at, worker)) {
         struct step *step = &plan->steps[at];
         run_step(plan, step);
-        at = follow(plan, step);
+        at = step->kind >= STEP_DECIDE ? follow_choice(plan, step)
+                                       : follow(plan, step);
     }
     return true;
 }
@@ -520,12 +525,8 @@ static void set_shared(struct queue *queue, struct region *region)
 
 static void share(struct plan *plan)
 {
-    for (uint32_t i = plan->next; i < plan->count; i++)
-        for (uint32_t k = plan->steps[i].first; k < plan->steps[i].end; k++)
-            atomic_fetch_add_explicit(&plan->left[plan->followers[k]], 1,
-                                      memory_order_relaxed);
+    branch_count_rest(plan);
     plan->taken = plan->given = 0;
-    plan->unfinished = plan->count - plan->next;
     plan->shared = true;
     struct pool *pool = stream_pool(plan->queue->stream);
     plan->region.queue = plan->queue;
@@ -536,7 +537,7 @@ static void share(struct plan *plan)
     plan->region.any = any_step;
     atomic_store(&plan->region.participants, 1);
     // Before anybody can join: who ends a step gives the next ones itself.
-    for (uint32_t i = plan->next; i < plan->count; i++)
+    for (uint32_t i = plan->next; i < plan->count; i = branch_ahead(plan, i))
         if (plan->left[i] == 0)
             slot_give(plan, i);
     set_shared(plan->queue, &plan->region);

@@ -16,13 +16,18 @@ enum step_kind {
     STEP_OPS,
     STEP_CALL,    // a C function, once
     STEP_RUN,     // a compiled kernel of one block
-    STEP_HOST,    // only a worker may run it
     STEP_RECORD,
+    // From here on: not at once, or not the next step comes next.
+    STEP_HOST,    // only a worker may run it
     STEP_WAIT,    // for an event
     STEP_VALUES,
-    STEP_IF,
-    STEP_WHILE,
+    // From here on: what follows is found out when it runs.
+    STEP_DECIDE,  // which body is entered
+    STEP_LEAVE,   // the end of a body
 };
+
+// IF, WHILE and SWITCH are a DECIDE, the bodies one behind the other, and a
+// step where all go on. A body is a step to enter it, its own, and a LEAVE.
 
 struct step {
     enum step_kind kind;
@@ -32,7 +37,6 @@ struct step {
     uint32_t needs;          // steps that it comes after
     uint32_t first, end;     // its followers in plan->followers
     struct recipe *recipe;   // shared; NULL for joints
-    struct plan *body;       // IF, WHILE
     struct op *wait;         // WAIT: its own op; has a stream while it waits
     uint32_t point;          // WAIT: its number among them
     union {
@@ -47,6 +51,10 @@ struct step {
         struct kernel_run run;   // RUN; `next` is of the next step, if that is
                                  // to be run with it
         uint32_t next_host;      // HOST: the next one that needs a worker
+        struct {                 // DECIDE, LEAVE
+            rnl_node_kind decides;
+            uint32_t target;     // DECIDE: where all go on; LEAVE: its DECIDE
+        };
     };
 };
 
@@ -59,6 +67,7 @@ struct plan {
     uint32_t point_count;    // steps that are WAIT
     uint32_t records;        // steps that are RECORD
     uint32_t hosts;          // steps that are HOST, also disabled ones
+    uint32_t branches;       // steps that are DECIDE
     _Atomic bool brief;      // the last launch took no longer than a wake-up
     uint32_t node_count;
     uint32_t *step_of;       // by node; of a CHILD, where it ends
@@ -79,7 +88,7 @@ struct plan {
     struct region region;
     _Atomic uint32_t *left;  // per step: how many it waits for
     _Atomic uint32_t *slots;
-    _Atomic uint32_t taken, given;
+    _Atomic uint64_t taken, given;
     _Atomic uint32_t unfinished;
     struct lock lock;        // guards all below, and what the parked wait for
     uint32_t *parked;        // steps that wait, oldest first
@@ -116,6 +125,30 @@ bool plan_is_small(const struct plan *plan);
 // A step that holds up the launch under way, whose queue is blocked and locked
 // by the caller; or NULL.
 const struct step *plan_waiting(const struct plan *plan);
+
+// --- Branches (branch.c) ---------------------------------------------------
+
+// The DECIDE of a step that decides, itself or a LEAVE.
+const struct step *branch_decide(const struct plan *plan,
+                                 const struct step *step);
+
+// What comes behind a step that decides.
+uint32_t branch_choose(const struct plan *plan, const struct step *step);
+
+// How many steps the body has that is entered at `to`; 0: that is none.
+uint32_t branch_size(const struct plan *plan, const struct step *decide,
+                     uint32_t to);
+
+// Counts anew how many of the steps from `first` to `last` each of them waits
+// for.
+void branch_rearm(struct plan *plan, uint32_t first, uint32_t last);
+
+// The step behind step `i` of those that may still run: a body that was left
+// alone in favour of another will not be entered any more.
+uint32_t branch_ahead(const struct plan *plan, uint32_t i);
+
+// Counts what the steps wait for that may still run, and how many those are.
+void branch_count_rest(struct plan *plan);
 
 static inline struct plan *op_plan(const struct op *op)
 {

@@ -280,6 +280,8 @@ static const char *launch_reason(const struct context *context, int id)
                ? need->compute_reason : "";
 }
 
+#define SWITCH_VERSION 12080
+
 static const char *feature_reason(struct context *context, rnl_feature feature)
 {
     if (feature >= BACKEND_LAUNCH_FEATURE(0))
@@ -305,6 +307,14 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
         return driver.call.stream_write32
                    ? cuda_missing(&driver, "cuStreamWaitValue32")
                    : cuda_missing(&driver, "cuStreamWriteValue32");
+    case RNL_FEATURE_GRAPH_SWITCH:
+        if (driver.version >= SWITCH_VERSION)
+            return cuda_missing(&driver, "cuGraphAddNode");
+        return "the driver is older than CUDA 12.8, which brought SWITCH and "
+               "ELSE";
+    case RNL_FEATURE_GRAPH_BODIES:
+        return "the driver takes kernels, copies, fills, children and "
+               "conditions in a body, and nothing else";
     case RNL_FEATURE_CANCEL:
         return "a driver takes back no work that it was given";
     case RNL_FEATURE_KERNEL_LIMIT:
@@ -332,8 +342,8 @@ const struct backend cuda_backend = {
                 HAS(PROMISES) | HAS(PEER_ACCESS) |
                 HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) | HAS(CLUSTERS) |
                 HAS(COOPERATIVE_LAUNCH) | HAS(MEMORY_HINTS) | HAS(COMPILE) |
-                HAS(NATIVE_HANDLES) | HAS(GRAPHS) | HAS(CAPTURE) |
-                HAS(HOST_FUNCTIONS),
+                HAS(NATIVE_HANDLES) | HAS(GRAPHS) | HAS(GRAPH_SWITCH) |
+                HAS(CAPTURE) | HAS(HOST_FUNCTIONS),
     .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_ACCESS_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_PRIORITY) |

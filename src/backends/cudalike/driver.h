@@ -176,6 +176,7 @@ enum {
     DRIVER_NODE_CONDITIONAL = 13,
     DRIVER_CONDITION_IF = 0,
     DRIVER_CONDITION_WHILE = 1,
+    DRIVER_CONDITION_SWITCH = 2,
 };
 
 // --- Numbers that are the same for every vendor ------------------------------

@@ -233,16 +233,17 @@ static bool walk_node(struct walk *walk, const struct node *node)
         return false;
     walk->code = walk->visit(walk, walk->next++, node);
     bool goes_on = walk->code == 0;
-    for (uint32_t i = 0; goes_on && node->inner && i < node->inner->count; i++)
-        goes_on = walk_node(walk, &node->inner->nodes[i]);
+    for (const struct graph *inner = node->inner; inner;
+         inner = inner->sibling)
+        for (uint32_t i = 0; goes_on && i < inner->count; i++)
+            goes_on = walk_node(walk, &inner->nodes[i]);
     return goes_on;
 }
 
 static int visit_set(struct walk *walk, struct step *step,
                      const struct node *node)
 {
-    bool looks = step->kind == RNL_NODE_IF || step->kind == RNL_NODE_WHILE;
-    if (looks && step->recipe->word != node->recipe->word)
+    if (node_has_bodies(step->kind) && step->recipe->word != node->recipe->word)
         return NOT_IN_PLACE;
     return set_step(walk->context, step, node);
 }

@@ -164,8 +164,8 @@ static int prepare_body_copy(struct builder *builder, struct piece *piece)
         copy->to_type != DRIVER_MEMORY_HOST)
         return 0;
     fail_at(RNL_ERROR_UNSUPPORTED, "graph",
-            "in the body of an IF or WHILE, %s copies only memory of the "
-            "device and page-locked memory",
+            "in the body of an IF, WHILE or SWITCH, %s copies only memory of "
+            "the device and page-locked memory",
             gpu_of(builder->plan->context)->driver->api);
     return RECORDED;
 }
@@ -313,7 +313,7 @@ static int add_work(struct chain *chain)
     return code;
 }
 
-// --- IF and WHILE -----------------------------------------------------------
+// --- IF, WHILE, SWITCH ------------------------------------------------------
 
 static int lay(struct builder *builder, struct layer *layer);
 static int layer_init(struct builder *builder, struct layer *layer);
@@ -345,27 +345,43 @@ static int add_decision(struct chain *chain, struct condition *condition)
     return code;
 }
 
-static int lay_body(struct chain *chain, const struct node *node, void *target,
-                    struct condition *condition)
+static int lay_body(struct chain *chain, const struct node *node,
+                    struct layer *layer, struct condition *condition)
 {
     struct builder *builder = chain->builder;
-    struct layer layer = {
-        .graph = node->inner,
-        .target = target,
-        .first_step = (uint32_t)(chain->step - builder->plan->steps) + 1,
-        .body = true,
-    };
-    int code = layer_init(builder, &layer);
+    int code = layer_init(builder, layer);
     if (code == 0)
-        code = lay(builder, &layer);
+        code = lay(builder, layer);
     if (code == 0 && node->kind == RNL_NODE_WHILE) {
-        struct chain end = {.builder = builder, .layer = &layer,
-                            .after = layer.after};
-        end.after_count = list_leaves(&layer);
+        struct chain end = {.builder = builder, .layer = layer,
+                            .after = layer->after};
+        end.after_count = list_leaves(layer);
         code = add_decision(&end, condition);
     }
-    layer_finish(&layer);
+    layer_finish(layer);
     return code;
+}
+
+static int lay_bodies(struct chain *chain, const struct node *node,
+                      void *const *targets, struct condition *condition)
+{
+    uint32_t step = (uint32_t)(chain->step - chain->builder->plan->steps) + 1;
+    int code = 0;
+    for (const struct graph *inner = node->inner; inner && code == 0;
+         inner = inner->sibling) {
+        struct layer layer = {.graph = inner, .target = *targets++,
+                              .first_step = step, .body = true};
+        code = lay_body(chain, node, &layer, condition);
+        step += gpu_steps_in(inner);
+    }
+    return code;
+}
+
+static int type_of(rnl_node_kind kind)
+{
+    return kind == RNL_NODE_IF      ? DRIVER_CONDITION_IF
+           : kind == RNL_NODE_WHILE ? DRIVER_CONDITION_WHILE
+                                    : DRIVER_CONDITION_SWITCH;
 }
 
 static int add_condition(struct chain *chain, const struct node *node)
@@ -387,10 +403,8 @@ static int add_condition(struct chain *chain, const struct node *node)
         return code;
     struct driver_node params = {.type = DRIVER_NODE_CONDITIONAL};
     params.conditional.handle = condition.handle;
-    params.conditional.type = node->kind == RNL_NODE_IF
-                                  ? DRIVER_CONDITION_IF
-                                  : DRIVER_CONDITION_WHILE;
-    params.conditional.size = 1;
+    params.conditional.type = type_of(node->kind);
+    params.conditional.size = node_inner_count(node);
     params.conditional.context = builder->context;
     void *conditional = NULL;
     code = call->graph_add_node(&conditional, chain->layer->target,
@@ -398,8 +412,8 @@ static int add_condition(struct chain *chain, const struct node *node)
                                 &params);
     go_on_after(chain, conditional);
     return code ? code
-                : lay_body(chain, node, params.conditional.bodies[0],
-                           &condition);
+                : lay_bodies(chain, node, params.conditional.bodies,
+                             &condition);
 }
 
 // --- Children ---------------------------------------------------------------
@@ -462,14 +476,6 @@ static size_t list_leaves(struct layer *layer)
     return count;
 }
 
-// A memset that is disabled makes the second launch fail, hang or write what it
-// should not, whatever comes behind it (CUDA driver 580.159).
-bool gpu_step_switches(const struct step *step)
-{
-    return step->kind != RNL_NODE_FILL &&
-           call_of(gpu_of(step->plan->context))->exec_set_enabled;
-}
-
 static int add_node(struct chain *chain, const struct node *node)
 {
     struct step *step = chain->step;
@@ -483,6 +489,7 @@ static int add_node(struct chain *chain, const struct node *node)
         return add_child(chain, node);
     case RNL_NODE_IF:
     case RNL_NODE_WHILE:
+    case RNL_NODE_SWITCH:
         return add_condition(chain, node);
     default:
         break;
@@ -517,15 +524,6 @@ static int lay_node(struct builder *builder, struct layer *layer,
     layer->ends[index] = chain.last;
     layer->kernels[index] = chain.behind_kernels && chain.last;
     return code;
-}
-
-uint32_t gpu_steps_of(const struct node *node)
-{
-    uint32_t count = node->kind != 0;
-    if (node->kind && node->inner)
-        for (uint32_t i = 0; i < node->inner->count; i++)
-            count += gpu_steps_of(&node->inner->nodes[i]);
-    return count;
 }
 
 // Steps are numbered in the order of the nodes, laid out in one that the edges
@@ -640,20 +638,6 @@ static int build(struct builder *builder, const struct graph *snapshot)
     return code ? code : instantiate(builder);
 }
 
-// At most: one for an event or a function, one for each copy.
-static uint32_t slots_of(const struct node *node)
-{
-    if (!node->kind)
-        return 0;
-    uint32_t count = 1;
-    const struct op *op = node->recipe ? node->recipe->ops : NULL;
-    for (; op; op = op->next)
-        count++;
-    for (uint32_t i = 0; node->inner && i < node->inner->count; i++)
-        count += slots_of(&node->inner->nodes[i]);
-    return count;
-}
-
 static struct gpu_plan *plan_new(struct context *context,
                                  const struct graph *snapshot)
 {
@@ -664,7 +648,7 @@ static struct gpu_plan *plan_new(struct context *context,
     plan->context = context;
     for (uint32_t i = 0; i < snapshot->count; i++) {
         plan->count += gpu_steps_of(&snapshot->nodes[i]);
-        plan->slot_most += slots_of(&snapshot->nodes[i]);
+        plan->slot_most += gpu_slots_of(&snapshot->nodes[i]);
     }
     plan->steps = mem_allocate(plan->count * sizeof *plan->steps);
     plan->slotted = mem_allocate(plan->slot_most * sizeof *plan->slotted);

@@ -97,8 +97,12 @@ struct gpu_plan *gpu_plan_create(struct context *context,
 // `last`: its last launch.
 void gpu_plan_free(struct gpu_plan *plan, struct point last);
 
-// How many steps a node takes, itself and what is inside.
+// How many steps a node takes, itself and what is inside, and how many all of a
+// graph's.
 uint32_t gpu_steps_of(const struct node *node);
+uint32_t gpu_steps_in(const struct graph *graph);
+// How many of what launches prepare it has at most.
+uint32_t gpu_slots_of(const struct node *node);
 
 // What a kernel of the library's own looks at to decide on an IF or WHILE: 0 or
 // the driver's code. With the context current.
