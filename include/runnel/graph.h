@@ -68,7 +68,12 @@ typedef struct rnl_node_params {
     const rnl_copy *copy;     // COPY
     const rnl_fill *fill;     // FILL
     rnl_host_fn host;         // HOST_FUNCTION, called in each launch, with …
-    void *user_data;          // … this, which must live as long
+    void *user_data;          // … this, which must live as long; or, of a node
+                              // of any kind, …
+    rnl_destroy_fn destroy;   // … is ended by this: when the last of graph,
+                              // clones, executable graphs and launches under
+                              // way that have it is gone or changed; not where
+                              // a call that was given it fails
     const rnl_value_op *values; // VALUES, …
     size_t value_count;       // … so many
     rnl_event event;          // EVENT_RECORD, EVENT_WAIT; no promises
@@ -213,6 +218,17 @@ RNL_API rnl_status rnl_graph_get_nodes(rnl_graph graph, rnl_node *out_nodes,
 // The edges, in the order of the nodes that come after.
 RNL_API rnl_status rnl_graph_get_edges(rnl_graph graph, rnl_edge *out_edges,
                                        size_t capacity, size_t *out_count);
+
+// What a node was given, so that rnl_graph_add_node makes another like it.
+// Values are copies, pitches are filled in, buffers and functions are borrowed:
+// a buffer whose handle the program released is given by its address, another
+// object as NULL. A BUFFER_CREATE has its buffer in `buffer`, an IF, WHILE or
+// SWITCH its bodies in `bodies`; `out_…` and `destroy` are NULL. All is good
+// until the node is removed or changed. RNL_ERROR_UNSUPPORTED for a captured
+// rnl_enqueue_copy_batch, which no parameters describe. Stands for
+// cuGraphKernelNodeGetParams and its kin.
+RNL_API rnl_status rnl_graph_get_node_params(rnl_graph graph, rnl_node node,
+                                             rnl_node_params *out_params);
 
 // Fills `*out_info`, whose struct_size the caller has set.
 RNL_API rnl_status rnl_graph_get_node_info(rnl_graph graph, rnl_node node,

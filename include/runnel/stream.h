@@ -58,6 +58,25 @@ typedef struct rnl_stream_info {
 // failure of the work before it: it is always called exactly once.
 typedef void (*rnl_host_fn)(rnl_status status, void *user_data);
 
+// Ends what a program gave the library to keep: called once, when nothing holds
+// it any more, on the thread that let it go or one of the library's. It may not
+// call Runnel; what it is refused leaves rnl_last_error() of the call that runs
+// it alone.
+typedef void (*rnl_destroy_fn)(void *user_data);
+
+// A host function with what belongs to it.
+typedef struct rnl_host_call {
+    size_t struct_size;
+    rnl_host_fn function;
+    void *user_data;
+    rnl_destroy_fn destroy;  // of `user_data`: behind the call, and, if it was
+                             // captured, with the last graph that has it; not
+                             // where rnl_enqueue_host_call fails
+    const char *label;       // named in errors; copied
+} rnl_host_call;
+
+#define RNL_HOST_CALL(...) RNL_LITERAL(rnl_host_call, __VA_ARGS__)
+
 RNL_BEGIN_DECLS
 
 // Creates a stream on `context`. Stands for cuStreamCreateWithPriority.
@@ -139,6 +158,11 @@ RNL_API rnl_status rnl_enqueue_wait_context(rnl_stream stream,
 RNL_API rnl_status rnl_enqueue_host_function(rnl_stream stream,
                                              rnl_host_fn function,
                                              void *user_data);
+
+// The same with a destructor for `user_data`, and a label. Stands for
+// cuLaunchHostFunc and cuUserObjectCreate.
+RNL_API rnl_status rnl_enqueue_host_call(rnl_stream stream,
+                                         const rnl_host_call *call);
 
 RNL_END_DECLS
 

@@ -450,11 +450,14 @@ rnl_status make_constant_op(struct stream *stream, struct function *function,
         return fail_at(RNL_ERROR_OUT_OF_RANGE, "constants",
                        "%zu bytes do not fit into '%s', which has %zu",
                        constant->size, constant->symbol, size);
-    struct op *op = op_create(stream, OP_COPY, constant->size);
+    // Its name is behind the bytes, for who asks what a node was given.
+    struct op *op = op_create(stream, OP_COPY,
+                              constant->size + strlen(constant->symbol) + 1);
     if (!op)
         return RNL_ERROR_OUT_OF_MEMORY;
     if (constant->size > 0)
         memcpy(op->payload, constant->data, constant->size);
+    strcpy((char *)op->payload + constant->size, constant->symbol);
     op->copy = (struct op_copy){
         .to = memory.device, .from = op->payload, .width = constant->size,
         .height = 1, .depth = 1, .to_context = module->object.context,

@@ -240,7 +240,7 @@ static rnl_status exec_set(struct graph_exec *exec, rnl_node handle,
     lock_take(&exec->lock);
     status = change_locked(exec, index, &made);
     lock_give(&exec->lock);
-    recipe_drop(made.recipe);
+    (status ? recipe_give_back : recipe_drop)(made.recipe);
     graph_drop_inner(made.inner);
     return status;
 }

@@ -20,6 +20,9 @@ struct recipe {
                             // linked by `next`, in their order; no stream
     struct object *subject; // referenced: the event or the buffer
     const uint32_t *word;   // IF, WHILE, SWITCH: what decides
+    struct object *user;    // referenced: the node's user data; NULL: not ours
+    struct readback *readback;  // for the caller (readback.c); NULL: not asked
+                                // for. Guarded by the lock in there
     char label[];
 };
 
@@ -244,3 +247,13 @@ static inline struct recipe *recipe_share(struct recipe *recipe)
 }
 
 void recipe_drop(struct recipe *recipe);
+
+// The only one, of a call that fails: its user data stays the program's.
+void recipe_give_back(struct recipe *recipe);
+
+// --- What a node was given (readback.c) ------------------------------------
+
+// The parameters of a node of a locked graph, in terms of what it holds.
+rnl_status node_read_back(struct node *node, rnl_node_params *params);
+
+void readback_free(struct readback *readback);

@@ -209,7 +209,7 @@ static rnl_status add_node(struct graph *graph, const rnl_node *after,
 // What was made for a node that is not to be.
 static void new_node_drop(struct new_node *node)
 {
-    recipe_drop(node->recipe);
+    recipe_give_back(node->recipe);
     graph_drop_inner(node->inner);
 }
 
@@ -323,7 +323,7 @@ rnl_status rnl_graph_set_node(rnl_graph handle, rnl_node node,
         lock_take(&graph->lock);
         status = set_node_locked(graph, node, &made);
         lock_give(&graph->lock);
-        recipe_drop(made.recipe);
+        (status ? recipe_give_back : recipe_drop)(made.recipe);
         if (made.inner)
             graph_release_owned(made.inner);
     }
@@ -555,6 +555,28 @@ bool node_cut_locked(struct graph *graph, uint32_t count,
 }
 
 // --- Facts -----------------------------------------------------------------
+
+rnl_status rnl_graph_get_node_params(rnl_graph handle, rnl_node node,
+                                     rnl_node_params *out_params)
+{
+    struct graph *graph;
+    rnl_node_params params = {0};
+    uint32_t index;
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = info_check(out_params, sizeof *out_params, "out_params")) ||
+        (status = graph_find(handle, "graph", &graph)))
+        return status;
+    lock_take(&graph->lock);
+    status = node_find_locked(graph, graph->number, node, "node", &index);
+    if (status == RNL_OK)
+        status = node_read_back(&graph->nodes[index], &params);
+    lock_give(&graph->lock);
+    object_drop(&graph->object);
+    return status ? status
+                  : info_write(out_params, &params, sizeof params,
+                               "out_params");
+}
 
 static rnl_status add_bodies_locked(const struct node *node,
                                     rnl_node_info *info)

@@ -1,6 +1,7 @@
 // What a node does: from the caller's parameters to checked operations.
 #include "core/graph.h"
 #include "core/make.h"
+#include "core/user_data.h"
 #include "core/values.h"
 
 #include <string.h>
@@ -30,7 +31,16 @@ void recipe_drop(struct recipe *recipe)
     op_finish_list(recipe->ops);
     if (recipe->subject)
         object_drop(recipe->subject);
+    if (recipe->user)
+        object_drop(recipe->user);
+    readback_free(recipe->readback);
     mem_release(recipe, size_of(recipe->label));
+}
+
+void recipe_give_back(struct recipe *recipe)
+{
+    user_data_give_back(recipe->user);
+    recipe_drop(recipe);
 }
 
 // Whoever runs them says where.
@@ -390,8 +400,11 @@ rnl_status recipe_create(struct graph *graph, const rnl_node_params *params,
     if (!recipe)
         return RNL_ERROR_OUT_OF_MEMORY;
     status = make_ops(graph, params, &ops);
-    if (status == RNL_OK)
+    if (status == RNL_OK) {
         take_ops(recipe, ops);
+        status = user_data_create(graph->object.context, params->user_data,
+                                  params->destroy, &recipe->user);
+    }
     if (status != RNL_OK || (status = make_inner(graph, params, &inner)))
         goto drop;
     status = find_subject(graph, params, recipe);
@@ -403,6 +416,6 @@ rnl_status recipe_create(struct graph *graph, const rnl_node_params *params,
     return RNL_OK;
 
 drop:
-    recipe_drop(recipe);
+    recipe_give_back(recipe);
     return status;
 }

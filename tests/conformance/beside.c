@@ -184,6 +184,21 @@ static void release_its_capture(void)
     expect_ok(rnl_stream_release(stream));
 }
 
+static void end_noisily(void *user_data)
+{
+    delete_noisily(NULL, 0, user_data);
+}
+
+static void release_its_data(void)
+{
+    rnl_node node = NULL;
+    rnl_graph graph = new_graph();
+    expect_ok(rnl_graph_add_node(
+        graph, RNL_AT_START,
+        RNL_NODE(.kind = RNL_NODE_EMPTY, .destroy = end_noisily), &node));
+    expect_ok(rnl_graph_release(graph));
+}
+
 typedef void path(void);
 
 // Its work may be over a moment later on a thread of the library's.
@@ -236,6 +251,7 @@ static void try_graphs(void)
     TRY(change_its_exec);
     TRY(update_its_exec);
     TRY(release_its_capture);
+    TRY(release_its_data);
 }
 
 RNL_TEST(a_deleter_leaves_the_failure_before_its_call)

@@ -105,6 +105,10 @@ OP(fill, rnl_enqueue_fill(s->captured, s->buffer, 0, 16, 7, 4))
 OP(fill_some, rnl_enqueue_fill_region(s->captured, fill_region(s)))
 OP(host_function,
    rnl_enqueue_host_function(s->captured, count_host_call, &s->calls))
+OP(host_call,
+   rnl_enqueue_host_call(s->captured,
+                         RNL_HOST_CALL(.function = count_host_call,
+                                       .user_data = &s->calls)))
 OP(release_other, rnl_enqueue_buffer_release(s->captured, s->buffer))
 OP(no_copy, rnl_enqueue_copy(s->captured, s->host, s->host + 8, 0))
 OP(launch_graph, rnl_enqueue_graph(s->captured, s->exec))
@@ -393,6 +397,7 @@ static const struct row {
     {"rnl_enqueue_fill_region", "captured stream", fill_some, ALL(RECORDED)},
     {"rnl_enqueue_host_function", "captured stream", host_function,
      ALL(RECORDED)},
+    {"rnl_enqueue_host_call", "captured stream", host_call, ALL(RECORDED)},
     {"rnl_enqueue_buffer_create", "captured stream", create_buffer,
      ALL(RECORDED)},
     {"rnl_enqueue_buffer_release", "buffer of the capture", release_made,

@@ -39,6 +39,9 @@ ROW_CALL(time_and_wait, stream,
 
 // --- Streams ---------------------------------------------------------------
 
+ROW_CALL(host_call, stream,
+         rnl_enqueue_host_call(h, RNL_HOST_CALL(.function = count_host_call,
+                                                .user_data = with.host)))
 ROW_CALL(stream_flush, stream, rnl_stream_flush(h))
 ROW_CALL(stream_cancel, stream, rnl_stream_cancel(h))
 

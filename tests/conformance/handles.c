@@ -309,6 +309,7 @@ static const struct row rows[] = {
     {"rnl_enqueue_wait_context", "stream", STREAM, wait_context_stream, 0, 0},
     {"rnl_enqueue_wait_context", "other", CONTEXT, wait_context_other, 0, 0},
     {"rnl_enqueue_host_function", "stream", STREAM, host_function, 0, 0},
+    {"rnl_enqueue_host_call", "stream", STREAM, host_call, 0, 0},
     {"rnl_event_create", "context", CONTEXT, event_create, 0, 0},
     {"rnl_event_retain", "event", EVENT, event_retain, 0, 0},
     {"rnl_event_release", "event", EVENT, event_release, 1, 0},

@@ -22,6 +22,12 @@ static rnl_status node_info_of(rnl_graph graph, rnl_node node)
     return rnl_graph_get_node_info(graph, node, &info);
 }
 
+static rnl_status node_params_of(rnl_graph graph, rnl_node node)
+{
+    rnl_node_params params = {.struct_size = sizeof params};
+    return rnl_graph_get_node_params(graph, node, &params);
+}
+
 static const rnl_node_params *empty(void)
 {
     static rnl_node_params params = {.struct_size = sizeof params,
@@ -62,6 +68,8 @@ ROW_CALL(get_nodes, graph,
          rnl_graph_get_nodes(h, with.out.nodes, 2, &count))
 ROW_CALL(get_edges, graph,
          rnl_graph_get_edges(h, with.out.edges, 2, &count))
+ROW_CALL(params_graph, graph, node_params_of(h, with.node))
+ROW_CALL(params_node, node, node_params_of(with.graph, h))
 ROW_CALL(info_graph, graph, node_info_of(h, with.node))
 ROW_CALL(info_node, node, node_info_of(with.graph, h))
 
@@ -198,6 +206,8 @@ const struct row graph_rows[] = {
     {"rnl_graph_get_edges", "graph", GRAPH, get_edges, 0, 0},
     {"rnl_graph_get_node_info", "graph", GRAPH, info_graph, 0, 0},
     {"rnl_graph_get_node_info", "node", NODE, info_node, 0, 0},
+    {"rnl_graph_get_node_params", "graph", GRAPH, params_graph, 0, 0},
+    {"rnl_graph_get_node_params", "node", NODE, params_node, 0, 0},
     {"rnl_graph_instantiate", "graph", GRAPH, instantiate, 0, 0},
     {"rnl_graph_exec_retain", "exec", EXEC, exec_retain, 0, 0},
     {"rnl_graph_exec_release", "exec", EXEC, exec_release, 1, 0},

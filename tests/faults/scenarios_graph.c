@@ -386,6 +386,57 @@ static rnl_status save_dot(struct sweep_set *t)
     return status;
 }
 
+static int ended;
+
+static void end_data(void *user_data)
+{
+    (void)user_data;
+    ended++;
+}
+
+// Several bodies, one captured into, and data that ends once if it was taken.
+static rnl_status bodies(struct sweep_set *t)
+{
+    rnl_status status = RNL_OK;
+    rnl_graph graph = NULL, clone = NULL, captured = NULL, all[3] = {0};
+    rnl_graph_exec exec = NULL;
+    rnl_node nodes[2] = {0};
+    rnl_node_params params = {.struct_size = sizeof params};
+    rnl_node_info info = {.struct_size = sizeof info};
+    int taken = 0;
+    ended = 0;
+    TRY(rnl_graph_create(t->context, NULL, &graph));
+    TRY(rnl_graph_add_node(graph, NULL, 0,
+                           RNL_NODE(.kind = RNL_NODE_SWITCH,
+                                    .buffer = t->buffer, .out_body = all,
+                                    .body_count = 3), &nodes[0]));
+    TRY(rnl_stream_begin_capture(t->other,
+                                 RNL_CAPTURE_OPTIONS(.graph = all[1])));
+    if (status == RNL_OK) {
+        TRY(rnl_enqueue_fill(t->other, t->buffer, 16, 16, 3, 4));
+        rnl_status over = rnl_stream_end_capture(t->other, &captured);
+        status = status ? status : over;
+    }
+    RELEASE(captured ? rnl_graph_release(captured) : RNL_OK);
+    TRY(rnl_graph_add_node(graph, NULL, 0,
+                           RNL_NODE(.kind = RNL_NODE_EMPTY,
+                                    .destroy = end_data), &nodes[1]));
+    taken += status == RNL_OK;
+    TRY(rnl_graph_get_node_info(graph, nodes[0], &info));
+    for (int i = 0; i < 2; i++)
+        TRY(rnl_graph_get_node_params(graph, nodes[i], &params));
+    TRY(rnl_graph_clone(graph, &clone));
+    TRY(rnl_graph_instantiate(clone, &exec));
+    TRY(rnl_enqueue_graph(t->stream, exec));
+    TRY(rnl_stream_synchronize(t->stream, RNL_FOREVER));
+    RELEASE(rnl_graph_exec_release(exec));
+    RELEASE(rnl_graph_release(clone));
+    RELEASE(rnl_graph_release(graph));
+    if (ended > taken)
+        sweep_wrong("data ends once, if it was taken", __FILE__, __LINE__);
+    return status;
+}
+
 const struct scenario graph_scenarios[] = {
     {"graphs", NULL, graph_life, GRAPHS},
     {"refused launches", NULL, refused_launch, GRAPHS},
@@ -396,5 +447,6 @@ const struct scenario graph_scenarios[] = {
     {"uploads", NULL, graph_upload, GRAPHS},
     {"wide graphs", NULL, wide_graph, GRAPHS},
     {"files of graphs", NULL, save_dot, GRAPHS},
+    {"bodies", NULL, bodies, {RNL_FEATURE_GRAPHS, RNL_FEATURE_GRAPH_SWITCH}},
     {0},
 };

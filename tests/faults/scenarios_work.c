@@ -50,6 +50,14 @@ static rnl_status value_life(void)
     return status;
 }
 
+static _Atomic int ends;
+
+static void count_end(void *user_data)
+{
+    (void)user_data;
+    ends++;
+}
+
 // A failed enqueue must have enqueued nothing, and a successful one once.
 static rnl_status host_function_life(void)
 {
@@ -59,9 +67,16 @@ static rnl_status host_function_life(void)
     int accepted = 0;
     TRY(sweep_open(&context));
     TRY(rnl_context_default_stream(context, &stream));
-    calls = 0;
+    calls = ends = 0;
     for (int i = 0; i < 100 && status == RNL_OK; i++) {
         TRY(rnl_enqueue_host_function(stream, count_call, NULL));
+        accepted += status == RNL_OK;
+    }
+    int plain = accepted;
+    for (int i = 0; i < 10 && status == RNL_OK; i++) {
+        TRY(rnl_enqueue_host_call(
+            stream, RNL_HOST_CALL(.function = count_call,
+                                  .destroy = count_end, .label = "call")));
         accepted += status == RNL_OK;
     }
     rnl_status waited = stream ? rnl_stream_synchronize(stream, RNL_FOREVER)
@@ -69,6 +84,8 @@ static rnl_status host_function_life(void)
     if (waited == RNL_OK && calls != accepted)
         sweep_wrong("each accepted host function runs once", __FILE__,
                     __LINE__);
+    if (ends > accepted - plain)
+        sweep_wrong("data of an accepted call ends once", __FILE__, __LINE__);
     RELEASE(rnl_context_release(context));
     return status == RNL_OK ? waited : status;
 }

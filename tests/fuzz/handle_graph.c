@@ -96,7 +96,9 @@ rnl_status look_at_graph(unsigned way)
     rnl_node one = node(), found;
     rnl_graph_info info = {.struct_size = sizeof info};
     rnl_node_info about = {.struct_size = sizeof about};
-    switch (way % 6) {
+    rnl_node_params given = {.struct_size = sizeof given};
+    switch (way % 7) {
+    case 5: return rnl_graph_get_node_params(graph, one, &given);
     case 0: return rnl_graph_get_info(graph, &info);
     case 1: return rnl_graph_get_edges(graph, edges, byte() % NODES, &count);
     case 2: return rnl_graph_get_node_info(graph, one, &about);
