@@ -59,7 +59,8 @@ static struct joined *joined_locked(const struct cpu_event *cpu,
 }
 
 // Its own wait comes before whatever the stream is given now.
-static bool waits_for_promise(struct event *event, struct stream *stream)
+static __attribute__((noinline)) bool
+waits_for_promise(struct event *event, struct stream *stream)
 {
     struct cpu_event *cpu = event_cpu(event);
     lock_take(&cpu->lock);

@@ -222,10 +222,15 @@ enum next {
     NEXT_GO,
     NEXT_WAIT,
     NEXT_WORKER,
+    NEXT_OVER,  // to another step than the next one
 };
 
 static enum next may_run(struct plan *plan, struct step *step, bool worker)
 {
+    if (step->kind < STEP_HOST)
+        return NEXT_GO;
+    if (step->kind >= STEP_DECIDE)
+        return NEXT_OVER;
     if (step->kind == STEP_HOST && !worker)
         return NEXT_WORKER;
     return waits(step) && !is_over(plan, step) ? NEXT_WAIT : NEXT_GO;
@@ -264,43 +269,22 @@ static void run_next(struct plan *plan)
     plan->next += done;
 }
 
-// Goes over to the step that comes behind a step that decides, the last of some
-// from `begin` on. Returns how many of `most` are left.
-static __attribute__((noinline)) uint32_t
-go_over(struct plan *plan, struct step *step, uint32_t begin, uint32_t most)
-{
-    uint32_t done = plan->next + 1 - begin;
-    plan->next = branch_choose(plan, step);
-    uint32_t left = plan->count - plan->next;
-    most = done < most ? most - done : 0;
-    return left < most ? left : most;
-}
-
-// Runs some steps. False when one cannot run now (`*out_next`), or should not
-// run alone. Inlined, because it costs each step an eighth else.
+// Runs steps up to number `end`. False when one cannot run now (`*out_next`),
+// or should not run alone. Inlined, because it costs each step an eighth else.
 static inline __attribute__((always_inline)) bool
-run_some(struct plan *plan, bool worker, uint32_t most, enum next *out_next)
+run_some(struct plan *plan, bool worker, uint32_t end, enum next *out_next)
 {
     // With nobody to share with, times do not matter.
     bool untimed = plan->straight ||
                    stream_pool(plan->queue->stream)->width == 1;
     uint64_t start = untimed ? 0 : clock_ticks();
-    uint32_t begin = plan->next, first = begin, end = begin + most;
+    uint32_t first = plan->next;
     while (plan->next < end) {
         struct step *step = &plan->steps[plan->next];
-        if (step->kind >= STEP_DECIDE) {
-            most = go_over(plan, step, begin, most);
-            begin = first = plan->next;
-            end = begin + most;
-            start = untimed ? 0 : clock_ticks();
-            continue;
-        }
-        if (step->kind >= STEP_HOST) {
-            *out_next = may_run(plan, step, worker);
-            if (*out_next != NEXT_GO ||
-                (step->kind == STEP_HOST && !plan->straight))
-                return false;
-        }
+        *out_next = may_run(plan, step, worker);
+        if (*out_next != NEXT_GO ||
+            (step->kind == STEP_HOST && !plan->straight))
+            return false;
         run_next(plan);
         // The first ones are looked at singly: they may be long.
         uint32_t steps = plan->next - first;
@@ -331,10 +315,16 @@ static bool run_alone(struct plan *plan, bool worker, struct turn *turn,
     struct pool *pool = stream_pool(plan->queue->stream);
     unsigned rank = pool_rank(plan->queue->stream->priority);
     uint64_t start = clock_ticks();
-    for (uint32_t some = TURN_STEPS;;) {
+    for (uint32_t some = TURN_STEPS, gone_over = 0;;) {
         uint32_t left = plan->count - plan->next;
-        if (!run_some(plan, worker, left < some ? left : some, out_next))
+        bool goes_on = run_some(
+            plan, worker, plan->next + (left < some ? left : some), out_next);
+        if (!goes_on && *out_next != NEXT_OVER)
             return false;
+        if (!goes_on)
+            plan->next = branch_choose(plan, &plan->steps[plan->next]);
+        if (!goes_on && gone_over++ % TURN_STEPS != 0)
+            continue;
         if (plan->next >= plan->count)
             return true;
         some = more_steps(some, &start);
