@@ -40,8 +40,7 @@ static void roll_finish(struct roll *roll)
 static const char *const sentences[] = {
     [RNL_UPDATE_OK] = "the graphs fit",
     [RNL_UPDATE_NODE_COUNT] = "the graphs do not have equally many nodes",
-    [RNL_UPDATE_NODE_KIND] = "a node is of another kind or has not so many "
-                             "bodies",
+    [RNL_UPDATE_NODE_KIND] = "a node is of another kind, or its bodies are",
     [RNL_UPDATE_EDGES] = "a node comes after other nodes",
     [RNL_UPDATE_BUFFER] = "a node creates or releases another buffer",
 };

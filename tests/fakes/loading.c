@@ -256,6 +256,41 @@ RNL_TEST(every_version_of_the_driver_from_11_4_on_works)
     }
 }
 
+RNL_TEST(a_driver_before_12_8_has_neither_switch_nor_else)
+{
+    static const char *const environment[] = {"RUNNEL_FAKE_VERSION=12040",
+                                              NULL};
+    rnl_context context;
+    rnl_buffer word;
+    rnl_graph graph, bodies[2];
+    rnl_node node;
+    const char *reason = NULL;
+    fake_load();
+    if (!fake_is_child()) {
+        assert_int_equal(fake_spawn(__func__, environment), 0);
+        return;
+    }
+    assert_ok(rnl_context_open("cuda", 0, NULL, &context));
+    assert_int_equal(
+        rnl_context_supports(context, RNL_FEATURE_GRAPH_SWITCH, &reason),
+        RNL_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(reason, "12.8"));
+    assert_ok(rnl_buffer_create(context, 4, NULL, &word));
+    assert_ok(rnl_graph_create(context, NULL, &graph));
+    for (size_t count = 1; count <= 2; count++)
+        assert_int_equal(
+            rnl_graph_add_node(graph, RNL_AT_START,
+                               RNL_NODE(.kind = RNL_NODE_IF, .buffer = word,
+                                        .out_body = bodies,
+                                        .body_count = count), &node),
+            count == 1 ? RNL_OK : RNL_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(rnl_last_error()->message, "12.8"));
+    assert_ok(rnl_graph_release(graph));
+    assert_ok(rnl_buffer_release(word));
+    assert_ok(rnl_context_release(context));
+    fake_expect_empty();
+}
+
 RNL_TEST(a_driver_without_a_way_to_ask_for_symbols_works)
 {
     fake_load();

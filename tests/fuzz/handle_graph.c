@@ -10,7 +10,7 @@ struct params {
     rnl_fill fill;
     rnl_value_op values[2];
     rnl_buffer buffer;
-    rnl_graph body;
+    rnl_graph bodies[3];
 };
 
 static void read_params(struct params *to)
@@ -20,7 +20,7 @@ static void read_params(struct params *to)
         RNL_NODE_HOST_FUNCTION, RNL_NODE_VALUES, RNL_NODE_EVENT_RECORD,
         RNL_NODE_EVENT_WAIT, RNL_NODE_CHILD, RNL_NODE_BUFFER_CREATE,
         RNL_NODE_BUFFER_RELEASE, RNL_NODE_IF, RNL_NODE_FUNCTION,
-        (rnl_node_kind)99, RNL_NODE_COPY, RNL_NODE_FILL};
+        (rnl_node_kind)99, RNL_NODE_SWITCH, RNL_NODE_FILL};
     memset(to, 0, sizeof *to);
     read_launch(&to->launch);
     to->copy = read_copy();
@@ -37,7 +37,7 @@ static void read_params(struct params *to)
         .host = call_back,
         .values = to->values,
         .out_buffer = &to->buffer,
-        .out_body = &to->body,
+        .out_body = to->bodies,
     };
     node->kind = kinds[byte() % (sizeof kinds / sizeof *kinds)];
     node->priority = (int)byte() - 128;
@@ -48,6 +48,7 @@ static void read_params(struct params *to)
     node->size = number();
     node->buffer = handle(BUFFER);
     node->offset = number();
+    node->body_count = node->value_count;
 }
 
 rnl_status add_node(void)
@@ -66,8 +67,8 @@ rnl_status add_node(void)
     keep_node(made);
     if (params.buffer)
         keep(BUFFER, params.buffer);
-    if (params.body)
-        world.body = params.body;  // the node's own
+    if (params.bodies[0])
+        world.body = params.bodies[0];  // the node's own
     return status;
 }
 
