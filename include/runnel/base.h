@@ -12,7 +12,7 @@
 //              release(NULL) is a no-op that succeeds. When the last reference
 //              of the caller is gone the handle is dead, but work in flight and
 //              dependent objects keep what they use alive (a stream keeps its
-//              context).
+//              context, whose handle stays valid: <runnel/context.h>).
 //   Results    Every call returns an `rnl_status`. Results come last, through
 //              `out_…`, and are written only on success.
 //   Blocking   `rnl_enqueue_…` is asynchronous and takes the stream first;

@@ -56,7 +56,7 @@ typedef enum rnl_attach_mode {
 typedef struct rnl_buffer_info {
     size_t struct_size;
     uint64_t id;            // unique in this process, never reused
-    rnl_context context;
+    rnl_context context;    // borrowed, never NULL
     rnl_memory_kind kind;
     size_t size;            // bytes
     void *device_address;   // what kernels see

@@ -1,7 +1,11 @@
 // Contexts: an opened device, with its memory, modules and default stream.
 //
 // Lifetime: counted. Streams, events, buffers and modules keep their context
-// alive; the device closes when the last of them is gone.
+// alive; the device closes when the last of them is gone. Until then the handle
+// is valid, also without a reference of the caller: `context` of an info is
+// such a borrowed handle, with which all calls work but a release. Only the
+// default stream, and the memory kept for later buffers, go with the caller's
+// last reference; rnl_context_retain brings both back.
 // Threads:  safe. No call changes the vendor's current context of the caller.
 #ifndef RUNNEL_CONTEXT_H
 #define RUNNEL_CONTEXT_H
@@ -72,10 +76,12 @@ RNL_API rnl_status rnl_context_open(const char *api, size_t index,
                                     const rnl_context_options *options,
                                     rnl_context *out_context);
 
-// Adds a reference for the caller.
+// Adds a reference for the caller, also to a borrowed handle of a context to
+// which the caller has none.
 RNL_API rnl_status rnl_context_retain(rnl_context context);
 
-// Drops one. Never blocks: work in flight goes on and is completed.
+// Drops one; RNL_ERROR_INVALID_HANDLE when the caller has none, though the
+// context lives. Never blocks: work in flight goes on and is completed.
 RNL_API rnl_status rnl_context_release(rnl_context context);
 
 // The device it was opened from.
@@ -104,7 +110,8 @@ RNL_API rnl_status rnl_context_supports(rnl_context context,
                                         const char **out_reason);
 
 // The context's default stream: an ordinary one, with no implicit order against
-// others. Borrowed: it lives as long as the context and is not released.
+// others. Borrowed: it lives as long as the caller has a reference to the
+// context, and is not released. RNL_ERROR_INVALID_STATE while there is none.
 RNL_API rnl_status rnl_context_default_stream(rnl_context context,
                                               rnl_stream *out_stream);
 

@@ -132,7 +132,7 @@ typedef struct rnl_graph_options {
 typedef struct rnl_graph_info {
     size_t struct_size;
     uint64_t id;  // unique in this process, never reused
-    rnl_context context;
+    rnl_context context;  // borrowed, never NULL
     size_t node_count, edge_count;
     const char *label;  // lives as long as the graph
 } rnl_graph_info;

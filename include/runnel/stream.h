@@ -47,7 +47,7 @@ typedef struct rnl_stream_options {
 typedef struct rnl_stream_info {
     size_t struct_size;
     uint64_t id;           // unique in this process, never reused
-    rnl_context context;
+    rnl_context context;   // borrowed, and never NULL
     int priority;          // after clamping
     rnl_stream_flags flags;
     const char *label;     // "" when none was given; "default" of the

@@ -36,7 +36,8 @@ static void context_finish(struct object *object)
 static struct object_class *class_of(const struct backend *backend)
 {
     static const struct object_class like = {.kind = OBJECT_CONTEXT,
-                                             .finish = context_finish};
+                                             .finish = context_finish,
+                                             .keeps_handle = true};
     static struct object_class classes[BACKENDS_MAX];
     return object_class_of(&classes[library_backend_index(backend)], &like,
                            sizeof(struct context) + backend->context_size);
@@ -135,18 +136,37 @@ rnl_status rnl_context_open(const char *api, size_t index,
     return context_create(device, options, out_context);
 }
 
-rnl_status rnl_context_retain(rnl_context context)
+// What would otherwise keep the context for ever goes with the caller's last
+// reference, and comes again with the next one. Behind each change from or to
+// none: whoever comes last finds what the count then is.
+static void settle(struct context *context)
 {
-    rnl_status status = ENTER();
-    return status ? status : object_retain(context, OBJECT_CONTEXT, "context");
+    struct stream *stream = NULL;
+    lock_take(&context->owned_lock);
+    if (object_users(&context->object) > 0) {
+        memory_pool_open(context);
+    } else {
+        stream = default_stream_take_locked(context);
+        memory_pool_close(context);
+    }
+    lock_give(&context->owned_lock);
+    if (stream)
+        default_stream_release(stream);
 }
 
-// What would otherwise keep the context for ever goes with the caller's last
-// reference.
-static void give_up(struct context *context)
+rnl_status rnl_context_retain(rnl_context handle)
 {
-    default_stream_release(context);
-    memory_pool_close(context);
+    rnl_status status = ENTER();
+    if (status != RNL_OK)
+        return status;
+    struct object *object = object_find_and_keep(handle, OBJECT_CONTEXT);
+    if (!object)
+        return object_refuse(handle, OBJECT_CONTEXT, "context");
+    status = object_retain(handle, OBJECT_CONTEXT, "context");
+    if (status == RNL_OK)
+        settle((struct context *)object);
+    object_drop(object);
+    return status;
 }
 
 rnl_status rnl_context_release(rnl_context handle)
@@ -158,9 +178,13 @@ rnl_status rnl_context_release(rnl_context handle)
     if (!object)
         return object_refuse(handle, OBJECT_CONTEXT, "context");
     bool last;
-    status = object_release_last(handle, OBJECT_CONTEXT, "context", &last);
-    if (last)
-        give_up((struct context *)object);
+    if (!object_release_kept(object, handle, &last))
+        status = fail_at(RNL_ERROR_INVALID_HANDLE, "context",
+                         "'context' was released as often as it was retained: "
+                         "its handle is borrowed from what lives of it, and "
+                         "there is nothing to release");
+    else if (last)
+        settle((struct context *)object);
     object_drop(object);
     return status;
 }
@@ -285,6 +309,9 @@ rnl_status rnl_context_default_stream(rnl_context handle,
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)) ||
         (status = check_pointer(out_stream, "out_stream")))
+        return status;
+    if (!context->default_stream->is_default &&
+        (status = default_stream_renew(context)))
         return status;
     *out_stream = object_handle(&context->default_stream->object);
     return RNL_OK;

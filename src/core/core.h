@@ -48,8 +48,11 @@ struct context {
     uint32_t launch_attributes;   // BACKEND_ATTRIBUTE bits that have an effect
     struct failure *_Atomic lost; // set once: the context is unusable
     rnl_context_options options;  // `label` is in object.label
-    struct stream *default_stream; // its memory goes with the context
+    // The newest one: its memory goes with the context.
+    struct stream *_Atomic default_stream;
     _Atomic bool has_batched;     // a batched stream was created
+    struct lock owned_lock;       // guards what goes with the caller's last
+                                  // reference: default stream and pool
     struct lock lock;             // guards the lists below
     struct stream *streams;       // every stream that is not finished
     struct peer *peers;           // contexts whose memory it may use
@@ -90,6 +93,8 @@ struct stream {
     int priority;
     void *borrowed;                   // a vendor's stream, not ours to destroy
     _Atomic bool is_default;
+    bool over;                        // a default stream: only its memory is
+                                      // left. Guarded by context->owned_lock
     struct stream *next, **link;      // in context->streams
     // Of a batched stream: what is not submitted yet. The lock guards it, and
     // the order in which batches are submitted.
@@ -468,9 +473,13 @@ rnl_status stream_create(struct context *context, void *borrowed,
                          const rnl_stream_options *options,
                          rnl_stream *out_stream);
 
-// Makes and gives up a context's default stream.
+// Makes a context's default stream.
 rnl_status default_stream_create(struct context *context);
-void default_stream_release(struct context *context);
+// Gives it up, in two steps: with owned_lock held, and without. NULL: it was.
+struct stream *default_stream_take_locked(struct context *context);
+void default_stream_release(struct stream *stream);
+// Makes another where it was given up, and the caller has a reference again.
+rnl_status default_stream_renew(struct context *context);
 // False: the context is going away, and the stream's work is over.
 bool default_stream_keep(struct context *context);
 

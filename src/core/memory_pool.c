@@ -501,6 +501,11 @@ void memory_pool_close(struct context *context)
     }
 }
 
+void memory_pool_open(struct context *context)
+{
+    atomic_store(&context->pool.closed, false);
+}
+
 void memory_pool_finish(struct context *context)
 {
     struct memory_pool *pool = &context->pool;

@@ -76,8 +76,9 @@ struct pool_waiting {
 // Sets memory aside if the context's options ask for it.
 rnl_status memory_pool_init(struct context *context);
 
-// The caller has no reference to the context any more.
+// The caller has no reference to the context any more; has one again.
 void memory_pool_close(struct context *context);
+void memory_pool_open(struct context *context);
 
 // Frees everything; no buffer is left.
 void memory_pool_finish(struct context *context);

@@ -90,6 +90,7 @@ struct object_class *object_class_of(struct object_class *class,
         class->finish = like->finish;
         class->park = like->park;
         class->stays = like->stays;
+        class->keeps_handle = like->keeps_handle;
         atomic_store_explicit(&class->size, size, memory_order_release);
     }
     lock_give(&table_lock);
@@ -335,7 +336,7 @@ static void finish_beside(void *argument)
 // No part of the call that drops the last reference, whose failure stays.
 static void end_now(struct object *object)
 {
-    bool (*stays)(const struct object *) = object->class->stays;
+    bool (*stays)(struct object *) = object->class->stays;
     fail_beside(finish_beside, object);
     if (stays && stays(object))
         object_drop((struct object *)object->context);
@@ -358,6 +359,8 @@ static void end(struct object *object)
 static __attribute__((noinline)) void finish(struct object *object)
 {
     if (object_kind_is_guarded(object->class->kind)) {
+        // Also of a class that keeps_handle: from now on nobody finds it.
+        atomic_store_explicit(&object->handle, 0, memory_order_release);
         if (begin_end(object))
             end(object);
         return;
@@ -483,13 +486,18 @@ static enum retained retain(struct object *object, const void *handle)
 {
     uint64_t counts =
         atomic_load_explicit(&object->counts, memory_order_relaxed);
+    uint64_t more;
     do {
-        if (!object_has_users(counts, handle))
-            return RETAIN_DEAD;
+        more = OBJECT_USER;
+        if (!object_has_users(counts, handle)) {
+            if (!object_may_revive(object, counts, handle))
+                return RETAIN_DEAD;
+            more = OBJECT_USER + 1;  // the library's one for the caller's
+        }
         if (counts_users(counts) == OBJECT_USERS_MOST)
             return RETAIN_FULL;
     } while (!atomic_compare_exchange_weak_explicit(
-        &object->counts, &counts, counts + OBJECT_USER, memory_order_acq_rel,
+        &object->counts, &counts, counts + more, memory_order_acq_rel,
         memory_order_relaxed));
     return RETAINED;
 }

@@ -103,7 +103,10 @@ struct object_class {
     bool (*park)(struct object *);
     // optional, behind `finish`: true when the context's end gives the memory
     // up instead, with object_discard, because it may be read until then
-    bool (*stays)(const struct object *);
+    bool (*stays)(struct object *);
+    // The handle lives as long as the object, of which the caller may have no
+    // reference any more, or get one again.
+    bool keeps_handle;
     struct object_rest dead;          // guarded by the table's lock
     struct object_class *next;        // of all classes in use
 };
@@ -428,6 +431,16 @@ static inline bool object_has_users(uint64_t counts, const void *handle)
            (counts ^ generation << OBJECT_TAG_SHIFT) >> OBJECT_TAG_SHIFT == 0;
 }
 
+// The same where the caller has none any more, for a class that keeps_handle:
+// whether there may be one again.
+static inline bool object_may_revive(const struct object *object,
+                                     uint64_t counts, const void *handle)
+{
+    return object->class->keeps_handle && counts_users(counts) == 0 &&
+           (int32_t)counts_references(counts) > 0 &&
+           object_has_users(counts + OBJECT_USER, handle);
+}
+
 // The first step of a release, for who does something before the second. Takes
 // one of the caller's references away, and with the last one the library's,
 // too, where that is the last: then nobody else can end the object. Returns the
@@ -453,6 +466,18 @@ static inline uint64_t object_take_user(struct object *object,
         &object->counts, &counts, counts - less, memory_order_acq_rel,
         memory_order_acquire));
     return counts;
+}
+
+// A whole release, for a class that keeps_handle and who has a reference. False
+// when the caller has none; `*out_last`: that was the last one.
+static inline bool object_release_kept(struct object *object,
+                                       const void *handle, bool *out_last)
+{
+    uint64_t counts = object_take_user(object, handle, 0);
+    *out_last = counts_users(counts) == 1;
+    if (*out_last)
+        object_drop(object);
+    return counts != 0;
 }
 
 // Undoes it, where the library's reference stayed; `last`: it was the caller's

@@ -41,9 +41,15 @@ static void stream_finish(struct object *object)
 
 // Releases of buffers look at how far the default stream is, without a
 // reference, also where its last one went with the context's handle.
-static bool stream_stays(const struct object *object)
+static bool stream_stays(struct object *object)
 {
-    return (const struct object *)object->context->default_stream == object;
+    struct context *context = object->context;
+    struct stream *stream = (struct stream *)object;
+    lock_take(&context->owned_lock);
+    bool stays = context->default_stream == stream;
+    stream->over = stays;
+    lock_give(&context->owned_lock);
+    return stays;
 }
 
 static struct object_class *class_of(const struct backend *backend)
@@ -94,26 +100,84 @@ static rnl_status stream_new(struct context *context, void *borrowed,
 
 // --- The default stream ----------------------------------------------------
 
-rnl_status default_stream_create(struct context *context)
+static rnl_status new_default(struct context *context,
+                              struct stream **out_stream)
 {
     rnl_stream_options options = {.struct_size = sizeof options,
                                   .label = "default"};
-    struct stream *stream;
-    rnl_status status = stream_new(context, NULL, &options, &stream);
-    if (status != RNL_OK)
-        return status;
+    return stream_new(context, NULL, &options, out_stream);
+}
+
+static void set_default_locked(struct context *context, struct stream *stream)
+{
     stream->is_default = true;
     context->default_stream = stream;
     object_publish(&stream->object);
-    return RNL_OK;
 }
 
-void default_stream_release(struct context *context)
+rnl_status default_stream_create(struct context *context)
+{
+    struct stream *stream;
+    rnl_status status = new_default(context, &stream);
+    if (status == RNL_OK)
+        set_default_locked(context, stream);
+    return status;
+}
+
+// Buffers that go in the order of the default stream may have a point of the
+// former one, whose work may be under way: the new one comes behind that.
+static rnl_status come_behind(struct stream *stream, struct stream *former)
+{
+    if (!object_keep_if_alive(&former->object))
+        return RNL_OK;
+    rnl_status status = stream->backend->stream_join(stream, former);
+    object_drop(&former->object);
+    return status;
+}
+
+static rnl_status refuse_borrowed(void)
+{
+    return fail_at(RNL_ERROR_INVALID_STATE, "context",
+                   "the caller's last reference to the context was released, "
+                   "and its default stream with it: rnl_context_retain first");
+}
+
+rnl_status default_stream_renew(struct context *context)
+{
+    struct stream *former = context->default_stream, *stream;
+    rnl_status status = object_users(&context->object) == 0
+                            ? refuse_borrowed()
+                            : new_default(context, &stream);
+    if (status != RNL_OK)
+        return status;
+    status = come_behind(stream, former);
+    lock_take(&context->owned_lock);
+    bool owned = object_users(&context->object) > 0;
+    bool renew = status == RNL_OK && owned && context->default_stream == former;
+    bool over = renew && former->over;
+    if (renew)
+        set_default_locked(context, stream);
+    lock_give(&context->owned_lock);
+    if (!renew)
+        object_drop(&stream->object);
+    if (over)
+        object_discard(&former->object);
+    return status ? status : owned ? RNL_OK : refuse_borrowed();
+}
+
+struct stream *default_stream_take_locked(struct context *context)
 {
     struct stream *stream = context->default_stream;
-    bool last = false;
+    if (!stream->is_default)
+        return NULL;
     stream->is_default = false;  // from now on like any other, if retained
     object_keep(&stream->object);
+    return stream;
+}
+
+void default_stream_release(struct stream *stream)
+{
+    bool last = false;
     object_release_last(object_handle(&stream->object), OBJECT_STREAM,
                         "stream", &last);
     if (last)

@@ -206,8 +206,8 @@ RNL_TEST(use_after_the_context_was_released_is_refused)
                  "context");
 }
 
-// A context kept by its objects alone: its handle is dead, they work.
-RNL_TEST(objects_work_on_when_the_context_handle_is_dead)
+// A context kept by its objects alone.
+RNL_TEST(objects_work_on_when_the_context_is_released)
 {
     rnl_context context = suite_open(NULL);
     rnl_stream stream = NULL;
@@ -224,6 +224,124 @@ RNL_TEST(objects_work_on_when_the_context_handle_is_dead)
     expect_ok(rnl_event_release(event));
     expect_ok(rnl_buffer_release(buffer));
     expect_ok(rnl_stream_release(stream));
+}
+
+// The caller has no reference, but the handle is as good as it was.
+static void expect_borrowed(rnl_context context)
+{
+    rnl_device device = NULL;
+    rnl_stream stream = NULL;
+    uint64_t id = 0;
+    assert_non_null(context);
+    expect_ok(rnl_context_device(context, &device));
+    assert_ptr_equal(device, suite_device());
+    expect_ok(rnl_context_id(context, &id));
+    expect_ok(rnl_context_synchronize(context, RNL_FOREVER));
+    expect_ok(rnl_stream_create(context, NULL, &stream));
+    expect_ok(rnl_stream_release(stream));
+    expect_error(rnl_context_default_stream(context, &stream),
+                 RNL_ERROR_INVALID_STATE, "context");
+    expect_error(rnl_context_release(context), RNL_ERROR_INVALID_HANDLE,
+                 "context");
+}
+
+RNL_TEST(what_lives_gives_its_context_back)
+{
+    rnl_context context = suite_open(NULL);
+    rnl_stream stream = NULL;
+    rnl_buffer buffer = NULL;
+    rnl_graph graph = NULL;
+    rnl_stream_info of_stream = {.struct_size = sizeof of_stream};
+    rnl_buffer_info of_buffer = {.struct_size = sizeof of_buffer};
+    rnl_graph_info of_graph = {.struct_size = sizeof of_graph};
+    expect_ok(rnl_stream_create(context, NULL, &stream));
+    expect_ok(rnl_buffer_create(context, 64, NULL, &buffer));
+    expect_ok(rnl_graph_create(context, NULL, &graph));
+    expect_ok(rnl_context_release(context));
+    expect_ok(rnl_stream_get_info(stream, &of_stream));
+    expect_borrowed(of_stream.context);
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_buffer_get_info(buffer, &of_buffer));
+    expect_borrowed(of_buffer.context);
+    expect_ok(rnl_buffer_release(buffer));
+    expect_ok(rnl_graph_get_info(graph, &of_graph));
+    expect_borrowed(of_graph.context);
+    assert_ptr_equal(of_stream.context, context);
+    assert_ptr_equal(of_buffer.context, context);
+    assert_ptr_equal(of_graph.context, context);
+    expect_ok(rnl_graph_release(graph));
+    suite_end();
+    expect_error(rnl_context_synchronize(context, 0),
+                 RNL_ERROR_INVALID_HANDLE, "context");
+    expect_error(rnl_context_retain(context), RNL_ERROR_INVALID_HANDLE,
+                 "context");
+}
+
+// Again and again: each time with a default stream, and a pool that keeps.
+RNL_TEST(a_context_that_is_borrowed_can_be_retained)
+{
+    rnl_context context = suite_open(NULL);
+    rnl_buffer buffer = NULL, other = NULL;
+    rnl_buffer_info info = {.struct_size = sizeof info};
+    expect_ok(rnl_buffer_create(context, 64, NULL, &buffer));
+    expect_ok(rnl_context_release(context));
+    for (int round = 1; round <= 20; round++) {
+        rnl_stream stream = NULL, again = NULL;
+        expect_ok(rnl_buffer_get_info(buffer, &info));
+        expect_ok(rnl_context_retain(info.context));
+        expect_ok(rnl_context_default_stream(info.context, &stream));
+        expect_ok(rnl_context_default_stream(info.context, &again));
+        assert_ptr_equal(stream, again);
+        expect_ok(rnl_buffer_create(info.context, 64, NULL, &other));
+        expect_ok(rnl_enqueue_fill(stream, other, 0, 64, (uint64_t)round, 4));
+        expect_ok(rnl_enqueue_copy_buffer(stream, buffer, 0, other, 0, 64));
+        expect_ok(rnl_buffer_release(other));
+        expect_ok(rnl_context_release(info.context));
+        expect_error(rnl_context_release(info.context),
+                     RNL_ERROR_INVALID_HANDLE, "context");
+        expect_error(rnl_stream_release(stream), RNL_ERROR_INVALID_HANDLE,
+                     "stream");
+        expect_ok(rnl_context_synchronize(info.context, RNL_FOREVER));
+    }
+    int ints[16] = {0};
+    expect_ok(rnl_context_retain(context));
+    rnl_stream stream = NULL;
+    expect_ok(rnl_context_default_stream(context, &stream));
+    expect_ok(rnl_copy_from_buffer_and_wait(stream, ints, buffer, 0, 64));
+    assert_int_equal(ints[15], 20);
+    expect_ok(rnl_context_release(context));
+    expect_ok(rnl_buffer_release(buffer));
+}
+
+// Memory whose time comes in the order of the former default stream is not
+// given to others before that, though there is another default stream.
+RNL_TEST(a_new_default_stream_comes_behind_the_former_one)
+{
+    rnl_context context = suite_open(NULL);
+    rnl_stream stream = NULL, kept = NULL;
+    rnl_buffer buffer = NULL, next = NULL;
+    int ints[16] = {0};
+    expect_ok(rnl_stream_create(context, NULL, &kept));
+    expect_ok(rnl_buffer_create(context, 64, NULL, &buffer));
+    expect_ok(rnl_context_default_stream(context, &stream));
+    struct gate *gate = gate_shut(stream);
+    expect_ok(rnl_enqueue_fill(stream, buffer, 0, 64, 1, 4));
+    expect_ok(rnl_context_release(context));
+    expect_ok(rnl_context_retain(context));
+    expect_ok(rnl_context_default_stream(context, &stream));
+    expect_ok(rnl_buffer_release(buffer));
+    expect_ok(rnl_buffer_create(context, 64, NULL, &next));
+    expect_ok(rnl_fill_and_wait(kept, next, 0, 64, 2, 4));
+    assert_status(rnl_stream_query(stream), RNL_NOT_READY);
+    gate_open(gate);
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    expect_ok(rnl_copy_from_buffer_and_wait(kept, ints, next, 0, 64));
+    for (int i = 0; i < 16; i++)
+        assert_int_equal(ints[i], 2);
+    gate_free(gate);
+    expect_ok(rnl_buffer_release(next));
+    expect_ok(rnl_stream_release(kept));
+    expect_ok(rnl_context_release(context));
 }
 
 RNL_TEST(many_objects_come_and_go)
