@@ -85,6 +85,12 @@ typedef struct rnl_dim3 {
 // graphs), slices, prefetch, advice and access windows take it.
 #define RNL_WHOLE SIZE_MAX
 
+// Called once, on any thread, when Runnel is through with what it was lent: a
+// wrapped buffer's memory and its size in bytes, or an adopted context and 0.
+// It may not call Runnel; what it is refused leaves rnl_last_error() of the
+// call that runs it alone.
+typedef void (*rnl_deleter_fn)(void *pointer, size_t size, void *user_data);
+
 RNL_END_DECLS
 
 // --- Option literals -------------------------------------------------------

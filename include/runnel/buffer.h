@@ -28,13 +28,9 @@ typedef struct rnl_buffer_options {
 
 #define RNL_BUFFER_OPTIONS(...) RNL_LITERAL(rnl_buffer_options, __VA_ARGS__)
 
-// Called once when the last reference to a wrapped buffer is gone and all work
-// that uses it is done, on any thread. It may not call Runnel; what it is
-// refused leaves rnl_last_error() of the call that runs it alone.
-typedef void (*rnl_deleter_fn)(void *pointer, size_t size, void *user_data);
-
-// How foreign memory is wrapped. Without `deleter` the memory is borrowed and
-// must outlive the buffer and the work that uses it.
+// How foreign memory is wrapped. `deleter` is called when the last reference to
+// the buffer is gone and all work that uses it is done. Without one the memory
+// is borrowed and must outlive the buffer and the work that uses it.
 typedef struct rnl_wrap_options {
     size_t struct_size;
     rnl_memory_kind kind;    // what the pointer is

@@ -31,6 +31,10 @@ typedef struct rnl_context_options {
     // variable has no effect. C functions as kernels are not stopped, but none
     // of their blocks begins after the limit.
     uint64_t kernel_limit_ns;
+    // Of rnl_context_adopt only, and refused elsewhere: called when Runnel is
+    // through with the adopted context.
+    rnl_deleter_fn deleter;
+    void *user_data;
 } rnl_context_options;
 
 #define RNL_CONTEXT_OPTIONS(...) RNL_LITERAL(rnl_context_options, __VA_ARGS__)
@@ -139,6 +143,17 @@ RNL_API rnl_status rnl_context_can_access_peer(rnl_context context,
 // direction. Doing it again is no error. Stands for cuCtxEnablePeerAccess.
 RNL_API rnl_status rnl_context_enable_peer(rnl_context context,
                                            rnl_context peer);
+
+// Takes that back: kernels that are given a buffer of `peer` are refused again.
+// RNL_ERROR_INVALID_STATE while the context has work in flight, which may use
+// memory of `peer`: synchronize first; and for the context itself, which always
+// reaches its own memory. Doing it again is no error. Executable graphs whose
+// kernels use memory of `peer` must not be launched any more, and addresses of
+// it not be followed: nothing checks those. Other contexts keep what they
+// enabled, and access that others enabled beside Runnel stays. Does not block.
+// Stands for cuCtxDisablePeerAccess.
+RNL_API rnl_status rnl_context_disable_peer(rnl_context context,
+                                            rnl_context peer);
 
 RNL_END_DECLS
 

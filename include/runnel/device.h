@@ -40,7 +40,10 @@ typedef struct rnl_device_info {
 } rnl_device_info;
 
 // Single attributes, by number: the same facts as the info, plus those that
-// only some devices have. Names and meaning follow CUdevice_attribute.
+// only some devices have. Names, numbers and meaning follow CUdevice_attribute,
+// all of whose numbers can be asked for, also without a name here. A cpu
+// answers those of CUDA 13.0, with 0 for what it cannot do, but for buses and
+// the memory's own clock (docs/backends/cpu.md).
 typedef enum rnl_attribute {
     RNL_ATTRIBUTE_MAX_BLOCK_THREADS = 1,
     RNL_ATTRIBUTE_MAX_BLOCK_X = 2,
@@ -52,17 +55,24 @@ typedef enum rnl_attribute {
     RNL_ATTRIBUTE_SHARED_PER_BLOCK = 8,
     RNL_ATTRIBUTE_CONSTANT_SIZE = 9,
     RNL_ATTRIBUTE_WARP_SIZE = 10,
+    RNL_ATTRIBUTE_REGISTERS_PER_BLOCK = 12,      // cpu: 65536, of 4 bytes
     RNL_ATTRIBUTE_CLOCK_KHZ = 13,
     RNL_ATTRIBUTE_MULTIPROCESSORS = 16,
     RNL_ATTRIBUTE_INTEGRATED = 18,
     RNL_ATTRIBUTE_CAN_MAP_HOST = 19,
     RNL_ATTRIBUTE_CONCURRENT_KERNELS = 31,
     RNL_ATTRIBUTE_L2_SIZE = 38,
+    RNL_ATTRIBUTE_THREADS_PER_MULTIPROCESSOR = 39,
+    RNL_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
     RNL_ATTRIBUTE_COMPUTE_MAJOR = 75,
     RNL_ATTRIBUTE_COMPUTE_MINOR = 76,
+    RNL_ATTRIBUTE_SHARED_PER_MULTIPROCESSOR = 81,
     RNL_ATTRIBUTE_MANAGED_MEMORY = 83,
     RNL_ATTRIBUTE_COOPERATIVE = 95,
     RNL_ATTRIBUTE_SHARED_OPTIN = 97,
+    RNL_ATTRIBUTE_BLOCKS_PER_MULTIPROCESSOR = 106,
+    RNL_ATTRIBUTE_ACCESS_WINDOW_MAX = 109,       // bytes; cpu: 0
+    RNL_ATTRIBUTE_CLUSTERS = 120,
 } rnl_attribute;
 
 RNL_BEGIN_DECLS

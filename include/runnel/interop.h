@@ -15,13 +15,36 @@
 #ifndef RUNNEL_INTEROP_H
 #define RUNNEL_INTEROP_H
 
+#include <runnel/context.h>
 #include <runnel/stream.h>
 
 RNL_BEGIN_DECLS
 
+// The vendor's default streams by their handles, which each context has: the
+// legacy one, which waits for all blocking streams of the context and they for
+// it, and the one of each thread.
+#define RNL_NATIVE_LEGACY ((void *)1)      // CU_STREAM_LEGACY; NULL, too
+#define RNL_NATIVE_PER_THREAD ((void *)2)  // CU_STREAM_PER_THREAD
+
 // The vendor's context of `context`; cuda: a CUcontext, the device's primary
-// one, which other contexts of the device share.
+// one, which other contexts of the device share, or the one that was adopted.
 RNL_API rnl_status rnl_context_native(rnl_context context, void **out_native);
+
+// A context of Runnel's in the vendor's context `native` of `api`; cuda: any
+// CUcontext, also that of a green context (cuCtxFromGreenCtx). Streams, memory
+// and modules are made in it; which device it is of, the driver tells.
+// Its owner keeps it: Runnel neither destroys nor resets it, and the current
+// context of the calling thread stays as it was. The owner must not destroy it
+// before `deleter` of the options was called, behind the last release and the
+// last work, once nothing that Runnel gave the device runs; without a deleter,
+// before rnl_trim tells that nothing is held. A primary context is retained, as
+// rnl_context_create does.
+// RNL_ERROR_INVALID_ARGUMENT for a pointer that the driver knows not to be a
+// context; it need not know. RNL_ERROR_NO_DEVICE where RUNNEL_DEVICES hides the
+// device. cpu: RNL_ERROR_UNSUPPORTED, since it has no vendor.
+RNL_API rnl_status rnl_context_adopt(const char *api, void *native,
+                                     const rnl_context_options *options,
+                                     rnl_context *out_context);
 
 // The vendor's stream; cuda: a CUstream. What a batched stream has collected is
 // submitted first.
@@ -39,10 +62,18 @@ RNL_API rnl_status rnl_function_native(rnl_function function,
                                        void **out_native);
 
 // A stream of Runnel's that stands for the vendor's stream `native` of the same
-// vendor's context. Its owner must keep it until the last reference to
-// `*out_stream` is gone, with every call that was given it, and until
-// rnl_stream_synchronize or rnl_stream_query has told that its work is done.
-// `options`: the priority is not looked at.
+// vendor's context; NULL and RNL_NATIVE_LEGACY: the legacy default stream. Its
+// owner must keep it until the last reference to `*out_stream` is gone, with
+// every call that was given it, and until rnl_stream_synchronize or
+// rnl_stream_query has told that its work is done.
+// Priority, RNL_STREAM_NON_BLOCKING and attributes are the driver's, whatever
+// `options` say. RNL_ERROR_INVALID_HANDLE for a stream of another context.
+// The legacy stream cannot be captured, nor join a capture:
+// RNL_ERROR_CAPTURE_UNSUPPORTED, as the driver has it.
+// RNL_NATIVE_PER_THREAD is RNL_ERROR_UNSUPPORTED: the handle means another
+// stream on each thread, and threads of Runnel give work to a stream and ask
+// how far it is. Make a stream, and wait between the two by rnl_event_native.
+// Stands for cuStreamGetFlags, cuStreamGetPriority and cuStreamGetCtx.
 RNL_API rnl_status rnl_stream_borrow(rnl_context context, void *native,
                                      const rnl_stream_options *options,
                                      rnl_stream *out_stream);

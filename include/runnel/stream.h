@@ -52,6 +52,9 @@ typedef struct rnl_stream_info {
     rnl_stream_flags flags;
     const char *label;     // "" when none was given; "default" of the
                            // context's default stream
+    uint64_t native_id;    // the driver's number, as its profilers show it
+                           // (cuStreamGetId); 0: it has none, as on the cpu
+                           // and before CUDA 12.0
 } rnl_stream_info;
 
 // A function that the host runs in stream order. `status` is RNL_OK, or the

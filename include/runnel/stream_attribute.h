@@ -93,14 +93,17 @@ rnl_stream_set_attribute(rnl_stream stream,
 
 // Fills `*out_attribute`, whose struct_size the caller has set, with attribute
 // `id` of the stream. What was never set is 0, but for the policy RNL_SYNC_AUTO
-// and the priority. Stands for cuStreamGetAttribute.
+// and the priority. Of a borrowed stream (<runnel/interop.h>) the driver's
+// values are given until the first one is set, or copied, through Runnel: from
+// then on Runnel's are the stream's. Stands for cuStreamGetAttribute.
 RNL_API rnl_status
 rnl_stream_get_attribute(rnl_stream stream, rnl_stream_attribute_id id,
                          rnl_stream_attribute *out_attribute);
 
-// Gives `to` every attribute of `from` that can be set: not its priority, flags
-// and label. RNL_ERROR_INVALID_HANDLE when they are of different contexts.
-// Stands for cuStreamCopyAttributes.
+// Gives `to` every attribute of `from` that can be set, as
+// rnl_stream_get_attribute gives them: not its priority, flags and label.
+// RNL_ERROR_INVALID_HANDLE when they are of different contexts. Stands for
+// cuStreamCopyAttributes.
 RNL_API rnl_status rnl_stream_copy_attributes(rnl_stream to, rnl_stream from);
 
 RNL_END_DECLS

@@ -163,6 +163,19 @@ struct stream_attributes stream_get_attributes(struct stream *stream)
     return all;
 }
 
+// The values of a borrowed stream are the driver's until Runnel sets some.
+static void read_borrowed(struct stream *stream)
+{
+    struct native_facts facts = {0};
+    if (!stream->borrowed || atomic_load(&stream->attribute_changes) > 0)
+        return;
+    stream->backend->native(&stream->object, NULL, &facts);
+    lock_take(&stream->attribute_lock);
+    if (atomic_load(&stream->attribute_changes) == 0)
+        stream->attributes = facts.attributes;
+    lock_give(&stream->attribute_lock);
+}
+
 // --- Calls -----------------------------------------------------------------
 
 rnl_status rnl_stream_set_attribute(rnl_stream handle,
@@ -178,12 +191,14 @@ rnl_status rnl_stream_set_attribute(rnl_stream handle,
                                "attribute")) ||
         (status = check_value(stream, &attribute)))
         return status;
+    read_borrowed(stream);
     store(stream, &attribute);
     return RNL_OK;
 }
 
 static void load(struct stream *stream, rnl_stream_attribute *attribute)
 {
+    read_borrowed(stream);
     struct stream_attributes all = stream_get_attributes(stream);
     if (attribute->id == RNL_STREAM_ACCESS_POLICY)
         attribute->value.access_policy = all.access_policy;
@@ -226,6 +241,7 @@ rnl_status rnl_stream_copy_attributes(rnl_stream to_handle,
     if (stream_context(to) != stream_context(from))
         return fail_at(RNL_ERROR_INVALID_HANDLE, "from",
                        "'from' belongs to another context than 'to'");
+    read_borrowed(from);
     struct stream_attributes all = stream_get_attributes(from);
     lock_take(&to->attribute_lock);
     to->attributes = all;

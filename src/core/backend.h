@@ -67,6 +67,19 @@ struct occupancy {
     uint64_t cooperative;   // of a cooperative launch, in all
 };
 
+// What is done about access to a peer's memory.
+enum peer_call {
+    PEER_ASK,      // only tells whether there can be any: RNL_OK or UNSUPPORTED
+    PEER_ENABLE,
+    PEER_DISABLE,  // it was enabled; no work is in flight
+};
+
+// What the driver tells of a stream; zeros where it does not.
+struct native_facts {
+    uint64_t id;
+    struct stream_attributes attributes;
+};
+
 struct backend {
     uint32_t abi;        // BACKEND_ABI
     const char *api;     // "cpu", "cuda", "hip", "null"
@@ -94,6 +107,9 @@ struct backend {
                                    int64_t *out_value);
 
     // --- contexts
+    // With `adopted`: around the vendor's context, whose device's index within
+    // the api it writes to adopted_index. INVALID_ARGUMENT, at "native", for
+    // what the driver does not know as a context.
     rnl_status (*context_init)(struct context *context);
     void (*context_finish)(struct context *context);
     rnl_status (*context_memory)(struct context *context, size_t *out_free,
@@ -102,12 +118,13 @@ struct backend {
     // (BACKEND_LAUNCH_FEATURE) has no effect; never NULL.
     const char *(*feature_reason)(struct context *context,
                                   rnl_feature feature);
-    // optional: lets kernels of `context` use memory of `peer`, or only tells
-    // whether that can be: RNL_OK or UNSUPPORTED.
+    // optional: of kernels of `context` to memory of `peer`
     rnl_status (*peer_access)(struct context *context, struct context *peer,
-                              bool enable);
+                              enum peer_call call);
 
-    // --- streams. `deadline` is base/clock.h's time.
+    // --- streams. `deadline` is base/clock.h's time. For a borrowed stream,
+    // init writes the driver's priority and RNL_STREAM_NON_BLOCKING; it gives
+    // INVALID_HANDLE for one of another context.
     rnl_status (*stream_init)(struct stream *stream);
     void (*stream_finish)(struct stream *stream);  // nothing is in flight
     // Takes a list of ops over, linked by `next`, and sets their sequences. An
@@ -183,8 +200,10 @@ struct backend {
     void (*function_finish)(struct function *function);
 
     // optional, with NATIVE_HANDLES: the vendor's handle of a context, stream,
-    // event, module or function.
-    rnl_status (*native)(struct object *object, void **out_native);
+    // event, module or function. With `out_facts`, only of streams: those
+    // instead of the handle; it cannot fail.
+    rnl_status (*native)(struct object *object, void **out_native,
+                         struct native_facts *out_facts);
 
     // optional, with GRAPHS. The snapshot of the exec says what it does.
     // `index`: the node changed, UINT32_MAX for all; launches under way go on

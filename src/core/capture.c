@@ -428,6 +428,11 @@ static bool grow_locked(struct capture *capture)
 rnl_status capture_add_stream_locked(struct capture *capture,
                                     struct stream *stream)
 {
+    if (stream->borrowed == RNL_NATIVE_LEGACY)
+        return fail_at(RNL_ERROR_CAPTURE_UNSUPPORTED, "stream",
+                       "RNL_NATIVE_LEGACY cannot be captured, as with the "
+                       "driver: what all blocking streams wait for is in no "
+                       "graph. Capture a stream of rnl_stream_create");
     if (!grow_locked(capture))
         return capture_no_memory();
     rnl_status status = object_keep_for(&stream->object, "stream");

@@ -11,11 +11,10 @@ struct peer {
     uint64_t id;
 };
 
-static void peers_free(struct context *context)
+static void peers_free_list(struct peer *peer)
 {
-    while (context->peers) {
-        struct peer *peer = context->peers;
-        context->peers = peer->next;
+    for (struct peer *next; peer; peer = next) {
+        next = peer->next;
         mem_release(peer, sizeof *peer);
     }
 }
@@ -28,7 +27,7 @@ static void context_finish(struct object *object)
     event_pool_finish(context);
     memory_pool_finish(context);
     context->backend->context_finish(context);
-    peers_free(context);
+    peers_free_list(context->peers);
     failure_drop(atomic_load(&context->lost));
     object_discard(&context->default_stream->object);
 }
@@ -57,7 +56,24 @@ static uint32_t find_features(struct context *context)
     return features & backend->features;
 }
 
-static rnl_status context_open(struct device *device,
+// The device that an adopted context turned out to be of.
+static rnl_status find_device(struct context *context)
+{
+    for (size_t i = 0; i < library_device_count(); i++) {
+        struct device *device = library_device(i);
+        if (device->backend != context->backend ||
+            device->index != context->adopted_index)
+            continue;
+        context->device = device;
+        return RNL_OK;
+    }
+    return fail_at(RNL_ERROR_NO_DEVICE, "native",
+                   "the context is one of %s:%u, which RUNNEL_DEVICES hides",
+                   context->backend->api, context->adopted_index);
+}
+
+// Around the vendor's context `adopted`, if any: `device` is of the same api.
+static rnl_status context_open(struct device *device, void *adopted,
                                const rnl_context_options *options,
                                rnl_context *out_context)
 {
@@ -69,9 +85,13 @@ static rnl_status context_open(struct device *device,
     context->backend = device->backend;
     context->options = *options;
     context->options.label = NULL;
+    context->adopted = adopted;
     rnl_status status = device->backend->context_init(context);
     if (status != RNL_OK)
         goto abandon;
+    if (adopted && (status = find_device(context)))
+        goto finish;
+    device = context->device;
     context->features = find_features(context);
     context->launch_attributes = launch_attributes_of(context);
     if (options->kernel_limit_ns > 0)
@@ -85,20 +105,21 @@ static rnl_status context_open(struct device *device,
     if (status != RNL_OK)
         goto finish_pool;
     *out_context = object_publish(&context->object);
-    log_write(RNL_LOG_INFO, "opened %s:%u (%s)", device->info.api,
-              device->index, device->info.name);
+    log_write(RNL_LOG_INFO, "%s %s:%u (%s)", adopted ? "adopted" : "opened",
+              device->info.api, device->index, device->info.name);
     return RNL_OK;
 
 finish_pool:
     memory_pool_finish(context);
 finish:
-    device->backend->context_finish(context);
+    context->options.deleter = NULL;  // it was not adopted
+    context->backend->context_finish(context);
 abandon:
     object_abandon(&context->object);
     return status;
 }
 
-static rnl_status context_create(rnl_device handle,
+static rnl_status context_create(rnl_device handle, void *adopted,
                                  const rnl_context_options *given,
                                  rnl_context *out_context)
 {
@@ -114,7 +135,15 @@ static rnl_status context_create(rnl_device handle,
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
                        "%u threads are asked for; 1024 is the most",
                        options.threads);
-    return context_open(device, &options, out_context);
+    if (options.deleter && !adopted)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
+                       "a deleter is for contexts that are adopted: this one "
+                       "is Runnel's own");
+    if (adopted && !device->backend->native)
+        return fail_at(RNL_ERROR_UNSUPPORTED, "api",
+                       "%s has no vendor's driver whose context this could be",
+                       device->info.api);
+    return context_open(device, adopted, &options, out_context);
 }
 
 rnl_status rnl_context_create(rnl_device device,
@@ -122,7 +151,8 @@ rnl_status rnl_context_create(rnl_device device,
                               rnl_context *out_context)
 {
     rnl_status status = ENTER();
-    return status ? status : context_create(device, options, out_context);
+    return status ? status
+                  : context_create(device, NULL, options, out_context);
 }
 
 rnl_status rnl_context_open(const char *api, size_t index,
@@ -133,7 +163,20 @@ rnl_status rnl_context_open(const char *api, size_t index,
     rnl_status status = ENTER();
     if (status != RNL_OK || (status = device_get(api, index, &device)))
         return status;
-    return context_create(device, options, out_context);
+    return context_create(device, NULL, options, out_context);
+}
+
+rnl_status rnl_context_adopt(const char *api, void *native,
+                             const rnl_context_options *options,
+                             rnl_context *out_context)
+{
+    rnl_device device;
+    rnl_status status = ENTER();
+    if (status != RNL_OK || (status = check_pointer(api, "api")) ||
+        (status = check_pointer(native, "native")) ||
+        (status = device_get(api, 0, &device)))
+        return status;
+    return context_create(device, native, options, out_context);
 }
 
 // What would otherwise keep the context for ever goes with the caller's last
@@ -421,7 +464,7 @@ static bool can_access(struct context *context, struct context *peer)
     return context == peer ||
            (context->backend == peer->backend &&
             context->backend->peer_access &&
-            context->backend->peer_access(context, peer, false) == RNL_OK);
+            context->backend->peer_access(context, peer, PEER_ASK) == RNL_OK);
 }
 
 rnl_status rnl_context_can_access_peer(rnl_context handle, rnl_context other,
@@ -443,7 +486,8 @@ static rnl_status peer_add(struct context *context, struct context *other)
     struct peer *peer = mem_allocate(sizeof *peer);
     if (!peer)
         return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a peer");
-    rnl_status status = context->backend->peer_access(context, other, true);
+    rnl_status status = context->backend->peer_access(context, other,
+                                                      PEER_ENABLE);
     if (status != RNL_OK) {
         mem_release(peer, sizeof *peer);
         return status;
@@ -472,4 +516,61 @@ rnl_status rnl_context_enable_peer(rnl_context handle, rnl_context other)
                        context->device->info.api, context->device->index,
                        peer->device->info.api, peer->device->index);
     return peer_add(context, peer);
+}
+
+// Of all that was given to the context; a batched stream's is given now.
+static rnl_status look_at(struct stream *stream, void *argument)
+{
+    (void)argument;
+    rnl_status status = stream_flush(stream);
+    if (status == RNL_OK)
+        status = stream->backend->stream_wait(stream, DEADLINE_LOOK);
+    return status == RNL_NOT_READY ? status : RNL_OK;
+}
+
+// Two threads may have enabled the same.
+static bool peer_remove(struct context *context, uint64_t id)
+{
+    struct peer *gone = NULL;
+    lock_take(&context->lock);
+    for (struct peer **link = &context->peers; *link;) {
+        struct peer *peer = *link;
+        if (peer->id != id) {
+            link = &peer->next;
+            continue;
+        }
+        *link = peer->next;
+        peer->next = gone;
+        gone = peer;
+    }
+    lock_give(&context->lock);
+    bool found = gone != NULL;
+    peers_free_list(gone);
+    return found;
+}
+
+// From its removal on nobody gives work that uses the memory.
+rnl_status rnl_context_disable_peer(rnl_context handle, rnl_context other)
+{
+    struct context *context, *peer;
+    CALL status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)) ||
+        (status = check_other_context(other, "peer", &peer)))
+        return status;
+    if (context == peer)
+        return fail_at(RNL_ERROR_INVALID_STATE, "peer",
+                       "'peer' is the context itself, which always reaches "
+                       "its own memory");
+    if (!context_may_use(context, peer))
+        return RNL_OK;
+    if ((status = capture_check_context(context, false)))
+        return status;
+    if (context_each_stream(context, look_at, NULL) == RNL_NOT_READY)
+        return fail_at(RNL_ERROR_INVALID_STATE, "context",
+                       "the context has work in flight, which may use memory "
+                       "of the peer: synchronize the context first");
+    if (!peer_remove(context, peer->object.id))
+        return RNL_OK;
+    return context->backend->peer_access(context, peer, PEER_DISABLE);
 }

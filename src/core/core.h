@@ -48,6 +48,8 @@ struct context {
     uint32_t launch_attributes;   // BACKEND_ATTRIBUTE bits that have an effect
     struct failure *_Atomic lost; // set once: the context is unusable
     rnl_context_options options;  // `label` is in object.label
+    void *adopted;                // the vendor's context, its owner's; or NULL
+    uint32_t adopted_index;       // its device's, within the api
     // The newest one: its memory goes with the context.
     struct stream *_Atomic default_stream;
     _Atomic bool has_batched;     // a batched stream was created
@@ -91,7 +93,8 @@ struct stream {
     struct failure *_Atomic failure;  // the first one; NULL while all is well
     _Atomic uint32_t attribute_changes; // how often they were set
     int priority;
-    void *borrowed;                   // a vendor's stream, not ours to destroy
+    void *borrowed;                   // a vendor's stream, not ours to destroy;
+                                      // maybe RNL_NATIVE_LEGACY
     _Atomic bool is_default;
     bool over;                        // a default stream: only its memory is
                                       // left. Guarded by context->owned_lock

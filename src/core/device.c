@@ -200,6 +200,7 @@ static bool attribute_of_info(const rnl_device_info *info, rnl_attribute id,
         CASE(COMPUTE_MAJOR, compute_major)
         CASE(COMPUTE_MINOR, compute_minor)
         CASE(SHARED_OPTIN, shared_per_block_max)
+        CASE(CLUSTERS, max_cluster_blocks > 1)
 #undef CASE
     default:
         return false;

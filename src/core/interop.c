@@ -16,7 +16,8 @@ static rnl_status native_of(struct context *context, struct object *object,
     rnl_status status = check_pointer(out_native, "out_native");
     if (status == RNL_OK)
         status = check_native(context);
-    return status ? status : context->backend->native(object, out_native);
+    return status ? status
+                  : context->backend->native(object, out_native, NULL);
 }
 
 rnl_status rnl_context_native(rnl_context handle, void **out_native)
@@ -86,9 +87,9 @@ rnl_status rnl_stream_borrow(rnl_context handle, void *native,
     CALL status = ENTER();
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)) ||
-        (status = check_pointer(native, "native")) ||
         (status = check_pointer(out_stream, "out_stream")) ||
         (status = check_native(context)))
         return status;
-    return stream_create(context, native, given, out_stream);
+    return stream_create(context, native ? native : RNL_NATIVE_LEGACY, given,
+                         out_stream);
 }

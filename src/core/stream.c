@@ -282,12 +282,16 @@ rnl_status rnl_stream_get_info(rnl_stream handle, rnl_stream_info *out_info)
     CALL status = ENTER();
     if (status != RNL_OK || (status = check_stream(handle, "stream", &stream)))
         return status;
+    struct native_facts facts = {0};
+    if (stream->backend->native)
+        stream->backend->native(&stream->object, NULL, &facts);
     rnl_stream_info info = {
         .id = stream->object.id,
         .context = object_handle(&stream_context(stream)->object),
         .priority = stream->priority,
         .flags = stream->flags,
         .label = stream->object.label ? stream->object.label : "",
+        .native_id = facts.id,
     };
     return info_write(out_info, &info, sizeof info, "out_info");
 }

@@ -145,6 +145,8 @@ RNL_TEST(a_context_can_access_itself)
     assert_true(can);
     expect_ok(rnl_context_enable_peer(suite_context(), suite_context()));
     expect_ok(rnl_context_enable_peer(suite_context(), suite_context()));
+    expect_error(rnl_context_disable_peer(suite_context(), suite_context()),
+                 RNL_ERROR_INVALID_STATE, "peer");
 }
 
 RNL_TEST(contexts_of_one_device_can_be_peers)

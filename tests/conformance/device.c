@@ -106,6 +106,56 @@ RNL_TEST(attributes_agree_with_the_info)
     }
 }
 
+static int64_t attribute(int id)
+{
+    int64_t value = -77;
+    expect_ok(rnl_device_attribute(suite_device(), (rnl_attribute)id, &value));
+    return value;
+}
+
+// As launches are planned: 12, 39, 81, 106, and 109 for windows of caches.
+RNL_TEST(what_a_multiprocessor_holds_can_be_asked)
+{
+    int64_t threads = attribute(RNL_ATTRIBUTE_THREADS_PER_MULTIPROCESSOR);
+    assert_true(attribute(RNL_ATTRIBUTE_REGISTERS_PER_BLOCK) >= 1 << 15);
+    assert_true(threads >= attribute(RNL_ATTRIBUTE_MAX_BLOCK_THREADS));
+    assert_true(attribute(RNL_ATTRIBUTE_SHARED_PER_MULTIPROCESSOR) >=
+                attribute(RNL_ATTRIBUTE_SHARED_PER_BLOCK));
+    assert_true(attribute(RNL_ATTRIBUTE_BLOCKS_PER_MULTIPROCESSOR) >= 1);
+    assert_true(attribute(RNL_ATTRIBUTE_ACCESS_WINDOW_MAX) >= 0);
+    assert_int_equal(attribute(RNL_ATTRIBUTE_UNIFIED_ADDRESSING), 1);
+    rnl_device_info info = {.struct_size = sizeof info};
+    expect_ok(rnl_device_get_info(suite_device(), &info));
+    assert_int_equal(attribute(RNL_ATTRIBUTE_CLUSTERS),
+                     info.max_cluster_blocks > 1);
+}
+
+// Those of CUdevice_attribute up to CUDA 13.0, but for buses and the like.
+RNL_TEST(a_cpu_answers_the_numbers_of_the_drivers_list)
+{
+    int answered = 0;
+    if (!suite_is_cpu())
+        test_skip("only for cpu");
+    for (int id = 1; id <= 147; id++) {
+        int64_t value = -77;
+        rnl_status status = rnl_device_attribute(
+            suite_device(), (rnl_attribute)id, &value);
+        answered += status == RNL_OK;
+        if (status == RNL_OK)
+            assert_true(value >= -1);
+        else
+            expect_error(rnl_device_attribute(suite_device(),
+                                              (rnl_attribute)id, &value),
+                         RNL_ERROR_UNSUPPORTED, "id");
+    }
+    assert_int_equal(answered, 147 - 8);
+    assert_int_equal(attribute(122), 1);  // values of 64 bits on streams
+    assert_int_equal(attribute(132), 0);  // multicast
+    int64_t value;
+    expect_error(rnl_device_attribute(suite_device(), (rnl_attribute)33,
+                                      &value), RNL_ERROR_UNSUPPORTED, "id");
+}
+
 RNL_TEST(a_shorter_info_is_filled_as_far_as_it_goes)
 {
     rnl_device_info info;

@@ -53,3 +53,5 @@ ROW_CALL(context_can_be_accessed, context,
          rnl_context_can_access_peer(with.context, h, &with.out.flag))
 ROW_CALL(context_enable, context, rnl_context_enable_peer(h, with.context))
 ROW_CALL(context_enabled, context, rnl_context_enable_peer(with.context, h))
+ROW_CALL(context_disable, context, rnl_context_disable_peer(h, with.context))
+ROW_CALL(context_disabled, context, rnl_context_disable_peer(with.context, h))

@@ -287,6 +287,8 @@ static const struct row rows[] = {
      0, 0},
     {"rnl_context_enable_peer", "context", CONTEXT, context_enable, 0, 0},
     {"rnl_context_enable_peer", "peer", CONTEXT, context_enabled, 0, 0},
+    {"rnl_context_disable_peer", "context", CONTEXT, context_disable, 0, 0},
+    {"rnl_context_disable_peer", "peer", CONTEXT, context_disabled, 0, 0},
     {"rnl_stream_create", "context", CONTEXT, stream_create, 0, 0},
     {"rnl_stream_retain", "stream", STREAM, stream_retain, 0, 0},
     {"rnl_stream_release", "stream", STREAM, stream_release, 1, 0},

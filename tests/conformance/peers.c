@@ -264,6 +264,44 @@ RNL_TEST(a_kernel_reads_the_memory_of_a_peer)
     run("child_reads_a_peer");
 }
 
+// Not while work may use it; and enabled again as if for the first time.
+SUITE_CHILD(child_gives_up_a_peer)
+{
+    rnl_function function = NULL;
+    open_both();
+    need_access();
+    expect_ok(rnl_context_disable_peer(sides[0].context, sides[1].context));
+    expect_ok(rnl_function_compile(sides[0].context, add_source, "add", NULL,
+                                   &function));
+    for (int i = 1; i <= 3; i++) {
+        expect_ok(rnl_context_enable_peer(sides[0].context, sides[1].context));
+        struct gate *gate = gate_shut(sides[0].stream);
+        expect_ok(add(function));
+        expect_error(rnl_context_disable_peer(sides[0].context,
+                                              sides[1].context),
+                     RNL_ERROR_INVALID_STATE, "context");
+        gate_open(gate);
+        expect_ok(rnl_context_synchronize(sides[0].context, RNL_FOREVER));
+        expect_ok(add(function));
+        expect_all(&sides[0], sides[0].buffer, 2 * i);
+        expect_ok(rnl_context_synchronize(sides[0].context, RNL_FOREVER));
+        gate_free(gate);
+        expect_ok(rnl_context_disable_peer(sides[0].context,
+                                           sides[1].context));
+        expect_ok(rnl_context_disable_peer(sides[0].context,
+                                           sides[1].context));
+        expect_error(add(function), RNL_ERROR_INVALID_HANDLE, "args");
+    }
+    expect_ok(rnl_function_release(function));
+    close_both();
+}
+
+RNL_TEST(access_to_a_peer_is_given_up)
+{
+    need_compiler();
+    run("child_gives_up_a_peer");
+}
+
 // Memory that there was no access to when it was made, and memory made later.
 SUITE_CHILD(child_writes_a_peer)
 {

@@ -10,10 +10,12 @@
 enum { WAIT_STEP_NS = 5000000 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct fake_context contexts[FAKE_DEVICES] = {
-    [0 ... FAKE_DEVICES - 1] = {.submission = PTHREAD_MUTEX_INITIALIZER,
-                                .queueing = PTHREAD_MUTEX_INITIALIZER,
-                                .full = PTHREAD_MUTEX_INITIALIZER},
+// Primary ones, by device, and behind them those of cuCtxCreate.
+enum { CONTEXTS = 2 * FAKE_DEVICES };
+static struct fake_context contexts[CONTEXTS] = {
+    [0 ... CONTEXTS - 1] = {.submission = PTHREAD_MUTEX_INITIALIZER,
+                            .queueing = PTHREAD_MUTEX_INITIALIZER,
+                            .full = PTHREAD_MUTEX_INITIALIZER},
 };
 static _Thread_local struct fake_context *current;
 static _Atomic size_t leaks;
@@ -150,16 +152,14 @@ static rnl_status open_inner(struct fake_context *context)
     return status;
 }
 
-int fake_primary_retain(void **out_context, int device)
+static int retain_locked(struct fake_context *context, int device)
 {
-    int code = enter_device(FAKE_primary_retain, device);
-    if (code)
-        return code;
-    struct fake_context *context = &contexts[device];
     rnl_status status = RNL_OK;
-    pthread_mutex_lock(&lock);
     if (context->references == 0) {
+        static uint64_t last_id;
         context->device = device;
+        context->id = ++last_id;
+        fake_values_reset(&context->legacy);
         atomic_store(&context->peers, 0);
         atomic_store(&context->sticky, 0);
         atomic_store(&context->used, 0);
@@ -167,11 +167,33 @@ int fake_primary_retain(void **out_context, int device)
     }
     if (status == RNL_OK)
         context->references++;
+    return status == RNL_OK                    ? FAKE_OK
+           : status == RNL_ERROR_OUT_OF_MEMORY ? FAKE_OUT_OF_MEMORY
+                                               : FAKE_UNKNOWN;
+}
+
+int fake_primary_retain(void **out_context, int device)
+{
+    int code = enter_device(FAKE_primary_retain, device);
+    if (code)
+        return code;
+    pthread_mutex_lock(&lock);
+    code = retain_locked(&contexts[device], device);
     pthread_mutex_unlock(&lock);
-    if (status != RNL_OK)
-        return status == RNL_ERROR_OUT_OF_MEMORY ? FAKE_OUT_OF_MEMORY
-                                                 : FAKE_UNKNOWN;
-    *out_context = context;
+    if (!code)
+        *out_context = &contexts[device];
+    return code;
+}
+
+int fake_primary_state(int device, unsigned *out_flags, int *out_active)
+{
+    int code = enter_device(FAKE_primary_state, device);
+    if (code)
+        return code;
+    pthread_mutex_lock(&lock);
+    *out_flags = 0;
+    *out_active = contexts[device].references > 0;
+    pthread_mutex_unlock(&lock);
     return FAKE_OK;
 }
 
@@ -223,6 +245,99 @@ int fake_primary_release(int device)
     return held ? code : FAKE_INVALID_CONTEXT;
 }
 
+// --- Contexts of others, which Runnel only adopts ---------------------------
+
+typedef int create_fn(void **out_context, unsigned flags, int device);
+typedef int context_fn(void *context);
+typedef int pop_fn(void **out_context);
+FAKE_EXPORT create_fn fake_create __asm__("cuCtxCreate_v2");
+FAKE_EXPORT context_fn fake_destroy __asm__("cuCtxDestroy_v2");
+FAKE_EXPORT pop_fn fake_pop __asm__("cuCtxPopCurrent_v2");
+
+int fake_create(void **out_context, unsigned flags, int device)
+{
+    int code = fake_enter_named("cuCtxCreate");
+    if (code)
+        return code;
+    if (flags || device < 0 || device >= fake_device_count_now())
+        return FAKE_INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    struct fake_context *context = &contexts[FAKE_DEVICES];
+    while (context < contexts + CONTEXTS && context->references)
+        context++;
+    code = context < contexts + CONTEXTS ? retain_locked(context, device)
+                                         : FAKE_OUT_OF_MEMORY;
+    pthread_mutex_unlock(&lock);
+    if (!code)
+        *out_context = current = context;
+    return code;
+}
+
+static bool is_of_others(const struct fake_context *context)
+{
+    return context >= contexts + FAKE_DEVICES && context < contexts + CONTEXTS;
+}
+
+int fake_destroy(void *handle)
+{
+    struct fake_context *context = handle;
+    int code = fake_enter_named("cuCtxDestroy");
+    if (code)
+        return code;
+    pthread_mutex_lock(&lock);
+    if (is_of_others(context) && context->references) {
+        close_inner(context);
+        context->references = 0;
+    } else {
+        code = FAKE_INVALID_CONTEXT;
+    }
+    pthread_mutex_unlock(&lock);
+    if (current == context)
+        current = NULL;
+    return code;
+}
+
+int fake_pop(void **out_context)
+{
+    *out_context = current;
+    current = NULL;
+    return FAKE_OK;
+}
+
+static struct fake_context *find_context(const void *handle)
+{
+    struct fake_context *found = NULL;
+    for (int i = 0; i < CONTEXTS; i++)
+        if (handle == &contexts[i] && contexts[i].references)
+            found = &contexts[i];
+    return found;
+}
+
+int fake_context_id(void *handle, uint64_t *out_id)
+{
+    int code = fake_enter(FAKE_context_id, NULL);
+    struct fake_context *context = find_context(handle);
+    if (!code && context)
+        *out_id = context->id;
+    return code ? code : context ? FAKE_OK : FAKE_DESTROYED;
+}
+
+int fake_context_version(void *handle, unsigned *out_version)
+{
+    int code = fake_enter(FAKE_context_version, NULL);
+    *out_version = 3020;
+    return code ? code : find_context(handle) ? FAKE_OK : FAKE_INVALID_CONTEXT;
+}
+
+int fake_context_device(int *out_device)
+{
+    struct fake_context *context;
+    int code = fake_enter(FAKE_context_device, &context);
+    if (!code)
+        *out_device = context->device;
+    return code;
+}
+
 int fake_context_get(void **out_context)
 {
     int code = fake_enter(FAKE_context_get, NULL);
@@ -236,10 +351,7 @@ int fake_context_set(void *context)
     int code = fake_enter(FAKE_context_set, NULL);
     if (code)
         return code;
-    bool known = !context;
-    for (int i = 0; i < FAKE_DEVICES; i++)
-        known |= context == &contexts[i] && contexts[i].references;
-    if (!known)
+    if (context && !find_context(context))
         return FAKE_INVALID_CONTEXT;
     current = context;
     return FAKE_OK;
@@ -270,6 +382,13 @@ int fake_context_priorities(int *out_least, int *out_greatest)
     return FAKE_OK;
 }
 
+static bool can_be_peer(const struct fake_context *context,
+                        const struct fake_context *other)
+{
+    return other >= contexts && other < contexts + CONTEXTS &&
+           other->references && other != context;
+}
+
 int fake_context_enable_peer(void *peer, unsigned flags)
 {
     struct fake_context *context, *other = peer;
@@ -278,12 +397,24 @@ int fake_context_enable_peer(void *peer, unsigned flags)
         return code;
     if (flags)
         return FAKE_INVALID_VALUE;
-    if (other < contexts || other >= contexts + FAKE_DEVICES ||
-        !other->references || other == context)
+    if (!can_be_peer(context, other))
         return FAKE_INVALID_CONTEXT;
-    uint32_t bit = 1u << other->device;
+    uint32_t bit = 1u << (other - contexts);
     return atomic_fetch_or(&context->peers, bit) & bit ? FAKE_PEER_ALREADY
                                                        : FAKE_OK;
+}
+
+int fake_context_disable_peer(void *peer)
+{
+    struct fake_context *context, *other = peer;
+    int code = fake_enter(FAKE_context_disable_peer, &context);
+    if (code)
+        return code;
+    if (!can_be_peer(context, other))
+        return FAKE_INVALID_CONTEXT;
+    uint32_t bit = 1u << (other - contexts);
+    return atomic_fetch_and(&context->peers, ~bit) & bit ? FAKE_OK
+                                                         : FAKE_PEER_NOT;
 }
 
 // --- Failing --------------------------------------------------------------
@@ -303,18 +434,20 @@ static int code_of_failure(const struct failure *failure)
                                                : FAKE_LAUNCH_FAILED;
 }
 
-// Where the library inside latches a stream, a device breaks.
+// Where the library inside latches a stream, its context breaks.
 void __wrap_stream_set_failure(struct stream *stream, struct failure *failure,
                                bool inherited)
 {
-    uint32_t index = stream_context(stream)->device->index;
-    int none = 0;
-    if (index < FAKE_DEVICES)
-        atomic_compare_exchange_strong(&contexts[index].sticky, &none,
-                                       code_of_failure(failure));
+    const void *inner = object_handle(&stream_context(stream)->object);
+    for (int i = 0; i < CONTEXTS; i++) {
+        int none = 0;
+        if (contexts[i].inner == inner)
+            atomic_compare_exchange_strong(&contexts[i].sticky, &none,
+                                           code_of_failure(failure));
+    }
     if (getenv("RUNNEL_FAKE_LOG"))
-        fprintf(stderr, "fake driver: device %u broke: %s\n", index,
-                failure->message);
+        fprintf(stderr, "fake driver: device %u broke: %s\n",
+                stream_context(stream)->device->index, failure->message);
     __real_stream_set_failure(stream, failure, inherited);
 }
 

@@ -49,6 +49,7 @@ enum fake_code {
     FAKE_OUT_OF_RESOURCES = 701,
     FAKE_LAUNCH_TIMEOUT = 702,
     FAKE_PEER_ALREADY = 704,
+    FAKE_PEER_NOT = 705,
     FAKE_DESTROYED = 709,
     FAKE_ASSERT = 710,
     FAKE_HOST_ALREADY = 712,
@@ -96,8 +97,15 @@ struct fake_queue {
     uint64_t items;     // ever submitted
 };
 
+// Attributes of a stream, by number.
+struct fake_values {
+    unsigned char of[11][64];
+};
+
 struct fake_context {
     int device;
+    uint64_t id;
+    struct fake_values legacy;  // of its legacy default stream
     _Atomic size_t references;
     rnl_context inner;
     rnl_buffer memory;          // all addresses there are
@@ -106,7 +114,7 @@ struct fake_context {
     _Atomic uint64_t used;      // bytes of the device
     _Atomic uint32_t execs;     // room that executable graphs take; exec.c
     _Atomic uint32_t exec_room;
-    _Atomic uint32_t peers;     // bits of devices that it may reach
+    _Atomic uint32_t peers;     // bits of contexts that it may reach
     struct fake_kept *kept;     // freed with the context
     pthread_mutex_t submission, queueing, full;  // queue.c
     struct fake_queue queues[FAKE_PRIORITIES][FAKE_QUEUES];
@@ -124,7 +132,17 @@ struct fake_stream {
     rnl_stream inner;
     struct fake_queue *queue;
     _Atomic int capture;  // as cuStreamIsCapturing says
+    unsigned flags;
+    int priority;
+    uint64_t id;
+    struct fake_values attributes;
 };
+
+// Handles of a context's legacy default stream.
+static inline bool fake_is_legacy(const void *handle)
+{
+    return (uintptr_t)handle <= 1;
+}
 
 struct fake_event {
     struct fake_object object;
@@ -155,6 +173,7 @@ struct fake_function_object {
 // Registers an object; frees it. `kind` and `context` are set by fake_new.
 void *fake_new(enum fake_kind kind, struct fake_context *context, size_t size);
 void fake_delete(void *object);
+void fake_values_reset(struct fake_values *values);
 // NULL when `handle` is not a living object of the kind.
 void *fake_find(enum fake_kind kind, const void *handle);
 size_t fake_count(enum fake_kind kind);

@@ -178,6 +178,23 @@ static rnl_status strangers(struct round *round)
     return status;
 }
 
+// The context of another, which the round adopts twice, and its own.
+static rnl_status adopted(struct round *round)
+{
+    void *native = NULL;
+    rnl_context *contexts = round->adopted;
+    rnl_status status = round_open(round);
+    TRY(rnl_context_native(round->context, &native));
+    TRY(rnl_context_adopt("cuda", native, NULL, &contexts[0]));
+    TRY(rnl_context_adopt("cuda", fake_foreign(), NULL, &contexts[1]));
+    TRY(rnl_stream_create(contexts[1], NULL, &round->other));
+    TRY(rnl_buffer_create(contexts[1], SIZE, NULL, &round->buffer));
+    TRY(rnl_enqueue_fill(round->other, round->buffer, 0, SIZE, 1, 4));
+    TRY(rnl_enqueue_wait_stream(round->stream, round->other));
+    TRY(rnl_stream_synchronize(round->stream, RNL_FOREVER));
+    return round_settle(round, status);
+}
+
 // --- Functions ------------------------------------------------------------
 
 static rnl_status attributes(struct round *round)
@@ -338,6 +355,11 @@ RNL_TEST(native_handles_survive_any_failing_call)
 RNL_TEST(launch_attributes_survive_any_failing_call)
 {
     round_sweep(launch_attributes);
+}
+
+RNL_TEST(adopted_contexts_survive_any_failing_call)
+{
+    round_sweep(adopted);
 }
 
 RNL_TEST(attributes_survive_any_failing_call)

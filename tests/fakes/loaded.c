@@ -44,6 +44,23 @@ void fake_load(void)
     *(void **)&fake_attributes = control(library, "fake_control_attributes");
 }
 
+void *fake_foreign(void)
+{
+    static void *context;
+    void *before;
+    if (context)
+        return context;
+    void *library = dlopen(getenv("RUNNEL_CUDA"), RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    int (*create)(void **, unsigned, int);
+    int (*pop)(void **);
+    *(void **)&create = control(library, "cuCtxCreate_v2");
+    *(void **)&pop = control(library, "cuCtxPopCurrent_v2");
+    if (create(&context, 0, 0) == 0)
+        pop(&before);
+    return context;
+}
+
 void fake_expect_empty(void)
 {
     assert_int_equal(test_held(0), 0);

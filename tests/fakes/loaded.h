@@ -24,6 +24,9 @@ void fake_load(void);
 // either, and that nothing was done that the real one leaves undefined.
 void fake_expect_empty(void);
 
+// A context of device 0 that is not Runnel's: the same in the whole process.
+void *fake_foreign(void);
+
 // What most tests have: a context, a stream with these flags and a buffer of so
 // many bytes. fake_close lets go of them and checks that nothing is left.
 void fake_open(rnl_context *context, rnl_stream *stream,

@@ -85,6 +85,48 @@ RNL_TEST(access_that_the_driver_refuses_is_an_error)
     close_both();
 }
 
+// Contexts of one device share the driver's context, and its access.
+RNL_TEST(the_driver_is_told_when_the_last_one_gives_access_up)
+{
+    rnl_context second = NULL;
+    open_both();
+    assert_ok(rnl_context_open("cuda", 0, NULL, &second));
+    assert_ok(rnl_context_enable_peer(sides[0].context, sides[1].context));
+    assert_ok(rnl_context_enable_peer(second, sides[1].context));
+    assert_int_equal(fake_calls("cuCtxEnablePeerAccess"), 2);
+    assert_ok(rnl_context_disable_peer(sides[0].context, sides[1].context));
+    assert_int_equal(fake_calls("cuCtxDisablePeerAccess"), 0);
+    assert_ok(rnl_context_disable_peer(second, sides[1].context));
+    assert_int_equal(fake_calls("cuCtxDisablePeerAccess"), 1);
+    assert_ok(rnl_context_enable_peer(second, sides[1].context));
+    assert_ok(rnl_context_release(second));  // with which its access goes
+    assert_ok(rnl_context_enable_peer(sides[0].context, sides[1].context));
+    assert_ok(rnl_context_disable_peer(sides[0].context, sides[1].context));
+    close_both();
+}
+
+RNL_TEST(access_that_others_enabled_is_left)
+{
+    open_both();
+    fake_fail("cuCtxEnablePeerAccess", 1, 704, 0);
+    assert_ok(rnl_context_enable_peer(sides[0].context, sides[1].context));
+    assert_ok(rnl_context_disable_peer(sides[0].context, sides[1].context));
+    assert_int_equal(fake_calls("cuCtxDisablePeerAccess"), 0);
+    close_both();
+}
+
+RNL_TEST(access_that_the_driver_does_not_take_back_is_an_error)
+{
+    open_both();
+    assert_ok(rnl_context_enable_peer(sides[0].context, sides[1].context));
+    fake_fail("cuCtxDisablePeerAccess", 1, 705, 0);
+    assert_status(
+        rnl_context_disable_peer(sides[0].context, sides[1].context),
+        RNL_ERROR_DRIVER);
+    assert_non_null(strstr(rnl_last_error()->message, "access to a peer"));
+    close_both();
+}
+
 RNL_TEST(each_device_has_a_pool_of_its_own)
 {
     rnl_buffer buffer = NULL;

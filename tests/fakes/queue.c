@@ -122,7 +122,7 @@ static int turn_begin(struct fake_context *context, void *handle, bool submits,
                               .submits = submits,
                               .inner = context->stream,
                               .queue = &context->queues[0][0]};
-    if (handle) {
+    if (!fake_is_legacy(handle)) {
         struct fake_stream *stream = fake_find(KIND_STREAM, handle);
         if (!stream || stream->object.context != context)
             return FAKE_INVALID_HANDLE;

@@ -49,6 +49,8 @@ void round_finish(struct round *round)
     assert_ok(rnl_buffer_release(round->host));
     assert_ok(rnl_stream_release(round->other));
     assert_ok(rnl_stream_release(round->stream));
+    for (int i = 0; i < 2; i++)
+        assert_ok(rnl_context_release(round->adopted[i]));
     assert_ok(rnl_context_release(round->context));
 }
 

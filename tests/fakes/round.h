@@ -6,7 +6,7 @@
 
 // What a scenario has; released behind it.
 struct round {
-    rnl_context context;
+    rnl_context context, adopted[2];
     rnl_stream stream, other;
     rnl_event event;
     rnl_buffer buffer, host;

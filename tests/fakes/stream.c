@@ -2,13 +2,14 @@
 #include "fake.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { VALUES_MOST = 256 };
 
 int fake_stream_of(struct fake_context *context, void *handle,
                    rnl_stream *out_inner)
 {
-    if (!handle) {
+    if (fake_is_legacy(handle)) {
         *out_inner = context->stream;
         return FAKE_OK;
     }
@@ -17,6 +18,11 @@ int fake_stream_of(struct fake_context *context, void *handle,
         return FAKE_INVALID_HANDLE;
     *out_inner = stream->inner;
     return FAKE_OK;
+}
+
+static struct fake_stream *stream_or_legacy(void *handle)
+{
+    return fake_is_legacy(handle) ? NULL : fake_find(KIND_STREAM, handle);
 }
 
 // Enters and finds the stream; 0 or a code.
@@ -57,7 +63,12 @@ int fake_stream_create(void **out_stream, unsigned flags, int priority)
         fake_delete(stream);
         return fake_code(context, status);
     }
+    static _Atomic uint64_t last_id = 16;
     stream->queue = fake_queue_choose(context, priority);
+    stream->flags = flags;
+    stream->priority = priority;
+    stream->id = atomic_fetch_add(&last_id, 1);
+    fake_values_reset(&stream->attributes);
     *out_stream = stream;
     return FAKE_OK;
 }
@@ -84,7 +95,7 @@ int fake_stream_query(void *handle)
     int code = enter_by_stream(FAKE_stream_query, handle, &context, &inner);
     if (code)
         return code;
-    struct fake_stream *stream = handle ? fake_find(KIND_STREAM, handle) : NULL;
+    struct fake_stream *stream = stream_or_legacy(handle);
     if (stream && atomic_load(&stream->capture)) {
         atomic_store(&stream->capture, FAKE_CAPTURE_INVALID);
         return FAKE_CAPTURED;
@@ -100,7 +111,7 @@ int fake_stream_capturing(void *handle, int *out_status)
     int code = enter_stream(FAKE_stream_capturing, handle, &context, &inner);
     if (code)
         return code;
-    struct fake_stream *stream = handle ? fake_find(KIND_STREAM, handle) : NULL;
+    struct fake_stream *stream = stream_or_legacy(handle);
     *out_status = stream ? atomic_load(&stream->capture) : FAKE_CAPTURE_NONE;
     return FAKE_OK;
 }
@@ -135,6 +146,77 @@ int fake_stream_wait_event(void *handle, void *event_handle, unsigned flags)
                           rnl_enqueue_wait_event(turn.inner, event->inner));
 }
 
+// --- What is known of them ---------------------------------------------------
+
+int fake_stream_flags(void *handle, unsigned *out_flags)
+{
+    struct fake_context *context;
+    rnl_stream inner;
+    int code = enter_by_stream(FAKE_stream_flags, handle, &context, &inner);
+    if (code)
+        return code;
+    const struct fake_stream *stream = stream_or_legacy(handle);
+    *out_flags = stream ? stream->flags : 0;
+    return FAKE_OK;
+}
+
+int fake_stream_priority(void *handle, int *out_priority)
+{
+    struct fake_context *context;
+    rnl_stream inner;
+    int code = enter_by_stream(FAKE_stream_priority, handle, &context, &inner);
+    if (code)
+        return code;
+    const struct fake_stream *stream = stream_or_legacy(handle);
+    *out_priority = stream ? stream->priority : 0;
+    return FAKE_OK;
+}
+
+int fake_stream_context(void *handle, void **out_context)
+{
+    struct fake_context *context;
+    int code = fake_enter(FAKE_stream_context, &context);
+    if (code)
+        return code;
+    const struct fake_stream *stream = stream_or_legacy(handle);
+    if (!stream && !fake_is_legacy(handle))
+        return FAKE_INVALID_HANDLE;
+    *out_context = stream ? stream->object.context : context;
+    return FAKE_OK;
+}
+
+int fake_stream_id(void *handle, uint64_t *out_id)
+{
+    struct fake_context *context;
+    rnl_stream inner;
+    int code = enter_by_stream(FAKE_stream_id, handle, &context, &inner);
+    if (code)
+        return code;
+    const struct fake_stream *stream = stream_or_legacy(handle);
+    *out_id = stream ? stream->id : 1;
+    return FAKE_OK;
+}
+
+// As they are before anybody sets them: no policy, and domains 0 and 1.
+void fake_values_reset(struct fake_values *values)
+{
+    memset(values, 0, sizeof *values);
+    memset(values->of[3], 0xff, sizeof(int));
+    values->of[9][1] = 1;
+}
+
+static struct fake_values *values_of(struct fake_context *context,
+                                     void *handle)
+{
+    struct fake_stream *stream = stream_or_legacy(handle);
+    return stream ? &stream->attributes : &context->legacy;
+}
+
+static bool is_attribute(int id)
+{
+    return id == 1 || id == 3 || id == 8 || id == 9 || id == 10;
+}
+
 int fake_stream_set_attribute(void *handle, int id, const void *value)
 {
     struct fake_context *context;
@@ -143,8 +225,24 @@ int fake_stream_set_attribute(void *handle, int id, const void *value)
                             &inner);
     if (code)
         return code;
-    bool known = id == 1 || id == 3 || id == 8 || id == 9 || id == 10;
-    return known && value ? FAKE_OK : FAKE_INVALID_VALUE;
+    if (!is_attribute(id) || !value)
+        return FAKE_INVALID_VALUE;
+    memcpy(values_of(context, handle)->of[id], value, 64);
+    return FAKE_OK;
+}
+
+int fake_stream_get_attribute(void *handle, int id, void *out_value)
+{
+    struct fake_context *context;
+    rnl_stream inner;
+    int code = enter_stream(FAKE_stream_get_attribute, handle, &context,
+                            &inner);
+    if (code)
+        return code;
+    if (!is_attribute(id))
+        return FAKE_INVALID_VALUE;
+    memcpy(out_value, values_of(context, handle)->of[id], 64);
+    return FAKE_OK;
 }
 
 int fake_stream_attach(void *handle, uint64_t address, size_t size,
@@ -160,7 +258,7 @@ int fake_stream_attach(void *handle, uint64_t address, size_t size,
         return FAKE_INVALID_VALUE;
     if (!fake_block_find(address, 1, &block) ||
         block.place != PLACE_MANAGED || block.start != address ||
-        (size && size != block.size) || (flags == 4 && !handle))
+        (size && size != block.size) || (flags == 4 && fake_is_legacy(handle)))
         return FAKE_INVALID_VALUE;
     return FAKE_OK;
 }
@@ -169,7 +267,7 @@ int fake_stream_attach(void *handle, uint64_t address, size_t size,
 
 static bool is_captured(void *handle)
 {
-    struct fake_stream *stream = handle ? fake_find(KIND_STREAM, handle) : NULL;
+    struct fake_stream *stream = stream_or_legacy(handle);
     return stream && atomic_load(&stream->capture);
 }
 

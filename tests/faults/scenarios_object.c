@@ -26,6 +26,7 @@ static rnl_status context_life(void)
     TRY(rnl_context_default_stream(second, &stream));
     TRY(rnl_context_enable_peer(context, second));
     TRY(rnl_context_synchronize(context, RNL_FOREVER));
+    TRY(rnl_context_disable_peer(context, second));
     TRY(rnl_stream_synchronize(stream, RNL_FOREVER));
     RELEASE(rnl_context_release(second));
     RELEASE(rnl_context_release(context));
@@ -261,6 +262,8 @@ static rnl_status peers(void)
     TRY(rnl_enqueue_wait_context(streams[0], contexts[1]));
     TRY(rnl_copy_from_buffer_and_wait(streams[0], back, buffers[0], 0, 64));
     EXPECT(back[15] == 5);
+    TRY(rnl_context_synchronize(contexts[0], RNL_FOREVER));
+    TRY(rnl_context_disable_peer(contexts[0], contexts[1]));
     for (int i = 0; i < 2; i++) {
         RELEASE(rnl_buffer_release(buffers[i]));
         RELEASE(rnl_stream_release(streams[i]));

@@ -86,9 +86,10 @@ static rnl_status some_event_elapsed(struct event *start, struct event *end,
 }
 
 static rnl_status some_peer_access(struct context *context,
-                                   struct context *peer, bool enable)
+                                   struct context *peer,
+                                   enum peer_call call)
 {
-    (void)enable;
+    (void)call;
     return context == peer ? RNL_OK : RNL_ERROR_UNSUPPORTED;
 }
 

@@ -538,3 +538,7 @@ rnl_status cpu_host_register(struct context *context, void *pointer,
 unsigned machine_cores(void);  // by affinity and cgroup quota
 void machine_memory(size_t *out_free, size_t *out_total);
 void machine_info(rnl_device_info *info);
+
+// Attributes that the info does not have (attribute.c).
+rnl_status cpu_device_attribute(uint32_t index, rnl_attribute id,
+                                int64_t *out_value);

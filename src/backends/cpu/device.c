@@ -33,26 +33,6 @@ static rnl_status device_info(uint32_t index, rnl_device_info *info)
     return RNL_OK;
 }
 
-static rnl_status device_attribute(uint32_t index, rnl_attribute id,
-                                   int64_t *out_value)
-{
-    (void)index;
-    switch (id) {
-    case RNL_ATTRIBUTE_INTEGRATED:
-    case RNL_ATTRIBUTE_CAN_MAP_HOST:
-    case RNL_ATTRIBUTE_CONCURRENT_KERNELS:
-    case RNL_ATTRIBUTE_MANAGED_MEMORY:
-        *out_value = 1;
-        return RNL_OK;
-    case RNL_ATTRIBUTE_COOPERATIVE:
-        *out_value = BLOCK_COOPERATES;
-        return RNL_OK;
-    default:
-        return fail_at(RNL_ERROR_UNSUPPORTED, "id",
-                       "a cpu has no attribute %d", (int)id);
-    }
-}
-
 // --- Contexts --------------------------------------------------------------
 
 static rnl_status context_init(struct context *context)
@@ -144,11 +124,11 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
 }
 
 static rnl_status peer_access(struct context *context, struct context *peer,
-                              bool enable)
+                              enum peer_call call)
 {
     (void)context;
     (void)peer;
-    (void)enable;
+    (void)call;
     return RNL_OK;  // one address space
 }
 
@@ -179,7 +159,7 @@ const struct backend cpu_backend = {
 
     .device_count = device_count,
     .device_info = device_info,
-    .device_attribute = device_attribute,
+    .device_attribute = cpu_device_attribute,
 
     .context_init = context_init,
     .context_finish = context_finish,

@@ -24,6 +24,40 @@ static void tell(struct stream *stream, const struct stream_attributes *given)
                                value.bytes);
 }
 
+// An attribute that the driver does not know, or not of this stream, is 0.
+static struct driver_launch_attribute read_value(struct stream *stream, int id)
+{
+    struct driver_launch_attribute value = {0};
+    if (call_of(gpu_of(stream_context(stream)))
+            ->stream_get_attribute(gpu_stream_of(stream)->handle, id,
+                                   value.bytes) != 0)
+        value = (struct driver_launch_attribute){0};
+    return value;
+}
+
+struct stream_attributes gpu_read_attributes(struct stream *stream)
+{
+    struct stream_attributes all = {0};
+    struct driver_launch_attribute value =
+        read_value(stream, DRIVER_LAUNCH_ACCESS_POLICY);
+    all.access_policy = (rnl_access_policy){
+        .base = value.window.base,
+        .size = value.window.size,
+        .hit_ratio = value.window.hit_ratio,
+        .hit = (rnl_access_property)value.window.hit,
+        .miss = (rnl_access_property)value.window.miss,
+    };
+    value = read_value(stream, DRIVER_LAUNCH_SYNC_POLICY);
+    if (value.number >= RNL_SYNC_AUTO && value.number <= RNL_SYNC_BLOCKING)
+        all.sync_policy = (rnl_sync_policy)value.number;  // else never set
+    value = read_value(stream, DRIVER_LAUNCH_DOMAIN_MAP);
+    all.domain_map = (rnl_domain_map){value.domain_map.default_domain,
+                                      value.domain_map.remote_domain};
+    value = read_value(stream, DRIVER_LAUNCH_DOMAIN);
+    all.domain = (rnl_memory_domain)value.number;
+    return all;
+}
+
 static rnl_status hold(struct stream *stream,
                        const struct stream_attributes *given)
 {

@@ -9,8 +9,9 @@ void *current_enter(const struct gpu_context *gpu)
 {
     void *before = NULL;
     call_of(gpu)->context_get(&before);
-    if (before != gpu->handle)
-        call_of(gpu)->context_set(gpu->handle);
+    // Better none than another's: calls then fail.
+    if (before != gpu->handle && call_of(gpu)->context_set(gpu->handle) != 0)
+        call_of(gpu)->context_set(NULL);
     return before;
 }
 
@@ -31,28 +32,98 @@ int gpu_create_aside(const struct gpu_context *gpu, void **out_stream)
                                        gpu->driver->priority_greatest);
 }
 
+// What every context has of its own in the vendor's.
+static int furnish(struct gpu_context *gpu)
+{
+    const struct driver_functions *call = call_of(gpu);
+    int flushes = 0;
+    call->device_attribute(&flushes, gpu->driver->attributes->flush_writes,
+                           gpu->device);
+    gpu->flushes = flushes != 0;
+    void *before = current_enter(gpu);
+    int code = gpu_create_aside(gpu, &gpu->own_stream);
+    if (code == 0)
+        code = gpu_create_aside(gpu, &gpu->copy_stream);
+    if (code != 0)
+        close_device(gpu);
+    current_back(gpu, before);
+    if (code != 0 && !gpu->foreign)
+        call->primary_release(gpu->device);
+    return code;
+}
+
 static int open_device(struct gpu_context *gpu, uint32_t index)
 {
     const struct driver_functions *call = call_of(gpu);
     int code = call->device_get(&gpu->device, (int)index);
     if (code == 0)
         code = call->primary_retain(&gpu->handle, gpu->device);
-    if (code != 0)
-        return code;
-    int flushes = 0;
-    call->device_attribute(&flushes, gpu->driver->attributes->flush_writes,
-                           gpu->device);
-    gpu->flushes = flushes != 0;
-    void *before = current_enter(gpu);
-    code = gpu_create_aside(gpu, &gpu->own_stream);
-    if (code == 0)
-        code = gpu_create_aside(gpu, &gpu->copy_stream);
-    if (code != 0)
-        close_device(gpu);
-    current_back(gpu, before);
-    if (code != 0)
+    return code ? code : furnish(gpu);
+}
+
+// Retains it where it is the device's primary one, as open_device does. One
+// that is not active is none of those that somebody has.
+static int find_whose(struct gpu_context *gpu)
+{
+    const struct driver_functions *call = call_of(gpu);
+    unsigned flags = 0;
+    int active = 0;
+    void *primary = NULL;
+    int code = call->primary_state(gpu->device, &flags, &active);
+    if (code == 0 && active)
+        code = call->primary_retain(&primary, gpu->device);
+    gpu->foreign = primary != gpu->handle;
+    if (gpu->foreign && primary)
         call->primary_release(gpu->device);
     return code;
+}
+
+// Which device the context is of; a code for what the driver does not know. It
+// makes anything current without a look (seen with CUDA 13.0), so it is asked
+// for something else before.
+static int look_at_context(struct gpu_context *gpu)
+{
+    const struct driver_functions *call = call_of(gpu);
+    void *before = NULL;
+    uint64_t id = 0;
+    unsigned version = 0;
+    int code = call->context_id ? call->context_id(gpu->handle, &id)
+                                : call->context_version(gpu->handle, &version);
+    if (code == 0)
+        code = call->context_get(&before);
+    if (code == 0)
+        code = call->context_set(gpu->handle);
+    if (code != 0)
+        return code;
+    code = call->context_device(&gpu->device);
+    call->context_set(before);
+    return code;
+}
+
+static rnl_status adopt(struct context *context, struct gpu_context *gpu)
+{
+    const struct driver *driver = gpu->driver;
+    gpu->handle = context->adopted;
+    int code = look_at_context(gpu), device = -1;
+    if (code != 0) {
+        const char *name = NULL;
+        driver->call.error_name(code, &name);
+        fail_at(RNL_ERROR_INVALID_ARGUMENT, "native",
+                "the driver does not know %p as a context that can be used "
+                "(%s)",
+                gpu->handle, name ? name : "no name");
+        fail_set_native(code, name ? name : "");
+        return RNL_ERROR_INVALID_ARGUMENT;
+    }
+    while (context->adopted_index < driver->device_count &&
+           (driver->call.device_get(&device, (int)context->adopted_index) ||
+            device != gpu->device))
+        context->adopted_index++;
+    code = find_whose(gpu);
+    if (code == 0)
+        code = furnish(gpu);
+    return code ? driver_fail_early(driver, code, "to adopt the context")
+                : RNL_OK;
 }
 
 rnl_status gpu_context_init(struct context *context,
@@ -60,11 +131,17 @@ rnl_status gpu_context_init(struct context *context,
 {
     struct gpu_context *gpu = gpu_of(context);
     gpu->driver = driver;
-    int code = open_device(gpu, context->device->index);
+    rnl_status status = RNL_OK;
+    int code = 0;
+    if (context->adopted)
+        status = adopt(context, gpu);
+    else
+        code = open_device(gpu, context->device->index);
     if (code != 0)
-        return driver_fail_early(driver, code, "to open the device");
-    trash_open(context);
-    return RNL_OK;
+        status = driver_fail_early(driver, code, "to open the device");
+    if (status == RNL_OK)
+        trash_open(context);
+    return status;
 }
 
 void context_rest_finish(struct gpu_context *gpu)
@@ -80,6 +157,10 @@ void context_rest_finish(struct gpu_context *gpu)
 // Other contexts of the device may have work, for which freeing memory waits.
 void gpu_context_finish(struct context *context)
 {
+    struct gpu_context *gpu = gpu_of(context);
+    gpu->deleter = context->options.deleter;
+    gpu->user_data = context->options.user_data;
+    gpu_peers_forget(gpu);
     trash_close(context);
 }
 
@@ -92,33 +173,6 @@ rnl_status gpu_context_memory(struct context *context, size_t *out_free,
     current_back(gpu, before);
     return code == 0 ? RNL_OK
                      : driver_fail(context, code, "to tell the free memory");
-}
-
-rnl_status gpu_peer_access(struct context *context, struct context *peer,
-                           bool enable)
-{
-    struct gpu_context *gpu = gpu_of(context), *other = gpu_of(peer);
-    const struct driver_functions *call = call_of(gpu);
-    int can = 0;
-    if (gpu->device == other->device)
-        return RNL_OK;
-    int code = call->device_can_peer(&can, gpu->device, other->device);
-    if (code != 0)
-        return driver_fail(context, code, "to tell about peers");
-    if (!can)
-        return fail(RNL_ERROR_UNSUPPORTED,
-                    "%s:%u cannot reach the memory of %s:%u",
-                    context->backend->api, context->device->index,
-                    context->backend->api, peer->device->index);
-    if (!enable)
-        return RNL_OK;
-    void *before = current_enter(gpu);
-    code = call->context_enable_peer(other->handle, 0);
-    current_back(gpu, before);
-    if (code == gpu->driver->peer_enabled)
-        code = 0;
-    return code == 0 ? RNL_OK
-                     : driver_fail(context, code, "access to a peer");
 }
 
 // --- Failing ---------------------------------------------------------------

@@ -29,7 +29,8 @@ struct marker_list {
 struct gpu_context {
     const struct driver *driver;
     int device;
-    void *handle;             // the device's primary context
+    void *handle;             // the device's primary context, or an adopted one
+    bool foreign;             // that is not ours to release
     bool flushes;             // waits can flush remote writes
     _Atomic bool prints;      // kernels of it may
     void *own_stream;         // for frees that are in no stream's order
@@ -50,6 +51,8 @@ struct gpu_context {
     struct service_page *pages;
     struct service_words *free_words;
     void *decider_module;
+    rnl_deleter_fn deleter;   // of an adopted one, called when all is over
+    void *user_data;
 };
 
 // What a failure report says of an operation. Written for each, so no text is
@@ -401,9 +404,15 @@ void gpu_context_finish(struct context *context);
 rnl_status gpu_context_memory(struct context *context, size_t *out_free,
                               size_t *out_total);
 rnl_status gpu_peer_access(struct context *context, struct context *peer,
-                           bool enable);
+                           enum peer_call call);
+void gpu_peers_forget(const struct gpu_context *gpu);  // that is going
 
-rnl_status gpu_native(struct object *object, void **out_native);
+rnl_status gpu_native(struct object *object, void **out_native,
+                      struct native_facts *out_facts);
+// Reads what a borrowed stream is, which has to be of the context.
+rnl_status gpu_stream_borrow(struct stream *stream);
+// The driver's values of a stream's attributes; its context is current.
+struct stream_attributes gpu_read_attributes(struct stream *stream);
 
 rnl_status gpu_stream_init(struct stream *stream);
 void gpu_stream_finish(struct stream *stream);

@@ -184,6 +184,7 @@ enum {
 enum {
     DRIVER_STREAM_NON_BLOCKING = 1,
     DRIVER_STREAM_SPECIAL_MOST = 2,  // handles that name one of the context's
+    DRIVER_STREAM_PER_THREAD = 2,    // … and of the calling thread's
     DRIVER_EVENT_NO_TIMING = 2,
     DRIVER_HOST_PORTABLE = 1,
     DRIVER_HOST_MAPPED = 2,

@@ -29,7 +29,7 @@ rnl_status gpu_stream_init(struct stream *stream)
                   (own->shared && (uintptr_t)stream->borrowed <=
                                       DRIVER_STREAM_SPECIAL_MOST);
     if (stream->borrowed)
-        return RNL_OK;
+        return gpu_stream_borrow(stream);
     void *before = current_enter(gpu);
     int code = call_of(gpu)->stream_create(&own->handle, flags,
                                            stream->priority);

@@ -27,6 +27,7 @@ static struct lock registry_lock;      // guards the next three
 static struct gpu_context *contexts;   // that are open
 static struct gpu_context *asking;     // with trash that waits for streams
 static struct rest *rests;
+static struct rest *over;              // whose deleters are to be called
 
 // --- Collecting --------------------------------------------------------------
 
@@ -212,7 +213,27 @@ static void finish_rest(struct gpu_context *gpu)
     }
     context_rest_finish(gpu);
     current_back(gpu, before);
-    call_of(gpu)->primary_release(gpu->device);
+    if (!gpu->foreign)
+        call_of(gpu)->primary_release(gpu->device);
+}
+
+// The caller's function may wait, so no lock is held.
+static void call_deleter(const struct gpu_context *gpu)
+{
+    if (!gpu->deleter)
+        return;
+    callback_begin();
+    gpu->deleter(gpu->handle, 0, gpu->user_data);
+    callback_end();
+}
+
+static void call_deleters(struct rest *rest)
+{
+    for (struct rest *next; rest; rest = next) {
+        next = rest->next;
+        call_deleter(&rest->gpu);
+        mem_release(rest, sizeof *rest);
+    }
 }
 
 static bool same_device(const struct gpu_context *a,
@@ -286,7 +307,8 @@ static bool empty_device(const struct gpu_context *one)
         }
         *link = rest->next;
         finish_rest(&rest->gpu);
-        mem_release(rest, sizeof *rest);
+        rest->next = over;
+        over = rest;
     }
     let_go_all(&device, NULL);
     return true;
@@ -312,7 +334,10 @@ bool trash_empty(void)
     bool busy = false;
     while (rests && !busy)
         busy = !empty_device(&rests->gpu);
+    struct rest *finished = over;
+    over = NULL;
     lock_give(&registry_lock);
+    call_deleters(finished);
     return left || busy;
 }
 
@@ -354,4 +379,5 @@ void trash_close(struct context *context)
         return;
     }
     finish_rest(gpu);
+    call_deleter(gpu);
 }
