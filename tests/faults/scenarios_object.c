@@ -33,6 +33,28 @@ static rnl_status context_life(void)
     return status;
 }
 
+// Retained again by a handle that a stream gives.
+static rnl_status context_again(void)
+{
+    rnl_status status = RNL_OK;
+    rnl_context context = NULL, again = NULL;
+    rnl_stream stream = NULL, other = NULL;
+    rnl_stream_info info = {.struct_size = sizeof info};
+    TRY(sweep_open(&context));
+    TRY(rnl_stream_create(context, NULL, &stream));
+    RELEASE(rnl_context_release(context));
+    if (stream)
+        TRY(rnl_stream_get_info(stream, &info));
+    TRY(rnl_context_retain(info.context));
+    again = status == RNL_OK ? info.context : NULL;
+    TRY(rnl_context_default_stream(again, &other));
+    TRY(rnl_enqueue_wait_stream(other, stream));
+    TRY(rnl_stream_synchronize(other, RNL_FOREVER));
+    RELEASE(rnl_context_release(again));
+    RELEASE(rnl_stream_release(stream));
+    return status;
+}
+
 static rnl_status stream_life(void)
 {
     rnl_status status = RNL_OK;
@@ -325,6 +347,7 @@ static rnl_status broken_promise(struct sweep_set *t)
 
 const struct scenario object_scenarios[] = {
     {"contexts", context_life, NULL, {0}},
+    {"contexts retained again", context_again, NULL, {0}},
     {"streams", stream_life, NULL, {0}},
     {"batched streams", batched_life, NULL, {RNL_FEATURE_BATCHED_STREAMS}},
     {"timing", timing_life, NULL, {0}},

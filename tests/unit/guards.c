@@ -166,6 +166,34 @@ RNL_TEST(a_refused_call_leaves_what_the_call_around_guards)
 }
 
 // Releases of buffers look at it without a reference.
+// The caller has none of its references left, but others have.
+RNL_TEST(the_handle_of_a_context_lives_as_long_as_the_context)
+{
+    begin();
+    rnl_context handle = context;
+    rnl_stream stream = new_stream();
+    struct object *object = object_find(handle, OBJECT_CONTEXT);
+    assert_non_null(object);
+    assert_ok(rnl_context_release(handle));
+    assert_ptr_equal(object_find(handle, OBJECT_CONTEXT), object);
+    assert_int_equal(object_users(object), 0);
+    assert_status(rnl_context_release(handle), RNL_ERROR_INVALID_HANDLE);
+    assert_int_equal(object_users(object), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_ok(rnl_context_retain(handle));
+        assert_ok(rnl_context_retain(handle));
+        assert_int_equal(object_users(object), 2);
+        assert_ok(rnl_context_release(handle));
+        assert_ok(rnl_context_release(handle));
+        assert_status(rnl_context_release(handle), RNL_ERROR_INVALID_HANDLE);
+        assert_int_equal(object_references(object), 1);  // the stream's
+    }
+    assert_ok(rnl_stream_release(stream));
+    assert_null(object_find(handle, OBJECT_CONTEXT));
+    assert_status(rnl_context_retain(handle), RNL_ERROR_INVALID_HANDLE);
+    end();
+}
+
 RNL_TEST(the_default_streams_memory_stays_with_its_context)
 {
     rnl_buffer buffer = NULL;
