@@ -153,7 +153,8 @@ rnl_status default_stream_renew(struct context *context)
     status = come_behind(stream, former);
     lock_take(&context->owned_lock);
     bool owned = object_users(&context->object) > 0;
-    bool renew = status == RNL_OK && owned && context->default_stream == former;
+    bool renew = status == RNL_OK && owned &&
+                 context->default_stream == former && !former->is_default;
     bool over = renew && former->over;
     if (renew)
         set_default_locked(context, stream);

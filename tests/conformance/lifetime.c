@@ -1,6 +1,7 @@
 // Lifetimes: counts, and what work in flight keeps alive.
 #include "graphs.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -342,6 +343,59 @@ RNL_TEST(a_new_default_stream_comes_behind_the_former_one)
     expect_ok(rnl_buffer_release(next));
     expect_ok(rnl_stream_release(kept));
     expect_ok(rnl_context_release(context));
+}
+
+struct borrower {
+    pthread_t thread;
+    rnl_buffer kept;  // that keeps the context
+    int wrong;        // calls that did not do what they should
+};
+
+// While a thread has a reference, there is one and the same default stream.
+static void *borrow_again_and_again(void *argument)
+{
+    struct borrower *own = argument;
+    for (int i = 0; i < 200; i++) {
+        rnl_buffer_info info = {.struct_size = sizeof info};
+        rnl_stream stream = NULL, again = NULL;
+        rnl_buffer buffer = NULL;
+        own->wrong += rnl_buffer_get_info(own->kept, &info) != RNL_OK;
+        own->wrong += rnl_context_retain(info.context) != RNL_OK;
+        own->wrong += rnl_context_default_stream(info.context,
+                                                 &stream) != RNL_OK;
+        own->wrong += rnl_enqueue_buffer_create(stream, 64, NULL,
+                                                &buffer) != RNL_OK;
+        own->wrong += rnl_fill_and_wait(stream, buffer, 0, 64, 1,
+                                        4) != RNL_OK;
+        own->wrong += rnl_context_default_stream(info.context,
+                                                 &again) != RNL_OK;
+        own->wrong += stream != again;
+        own->wrong += rnl_buffer_release(buffer) != RNL_OK;
+        own->wrong += rnl_context_release(info.context) != RNL_OK;
+    }
+    return NULL;
+}
+
+RNL_TEST(threads_retain_a_borrowed_context)
+{
+    struct borrower borrowers[4];
+    rnl_context context = suite_open(RNL_CONTEXT_OPTIONS(.threads = 1));
+    rnl_buffer kept = NULL;
+    expect_ok(rnl_buffer_create(context, 64, NULL, &kept));
+    expect_ok(rnl_context_release(context));
+    for (int i = 0; i < 4; i++) {
+        borrowers[i] = (struct borrower){.kept = kept};
+        assert_int_equal(pthread_create(&borrowers[i].thread, NULL,
+                                        borrow_again_and_again,
+                                        &borrowers[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(borrowers[i].thread, NULL);
+        assert_int_equal(borrowers[i].wrong, 0);
+    }
+    expect_error(rnl_context_release(context), RNL_ERROR_INVALID_HANDLE,
+                 "context");
+    expect_ok(rnl_buffer_release(kept));
 }
 
 RNL_TEST(many_objects_come_and_go)
