@@ -351,7 +351,10 @@ static struct stream *release_stream_of(const struct buffer *buffer)
 {
     struct stream *stream =
         atomic_load_explicit(&buffer->release_stream, memory_order_relaxed);
-    return stream ? stream : buffer->object.context->default_stream;
+    return __builtin_expect(stream != NULL, 0)
+               ? stream
+               : atomic_load_explicit(&buffer->object.context->default_stream,
+                                      memory_order_relaxed);
 }
 
 // How far its release stream is. A slice's release counts for the whole.
