@@ -42,6 +42,7 @@ static const struct {
     {RNL_FEATURE_HOST_FUNCTIONS, "host functions"},
     {RNL_FEATURE_CANCEL, "cancelling"},
     {RNL_FEATURE_KERNEL_LIMIT, "kernel limit"},
+    {RNL_FEATURE_INTERPROCESS_MEMORY, "interprocess memory"},
 };
 
 #define FEATURE_COUNT (sizeof features / sizeof features[0])

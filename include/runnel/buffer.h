@@ -23,6 +23,9 @@ typedef struct rnl_buffer_options {
     size_t struct_size;
     rnl_memory_kind kind;
     bool zeroed;        // all bytes 0 before the first use in stream order
+    // Other processes can open it: <runnel/interprocess.h>. Memory of its own,
+    // outside the pool; only DEVICE, and only by rnl_buffer_create.
+    bool interprocess;
     const char *label;  // shown in errors and logs; copied
 } rnl_buffer_options;
 

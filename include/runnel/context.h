@@ -50,7 +50,7 @@ typedef enum rnl_feature {
     RNL_FEATURE_PRIORITIES,
     RNL_FEATURE_EVENT_TIMING,
     RNL_FEATURE_PROMISES,
-    RNL_FEATURE_INTERPROCESS,
+    RNL_FEATURE_INTERPROCESS,       // events
     RNL_FEATURE_CAPTURE,
     RNL_FEATURE_GRAPHS,
     RNL_FEATURE_GRAPH_SWITCH,       // nodes SWITCH, and IF with ELSE
@@ -65,6 +65,7 @@ typedef enum rnl_feature {
     RNL_FEATURE_CANCEL,             // rnl_stream_cancel
     RNL_FEATURE_KERNEL_LIMIT,       // kernel_limit_ns; rnl_stream_cancel stops
                                     // kernels that run
+    RNL_FEATURE_INTERPROCESS_MEMORY,  // <runnel/interprocess.h>
 } rnl_feature;
 
 RNL_BEGIN_DECLS

@@ -25,6 +25,7 @@
 #include <runnel/graph.h>
 #include <runnel/host.h>
 #include <runnel/interop.h>
+#include <runnel/interprocess.h>
 #include <runnel/launch.h>
 #include <runnel/launch_attribute.h>
 #include <runnel/memory.h>

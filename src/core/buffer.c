@@ -1,5 +1,6 @@
 #include "core/library.h"
 #include "core/capture.h"
+#include "core/interprocess.h"
 #include "core/make.h"
 
 #include "base/clock.h"
@@ -112,6 +113,24 @@ static rnl_status zero(struct context *context, struct stream *stream,
 
 static void note_release(struct buffer *buffer);
 
+static rnl_status make_shared(struct context *context, bool ordered,
+                              size_t size, const rnl_buffer_options *options,
+                              struct buffer **out_buffer)
+{
+    struct buffer *buffer;
+    if (ordered)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
+                       "memory of an .interprocess buffer is in the order of "
+                       "no stream and no graph: use rnl_buffer_create");
+    rnl_status status = share_buffer_make(context, size, options, &buffer);
+    if (status == RNL_OK && options->zeroed &&
+        (status = zero(context, NULL, buffer)))
+        object_drop(&buffer->object);
+    if (status == RNL_OK)
+        *out_buffer = buffer;
+    return status;
+}
+
 // Not yet published. `stream` NULL: ready at return.
 static rnl_status buffer_make(struct context *context, struct stream *stream,
                               size_t size, const rnl_buffer_options *given,
@@ -123,6 +142,9 @@ static rnl_status buffer_make(struct context *context, struct stream *stream,
         status = options_read(&options, sizeof options, given, "options");
     if (status != RNL_OK || (status = check_kind(context, options.kind)))
         return status;
+    if (given && options.interprocess)
+        return make_shared(context, stream != NULL, size, &options,
+                           out_buffer);
     // A graph may be launched on any stream: its memory must be free for all.
     struct stream *order =
         stream && !stream_is_captured(stream) ? stream : NULL;
@@ -172,6 +194,9 @@ rnl_status make_graph_buffer(struct context *context, size_t size,
                              struct object **out_object)
 {
     struct buffer *buffer;
+    if (options && options->struct_size >= sizeof *options &&
+        options->interprocess)
+        return make_shared(context, true, size, options, &buffer);
     if (options && options->struct_size >= sizeof *options && options->zeroed)
         return fail_at(RNL_ERROR_UNSUPPORTED, "options",
                        "a node's buffer is not zeroed; add a FILL node");
@@ -485,8 +510,9 @@ static rnl_status set_release_stream(struct buffer *buffer,
                        "'stream' belongs to another context than the buffer");
     if (buffer->deleter)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "buffer",
-                       "wrapped memory goes to its deleter once no work uses "
-                       "it, in the order of no stream");
+                       "memory that is wrapped or shared with processes goes "
+                       "back once no work uses it, in the order of no "
+                       "stream");
     if ((status = object_keep_for(&stream->object, "stream")))
         return status;
     // The point is one of the old stream; those of the new one come later.

@@ -77,7 +77,8 @@ RNL_TEST(the_context_is_compatible_with_a_reason)
 
 RNL_TEST(every_feature_has_an_answer_and_a_reason)
 {
-    for (int f = RNL_FEATURE_COMPILE; f <= RNL_FEATURE_KERNEL_LIMIT; f++) {
+    for (int f = RNL_FEATURE_COMPILE; f <= RNL_FEATURE_INTERPROCESS_MEMORY;
+         f++) {
         const char *reason = NULL;
         rnl_status status = rnl_context_supports(suite_context(),
                                                  (rnl_feature)f, &reason);

@@ -45,6 +45,17 @@ ROW_CALL(host_call, stream,
 ROW_CALL(stream_flush, stream, rnl_stream_flush(h))
 ROW_CALL(stream_cancel, stream, rnl_stream_cancel(h))
 
+// --- Other processes -------------------------------------------------------
+
+static rnl_status export_to_nobody(void *handle)
+{
+    static rnl_ipc_handle out;
+    return rnl_buffer_export(handle, &out);
+}
+
+ROW_CALL(buffer_import, context,
+         rnl_buffer_import(h, &(rnl_ipc_handle){{0}}, &with.out.buffer))
+
 // --- Peers -----------------------------------------------------------------
 
 ROW_CALL(context_can_access, context,

@@ -326,6 +326,8 @@ static const struct row rows[] = {
     {"rnl_enqueue_buffer_create", "stream", STREAM, buffer_enqueue, 0, 0},
     {"rnl_buffer_wrap", "context", CONTEXT, buffer_wrap, 0, 0},
     {"rnl_buffer_slice", "buffer", BUFFER, buffer_slice, 0, 0},
+    {"rnl_buffer_export", "buffer", BUFFER, export_to_nobody, 0, 0},
+    {"rnl_buffer_import", "context", CONTEXT, buffer_import, 0, 0},
     {"rnl_context_pool_stats", "context", CONTEXT, pool_stats, 0, 0},
     {"rnl_context_trim", "context", CONTEXT, trim, 0, 0},
     {"rnl_enqueue_prefetch", "stream", STREAM, prefetch_stream, 0, 0},

@@ -183,7 +183,8 @@ static void use_everything(void)
             RNL_LAUNCH(.grid = {2}, .block = {8}, .cluster = {2}),
             RNL_ARGS(buffer, 1, 16)));
     assert_ok(rnl_context_synchronize(context, RNL_FOREVER));
-    for (int f = RNL_FEATURE_COMPILE; f <= RNL_FEATURE_KERNEL_LIMIT; f++) {
+    for (int f = RNL_FEATURE_COMPILE; f <= RNL_FEATURE_INTERPROCESS_MEMORY;
+         f++) {
         const char *reason = NULL;
         if (rnl_context_supports(context, (rnl_feature)f, &reason) != RNL_OK &&
             strlen(reason) < 8)

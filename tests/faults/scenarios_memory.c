@@ -252,6 +252,22 @@ static rnl_status wrapped(struct sweep_set *t)
     return status;
 }
 
+static rnl_status shared(struct sweep_set *t)
+{
+    rnl_status status = RNL_OK;
+    rnl_buffer buffer = NULL;
+    rnl_ipc_handle handle = {{0}};
+    TRY(rnl_buffer_create(t->context, 5000,
+                          RNL_BUFFER_OPTIONS(.interprocess = true,
+                                             .zeroed = true, .label = "s"),
+                          &buffer));
+    TRY(rnl_buffer_export(buffer, &handle));
+    TRY(rnl_fill_and_wait(t->stream, buffer, 0, 5000, 6, 1));
+    EXPECT(status != RNL_OK || handle.bytes[0] == 'R');
+    RELEASE(rnl_buffer_release(buffer));
+    return status;
+}
+
 const struct scenario memory_scenarios[] = {
     {"buffers", buffer_life, NULL, {0}},
     {"raw host memory", raw_memory_life, NULL, {0}},
@@ -263,5 +279,6 @@ const struct scenario memory_scenarios[] = {
     {"large buffers", NULL, large_buffers, {0}},
     {"many blocks of the host", NULL, many_host_blocks, {0}},
     {"wrapped memory", NULL, wrapped, {0}},
+    {"shared memory", NULL, shared, {RNL_FEATURE_INTERPROCESS_MEMORY}},
     {0},
 };

@@ -33,8 +33,10 @@ void cpu_memory_free(struct context *context, rnl_memory_kind kind,
 {
     (void)context;
     (void)kind;
-    (void)size;
-    free(memory.host);
+    if (memory.cookie != 0)
+        cpu_share_end(memory, size);
+    else
+        free(memory.host);
 }
 
 rnl_status cpu_host_register(struct context *context, void *pointer,

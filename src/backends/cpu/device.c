@@ -146,6 +146,7 @@ const struct backend cpu_backend = {
                 HAS(GRAPH_SWITCH) | HAS(GRAPH_BODIES) |
                 HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) |
                 HAS(HOST_FUNCTIONS) | HAS(CANCEL) | HAS(KERNEL_LIMIT) |
+                HAS(INTERPROCESS_MEMORY) |
                 (BLOCK_COOPERATES ? HAS(COOPERATIVE_LAUNCH) | HAS(CLUSTERS)
                                   : 0),
     .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
@@ -186,6 +187,8 @@ const struct backend cpu_backend = {
 
     .memory_allocate = cpu_memory_allocate,
     .memory_free = cpu_memory_free,
+    .memory_share = cpu_memory_share,
+    .memory_open = cpu_memory_open,
     .host_register = cpu_host_register,
 
     .compiler_identity = cpu_compiler_identity,

@@ -323,6 +323,9 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
     case RNL_FEATURE_INTERPROCESS:
         return "each record of an event is another event of the driver's; one "
                "that other processes have open would have to stay the same";
+    case RNL_FEATURE_INTERPROCESS_MEMORY:
+        return "Runnel does not ask the driver for such memory yet; wrap what "
+               "you open with the driver yourself (rnl_buffer_wrap)";
     default:
         return "";
     }

@@ -1,0 +1,61 @@
+// Memory that several processes of one user share, on one machine.
+//
+// One process creates a buffer with `.interprocess = true`, exports it, and
+// sends the handle's bytes to another by any means (a pipe, a socket, a file).
+// The other imports a buffer of its own, with the same bytes behind it.
+//
+// Runnel orders no work between processes. Synchronize the stream that wrote
+// before you tell the other process that the bytes are there.
+//
+// Lifetime: an imported buffer is counted like any other. On cpu the memory
+//           lives until the last process that has it lets go, also when the
+//           exporter releases its buffer or is killed. A handle can be opened
+//           while the exporting process lives and its buffer does.
+// Threads:  safe. The bytes are the callers' to guard, across processes, too.
+// Security: a handle is untrusted input, and every byte of it is checked. It
+//           is no secret and gives no rights: the system lets in processes of
+//           the same user only.
+#ifndef RUNNEL_INTERPROCESS_H
+#define RUNNEL_INTERPROCESS_H
+
+#include <runnel/buffer.h>
+
+// Names an exported buffer in another process. Plain bytes without pointers;
+// copy them as they are. Their layout is Runnel's and may change with each
+// version: both processes should use the same one.
+typedef struct rnl_ipc_handle {
+    unsigned char bytes[128];
+} rnl_ipc_handle;
+
+RNL_BEGIN_DECLS
+
+// Writes the handle of a buffer that was created with `.interprocess`;
+// RNL_ERROR_INVALID_ARGUMENT for others: of a slice, export the whole; what was
+// imported is exported by its first owner only. Any number of calls give the
+// same handle, and any number of processes may import it. Does not block.
+// Stands for cuIpcGetMemHandle.
+RNL_API rnl_status rnl_buffer_export(rnl_buffer buffer,
+                                     rnl_ipc_handle *out_handle);
+
+// Makes a buffer of `context` with the memory that `handle` names. Its size is
+// the exporter's. Each import maps the memory once more, so that device
+// addresses differ between processes and imports. Kernels, copies, slices and
+// host pointers work as on other buffers; rnl_buffer_set_release_stream gives
+// RNL_ERROR_INVALID_ARGUMENT. May block for as long as the system takes to map
+// the memory. Stands for cuIpcOpenMemHandle, releasing the buffer for
+// cuIpcCloseMemHandle.
+//
+// RNL_ERROR_UNSUPPORTED without RNL_FEATURE_INTERPROCESS_MEMORY.
+// RNL_ERROR_INVALID_ARGUMENT: the bytes are damaged, no handle at all, of
+// another version, of another api than the context's, or of this very process
+// (use the buffer itself).
+// RNL_ERROR_IO: the system refuses, as for a process of another user.
+// RNL_ERROR_NOT_FOUND: the exporting process ended or released its buffer, or
+// cannot be seen from here (another container).
+RNL_API rnl_status rnl_buffer_import(rnl_context context,
+                                     const rnl_ipc_handle *handle,
+                                     rnl_buffer *out_buffer);
+
+RNL_END_DECLS
+
+#endif
