@@ -18,7 +18,7 @@
 #include <runnel/buffer.h>
 
 // What a context's pool has done. In bytes, as rounded up, or in times. Memory
-// of wrapped buffers and of rnl_host_allocate is not in it.
+// of wrapped and interprocess buffers and of rnl_host_allocate is not in it.
 typedef struct rnl_pool_stats {
     size_t struct_size;
     size_t live;           // of buffers that are in use
@@ -49,7 +49,43 @@ typedef enum rnl_memory_advice {
     RNL_ADVICE_USED_BY_HOST = 5,
 } rnl_memory_advice;
 
+// Whose memory an address is.
+typedef enum rnl_pointer_kind {
+    RNL_POINTER_UNKNOWN = 0,          // Runnel was told nothing of it
+    RNL_POINTER_BUFFER = 1,           // of a buffer, wrapped ones included
+    RNL_POINTER_HOST_ALLOCATED = 2,   // rnl_host_allocate
+    RNL_POINTER_HOST_REGISTERED = 3,  // rnl_host_register
+} rnl_pointer_kind;
+
+// What Runnel knows of an address. All but `kind` is 0 when that is UNKNOWN.
+// The handles are borrowed: they live as long as their owners keep them.
+typedef struct rnl_pointer_info {
+    size_t struct_size;
+    rnl_pointer_kind kind;
+    rnl_memory_kind memory_kind;
+    rnl_device device;
+    rnl_context context;  // NULL when only work or other objects keep it
+    rnl_buffer buffer;    // the whole one; NULL when only slices or work keep
+                          // it, and for host memory
+    void *base;           // where the range begins
+    size_t size;          // bytes of the range
+    size_t offset;        // from `base` to the address
+} rnl_pointer_info;
+
 RNL_BEGIN_DECLS
+
+// --- Addresses -------------------------------------------------------------
+
+// Fills `*out_info`, whose struct_size the caller has set, for any value of
+// `pointer`, which is compared and never read. Device and host addresses are
+// found. Where ranges overlap, buffers come before host memory, and memory that
+// Runnel allocated before wrapped memory. Memory of the vendor's driver that
+// Runnel did not allocate is UNKNOWN, and so is ordinary memory: that is no
+// error. Looks at all buffers and contexts, so it is for debugging and for
+// interfaces, not for each launch. Other threads may release the memory at any
+// moment. Does not block. Stands for cuPointerGetAttributes.
+RNL_API rnl_status rnl_pointer_get_info(const void *pointer,
+                                        rnl_pointer_info *out_info);
 
 // --- The pool --------------------------------------------------------------
 

@@ -522,6 +522,11 @@ rnl_status event_refuse_circle(const struct event *event,
 // True when one allocated or registered range has all these bytes.
 bool host_range_has(struct context *context, uintptr_t start, size_t size);
 
+// The range that has the byte; false: none.
+bool host_range_find(struct context *context, uintptr_t address,
+                     uintptr_t *out_start, size_t *out_size,
+                     bool *out_allocated);
+
 // Frees host memory that the caller left to the context's end.
 void host_ranges_finish(struct context *context);
 

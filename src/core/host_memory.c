@@ -284,6 +284,25 @@ bool host_range_has(struct context *context, uintptr_t start, size_t size)
     return found;
 }
 
+bool host_range_find(struct context *context, uintptr_t address,
+                     uintptr_t *out_start, size_t *out_size,
+                     bool *out_allocated)
+{
+    // Any number may be asked for, so it is added to as a number.
+    const char *first = (const char *)address;
+    const char *end = (const char *)(address + 1);
+    lock_take(&context->lock);
+    const struct host_range *range =
+        find(context->host_ranges.tree, first, end, 1);
+    if (range) {
+        *out_start = (uintptr_t)range->start;
+        *out_size = range->size;
+        *out_allocated = range->allocated;
+    }
+    lock_give(&context->lock);
+    return range != NULL;
+}
+
 static rnl_status no_memory(void)
 {
     return fail(RNL_ERROR_OUT_OF_MEMORY,

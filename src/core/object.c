@@ -608,6 +608,20 @@ bool object_copy_label(const void *handle, enum object_kind kind, char *text,
     return lives;
 }
 
+// The lock keeps object_trim from giving back what is looked at.
+struct object *object_next_and_keep(enum object_kind kind, uint32_t *index)
+{
+    struct object *found = NULL;
+    for (bool more = true; more && !found;) {
+        lock_take(&table_lock);
+        more = *index < slot_count;
+        void *handle = object_handle(more ? slot_object((*index)++) : NULL);
+        lock_give(&table_lock);
+        found = object_find_and_keep(handle, kind);
+    }
+    return found;
+}
+
 // --- Whole table -----------------------------------------------------------
 
 static void release_dead_locked(void)

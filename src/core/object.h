@@ -389,6 +389,10 @@ void object_await_unguarded(const struct object *object);
 struct object *object_find_and_keep(const void *handle,
                                     enum object_kind kind);
 
+// For walks over all live objects of a kind: the first one at `*index` or
+// behind, with a reference, and `*index` behind it; NULL at the end.
+struct object *object_next_and_keep(enum object_kind kind, uint32_t *index);
+
 // The library's references; 0 for an object that died.
 static inline uint32_t object_references(struct object *object)
 {
