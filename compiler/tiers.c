@@ -11,6 +11,13 @@ static bool must_vectorise(const struct job *job)
     return strcmp(job->choices.tier, "B") == 0;
 }
 
+// Whether no kernel is to have lanes. The source then has none of what lanes
+// need.
+static bool is_scalar(const struct job *job)
+{
+    return strcmp(job->choices.tier, "F") == 0;
+}
+
 static int refuse_tier(struct job *job, const char *why)
 {
     text_format(&job->log, "%s: error: %s\n", job->options->name, why);
@@ -21,11 +28,13 @@ static void bitcode_command(const struct job *job, struct list *command)
 {
     // Conversions to integers saturate by comparisons, which become vectors.
     static const char *const words[] = {
-        "-DRNL_SIMT", "-fstrict-float-cast-overflow", "-Xclang",
+        "-fstrict-float-cast-overflow", "-Xclang",
         "-disable-llvm-passes", "-emit-llvm", "-c", "-o", "kernel.bc"};
     command_start(job, command, true);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         list_add(command, words[i]);
+    if (!is_scalar(job))
+        list_add(command, "-DRNL_SIMT");
     if (job->choices.approximate)
         list_add(command, "-fapprox-func");
     list_add(command, job->file);
@@ -75,7 +84,7 @@ static void make_call(const struct job *job, struct call *call)
     bitcode_command(job, &call->command);
     simt->object = "kernel.o";
     simt->target = job->choices.target;
-    simt->scalar_only = strcmp(job->choices.tier, "F") == 0;
+    simt->scalar_only = is_scalar(job);
     simt->wherever = strcmp(job->choices.tier, "auto") != 0;
     simt->dump = job->options->dump_ir ? DUMP_IR_STEM : NULL;
     simt->assembly = wants_assembly(job) ? "kernel.s" : NULL;
@@ -180,17 +189,20 @@ static int compile_by_simt(struct job *job)
 
 int tiers_compile(struct job *job)
 {
-    if (!job->choices.debug)
-        return compile_by_simt(job);
-    text_add(&job->no_vectors, "it is compiled for debugging");
-    return command_compile(job, "-c", "kernel.o");
+    if (job->choices.debug) {
+        text_add(&job->no_vectors, "it is compiled for debugging");
+        return command_compile(job, "-c", "kernel.o");
+    }
+    if (is_scalar(job))
+        text_add(&job->no_vectors, "--tier=F was asked for");
+    return compile_by_simt(job);
 }
 
 void tiers_report(struct job *job)
 {
     for (size_t i = 0; i < job->kernels.count; i++) {
-        const char *why = job->vectorised ? job->verdicts[i].why
-                                          : job->no_vectors.data;
+        const char *why = job->vectorised && !is_scalar(job)
+                              ? job->verdicts[i].why : job->no_vectors.data;
         text_format(&job->log, "%s: remark: kernel '%s': tier %s%s\n",
                     job->options->name, job->kernels.items[i],
                     why ? "F: " : "B", why ? why : "");

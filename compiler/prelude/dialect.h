@@ -143,15 +143,39 @@ RNL_GETTER(rnl_grid_size_z, rnl_state.grid_size.z)
         RNL_MEMBER unsigned int get_y() { return prefix##_y(); }        \
         RNL_MEMBER unsigned int get_z() { return prefix##_z(); }        \
         RNL_ALWAYS operator uint3() const { return uint3{x, y, z}; }    \
+        template <size_t N> RNL_ALWAYS unsigned int get() const         \
+        {                                                               \
+            return N == 0 ? x : N == 1 ? y : z;                         \
+        }                                                               \
         constexpr prefix##_type() {}                                    \
     } name __attribute__((unused));
+#define RNL_PARTS(name)                                                 \
+    template <> struct tuple_size<name> {                               \
+        static constexpr size_t value = 3;                              \
+    };                                                                  \
+    template <> struct tuple_size<const name> : tuple_size<name> {};    \
+    template <size_t N> struct tuple_element<N, name> {                 \
+        typedef unsigned int type;                                      \
+    };                                                                  \
+    template <size_t N> struct tuple_element<N, const name> {           \
+        typedef const unsigned int type;                                \
+    };
 #define RNL_ALWAYS inline __attribute__((always_inline))
 #define RNL_MEMBER static RNL_ALWAYS
 RNL_BUILT_IN(threadIdx, rnl_thread)
 RNL_BUILT_IN(blockIdx, rnl_block)
 RNL_BUILT_IN(blockDim, rnl_block_size)
 RNL_BUILT_IN(gridDim, rnl_grid_size)
+namespace std {
+template <class T> struct tuple_size;
+template <size_t N, class T> struct tuple_element;
+RNL_PARTS(rnl_thread_type)
+RNL_PARTS(rnl_block_type)
+RNL_PARTS(rnl_block_size_type)
+RNL_PARTS(rnl_grid_size_type)
+} // namespace std
 #undef RNL_BUILT_IN
+#undef RNL_PARTS
 #undef RNL_MEMBER
 #undef RNL_ALWAYS
 static constexpr int warpSize = 32;

@@ -517,12 +517,10 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
         look_near();
     unsigned count = count_kernels(module);
     struct kernel *kernels = simt_allocate(count * sizeof *kernels);
-    for (unsigned i = 0; job->scalar_only && i < count; i++)
-        kernels[i].refusal = "--tier=F was asked for";
     if (!job->scalar_only &&
         (message = vectorise_all(job, module, kernels, count, &vectors)))
         return message;
-    bool has_kernels = report(job, kernels, count);
+    bool has_kernels = report(job, kernels, count) || job->scalar_only;
     prepare_drop_used(module);
     drop_threads(module, kernels, count);
     drop_entries(job, module, count);

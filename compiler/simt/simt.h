@@ -46,7 +46,7 @@ struct simt_job {
     const char *object;    // path of the output
     const char *target;    // processor as -march= names it, or "native"
     const char *dump;      // path prefix of IR dumps, or NULL
-    bool scalar_only;      // tier F was asked for
+    bool scalar_only;      // no kernel has lanes; RNL_SIMT is not defined
     bool wherever;         // lanes wherever they can be, not where they gain
     // Called for each kernel that is left to tier F: its number n and why.
     void (*refused)(void *user, unsigned kernel, const char *why);

@@ -5,7 +5,8 @@
 // A word has 32 or 64 bits and is aligned to its size. It lies in a buffer that
 // the stream's context may use, or at an address inside of memory that the
 // context knows: the device address of any live buffer that it may use (owned,
-// wrapped, managed, a slice), or memory of rnl_host_allocate or
+// wrapped, a slice, and on a cpu managed: a driver takes no managed memory
+// here), or memory of rnl_host_allocate or
 // rnl_host_register. A buffer is kept alive until the work is done, named or
 // found by its address; other memory is the caller's until then. The buffer
 // found last is found at once, others by a look at every live handle.

@@ -84,6 +84,16 @@ static size_t count_ops(const struct recipe *recipe)
     return count;
 }
 
+// The buffer that an argument is, or NULL.
+static const struct buffer *buffer_of_value(const struct op *op,
+                                            const void *value)
+{
+    void *address;
+    memcpy(&address, value, sizeof address);
+    const struct buffer *buffer = kept_buffer(op, address);
+    return buffer && buffer->memory.device == address ? buffer : NULL;
+}
+
 static rnl_arg arg_of(const struct op *op, size_t index)
 {
     const rnl_parameter *parameter =
@@ -91,16 +101,21 @@ static rnl_arg arg_of(const struct op *op, size_t index)
     const void *value = op->kernel.arguments[index];
     rnl_arg arg = {.kind = (uint32_t)parameter->kind,
                    .size = (uint32_t)parameter->size};
-    if (parameter->kind == RNL_VALUE_STRUCT) {
+    const bool is_known = parameter->kind != RNL_VALUE_STRUCT &&
+                          parameter->kind != RNL_VALUE_UNKNOWN;
+    if (is_known)
+        memcpy(&arg.value, value, parameter->size);
+    // A driver may know no more than that it has eight bytes.
+    const struct buffer *buffer =
+        parameter->kind == RNL_VALUE_POINTER ||
+                (!is_known && parameter->size == sizeof(void *))
+            ? buffer_of_value(op, value) : NULL;
+    if (buffer)
+        return rnl_arg_of_buffer(object_handle((struct object *)buffer));
+    if (!is_known) {
+        arg.kind = RNL_VALUE_STRUCT;
         arg.value.pointer = value;
-        return arg;
     }
-    memcpy(&arg.value, value, parameter->size);
-    if (parameter->kind != RNL_VALUE_POINTER)
-        return arg;
-    const struct buffer *buffer = kept_buffer(op, arg.value.pointer);
-    if (buffer && buffer->memory.device == arg.value.pointer)
-        arg = rnl_arg_of_buffer(object_handle((struct object *)buffer));
     return arg;
 }
 

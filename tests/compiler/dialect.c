@@ -182,7 +182,8 @@ RNL_TEST(built_in_variables)
                 "    out[7] = own::threads();\n"
                 "    out[8] = any(blockDim);\n"
                 "    const uint3 &bound = gridDim;\n"
-                "    out[9] = bound.x;\n"
+                "    const auto [a, b, c] = gridDim;\n"
+                "    out[9] = bound.x * a * b * c;\n"
                 "}\n", tiers[t], "");
         gives(tiers[t], 2, want, 0, want, 10);
         built_close(&built);

@@ -70,10 +70,9 @@ static const rnl_fill *fill_region(struct stage *s)
 static rnl_status create_buffer(struct stage *s)
 {
     rnl_buffer made = NULL;
-    rnl_status status = rnl_enqueue_buffer_create(s->captured, 64, NULL,
-                                                  &made);
+    rnl_status got = rnl_enqueue_buffer_create(s->captured, 64, NULL, &made);
     rnl_buffer_release(made);
-    return status;
+    return got;
 }
 
 static rnl_status new_event(struct stage *s)
@@ -406,8 +405,7 @@ static const struct row {
      ALL(REFUSED)},
     {"rnl_enqueue_write_value32", "captured stream", write_value,
      ALL(RECORDED)},
-    {"rnl_enqueue_wait_value64", "captured stream", wait_value,
-     ALL(RECORDED)},
+    {"rnl_enqueue_wait_value64", "captured stream", wait_value, ALL(RECORDED)},
     {"rnl_enqueue_write_address32", "captured stream", write_address,
      ALL(RECORDED)},
     {"rnl_enqueue_wait_address64", "captured stream", wait_address,
@@ -426,12 +424,9 @@ static const struct row {
      ALL(INVALID)},
     {"rnl_enqueue_copy", "no bytes", no_copy, ALL(FINE)},
     {"rnl_enqueue_graph", "captured stream", launch_graph, ALL(INVALID)},
-    {"rnl_enqueue_graph_upload", "captured stream", upload_graph,
-     ALL(INVALID)},
-    {"rnl_enqueue_wait_event", "event of the capture", wait_inside,
-     ALL(NOTED)},
-    {"rnl_enqueue_wait_event", "event never recorded", wait_fresh,
-     ALL(FINE)},
+    {"rnl_enqueue_graph_upload", "captured stream", upload_graph, ALL(INVALID)},
+    {"rnl_enqueue_wait_event", "event of the capture", wait_inside, ALL(NOTED)},
+    {"rnl_enqueue_wait_event", "event never recorded", wait_fresh, ALL(FINE)},
     {"rnl_enqueue_wait_event", "event from before the capture", wait_outside,
      ALL(INVALID)},
     {"rnl_enqueue_wait_event", "event of another capture", wait_other_capture,
@@ -441,8 +436,7 @@ static const struct row {
     {"rnl_enqueue_wait_event", "promise", wait_promise, ALL(INVALID)},
     {"rnl_enqueue_wait_stream", "for an ordinary stream", wait_stream,
      ALL(INVALID)},
-    {"rnl_enqueue_wait_context", "captured stream", wait_context,
-     ALL(INVALID)},
+    {"rnl_enqueue_wait_context", "captured stream", wait_context, ALL(INVALID)},
     {"rnl_enqueue_wait_event", "ordinary stream joins", join_event,
      ALL(NOTED)},
     {"rnl_enqueue_wait_stream", "ordinary stream joins", join_stream,

@@ -408,7 +408,8 @@ RNL_TEST(blocks_and_threads_that_ended_count_as_there_in_a_cluster)
 
 RNL_TEST(clusters_of_a_cooperative_launch_wait_for_the_grid)
 {
-    static const rnl_launch_attribute cooperative = {RNL_LAUNCH_COOPERATIVE, {true}};
+    static const rnl_launch_attribute cooperative = {RNL_LAUNCH_COOPERATIVE,
+                                                     {true}};
     suite_need(RNL_FEATURE_COOPERATIVE_LAUNCH);
     rnl_function function = make("both");
     for (uint32_t cluster = 1; cluster <= 4; cluster++) {

@@ -24,6 +24,16 @@ static rnl_function make(void)
     return suite_compile("extern \"C\" __global__ void count() {}", "count");
 }
 
+// One that may have a cluster, which C functions cannot.
+static rnl_function make_compiled(void)
+{
+    return rnl_context_supports(suite_context(), RNL_FEATURE_COMPILE, NULL) ==
+                   RNL_OK
+               ? suite_compile("extern \"C\" __global__ void count() {}",
+                               "count")
+               : make();
+}
+
 static rnl_status launch_on(rnl_stream stream, rnl_function function,
                             const rnl_launch_attribute *attributes,
                             size_t count)
@@ -227,7 +237,7 @@ static rnl_status launch_cluster(rnl_function function, rnl_dim3 own,
 
 RNL_TEST(the_attribute_cluster_is_the_launch_s_own)
 {
-    rnl_function function = make();
+    rnl_function function = make_compiled();
     expect_error(launch_cluster(function, (rnl_dim3){1}, (rnl_dim3){2}),
                  RNL_ERROR_INVALID_ARGUMENT, "attributes");
     expect_error(launch_cluster(function, (rnl_dim3){2}, (rnl_dim3){1}),
@@ -247,7 +257,7 @@ RNL_TEST(the_attribute_cluster_is_the_launch_s_own)
 RNL_TEST(a_preferred_cluster_is_a_multiple_of_the_cluster)
 {
     suite_need(RNL_FEATURE_CLUSTERS);
-    rnl_function function = make();
+    rnl_function function = make_compiled();
     const rnl_dim3 wrong[] = {{3}, {1}, {8}, {2, 1, 2}};
     for (int i = 0; i < 4; i++) {
         const rnl_launch_attribute both[] = {

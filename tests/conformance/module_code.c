@@ -60,7 +60,10 @@ static void check_second(rnl_function function)
 {
     rnl_function_info info = info_of(function);
     assert_int_equal(info.parameter_count, 2);
-    assert_int_equal(info.parameters[0].kind, RNL_VALUE_POINTER);
+    // A driver tells no more of eight bytes than that they are there.
+    assert_true(info.parameters[0].kind == RNL_VALUE_POINTER ||
+                info.parameters[0].kind == RNL_VALUE_UNKNOWN);
+    assert_int_equal(info.parameters[0].size, sizeof(void *));
     assert_int_equal(info.parameters[1].kind, RNL_VALUE_STRUCT);
     assert_int_equal(info.parameters[1].size, 16);
     assert_true(info.max_block_threads > 0);

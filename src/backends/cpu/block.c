@@ -3,6 +3,7 @@
 #include "fiber.h"
 #include "float_mode.h"
 #include "kernel/call.h"
+#include "kernel/print.h"
 #include "worker.h"
 
 #include <pthread.h>
@@ -342,21 +343,6 @@ static void *service_scratch(rnl_cpu_block *block, uint64_t size)
 
 enum { PRINT_STACK = 16 << 10 };
 
-// As CUDA's printf returns them.
-static int count_arguments(const char *format)
-{
-    int count = 0;
-    while ((format = strchr(format, '%'))) {
-        size_t size = strspn(++format, "-+ #0123456789.*hlLjzt");
-        for (size_t i = 0; i < size; i++)
-            count += format[i] == '*';
-        format += size;
-        count += *format && *format != '%';
-        format += *format != 0;
-    }
-    return count;
-}
-
 // Made in memory first, where a wild pointer among the arguments does no harm.
 // A fault in the midst of writing could not be left: the stream is locked.
 static int service_print(const char *format, va_list arguments)
@@ -378,7 +364,7 @@ static int service_print(const char *format, va_list arguments)
         length = -1;
     worker->inside = true;
     stop_here(worker, WORKER_NO_THREAD);
-    return length < 0 ? -1 : count_arguments(format);
+    return length < 0 ? -1 : print_arguments(format);
 }
 
 const rnl_cpu_services *block_services(void)

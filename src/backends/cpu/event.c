@@ -8,8 +8,8 @@ rnl_status cpu_event_init(struct event *event)
     return RNL_OK;
 }
 
-// A stream that was told to wait for a promise: the last time, as operation
-// `sequence`.
+// A stream that was told to wait for a promise, as operation `sequence`. Waits
+// of one stream in a row share one.
 struct joined {
     struct joined *next;
     uint64_t stream_id, sequence;
@@ -49,24 +49,17 @@ static rnl_status already_gone(void)
                    "the event was released by another thread during the call");
 }
 
-static struct joined *joined_locked(const struct cpu_event *cpu,
-                                    const struct stream *stream)
-{
-    struct joined *joined = cpu->joined;
-    while (joined && joined->stream_id != stream->object.id)
-        joined = joined->next;
-    return joined;
-}
-
 // Its own wait comes before whatever the stream is given now.
 static __attribute__((noinline)) bool
 waits_for_promise(struct event *event, struct stream *stream)
 {
     struct cpu_event *cpu = event_cpu(event);
     lock_take(&cpu->lock);
-    const struct joined *joined = joined_locked(cpu, stream);
-    bool waits = joined && atomic_load(&stream_queue(stream)->completed) <
-                               joined->sequence;
+    uint64_t last = 0;
+    for (struct joined *joined = cpu->joined; joined; joined = joined->next)
+        if (joined->stream_id == stream->object.id && joined->sequence > last)
+            last = joined->sequence;
+    bool waits = atomic_load(&stream_queue(stream)->completed) < last;
     lock_give(&cpu->lock);
     return waits;
 }
@@ -441,8 +434,8 @@ static void note_joined(struct event *event, struct stream *stream,
 {
     struct cpu_event *cpu = event_cpu(event);
     lock_take(&cpu->lock);
-    struct joined *joined = joined_locked(cpu, stream);
-    if (!joined) {
+    struct joined *joined = cpu->joined;
+    if (!joined || joined->stream_id != stream->object.id) {
         joined = made;
         made = NULL;
         joined->stream_id = stream->object.id;
