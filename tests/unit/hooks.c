@@ -21,6 +21,7 @@ static void some_hook(void)
 #define MODULE_HOOKS(X)                                          \
     X(compiler_identity) X(module_compile) X(module_init)        \
     X(module_finish) X(module_global) X(module_kernel)           \
+    X(module_code)                                               \
     X(function_init) X(function_finish)
 
 static struct backend with_modules(void)
