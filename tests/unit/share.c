@@ -64,6 +64,9 @@ RNL_TEST(no_bit_of_a_sealed_handle_can_harm)
         // Of a name only what is before its end counts.
         bool unused = bit / 8 > AT_API + strlen("cpu") && bit / 8 < AT_PROCESS;
         rnl_status status = import(changed);
+        // The number of another thread of this process leads to the same file.
+        if (bit / 8 >= AT_KEY && bit / 8 < AT_FD)
+            continue;
         if (counts(bit / 8) && !unused)
             assert_int_not_equal(status, RNL_OK);
         else
