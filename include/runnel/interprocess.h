@@ -9,8 +9,11 @@
 //
 // Lifetime: an imported buffer is counted like any other. On cpu the memory
 //           lives until the last process that has it lets go, also when the
-//           exporter releases its buffer or is killed. A handle can be opened
-//           while the exporting process lives and its buffer does.
+//           exporter releases its buffer or is killed. On cuda the exporter
+//           must keep its buffer until every importer has released its own:
+//           CUDA leaves open what happens to those that are left. A handle
+//           can be opened while the exporting process lives and its buffer
+//           does; on cuda a stale one may find memory that came later.
 // Threads:  safe. The bytes are the callers' to guard, across processes, too.
 // Security: a handle is untrusted input, and every byte of it is checked. It
 //           is no secret and gives no rights: the system lets in processes of
@@ -38,8 +41,8 @@ RNL_API rnl_status rnl_buffer_export(rnl_buffer buffer,
                                      rnl_ipc_handle *out_handle);
 
 // Makes a buffer of `context` with the memory that `handle` names. Its size is
-// the exporter's. Each import maps the memory once more, so that device
-// addresses differ between processes and imports. Kernels, copies, slices and
+// the exporter's. Device addresses differ between processes, and on the cpu
+// between imports. Kernels, copies, slices and
 // host pointers work as on other buffers; rnl_buffer_set_release_stream gives
 // RNL_ERROR_INVALID_ARGUMENT. May block for as long as the system takes to map
 // the memory. Stands for cuIpcOpenMemHandle, releasing the buffer for
@@ -47,8 +50,8 @@ RNL_API rnl_status rnl_buffer_export(rnl_buffer buffer,
 //
 // RNL_ERROR_UNSUPPORTED without RNL_FEATURE_INTERPROCESS_MEMORY.
 // RNL_ERROR_INVALID_ARGUMENT: the bytes are damaged, no handle at all, of
-// another version, of another api than the context's, or of this very process
-// (use the buffer itself).
+// another version, of another api than the context's, on cuda of another device
+// or smaller than they say, or of this very process (use the buffer itself).
 // RNL_ERROR_IO: the system refuses, as for a process of another user.
 // RNL_ERROR_NOT_FOUND: the exporting process ended or released its buffer, or
 // cannot be seen from here (another container).

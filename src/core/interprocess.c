@@ -18,7 +18,8 @@ struct wire {
     uint64_t process;  // random, so that equal numbers do not confuse
     uint64_t size;
     uint32_t pid;
-    uint32_t reserved[3];
+    uint32_t reserved;
+    uint64_t device;   // of an accelerator's memory, else 0
     unsigned char key[SHARE_KEY_SIZE];
     uint64_t check;    // of all bytes before
 };
@@ -44,6 +45,14 @@ static uint64_t process_number(void)
         made = clock_now();
     made |= 1;
     return atomic_compare_exchange_strong(&number, &known, made) ? made : known;
+}
+
+// The same in each process. Memory of a cpu is every cpu's.
+static uint64_t device_number(const struct context *context)
+{
+    const rnl_device_info *info = &context->device->info;
+    return context->backend->accelerator
+               ? hash_64(info->uuid, sizeof info->uuid) : 0;
 }
 
 static uint64_t check_of(const struct wire *wire)
@@ -161,6 +170,7 @@ static rnl_status export(const struct buffer *buffer,
     struct wire wire = {.magic = MAGIC,
                         .process = process_number(),
                         .size = buffer->size,
+                        .device = device_number(shared->context),
                         .pid = (uint32_t)getpid()};
     strncpy(wire.api, buffer->backend->api, sizeof wire.api - 1);
     memcpy(wire.key, shared->key, sizeof wire.key);
@@ -205,6 +215,11 @@ static rnl_status check_wire(const struct context *context,
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "handle",
                        "the handle is of '%.15s', and the context of '%s'",
                        wire->api, context->backend->api);
+    if (wire->device != device_number(context))
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "handle",
+                       "the memory is of another device than %s:%u; import it "
+                       "in a context of the device that has it",
+                       context->backend->api, context->device->index);
     if (wire->pid == (uint32_t)getpid() && wire->process == process_number())
         return refuse_handle("the handle is of this process: use the buffer "
                              "itself, or rnl_buffer_retain");

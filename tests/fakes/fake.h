@@ -276,6 +276,7 @@ enum fake_place {
     PLACE_HOST,
     PLACE_REGISTERED,
     PLACE_GLOBAL,
+    PLACE_OPENED,  // of another process
 };
 
 struct fake_block {
@@ -293,6 +294,8 @@ bool fake_block_add(const struct fake_block *block);
 bool fake_block_take(uint64_t address, unsigned places, struct fake_block *out);
 // Takes all that is left of a context; how many there were.
 size_t fake_blocks_drop(struct fake_context *context);
+// A block is about to be freed: no other process can open it any more.
+void fake_share_end(const struct fake_block *block);
 void fake_blocks_count(size_t *out_blocks, size_t *out_bytes);
 
 // Ordinary memory of the host; that, or page-locked.

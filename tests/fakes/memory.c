@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ALIGNMENT = 512, PAGE = 4096, DIRTY_MOST = 65536 };
+enum { ALIGNMENT = 512, PAGE = 4096, BLOCK = 2 << 20, DIRTY_MOST = 65536 };
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct fake_block *blocks;  // by address
@@ -100,6 +100,12 @@ bool fake_block_take(uint64_t address, unsigned places, struct fake_block *out)
     return found;
 }
 
+static void release(const struct fake_block *block)
+{
+    fake_share_end(block);
+    free((void *)block->start);
+}
+
 size_t fake_blocks_drop(struct fake_context *context)
 {
     size_t dropped = 0;
@@ -110,11 +116,12 @@ size_t fake_blocks_drop(struct fake_context *context)
             continue;
         dropped += blocks[i].place != PLACE_GLOBAL;
         bool own = blocks[i].place != PLACE_REGISTERED &&
-                   blocks[i].place != PLACE_GLOBAL;
+                   blocks[i].place != PLACE_GLOBAL &&
+                   blocks[i].place != PLACE_OPENED;
         if (own && broken)
             fake_strand((void *)blocks[i].start);
         else if (own)
-            free((void *)blocks[i].start);
+            release(&blocks[i]);
         remove_locked(i);
     }
     pthread_rwlock_unlock(&lock);
@@ -163,7 +170,7 @@ static int allocate(struct fake_context *context, enum fake_place place,
             atomic_fetch_sub(&context->used, size);
         return FAKE_OUT_OF_MEMORY;
     }
-    size_t alignment = place == PLACE_HOST ? PAGE : ALIGNMENT;
+    size_t alignment = place == PLACE_HOST || size >= BLOCK ? PAGE : ALIGNMENT;
     size_t room = place == PLACE_HOST ? whole_pages(size) : size;
     void *memory = NULL;
     if (posix_memalign(&memory, alignment, room) == 0) {
@@ -185,7 +192,7 @@ static void discard(const struct fake_block *block)
 {
     memset((void *)block->start, 0x5a,
            block->size < DIRTY_MOST ? block->size : DIRTY_MOST);
-    free((void *)block->start);
+    release(block);
 }
 
 static void uncount(const struct fake_block *block)
@@ -308,6 +315,12 @@ static int tell_attribute(void *out_value, int attribute, uint64_t address,
         return FAKE_OK;
     case 9:
         *(int *)out_value = block ? block->context->device : -2;
+        return FAKE_OK;
+    case DRIVER_POINTER_RANGE_START:
+        *(uint64_t *)out_value = block ? block->start : 0;
+        return FAKE_OK;
+    case DRIVER_POINTER_RANGE_SIZE:
+        *(size_t *)out_value = block ? block->size : 0;
         return FAKE_OK;
     default:
         return FAKE_NOT_SUPPORTED;

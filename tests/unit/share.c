@@ -10,7 +10,7 @@
 
 enum {
     SIZE = 5000,
-    AT_API = 8, AT_PROCESS = 24, AT_SIZE = 32, AT_PID = 40, AT_RESERVED = 44,
+    AT_API = 8, AT_PROCESS = 24, AT_SIZE = 32, AT_PID = 40, AT_DEVICE = 48,
     AT_KEY = 56, AT_FD = 60, KEY_END = 80, AT_CHECK = 120,
 };
 
@@ -51,7 +51,7 @@ static rnl_status import(rnl_ipc_handle handle)
 static bool counts(unsigned at)
 {
     return at < AT_PROCESS || (at >= AT_SIZE && at < AT_PID) ||
-           (at >= AT_KEY && at < KEY_END);
+           (at >= AT_DEVICE && at < KEY_END);
 }
 
 RNL_TEST(no_bit_of_a_sealed_handle_can_harm)

@@ -55,6 +55,7 @@ static const struct driver_attributes attributes = {
     .clock_khz = 13,
     .multiprocessors = 16,
     .l2_size = 38,
+    .unified_addressing = 41,
     .pci_domain = 50,
     .compute_major = 75,
     .compute_minor = 76,
@@ -282,6 +283,24 @@ static const char *launch_reason(const struct context *context, int id)
 
 #define SWITCH_VERSION 12080
 
+
+static const char *sharing_reason(struct context *context)
+{
+    static const char *const calls[] = {"cuIpcGetMemHandle",
+                                        "cuIpcOpenMemHandle",
+                                        "cuIpcCloseMemHandle"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        const char *missing = cuda_missing(&driver, calls[i]);
+        if (missing[0])
+            return missing;
+    }
+    int unified = 0;
+    driver.call.device_attribute(&unified, attributes.unified_addressing,
+                                 gpu_of(context)->device);
+    return unified ? "" : "the device has addresses of its own, which the "
+                          "driver cannot share with other processes";
+}
+
 static const char *feature_reason(struct context *context, rnl_feature feature)
 {
     if (feature >= BACKEND_LAUNCH_FEATURE(0))
@@ -324,8 +343,7 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
         return "each record of an event is another event of the driver's; one "
                "that other processes have open would have to stay the same";
     case RNL_FEATURE_INTERPROCESS_MEMORY:
-        return "Runnel does not ask the driver for such memory yet; wrap what "
-               "you open with the driver yourself (rnl_buffer_wrap)";
+        return sharing_reason(context);
     default:
         return "";
     }
@@ -346,7 +364,8 @@ const struct backend cuda_backend = {
                 HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) | HAS(CLUSTERS) |
                 HAS(COOPERATIVE_LAUNCH) | HAS(MEMORY_HINTS) | HAS(COMPILE) |
                 HAS(NATIVE_HANDLES) | HAS(GRAPHS) | HAS(GRAPH_SWITCH) |
-                HAS(CAPTURE) | HAS(HOST_FUNCTIONS),
+                HAS(CAPTURE) | HAS(HOST_FUNCTIONS) |
+                HAS(INTERPROCESS_MEMORY),
     .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_ACCESS_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_PRIORITY) |
@@ -387,6 +406,8 @@ const struct backend cuda_backend = {
 
     .memory_allocate = gpu_memory_allocate,
     .memory_free = gpu_memory_free,
+    .memory_share = gpu_memory_share,
+    .memory_open = gpu_memory_open,
     .memory_advise = gpu_memory_advise,
     .host_register = gpu_host_register,
 

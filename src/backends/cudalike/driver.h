@@ -38,6 +38,13 @@ enum {
     DRIVER_WRITE_NO_BARRIER = 1,
 };
 
+// What finds memory in another process; passed by value.
+struct driver_share {
+    unsigned char bytes[64];
+};
+
+enum { DRIVER_SHARE_LAZY_PEER = 1 };  // memory_open has no other flag
+
 struct driver_copy {
     size_t from_x, from_y, from_z, from_level;
     int from_type;
@@ -55,7 +62,11 @@ struct driver_copy {
 };
 
 enum { DRIVER_MEMORY_HOST = 1, DRIVER_MEMORY_UNIFIED = 4 };
-enum { DRIVER_POINTER_MEMORY_TYPE = 2 };
+enum {
+    DRIVER_POINTER_MEMORY_TYPE = 2,
+    DRIVER_POINTER_RANGE_START = 11,  // of the allocation that has the address
+    DRIVER_POINTER_RANGE_SIZE = 12,
+};
 enum { DRIVER_DEVICE_CPU = -1 };
 
 struct driver_launch_attribute {
@@ -237,6 +248,7 @@ struct driver_attributes {
     int shared_per_block, shared_optin, constant_size, l2_size;
     int cooperative, clusters, managed, pci_domain;
     int concurrent_managed, wait_value_nor, host_register, flush_writes;
+    int unified_addressing;
 };
 
 // One vendor's driver. Filled once, when its devices are counted.

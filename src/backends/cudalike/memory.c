@@ -1,6 +1,11 @@
 #include "backends/cudalike/reaper.h"
 
+#include <string.h>
+
 #define PATIENCE_NS UINT64_C(100000000)
+
+// memory.cookie: 0, or whose memory it is that processes share.
+enum { COOKIE_SHARED = 1, COOKIE_OPENED = 2 };
 
 // --- Allocation --------------------------------------------------------------
 
@@ -58,6 +63,11 @@ static void free_managed(struct gpu_context *gpu, void *pointer)
     call_of(gpu)->memory_free((uint64_t)(uintptr_t)pointer);
 }
 
+static void close_opened(struct gpu_context *gpu, void *pointer)
+{
+    call_of(gpu)->memory_close((uint64_t)(uintptr_t)pointer);
+}
+
 // The one call that frees memory without waiting for the device. Not in the
 // order of a stream with work: that may be full, or captured by others.
 static void free_device(struct gpu_context *gpu, void *pointer)
@@ -75,8 +85,111 @@ void gpu_memory_free(struct context *context, rnl_memory_kind kind,
         trash_add_waiting(context, free_host, memory.host);
     else if (kind == RNL_MEMORY_MANAGED)
         trash_add_waiting(context, free_managed, memory.device);
+    else if (memory.cookie != 0)
+        trash_add_waiting(context,
+                          memory.cookie == COOKIE_OPENED ? close_opened
+                                                         : free_managed,
+                          memory.device);
     else
         free_device(gpu_of(context), memory.device);
+}
+
+// --- Memory that several processes share -------------------------------------
+
+// The driver cuts small allocations out of larger blocks, and another process
+// opens the block as a whole. So each is a block of its own.
+#define SHARE_UNIT ((size_t)2 << 20)
+
+static int share(struct gpu_context *gpu, size_t size, uint64_t *out_address,
+                 struct driver_share *out_key)
+{
+    const struct driver_functions *call = call_of(gpu);
+    size_t whole = (size + SHARE_UNIT - 1) & ~(SHARE_UNIT - 1);
+    if (whole < size)
+        return gpu->driver->out_of_memory;
+    int code = call->memory_allocate(out_address, whole);
+    if (code == 0 && (code = call->memory_export(out_key, *out_address)))
+        trash_add_waiting(gpu->owner, free_managed,
+                          (void *)(uintptr_t)*out_address);
+    return code;
+}
+
+rnl_status gpu_memory_share(struct context *context, size_t size,
+                            struct memory *out_memory, unsigned char *key)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    struct driver_share made;
+    uint64_t address = 0;
+    void *before = current_enter(gpu);
+    int code = share(gpu, size, &address, &made);
+    current_back(gpu, before);
+    if (code != 0 && code != gpu->driver->out_of_memory)
+        return driver_fail(context, code, "memory that processes share");
+    if (code != 0) {
+        reaper_await(PATIENCE_NS);
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "the device has no room for %zu bytes that processes "
+                    "share", size);
+    }
+    *out_memory = (struct memory){.device = (void *)(uintptr_t)address,
+                                  .cookie = COOKIE_SHARED};
+    memcpy(key, &made, sizeof made);
+    return RNL_OK;
+}
+
+// False when the driver knows that the memory ends before. The size came with
+// the key, from a process that may be mistaken.
+static bool has_room(struct gpu_context *gpu, uint64_t address, size_t size)
+{
+    uint64_t start = 0;
+    size_t room = 0;
+    int wanted[] = {DRIVER_POINTER_RANGE_START, DRIVER_POINTER_RANGE_SIZE};
+    void *values[] = {&start, &room};
+    if (call_of(gpu)->pointer_attributes(2, wanted, values, address) != 0 ||
+        room == 0)
+        return true;
+    return start <= address && address - start < room &&
+           size <= room - (size_t)(address - start);
+}
+
+static rnl_status cannot_open(struct context *context, int code)
+{
+    const struct driver *driver = gpu_of(context)->driver;
+    const char *name = NULL;
+    rnl_status status = driver->status(code);
+    if (driver->is_sticky(code) || status == RNL_ERROR_OUT_OF_MEMORY ||
+        status == RNL_ERROR_UNSUPPORTED)
+        return driver_fail(context, code, "to open memory of another process");
+    driver->call.error_name(code, &name);
+    status = fail_at(RNL_ERROR_NOT_FOUND, "handle",
+                     "the driver finds no memory (%s): the process that "
+                     "exported it ended, released the buffer, or is in "
+                     "another container", name ? name : "no name");
+    fail_set_native(code, name ? name : "");
+    return status;
+}
+
+rnl_status gpu_memory_open(struct context *context, const unsigned char *key,
+                           size_t size, struct memory *out_memory)
+{
+    struct gpu_context *gpu = gpu_of(context);
+    struct driver_share given;
+    uint64_t address = 0;
+    memcpy(&given, key, sizeof given);
+    void *before = current_enter(gpu);
+    int code = call_of(gpu)->memory_open(&address, given,
+                                         DRIVER_SHARE_LAZY_PEER);
+    bool fits = code == 0 && has_room(gpu, address, size);
+    current_back(gpu, before);
+    if (code != 0)
+        return cannot_open(context, code);
+    *out_memory = (struct memory){.device = (void *)(uintptr_t)address,
+                                  .cookie = COOKIE_OPENED};
+    if (fits)
+        return RNL_OK;
+    gpu_memory_free(context, RNL_MEMORY_DEVICE, *out_memory, size);
+    return fail_at(RNL_ERROR_INVALID_ARGUMENT, "handle",
+                   "the handle says %zu bytes, and the memory has less", size);
 }
 
 // --- Host memory -------------------------------------------------------------

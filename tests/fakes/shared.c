@@ -1,0 +1,172 @@
+// Memory that processes share, when calls of the driver fail, and handles that
+// do not fit.
+#include "round.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SIZE = 5000 };
+
+static rnl_ipc_handle handle;
+
+static rnl_status make(rnl_context context, rnl_buffer *out_buffer)
+{
+    return rnl_buffer_create(context, SIZE,
+                             RNL_BUFFER_OPTIONS(.interprocess = true,
+                                                .zeroed = true), out_buffer);
+}
+
+static rnl_status exports(struct round *round)
+{
+    rnl_status status = round_open(round);
+    TRY(make(round->context, &round->buffer));
+    TRY(rnl_buffer_export(round->buffer, &handle));
+    TRY(rnl_fill_and_wait(round->stream, round->buffer, 0, SIZE, 1, 4));
+    return round_settle(round, status);
+}
+
+RNL_TEST(exports_survive_any_failing_call)
+{
+    fake_load();
+    round_sweep(exports);
+}
+
+// --- Another process --------------------------------------------------------
+
+// Exports a buffer to descriptor 3 and keeps it until its input ends.
+static void be_exporter(void)
+{
+    struct round round = {0};
+    char end;
+    assert_ok(exports(&round));
+    assert_int_equal(write(3, &handle, sizeof handle), sizeof handle);
+    assert_int_equal(read(0, &end, 1), 0);
+    round_finish(&round);
+    fake_expect_empty();
+}
+
+static pid_t start_exporter(const char *test, int *out_to)
+{
+    int to[2], from[2];
+    assert_int_equal(pipe(to), 0);
+    assert_int_equal(pipe(from), 0);
+    pid_t pid = test_fork();
+    if (pid == 0) {
+        dup2(to[0], 0);
+        close(to[0]);
+        close(to[1]);
+        dup2(from[1], 3);
+        setenv("TEST_CHILD", "1", 1);
+        execl("/proc/self/exe", "test", test, (char *)NULL);
+        _exit(127);
+    }
+    close(to[0]);
+    close(from[1]);
+    assert_int_equal(read(from[0], &handle, sizeof handle), sizeof handle);
+    close(from[0]);
+    *out_to = to[1];
+    return pid;
+}
+
+static void end_exporter(pid_t pid, int to)
+{
+    close(to);
+    assert_int_equal(test_wait(pid), 0);
+}
+
+// Twice, which is one address; the second is let go first.
+static rnl_status imports(struct round *round)
+{
+    static int back[SIZE / 4];
+    rnl_status status = round_open(round);
+    TRY(rnl_buffer_import(round->context, &handle, &round->buffer));
+    TRY(rnl_buffer_import(round->context, &handle, &round->host));
+    assert_ok(rnl_buffer_release(round->host));
+    round->host = NULL;
+    TRY(rnl_copy_from_buffer_and_wait(round->stream, back, round->buffer, 0,
+                                      SIZE));
+    if (status == RNL_OK)
+        assert_int_equal(back[SIZE / 4 - 1], 1);
+    return round_settle(round, status);
+}
+
+RNL_TEST(imports_survive_any_failing_call)
+{
+    int to;
+    fake_load();
+    if (fake_is_child()) {
+        be_exporter();
+        return;
+    }
+    pid_t child = start_exporter(__func__, &to);
+    round_sweep(imports);
+    end_exporter(child, to);
+}
+
+RNL_TEST(a_driver_that_finds_no_memory_is_quoted)
+{
+    int to;
+    struct round round = {0};
+    fake_load();
+    if (fake_is_child()) {
+        be_exporter();
+        return;
+    }
+    pid_t child = start_exporter(__func__, &to);
+    assert_ok(round_open(&round));
+    fake_fail("cuIpcOpenMemHandle", 1, 400, 0);
+    assert_status(rnl_buffer_import(round.context, &handle, &round.buffer),
+                  RNL_ERROR_NOT_FOUND);
+    assert_non_null(strstr(rnl_last_error()->message,
+                           "CUDA_ERROR_INVALID_HANDLE"));
+    fake_fail("cuIpcOpenMemHandle", 1, 801, 0);
+    assert_status(rnl_buffer_import(round.context, &handle, &round.buffer),
+                  RNL_ERROR_UNSUPPORTED);
+    end_exporter(child, to);
+    assert_status(rnl_buffer_import(round.context, &handle, &round.buffer),
+                  RNL_ERROR_NOT_FOUND);
+    assert_null(round.buffer);
+    round_finish(&round);
+    fake_expect_empty();
+}
+
+// --- Handles that do not fit ------------------------------------------------
+
+static void expect_refused(const char *api, size_t index, const char *words)
+{
+    rnl_context context = NULL;
+    rnl_buffer buffer = NULL;
+    assert_ok(rnl_context_open(api, index, NULL, &context));
+    assert_status(rnl_buffer_import(context, &handle, &buffer),
+                  RNL_ERROR_INVALID_ARGUMENT);
+    if (!strstr(rnl_last_error()->message, words))
+        fail_msg("no \"%s\" in: %s", words, rnl_last_error()->message);
+    assert_null(buffer);
+    assert_ok(rnl_context_release(context));
+}
+
+RNL_TEST(memory_is_imported_where_it_is_only)
+{
+    static const char *const environment[] = {"RUNNEL_FAKE_DEVICES=2", NULL};
+    struct round round = {0};
+    fake_load();
+    if (!fake_is_child()) {
+        assert_int_equal(fake_spawn(__func__, environment), 0);
+        return;
+    }
+    assert_ok(exports(&round));
+    expect_refused("cuda", 1, "another device than cuda:1");
+    expect_refused("cpu", 0, "'cuda'");
+    expect_refused("cuda", 0, "of this process");
+    round_finish(&round);
+    assert_ok(rnl_context_open("cpu", 0, NULL, &round.context));
+    round.stream = NULL;
+    round.buffer = NULL;
+    assert_ok(make(round.context, &round.buffer));
+    assert_ok(rnl_buffer_export(round.buffer, &handle));
+    expect_refused("cuda", 0, "'cpu'");
+    assert_ok(rnl_buffer_release(round.buffer));
+    assert_ok(rnl_context_release(round.context));
+    fake_expect_empty();
+}
