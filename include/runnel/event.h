@@ -16,7 +16,8 @@ typedef struct rnl_event_options {
     size_t struct_size;
     bool timing;         // keep the time it completes; makes recording dearer
     bool blocking_sync;  // waiting threads sleep at once instead of spinning
-    bool interprocess;   // can be opened by another process, where supported
+    bool interprocess;   // others can open it: <runnel/interprocess.h>; without
+                         // timing and promise, not in captures and graphs
     bool promise;        // a wait before the first record really waits
     const char *label;   // shown in errors and logs; copied
 } rnl_event_options;

@@ -1,11 +1,12 @@
-// Memory that several processes of one user share, on one machine.
+// Memory and events that several processes of one user share, on one machine.
 //
 // One process creates a buffer with `.interprocess = true`, exports it, and
 // sends the handle's bytes to another by any means (a pipe, a socket, a file).
 // The other imports a buffer of its own, with the same bytes behind it.
 //
-// Runnel orders no work between processes. Synchronize the stream that wrote
-// before you tell the other process that the bytes are there.
+// Runnel orders no work between processes by itself. Synchronize the stream
+// that wrote before you tell the other process that the bytes are there, or
+// have it wait for an event that was made with `.interprocess = true`.
 //
 // Lifetime: an imported buffer is counted like any other. On cpu the memory
 //           lives until the last process that has it lets go, also when the
@@ -22,6 +23,7 @@
 #define RUNNEL_INTERPROCESS_H
 
 #include <runnel/buffer.h>
+#include <runnel/event.h>
 
 // Names an exported buffer in another process. Plain bytes without pointers;
 // copy them as they are. Their layout is Runnel's and may change with each
@@ -58,6 +60,24 @@ RNL_API rnl_status rnl_buffer_export(rnl_buffer buffer,
 RNL_API rnl_status rnl_buffer_import(rnl_context context,
                                      const rnl_ipc_handle *handle,
                                      rnl_buffer *out_buffer);
+
+// Writes the handle of an event that was created with `.interprocess`, or was
+// imported; RNL_ERROR_INVALID_ARGUMENT for others. Does not block. Stands for
+// cuIpcGetEventHandle.
+RNL_API rnl_status rnl_event_export(rnl_event event,
+                                    rnl_ipc_handle *out_handle);
+
+// Makes an event of `context` that is the one of `handle`: each process can
+// record it, query it and wait for it, and means the last record that any of
+// them made. Waits and queries take that record when they are called. When it
+// fails, because its stream fails or its process ends first, streams that wait
+// for it fail with RNL_ERROR_DEPENDENCY_FAILED, and so do rnl_event_query and
+// rnl_event_synchronize. Does not block. Stands for cuIpcOpenEventHandle.
+//
+// Errors: as rnl_buffer_import, with RNL_FEATURE_INTERPROCESS.
+RNL_API rnl_status rnl_event_import(rnl_context context,
+                                    const rnl_ipc_handle *handle,
+                                    rnl_event *out_event);
 
 RNL_END_DECLS
 

@@ -67,6 +67,8 @@ const char *backend_check(const struct backend *b)
         return "the module hooks are all or none";
     if (has(b, RNL_FEATURE_EVENT_TIMING) != (b->event_elapsed != NULL))
         return "RNL_FEATURE_EVENT_TIMING and event_elapsed go together";
+    if (has(b, RNL_FEATURE_INTERPROCESS) != (b->event_share != NULL))
+        return "RNL_FEATURE_INTERPROCESS and event_share go together";
     if (has(b, RNL_FEATURE_PROMISES) != (b->event_break != NULL))
         return "RNL_FEATURE_PROMISES and event_break go together";
     if (has(b, RNL_FEATURE_CANCEL) != (b->stream_cancel != NULL))

@@ -156,6 +156,11 @@ struct backend {
     // With PROMISES: the caller's last reference to a promise is gone. If it
     // was not recorded, it never will be: whoever waits for it fails.
     void (*event_break)(struct event *event);
+    // With INTERPROCESS: the key to an event that was made with .interprocess,
+    // as of memory_share; or, `opens`, makes an event that was just made
+    // without it the one of the key.
+    rnl_status (*event_share)(struct event *event, bool opens,
+                              unsigned char *key);
     // From the completion of one to that of the other. INVALID_STATE or
     // NOT_READY, not recorded, when `*out_wrong` was never recorded or is not
     // complete.

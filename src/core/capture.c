@@ -371,7 +371,7 @@ static rnl_status record_locked(struct stream *stream, struct event *event,
     struct node_set set = {0};
     if (capture->invalid)
         return capture_fail_invalid(capture);
-    if (event->options.promise)
+    if (event->options.promise || event->options.interprocess)
         return refuse_locked(capture);
     if (!set_unite(&set, &stream->after))
         return capture_no_memory();
@@ -387,7 +387,7 @@ static rnl_status record_locked(struct stream *stream, struct event *event,
 static rnl_status external_locked(struct stream *stream, struct event *event,
                                   struct capture *capture, rnl_node_kind kind)
 {
-    if (event->options.promise)
+    if (event->options.promise || event->options.interprocess)
         return refuse_locked(capture);
     return add_object_locked(stream, capture, kind, &event->object);
 }
@@ -492,7 +492,8 @@ static rnl_status wait_locked(struct stream *stream, struct event *event,
         return merge_locked(mine, theirs);
     if (theirs)
         return join_locked(stream, theirs, &event->after);
-    return event->options.promise || atomic_load(&event->recorded)
+    return event->options.promise || event->options.interprocess ||
+                   atomic_load(&event->recorded)
                ? isolate_locked(mine, "event")
                : RNL_OK;
 }

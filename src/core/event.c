@@ -2,6 +2,7 @@
 
 #include "core/backend.h"
 #include "core/capture.h"
+#include "core/interprocess.h"
 #include "base/clock.h"
 
 static rnl_status need(struct context *context, bool wanted,
@@ -43,6 +44,10 @@ read_options(struct context *context, const rnl_event_options *given,
         (status = need(context, options->interprocess,
                        RNL_FEATURE_INTERPROCESS, "interprocess events are")))
         return status;
+    if (options->interprocess && (options->timing || options->promise))
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
+                       ".interprocess goes without .%s",
+                       options->timing ? "timing" : "promise");
     return need(context, options->promise, RNL_FEATURE_PROMISES,
                 "promise events are");
 }
@@ -65,6 +70,11 @@ static inline struct event *event_new(struct context *context,
         return event;
     event_pool_give(event);
     return NULL;
+}
+
+struct event *event_make(struct context *context)
+{
+    return event_new(context, NULL);
 }
 
 rnl_status rnl_event_create(rnl_context handle,

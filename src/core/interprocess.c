@@ -12,13 +12,15 @@
 
 #define MAGIC "RNLIPC\0\1"  // the last byte is the version of the layout
 
+enum { KIND_BUFFER = 1, KIND_EVENT = 2 };
+
 struct wire {
     char magic[8];
     char api[16];
     uint64_t process;  // random, so that equal numbers do not confuse
     uint64_t size;
     uint32_t pid;
-    uint32_t reserved;
+    uint32_t kind;
     uint64_t device;   // of an accelerator's memory, else 0
     unsigned char key[SHARE_KEY_SIZE];
     uint64_t check;    // of all bytes before
@@ -152,6 +154,22 @@ rnl_status share_buffer_make(struct context *context, size_t size,
 
 // --- Export ----------------------------------------------------------------
 
+static void write_wire(const struct context *context, uint32_t kind,
+                       uint64_t size, const unsigned char *key,
+                       rnl_ipc_handle *out_handle)
+{
+    struct wire wire = {.magic = MAGIC,
+                        .process = process_number(),
+                        .size = size,
+                        .device = device_number(context),
+                        .kind = kind,
+                        .pid = (uint32_t)getpid()};
+    strncpy(wire.api, context->backend->api, sizeof wire.api - 1);
+    memcpy(wire.key, key, sizeof wire.key);
+    wire.check = check_of(&wire);
+    memcpy(out_handle, &wire, sizeof wire);
+}
+
 static rnl_status export(const struct buffer *buffer,
                          rnl_ipc_handle *out_handle)
 {
@@ -167,15 +185,8 @@ static rnl_status export(const struct buffer *buffer,
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "buffer",
                        "'buffer' was imported: send the handle that it came "
                        "from");
-    struct wire wire = {.magic = MAGIC,
-                        .process = process_number(),
-                        .size = buffer->size,
-                        .device = device_number(shared->context),
-                        .pid = (uint32_t)getpid()};
-    strncpy(wire.api, buffer->backend->api, sizeof wire.api - 1);
-    memcpy(wire.key, shared->key, sizeof wire.key);
-    wire.check = check_of(&wire);
-    memcpy(out_handle, &wire, sizeof wire);
+    write_wire(shared->context, KIND_BUFFER, buffer->size, shared->key,
+               out_handle);
     return RNL_OK;
 }
 
@@ -200,7 +211,7 @@ static rnl_status refuse_handle(const char *why)
     return fail_at(RNL_ERROR_INVALID_ARGUMENT, "handle", "%s", why);
 }
 
-static rnl_status check_wire(const struct context *context,
+static rnl_status check_wire(const struct context *context, uint32_t kind,
                              const struct wire *wire)
 {
     if (memcmp(wire->magic, MAGIC, sizeof wire->magic - 1) != 0)
@@ -211,6 +222,12 @@ static rnl_status check_wire(const struct context *context,
     if (wire->check != check_of(wire))
         return refuse_handle("the handle is damaged: its check sum does not "
                              "fit; send all 128 bytes as they are");
+    if (wire->kind != kind)
+        return refuse_handle(kind == KIND_BUFFER
+                                 ? "the handle is of an event; use "
+                                   "rnl_event_import"
+                                 : "the handle is of a buffer; use "
+                                   "rnl_buffer_import");
     if (strncmp(wire->api, context->backend->api, sizeof wire->api) != 0)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "handle",
                        "the handle is of '%.15s', and the context of '%s'",
@@ -221,9 +238,10 @@ static rnl_status check_wire(const struct context *context,
                        "in a context of the device that has it",
                        context->backend->api, context->device->index);
     if (wire->pid == (uint32_t)getpid() && wire->process == process_number())
-        return refuse_handle("the handle is of this process: use the buffer "
-                             "itself, or rnl_buffer_retain");
-    if (wire->size == 0 || wire->size > PTRDIFF_MAX)
+        return refuse_handle("the handle is of this process: use what was "
+                             "exported itself, or retain it");
+    if ((wire->size == 0) != (kind == KIND_EVENT) ||
+        wire->size > PTRDIFF_MAX)
         return refuse_handle("the handle names a size that no buffer has");
     return RNL_OK;
 }
@@ -261,6 +279,68 @@ rnl_status rnl_buffer_import(rnl_context handle, const rnl_ipc_handle *given,
                                "context", "interprocess buffers are")))
         return status;
     memcpy(&wire, given, sizeof wire);  // others may write to it meanwhile
-    status = check_wire(context, &wire);
+    status = check_wire(context, KIND_BUFFER, &wire);
     return status ? status : import(context, &wire, out_buffer);
+}
+
+// --- Events ----------------------------------------------------------------
+
+static rnl_status export_event(struct event *event, rnl_ipc_handle *out_handle)
+{
+    unsigned char key[SHARE_KEY_SIZE] = {0};
+    if (!event->options.interprocess)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "event",
+                       "'event' was created without .interprocess");
+    rnl_status status = event->backend->event_share(event, false, key);
+    if (status == RNL_OK)
+        write_wire(event->object.context, KIND_EVENT, 0, key, out_handle);
+    return status;
+}
+
+rnl_status rnl_event_export(rnl_event handle, rnl_ipc_handle *out_handle)
+{
+    rnl_status status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_pointer(out_handle, "out_handle")))
+        return status;
+    struct object *object = object_find_and_keep(handle, OBJECT_EVENT);
+    if (!object)
+        return object_refuse(handle, OBJECT_EVENT, "event");
+    status = export_event((struct event *)object, out_handle);
+    object_drop(object);
+    return status;
+}
+
+static rnl_status import_event(struct context *context, struct wire *wire,
+                               rnl_event *out_event)
+{
+    struct event *event = event_make(context);
+    if (!event)
+        return fail_status();
+    rnl_status status = event->backend->event_share(event, true, wire->key);
+    if (status != RNL_OK) {
+        object_drop(&event->object);
+        return status;
+    }
+    event->options.interprocess = true;
+    *out_event = object_publish(&event->object);
+    return RNL_OK;
+}
+
+rnl_status rnl_event_import(rnl_context handle, const rnl_ipc_handle *given,
+                            rnl_event *out_event)
+{
+    struct context *context;
+    struct wire wire;
+    CALL status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)) ||
+        (status = check_pointer(given, "handle")) ||
+        (status = check_pointer(out_event, "out_event")) ||
+        (status = context_need(context, RNL_FEATURE_INTERPROCESS, "context",
+                               "interprocess events are")))
+        return status;
+    memcpy(&wire, given, sizeof wire);
+    status = check_wire(context, KIND_EVENT, &wire);
+    return status ? status : import_event(context, &wire, out_event);
 }

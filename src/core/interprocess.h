@@ -5,6 +5,9 @@
 
 #include <runnel/interprocess.h>
 
+// An event without options, not published. NULL after recording why.
+struct event *event_make(struct context *context);
+
 // A buffer as `options`, which are checked and have .interprocess, ask for; not
 // published.
 rnl_status share_buffer_make(struct context *context, size_t size,

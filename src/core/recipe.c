@@ -159,6 +159,10 @@ static rnl_status find_event(struct graph *graph,
     else if (event->options.promise)
         status = fail_at(RNL_ERROR_INVALID_ARGUMENT, "event",
                          "a promise is kept once; a graph cannot use it");
+    else if (event->options.interprocess)
+        status = fail_at(RNL_ERROR_INVALID_ARGUMENT, "event",
+                         "'event' is an interprocess event, which no graph can "
+                         "use; record it on the stream behind the launch");
     if (status == RNL_OK)
         *out_event = object;
     else

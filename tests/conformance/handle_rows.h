@@ -53,6 +53,14 @@ static rnl_status export_to_nobody(void *handle)
     return rnl_buffer_export(handle, &out);
 }
 
+static rnl_status export_event(void *handle)
+{
+    static rnl_ipc_handle out;
+    return rnl_event_export(handle, &out);
+}
+
+ROW_CALL(event_import, context,
+         rnl_event_import(h, &(rnl_ipc_handle){{0}}, &with.out.event))
 ROW_CALL(buffer_import, context,
          rnl_buffer_import(h, &(rnl_ipc_handle){{0}}, &with.out.buffer))
 

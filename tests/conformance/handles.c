@@ -322,6 +322,8 @@ static const struct row rows[] = {
     {"rnl_event_synchronize", "event", EVENT, event_synchronize, 0, 0},
     {"rnl_event_elapsed", "start", EVENT, elapsed_start, 0, 0},
     {"rnl_event_elapsed", "end", EVENT, elapsed_end, 0, 0},
+    {"rnl_event_export", "event", EVENT, export_event, 0, 0},
+    {"rnl_event_import", "context", CONTEXT, event_import, 0, 0},
     {"rnl_buffer_create", "context", CONTEXT, buffer_create, 0, 0},
     {"rnl_enqueue_buffer_create", "stream", STREAM, buffer_enqueue, 0, 0},
     {"rnl_buffer_wrap", "context", CONTEXT, buffer_wrap, 0, 0},

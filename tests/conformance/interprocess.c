@@ -261,6 +261,279 @@ RNL_TEST(a_handle_of_a_released_buffer_is_stale)
     expect_ok(rnl_buffer_release(next));
 }
 
+// --- Events ----------------------------------------------------------------
+
+static rnl_event new_event(void)
+{
+    rnl_event event = NULL;
+    expect_ok(rnl_event_create(
+        suite_context(),
+        RNL_EVENT_OPTIONS(.interprocess = true, .label = "shared"), &event));
+    return event;
+}
+
+static rnl_event import_event(void)
+{
+    rnl_ipc_handle handle = handle_given();
+    rnl_event event = NULL;
+    expect_ok(rnl_event_import(suite_context(), &handle, &event));
+    return event;
+}
+
+// The stream behind the record waits until the test says so.
+static void record_shut(rnl_stream stream, rnl_event event, rnl_buffer *word)
+{
+    *word = suite_new_buffer(64);
+    expect_ok(rnl_fill_and_wait(stream, *word, 0, 64, 0, 4));
+    expect_ok(rnl_enqueue_wait_value32(stream, *word, 0, 1, RNL_WAIT_EQ));
+    expect_ok(rnl_enqueue_event_record(stream, event));
+}
+
+static void tell(int to)
+{
+    assert_int_equal(write(to, "x", 1), 1);
+}
+
+static void be_told(int from)
+{
+    char byte;
+    assert_int_equal(read(from, &byte, 1), 1);
+}
+
+RNL_TEST(an_interprocess_event_is_an_event)
+{
+    suite_need(RNL_FEATURE_INTERPROCESS);
+    rnl_event event = new_event();
+    rnl_stream other = NULL;
+    rnl_buffer word = NULL;
+    expect_ok(rnl_event_query(event));
+    expect_ok(rnl_event_synchronize(event, 0));
+    expect_ok(rnl_enqueue_wait_event(suite_stream(), event));
+    expect_ok(rnl_stream_create(suite_context(), NULL, &other));
+    record_shut(suite_stream(), event, &word);
+    expect_ok(rnl_enqueue_wait_event(other, event));
+    assert_int_equal(rnl_event_query(event), RNL_NOT_READY);
+    assert_int_equal(rnl_stream_query(other), RNL_NOT_READY);
+    expect_error(rnl_event_synchronize(event, 1), RNL_ERROR_TIMED_OUT,
+                 "event");
+    // Waits that stand need no handle.
+    expect_ok(rnl_event_release(event));
+    expect_ok(rnl_event_create(suite_context(), NULL, &event));
+    expect_ok(rnl_enqueue_event_record(other, event));
+    assert_int_equal(rnl_event_query(event), RNL_NOT_READY);
+    rnl_stream third = NULL;
+    expect_ok(rnl_stream_create(suite_context(), NULL, &third));
+    expect_ok(rnl_enqueue_write_value32(third, word, 0, 1));
+    expect_ok(rnl_event_synchronize(event, RNL_FOREVER));
+    expect_ok(rnl_event_release(event));
+    expect_ok(rnl_buffer_release(word));
+    expect_ok(rnl_stream_release(other));
+    expect_ok(rnl_stream_release(third));
+}
+
+// More records than there are places, on two streams in turn.
+RNL_TEST(an_interprocess_event_is_recorded_often)
+{
+    suite_need(RNL_FEATURE_INTERPROCESS);
+    rnl_event event = new_event();
+    rnl_stream streams[2] = {suite_stream(), NULL};
+    rnl_buffer word = NULL;
+    expect_ok(rnl_stream_create(suite_context(), NULL, &streams[1]));
+    record_shut(streams[0], event, &word);
+    for (int i = 0; i < ROUNDS; i++)
+        expect_ok(rnl_enqueue_event_record(streams[i % 2], event));
+    expect_ok(rnl_enqueue_wait_event(streams[0], event));
+    assert_int_equal(rnl_event_query(event), RNL_NOT_READY);
+    rnl_stream third = NULL;
+    expect_ok(rnl_stream_create(suite_context(), NULL, &third));
+    expect_ok(rnl_enqueue_write_value32(third, word, 0, 1));
+    expect_ok(rnl_event_synchronize(event, RNL_FOREVER));
+    expect_ok(rnl_stream_synchronize(streams[0], RNL_FOREVER));
+    expect_ok(rnl_event_release(event));
+    expect_ok(rnl_buffer_release(word));
+    expect_ok(rnl_stream_release(streams[1]));
+    expect_ok(rnl_stream_release(third));
+}
+
+// Says when its waits stand, which the record in the parent is before.
+SUITE_CHILD(child_waits_for_the_event)
+{
+    rnl_event event = import_event(), back = NULL;
+    rnl_ipc_handle handle;
+    expect_ok(rnl_enqueue_wait_event(suite_stream(), event));
+    assert_int_equal(rnl_event_query(event), RNL_NOT_READY);
+    assert_int_equal(rnl_stream_query(suite_stream()), RNL_NOT_READY);
+    back = new_event();
+    expect_ok(rnl_enqueue_event_record(suite_stream(), back));
+    expect_ok(rnl_event_export(back, &handle));
+    assert_int_equal(write(3, &handle, sizeof handle), sizeof handle);
+    expect_ok(rnl_event_synchronize(event, RNL_FOREVER));
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    be_told(0);
+    expect_ok(rnl_event_release(event));
+    expect_ok(rnl_event_release(back));
+    exit(54);
+}
+
+RNL_TEST(streams_of_two_processes_wait_for_events)
+{
+    int to, from;
+    suite_need(RNL_FEATURE_INTERPROCESS);
+    rnl_event event = new_event(), back = NULL;
+    rnl_ipc_handle handle;
+    rnl_buffer word = NULL;
+    rnl_stream other = NULL;
+    expect_ok(rnl_stream_create(suite_context(), NULL, &other));
+    record_shut(suite_stream(), event, &word);
+    expect_ok(rnl_event_export(event, &handle));
+    pid_t child = start("child_waits_for_the_event", &handle, &to, &from);
+    assert_int_equal(read(from, &handle, sizeof handle), sizeof handle);
+    expect_ok(rnl_event_import(suite_context(), &handle, &back));
+    assert_int_equal(rnl_event_query(back), RNL_NOT_READY);
+    expect_ok(rnl_enqueue_write_value32(other, word, 0, 1));
+    expect_ok(rnl_enqueue_wait_event(suite_stream(), back));
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    expect_ok(rnl_event_synchronize(back, RNL_FOREVER));
+    tell(to);
+    assert_int_equal(test_wait(child), 54);
+    close(to);
+    close(from);
+    expect_ok(rnl_event_release(event));
+    expect_ok(rnl_event_release(back));
+    expect_ok(rnl_buffer_release(word));
+    expect_ok(rnl_stream_release(other));
+}
+
+SUITE_CHILD(child_records_and_is_killed)
+{
+    rnl_event event = import_event();
+    rnl_buffer word = NULL;
+    record_shut(suite_stream(), event, &word);
+    tell(3);
+    for (;;)
+        pause();
+}
+
+RNL_TEST(a_recorder_that_is_killed_fails_the_waits)
+{
+    int to, from;
+    suite_need(RNL_FEATURE_INTERPROCESS);
+    rnl_event event = new_event();
+    rnl_ipc_handle handle;
+    expect_ok(rnl_event_export(event, &handle));
+    pid_t child = start("child_records_and_is_killed", &handle, &to, &from);
+    be_told(from);
+    rnl_stream stream = NULL;
+    expect_ok(rnl_stream_create(suite_context(), NULL, &stream));
+    expect_ok(rnl_enqueue_wait_event(stream, event));
+    assert_int_equal(rnl_event_query(event), RNL_NOT_READY);
+    kill(child, SIGKILL);
+    expect_error(rnl_stream_synchronize(stream, RNL_FOREVER),
+                 RNL_ERROR_DEPENDENCY_FAILED, NULL);
+    assert_non_null(strstr(rnl_last_error()->message, "process"));
+    expect_error(rnl_event_synchronize(event, RNL_FOREVER),
+                 RNL_ERROR_DEPENDENCY_FAILED, "event");
+    expect_error(rnl_event_query(event), RNL_ERROR_DEPENDENCY_FAILED,
+                 "event");
+    assert_int_equal(test_wait(child), -SIGKILL);
+    // The event itself goes on.
+    expect_ok(rnl_enqueue_event_record(suite_stream(), event));
+    expect_ok(rnl_event_synchronize(event, RNL_FOREVER));
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_event_release(event));
+    close(to);
+    close(from);
+}
+
+RNL_TEST(a_failed_stream_fails_the_waits_for_its_event)
+{
+    suite_need(RNL_FEATURE_INTERPROCESS);
+    suite_need(RNL_FEATURE_CANCEL);
+    rnl_event event = new_event();
+    rnl_buffer word = NULL;
+    rnl_stream failing = NULL, stream = NULL;
+    expect_ok(rnl_stream_create(suite_context(), NULL, &failing));
+    expect_ok(rnl_stream_create(suite_context(), NULL, &stream));
+    record_shut(failing, event, &word);
+    expect_ok(rnl_enqueue_wait_event(stream, event));
+    expect_ok(rnl_stream_cancel(failing));
+    expect_error(rnl_event_synchronize(event, RNL_FOREVER),
+                 RNL_ERROR_DEPENDENCY_FAILED, "event");
+    expect_error(rnl_stream_synchronize(stream, RNL_FOREVER),
+                 RNL_ERROR_DEPENDENCY_FAILED, NULL);
+    expect_ok(rnl_event_release(event));
+    expect_ok(rnl_stream_release(failing));
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_buffer_release(word));
+}
+
+RNL_TEST(what_an_interprocess_event_cannot_do)
+{
+    rnl_ipc_handle handle = {{0}};
+    rnl_event event = suite_new_event(), none = NULL;
+    rnl_buffer buffer = NULL;
+    expect_error(rnl_event_export(event, &handle), RNL_ERROR_INVALID_ARGUMENT,
+                 "event");
+    expect_ok(rnl_event_release(event));
+    suite_need(RNL_FEATURE_INTERPROCESS);
+    expect_error(rnl_event_create(suite_context(),
+                                  RNL_EVENT_OPTIONS(.interprocess = true,
+                                                    .timing = true), &none),
+                 RNL_ERROR_INVALID_ARGUMENT, "options");
+    expect_error(rnl_event_create(suite_context(),
+                                  RNL_EVENT_OPTIONS(.interprocess = true,
+                                                    .promise = true), &none),
+                 RNL_ERROR_INVALID_ARGUMENT, "options");
+    event = new_event();
+    expect_error(rnl_event_export(event, NULL), RNL_ERROR_INVALID_ARGUMENT,
+                 "out_handle");
+    expect_ok(rnl_event_export(event, &handle));
+    expect_error(rnl_buffer_import(suite_context(), &handle, &buffer),
+                 RNL_ERROR_INVALID_ARGUMENT, "handle");
+    assert_non_null(strstr(rnl_last_error()->message, "rnl_event_import"));
+    expect_error(rnl_event_import(suite_context(), &handle, &none),
+                 RNL_ERROR_INVALID_ARGUMENT, "handle");
+    assert_non_null(strstr(rnl_last_error()->message, "of this process"));
+    expect_error(rnl_event_import(suite_context(), NULL, &none),
+                 RNL_ERROR_INVALID_ARGUMENT, "handle");
+    assert_null(none);
+    rnl_graph graph = NULL;
+    rnl_node node;
+    expect_ok(rnl_graph_create(suite_context(), NULL, &graph));
+    expect_error(rnl_graph_add_node(graph, RNL_AT_START,
+                                    RNL_NODE(.kind = RNL_NODE_EVENT_RECORD,
+                                             .event = event), &node),
+                 RNL_ERROR_INVALID_ARGUMENT, "event");
+    expect_ok(rnl_graph_release(graph));
+    expect_ok(rnl_event_release(event));
+}
+
+// What no graph can hold makes a capture invalid, as a promise does.
+static void expect_invalid(rnl_status (*call)(rnl_stream stream,
+                                              rnl_event event))
+{
+    rnl_graph graph = NULL;
+    rnl_event event = new_event();
+    expect_ok(rnl_stream_begin_capture(suite_stream(), NULL));
+    expect_error(call(suite_stream(), event), RNL_ERROR_CAPTURE_UNSUPPORTED,
+                 "stream");
+    expect_error(rnl_stream_end_capture(suite_stream(), &graph),
+                 RNL_ERROR_CAPTURE_INVALIDATED, NULL);
+    assert_null(graph);
+    expect_ok(rnl_enqueue_event_record(suite_stream(), event));
+    expect_ok(rnl_event_synchronize(event, RNL_FOREVER));
+    expect_ok(rnl_event_release(event));
+}
+
+RNL_TEST(an_interprocess_event_is_not_captured)
+{
+    suite_need(RNL_FEATURE_INTERPROCESS);
+    suite_need(RNL_FEATURE_CAPTURE);
+    expect_invalid(rnl_enqueue_event_record);
+    expect_invalid(rnl_enqueue_external_record);
+    expect_invalid(rnl_enqueue_external_wait);
+}
+
 // --- Misuse ----------------------------------------------------------------
 
 RNL_TEST(each_damaged_bit_of_a_handle_is_noticed)

@@ -268,6 +268,25 @@ static rnl_status shared(struct sweep_set *t)
     return status;
 }
 
+static rnl_status shared_events(struct sweep_set *t)
+{
+    rnl_status status = RNL_OK;
+    rnl_event event = NULL;
+    rnl_ipc_handle handle = {{0}};
+    TRY(rnl_event_create(t->context,
+                         RNL_EVENT_OPTIONS(.interprocess = true, .label = "s"),
+                         &event));
+    TRY(rnl_event_export(event, &handle));
+    TRY(rnl_enqueue_event_record(t->stream, event));
+    TRY(rnl_enqueue_wait_event(t->stream, event));
+    TRY(rnl_event_synchronize(event, RNL_FOREVER));
+    TRY(rnl_event_query(event));
+    TRY(rnl_stream_synchronize(t->stream, RNL_FOREVER));
+    EXPECT(status != RNL_OK || handle.bytes[0] == 'R');
+    RELEASE(rnl_event_release(event));
+    return status;
+}
+
 const struct scenario memory_scenarios[] = {
     {"buffers", buffer_life, NULL, {0}},
     {"raw host memory", raw_memory_life, NULL, {0}},
@@ -280,5 +299,6 @@ const struct scenario memory_scenarios[] = {
     {"many blocks of the host", NULL, many_host_blocks, {0}},
     {"wrapped memory", NULL, wrapped, {0}},
     {"shared memory", NULL, shared, {RNL_FEATURE_INTERPROCESS_MEMORY}},
+    {"shared events", NULL, shared_events, {RNL_FEATURE_INTERPROCESS}},
     {0},
 };

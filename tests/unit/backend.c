@@ -123,6 +123,7 @@ RNL_TEST(features_and_hooks_agree)
     REFUSED(broken.features |= BACKEND_FEATURE(RNL_FEATURE_NATIVE_HANDLES));
     REFUSED(broken.features |= BACKEND_FEATURE(RNL_FEATURE_PEER_ACCESS));
     REFUSED(broken.features |= BACKEND_FEATURE(RNL_FEATURE_CANCEL));
+    REFUSED(broken.features |= BACKEND_FEATURE(RNL_FEATURE_INTERPROCESS));
     REFUSED(broken.features |=
             BACKEND_FEATURE(RNL_FEATURE_INTERPROCESS_MEMORY));
     REFUSED((broken.accelerator = true,

@@ -198,6 +198,7 @@ struct cpu_event {
     uint32_t reserved;         // how many more have been promised a place
     struct op *waiters;        // WAIT ops on a record that is to come
     struct joined *joined;     // streams that were told to wait for a promise
+    struct shared_event *shared;  // of an interprocess event
     _Atomic bool done;         // complete, without failure
     _Atomic uint32_t recorded_word;  // futex: a promise's record
 };
@@ -206,6 +207,17 @@ static inline struct cpu_event *event_cpu(struct event *event)
 {
     return event_native(event);
 }
+
+// In shared_event.c: what the functions without `shared_` do, for such events.
+rnl_status shared_event_init(struct event *event);
+void shared_event_finish(struct shared_event *shared);
+rnl_status shared_event_record(struct event *event, struct stream *stream);
+rnl_status shared_event_join(struct stream *stream, struct event *event);
+void shared_event_stamp(struct op *op);
+rnl_status shared_event_query(struct event *event);
+rnl_status shared_event_wait(struct event *event, uint64_t deadline);
+// Now and then: whether the processes that streams wait for are alive.
+void shared_events_look(void);
 
 // What the event stands for now, with a reference to its target; all zero:
 // nothing. Ended by event_unpoint.
@@ -526,6 +538,8 @@ rnl_status cpu_event_wait(struct event *event, uint64_t deadline);
 rnl_status cpu_event_elapsed(struct event *start, struct event *end,
                              struct event **out_wrong, int64_t *out_ns);
 void cpu_event_break(struct event *event);
+rnl_status cpu_event_share(struct event *event, bool opens,
+                           unsigned char *key);
 
 rnl_status cpu_memory_allocate(struct context *context, rnl_memory_kind kind,
                                size_t size, struct memory *out_memory);

@@ -116,8 +116,6 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
         return "the cpu has no vendor's driver whose handles these could be";
     case RNL_FEATURE_KERNEL_LIMIT:
         return stop_lacks();
-    case RNL_FEATURE_INTERPROCESS:
-        return "cpu events live in one process";
     default:
         return "";
     }
@@ -146,7 +144,7 @@ const struct backend cpu_backend = {
                 HAS(GRAPH_SWITCH) | HAS(GRAPH_BODIES) |
                 HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) |
                 HAS(HOST_FUNCTIONS) | HAS(CANCEL) | HAS(KERNEL_LIMIT) |
-                HAS(INTERPROCESS_MEMORY) |
+                HAS(INTERPROCESS) | HAS(INTERPROCESS_MEMORY) |
                 (BLOCK_COOPERATES ? HAS(COOPERATIVE_LAUNCH) | HAS(CLUSTERS)
                                   : 0),
     .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
@@ -184,6 +182,7 @@ const struct backend cpu_backend = {
     .event_wait = cpu_event_wait,
     .event_elapsed = cpu_event_elapsed,
     .event_break = cpu_event_break,
+    .event_share = cpu_event_share,
 
     .memory_allocate = cpu_memory_allocate,
     .memory_free = cpu_memory_free,

@@ -5,7 +5,7 @@
 rnl_status cpu_event_init(struct event *event)
 {
     *event_cpu(event) = (struct cpu_event){0};  // it was never recorded
-    return RNL_OK;
+    return event->options.interprocess ? shared_event_init(event) : RNL_OK;
 }
 
 // A stream that was told to wait for a promise, as operation `sequence`. Waits
@@ -26,11 +26,15 @@ void cpu_event_finish(struct event *event)
     mem_release(cpu->expected, cpu->expected_most * sizeof *cpu->expected);
     lock_take(&cpu->lock);
     struct stream *stream = cpu->stream;
+    struct shared_event *shared = cpu->shared;
     cpu->stream = NULL;
+    cpu->shared = NULL;
     cpu->gone = true;
     lock_give(&cpu->lock);
     if (stream)
         object_drop(&stream->object);
+    if (shared)
+        shared_event_finish(shared);
 }
 
 // --- Recording -------------------------------------------------------------
@@ -152,6 +156,20 @@ static rnl_status record_done(struct event *event)
     return gone ? already_gone() : RNL_OK;
 }
 
+// Neither a promise nor an interprocess event; told by one look at both.
+static bool is_plain(const struct event *event)
+{
+    uint16_t both;
+    _Static_assert(offsetof(rnl_event_options, promise) ==
+                       offsetof(rnl_event_options, interprocess) + 1,
+                   "the two are neighbours");
+    memcpy(&both,
+           (const char *)&event->options +
+               offsetof(rnl_event_options, interprocess),
+           sizeof both);
+    return both == 0;
+}
+
 rnl_status cpu_event_record(struct event *event, struct stream *stream)
 {
     struct cpu_event *cpu = event_cpu(event);
@@ -159,10 +177,12 @@ rnl_status cpu_event_record(struct event *event, struct stream *stream)
     bool idle = stream_is_idle(stream);
     struct stream *old = stream;
     struct op *waiters = NULL, *stamp;
-    if (idle && !promise && !atomic_load(&stream->failure))
+    if (idle && is_plain(event) && !atomic_load(&stream->failure))
         return record_done(event);
     if (promise && waits_for_promise(event, stream))
         return event_refuse_circle(event, stream);
+    if (event->options.interprocess)
+        return shared_event_record(event, stream);
     rnl_status status = object_keep_for(&stream->object, "stream");
     if (status != RNL_OK)
         return status;
@@ -196,6 +216,10 @@ void event_stamp(struct op *op)
 {
     struct event *event = (struct event *)(uintptr_t)op->backend[0];
     struct cpu_event *cpu = event_cpu(event);
+    if (event->options.interprocess) {
+        shared_event_stamp(op);
+        return;
+    }
     lock_take(&cpu->lock);
     if (cpu->record == op->backend[1])
         cpu->time = clock_now();
@@ -480,6 +504,8 @@ rnl_status cpu_event_join(struct stream *stream, struct event *event)
     uint64_t sequence;
     if (atomic_load_explicit(&cpu->done, memory_order_acquire))
         return RNL_OK;
+    if (event->options.interprocess)
+        return shared_event_join(stream, event);
     enum point point = point_of(event, true, &target, &sequence);
     if (point == POINT_NOWHERE)
         return RNL_OK;
@@ -582,6 +608,8 @@ rnl_status cpu_event_query(struct event *event)
     uint64_t sequence;
     if (atomic_load_explicit(&cpu->done, memory_order_acquire))
         return RNL_OK;
+    if (event->options.interprocess)
+        return shared_event_query(event);
     enum point point = point_of(event, false, &stream, &sequence);
     if (point != POINT_ON_STREAM)
         return point == POINT_TO_COME ? RNL_NOT_READY : RNL_OK;
@@ -634,6 +662,8 @@ rnl_status cpu_event_wait(struct event *event, uint64_t deadline)
 {
     struct stream *stream;
     uint64_t sequence;
+    if (event->options.interprocess)
+        return shared_event_wait(event, deadline);
     rnl_status status = await_record(event, deadline);
     if (status != RNL_OK ||
         point_of(event, false, &stream, &sequence) != POINT_ON_STREAM)

@@ -368,6 +368,7 @@ static bool nap_watching(struct pool *pool, uint32_t self, uint64_t since)
     else if (!doze(pool, self, now + length))
         return false;
     watch_look_around(pool, length, now - since);
+    shared_events_look();
     return true;
 }
 
