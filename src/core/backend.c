@@ -80,10 +80,8 @@ const char *backend_check(const struct backend *b)
         return "RNL_FEATURE_GRAPHS and the exec hooks go together";
     if (has(b, RNL_FEATURE_MEMORY_HINTS) != (b->memory_advise != NULL))
         return "RNL_FEATURE_MEMORY_HINTS and memory_advise go together";
-    if (has(b, RNL_FEATURE_INTERPROCESS_MEMORY) !=
-        (b->memory_share && b->memory_open))
-        return "RNL_FEATURE_INTERPROCESS_MEMORY goes with memory_share and "
-               "memory_open";
+    if (has(b, RNL_FEATURE_INTERPROCESS_MEMORY) != (b->memory_share != NULL))
+        return "RNL_FEATURE_INTERPROCESS_MEMORY and memory_share go together";
     if (has(b, RNL_FEATURE_NATIVE_HANDLES) != (b->native != NULL))
         return "RNL_FEATURE_NATIVE_HANDLES and native go together";
     if (has(b, RNL_FEATURE_COOPERATIVE_LAUNCH) && !b->function_occupancy)

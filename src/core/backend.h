@@ -15,7 +15,7 @@
 struct graph_exec;
 
 #define BACKEND_ABI 1u
-#define SHARE_KEY_SIZE 64  // bytes with which memory_open finds memory
+#define SHARE_KEY_SIZE 64  // bytes with which memory_share finds memory
 #define DEADLINE_LOOK 0  // no moment: time does not begin at 0
 #define FEATURE_LAST RNL_FEATURE_INTERPROCESS_MEMORY
 #define BACKEND_FEATURE(feature) (1u << (feature))
@@ -174,15 +174,12 @@ struct backend {
     // No work uses it any more.
     void (*memory_free)(struct context *context, rnl_memory_kind kind,
                         struct memory memory, size_t size);
-    // optional, with INTERPROCESS_MEMORY: memory that another process can open,
-    // and the key to it; and the same memory in the other process. The key is
+    // With INTERPROCESS_MEMORY: memory that another process can open, and the
+    // key to it; or, `opens`, the same memory in the other process. That key is
     // untrusted: it may be any bytes. Both end by memory_free, which tells them
     // by memory.cookie.
-    rnl_status (*memory_share)(struct context *context, size_t size,
-                               struct memory *out_memory, unsigned char *key);
-    rnl_status (*memory_open)(struct context *context,
-                              const unsigned char *key, size_t size,
-                              struct memory *out_memory);
+    rnl_status (*memory_share)(struct context *context, bool opens, size_t size,
+                               unsigned char *key, struct memory *out_memory);
     // optional, with MEMORY_HINTS: how managed memory will be used
     rnl_status (*memory_advise)(struct context *context, void *address,
                                 size_t size, rnl_memory_advice advice);

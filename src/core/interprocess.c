@@ -137,12 +137,12 @@ rnl_status share_buffer_make(struct context *context, size_t size,
     struct shared *shared = shared_new(context, false);
     if (!shared)
         return fail_status();
-    status = backend->memory_share(context, size, &shared->memory,
-                                   shared->key);
+    status = backend->memory_share(context, false, size, shared->key,
+                                   &shared->memory);
     if (status == RNL_ERROR_OUT_OF_MEMORY) {
         memory_pool_trim(context, 0);
-        status = backend->memory_share(context, size, &shared->memory,
-                                       shared->key);
+        status = backend->memory_share(context, false, size, shared->key,
+                                       &shared->memory);
     }
     if (status != RNL_OK) {
         mem_release(shared, sizeof *shared);
@@ -249,11 +249,13 @@ static rnl_status check_wire(const struct context *context, uint32_t kind,
 static rnl_status import(struct context *context, const struct wire *wire,
                          rnl_buffer *out_buffer)
 {
+    unsigned char key[SHARE_KEY_SIZE];
     struct shared *shared = shared_new(context, true);
     if (!shared)
         return fail_status();
-    rnl_status status = context->backend->memory_open(
-        context, wire->key, (size_t)wire->size, &shared->memory);
+    memcpy(key, wire->key, sizeof key);
+    rnl_status status = context->backend->memory_share(
+        context, true, (size_t)wire->size, key, &shared->memory);
     if (status != RNL_OK) {
         mem_release(shared, sizeof *shared);
         return status;

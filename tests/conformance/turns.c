@@ -203,6 +203,17 @@ RNL_TEST(an_urgent_launch_passes_a_long_one_of_a_graph)
 
 enum { NODES = 1 << 14 };
 
+static atomic_int urgent_is_there;
+
+// The first one goes on once the urgent launch is there.
+static rnl_status take_short(const rnl_native_call *call)
+{
+    rnl_status status = take_long(call);
+    while (!atomic_load(&urgent_is_there))
+        sched_yield();
+    return status;
+}
+
 // No step of it is long.
 RNL_TEST(an_urgent_launch_passes_a_graph_of_many_short_steps)
 {
@@ -211,7 +222,7 @@ RNL_TEST(an_urgent_launch_passes_a_graph_of_many_short_steps)
     rnl_graph graph = NULL;
     rnl_function function = NULL;
     expect_ok(rnl_function_create_native(
-        context, "load", take_long,
+        context, "load", take_short,
         RNL_NATIVE_OPTIONS(.user_data = &loads[0]), &function));
     expect_ok(rnl_stream_begin_capture(slow, NULL));
     for (int i = 0; i < NODES; i++)
@@ -223,6 +234,7 @@ RNL_TEST(an_urgent_launch_passes_a_graph_of_many_short_steps)
     expect_ok(rnl_enqueue_graph(slow, exec));
     await_threads(slow, 1);
     launch(context, quick, be_urgent, NULL, 1);
+    atomic_store(&urgent_is_there, 1);
     await_done(quick);
     assert_in_range(atomic_load(&seen_by_urgent), 1, NODES - 1);
     await_done(slow);

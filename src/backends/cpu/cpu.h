@@ -546,10 +546,8 @@ rnl_status cpu_memory_allocate(struct context *context, rnl_memory_kind kind,
 void cpu_memory_free(struct context *context, rnl_memory_kind kind,
                      struct memory memory, size_t size);
 // In share.c; the key is SHARE_KEY_SIZE bytes.
-rnl_status cpu_memory_share(struct context *context, size_t size,
-                            struct memory *out_memory, unsigned char *key);
-rnl_status cpu_memory_open(struct context *context, const unsigned char *key,
-                           size_t size, struct memory *out_memory);
+rnl_status cpu_memory_share(struct context *context, bool opens, size_t size,
+                            unsigned char *key, struct memory *out_memory);
 void cpu_share_end(struct memory memory, size_t size);
 rnl_status cpu_host_register(struct context *context, void *pointer,
                              size_t size, bool locked);

@@ -187,7 +187,6 @@ const struct backend cpu_backend = {
     .memory_allocate = cpu_memory_allocate,
     .memory_free = cpu_memory_free,
     .memory_share = cpu_memory_share,
-    .memory_open = cpu_memory_open,
     .host_register = cpu_host_register,
 
     .compiler_identity = cpu_compiler_identity,

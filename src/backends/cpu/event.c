@@ -18,8 +18,7 @@ struct joined {
 void cpu_event_finish(struct event *event)
 {
     struct cpu_event *cpu = event_cpu(event);
-    while (cpu->joined) {
-        struct joined *joined = cpu->joined;
+    for (struct joined *joined; (joined = cpu->joined);) {
         cpu->joined = joined->next;
         mem_release(joined, sizeof *joined);
     }
@@ -63,9 +62,8 @@ waits_for_promise(struct event *event, struct stream *stream)
     for (struct joined *joined = cpu->joined; joined; joined = joined->next)
         if (joined->stream_id == stream->object.id && joined->sequence > last)
             last = joined->sequence;
-    bool waits = atomic_load(&stream_queue(stream)->completed) < last;
     lock_give(&cpu->lock);
-    return waits;
+    return atomic_load(&stream_queue(stream)->completed) < last;
 }
 
 static bool stream_is_idle(struct stream *stream)
@@ -460,11 +458,9 @@ static void note_joined(struct event *event, struct stream *stream,
     lock_take(&cpu->lock);
     struct joined *joined = cpu->joined;
     if (!joined || joined->stream_id != stream->object.id) {
-        joined = made;
+        *made = (struct joined){cpu->joined, stream->object.id};
+        cpu->joined = joined = made;
         made = NULL;
-        joined->stream_id = stream->object.id;
-        joined->next = cpu->joined;
-        cpu->joined = joined;
     }
     joined->sequence = atomic_load(&stream->submitted);
     lock_give(&cpu->lock);

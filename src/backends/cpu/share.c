@@ -65,8 +65,8 @@ static int make_file(const struct key *key, size_t size)
     return fd;
 }
 
-rnl_status cpu_memory_share(struct context *context, size_t size,
-                            struct memory *out_memory, unsigned char *key)
+static rnl_status make_shared(struct context *context, size_t size,
+                              struct memory *out_memory, unsigned char *key)
 {
     struct key made = {.pid = (uint32_t)getpid()};
     if (size > context->device->info.memory_size)
@@ -156,8 +156,9 @@ static rnl_status open_file(int place, const struct key *key, size_t size,
     return status;
 }
 
-rnl_status cpu_memory_open(struct context *context, const unsigned char *given,
-                           size_t size, struct memory *out_memory)
+static rnl_status open_shared(struct context *context,
+                              const unsigned char *given, size_t size,
+                              struct memory *out_memory)
 {
     (void)context;
     struct key key;
@@ -170,4 +171,11 @@ rnl_status cpu_memory_open(struct context *context, const unsigned char *given,
     rnl_status status = open_file(place, &key, size, out_memory);
     close(place);
     return status;
+}
+
+rnl_status cpu_memory_share(struct context *context, bool opens, size_t size,
+                            unsigned char *key, struct memory *out_memory)
+{
+    return opens ? open_shared(context, key, size, out_memory)
+                 : make_shared(context, size, out_memory, key);
 }

@@ -146,10 +146,8 @@ static rnl_status attach(struct event *event, unsigned char *key, bool opens)
         memcpy(shared->key, key, sizeof shared->key);
     struct context *context = event->object.context;
     rnl_status status =
-        opens ? cpu_memory_open(context, shared->key, sizeof(struct page),
-                                &shared->memory)
-              : cpu_memory_share(context, sizeof(struct page),
-                                 &shared->memory, shared->key);
+        cpu_memory_share(context, opens, sizeof(struct page), shared->key,
+                         &shared->memory);
     if (status != RNL_OK) {
         mem_release(shared, sizeof *shared);
         return status;

@@ -407,7 +407,6 @@ const struct backend cuda_backend = {
     .memory_allocate = gpu_memory_allocate,
     .memory_free = gpu_memory_free,
     .memory_share = gpu_memory_share,
-    .memory_open = gpu_memory_open,
     .memory_advise = gpu_memory_advise,
     .host_register = gpu_host_register,
 

@@ -438,10 +438,8 @@ void gpu_event_stand_for(struct event *event, struct marker *marker,
 
 rnl_status gpu_memory_allocate(struct context *context, rnl_memory_kind kind,
                                size_t size, struct memory *out_memory);
-rnl_status gpu_memory_share(struct context *context, size_t size,
-                            struct memory *out_memory, unsigned char *key);
-rnl_status gpu_memory_open(struct context *context, const unsigned char *key,
-                           size_t size, struct memory *out_memory);
+rnl_status gpu_memory_share(struct context *context, bool opens, size_t size,
+                            unsigned char *key, struct memory *out_memory);
 void gpu_memory_free(struct context *context, rnl_memory_kind kind,
                      struct memory memory, size_t size);
 rnl_status gpu_memory_advise(struct context *context, void *address,

@@ -114,8 +114,8 @@ static int share(struct gpu_context *gpu, size_t size, uint64_t *out_address,
     return code;
 }
 
-rnl_status gpu_memory_share(struct context *context, size_t size,
-                            struct memory *out_memory, unsigned char *key)
+static rnl_status make_shared(struct context *context, size_t size,
+                              struct memory *out_memory, unsigned char *key)
 {
     struct gpu_context *gpu = gpu_of(context);
     struct driver_share made;
@@ -169,8 +169,9 @@ static rnl_status cannot_open(struct context *context, int code)
     return status;
 }
 
-rnl_status gpu_memory_open(struct context *context, const unsigned char *key,
-                           size_t size, struct memory *out_memory)
+static rnl_status open_shared(struct context *context,
+                              const unsigned char *key, size_t size,
+                              struct memory *out_memory)
 {
     struct gpu_context *gpu = gpu_of(context);
     struct driver_share given;
@@ -190,6 +191,13 @@ rnl_status gpu_memory_open(struct context *context, const unsigned char *key,
     gpu_memory_free(context, RNL_MEMORY_DEVICE, *out_memory, size);
     return fail_at(RNL_ERROR_INVALID_ARGUMENT, "handle",
                    "the handle says %zu bytes, and the memory has less", size);
+}
+
+rnl_status gpu_memory_share(struct context *context, bool opens, size_t size,
+                            unsigned char *key, struct memory *out_memory)
+{
+    return opens ? open_shared(context, key, size, out_memory)
+                 : make_shared(context, size, out_memory, key);
 }
 
 // --- Host memory -------------------------------------------------------------
