@@ -483,15 +483,17 @@ static int read_options(int count, char **words, struct cc_options *options)
     return CC_OK;
 }
 
-// clang is to depend on its command line alone.
+// clang and lld are to depend on their command lines alone; the names of what
+// else they read, such as LLD_REPRODUCE, change from one LLVM to the next.
 static void forget_environment(void)
 {
-    static const char *const names[] = {
-        "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "COMPILER_PATH",
-        "CCC_OVERRIDE_OPTIONS", "SOURCE_DATE_EPOCH", "QA_OVERRIDE_GCC3_OPTIONS",
-        "SDKROOT", "CLANG_CONFIG_FILE_SYSTEM_DIR"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        unsetenv(names[i]);
+    size_t kept = 0;
+    for (size_t i = 0; environ && environ[i]; i++)
+        if (strncmp(environ[i], "TMPDIR=", 7) == 0 ||
+            strncmp(environ[i], "RUNNEL_", 7) == 0)
+            environ[kept++] = environ[i];
+    if (environ)
+        environ[kept] = NULL;
     setenv("LC_ALL", "C", 1);  // messages of the C library
 }
 

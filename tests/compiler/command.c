@@ -178,6 +178,40 @@ RNL_TEST(identity_tells_what_matters)
     assert_int_equal(strncmp(first, "runnel-cc - ", 12), 0);
 }
 
+// Variables that clang, LLVM and lld would heed.
+RNL_TEST(the_environment_has_no_say)
+{
+    static const char *const names[] = {
+        "LLD_REPRODUCE", "LLD_VERSION", "LLVM_OVERRIDE_PRODUCER", "CPATH",
+        "CLANG_MODULE_CACHE_PATH", "SOURCE_DATE_EPOCH"};
+    const size_t count = sizeof names / sizeof *names;
+    char trace[128], command[512];
+    built_write(&built, "k.cu", "extern \"C\" __global__ void k(double *x)\n"
+                                "{ x[0] = tgamma(x[0]); }\n");
+    built_make(&built, "--source @/k.cu --untrusted --option -lineinfo");
+    assert_int_equal(built.status, 0);
+    snprintf(trace, sizeof trace, "%s/trace", built.folder);
+    snprintf(command, sizeof command, "cp %s %s/first", built.object,
+             built.folder);
+    assert_int_equal(system(command), 0);
+    for (size_t i = 0; i < count; i++)
+        setenv(names[i], trace, 1);
+    built_make(&built, "--source @/k.cu --untrusted --option -lineinfo");
+    for (size_t i = 0; i < count; i++)
+        unsetenv(names[i]);
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.status, 0);
+    assert_int_not_equal(access(trace, F_OK), 0);
+    snprintf(command, sizeof command, "cmp %s %s/first", built.object,
+             built.folder);
+    assert_int_equal(system(command), 0);
+    setenv("LLD_REPRODUCE", trace, 1);
+    built_make(&built, "--source @/k.cu");
+    unsetenv("LLD_REPRODUCE");
+    assert_int_not_equal(access(trace, F_OK), 0);
+    built_close(&built);
+}
+
 RNL_TEST(assembly_is_dumped)
 {
     static char text[1 << 17];
