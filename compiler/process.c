@@ -106,9 +106,12 @@ void process_die_if_signalled(void)
     _exit(CC_CRASHED);
 }
 
-static void enter_child(const int output[2], const int errors[2])
+static void enter_child(const int output[2], const int errors[2],
+                        pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(CC_CRASHED);  // it ended before that could be said
     if (dup2(output[1], STDOUT_FILENO) < 0 ||
         dup2(errors[1], STDERR_FILENO) < 0)
         _exit(127);
@@ -162,9 +165,10 @@ static bool split(struct process *process)
         close(output[1]);
         return false;
     }
+    const pid_t parent = getpid();
     pid_t id = fork();
     if (id == 0) {
-        enter_child(output, errors);
+        enter_child(output, errors, parent);
         return true;
     }
     int problem = id < 0 ? errno : 0;
