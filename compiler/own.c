@@ -95,6 +95,36 @@ static void read_type(struct own *own, size_t from, size_t semicolon)
     free(word);
 }
 
+// --- Variables --------------------------------------------------------------
+
+// A built-in variable that sources declare as their own constant, from token
+// `from` to a semicolon or a brace, or in the braces of an unscoped `enum`.
+static void read_variable(struct own *own, size_t from, size_t to)
+{
+    static const char *const starts[] = {"template", "using", "typedef",
+                                         "namespace", NULL};
+    const struct tokens *s = own->s;
+    if (from >= to || token_is_any(s->items[from], starts))
+        return;
+    const bool is_enum = token_is(s->items[from], "enum") &&
+                         !token_is(s->items[from + 1], "class") &&
+                         !token_is(s->items[from + 1], "struct") &&
+                         token_is(s->items[to], "{");
+    const size_t end = is_enum ? tokens_next(s, to) : to + 1;
+    for (size_t i = is_enum ? to + 1 : from + 1; i + 1 < end;
+         i = tokens_next(s, i)) {
+        if (!is_enum && token_is(s->items[i], "="))
+            return;
+        if (!token_is(s->items[i], "warpSize") ||
+            !strchr(is_enum ? "=,}" : "=;{", s->items[i + 1].start[0]) ||
+            (is_enum && !strchr("{,", s->items[i - 1].start[0])))
+            continue;
+        text_add(&own->begin, "#define warpSize rnl_warpSize\n");
+        text_add(&own->end, "#undef warpSize\n");
+        return;
+    }
+}
+
 // --- Functions --------------------------------------------------------------
 
 // A source may define CUDA's functions anew, as float sinf(float), and means
@@ -289,6 +319,8 @@ static void read_declarations(struct own *own)
         const char c = s->items[i].start[0];
         const bool linkage = c == '{' && i > 0 &&
                              s->items[i - 1].start[0] == '"';
+        if (!linkage && (c == '{' || c == ';'))
+            read_variable(own, from, i);
         if (linkage)
             extern_c = token_is(s->items[i - 1], "\"C\"");
         else if (c == '{')

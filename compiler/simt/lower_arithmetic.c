@@ -39,30 +39,45 @@ static void guard_division(LLVMBuilderRef b, LLVMValueRef at, bool is_signed,
 
 // --- Shifts ------------------------------------------------------------------
 
+static void replace(LLVMValueRef at, LLVMValueRef by)
+{
+    LLVMReplaceAllUsesWith(at, by);
+    LLVMInstructionEraseFromParent(at);
+}
+
 // A shift by the width or more gives 0, or the sign, as on a GPU; LLVM's is
 // undefined there. Vector units do the same, so LLVM folds the comparison.
 static void clamp_shift(LLVMBuilderRef b, LLVMValueRef at, bool is_arithmetic)
 {
     LLVMValueRef count = LLVMGetOperand(at, 1);
     LLVMTypeRef type = LLVMTypeOf(at);
-    if (LLVMIsConstant(count) ||
-        LLVMGetTypeKind(type) != LLVMIntegerTypeKind ||
+    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind ||
         LLVMGetIntTypeWidth(type) > 64)
         return;
     const unsigned width = LLVMGetIntTypeWidth(type);
+    const bool known = LLVMIsAConstantInt(count);
+    if (known ? LLVMConstIntGetZExtValue(count) < width
+              : LLVMIsConstant(count))
+        return;
+    LLVMValueRef most = LLVMConstInt(type, width - 1, 0);
+    if (known && is_arithmetic) {
+        LLVMSetOperand(at, 1, most);
+        return;
+    }
+    if (known) {
+        replace(at, LLVMConstNull(type));
+        return;
+    }
     LLVMPositionBuilderBefore(b, at);
     LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntULT, count,
                                         LLVMConstInt(type, width, 0), "");
     if (is_arithmetic) {
-        LLVMValueRef most = LLVMConstInt(type, width - 1, 0);
         LLVMSetOperand(at, 1, LLVMBuildSelect(b, inside, count, most, ""));
         return;
     }
     LLVMValueRef copy = LLVMInstructionClone(at);
     LLVMInsertIntoBuilder(b, copy);
-    LLVMReplaceAllUsesWith(at, LLVMBuildSelect(b, inside, copy,
-                                               LLVMConstNull(type), ""));
-    LLVMInstructionEraseFromParent(at);
+    replace(at, LLVMBuildSelect(b, inside, copy, LLVMConstNull(type), ""));
 }
 
 // --- Conversions -------------------------------------------------------------

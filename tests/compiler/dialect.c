@@ -77,6 +77,30 @@ RNL_TEST(shifts_by_the_width_or_more)
     }
 }
 
+RNL_TEST(shifts_by_constants_of_the_width_or_more)
+{
+    static const int in[] = {-5, 7};
+    static const int want[] = {0, 0, -1, 0, 0, -1, 0, -10};
+    for (size_t t = 0; t < 3; t++) {
+        compile("template <int N, class T> __device__ T left(T x)\n"
+                "{ return x << N; }\n"
+                "template <int N, class T> __device__ T right(T x)\n"
+                "{ return x >> N; }\n"
+                KERNEL "\n"
+                "{\n"
+                "    const int x = in[0];\n"
+                "    out[0] = left<32>(x), out[1] = right<32>((unsigned)x);\n"
+                "    out[2] = right<40>(x), out[3] = left<64>((long long)x);\n"
+                "    out[4] = right<64>((unsigned long long)x);\n"
+                "    out[5] = right<99>((long long)x);\n"
+                "    out[6] = (right<32>((unsigned)in[1]) + 1) / 2;\n"
+                "    out[7] = left<1>(x);\n"
+                "}\n", tiers[t], "--option -w");
+        gives(tiers[t], 1, in, 0, want, 8);
+        built_close(&built);
+    }
+}
+
 RNL_TEST(the_least_integer_by_minus_one)
 {
     static const int in[] = {-2147483647 - 1, -1};
@@ -188,4 +212,37 @@ RNL_TEST(built_in_variables)
         gives(tiers[t], 2, want, 0, want, 10);
         built_close(&built);
     }
+}
+
+RNL_TEST(a_source_has_its_own_warp_size)
+{
+    static const char *const ways[] = {
+        "constexpr int warpSize = 16;\n",
+        "static const unsigned warpSize{16};\n",
+        "enum { half = 8, warpSize = 16 };\n",
+        "__constant__ int warpSize = 16;\n",
+        "extern \"C\" {\nconst int warpSize = 16;\n}\n"};
+    static const int own[] = {16, 16, 32}, none[] = {32, 32, 32};
+    static const char rest[] =
+        "#include <cooperative_groups.h>\n"
+        KERNEL "\n"
+        "{\n"
+        "    out[0] = warpSize, out[1] = ::warpSize;\n"
+        "    out[2] = cooperative_groups::tiled_partition<32>(\n"
+        "        cooperative_groups::this_thread_block()).size();\n"
+        "}\n";
+    char source[1024];
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        snprintf(source, sizeof source, "%s%s", ways[i], rest);
+        compile(source, "auto", "");
+        gives("auto", 1, own, 0, own, 3);
+        built_close(&built);
+    }
+    snprintf(source, sizeof source, "constexpr int twice = 2 * warpSize;\n"
+             "struct one { int warpSize = twice; };\n"
+             "__device__ int of(int warpSize = 4) { return warpSize; }\n"
+             "enum class sizes { warpSize = 3 };\n%s", rest);
+    compile(source, "auto", "");
+    gives("auto", 1, none, 0, none, 3);
+    built_close(&built);
 }
