@@ -215,6 +215,8 @@ static bool add_libraries(struct list *words)
         done &= write_file("builtins.o", cc_builtins,
                            (size_t)(cc_builtins_end - cc_builtins));
         list_add(words, "builtins.o");
+        // A source may define one of them: the first that is named counts.
+        list_add(words, "--allow-multiple-definition");
     }
     done &= add_library("libm.so", "libm.so.6", &math, words) &&
             add_library("libmvec.so", "libmvec.so.1", &vectors, words);

@@ -77,3 +77,22 @@ RNL_TEST(functions_of_the_compiler)
     }
     built_close(&built);
 }
+
+RNL_TEST(a_function_of_the_compiler_that_the_source_defines)
+{
+    compile("extern \"C\" __device__ __noinline__ __int128 __divti3(\n"
+            "    __int128 a, __int128 b) { return a - b; }\n"
+            "extern \"C\" __global__ void k(long long *x)\n"
+            "{\n"
+            "    __int128 wide = (__int128)x[0] * x[0] * x[0];\n"
+            "    x[1] = (long long)(wide % (x[0] + 1));\n"
+            "    x[2] = (long long)__divti3(x[0], 3);\n"
+            "}\n", "--option --device-int128");
+    long long x[3] = {1000003, 1, 0}, *first = x;
+    const void *arguments[] = {&first};
+    assert_ok(built_run(&built, "k", (rnl_dim3){1}, (rnl_dim3){1}, 0,
+                        arguments));
+    assert_int_equal(x[1], 1000003);
+    assert_int_equal(x[2], 1000000);
+    built_close(&built);
+}
