@@ -361,14 +361,37 @@ static enum weight weigh(const struct block *block)
                ? ABOUT_GENERATED : ABOUT_SOURCE;
 }
 
+// Adds what CUDA calls a name of the prelude's that the text begins with.
+// Returns the size of that name, 0 of other text.
+static size_t add_meant(const char *text, struct text *out)
+{
+    static const struct {
+        const char *name, *meant;
+    } names[] = {
+        {"rnl_thread_type", "uint3"},    {"rnl_block_type", "uint3"},
+        {"rnl_block_size_type", "dim3"}, {"rnl_grid_size_type", "dim3"},
+        {"rnl_printf", "printf"}};
+    const size_t before = strncmp(text, "struct ", 7) == 0 ? 7 : 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const size_t size = strlen(names[i].name);
+        if (strncmp(text + before, names[i].name, size) != 0)
+            continue;
+        text_add(out, names[i].meant);
+        return before + size;
+    }
+    return 0;
+}
+
 // Without the folders of the headers.
 static void add_line(const char *line, size_t size, struct text *out)
 {
     for (size_t i = 0; i < size;) {
-        size_t folder = diagnostics_folder(line + i);
-        if (folder == 0)
+        size_t skipped = diagnostics_folder(line + i);
+        if (skipped == 0)
+            skipped = add_meant(line + i, out);
+        if (skipped == 0)
             text_add_bytes(out, line + i++, 1);
-        i += folder;
+        i += skipped;
     }
 }
 

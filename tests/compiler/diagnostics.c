@@ -60,6 +60,28 @@ RNL_TEST(wrong_type)
 }
 
 // No list of all that the prelude has.
+RNL_TEST(built_in_variables_are_of_types_of_cuda)
+{
+    says("__global__ void k() {\n"
+         "int i = threadIdx;\n"
+         "int j = gridDim * 2;\n"
+         "j = std::printf(\"\");\n"
+         "}\n", "",
+         "kernel.cu:2:5: error: no viable conversion from 'const uint3' to "
+         "'int'\n"
+         "    2 | int i = threadIdx;\n"
+         "      |     ^   ~~~~~~~~~\n"
+         "kernel.cu:3:17: error: invalid operands to binary expression ('const "
+         "dim3' and 'int')\n"
+         "    3 | int j = gridDim * 2;\n"
+         "      |         ~~~~~~~ ^ ~\n"
+         "kernel.cu:4:5: error: no member named 'printf' in namespace 'std'; "
+         "did you mean simply 'printf'?\n"
+         "    4 | j = std::printf(\"\");\n"
+         "      |     ^~~~~~~~~~~\n"
+         "      |     printf\n");
+}
+
 RNL_TEST(wrong_call_of_a_builtin)
 {
     says("extern \"C\" __global__ void k(float *out)\n"
