@@ -177,13 +177,55 @@ static int compile_parts(struct job *job)
     return status;
 }
 
+// What clang says of a source that takes built-in variables for objects of the
+// types that CUDA documents: in overloads, deduced types, copies.
+static bool may_need_values(const char *errors)
+{
+    static const char *const words[] = {
+        "rnl_thread_type", "rnl_block_type", "rnl_block_size_type",
+        "rnl_grid_size_type", "ambiguous", "no matching function",
+        "no setter defined"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(errors, words[i]))
+            return true;
+    return false;
+}
+
+// With built-in variables that are values of these types, if that helps.
+static int compile_values(struct job *job)
+{
+    struct list *arguments = &job->flags.arguments;
+    size_t before = job->log.size;
+    int status = compile_parts(job);
+    if (status != CC_NOT_COMPILED || !job->errors.data ||
+        !may_need_values(job->errors.data))
+        return status;
+    struct text log = job->log, errors = job->errors;
+    job->log = job->errors = (struct text){0};
+    if (before > 0)
+        text_add_bytes(&job->log, log.data, before);
+    text_free(&job->no_vectors);
+    list_add(arguments, "-DRNL_VALUES");
+    if (compile_parts(job) == CC_OK) {
+        text_free(&log);
+        text_free(&errors);
+        return CC_OK;
+    }
+    free(arguments->items[--arguments->count]);
+    text_free(&job->log);
+    text_free(&job->errors);
+    job->log = log;
+    job->errors = errors;
+    return status;
+}
+
 // Compiles the source with its table. When that blames generated text, it is
 // asked again what kernels cannot be, and the user's text alone whether it is
 // wrong without them.
 static int compile_kernels(struct job *job)
 {
     size_t before = job->log.size;
-    int status = compile_parts(job);
+    int status = compile_values(job);
     if (status == CC_OK && mentions_assembly(job))
         return judge_assembly(job);
     // Assembly of another processor can also crash clang.

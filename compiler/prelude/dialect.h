@@ -131,6 +131,23 @@ RNL_GETTER(rnl_grid_size_x, rnl_state.grid_size.x)
 RNL_GETTER(rnl_grid_size_y, rnl_state.grid_size.y)
 RNL_GETTER(rnl_grid_size_z, rnl_state.grid_size.z)
 
+#if defined(RNL_VALUES)
+// Macros, for a source that needs the very types of CUDA.
+#define RNL_BUILT_IN(type, function, prefix)                            \
+    RNL_INLINE const type function()                                    \
+    {                                                                   \
+        return type{prefix##_x(), prefix##_y(), prefix##_z()};          \
+    }
+RNL_BUILT_IN(uint3, rnl_thread_index, rnl_thread)
+RNL_BUILT_IN(uint3, rnl_block_index, rnl_block)
+RNL_BUILT_IN(dim3, rnl_block_dim, rnl_block_size)
+RNL_BUILT_IN(dim3, rnl_grid_dim, rnl_grid_size)
+#undef RNL_BUILT_IN
+#define threadIdx (rnl_thread_index())
+#define blockIdx (rnl_block_index())
+#define blockDim (rnl_block_dim())
+#define gridDim (rnl_grid_dim())
+#else
 // Variables with members that are read by a call, so that they can be passed
 // on, scoped (`::threadIdx`) and hidden by names of the source.
 #define RNL_BUILT_IN(name, prefix)                                      \
@@ -178,6 +195,7 @@ RNL_PARTS(rnl_grid_size_type)
 #undef RNL_PARTS
 #undef RNL_MEMBER
 #undef RNL_ALWAYS
+#endif
 static constexpr int warpSize = 32;
 
 // --- Services --------------------------------------------------------------

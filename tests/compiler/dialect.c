@@ -214,6 +214,38 @@ RNL_TEST(built_in_variables)
     }
 }
 
+// Overloads and templates see the types that CUDA documents.
+RNL_TEST(built_in_variables_have_their_types)
+{
+    static const int want[] = {11, 1, 2, 0, 2, 1, 3, 5};
+    for (size_t t = 0; t < 3; t++) {
+        compile("__device__ uint3 operator*(uint3 a, uint3 b)\n"
+                "{ return make_uint3(a.x * b.x, 0, 0); }\n"
+                "__device__ uint3 operator*(uint3 a, dim3 b)\n"
+                "{ return make_uint3(a.x * b.x, a.y * b.y, a.z * b.z); }\n"
+                "__device__ uint3 operator+(uint3 a, uint3 b)\n"
+                "{ return make_uint3(a.x + b.x, a.y + b.y, a.z + b.z); }\n"
+                "__device__ int which(uint3) { return 1; }\n"
+                "__device__ int which(dim3) { return 2; }\n"
+                "template <class T> __device__ int first(T a, T b)\n"
+                "{ return a.y + b.y; }\n"
+                KERNEL "\n"
+                "{\n"
+                "    uint3 at = blockIdx * blockDim + threadIdx;\n"
+                "    if (threadIdx.x == 1) out[0] = at.x + 10;\n"
+                "    out[1] = which(threadIdx), out[2] = which(gridDim);\n"
+                "    out[3] = first(threadIdx, blockIdx);\n"
+                "    dim3 either = n ? gridDim : blockDim;\n"
+                "    out[4] = either.x, out[5] = (n ? threadIdx : at).y + 1;\n"
+                "    out[6] = gridDim.x + blockDim.x;\n"
+                "    auto copy = blockIdx;\n"
+                "    copy.x += 5, out[7] = copy.x;\n"
+                "}\n", tiers[t], "");
+        gives(tiers[t], 2, want, 0, want, 8);
+        built_close(&built);
+    }
+}
+
 RNL_TEST(a_source_has_its_own_warp_size)
 {
     static const char *const ways[] = {
