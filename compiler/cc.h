@@ -139,6 +139,7 @@ struct process {
 };
 
 #define PROCESS_NONE {-1, -1, -1, 0}
+enum { PROCESS_NOT_SET_UP = 127 };  // a child's exit code; its errors say why
 
 // The function's result is the exit status. If no child can be made, finishing
 // it tells. Two at a time.

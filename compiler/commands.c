@@ -39,6 +39,15 @@ static int refuse_start(struct job *job)
     return CC_LIMIT;
 }
 
+// It could not enter its folder, or not be kept from others.
+static int refuse_set_up(struct job *job)
+{
+    text_format(&job->log, "runnel-cc: cannot set up a process: %s\n",
+                job->errors.data ? job->errors.data : "");
+    text_free(&job->errors);
+    return CC_LIMIT;
+}
+
 // A compiler that was killed by its limits: an error of the untrusted source.
 static int refuse_hunger(struct job *job, int status)
 {
@@ -55,6 +64,8 @@ int command_judge(struct job *job, int status)
 {
     if (status < 0)
         return refuse_start(job);
+    if (status == PROCESS_NOT_SET_UP)
+        return refuse_set_up(job);
     if (job->errors.data)
         diagnostics_filter(job->errors.data, job, &job->log);
     if (status == 0)

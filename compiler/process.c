@@ -92,6 +92,7 @@ void process_catch_signals(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);  // what cannot be written is told
 }
 
 void process_die_if_signalled(void)
@@ -114,12 +115,13 @@ static void enter_child(const int output[2], const int errors[2],
         _exit(CC_CRASHED);  // it ended before that could be said
     if (dup2(output[1], STDOUT_FILENO) < 0 ||
         dup2(errors[1], STDERR_FILENO) < 0)
-        _exit(127);
+        _exit(PROCESS_NOT_SET_UP);
     close(output[0]);
     close(output[1]);
     close(errors[0]);
     close(errors[1]);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
 }
 
 // Reads from one end into `text`; false at the end of the data.
@@ -187,11 +189,14 @@ void process_start(int (*function)(void *), void *argument,
     if (!split(process))
         return;
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    int status = CC_CRASHED;
-    if (chdir(folder_path) == 0 && confine_enter())
-        status = function(argument);
+    int status = PROCESS_NOT_SET_UP;
+    if (chdir(folder_path) != 0)
+        dprintf(STDERR_FILENO, "%s: %s", folder_path, strerror(errno));
+    else if (!confine_enter())
+        dprintf(STDERR_FILENO, "Landlock: %s%s", strerror(errno),
+                errno == E2BIG ? "; a process is in 16 domains at most" : "");
     else
-        dprintf(STDERR_FILENO, "runnel-cc: %s\n", strerror(errno));
+        status = function(argument);
     // Who listens need not wait until the kernel has taken all memory back.
     fflush(stdout);
     close(STDOUT_FILENO);

@@ -105,6 +105,20 @@ RNL_TEST(temporary_files_are_removed)
     built_close(&built);
 }
 
+RNL_TEST(temporary_files_are_removed_when_files_are_limited)
+{
+    built_write(&built, "k.cu", simple);
+    char folder[128];
+    snprintf(folder, sizeof folder, "%s/tmp", built.folder);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    setenv("TMPDIR", folder, 1);
+    setenv("TEST_LIMIT", "ulimit -f 2;", 1);
+    exits("--source @/k.cu", 6, ": File too large");
+    unsetenv("TEST_LIMIT");
+    assert_int_equal(entries_in(folder), 0);
+    built_close(&built);
+}
+
 RNL_TEST(a_compiler_that_crashes)
 {
     built_write(&built, "k.cu", "#pragma clang __debug llvm_fatal_error\n");

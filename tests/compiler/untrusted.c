@@ -3,6 +3,9 @@
 #include "refusal.h"
 
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 // The log has nothing of a file that the text has no business with.
 static void reads_nothing(const char *text, const char *secret)
@@ -195,5 +198,29 @@ RNL_TEST(a_small_stack_is_told)
     told("ulimit -s 64;", 7, "runnel-cc: a compiler needs a stack of 1 MiB: "
                              "raise its limit (ulimit -s)");
     told("ulimit -S -s 64;", 0, "");
+    built_close(&built);
+}
+
+// Without its walls, no compiler begins; the source is not to blame.
+RNL_TEST(walls_that_cannot_be_set_up_are_told)
+{
+    enum { CREATE = 444, RESTRICT = 446, DOMAINS = 16 };
+    unsigned long long no_devices = 1 << 6;
+    built_write(&built, "k.cu", K "{ o[0] = 1; }");
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    for (int i = 0; i < DOMAINS; i++) {
+        int rules = (int)syscall(CREATE, &no_devices, sizeof no_devices, 0);
+        if (rules < 0)
+            skip();
+        syscall(RESTRICT, rules, 0);
+        close(rules);
+    }
+    built_make(&built, "--source @/k.cu --untrusted");
+    assert_int_equal(built.status, 7);
+    assert_string_equal(built.log,
+                        "runnel-cc: cannot set up a process: Landlock: "
+                        "Argument list too long; a process is in 16 domains at "
+                        "most\n");
+    is_taken("--source @/k.cu");
     built_close(&built);
 }
