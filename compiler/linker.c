@@ -248,9 +248,17 @@ static int link_object(struct job *job)
     int status = run_linker(SIMT_LINKED, &words, &job->errors);
     if (status == 0)
         return CC_OK;
-    text_format(&job->log, "runnel-cc: the object cannot be linked:\n%s",
-                job->errors.data ? job->errors.data : "");
-    return CC_CRASHED;
+    // A hidden name is missed at once.
+    struct text said = {0};
+    explain_uses(job, &said);
+    const bool explained = said.size > 0;
+    if (explained)
+        text_add(&job->log, said.data);
+    else
+        text_format(&job->log, "runnel-cc: the object cannot be linked:\n%s",
+                    job->errors.data ? job->errors.data : "");
+    text_free(&said);
+    return explained ? CC_NOT_COMPILED : CC_CRASHED;
 }
 
 int linker_run(struct job *job)

@@ -24,6 +24,9 @@ RNL_TEST(functions_of_the_process)
         {"extern \"C\" __device__ __attribute__((weak)) int getpid();\n"
          K "{ o[0] = getpid ? getpid() : 0; }", "k.cu: ",
          "undefined reference to `getpid'"},
+        {"extern \"C\" __attribute__((visibility(\"hidden\")))\n"
+         "__device__ int system(const char *);\n" K "{ o[0] = system(\"\"); }",
+         "k.cu: ", "undefined reference to `system'"},
         {"__device__ int twice(int);\n\n"
          K "{ int (*f)(int) = twice; o[0] = f(o[1]); }", "k.cu:3:",
          "undefined reference to `twice(int)'"},
