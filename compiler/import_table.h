@@ -19,6 +19,12 @@ static const char *const import_math[] = {
     "roundeven", "scalbln", "scalbn", "sin", "sincos", "sinh", "sqrt", "tan",
     "tanh", "tgamma", "trunc", "y0", "y1", "yn"};
 
+// Those that the C library has for vectors, too.
+static const char *const import_vectors[] = {
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos",
+    "cosh", "erf", "erfc", "exp", "exp10", "exp2", "expm1", "hypot", "log",
+    "log10", "log1p", "log2", "pow", "sin", "sincos", "sinh", "tan", "tanh"};
+
 static const char *const import_others[] = {
     "memcpy", "memmove", "memset", "memcmp", "bcmp", "strlen", "abs", "labs",
     "llabs",
@@ -53,8 +59,12 @@ static inline bool import_is_allowed(const char *name)
     // Vector functions: "_ZGVdN4vv_pow".
     if (strncmp(name, "_ZGV", 4) == 0) {
         size_t start = 4 + strcspn(name + 4, "_");
-        return start + 1 < size &&
-               import_is_math(name + start + 1, size - start - 1);
+        if (start + 1 >= size)
+            return false;
+        name += start + 1, size -= start + 1;
+        return import_is_listed(
+            import_vectors, sizeof import_vectors / sizeof *import_vectors,
+            name, size - (size > strlen("erf") && name[size - 1] == 'f'));
     }
     return import_is_math(name, size) ||
            import_is_listed(import_others,

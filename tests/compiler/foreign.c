@@ -27,6 +27,9 @@ RNL_TEST(functions_of_the_process)
         {"extern \"C\" __attribute__((visibility(\"hidden\")))\n"
          "__device__ int system(const char *);\n" K "{ o[0] = system(\"\"); }",
          "k.cu: ", "undefined reference to `system'"},
+        {"extern \"C\" __device__ float _ZGVdN8v_j0f(float);\n\n"
+         K "{ o[0] = (int)_ZGVdN8v_j0f(1.0f); }", "k.cu:3:",
+         "undefined reference to `_ZGVdN8v_j0f'"},
         {"__device__ int twice(int);\n\n"
          K "{ int (*f)(int) = twice; o[0] = f(o[1]); }", "k.cu:3:",
          "undefined reference to `twice(int)'"},
