@@ -326,6 +326,8 @@ static int ask_locked(struct stream *stream, struct op *op, bool tells)
     }
     if (!own->words && !context_is_lost(stream_context(stream)))
         return code;
+    // The device may have been lost after the caller looked.
+    tells = tells && own->words;
     uint32_t number = own->asked + 1, told = tells ? number : own->told;
     uint64_t before = op->sequence - 1;
     int last = op->kind == OP_HOST ? LAST_HOST : LAST_COPY;
