@@ -32,8 +32,8 @@ foreach(part vector math warp atomic scoped rounding special simd heap
     string(CONCAT one "#endif\n"
            "#if defined(RNL_NEEDS_${name}) && !defined(RNL_HAS_${name})\n"
            "#define RNL_HAS_${name}\n"
-           "#if defined(__clang__)\n#pragma float_control(push)\n"
-           "#pragma clang fp reassociate(off)\n#endif\n")
+           "#pragma float_control(push)\n"
+           "#pragma clang fp reassociate(off)\n")
     if(NOT core_size)
         string(LENGTH "${text}" core_size)
         math(EXPR core_size "${core_size} / 2")
@@ -44,7 +44,7 @@ foreach(part vector math warp atomic scoped rounding special simd heap
         add_file(prelude/floats.h)
     endif()
     add_file(prelude/${part}.h)
-    set(one "#if defined(__clang__)\n#pragma float_control(pop)\n#endif\n")
+    set(one "#pragma float_control(pop)\n")
     add()
 endforeach()
 set(one "#endif\n")

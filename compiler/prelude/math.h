@@ -283,9 +283,7 @@ RNL_INLINE double rsqrt(double x) { return 1.0 / sqrt(x); }
 // The compiler's own use of estimates makes no number of zero.
 RNL_INLINE float rnl_rsqrt(float x)
 {
-#if __clang_major__ >= 18
     _Pragma("clang fp reciprocal(off)")
-#endif
     return 1.0f / sqrtf(x);
 }
 #if defined(RNL_SIMT) && defined(__AVX512F__)

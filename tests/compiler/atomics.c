@@ -108,7 +108,7 @@ RNL_TEST(flags_that_atomics_ask_for_are_awaited)
 RNL_TEST(volatile_flags_are_awaited)
 {
     if (!built_may_be_tier_b())
-        test_skip("no SIMT compiler");
+        test_skip("tier F was asked for");
     begin("atomic.cu");
     built_run_ints(&built, "flag_volatile", (rnl_dim3){1}, (rnl_dim3){64}, 0,
                    out, in, 20);

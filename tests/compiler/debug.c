@@ -92,7 +92,7 @@ RNL_TEST(vectors_have_lines_on_request)
 {
     need_readelf();
     if (!built_may_be_tier_b())
-        test_skip("no SIMT compiler");
+        test_skip("tier F was asked for");
     built_write(&built, "k.cu", source);
     built_make(&built, "--source @/k.cu --name own.cu --option --tier=B "
                        "--option -lineinfo");

@@ -258,7 +258,7 @@ static double compile(const struct kind *kind, unsigned count)
 static void need_simt(void)
 {
     if (!built_may_be_tier_b())
-        test_skip("no SIMT compiler");
+        test_skip("tier F was asked for");
 }
 
 // Four times as much may take six times as long; growth with the square would

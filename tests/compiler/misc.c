@@ -430,7 +430,7 @@ RNL_TEST(threads_that_wait_for_ever_end_as_lanes)
     int *to = out, limit = 0;
     const void *arguments[] = {&to, &limit};
     if (!built_may_be_tier_b())
-        test_skip("no SIMT compiler");
+        test_skip("tier F was asked for");
     begin("failing.cu", "--option --tier=B");
     for (size_t i = 0; i < 3; i++)
         for (uint32_t threads = 17; threads <= 64; threads += 15)

@@ -239,7 +239,7 @@ RNL_TEST(casts_saturate)
     static double x[COUNT], *in = x;
     static long long got[COUNT], *out = got;
     if (!built_may_be_tier_b())
-        test_skip("no SIMT compiler");
+        test_skip("tier F was asked for");
     built_kernels(&built, "rounding.cu", "--option --tier=B");
     some_numbers(x);
     for (int which = 0; which < 12; which++) {

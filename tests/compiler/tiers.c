@@ -76,7 +76,7 @@ static void is_refused(const char *source, const char *why)
 static void need_simt(void)
 {
     if (!built_may_be_tier_b())
-        test_skip("no SIMT compiler");
+        test_skip("tier F was asked for");
 }
 
 RNL_TEST(waits_that_lanes_cannot_do_are_refused)

@@ -83,7 +83,7 @@ char *__wrap_getenv(const char *name)
     static char off[] = "off", few[] = "2", most[] = "8";
     if (strncmp(name, "RUNNEL_", 7) != 0 || !strncmp(name, "RUNNEL_FAKE_", 12))
         return __real_getenv(name);
-    if (!strcmp(name, "RUNNEL_CC") || !strcmp(name, "RUNNEL_CXX"))
+    if (!strcmp(name, "RUNNEL_CC"))
         return __real_getenv(name);
     if (!strcmp(name, "RUNNEL_CACHE_DIR"))
         return other("RUNNEL_FAKE_CACHE_DIR", __real_getenv(name));

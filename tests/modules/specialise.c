@@ -67,7 +67,7 @@ static void need_vectors(void)
     bool read = fgets(line, sizeof line, pipe);
     pclose(pipe);
     if (!read || !strstr(line, " simt ") || strstr(line, " no simt "))
-        test_skip("no SIMT compiler");
+        test_skip("there is no kernel compiler");
 }
 
 // A script in front of the compiler; `first` sees what is asked in "$*".

@@ -248,27 +248,15 @@ extern "C" __global__ void power_modulo(long long *out, const long long *in,
     out[threadIdx.x] = (long long)result;
 }
 
-#if defined(__GNUC__) && !defined(__clang__)  // leaves it to the processor
-#define TO_INT __float2int_rz
-#define TO_UNSIGNED __float2uint_rz
-#define TO_WIDE __float2ll_rz
-#define TO_WIDE_UNSIGNED __double2ull_rz
-#else
-#define TO_INT (int)
-#define TO_UNSIGNED (unsigned)
-#define TO_WIDE (long long)
-#define TO_WIDE_UNSIGNED (unsigned long long)
-#endif
-
 // Numbers beyond the ends of a type become its ends.
 // @run long long n=320 block=64
 extern "C" __global__ void too_large(long long *out, const long long *in, int n)
 {
     int t = threadIdx.x;
     float x = (float)in[t] * 1e30f;
-    out[t] = TO_INT(x);
-    out[t + 64] = TO_UNSIGNED(x);
-    out[t + 128] = TO_WIDE(x);
-    out[t + 192] = (long long)TO_WIDE_UNSIGNED((double)x * 1e30);
-    out[t + 256] = TO_INT(-x);
+    out[t] = (int)(x);
+    out[t + 64] = (unsigned)(x);
+    out[t + 128] = (long long)(x);
+    out[t + 192] = (long long)(unsigned long long)((double)x * 1e30);
+    out[t + 256] = (int)(-x);
 }
