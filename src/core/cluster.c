@@ -3,11 +3,6 @@
 #include "core/backend.h"
 #include "core/make.h"
 
-static bool is_same(const rnl_dim3 *a, const rnl_dim3 *b)
-{
-    return a->x == b->x && a->y == b->y && a->z == b->z;
-}
-
 static rnl_status refuse_other(const struct function *function,
                                const rnl_dim3 *given)
 {
@@ -51,10 +46,10 @@ rnl_status cluster_take(const struct function *function, const rnl_dim3 *given,
                         struct op_kernel *kernel)
 {
     const rnl_dim3 *own = &function->info.cluster;
-    rnl_dim3 cluster = {given->x + (given->x == 0), given->y + (given->y == 0),
-                        given->z + (given->z == 0)};
+    rnl_dim3 cluster = dim_with_axes(given);
+    cluster.x += cluster.x == 0;
     bool is_given = (given->x | given->y | given->z) != 0;
-    if (own->x > 0 && is_given && !is_same(&cluster, own))
+    if (own->x > 0 && is_given && !dim_is_same(&cluster, own))
         return refuse_other(function, &cluster);
     if (own->x > 0)
         cluster = *own;

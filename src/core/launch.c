@@ -12,14 +12,6 @@
 
 // --- Shape -----------------------------------------------------------------
 
-// Missing ones are 1.
-static inline rnl_dim3 with_axes(const rnl_dim3 *given)
-{
-    rnl_dim3 dim = {given->x, given->y + (given->y == 0),
-                    given->z + (given->z == 0)};
-    return dim;
-}
-
 __attribute__((cold)) static rnl_status
 refuse_dim(const rnl_dim3 *dim, const rnl_dim3 *most, const char *name)
 {
@@ -109,8 +101,8 @@ read_shape(struct function *function, const rnl_launch *launch,
            struct op_kernel *kernel)
 {
     kernel->function = function;
-    kernel->grid = with_axes(&launch->grid);
-    kernel->block = with_axes(&launch->block);
+    kernel->grid = dim_with_axes(&launch->grid);
+    kernel->block = dim_with_axes(&launch->block);
     kernel->cluster = (rnl_dim3){1, 1, 1};
     kernel->shared_size = launch->shared_size;
     kernel->attributes = NULL;

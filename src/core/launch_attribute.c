@@ -55,18 +55,6 @@ void launch_extras_drop(struct launch_extras *extras)
 
 // --- Clusters --------------------------------------------------------------
 
-static rnl_dim3 with_axes(rnl_dim3 dim)
-{
-    dim.y += dim.y == 0;
-    dim.z += dim.z == 0;
-    return dim;
-}
-
-static bool same(const rnl_dim3 *a, const rnl_dim3 *b)
-{
-    return a->x == b->x && a->y == b->y && a->z == b->z;
-}
-
 // The attribute is the launch's cluster, and no attribute any more.
 static rnl_status read_cluster(struct reading *at, rnl_dim3 given)
 {
@@ -75,8 +63,8 @@ static rnl_status read_cluster(struct reading *at, rnl_dim3 given)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "attributes",
                        "the x of RNL_LAUNCH_CLUSTER is zero; it has to be "
                        "given");
-    given = with_axes(given);
-    if (own->x > 0 && !same(own, &given))
+    given = dim_with_axes(&given);
+    if (own->x > 0 && !dim_is_same(own, &given))
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "attributes",
                        "RNL_LAUNCH_CLUSTER is %u x %u x %u, but the launch's "
                        "own cluster is %u x %u x %u; give one of them",
@@ -89,7 +77,7 @@ static rnl_status read_cluster(struct reading *at, rnl_dim3 given)
 static rnl_status check_preferred(const struct reading *at, rnl_dim3 *given)
 {
     const rnl_dim3 *c = &at->kernel->cluster, *grid = &at->kernel->grid;
-    *given = with_axes(*given);
+    *given = dim_with_axes(given);
     bool fits = given->x > 0 && given->x % c->x == 0 &&
                 given->y % c->y == 0 && given->z == c->z &&
                 grid->x % given->x == 0 && grid->y % given->y == 0;
@@ -324,7 +312,7 @@ rnl_status launch_read_extras(struct op_kernel *kernel,
     extras->kept_count = 0;
     kernel->attributes = extras->items;
     if (at.cluster.x | at.cluster.y | at.cluster.z) {
-        at.cluster = with_axes(at.cluster);
+        at.cluster = dim_with_axes(&at.cluster);
         at.cluster.x += at.cluster.x == 0;
     }
     rnl_status status = read_all(&at);

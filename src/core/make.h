@@ -4,6 +4,19 @@
 
 #include "core/op.h"
 
+// A shape of a launch: missing axes are 1, but x has to be given.
+static inline rnl_dim3 dim_with_axes(const rnl_dim3 *given)
+{
+    rnl_dim3 dim = {given->x, given->y + (given->y == 0),
+                    given->z + (given->z == 0)};
+    return dim;
+}
+
+static inline bool dim_is_same(const rnl_dim3 *a, const rnl_dim3 *b)
+{
+    return a->x == b->x && a->y == b->y && a->z == b->z;
+}
+
 // A launch for a node: its constants, then the kernel, as a list.
 rnl_status make_launch_ops(struct stream *stream, rnl_function function,
                            const rnl_launch *launch, const rnl_args *args,

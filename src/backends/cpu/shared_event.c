@@ -187,36 +187,41 @@ void shared_event_finish(struct shared_event *shared)
 
 // --- Streams -----------------------------------------------------------------
 
-// What a STAMP op of such an event does, in its backend[1].
+// An op with `size` bytes of its own that keeps the event. NULL after recording
+// the failure.
+static struct op *make_op(struct event *event, struct stream *stream,
+                          enum op_kind kind, size_t size)
+{
+    struct op *op = op_create(stream, kind, size);
+    if (!op)
+        return NULL;
+    if (object_keep_for(&event->object, "event") != RNL_OK) {
+        op_finish(op);
+        return NULL;
+    }
+    op->kept[op->kept_count++] = &event->object;
+    return op;
+}
+
+// A STAMP op of an interprocess event: backend[1] says what it does.
 enum { STAMP_RECORDS = 1, STAMP_WAITED = 2 };
 
 static struct op *make_stamp(struct event *event, struct stream *stream,
                              uint64_t what)
 {
-    struct op *op = op_create(stream, OP_STAMP, 0);
-    if (!op)
-        return NULL;
-    if (object_keep_for(&event->object, "event") != RNL_OK) {
-        op_finish(op);
-        return NULL;
+    struct op *op = make_op(event, stream, OP_STAMP, 0);
+    if (op) {
+        op->backend[0] = (uint64_t)(uintptr_t)event;
+        op->backend[1] = what;
     }
-    op->kept[op->kept_count++] = &event->object;
-    op->backend[0] = (uint64_t)(uintptr_t)event;
-    op->backend[1] = what;
     return op;
 }
 
 static struct op *make_wait(struct event *event, struct stream *stream)
 {
-    struct op *op = op_create(stream, OP_VALUES, sizeof(struct value));
-    if (!op)
-        return NULL;
-    if (object_keep_for(&event->object, "event") != RNL_OK) {
-        op_finish(op);
-        return NULL;
-    }
-    op->kept[op->kept_count++] = &event->object;
-    op->values = (struct op_values){.items = op->payload, .count = 1};
+    struct op *op = make_op(event, stream, OP_VALUES, sizeof(struct value));
+    if (op)
+        op->values = (struct op_values){.items = op->payload, .count = 1};
     return op;
 }
 
