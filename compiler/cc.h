@@ -245,7 +245,7 @@ void table_write(const struct scan *scan, const struct list *expressions,
 const char *table_place(const struct scan *scan, const struct list *expressions,
                         size_t record);
 
-// What the SIMT compiler says about one kernel.
+// The verdict of the SIMT compiler on one kernel.
 struct simt_verdict {
     char *why;       // it is left to tier F; NULL if not
     uint32_t flags;  // RNL_CPU_KERNEL_… that only its IR shows

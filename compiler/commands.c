@@ -39,7 +39,7 @@ static int refuse_start(struct job *job)
     return CC_LIMIT;
 }
 
-// It could not enter its folder, or not be kept from others.
+// The child could not enter the private folder, or could not be confined.
 static int refuse_set_up(struct job *job)
 {
     text_format(&job->log, "runnel-cc: cannot set up a process: %s\n",

@@ -239,8 +239,8 @@ struct inclusion {
     const char *name, *place;
 };
 
-// Of an error in one of these. The lines that announce it tell how the compiler
-// came there, the user's line first.
+// Finds the library header that an error is in, and the user's line that
+// includes it. The "In file included from" lines begin with the user's.
 static bool find_inclusion(const struct block *block, struct inclusion *found)
 {
     bool seen = false;

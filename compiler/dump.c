@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-// In the order in which they are made. Those of "fixed" are of code for one
-// block size.
+// The stages in the order of compilation. "fixed" is code for one block size.
 static const char *const stages[] = {
     "source", "threads", "vectors", "finished", "fixed", "fixed.finished",
 };

@@ -1,4 +1,5 @@
-// What the result depends on beside source, options and headers.
+// The identity: a line of text that changes whenever the same source, options
+// and headers give another object.
 #include "clang/clang.h"
 #include "cc.h"
 
@@ -14,8 +15,8 @@ static uint64_t hash(const void *bytes, size_t size)
     return value;
 }
 
-// What "native" means here: the lines of the first processor that name it and
-// its features.
+// A hash of the processor that "native" stands for: the lines of /proc/cpuinfo
+// that name the first one and its features.
 static uint64_t processor_hash(void)
 {
     struct text cpu = {0}, picked = {0};

@@ -19,7 +19,7 @@ static const char *const import_math[] = {
     "roundeven", "scalbln", "scalbn", "sin", "sincos", "sinh", "sqrt", "tan",
     "tanh", "tgamma", "trunc", "y0", "y1", "yn"};
 
-// Those that the C library has for vectors, too.
+// Functions of which the C library also has vector versions.
 static const char *const import_vectors[] = {
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos",
     "cosh", "erf", "erfc", "exp", "exp10", "exp2", "expm1", "hypot", "log",

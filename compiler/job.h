@@ -130,7 +130,7 @@ void tiers_report(struct job *job);
 
 // --- dump.c: what the user wants to read ------------------------------------
 
-// What names of the SIMT compiler's dumps begin with, in the private folder.
+// Prefix of the SIMT compiler's dump files in the private folder.
 #define DUMP_IR_STEM "ir"
 
 // Writes the assembly and the IR where they were asked for, once the object is

@@ -65,7 +65,7 @@ static const char *find_word(const char *line, const char *word, size_t size)
     return NULL;
 }
 
-// The line and what is wrong in it, as clang shows it.
+// Adds the source line and a caret below the word, as clang does.
 static void show(size_t number, const char *line, const char *word, size_t size,
                  struct text *out)
 {

@@ -177,8 +177,8 @@ static int compile_parts(struct job *job)
     return status;
 }
 
-// What clang says of a source that takes built-in variables for objects of the
-// types that CUDA documents: in overloads, deduced types, copies.
+// Words of clang's errors where a source needs built-in variables of the types
+// that CUDA documents: in overloads, deduced types, copies.
 static bool may_need_values(const char *errors)
 {
     static const char *const words[] = {

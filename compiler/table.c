@@ -199,7 +199,8 @@ static const char *template_bounds(const struct scan *scan,
                                                                      : NULL;
 }
 
-// Its cluster's dimensions, which may name what all may.
+// The __cluster_dims__ of the template that an expression names. Its arguments
+// may only use what is visible at file scope.
 static const char *template_cluster(const struct scan *scan,
                                     const char *expression)
 {

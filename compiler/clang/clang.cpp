@@ -53,7 +53,8 @@ static void ask_for_large_pages()
 [[gnu::section(".preinit_array"), gnu::used]]
 static void (*const before_all)() = ask_for_large_pages;
 
-// LLVM tells whether its own fault or the source's, such as its assembly.
+// Called for LLVM's fatal errors. `own_fault` is false if the source causes the
+// error, for example by its assembly.
 static void on_fatal(void *, const char *reason, bool own_fault)
 {
     std::fprintf(stderr, "fatal error: error in backend: %s\n", reason);

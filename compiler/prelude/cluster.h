@@ -1,7 +1,7 @@
 // Clusters: blocks that run together and reach each other's shared memory.
 // Without them, as on processors other than x86-64, a block is one by itself.
 
-// Zeros where there is no cluster.
+// Dimensions of the cluster; zeros for a launch without one.
 RNL_GETTER(rnl_cluster_size_x, rnl_state.run->cluster[0])
 RNL_GETTER(rnl_cluster_size_y, rnl_state.run->cluster[1])
 RNL_GETTER(rnl_cluster_size_z, rnl_state.run->cluster[2])

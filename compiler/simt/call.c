@@ -453,7 +453,7 @@ static void emit_index(struct emitter *e, LLVMValueRef at,
     lanes_set(e, at, wide ? NULL : from[axis], wide ? from[axis] : NULL);
 }
 
-// What the host tells of a block's cluster.
+// Fields of rnl_cpu_block that describe the block's cluster.
 static void emit_cluster(struct emitter *e, LLVMValueRef at,
                          enum primitive primitive, int axis)
 {

@@ -150,7 +150,8 @@ void prepare_targets(LLVMModuleRef module)
 
 void prepare_share_variables(LLVMModuleRef module)
 {
-    // Linking completes it, so its values must not be taken for what they are.
+    // The record is completed after linking, so its initial values must not be
+    // folded.
     LLVMValueRef object = LLVMGetNamedGlobal(module, RNL_CPU_OBJECT_SYMBOL);
     if (object)
         LLVMSetExternallyInitialized(object, 1);

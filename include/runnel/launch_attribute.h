@@ -85,7 +85,7 @@ typedef struct rnl_launch_event {
                           // begins
 } rnl_launch_event;
 
-// One attribute. The union has room for later ones, so that arrays keep their
+// An attribute. The union has room for later members, so that arrays keep their
 // layout.
 typedef struct rnl_launch_attribute {
     rnl_launch_attribute_id id;

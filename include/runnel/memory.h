@@ -57,8 +57,8 @@ typedef enum rnl_pointer_kind {
     RNL_POINTER_HOST_REGISTERED = 3,  // rnl_host_register
 } rnl_pointer_kind;
 
-// What Runnel knows of an address. All but `kind` is 0 when that is UNKNOWN.
-// The handles are borrowed: they live as long as their owners keep them.
+// Facts about an address. If `kind` is UNKNOWN, all other fields are 0. The
+// handles are borrowed: they are valid as long as their owners keep them.
 typedef struct rnl_pointer_info {
     size_t struct_size;
     rnl_pointer_kind kind;

@@ -17,14 +17,14 @@ typedef struct rnl_header {
     const char *source;
 } rnl_header;
 
-// What a compilation can show of its work, as texts to be read.
+// Texts of a compilation that can be dumped, for people to read.
 typedef enum rnl_dump_kind {
     RNL_DUMP_ASSEMBLY = 1,  // the processor's assembly; cuda: PTX
     RNL_DUMP_IR = 2,        // cpu: LLVM IR, a text for each stage
     RNL_DUMP_MACHINE = 4,   // cuda: SASS, the machine code, disassembled
 } rnl_dump_kind;
 
-// One of these texts; valid during the call that gives it.
+// A dumped text; valid during the callback.
 typedef struct rnl_dump_text {
     size_t struct_size;
     rnl_dump_kind kind;

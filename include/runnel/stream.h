@@ -61,13 +61,13 @@ typedef struct rnl_stream_info {
 // failure of the work before it: it is always called exactly once.
 typedef void (*rnl_host_fn)(rnl_status status, void *user_data);
 
-// Ends what a program gave the library to keep: called once, when nothing holds
-// it any more, on the thread that let it go or one of the library's. It may not
-// call Runnel; what it is refused leaves rnl_last_error() of the call that runs
-// it alone.
+// Destructor of user data: called once, after the last reference is gone, on
+// the thread that dropped it or a thread of the library. Calls of Runnel inside
+// are refused, and do not change rnl_last_error() of the call that runs the
+// destructor.
 typedef void (*rnl_destroy_fn)(void *user_data);
 
-// A host function with what belongs to it.
+// A host function with its user data and destructor.
 typedef struct rnl_host_call {
     size_t struct_size;
     rnl_host_fn function;

@@ -50,7 +50,7 @@ static struct object *look_at(const struct object *object,
                : NULL;
 }
 
-// Slots are filled one behind the other, and stay.
+// Looks at all slots, which are filled in order and keep their places.
 static struct object *find(const struct range *range)
 {
     struct object *found = NULL;

@@ -1,4 +1,4 @@
-// Memory found by its address.
+// Finds the memory that an address lies in.
 #pragma once
 
 #include "core/core.h"

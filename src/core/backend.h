@@ -20,8 +20,8 @@ struct graph_exec;
 #define FEATURE_LAST RNL_FEATURE_INTERPROCESS_MEMORY
 #define BACKEND_FEATURE(feature) (1u << (feature))
 #define BACKEND_ATTRIBUTE(id) (1u << (id))
-// What feature_reason is asked about a launch attribute: "" when it has an
-// effect.
+// The number by which feature_reason is asked about a launch attribute; the
+// answer is "" if the attribute has an effect.
 #define BACKEND_LAUNCH_FEATURE(id) ((rnl_feature)(256 + (id)))
 
 // Source to compile, checked by the core.
@@ -40,7 +40,7 @@ struct dumped {
     char text[];  // ends in a zero, which is not counted
 };
 
-// What came of it. Owned by the caller, also where the hook fails.
+// The result of a compilation. Owned by the caller, also if the hook fails.
 struct compiled_binary {
     void *data;
     size_t size;
@@ -68,14 +68,14 @@ struct occupancy {
     uint64_t cooperative;   // of a cooperative launch, in all
 };
 
-// What is done about access to a peer's memory.
+// Requests about access to a peer's memory.
 enum peer_call {
     PEER_ASK,      // only tells whether there can be any: RNL_OK or UNSUPPORTED
     PEER_ENABLE,
     PEER_DISABLE,  // it was enabled; no work is in flight
 };
 
-// What the driver tells of a stream; zeros where it does not.
+// Facts about a stream from the driver; zeros where the driver has none.
 struct native_facts {
     uint64_t id;
     struct stream_attributes attributes;

@@ -1,5 +1,5 @@
-// Which cluster a launch has, its own or that of the kernel's source, and
-// whether it can be.
+// Resolves the cluster of a launch, its own or the kernel's __cluster_dims__,
+// and checks it.
 #include "core/backend.h"
 #include "core/make.h"
 

@@ -518,7 +518,8 @@ rnl_status rnl_context_enable_peer(rnl_context handle, rnl_context other)
     return peer_add(context, peer);
 }
 
-// Of all that was given to the context; a batched stream's is given now.
+// Checks that a stream of the context is idle, after giving a batched stream's
+// work to the backend.
 static rnl_status look_at(struct stream *stream, void *argument)
 {
     (void)argument;
@@ -549,7 +550,7 @@ static bool peer_remove(struct context *context, uint64_t id)
     return found;
 }
 
-// From its removal on nobody gives work that uses the memory.
+// After the removal no work that uses the memory is accepted.
 rnl_status rnl_context_disable_peer(rnl_context handle, rnl_context other)
 {
     struct context *context, *peer;

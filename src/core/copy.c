@@ -450,7 +450,7 @@ rnl_status make_constant_op(struct stream *stream, struct function *function,
         return fail_at(RNL_ERROR_OUT_OF_RANGE, "constants",
                        "%zu bytes do not fit into '%s', which has %zu",
                        constant->size, constant->symbol, size);
-    // Its name is behind the bytes, for who asks what a node was given.
+    // The symbol's name follows the bytes, for rnl_graph_get_node_params.
     struct op *op = op_create(stream, OP_COPY,
                               constant->size + strlen(constant->symbol) + 1);
     if (!op)

@@ -501,7 +501,7 @@ struct stream *context_find_stream(struct context *context, uint64_t id);
 rnl_status event_record_behind(struct event *event, struct stream *stream);
 void event_note_record(struct event *event);
 
-// What a stream of that device can have.
+// Clamps a priority to the device's range.
 int stream_clamp_priority(const rnl_device_info *info, int priority);
 
 // Checks the values of an access policy, and makes an address of its buffer.

@@ -73,7 +73,7 @@ static void add_choice(struct text *text, const struct node *node,
         text_add(text, ", label=\"%s\"", number == 0 ? "then" : "else");
 }
 
-// A graph inside of a node, with a line into it, so that one sees whose it is.
+// Draws a graph inside a node, with a line from the node into it.
 static void add_inner(struct text *text, const struct graph *graph,
                       uint32_t index, struct graph *inner, uint32_t number)
 {

@@ -182,7 +182,7 @@ static void set_limits(struct function *function)
 static rnl_status set_facts(struct function *function, const char *name,
                             const struct function_facts *facts)
 {
-    // Failures may name it when it is gone.
+    // The label outlives the function, because failures may name it later.
     bool named = object_set_label(&function->object, name);
     function->name = function->object.label;
     function->symbol = text_copy(facts->symbol ? facts->symbol : name);

@@ -73,7 +73,7 @@ static void release_owned(struct graph *graph)
         object_drop(&graph->object);
 }
 
-// Takes the first one off the others; returns the next one.
+// Detaches the first graph of a list; returns the next one.
 static struct graph *part(struct graph *inner)
 {
     struct graph *next = inner->sibling;
@@ -153,7 +153,7 @@ static bool no_memory(void)
     return false;
 }
 
-// Of all that a node has inside; `*out_copy` is NULL when it has nothing.
+// Copies the graphs inside a node; `*out_copy` is NULL if there are none.
 static bool copy_inner(struct graph *inner, bool hidden,
                        struct graph **out_copy)
 {

@@ -116,7 +116,7 @@ enum asked {
     ASKED_UNKNOWN,  // for what the text alone does not tell
 };
 
-// What is asked for by one of the words, which ends at `at`.
+// Reads the file name behind a directive or query that ends at `at`.
 static enum asked read_word(const char *text, const char *word, const char *at,
                             const char **out_name, size_t *out_size)
 {

@@ -508,7 +508,7 @@ static ALWAYS_INLINE rnl_status prepare(struct wanted *wanted,
     return status;
 }
 
-// One copy, with all of the above in it.
+// All of the above is inlined into this one function.
 static __attribute__((noinline)) rnl_status
 make_launch(struct stream *stream, rnl_function handle,
             const rnl_launch *launch, const rnl_args *args,

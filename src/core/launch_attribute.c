@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-// What is known while attributes are read.
+// State while the attributes of a launch are read.
 struct reading {
     struct context *context;
     struct op_kernel *kernel;
@@ -285,7 +285,7 @@ static rnl_status read_all(struct reading *at)
     return RNL_OK;
 }
 
-// What depends on the cluster.
+// Checks that need the final cluster.
 static rnl_status check_together(struct reading *at)
 {
     struct function *function = at->kernel->function;
@@ -346,7 +346,7 @@ static uint32_t take_events(struct op *op, struct event **events)
     return count;
 }
 
-// They are recorded behind the launch.
+// Removes the attributes whose events are recorded behind the launch.
 static void forget_events(struct op *op)
 {
     rnl_launch_attribute *items =

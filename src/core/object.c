@@ -590,7 +590,7 @@ const char *object_describe(const struct object *object, char *text,
     return text;
 }
 
-// Dead or not, it has its label until the memory is reused.
+// A label stays, also of a dead object, until the slot is reused.
 bool object_copy_label(const void *handle, enum object_kind kind, char *text,
                        size_t size)
 {

@@ -1,10 +1,10 @@
-// What a node was given, from what was made of it.
+// Reconstructs the parameters of a node from its recipe.
 #include "core/graph.h"
 
 #include <string.h>
 
-// Kept with the recipe, which graphs share. It is never changed, since others
-// may read it: when a handle is gone, a new one is made.
+// The parameters, kept with the recipe that graphs share. They are immutable,
+// because other threads may read them: if a handle is gone, new ones are made.
 struct readback {
     struct readback *next;  // an older one
     size_t size;
@@ -148,7 +148,7 @@ static void fill_launch(struct readback *readback, const struct recipe *recipe)
 
 // --- Copies, fills, values -------------------------------------------------
 
-// There is no op where nothing is copied or filled.
+// An empty copy or fill has no op.
 static void fill_copy(struct readback *readback, const struct op *op)
 {
     readback->copy.struct_size = sizeof readback->copy;

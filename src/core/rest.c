@@ -25,8 +25,8 @@ static void note_seen(const struct thread_state *thread, void *argument)
             clearing->seen |= UINT32_C(1) << i;
 }
 
-// What no thread sees now, no thread will: its handle is dead. The others have
-// to wait once more.
+// Finishes objects that no hazard pointer names: their handles are dead, so no
+// thread can find them again. The others wait once more.
 static __attribute__((noinline)) void clear_some(struct object_rest *rest,
                                                  enum object_kind kind)
 {

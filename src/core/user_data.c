@@ -1,4 +1,4 @@
-// What a program gave the library to keep, with the function that ends it.
+// User data of nodes and host functions, with the destructor.
 #include "core/user_data.h"
 
 struct user_data {

@@ -1,4 +1,4 @@
-// Data of the program's that ends with what refers to it.
+// User data that is destroyed with its last reference.
 #pragma once
 
 #include "core/core.h"

@@ -223,7 +223,7 @@ static void run_kernel(struct worker *worker, kernel_function *kernel,
         fail_overwritten();
 }
 
-// One of those that are alive at the same time. To the scheduler it is a block
+// Runs a resident block of a cooperative grid. To the scheduler it is a block
 // whose threads have all begun, and of which one may wait.
 static void run_whole_block(struct worker *worker)
 {
@@ -620,7 +620,7 @@ static rnl_status run_grid(struct worker *worker, struct fiber *fiber,
 // their stacks from one to the next.
 enum { CLUSTER_STACKS = 8 * 256 };
 
-// One cluster after another, each with all its blocks at once.
+// Runs clusters one after another, each with all its blocks resident.
 static rnl_status run_clusters(struct worker *worker, struct fiber *fiber,
                                uint64_t first, uint64_t count)
 {

@@ -16,7 +16,8 @@ static bool is_leaf(const struct node *node)
 
 static void count(const struct graph *graph, size_t *steps, size_t *edges);
 
-// A step behind it, and edges from the one before it and to that one.
+// Counts a step behind the graph `inner`, an edge from the step before the
+// graph to its roots, and from its leaves to that step.
 static void count_inner(const struct graph *inner, size_t *steps,
                         size_t *edges)
 {

@@ -257,8 +257,8 @@ void grid_sync_cluster(rnl_cpu_block *block, uint32_t thread)
 
 // --- Memory ----------------------------------------------------------------
 
-// What a grid of `count` residents takes; false when that is too much. Tells
-// its blocks their cluster.
+// Computes the sizes for `count` resident blocks, and sets the cluster of the
+// worker's block. False if the sizes overflow.
 static bool measure(struct grid *grid, struct worker *worker,
                     uint64_t count)
 {

@@ -108,7 +108,7 @@ static bool parameters_make(struct cpu_function *native)
     return native->parameters != NULL;
 }
 
-// That each launch has, by the source; x is 0 where there is none.
+// The kernel's __cluster_dims__; x is 0 without one.
 static rnl_dim3 cluster_of(const rnl_cpu_object *object,
                            const rnl_cpu_kernel *kernel)
 {

@@ -119,8 +119,8 @@ static bool is_cooperative(const struct op_kernel *kernel)
     return false;
 }
 
-// Of a launch that has one of its own: it begins in its stream's turn, and then
-// others help with it before they help with what has a lower one.
+// The rank of a launch: its own priority, else its stream's. The launch begins
+// in its stream's turn; then workers prefer it to launches of lower rank.
 static unsigned rank_of(const struct op *op, const struct stream *stream)
 {
     for (size_t i = 0;

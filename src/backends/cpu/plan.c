@@ -384,8 +384,8 @@ static uint32_t follow(struct plan *plan, const struct step *step)
     return next;
 }
 
-// Ends a step that decides; returns what to go on with. All of a body is done
-// when it is left, so nobody looks at what its steps wait for meanwhile.
+// Ends a deciding step and returns the step to continue with. All steps of a
+// body are done when it is left, so their waits need no check meanwhile.
 static uint32_t follow_choice(struct plan *plan, struct step *step)
 {
     const struct step *decide = branch_decide(plan, step);

@@ -132,7 +132,8 @@ const struct step *plan_waiting(const struct plan *plan);
 const struct step *branch_decide(const struct plan *plan,
                                  const struct step *step);
 
-// What comes behind a step that decides.
+// The step that runs after a decision (IF, WHILE, SWITCH) or after the end of a
+// body: the first step of the chosen body, or the step behind the node.
 uint32_t branch_choose(const struct plan *plan, const struct step *step);
 
 // How many steps the body has that is entered at `to`; 0: that is none.

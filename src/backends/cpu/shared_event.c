@@ -18,7 +18,8 @@ enum { PLACES = 255, LOOK_NS = 20000000, NAP_NS = 100000 };
 
 enum cause { CAUSE_NONE, CAUSE_STREAM, CAUSE_PROCESS };
 
-// Of record n, at n % PLACES. It is used again once the record is complete.
+// The entry of record n lies at n % PLACES and is reused once that record is
+// complete.
 struct entry {
     _Atomic uint64_t record;  // what process and start are of
     _Atomic uint64_t done;    // the last complete record
@@ -82,7 +83,7 @@ static struct process process_of(uint32_t pid)
     return process;
 }
 
-// Of this process, which stays the same.
+// The start time of this process, which never changes.
 static uint64_t own_start(void)
 {
     static _Atomic uint64_t start;
@@ -203,7 +204,7 @@ static struct op *make_op(struct event *event, struct stream *stream,
     return op;
 }
 
-// A STAMP op of an interprocess event: backend[1] says what it does.
+// Kinds of STAMP ops of an interprocess event, in backend[1].
 enum { STAMP_RECORDS = 1, STAMP_WAITED = 2 };
 
 static struct op *make_stamp(struct event *event, struct stream *stream,
@@ -314,7 +315,8 @@ static rnl_status join(struct event *event, struct shared_event *shared,
 typedef rnl_status use_fn(struct event *event, struct shared_event *shared,
                           struct stream *stream);
 
-// The event may be released meanwhile, and its page with it.
+// Holds the event during `fn`: a caller may release the event, and with it the
+// page, meanwhile.
 static rnl_status use(struct event *event, struct stream *stream, use_fn *fn)
 {
     rnl_status status = object_keep_for(&event->object, "event");

@@ -168,7 +168,7 @@ bool grid_open_clusters(struct grid *grid, struct worker *worker,
                         uint64_t first, uint64_t count);
 void grid_close(struct grid *grid, struct worker *worker);
 
-// What the worker keeps for clusters besides its block memory: bytes.
+// Bytes that a worker keeps for clusters besides its block memory.
 size_t grid_clusters_held(const struct worker *worker);
 void grid_free_clusters(struct worker *worker);
 

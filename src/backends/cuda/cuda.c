@@ -231,8 +231,8 @@ static rnl_status module_compile(struct context *context,
 
 // --- Features --------------------------------------------------------------
 
-// Since which driver a launch attribute exists, and on which devices it has an
-// effect.
+// The least driver that has a launch attribute, and the least compute
+// capability on which the attribute has an effect.
 struct launch_need {
     int driver_version, compute;
     const char *driver_reason, *compute_reason;

@@ -17,7 +17,7 @@
 
 #define PATH_SIZE 1024
 
-// cuobjdump is no other way: it calls this program (seen with 13.5).
+// cuobjdump is no alternative: version 13.5 calls nvdisasm itself.
 #define PROGRAM "nvdisasm"
 #define CODE_ALONE "-c"
 
@@ -31,7 +31,8 @@ struct search {
 
 // --- Where it is -------------------------------------------------------------
 
-// A relative folder of PATH would be one of whoever made the current one.
+// Relative folders of PATH are skipped: the current folder may belong to
+// another user.
 static bool try_folder(struct search *search, const char *folder,
                        size_t length, const char *below)
 {

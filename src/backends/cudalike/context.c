@@ -32,7 +32,7 @@ int gpu_create_aside(const struct gpu_context *gpu, void **out_stream)
                                        gpu->driver->priority_greatest);
 }
 
-// What every context has of its own in the vendor's.
+// Creates the driver objects that each context owns.
 static int furnish(struct gpu_context *gpu)
 {
     const struct driver_functions *call = call_of(gpu);
@@ -61,8 +61,8 @@ static int open_device(struct gpu_context *gpu, uint32_t index)
     return code ? code : furnish(gpu);
 }
 
-// Retains it where it is the device's primary one, as open_device does. One
-// that is not active is none of those that somebody has.
+// Retains an adopted context that is the device's primary one, as open_device
+// does. An inactive primary context cannot be the adopted one.
 static int find_whose(struct gpu_context *gpu)
 {
     const struct driver_functions *call = call_of(gpu);

@@ -38,7 +38,7 @@ enum {
     DRIVER_WRITE_NO_BARRIER = 1,
 };
 
-// What finds memory in another process; passed by value.
+// The driver's interprocess handle; passed by value.
 struct driver_share {
     unsigned char bytes[64];
 };

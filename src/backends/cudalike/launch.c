@@ -114,7 +114,8 @@ static bool translate(const rnl_launch_attribute *given,
     return out->id != 0;
 }
 
-// What the device or the driver does not heed, an old driver may even refuse.
+// Whether the launch is given the attribute. Attributes without effect on this
+// device are left out, because an old driver may refuse them.
 static bool is_heeded(const struct op_kernel *kernel,
                       rnl_launch_attribute_id id)
 {
@@ -267,7 +268,8 @@ static inline int launch_locked(struct stream *stream, struct op *op,
 
 // --- Launches that record events --------------------------------------------
 
-// One for each event, NULL behind them. False after recording the failure.
+// Takes a marker for each event that the launch records; NULL ends the list.
+// False after recording the failure.
 static bool take_markers(struct stream *stream, struct op *op)
 {
     struct marker **next = markers_of(op);

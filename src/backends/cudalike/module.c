@@ -223,8 +223,8 @@ const char *gpu_module_kernel(struct module *module, size_t index)
 
 // --- Code --------------------------------------------------------------------
 
-// What the binary has of the vendor's. It was checked, when it was loaded or
-// because it was just made.
+// The vendor's code inside the binary, which was checked when it was loaded or
+// made.
 static void find_code(const struct module *module, const char **out_data,
                       size_t *out_size)
 {

@@ -123,7 +123,7 @@ bool recent_find(const struct gpu_stream *own, uint64_t sequence,
     return true;
 }
 
-// Nobody holds the function, which may end meanwhile.
+// No reference is held, so the function may end during this call.
 void recent_name(const struct recent *recent, char name[RECENT_NAME])
 {
     if (!recent->function)

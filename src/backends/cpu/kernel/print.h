@@ -1,5 +1,5 @@
 // The format of a kernel's printf.
 #pragma once
 
-// The number of arguments that it takes, which is what CUDA's printf returns.
+// Counts the arguments of a format: the result of CUDA's printf.
 int print_arguments(const char *format);
