@@ -137,6 +137,20 @@ struct event {
     _Alignas(64) max_align_t native[];
 };
 
+// Neither a promise nor an interprocess event; told by one look at both.
+static inline bool event_is_plain(const struct event *event)
+{
+    uint16_t both;
+    _Static_assert(offsetof(rnl_event_options, promise) ==
+                       offsetof(rnl_event_options, interprocess) + 1,
+                   "the two are neighbours");
+    __builtin_memcpy(&both,
+                     (const char *)&event->options +
+                         offsetof(rnl_event_options, interprocess),
+                     sizeof both);
+    return both == 0;
+}
+
 enum map_state {
     MAP_NONE,
     MAP_CHANGES,  // a call begins or ends the mapping

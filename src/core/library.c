@@ -5,6 +5,7 @@
 #include "base/shared.h"
 #include "core/capture.h"
 #include "core/config.h"
+#include "core/shared_event.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -92,6 +93,7 @@ static void after_fork_in_child(void)
     object_table_forked();
     op_forked();
     failure_forked();
+    shared_events_forked();
     capture_forked();
 }
 

@@ -1,5 +1,5 @@
-// core/interprocess and cpu/share: handles whose check sum fits although their
-// bytes were changed on purpose, as an attacker can do it.
+// core/interprocess and core/shared_memory: handles whose check sum fits
+// although their bytes were changed on purpose, as an attacker can do it.
 #include "unit.h"
 
 #include "core/interprocess.h"

@@ -1,4 +1,5 @@
 #include "backends/cpu/cpu.h"
+#include "core/shared_memory.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -6,6 +7,14 @@
 // As on a GPU, so that alignment assumptions of kernels hold here, too.
 #define ALIGNMENT 256
 #define HUGE_PAGE ((size_t)2 << 20)
+
+static rnl_status too_much(const struct context *context, size_t size)
+{
+    return fail(RNL_ERROR_OUT_OF_MEMORY,
+                "%zu bytes are asked for; %s:%u has %llu in all", size,
+                context->backend->api, context->device->index,
+                (unsigned long long)context->device->info.memory_size);
+}
 
 // All kinds of memory are one here. Stream order needs nothing of the backend:
 // the memory is there at once, and it is freed when no work uses it any more.
@@ -18,10 +27,7 @@ rnl_status cpu_memory_allocate(struct context *context, rnl_memory_kind kind,
     // Linux would promise more than the machine has, and kill us later.
     if (size > context->device->info.memory_size ||
         posix_memalign(&memory, huge ? HUGE_PAGE : ALIGNMENT, size) != 0)
-        return fail(RNL_ERROR_OUT_OF_MEMORY,
-                    "%zu bytes are asked for; %s:%u has %llu in all", size,
-                    context->backend->api, context->device->index,
-                    (unsigned long long)context->device->info.memory_size);
+        return too_much(context, size);
     if (huge)
         madvise(memory, size, MADV_HUGEPAGE);
     *out_memory = (struct memory){memory, memory, 0};
@@ -34,9 +40,19 @@ void cpu_memory_free(struct context *context, rnl_memory_kind kind,
     (void)context;
     (void)kind;
     if (memory.cookie != 0)
-        cpu_share_end(memory, size);
+        shared_memory_end(memory, size);
     else
         free(memory.host);
+}
+
+rnl_status cpu_memory_share(struct context *context, bool opens, size_t size,
+                            unsigned char *key, struct memory *out_memory)
+{
+    if (opens)
+        return shared_memory_open(key, size, out_memory);
+    return size > context->device->info.memory_size
+               ? too_much(context, size)
+               : shared_memory_make(size, key, out_memory);
 }
 
 rnl_status cpu_host_register(struct context *context, void *pointer,

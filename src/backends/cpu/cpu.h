@@ -209,15 +209,11 @@ static inline struct cpu_event *event_cpu(struct event *event)
 }
 
 // In shared_event.c: what the functions without `shared_` do, for such events.
-rnl_status shared_event_init(struct event *event);
-void shared_event_finish(struct shared_event *shared);
-rnl_status shared_event_record(struct event *event, struct stream *stream);
-rnl_status shared_event_join(struct stream *stream, struct event *event);
-void shared_event_stamp(struct op *op);
-rnl_status shared_event_query(struct event *event);
-rnl_status shared_event_wait(struct event *event, uint64_t deadline);
-// Now and then: whether the processes that streams wait for are alive.
-void shared_events_look(void);
+rnl_status cpu_shared_record(struct event *event, struct stream *stream);
+rnl_status cpu_shared_join(struct stream *stream, struct event *event);
+void cpu_shared_stamp(struct op *op);
+rnl_status cpu_shared_query(struct event *event);
+rnl_status cpu_shared_wait(struct event *event, uint64_t deadline);
 
 // What the event stands for now, with a reference to its target; all zero:
 // nothing. Ended by event_unpoint.
@@ -545,10 +541,8 @@ rnl_status cpu_memory_allocate(struct context *context, rnl_memory_kind kind,
                                size_t size, struct memory *out_memory);
 void cpu_memory_free(struct context *context, rnl_memory_kind kind,
                      struct memory memory, size_t size);
-// In share.c; the key is SHARE_KEY_SIZE bytes.
 rnl_status cpu_memory_share(struct context *context, bool opens, size_t size,
                             unsigned char *key, struct memory *out_memory);
-void cpu_share_end(struct memory memory, size_t size);
 rnl_status cpu_host_register(struct context *context, void *pointer,
                              size_t size, bool locked);
 

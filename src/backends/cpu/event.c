@@ -1,11 +1,14 @@
 #include "backends/cpu/cpu.h"
+#include "core/shared_event.h"
 
 #include <string.h>
 
 rnl_status cpu_event_init(struct event *event)
 {
     *event_cpu(event) = (struct cpu_event){0};  // it was never recorded
-    return event->options.interprocess ? shared_event_init(event) : RNL_OK;
+    return event->options.interprocess
+               ? shared_event_make(&event_cpu(event)->shared)
+               : RNL_OK;
 }
 
 // A stream that was told to wait for a promise, as operation `sequence`. Waits
@@ -32,8 +35,7 @@ void cpu_event_finish(struct event *event)
     lock_give(&cpu->lock);
     if (stream)
         object_drop(&stream->object);
-    if (shared)
-        shared_event_finish(shared);
+    shared_event_drop(shared);
 }
 
 // --- Recording -------------------------------------------------------------
@@ -154,20 +156,6 @@ static rnl_status record_done(struct event *event)
     return gone ? already_gone() : RNL_OK;
 }
 
-// Neither a promise nor an interprocess event; told by one look at both.
-static bool is_plain(const struct event *event)
-{
-    uint16_t both;
-    _Static_assert(offsetof(rnl_event_options, promise) ==
-                       offsetof(rnl_event_options, interprocess) + 1,
-                   "the two are neighbours");
-    memcpy(&both,
-           (const char *)&event->options +
-               offsetof(rnl_event_options, interprocess),
-           sizeof both);
-    return both == 0;
-}
-
 rnl_status cpu_event_record(struct event *event, struct stream *stream)
 {
     struct cpu_event *cpu = event_cpu(event);
@@ -175,12 +163,12 @@ rnl_status cpu_event_record(struct event *event, struct stream *stream)
     bool idle = stream_is_idle(stream);
     struct stream *old = stream;
     struct op *waiters = NULL, *stamp;
-    if (idle && is_plain(event) && !atomic_load(&stream->failure))
+    if (idle && event_is_plain(event) && !atomic_load(&stream->failure))
         return record_done(event);
     if (promise && waits_for_promise(event, stream))
         return event_refuse_circle(event, stream);
     if (event->options.interprocess)
-        return shared_event_record(event, stream);
+        return cpu_shared_record(event, stream);
     rnl_status status = object_keep_for(&stream->object, "stream");
     if (status != RNL_OK)
         return status;
@@ -215,7 +203,7 @@ void event_stamp(struct op *op)
     struct event *event = (struct event *)(uintptr_t)op->backend[0];
     struct cpu_event *cpu = event_cpu(event);
     if (event->options.interprocess) {
-        shared_event_stamp(op);
+        cpu_shared_stamp(op);
         return;
     }
     lock_take(&cpu->lock);
@@ -501,7 +489,7 @@ rnl_status cpu_event_join(struct stream *stream, struct event *event)
     if (atomic_load_explicit(&cpu->done, memory_order_acquire))
         return RNL_OK;
     if (event->options.interprocess)
-        return shared_event_join(stream, event);
+        return cpu_shared_join(stream, event);
     enum point point = point_of(event, true, &target, &sequence);
     if (point == POINT_NOWHERE)
         return RNL_OK;
@@ -605,7 +593,7 @@ rnl_status cpu_event_query(struct event *event)
     if (atomic_load_explicit(&cpu->done, memory_order_acquire))
         return RNL_OK;
     if (event->options.interprocess)
-        return shared_event_query(event);
+        return cpu_shared_query(event);
     enum point point = point_of(event, false, &stream, &sequence);
     if (point != POINT_ON_STREAM)
         return point == POINT_TO_COME ? RNL_NOT_READY : RNL_OK;
@@ -659,7 +647,7 @@ rnl_status cpu_event_wait(struct event *event, uint64_t deadline)
     struct stream *stream;
     uint64_t sequence;
     if (event->options.interprocess)
-        return shared_event_wait(event, deadline);
+        return cpu_shared_wait(event, deadline);
     rnl_status status = await_record(event, deadline);
     if (status != RNL_OK ||
         point_of(event, false, &stream, &sequence) != POINT_ON_STREAM)

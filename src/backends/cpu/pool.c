@@ -1,5 +1,6 @@
 #include "backends/cpu/cpu.h"
 #include "core/op.h"
+#include "core/shared_event.h"
 
 // How a worker that finds nothing to do behaves:
 //   it spins for a while, if enough others do not already;

@@ -2,7 +2,9 @@
 // reached through /proc/<pid>/fd of the process that made it. The kernel checks
 // who may look there, and nothing is left behind when a process is killed.
 
-#include "backends/cpu/cpu.h"
+#include "core/shared_memory.h"
+
+#include "core/backend.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +24,7 @@ struct key {
 
 _Static_assert(sizeof(struct key) <= SHARE_KEY_SIZE, "a key has room");
 
-// memory.cookie: 0 for memory of malloc, else these bits.
+// memory.cookie: these bits, of which one is always set.
 #define COOKIE_SHARED UINT64_C(1)
 #define COOKIE_FD_SHIFT 1  // the descriptor plus one; 0: none
 
@@ -65,15 +67,10 @@ static int make_file(const struct key *key, size_t size)
     return fd;
 }
 
-static rnl_status make_shared(struct context *context, size_t size,
-                              struct memory *out_memory, unsigned char *key)
+rnl_status shared_memory_make(size_t size, unsigned char *out_key,
+                              struct memory *out_memory)
 {
     struct key made = {.pid = (uint32_t)getpid()};
-    if (size > context->device->info.memory_size)
-        return fail(RNL_ERROR_OUT_OF_MEMORY,
-                    "%zu bytes are asked for; %s:%u has %llu in all", size,
-                    context->backend->api, context->device->index,
-                    (unsigned long long)context->device->info.memory_size);
     if (getrandom(made.nonce, sizeof made.nonce, 0) != sizeof made.nonce)
         return fail(RNL_ERROR_IO, "the system gives no random bytes: %s",
                     strerror(errno));
@@ -89,11 +86,11 @@ static rnl_status make_shared(struct context *context, size_t size,
     }
     out_memory->cookie |= ((uint64_t)fd + 1) << COOKIE_FD_SHIFT;
     made.fd = (uint32_t)fd;
-    memcpy(key, &made, sizeof made);
+    memcpy(out_key, &made, sizeof made);
     return RNL_OK;
 }
 
-void cpu_share_end(struct memory memory, size_t size)
+void shared_memory_end(struct memory memory, size_t size)
 {
     uint64_t fd = memory.cookie >> COOKIE_FD_SHIFT;
     munmap(memory.host, size);
@@ -107,7 +104,7 @@ static rnl_status gone(void)
 {
     return fail_at(RNL_ERROR_NOT_FOUND, "handle",
                    "the memory is gone: the process that exported it ended, "
-                   "released the buffer, or is in another container");
+                   "released it, or is in another container");
 }
 
 static rnl_status cannot_look(int code)
@@ -156,11 +153,9 @@ static rnl_status open_file(int place, const struct key *key, size_t size,
     return status;
 }
 
-static rnl_status open_shared(struct context *context,
-                              const unsigned char *given, size_t size,
+rnl_status shared_memory_open(const unsigned char *given, size_t size,
                               struct memory *out_memory)
 {
-    (void)context;
     struct key key;
     char path[64];
     memcpy(&key, given, sizeof key);
@@ -171,11 +166,4 @@ static rnl_status open_shared(struct context *context,
     rnl_status status = open_file(place, &key, size, out_memory);
     close(place);
     return status;
-}
-
-rnl_status cpu_memory_share(struct context *context, bool opens, size_t size,
-                            unsigned char *key, struct memory *out_memory)
-{
-    return opens ? open_shared(context, key, size, out_memory)
-                 : make_shared(context, size, out_memory, key);
 }

@@ -1,0 +1,160 @@
+// core/shared_event: numbers, places, and processes that end.
+#include "unit.h"
+
+#include "base/clock.h"
+#include "core/backend.h"
+#include "core/shared_event.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+enum { PLACES = 255, LOOKS_NS = 50000000 };  // time for two looks
+
+static struct shared_event *make(void)
+{
+    struct shared_event *shared = NULL;
+    assert_ok(shared_event_make(&shared));
+    return shared;
+}
+
+static uint64_t claim_free(struct shared_event *shared)
+{
+    uint64_t older;
+    uint64_t record = shared_event_claim(shared, &older);
+    assert_int_equal(older, 0);
+    return record;
+}
+
+RNL_TEST(records_of_an_event_have_numbers)
+{
+    struct shared_event *shared = make();
+    assert_int_equal(shared_event_last(shared), 0);
+    assert_ok(shared_event_state(shared, 0));
+    assert_int_equal(claim_free(shared), 1);
+    assert_int_equal(claim_free(shared), 2);
+    assert_int_equal(shared_event_last(shared), 2);
+    shared_event_complete(shared, 2, true);
+    assert_status(shared_event_state(shared, 1), RNL_NOT_READY);
+    assert_status(shared_event_state(shared, 2), RNL_ERROR_DEPENDENCY_FAILED);
+    assert_non_null(strstr(shared_event_why(shared, 2), "stream"));
+    shared_event_complete(shared, 1, false);
+    assert_ok(shared_event_state(shared, 1));
+    shared_event_drop(shared);
+}
+
+RNL_TEST(a_place_is_free_when_its_record_is_complete)
+{
+    uint64_t older;
+    struct shared_event *shared = make();
+    for (uint64_t i = 1; i <= PLACES; i++)
+        assert_int_equal(claim_free(shared), i);
+    shared_event_complete(shared, 2, false);
+    assert_int_equal(shared_event_claim(shared, &older), PLACES + 1);
+    assert_int_equal(older, 1);
+    assert_false(shared_event_is_done(shared, older));
+    assert_int_equal(claim_free(shared), PLACES + 2);
+    shared_event_complete(shared, 1, false);
+    assert_true(shared_event_is_done(shared, older));
+    shared_event_drop(shared);
+}
+
+// As another process has it.
+static struct shared_event *open_again(const struct shared_event *shared)
+{
+    unsigned char key[SHARE_KEY_SIZE];
+    struct shared_event *other = NULL;
+    shared_event_get_key(shared, key);
+    assert_ok(shared_event_open(key, &other));
+    return other;
+}
+
+RNL_TEST(who_opens_an_event_sees_its_records)
+{
+    uint64_t record = 0;
+    struct shared_event *shared = make(), *other = open_again(shared);
+    claim_free(other);
+    assert_status(shared_event_query(shared, &record), RNL_NOT_READY);
+    assert_int_equal(record, 1);
+    shared_event_complete(other, 1, true);
+    assert_status(shared_event_query(shared, &record),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    assert_non_null(strstr(rnl_last_error()->message, "stream"));
+    shared_event_drop(shared);
+    assert_int_equal(claim_free(other), 2);  // the page stays
+    shared_event_drop(other);
+}
+
+static void look_until_done(struct shared_event *shared, uint64_t record)
+{
+    shared_event_begin_wait(shared);
+    while (shared_event_state(shared, record) == RNL_NOT_READY)
+        shared_events_look();
+    shared_event_end_wait(shared);
+}
+
+static void look_for_long(struct shared_event *shared)
+{
+    uint64_t end = clock_now() + LOOKS_NS;
+    shared_event_begin_wait(shared);
+    while (clock_now() < end)
+        shared_events_look();
+    shared_event_end_wait(shared);
+}
+
+// Before it is waited for, a process that ended is a zombie; then it is gone.
+static void end_a_recorder(bool reaped)
+{
+    struct shared_event *shared = make();
+    pid_t child = test_fork();
+    if (child == 0) {
+        claim_free(shared);
+        test_exit(0);
+    }
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    if (reaped)
+        assert_int_equal(test_wait(child), 0);
+    look_until_done(shared, 1);
+    assert_status(shared_event_state(shared, 1), RNL_ERROR_DEPENDENCY_FAILED);
+    assert_non_null(strstr(shared_event_why(shared, 1), "process"));
+    if (!reaped)
+        assert_int_equal(test_wait(child), 0);
+    shared_event_drop(shared);
+}
+
+RNL_TEST(records_of_a_process_that_is_gone_fail)
+{
+    end_a_recorder(true);
+}
+
+RNL_TEST(records_of_a_zombie_fail)
+{
+    end_a_recorder(false);
+}
+
+RNL_TEST(records_of_a_process_that_lives_are_left_alone)
+{
+    struct shared_event *shared = make();
+    claim_free(shared);
+    look_for_long(shared);
+    assert_status(shared_event_state(shared, 1), RNL_NOT_READY);
+    shared_event_drop(shared);
+}
+
+RNL_TEST(a_process_that_cannot_be_looked_at_has_not_ended)
+{
+    struct rlimit before, none;
+    struct shared_event *shared = make();
+    claim_free(shared);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_int_equal(open("/proc/self/stat", O_RDONLY | O_CLOEXEC), -1);
+    look_for_long(shared);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_status(shared_event_state(shared, 1), RNL_NOT_READY);
+    shared_event_drop(shared);
+}
