@@ -19,19 +19,24 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { PLACES = 255, LOOK_NS = 20000000 };
+enum { PLACES = 255, TURNS = 8, LOOK_NS = 20000000 };
 
 enum cause { CAUSE_NONE, CAUSE_STREAM, CAUSE_PROCESS };
 
+// Who made a record.
+struct owner {
+    _Atomic uint64_t record;
+    _Atomic uint64_t start;    // of the process: numbers are used again
+    _Atomic uint32_t process;  // 0: the record was given up
+};
+
 // The entry of record n lies at n % PLACES and is reused once that record is
-// complete.
+// complete. Those that wait for the place are known, too, the first TURNS - 1.
 struct entry {
-    _Atomic uint64_t record;  // what process and start are of
+    struct owner owners[TURNS];
     _Atomic uint64_t done;    // the last complete record
     _Atomic uint64_t failed;  // the last one that failed, and …
     _Atomic uint32_t cause;   // … why
-    _Atomic uint32_t process;
-    _Atomic uint64_t start;   // of the process, by which it differs from others
 };
 
 struct page {
@@ -60,6 +65,17 @@ static struct entry *place_of(const struct shared_event *shared,
                               uint64_t record)
 {
     return &page_of(shared)->places[record % PLACES];
+}
+
+static struct owner *owner_of(struct entry *place, uint64_t record)
+{
+    return &place->owners[record / PLACES % TURNS];
+}
+
+// The record that has the place of another before; 0: none.
+static uint64_t before(uint64_t record)
+{
+    return record > PLACES ? record - PLACES : 0;
 }
 
 // --- Processes ---------------------------------------------------------------
@@ -126,25 +142,35 @@ static bool has_ended(const struct process *process, uint64_t began)
            (process->start != 0 && began != 0 && process->start != began);
 }
 
+// The process that was looked at last: records in a row are often of one.
+struct looked_at {
+    uint32_t pid;
+    struct process process;
+};
+
+static void look_at(struct entry *place, struct owner *owner,
+                    struct looked_at *last)
+{
+    uint64_t record = atomic_load(&owner->record);
+    uint64_t done = atomic_load(&place->done);
+    uint32_t pid = atomic_load(&owner->process);
+    if (record <= done || done < before(record))
+        return;
+    if (pid != last->pid)
+        *last = (struct looked_at){pid, process_of(pid)};
+    if (pid != 0 && !has_ended(&last->process, atomic_load(&owner->start)))
+        return;
+    atomic_store(&place->cause, pid != 0 ? CAUSE_PROCESS : CAUSE_STREAM);
+    atomic_store(&place->failed, record);
+    atomic_compare_exchange_strong(&place->done, &done, record);
+}
+
 static void look_at_page(struct page *page)
 {
-    uint32_t pid = 0;
-    struct process process = {0};
-    for (size_t i = 0; i < PLACES; i++) {
-        struct entry *place = &page->places[i];
-        uint64_t record = atomic_load(&place->record);
-        uint64_t done = atomic_load(&place->done);
-        uint32_t recorder = atomic_load(&place->process);
-        if (record <= done)
-            continue;
-        if (recorder != pid)
-            process = process_of(pid = recorder);
-        if (!has_ended(&process, atomic_load(&place->start)))
-            continue;
-        atomic_store(&place->cause, CAUSE_PROCESS);
-        atomic_store(&place->failed, record);
-        atomic_compare_exchange_strong(&place->done, &done, record);
-    }
+    struct looked_at last = {0};
+    for (size_t i = 0; i < PLACES; i++)
+        for (size_t j = 0; j < TURNS; j++)
+            look_at(&page->places[i], &page->places[i].owners[j], &last);
 }
 
 static bool is_due(void)
@@ -241,11 +267,16 @@ uint64_t shared_event_claim(struct shared_event *shared, uint64_t *out_older)
 {
     uint64_t record = atomic_fetch_add(&page_of(shared)->records, 1) + 1;
     struct entry *place = place_of(shared, record);
-    uint64_t older = record > PLACES ? record - PLACES : 0;
+    struct owner *owner = owner_of(place, record);
+    uint64_t older = before(record);
+    // The table forgets who made a record when PLACES * TURNS younger ones are
+    // under way. If that process has ended, this is the last time to see it.
+    if (atomic_load(&owner->record) > atomic_load(&place->done))
+        look_at_page(page_of(shared));
     *out_older = atomic_load(&place->done) < older ? older : 0;
-    atomic_store(&place->process, (uint32_t)getpid());
-    atomic_store(&place->start, own_start());
-    atomic_store(&place->record, record);
+    atomic_store(&owner->process, (uint32_t)getpid());
+    atomic_store(&owner->start, own_start());
+    atomic_store(&owner->record, record);
     return record;
 }
 
@@ -259,6 +290,10 @@ void shared_event_complete(struct shared_event *shared, uint64_t record,
                            bool failed)
 {
     struct entry *place = place_of(shared, record);
+    if (atomic_load(&place->done) < before(record)) {
+        atomic_store(&owner_of(place, record)->process, 0);
+        return;
+    }
     if (failed) {
         atomic_store(&place->cause, CAUSE_STREAM);
         atomic_store(&place->failed, record);

@@ -25,8 +25,8 @@ void shared_event_drop(struct shared_event *shared);  // NULL is fine
 // The number of the newest record of all processes; 0: there was none.
 uint64_t shared_event_last(struct shared_event *shared);
 
-// Takes the next number, for a record of this process. The record must not be
-// completed before `*out_older` is, whose place it gets; 0: at once.
+// Takes the next number, for a record of this process. It gets the place of
+// record `*out_older`, which has to be complete before; 0: that it is.
 uint64_t shared_event_claim(struct shared_event *shared,
                             uint64_t *out_older);
 
@@ -39,7 +39,8 @@ static inline bool shared_event_is_done(struct shared_event *shared,
     return atomic_load(shared_event_word(shared, record)) >= record;
 }
 
-// `failed`: its stream did.
+// `failed`: its stream did. A record that still waits for its place can only be
+// given up: shared_events_look then completes it, in its turn, as a failure.
 void shared_event_complete(struct shared_event *shared, uint64_t record,
                            bool failed);
 

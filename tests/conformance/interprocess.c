@@ -445,6 +445,26 @@ RNL_TEST(a_recorder_that_is_killed_fails_the_waits)
     close(from);
 }
 
+// Nobody waits for that record, whose place another one gets.
+RNL_TEST(a_recorder_that_was_killed_holds_up_no_record)
+{
+    int to, from;
+    suite_need(RNL_FEATURE_INTERPROCESS);
+    rnl_event event = new_event();
+    rnl_ipc_handle handle;
+    expect_ok(rnl_event_export(event, &handle));
+    pid_t child = start("child_records_and_is_killed", &handle, &to, &from);
+    be_told(from);
+    kill(child, SIGKILL);
+    assert_int_equal(test_wait(child), -SIGKILL);
+    for (int i = 0; i < ROUNDS; i++)
+        expect_ok(rnl_enqueue_event_record(suite_stream(), event));
+    expect_ok(rnl_event_synchronize(event, RNL_FOREVER));
+    expect_ok(rnl_event_release(event));
+    close(to);
+    close(from);
+}
+
 RNL_TEST(a_failed_stream_fails_the_waits_for_its_event)
 {
     suite_need(RNL_FEATURE_INTERPROCESS);

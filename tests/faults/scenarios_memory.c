@@ -1,6 +1,7 @@
 // Memory of every kind, while faults are injected.
 #include "sweep.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 
 static _Atomic int deletions;
@@ -268,8 +269,17 @@ static rnl_status shared(struct sweep_set *t)
     return status;
 }
 
+static void hold(rnl_status status, void *open)
+{
+    (void)status;
+    while (!atomic_load((_Atomic bool *)open))
+        sched_yield();
+}
+
+// The other stream waits while the record is not complete.
 static rnl_status shared_events(struct sweep_set *t)
 {
+    static _Atomic bool open;
     rnl_status status = RNL_OK;
     rnl_event event = NULL;
     rnl_ipc_handle handle = {{0}};
@@ -277,11 +287,15 @@ static rnl_status shared_events(struct sweep_set *t)
                          RNL_EVENT_OPTIONS(.interprocess = true, .label = "s"),
                          &event));
     TRY(rnl_event_export(event, &handle));
+    atomic_store(&open, false);
+    TRY(rnl_enqueue_host_function(t->stream, hold, &open));
     TRY(rnl_enqueue_event_record(t->stream, event));
-    TRY(rnl_enqueue_wait_event(t->stream, event));
+    TRY(rnl_enqueue_wait_event(t->other, event));
+    atomic_store(&open, true);
     TRY(rnl_event_synchronize(event, RNL_FOREVER));
     TRY(rnl_event_query(event));
     TRY(rnl_stream_synchronize(t->stream, RNL_FOREVER));
+    TRY(rnl_stream_synchronize(t->other, RNL_FOREVER));
     EXPECT(status != RNL_OK || handle.bytes[0] == 'R');
     RELEASE(rnl_event_release(event));
     return status;

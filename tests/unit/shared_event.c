@@ -60,6 +60,33 @@ RNL_TEST(a_place_is_free_when_its_record_is_complete)
     shared_event_drop(shared);
 }
 
+static void look_until_done(struct shared_event *shared, uint64_t record)
+{
+    shared_event_begin_wait(shared);
+    while (shared_event_state(shared, record) == RNL_NOT_READY)
+        shared_events_look();
+    shared_event_end_wait(shared);
+}
+
+RNL_TEST(a_record_that_waits_for_its_place_is_given_up_in_its_turn)
+{
+    uint64_t older;
+    struct shared_event *shared = make();
+    for (uint64_t i = 1; i <= PLACES; i++)
+        claim_free(shared);
+    shared_event_claim(shared, &older);
+    assert_int_equal(older, 1);
+    shared_event_complete(shared, PLACES + 1, true);
+    assert_status(shared_event_state(shared, 1), RNL_NOT_READY);
+    shared_event_complete(shared, 1, false);
+    assert_ok(shared_event_state(shared, 1));
+    look_until_done(shared, PLACES + 1);
+    assert_status(shared_event_state(shared, PLACES + 1),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    assert_non_null(strstr(shared_event_why(shared, PLACES + 1), "stream"));
+    shared_event_drop(shared);
+}
+
 // As another process has it.
 static struct shared_event *open_again(const struct shared_event *shared)
 {
@@ -84,14 +111,6 @@ RNL_TEST(who_opens_an_event_sees_its_records)
     shared_event_drop(shared);
     assert_int_equal(claim_free(other), 2);  // the page stays
     shared_event_drop(other);
-}
-
-static void look_until_done(struct shared_event *shared, uint64_t record)
-{
-    shared_event_begin_wait(shared);
-    while (shared_event_state(shared, record) == RNL_NOT_READY)
-        shared_events_look();
-    shared_event_end_wait(shared);
 }
 
 static void look_for_long(struct shared_event *shared)
@@ -156,5 +175,27 @@ RNL_TEST(a_process_that_cannot_be_looked_at_has_not_ended)
     look_for_long(shared);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_status(shared_event_state(shared, 1), RNL_NOT_READY);
+    shared_event_drop(shared);
+}
+
+// The one that gets its place does not hide whose record it was.
+RNL_TEST(a_process_that_ended_gives_its_place_up)
+{
+    uint64_t older;
+    struct shared_event *shared = make();
+    pid_t child = test_fork();
+    if (child == 0) {
+        claim_free(shared);
+        test_exit(0);
+    }
+    assert_int_equal(test_wait(child), 0);
+    for (uint64_t i = 2; i <= PLACES; i++)
+        claim_free(shared);
+    assert_int_equal(shared_event_claim(shared, &older), PLACES + 1);
+    assert_int_equal(older, 1);
+    look_until_done(shared, older);
+    assert_status(shared_event_state(shared, PLACES + 1), RNL_NOT_READY);
+    shared_event_complete(shared, PLACES + 1, false);
+    assert_ok(shared_event_state(shared, PLACES + 1));
     shared_event_drop(shared);
 }

@@ -62,6 +62,14 @@ static void aim(struct op *wait, struct shared_event *shared, uint64_t record)
         .address = (char *)shared_event_word(shared, record)};
 }
 
+static void complete(struct shared_event *shared, uint64_t record,
+                     uint64_t older, bool failed)
+{
+    shared_event_complete(shared, record, failed);
+    if (older > 0)
+        shared_event_end_wait(shared);
+}
+
 static rnl_status record_on(struct event *event, struct shared_event *shared,
                             struct stream *stream)
 {
@@ -76,12 +84,15 @@ static rnl_status record_on(struct event *event, struct shared_event *shared,
     // A place that an older record still has is waited for on the stream.
     uint64_t record = shared_event_claim(shared, &older);
     stamp->backend[2] = record;
+    stamp->backend[3] = older;
     aim(wait, shared, older);
     wait->next = stamp;
+    if (older > 0)
+        shared_event_begin_wait(shared);
     rnl_status status =
         queue_submit(stream_queue(stream), older ? wait : stamp, NULL);
     if (status != RNL_OK) {
-        shared_event_complete(shared, record, true);
+        complete(shared, record, older, true);
         op_finish(stamp);
     }
     if (status != RNL_OK || older == 0)
@@ -151,7 +162,7 @@ void cpu_shared_stamp(struct op *op)
     uint64_t record = op->backend[2];
     bool failed = atomic_load(&op->stream->failure) != NULL;
     if (op->backend[1] == STAMP_RECORDS) {
-        shared_event_complete(shared, record, failed);
+        complete(shared, record, op->backend[3], failed);
         watch_look_at(stream_pool(op->stream),
                       (char *)shared_event_word(shared, record));
         return;
