@@ -53,7 +53,8 @@ RNL_API rnl_status rnl_stream_native(rnl_stream stream, void **out_native);
 // The vendor's event for the last record of `event`; cuda: a CUevent. Good
 // until the next record or the release; to wait for and to ask, not to be
 // recorded: other events may stand for the same point. RNL_ERROR_INVALID_STATE
-// when it was never recorded.
+// when it was never recorded; RNL_ERROR_UNSUPPORTED for an interprocess event,
+// which is none of the vendor's.
 RNL_API rnl_status rnl_event_native(rnl_event event, void **out_native);
 
 // cuda: a CUmodule and a CUfunction.

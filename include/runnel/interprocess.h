@@ -70,9 +70,10 @@ RNL_API rnl_status rnl_event_export(rnl_event event,
 // Makes an event of `context` that is the one of `handle`: each process can
 // record it, query it and wait for it, and means the last record that any of
 // them made. Waits and queries take that record when they are called. When it
-// fails, because its stream fails or its process ends first, streams that wait
-// for it fail with RNL_ERROR_DEPENDENCY_FAILED, and so do rnl_event_query and
-// rnl_event_synchronize. Does not block. Stands for cuIpcOpenEventHandle.
+// fails, because it is refused, its stream fails or its process ends first,
+// streams that wait for it fail with RNL_ERROR_DEPENDENCY_FAILED, and so do
+// rnl_event_query and rnl_event_synchronize. Does not block. Stands for
+// cuIpcOpenEventHandle.
 //
 // Errors: as rnl_buffer_import, with RNL_FEATURE_INTERPROCESS.
 RNL_API rnl_status rnl_event_import(rnl_context context,

@@ -323,6 +323,7 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
     case RNL_FEATURE_PROMISES:
         return cuda_missing(&driver, "cuStreamBatchMemOp");
     case RNL_FEATURE_HOST_FUNCTIONS:
+    case RNL_FEATURE_INTERPROCESS:
         return driver.call.stream_write32
                    ? cuda_missing(&driver, "cuStreamWaitValue32")
                    : cuda_missing(&driver, "cuStreamWriteValue32");
@@ -339,9 +340,6 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
     case RNL_FEATURE_KERNEL_LIMIT:
         return "a driver ends a kernel that runs only together with its "
                "context";
-    case RNL_FEATURE_INTERPROCESS:
-        return "each record of an event is another event of the driver's; one "
-               "that other processes have open would have to stay the same";
     case RNL_FEATURE_INTERPROCESS_MEMORY:
         return sharing_reason(context);
     default:
@@ -365,7 +363,7 @@ const struct backend cuda_backend = {
                 HAS(COOPERATIVE_LAUNCH) | HAS(MEMORY_HINTS) | HAS(COMPILE) |
                 HAS(NATIVE_HANDLES) | HAS(GRAPHS) | HAS(GRAPH_SWITCH) |
                 HAS(CAPTURE) | HAS(HOST_FUNCTIONS) |
-                HAS(INTERPROCESS_MEMORY),
+                HAS(INTERPROCESS) | HAS(INTERPROCESS_MEMORY),
     .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_ACCESS_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_PRIORITY) |
@@ -403,6 +401,7 @@ const struct backend cuda_backend = {
     .event_wait = gpu_event_wait,
     .event_elapsed = gpu_event_elapsed,
     .event_break = gpu_event_break,
+    .event_share = gpu_event_share,
 
     .memory_allocate = gpu_memory_allocate,
     .memory_free = gpu_memory_free,

@@ -432,6 +432,8 @@ rnl_status gpu_event_wait(struct event *event, uint64_t deadline);
 rnl_status gpu_event_elapsed(struct event *start, struct event *end,
                              struct event **out_wrong, int64_t *out_ns);
 void gpu_event_break(struct event *event);
+rnl_status gpu_event_share(struct event *event, bool opens,
+                           unsigned char *key);  // shared_event.c
 // Lets the event stand for a marker that is given away, recorded on `stream`.
 void gpu_event_stand_for(struct event *event, struct marker *marker,
                          struct stream *stream);

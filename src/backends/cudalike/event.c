@@ -1,6 +1,8 @@
 #include "backends/cudalike/event.h"
 #include "backends/cudalike/doubt.h"
 #include "backends/cudalike/held.h"
+#include "backends/cudalike/shared_event.h"
+#include "core/shared_event.h"
 
 // Nothing but zeros: never recorded, and no promise.
 static bool is_blank(struct gpu_event *own)
@@ -29,7 +31,9 @@ static void empty(struct event *event)
         own->marker, own->failure,
         atomic_load_explicit(&own->doubt, memory_order_relaxed), own->waiters};
     struct marker *promised = own->promised;
+    struct shared_event *shared = own->shared;
     own->marker = own->promised = NULL;
+    own->shared = NULL;
     own->failure = NULL;
     atomic_store_explicit(&own->doubt, NULL, memory_order_relaxed);
     own->waiters = NULL;
@@ -37,6 +41,7 @@ static void empty(struct event *event)
     marker_drop(context, promised);
     stood_drop(context, &stood);
     waiters_drop(stood.waiters);
+    shared_event_drop(shared);
 }
 
 void gpu_event_finish(struct event *event)
@@ -53,8 +58,10 @@ rnl_status gpu_event_init(struct event *event)
             empty(event);
         *own = (struct gpu_event){0};
     }
-    if (!event->options.promise)
+    if (event_is_plain(event))
         return RNL_OK;
+    if (event->options.interprocess)
+        return gpu_shared_init(event);
     own->promised = marker_take(event->object.context, event->options.timing);
     if (!own->promised)
         return fail_status();
@@ -111,7 +118,7 @@ static bool is_done_at_once(const struct event *event, struct stream *stream)
 {
     const struct gpu_stream *own = gpu_stream_of(stream);
     return stream->flags & RNL_STREAM_NON_BLOCKING &&
-           !event->options.timing && !event->options.promise &&
+           !event->options.timing && event_is_plain(event) &&
            stream_is_done(own, atomic_load_explicit(&stream->submitted,
                                                     memory_order_acquire)) &&
            !atomic_load_explicit(&own->doubt, memory_order_acquire) &&
@@ -142,8 +149,9 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
             gpu_event_stand_for(event, NULL, stream);
         return RNL_OK;
     }
-    if (event->options.promise)
-        return promise_record(event, stream);
+    if (!event_is_plain(event))
+        return event->options.promise ? promise_record(event, stream)
+                                      : gpu_shared_record(event, stream);
     void *before = stream_enter(stream);
     lock_take(&own->lock);
     rnl_status status = record_locked(event, stream, &stood);
@@ -219,6 +227,8 @@ int event_point_follow(const struct event_point *point, struct stream *stream,
 
 static inline rnl_status join(struct stream *stream, struct event *event)
 {
+    if (event->options.interprocess)
+        return gpu_shared_join(stream, event);
     struct event_point point = look(event_of(event));
     bool waits = point.marker && !atomic_load(&point.marker->done);
     uint64_t at = atomic_load(&stream->submitted) + 1;
@@ -343,6 +353,10 @@ static struct marker *share_marker(struct gpu_event *own)
 rnl_status gpu_event_native(struct event *event, void **out_native)
 {
     struct gpu_event *own = event_of(event);
+    if (event->options.interprocess)
+        return fail_at(RNL_ERROR_UNSUPPORTED, "event",
+                       "no event of the driver stands for an interprocess "
+                       "event");
     struct marker *marker = share_marker(own);
     rnl_status status = RNL_OK;
     if (!marker && atomic_load(&event->recorded)) {
@@ -376,7 +390,8 @@ static __attribute__((noinline)) rnl_status query_open(struct event *event)
     rnl_status status = object_keep_for(&event->object, "event");
     if (status != RNL_OK)
         return status;
-    status = event_query(event, &pending);
+    status = event->options.interprocess ? gpu_shared_query(event)
+                                         : event_query(event, &pending);
     object_drop(&event->object);
     return status;
 }
@@ -423,7 +438,9 @@ static rnl_status wait_until(struct event *event, uint64_t deadline)
 
 rnl_status gpu_event_wait(struct event *event, uint64_t deadline)
 {
-    rnl_status status = wait_until(event, deadline);
+    rnl_status status = event->options.interprocess
+                            ? gpu_shared_wait(event, deadline)
+                            : wait_until(event, deadline);
     if (status == RNL_OK)
         context_show_prints(event->object.context);
     return status;

@@ -22,6 +22,7 @@ struct gpu_event {
     uint64_t point;              // … up to there
     _Atomic uint64_t stream_id;  // where it was recorded; 0: nowhere
     struct waiter *waiters;      // for the promise
+    struct shared_event *shared; // of an interprocess event
     _Atomic uint32_t news;       // changes with recorded and broken
     struct waits waits;
 };

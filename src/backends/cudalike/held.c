@@ -34,6 +34,11 @@ bool held_is_for_service(const struct op *op)
     return op->backend[SERVICE_WORD];
 }
 
+void held_leave_to_service(struct op *op)
+{
+    op->backend[SERVICE_WORD] = true;
+}
+
 void marker_promise(struct marker *marker)
 {
     marker->promise = true;

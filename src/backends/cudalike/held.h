@@ -121,9 +121,11 @@ int held_give_marker(struct stream *stream, struct op *op);
 // It is over, for a reason or another.
 void held_marker_over(struct op *op, bool recorded);
 
-// A wait for a promise, where the driver must have what comes behind it: the
-// service is asked to wait.
+// True for a wait for a promise if the driver must have what comes behind it,
+// and for a record of a shared event: the service is asked to do it.
 bool held_is_for_service(const struct op *op);
+// Marks a record of a shared event, which has no marker.
+void held_leave_to_service(struct op *op);
 bool held_wait_is_over(struct stream *stream, const struct op *op);
 
 // Whether it writes values and waits for none.

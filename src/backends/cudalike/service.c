@@ -1,6 +1,7 @@
 #include "backends/cudalike/doubt.h"
 #include "backends/cudalike/held.h"
 #include "backends/cudalike/reaper.h"
+#include "backends/cudalike/shared_event.h"
 #include "backends/cudalike/staging.h"
 
 #include "base/clock.h"
@@ -181,6 +182,8 @@ static bool run_item(struct stream *stream, struct op *op, bool asks)
 {
     if (op->kind == OP_WAIT && !(asks && held_wait_is_over(stream, op)))
         return false;
+    if (op->kind == OP_STAMP)
+        return shared_record_run(stream, op);
     if (op->kind == OP_COPY) {
         run_copy(stream, op);
     } else if (op->kind == OP_WAIT) {
@@ -504,6 +507,15 @@ static uint64_t nap_length(enum look look, bool asked, uint64_t quiet_ns)
     return asked || nap < ASK_NS ? nap : ASK_NS;
 }
 
+// Looks at the waits of streams for shared events.
+static enum look look_at_waits(void)
+{
+    bool left;
+    return shared_waits_look(&left) ? LOOK_DID
+           : left                   ? LOOK_WAITING
+                                    : LOOK_IDLE;
+}
+
 static void *run(void *unused)
 {
     struct stream *list = NULL;
@@ -518,7 +530,9 @@ static void *run(void *unused)
         if (!driver_use_begin())
             driver_use_never();
         bool idle = list == NULL;
+        enum look waits = look_at_waits();  // lets streams on that come next
         enum look look = look_at_all(&list, asks);
+        look = waits > look ? waits : look;
         driver_use_end();
         if (idle) {
             op_trim();  // nobody would miss them here

@@ -8,6 +8,7 @@
 #include "backends/cudalike/pending.h"
 #include "backends/cudalike/reaper.h"
 #include "backends/cudalike/service.h"
+#include "backends/cudalike/shared_event.h"
 #include "base/often.h"
 
 rnl_status gpu_stream_init(struct stream *stream)
@@ -174,6 +175,17 @@ void stream_mark_wanted_locked(struct stream *stream)
     atomic_store_explicit(&own->marker, marker, memory_order_release);
 }
 
+// Ends an op that is no work of the device.
+static void give_up_note(struct op *op)
+{
+    if (op->kind == OP_STAMP && held_is_for_service(op))
+        shared_record_give_up(op);
+    else if (op->kind == OP_STAMP || op->kind == OP_WAIT)
+        held_marker_over(op, false);
+    else if (op->kind == OP_ATTRIBUTES)
+        gpu_give_attributes(op->stream, op);
+}
+
 // What comes behind a refused op is not run, but host functions are called.
 static void give_up_locked(struct stream *stream, struct op *op, int code,
                            struct op **over)
@@ -183,10 +195,7 @@ static void give_up_locked(struct stream *stream, struct op *op, int code,
         over = &(*over)->next;
     while (op) {
         struct op *next = op->next;
-        if (op->kind == OP_STAMP || op->kind == OP_WAIT)
-            held_marker_over(op, false);
-        if (op->kind == OP_ATTRIBUTES)
-            gpu_give_attributes(stream, op);
+        give_up_note(op);
         if (op->kind != OP_HOST ||
             (service_ask_locked(stream, op) != 0 &&
              !service_ask_anyway_locked(stream, op))) {
