@@ -75,7 +75,8 @@ RNL_API rnl_status rnl_event_export(rnl_event event,
 // rnl_event_query and rnl_event_synchronize. Does not block. Stands for
 // cuIpcOpenEventHandle.
 //
-// Errors: as rnl_buffer_import, with RNL_FEATURE_INTERPROCESS.
+// Errors: as rnl_buffer_import, with RNL_FEATURE_INTERPROCESS. The device may
+// be another one than the exporter's.
 RNL_API rnl_status rnl_event_import(rnl_context context,
                                     const rnl_ipc_handle *handle,
                                     rnl_event *out_event);

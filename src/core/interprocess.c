@@ -1,5 +1,6 @@
-// Buffers that several processes share. Each is memory of its own, outside the
-// pool: what a pool keeps for the next buffer must not be open elsewhere.
+// Buffers and events that several processes share. Each buffer is memory of its
+// own, outside the pool: what a pool keeps for the next buffer must not be open
+// elsewhere.
 
 #include "core/interprocess.h"
 
@@ -49,11 +50,12 @@ static uint64_t process_number(void)
     return atomic_compare_exchange_strong(&number, &known, made) ? made : known;
 }
 
-// The same in each process. Memory of a cpu is every cpu's.
-static uint64_t device_number(const struct context *context)
+// The same in each process. Memory of a cpu is every cpu's, and events are the
+// host's.
+static uint64_t device_number(const struct context *context, uint32_t kind)
 {
     const rnl_device_info *info = &context->device->info;
-    return context->backend->accelerator
+    return context->backend->accelerator && kind == KIND_BUFFER
                ? hash_64(info->uuid, sizeof info->uuid) : 0;
 }
 
@@ -161,7 +163,7 @@ static void write_wire(const struct context *context, uint32_t kind,
     struct wire wire = {.magic = MAGIC,
                         .process = process_number(),
                         .size = size,
-                        .device = device_number(context),
+                        .device = device_number(context, kind),
                         .kind = kind,
                         .pid = (uint32_t)getpid()};
     strncpy(wire.api, context->backend->api, sizeof wire.api - 1);
@@ -232,7 +234,7 @@ static rnl_status check_wire(const struct context *context, uint32_t kind,
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "handle",
                        "the handle is of '%.15s', and the context of '%s'",
                        wire->api, context->backend->api);
-    if (wire->device != device_number(context))
+    if (wire->device != device_number(context, kind))
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "handle",
                        "the memory is of another device than %s:%u; import it "
                        "in a context of the device that has it",

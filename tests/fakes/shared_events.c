@@ -463,6 +463,35 @@ RNL_TEST(a_lost_device_fails_the_waits_of_other_processes)
     end();
 }
 
+RNL_TEST(a_shared_event_is_imported_on_another_device)
+{
+    int to;
+    rnl_context second;
+    rnl_stream there;
+    rnl_ipc_handle handle;
+    rnl_event imported = NULL;
+    setenv("RUNNEL_FAKE_DEVICES", "2", 1);
+    fake_load();
+    if (fake_is_child()) {
+        be_recorder(write_word);
+        return;
+    }
+    pid_t child = start_recorder(__func__, &to, &handle);
+    assert_ok(rnl_context_open("cuda", 1, NULL, &second));
+    assert_ok(rnl_stream_create(second, NULL, &there));
+    assert_ok(rnl_event_import(second, &handle, &imported));
+    assert_ok(rnl_enqueue_wait_event(there, imported));
+    assert_status(rnl_stream_query(there), RNL_NOT_READY);
+    assert_int_equal(write(to, "x", 1), 1);
+    assert_ok(rnl_stream_synchronize(there, RNL_FOREVER));
+    close(to);
+    assert_int_equal(test_wait(child), 0);
+    assert_ok(rnl_event_release(imported));
+    assert_ok(rnl_stream_release(there));
+    assert_ok(rnl_context_release(second));
+    fake_expect_empty();
+}
+
 // --- Calls that come late ----------------------------------------------------
 
 RNL_TEST(a_shared_event_that_is_gone_takes_no_late_calls)
