@@ -404,6 +404,66 @@ RNL_TEST(streams_of_two_processes_wait_for_events)
     expect_ok(rnl_stream_release(other));
 }
 
+enum { TURNS = 100 };
+
+// Each word is read before the next is written, and no host waits for that.
+SUITE_CHILD(child_copies_each_word)
+{
+    static int words[TURNS];
+    rnl_ipc_handle handle;
+    rnl_event event = NULL, back = new_event();
+    rnl_buffer buffer = import_given(), copies = suite_new_buffer(TURNS * 4);
+    assert_int_equal(read(0, &handle, sizeof handle), sizeof handle);
+    expect_ok(rnl_event_import(suite_context(), &handle, &event));
+    expect_ok(rnl_event_export(back, &handle));
+    assert_int_equal(write(3, &handle, sizeof handle), sizeof handle);
+    for (size_t i = 0; i < TURNS; i++) {
+        be_told(0);
+        expect_ok(rnl_enqueue_wait_event(suite_stream(), event));
+        expect_ok(rnl_enqueue_copy_buffer(suite_stream(), copies, i * 4,
+                                          buffer, 0, 4));
+        expect_ok(rnl_enqueue_event_record(suite_stream(), back));
+        tell(3);
+    }
+    suite_download(words, copies, TURNS * 4);
+    for (int i = 0; i < TURNS; i++)
+        assert_int_equal(words[i], i + 1);
+    expect_ok(rnl_event_release(event));
+    expect_ok(rnl_event_release(back));
+    expect_ok(rnl_buffer_release(buffer));
+    expect_ok(rnl_buffer_release(copies));
+    exit(55);
+}
+
+RNL_TEST(events_hand_a_word_to_and_fro)
+{
+    int to, from;
+    suite_need(RNL_FEATURE_INTERPROCESS);
+    suite_need(RNL_FEATURE_INTERPROCESS_MEMORY);
+    rnl_event event = new_event(), back = NULL;
+    rnl_buffer buffer = new_shared(SIZE);
+    rnl_ipc_handle handle = handle_of(buffer);
+    pid_t child = start("child_copies_each_word", &handle, &to, &from);
+    expect_ok(rnl_event_export(event, &handle));
+    assert_int_equal(write(to, &handle, sizeof handle), sizeof handle);
+    assert_int_equal(read(from, &handle, sizeof handle), sizeof handle);
+    expect_ok(rnl_event_import(suite_context(), &handle, &back));
+    for (uint32_t i = 1; i <= TURNS; i++) {
+        expect_ok(rnl_enqueue_fill(suite_stream(), buffer, 0, 4, i, 4));
+        expect_ok(rnl_enqueue_event_record(suite_stream(), event));
+        tell(to);
+        be_told(from);
+        expect_ok(rnl_enqueue_wait_event(suite_stream(), back));
+    }
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    assert_int_equal(test_wait(child), 55);
+    close(to);
+    close(from);
+    expect_ok(rnl_event_release(event));
+    expect_ok(rnl_event_release(back));
+    expect_ok(rnl_buffer_release(buffer));
+}
+
 SUITE_CHILD(child_records_and_is_killed)
 {
     rnl_event event = import_event();

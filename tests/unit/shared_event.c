@@ -6,11 +6,13 @@
 #include "core/shared_event.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
-enum { PLACES = 255, LOOKS_NS = 50000000 };  // time for two looks
+enum { PLACES = 255, TURNS = 8, LOOKS_NS = 50000000 };  // for two looks
 
 static struct shared_event *make(void)
 {
@@ -162,6 +164,33 @@ RNL_TEST(records_of_a_process_that_lives_are_left_alone)
     shared_event_drop(shared);
 }
 
+// A child is another process than its parent, which knew its own start.
+RNL_TEST(records_of_a_child_that_lives_are_left_alone)
+{
+    int ends[2];
+    char byte;
+    rnl_context context;
+    struct shared_event *shared = make();
+    assert_ok(rnl_context_open("cpu", 0, NULL, &context));
+    assert_int_equal(pipe(ends), 0);
+    claim_free(shared);
+    pid_t child = test_fork();
+    if (child == 0) {
+        close(ends[1]);
+        claim_free(shared);
+        test_exit(read(ends[0], &byte, 1) == 0 ? 3 : 4);
+    }
+    while (shared_event_last(shared) < 2)
+        sched_yield();
+    look_for_long(shared);
+    assert_status(shared_event_state(shared, 2), RNL_NOT_READY);
+    close(ends[1]);
+    assert_int_equal(test_wait(child), 3);
+    close(ends[0]);
+    assert_ok(rnl_context_release(context));
+    shared_event_drop(shared);
+}
+
 RNL_TEST(a_process_that_cannot_be_looked_at_has_not_ended)
 {
     struct rlimit before, none;
@@ -197,5 +226,23 @@ RNL_TEST(a_process_that_ended_gives_its_place_up)
     assert_status(shared_event_state(shared, PLACES + 1), RNL_NOT_READY);
     shared_event_complete(shared, PLACES + 1, false);
     assert_ok(shared_event_state(shared, PLACES + 1));
+    shared_event_drop(shared);
+}
+
+// Whoever makes the record that takes its line in the table sees the end.
+RNL_TEST(a_process_that_ended_is_not_forgotten)
+{
+    uint64_t older;
+    struct shared_event *shared = make();
+    pid_t child = test_fork();
+    if (child == 0) {
+        claim_free(shared);
+        test_exit(0);
+    }
+    assert_int_equal(test_wait(child), 0);
+    while (shared_event_last(shared) <= PLACES * TURNS)
+        shared_event_claim(shared, &older);
+    assert_status(shared_event_state(shared, 1), RNL_ERROR_DEPENDENCY_FAILED);
+    assert_non_null(strstr(shared_event_why(shared, 1), "process"));
     shared_event_drop(shared);
 }
