@@ -81,7 +81,7 @@ struct choices {
     bool contract, flush, precise_division;
     bool approximate;       // functions of floats may be
     bool debug, line_info, report_tiers, no_warnings;
-    bool int128, default_device;
+    bool default_device;
     struct list folders;    // of -I
     struct list includes;   // of -include
     struct list macros;     // "DX=1" and "UX", in their order
@@ -157,93 +157,7 @@ int process_finish(struct process *process, struct text *output,
 int process_run(int (*function)(void *), void *argument, struct text *output,
                 struct text *errors);
 
-// --- scan.c: kernels and variables of a source -----------------------------
-
-// Places are those of tokens in the text that was scanned.
-struct scan_kernel {
-    const char *at;  // its name
-    char *scope;    // "a::b", "" for the global one; an unnamed namespace is
-                    // "-", an inline one "+b"
-    char *name;
-    char *bounds;   // first argument of __launch_bounds__, "" if none;
-                    // NULL: that of the template
-    char *cluster;  // arguments of __cluster_dims__, in the same way
-    struct list types;
-    bool is_template;
-    bool extern_c;
-};
-
-struct scan_global {
-    char *scope;
-    char *name;
-    bool constant;
-    bool is_template;
-};
-
-// What cannot be compiled as CUDA, and why.
-enum { SCAN_REFUSALS = 20 };  // that are told
-enum { SCAN_DEPTH = 256 };    // of scopes in one another
-
-struct scan_refusal {
-    const char *at;
-    const char *sentence;
-};
-
-enum scan_throws {
-    SCAN_THROWS_NOTHING,
-    SCAN_THROWS_IN_TEMPLATES,  // only
-    SCAN_THROWS_ANYWHERE,
-};
-
-struct scan {
-    const char *source;         // what was scanned
-    struct text preprocessed;   // the same, if that came from the preprocessor
-    struct scan_kernel *kernels;
-    size_t kernel_count;
-    struct scan_global *globals;
-    size_t global_count;
-    struct scan_refusal *refusals;
-    size_t refusal_count;
-    struct list aliases, aliased;  // of namespaces, and what they stand for
-    size_t depth;       // of the scope that is looked at
-    bool too_deep;
-    bool not_inline;    // some kernel is declared where no function can be
-    enum scan_throws throws;
-    // Set before: integers of 128 bits are allowed, what has no word for its
-    // place is the device's.
-    bool int128, default_device;
-};
-
-// Whether macros could change what the scanner finds in `source`.
-bool scan_needs_cpp(const char *source, const struct flags *flags);
-void scan_source(const char *source, struct scan *scan);
-void scan_free(struct scan *scan);
-
-// The place of the variable that a symbol names and a declaration with `word`
-// declares, and whether that gives it a value; NULL if there is none.
-const char *scan_find(const struct scan *scan, const char *word,
-                      const char *symbol, bool *has_value);
-
-// --- location.c: where a token stands in the user's text --------------------
-
-// Adds a diagnostic ("error", "warning") as compilers word it: of a scanned
-// token, or, where that is NULL, of the source as a whole, which has that name.
-void location_report(const struct scan *scan, const char *name, const char *at,
-                     const char *kind, const char *sentence, struct text *out);
-
-// --- table.c: the text appended to the user's ------------------------------
-
-// Whether that is the kernel's name with its namespaces.
-bool table_has_name(const struct scan_kernel *kernel, const char *name);
-
-// Lists the names of the kernels, too, in the order of their records.
-void table_write(const struct scan *scan, const struct list *expressions,
-                 const char *compiler, struct list *names, struct text *text);
-
-// The place of the kernel whose record has that number; NULL if it was not
-// scanned.
-const char *table_place(const struct scan *scan, const struct list *expressions,
-                        size_t record);
+// --- tiers.c -----------------------------------------------------------------
 
 // The verdict of the SIMT compiler on one kernel.
 struct simt_verdict {
@@ -273,18 +187,16 @@ bool parts_give_way(const char *header);
 
 // --- own.c: what a source declares although the prelude has it --------------
 
-// Adds what lets the prelude give way to it, before and after the prelude.
-void own_make_way(const char *source, struct text *before, struct text *after);
-
-// Whether the prelude has a function of that name.
-bool own_is_of_prelude(const char *name);
+// Adds what lets the prelude give way to the functions, types and variables in
+// `own`, each with its declaration, before and after the prelude.
+void own_make_way(const struct list *own, struct text *before,
+                  struct text *after);
 
 // --- elf.c, link.c: what was compiled, and what linking needs ---------------
 
 // What only the compiled object tells about one kernel.
 struct elf_kernel {
     unsigned block_size[3];  // the only one it is for; [0] 0: all
-    char *symbol;          // of a function that has the kernel's in its own
     uint32_t flags;        // of its record
     bool has_threads;      // its record's functions
     bool has_blocks;
@@ -293,9 +205,7 @@ struct elf_kernel {
 
 struct elf_unit {
     struct list dynamic;   // undefined thread-local symbols
-    struct list initialized;  // symbols of __shared__ variables that should be
-    struct list guarded;   // of static variables that code initialises
-    bool constructs;       // code runs before any kernel
+    bool constructs;       // a loader would run code
     bool needs_libraries;  // some symbol is not in every process
     struct elf_kernel *kernels;
     size_t kernel_count;
@@ -315,31 +225,17 @@ bool elf_patch(struct text *file, const struct elf_unit *unit);
 
 // --- diagnostics.c ---------------------------------------------------------
 
-// Whether errors lie in generated text alone: the cause may be the user's, such
-// as a brace that is missing at the end, or a kernel that cannot be one.
-bool diagnostics_blame_table(const char *errors);
-
-// Whether some error lies elsewhere, or is a kernel's.
-bool diagnostics_blame_user(const char *errors);
-
 // Bytes at the start of a path that name a folder which runnel-cc made up.
 size_t diagnostics_folder(const char *path);
-
-#define CC_NO_ASSEMBLY \
-    "inline PTX or other assembly is not supported by Runnel on the CPU"
 
 // The generated files, relative to the temporary folder.
 #define CC_PRELUDE_FILE "rnl-prelude.h"
 #define CC_DEFINES_FILE "rnl-defines.h"
-#define CC_TABLE_FILE "rnl-table"
-#define CC_RECORDS_FILE "rnl-records"  // of it, a line for each
+#define CC_TABLE_FILE "rnl_table"
 #define CC_EXPRESSION_FILE "name-expression"
 #define CC_HEADER_FOLDER "rnl-headers"
 #define CC_STUB_FOLDER "rnl-stubs"
 #define CC_PARTS_FOLDER "rnl-parts"  // headers before those of -I
-
-// Bytes for the mangled name of a kernel in an object, zero included.
-#define RNL_CPU_SYMBOL_SIZE 512
 
 extern const char cc_prelude[];
 extern const size_t cc_prelude_size;

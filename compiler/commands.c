@@ -1,29 +1,39 @@
 // Running clang, each time in a child.
-#include "clang/clang.h"
+#include "frontend/clang.h"
 #include "job.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 
-void command_start(const struct job *job, struct list *command,
-                   bool with_prelude)
+void command_start(const struct job *job, struct list *command)
 {
     list_add(command, "runnel-cc");
     for (size_t i = 0; i < job->flags.arguments.count; i++)
         list_add(command, job->flags.arguments.items[i]);
     list_add(command, "-x");
     list_add(command, "c++");
-    if (with_prelude) {
-        list_add(command, "-include");
-        list_add(command, CC_PRELUDE_FILE);
-    }
+    list_add(command, "-include");
+    list_add(command, CC_PRELUDE_FILE);
     list_add(command, "-include");
     list_add(command, CC_DEFINES_FILE);
     for (size_t i = 0; i < job->flags.includes.count; i++) {
         list_add(command, "-include");
         list_add(command, job->flags.includes.items[i]);
     }
+}
+
+struct clang_source command_source(struct job *job, const struct list *words)
+{
+    const struct cc_options *options = job->options;
+    return (struct clang_source){
+        .words = (const char *const *)words->items, .count = words->count,
+        .expressions = (const char *const *)options->expressions.items,
+        .expression_count = options->expressions.count,
+        .default_device = job->choices.default_device,
+        .may_include = options->untrusted ? confine_may_include : NULL,
+        .user = job,
+    };
 }
 
 // No child could be made.
@@ -84,27 +94,25 @@ int command_judge(struct job *job, int status)
 
 static int call_clang(void *argument)
 {
-    const struct list *command = argument;
-    return clang_compile((const char *const *)command->items, command->count);
-}
-
-int command_run(struct job *job, struct list *command, struct text *output)
-{
-    text_free(&job->errors);
-    int status = process_run(call_clang, command, output, &job->errors);
-    list_free(command);
-    return command_judge(job, status);
+    return clang_compile(argument);
 }
 
 int command_compile(struct job *job, const char *kind, const char *output)
 {
-    struct list command = {0};
-    command_start(job, &command, true);
-    list_add(&command, kind);
-    list_add(&command, job->file);
-    list_add(&command, "-o");
-    list_add(&command, output);
-    return command_run(job, &command, NULL);
+    struct list words = {0};
+    struct text said = {0};
+    command_start(job, &words);
+    list_add(&words, kind);
+    list_add(&words, job->file);
+    list_add(&words, "-o");
+    list_add(&words, output);
+    struct clang_source source = command_source(job, &words);
+    text_free(&job->errors);
+    int status = process_run(call_clang, &source, &said, &job->errors);
+    tiers_read(job, &said);
+    text_free(&said);
+    list_free(&words);
+    return command_judge(job, status);
 }
 
 int command_compile_again(struct job *job, const char *kind,

@@ -185,8 +185,9 @@ static bool lies_in(const char *path, const char *folder)
     return strncmp(path, real, size) == 0 && path[size] == '/';
 }
 
-static bool may_include(const struct job *job, const char *name)
+bool confine_may_include(void *user, const char *name)
 {
+    const struct job *job = user;
     char path[4200], real[4096];
     if (name[0] == '<')
         return true;  // the compiler's own
@@ -200,27 +201,6 @@ static bool may_include(const struct job *job, const char *name)
     for (size_t i = 0; !may && i < job->flags.arguments.count; i++) {
         const char *word = job->flags.arguments.items[i];
         may = strncmp(word, "-I/", 3) == 0 && lies_in(real, word + 2);
-    }
-    return may;
-}
-
-// From lines `# 1 "name" 1` of a preprocessor, which say that a file begins.
-bool confine_judge_includes(struct job *job, const char *preprocessed)
-{
-    bool may = true;
-    for (const char *p = preprocessed; may && *p;
-         p += strcspn(p, "\n"), p += *p == '\n') {
-        char name[4096];
-        int behind = 0;
-        if (*p != '#' || sscanf(p, "# %*d \"%4095[^\"\n]\"%n", name,
-                                &behind) != 1 || behind == 0 ||
-            strncmp(p + behind, " 1", 2) != 0)
-            continue;
-        may = may_include(job, name);
-        if (!may)
-            text_format(&job->log, "%s: error: '%s' may not be included: "
-                        "untrusted source gets the given headers and files of "
-                        "-I folders\n", job->options->name, name);
     }
     return may;
 }

@@ -51,7 +51,7 @@ static bool is_generated(const char *line, size_t size)
     const size_t folder = diagnostics_folder(line);
     static const char *const files[] = {
         CC_PRELUDE_FILE, "./" CC_PRELUDE_FILE, "../" CC_PRELUDE_FILE,
-        "../../" CC_PRELUDE_FILE, CC_TABLE_FILE, CC_RECORDS_FILE,
+        "../../" CC_PRELUDE_FILE, CC_TABLE_FILE, CLANG_RECORDS,
         "<scratch space>", "<built-in>", "<command-line>"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (begins(line + folder, size - folder, files[i]))
@@ -64,13 +64,14 @@ static bool is_noise(const char *line, size_t size)
 {
     static const char *const about[] = {
         "In file included from <command-line>",
-        "In file included from <built-in>"};
+        "In file included from <built-in>",
+        "In file included from " CC_TABLE_FILE};
     for (size_t i = 0; i < sizeof about / sizeof *about; i++)
         if (begins(line, size, about[i]))
             return true;
     // "1 warning generated." would count what is left out.
     return isdigit((unsigned char)line[0]) &&
-           contains(line, size, "generated.");
+           contains(line, size, " generated");
 }
 
 // --- Blocks ----------------------------------------------------------------
@@ -115,9 +116,11 @@ static bool says(const struct block *block, const char *words)
     return block->head && contains(block->head, block->head_size, words);
 }
 
-static bool is_in(const struct block *block, const char *file)
+// Whether it is about the text behind the source, where that ends too early.
+static bool is_at_end(const struct block *block)
 {
-    return block->head && begins(block->head, block->head_size, file);
+    return block->head &&
+           begins(block->head, block->head_size, CC_TABLE_FILE ":");
 }
 
 // --- What is not supported -------------------------------------------------
@@ -262,11 +265,7 @@ static bool find_inclusion(const struct block *block, struct inclusion *found)
     return found->place;
 }
 
-static bool shows_launch(const struct block *block)
-{
-    return says(block, "expected expression") &&
-           contains(block->start, (size_t)(block->end - block->start), "<<<");
-}
+#define LAUNCH "a launch by a kernel (<<<...>>>)"
 
 // What compilers say of things that there are in C++, but not in kernels.
 static const char *find_feature(const struct block *block)
@@ -274,8 +273,12 @@ static const char *find_feature(const struct block *block)
     static const struct {
         const char *said, *feature;
     } features[] = {
-        {"GNU-style inline assembly is disabled", "inline PTX or other assembly is"},
-        {"with exceptions disabled", "an exception is"},
+        {"' in asm", "inline PTX or other assembly is"},
+        {"in inline assembly", "inline PTX or other assembly is"},
+        {"cannot use 'throw'", "an exception is"},
+        {"cannot use 'try'", "an exception is"},
+        {"identifier cudaConfigureCall", LAUNCH " is"},
+        {"reference to __global__ function", LAUNCH " is"},
         {"use of dynamic_cast requires", "dynamic_cast is"},
         {"<typeinfo>", "typeid is"},
         {"use of typeid requires", "typeid is"},
@@ -285,7 +288,7 @@ static const char *find_feature(const struct block *block)
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
         if (says(block, features[i].said))
             return features[i].feature;
-    return shows_launch(block) ? "a launch by a kernel (<<<...>>>) is" : NULL;
+    return NULL;
 }
 
 // A sentence about what is not supported, if that is what an error means, and
@@ -339,7 +342,6 @@ static const char *find_use(const struct block *block)
 enum weight {
     NOTHING,
     ABOUT_GENERATED,
-    ABOUT_KERNEL,
     ABOUT_SOURCE,
     ABOUT_SUPPORT,
 };
@@ -355,9 +357,9 @@ static enum weight weigh(const struct block *block)
     text_free(&sentence);
     if (explained)
         return ABOUT_SUPPORT;
-    if (is_in(block, CC_RECORDS_FILE))
-        return ABOUT_KERNEL;
-    return is_generated(block->head, block->head_size) && !find_use(block)
+    return !is_at_end(block) && !says(block, "'rnl_expression") &&
+                   is_generated(block->head, block->head_size) &&
+                   !find_use(block)
                ? ABOUT_GENERATED : ABOUT_SOURCE;
 }
 
@@ -368,9 +370,7 @@ static size_t add_meant(const char *text, struct text *out)
     static const struct {
         const char *name, *meant;
     } names[] = {
-        {"rnl_thread_type", "uint3"},    {"rnl_block_type", "uint3"},
-        {"rnl_block_size_type", "dim3"}, {"rnl_grid_size_type", "dim3"},
-        {"rnl_printf", "printf"}};
+        {"rnl_cuda_launch", "<<<>>>"}};
     const size_t before = strncmp(text, "struct ", 7) == 0 ? 7 : 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const size_t size = strlen(names[i].name);
@@ -409,21 +409,6 @@ static void add_message(const struct block *block, struct text *out)
             words = p += strlen(before[i]);
     text_add_bytes(out, words,
                    (size_t)(end - words) - (end > words && end[-1] == '"'));
-}
-
-// An error in the record of a kernel is one of the kernel's.
-static void add_record(const struct block *block, const struct job *job,
-                       struct text *out)
-{
-    unsigned long line = strtoul(block->head + strlen(CC_RECORDS_FILE ":"),
-                                 NULL, 10);
-    struct text message = {0};
-    add_message(block, &message);
-    location_report(&job->scan, job->options->name,
-                    table_place(&job->scan, &job->options->expressions,
-                                line - 1),
-                    "error", message.data, out);
-    text_free(&message);
 }
 
 // The two lines after a head: what stands there, and a caret.
@@ -465,6 +450,26 @@ static void add_explained(const struct block *block, const char *sentence,
     add_shown(line + line_size(line), block->end, out);
 }
 
+// An error behind the source, told at its end.
+static void add_end(const struct block *block, const struct job *job,
+                    struct text *out)
+{
+    const char *text = job->source.data ? job->source.data : "";
+    size_t size = job->source.size, line = 1;
+    while (size > 0 && isspace((unsigned char)text[size - 1]))
+        size--;
+    const char *start = text;
+    for (const char *p = text; p < text + size; p++)
+        if (*p == '\n')
+            line++, start = p + 1;
+    const int column = (int)(text + size - start);
+    text_format(out, "%s:%zu:%d: error: ", job->options->name, line,
+                column + 1);
+    add_message(block, out);
+    text_format(out, "\n%5zu | %.*s\n      | %*s^\n", line, column, start,
+                column, "");
+}
+
 // An error in a library, told at the line that includes it.
 static void add_inclusion(const struct block *block, const char *place,
                           const char *sentence, struct text *out)
@@ -489,8 +494,12 @@ static void add_block(const struct block *block, const struct job *job,
     const char *use = says(block, " error: ") &&
                               is_generated(block->head, block->head_size)
                           ? find_use(block) : NULL;
-    if (is_in(block, CC_RECORDS_FILE) && says(block, " error: "))
-        add_record(block, job, out);
+    if (says(block, "'rnl_expression"))
+        text_add(out, "name-expression: error: a name expression names a "
+                      "kernel or a variable, with template arguments that its "
+                      "template takes\n");
+    else if (says(block, " error: ") && is_at_end(block))
+        add_end(block, job, out);
     else if (use)
         add_use(block, use, out);
     else if (says(block, " error: ") && explain(block, &sentence, &place) &&
@@ -548,7 +557,8 @@ static bool redefines_generated(const struct block *block)
 // own.c's.
 static bool is_muted(const struct block *block, const struct job *job)
 {
-    return says(block, "rnl_exactly") || says(block, "rnl_other_") ||
+    return says(block, "-fbracket-depth") || says(block, "rnl_exactly") ||
+           says(block, "rnl_other_") ||
            (says(block, " warning: ") &&
             (job->choices.no_warnings || redefines_generated(block) ||
              says(block, "#pragma once in main file")));
@@ -561,35 +571,30 @@ void diagnostics_filter(const char *errors, const struct job *job,
     struct block block;
     bool dropping = false;    // notes belong to what is before them
     struct block last = {0};  // of those that say all about their line
+    bool ended = false;       // what is at the end was told
     text_add(out, "");
     for (const char *at = errors; *at; at = block.end) {
         block = next_block(at);
         enum weight weight = weigh(&block);
-        bool once = weight == ABOUT_SUPPORT || weight == ABOUT_KERNEL;
+        bool once = weight == ABOUT_SUPPORT;
         bool note = says(&block, " note: ");
         bool generated =
             block.head && is_generated(block.head, block.head_size);
         if (is_muted(&block, job))
             dropping = true;
         else if (weight != NOTHING)
-            dropping = weight < greatest || (once && same_line(&last, &block));
+            dropping = weight < greatest ||
+                       (once && same_line(&last, &block)) ||
+                       (ended && is_at_end(&block));
         else if (!note)
             dropping = generated;
         if (once)
             last = block;
+        ended |= weight != NOTHING && is_at_end(&block);
         if (!dropping && !(note && generated))
             add_block(&block, job, out);
-        dropping |= weight == ABOUT_SUPPORT || (weight != NOTHING && generated);
+        dropping |= weight == ABOUT_SUPPORT ||
+                    (weight != NOTHING && generated && !is_at_end(&block));
     }
 }
 
-bool diagnostics_blame_table(const char *errors)
-{
-    enum weight greatest = find_greatest(errors);
-    return greatest == ABOUT_GENERATED || greatest == ABOUT_KERNEL;
-}
-
-bool diagnostics_blame_user(const char *errors)
-{
-    return find_greatest(errors) > ABOUT_GENERATED;
-}

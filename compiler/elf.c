@@ -210,18 +210,6 @@ static const Elf64_Sym *pointed_to(const struct elf_view *view, size_t home,
     return NULL;
 }
 
-// The function that has the kernel's name in its own; `entry` does.
-static const Elf64_Sym *find_named(const struct elf_view *view, size_t number,
-                                   const Elf64_Sym *entry)
-{
-    char name[32];
-    snprintf(name, sizeof name, "rnl_name_%zu", number);
-    const Elf64_Sym *pointer = elf_find_symbol(view, name);
-    if (!pointer || entry)
-        return entry;
-    return pointed_to(view, pointer->st_shndx, pointer->st_value);
-}
-
 // False for the record that fills an empty table.
 static bool read_kernel(const struct elf_view *view, const Elf64_Sym *table,
                         size_t number, struct elf_kernel *kernel)
@@ -233,11 +221,9 @@ static bool read_kernel(const struct elf_view *view, const Elf64_Sym *table,
     const Elf64_Sym *blocks =
         pointed_to(view, table->st_shndx,
                    record + offsetof(rnl_cpu_kernel, run_blocks));
-    const Elf64_Sym *named = find_named(view, number, threads);
     const Elf64_Sym *start = blocks ? blocks : threads;
-    if (!named || !start || start->st_shndx >= view->section_count)
+    if (!start || start->st_shndx >= view->section_count)
         return false;
-    kernel->symbol = strdup(elf_symbol_name(view, named));
     kernel->has_threads = threads;
     kernel->has_blocks = blocks;
     read_reached(view, start, kernel);
@@ -289,7 +275,7 @@ static void read_undefined(const struct elf_view *view, struct elf_unit *unit)
     }
 }
 
-// Code that the loader would run. LLVM by itself writes the older form.
+// Code that a loader would run.
 static bool is_constructors(const char *section)
 {
     static const char *const starts[] = {".init_array", ".ctors",
@@ -301,29 +287,15 @@ static bool is_constructors(const char *section)
     return false;
 }
 
-// The variables that would have to be initialised while kernels run, or before.
-// Guards of __shared__ ones are passed over: constructors that do nothing have
-// them, too.
-static void read_initialized(const struct elf_view *view,
-                             struct elf_unit *unit)
+static bool constructs(const struct elf_view *view)
 {
-    for (size_t i = 1; i < view->symbol_count; i++) {
-        const Elf64_Sym *symbol = &view->symbols[i];
-        const char *name = elf_symbol_name(view, symbol);
-        bool is_shared = ELF64_ST_TYPE(symbol->st_info) == STT_TLS;
-        unit->constructs |= ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC;
-        if (symbol->st_shndx == SHN_UNDEF ||
-            symbol->st_shndx >= view->section_count)
-            continue;
-        if (is_shared &&
-            view->sections[symbol->st_shndx].sh_type == SHT_PROGBITS)
-            list_add(&unit->initialized, name);
-        else if (!is_shared && strncmp(name, "_ZGV", 4) == 0)
-            list_add(&unit->guarded, name);
-    }
+    bool found = false;
+    for (size_t i = 1; i < view->symbol_count; i++)
+        found |= ELF64_ST_TYPE(view->symbols[i].st_info) == STT_GNU_IFUNC;
     for (size_t i = 0; i < view->section_count; i++)
-        unit->constructs |= is_constructors(section_name(view, i)) &&
-                            view->sections[i].sh_size > 0;
+        found |= is_constructors(section_name(view, i)) &&
+                 view->sections[i].sh_size > 0;
+    return found;
 }
 
 bool elf_read_unit(const struct text *file, struct elf_unit *unit)
@@ -331,18 +303,14 @@ bool elf_read_unit(const struct text *file, struct elf_unit *unit)
     struct elf_view view;
     if (!elf_open(file, &view))
         return false;
-    read_initialized(&view, unit);
+    unit->constructs = constructs(&view);
     read_undefined(&view, unit);
     return read_kernels(&view, unit);
 }
 
 void elf_unit_free(struct elf_unit *unit)
 {
-    for (size_t i = 0; i < unit->kernel_count; i++)
-        free(unit->kernels[i].symbol);
     free(unit->kernels);
     list_free(&unit->dynamic);
-    list_free(&unit->initialized);
-    list_free(&unit->guarded);
     *unit = (struct elf_unit){0};
 }

@@ -19,15 +19,17 @@ endmacro()
 # The core once, and each optional part once it is asked for: headers include
 # this text again to ask for more. See parts.c. Functions of the prelude round as
 # they are written, also where the user lets the compiler regroup sums.
-string(CONCAT one "#pragma GCC system_header\n#ifndef RNL_HAS_CORE\n"
-       "#define RNL_HAS_CORE\n")
+string(CONCAT one "#pragma GCC system_header\n"
+       "#pragma clang force_cuda_host_device begin\n"
+       "#ifndef RNL_HAS_CORE\n#define RNL_HAS_CORE\n")
 add()
 foreach(part prelude/base.h ../include/runnel/cpu_object.h prelude/dialect.h
              prelude/threads.h prelude/common.h prelude/table.h)
     add_file(${part})
 endforeach()
 foreach(part vector math warp atomic scoped rounding special simd heap
-             alignment space limits constants narrow half bfloat cluster groups)
+             alignment space limits constants pi cmath traits runtime host
+             narrow half bfloat cluster groups)
     string(TOUPPER ${part} name)
     string(CONCAT one "#endif\n"
            "#if defined(RNL_NEEDS_${name}) && !defined(RNL_HAS_${name})\n"
@@ -47,7 +49,7 @@ foreach(part vector math warp atomic scoped rounding special simd heap
     set(one "#pragma float_control(pop)\n")
     add()
 endforeach()
-set(one "#endif\n")
+set(one "#endif\n#pragma clang force_cuda_host_device end\n")
 add()
 string(REGEX REPLACE "(..)" "0x\\1," bytes "${text}")
 string(REGEX REPLACE "(................................................................................)"

@@ -98,10 +98,9 @@ static int write_part_headers(void)
 int write_stubs(const struct job *job)
 {
     static const char *const names[] = {
-        "cuda_runtime.h", "cuda_runtime_api.h", "cuda.h", "stdio.h", "cstdio",
-        "device_launch_parameters.h", "stddef.h",
-        "cstddef", "math.h", "cmath", "assert.h", "cassert", "stdlib.h",
-        "cstdlib", "string.h", "cstring", "device_functions.h",
+        "cuda_runtime.h", "cuda_runtime_api.h", "cuda.h",
+        "device_launch_parameters.h", "stddef.h", "cstddef", "assert.h",
+        "cassert", "stdlib.h", "string.h", "cstring", "device_functions.h",
         "device_atomic_functions.h", "vector_types.h", "vector_functions.h",
         "utility", "new"};
     if (!strstr(job->source.data, "include") &&
@@ -134,19 +133,18 @@ int write_prelude(const struct job *job)
     text_add_bytes(&seen, job->source.data, job->source.size);
     for (size_t i = 0; i < headers->count; i++)
         text_read_file(&seen, path_of(headers->items[i]));
-    if (job->scan.not_inline)
-        text_add(&text, "#define RNL_NOT_INLINE\n");
     parts_ask(seen.data, job->all_parts || has_folders(job), &text);
     bool core = text.size == 0 && !strstr(seen.data, "include");
-    if (job->scan.source)
-        own_make_way(job->scan.source, &text, &after);
+    own_make_way(&job->own, &text, &after);
     if (core) {
         text_add_bytes(&text, cc_prelude, cc_prelude_core_size);
-        text_add(&text, "#endif\n");
+        text_add(&text, "#endif\n#pragma clang force_cuda_host_device end\n");
     } else {
         text_add_bytes(&text, cc_prelude, cc_prelude_size);
     }
     text_add_bytes(&text, after.data, after.size);
+    if (job->choices.default_device)
+        text_add(&text, "#pragma clang force_cuda_host_device begin\n");
     text_free(&after);
     bool written = write_file(CC_PRELUDE_FILE, text.data, text.size);
     text_free(&seen);

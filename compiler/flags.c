@@ -132,6 +132,7 @@ static void add_code_generation(const struct choices *choices,
     list_add(arguments, "-Wno-pass-failed");
     list_add(arguments, "-Wno-duplicate-decl-specifier");
     list_add(arguments, "-Wno-c++11-narrowing");
+    list_add(arguments, "-Wno-cuda-compat");  // #pragma unroll (4)
     list_format(arguments, "-march=%s", choices->target);
     for (size_t i = 0; i < choices->passed.count; i++)
         list_add(arguments, choices->passed.items[i]);

@@ -1,6 +1,6 @@
 // The identity: a line of text that changes whenever the same source, options
 // and headers give another object.
-#include "clang/clang.h"
+#include "frontend/clang.h"
 #include "cc.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cc.h"
+#include "frontend/clang.h"
 
 struct job {
     const struct cc_options *options;
@@ -11,9 +12,9 @@ struct job {
     struct text log;       // diagnostics, filtered
     struct text errors;    // of the last command, as they came
     char *file;            // the source's name inside the folder
-    struct scan scan;      // what is in it
     struct elf_unit unit;
     bool all_parts;        // of the prelude, asked for or not
+    struct list own;       // what the source has of the prelude's names
     struct list kernels;   // their names, in the order of the table
     struct simt_verdict *verdicts;  // one for each
     struct process worker; // the SIMT compiler's child
@@ -54,8 +55,9 @@ bool confine_wall(const struct job *job);
 // In a child: closes the wall around it.
 bool confine_enter(void);
 
-// Whether all files that were included may be; an error in the log if not.
-bool confine_judge_includes(struct job *job, const char *preprocessed);
+// Whether untrusted source may include a file, by its path in the private
+// folder. `user` is the job.
+bool confine_may_include(void *user, const char *path);
 
 // Whether an untrusted text has no #embed; otherwise the log has the error.
 bool confine_judge_embeds(struct job *job, const char *name, const char *text);
@@ -78,14 +80,13 @@ int write_prelude(const struct job *job);
 
 // Fills a command with the compiler and all flags but those that tell what to
 // make.
-void command_start(const struct job *job, struct list *command,
-                   bool with_prelude);
+void command_start(const struct job *job, struct list *command);
+
+// The source as those words have it.
+struct clang_source command_source(struct job *job, const struct list *words);
 
 // What a compiler's end means; its diagnostics go to the log.
 int command_judge(struct job *job, int status);
-
-// Runs and frees a command; judges its end.
-int command_run(struct job *job, struct list *command, struct text *output);
 
 // Makes that of the source, as `kind` ("-c") says.
 int command_compile(struct job *job, const char *kind, const char *output);
@@ -100,26 +101,18 @@ int command_compile_again(struct job *job, const char *kind,
 // process that loads it. Returns the exit code.
 int linker_run(struct job *job);
 
-// --- explain.c --------------------------------------------------------------
-
-// Whether the last errors may be about inline assembly: nearly always PTX.
-bool explains_assembly(const struct job *job);
-
-// Whether the source may have assembly.
-bool mentions_assembly(const struct job *job);
-
-// Refuses assembly that the object would have. Returns the exit code.
-int judge_assembly(struct job *job);
-
-// Replace what has been said since the log had that size, and tell where code
-// would run before kernels, at the user's lines. Return the exit code.
-int explain_assembly(struct job *job, size_t before);
-int explain_construction(struct job *job);
-
 // --- tiers.c ----------------------------------------------------------------
 
 // The number of the one kernel that was asked for, or one that no kernel has.
 unsigned tiers_find_kernel(const struct job *job);
+
+// Takes what a child has said of the kernels. Whether the SIMT compiler has
+// made an object.
+bool tiers_read(struct job *job, struct text *said);
+void tiers_forget(struct job *job);
+
+// Notes what the source has of the prelude's names, each once.
+void tiers_add_own(struct job *job, const char *own);
 
 // Makes kernel.o: threads one by one, or vectors where they are wanted and
 // possible.

@@ -119,85 +119,6 @@ static bool is_record(const void *bytes)
     return bytes && (uintptr_t)bytes % _Alignof(rnl_cpu_object) == 0;
 }
 
-// A back reference in a mangled name: S_, S0_, … S9_, SA_, … in base 36.
-static bool is_reference(const char *part)
-{
-    unsigned char next = (unsigned char)part[1];
-    return part[0] == 'S' && (next == '_' || isdigit(next) || isupper(next));
-}
-
-// Bytes of the next element of a mangled name that is no back reference: an
-// identifier and a literal are taken as a whole, whatever letters they have.
-static size_t element_size(const char *part)
-{
-    size_t number = 0;
-    int digits = 0;
-    if (part[0] == 'L' && islower((unsigned char)part[1]))
-        return strcspn(part, "E");  // Li7E
-    if (part[0] == 'T' || part[0] == 'A')
-        return strcspn(part, "_");  // a parameter T0_, an array A4_
-    if (sscanf(part, "%zu%n", &number, &digits) == 1)
-        return (size_t)digits + number;
-    return 1;
-}
-
-// Copies part of a mangled name, in which back references count from the start
-// of the whole: rnl_entry, the only thing before the part that they count, is
-// taken off.
-static void copy_shifted(const char *part, size_t size, struct text *out)
-{
-    const char *end = part + size;
-    while (part < end) {
-        size_t length;
-        if (is_reference(part)) {
-            unsigned long index = strtoul(part + 1, NULL, 36);
-            length = strcspn(part, "_") + 1;
-            if (index == 0)
-                text_add(out, "S_");
-            else if (index <= 10)
-                text_format(out, "S%lu_", index - 1);
-            else
-                text_format(out, "S%c_", (int)('A' + (index - 11) % 26));
-        } else {
-            length = element_size(part);
-            if (length > (size_t)(end - part) || length == 0)
-                length = (size_t)(end - part);
-            text_add_bytes(out, part, length);
-        }
-        part += length;
-    }
-}
-
-// The kernel's own symbol out of that of its entry, as in
-// "_Z9rnl_entryIXadL_Z5scaleIfEvPT_EEEvP13rnl_cpu_block"; newer compilers put
-// "TnDa" before the X. A plain C function appears there as "_Z" and its name,
-// with no types after it.
-static void write_symbol(const char *entry, char symbol[RNL_CPU_SYMBOL_SIZE])
-{
-    static const char suffix[] = "EEEvP13rnl_cpu_block";
-    const char *start = strstr(entry, "XadL_Z");
-    memset(symbol, 0, RNL_CPU_SYMBOL_SIZE);
-    if (!start)
-        return;
-    start += strlen("XadL");
-    size_t size = strlen(start);
-    if (size < sizeof suffix - 1 ||
-        strcmp(start + size - (sizeof suffix - 1), suffix) != 0)
-        return;
-    size -= sizeof suffix - 1;
-    size_t length = 0;
-    int digits = 0;
-    struct text name = {0};
-    if (sscanf(start, "_Z%zu%n", &length, &digits) == 1 &&
-        (size_t)digits + length == size)
-        text_add_bytes(&name, start + digits, length);
-    else
-        copy_shifted(start, size, &name);
-    if (name.size < RNL_CPU_SYMBOL_SIZE)
-        memcpy(symbol, name.data, name.size);
-    text_free(&name);
-}
-
 // Only block memory is laid out like the thread-local segment.
 static void patch_thread(const struct elf_view *view, rnl_cpu_object *object)
 {
@@ -237,49 +158,20 @@ static bool patch_memory(const struct elf_view *view,
     return object->dynamic_offset % alignment == 0;
 }
 
-#if defined(__x86_64__)  // elsewhere libgcc asks for the processor's features
-// No code runs when the object is loaded: what is left of constructors, in
-// objects for debuggers, does nothing.
-static void drop_constructors(struct text *file, const struct elf_view *view)
-{
-    for (size_t s = 0; s < view->section_count; s++) {
-        const Elf64_Shdr *section = &view->sections[s];
-        if (section->sh_type != SHT_DYNAMIC)
-            continue;
-        Elf64_Dyn *entries = (Elf64_Dyn *)(file->data + section->sh_offset);
-        for (size_t i = 0; i < section->sh_size / sizeof *entries; i++)
-            if (entries[i].d_tag == DT_INIT_ARRAYSZ)
-                entries[i].d_un.d_val = 0;
-    }
-}
-#else
-static void drop_constructors(struct text *file, const struct elf_view *view)
-{
-    (void)file, (void)view;
-}
-#endif
-
 bool elf_patch(struct text *file, const struct elf_unit *unit)
 {
     struct elf_view view;
     if (!elf_open(file, &view))
         return false;
-    drop_constructors(file, &view);
     rnl_cpu_object *object =
         symbol_bytes(file, &view, RNL_CPU_OBJECT_SYMBOL, sizeof *object);
     rnl_cpu_kernel *kernels =
         symbol_bytes(file, &view, "rnl_kernels",
                      unit->kernel_count * sizeof *kernels);
-    char(*symbols)[RNL_CPU_SYMBOL_SIZE] =
-        symbol_bytes(file, &view, "rnl_symbols",
-                     unit->kernel_count * sizeof *symbols);
-    if (!is_record(object) ||
-        (unit->kernel_count && (!is_record(kernels) || !symbols)))
+    if (!is_record(object) || (unit->kernel_count && !is_record(kernels)))
         return false;
     for (size_t i = 0; i < unit->kernel_count; i++) {
         const struct elf_kernel *kernel = &unit->kernels[i];
-        if (!kernel->symbol)
-            return false;
         kernels[i].flags = kernel->flags;
         kernels[i].shared_size = kernel->shared_size;
         memcpy(kernels[i].block_size, kernel->block_size,
@@ -288,7 +180,6 @@ bool elf_patch(struct text *file, const struct elf_unit *unit)
             kernels[i].form = RNL_CPU_FORM_BLOCKS;
         if (kernel->has_blocks)
             object->tier = 'B';
-        write_symbol(kernel->symbol, symbols[i]);
     }
     if (unit->tells_thread)
         patch_thread(&view, object);

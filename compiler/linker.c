@@ -1,6 +1,6 @@
 // Running the linker. What it misses, or would take from the process that loads
 // the object, is told at the lines that use it.
-#include "clang/clang.h"
+#include "frontend/clang.h"
 #include "elf_view.h"
 #include "import_table.h"
 #include "job.h"

@@ -1,5 +1,5 @@
 // runnel-cc: kernel source in, a cpu object out. README.md tells how.
-#include "clang/clang.h"
+#include "frontend/clang.h"
 #include "job.h"
 
 #include <errno.h>
@@ -16,50 +16,9 @@ void job_cut_log(struct job *job, size_t size)
         job->log.data[job->log.size = size] = 0;
 }
 
-// --- The table of kernels ---------------------------------------------------
+// --- From source to object -------------------------------------------------
 
-// Finds kernels and variables, after the preprocessor if need be. Errors of the
-// preprocessor are left to the compilation, which words them better.
-static int scan(struct job *job)
-{
-    job->scan.int128 = job->choices.int128;
-    job->scan.default_device = job->choices.default_device;
-    bool untrusted = job->options->untrusted;
-    if (!untrusted && !scan_needs_cpp(job->source.data, &job->flags)) {
-        scan_source(job->source.data, &job->scan);
-        return CC_OK;
-    }
-    if (untrusted && !confine_judge_embeds(job, job->options->name,
-                                           job->source.data))
-        return CC_NOT_COMPILED;
-    struct list command = {0};
-    struct text *output = &job->scan.preprocessed;
-    size_t before = job->log.size;
-    command_start(job, &command, false);
-    list_add(&command, "-E");
-    list_add(&command, "-w");
-    list_add(&command, job->file);
-    int status = command_run(job, &command, output);
-    if (status == CC_OK && output->data)
-        scan_source(output->data, &job->scan);
-    if (status != CC_OK && (status != CC_NOT_COMPILED || !job->errors.data))
-        return status;
-    job_cut_log(job, before);
-    return !untrusted || !output->data ||
-                   confine_judge_includes(job, output->data)
-               ? CC_OK : CC_NOT_COMPILED;
-}
-
-// clang refuses what a template throws wherever it is not used; without it, the
-// linker misses what throws.
-static void allow_throws(struct job *job)
-{
-    if (job->scan.throws != SCAN_THROWS_IN_TEMPLATES)
-        return;
-    list_add(&job->flags.arguments, "-Xclang");
-    list_add(&job->flags.arguments, "-fcxx-exceptions");
-}
-
+// The source, with the table of its kernels behind it.
 static int write_source(struct job *job)
 {
     // The file has the user's name where that can be, and a #line otherwise:
@@ -79,233 +38,49 @@ static int write_source(struct job *job)
         text_add(&text, "\n");
     }
     text_add_bytes(&text, job->source.data, job->source.size);
+    text_format(&text, "\n#line 1 \"" CC_TABLE_FILE "\"\n%s", clang_pragmas);
     bool written = job->file && write_file(job->file, text.data, text.size);
     text_free(&text);
     return written ? CC_OK : complain_file("write", "the source");
 }
 
-// A name alone has to be that of one kernel: no template, no other beside it.
-static bool judge_expression(struct job *job, const char *expression)
+// Changes the prelude where that may mend the errors of the source: by names
+// that it has from nowhere, and by names that it has itself.
+static bool adapt_prelude(struct job *job, size_t owned)
 {
-    const struct scan *scan = &job->scan;
-    bool clear = true;
-    const struct scan_kernel *one = NULL;
-    for (size_t i = 0; i < scan->kernel_count; i++)
-        if (table_has_name(&scan->kernels[i], expression)) {
-            clear &= !one && !scan->kernels[i].is_template;
-            one = &scan->kernels[i];
-        }
-    if (clear)
-        return true;
-    struct text sentence = {0};
-    text_format(&sentence, "'%s' does not tell which kernel is meant",
-                expression);
-    location_report(scan, CC_EXPRESSION_FILE, NULL, "error", sentence.data,
-                    &job->log);
-    text_free(&sentence);
-    for (size_t i = 0; i < scan->kernel_count; i++)
-        if (table_has_name(&scan->kernels[i], expression))
-            location_report(scan, job->options->name, scan->kernels[i].at,
-                            "note", "candidate", &job->log);
-    return false;
+    // clang drops enumerators that are there twice.
+    if (strstr(job->errors.data, "redefinition of 'warpSize'") && owned == 0)
+        tiers_add_own(job, "warpSize -");
+    bool parts = !job->all_parts && parts_missed(job->errors.data);
+    job->all_parts |= parts;
+    return parts || job->own.count > owned;
 }
 
-// What the scan has found that CUDA does not allow: of much, the beginning.
-static int judge_scan(struct job *job)
-{
-    const struct list *expressions = &job->options->expressions;
-    int status = CC_OK;
-    for (size_t i = 0; i < expressions->count; i++)
-        if (!judge_expression(job, expressions->items[i]))
-            status = CC_NOT_COMPILED;
-    for (size_t i = 0; i < job->scan.refusal_count && i < SCAN_REFUSALS; i++)
-        location_report(&job->scan, job->options->name,
-                        job->scan.refusals[i].at, "error",
-                        job->scan.refusals[i].sentence, &job->log);
-    return job->scan.refusal_count ? CC_NOT_COMPILED : status;
-}
-
-// Puts the table after the user's text.
-static int append_table(struct job *job)
-{
-    char version[4200], path[4200];
-    struct text text = {0};
-    int status = CC_OK;
-    snprintf(version, sizeof version, "clang %s", clang_version());
-    table_write(&job->scan, &job->options->expressions, version,
-                &job->kernels, &text);
-    in_folder(path, job->file);
-    FILE *file = fopen(path, "ab");
-    if (!file || fwrite(text.data, 1, text.size, file) != text.size)
-        status = complain_file("write", path);
-    if (file && fclose(file) != 0)
-        status = complain_file("write", path);
-    text_free(&text);
-    return status;
-}
-
-// --- From source to object -------------------------------------------------
-
-// With all parts of the prelude if there are errors that a part could mend.
-static int compile_parts(struct job *job)
-{
-    size_t before = job->log.size;
-    int status = tiers_compile(job);
-    if (status != CC_NOT_COMPILED || job->all_parts || !job->errors.data ||
-        !parts_missed(job->errors.data))
-        return status;
-    struct text log = {0}, errors = job->errors;
-    if (job->log.size > before)
-        text_add(&log, job->log.data + before);
-    job->errors = (struct text){0};
-    job->all_parts = true;
-    text_free(&job->no_vectors);
-    job_cut_log(job, before);
-    status = write_prelude(job);
-    if (status == CC_OK)
-        status = tiers_compile(job);
-    if (status == CC_NOT_COMPILED && job->errors.data &&
-        parts_missed(job->errors.data)) {
-        // No part has the name: the source's own mistake was told better.
-        job_cut_log(job, before);
-        text_add_bytes(&job->log, log.data, log.size);
-        text_free(&job->errors);
-        text_add(&job->errors, errors.data);
-    }
-    text_free(&log);
-    text_free(&errors);
-    return status;
-}
-
-// Words of clang's errors where a source needs built-in variables of the types
-// that CUDA documents: in overloads, deduced types, copies.
-static bool may_need_values(const char *errors)
-{
-    static const char *const words[] = {
-        "rnl_thread_type", "rnl_block_type", "rnl_block_size_type",
-        "rnl_grid_size_type", "ambiguous", "no matching function",
-        "no setter defined"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(errors, words[i]))
-            return true;
-    return false;
-}
-
-// With built-in variables that are values of these types, if that helps.
-static int compile_values(struct job *job)
-{
-    struct list *arguments = &job->flags.arguments;
-    size_t before = job->log.size;
-    int status = compile_parts(job);
-    if (status != CC_NOT_COMPILED || !job->errors.data ||
-        !may_need_values(job->errors.data))
-        return status;
-    struct text log = job->log, errors = job->errors;
-    job->log = job->errors = (struct text){0};
-    if (before > 0)
-        text_add_bytes(&job->log, log.data, before);
-    text_free(&job->no_vectors);
-    list_add(arguments, "-DRNL_VALUES");
-    if (compile_parts(job) == CC_OK) {
-        text_free(&log);
-        text_free(&errors);
-        return CC_OK;
-    }
-    free(arguments->items[--arguments->count]);
-    text_free(&job->log);
-    text_free(&job->errors);
-    job->log = log;
-    job->errors = errors;
-    return status;
-}
-
-// Compiles the source with its table. When that blames generated text, it is
-// asked again what kernels cannot be, and the user's text alone whether it is
-// wrong without them.
+// Where all parts do not help, the first errors are the better ones.
 static int compile_kernels(struct job *job)
 {
-    size_t before = job->log.size;
-    int status = compile_values(job);
-    if (status == CC_OK && mentions_assembly(job))
-        return judge_assembly(job);
-    // Assembly of another processor can also crash clang.
-    bool failed = status == CC_NOT_COMPILED ||
-                  (status == CC_CRASHED && mentions_assembly(job));
-    if (failed && job->errors.data && explains_assembly(job))
-        return explain_assembly(job, before);
-    if (status != CC_NOT_COMPILED || !job->errors.data)
-        return status;
-    if (!diagnostics_blame_table(job->errors.data))
-        return status;
-    job_cut_log(job, before);
-    list_add(&job->flags.arguments, "-DRNL_EXPLAIN");
-    command_compile(job, "-fsyntax-only", "kernel.o");
-    bool explained =
-        job->errors.data && diagnostics_blame_user(job->errors.data);
-    struct text log = job->log, errors = job->errors;
-    job->log = job->errors = (struct text){0};
-    status = write_source(job);
-    if (status == CC_OK)
-        status = command_compile(job, "-fsyntax-only", "kernel.o");
-    if (status == CC_OK && explained) {
-        text_add(&job->log, log.data);
-        status = CC_NOT_COMPILED;
-    } else if (status == CC_OK) {
-        text_add(&job->log, "runnel-cc: the table of kernels is wrong:\n");
-        text_add(&job->log, errors.data);
-        status = CC_CRASHED;
+    const size_t before = job->log.size;
+    struct text first = {0};
+    size_t owned = 0;
+    int status = tiers_compile(job);
+    while (status == CC_NOT_COMPILED && job->errors.data &&
+           adapt_prelude(job, owned)) {
+        owned = job->own.count;
+        if (!first.data)
+            text_add(&first, job->log.data ? job->log.data + before : "");
+        text_free(&job->no_vectors);
+        job_cut_log(job, before);
+        status = write_prelude(job);
+        if (status == CC_OK)
+            status = tiers_compile(job);
     }
-    text_free(&log);
-    text_free(&errors);
+    if (first.data && status == CC_NOT_COMPILED && job->errors.data &&
+        parts_missed(job->errors.data)) {
+        job_cut_log(job, before);
+        text_add(&job->log, first.data);
+    }
+    text_free(&first);
     return status;
-}
-
-// Whether code runs before kernels. Constructors that do nothing are optimised
-// away; objects for debuggers have them, so another is made.
-static bool constructs(struct job *job)
-{
-    char path[4200];
-    struct text file = {0};
-    struct elf_unit optimised = {0};
-    if (!job->unit.constructs || !job->choices.debug)
-        return job->unit.constructs;
-    struct list *arguments = &job->flags.arguments;
-    list_add(arguments, "-O2");
-    in_folder(path, "optimised.o");
-    bool found = command_compile_again(job, "-c", "optimised.o") == CC_OK &&
-                 text_read_file(&file, path) &&
-                 elf_read_unit(&file, &optimised) && optimised.constructs;
-    free(arguments->items[--arguments->count]);
-    text_free(&file);
-    elf_unit_free(&optimised);
-    return found;
-}
-
-// What only the compiled object shows.
-static int judge_variables(struct job *job)
-{
-    const struct elf_unit *unit = &job->unit;
-    bool refused = false, has_value;
-    for (size_t i = 0;
-         i < unit->initialized.count && !job->choices.no_warnings; i++)
-        location_report(&job->scan, job->options->name,
-                        scan_find(&job->scan, "__shared__",
-                                  unit->initialized.items[i], &has_value),
-                        "warning", "a __shared__ variable is not initialized: "
-                        "shared memory starts undefined", &job->log);
-    for (size_t i = 0; i < unit->guarded.count; i++) {
-        const char *at = scan_find(&job->scan, "static",
-                                   unit->guarded.items[i], &has_value);
-        if (!at || !has_value)
-            continue;  // its constructor may do nothing
-        location_report(&job->scan, job->options->name, at, "error",
-                        "a static variable of a function cannot have a dynamic "
-                        "initializer", &job->log);
-        refused = true;
-    }
-    if (refused)
-        return CC_NOT_COMPILED;
-    return constructs(job) ? explain_construction(job) : CC_OK;
 }
 
 static int read_unit(struct job *job)
@@ -322,6 +97,11 @@ static int read_unit(struct job *job)
         text_add(&job->log, "runnel-cc: the compiler's object file cannot be "
                             "understood\n");
         return CC_CRASHED;
+    }
+    if (job->unit.constructs) {
+        text_format(&job->log, "%s: error: dynamic initialization is not "
+                    "supported by Runnel on the CPU\n", job->options->name);
+        return CC_NOT_COMPILED;
     }
     for (size_t i = 0; job->vectorised && i < job->unit.kernel_count &&
                        i < job->kernels.count; i++)
@@ -401,13 +181,11 @@ static int run_job(struct job *job)
     if (!write_file(CC_DEFINES_FILE, job->flags.defines.data,
                     job->flags.defines.size))
         return complain_file("write", "a temporary file");
-    if ((status = scan(job)) || (status = judge_scan(job)))
-        return status;
-    allow_throws(job);
-    if ((status = append_table(job)) || (status = write_prelude(job)) ||
-        (status = compile_kernels(job)) || (status = read_unit(job)) ||
-        (status = judge_variables(job)) ||
-        (status = linker_run(job)))
+    if (job->options->untrusted &&
+        !confine_judge_embeds(job, job->options->name, job->source.data))
+        return CC_NOT_COMPILED;
+    if ((status = write_prelude(job)) || (status = compile_kernels(job)) ||
+        (status = read_unit(job)) || (status = linker_run(job)))
         return status;
     status = dump_write(job);
     if (job->choices.report_tiers)
@@ -454,11 +232,8 @@ static int compile_source(const struct cc_options *options)
     text_free(&job.log);
     text_free(&job.errors);
     elf_unit_free(&job.unit);
-    scan_free(&job.scan);
-    for (size_t i = 0; job.verdicts && i < job.kernels.count; i++)
-        free(job.verdicts[i].why);
-    free(job.verdicts);
-    list_free(&job.kernels);
+    tiers_forget(&job);
+    list_free(&job.own);
     free(job.file);
     return status;
 }

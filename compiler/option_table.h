@@ -58,8 +58,7 @@ enum option_owner {
     X("--gpu-code", "-code", TAKES_VALUE, OF_NVRTC, ignore) \
     X("--device-as-default-execution-space", "-default-device", \
       TAKES_NOTHING, OF_NVRTC, set_default_device) \
-    X("--device-int128", "-device-int128", TAKES_NOTHING, OF_NVRTC, \
-      set_int128) \
+    X("--device-int128", "-device-int128", TAKES_NOTHING, OF_NVRTC, ignore) \
     X("--builtin-initializer-list", "-builtin-initializer-list", \
       TAKES_SWITCH, OF_NVRTC, set_lists) \
     X("--device-float128", "-device-float128", TAKES_NOTHING, OF_NVRTC, \

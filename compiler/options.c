@@ -106,11 +106,6 @@ static void set_default_device(struct given *given)
     given->choices->default_device = true;
 }
 
-static void set_int128(struct given *given)
-{
-    given->choices->int128 = true;
-}
-
 static void set_tier(struct given *given)
 {
     static const char *const tiers[] = {"auto", "B", "B-or-F", "F"};

@@ -36,12 +36,15 @@ static const struct part parts[] = {
     {"ALIGNMENT", "alignas", ""},
     {"SPACE", "__is __cvta_", ""},
     {"CLUSTER", "cluster", ""},
+    {"RUNTIME", "cuda CU", ""},
 };
 
-// Headers that bring a part with them.
+// Headers that bring parts with them.
+enum { PARTS = 5 };
+
 static const struct {
     const char *header;
-    const char *parts[5];
+    const char *parts[PARTS];
 } headers[] = {
     {"cuda_fp16.h", {"VECTOR", "MATH", "ROUNDING", "NARROW", "HALF"}},
     {"cuda_fp16.hpp", {"VECTOR", "MATH", "ROUNDING", "NARROW", "HALF"}},
@@ -52,6 +55,14 @@ static const struct {
     {"cooperative_groups/scan.h", {"MATH", "WARP", "GROUPS"}},
     {"cooperative_groups/memcpy_async.h", {"MATH", "WARP", "GROUPS"}},
     {"math_constants.h", {"MATH", "CONSTANTS"}},
+    {"math.h", {"PI"}},
+    {"cmath", {"MATH", "PI", "CMATH"}},
+    {"cstdlib", {"MATH", "CMATH"}},
+    {"algorithm", {"MATH", "CMATH"}},
+    {"type_traits", {"LIMITS", "TRAITS"}},
+    {"limits", {"LIMITS", "TRAITS"}},
+    {"stdio.h", {"HOST"}},
+    {"cstdio", {"HOST"}},
     {"limits.h", {"LIMITS"}},
     {"climits", {"LIMITS"}},
     {"float.h", {"LIMITS"}},
@@ -59,6 +70,18 @@ static const struct {
     {"stdint.h", {"LIMITS"}},
     {"cstdint", {"LIMITS"}},
 };
+
+// Headers of which only the host's code uses anything.
+static const char *const hosts[] = {
+    "array", "atomic", "bitset", "cctype", "cerrno", "chrono", "complex",
+    "condition_variable", "csignal", "ctime", "ctype.h", "deque", "errno.h",
+    "exception", "fstream", "functional", "future", "getopt.h", "iomanip",
+    "ios", "iosfwd", "iostream", "istream", "iterator", "list", "locale", "map",
+    "memory", "mutex", "numeric", "optional", "ostream", "queue", "random",
+    "ratio", "set", "signal.h", "sstream", "stack", "stdexcept", "streambuf",
+    "string", "string_view", "sys/time.h", "thread", "time.h", "tuple",
+    "typeinfo", "unistd.h", "unordered_map", "unordered_set", "variant",
+    "vector"};
 
 static const char *const refused[] = {
     "mma.h", "cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h", "cuda/barrier",
@@ -149,31 +172,52 @@ bool parts_missed(const char *errors)
     return false;
 }
 
-// Goes back to the prelude for the parts. While kernels are searched there is
-// none.
-static void write_header(size_t i, struct text *text)
+// Goes back to the prelude for the parts.
+static void write_header(const char *header, const char *const *names,
+                         struct text *text)
 {
-    text_add(text, "#pragma GCC system_header\n#ifdef RNL_HAS_CORE\n");
-    for (size_t p = 0; p < 5 && headers[i].parts[p]; p++)
-        text_format(text, "#define RNL_NEEDS_%s\n", headers[i].parts[p]);
-    text_format(text, "#include \"%s../" CC_PRELUDE_FILE "\"\n#endif\n",
-                strchr(headers[i].header, '/') ? "../" : "");
+    text_add(text, "#pragma GCC system_header\n");
+    for (size_t p = 0; p < PARTS && names[p]; p++)
+        text_format(text, "#define RNL_NEEDS_%s\n", names[p]);
+    text_format(text, "#include \"%s../" CC_PRELUDE_FILE "\"\n",
+                strchr(header, '/') ? "../" : "");
+}
+
+// Whether a part belongs to a header of C or C++.
+static bool is_language(const char *part)
+{
+    static const char *const names[] = {"LIMITS", "PI", "CMATH", "TRAITS",
+                                        "HOST"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], part) == 0)
+            return true;
+    return false;
 }
 
 bool parts_give_way(const char *header)
 {
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-        if (strcmp(headers[i].header, header) == 0)
-            return strcmp(headers[i].parts[0], "LIMITS") == 0;
+        for (size_t p = 0; p < PARTS && headers[i].parts[p]; p++)
+            if (strcmp(headers[i].header, header) == 0 &&
+                is_language(headers[i].parts[p]))
+                return true;
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++)
+        if (strcmp(hosts[i], header) == 0)
+            return true;
     return false;
 }
 
 bool parts_header(size_t i, struct text *name, struct text *text)
 {
-    const size_t count = sizeof headers / sizeof *headers;
-    if (i < count) {
+    static const char *const host[] = {"HOST", NULL};
+    const size_t own = sizeof headers / sizeof *headers;
+    const size_t count = own + sizeof hosts / sizeof *hosts;
+    if (i < own) {
         text_add(name, headers[i].header);
-        write_header(i, text);
+        write_header(headers[i].header, headers[i].parts, text);
+    } else if (i < count) {
+        text_add(name, hosts[i - own]);
+        write_header(hosts[i - own], host, text);
     } else if (i - count < sizeof refused / sizeof *refused) {
         text_add(name, refused[i - count]);
         text_format(text,

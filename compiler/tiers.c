@@ -1,5 +1,5 @@
 // Whether threads become lanes or stay what they are, and what comes of it.
-#include "clang/clang.h"
+#include "frontend/clang.h"
 #include "job.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void bitcode_command(const struct job *job, struct list *command)
     static const char *const words[] = {
         "-fstrict-float-cast-overflow", "-Xclang",
         "-disable-llvm-passes", "-emit-llvm", "-c", "-o", "kernel.bc"};
-    command_start(job, command, true);
+    command_start(job, command);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         list_add(command, words[i]);
     if (!is_scalar(job))
@@ -49,36 +49,21 @@ unsigned tiers_find_kernel(const struct job *job)
     return (unsigned)i;
 }
 
-static struct simt_verdict *make_verdicts(struct job *job)
-{
-    if (!job->verdicts)
-        job->verdicts = calloc(job->kernels.count + 1, sizeof *job->verdicts);
-    if (!job->verdicts)
-        text_add(&job->no_vectors, "memory is short");
-    return job->verdicts;
-}
-
 // --- The SIMT compiler's child ----------------------------------------------
-
-// The object as text: for the user, or to look for the source's own assembly.
-static bool wants_assembly(const struct job *job)
-{
-    return job->options->dump_assembly || mentions_assembly(job);
-}
 
 struct call {
     struct list command;
     struct simt_job simt;
+    struct clang_source source;
 };
 
 static int call_simt(void *argument)
 {
     struct call *call = argument;
-    return clang_vectorise((const char *const *)call->command.items,
-                           call->command.count, &call->simt);
+    return clang_compile(&call->source);
 }
 
-static void make_call(const struct job *job, struct call *call)
+static void make_call(struct job *job, struct call *call)
 {
     struct simt_job *simt = &call->simt;
     bitcode_command(job, &call->command);
@@ -87,24 +72,49 @@ static void make_call(const struct job *job, struct call *call)
     simt->scalar_only = is_scalar(job);
     simt->wherever = strcmp(job->choices.tier, "auto") != 0;
     simt->dump = job->options->dump_ir ? DUMP_IR_STEM : NULL;
-    simt->assembly = wants_assembly(job) ? "kernel.s" : NULL;
+    simt->assembly = job->options->dump_assembly ? "kernel.s" : NULL;
     memcpy(simt->block_size, job->choices.block_size, sizeof simt->block_size);
-    if (job->choices.only) {
-        simt->only = true;
-        simt->kernel = tiers_find_kernel(job);
-    }
+    simt->only = job->choices.only != NULL;
+    call->source = command_source(job, &call->command);
+    call->source.simt = simt;
+    call->source.only = job->choices.only;
 }
 
-// Reads one line of the child's: "r 3 why" for a kernel that is left to tier F,
-// "v 3 1" for one that is not, with its flags, "! sentence" for a failure. True
-// for ".", the last line when there is an object.
+static void add_kernel(struct job *job, const char *name)
+{
+    struct simt_verdict *grown = realloc(
+        job->verdicts, (job->kernels.count + 1) * sizeof *job->verdicts);
+    if (!grown)
+        exit(CC_CRASHED);
+    job->verdicts = grown;
+    job->verdicts[job->kernels.count] = (struct simt_verdict){0};
+    list_add(&job->kernels, name);
+}
+
+void tiers_add_own(struct job *job, const char *own)
+{
+    for (size_t i = 0; i < job->own.count; i++)
+        if (strcmp(job->own.items[i], own) == 0)
+            return;
+    list_add(&job->own, own);
+}
+
+// Reads one line of the child's: "o name declaration" for what gives way to the
+// source's own, "k name" for a kernel, "r 3 why" for one that
+// is left to tier F, "v 3 1" for one that is not, with its flags, "! sentence"
+// for a failure. True for ".", the last line when there is an object.
 static bool read_line(struct job *job, const char *line)
 {
     unsigned kernel;
     int start = 0;
     if (line[0] == '!')
         text_add(&job->no_vectors, line + 2);
-    if (sscanf(line + 1, "%u %n", &kernel, &start) != 1 ||
+    if (line[0] == 'k')
+        add_kernel(job, line + 2);
+    if (line[0] == 'o')
+        tiers_add_own(job, line + 2);
+    if (strchr("ko!", line[0]) ||
+        sscanf(line + 1, "%u %n", &kernel, &start) != 1 ||
         kernel >= job->kernels.count)
         return line[0] == '.';
     struct simt_verdict *verdict = &job->verdicts[kernel];
@@ -118,15 +128,23 @@ static bool read_line(struct job *job, const char *line)
     return false;
 }
 
-static bool read_verdicts(struct job *job, struct text *output)
+void tiers_forget(struct job *job)
+{
+    for (size_t i = 0; i < job->kernels.count; i++)
+        free(job->verdicts[i].why);
+    free(job->verdicts);
+    job->verdicts = NULL;
+    list_free(&job->kernels);
+}
+
+bool tiers_read(struct job *job, struct text *said)
 {
     bool made = false;
-    char *rest = output->data;
+    char *rest = said->data;
+    tiers_forget(job);
     for (char *line; rest && (line = strsep(&rest, "\n"));)
         if (line[0])
             made |= read_line(job, line);
-    if (!made && job->no_vectors.size == 0)
-        text_add(&job->no_vectors, "the SIMT compiler crashed");
     return made;
 }
 
@@ -141,7 +159,9 @@ static int call_child(struct job *job)
     process_finish(&job->worker, NULL, NULL);
     process_start(call_simt, &call, &job->worker);
     process_listen(&job->worker, &output, &job->errors);
-    job->vectorised = read_verdicts(job, &output);
+    job->vectorised = tiers_read(job, &output);
+    if (!job->vectorised && job->no_vectors.size == 0)
+        text_add(&job->no_vectors, "the SIMT compiler crashed");
     int status = job->vectorised
                      ? 0 : process_finish(&job->worker, NULL, NULL);
     text_free(&output);
@@ -168,8 +188,6 @@ static int report_refused(struct job *job)
 
 static int compile_by_simt(struct job *job)
 {
-    if (!make_verdicts(job))
-        return command_compile(job, "-c", "kernel.o");
     int status = call_child(job);
     bool crashed = status >= CLANG_CRASHED && !job->options->untrusted;
     if (!crashed)

@@ -42,7 +42,7 @@ FLOORS = [
     (r"src/backends/(cuda|hip)/.*", BACKEND | {"backend:cudalike"}),
     (r"src/backends/cpu/imports\.c", BACKEND | {"tables"}),
     (r"src/backends/\w+/.*", BACKEND),
-    (r"compiler/clang/.*", {"libc", "llvm", "llvm c++", "c++"}),
+    (r"compiler/frontend/.*", {"libc", "llvm", "llvm c++", "c++"}),
     (r"compiler/.*", {"libc", "public/cpu_object", "llvm"}),
     (r"(cli|examples)/.*", PUBLIC | {"libc"}),
     (r"bench/.*\.cpp", PUBLIC | {"libc", "peers", "c++"}),

@@ -4,22 +4,20 @@
 
 // --- Words -----------------------------------------------------------------
 
-// `inline` makes the compiler drop the copy of a kernel that is not inlined
-// into its run_threads function, and keeps overloads and templates legal.
-// `template __global__ void k<int>(int *);` must not be inline, and before an
-// attribute no function can be.
-#if defined(RNL_NOT_INLINE)
-#define __global__
-#else
-#define __global__ inline
-#endif
-#define __device__
-#define __host__
-#define __constant__
-#define __managed__
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __host__ __attribute__((host))
+#define __constant__ __attribute__((constant))
+#define __shared__ __attribute__((shared))
+#define __managed__ __attribute__((device))
 #define __grid_constant__
-#define __launch_bounds__(...)
-#define __cluster_dims__(...)
+// What a third argument asks for, blocks per cluster, has no meaning here.
+#define RNL_LAUNCH_BOUNDS(threads, blocks, ...) \
+    __attribute__((launch_bounds(threads, blocks)))
+#define __launch_bounds__(...) RNL_LAUNCH_BOUNDS(__VA_ARGS__, 0, 0)
+// clang 19 has no attribute for it: frontend/records.cpp reads this one.
+#define __cluster_dims__(...) \
+    __attribute__((annotate("rnl.cluster", __VA_ARGS__)))
 #define __maxnreg__(...)
 #define __nv_pure__
 #define __CUDA_ARCH_HAS_FEATURE__(feature) __CUDA_ARCH_FEAT_##feature
@@ -29,8 +27,6 @@
 
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __inline_hint__ __inline__
-
-#define __shared__ thread_local
 
 // What is looked for by its name in what has been compiled.
 #define RNL_FOUND __attribute__((__used__))
@@ -65,8 +61,6 @@ typedef unsigned long long rnl_ullong;
 
 // --- Vectors that built-in variables are made of ----------------------------
 
-struct rnl_dim_zero {};
-
 struct uint3 {
     unsigned int x, y, z;
 };
@@ -79,11 +73,6 @@ struct dim3 {
     {
     }
     constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
-    constexpr dim3(rnl_dim_zero) : x(0), y(0), z(0) {}
-    template <class T, class = typename T::rnl_built_in>
-    dim3(const T &v) : x(v.x), y(v.y), z(v.z)
-    {
-    }
     constexpr operator uint3() const { return uint3{x, y, z}; }
 };
 
@@ -97,16 +86,10 @@ RNL_INLINE uint3 make_uint3(unsigned int x, unsigned int y, unsigned int z)
 // What belongs to the block being run. Lies in block memory. Its address never
 // leaves this translation unit, so that stores of the kernel cannot change it.
 struct rnl_state_type {
-    uint3 thread, block;
-    dim3 block_size, grid_size;
+    uint3 thread, block, block_size, grid_size;
     rnl_cpu_block *run;
     unsigned int failures;  // of compare-and-swap, since the last yield
     unsigned int arrived;   // threads, at a barrier of the block's cluster
-    constexpr rnl_state_type()
-        : thread{}, block{}, block_size(rnl_dim_zero{}),
-          grid_size(rnl_dim_zero{}), run(nullptr), failures(0), arrived(0)
-    {
-    }
 };
 
 extern "C" {
@@ -116,7 +99,10 @@ static __shared__ rnl_state_type rnl_state RNL_NAMED(rnl_state);
 #define RNL_GETTER(name, value)                                       \
     extern "C" {                                                      \
     static unsigned int name() RNL_NAMED(name);                       \
-    RNL_INLINE RNL_CONSTANT unsigned int name() { return value; }     \
+    RNL_INLINE __attribute__((used)) RNL_CONSTANT unsigned int name() \
+    {                                                                 \
+        return value;                                                 \
+    }                                                                 \
     }
 RNL_GETTER(rnl_thread_x, rnl_state.thread.x)
 RNL_GETTER(rnl_thread_y, rnl_state.thread.y)
@@ -131,76 +117,20 @@ RNL_GETTER(rnl_grid_size_x, rnl_state.grid_size.x)
 RNL_GETTER(rnl_grid_size_y, rnl_state.grid_size.y)
 RNL_GETTER(rnl_grid_size_z, rnl_state.grid_size.z)
 
-#if defined(RNL_VALUES)
-// Macros, for a source that needs the very types of CUDA.
-#define RNL_BUILT_IN(type, function, prefix)                            \
-    RNL_INLINE const type function()                                    \
-    {                                                                   \
-        return type{prefix##_x(), prefix##_y(), prefix##_z()};          \
-    }
-RNL_BUILT_IN(uint3, rnl_thread_index, rnl_thread)
-RNL_BUILT_IN(uint3, rnl_block_index, rnl_block)
-RNL_BUILT_IN(dim3, rnl_block_dim, rnl_block_size)
-RNL_BUILT_IN(dim3, rnl_grid_dim, rnl_grid_size)
+// Every function that reads these gets copies of its own, made by the functions
+// above (frontend/device.cpp).
+#define RNL_BUILT_IN(type, name, symbol) \
+    extern const __device__ type name RNL_NAMED(symbol);
+RNL_BUILT_IN(uint3, threadIdx, rnl_built_in_thread)
+RNL_BUILT_IN(uint3, blockIdx, rnl_built_in_block)
+RNL_BUILT_IN(dim3, blockDim, rnl_built_in_block_size)
+RNL_BUILT_IN(dim3, gridDim, rnl_built_in_grid_size)
 #undef RNL_BUILT_IN
-#define threadIdx (rnl_thread_index())
-#define blockIdx (rnl_block_index())
-#define blockDim (rnl_block_dim())
-#define gridDim (rnl_grid_dim())
-#else
-// Variables with members that are read by a call, so that they can be passed
-// on, scoped (`::threadIdx`) and hidden by names of the source.
-#define RNL_BUILT_IN(name, prefix)                                      \
-    static const struct prefix##_type {                                 \
-        typedef int rnl_built_in;                                       \
-        __declspec(property(get = get_x)) unsigned int x;               \
-        __declspec(property(get = get_y)) unsigned int y;               \
-        __declspec(property(get = get_z)) unsigned int z;               \
-        RNL_MEMBER unsigned int get_x() { return prefix##_x(); }        \
-        RNL_MEMBER unsigned int get_y() { return prefix##_y(); }        \
-        RNL_MEMBER unsigned int get_z() { return prefix##_z(); }        \
-        RNL_ALWAYS operator uint3() const { return uint3{x, y, z}; }    \
-        template <size_t N> RNL_ALWAYS unsigned int get() const         \
-        {                                                               \
-            return N == 0 ? x : N == 1 ? y : z;                         \
-        }                                                               \
-        constexpr prefix##_type() {}                                    \
-    } name __attribute__((unused));
-#define RNL_PARTS(name)                                                 \
-    template <> struct tuple_size<name> {                               \
-        static constexpr size_t value = 3;                              \
-    };                                                                  \
-    template <> struct tuple_size<const name> : tuple_size<name> {};    \
-    template <size_t N> struct tuple_element<N, name> {                 \
-        typedef unsigned int type;                                      \
-    };                                                                  \
-    template <size_t N> struct tuple_element<N, const name> {           \
-        typedef const unsigned int type;                                \
-    };
-#define RNL_ALWAYS inline __attribute__((always_inline))
-#define RNL_MEMBER static RNL_ALWAYS
-RNL_BUILT_IN(threadIdx, rnl_thread)
-RNL_BUILT_IN(blockIdx, rnl_block)
-RNL_BUILT_IN(blockDim, rnl_block_size)
-RNL_BUILT_IN(gridDim, rnl_grid_size)
-namespace std {
-template <class T> struct tuple_size;
-template <size_t N, class T> struct tuple_element;
-RNL_PARTS(rnl_thread_type)
-RNL_PARTS(rnl_block_type)
-RNL_PARTS(rnl_block_size_type)
-RNL_PARTS(rnl_grid_size_type)
-} // namespace std
-#undef RNL_BUILT_IN
-#undef RNL_PARTS
-#undef RNL_MEMBER
-#undef RNL_ALWAYS
-#endif
 static constexpr int warpSize = 32;
 
 // --- Services --------------------------------------------------------------
 
-static const rnl_cpu_services *rnl_services;
+static __device__ const rnl_cpu_services *rnl_services;
 
 #if defined(__x86_64__)
 // Thread-local variables are what CUDA shares in a block: their addresses come
@@ -300,14 +230,17 @@ RNL_INLINE RNL_KEPT void rnl_enter(rnl_cpu_block *run)
 {
     rnl_state.run = run;
     rnl_state.block = uint3{run->index[0], run->index[1], run->index[2]};
-    rnl_state.block_size = dim3(run->block[0], run->block[1], run->block[2]);
-    rnl_state.grid_size = dim3(run->grid[0], run->grid[1], run->grid[2]);
+    rnl_state.block_size =
+        uint3{run->block[0], run->block[1], run->block[2]};
+    rnl_state.grid_size = uint3{run->grid[0], run->grid[1], run->grid[2]};
 }
 
 } // extern "C"
 
+extern "C" {
 __attribute__((format(printf, 1, 2), unused)) static int
-rnl_printf(const char *format, ...)
+printf(const char *format, ...) RNL_NAMED(rnl_printf);
+int printf(const char *format, ...)
 {
     __builtin_va_list arguments;
     __builtin_va_start(arguments, format);
@@ -315,8 +248,8 @@ rnl_printf(const char *format, ...)
     __builtin_va_end(arguments);
     return result;
 }
+} // extern "C"
 
-#define printf rnl_printf
 RNL_INLINE void __trap() { rnl_trap("__trap() was called", nullptr, 0); }
 RNL_INLINE void __brkpt() {}
 

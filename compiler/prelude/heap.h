@@ -12,12 +12,12 @@ struct rnl_heap_block {
 
 static constexpr unsigned long rnl_heap_size = 8ul << 20;
 static constexpr unsigned int rnl_heap_classes = 80;
-alignas(16) static char rnl_heap_memory[16 + rnl_heap_size];
-static unsigned long rnl_heap_used = 16;  // place 0 means none
+alignas(16) static __device__ char rnl_heap_memory[16 + rnl_heap_size];
+static __device__ unsigned long rnl_heap_used = 16;  // place 0 means none
 
 // Place of the first free block, and above it a count that tells apart two
 // times when the same one is first.
-static unsigned long rnl_heap_free[rnl_heap_classes];
+static __device__ unsigned long rnl_heap_free[rnl_heap_classes];
 static constexpr unsigned long rnl_heap_place = 0xffffffff;
 
 RNL_INLINE rnl_heap_block *rnl_heap_at(unsigned long head)
@@ -113,7 +113,9 @@ RNL_INLINE void free(void *memory) { rnl_heap_give(memory); }
 inline void *operator new(size_t, void *place) noexcept { return place; }
 inline void *operator new[](size_t, void *place) noexcept { return place; }
 
-#define RNL_RUNTIME __attribute__((weak))
+// Of the device alone: clang declares those of the host itself.
+#pragma clang force_cuda_host_device end
+#define RNL_RUNTIME __device__ __attribute__((weak))
 RNL_RUNTIME void *operator new(size_t size) { return rnl_heap_take(size); }
 RNL_RUNTIME void *operator new[](size_t size) { return rnl_heap_take(size); }
 RNL_RUNTIME void operator delete(void *memory) noexcept
@@ -132,3 +134,4 @@ RNL_RUNTIME void operator delete[](void *memory, size_t) noexcept
 {
     rnl_heap_give(memory);
 }
+#pragma clang force_cuda_host_device begin

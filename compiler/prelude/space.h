@@ -2,7 +2,7 @@
 
 extern "C" {
 extern __shared__ char rnl_dynamic[];  // shared memory after the static part
-extern const rnl_cpu_object rnl_object __asm__(RNL_CPU_OBJECT_SYMBOL)
+extern const __device__ rnl_cpu_object rnl_object __asm__(RNL_CPU_OBJECT_SYMBOL)
     __attribute__((visibility("default"))) RNL_FOUND;
 }
 

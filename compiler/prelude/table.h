@@ -1,5 +1,6 @@
-// What the table appended to the user's text is made of. Names that the table
-// itself uses begin with rnl_, out of the way of the user's macros.
+// What the table of kernels is made of, which frontend/records.cpp writes
+// behind the user's text. Names that it uses begin with rnl_, out of the way of
+// the user's macros. A kernel is given as a reference to a constant pointer.
 
 namespace rnl {
 
@@ -22,7 +23,7 @@ RNL_INLINE uint3 thread_of(const rnl_cpu_block *run, uint32_t number)
 // others have been taken by another call in between. The bounds are read from
 // `run` each time: a kernel that overruns an array could change copies of them,
 // and run without end.
-template <auto Kernel, class... A>
+template <const auto &Kernel, class... A>
 __attribute__((flatten)) static inline void threads(rnl_cpu_block *run,
                                                     A... arguments)
 {
@@ -64,14 +65,14 @@ template <class T> struct passed<T &> {
     static T &at(const void *value) { return **static_cast<T *const *>(value); }
 };
 
-template <auto Kernel, class... A, size_t... I>
+template <const auto &Kernel, class... A, size_t... I>
 RNL_INLINE void unpack(rnl_cpu_block *run, void (*)(A...), indices<I...>)
 {
     threads<Kernel, A...>(run, passed<A>::at(run->arguments[I])...);
 }
 
 // Runs the thread that rnl_state names.
-template <auto Kernel, class... A, size_t... I>
+template <const auto &Kernel, class... A, size_t... I>
 RNL_INLINE void rnl_run_one(const void *const *arguments, void (*)(A...),
                             indices<I...>)
 {
@@ -84,190 +85,18 @@ constexpr typename indices_to<sizeof...(A)>::type indices_of(void (*)(A...))
     return {};
 }
 
-// --- Parameters ------------------------------------------------------------
-
-template <class T> struct kind_of {
-    static constexpr uint32_t value = __is_enum(T) ? 2 : 4;
-};
-template <class T> struct kind_of<T *> {
-    static constexpr uint32_t value = 1;
-};
-#define RNL_KIND(type, number)                   \
-    template <> struct kind_of<type> {           \
-        static constexpr uint32_t value = number; \
-    };
-RNL_KIND(bool, 2)
-RNL_KIND(char, 2)
-RNL_KIND(signed char, 2)
-RNL_KIND(unsigned char, 2)
-RNL_KIND(short, 2)
-RNL_KIND(unsigned short, 2)
-RNL_KIND(int, 2)
-RNL_KIND(unsigned int, 2)
-RNL_KIND(long, 2)
-RNL_KIND(unsigned long, 2)
-RNL_KIND(long long, 2)
-RNL_KIND(unsigned long long, 2)
-RNL_KIND(wchar_t, 2)
-RNL_KIND(char16_t, 2)
-RNL_KIND(char32_t, 2)
-RNL_KIND(float, 3)
-RNL_KIND(double, 3)
-
-template <class T> constexpr rnl_cpu_parameter parameter(const char *type)
-{
-    typedef typename passed<T>::type type_of;
-    return {kind_of<type_of>::value, sizeof(type_of), alignof(type_of), 0,
-            type};
-}
-
-// The parameters of one kernel. `types` has their texts where the scanner could
-// read them.
-template <size_t N> struct parameter_list {
-    rnl_cpu_parameter rnl_items[N ? N : 1];
-};
-template <class... A, size_t... I>
-constexpr parameter_list<sizeof...(A)>
-parameters_of(void (*)(A...), indices<I...>, const char *const *types)
-{
-    return {{parameter<A>(types ? types[I] : "")...}};
-}
-template <class... A> constexpr uint32_t rnl_arity_of(void (*)(A...))
-{
-    return sizeof...(A);
-}
-
-// What keeps a function from being a kernel, if anything. Asked only once that
-// has made errors, which say nothing to people.
-#if defined(RNL_EXPLAIN)
-template <class T> struct kind_of<T &&> {
-    static constexpr uint32_t value = 0;
-};
-enum rnl_flaw { rnl_none, rnl_returns, rnl_variadic, rnl_refers, rnl_unique };
-template <class... A> constexpr rnl_flaw rnl_flaw_of(void (*)(A...))
-{
-    return ((kind_of<A>::value == 0) || ... || false) ? rnl_refers
-           : (__is_constructible(A, A &) && ... && true) ? rnl_none
-                                                         : rnl_unique;
-}
-template <class... A> constexpr rnl_flaw rnl_flaw_of(void (*)(A..., ...))
-{
-    return rnl_variadic;
-}
-template <class R, class... A> constexpr rnl_flaw rnl_flaw_of(R (*)(A...))
-{
-    return rnl_returns;
-}
-#endif
-
-// The arguments of __cluster_dims__.
-struct extent {
-    uint32_t rnl_value = 0;
-    bool rnl_good = true;
-    constexpr extent() {}
-    template <class T> constexpr extent(T value)
-    {
-        if constexpr (kind_of<T>::value == 2)
-            rnl_value = static_cast<uint32_t>(value);
-        rnl_good = rnl_value > 0 && rnl_value <= 0x7fffffff;
-    }
-};
-struct extents {
-    extent rnl_x, rnl_y, rnl_z;
-};
-
-template <auto Kernel>
-constexpr auto rnl_parameters_of(const char *const *types = nullptr)
-{
-    return parameters_of(Kernel, indices_of(Kernel), types);
-}
-
-// --- Variables -------------------------------------------------------------
-
-// A function that is declared by its type looks like one: typedef int f(int);
-// __device__ f g; But functions are never const.
-template <class T> struct rnl_is_variable {
-    static constexpr bool value = false;
-};
-template <class T> struct rnl_is_variable<const T> {
-    static constexpr bool value = true;
-};
-
-template <class T> constexpr bool rnl_is_variable_at(T *)
-{
-    return rnl_is_variable<const T>::value;
-}
-
-template <class T>
-constexpr rnl_cpu_global rnl_global_of(const char *name, T *address,
-                                       uint32_t flags)
-{
-    if constexpr (rnl_is_variable<const T>::value)
-        return {name, (void *)address, sizeof(T), alignof(T), flags};
-    else
-        return {};
-}
-
-template <size_t N> struct global_list {
-    rnl_cpu_global rnl_items[N];
-    uint32_t rnl_count;
-};
-template <size_t N>
-constexpr global_list<N> rnl_variables_of(const rnl_cpu_global (&declared)[N])
-{
-    global_list<N> list = {};
-    for (const rnl_cpu_global &global : declared)
-        if (global.name)
-            list.rnl_items[list.rnl_count++] = global;
-    return list;
-}
-
 } // namespace rnl
 
-#if defined(RNL_EXPLAIN)
-#define RNL_CHECK(n, name)                                                  \
-    static constexpr auto rnl_flaw##n = ::rnl::rnl_flaw_of(rnl_function##n); \
-    static_assert(rnl_flaw##n != ::rnl::rnl_returns,                        \
-                  "kernel '" name "' does not return void");                \
-    static_assert(rnl_flaw##n != ::rnl::rnl_variadic,                       \
-                  "kernel '" name "' has a variable number of parameters"); \
-    static_assert(rnl_flaw##n != ::rnl::rnl_refers,                         \
-                  "kernel '" name "' has a parameter that is an rvalue "    \
-                  "reference");                                             \
-    static_assert(rnl_flaw##n != ::rnl::rnl_unique,                         \
-                  "kernel '" name "' has a parameter that cannot be copied");
-#else
-#define RNL_CHECK(n, name)
-#endif
-
-// The cluster of kernel `n`, for its record.
-#define RNL_CLUSTER(n, ...)                                                \
-    static constexpr ::rnl::extents rnl_cluster##n = {__VA_ARGS__};        \
-    static_assert(rnl_cluster##n.rnl_x.rnl_good &&                         \
-                      rnl_cluster##n.rnl_y.rnl_good &&                     \
-                      rnl_cluster##n.rnl_z.rnl_good,                       \
-                  "the dimensions of a cluster are up to three positive "  \
-                  "integers");
-#define RNL_CLUSTER_OF(n)                                                  \
-    {rnl_cluster##n.rnl_x.rnl_value, rnl_cluster##n.rnl_y.rnl_value,       \
-     rnl_cluster##n.rnl_z.rnl_value}
-
-// The entry of a kernel. Its mangled name holds that of the kernel, which is
-// how runnel-cc learns it.
-template <auto Kernel>
+// All threads of some blocks, one after the other.
+template <const auto &Kernel>
 __attribute__((flatten, used)) void rnl_entry(rnl_cpu_block *run)
 {
     rnl::unpack<Kernel>(run, Kernel, rnl::indices_of(Kernel));
 }
 
 // What the SIMT compiler makes kernel `n` of: its one thread, and the function
-// for whole blocks, which stays undefined where it cannot. The entry then goes;
-// rnl_name_<n> leads to a function whose mangled name is still there.
+// for whole blocks, which stays undefined where it cannot. The entry then goes.
 #if defined(RNL_SIMT)
-template <auto Kernel>
-__attribute__((used)) void rnl_named(rnl_cpu_block *)
-{
-}
 #define RNL_SIMT_PARTS(n)                                                   \
     extern "C" {                                                            \
     __attribute__((__used__)) void rnl_thread_##n(                          \
@@ -279,10 +108,6 @@ __attribute__((used)) void rnl_named(rnl_cpu_block *)
     }                                                                       \
     __attribute__((__weak__, __visibility__("hidden"))) void rnl_blocks_##n( \
         ::rnl_cpu_block *, unsigned long);                                  \
-    extern void (*const rnl_name_##n)(::rnl_cpu_block *)                    \
-        __attribute__((__used__));                                          \
-    void (*const rnl_name_##n)(::rnl_cpu_block *) =                         \
-        &::rnl_named<rnl_function##n>;                                      \
     }
 #define RNL_RUN_BLOCKS(n) &rnl_blocks_##n
 #else

@@ -263,3 +263,39 @@ RNL_TEST(hints_and_small_things)
     run("hints", (rnl_dim3){1}, (rnl_dim3){64}, 0, 5, 64 * 16);
     built_close(&built);
 }
+
+// The host's side of a program is left out, whatever it is made of.
+RNL_TEST(whole_programs)
+{
+    int squares[8] = {0, 1, 4, 9, 16, 25, 36, 49}, sums[8] = {0};
+    built_kernels(&built, "program.cu", "");
+    assert_int_equal(built.table->kernel_count, 3);
+    assert_int_equal(built.table->global_count, 0);
+    assert_int_equal(built_kernel(&built, "bounded<48>")->max_block_threads,
+                     96);
+    assert_int_equal(built_kernel(&built, "stale")->parameter_count, 2);
+    built_run_ints(&built, "k", (rnl_dim3){1}, (rnl_dim3){8}, 0, sums,
+                   squares, 5);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(sums[i], i + 5 + 2 + i + 0 + 8 + 6);
+    built_close(&built);
+}
+
+// Types are told as a program may check them.
+RNL_TEST(types_of_parameters)
+{
+    static const char *const types[] = {
+        "const float *__restrict", "double &", "n::pair", "unsigned long long"};
+    built_write(&built, "k.cu",
+                "namespace n { struct pair { int a, b; }; }\n"
+                "using namespace n;\n"
+                "typedef unsigned long long u64;\n"
+                "__global__ void k(const float *__restrict__ in, double &sum,\n"
+                "                  n::pair p, unsigned long long count) {}\n");
+    built_make(&built, "--source @/k.cu");
+    assert_string_equal(built.log, "");
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(built_kernel(&built, "k")->parameters[i].type,
+                            types[i]);
+    built_close(&built);
+}

@@ -10,7 +10,6 @@ static void make_flags(const struct choices *choices)
 {
     struct flags flags = {0};
     flags_make(choices, &flags);
-    scan_needs_cpp("#define X\n", &flags);
     list_free(&flags.arguments);
     list_free(&flags.includes);
     text_free(&flags.defines);

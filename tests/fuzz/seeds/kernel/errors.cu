@@ -1,6 +1,5 @@
 __global__ void k(int &&x) {}
 ===
-===
 In file included from <built-in>:1:
 rnl-records:1: error: static assertion failed: "a kernel has no such parameter"
 kernel.cu:1:20: error: use of undeclared identifier 'tex2D'; did you mean 'x'?

@@ -8,7 +8,3 @@ __constant__ float table[4] = {1, 2};
 __device__ int counter;
 namespace c = a;
 ===
-a::scale<float, 64>
-plain
-&table
-===

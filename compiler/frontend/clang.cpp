@@ -2,10 +2,10 @@
 // other in memory; linked statically, at fixed addresses, they start in a tenth
 // of the time that clang takes, which spends it on relocations of LLVM's shared
 // libraries.
-#include "clang.h"
+#include "source.h"
 
 #include <clang/Basic/Version.h>
-#include <clang/CodeGen/CodeGenAction.h>
+#include <clang/CodeGen/BackendUtil.h>
 #include <clang/Driver/Compilation.h>
 #include <clang/Driver/Driver.h>
 #include <clang/Driver/Job.h>
@@ -117,29 +117,12 @@ static bool make_invocation(const arguments &words,
            diagnostics.getClient()->getNumErrors() == 0;
 }
 
-static std::unique_ptr<clang::FrontendAction>
-make_action(clang::frontend::ActionKind kind)
+// CUDA's language for a device that is the host's processor.
+static void speak_cuda(clang::LangOptions &language)
 {
-    switch (kind) {
-    case clang::frontend::EmitObj:
-        return std::make_unique<clang::EmitObjAction>();
-    case clang::frontend::EmitAssembly:
-        return std::make_unique<clang::EmitAssemblyAction>();
-    case clang::frontend::ParseSyntaxOnly:
-        return std::make_unique<clang::SyntaxOnlyAction>();
-    case clang::frontend::PrintPreprocessedInput:
-        return std::make_unique<clang::PrintPreprocessedAction>();
-    default:
-        return nullptr;
-    }
-}
-
-static int run_clang(clang::CompilerInstance &compiler)
-{
-    auto action = make_action(compiler.getFrontendOpts().ProgramAction);
-    if (!action)
-        return CLANG_CRASHED;
-    return !compiler.ExecuteAction(*action);
+    language.CUDA = true;
+    language.CUDAIsDevice = true;
+    language.CUDAAllowVariadicFunctions = true;
 }
 
 // --- The linker --------------------------------------------------------------
@@ -167,25 +150,8 @@ static void on_vectorised(void *, unsigned kernel, unsigned flags)
     std::printf("v %u %u\n", kernel, flags);
 }
 
-// The SIMT compiler knows the target's features: clang need not write all of
-// them beside each function.
-struct make_module : clang::EmitLLVMOnlyAction {
-    bool BeginSourceFileAction(clang::CompilerInstance &compiler) override
-    {
-        compiler.getTargetOpts().Features.clear();
-        return EmitLLVMOnlyAction::BeginSourceFileAction(compiler);
-    }
-};
-
-static int run_simt(clang::CompilerInstance &compiler, simt_job &job)
+static int run_simt(std::unique_ptr<llvm::Module> module, simt_job &job)
 {
-    make_module action;
-    if (!compiler.ExecuteAction(action))
-        return 1;
-    std::unique_ptr<llvm::Module> module = action.takeModule();
-    if (!module)
-        return CLANG_CRASHED;
-    module->getContext().setDiscardValueNames(false);
     char message[1024] = "";
     job.refused = on_refused;
     job.vectorised = on_vectorised;
@@ -203,39 +169,83 @@ static int run_simt(clang::CompilerInstance &compiler, simt_job &job)
 // --- The functions -----------------------------------------------------------
 
 // Reads the command line into `compiler`. 0 or an exit code.
-static int start(const char *const *words, size_t count,
-                 clang::CompilerInstance &compiler)
+static int start(const clang_source &source, clang::CompilerInstance &compiler)
 {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     llvm::InitializeNativeTargetAsmParser();
     llvm::install_fatal_error_handler(on_fatal);
     auto invocation = std::make_shared<clang::CompilerInvocation>();
-    if (!make_invocation(arguments(words, words + count), *invocation) ||
+    if (!make_invocation(arguments(source.words, source.words + source.count),
+                         *invocation) ||
         !set_options(*invocation))
         return 1;
+    speak_cuda(invocation->getLangOpts());
+    invocation->getFrontendOpts().SkipFunctionBodies = true;
     compiler.setInvocation(invocation);
     compiler.createDiagnostics();
     return 0;
 }
+
+// The kernels by their numbers, a line each.
+static void tell_kernels(const clang_source &source, const records &found)
+{
+    for (std::size_t i = 0; i < found.kernels.size(); i++) {
+        const std::string &name = found.kernels[i].name;
+        std::printf("k %.*s\n", (int)std::strcspn(name.c_str(), "\n"),
+                    name.c_str());
+        if (source.only && name == source.only)
+            source.simt->kernel = (unsigned)i;
+    }
+}
+
+// Code for one thread, by clang's own passes, into the file that the command
+// line names.
+static int emit(clang::CompilerInstance &compiler, llvm::Module &module)
+{
+    const clang::frontend::ActionKind kind =
+        compiler.getFrontendOpts().ProgramAction;
+    auto file = compiler.createOutputFile(
+        compiler.getFrontendOpts().OutputFile, true, true, false);
+    if (!file)
+        return CLANG_CRASHED;
+    clang::EmitBackendOutput(
+        compiler.getDiagnostics(), compiler.getHeaderSearchOpts(),
+        compiler.getCodeGenOpts(), compiler.getTargetOpts(),
+        compiler.getLangOpts(), compiler.getTarget().getDataLayoutString(),
+        &module,
+        kind == clang::frontend::EmitAssembly ? clang::Backend_EmitAssembly
+                                              : clang::Backend_EmitObj,
+        &compiler.getVirtualFileSystem(), std::move(file));
+    return compiler.getDiagnostics().hasErrorOccurred();
+}
+
+// The parser has read all before the semicolon when the pragma comes.
+const char clang_pragmas[] = ";\n#pragma " CLANG_EXPRESSIONS
+                             "\n;\n#pragma " CLANG_TABLE "\n";
 
 const char *clang_version(void)
 {
     return CLANG_VERSION_STRING;
 }
 
-int clang_compile(const char *const *words, size_t count)
+int clang_compile(const clang_source *source)
 {
     clang::CompilerInstance compiler;
-    int status = start(words, count, compiler);
-    return status ? status : run_clang(compiler);
-}
-
-int clang_vectorise(const char *const *words, size_t count, simt_job *job)
-{
-    clang::CompilerInstance compiler;
-    int status = start(words, count, compiler);
-    return status ? status : run_simt(compiler, *job);
+    source_action action(*source);
+    int status = start(*source, compiler);
+    if (status)
+        return status;
+    bool done = compiler.ExecuteAction(action);
+    std::unique_ptr<llvm::Module> module = action.take_module();
+    if (!done || !module)
+        return 1;
+    if (source->only)
+        source->simt->kernel = (unsigned)action.found().kernels.size();
+    tell_kernels(*source, action.found());
+    module->getContext().setDiscardValueNames(false);
+    return source->simt ? run_simt(std::move(module), *source->simt)
+                        : emit(compiler, *module);
 }
 
 int clang_link(const char *const *words, size_t count)

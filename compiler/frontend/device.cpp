@@ -1,0 +1,213 @@
+// What clang's code for a device lacks to run on the host: variables of shared
+// memory become thread-local, built-in variables become what functions say.
+#include "source.h"
+
+#include <clang/AST/Attr.h>
+#include <clang/AST/Decl.h>
+#include <clang/Basic/Diagnostic.h>
+#include <clang/CodeGen/ModuleBuilder.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Operator.h>
+#include <llvm/IR/ReplaceConstant.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+
+// Instructions that use a variable; with none left in constants.
+static std::vector<llvm::Use *> uses_of(llvm::GlobalVariable &variable)
+{
+    llvm::convertUsersOfConstantsToInstructions({&variable});
+    std::vector<llvm::Use *> uses;
+    for (llvm::Use &use : variable.uses())
+        if (llvm::isa<llvm::Instruction>(use.getUser()))
+            uses.push_back(&use);
+    return uses;
+}
+
+// Where a value that an instruction uses has to be computed.
+static llvm::Instruction *before(const llvm::Use &use)
+{
+    auto *user = llvm::cast<llvm::Instruction>(use.getUser());
+    if (auto *phi = llvm::dyn_cast<llvm::PHINode>(user))
+        return phi->getIncomingBlock(use)->getTerminator();
+    return user;
+}
+
+// --- Shared memory -----------------------------------------------------------
+
+static void refuse(clang::DiagnosticsEngine &diagnostics,
+                   clang::SourceLocation place, const char *sentence)
+{
+    diagnostics.Report(place, diagnostics.getCustomDiagID(
+                                  clang::DiagnosticsEngine::Error, "%0"))
+        << sentence;
+}
+
+static void share(llvm::GlobalVariable &variable)
+{
+    std::vector<llvm::Use *> uses = uses_of(variable);
+    variable.setThreadLocalMode(llvm::GlobalVariable::GeneralDynamicTLSModel);
+    variable.setExternallyInitialized(false);
+    if (variable.hasInitializer())
+        variable.setInitializer(
+            llvm::Constant::getNullValue(variable.getValueType()));
+    for (llvm::Use *use : uses)
+        use->set(llvm::IRBuilder<>(before(*use))
+                     .CreateThreadLocalAddress(&variable));
+}
+
+// --- Constant memory ---------------------------------------------------------
+
+static bool is_stored_to(const llvm::Value &address)
+{
+    for (const llvm::User *user : address.users()) {
+        const auto *store = llvm::dyn_cast<llvm::StoreInst>(user);
+        if (store ? store->getPointerOperand() == &address
+                  : llvm::isa<llvm::GEPOperator>(user) && is_stored_to(*user))
+            return true;
+    }
+    return false;
+}
+
+// --- Built-in variables ------------------------------------------------------
+
+// A copy at the begin of a function, which optimisation makes registers of.
+static llvm::AllocaInst *copy(const llvm::GlobalVariable &variable,
+                              llvm::Function &function,
+                              const std::string &getter)
+{
+    llvm::Module &module = *function.getParent();
+    llvm::BasicBlock &entry = function.getEntryBlock();
+    llvm::IRBuilder<> builder(&entry, entry.getFirstInsertionPt());
+    llvm::AllocaInst *copy = builder.CreateAlloca(variable.getValueType());
+    for (unsigned axis = 0; axis < 3; axis++) {
+        llvm::Function *get =
+            module.getFunction(getter + "_" + "xyz"[axis]);
+        if (!get)
+            get = module.getFunction("\01" + getter + "_" + "xyz"[axis]);
+        llvm::CallInst *call = builder.CreateCall(get);
+        if (llvm::DISubprogram *program = function.getSubprogram())
+            call->setDebugLoc(llvm::DILocation::get(
+                module.getContext(), program->getLine(), 0, program));
+        builder.CreateStore(call, builder.CreateStructGEP(
+                                      variable.getValueType(), copy, axis));
+    }
+    return copy;
+}
+
+static void read_built_in(llvm::Module &module, const char *name,
+                          const std::string &getter)
+{
+    llvm::GlobalVariable *variable =
+        module.getGlobalVariable(std::string("\01") + name, true);
+    if (!variable)
+        variable = module.getGlobalVariable(name, true);
+    if (!variable)
+        return;
+    llvm::DenseMap<llvm::Function *, llvm::AllocaInst *> copies;
+    for (llvm::Use *use : uses_of(*variable)) {
+        llvm::Function *function =
+            llvm::cast<llvm::Instruction>(use->getUser())->getFunction();
+        llvm::AllocaInst *&own = copies[function];
+        if (!own)
+            own = copy(*variable, *function, getter);
+        use->set(own);
+    }
+    if (variable->use_empty())
+        variable->eraseFromParent();
+}
+
+// --- Assembly ----------------------------------------------------------------
+
+// Comments and spaces are none.
+static bool is_empty(llvm::StringRef assembly)
+{
+    while (!assembly.empty()) {
+        llvm::StringRef line;
+        std::tie(line, assembly) = assembly.split('\n');
+        line = line.trim();
+        if (!line.empty() && !line.starts_with("#") &&
+            !line.starts_with("//"))
+            return false;
+    }
+    return true;
+}
+
+static clang::SourceLocation place_of(const llvm::CallBase &call)
+{
+    const llvm::MDNode *node = call.getMetadata("srcloc");
+    const auto *value =
+        node && node->getNumOperands() > 0
+            ? llvm::mdconst::dyn_extract<llvm::ConstantInt>(node->getOperand(0))
+            : nullptr;
+    return value ? clang::SourceLocation::getFromRawEncoding(
+                       (unsigned)value->getZExtValue())
+                 : clang::SourceLocation();
+}
+
+static void refuse_assembly(llvm::Module &module,
+                            clang::DiagnosticsEngine &diagnostics)
+{
+    for (llvm::Function &function : module)
+        for (llvm::Instruction &at : llvm::instructions(function)) {
+            const auto *call = llvm::dyn_cast<llvm::CallBase>(&at);
+            const auto *assembly =
+                call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand())
+                     : nullptr;
+            if (assembly && !is_empty(assembly->getAsmString()))
+                refuse(diagnostics, place_of(*call),
+                       "inline PTX or other assembly is not supported by "
+                       "Runnel on the CPU");
+        }
+}
+
+// --- All ---------------------------------------------------------------------
+
+// Kernels and functions belong to this object alone: what no kernel reaches
+// goes.
+static void drop_unused(llvm::Module &module)
+{
+    for (llvm::Function &function : module)
+        if (!function.isDeclaration() &&
+            function.getName().starts_with("_Z")) {
+            function.setComdat(nullptr);
+            function.setLinkage(llvm::GlobalValue::InternalLinkage);
+            function.setVisibility(llvm::GlobalValue::DefaultVisibility);
+            function.setDSOLocal(true);
+        }
+    llvm::ModuleAnalysisManager analyses;
+    llvm::GlobalDCEPass().run(module, analyses);
+}
+
+static void finish_variable(llvm::GlobalVariable &variable,
+                            const clang::Decl *declaration,
+                            clang::DiagnosticsEngine &diagnostics)
+{
+    if (declaration->hasAttr<clang::CUDASharedAttr>())
+        share(variable);
+    else if (variable.isThreadLocal())
+        refuse(diagnostics, declaration->getLocation(),
+               "thread_local is not supported in kernels");
+    else if (declaration->hasAttr<clang::CUDAConstantAttr>() &&
+             is_stored_to(variable))
+        refuse(diagnostics, declaration->getLocation(),
+               "a __constant__ variable cannot be assigned to");
+}
+
+void device_finish(llvm::Module &module, clang::CodeGenerator &generator,
+                   clang::DiagnosticsEngine &diagnostics)
+{
+    read_built_in(module, "rnl_built_in_thread", "rnl_thread");
+    read_built_in(module, "rnl_built_in_block", "rnl_block");
+    read_built_in(module, "rnl_built_in_block_size", "rnl_block_size");
+    read_built_in(module, "rnl_built_in_grid_size", "rnl_grid_size");
+    drop_unused(module);
+    for (llvm::GlobalVariable &variable : module.globals())
+        if (const clang::Decl *declaration =
+                generator.GetDeclForMangledName(variable.getName()))
+            finish_variable(variable, declaration, diagnostics);
+    refuse_assembly(module, diagnostics);
+}
