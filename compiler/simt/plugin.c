@@ -237,16 +237,15 @@ static unsigned count_kernels(LLVMModuleRef module)
     return count;
 }
 
+// Code generation changes the module: it is good for nothing else afterwards.
 static char *emit_file(LLVMModuleRef module, LLVMTargetMachineRef machine,
                        const char *path, LLVMCodeGenFileType type)
 {
     char *message = NULL;
-    LLVMModuleRef copy = LLVMCloneModule(module);
     // Comments tell what of it is the source's own assembly.
     LLVMSetTargetMachineAsmVerbosity(machine, type == LLVMAssemblyFile);
-    bool failed = LLVMTargetMachineEmitToFile(machine, copy, path, type,
+    bool failed = LLVMTargetMachineEmitToFile(machine, module, path, type,
                                               &message);
-    LLVMDisposeModule(copy);
     return failed ? message : NULL;
 }
 
@@ -468,6 +467,23 @@ static void look_near(void)
     set_option("-memdep-block-number-limit=50");
 }
 
+// A switch with more cases disables block placement.
+enum { CASES_MOST = 500 };
+
+// Block placement searches all cases for each block: time grows with the
+// square of the number of cases.
+static bool has_wide_switch(LLVMModuleRef module)
+{
+    for (LLVMBasicBlockRef block = first_block(module); block;
+         block = next_block(block)) {
+        LLVMValueRef last = LLVMGetBasicBlockTerminator(block);
+        if (LLVMIsASwitchInst(last) &&
+            LLVMGetNumSuccessors(last) > CASES_MOST)
+            return true;
+    }
+    return false;
+}
+
 // What code generation does that takes time with the square of a kernel's size.
 static void choose_options(LLVMModuleRef module, bool huge)
 {
@@ -475,6 +491,8 @@ static void choose_options(LLVMModuleRef module, bool huge)
     know_registers(module);
     if (huge)
         stay_in_loops();
+    if (has_wide_switch(module))
+        set_option("-disable-block-placement");
     if (cut)  // the pieces would be joined again
         set_option("-disable-cgp-branch-opts");
     if (huge || cut) {
@@ -543,11 +561,11 @@ static char *compile(const struct simt_job *job, LLVMModuleRef module)
     if (!machine)
         return message;
     message = compile_module(job, module, machine);
-    if (!message)
-        message = emit_file(module, machine, job->object, LLVMObjectFile);
     if (!message && job->assembly)
-        message = emit_file(module, machine, job->assembly, LLVMAssemblyFile);
-    return message;
+        message = emit_file(LLVMCloneModule(module), machine, job->assembly,
+                            LLVMAssemblyFile);
+    return message ? message
+                   : emit_file(module, machine, job->object, LLVMObjectFile);
 }
 
 int simt_compile(const struct simt_job *job, void *module, char *message,

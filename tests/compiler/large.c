@@ -370,6 +370,58 @@ RNL_TEST(more_than_600_blocks_are_left_to_tier_f)
     built_close(&built);
 }
 
+// Writes a kernel with one loop around a switch of `count` cases.
+static void write_switch(unsigned count)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    fprintf(file, "extern \"C\" __global__ void k(unsigned *out)\n{\n"
+            "unsigned a = out[threadIdx.x];\n"
+            "for (unsigned r = 0; r < 9; r++)\nswitch (a %% %uu) {\n", count);
+    for (unsigned j = 0; j < count; j++)
+        fprintf(file, "case %u: a = a * %uu + %uu; break;\n", j, 2 * j + 3,
+                j * 7);
+    fprintf(file, "}\nout[threadIdx.x] = a;\n}\n");
+    assert_int_equal(fclose(file), 0);
+    built_write(&built, "k.cu", text);
+    free(text);
+}
+
+static void check_switch(unsigned count)
+{
+    unsigned out[THREADS], *address = out;
+    const void *arguments[] = {&address};
+    for (unsigned i = 0; i < THREADS; i++)
+        out[i] = i * 2654435761u;
+    if (built_run(&built, "k", (rnl_dim3){1}, (rnl_dim3){THREADS}, 0,
+                  arguments) != RNL_OK)
+        fail_msg("%s", built.failure);
+    for (unsigned i = 0; i < THREADS; i++) {
+        unsigned a = i * 2654435761u;
+        for (unsigned r = 0; r < 9; r++)
+            a = a * (2 * (a % count) + 3) + a % count * 7;
+        assert_int_equal(out[i], a);
+    }
+}
+
+// Block placement would take 9 s of CPU time for this switch.
+RNL_TEST(a_switch_of_four_thousand_cases)
+{
+    enum { COUNT = 4000 };
+    need_simt();
+    write_switch(COUNT);
+    double before = children_seconds();
+    built_make(&built, "--source @/k.cu");
+    double seconds = children_seconds() - before;
+    assert_string_equal(built.log, "");
+    check_switch(COUNT);
+    built_close(&built);
+    print_message("%.2f s\n", seconds);
+    assert_true(seconds < 4);
+}
+
 static uint64_t object_size(void)
 {
     struct stat status;
