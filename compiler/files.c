@@ -115,7 +115,7 @@ int write_stubs(const struct job *job)
     return write_part_headers();
 }
 
-// Whether the source may include files that runnel-cc has not read.
+// Whether the source may include files that runnel-cc has not been given.
 static bool has_folders(const struct job *job)
 {
     for (size_t i = 0; i < job->flags.arguments.count; i++)
@@ -133,7 +133,8 @@ int write_prelude(const struct job *job)
     text_add_bytes(&seen, job->source.data, job->source.size);
     for (size_t i = 0; i < headers->count; i++)
         text_read_file(&seen, path_of(headers->items[i]));
-    parts_ask(seen.data, job->all_parts || has_folders(job), &text);
+    const bool known = !has_folders(job) || includes_read(job, &seen);
+    parts_ask(seen.data, job->all_parts || !known, &text);
     bool core = text.size == 0 && !strstr(seen.data, "include");
     own_make_way(&job->own, &text, &after);
     if (core) {

@@ -76,6 +76,11 @@ int write_headers(struct job *job);
 int write_stubs(const struct job *job);
 int write_prelude(const struct job *job);
 
+// includes.c: adds the files of -I folders that the text includes, and those
+// that they include. False where some may be missing: the source is untrusted,
+// -include names files, or a directive has no plain name.
+bool includes_read(const struct job *job, struct text *seen);
+
 // --- commands.c: the C++ compiler's ----------------------------------------
 
 // Fills a command with the compiler and all flags but those that tell what to

@@ -8,17 +8,24 @@
 static struct built built;
 
 // A kernel of one statement, after some text.
-static void make(const char *before, const char *statement)
+static void make_with(const char *options, const char *before,
+                      const char *statement)
 {
-    char source[1024];
+    char source[1024], line[256];
     snprintf(source, sizeof source,
              "%s\nextern \"C\" __global__ void k(int *out, const int *in, "
              "int n)\n{\n    int i = threadIdx.x;\n    %s\n}\n",
              before, statement);
     built_write(&built, "k.cu", source);
-    built_make(&built, "--source @/k.cu");
+    snprintf(line, sizeof line, "--source @/k.cu %s", options);
+    built_make(&built, line);
     if (built.status != 0 || built.log[0])
         fail_msg("%s: said: %s", statement, built.log);
+}
+
+static void make(const char *before, const char *statement)
+{
+    make_with("", before, statement);
 }
 
 static void gives(const char *before, const char *statement, int expected)
@@ -43,6 +50,31 @@ RNL_TEST(parts_are_enough_alone)
     gives("", "out[i] = __float2int_rz(in[i] + .5f);", 9);
     gives("", "out[i] = normcdfinv(.5) + in[i];", 9);
     gives("", "int *p = new int(in[i]); out[i] = *p; delete p;", 9);
+}
+
+static void gives_with_folder(const char *before, int expected)
+{
+    int in[32] = {4, 9, 16}, out[32] = {0};
+    built_write(&built, "first.h", "#pragma once\n# include \"second.h\"\n");
+    built_write(&built, "second.h",
+                "#pragma once\n#include <first.h>\n"
+                "__device__ float half_root(float x)\n"
+                "{ float4 v{0, x, 0, 0}; return sqrtf(v.y) / 2; }\n");
+    make_with("--option -I@", before, "out[i] = 10 * half_root(in[i]);");
+    built_run_ints(&built, "k", (rnl_dim3){1}, (rnl_dim3){32}, 0, out, in, 32);
+    if (out[1] != expected)
+        fail_msg("%s: gave %d", before, out[1]);
+    built_close(&built);
+}
+
+RNL_TEST(headers_of_folders_ask_for_parts)
+{
+    gives_with_folder("#include \"first.h\"", 15);
+    gives_with_folder("# \\\ninclude <second.h>", 15);
+    gives_with_folder("#define SECOND \"second.h\"\n#include SECOND", 15);
+    gives_with_folder("#if __has_include(\"first.h\")\n"
+                      "#include/**/\"first.h\"\n#endif", 15);
+    gives_with_folder("#import \"second.h\"", 15);
 }
 
 RNL_TEST(a_cosine_is_stored_after_its_sine)
