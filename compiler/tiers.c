@@ -73,6 +73,8 @@ static void make_call(struct job *job, struct call *call)
     simt->wherever = strcmp(job->choices.tier, "auto") != 0;
     simt->dump = job->options->dump_ir ? DUMP_IR_STEM : NULL;
     simt->assembly = job->options->dump_assembly ? "kernel.s" : NULL;
+    // Limits hold for each process, so an untrusted source has one.
+    simt->alone = job->options->untrusted;
     memcpy(simt->block_size, job->choices.block_size, sizeof simt->block_size);
     simt->only = job->choices.only != NULL;
     call->source = command_source(job, &call->command);

@@ -13,6 +13,7 @@
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/FrontendActions.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <lld/Common/CommonLinkerContext.h>
 #include <lld/Common/Driver.h>
 #include <llvm-c/Core.h>
 #include <llvm/IR/LLVMContext.h>
@@ -138,6 +139,21 @@ static void link_object(const simt_job &job)
     lld::elf::link(words, llvm::nulls(), llvm::nulls(), false, false);
 }
 
+// Makes job.object of the objects of several processes, since elf.c reads one.
+static bool join_objects(const simt_job &job, int count)
+{
+    std::vector<std::string> paths;
+    for (int i = 0; i < count; i++)
+        paths.push_back(job.object + ("." + std::to_string(i)));
+    arguments words = {"ld.lld", "--threads=1", "-r", "-o", job.object};
+    for (const std::string &path : paths)
+        words.push_back(path.c_str());
+    const bool done = lld::elf::link(words, llvm::nulls(), llvm::nulls(), false,
+                                     false);
+    lld::CommonLinkerContext::destroy();
+    return done;
+}
+
 // --- The SIMT compiler -------------------------------------------------------
 
 static void on_refused(void *, unsigned kernel, const char *why)
@@ -155,14 +171,21 @@ static int run_simt(std::unique_ptr<llvm::Module> module, simt_job &job)
     char message[1024] = "";
     job.refused = on_refused;
     job.vectorised = on_vectorised;
-    if (simt_compile(&job, llvm::wrap(module.release()), message,
-                     sizeof message)) {
+    const int count = simt_compile(&job, llvm::wrap(module.release()), message,
+                                   sizeof message);
+    if (count < 0) {
         std::printf("! %.*s\n", (int)std::strcspn(message, "\n"), message);
+        return 0;
+    }
+    if (count > 1 && !join_objects(job, count)) {
+        std::puts("! the objects of several processes do not fit");
         return 0;
     }
     std::puts(".");
     std::fflush(stdout);  // the linker may end the process
     link_object(job);
+    if (count > 1)
+        simt_reap();
     return 0;
 }
 

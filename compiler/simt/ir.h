@@ -333,6 +333,20 @@ unsigned target_sums_in_turn(void);
 // cut.c: cuts long blocks for code generation. Whether there were any.
 bool cut_blocks(LLVMModuleRef module);
 
+// share.c: divides the variants of a module among processes. A process works on
+// share `mine`, the first one on share 0; each writes an object of its own.
+enum { SHARES_MOST = 4 };
+struct shares {
+    unsigned count, mine;
+    int ends[SHARES_MOST];  // pipes: of the children, or a child's own at [0]
+};
+void shares_start(struct shares *shares, LLVMModuleRef module, unsigned most);
+char *shares_path(const struct shares *shares, const char *object);
+// Ends a child and tells its parent whether the object was written.
+_Noreturn void shares_end(const struct shares *shares, bool made);
+// Waits for the children: true if all succeeded.
+bool shares_wait(const struct shares *shares);
+
 // demote.c: lets numbers that are used very often lie on the stack.
 void demote_often_used(LLVMModuleRef module);
 

@@ -307,9 +307,18 @@ static char *link_fixed(LLVMModuleRef module, LLVMModuleRef fixed,
                : NULL;
 }
 
+// One process makes modules that are dumped, have lines, or are linked with
+// code for one block size.
+static unsigned most_shares(const struct simt_job *job, LLVMModuleRef module)
+{
+    bool whole = job->dump || job->assembly || job->block_size[0] ||
+                 LLVMGetNamedMetadataNumOperands(module, "llvm.dbg.cu") > 0;
+    return whole || job->alone ? 1 : SHARES_MOST;
+}
+
 static char *vectorise(const struct simt_job *job, LLVMModuleRef module,
                        struct kernel *kernels, unsigned count,
-                       LLVMModuleRef *made)
+                       struct shares *shares, LLVMModuleRef *made)
 {
     LLVMModuleRef fixed = NULL;
     char *message = NULL;
@@ -325,6 +334,7 @@ static char *vectorise(const struct simt_job *job, LLVMModuleRef module,
     dump(job, *made, "vectors");
     if ((message = check(*made)))
         return message;
+    shares_start(shares, *made, most_shares(job, *made));
     message = finish_vectors(*made, count, false);
     dump(job, *made, "finished");
     return message || !fixed ? message
@@ -410,10 +420,10 @@ static void drop_entries(const struct simt_job *job, LLVMModuleRef module,
 
 static char *vectorise_all(const struct simt_job *job, LLVMModuleRef module,
                            struct kernel *kernels, unsigned count,
-                           LLVMModuleRef *made)
+                           struct shares *shares, LLVMModuleRef *made)
 {
     if (!job->only)
-        return vectorise(job, module, kernels, count, made);
+        return vectorise(job, module, kernels, count, shares, made);
     if (job->kernel >= count)
         return LLVMCreateMessage("there is no kernel of that name");
     return vectorise_one(job, module, kernels, count, made);
@@ -518,8 +528,21 @@ static void set_options(void)
     set = true;
 }
 
+// The rest of a child's work, which never returns.
+static void end_share(const struct simt_job *job, const struct shares *shares,
+                      LLVMModuleRef module, LLVMTargetMachineRef machine,
+                      bool huge)
+{
+    choose_options(module, huge);
+    sections_set(module);
+    shares_end(shares, !emit_file(module, machine,
+                                  shares_path(shares, job->object),
+                                  LLVMObjectFile));
+}
+
 static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
-                            LLVMTargetMachineRef machine)
+                            LLVMTargetMachineRef machine,
+                            struct shares *shares)
 {
     char *message = NULL;
     LLVMModuleRef vectors = NULL;
@@ -536,8 +559,11 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
     unsigned count = count_kernels(module);
     struct kernel *kernels = simt_allocate(count * sizeof *kernels);
     if (!job->scalar_only &&
-        (message = vectorise_all(job, module, kernels, count, &vectors)))
+        (message = vectorise_all(job, module, kernels, count, shares,
+                                 &vectors)))
         return message;
+    if (shares->mine > 0)
+        end_share(job, shares, vectors, machine, has_huge(kernels, count));
     bool has_kernels = report(job, kernels, count) || job->scalar_only;
     prepare_drop_used(module);
     drop_threads(module, kernels, count);
@@ -553,27 +579,35 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
     return NULL;
 }
 
-static char *compile(const struct simt_job *job, LLVMModuleRef module)
+static char *compile(const struct simt_job *job, LLVMModuleRef module,
+                     struct shares *shares)
 {
     char *message = NULL;
     LLVMTargetMachineRef machine =
         target_create(LLVMGetTarget(module), job->target, &message);
     if (!machine)
         return message;
-    message = compile_module(job, module, machine);
+    message = compile_module(job, module, machine, shares);
+    if (shares->mine > 0)
+        shares_end(shares, false);
     if (!message && job->assembly)
         message = emit_file(LLVMCloneModule(module), machine, job->assembly,
                             LLVMAssemblyFile);
-    return message ? message
-                   : emit_file(module, machine, job->object, LLVMObjectFile);
+    if (!message)
+        message = emit_file(module, machine, shares_path(shares, job->object),
+                            LLVMObjectFile);
+    if (!shares_wait(shares) && !message)
+        message = LLVMCreateMessage("a process that generates code failed");
+    return message;
 }
 
 int simt_compile(const struct simt_job *job, void *module, char *message,
                  size_t message_size)
 {
     set_options();
-    char *said = compile(job, module);
+    struct shares shares = {.count = 1};
+    char *said = compile(job, module, &shares);
     if (said)
         snprintf(message, message_size, "%s", said);
-    return said ? -1 : 0;
+    return said ? -1 : (int)shares.count;
 }

@@ -60,12 +60,18 @@ struct simt_job {
     unsigned block_size[3];
     bool only;             // nothing but this kernel for that block size: the
     unsigned kernel;       // others lose their code
+    bool alone;            // no other process may work on a large module
 };
 
-// Compiles `module`, an LLVMModuleRef, which is used up. 0, or -1 with a
-// sentence in `message`.
+// Compiles `module`, an LLVMModuleRef, which is used up. Returns the number of
+// objects, or -1 with a sentence in `message`. One object is at job->object;
+// several ones have .0, .1 and so on behind that path.
 int simt_compile(const struct simt_job *job, void *module, char *message,
                  size_t message_size);
+
+// Closes standard output and error, so that a reader need not wait, and reaps
+// the processes that simt_compile has started, which takes milliseconds.
+void simt_reap(void);
 
 // The version of the compiled code, for cache keys: "simt 1 llvm 19.1.7".
 const char *simt_version(void);

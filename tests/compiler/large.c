@@ -422,6 +422,68 @@ RNL_TEST(a_switch_of_four_thousand_cases)
     assert_true(seconds < 4);
 }
 
+// Writes kernels that have a variable, a table and a function in common, and
+// variants for blocks of several rows.
+static void write_many(unsigned count)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    fprintf(file, "__constant__ int table[] = {3, 5, 7, 11};\n"
+            "__device__ unsigned calls;\n"
+            "__device__ __noinline__ unsigned fold(unsigned x, unsigned n)\n"
+            "{ return n ? fold(x * 3 + n, n - 1) : x; }\n");
+    for (unsigned j = 0; j < count; j++)
+        fprintf(file, "extern \"C\" __global__ void k%u(unsigned *out)\n{\n"
+                "__shared__ unsigned s[64];\n"
+                "unsigned i = threadIdx.y * blockDim.x + threadIdx.x;\n"
+                "s[i] = fold(out[i], %u) * table[i & 3];\n__syncthreads();\n"
+                "if (s[i] & 8) out[63 - i] = s[63 - i] + %u;\n"
+                "else out[63 - i] = s[63 - i] ^ s[i];\n"
+                "if (i == 0) calls++;\n}\n", j, j % 5, j);
+    assert_int_equal(fclose(file), 0);
+    built_write(&built, "k.cu", text);
+    free(text);
+}
+
+static void check_one(unsigned j, unsigned width)
+{
+    static const unsigned table[] = {3, 5, 7, 11};
+    unsigned out[THREADS], s[THREADS], *address = out;
+    const void *arguments[] = {&address};
+    char name[16];
+    for (unsigned i = 0; i < THREADS; i++) {
+        s[i] = out[i] = i * 2654435761u;
+        for (unsigned n = j % 5; n > 0; n--)
+            s[i] = s[i] * 3 + n;
+        s[i] *= table[i & 3];
+    }
+    snprintf(name, sizeof name, "k%u", j);
+    if (built_run(&built, name, (rnl_dim3){1},
+                  (rnl_dim3){width, THREADS / width}, 0,
+                  arguments) != RNL_OK)
+        fail_msg("%s: %s", name, built.failure);
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(out[THREADS - 1 - i],
+                         s[i] & 8 ? s[THREADS - 1 - i] + j
+                                  : (s[THREADS - 1 - i] ^ s[i]));
+}
+
+// Several processes compile as many as that.
+RNL_TEST(sixty_kernels_in_one_source)
+{
+    enum { COUNT = 60 };
+    need_simt();
+    write_many(COUNT);
+    built_make(&built, "--source @/k.cu --option --tier=B");
+    assert_string_equal(built.log, "");
+    for (unsigned j = 0; j < COUNT; j++)
+        for (unsigned width = 4; width <= THREADS; width *= 2)
+            check_one(j, width);
+    built_close(&built);
+}
+
 static uint64_t object_size(void)
 {
     struct stat status;

@@ -1,0 +1,201 @@
+// Several processes generate the code of a large module: each one deletes the
+// functions of the others and writes an object of its own. Threads would need a
+// copy of the module each, since one LLVM context serves one thread.
+#include "ir.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// The least instructions of a share, which take 50 ms to compile. A process
+// costs 5 to 10 ms: it copies the memory that it changes.
+enum { SHARE_LEAST = 2000 };
+
+struct part {
+    LLVMValueRef function;
+    unsigned size, share;
+};
+
+struct parts {
+    struct part *items;
+    unsigned count, size;
+};
+
+// --- Which functions ---------------------------------------------------------
+
+// Variants and the functions that choose one. All others are internal to the
+// module, and each process keeps those that its share calls.
+static bool is_part(LLVMValueRef function)
+{
+    const char *section =
+        LLVMIsDeclaration(function) ? NULL : LLVMGetSection(function);
+    return section && strncmp(section, ".text.rnl_blocks_", 17) == 0;
+}
+
+static struct parts find_parts(LLVMModuleRef module)
+{
+    struct parts parts = {0};
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+         f = LLVMGetNextFunction(f)) {
+        if (!is_part(f))
+            continue;
+        parts.items = simt_grow(parts.items, parts.count, sizeof *parts.items);
+        parts.items[parts.count] = (struct part){f, function_size(f), 0};
+        parts.size += parts.items[parts.count++].size;
+    }
+    return parts;
+}
+
+static int by_size(const void *left, const void *right)
+{
+    const struct part *a = left, *b = right;
+    return (a->size < b->size) - (a->size > b->size);
+}
+
+// Gives the largest function first, each to the share with the least code.
+// Returns the size of the smallest share.
+static unsigned deal(struct parts *parts, unsigned shares)
+{
+    unsigned sizes[SHARES_MOST] = {0}, least = 0;
+    for (unsigned i = 0; i < parts->count; i++) {
+        least = 0;
+        for (unsigned s = 1; s < shares; s++)
+            least = sizes[s] < sizes[least] ? s : least;
+        parts->items[i].share = least;
+        sizes[least] += parts->items[i].size;
+    }
+    for (unsigned s = 0; s < shares; s++)
+        least = sizes[s] < sizes[least] ? s : least;
+    return sizes[least];
+}
+
+// Deals in fewer shares where one would be small, as in a module with one large
+// function.
+static unsigned deal_well(struct parts *parts, unsigned most)
+{
+    qsort(parts->items, parts->count, sizeof *parts->items, by_size);
+    unsigned shares = parts->size / SHARE_LEAST;
+    shares = shares < most ? shares : most;
+    while (shares > 1 && deal(parts, shares) < SHARE_LEAST / 2)
+        shares--;
+    return shares > 1 ? shares : 1;
+}
+
+// --- What a process does -----------------------------------------------------
+
+static void declare(LLVMValueRef function)
+{
+    size_t length;
+    char *name = simt_format("%s", LLVMGetValueName2(function, &length));
+    LLVMValueRef declared =
+        LLVMAddFunction(LLVMGetGlobalParent(function), "",
+                        LLVMGlobalGetValueType(function));
+    LLVMSetVisibility(declared, LLVMHiddenVisibility);
+    LLVMReplaceAllUsesWith(function, declared);
+    LLVMDeleteFunction(function);
+    LLVMSetValueName2(declared, name, strlen(name));
+}
+
+static void keep(const struct parts *parts, unsigned share)
+{
+    for (unsigned i = 0; i < parts->count; i++) {
+        LLVMValueRef function = parts->items[i].function;
+        LLVMSetLinkage(function, LLVMExternalLinkage);
+        LLVMSetVisibility(function, LLVMHiddenVisibility);
+        if (parts->items[i].share != share)
+            declare(function);
+    }
+}
+
+// Forks a process that works on a share. Returns its id, 0 in the child, whose
+// end of the pipe is in shares->ends[0] then, or -1.
+static pid_t start(struct shares *shares, unsigned share)
+{
+    int ends[2];
+    const pid_t parent = getpid();
+    if (pipe(ends) != 0)
+        return -1;
+    const pid_t child = fork();
+    if (child != 0) {
+        close(ends[1]);
+        if (child < 0)
+            close(ends[0]);
+        else
+            shares->ends[share] = ends[0];
+        return child;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    shares->ends[0] = ends[1];
+    shares->mine = share;
+    return 0;
+}
+
+// Takes back the shares that no process could be started for.
+static void take_back(struct shares *shares, struct parts *parts,
+                      unsigned first)
+{
+    shares->count = first;
+    for (unsigned i = 0; i < parts->count; i++)
+        if (parts->items[i].share >= first)
+            parts->items[i].share = 0;
+}
+
+void shares_start(struct shares *shares, LLVMModuleRef module, unsigned most)
+{
+    struct parts parts = find_parts(module);
+    *shares = (struct shares){.count = 1};
+    if (most > 1 && !callees_are_kept(module))
+        shares->count = deal_well(&parts, most);
+    for (unsigned s = 1; s < shares->count; s++) {
+        const pid_t child = start(shares, s);
+        if (child == 0)
+            break;
+        if (child < 0)
+            take_back(shares, &parts, s);
+    }
+    if (shares->count > 1)
+        keep(&parts, shares->mine);
+}
+
+// --- Ends --------------------------------------------------------------------
+
+char *shares_path(const struct shares *shares, const char *object)
+{
+    return simt_format(shares->count == 1 ? "%s" : "%s.%u", object,
+                       shares->mine);
+}
+
+// The parent goes on while the system releases the child's memory.
+void shares_end(const struct shares *shares, bool made)
+{
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
+    _exit(made && write(shares->ends[0], "", 1) == 1 ? 0 : 1);
+}
+
+bool shares_wait(const struct shares *shares)
+{
+    bool made = true;
+    for (unsigned s = 1; s < shares->count; s++) {
+        char byte;
+        made &= read(shares->ends[s], &byte, 1) == 1;
+        close(shares->ends[s]);
+    }
+    return made;
+}
+
+void simt_reap(void)
+{
+    fflush(stdout);
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
+    while (wait(NULL) > 0 || errno == EINTR)
+        ;
+}
