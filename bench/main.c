@@ -12,7 +12,8 @@
 static const bench_case *const cpu_cases[] = {
     &enqueue_case, &launch_sync_case,   &axpy_case, &event_case,
     &buffer_case, &host_function_case, &value_wait_case, &copy_case,
-    &handle_check_case, &idle_case, &kernels_case, &compile_case, &graph_case,
+    &handle_check_case, &idle_case, &kernels_case, &compile_case,
+    &compile_all_case, &graph_case,
     &streams_case, &turns_case, &growth_case, NULL,
 };
 

@@ -111,6 +111,25 @@ static char *compile(const nvrtc *compiler, const char *source, int capability)
     return binary;
 }
 
+const char *cuda_peer_no_nvrtc(void)
+{
+    nvrtc compiler;
+    return open_nvrtc(&compiler) ? NULL : "no libnvrtc (RUNNEL_NVRTC)";
+}
+
+double cuda_peer_translate(const char *source)
+{
+    nvrtc compiler;
+    if (!open_nvrtc(&compiler))
+        return -1;
+    uint64_t start = bench_now_ns();
+    char *binary = compile(&compiler, source, 80);
+    double time = (double)(bench_now_ns() - start);
+    const bool good = binary != NULL;
+    free(binary);
+    return good ? time : -1;
+}
+
 double cuda_peer_compile(const cuda_peer *peer, const char *source,
                          const char *name, int capability)
 {

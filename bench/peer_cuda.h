@@ -71,6 +71,13 @@ void cuda_peer_close(cuda_peer *peer);
 void cuda_peer_enter(const cuda_peer *peer);
 void cuda_peer_leave(const cuda_peer *peer);
 
+// Why NVRTC is not here, or NULL. It needs no driver.
+const char *cuda_peer_no_nvrtc(void);
+
+// The time that NVRTC takes to machine code for sm_80, in ns; negative if it
+// fails.
+double cuda_peer_translate(const char *source);
+
 // ns from source to a function of that name, by NVRTC; negative: it failed.
 double cuda_peer_compile(const cuda_peer *peer, const char *source,
                          const char *name, int compute_capability);

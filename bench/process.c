@@ -272,6 +272,12 @@ double process_compile_many(bool two_threads)
     return await_answer(spawn_self(arguments, "RUNNEL_CACHE_DISABLE=1"));
 }
 
+double process_compile_all(void)
+{
+    char *arguments[] = {"runnel-bench", "--compile-child", "3", NULL};
+    return await_answer(spawn_self(arguments, "RUNNEL_CACHE_DISABLE=1"));
+}
+
 double process_compile_by_hand(void)
 {
     char *arguments[] = {"runnel-bench", "--compile-child", "-1", NULL};
@@ -281,7 +287,9 @@ double process_compile_by_hand(void)
 int process_compile(int threads)
 {
     double answer;
-    if (strncmp(bench_device_name(), "cpu", 3))
+    if (threads == 3)
+        answer = bench_runnel_compile_all();
+    else if (strncmp(bench_device_name(), "cpu", 3))
         answer = cuda_compile_once(threads < 0);
     else
         answer = threads ? bench_runnel_compile_many(threads == 2)

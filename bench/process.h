@@ -52,5 +52,9 @@ double process_compile_many(bool two_threads);
 // ns from source to function without Runnel in a child, on a GPU.
 double process_compile_by_hand(void);
 
-// The child's part; 0 threads: one kernel; negative: by hand.
+// The geometric mean of the times to compile each kernel of kernels.c, without
+// cache, in a process of its own.
+double process_compile_all(void);
+
+// The child's part; 0 threads: one kernel; 3: all kernels; negative: by hand.
 int process_compile(int threads);
