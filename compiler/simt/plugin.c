@@ -237,15 +237,16 @@ static unsigned count_kernels(LLVMModuleRef module)
     return count;
 }
 
-// Code generation changes the module: it is good for nothing else afterwards.
+// Generates code from a copy, since that changes the module. The copy also
+// fixes the order of uses, which decides about the order of instructions.
 static char *emit_file(LLVMModuleRef module, LLVMTargetMachineRef machine,
                        const char *path, LLVMCodeGenFileType type)
 {
     char *message = NULL;
     // Comments tell what of it is the source's own assembly.
     LLVMSetTargetMachineAsmVerbosity(machine, type == LLVMAssemblyFile);
-    bool failed = LLVMTargetMachineEmitToFile(machine, module, path, type,
-                                              &message);
+    bool failed = LLVMTargetMachineEmitToFile(machine, LLVMCloneModule(module),
+                                              path, type, &message);
     return failed ? message : NULL;
 }
 
@@ -591,8 +592,7 @@ static char *compile(const struct simt_job *job, LLVMModuleRef module,
     if (shares->mine > 0)
         shares_end(shares, false);
     if (!message && job->assembly)
-        message = emit_file(LLVMCloneModule(module), machine, job->assembly,
-                            LLVMAssemblyFile);
+        message = emit_file(module, machine, job->assembly, LLVMAssemblyFile);
     if (!message)
         message = emit_file(module, machine, shares_path(shares, job->object),
                             LLVMObjectFile);
