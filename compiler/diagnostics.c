@@ -65,7 +65,7 @@ static bool is_noise(const char *line, size_t size)
     static const char *const about[] = {
         "In file included from <command-line>",
         "In file included from <built-in>",
-        "In file included from " CC_TABLE_FILE};
+        ("In file included from " CC_TABLE_FILE)};
     for (size_t i = 0; i < sizeof about / sizeof *about; i++)
         if (begins(line, size, about[i]))
             return true;

@@ -101,13 +101,24 @@ static int64_t wrap(int64_t stride, LLVMTypeRef type)
     return (int64_t)((uint64_t)stride << (64 - width)) >> (64 - width);
 }
 
+// Strides wrap around as the numbers do.
+static int64_t times(int64_t stride, int64_t factor)
+{
+    return (int64_t)((uint64_t)stride * (uint64_t)factor);
+}
+
+static int64_t plus(int64_t stride, int64_t other)
+{
+    return (int64_t)((uint64_t)stride + (uint64_t)other);
+}
+
 static struct shape add(struct shape a, struct shape b, int sign)
 {
     if (a.kind == SHAPE_VARYING || b.kind == SHAPE_VARYING)
-        return rising(likely_stride(a) + sign * likely_stride(b),
+        return rising(plus(likely_stride(a), times(likely_stride(b), sign)),
                       shape_rises(a) && shape_rises(b) &&
                           (sign > 0 || b.kind == SHAPE_UNIFORM));
-    struct shape sum = affine(a.stride + sign * b.stride);
+    struct shape sum = affine(plus(a.stride, times(b.stride, sign)));
     sum.alignment = a.alignment < b.alignment ? a.alignment : b.alignment;
     return sum;
 }
@@ -115,8 +126,9 @@ static struct shape add(struct shape a, struct shape b, int sign)
 static struct shape scale(struct shape a, int64_t factor)
 {
     if (a.kind == SHAPE_VARYING)
-        return rising(a.guess * factor, shape_rises(a) && factor < 65536);
-    struct shape scaled = affine(a.stride * factor);
+        return rising(times(a.guess, factor),
+                      shape_rises(a) && factor < 65536);
+    struct shape scaled = affine(times(a.stride, factor));
     scaled.alignment = a.alignment;
     if (factor != 0)
         scaled.alignment += (unsigned)__builtin_ctzll((uint64_t)factor);

@@ -78,7 +78,8 @@ static unsigned deal(struct parts *parts, unsigned shares)
 // function.
 static unsigned deal_well(struct parts *parts, unsigned most)
 {
-    qsort(parts->items, parts->count, sizeof *parts->items, by_size);
+    if (parts->count > 0)
+        qsort(parts->items, parts->count, sizeof *parts->items, by_size);
     unsigned shares = parts->size / SHARE_LEAST;
     shares = shares < most ? shares : most;
     while (shares > 1 && deal(parts, shares) < SHARE_LEAST / 2)
