@@ -3,10 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-// An op is tried alone first, beginning with a small part: who worked last may
-// still spin, but not for long. Once it seems that as much as this is left,
-// others are let in. The sleeping ones are woken when much more is to be
-// expected, or after a while: a first part can be misleading.
+// An op is tried alone first, beginning with one unit, since those at the front
+// may hold all of the work: who worked last may still spin, but not for long.
+// Once it seems that as much as this is left, others are let in. The sleeping
+// ones are woken when much more is to be expected, or after a while: a first
+// part can be misleading.
 #define FIRST_PARTS 4096
 #define ALONE_TICKS 2000
 #define WAKE_TICKS 20000
@@ -337,9 +338,7 @@ static void run_shared(struct pool *pool, struct region *region,
 // ticks that the rest would take, or 0 when it is done.
 static double run_alone(struct region *region)
 {
-    uint64_t part = region->total / FIRST_PARTS;
-    uint64_t start = clock_ticks(), done = 0;
-    part = part ? part : 1;
+    uint64_t part = 1, start = clock_ticks(), done = 0;
     while (done < region->total && !is_stopped(region)) {
         uint64_t left = region->total - done;
         part = part < left ? part : left;
