@@ -1,6 +1,7 @@
 // runnel-cc: what its parts share.
 #pragma once
 
+#include "generated.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -227,15 +228,6 @@ bool elf_patch(struct text *file, const struct elf_unit *unit);
 
 // Bytes at the start of a path that name a folder which runnel-cc made up.
 size_t diagnostics_folder(const char *path);
-
-// The generated files, relative to the temporary folder.
-#define CC_PRELUDE_FILE "rnl-prelude.h"
-#define CC_DEFINES_FILE "rnl-defines.h"
-#define CC_TABLE_FILE "rnl_table"
-#define CC_EXPRESSION_FILE "name-expression"
-#define CC_HEADER_FOLDER "rnl-headers"
-#define CC_STUB_FOLDER "rnl-stubs"
-#define CC_PARTS_FOLDER "rnl-parts"  // headers before those of -I
 
 extern const char cc_prelude[];
 extern const size_t cc_prelude_size;

@@ -6,6 +6,7 @@
 #include <clang/AST/Decl.h>
 #include <clang/Basic/Diagnostic.h>
 #include <clang/CodeGen/ModuleBuilder.h>
+#include <llvm/ADT/SetVector.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IRBuilder.h>
@@ -16,9 +17,73 @@
 #include <llvm/IR/ReplaceConstant.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 
-// Instructions that use a variable; with none left in constants.
+static std::vector<llvm::Use *> uses_of(llvm::GlobalVariable &variable);
+
+// Stores a constant part by part.
+static void store(llvm::IRBuilder<> &builder, llvm::Constant *value,
+                  llvm::Value *address)
+{
+    if (!llvm::isa<llvm::ConstantAggregate>(value)) {
+        builder.CreateStore(value, address);
+        return;
+    }
+    for (unsigned i = 0; i < value->getNumOperands(); i++)
+        store(builder, llvm::cast<llvm::Constant>(value->getOperand(i)),
+              builder.CreateConstInBoundsGEP2_32(value->getType(), address, 0,
+                                                 i));
+}
+
+// A copy of a constant at the begin of a function.
+static llvm::AllocaInst *copy_constant(llvm::GlobalVariable &constant,
+                                       llvm::Function &function)
+{
+    llvm::BasicBlock &entry = function.getEntryBlock();
+    llvm::IRBuilder<> builder(&entry, entry.getFirstInsertionPt());
+    llvm::AllocaInst *copy = builder.CreateAlloca(constant.getValueType());
+    copy->setAlignment(constant.getAlign().valueOrOne());
+    store(builder, constant.getInitializer(), copy);
+    return copy;
+}
+
+// Replaces a constant by copies in the functions that use it.
+static void copy_to_users(llvm::GlobalVariable &constant)
+{
+    llvm::DenseMap<llvm::Function *, llvm::AllocaInst *> copies;
+    for (llvm::Use *use : uses_of(constant)) {
+        llvm::Function *function =
+            llvm::cast<llvm::Instruction>(use->getUser())->getFunction();
+        llvm::AllocaInst *&own = copies[function];
+        if (!own)
+            own = copy_constant(constant, *function);
+        use->set(own);
+    }
+    constant.removeDeadConstantUsers();
+    if (constant.use_empty())
+        constant.eraseFromParent();
+}
+
+// The constants of clang's that a value is part of: float *rows[] = {s, t}
+// copies one.
+static void find_constants(const llvm::Value &value,
+                           llvm::SetVector<llvm::GlobalVariable *> &found)
+{
+    for (const llvm::User *user : value.users()) {
+        const auto *variable = llvm::dyn_cast<llvm::GlobalVariable>(user);
+        if (variable && variable->isConstant() && variable->hasLocalLinkage())
+            found.insert(const_cast<llvm::GlobalVariable *>(variable));
+        else if (!variable && llvm::isa<llvm::Constant>(user))
+            find_constants(*user, found);
+    }
+}
+
+// Instructions that use a variable whose address is no constant; with none left
+// in constants.
 static std::vector<llvm::Use *> uses_of(llvm::GlobalVariable &variable)
 {
+    llvm::SetVector<llvm::GlobalVariable *> constants;
+    find_constants(variable, constants);
+    for (llvm::GlobalVariable *constant : constants)
+        copy_to_users(*constant);
     llvm::convertUsersOfConstantsToInstructions({&variable});
     std::vector<llvm::Use *> uses;
     for (llvm::Use &use : variable.uses())
@@ -122,6 +187,9 @@ static void read_built_in(llvm::Module &module, const char *name,
 
 // --- Assembly ----------------------------------------------------------------
 
+static const char ASSEMBLY[] =
+    "inline PTX or other assembly is not supported by Runnel on the CPU";
+
 // Comments and spaces are none.
 static bool is_empty(llvm::StringRef assembly)
 {
@@ -158,9 +226,7 @@ static void refuse_assembly(llvm::Module &module,
                 call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand())
                      : nullptr;
             if (assembly && !is_empty(assembly->getAsmString()))
-                refuse(diagnostics, place_of(*call),
-                       "inline PTX or other assembly is not supported by "
-                       "Runnel on the CPU");
+                refuse(diagnostics, place_of(*call), ASSEMBLY);
         }
 }
 
@@ -210,4 +276,6 @@ void device_finish(llvm::Module &module, clang::CodeGenerator &generator,
                 generator.GetDeclForMangledName(variable.getName()))
             finish_variable(variable, declaration, diagnostics);
     refuse_assembly(module, diagnostics);
+    if (!module.getModuleInlineAsm().empty())
+        refuse(diagnostics, clang::SourceLocation(), ASSEMBLY);
 }

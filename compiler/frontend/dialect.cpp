@@ -60,7 +60,7 @@ void add_places(clang::SemaCUDA *cuda, clang::FunctionDecl *function,
         if (before && !has_place(function) &&
             before->hasAttr<clang::CUDADeviceAttr>() &&
             !before->isTemplated() &&
-            !sources.isInSystemHeader(before->getLocation()) &&
+            !source_is_prelude(sources, before->getLocation()) &&
             context.hasSameType(before->getType(), function->getType())) {
             add<clang::CUDADeviceAttr>(function);
             if (before->hasAttr<clang::CUDAHostAttr>())
@@ -104,7 +104,8 @@ static bool lacks_place(const clang::VarDecl *variable)
            variable->hasGlobalStorage() &&
            (function ? dialect_is_of_device(function)
                      : default_device &&
-                           !sources.isInSystemHeader(variable->getLocation()));
+                           !source_is_prelude(sources,
+                                              variable->getLocation()));
 }
 
 // Classes of variables in shared memory may have constructors that do

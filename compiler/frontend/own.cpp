@@ -18,7 +18,7 @@ static bool is_known(const clang::SourceManager &sources, clang::QualType type)
         type = type->getPointeeType();
     const clang::TagDecl *tag = type->getAsTagDecl();
     return type->isBuiltinType() ||
-           (tag && sources.isInSystemHeader(tag->getLocation()));
+           (tag && source_is_prelude(sources, tag->getLocation()));
 }
 
 static bool is_known(const clang::SourceManager &sources,
@@ -79,12 +79,12 @@ static bool is_of_prelude(const clang::NamedDecl *own)
     const clang::SourceManager &sources = context.getSourceManager();
     const auto *function = clang::dyn_cast<clang::FunctionDecl>(own);
     for (const clang::Decl *other : own->redecls())
-        if (sources.isInSystemHeader(other->getLocation()))
+        if (source_is_prelude(sources, other->getLocation()))
             return true;
     for (const clang::NamedDecl *other :
          context.getTranslationUnitDecl()->lookup(own->getDeclName())) {
         const auto *theirs = clang::dyn_cast<clang::FunctionDecl>(other);
-        if (sources.isInSystemHeader(other->getLocation()) &&
+        if (source_is_prelude(sources, other->getLocation()) &&
             (!function || (theirs && are_alike(function, theirs))))
             return true;
     }
@@ -112,7 +112,7 @@ static bool is_own(const clang::NamedDecl *one)
     return clang::isa<clang::FunctionDecl, clang::VarDecl,
                       clang::TypedefNameDecl, clang::EnumConstantDecl>(one) &&
            one->getDeclName().isIdentifier() && !one->isImplicit() &&
-           !sources.isInSystemHeader(one->getLocation()) &&
+           !source_is_prelude(sources, one->getLocation()) &&
            is_of_prelude(one);
 }
 

@@ -1,5 +1,4 @@
-#include "records.h"
-#include "clang.h"
+#include "source.h"
 
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/Attr.h>
@@ -200,7 +199,7 @@ struct collector {
             check_function(function);
             if (is_kernel(function) &&
                 function->isThisDeclarationADefinition() &&
-                !function->isInvalidDecl())
+                !function->isDeleted() && !function->isInvalidDecl())
                 add_kernel(function);
         } else if (const auto *pattern =
                        clang::dyn_cast<clang::FunctionTemplateDecl>(one)) {
@@ -225,7 +224,7 @@ struct collector {
     {
         const clang::SourceManager &sources = sema.getSourceManager();
         for (const clang::Decl *one : scope->decls())
-            if (!sources.isInSystemHeader(one->getLocation()))
+            if (!source_is_prelude(sources, one->getLocation()))
                 add(one);
     }
 };
@@ -237,9 +236,14 @@ static std::string variable_of(std::size_t expression)
     return "rnl_expression" + std::to_string(expression);
 }
 
+// Words of the texts that a source may have macros of.
+static const char own_words[] =
+    "#undef auto\n#undef const\n#undef constexpr\n#undef extern\n"
+    "#undef nullptr\n#undef sizeof\n#undef static\n#undef void\n";
+
 std::string records_name(const std::vector<std::string> &expressions)
 {
-    std::string text;
+    std::string text = expressions.empty() ? "" : own_words;
     for (std::size_t i = 0; i < expressions.size(); i++)
         text += "static constexpr auto " + variable_of(i) +
                 " =\n#line 1 \"name-expression\"\n" + expressions[i] +
@@ -546,8 +550,9 @@ static std::string write_object(const records &records)
 
 std::string records_write(clang::ASTContext &context, const records &records)
 {
-    std::string text = "#pragma clang force_cuda_host_device begin\n"
-                       "#pragma clang diagnostic ignored \"-Weverything\"\n";
+    std::string text = own_words;
+    text += "#pragma clang force_cuda_host_device begin\n"
+            "#pragma clang diagnostic ignored \"-Weverything\"\n";
     std::string kernels, variables;
     for (std::size_t i = 0; i < records.kernels.size(); i++) {
         text += write_kernel(context, records.kernels[i], std::to_string(i));

@@ -1,4 +1,5 @@
 #include "source.h"
+#include "../generated.h"
 
 #include <clang/AST/ASTConsumer.h>
 #include <clang/AST/Attr.h>
@@ -11,6 +12,21 @@
 #include <clang/Sema/Sema.h>
 #include <clang/Sema/SemaConsumer.h>
 #include <llvm/Support/MemoryBuffer.h>
+
+#include <cstring>
+
+bool source_is_prelude(const clang::SourceManager &sources,
+                       clang::SourceLocation place)
+{
+    const clang::OptionalFileEntryRef file = sources.getFileEntryRefForID(
+        sources.getFileID(sources.getExpansionLoc(place)));
+    if (!file)
+        return true;  // text from memory
+    llvm::StringRef name = file->getName();
+    name.consume_front("./");
+    return name == CC_PRELUDE_FILE || name.starts_with(CC_PARTS_FOLDER "/") ||
+           name.starts_with(CC_STUB_FOLDER "/");
+}
 
 // --- The table behind the source ---------------------------------------------
 
@@ -35,6 +51,16 @@ private:
     const records &found_;
 };
 
+// Whether a place is in the lines that main.c writes behind the source.
+static bool is_behind(const clang::SourceManager &sources,
+                      clang::SourceLocation place)
+{
+    const auto [file, offset] = sources.getDecomposedLoc(place);
+    return file == sources.getMainFileID() &&
+           offset + std::strlen(clang_pragmas) >=
+               sources.getBufferData(file).size();
+}
+
 // What the pragmas behind the source are replaced by.
 class table_writer : public clang::PragmaHandler {
 public:
@@ -51,8 +77,10 @@ public:
     {
         const bool inside = !sema_.CurContext->isTranslationUnit();
         preprocessor.DiscardUntilEndOfDirective(token);
-        // A brace that is missing, or an error, was told or will be.
-        if (inside || done_)
+        // A brace that is missing, or an error, was told or will be. A pragma
+        // of the source's own means nothing.
+        if (inside || done_ ||
+            !is_behind(sema_.getSourceManager(), introducer.Loc))
             return;
         done_ = true;
         if (preprocessor.getDiagnostics().hasErrorOccurred()) {

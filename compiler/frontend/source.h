@@ -39,6 +39,11 @@ private:
     std::unique_ptr<llvm::Module> module_;
 };
 
+// Whether a place is in the prelude, a header of its own or text that is made
+// here. A source may call its files system headers.
+bool source_is_prelude(const clang::SourceManager &sources,
+                       clang::SourceLocation place);
+
 // Whether variables and, by the prelude's pragma, functions without a word for
 // their place are the device's.
 void dialect_set_default(bool device);

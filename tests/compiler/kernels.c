@@ -208,6 +208,9 @@ RNL_TEST(static_shared_memory)
     for (int i = 0; i < 80; i++)
         want[i] = i / 10;
     run("shared_private", (rnl_dim3){8}, (rnl_dim3){10}, 0, 0, 80);
+    for (int t = 0; t < 32; t++)
+        want[t] = in[(t + 1) % 32] + 3;
+    run("shared_rows", (rnl_dim3){2}, (rnl_dim3){32}, 0, 0, 32);
     assert_int_equal(built_kernel(&built, "shared_both")->shared_size, 768);
     assert_int_equal(built_kernel(&built, "shared_private")->shared_size, 4);
     assert_int_equal(built_kernel(&built, "shared_template")->shared_size, 768);

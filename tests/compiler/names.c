@@ -473,3 +473,56 @@ RNL_TEST(namespaces_with_other_names)
     assert_int_equal(first_result("a::b::k"), 2);
     built_close(&built);
 }
+
+// --- Sources that know how the table is made ---------------------------------
+
+RNL_TEST(pragmas_of_the_source_make_no_table)
+{
+    built_write(&built, "k.cu",
+                "extern \"C\" __global__ void a(int *o) { *o = 4; }\n;\n"
+                "#pragma rnl_expressions\n;\n#pragma rnl_table\n;\n"
+                "_Pragma(\"rnl_table\");\n"
+                "extern \"C\" __global__ void b(int *o) { *o = 5; }\n");
+    built_make(&built, "--source @/k.cu --option -w");
+    assert_int_equal(built.status, 0);
+    assert_int_equal(built.table->kernel_count, 2);
+    assert_int_equal(first_result("b"), 5);
+    built_close(&built);
+}
+
+RNL_TEST(system_headers_have_kernels)
+{
+    built_write(&built, "x.h", "#pragma GCC system_header\n"
+                "__device__ int v = 7;\n"
+                "extern \"C\" __global__ void a(int *o) { *o = v; }\n");
+    built_write(&built, "k.cu", "#include \"x.h\"\n# 2 \"y.h\" 3\n"
+                "extern \"C\" __global__ void b(int *o) { *o = 5; }\n");
+    built_make(&built, "--source @/k.cu --header x.h=@/x.h");
+    assert_int_equal(built.status, 0);
+    assert_int_equal(built.table->kernel_count, 2);
+    assert_int_equal(built.table->global_count, 1);
+    assert_int_equal(first_result("a"), 7);
+    built_close(&built);
+}
+
+RNL_TEST(deleted_kernels_are_none)
+{
+    built_write(&built, "k.cu", "__global__ void a(int) = delete;\n"
+                "__global__ void b(int *o) { *o = 5; }\n");
+    built_make(&built, "--source @/k.cu");
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.table->kernel_count, 1);
+    built_close(&built);
+}
+
+RNL_TEST(macros_may_be_called_like_words_of_the_table)
+{
+    built_write(&built, "k.cu", "#define constexpr\n#define const\n"
+                "#define static inline\n#define auto int\n"
+                "#define nullptr 0\n"
+                "__global__ void b(int *o) { *o = 5; }\n");
+    built_make(&built, "--source @/k.cu --name-expression b");
+    assert_string_equal(built.log, "");
+    assert_int_equal(built.table->kernel_count, 1);
+    built_close(&built);
+}

@@ -99,3 +99,22 @@ extern "C" __global__ void shared_private(int *out, const int *, int n)
     __syncthreads();
     out[blockIdx.x * blockDim.x + threadIdx.x] = mine;
 }
+
+struct shared_lines {
+    int *a, *b;
+    const int *c[4];
+};
+
+// Addresses that clang would keep in constants.
+extern "C" __global__ void shared_rows(int *out, const int *in, int n)
+{
+    __shared__ int even[32], odd[32];
+    int *const rows[4] = {even, odd, even + 1, odd + 1};
+    const shared_lines lines = {even, odd, {even, odd, odd + 2, even + 2}};
+    const int t = threadIdx.x;
+    rows[t % 2][t] = in[t];
+    __syncthreads();
+    const int next = (t + 1) % 32;
+    out[t] = lines.c[next % 2][next] + (lines.c[2] - lines.b) +
+             (rows[3] - lines.b);
+}
