@@ -172,6 +172,9 @@ struct simt_verdict {
 // all; they go before the prelude.
 void parts_ask(const char *source, bool all, struct text *text);
 
+// The same for what headers of the standard library bring.
+void parts_ask_library(struct text *text);
+
 // Whether a call of that function asks for a part.
 bool parts_are_called(const char *name);
 

@@ -77,7 +77,33 @@ int write_headers(struct job *job)
     return CC_OK;
 }
 
-static int write_part_headers(void)
+// Whether the source may include files that runnel-cc has not read.
+static bool has_folders(const struct job *job)
+{
+    for (size_t i = 0; i < job->flags.arguments.count; i++)
+        if (strncmp(job->flags.arguments.items[i], "-I/", 3) == 0)
+            return true;
+    return job->flags.includes.count > 0;
+}
+
+// All text of the user's that runnel-cc has read.
+static void read_all(const struct job *job, struct text *seen)
+{
+    const struct list *headers = &job->options->headers;
+    text_add_bytes(seen, job->source.data, job->source.size);
+    for (size_t i = 0; i < headers->count; i++)
+        text_read_file(seen, path_of(headers->items[i]));
+}
+
+// Whether a header may be included; macros may make its name of a shorter one.
+static bool is_mentioned(const char *name, const char *seen)
+{
+    char stem[64];
+    snprintf(stem, sizeof stem, "%.*s", (int)strcspn(name, "."), name);
+    return strstr(seen, stem) != NULL;
+}
+
+static int write_part_headers(const char *seen, bool all)
 {
     struct text name = {0}, text = {0};
     bool written = true;
@@ -86,7 +112,8 @@ static int write_part_headers(void)
         snprintf(path, sizeof path, "%s/%s",
                  parts_give_way(name.data) ? CC_STUB_FOLDER : CC_PARTS_FOLDER,
                  name.data);
-        written = write_file(path, text.data, text.size);
+        if (all || is_mentioned(name.data, seen))
+            written = write_file(path, text.data, text.size);
         text_free(&name);
         text_free(&text);
     }
@@ -103,6 +130,7 @@ int write_stubs(const struct job *job)
         "cassert", "stdlib.h", "string.h", "cstring", "device_functions.h",
         "device_atomic_functions.h", "vector_types.h", "vector_functions.h",
         "utility", "new"};
+    struct text seen = {0};
     if (!strstr(job->source.data, "include") &&
         job->options->headers.count + job->flags.includes.count == 0)
         return CC_OK;
@@ -112,16 +140,11 @@ int write_stubs(const struct job *job)
         if (!write_file(name, "", 0))
             return complain_file("write", name);
     }
-    return write_part_headers();
-}
-
-// Whether the source may include files that runnel-cc has not been given.
-static bool has_folders(const struct job *job)
-{
-    for (size_t i = 0; i < job->flags.arguments.count; i++)
-        if (strncmp(job->flags.arguments.items[i], "-I/", 3) == 0)
-            return true;
-    return job->flags.includes.count > 0;
+    read_all(job, &seen);
+    text_add(&seen, job->flags.defines.data ? job->flags.defines.data : "");
+    int status = write_part_headers(seen.data, has_folders(job));
+    text_free(&seen);
+    return status;
 }
 
 // The prelude, with what source and headers need of its optional parts: its
@@ -129,12 +152,11 @@ static bool has_folders(const struct job *job)
 int write_prelude(const struct job *job)
 {
     struct text text = {0}, seen = {0}, after = {0};
-    const struct list *headers = &job->options->headers;
-    text_add_bytes(&seen, job->source.data, job->source.size);
-    for (size_t i = 0; i < headers->count; i++)
-        text_read_file(&seen, path_of(headers->items[i]));
+    read_all(job, &seen);
     const bool known = !has_folders(job) || includes_read(job, &seen);
     parts_ask(seen.data, job->all_parts || !known, &text);
+    if (job->all_parts)
+        parts_ask_library(&text);
     bool core = text.size == 0 && !strstr(seen.data, "include");
     own_make_way(&job->own, &text, &after);
     if (core) {

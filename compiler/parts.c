@@ -40,7 +40,7 @@ static const struct part parts[] = {
 };
 
 // Headers that bring parts with them.
-enum { PARTS = 5 };
+enum { PARTS = 7 };
 
 static const struct {
     const char *header;
@@ -50,6 +50,10 @@ static const struct {
     {"cuda_fp16.hpp", {"VECTOR", "MATH", "ROUNDING", "NARROW", "HALF"}},
     {"cuda_bf16.h", {"VECTOR", "MATH", "ROUNDING", "NARROW", "BFLOAT"}},
     {"cuda_bf16.hpp", {"VECTOR", "MATH", "ROUNDING", "NARROW", "BFLOAT"}},
+    {"cublas_v2.h", {"VECTOR", "MATH", "ROUNDING", "NARROW", "HALF", "BFLOAT",
+                     "HOST"}},
+    {"cublasLt.h", {"VECTOR", "MATH", "ROUNDING", "NARROW", "HALF", "BFLOAT",
+                    "HOST"}},
     {"cooperative_groups.h", {"MATH", "WARP", "GROUPS"}},
     {"cooperative_groups/reduce.h", {"MATH", "WARP", "GROUPS"}},
     {"cooperative_groups/scan.h", {"MATH", "WARP", "GROUPS"}},
@@ -69,19 +73,32 @@ static const struct {
     {"cfloat", {"LIMITS"}},
     {"stdint.h", {"LIMITS"}},
     {"cstdint", {"LIMITS"}},
+    {"inttypes.h", {"LIMITS"}},
+    {"cinttypes", {"LIMITS"}},
 };
 
 // Headers of which only the host's code uses anything.
 static const char *const hosts[] = {
-    "array", "atomic", "bitset", "cctype", "cerrno", "chrono", "complex",
-    "condition_variable", "csignal", "ctime", "ctype.h", "deque", "errno.h",
-    "exception", "fstream", "functional", "future", "getopt.h", "iomanip",
-    "ios", "iosfwd", "iostream", "istream", "iterator", "list", "locale", "map",
-    "memory", "mutex", "numeric", "optional", "ostream", "queue", "random",
-    "ratio", "set", "signal.h", "sstream", "stack", "stdexcept", "streambuf",
-    "string", "string_view", "sys/time.h", "thread", "time.h", "tuple",
-    "typeinfo", "unistd.h", "unordered_map", "unordered_set", "variant",
-    "vector"};
+    "any", "array", "atomic", "bit", "bitset", "cctype", "cerrno", "charconv",
+    "chrono", "clocale", "complex", "condition_variable", "csignal", "cstdarg",
+    "cstdbool", "ctime", "ctype.h", "cublas.h", "cudaProfiler.h",
+    "cuda_profiler_api.h", "cufft.h", "curand.h", "cusolverDn.h",
+    "cusolver_common.h", "cusparse.h", "cusparse_v2.h", "cwchar", "deque",
+    "dirent.h", "errno.h", "exception", "fcntl.h", "filesystem",
+    "forward_list", "fstream", "functional", "future", "getopt.h",
+    "immintrin.h", "initializer_list", "iomanip", "ios", "iosfwd", "iostream",
+    "istream", "iterator", "libgen.h", "list", "locale", "locale.h",
+    "malloc.h", "map", "memory", "memory.h", "mpi.h", "mutex", "nccl.h",
+    "numeric", "nvToolsExt.h", "nvToolsExtCudaRt.h", "nvml.h",
+    "nvtx3/nvToolsExt.h", "nvtx3/nvToolsExtCudaRt.h", "nvtx3/nvtx3.hpp",
+    "omp.h", "optional", "ostream", "pthread.h", "queue", "random", "ratio",
+    "regex", "set", "setjmp.h", "signal.h", "span", "sstream", "stack",
+    "stdarg.h", "stdbool.h", "stdexcept", "streambuf", "string", "string_view",
+    "strings.h", "sys/ioctl.h", "sys/mman.h", "sys/param.h", "sys/resource.h",
+    "sys/stat.h", "sys/sysinfo.h", "sys/time.h", "sys/timeb.h", "sys/times.h",
+    "sys/types.h", "sys/wait.h", "system_error", "thread", "time.h", "tuple",
+    "typeindex", "typeinfo", "unistd.h", "unordered_map", "unordered_set",
+    "valarray", "variant", "vector", "wchar.h", "x86intrin.h"};
 
 static const char *const refused[] = {
     "mma.h", "cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h", "cuda/barrier",
@@ -150,6 +167,13 @@ void parts_ask(const char *source, bool all, struct text *text)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (all || is_asked(&parts[i], source))
             text_format(text, "#define RNL_NEEDS_%s\n", parts[i].name);
+}
+
+// Headers of the standard library include others.
+void parts_ask_library(struct text *text)
+{
+    text_add(text, "#define RNL_NEEDS_LIMITS\n#define RNL_NEEDS_CMATH\n"
+                   "#define RNL_NEEDS_TRAITS\n");
 }
 
 // --- Parts that were not asked for -------------------------------------------

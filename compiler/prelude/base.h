@@ -20,8 +20,23 @@ typedef __builtin_va_list va_list;
 typedef long clock_t;
 typedef unsigned long long cudaTextureObject_t;
 typedef unsigned long long cudaSurfaceObject_t;
-typedef int cudaError_t;
+typedef enum cudaError : int { cudaSuccess } cudaError_t;
 typedef struct rnl_no_stream *cudaStream_t;
+namespace std {
+using ::int16_t;
+using ::int32_t;
+using ::int64_t;
+using ::int8_t;
+using ::intptr_t;
+using ::nullptr_t;
+using ::ptrdiff_t;
+using ::size_t;
+using ::uint16_t;
+using ::uint32_t;
+using ::uint64_t;
+using ::uint8_t;
+using ::uintptr_t;
+} // namespace std
 #define NULL __null
 #define UINT64_C(x) x##ul
 #define va_start(list, last) __builtin_va_start(list, last)

@@ -89,15 +89,67 @@ RNL_HOST_EXCEPTION(invalid_argument)
 RNL_HOST_EXCEPTION(out_of_range)
 extern istream cin;
 extern ostream cout, cerr, clog, endl, flush, fixed, setw, setprecision;
+template <class T> rnl_host<> begin(T &&);
+template <class T> rnl_host<> end(T &&);
 namespace chrono {
-template <class... T> struct duration : rnl_host<T...> {};
-template <class... T> struct time_point : rnl_host<T...> {};
-struct steady_clock : rnl_host<> {};
-struct system_clock : rnl_host<> {};
-struct high_resolution_clock : rnl_host<> {};
+template <class... T> struct duration : rnl_host<T...> {
+    using rnl_host<T...>::rnl_host;
+};
+template <class... T> struct time_point : rnl_host<T...> {
+    using rnl_host<T...>::rnl_host;
+};
+typedef duration<> nanoseconds, microseconds, milliseconds, seconds;
+#define RNL_HOST_CLOCK(name)                      \
+    struct name {                                 \
+        typedef chrono::duration<> duration;      \
+        typedef chrono::time_point<> time_point;  \
+        static time_point now();                  \
+    };
+RNL_HOST_CLOCK(steady_clock)
+RNL_HOST_CLOCK(system_clock)
+RNL_HOST_CLOCK(high_resolution_clock)
+#undef RNL_HOST_CLOCK
 } // namespace chrono
 } // namespace std
 #undef RNL_HOST_TEMPLATE
 #undef RNL_HOST_CLASS
 #undef RNL_HOST_EXCEPTION
+// Handles of CUDA's libraries, and of what else programs use beside it.
+#define RNL_HOST_HANDLE(name) typedef struct rnl_##name *name;
+RNL_HOST_HANDLE(cublasHandle_t)
+RNL_HOST_HANDLE(cublasLtHandle_t)
+RNL_HOST_HANDLE(cublasLtMatmulDesc_t)
+RNL_HOST_HANDLE(cublasLtMatmulPreference_t)
+RNL_HOST_HANDLE(cublasLtMatrixLayout_t)
+RNL_HOST_HANDLE(cusolverDnHandle_t)
+RNL_HOST_HANDLE(cusparseHandle_t)
+RNL_HOST_HANDLE(cusparseMatDescr_t)
+RNL_HOST_HANDLE(curandGenerator_t)
+RNL_HOST_HANDLE(cudnnHandle_t)
+RNL_HOST_HANDLE(ncclComm_t)
+#undef RNL_HOST_HANDLE
+#define RNL_HOST_NUMBER(name) enum name : int {};
+RNL_HOST_NUMBER(cublasStatus_t)
+RNL_HOST_NUMBER(cublasOperation_t)
+RNL_HOST_NUMBER(cublasComputeType_t)
+RNL_HOST_NUMBER(cudaDataType_t)
+RNL_HOST_NUMBER(cudnnStatus_t)
+RNL_HOST_NUMBER(cufftResult)
+RNL_HOST_NUMBER(cufftType)
+RNL_HOST_NUMBER(curandStatus_t)
+RNL_HOST_NUMBER(cusolverStatus_t)
+RNL_HOST_NUMBER(cusparseStatus_t)
+RNL_HOST_NUMBER(cusparseOperation_t)
+RNL_HOST_NUMBER(ncclResult_t)
+#undef RNL_HOST_NUMBER
+typedef cudaDataType_t cudaDataType;
+typedef cufftResult cufftResult_t;
+typedef curandStatus_t curandStatus;
+typedef int cufftHandle, MPI_Comm;
+struct timespec {
+    long tv_sec, tv_nsec;
+};
+struct timeval {
+    long tv_sec, tv_usec;
+};
 #pragma clang force_cuda_host_device begin

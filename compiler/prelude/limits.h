@@ -93,6 +93,16 @@
 #define PTRDIFF_MAX INT64_MAX
 #define PTRDIFF_MIN INT64_MIN
 #define SIZE_MAX UINT64_MAX
+#define PRId32 "d"
+#define PRIi32 "i"
+#define PRIu32 "u"
+#define PRIx32 "x"
+#define PRIX32 "X"
+#define PRId64 "ld"
+#define PRIi64 "li"
+#define PRIu64 "lu"
+#define PRIx64 "lx"
+#define PRIX64 "lX"
 #define INT8_C(x) x
 #define INT16_C(x) x
 #define INT32_C(x) x
@@ -114,14 +124,6 @@ typedef uint64_t uint_least64_t, uint_fast16_t, uint_fast32_t, uint_fast64_t;
 typedef int64_t intmax_t;
 typedef uint64_t uintmax_t;
 namespace std {
-using ::int8_t;
-using ::int16_t;
-using ::int32_t;
-using ::int64_t;
-using ::uint8_t;
-using ::uint16_t;
-using ::uint32_t;
-using ::uint64_t;
 using ::int_fast8_t;
 using ::int_fast16_t;
 using ::int_fast32_t;
@@ -138,8 +140,6 @@ using ::uint_least8_t;
 using ::uint_least16_t;
 using ::uint_least32_t;
 using ::uint_least64_t;
-using ::intptr_t;
-using ::uintptr_t;
 using ::intmax_t;
 using ::uintmax_t;
 } // namespace std

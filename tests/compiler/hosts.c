@@ -252,3 +252,47 @@ RNL_TEST(static_variables_whose_constructors_work)
         NULL};
     take(sources);
 }
+
+// --- Headers that only the host's code uses ----------------------------------
+
+RNL_TEST(headers_of_host_libraries)
+{
+    static const char *const sources[] = {
+        "#include <cublas_v2.h>\n#include <curand.h>\n#include <cufft.h>\n"
+        "cublasHandle_t handle;\ncurandGenerator_t numbers;\n"
+        "const char *name(cudaError_t e) { return cudaGetErrorString(e); }\n"
+        "const char *name(cublasStatus_t e) { return \"\"; }\n"
+        "const char *name(cufftResult e) { return \"\"; }\n"
+        "__device__ __half h;\n" K "{ o[0] = (int)(float)h; }",
+        "#include <nvtx3/nvToolsExt.h>\n#include <mpi.h>\n#include <omp.h>\n"
+        "#include <sys/stat.h>\n#include <strings.h>\n#include <stdbool.h>\n"
+        "int ranks(MPI_Comm c) { int n; MPI_Comm_size(c, &n); return n; }\n"
+        K "{ bool b = true; o[0] = b; }",
+        "#include <inttypes.h>\n"
+        K "{ printf(\"%\" PRId32 \" %\" PRIu64 \"\\n\", o[0],\n"
+        "           (uint64_t)o[1]); }",
+        "#include <chrono>\n#include <iterator>\nusing std::end;\n"
+        "typedef std::chrono::high_resolution_clock::time_point time;\n"
+        "std::chrono::milliseconds since(time t);\n" K "{ o[0] = 1; }",
+        "std::size_t f(std::uint64_t);\n"
+        "struct s { static constexpr std::size_t n = sizeof(std::int8_t); };\n"
+        K "{ o[0] = s::n; }",
+        NULL};
+    take(sources);
+}
+
+RNL_TEST(types_of_the_runtime)
+{
+    static const char *const sources[] = {
+        "static cudaDeviceProp properties;\ncudaMemLocation place;\n"
+        "struct s { cudaEvent_t event; cudaResourceDesc what;\n"
+        "  cudaTextureDesc how; cudaMemAllocationHandleType handle;\n"
+        "  cudaMemPoolPtrExportData data; cudaGraphNode_t node;\n"
+        "  cudaExtent extent; cudaPitchedPtr pitched; cudaUUID_t id; };\n"
+        "enum cudaError check(cudaFuncAttributes *a, cudaLimit limit,\n"
+        "                     CUresult r = CUDA_SUCCESS);\n"
+        "void f(cudaTextureReadMode m = cudaReadModeElementType);\n"
+        K "{ cudaError_t e = cudaSuccess; o[0] = e; }",
+        NULL};
+    take(sources);
+}
