@@ -1,5 +1,6 @@
 // What the compiler says, without what concerns generated text, and in the
 // words of CUDA.
+#include "block.h"
 #include "job.h"
 
 #include <ctype.h>
@@ -76,21 +77,13 @@ static bool is_noise(const char *line, size_t size)
 
 // --- Blocks ----------------------------------------------------------------
 
-// A diagnostic: lines that announce it, its head "file:line:…", and lines that
-// show its place in the source. What is none has no head.
-struct block {
-    const char *start, *end;
-    const char *head;
-    size_t head_size;
-};
-
 static size_t line_size(const char *line)
 {
     size_t size = strcspn(line, "\n");
     return size + (line[size] == '\n');
 }
 
-static struct block next_block(const char *at)
+struct block block_next(const char *at)
 {
     struct block block = {.start = at};
     bool open = false;  // an announcement waits for its head
@@ -111,7 +104,7 @@ static struct block next_block(const char *at)
     return block;
 }
 
-static bool says(const struct block *block, const char *words)
+bool block_says(const struct block *block, const char *words)
 {
     return block->head && contains(block->head, block->head_size, words);
 }
@@ -187,8 +180,9 @@ static bool is_library(const char *name)
 // The header that an error misses, if it is one of those that come with CUDA.
 static const char *find_header(const struct block *block, size_t *size)
 {
-    if (!says(block, " fatal error: ") ||
-        (!says(block, "file not found") && !says(block, "No such file")))
+    if (!block_says(block, " fatal error: ") ||
+        (!block_says(block, "file not found") &&
+         !block_says(block, "No such file")))
         return NULL;
     const char *name =
         strstr(block->head, " fatal error: ") + strlen(" fatal error: ");
@@ -248,7 +242,8 @@ static bool find_inclusion(const struct block *block, struct inclusion *found)
 {
     bool seen = false;
     *found = (struct inclusion){library_name(block->head), NULL};
-    if (!found->name || (!is_library(found->name) && !says(block, UNSUPPORTED)))
+    if (!found->name ||
+        (!is_library(found->name) && !block_says(block, UNSUPPORTED)))
         return false;
     for (const char *line = block->start; line < block->head;
          line += line_size(line)) {
@@ -286,7 +281,7 @@ static const char *find_feature(const struct block *block)
         {"requires a global constructor", "dynamic initialization is"},
         {"'thread_local' is only allowed", "a __shared__ member is"}};
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
-        if (says(block, features[i].said))
+        if (block_says(block, features[i].said))
             return features[i].feature;
     return NULL;
 }
@@ -325,10 +320,10 @@ static const char *find_use(const struct block *block)
 {
     struct block note;
     for (const char *at = block->end; *at; at = note.end) {
-        note = next_block(at);
-        if (!says(&note, " note: "))
+        note = block_next(at);
+        if (!block_says(&note, " note: "))
             return NULL;
-        if (says(&note, "requested here") &&
+        if (block_says(&note, "requested here") &&
             !is_generated(note.head, note.head_size))
             return note.head;
     }
@@ -350,14 +345,14 @@ static enum weight weigh(const struct block *block)
 {
     struct text sentence = {0};
     const char *place;
-    if (!says(block, " error: "))
+    if (!block_says(block, " error: "))
         return NOTHING;
     bool explained =
-        explain(block, &sentence, &place) || says(block, UNSUPPORTED);
+        explain(block, &sentence, &place) || block_says(block, UNSUPPORTED);
     text_free(&sentence);
     if (explained)
         return ABOUT_SUPPORT;
-    return !is_at_end(block) && !says(block, "'rnl_expression") &&
+    return !is_at_end(block) && !block_says(block, "'rnl_expression") &&
                    is_generated(block->head, block->head_size) &&
                    !find_use(block)
                ? ABOUT_GENERATED : ABOUT_SOURCE;
@@ -404,7 +399,7 @@ static void add_message(const struct block *block, struct text *out)
     const char *message = strstr(block->head, " error: ") + strlen(" error: ");
     const char *words = message;
     for (size_t i = 0; i < sizeof before / sizeof *before &&
-                       words == message && says(block, " static"); i++)
+                       words == message && block_says(block, " static"); i++)
         for (const char *p = words; (p = strstr(p, before[i])) && p < end;)
             words = p += strlen(before[i]);
     text_add_bytes(out, words,
@@ -491,21 +486,21 @@ static void add_block(const struct block *block, const struct job *job,
 {
     struct text sentence = {0};
     const char *place = NULL;
-    const char *use = says(block, " error: ") &&
+    const char *use = block_says(block, " error: ") &&
                               is_generated(block->head, block->head_size)
                           ? find_use(block) : NULL;
-    if (says(block, "'rnl_expression"))
+    if (block_says(block, "'rnl_expression"))
         text_add(out, "name-expression: error: a name expression names a "
                       "kernel or a variable, with template arguments that its "
                       "template takes\n");
-    else if (says(block, " error: ") && is_at_end(block))
+    else if (block_says(block, " error: ") && is_at_end(block))
         add_end(block, job, out);
     else if (use)
         add_use(block, use, out);
-    else if (says(block, " error: ") && explain(block, &sentence, &place) &&
-             place)
+    else if (block_says(block, " error: ") &&
+             explain(block, &sentence, &place) && place)
         add_inclusion(block, place, sentence.data, out);
-    else if (sentence.size > 0)
+    else if (sentence.size > 0 || block_reword(block, &sentence))
         add_explained(block, sentence.data, out);
     else
         for (const char *line = block->start; line < block->end;
@@ -538,7 +533,7 @@ static enum weight find_greatest(const char *errors)
     enum weight greatest = NOTHING;
     struct block block;
     for (const char *at = errors; *at; at = block.end) {
-        block = next_block(at);
+        block = block_next(at);
         enum weight weight = weigh(&block);
         greatest = weight > greatest ? weight : greatest;
     }
@@ -548,8 +543,8 @@ static enum weight find_greatest(const char *errors)
 // Sources have macros of their own for what NVRTC lacks, like INFINITY.
 static bool redefines_generated(const struct block *block)
 {
-    struct block note = next_block(block->end);
-    return says(block, " redefined") && says(&note, " note: ") &&
+    struct block note = block_next(block->end);
+    return block_says(block, " redefined") && block_says(&note, " note: ") &&
            is_generated(note.head, note.head_size);
 }
 
@@ -557,11 +552,12 @@ static bool redefines_generated(const struct block *block)
 // own.c's.
 static bool is_muted(const struct block *block, const struct job *job)
 {
-    return says(block, "-fbracket-depth") || says(block, "rnl_exactly") ||
-           says(block, "rnl_other_") ||
-           (says(block, " warning: ") &&
+    return block_says(block, "-fbracket-depth") ||
+           block_says(block, "rnl_exactly") ||
+           block_says(block, "rnl_other_") ||
+           (block_says(block, " warning: ") &&
             (job->choices.no_warnings || redefines_generated(block) ||
-             says(block, "#pragma once in main file")));
+             block_says(block, "#pragma once in main file")));
 }
 
 void diagnostics_filter(const char *errors, const struct job *job,
@@ -574,10 +570,10 @@ void diagnostics_filter(const char *errors, const struct job *job,
     bool ended = false;       // what is at the end was told
     text_add(out, "");
     for (const char *at = errors; *at; at = block.end) {
-        block = next_block(at);
+        block = block_next(at);
         enum weight weight = weigh(&block);
         bool once = weight == ABOUT_SUPPORT;
-        bool note = says(&block, " note: ");
+        bool note = block_says(&block, " note: ");
         bool generated =
             block.head && is_generated(block.head, block.head_size);
         if (is_muted(&block, job))

@@ -108,10 +108,34 @@ static bool lacks_place(const clang::VarDecl *variable)
                                               variable->getLocation()));
 }
 
+// Bytes of local memory that CUDA gives a thread.
+static const uint64_t most_local = 512 << 10;
+
+static void check_size(clang::Sema &sema, const clang::VarDecl *variable)
+{
+    const clang::QualType type = variable->getType();
+    const auto *function =
+        clang::dyn_cast<clang::FunctionDecl>(variable->getDeclContext());
+    if (!function || !dialect_is_of_device(function) ||
+        !variable->hasLocalStorage() || variable->isInvalidDecl() ||
+        type->isDependentType() || !type->isConstantArrayType())
+        return;
+    const auto size = (uint64_t)sema.getASTContext()
+                          .getTypeSizeInChars(type).getQuantity();
+    if (size > most_local)
+        sema.Diag(variable->getLocation(),
+                  sema.getDiagnostics().getCustomDiagID(
+                      clang::DiagnosticsEngine::Error,
+                      "array '%0' has %1 bytes: a thread has at most 512 KiB "
+                      "of local memory"))
+            << variable->getName() << std::to_string(size);
+}
+
 // Classes of variables in shared memory may have constructors that do
 // something: it is not done.
 void check_variable(clang::SemaCUDA *cuda, clang::VarDecl *variable)
 {
+    check_size(cuda->SemaRef, variable);
     if (lacks_place(variable))
         add<clang::CUDADeviceAttr>(variable);
     clang::CXXConstructorDecl *constructor = constructor_of(variable);

@@ -206,9 +206,9 @@ RNL_TEST(functions_of_the_host)
 {
     static const struct refusal refusals[] = {
         {"\n__host__ int f() { return 1; }\n" K "{ o[0] = f(); }",
-         "k.cu:3:47:", "no matching function for call to 'f'"},
+         "k.cu:3:47:", "'f' is a function of the host: __device__ is missing"},
         {"int f(int x) { return x; }\n" K "{ o[0] = f(1); }", "k.cu:2:47:",
-         "no matching function for call to 'f'"},
+         "'f' is a function of the host: __device__ is missing"},
         {"struct s { int a; int get() { return a; } };\n"
          K "{ o[0] = s{1}.get(); }", "k.cu:2:",
          "reference to __host__ function 'get' in __global__ function"},
