@@ -108,8 +108,8 @@ static bool lacks_place(const clang::VarDecl *variable)
                                               variable->getLocation()));
 }
 
-// Bytes of local memory that CUDA gives a thread.
-static const uint64_t most_local = 512 << 10;
+// Bytes of an array that no thread's stack can hold.
+static const uint64_t most_local = 4 << 20;
 
 static void check_size(clang::Sema &sema, const clang::VarDecl *variable)
 {
@@ -126,8 +126,8 @@ static void check_size(clang::Sema &sema, const clang::VarDecl *variable)
         sema.Diag(variable->getLocation(),
                   sema.getDiagnostics().getCustomDiagID(
                       clang::DiagnosticsEngine::Error,
-                      "array '%0' has %1 bytes: a thread has at most 512 KiB "
-                      "of local memory"))
+                      "array '%0' has %1 bytes, more than the local memory of "
+                      "a thread"))
             << variable->getName() << std::to_string(size);
 }
 

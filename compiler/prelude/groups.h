@@ -78,6 +78,16 @@ public:
 };
 RNL_INLINE thread_block this_thread_block() { return thread_block(); }
 
+// Memory for tiles of more than a warp, which have their own here.
+template <unsigned int MaxBlockSize = 1024> struct block_tile_memory {
+    char unused;
+};
+template <unsigned int MaxBlockSize>
+RNL_INLINE thread_block this_thread_block(block_tile_memory<MaxBlockSize> &)
+{
+    return thread_block();
+}
+
 class grid_group {
 public:
     typedef rnl_arrival arrival_token;
@@ -256,13 +266,9 @@ public:
     }
 };
 
-template <unsigned int Size, class Parent = void>
-class thread_block_tile
-    : public rnl_lanes_group<thread_block_tile<Size, Parent>> {
-    static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0,
-                  "tiles of more than a warp are not supported by Runnel on "
-                  "the CPU; smaller ones have 1, 2, 4, 8, 16 or 32 threads");
-
+template <unsigned int Size, bool Wide> class rnl_tile;
+template <unsigned int Size>
+class rnl_tile<Size, false> : public rnl_lanes_group<rnl_tile<Size, false>> {
 public:
     // Warp shuffles know tiles themselves.
     template <class T> T shfl(T value, int rank) const
@@ -315,7 +321,149 @@ public:
     {
         return (lanes & mask()) >> (rnl_group_lane() & ~(Size - 1));
     }
+    template <class T, class F> T rnl_reduce(T value, F operation) const
+    {
+        for (unsigned int step = Size / 2; step > 0; step /= 2)
+            value = operation(value, shfl_xor(value, step));
+        return value;
+    }
 };
+
+// --- Tiles of several warps --------------------------------------------------
+
+// What warps tell each other: 32 bytes each, and for each size from 64 on and
+// each tile how many warps have come to its barrier, and how often all have.
+struct rnl_tiles_type {
+    unsigned int values[32][8];
+    unsigned int arrived[5][16], rounds[5][16];
+};
+static __shared__ rnl_tiles_type rnl_tiles;
+
+// Called by all threads of a block, which then have left all barriers of tiles.
+static inline void rnl_ready_tiles(int line)
+{
+    __syncthreads(line);
+    for (unsigned int i = rnl_group_rank(); i < 5 * 16;
+         i += rnl_group_threads())
+        rnl_tiles.arrived[i / 16][i % 16] = rnl_tiles.rounds[i / 16][i % 16] =
+            0;
+    __syncthreads(line);
+}
+
+template <unsigned int Size, class Parent = void>
+class thread_block_tile : public rnl_tile<Size, (Size > 32)> {
+    static_assert(Size >= 1 && Size <= 1024 && (Size & (Size - 1)) == 0,
+                  "a tile has 1, 2, 4 ... or 1024 threads");
+};
+
+template <unsigned int Size> class rnl_tile<Size, true> {
+    static unsigned int first() { return rnl_group_rank() & ~(Size - 1); }
+    static unsigned int warps()
+    {
+        const unsigned int left = rnl_group_threads() - first();
+        return ((left < Size ? left : Size) + 31) / 32;
+    }
+    static unsigned int warp() { return (rnl_group_rank() - first()) / 32; }
+    static thread_block_tile<32> lanes() { return thread_block_tile<32>(); }
+
+    // One lane of each warp shows a value to the whole tile.
+    template <class T> static void show(const T &value, unsigned int slot)
+    {
+        static_assert(sizeof(T) <= sizeof rnl_tiles.values[0],
+                      "tiles of more than a warp take values of up to 32 "
+                      "bytes");
+        __builtin_memcpy(rnl_tiles.values[first() / 32 + slot], &value,
+                         sizeof value);
+    }
+    template <class T> static T shown(unsigned int slot)
+    {
+        T value;
+        __builtin_memcpy(&value, rnl_tiles.values[first() / 32 + slot],
+                         sizeof value);
+        return value;
+    }
+
+public:
+    // The warps' first lanes count, and wait for the last of them.
+    static void sync()
+    {
+        constexpr int size = __builtin_ctz(Size) - 6;
+        __syncwarp();
+        if (rnl_group_lane() == 0) {
+            unsigned int *arrived =
+                &rnl_tiles.arrived[size][rnl_group_rank() / Size];
+            unsigned int *rounds =
+                &rnl_tiles.rounds[size][rnl_group_rank() / Size];
+            const unsigned int round = __atomic_load_n(rounds, 5);
+            if (__atomic_add_fetch(arrived, 1, 5) == warps()) {
+                __atomic_store_n(arrived, 0, 5);
+                __atomic_store_n(rounds, round + 1, 5);
+            }
+            while (__atomic_load_n(rounds, 5) == round)
+                rnl_yield();
+        }
+        __syncwarp();
+    }
+    static constexpr unsigned int size() { return Size; }
+    static constexpr unsigned int num_threads() { return Size; }
+    static unsigned int thread_rank() { return rnl_group_rank() & (Size - 1); }
+    static unsigned int meta_group_rank() { return rnl_group_rank() / Size; }
+    static unsigned int meta_group_size()
+    {
+        return (rnl_group_threads() + Size - 1) / Size;
+    }
+    template <class T> T shfl(T value, int rank) const
+    {
+        if (thread_rank() == (unsigned int)rank % Size)
+            show(value, 0);
+        sync();
+        value = shown<T>(0);
+        sync();
+        return value;
+    }
+    int any(int predicate) const
+    {
+        return rnl_reduce(int(predicate != 0),
+                          [](int a, int b) { return a | b; });
+    }
+    int all(int predicate) const { return !any(!predicate); }
+    template <class T, class F> T rnl_reduce(T value, F operation) const
+    {
+        value = lanes().rnl_reduce(value, operation);
+        if (rnl_group_lane() == 0)
+            show(value, warp());
+        sync();
+        value = shown<T>(0);
+        for (unsigned int i = 1; i < warps(); i++)
+            value = operation(value, shown<T>(i));
+        sync();
+        return value;
+    }
+    // Of all threads up to this one, or up to the one before it.
+    template <class T, class F>
+    T rnl_scan(T value, F operation, bool inclusive) const
+    {
+        for (unsigned int step = 1; step < 32; step *= 2) {
+            const T below = lanes().shfl_up(value, step);
+            if (rnl_group_lane() >= step)
+                value = operation(below, value);
+        }
+        if (rnl_group_lane() == 31)
+            show(value, warp());
+        sync();
+        T before = T();
+        for (unsigned int i = 0; i < warp(); i++)
+            before = i == 0 ? shown<T>(0) : operation(before, shown<T>(i));
+        sync();
+        const T below = lanes().shfl_up(value, 1);
+        const bool leads = rnl_group_lane() == 0;
+        if (inclusive)
+            return warp() == 0 ? value : operation(before, value);
+        return warp() == 0 ? (leads ? T() : below)
+               : leads     ? before : operation(before, below);
+    }
+};
+
 // One that is cut from a block is one of any parent, too.
 template <unsigned int Size>
 class thread_block_tile<Size, thread_block> : public thread_block_tile<Size> {
@@ -327,7 +475,7 @@ class thread_block_tile<Size, thread_block_tile<Larger, Parent>>
 public:
     static unsigned int meta_group_rank()
     {
-        return (rnl_group_lane() & (Larger - 1)) / Size;
+        return (rnl_group_rank() & (Larger - 1)) / Size;
     }
     static constexpr unsigned int meta_group_size() { return Larger / Size; }
 };
@@ -371,8 +519,11 @@ coalesced_threads(unsigned int place = RNL_PLACE)
 // --- Partitions ------------------------------------------------------------
 
 template <unsigned int Size, class Parent>
-RNL_INLINE thread_block_tile<Size, Parent> tiled_partition(const Parent &)
+RNL_INLINE thread_block_tile<Size, Parent>
+tiled_partition(const Parent &, int line = __builtin_LINE())
 {
+    if constexpr (Size > 32 && __is_same(Parent, thread_block))
+        rnl_ready_tiles(line);
     return thread_block_tile<Size, Parent>();
 }
 // With a size known only when running.
@@ -505,6 +656,15 @@ RNL_INLINE T inclusive_scan(const Group &group, T value, F operation)
     }
     return value;
 }
+template <unsigned int Size, class Parent, class T, class F>
+RNL_INLINE T inclusive_scan(const thread_block_tile<Size, Parent> &tile,
+                            T value, F operation)
+{
+    if constexpr (Size > 32)
+        return tile.rnl_scan(value, operation, true);
+    else
+        return inclusive_scan<rnl_tile<Size, false>>(tile, value, operation);
+}
 template <class Group, class T>
 RNL_INLINE T inclusive_scan(const Group &group, T value)
 {
@@ -515,6 +675,15 @@ RNL_INLINE T exclusive_scan(const Group &group, T value, F operation)
 {
     T below = group.shfl_up(inclusive_scan(group, value, operation), 1);
     return group.thread_rank() == 0 ? T() : below;
+}
+template <unsigned int Size, class Parent, class T, class F>
+RNL_INLINE T exclusive_scan(const thread_block_tile<Size, Parent> &tile,
+                            T value, F operation)
+{
+    if constexpr (Size > 32)
+        return tile.rnl_scan(value, operation, false);
+    else
+        return exclusive_scan<rnl_tile<Size, false>>(tile, value, operation);
 }
 template <class Group, class T>
 RNL_INLINE T exclusive_scan(const Group &group, T value)
@@ -531,9 +700,7 @@ template <unsigned int Size, class Parent, class T, class F>
 RNL_INLINE T reduce(const thread_block_tile<Size, Parent> &tile, T value,
                     F operation)
 {
-    for (unsigned int step = Size / 2; step > 0; step /= 2)
-        value = operation(value, tile.shfl_xor(value, step));
-    return value;
+    return tile.rnl_reduce(value, operation);
 }
 
 // --- Calls by one thread for all -------------------------------------------

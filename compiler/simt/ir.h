@@ -254,6 +254,9 @@ bool reduce_fits(const struct shapes *shapes, LLVMValueRef at);
 // worth.c: whether lanes are faster than threads one by one.
 bool lanes_gain(const struct shapes *shapes);
 
+// talk.c: whether lanes of a warp have to go in step.
+bool lanes_talk(const struct kernel *kernel);
+
 // rising.c
 bool shape_rises(struct shape shape);
 bool shape_limit_rises(const struct shapes *shapes, LLVMValueRef call);

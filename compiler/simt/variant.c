@@ -121,7 +121,7 @@ static unsigned most_held(const struct shapes *shapes)
 static unsigned choose_width(const struct kernel *kernel,
                              const struct shapes *shapes)
 {
-    if (kernel->has_warp_ops)
+    if (kernel->has_warp_ops || lanes_talk(kernel))
         return 32;
     if (kernel->huge)
         return 8;
@@ -146,7 +146,7 @@ static unsigned plan_width(struct kernel *kernel)
         shapes_find(&woven);
     else
         woven = shapes;
-    if (!kernel->wherever && !lanes_gain(&woven))
+    if (!kernel->wherever && !lanes_gain(&woven) && !lanes_talk(kernel))
         kernel->refusal = "its threads part so often, or are all over memory, "
                           "that they are faster one by one";
     return width;

@@ -50,6 +50,30 @@ RNL_TEST(ranks_in_groups)
     built_close(&built);
 }
 
+static void want_wide_tile(int t)
+{
+    int *w = want + 8 * t, tile = t & ~127, half = t & ~63;
+    for (int i = tile; i < tile + 128; i++) {
+        w[0] += in[i];
+        w[1] += i >= half && i <= t ? in[i] : 0;
+        w[2] += i < t ? in[i] : 0;
+        w[6] = in[i] > w[6] ? in[i] : w[6];
+    }
+    w[3] = tile + 70;
+    w[4] = (tile == 128) + 10 * (half == 0);
+    w[5] = t % 64 + 100 * (t % 128 / 64) + 1000 * (t / 128) + 20000;
+    w[7] = in[tile];
+}
+
+RNL_TEST(tiles_of_several_warps)
+{
+    begin();
+    for (int t = 0; t < 512; t++)
+        want_wide_tile(t);
+    run("wide_tiles", (rnl_dim3){1}, (rnl_dim3){512}, 0, 0, 512 * 8);
+    built_close(&built);
+}
+
 static void want_tile(int t)
 {
     int *w = want + 12 * t, base = t & ~7, sum = 0, most = 0, odd = 0;

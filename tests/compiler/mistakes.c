@@ -68,8 +68,8 @@ static const struct mistake {
      "__shared__ variables"},
     {K "{\n    int a[100000000];\n    for (int i = 0; i < 100000000; i++)\n"
      "        a[i] = o[i];\n    o[0] = a[o[1]];\n}\n",
-     "k.cu:3:9: error: array 'a' has 400000000 bytes: a thread has "
-     "at most 512 KiB of local memory"},
+     "k.cu:3:9: error: array 'a' has 400000000 bytes, more "
+     "than the local memory of a thread"},
     {"__device__ int f(int);\n" K "{\n    o[0] = f(1);\n}\n",
      "k.cu:4: error: undefined reference to `f(int)': a kernel can "
      "use what its source defines and what CUDA has"},

@@ -338,9 +338,9 @@ RNL_TEST(matrices_and_libraries)
            "__cvta_generic_to_grid_constant");
     static const struct refusal refusals[] = {
         {"#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
-         K "{\n  auto t = cg::tiled_partition<64>(cg::this_thread_block());\n"
+         K "{\n  auto t = cg::tiled_partition<48>(cg::this_thread_block());\n"
          "  o[0] = t.size();\n}", "k.cu:4:",
-         " error: tiles of more than a warp are not supported"},
+         " error: a tile has 1, 2, 4 ... or 1024 threads"},
         {K "{\n  float *f = (float *)o;\n"
          "  *f = __nv_atomic_load_n(f, __NV_ATOMIC_RELAXED);\n}", "k.cu:3:",
          "atomic functions that end in _n are for integers only"},

@@ -524,3 +524,36 @@ RNL_TEST(what_is_faster_one_by_one_has_no_lanes)
     assert_true(has_lanes("B-or-F"));
     assert_false(has_lanes("F"));
 }
+
+// --- Warps that talk without a barrier ---------------------------------------
+
+// As code from before Volta does, after a loop in which lanes part.
+static const char old[] =
+    "extern \"C\" __global__ void k(int *out, const int *next, int n)\n{\n"
+    "    __shared__ int s[48];\n"
+    "    int lane = threadIdx.x & 31, i = lane + 16, at = next[lane], c = 0;\n"
+    "    s[lane] = 0;\n"
+    "    for (int j = 0; j < n; j++)\n"
+    "        if (at & 1) { at = next[at]; c += next[at & 31]; }\n"
+    "        else if (at & 2) { out[at] = c; at = next[(at >> 2) & 31]; }\n"
+    "        else { at = next[at ^ 5]; if (at & 4) break; c++; }\n"
+    "    s[i] = 1;\n"
+    "    s[i] += s[i - 1];\n    s[i] += s[i - 2];\n    s[i] += s[i - 4];\n"
+    "    s[i] += s[i - 8];\n    s[i] += s[i - 16];\n"
+    "    out[lane] = s[i] + (c < -1000);\n}\n";
+
+// Eight lanes to a chunk would not do.
+RNL_TEST(warps_that_talk_without_a_barrier_go_in_step)
+{
+    int in[64] = {0}, out[64] = {0};
+    need_simt();
+    built_write(&built, "k.cu", old);
+    built_make(&built, "--source @/k.cu --option --tier=auto "
+                       "--option --target=x86-64");
+    assert_int_equal(built.status, 0);
+    assert_non_null(built_kernel(&built, "k")->run_blocks);
+    built_run_ints(&built, "k", (rnl_dim3){1}, (rnl_dim3){32}, 0, out, in, 10);
+    for (int t = 0; t < 32; t++)
+        assert_int_equal(out[t], t + 1);
+    built_close(&built);
+}

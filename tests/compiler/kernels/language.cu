@@ -241,3 +241,24 @@ extern "C" __global__ void hints(int *out, const int *in, int n)
     o[14] = (int)(uint3{1, 2, 3}.z + make_short4(1, 2, 3, 4).w);
     o[15] = (int)__umul24(0x1000003u, 5u) + __mul24(-3, 5);
 }
+
+extern "C" __global__ void wide_tiles(int *out, const int *in, int)
+{
+    __shared__ cg::block_tile_memory<512> memory;
+    auto block = cg::this_thread_block(memory);
+    auto tile = cg::tiled_partition<128>(block);
+    auto half = cg::tiled_partition<64>(tile);
+    const int t = threadIdx.x;
+    int *o = out + 8 * t;
+    if (tile.meta_group_rank() == 1 && half.meta_group_rank() == 0)
+        half.sync();  // alone
+    o[0] = cg::reduce(tile, in[t], cg::plus<int>());
+    o[1] = cg::inclusive_scan(half, in[t]);
+    o[2] = cg::exclusive_scan(tile, in[t], cg::plus<int>());
+    o[3] = tile.shfl(t, 70);
+    o[4] = tile.any(t == 130) + 10 * half.all(t < 64);
+    o[5] = half.thread_rank() + 100 * half.meta_group_rank() +
+           1000 * tile.meta_group_rank() + 10000 * half.meta_group_size();
+    o[6] = (int)cg::reduce(tile, in[t] + 0.5, cg::greater<double>());
+    o[7] = cg::invoke_one_broadcast(tile, [&] { return in[t]; });
+}
