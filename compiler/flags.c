@@ -131,6 +131,7 @@ static void add_code_generation(const struct choices *choices,
     // beside `inline` or alone. Lists may narrow: int2{threadIdx.x, 1}.
     list_add(arguments, "-Wno-pass-failed");
     list_add(arguments, "-Wno-duplicate-decl-specifier");
+    list_add(arguments, "-Wno-register");  // as before C++17
     list_add(arguments, "-Wno-c++11-narrowing");
     list_add(arguments, "-Wno-cuda-compat");  // #pragma unroll (4)
     list_format(arguments, "-march=%s", choices->target);

@@ -193,8 +193,19 @@ struct collector {
         }
     }
 
+    // The table has names of its own.
+    void check_name(const clang::Decl *one)
+    {
+        const auto *named = clang::dyn_cast<clang::NamedDecl>(one);
+        if (named && named->getIdentifier() &&
+            named->getName().starts_with("rnl_"))
+            refuse(sema, one->getLocation(),
+                   "names that begin with rnl_ are reserved");
+    }
+
     void add(const clang::Decl *one)
     {
+        check_name(one);
         if (const auto *function = clang::dyn_cast<clang::FunctionDecl>(one)) {
             check_function(function);
             if (is_kernel(function) &&

@@ -253,6 +253,15 @@ RNL_TEST(static_variables_whose_constructors_work)
     take(sources);
 }
 
+RNL_TEST(register_variables)
+{
+    static const char *const sources[] = {
+        K "{ register int a = o[1]; for (register int i = 0; i < 3; i++)\n"
+        "    a += i;\n  o[0] = a; }",
+        NULL};
+    take(sources);
+}
+
 // --- Headers that only the host's code uses ----------------------------------
 
 RNL_TEST(headers_of_host_libraries)

@@ -138,6 +138,17 @@ RNL_TEST(mistakes_are_told_at_their_place)
         tells(mistakes[i].source, "", mistakes[i].line);
 }
 
+// The log would have the name: this one alone may.
+RNL_TEST(names_of_the_table_are_reserved)
+{
+    built_write(&built, "source", "__device__ int rnl_kernel0;\n" K "{\n}\n");
+    built_make(&built, "--source @/source --name k.cu");
+    assert_int_equal(built.status, 1);
+    assert_ptr_equal(strstr(built.log, "k.cu:1:16: error: names that begin "
+                                       "with rnl_ are reserved\n"), built.log);
+    built_close(&built);
+}
+
 RNL_TEST(mistakes_in_name_expressions)
 {
     static const char source[] = "template <class T> __global__ void k(T *o)\n"
