@@ -36,6 +36,7 @@ struct check {
     rnl_buffer buffer;
     rnl_function function;
     uint32_t *values;
+    rnl_function_info kernel;  // once it is compiled
     char problem[128];  // what was wrong, when no Runnel call failed
 };
 
@@ -67,9 +68,12 @@ static rnl_status step_copy(struct check *check)
 
 static rnl_status step_compile(struct check *check)
 {
-    return rnl_function_compile(check->context, source, "turn",
-                                RNL_MODULE_OPTIONS(.name = "check.cu"),
-                                &check->function);
+    rnl_status status = rnl_function_compile(
+        check->context, source, "turn", RNL_MODULE_OPTIONS(.name = "check.cu"),
+        &check->function);
+    check->kernel.struct_size = sizeof check->kernel;
+    return status ? status
+                  : rnl_function_get_info(check->function, &check->kernel);
 }
 
 static rnl_status step_launch(struct check *check)
@@ -192,6 +196,19 @@ static void check_free(struct check *check)
     free(check->values);
 }
 
+// How the kernel runs, where that differs from one to the next.
+static void show_tier(const rnl_function_info *kernel, struct json *json)
+{
+    if (json) {
+        json_string(json, "tier", kernel->tier ? kernel->tier : "");
+        json_string(json, "tier_reason",
+                    kernel->tier ? kernel->tier_reason : "");
+    } else if (kernel->tier) {
+        printf("  %-10s%s%s%s\n", "tier", kernel->tier,
+               kernel->tier_reason[0] ? ": " : "", kernel->tier_reason);
+    }
+}
+
 // All steps up to the first that fails; true when none does.
 static bool run_steps(struct check *check, struct json *json, const char *api)
 {
@@ -245,6 +262,9 @@ static bool check_device(rnl_device device, struct json *json)
     bool pass = run_steps(&check, json, info.api);
     if (json) {
         json_end(json, ']');
+    }
+    show_tier(&check.kernel, json);
+    if (json) {
         json_bool(json, "pass", pass);
         json_end(json, '}');
     }

@@ -53,5 +53,11 @@ int next_option(int argc, char **argv, const char *letters,
 // code, after a complaint if it is not EXIT_OK.
 int open_device(const char *name, rnl_context *out_context);
 
+// Shows the kernel compiler of the cpu: what it is, the tier that it gives a
+// small kernel, and where compiled kernels are kept. For people if `json` is
+// NULL. An exit code.
+struct json;
+int info_compiler(struct json *json);
+
 // Writes the name of a device, "cpu:0".
 void device_name(const rnl_device_info *info, char *text, size_t size);

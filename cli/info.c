@@ -1,5 +1,6 @@
 // `runnel info`: every device with its limits, every api without a device and
-// why, and the environment in force. Opens no device unless asked for features.
+// why, the kernel compiler of the cpu, and the environment in force. Opens no
+// GPU unless asked for features.
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -387,9 +388,10 @@ static int show_json(const struct info_options *options)
     json_begin(&json, "absent", '[');
     int absent_code = show_absent(&json);
     json_end(&json, ']');
+    int compiler_code = info_compiler(&json);
     json_environment(&json);
     json_end(&json, '}');
-    return code ? code : absent_code;
+    return code ? code : absent_code ? absent_code : compiler_code;
 }
 
 static int show_text(const struct info_options *options)
@@ -398,8 +400,9 @@ static int show_text(const struct info_options *options)
     if (options->list)
         return code;
     int absent_code = show_absent(NULL);
+    int compiler_code = info_compiler(NULL);
     print_environment();
-    return code ? code : absent_code;
+    return code ? code : absent_code ? absent_code : compiler_code;
 }
 
 int command_info(int argc, char **argv)

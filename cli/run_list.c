@@ -41,6 +41,9 @@ static void print_function(const rnl_function_info *info)
     print_row("Symbol", "%s", info->symbol);
     print_row("Threads of a block", "at most %" PRIu32,
               info->max_block_threads);
+    if (info->tier)
+        print_row("Tier", "%s%s%s", info->tier,
+                  info->tier_reason[0] ? ": " : "", info->tier_reason);
     if (info->registers)
         print_row("Registers", "%" PRIu32 " for each thread", info->registers);
     if (info->shared_size)
@@ -73,6 +76,8 @@ static void json_function(struct json *json, const rnl_function_info *info)
     json_unsigned(json, "registers", info->registers);
     json_unsigned(json, "shared_size", info->shared_size);
     json_unsigned(json, "local_size", info->local_size);
+    json_string(json, "tier", info->tier ? info->tier : "");
+    json_string(json, "tier_reason", info->tier ? info->tier_reason : "");
     json_end(json, '}');
 }
 

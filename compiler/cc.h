@@ -20,7 +20,7 @@ enum cc_exit {
 };
 
 // Part of the identity; changes whenever the same input gives another object.
-#define CC_VERSION "4"
+#define CC_VERSION "5"
 
 // --- text.c: strings that grow ---------------------------------------------
 
@@ -205,6 +205,7 @@ struct elf_kernel {
     bool has_threads;      // its record's functions
     bool has_blocks;
     uint32_t shared_size;
+    const char *reason;    // why it has no lanes; NULL if it has
 };
 
 struct elf_unit {

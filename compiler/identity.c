@@ -46,5 +46,6 @@ void compiler_identity(struct text *line)
                 (unsigned long long)hash(cc_prelude, cc_prelude_size),
                 clang_version(), simt_version(), target);
     if (strcmp(target, "native") == 0)
-        text_format(line, ":%016llx", (unsigned long long)processor_hash());
+        text_format(line, ":%016llx (%s)",
+                    (unsigned long long)processor_hash(), clang_processor());
 }

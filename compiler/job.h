@@ -126,6 +126,10 @@ int tiers_compile(struct job *job);
 // For people and programs who asked what became of each kernel.
 void tiers_report(struct job *job);
 
+// Notes the SIMT compiler's flags of each kernel in the compiled unit, and the
+// reason for those without lanes.
+void tiers_note(struct job *job);
+
 // --- dump.c: what the user wants to read ------------------------------------
 
 // Prefix of the SIMT compiler's dump files in the private folder.

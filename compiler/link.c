@@ -158,6 +158,19 @@ static bool patch_memory(const struct elf_view *view,
     return object->dynamic_offset % alignment == 0;
 }
 
+static void patch_kernel(const struct elf_kernel *kernel,
+                         rnl_cpu_kernel *record)
+{
+    record->flags = kernel->flags;
+    record->shared_size = kernel->shared_size;
+    memcpy(record->block_size, kernel->block_size, sizeof record->block_size);
+    if (!kernel->has_threads)
+        record->form = RNL_CPU_FORM_BLOCKS;
+    if (!kernel->has_blocks)
+        snprintf(record->reason, sizeof record->reason, "%s",
+                 kernel->reason ? kernel->reason : "");
+}
+
 bool elf_patch(struct text *file, const struct elf_unit *unit)
 {
     struct elf_view view;
@@ -171,14 +184,8 @@ bool elf_patch(struct text *file, const struct elf_unit *unit)
     if (!is_record(object) || (unit->kernel_count && !is_record(kernels)))
         return false;
     for (size_t i = 0; i < unit->kernel_count; i++) {
-        const struct elf_kernel *kernel = &unit->kernels[i];
-        kernels[i].flags = kernel->flags;
-        kernels[i].shared_size = kernel->shared_size;
-        memcpy(kernels[i].block_size, kernel->block_size,
-               sizeof kernel->block_size);
-        if (!kernel->has_threads)
-            kernels[i].form = RNL_CPU_FORM_BLOCKS;
-        if (kernel->has_blocks)
+        patch_kernel(&unit->kernels[i], &kernels[i]);
+        if (unit->kernels[i].has_blocks)
             object->tier = 'B';
     }
     if (unit->tells_thread)

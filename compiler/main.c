@@ -103,9 +103,7 @@ static int read_unit(struct job *job)
                     "supported by Runnel on the CPU\n", job->options->name);
         return CC_NOT_COMPILED;
     }
-    for (size_t i = 0; job->vectorised && i < job->unit.kernel_count &&
-                       i < job->kernels.count; i++)
-        job->unit.kernels[i].flags |= job->verdicts[i].flags;
+    tiers_note(job);
     job->unit.tells_thread = job->choices.debug;
     elf_write_stub(&job->unit.dynamic, &stub);
     bool written = write_file("stub.o", stub.data, stub.size);

@@ -2,6 +2,7 @@
 #include "frontend/clang.h"
 #include "job.h"
 
+#include <runnel/cpu_object.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,11 +219,31 @@ int tiers_compile(struct job *job)
     return compile_by_simt(job);
 }
 
+// Why a kernel has no lanes; NULL if it has.
+static const char *reason_of(const struct job *job, size_t kernel)
+{
+    if (!job->vectorised || is_scalar(job))
+        return job->no_vectors.data;
+    return kernel < job->kernels.count ? job->verdicts[kernel].why : NULL;
+}
+
+void tiers_note(struct job *job)
+{
+    const bool asked = job->choices.debug || is_scalar(job);
+    for (size_t i = 0; i < job->unit.kernel_count; i++) {
+        struct elf_kernel *kernel = &job->unit.kernels[i];
+        if (job->vectorised && i < job->kernels.count)
+            kernel->flags |= job->verdicts[i].flags;
+        if (asked)
+            kernel->flags |= RNL_CPU_KERNEL_ASKED;
+        kernel->reason = reason_of(job, i);
+    }
+}
+
 void tiers_report(struct job *job)
 {
     for (size_t i = 0; i < job->kernels.count; i++) {
-        const char *why = job->vectorised && !is_scalar(job)
-                              ? job->verdicts[i].why : job->no_vectors.data;
+        const char *why = reason_of(job, i);
         text_format(&job->log, "%s: remark: kernel '%s': tier %s%s\n",
                     job->options->name, job->kernels.items[i],
                     why ? "F: " : "B", why ? why : "");

@@ -252,6 +252,12 @@ const char *clang_version(void)
     return CLANG_VERSION_STRING;
 }
 
+const char *clang_processor(void)
+{
+    static const std::string name = llvm::sys::getHostCPUName().str();
+    return name.c_str();
+}
+
 int clang_compile(const clang_source *source)
 {
     clang::CompilerInstance compiler;

@@ -35,6 +35,9 @@ extern const char clang_pragmas[];
 // The version of the clang that is linked in, such as "19.1.7".
 const char *clang_version(void);
 
+// The name of this machine's processor, such as "znver4".
+const char *clang_processor(void);
+
 // Compiles a source. Returns 0, 1 for its errors, or CLANG_CRASHED. Standard
 // output has a line for each kernel, "k NAME", before lines for `simt`'s
 // callbacks, which tiers.c reads; with `simt`, the linker makes SIMT_LINKED of

@@ -192,6 +192,10 @@ typedef struct rnl_cpu_parameter {
 #define RNL_CPU_KERNEL_WAITS 1u    // its threads may wait for others
 #define RNL_CPU_KERNEL_STRIDES 2u  // it has loops over the whole grid: many
                                    // blocks in a row are best run by one call
+#define RNL_CPU_KERNEL_ASKED 4u    // without `run_blocks` because an option
+                                   // (--tier=F, -G) asked for that
+
+#define RNL_CPU_REASON_SIZE 128u
 
 // How a kernel is run. Fields of other forms are appended to the record.
 typedef enum rnl_cpu_form {
@@ -228,6 +232,11 @@ typedef struct rnl_cpu_kernel {
     // where the launch says. Records of older objects end before it.
     uint32_t cluster[3];
     uint32_t reserved_3;
+
+    // Why the compiler made no `run_blocks`, for people: zero-terminated, cut
+    // if it is too long; "" if there is `run_blocks`, or the reason is not
+    // known. Records of older objects end before it.
+    char reason[RNL_CPU_REASON_SIZE];
 } rnl_cpu_kernel;
 
 // Flags of a variable.

@@ -121,6 +121,11 @@ typedef struct rnl_function_info {
     bool uses_barriers;      // cpu: its threads may have to wait for others
     rnl_dim3 cluster;        // __cluster_dims__, which each launch then has;
                              // zeros: as the launch says
+    const char *tier;        // cpu: "B" if the threads of a warp run as lanes
+                             // of vectors, "F" if they run one after another,
+                             // mostly slower. NULL on GPUs and for C functions
+    const char *tier_reason; // cpu: why the compiler chose "F"; "" for "B", or
+                             // if the binary does not tell; NULL like `tier`
 } rnl_function_info;
 
 // What a function can be told, by number.
@@ -142,6 +147,16 @@ typedef enum rnl_code_kind {
     RNL_CODE_CUBIN = 3,   // cuda: ELF, for one architecture
     RNL_CODE_FATBIN = 4,  // cuda: several of both
 } rnl_code_kind;
+
+// The compiler that makes a context's modules of source.
+typedef struct rnl_compiler_info {
+    size_t struct_size;
+    char path[4096];    // cpu: of runnel-cc; cuda: what NVRTC is loaded by
+    char version[256];  // cpu: "runnel-cc 5 … clang 19.1.7 …", as its option
+                        // --identity prints it; cuda: "NVRTC 12.8"
+    char target[64];    // the processor: cpu: "native (znver4)", or what
+                        // RUNNEL_CPU_TARGET says; cuda: "sm_90"
+} rnl_compiler_info;
 
 // How many blocks of a shape can be resident at once.
 typedef struct rnl_occupancy {
@@ -222,6 +237,14 @@ RNL_API rnl_status rnl_module_get_functions(rnl_module module,
 // and from it like any other. Stands for cuModuleGetGlobal.
 RNL_API rnl_status rnl_module_global(rnl_module module, const char *name,
                                      rnl_buffer *out_buffer);
+
+// Finds the compiler and fills `*out_info`, whose struct_size the caller has
+// set. cpu: starts the compiler, to ask for its version, and blocks meanwhile;
+// cuda: loads it. RNL_ERROR_COMPILER_UNAVAILABLE lists every place that was
+// looked at, RNL_ERROR_COMPILER_CRASHED tells that it does not answer, and
+// RNL_ERROR_UNSUPPORTED that the context compiles no source.
+RNL_API rnl_status rnl_compiler_get_info(rnl_context context,
+                                         rnl_compiler_info *out_info);
 
 // --- Functions -------------------------------------------------------------
 

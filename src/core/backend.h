@@ -57,6 +57,8 @@ struct function_facts {
     size_t shared_size, local_size, constant_size;
     bool uses_barriers;
     rnl_dim3 cluster;  // that every launch has; no zeros, or x is 0: any
+    // Not copied: they live as long as the module. NULL: there are no tiers.
+    const char *tier, *tier_reason;
     // A launch may have its values one behind the other, each where
     // parameter_offset says.
     bool packs;
@@ -188,9 +190,10 @@ struct backend {
                                 size_t size, bool locked);
 
     // --- modules. Everything that the binary depends on besides the source
-    // goes into the identity: compiler, target, format.
+    // goes into the identity: compiler, target, format. With `out_info`, zeros,
+    // the hook finds those facts instead; only this may start the compiler.
     rnl_status (*compiler_identity)(struct context *context, char *text,
-                                    size_t size);
+                                    size_t size, rnl_compiler_info *out_info);
     rnl_status (*module_compile)(struct context *context,
                                  const struct source *source,
                                  struct compiled_binary *out_binary);

@@ -178,7 +178,8 @@ static void set_limits(struct function *function)
                          own->cluster.x == 0;
 }
 
-// Copies everything, so that nothing of the backend's is needed later.
+// Copies everything but the words about the tier, so that nothing else of the
+// backend's is needed later.
 static rnl_status set_facts(struct function *function, const char *name,
                             const struct function_facts *facts)
 {
@@ -206,6 +207,8 @@ static rnl_status set_facts(struct function *function, const char *name,
         .constant_size = facts->constant_size,
         .uses_barriers = facts->uses_barriers,
         .cluster = facts->cluster,
+        .tier = facts->tier,
+        .tier_reason = facts->tier_reason,
     };
     set_limits(function);
     function_reset(function);

@@ -192,7 +192,7 @@ static rnl_status build_cached(struct context *context,
     int start = snprintf(prefix, sizeof prefix, "runnel %d %s ", RNL_VERSION,
                          context->backend->api);
     rnl_status status = context->backend->compiler_identity(
-        context, prefix + start, IDENTITY_SIZE);
+        context, prefix + start, IDENTITY_SIZE, NULL);
     if (status != RNL_OK)
         return status;
     struct source_key key;
@@ -248,6 +248,41 @@ rnl_status rnl_module_compile(rnl_context context, const char *source,
     status = module_build(kept, &checked, &module);
     if (status == RNL_OK)
         *out_module = object_publish(&module->object);
+    object_drop(&kept->object);
+    return status;
+}
+
+static rnl_status ask_compiler(struct context *context,
+                               rnl_compiler_info *out_info)
+{
+    rnl_status status = check_compiles(context);
+    // Callers may have little stack.
+    rnl_compiler_info *info = mem_allocate(sizeof *info);
+    if (status == RNL_OK && !info)
+        status = fail(RNL_ERROR_OUT_OF_MEMORY,
+                      "there is no memory to describe the compiler");
+    if (status == RNL_OK)
+        status = context->backend->compiler_identity(context, NULL, 0, info);
+    if (status == RNL_OK)
+        info->struct_size = sizeof *info;
+    if (status == RNL_OK)
+        status = info_write(out_info, info, sizeof *info, "out_info");
+    mem_release(info, sizeof *info);
+    return status;
+}
+
+rnl_status rnl_compiler_get_info(rnl_context context,
+                                 rnl_compiler_info *out_info)
+{
+    struct context *kept = NULL;
+    rnl_status status = ENTER();
+    if (status == RNL_OK)
+        status = info_check(out_info, sizeof *out_info, "out_info");
+    if (status == RNL_OK)
+        status = context_find_and_keep(context, &kept);
+    if (status != RNL_OK)
+        return status;
+    status = ask_compiler(kept, out_info);
     object_drop(&kept->object);
     return status;
 }

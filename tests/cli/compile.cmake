@@ -117,6 +117,17 @@ cli_case(NAME run_list
     EXPECT --out "^axpy.int, float, const float .*, float .*$"
         --out "^  Symbol +axpy$" --out "^  Threads of a block +at most [0-9]+$"
     ARGS run kernels/axpy.cu --list)
+cli_case(NAME run_list_tier
+    EXPECT --out "^  Tier +F: --tier=F was asked for$"
+    ARGS run kernels/axpy.cu --list -X --tier=F)
+cli_case(NAME run_list_tier_json
+    EXPECT --json "kernels 3 tier=F"
+        --json "kernels 3 tier_reason=it waits in a loop for what another thread does"
+    ARGS run kernels/turn.cu --list --json)
+cli_case(NAME run_logs_tier
+    EXPECT --err "^runnel: warning: the kernel 'spin' of kernels/turn.cu is compiled to tier F"
+        --out "^  Tier +F: it waits"
+    ARGS run kernels/turn.cu --list ENVIRONMENT RUNNEL_LOG=warning)
 cli_case(NAME run_list_template
     EXPECT --json "kernels 0 name=scale<float>" --json "kernels 0 parameters 0 kind=pointer"
         --json "kernels 0 parameters 0 size=8"

@@ -33,6 +33,16 @@ cli_case(NAME info_json_features
     EXPECT --json "devices 0 features 1 name=native functions" ARGS info --json -f)
 cli_case(NAME info_virtual_devices EXPECT --out "^cpu:2 "
     ARGS info -l ENVIRONMENT RUNNEL_CPU_DEVICES=3)
+cli_case(NAME info_compiler_absent
+    EXPECT --out "^Compiler of cpu$" --out "runnel-cc was not found where RUNNEL_CC says"
+        --out "^  Cache  +[^ ]" --out "^    size  +[0-9.]+ "
+    ARGS info ENVIRONMENT RUNNEL_CC=/absent/runnel-cc)
+cli_case(NAME info_compiler_absent_json
+    EXPECT --json "compiler path=" --json "compiler tier=" --json "compiler cache reason="
+    ARGS info --json ENVIRONMENT RUNNEL_CC=/absent/runnel-cc)
+cli_case(NAME info_compiler_silent
+    EXPECT --out "the kernel compiler /bin/true does not tell its version$"
+    ARGS info ENVIRONMENT RUNNEL_CC=/bin/true)
 cli_case(NAME info_unknown_variable EXPECT --out "RUNNEL_THREAD +3  \\(Runnel has no such"
     ARGS info ENVIRONMENT RUNNEL_THREAD=3)
 cli_case(NAME info_without_colour EXPECT --out "^Device cpu:0$"

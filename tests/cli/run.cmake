@@ -15,6 +15,19 @@ cli_case(NAME check_json
     EXPECT --json "devices 0 device=cpu:0" --json "devices 0 steps 5 step=verify"
         --json "devices 0 pass=ON" --json "pass=ON"
     ARGS check --json)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    cli_case(NAME check_tier EXPECT --out "^  tier +B$" ARGS check)
+    cli_case(NAME check_tier_json
+        EXPECT --json "devices 0 tier=B" --json "devices 0 tier_reason=" ARGS check --json)
+    cli_case(NAME info_compiler
+        EXPECT --out "^  Program  +/.*runnel-cc$" --out "^  Version  +runnel-cc [0-9]+ .*clang "
+            --out "^  Target  +native .[a-z]" --out "^  Tier of a small kernel  +B$"
+        ARGS info)
+    cli_case(NAME info_compiler_target
+        EXPECT --json "compiler target=x86-64-v3" --json "compiler tier=B"
+            --json "compiler problem="
+        ARGS info --json ENVIRONMENT RUNNEL_CPU_TARGET=x86-64-v3)
+endif()
 cli_case(NAME check_device EXPECT --out "^cpu:1 " --out "^PASS$"
     ARGS check --device cpu:1 ENVIRONMENT RUNNEL_CPU_DEVICES=2)
 

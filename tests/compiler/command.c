@@ -183,6 +183,7 @@ RNL_TEST(identity_tells_what_matters)
     assert_string_equal(first, second);
     assert_non_null(strstr(first, "abi 1 prelude "));
     assert_non_null(strstr(first, " target native:"));
+    assert_non_null(strstr(first, " ("));  // the processor's name
     setenv("RUNNEL_CPU_TARGET", "x86-64", 1);
     read_line("--identity", baseline);
     assert_non_null(strstr(baseline, " target x86-64\n"));

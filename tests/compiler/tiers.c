@@ -17,6 +17,8 @@ static void is_tier_f(const char *arguments)
     assert_string_equal(built.log, "");
     assert_int_equal(built.status, 0);
     assert_int_equal(built.table->tier, 'F');
+    assert_true(built_kernel(&built, "k")->flags & RNL_CPU_KERNEL_ASKED);
+    assert_string_not_equal(built_kernel(&built, "k")->reason, "");
     built_run_ints(&built, "k", (rnl_dim3){1}, (rnl_dim3){1}, 0, &out, NULL, 0);
     assert_int_equal(out, 7);
 }
@@ -66,8 +68,13 @@ static void is_refused(const char *source, const char *why)
     built_make(&built, "--source @/k.cu --option --tier=auto");
     assert_string_equal(built.log, "");
     assert_int_equal(built.status, 0);
-    assert_null(built_kernel(&built, "k")->run_blocks);
-    assert_non_null(built_kernel(&built, "k")->run_threads);
+    const rnl_cpu_kernel *kernel = built_kernel(&built, "k");
+    assert_null(kernel->run_blocks);
+    assert_non_null(kernel->run_threads);
+    assert_false(kernel->flags & RNL_CPU_KERNEL_ASKED);
+    size_t length = strcspn(why, "\n");
+    assert_int_equal(strncmp(kernel->reason, why, length), 0);
+    assert_true(!why[length] || !kernel->reason[length]);
     built_close(&built);
 }
 
@@ -122,6 +129,7 @@ static void is_vectorised(const char *source)
     built_make(&built, "--source @/k.cu --option --tier=B");
     assert_string_equal(built.log, "");
     assert_int_equal(built.status, 0);
+    assert_string_equal(built_kernel(&built, "k")->reason, "");
     built_close(&built);
 }
 

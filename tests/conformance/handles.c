@@ -44,6 +44,13 @@ static rnl_status stream_info_of(void *handle)
     return rnl_stream_get_info(handle, &info);
 }
 
+static rnl_status compiler_info_of(void *handle)
+{
+    static rnl_compiler_info info;
+    info = (rnl_compiler_info){.struct_size = sizeof info};
+    return rnl_compiler_get_info(handle, &info);
+}
+
 ROW_CALL(stream_create, context, rnl_stream_create(h, NULL, &with.out.stream))
 ROW_CALL(stream_retain, stream, rnl_stream_retain(h))
 ROW_CALL(stream_release, stream, rnl_stream_release(h))
@@ -275,6 +282,7 @@ static const struct row rows[] = {
     {"rnl_context_id", "context", CONTEXT, context_id, 0, 0},
     {"rnl_context_memory", "context", CONTEXT, context_memory, 0, 0},
     {"rnl_context_is_compatible", "context", CONTEXT, context_compatible, 0, 0},
+    {"rnl_compiler_get_info", "context", CONTEXT, compiler_info_of, 0, 0},
     {"rnl_context_supports", "context", CONTEXT, context_supports, 0, 0},
     {"rnl_launch_attribute_has_effect", "context", CONTEXT, launch_effect,
      0, 0},

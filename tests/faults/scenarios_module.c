@@ -26,7 +26,9 @@ static rnl_status module_life(void)
     for (int i = 0; i < 4; i++)
         values[i] = i + 1;
     const rnl_constant constant = {"factor", &factor, sizeof factor};
+    static rnl_compiler_info compiler = {.struct_size = sizeof compiler};
     TRY(sweep_open(&context));
+    TRY(rnl_compiler_get_info(context, &compiler));
     TRY(rnl_context_default_stream(context, &stream));
     TRY(rnl_module_compile(context, source, NULL, &module));
     TRY(rnl_module_binary(module, &data, &size));

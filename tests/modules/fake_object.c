@@ -18,7 +18,8 @@ static void run_threads(rnl_cpu_block *block)
 static const rnl_cpu_kernel kernels[] = {
     {.name = name_first, .symbol = "first", .parameters = parameters,
      .parameter_count = 2, .max_block_threads = 1024,
-     .form = RNL_CPU_FORM_THREADS, .run_threads = run_threads},
+     .form = RNL_CPU_FORM_THREADS, .run_threads = run_threads,
+     .reason = "it was made by hand"},
     {.name = "space::second<int>", .symbol = "_ZN5space6secondIiEEvv",
      .max_block_threads = 128, .form = RNL_CPU_FORM_THREADS,
      .flags = RNL_CPU_KERNEL_WAITS, .run_threads = run_threads},

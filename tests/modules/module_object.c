@@ -103,6 +103,35 @@ RNL_TEST(an_object_for_another_processor_is_refused)
     free(elf.data);
 }
 
+RNL_TEST(a_reason_without_an_end_is_refused)
+{
+    static const char mark[] = "it was made by hand";
+    struct bytes elf = read_elf();
+    char *reason = memmem(elf.data, elf.size, mark, sizeof mark);
+    assert_non_null(reason);
+    memset(reason, 'x', RNL_CPU_REASON_SIZE);
+    struct bytes object = wrap(elf);
+    refused(object);
+    assert_non_null(strstr(rnl_last_error()->message, "record is incomplete"));
+    mem_release(object.data, object.size);
+    free(elf.data);
+}
+
+RNL_TEST(records_of_older_objects_have_no_reason)
+{
+    struct bytes object = read_object();
+    struct loaded_object loaded;
+    assert_ok(object_load(object.data, object.size, &loaded));
+    const rnl_cpu_kernel *kernel = object_kernel(loaded.table, 0);
+    assert_string_equal(object_reason(loaded.table, kernel),
+                        "it was made by hand");
+    rnl_cpu_object older = *loaded.table;
+    older.kernel_size = offsetof(rnl_cpu_kernel, reason);
+    assert_string_equal(object_reason(&older, kernel), "");
+    object_unload(&loaded);
+    mem_release(object.data, object.size);
+}
+
 RNL_TEST(no_shortened_object_is_loaded)
 {
     struct bytes object = read_object();

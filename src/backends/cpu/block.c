@@ -178,26 +178,18 @@ static void finish_threads(struct worker *worker)
     }
 }
 
-// Objects made before there was tier B have shorter records.
-static bool has_run_blocks(const rnl_cpu_object *object,
-                           const rnl_cpu_kernel *kernel)
-{
-    return object->kernel_size >= offsetof(rnl_cpu_kernel, block_size) &&
-           kernel->run_blocks;
-}
-
 bool block_needs_grid(const rnl_cpu_object *object,
                       const rnl_cpu_kernel *kernel)
 {
     return kernel->flags & RNL_CPU_KERNEL_WAITS &&
-           !has_run_blocks(object, kernel);
+           !block_has_lanes(object, kernel);
 }
 
 bool block_can_follow(const struct kernel_run *run,
                       const struct kernel_run *next)
 {
-    return has_run_blocks(run->object, run->kernel) &&
-           has_run_blocks(next->object, next->kernel) && !run->cooperative &&
+    return block_has_lanes(run->object, run->kernel) &&
+           block_has_lanes(next->object, next->kernel) && !run->cooperative &&
            !next->cooperative && run->object->flags == next->object->flags;
 }
 
@@ -250,7 +242,7 @@ static void run_blocks(void *argument)
     struct worker *worker = argument;
     for (;;) {
         const rnl_cpu_kernel *kernel = worker->run->kernel;
-        if (!has_run_blocks(worker->run->object, kernel)) {
+        if (!block_has_lanes(worker->run->object, kernel)) {
             run_kernel(worker, (kernel_function *)kernel->run_threads, 0);
             finish_threads(worker);
         } else if (worker->grid) {

@@ -26,6 +26,15 @@ struct kernel_run {
     rnl_dim3 cluster;              // blocks per axis; x is 0: no clusters
 };
 
+// Whether the kernel has `run_blocks`, that is, tier B. Objects made before
+// there was tier B have shorter records.
+static inline bool block_has_lanes(const rnl_cpu_object *object,
+                                   const rnl_cpu_kernel *kernel)
+{
+    return object->kernel_size >= offsetof(rnl_cpu_kernel, block_size) &&
+           kernel->run_blocks;
+}
+
 // Whether `next` may stand behind `run` in a list: both run whole blocks, with
 // the same mode of floating-point arithmetic, and neither is cooperative.
 bool block_can_follow(const struct kernel_run *run,

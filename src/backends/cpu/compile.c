@@ -177,13 +177,13 @@ static char **make_arguments(const struct job *job)
     return arguments;
 }
 
-static rnl_status run(struct job *job)
+static rnl_status run(struct job *job, uint64_t timeout_ns)
 {
     char **arguments = make_arguments(job);
     if (!arguments)
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory for the compiler's command line");
-    uint64_t deadline = clock_deadline(job->source->options->timeout_ns);
+    uint64_t deadline = clock_deadline(timeout_ns);
     int error = spawn_run(arguments, job->folder.path, deadline, job->stop,
                           &job->result);
     mem_release(arguments, (job->word_count + 1) * sizeof(char *));
@@ -206,6 +206,18 @@ static rnl_status refuse(const struct job *job, rnl_status status,
                          const char *what)
 {
     return fail_compiler(status, what, text_get(&job->result.output));
+}
+
+// Half a complaint is worse than none: it may name the wrong place.
+static rnl_status check_output(const struct job *job)
+{
+    if (job->result.output.failed)
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory for what the compiler says");
+    if (job->result.read_error)
+        return fail_file("reading the output of", job->program,
+                         job->result.read_error);
+    return RNL_OK;
 }
 
 static rnl_status refuse_crash(const struct job *job, const char *what)
@@ -353,14 +365,9 @@ static rnl_status perform(struct job *job, struct compiled_binary *out_binary)
 {
     rnl_status status = prepare(job);
     if (status == RNL_OK)
-        status = run(job);
-    // Half a complaint is worse than none: it may name the wrong place.
-    if (status == RNL_OK && job->result.output.failed)
-        status = fail(RNL_ERROR_OUT_OF_MEMORY,
-                      "there is no memory for what the compiler says");
-    if (status == RNL_OK && job->result.read_error)
-        status = fail_file("reading the output of", job->program,
-                           job->result.read_error);
+        status = run(job, job->source->options->timeout_ns);
+    if (status == RNL_OK)
+        status = check_output(job);
     if (status == RNL_OK)
         status = judge(job);
     if (status == RNL_OK)
@@ -371,6 +378,75 @@ static rnl_status perform(struct job *job, struct compiled_binary *out_binary)
         out_binary->log = text_copy(job->result.output.data);
     return status;
 }
+
+// --- Its version -----------------------------------------------------------
+
+#define VERSION_TIMEOUT_NS UINT64_C(10000000000)
+
+// Of "runnel-cc 5 abi 1 … target native:0123456789abcdef (znver4)" the part
+// before " target " and, without the hash, the part behind it.
+static void read_version(const struct job *job, const char *line,
+                         rnl_compiler_info *out_info)
+{
+    static const char mark[] = " target ";
+    const char *end = line + strcspn(line, "\n");
+    const char *target = strstr(line, mark);
+    if (!target || target > end)
+        target = end;
+    snprintf(out_info->path, sizeof out_info->path, "%s", job->program);
+    snprintf(out_info->version, sizeof out_info->version, "%.*s",
+             (int)(target - line), line);
+    if (target == end)
+        return;
+    target += sizeof mark - 1;
+    size_t name = strcspn(target, ": \n");
+    const char *rest = target + name + strcspn(target + name, " \n");
+    snprintf(out_info->target, sizeof out_info->target, "%.*s%.*s", (int)name,
+             target, (int)(end - rest), rest);
+}
+
+static rnl_status ask_version(struct job *job, rnl_compiler_info *out_info)
+{
+    add_word(job, job->program);
+    add_word(job, "--identity");
+    rnl_status status = run(job, VERSION_TIMEOUT_NS);
+    if (status == RNL_OK)
+        status = check_output(job);
+    const struct spawn_result *result = &job->result;
+    bool told = (result->end == SPAWN_EXITED && result->code == CODE_OK) ||
+                result->end == SPAWN_REAPED;
+    if (status == RNL_OK && (!told || result->output.length == 0))
+        status = refuse_crash(job, "does not tell its version");
+    if (status == RNL_OK)
+        read_version(job, result->output.data, out_info);
+    return status;
+}
+
+static void job_free(struct job *job)
+{
+    text_finish(&job->result.output);
+    text_finish(&job->words);
+    mem_release(job, sizeof *job);
+}
+
+rnl_status cpu_compiler_info(rnl_compiler_info *out_info)
+{
+    struct job *job = mem_allocate(sizeof *job);
+    if (!job)
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory to ask the compiler");
+    rnl_status status = find_compiler(job->program);
+    if (status == RNL_OK)
+        status = folder_make(job);
+    if (status == RNL_OK) {
+        status = ask_version(job, out_info);
+        scratch_remove(&job->folder);
+    }
+    job_free(job);
+    return status;
+}
+
+// --- Compiling -------------------------------------------------------------
 
 rnl_status cpu_module_compile(struct context *context,
                               const struct source *source,
@@ -398,8 +474,6 @@ rnl_status compile_source(const struct source *source,
         status = perform(job, out_binary);
         scratch_remove(&job->folder);
     }
-    text_finish(&job->result.output);
-    text_finish(&job->words);
-    mem_release(job, sizeof *job);
+    job_free(job);
     return status;
 }

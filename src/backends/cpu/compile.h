@@ -3,9 +3,11 @@
 
 #include "core/backend.h"
 
-// As the hooks of the same names in core/backend.h.
+// As the hooks of the same names in core/backend.h; the first two are one hook
+// there.
 rnl_status cpu_compiler_identity(struct context *context, char *text,
                                  size_t size);
+rnl_status cpu_compiler_info(rnl_compiler_info *out_info);
 rnl_status cpu_module_compile(struct context *context,
                               const struct source *source,
                               struct compiled_binary *out_binary);

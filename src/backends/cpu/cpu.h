@@ -490,6 +490,7 @@ bool region_join(struct pool *pool, struct queue *queue);
 
 struct cpu_context {
     struct pool *pool;
+    atomic_bool warned_of_tier;  // a kernel was compiled to tier F
 };
 
 static inline struct pool *stream_pool(struct stream *stream)

@@ -130,6 +130,15 @@ static rnl_status peer_access(struct context *context, struct context *peer,
     return RNL_OK;  // one address space
 }
 
+// --- Source ----------------------------------------------------------------
+
+static rnl_status compiler_identity(struct context *context, char *text,
+                                    size_t size, rnl_compiler_info *out_info)
+{
+    return out_info ? cpu_compiler_info(out_info)
+                    : cpu_compiler_identity(context, text, size);
+}
+
 // --- The table -------------------------------------------------------------
 
 #define HAS(feature) BACKEND_FEATURE(RNL_FEATURE_##feature)
@@ -189,7 +198,7 @@ const struct backend cpu_backend = {
     .memory_share = cpu_memory_share,
     .host_register = cpu_host_register,
 
-    .compiler_identity = cpu_compiler_identity,
+    .compiler_identity = compiler_identity,
     .module_compile = cpu_module_compile,
     .module_init = cpu_module_init,
     .module_finish = cpu_module_finish,

@@ -1,7 +1,9 @@
 #include "backends/cpu/module.h"
 
 #include "backends/cpu/block.h"
+#include "backends/cpu/cpu.h"
 #include "backends/cpu/specialise.h"
+#include "base/log.h"
 #include "core/module.h"
 
 #include <string.h>
@@ -12,14 +14,49 @@ static const rnl_cpu_object *table_of(struct module *module)
     return native->object.table;
 }
 
+// The first kernel that is of tier F although no option asked for that; NULL if
+// there is none.
+static const rnl_cpu_kernel *find_slow(const rnl_cpu_object *table)
+{
+    for (size_t i = 0; i < table->kernel_count; i++) {
+        const rnl_cpu_kernel *kernel = object_kernel(table, i);
+        if (!block_has_lanes(table, kernel) &&
+            !(kernel->flags & RNL_CPU_KERNEL_ASKED) &&
+            object_reason(table, kernel)[0])
+            return kernel;
+    }
+    return NULL;
+}
+
+// One warning for each context, because a program may have many such kernels.
+static void warn_of_tier(struct module *module)
+{
+    const rnl_cpu_object *table = table_of(module);
+    struct cpu_context *context = context_native(module->object.context);
+    const rnl_cpu_kernel *kernel =
+        log_wants(RNL_LOG_WARNING) ? find_slow(table) : NULL;
+    if (!kernel || atomic_exchange(&context->warned_of_tier, true))
+        return;
+    log_write(RNL_LOG_WARNING,
+              "the kernel '%s' of %s is compiled to tier F, which runs its "
+              "threads one after another instead of as lanes of vectors: %s. "
+              "Change the kernel if it is too slow, or accept tier F with the "
+              "option --tier=F. Other kernels of this context are not "
+              "reported; rnl_function_get_info tells the tier of each",
+              kernel->name, module->source->options->name,
+              object_reason(table, kernel));
+}
+
 rnl_status cpu_module_init(struct module *module)
 {
     struct cpu_module *native = module_native(module);
     rnl_status status =
         object_load(module->binary, module->binary_size, &native->object);
-    if (status == RNL_OK && module->source)
-        native->specials = specials_open(native->object.table, module->source);
-    return status;
+    if (status != RNL_OK || !module->source)
+        return status;
+    native->specials = specials_open(native->object.table, module->source);
+    warn_of_tier(module);
+    return RNL_OK;
 }
 
 void cpu_module_finish(struct module *module)
@@ -160,6 +197,8 @@ rnl_status cpu_function_init(struct function *function, const char *name,
         .shared_size = kernel->shared_size,
         .uses_barriers = kernel->flags & RNL_CPU_KERNEL_WAITS,
         .cluster = cluster_of(table, kernel),
+        .tier = block_has_lanes(table, kernel) ? "B" : "F",
+        .tier_reason = object_reason(table, kernel),
     };
     return RNL_OK;
 }

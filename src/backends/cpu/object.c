@@ -366,6 +366,8 @@ static const char *kernels_fault(const rnl_cpu_object *table, const void *base)
             !is_array_inside(kernel->parameters, kernel->parameter_count,
                              table->parameter_size, base))
             return "a kernel's record is incomplete";
+        if (!memchr(object_reason(table, kernel), 0, RNL_CPU_REASON_SIZE))
+            return "a kernel's record is incomplete";
         if (!is_code_inside(table, kernel, base))
             return "a kernel's code is not its own";
     }
@@ -523,6 +525,14 @@ const rnl_cpu_kernel *object_kernel(const rnl_cpu_object *table, size_t index)
 {
     const char *records = (const char *)table->kernels;
     return (const void *)(records + index * table->kernel_size);
+}
+
+const char *object_reason(const rnl_cpu_object *table,
+                          const rnl_cpu_kernel *kernel)
+{
+    static const char none[RNL_CPU_REASON_SIZE];
+    size_t end = offsetof(rnl_cpu_kernel, reason) + sizeof kernel->reason;
+    return table->kernel_size >= end ? kernel->reason : none;
 }
 
 bool object_fixed(const rnl_cpu_object *table, const rnl_cpu_kernel *kernel)

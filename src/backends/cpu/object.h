@@ -42,4 +42,8 @@ const rnl_cpu_parameter *object_parameter(const rnl_cpu_object *table,
                                           size_t index);
 // Whether the kernel is for blocks of one size only.
 bool object_fixed(const rnl_cpu_object *table, const rnl_cpu_kernel *kernel);
+// Why the kernel has no `run_blocks`; "" if it has, or the object does not
+// tell.
+const char *object_reason(const rnl_cpu_object *table,
+                          const rnl_cpu_kernel *kernel);
 const rnl_cpu_global *object_global(const rnl_cpu_object *table, size_t index);

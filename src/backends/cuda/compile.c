@@ -89,6 +89,29 @@ rnl_status cuda_identity(const struct cuda_target *target, char *text,
     return status;
 }
 
+rnl_status cuda_compiler_info(const struct cuda_target *target,
+                              rnl_compiler_info *out_info)
+{
+    struct nvrtc_place *place = mem_allocate(sizeof *place);
+    const struct nvrtc *nvrtc = NULL;
+    char word[32] = "";
+    rnl_status status =
+        place ? nvrtc_find(target->driver_version, target->beside, place)
+              : no_memory();
+    if (status == RNL_OK)
+        status = nvrtc_load(place->path, &nvrtc);
+    if (status == RNL_OK)
+        status = nvrtc_target(nvrtc, target->major, target->minor, word);
+    if (status == RNL_OK) {
+        snprintf(out_info->path, sizeof out_info->path, "%s", place->path);
+        snprintf(out_info->version, sizeof out_info->version, "NVRTC %d.%d",
+                 nvrtc->major, nvrtc->minor);
+        snprintf(out_info->target, sizeof out_info->target, "%s", word);
+    }
+    mem_release(place, sizeof *place);
+    return status;
+}
+
 // --- Options -----------------------------------------------------------------
 
 // The name of a long option or one of its short forms, with or without a value.

@@ -16,6 +16,10 @@ struct cuda_target {
 rnl_status cuda_identity(const struct cuda_target *target, char *text,
                          size_t size);
 
+// What compiles, and for what: loads NVRTC.
+rnl_status cuda_compiler_info(const struct cuda_target *target,
+                              rnl_compiler_info *out_info);
+
 // Compiles to what image.h describes.
 rnl_status cuda_compile(const struct cuda_target *target,
                         const struct source *source,

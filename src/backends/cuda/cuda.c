@@ -215,10 +215,11 @@ static const char *compiler_reason(struct context *context)
 }
 
 static rnl_status compiler_identity(struct context *context, char *text,
-                                    size_t size)
+                                    size_t size, rnl_compiler_info *out_info)
 {
     struct cuda_target target = target_of(context);
-    return cuda_identity(&target, text, size);
+    return out_info ? cuda_compiler_info(&target, out_info)
+                    : cuda_identity(&target, text, size);
 }
 
 static rnl_status module_compile(struct context *context,
