@@ -89,8 +89,10 @@ static int create_buffer(struct run *run, size_t index)
 {
     const struct argument *argument = &run->options.arguments[index];
     size_t size = argument_size(argument);
-    rnl_status status =
-        rnl_buffer_create(run->context, size, NULL, &run->buffers[index]);
+    rnl_status status = rnl_buffer_create(
+        run->context, size,
+        RNL_BUFFER_OPTIONS(.element = value_element(argument->type)),
+        &run->buffers[index]);
     if (status != RNL_OK)
         return complain_failure(status);
     void *data = malloc(size ? size : 1);

@@ -34,6 +34,16 @@ const struct value_type *value_type_find(const char *name, size_t length)
     return NULL;
 }
 
+rnl_element value_element(const struct value_type *type)
+{
+    static const rnl_element signed_ones[] = {
+        [1] = RNL_ELEMENT_INT8, [2] = RNL_ELEMENT_INT16,
+        [4] = RNL_ELEMENT_INT32, [8] = RNL_ELEMENT_INT64};
+    if (type->class == VALUE_FLOATING)
+        return type->size == 8 ? RNL_ELEMENT_FLOAT64 : RNL_ELEMENT_FLOAT32;
+    return signed_ones[type->size] + (type->class == VALUE_UNSIGNED);
+}
+
 static const char *parse_floating(const struct value_type *type,
                                   const char *text, void *out)
 {

@@ -30,6 +30,9 @@ const struct value_type *value_type_find(const char *name, size_t length);
     "float, double, char, uchar, short, ushort, int, uint, long, ulong, " \
     "bool, size_t, f32, f64, i8 to i64 and u8 to u64"
 
+// What a buffer of such values has.
+rnl_element value_element(const struct value_type *type);
+
 // Reads one value; the result as for the functions of parse.h.
 const char *value_parse(const struct value_type *type, const char *text,
                         void *out);

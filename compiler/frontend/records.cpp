@@ -452,6 +452,30 @@ static uint64_t alignment_of(clang::ASTContext &context, clang::QualType type)
     return (uint64_t)context.getTypeAlignInChars(type).getQuantity();
 }
 
+// rnl_element of <runnel/base.h>, of what a pointer points to; 0: of no number.
+static uint64_t element_of(const clang::ASTContext &context,
+                           clang::QualType pointer)
+{
+    enum { HALF = 9, BFLOAT = 10, FLOAT32 = 11, FLOAT64 = 12 };
+    if (kind_of(context, pointer) != POINTER)
+        return 0;
+    const clang::QualType type =
+        context.getBaseElementType(pointer->getPointeeType());
+    const clang::CXXRecordDecl *record = type->getAsCXXRecordDecl();
+    if (record)  // the prelude's
+        return record->getName() == "__half" ? HALF
+               : record->getName() == "__nv_bfloat16" ? BFLOAT : 0;
+    switch (kind_of(context, type)) {
+    case FLOAT:
+        return context.getTypeSize(type) == 32 ? FLOAT32 : FLOAT64;
+    case INTEGER:  // a pair for each size, signed and unsigned
+        return 2 * llvm::Log2_64(context.getTypeSize(type)) - 5 +
+               type->isUnsignedIntegerOrEnumerationType();
+    default:
+        return 0;
+    }
+}
+
 static std::string parameter(clang::ASTContext &context, clang::QualType type)
 {
     const clang::QualType passed =
@@ -459,7 +483,8 @@ static std::string parameter(clang::ASTContext &context, clang::QualType type)
             ? context.getPointerType(type.getNonReferenceType()) : type;
     return "{" + number(kind_of(context, type)) +
            number(size_of(context, passed)) +
-           number(alignment_of(context, passed)) + "0, " +
+           number(alignment_of(context, passed)) +
+           number(element_of(context, type)) +
            literal(type.getAsString(policy_of(context))) + "}, ";
 }
 

@@ -77,6 +77,24 @@ typedef struct rnl_dim3 {
     uint32_t x, y, z;
 } rnl_dim3;
 
+// The elements of a buffer, and those that a kernel's pointer points to. A
+// launch compares the two: <runnel/buffer.h>.
+typedef enum rnl_element {
+    RNL_ELEMENT_UNKNOWN = 0,  // fits everything
+    RNL_ELEMENT_INT8 = 1,     // bytes, also bool: fit everything
+    RNL_ELEMENT_UINT8 = 2,
+    RNL_ELEMENT_INT16 = 3,    // an integer fits the other one of its size
+    RNL_ELEMENT_UINT16 = 4,
+    RNL_ELEMENT_INT32 = 5,
+    RNL_ELEMENT_UINT32 = 6,
+    RNL_ELEMENT_INT64 = 7,
+    RNL_ELEMENT_UINT64 = 8,
+    RNL_ELEMENT_FLOAT16 = 9,
+    RNL_ELEMENT_BFLOAT16 = 10,
+    RNL_ELEMENT_FLOAT32 = 11,
+    RNL_ELEMENT_FLOAT64 = 12,
+} rnl_element;
+
 // A time limit that never ends.
 #define RNL_FOREVER UINT64_MAX
 

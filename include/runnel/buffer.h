@@ -18,7 +18,11 @@ typedef enum rnl_memory_kind {
     RNL_MEMORY_MANAGED = 2, // one address for both, moved by the driver
 } rnl_memory_kind;
 
-// How a buffer is made.
+// How a buffer is made. If `element` is known, a launch that passes the buffer,
+// or a slice of it, for a pointer to other elements fails with
+// RNL_ERROR_ARGUMENT_MISMATCH: a buffer of double for a `float *`. Pointers to
+// structs, pointers and void fit every buffer, and so do all pointers of
+// kernels on a GPU, where the types of parameters are not known.
 typedef struct rnl_buffer_options {
     size_t struct_size;
     rnl_memory_kind kind;
@@ -27,6 +31,7 @@ typedef struct rnl_buffer_options {
     // outside the pool; only DEVICE, and only by rnl_buffer_create.
     bool interprocess;
     const char *label;  // shown in errors and logs; copied
+    rnl_element element;
 } rnl_buffer_options;
 
 #define RNL_BUFFER_OPTIONS(...) RNL_LITERAL(rnl_buffer_options, __VA_ARGS__)
@@ -40,6 +45,7 @@ typedef struct rnl_wrap_options {
     rnl_deleter_fn deleter;
     void *user_data;
     const char *label;       // copied
+    rnl_element element;     // as in rnl_buffer_options
 } rnl_wrap_options;
 
 #define RNL_WRAP_OPTIONS(...) RNL_LITERAL(rnl_wrap_options, __VA_ARGS__)
@@ -64,6 +70,7 @@ typedef struct rnl_buffer_info {
     rnl_buffer parent;      // of a slice, while that one lives; else NULL
     const char *label;
     rnl_attach_mode attach_mode;  // as last asked for
+    rnl_element element;    // of a slice: the parent's
 } rnl_buffer_info;
 
 // What a mapping will be used for: what is not asked for is not copied.

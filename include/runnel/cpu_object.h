@@ -184,7 +184,9 @@ typedef struct rnl_cpu_parameter {
     uint32_t kind;       // a value of rnl_value_kind (<runnel/module.h>)
     uint32_t size;       // bytes
     uint32_t alignment;  // bytes
-    uint32_t reserved;
+    uint32_t element;    // of a pointer: what it points to, a value of
+                         // rnl_element (<runnel/base.h>); 0 where unknown, as
+                         // in older objects
     const char *type;    // as in the source; "" where unknown
 } rnl_cpu_parameter;
 

@@ -83,16 +83,16 @@ RNL_BEGIN_DECLS
 
 // Launches `function` on `stream`. Argument values are copied at the call;
 // buffers are kept alive until the launch is done. Checked on every backend, by
-// position: RNL_ERROR_ARGUMENT_MISMATCH when their number, a kind or a size
-// differs from the function's parameters (no conversions: an int is not a
-// size_t, 2.0 is not 2.0f). RNL_ERROR_INVALID_ARGUMENT for dimensions that are
-// zero or beyond the device's or function's limits, for a cluster that is too
-// large, does not divide the grid or is not the kernel's own, and for a
-// cooperative launch of more blocks than can be resident; cpu: of 65536
-// threads, if the kernel waits. `args` may be NULL for none. What fails while
-// the kernel runs is the stream's failure; cpu: a wild pointer or a full stack
-// too, as RNL_ERROR_LAUNCH_FAILED. An integer division by zero is such a
-// failure or gives some number.
+// position: RNL_ERROR_ARGUMENT_MISMATCH when their number, a kind, a size or a
+// buffer's known elements (<runnel/buffer.h>) differ from the function's
+// parameters (no conversions: an int is not a size_t, 2.0 is not 2.0f).
+// RNL_ERROR_INVALID_ARGUMENT for dimensions that are zero or beyond the limits
+// of device or function, for a cluster that is too large, does not divide the
+// grid or is not the kernel's own, and for a cooperative launch of more blocks
+// than can be resident; cpu: of 65536 threads, if the kernel waits. `args` may
+// be NULL for none. What fails while the kernel runs is the stream's failure;
+// cpu: a wild pointer or a full stack too, as RNL_ERROR_LAUNCH_FAILED. An
+// integer division by zero is such a failure or gives some number.
 // Stands for cuLaunchKernelEx.
 RNL_API rnl_status rnl_enqueue_function(rnl_stream stream,
                                         rnl_function function,

@@ -104,6 +104,8 @@ typedef struct rnl_parameter {
     uint32_t alignment;  // bytes, 0 is 1; at most so many where the kind is
                          // unknown; arguments lie at multiples of 64 at most
     const char *type;    // as in the source; "" where unknown
+    rnl_element element; // what a pointer points to, if that is a number or an
+                         // array of numbers, and known; else UNKNOWN
 } rnl_parameter;
 
 // What a function is. Strings and `parameters` live as long as the function.

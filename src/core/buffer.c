@@ -1,5 +1,6 @@
 #include "core/library.h"
 #include "core/capture.h"
+#include "core/element.h"
 #include "core/interprocess.h"
 #include "core/make.h"
 
@@ -126,9 +127,19 @@ static rnl_status make_shared(struct context *context, bool ordered,
     if (status == RNL_OK && options->zeroed &&
         (status = zero(context, NULL, buffer)))
         object_drop(&buffer->object);
-    if (status == RNL_OK)
-        *out_buffer = buffer;
-    return status;
+    if (status != RNL_OK)
+        return status;
+    buffer->element = options->element;
+    *out_buffer = buffer;
+    return RNL_OK;
+}
+
+static rnl_status read_options(rnl_buffer_options *options,
+                               const rnl_buffer_options *given)
+{
+    rnl_status status =
+        options_read(options, sizeof *options, given, "options");
+    return status ? status : element_check(options->element, "options");
 }
 
 // Not yet published. `stream` NULL: ready at return.
@@ -139,7 +150,7 @@ static rnl_status buffer_make(struct context *context, struct stream *stream,
     rnl_buffer_options options = {.struct_size = sizeof options};
     rnl_status status = RNL_OK;
     if (given)  // no options are the usual case, and a fast one
-        status = options_read(&options, sizeof options, given, "options");
+        status = read_options(&options, given);
     if (status != RNL_OK || (status = check_kind(context, options.kind)))
         return status;
     if (given && options.interprocess)
@@ -153,6 +164,7 @@ static rnl_status buffer_make(struct context *context, struct stream *stream,
                  : buffer_new(context, options.kind, size, NULL);
     if (!buffer)
         return fail_status();
+    buffer->element = options.element;
     if (stream)
         status = object_keep_for(&stream->object, "stream");
     if (stream && status == RNL_OK)
@@ -194,13 +206,16 @@ rnl_status make_graph_buffer(struct context *context, size_t size,
                              struct object **out_object)
 {
     struct buffer *buffer;
-    if (options && options->struct_size >= sizeof *options &&
-        options->interprocess)
-        return make_shared(context, true, size, options, &buffer);
-    if (options && options->struct_size >= sizeof *options && options->zeroed)
+    rnl_buffer_options read;
+    rnl_status status = options_read(&read, sizeof read, options, "options");
+    if (status != RNL_OK)
+        return status;
+    if (read.interprocess)
+        return make_shared(context, true, size, &read, &buffer);
+    if (read.zeroed)
         return fail_at(RNL_ERROR_UNSUPPORTED, "options",
                        "a node's buffer is not zeroed; add a FILL node");
-    rnl_status status = buffer_make(context, NULL, size, options, &buffer);
+    status = buffer_make(context, NULL, size, &read, &buffer);
     if (status == RNL_OK)
         *out_object = &buffer->object;
     return status;
@@ -244,6 +259,7 @@ rnl_status rnl_buffer_wrap(rnl_context handle, void *pointer, size_t size,
         (size > 0 && (status = check_pointer(pointer, "pointer"))) ||
         (status = options_read(&options, sizeof options, given, "options")) ||
         (status = check_kind(context, options.kind)) ||
+        (status = element_check(options.element, "options")) ||
         (status = check_pointer(out_buffer, "out_buffer")))
         return status;
     if ((uintptr_t)pointer + size < (uintptr_t)pointer)
@@ -257,6 +273,7 @@ rnl_status rnl_buffer_wrap(rnl_context handle, void *pointer, size_t size,
     bool host = options.kind != RNL_MEMORY_DEVICE ||
                 !context->backend->accelerator;
     buffer->memory = (struct memory){pointer, host ? pointer : NULL, 0};
+    buffer->element = options.element;
     buffer->borrowed = !options.deleter;
     buffer->deleter = options.deleter;
     buffer->user_data = options.user_data;
@@ -324,6 +341,7 @@ static rnl_status slice(struct buffer *parent, rnl_buffer handle,
     if (status != RNL_OK)
         return status;
     slice->parent = handle;
+    slice->element = parent->element;
     *out_slice = object_publish(&slice->object);
     return RNL_OK;
 }
@@ -572,6 +590,7 @@ static void describe_buffer(struct buffer *buffer, rnl_buffer_info *info)
         .parent = parent_lives ? buffer->parent : NULL,
         .label = buffer->object.label ? buffer->object.label : "",
         .attach_mode = attach_mode,
+        .element = buffer->element,
     };
 }
 

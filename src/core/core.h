@@ -161,6 +161,7 @@ struct buffer {
     struct object object;
     const struct backend *backend;
     rnl_memory_kind kind;
+    rnl_element element;           // with `memory` in what a launch reads
     size_t size;
     struct memory memory;
     bool borrowed;                 // not ours to free

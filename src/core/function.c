@@ -487,6 +487,11 @@ static rnl_status check_parameter(const rnl_parameter *parameter, size_t index)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.parameters",
                        "'options.parameters[%zu].size' cannot be %u", index,
                        parameter->size);
+    if ((unsigned)parameter->element > RNL_ELEMENT_FLOAT64)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.parameters",
+                       "'options.parameters[%zu].element' is %d, which is no "
+                       "rnl_element",
+                       index, (int)parameter->element);
     if (parameter->alignment & (parameter->alignment - 1))
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.parameters",
                        "'options.parameters[%zu].alignment' is %u, which is "

@@ -1,5 +1,6 @@
 #include "core/backend.h"
 #include "core/capture.h"
+#include "core/element.h"
 #include "core/launch_attribute.h"
 #include "core/make.h"
 
@@ -206,7 +207,7 @@ static inline rnl_status check_count(const struct function *function,
 }
 
 // Keeps the buffer for the op and gives where its address is.
-static rnl_status take_buffer(struct op *op, rnl_buffer handle,
+static rnl_status take_buffer(struct op *op, size_t index, rnl_buffer handle,
                               const void **out_value)
 {
     struct object *object = object_find_and_keep(handle, OBJECT_BUFFER);
@@ -219,8 +220,11 @@ static rnl_status take_buffer(struct op *op, rnl_buffer handle,
                        "an argument is a buffer of another context, to which "
                        "the stream's has no peer access: see "
                        "rnl_context_enable_peer");
-    *out_value = &((struct buffer *)object)->memory.device;
-    return RNL_OK;
+    const struct buffer *buffer = (struct buffer *)object;
+    *out_value = &buffer->memory.device;
+    return __builtin_expect(buffer->element != RNL_ELEMENT_UNKNOWN, 0)
+               ? element_compare(op->kernel.function, index, buffer)
+               : RNL_OK;
 }
 
 // Anything but a plain value that fits.
@@ -233,7 +237,7 @@ find_value(struct op *op, const struct place *place, const rnl_arg *arg,
     if (!argument_fits(arg, &function->parameters[index]))
         return mismatch(function, index, arg);
     if (arg->kind == RNL_ARG_BUFFER)
-        return take_buffer(op, arg->value.buffer, out_value);
+        return take_buffer(op, index, arg->value.buffer, out_value);
     bool is_struct = arg->kind == RNL_VALUE_STRUCT;
     if (is_struct && !arg->value.pointer)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "args",

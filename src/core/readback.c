@@ -197,7 +197,7 @@ static void fill_options(struct readback *readback,
 {
     readback->options = (rnl_buffer_options){
         .struct_size = sizeof readback->options, .kind = buffer->kind,
-        .label = buffer->object.label};
+        .label = buffer->object.label, .element = buffer->element};
 }
 
 // --- All kinds -------------------------------------------------------------

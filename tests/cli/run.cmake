@@ -46,6 +46,13 @@ cli_case(NAME run_not_a_number
     EXPECT --json "buffers 0 values 0=nan" --json "buffers 0 values 1=inf"
     ARGS ${axpy} -a int:2 -a float:1 -a buffer:float:2:=nan,inf -a buffer:float:2
         --print 4=0:2 --json)
+cli_case(NAME run_element_sign
+    EXPECT --out "^    7 6 5 4 3 2 1 0$"
+    ARGS run kernels/turn.cu -f turn -g 1 -b 8 -s 32 -a buffer:uint:8:iota)
+cli_case(NAME run_element_bytes
+    EXPECT --out "^    0 0 0 1 1 0 0 0$"
+    ARGS run kernels/turn.cu -f turn -g 1 -b 2 -s 8
+        -a buffer:uchar:8:=1,0,0,0,0,0,0,1)
 cli_case(NAME run_template
     EXPECT --out "^    5 8 11 14$"
     ARGS run kernels/scale.cu -f "scale<long>" -g 1 -b 4 -a buffer:long:4:=1,2,3,4
@@ -70,6 +77,13 @@ cli_case(NAME run_standard_input
 
 # --- Bad ----------------------------------------------------------------------
 
+cli_case(NAME run_wrong_element
+    EXPECT --code 2 --err "argument 3 of axpy is a buffer of double, but the parameter"
+        --err "points to float: pass a buffer of float"
+    ARGS ${axpy} -a int:1024 -a float:2.0 -a buffer:double:1K:iota -a buffer:float:1024)
+cli_case(NAME run_integers_for_floats
+    EXPECT --code 2 --err "argument 4 of axpy is a buffer of int32_t, but"
+    ARGS ${axpy} -a int:1024 -a float:2.0 -a buffer:float:1K:iota -a buffer:int:1024)
 cli_case(NAME run_does_not_compile
     EXPECT --code 1 --err "^kernels/broken.cu:3:[0-9]+: error: .*undeclared_name"
         --err "^ .*out.0. = undeclared_name" --err "^ .*\\^" --err "^runnel run: "

@@ -12,6 +12,23 @@ static const struct value_type *type_of(const char *name)
     return type;
 }
 
+RNL_TEST(types_have_elements)
+{
+    static const struct {
+        const char *name;
+        rnl_element element;
+    } rows[] = {
+        {"float", RNL_ELEMENT_FLOAT32}, {"f64", RNL_ELEMENT_FLOAT64},
+        {"char", RNL_ELEMENT_INT8},     {"bool", RNL_ELEMENT_UINT8},
+        {"short", RNL_ELEMENT_INT16},   {"u16", RNL_ELEMENT_UINT16},
+        {"int", RNL_ELEMENT_INT32},     {"uint", RNL_ELEMENT_UINT32},
+        {"i64", RNL_ELEMENT_INT64},     {"size_t", RNL_ELEMENT_UINT64},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(value_element(type_of(rows[i].name)),
+                         rows[i].element);
+}
+
 // Reads `text` as a `name` and prints it again.
 static void round_trip(const char *name, const char *text,
                        const char *expected)

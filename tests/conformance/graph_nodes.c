@@ -348,7 +348,9 @@ RNL_TEST(nodes_are_made_again_of_what_is_read)
     add(graph, RNL_NODE(.kind = RNL_NODE_CHILD, .child = child));
     rnl_node create =
         add(graph, RNL_NODE(.kind = RNL_NODE_BUFFER_CREATE, .size = 64,
-                            .options = RNL_BUFFER_OPTIONS(.label = "made"),
+                            .options = RNL_BUFFER_OPTIONS(
+                                .label = "made",
+                                .element = RNL_ELEMENT_INT32),
                             .out_buffer = &made));
     add(graph, RNL_NODE(.kind = RNL_NODE_IF, .buffer = a, .offset = 60,
                         .out_body = &body));
@@ -361,6 +363,8 @@ RNL_TEST(nodes_are_made_again_of_what_is_read)
     for (size_t i = 0; i < count; i++)
         expect_round_trip(graph, nodes[i], other);
     assert_string_equal(params_of(graph, create).options->label, "made");
+    assert_int_equal(params_of(graph, create).options->element,
+                     RNL_ELEMENT_INT32);
     // What is inside came along.
     expect_ok(rnl_graph_get_nodes(other, nodes, 16, &count));
     assert_int_equal(count, 11);

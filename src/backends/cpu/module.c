@@ -140,6 +140,8 @@ static bool parameters_make(struct cpu_function *native)
             .size = from->size,
             .alignment = from->alignment,
             .type = from->type,
+            .element = from->element <= RNL_ELEMENT_FLOAT64
+                           ? (rnl_element)from->element : RNL_ELEMENT_UNKNOWN,
         };
     }
     return native->parameters != NULL;
