@@ -83,11 +83,19 @@ static void describe(const struct failure *failure, bool dependent,
     text_add(text, ": %s", failure->message);
 }
 
+// A lost device is no failure of another stream's.
+static bool is_inherited(const struct failure *failure,
+                         const struct stream *stream)
+{
+    return atomic_load(&stream->failure) == failure &&
+           atomic_load(&stream->inherited);
+}
+
 rnl_status failure_status(const struct failure *failure,
                           const struct stream *stream)
 {
-    return atomic_load(&stream->inherited) ? RNL_ERROR_DEPENDENCY_FAILED
-                                           : failure->status;
+    return is_inherited(failure, stream) ? RNL_ERROR_DEPENDENCY_FAILED
+                                         : failure->status;
 }
 
 rnl_status failure_report(const struct failure *failure,
@@ -98,7 +106,7 @@ rnl_status failure_report(const struct failure *failure,
     bool known = failure->operation != 0;
     struct text text = {0};
     if (known)
-        describe(failure, atomic_load(&stream->inherited), &text);
+        describe(failure, is_inherited(failure, stream), &text);
     rnl_status status = fail_with(&(rnl_error){
         .status = failure_status(failure, stream),
         .message = text.data ? text.data : failure->message,

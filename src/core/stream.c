@@ -327,6 +327,7 @@ static void stream_clear_failure(struct stream *stream)
 {
     lock_take(&stream->failure_lock);
     struct failure *failure = atomic_exchange(&stream->failure, NULL);
+    atomic_store(&stream->inherited, false);
     lock_give(&stream->failure_lock);
     failure_drop(failure);
 }

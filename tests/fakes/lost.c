@@ -68,6 +68,47 @@ RNL_TEST(no_wait_ends_before_copies_of_a_lost_device_do)
     fake_expect_empty();
 }
 
+// Waits for what nobody will record.
+static void fail_by_promise(rnl_context context, rnl_stream stream)
+{
+    rnl_event event = NULL;
+    assert_ok(rnl_event_create(context, RNL_EVENT_OPTIONS(.promise = true),
+                               &event));
+    assert_ok(rnl_enqueue_wait_event(stream, event));
+    rnl_event_release(event);
+    assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+}
+
+// What a stream inherited before is no reason to call the loss another's.
+RNL_TEST(a_stream_that_inherited_a_failure_tells_that_the_device_is_lost)
+{
+    rnl_context context = NULL;
+    rnl_stream streams[2] = {NULL};
+    rnl_buffer buffer = NULL;
+    fake_load();
+    assert_ok(rnl_context_open("cuda", 0, NULL, &context));
+    assert_ok(rnl_buffer_create(context, PAGE, NULL, &buffer));
+    for (int i = 0; i < 2; i++) {
+        assert_ok(rnl_stream_create(context, NULL, &streams[i]));
+        fail_by_promise(context, streams[i]);
+    }
+    assert_ok(rnl_stream_reset_and_wait(streams[0]));
+    assert_ok(rnl_enqueue_fill(streams[0], buffer, 0, PAGE, 0, 1));
+    fake_break(0, 700);
+    for (int i = 0; i < 2; i++)
+        assert_status(rnl_stream_synchronize(streams[i], RNL_FOREVER),
+                      RNL_ERROR_DEVICE_LOST);
+    for (int i = 0; i < 2; i++)
+        assert_status(rnl_enqueue_fill(streams[i], buffer, 0, PAGE, 0, 1),
+                      RNL_ERROR_DEVICE_LOST);
+    rnl_buffer_release(buffer);
+    rnl_stream_release(streams[0]);
+    rnl_stream_release(streams[1]);
+    rnl_context_release(context);
+    fake_expect_empty();
+}
+
 // The same of one that a graph's host node does, which stops at its first byte.
 static void *page;
 
