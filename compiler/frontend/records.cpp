@@ -125,6 +125,13 @@ static const char *find_offence(const clang::FunctionDecl *kernel)
     return nullptr;
 }
 
+// Whether a variable was declared so: to clang all constants of the host are.
+static bool is_constant(const clang::VarDecl *variable)
+{
+    const auto *constant = variable->getAttr<clang::CUDAConstantAttr>();
+    return constant && !constant->isImplicit();
+}
+
 struct collector {
     clang::Sema &sema;
     records &found;
@@ -170,8 +177,8 @@ struct collector {
         if (variable->getTLSKind() != clang::VarDecl::TLS_None)
             refuse(sema, variable->getLocation(),
                    "thread_local is not supported in kernels");
-        const bool constant = variable->hasAttr<clang::CUDAConstantAttr>();
-        if ((constant || variable->hasAttr<clang::CUDADeviceAttr>()) &&
+        if ((is_constant(variable) ||
+             variable->hasAttr<clang::CUDADeviceAttr>()) &&
             variable->isThisDeclarationADefinition() &&
             !variable->isTemplated() && variable->isFileVarDecl() &&
             !clang::isa<clang::VarTemplateSpecializationDecl>(variable) &&
@@ -563,8 +570,8 @@ static std::string write_variable(clang::ASTContext &context,
     return "{" + literal(record.name) + "(void *)(" + address + "), " +
            number(size_of(context, type)) +
            number((uint64_t)context.getDeclAlign(variable).getQuantity()) +
-           (variable->hasAttr<clang::CUDAConstantAttr>()
-                ? "RNL_CPU_GLOBAL_CONSTANT" : "0") + "},\n";
+           (is_constant(variable) ? "RNL_CPU_GLOBAL_CONSTANT" : "0") +
+           "},\n";
 }
 
 // The variable's name in C++ cannot be that of its type.

@@ -146,6 +146,11 @@ typedef cudaDataType_t cudaDataType;
 typedef cufftResult cufftResult_t;
 typedef curandStatus_t curandStatus;
 typedef int cufftHandle, MPI_Comm;
+struct option {
+    const char *name;
+    int has_arg, *flag, val;
+};
+enum { no_argument, required_argument, optional_argument };
 struct timespec {
     long tv_sec, tv_nsec;
 };

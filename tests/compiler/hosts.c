@@ -253,6 +253,24 @@ RNL_TEST(static_variables_whose_constructors_work)
     take(sources);
 }
 
+RNL_TEST(constants_of_the_host_are_not_in_the_table)
+{
+    built_write(&built, "source",
+                "struct ops { int (*open)(int); void (*close)(); };\n"
+                "static int opened(int x) { return x; }\nvoid closed() {}\n"
+                "static const ops table = {opened, closed};\n"
+                "static ops other = {opened, closed};\n"
+                "const int m = 5;\nconstexpr int n = 6;\n"
+                "static const char *const names[] = {\"a\", \"b\"};\n"
+                "__constant__ int c = 1;\n__device__ const int d = 2;\n"
+                K "{ o[0] = m + n + names[o[1] & 1][0] + c + d; }");
+    is_taken("--source @/source");
+    assert_int_equal(built.table->global_count, 2);
+    assert_int_equal(built_global(&built, "c")->flags, RNL_CPU_GLOBAL_CONSTANT);
+    assert_int_equal(built_global(&built, "d")->flags, 0);
+    built_close(&built);
+}
+
 RNL_TEST(register_variables)
 {
     static const char *const sources[] = {
@@ -275,6 +293,8 @@ RNL_TEST(headers_of_host_libraries)
         "__device__ __half h;\n" K "{ o[0] = (int)(float)h; }",
         "#include <nvtx3/nvToolsExt.h>\n#include <mpi.h>\n#include <omp.h>\n"
         "#include <sys/stat.h>\n#include <strings.h>\n#include <stdbool.h>\n"
+        "#include <getopt.h>\nstatic struct option options[] =\n"
+        "    {{\"n\", required_argument, nullptr, 'n'}, {}};\n"
         "int ranks(MPI_Comm c) { int n; MPI_Comm_size(c, &n); return n; }\n"
         K "{ bool b = true; o[0] = b; }",
         "#include <inttypes.h>\n"
