@@ -154,12 +154,20 @@ static int read_option(struct run_options *options, int letter)
     }
 }
 
+// Whether nothing was said about a launch.
+static bool is_bare(const struct run_options *options)
+{
+    return !options->function && !options->grid.x && !options->block.x &&
+           options->argument_count == 0;
+}
+
 // What can only be judged when everything is read.
-static int check_options(const struct run_options *options)
+static int check_options(struct run_options *options)
 {
     if (options->json && dump_prints(&options->dump))
         return complain_usage("a dump and --json cannot both go to standard "
                               "output");
+    options->list |= is_bare(options);
     if (options->list)
         return EXIT_OK;
     if (!options->function)

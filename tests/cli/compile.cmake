@@ -113,6 +113,10 @@ endif()
 
 # --- Lists --------------------------------------------------------------------
 
+cli_case(NAME run_list_by_itself
+    EXPECT --out "^axpy.int, float, const float .*, float .*$"
+        --out "^  Symbol +axpy$" --out "^  Threads of a block +at most [0-9]+$"
+    ARGS run kernels/axpy.cu)
 cli_case(NAME run_list
     EXPECT --out "^axpy.int, float, const float .*, float .*$"
         --out "^  Symbol +axpy$" --out "^  Threads of a block +at most [0-9]+$"
