@@ -7,6 +7,8 @@
 // The beginning of a quoted name that a head has, behind `before`, or NULL.
 static const char *quoted(const struct block *block, const char *before)
 {
+    if (!block->head)
+        return NULL;
     const char *end = block->head + block->head_size;
     const char *at = memmem(block->head, block->head_size, before,
                             strlen(before));
