@@ -208,8 +208,10 @@ static bool holds(const char *folder, size_t size, const char *file)
 static const char *library_name(const char *path)
 {
     const char *end = path + strcspn(path, ":\n");
-    if (strncmp(path, CC_PARTS_FOLDER "/", strlen(CC_PARTS_FOLDER "/")) == 0)
-        return path + strlen(CC_PARTS_FOLDER "/");
+    const size_t built_in = diagnostics_folder(path);
+    if (built_in > 0 &&
+        !memmem(path, built_in, CC_HEADER_FOLDER, strlen(CC_HEADER_FOLDER)))
+        return path + built_in;
     for (size_t i = 0; i < LIBRARIES; i++) {
         const size_t size = strlen(libraries[i].folder);
         const char *at = path;

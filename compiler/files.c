@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void in_folder(char path[4200], const char *name)
 {
@@ -103,14 +104,32 @@ static bool is_mentioned(const char *name, const char *seen)
     return strstr(seen, stem) != NULL;
 }
 
-static int write_part_headers(const char *seen, bool all)
+// Whether a folder of -I is that of a CUDA toolkit, whose headers are for GPUs:
+// the built-in ones of these names go before them.
+static bool has_toolkit(const struct job *job)
 {
+    for (size_t i = 0; i < job->flags.arguments.count; i++) {
+        const char *word = job->flags.arguments.items[i];
+        char path[4200];
+        if (strncmp(word, "-I/", 3) != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/cuda_runtime_api.h", word + 2);
+        if (access(path, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int write_part_headers(const struct job *job, const char *seen)
+{
+    const bool all = has_folders(job), toolkit = has_toolkit(job);
     struct text name = {0}, text = {0};
     bool written = true;
     for (size_t i = 0; written && parts_header(i, &name, &text); i++) {
         char path[128];
         snprintf(path, sizeof path, "%s/%s",
-                 parts_give_way(name.data) ? CC_STUB_FOLDER : CC_PARTS_FOLDER,
+                 !toolkit || parts_give_way(name.data) ? CC_STUB_FOLDER
+                                                       : CC_PARTS_FOLDER,
                  name.data);
         if (all || is_mentioned(name.data, seen))
             written = write_file(path, text.data, text.size);
@@ -142,7 +161,7 @@ int write_stubs(const struct job *job)
     }
     read_all(job, &seen);
     text_add(&seen, job->flags.defines.data ? job->flags.defines.data : "");
-    int status = write_part_headers(seen.data, has_folders(job));
+    int status = write_part_headers(job, seen.data);
     text_free(&seen);
     return status;
 }

@@ -152,8 +152,20 @@ RNL_TEST(headers_have_their_contents)
     built_close(&built);
 }
 
-// Of the built-in ones, those given by name are replaced; a folder's replace
-// those of the language.
+// Of the built-in ones, those given by name are replaced, and those of a folder
+// but where that is a toolkit's, which are for GPUs.
+RNL_TEST(headers_of_a_toolkit_do_not)
+{
+    static const int want[] = {1};
+    built_write(&built, "cuda_runtime_api.h", "");
+    built_write(&built, "cuda_fp16.h", "#error for GPUs\n");
+    compile("#include <cuda_fp16.h>\n" KERNEL "\n"
+            "{ out[0] = (int)__half2float(__float2half(1.0f)); }\n", "auto",
+            "--option -I@");
+    gives("auto", 1, want, 0, want, 1);
+    built_close(&built);
+}
+
 RNL_TEST(headers_of_the_caller_go_first)
 {
     static const char *const names[] = {"limits.h", "cfloat", "stdint.h",
@@ -168,11 +180,9 @@ RNL_TEST(headers_of_the_caller_go_first)
         built_write(&built, "own", "#define CALLERS 77\n");
         compile(source, "auto", option);
         gives("auto", 1, want, 0, want, 1);
-        if (i < 3) {
-            built_write(&built, names[i], "#define CALLERS 77\n");
-            compile(source, "auto", "--option -I@");
-            gives("auto", 1, want, 0, want, 1);
-        }
+        built_write(&built, names[i], "#define CALLERS 77\n");
+        compile(source, "auto", "--option -I@");
+        gives("auto", 1, want, 0, want, 1);
         built_close(&built);
     }
 }

@@ -95,6 +95,7 @@ RNL_TEST(headers_of_a_toolkit_add_nothing)
         "#include <cuda_runtime.h>\n"
         "extern \"C\" __global__ void k(cuFloatComplex *z, __half h)\n"
         "{ z->y = z->x + __half2float(h); }\n");
+    built_write(&built, "cuda_runtime_api.h", "");
     built_write(&built, "cuda_fp16.h", "#error toolkit\n");
     built_write(&built, "cuda_runtime.h",
                 "#if !defined(__CUDA_RUNTIME_H__)\n#error toolkit\n"
