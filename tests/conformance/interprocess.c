@@ -216,7 +216,10 @@ RNL_TEST(an_exporter_may_be_killed_and_leaves_nothing)
     suite_need(RNL_FEATURE_INTERPROCESS_MEMORY);
     if (!suite_is_cpu())
         test_skip("a driver ends the memory with the exporter");
-    const char *temporary = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    // Other tests leave and take files elsewhere.
+    char temporary[] = "/tmp/runnel-test-XXXXXX";
+    assert_non_null(mkdtemp(temporary));
+    setenv("TMPDIR", temporary, 1);
     int before = count_entries("/dev/shm");
     int before_there = count_entries(temporary);
     pid_t child = start("child_exports_until_it_is_killed", &none, &to, &from);
@@ -235,6 +238,7 @@ RNL_TEST(an_exporter_may_be_killed_and_leaves_nothing)
     expect_ok(rnl_buffer_release(buffer));
     close(to);
     close(from);
+    assert_int_equal(rmdir(temporary), 0);
 }
 
 SUITE_CHILD(child_finds_nothing)
