@@ -196,7 +196,7 @@ static void check_free(struct check *check)
     free(check->values);
 }
 
-// How the kernel runs, where that differs from one to the next.
+// Shows the tier of the kernel, on devices whose backend has tiers.
 static void show_tier(const rnl_function_info *kernel, struct json *json)
 {
     if (json) {

@@ -12,7 +12,7 @@ static const char source[] =
     "    values[blockIdx.x * blockDim.x + threadIdx.x] *= 2;\n"
     "}\n";
 
-// What is known of the compiler. Words are "" where it is not.
+// The facts that the command shows. Strings that are not known are "".
 struct facts {
     rnl_compiler_info compiler;
     rnl_cache_info cache;
@@ -40,7 +40,7 @@ static rnl_status ask_tier(struct facts *facts)
     return status;
 }
 
-// A failure is shown, and is none of the command's.
+// A failure is a fact that the command shows, so the command succeeds.
 static void ask_compiler(struct facts *facts)
 {
     rnl_device device;

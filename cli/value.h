@@ -30,7 +30,7 @@ const struct value_type *value_type_find(const char *name, size_t length);
     "float, double, char, uchar, short, ushort, int, uint, long, ulong, " \
     "bool, size_t, f32, f64, i8 to i64 and u8 to u64"
 
-// What a buffer of such values has.
+// The rnl_element for the options of a buffer that holds values of the type.
 rnl_element value_element(const struct value_type *type);
 
 // Reads one value; the result as for the functions of parse.h.

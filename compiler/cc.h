@@ -172,11 +172,8 @@ struct simt_verdict {
 // all; they go before the prelude.
 void parts_ask(const char *source, bool all, struct text *text);
 
-// The same for what headers of the standard library bring.
+// Adds the directives for the parts that headers of the standard library use.
 void parts_ask_library(struct text *text);
-
-// Whether a call of that function asks for a part.
-bool parts_are_called(const char *name);
 
 // Whether errors of the compiler may come from a part that is not there.
 bool parts_missed(const char *errors);

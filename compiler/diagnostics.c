@@ -1,5 +1,5 @@
-// What the compiler says, without what concerns generated text, and in the
-// words of CUDA.
+// Filters the compiler's diagnostics: those in generated text are left out, and
+// some sentences are replaced by CUDA's terms.
 #include "block.h"
 #include "job.h"
 
@@ -109,7 +109,8 @@ bool block_says(const struct block *block, const char *words)
     return block->head && contains(block->head, block->head_size, words);
 }
 
-// Whether it is about the text behind the source, where that ends too early.
+// Whether a diagnostic is about the lines that main.c adds behind the source:
+// the source ends too early, for example without a brace.
 static bool is_at_end(const struct block *block)
 {
     return block->head &&
@@ -279,9 +280,7 @@ static const char *find_feature(const struct block *block)
         {"use of dynamic_cast requires", "dynamic_cast is"},
         {"<typeinfo>", "typeid is"},
         {"use of typeid requires", "typeid is"},
-        {"variable length array", "an array of variable length is"},
-        {"requires a global constructor", "dynamic initialization is"},
-        {"'thread_local' is only allowed", "a __shared__ member is"}};
+        {"variable length array", "an array of variable length is"}};
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
         if (block_says(block, features[i].said))
             return features[i].feature;
@@ -360,32 +359,11 @@ static enum weight weigh(const struct block *block)
                ? ABOUT_GENERATED : ABOUT_SOURCE;
 }
 
-// Adds what CUDA calls a name of the prelude's that the text begins with.
-// Returns the size of that name, 0 of other text.
-static size_t add_meant(const char *text, struct text *out)
-{
-    static const struct {
-        const char *name, *meant;
-    } names[] = {
-        {"rnl_cuda_launch", "<<<>>>"}};
-    const size_t before = strncmp(text, "struct ", 7) == 0 ? 7 : 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const size_t size = strlen(names[i].name);
-        if (strncmp(text + before, names[i].name, size) != 0)
-            continue;
-        text_add(out, names[i].meant);
-        return before + size;
-    }
-    return 0;
-}
-
 // Without the folders of the headers.
 static void add_line(const char *line, size_t size, struct text *out)
 {
     for (size_t i = 0; i < size;) {
-        size_t skipped = diagnostics_folder(line + i);
-        if (skipped == 0)
-            skipped = add_meant(line + i, out);
+        const size_t skipped = diagnostics_folder(line + i);
         if (skipped == 0)
             text_add_bytes(out, line + i++, 1);
         i += skipped;

@@ -87,7 +87,7 @@ static bool has_folders(const struct job *job)
     return job->flags.includes.count > 0;
 }
 
-// All text of the user's that runnel-cc has read.
+// Collects the source and the given headers.
 static void read_all(const struct job *job, struct text *seen)
 {
     const struct list *headers = &job->options->headers;

@@ -1,8 +1,7 @@
-// What a source declares itself although the prelude has it. NVRTC declares
-// CUDA's functions and takes a source's own definition of them, such as
-// float sinf(float); all calls mean that then, also those above it. Where a
-// source does not compile, frontend/own.cpp tells what it has of these, and it
-// is compiled once more with a prelude that gives way.
+// Sources that define a name of the prelude, such as float sinf(float). NVRTC
+// calls the source's function then, also above its definition. If a source does
+// not compile, frontend/own.cpp lists such names, and the source is compiled
+// once more with a prelude in which they are renamed.
 #include "job.h"
 
 #include <stdlib.h>
@@ -37,9 +36,8 @@ static const char templates[] =
     "    }\n";
 
 
-// That of the prelude gets another name where it is declared and called, by a
-// macro with parameters: where the prelude joins names, or lists them, they
-// must stay.
+// Renames a function of the prelude by a macro with parameters, which affects
+// declarations and calls, but not names that the prelude joins or lists.
 static void rename_function(const char *name, struct text *before,
                             struct text *after)
 {

@@ -152,16 +152,6 @@ static bool is_asked(const struct part *part, const char *source)
            has_any(source, part->calls, has_call);
 }
 
-bool parts_are_called(const char *name)
-{
-    char call[64];
-    snprintf(call, sizeof call, "%.60s(", name);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (is_asked(&parts[i], call))
-            return true;
-    return false;
-}
-
 void parts_ask(const char *source, bool all, struct text *text)
 {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

@@ -1,5 +1,6 @@
-// What clang's code for a device lacks to run on the host: variables of shared
-// memory become thread-local, built-in variables become what functions say.
+// Changes the module that clang made for a device so that it runs on the host:
+// variables in shared memory become thread-local, and built-in variables are
+// read by calls of functions.
 #include "source.h"
 
 #include <clang/AST/Attr.h>
@@ -19,6 +20,42 @@
 
 static std::vector<llvm::Use *> uses_of(llvm::GlobalVariable &variable);
 
+// --- Copies per function -----------------------------------------------------
+
+using initializer = llvm::function_ref<void(llvm::IRBuilder<> &,
+                                            llvm::AllocaInst *)>;
+
+// Makes a copy of a variable at the start of a function.
+static llvm::AllocaInst *copy(const llvm::GlobalVariable &variable,
+                              llvm::Function &function, initializer initialize)
+{
+    llvm::BasicBlock &entry = function.getEntryBlock();
+    llvm::IRBuilder<> builder(&entry, entry.getFirstInsertionPt());
+    llvm::AllocaInst *copy = builder.CreateAlloca(variable.getValueType());
+    copy->setAlignment(variable.getAlign().valueOrOne());
+    initialize(builder, copy);
+    return copy;
+}
+
+// Replaces a variable by a copy in each function that uses it, and erases the
+// variable if nothing else uses it.
+static void copy_to_users(llvm::GlobalVariable &variable,
+                          initializer initialize)
+{
+    llvm::DenseMap<llvm::Function *, llvm::AllocaInst *> copies;
+    for (llvm::Use *use : uses_of(variable)) {
+        llvm::Function *function =
+            llvm::cast<llvm::Instruction>(use->getUser())->getFunction();
+        llvm::AllocaInst *&own = copies[function];
+        if (!own)
+            own = copy(variable, *function, initialize);
+        use->set(own);
+    }
+    variable.removeDeadConstantUsers();
+    if (variable.use_empty())
+        variable.eraseFromParent();
+}
+
 // Stores a constant part by part.
 static void store(llvm::IRBuilder<> &builder, llvm::Constant *value,
                   llvm::Value *address)
@@ -33,33 +70,12 @@ static void store(llvm::IRBuilder<> &builder, llvm::Constant *value,
                                                  i));
 }
 
-// A copy of a constant at the begin of a function.
-static llvm::AllocaInst *copy_constant(llvm::GlobalVariable &constant,
-                                       llvm::Function &function)
+static void copy_constant(llvm::GlobalVariable &constant)
 {
-    llvm::BasicBlock &entry = function.getEntryBlock();
-    llvm::IRBuilder<> builder(&entry, entry.getFirstInsertionPt());
-    llvm::AllocaInst *copy = builder.CreateAlloca(constant.getValueType());
-    copy->setAlignment(constant.getAlign().valueOrOne());
-    store(builder, constant.getInitializer(), copy);
-    return copy;
-}
-
-// Replaces a constant by copies in the functions that use it.
-static void copy_to_users(llvm::GlobalVariable &constant)
-{
-    llvm::DenseMap<llvm::Function *, llvm::AllocaInst *> copies;
-    for (llvm::Use *use : uses_of(constant)) {
-        llvm::Function *function =
-            llvm::cast<llvm::Instruction>(use->getUser())->getFunction();
-        llvm::AllocaInst *&own = copies[function];
-        if (!own)
-            own = copy_constant(constant, *function);
-        use->set(own);
-    }
-    constant.removeDeadConstantUsers();
-    if (constant.use_empty())
-        constant.eraseFromParent();
+    copy_to_users(constant, [&](llvm::IRBuilder<> &builder,
+                                llvm::AllocaInst *copy) {
+        store(builder, constant.getInitializer(), copy);
+    });
 }
 
 // The constants of clang's that a value is part of: float *rows[] = {s, t}
@@ -76,14 +92,14 @@ static void find_constants(const llvm::Value &value,
     }
 }
 
-// Instructions that use a variable whose address is no constant; with none left
-// in constants.
+// The uses of a variable by instructions, after its uses in constants were
+// replaced. The address of such a variable differs between threads.
 static std::vector<llvm::Use *> uses_of(llvm::GlobalVariable &variable)
 {
     llvm::SetVector<llvm::GlobalVariable *> constants;
     find_constants(variable, constants);
     for (llvm::GlobalVariable *constant : constants)
-        copy_to_users(*constant);
+        copy_constant(*constant);
     llvm::convertUsersOfConstantsToInstructions({&variable});
     std::vector<llvm::Use *> uses;
     for (llvm::Use &use : variable.uses())
@@ -106,9 +122,8 @@ static llvm::Instruction *before(const llvm::Use &use)
 static void refuse(clang::DiagnosticsEngine &diagnostics,
                    clang::SourceLocation place, const char *sentence)
 {
-    diagnostics.Report(place, diagnostics.getCustomDiagID(
-                                  clang::DiagnosticsEngine::Error, "%0"))
-        << sentence;
+    source_report(diagnostics, clang::DiagnosticsEngine::Error, place,
+                  sentence);
 }
 
 static void share(llvm::GlobalVariable &variable)
@@ -139,30 +154,23 @@ static bool is_stored_to(const llvm::Value &address)
 
 // --- Built-in variables ------------------------------------------------------
 
-// A copy at the begin of a function, which optimisation makes registers of.
-static llvm::AllocaInst *copy(const llvm::GlobalVariable &variable,
-                              llvm::Function &function,
-                              const std::string &getter)
+// The value of a built-in variable along an axis, where the builder stands.
+static llvm::CallInst *call_getter(llvm::IRBuilder<> &builder,
+                                   const std::string &name)
 {
+    llvm::Function &function = *builder.GetInsertBlock()->getParent();
     llvm::Module &module = *function.getParent();
-    llvm::BasicBlock &entry = function.getEntryBlock();
-    llvm::IRBuilder<> builder(&entry, entry.getFirstInsertionPt());
-    llvm::AllocaInst *copy = builder.CreateAlloca(variable.getValueType());
-    for (unsigned axis = 0; axis < 3; axis++) {
-        llvm::Function *get =
-            module.getFunction(getter + "_" + "xyz"[axis]);
-        if (!get)
-            get = module.getFunction("\01" + getter + "_" + "xyz"[axis]);
-        llvm::CallInst *call = builder.CreateCall(get);
-        if (llvm::DISubprogram *program = function.getSubprogram())
-            call->setDebugLoc(llvm::DILocation::get(
-                module.getContext(), program->getLine(), 0, program));
-        builder.CreateStore(call, builder.CreateStructGEP(
-                                      variable.getValueType(), copy, axis));
-    }
-    return copy;
+    llvm::Function *get = module.getFunction(name);
+    if (!get)
+        get = module.getFunction("\01" + name);
+    llvm::CallInst *call = builder.CreateCall(get);
+    if (llvm::DISubprogram *program = function.getSubprogram())
+        call->setDebugLoc(llvm::DILocation::get(
+            module.getContext(), program->getLine(), 0, program));
+    return call;
 }
 
+// Optimisation turns the copies into registers.
 static void read_built_in(llvm::Module &module, const char *name,
                           const std::string &getter)
 {
@@ -172,23 +180,17 @@ static void read_built_in(llvm::Module &module, const char *name,
         variable = module.getGlobalVariable(name, true);
     if (!variable)
         return;
-    llvm::DenseMap<llvm::Function *, llvm::AllocaInst *> copies;
-    for (llvm::Use *use : uses_of(*variable)) {
-        llvm::Function *function =
-            llvm::cast<llvm::Instruction>(use->getUser())->getFunction();
-        llvm::AllocaInst *&own = copies[function];
-        if (!own)
-            own = copy(*variable, *function, getter);
-        use->set(own);
-    }
-    if (variable->use_empty())
-        variable->eraseFromParent();
+    llvm::Type *type = variable->getValueType();
+    copy_to_users(*variable, [&](llvm::IRBuilder<> &builder,
+                                 llvm::AllocaInst *copy) {
+        for (unsigned axis = 0; axis < 3; axis++)
+            builder.CreateStore(
+                call_getter(builder, getter + "_" + "xyz"[axis]),
+                builder.CreateStructGEP(type, copy, axis));
+    });
 }
 
 // --- Assembly ----------------------------------------------------------------
-
-static const char ASSEMBLY[] =
-    "inline PTX or other assembly is not supported by Runnel on the CPU";
 
 // Comments and spaces are none.
 static bool is_empty(llvm::StringRef assembly)
@@ -226,7 +228,7 @@ static void refuse_assembly(llvm::Module &module,
                 call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand())
                      : nullptr;
             if (assembly && !is_empty(assembly->getAsmString()))
-                refuse(diagnostics, place_of(*call), ASSEMBLY);
+                refuse(diagnostics, place_of(*call), source_no_assembly);
         }
 }
 
@@ -277,5 +279,5 @@ void device_finish(llvm::Module &module, clang::CodeGenerator &generator,
             finish_variable(variable, declaration, diagnostics);
     refuse_assembly(module, diagnostics);
     if (!module.getModuleInlineAsm().empty())
-        refuse(diagnostics, clang::SourceLocation(), ASSEMBLY);
+        refuse(diagnostics, clang::SourceLocation(), source_no_assembly);
 }

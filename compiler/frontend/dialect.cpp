@@ -48,8 +48,8 @@ static bool has_place(const clang::FunctionDecl *function)
            function->hasAttr<clang::CUDAHostAttr>();
 }
 
-// What was declared before as one of the device is defined as such without the
-// word, too: __device__ int f(); int f() { return 1; }
+// A definition without __device__ is a device function if an earlier
+// declaration has the word: __device__ int f(); int f() { return 1; }
 void add_places(clang::SemaCUDA *cuda, clang::FunctionDecl *function,
                 const clang::LookupResult &previous)
 {

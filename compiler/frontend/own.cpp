@@ -1,5 +1,5 @@
-// What a source has of the prelude's names, for a second compilation in which
-// the prelude gives way (own.c).
+// Lists the names that both the source and the prelude define. A second
+// compilation renames those of the prelude (own.c).
 #include "source.h"
 
 #include <clang/AST/ASTContext.h>
@@ -135,7 +135,8 @@ static bool tell_all(const clang::DeclContext *scope, bool functions)
     return told;
 }
 
-// What a function's types are may depend on the other things.
+// Types and variables go first, since the types of functions may depend on
+// them: functions are listed only once the others have no conflict.
 void own_tell(const clang::DeclContext *scope)
 {
     if (!tell_all(scope, false))

@@ -17,9 +17,7 @@
 static void report(clang::Sema &sema, clang::DiagnosticsEngine::Level level,
                    clang::SourceLocation place, const std::string &sentence)
 {
-    clang::DiagnosticsEngine &diagnostics = sema.getDiagnostics();
-    const unsigned id = diagnostics.getCustomDiagID(level, "%0");
-    diagnostics.Report(place, id) << sentence;
+    source_report(sema.getDiagnostics(), level, place, sentence);
 }
 
 static void refuse(clang::Sema &sema, clang::SourceLocation place,
@@ -45,7 +43,7 @@ static std::string name_of(const clang::NamedDecl *declaration)
     return name;
 }
 
-// --- What the source defines -------------------------------------------------
+// --- Kernels and variables of the source -------------------------------------
 
 static bool is_kernel(const clang::FunctionDecl *function)
 {
@@ -229,9 +227,7 @@ struct collector {
                        clang::dyn_cast<clang::CXXRecordDecl>(one)) {
             check_class(type);
         } else if (clang::isa<clang::FileScopeAsmDecl>(one)) {
-            refuse(sema, one->getLocation(),
-                   "inline PTX or other assembly is not supported by Runnel "
-                   "on the CPU");
+            refuse(sema, one->getLocation(), source_no_assembly);
         } else if (clang::isa<clang::NamespaceDecl, clang::LinkageSpecDecl,
                               clang::ExportDecl>(one)) {
             add_all(clang::cast<clang::DeclContext>(one));
@@ -269,7 +265,7 @@ std::string records_name(const std::vector<std::string> &expressions)
     return text;
 }
 
-// What a plain name such as "a::k" or "&k" means; false for other expressions.
+// Looks up a plain name such as "a::k" or "&k". False for other expressions.
 static bool look_up(clang::Sema &sema, llvm::StringRef expression,
                     clang::LookupResult &result)
 {
@@ -328,15 +324,10 @@ static bool is_clear(clang::Sema &sema, const std::string &expression)
            "'" + expression + "' does not tell which kernel is meant: write "
            "its signature or its template arguments");
     for (const clang::NamedDecl *one : candidates) {
-        std::string signature;
-        llvm::raw_string_ostream stream(signature);
-        one->getNameForDiagnostic(stream, policy_of(sema.getASTContext()),
-                                  true);
-        stream << " with type '"
-               << one->getAsFunction()->getType().getAsString(
-                      policy_of(sema.getASTContext())) << "'";
+        const std::string type = one->getAsFunction()->getType().getAsString(
+            policy_of(sema.getASTContext()));
         report(sema, clang::DiagnosticsEngine::Note, one->getLocation(),
-               "candidate: " + signature);
+               "candidate: " + name_of(one) + " with type '" + type + "'");
     }
     return false;
 }

@@ -28,6 +28,17 @@ bool source_is_prelude(const clang::SourceManager &sources,
            name.starts_with(CC_STUB_FOLDER "/");
 }
 
+void source_report(clang::DiagnosticsEngine &diagnostics,
+                   clang::DiagnosticsEngine::Level level,
+                   clang::SourceLocation place, const std::string &sentence)
+{
+    const unsigned id = diagnostics.getCustomDiagID(level, "%0");
+    diagnostics.Report(place, id) << sentence;
+}
+
+const char source_no_assembly[] =
+    "inline PTX or other assembly is not supported by Runnel on the CPU";
+
 // --- The table behind the source ---------------------------------------------
 
 // The names in the table's text that stand for declarations.
@@ -61,7 +72,7 @@ static bool is_behind(const clang::SourceManager &sources,
                sources.getBufferData(file).size();
 }
 
-// What the pragmas behind the source are replaced by.
+// Replaces a pragma behind the source by the text that write() returns.
 class table_writer : public clang::PragmaHandler {
 public:
     table_writer(const char *word, clang::Sema &sema,
@@ -167,7 +178,7 @@ private:
     unsigned id_;
 };
 
-// --- What clang asks while it reads ------------------------------------------
+// --- clang's callbacks -------------------------------------------------------
 
 // Reads all of a source before code is made of it.
 class source_reader : public clang::SemaConsumer {
@@ -199,7 +210,7 @@ public:
                 source_, preprocessor.getDiagnostics()));
     }
 
-    // What a function of the host does is not even read: it may use anything.
+    // clang skips the bodies of host functions, which may use any library.
     bool shouldSkipFunctionBody(clang::Decl *function) override
     {
         const clang::FunctionDecl *one = function->getAsFunction();

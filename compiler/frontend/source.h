@@ -1,5 +1,4 @@
-// How clang reads a source: as CUDA, for the device, with the table of its
-// kernels behind it.
+// Reads a source as CUDA code for the device, and adds the table of kernels.
 #pragma once
 
 #include "clang.h"
@@ -43,6 +42,14 @@ private:
 // here. A source may call its files system headers.
 bool source_is_prelude(const clang::SourceManager &sources,
                        clang::SourceLocation place);
+
+// Reports a sentence of this compiler's at a place in the source.
+void source_report(clang::DiagnosticsEngine &diagnostics,
+                   clang::DiagnosticsEngine::Level level,
+                   clang::SourceLocation place, const std::string &sentence);
+
+// The sentence for assembly in a source.
+extern const char source_no_assembly[];
 
 // Whether variables and, by the prelude's pragma, functions without a word for
 // their place are the device's.

@@ -11,7 +11,7 @@
 #define __shared__ __attribute__((shared))
 #define __managed__ __attribute__((device))
 #define __grid_constant__
-// What a third argument asks for, blocks per cluster, has no meaning here.
+// A third argument, the blocks per cluster, has no effect.
 #define RNL_LAUNCH_BOUNDS(threads, blocks, ...) \
     __attribute__((launch_bounds(threads, blocks)))
 #define __launch_bounds__(...) RNL_LAUNCH_BOUNDS(__VA_ARGS__, 0, 0)

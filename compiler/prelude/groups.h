@@ -331,8 +331,9 @@ public:
 
 // --- Tiles of several warps --------------------------------------------------
 
-// What warps tell each other: 32 bytes each, and for each size from 64 on and
-// each tile how many warps have come to its barrier, and how often all have.
+// Exchange between the warps of a tile: 32 bytes per warp, and for each tile
+// size from 64 on the number of warps that have arrived at the tile's barrier,
+// and how often it has opened.
 struct rnl_tiles_type {
     unsigned int values[32][8];
     unsigned int arrived[5][16], rounds[5][16];

@@ -1,6 +1,7 @@
-// What the table of kernels is made of, which frontend/records.cpp writes
-// behind the user's text. Names that it uses begin with rnl_, out of the way of
-// the user's macros. A kernel is given as a reference to a constant pointer.
+// Building blocks of the table of kernels, which frontend/records.cpp writes
+// behind the user's text. Their names begin with rnl_ so that no macro of the
+// user's replaces them. A kernel is passed as a reference to a constant
+// pointer.
 
 namespace rnl {
 

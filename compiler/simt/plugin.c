@@ -182,36 +182,18 @@ static void drop_threads(LLVMModuleRef module, const struct kernel *kernels,
     }
 }
 
-// Device functions that the kernels of tier B have copies of.
-static void hide_functions(LLVMModuleRef module)
-{
-    size_t length;
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f))
-        if (!LLVMIsDeclaration(f) &&
-            strncmp(LLVMGetValueName2(f, &length), "_Z", 2) == 0) {
-            LLVMSetComdat(f, NULL);
-            LLVMSetLinkage(f, LLVMInternalLinkage);
-            LLVMSetVisibility(f, LLVMDefaultVisibility);
-        }
-}
-
 // Very large functions' loops, beyond which none is unrolled: each time all is
 // gone over that follows from what a loop counts.
 enum { LOOPS_MOST = 500 };
 
-// Without kernels nothing is left that is worth much time, but what runs before
-// them: constructors that do nothing have to go.
+// A module without kernels for tier F has only short functions left, which few
+// passes are enough for.
 static char *optimise(LLVMModuleRef module, LLVMTargetMachineRef machine,
                       bool has_kernels, bool many_loops)
 {
-    if (!has_kernels) {
-        hide_functions(module);
-        if (LLVMGetNamedGlobal(module, "llvm.global_ctors"))
-            return prepare_run(module, "default<O2>");
+    if (!has_kernels)
         return prepare_run(module, "globaldce,always-inline,globaldce,"
                                    "function(sroa,early-cse,simplifycfg)");
-    }
     char *message = spin_give_way(module);
     if (message)
         return message;
@@ -308,8 +290,8 @@ static char *link_fixed(LLVMModuleRef module, LLVMModuleRef fixed,
                : NULL;
 }
 
-// One process makes modules that are dumped, have lines, or are linked with
-// code for one block size.
+// Modules that are dumped, have line tables, or are linked with code for one
+// block size are compiled in one process.
 static unsigned most_shares(const struct simt_job *job, LLVMModuleRef module)
 {
     bool whole = job->dump || job->assembly || job->block_size[0] ||
@@ -529,7 +511,7 @@ static void set_options(void)
     set = true;
 }
 
-// The rest of a child's work, which never returns.
+// Generates the code of a child's share and ends the process.
 static void end_share(const struct simt_job *job, const struct shares *shares,
                       LLVMModuleRef module, LLVMTargetMachineRef machine,
                       bool huge)

@@ -26,7 +26,7 @@ struct parts {
     unsigned count, size;
 };
 
-// --- Which functions ---------------------------------------------------------
+// --- Dealing out functions ---------------------------------------------------
 
 // Variants and the functions that choose one. All others are internal to the
 // module, and each process keeps those that its share calls.
@@ -87,7 +87,7 @@ static unsigned deal_well(struct parts *parts, unsigned most)
     return shares > 1 ? shares : 1;
 }
 
-// --- What a process does -----------------------------------------------------
+// --- Processes ---------------------------------------------------------------
 
 static void declare(LLVMValueRef function)
 {

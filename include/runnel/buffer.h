@@ -18,8 +18,8 @@ typedef enum rnl_memory_kind {
     RNL_MEMORY_MANAGED = 2, // one address for both, moved by the driver
 } rnl_memory_kind;
 
-// How a buffer is made. If `element` is known, a launch that passes the buffer,
-// or a slice of it, for a pointer to other elements fails with
+// Options of a new buffer. If `element` is known, a launch that passes the
+// buffer, or a slice of it, for a pointer to other elements fails with
 // RNL_ERROR_ARGUMENT_MISMATCH: a buffer of double for a `float *`. Pointers to
 // structs, pointers and void fit every buffer, and so do all pointers of
 // kernels on a GPU, where the types of parameters are not known.

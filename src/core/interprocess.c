@@ -50,8 +50,8 @@ static uint64_t process_number(void)
     return atomic_compare_exchange_strong(&number, &known, made) ? made : known;
 }
 
-// The same in each process. Memory of a cpu is every cpu's, and events are the
-// host's.
+// The number of a device, which is equal in all processes. 0 for objects that
+// all devices can use: memory of a cpu, and events, which lie in host memory.
 static uint64_t device_number(const struct context *context, uint32_t kind)
 {
     const rnl_device_info *info = &context->device->info;

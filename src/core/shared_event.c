@@ -23,7 +23,7 @@ enum { PLACES = 255, TURNS = 8, LOOK_NS = 20000000 };
 
 enum cause { CAUSE_NONE, CAUSE_STREAM, CAUSE_PROCESS };
 
-// Who made a record.
+// The process that made a record.
 struct owner {
     _Atomic uint64_t record;
     _Atomic uint64_t start;    // of the process: numbers are used again
@@ -80,7 +80,8 @@ static uint64_t before(uint64_t record)
 
 // --- Processes ---------------------------------------------------------------
 
-// What cannot be told, for want of a descriptor, say, is not taken for an end.
+// If the state of a process cannot be read, for example because no descriptor
+// is free, the process counts as running.
 struct process {
     bool ended;
     uint64_t start;  // 0: not known

@@ -103,13 +103,19 @@ void built_close(struct built *built)
     memset(built, 0, sizeof *built);
 }
 
-void built_write(struct built *built, const char *name, const char *text)
+FILE *built_create(struct built *built, const char *name)
 {
     char path[256];
     make_folder(built);
     snprintf(path, sizeof path, "%s/%s", built->folder, name);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
+    return file;
+}
+
+void built_write(struct built *built, const char *name, const char *text)
+{
+    FILE *file = built_create(built, name);
     fputs(text, file);
     assert_int_equal(fclose(file), 0);
 }

@@ -6,6 +6,8 @@
 
 #include "backends/cpu/block.h"
 
+#include <stdio.h>
+
 struct built {
     int status;                // runnel-cc's exit status
     char log[8192];            // its standard error
@@ -33,7 +35,8 @@ bool built_may_be_tier_b(void);
 
 void built_close(struct built *built);
 
-// Writes a file into the folder of the next built_make.
+// Opens a file to write in the folder of the next built_make, or writes one.
+FILE *built_create(struct built *built, const char *name);
 void built_write(struct built *built, const char *name, const char *text);
 
 // The kernel of that name, or NULL.

@@ -1,5 +1,5 @@
-// What has no word for where it belongs is the host's, as for NVRTC, and nobody
-// looks at what the host's functions do.
+// Functions without __device__ or __global__ are the host's, as with NVRTC, and
+// their bodies are not read.
 #include "refusal.h"
 
 RNL_TEST(functions_without_a_word_are_the_hosts)

@@ -3,7 +3,6 @@
 #include "build.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -191,10 +190,7 @@ static const struct kind branches_in_place = {write_branch_in_place,
 
 static void write_kernel(const struct kind *kind, unsigned count)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
-    assert_non_null(file);
+    FILE *file = built_create(&built, "k.cu");
     fprintf(file, "__device__ unsigned often(unsigned x, unsigned j)\n{\n"
             "unsigned y = x + j;\nif (y & 8) y ^= x >> 3;\nreturn y;\n}\n"
             "__device__ unsigned stir(unsigned x, unsigned y)\n{\n");
@@ -212,8 +208,6 @@ static void write_kernel(const struct kind *kind, unsigned count)
         kind->write(file, j);
     fprintf(file, "out[i] += a + b + c;\n}\n");
     assert_int_equal(fclose(file), 0);
-    built_write(&built, "k.cu", text);
-    free(text);
 }
 
 static void check(const struct kind *kind, unsigned count)
@@ -317,10 +311,7 @@ static void call_functions(float *out, unsigned times, bool once)
         "x = 1.5f + (float)log((double)(x + t));\n"
         "x = 1.5f + (float)exp((double)(t - x));\nt += 0.03125f;\n";
     const void *arguments[] = {&out};
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
-    assert_non_null(file);
+    FILE *file = built_create(&built, "k.cu");
     fprintf(file, "extern \"C\" __global__ void k(float *out)\n{\n"
             "float x = 2.0f + threadIdx.x, t = 0.0f;\n");
     if (once)
@@ -330,8 +321,6 @@ static void call_functions(float *out, unsigned times, bool once)
         fputs(body, file);
     fprintf(file, "%sout[threadIdx.x] = x;\n}\n", once ? "}\n" : "");
     assert_int_equal(fclose(file), 0);
-    built_write(&built, "k.cu", text);
-    free(text);
     built_make(&built, "--source @/k.cu --option --tier=B");
     assert_string_equal(built.log, "");
     if (built_run(&built, "k", (rnl_dim3){1}, (rnl_dim3){THREADS}, 0,
@@ -373,10 +362,7 @@ RNL_TEST(more_than_600_blocks_are_left_to_tier_f)
 // Writes a kernel with one loop around a switch of `count` cases.
 static void write_switch(unsigned count)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
-    assert_non_null(file);
+    FILE *file = built_create(&built, "k.cu");
     fprintf(file, "extern \"C\" __global__ void k(unsigned *out)\n{\n"
             "unsigned a = out[threadIdx.x];\n"
             "for (unsigned r = 0; r < 9; r++)\nswitch (a %% %uu) {\n", count);
@@ -385,8 +371,6 @@ static void write_switch(unsigned count)
                 j * 7);
     fprintf(file, "}\nout[threadIdx.x] = a;\n}\n");
     assert_int_equal(fclose(file), 0);
-    built_write(&built, "k.cu", text);
-    free(text);
 }
 
 static void check_switch(unsigned count)
@@ -426,10 +410,7 @@ RNL_TEST(a_switch_of_four_thousand_cases)
 // variants for blocks of several rows.
 static void write_many(unsigned count)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
-    assert_non_null(file);
+    FILE *file = built_create(&built, "k.cu");
     fprintf(file, "__constant__ int table[] = {3, 5, 7, 11};\n"
             "__device__ unsigned calls;\n"
             "__device__ __noinline__ unsigned fold(unsigned x, unsigned n)\n"
@@ -443,8 +424,6 @@ static void write_many(unsigned count)
                 "else out[63 - i] = s[63 - i] ^ s[i];\n"
                 "if (i == 0) calls++;\n}\n", j, j % 5, j);
     assert_int_equal(fclose(file), 0);
-    built_write(&built, "k.cu", text);
-    free(text);
 }
 
 static void check_one(unsigned j, unsigned width)

@@ -1,4 +1,4 @@
-// What a cpu tells of its compiler and of the tier of each kernel.
+// Queries of a cpu's compiler and of the tier of each kernel.
 #include "suite.h"
 
 #include <stdio.h>

@@ -150,6 +150,36 @@ int fake_spawn(const char *test, const char *const *environment)
     return test_wait(pid);
 }
 
+pid_t fake_start(const char *test, int *out_to, rnl_ipc_handle *out_handle)
+{
+    int to[2], from[2];
+    assert_int_equal(pipe(to), 0);
+    assert_int_equal(pipe(from), 0);
+    pid_t pid = test_fork();
+    if (pid == 0) {
+        dup2(to[0], 0);
+        close(to[0]);
+        close(to[1]);
+        dup2(from[1], 3);
+        setenv("TEST_CHILD", "1", 1);
+        execl("/proc/self/exe", "test", test, (char *)NULL);
+        _exit(127);
+    }
+    close(to[0]);
+    close(from[1]);
+    assert_int_equal(read(from[0], out_handle, sizeof *out_handle),
+                     sizeof *out_handle);
+    close(from[0]);
+    *out_to = to[1];
+    return pid;
+}
+
+void fake_finish(pid_t process, int to)
+{
+    close(to);
+    assert_int_equal(test_wait(process), 0);
+}
+
 // --- Host functions --------------------------------------------------------
 
 static void await(_Atomic int *word)

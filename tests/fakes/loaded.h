@@ -42,6 +42,12 @@ rnl_status fake_module(rnl_context context, rnl_module *out_module);
 int fake_spawn(const char *test, const char *const *environment);
 bool fake_is_child(void);
 
+// Starts this program's test again in a process with TEST_CHILD set, and reads
+// the handle that it writes to descriptor 3. `*out_to` is the process's input.
+pid_t fake_start(const char *test, int *out_to, rnl_ipc_handle *out_handle);
+// Closes the input and expects the process to succeed.
+void fake_finish(pid_t process, int to);
+
 // Host functions, and what each gets as its user_data. fake_hold says that it
 // was entered and returns when it is let go; fake_count counts calls and keeps
 // the last status; fake_see keeps the status in a rnl_status.

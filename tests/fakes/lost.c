@@ -80,7 +80,7 @@ static void fail_by_promise(rnl_context context, rnl_stream stream)
                   RNL_ERROR_DEPENDENCY_FAILED);
 }
 
-// What a stream inherited before is no reason to call the loss another's.
+// A failure that the stream inherited earlier does not hide the loss.
 RNL_TEST(a_stream_that_inherited_a_failure_tells_that_the_device_is_lost)
 {
     rnl_context context = NULL;

@@ -2,7 +2,6 @@
 // do not fit.
 #include "round.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -46,35 +45,6 @@ static void be_exporter(void)
     fake_expect_empty();
 }
 
-static pid_t start_exporter(const char *test, int *out_to)
-{
-    int to[2], from[2];
-    assert_int_equal(pipe(to), 0);
-    assert_int_equal(pipe(from), 0);
-    pid_t pid = test_fork();
-    if (pid == 0) {
-        dup2(to[0], 0);
-        close(to[0]);
-        close(to[1]);
-        dup2(from[1], 3);
-        setenv("TEST_CHILD", "1", 1);
-        execl("/proc/self/exe", "test", test, (char *)NULL);
-        _exit(127);
-    }
-    close(to[0]);
-    close(from[1]);
-    assert_int_equal(read(from[0], &handle, sizeof handle), sizeof handle);
-    close(from[0]);
-    *out_to = to[1];
-    return pid;
-}
-
-static void end_exporter(pid_t pid, int to)
-{
-    close(to);
-    assert_int_equal(test_wait(pid), 0);
-}
-
 // Twice, which is one address; the second is let go first.
 static rnl_status imports(struct round *round)
 {
@@ -99,9 +69,9 @@ RNL_TEST(imports_survive_any_failing_call)
         be_exporter();
         return;
     }
-    pid_t child = start_exporter(__func__, &to);
+    pid_t child = fake_start(__func__, &to, &handle);
     round_sweep(imports);
-    end_exporter(child, to);
+    fake_finish(child, to);
 }
 
 RNL_TEST(a_driver_that_finds_no_memory_is_quoted)
@@ -113,7 +83,7 @@ RNL_TEST(a_driver_that_finds_no_memory_is_quoted)
         be_exporter();
         return;
     }
-    pid_t child = start_exporter(__func__, &to);
+    pid_t child = fake_start(__func__, &to, &handle);
     assert_ok(round_open(&round));
     fake_fail("cuIpcOpenMemHandle", 1, 400, 0);
     assert_status(rnl_buffer_import(round.context, &handle, &round.buffer),
@@ -123,7 +93,7 @@ RNL_TEST(a_driver_that_finds_no_memory_is_quoted)
     fake_fail("cuIpcOpenMemHandle", 1, 801, 0);
     assert_status(rnl_buffer_import(round.context, &handle, &round.buffer),
                   RNL_ERROR_UNSUPPORTED);
-    end_exporter(child, to);
+    fake_finish(child, to);
     assert_status(rnl_buffer_import(round.context, &handle, &round.buffer),
                   RNL_ERROR_NOT_FOUND);
     assert_null(round.buffer);

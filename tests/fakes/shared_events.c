@@ -102,7 +102,7 @@ static void expect_failed(rnl_status status, const char *words)
 
 // --- Order -------------------------------------------------------------------
 
-// Nothing of it stands in a hardware queue.
+// The wait occupies no hardware queue.
 RNL_TEST(the_driver_is_not_given_what_waits_for_a_shared_event)
 {
     begin();
@@ -125,7 +125,7 @@ RNL_TEST(the_driver_is_not_given_what_waits_for_a_shared_event)
     end();
 }
 
-// Who has the native handle may give the stream work: the driver waits.
+// A program with the native handle may submit work, so the driver has to wait.
 RNL_TEST(a_native_stream_waits_for_a_shared_event)
 {
     void *native;
@@ -263,8 +263,8 @@ RNL_TEST(a_stream_that_fails_late_fails_its_shared_record)
     end();
 }
 
-// The record is on the list behind the work.
-RNL_TEST(a_shared_record_behind_refused_work_fails)
+// The driver refuses this call, while a record and a wait for it are pending.
+static void expect_refused_late(const char *call)
 {
     begin();
     shut();
@@ -272,7 +272,7 @@ RNL_TEST(a_shared_record_behind_refused_work_fails)
     record();
     wait_on_other();
     size_t before = fills() + 1;
-    fake_fail("cuMemsetD32Async", 1, 1, 0);
+    fake_fail(call, 1, 1, 0);
     let_on();
     assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
                   RNL_ERROR_INVALID_ARGUMENT);
@@ -282,22 +282,14 @@ RNL_TEST(a_shared_record_behind_refused_work_fails)
     end();
 }
 
+RNL_TEST(a_shared_record_behind_refused_work_fails)
+{
+    expect_refused_late("cuMemsetD32Async");
+}
+
 RNL_TEST(a_shared_record_that_is_refused_late_fails)
 {
-    begin();
-    shut();
-    fill(stream);
-    record();
-    wait_on_other();
-    size_t before = fills() + 1;
-    fake_fail("cuStreamWriteValue32", 1, 1, 0);
-    let_on();
-    assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
-                  RNL_ERROR_INVALID_ARGUMENT);
-    expect_failed_record();
-    expect_wait_fails(before);
-    recover();
-    end();
+    expect_refused_late("cuStreamWriteValue32");
 }
 
 // The number was taken, and others may wait for it by now.
@@ -312,7 +304,8 @@ RNL_TEST(a_shared_record_that_is_refused_has_failed)
     end();
 }
 
-// It is over before the record is, whose failure would be nobody's.
+// The wait ends before the record that it waits for, so it cannot inherit the
+// record's failure.
 RNL_TEST(a_wait_for_a_shared_event_is_given_up_behind_refused_work)
 {
     begin();
@@ -408,30 +401,6 @@ static void be_recorder(void (*complete)(void))
     end();
 }
 
-static pid_t start_recorder(const char *test, int *out_to,
-                            rnl_ipc_handle *handle)
-{
-    int to[2], from[2];
-    assert_int_equal(pipe(to), 0);
-    assert_int_equal(pipe(from), 0);
-    pid_t pid = test_fork();
-    if (pid == 0) {
-        dup2(to[0], 0);
-        close(to[0]);
-        close(to[1]);
-        dup2(from[1], 3);
-        setenv("TEST_CHILD", "1", 1);
-        execl("/proc/self/exe", "test", test, (char *)NULL);
-        _exit(127);
-    }
-    close(to[0]);
-    close(from[1]);
-    assert_int_equal(read(from[0], handle, sizeof *handle), sizeof *handle);
-    close(from[0]);
-    *out_to = to[1];
-    return pid;
-}
-
 static void lose_device(void)
 {
     fake_break(0, 700);
@@ -449,7 +418,7 @@ RNL_TEST(a_lost_device_fails_the_waits_of_other_processes)
         be_recorder(lose_device);
         return;
     }
-    pid_t child = start_recorder(__func__, &to, &handle);
+    pid_t child = fake_start(__func__, &to, &handle);
     begin();
     assert_ok(rnl_event_import(context, &handle, &imported));
     assert_ok(rnl_enqueue_wait_event(other, imported));
@@ -458,8 +427,7 @@ RNL_TEST(a_lost_device_fails_the_waits_of_other_processes)
     expect_failed(rnl_stream_synchronize(other, RNL_FOREVER), "the stream");
     expect_failed(rnl_event_query(imported), "the stream");
     assert_ok(rnl_event_release(imported));
-    close(to);
-    assert_int_equal(test_wait(child), 0);
+    fake_finish(child, to);
     end();
 }
 
@@ -476,7 +444,7 @@ RNL_TEST(a_shared_event_is_imported_on_another_device)
         be_recorder(write_word);
         return;
     }
-    pid_t child = start_recorder(__func__, &to, &handle);
+    pid_t child = fake_start(__func__, &to, &handle);
     assert_ok(rnl_context_open("cuda", 1, NULL, &second));
     assert_ok(rnl_stream_create(second, NULL, &there));
     assert_ok(rnl_event_import(second, &handle, &imported));
@@ -484,8 +452,7 @@ RNL_TEST(a_shared_event_is_imported_on_another_device)
     assert_status(rnl_stream_query(there), RNL_NOT_READY);
     assert_int_equal(write(to, "x", 1), 1);
     assert_ok(rnl_stream_synchronize(there, RNL_FOREVER));
-    close(to);
-    assert_int_equal(test_wait(child), 0);
+    fake_finish(child, to);
     assert_ok(rnl_event_release(imported));
     assert_ok(rnl_stream_release(there));
     assert_ok(rnl_context_release(second));

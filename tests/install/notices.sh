@@ -16,7 +16,7 @@ fail() {
 [ -s "$folder/LICENSE" ] || { echo "there is no LICENSE"; exit 1; }
 [ -s "$notices" ] || { echo "there is no NOTICES"; exit 1; }
 
-# What the build has, behind its heading.
+# The libraries of this build, below that heading.
 linked=$(sed '1,/^This build$/d' "$notices")
 tells() {
     echo "$linked" | grep -q "^  $1 [^ ].*[0-9]\$" || fail "no version of $1"

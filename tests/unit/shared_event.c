@@ -207,17 +207,23 @@ RNL_TEST(a_process_that_cannot_be_looked_at_has_not_ended)
     shared_event_drop(shared);
 }
 
-// The one that gets its place does not hide whose record it was.
-RNL_TEST(a_process_that_ended_gives_its_place_up)
+// A process makes a record and ends without completing it.
+static void claim_in_child(struct shared_event *shared)
 {
-    uint64_t older;
-    struct shared_event *shared = make();
     pid_t child = test_fork();
     if (child == 0) {
         claim_free(shared);
         test_exit(0);
     }
     assert_int_equal(test_wait(child), 0);
+}
+
+// The one that gets its place does not hide whose record it was.
+RNL_TEST(a_process_that_ended_gives_its_place_up)
+{
+    uint64_t older;
+    struct shared_event *shared = make();
+    claim_in_child(shared);
     for (uint64_t i = 2; i <= PLACES; i++)
         claim_free(shared);
     assert_int_equal(shared_event_claim(shared, &older), PLACES + 1);
@@ -229,17 +235,12 @@ RNL_TEST(a_process_that_ended_gives_its_place_up)
     shared_event_drop(shared);
 }
 
-// Whoever makes the record that takes its line in the table sees the end.
+// The process that reuses the entry in the table sees that the owner ended.
 RNL_TEST(a_process_that_ended_is_not_forgotten)
 {
     uint64_t older;
     struct shared_event *shared = make();
-    pid_t child = test_fork();
-    if (child == 0) {
-        claim_free(shared);
-        test_exit(0);
-    }
-    assert_int_equal(test_wait(child), 0);
+    claim_in_child(shared);
     while (shared_event_last(shared) <= PLACES * TURNS)
         shared_event_claim(shared, &older);
     assert_status(shared_event_state(shared, 1), RNL_ERROR_DEPENDENCY_FAILED);

@@ -379,7 +379,7 @@ static rnl_status perform(struct job *job, struct compiled_binary *out_binary)
     return status;
 }
 
-// --- Its version -----------------------------------------------------------
+// --- Compiler version ------------------------------------------------------
 
 #define VERSION_TIMEOUT_NS UINT64_C(10000000000)
 

@@ -16,7 +16,7 @@ struct cuda_target {
 rnl_status cuda_identity(const struct cuda_target *target, char *text,
                          size_t size);
 
-// What compiles, and for what: loads NVRTC.
+// Loads NVRTC and describes it: path, version and target.
 rnl_status cuda_compiler_info(const struct cuda_target *target,
                               rnl_compiler_info *out_info);
 

@@ -4,7 +4,7 @@
 #include "backends/cudalike/event.h"
 #include "core/op.h"
 
-// What the functions without `shared_` do, for such events.
+// The operations of gpu_event_… (event.h) for events that processes share.
 rnl_status gpu_shared_init(struct event *event);
 rnl_status gpu_shared_record(struct event *event, struct stream *stream);
 rnl_status gpu_shared_join(struct stream *stream, struct event *event);
