@@ -22,7 +22,7 @@ static const int argument_counts[KERNELS] = {0, 3, 16, 64};
 // Both texts start on a page of their own: the instructions of strlen() and
 // strcmp() depend on the position within the page, and without the alignment
 // that position follows from the length of the build folder's path.
-static _Alignas(4096) const char kernel[] = "args0";
+static _Alignas(4096) const char kernel_name[] = "args0";
 static _Alignas(4096) const char source[] =
     "extern \"C\" __global__ void args0() {}\n"
     "// and whatever else makes a source as long as a small one is: this one\n"
@@ -82,8 +82,9 @@ static rnl_status launch_synchronize(const setup *with)
 static rnl_status one_step(const setup *with)
 {
     rnl_function function;
-    rnl_status status = rnl_function_compile(with->context, source, kernel,
-                                             NULL, &function);
+    rnl_status status = rnl_function_compile(with->context, source,
+                                             kernel_name, NULL,
+                                             &function);
     return status ? status : rnl_function_release(function);
 }
 
