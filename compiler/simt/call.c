@@ -362,9 +362,10 @@ static void tell_thread(struct emitter *e, LLVMValueRef lane)
     if (!state)
         return;
     if (e->variant->rows) {
-        index[0] = LLVMBuildAdd(b, e->thread[0], lane, "");
-        index[1] = e->thread[1];
-        index[2] = e->thread[2];
+        for (unsigned i = 0; i < 3; i++)
+            index[i] = e->thread[i];
+        LLVMValueRef *own = &index[e->variant->axis];
+        *own = LLVMBuildAdd(b, *own, lane, "");
     } else {
         LLVMValueRef number = LLVMBuildAdd(b, e->first, lane, "");
         LLVMValueRef row = LLVMBuildUDiv(b, number, e->block_size[0], "");

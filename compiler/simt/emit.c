@@ -53,8 +53,8 @@ static void count_end(struct emitter *e, struct counting *loop, unsigned step,
 
 // --- Chunks ------------------------------------------------------------------
 
-static void store32(struct emitter *e, LLVMValueRef value, LLVMValueRef base,
-                    uint64_t offset)
+void store32(struct emitter *e, LLVMValueRef value, LLVMValueRef base,
+             uint64_t offset)
 {
     LLVMBuildStore(e->builder, value, at_offset(e, base, offset));
 }
@@ -170,24 +170,26 @@ static void emit_rows(struct emitter *e, const struct chunks *chunks,
                       int barrier)
 {
     LLVMBuilderRef b = e->builder;
-    struct counting z = count_begin(e), y = count_begin(e), x = count_begin(e);
-    e->thread[0] = x.index;
-    e->thread[1] = y.index;
+    unsigned along = e->variant->axis, across = !along;
+    struct counting z = count_begin(e), row = count_begin(e),
+                    lane = count_begin(e);
+    e->thread[along] = lane.index;
+    e->thread[across] = row.index;
     e->thread[2] = z.index;
-    e->active = lanes_among(e, e->block_size[0], x.index);
-    LLVMValueRef row = LLVMBuildMul(b, z.index, e->block_size[1], "");
-    row = LLVMBuildAdd(b, row, y.index, "");
+    e->active = lanes_among(e, e->block_size[along], lane.index);
+    LLVMValueRef number = LLVMBuildMul(b, z.index, e->block_size[1], "");
+    number = LLVMBuildAdd(b, number, e->thread[1], "");
     e->first = LLVMBuildAdd(
-        b, LLVMBuildMul(b, row, e->block_size[0], ""), x.index, "");
-    if (e->variant->block_x == e->width)
+        b, LLVMBuildMul(b, number, e->block_size[0], ""), e->thread[0], "");
+    if (e->variant->row == e->width)
         e->active = number32(e, e->width);
     next_record(e, chunks);
     if (barrier == NONE)
         emit_first_region(e, chunks->pending);
     else
         emit_region(e, barrier);
-    count_end(e, &x, e->width, e->block_size[0]);
-    count_end(e, &y, 1, e->block_size[1]);
+    count_end(e, &lane, e->width, e->block_size[along]);
+    count_end(e, &row, 1, e->block_size[across]);
     count_end(e, &z, 1, e->block_size[2]);
 }
 
@@ -503,8 +505,8 @@ static void read_launch(struct emitter *e)
                 : read_block_size(e, i);
     }
     // The shape that the variant is chosen for.
-    if (e->variant->block_x)
-        e->block_size[0] = number32(e, e->variant->block_x);
+    if (e->variant->row)
+        e->block_size[e->variant->axis] = number32(e, e->variant->row);
 }
 
 static LLVMValueRef call_prelude(struct emitter *e, const char *name,
@@ -526,12 +528,13 @@ static LLVMValueRef records_size(struct emitter *e)
     LLVMValueRef size = number32(e, needs_record(e) ? e->record_size : 0);
     if (!needs_record(e) || e->kernel->barrier_count == 0)
         return size;
+    LLVMValueRef row = e->block_size[e->variant->axis];
     LLVMValueRef rows =
-        LLVMBuildMul(b, e->block_size[1], e->block_size[2], "");
-    LLVMValueRef across = LLVMBuildUDiv(
-        b, LLVMBuildAdd(b, e->block_size[0], number32(e, e->width - 1), ""),
+        LLVMBuildMul(b, e->block_size[!e->variant->axis], e->block_size[2], "");
+    LLVMValueRef chunks = LLVMBuildUDiv(
+        b, LLVMBuildAdd(b, row, number32(e, e->width - 1), ""),
         number32(e, e->width), "");
-    return LLVMBuildMul(b, LLVMBuildMul(b, rows, across, ""), size, "");
+    return LLVMBuildMul(b, LLVMBuildMul(b, rows, chunks, ""), size, "");
 }
 
 // Where each chunk has code of its own what it keeps is variables of that code,
@@ -559,23 +562,6 @@ static LLVMValueRef get_records(struct emitter *e)
     return call_prelude(e, "rnl_scratch", arguments, 2);
 }
 
-// Moves block->index to the next block, x first.
-static void advance(struct emitter *e)
-{
-    LLVMBuilderRef b = e->builder;
-    LLVMValueRef carry = number32(e, 1);
-    for (unsigned i = 0; i < 3; i++) {
-        LLVMValueRef next = LLVMBuildAdd(b, e->block_index[i], carry, "");
-        LLVMValueRef wraps =
-            LLVMBuildICmp(b, LLVMIntEQ, next, e->grid_size[i], "");
-        if (i == 2)
-            wraps = LLVMConstInt(e->i1, 0, 0);
-        next = LLVMBuildSelect(b, wraps, number32(e, 0), next, "");
-        store32(e, next, e->run, offsetof(rnl_cpu_block, index) + 4 * i);
-        carry = LLVMBuildZExt(b, wraps, e->i32, "");
-    }
-}
-
 // What the block shared is nobody's any more: so what it stored there last need
 // not be stored.
 static void end_shared(struct emitter *e)
@@ -601,6 +587,8 @@ static void emit_blocks(struct emitter *e)
                             .pending = variable(e, e->i32, "pending")};
     LLVMValueRef left = variable(e, e->i64, "left");
     read_launch(e);
+    if (e->variant->axis)
+        blocks_turn(e);
     chunks.records = get_records(e);
     LLVMBuildStore(b, LLVMGetParam(e->function, 1), left);
     e->begin = LLVMGetInsertBlock(b);
@@ -629,7 +617,7 @@ static void emit_blocks(struct emitter *e)
     position(e, next);
     if (e->group.used)
         group_end(e);
-    advance(e);
+    blocks_advance(e);
     LLVMBuildBr(b, head);
     position(e, end);
     stream_end(e);

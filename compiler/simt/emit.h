@@ -127,6 +127,8 @@ LLVMBasicBlockRef append(struct emitter *e, const char *name);
 void position(struct emitter *e, LLVMBasicBlockRef block);
 LLVMValueRef at_offset(struct emitter *e, LLVMValueRef base, uint64_t offset);
 LLVMValueRef load32(struct emitter *e, LLVMValueRef base, uint64_t offset);
+void store32(struct emitter *e, LLVMValueRef value, LLVMValueRef base,
+             uint64_t offset);
 
 // Masks: NULL stands for all lanes.
 LLVMValueRef mask_all(struct emitter *e);
@@ -278,6 +280,11 @@ struct row {
 };
 void stream_store(struct emitter *e, const struct row *row);
 void stream_end(struct emitter *e);
+
+// blocks.c: moves block->index to the next block that this call runs, and at
+// first to the one that it begins with.
+void blocks_advance(struct emitter *e);
+void blocks_turn(struct emitter *e);
 // The argument that an address is made from, as it was loaded, or NULL.
 LLVMValueRef stream_array(const struct kernel *kernel, LLVMValueRef address);
 

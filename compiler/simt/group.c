@@ -43,22 +43,6 @@ bool group_counts_votes(const struct kernel *kernel)
     return false;
 }
 
-// Whether blocks reach each other's shared memory: an address there is counted
-// from the start of block memory, where a group's variables do not lie.
-static bool knows_cluster(const struct kernel *kernel)
-{
-    for (unsigned i = 0; i < kernel->block_count; i++)
-        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
-             at; at = LLVMGetNextInstruction(at)) {
-            int axis;
-            enum primitive primitive = primitive_of(at, &axis);
-            if (primitive == PRIMITIVE_CLUSTER_MEMORY ||
-                primitive == PRIMITIVE_CLUSTER_STRIDE)
-                return true;
-        }
-    return false;
-}
-
 // Gives a shared variable its place in the memory that each block of a group
 // has of its own. False for one whose size is the launch's: it is not of the
 // object (prepare_share_variables).
@@ -97,11 +81,13 @@ static bool place_shared(struct emitter *e)
     return true;
 }
 
+// Not where blocks reach each other's shared memory: addresses there are
+// counted from the start of block memory, where a group's variables do not lie.
 bool group_is_possible(struct emitter *e)
 {
     const struct kernel *kernel = e->kernel;
     return kernel->strides && !group_calls_prelude(kernel) &&
-           !knows_cluster(kernel) && !group_counts_votes(kernel) &&
+           !kernel->has_cluster_ops && !group_counts_votes(kernel) &&
            place_shared(e);
 }
 
@@ -192,8 +178,9 @@ LLVMValueRef group_ahead(struct emitter *e, uint64_t ahead, unsigned rounds)
     LLVMValueRef threads = number32(e, ahead);
     if (!e->variant->rows)
         return number64(e, ahead);
-    LLVMValueRef own = e->thread[0], row = e->block_size[0];
-    LLVMValueRef grid = LLVMBuildMul(b, e->grid_size[0], row, "");
+    unsigned axis = e->variant->axis;
+    LLVMValueRef own = e->thread[axis], row = e->block_size[axis];
+    LLVMValueRef grid = LLVMBuildMul(b, e->grid_size[axis], row, "");
     if (e->group.used) {
         LLVMValueRef block =
             LLVMBuildSub(b, e->block_index[0], e->group.first, "");

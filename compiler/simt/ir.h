@@ -108,8 +108,10 @@ struct kernel {
     struct set *live;             // slots live after each barrier
     struct set *postdominators;   // of each block, without early exits
     int *join_after;              // nearest postdominator, or NONE
-    bool uses_yz;                 // the y or z of the thread's index
+    bool uses_y;                  // of the thread's index
+    bool uses_yz;                 // the y or z of it
     bool has_warp_ops;
+    bool has_cluster_ops;
     bool waits;                   // for other threads, as the source says
     bool strides;                 // has loops over the grid, interchanged
     bool compact;                 // made into short code rather than fast
@@ -222,8 +224,11 @@ struct shape {
 // How the threads of a block are dealt out to chunks of `width` lanes.
 struct variant {
     unsigned width;
-    bool rows;           // chunks run along x; else along the thread's number
-    unsigned block_x;    // that it is for, or 0
+    bool rows;           // chunks run along an axis; else along the thread's
+                         // number
+    unsigned axis;       // of rows, and of blocks that follow each other: 0 for
+                         // x, 1 for y
+    unsigned row;        // threads of a row, where only one count fits, or 0
     const char *name;
     bool compact;        // lanes that disagree are masked at once
     bool blocks;         // of several blocks of a grid
@@ -251,8 +256,10 @@ bool shape_widens_signed(const struct shapes *shapes, LLVMValueRef cast);
 // done once for them.
 bool reduce_fits(const struct shapes *shapes, LLVMValueRef at);
 
-// worth.c: whether lanes are faster than threads one by one.
-bool lanes_gain(const struct shapes *shapes);
+// worth.c: what lanes are likely to take, as part of the time of threads one by
+// one, and whether that is a gain.
+double lanes_cost(const struct shapes *shapes);
+bool lanes_gain(const struct kernel *kernel, double cost);
 
 // talk.c: whether lanes of a warp have to go in step.
 bool lanes_talk(const struct kernel *kernel);

@@ -322,6 +322,7 @@ static void read_call(struct kernel *kernel, int number, LLVMValueRef call)
     LLVMValueRef callee = LLVMGetCalledValue(call);
     switch (primitive_of(call, &axis)) {
     case PRIMITIVE_THREAD:
+        kernel->uses_y |= axis == 1;
         kernel->uses_yz |= axis > 0;
         return;
     case PRIMITIVE_SYNC:
@@ -337,6 +338,10 @@ static void read_call(struct kernel *kernel, int number, LLVMValueRef call)
         return;
     case PRIMITIVE_SYNC_GRID:
         kernel->refusal = "it waits for the whole grid";
+        return;
+    case PRIMITIVE_CLUSTER_SIZE: case PRIMITIVE_CLUSTER_MEMORY:
+    case PRIMITIVE_CLUSTER_STRIDE: case PRIMITIVE_CLUSTER_MEET:
+        kernel->has_cluster_ops = true;
         return;
     case PRIMITIVE_NONE:
         break;

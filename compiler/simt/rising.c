@@ -58,11 +58,13 @@ static bool is_step(const struct shapes *shapes, LLVMValueRef value,
            small_constant(LLVMGetOperand(value, 1), step);
 }
 
-static bool is_thread_x(const struct shapes *shapes, LLVMValueRef value)
+// Whether it is the thread's index along the axis of the lanes.
+static bool is_thread_index(const struct shapes *shapes, LLVMValueRef value)
 {
     int axis = NONE;
     value = slots_resolve(shapes->kernel, value);
-    return primitive_of(value, &axis) == PRIMITIVE_THREAD && axis == 0;
+    return primitive_of(value, &axis) == PRIMITIVE_THREAD &&
+           axis == (int)shapes->variant->axis;
 }
 
 // Whether a number is the least or the greatest that x can be: to be equal is
@@ -72,7 +74,7 @@ static bool read_equal(const struct shapes *shapes, LLVMValueRef compare,
 {
     const unsigned *fixed = shapes->kernel->fixed;
     bool equal = LLVMGetICmpPredicate(compare) == LLVMIntEQ;
-    if (!is_thread_x(shapes, LLVMGetOperand(compare, 0)))
+    if (!is_thread_index(shapes, LLVMGetOperand(compare, 0)))
         return false;
     if (*limit == 0) {
         *limit = 1;
@@ -80,7 +82,7 @@ static bool read_equal(const struct shapes *shapes, LLVMValueRef compare,
         return true;
     }
     *opposite = !equal;
-    return fixed && *limit == (int64_t)fixed[0] - 1;
+    return fixed && *limit == (int64_t)fixed[shapes->variant->axis] - 1;
 }
 
 // The condition as "x >= *limit", or its opposite.

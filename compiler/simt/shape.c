@@ -295,7 +295,7 @@ static struct shape call_shape(const struct shapes *shapes, LLVMValueRef at)
     case PRIMITIVE_THREAD:
         if (!shapes->variant->rows)
             return axis == 0 ? guess(1) : varying;
-        return axis == 0 ? row : uniform;
+        return axis == (int)shapes->variant->axis ? row : uniform;
     case PRIMITIVE_WARP:
         return warp_shape(shapes, at);
     case PRIMITIVE_BLOCK: case PRIMITIVE_TLS:

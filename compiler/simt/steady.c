@@ -70,7 +70,8 @@ static unsigned thread_count(const struct kernel *kernel)
 static unsigned chunk_count(const struct emitter *e)
 {
     const unsigned *size = e->kernel->fixed;
-    unsigned row = e->variant->rows ? size[0] : thread_count(e->kernel);
+    unsigned row = e->variant->rows ? size[e->variant->axis]
+                                    : thread_count(e->kernel);
     unsigned rows = thread_count(e->kernel) / row;
     return (row + e->width - 1) / e->width * rows;
 }

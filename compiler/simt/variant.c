@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+// Rows lie along the axis that plan_axis() chose.
 enum { ROWS, HALVES, QUARTERS, PACKED, VARIANTS };
 
 // Instructions of chains that are still worth several versions of a kernel's
@@ -20,6 +21,10 @@ enum {
     QUARTERS_MOST = 100,
     ROW_LEAST = 3,
 };
+
+// The part of the cost of lanes along x that lanes along y may have at most:
+// costs are estimates, and x is what most kernels are written for.
+static const double Y_GAINS = 0.75;
 
 // --- Functions ---------------------------------------------------------------
 
@@ -131,22 +136,41 @@ static unsigned choose_width(const struct kernel *kernel,
     return narrow ? 16 : 32;
 }
 
+static const struct variant rows_along[] = {
+    {.width = 32, .rows = true, .axis = 0, .name = "rows"},
+    {.width = 32, .rows = true, .axis = 1, .name = "rows"},
+};
+
+static struct shapes shapes_along(const struct kernel *kernel, unsigned axis)
+{
+    struct shapes shapes = {.kernel = kernel, .variant = &rows_along[axis]};
+    shapes_find(&shapes);
+    return shapes;
+}
+
+// The axis of lanes: y where memory is contiguous along y, as in a[n * x + y].
+// Warps are rows along x, and blocks of a cluster know their neighbours.
+static unsigned plan_axis(const struct kernel *kernel)
+{
+    if (!kernel->uses_y || kernel->has_warp_ops || kernel->has_cluster_ops ||
+        kernel->strides || lanes_talk(kernel))
+        return 0;
+    struct shapes x = shapes_along(kernel, 0), y = shapes_along(kernel, 1);
+    return lanes_cost(&y) < Y_GAINS * lanes_cost(&x);
+}
+
 // How many lanes a chunk has. Sets kernel->refusal where there had better be
 // none.
-static unsigned plan_width(struct kernel *kernel)
+static unsigned plan_width(struct kernel *kernel, unsigned axis)
 {
-    static const struct variant rows = {32, true, 0, "rows"};
-    struct shapes shapes = {.kernel = kernel, .variant = &rows};
-    shapes_find(&shapes);
+    struct shapes shapes = shapes_along(kernel, axis);
     kernel->compact =
         kernel->size > KERNEL_LARGE || chained_size(&shapes) > CHAINED_MOST;
     unsigned width = choose_width(kernel, &shapes);
-    struct shapes woven = {.kernel = kernel, .variant = &rows};
     if (weave_slots(kernel, width))
-        shapes_find(&woven);
-    else
-        woven = shapes;
-    if (!kernel->wherever && !lanes_gain(&woven) && !lanes_talk(kernel))
+        shapes = shapes_along(kernel, axis);
+    if (!kernel->wherever && !lanes_gain(kernel, lanes_cost(&shapes)) &&
+        !lanes_talk(kernel))
         kernel->refusal = "its threads part so often, or are all over memory, "
                           "that they are faster one by one";
     return width;
@@ -210,29 +234,32 @@ static void choose_fixed(struct emitter *e)
 }
 
 // Rows serve any shape, unless warps must not end with them; what works on more
-// axes gains from lanes that do.
+// axes gains from lanes that do. Where rows lie along y, blocks of few threads
+// along y have rows along x instead of packed ones.
 struct plan {
     struct variant variants[VARIANTS];
     bool wanted[VARIANTS];
-    unsigned width;
+    unsigned width, axis;
 };
 
 static struct plan plan_variants(struct kernel *kernel)
 {
-    unsigned width = plan_width(kernel);
-    bool gains = kernel->uses_yz && !kernel->compact;
+    unsigned axis = plan_axis(kernel), width = plan_width(kernel, axis);
+    bool compact = kernel->compact;
+    bool gains = kernel->uses_yz && !compact;
     bool shorter = gains && !kernel->has_warp_ops;
     return (struct plan){
         .width = width,
-        .variants = {{width, true, 0, "rows", kernel->compact},
-                     {16, true, 16, "halves", kernel->compact},
-                     {8, true, 8, "quarters", kernel->compact},
-                     {width, false, 0, "packed",
-                      kernel->compact || (!kernel->fixed &&
-                                          kernel->size > PACKED_MOST)}},
+        .axis = axis,
+        .variants = {{width, true, axis, 0, "rows", compact},
+                     {16, true, axis, 16, "halves", compact},
+                     {8, true, axis, 8, "quarters", compact},
+                     {width, axis == 1, 0, 0, "packed",
+                      compact || (!kernel->fixed &&
+                                  kernel->size > PACKED_MOST)}},
         .wanted = {true, shorter && width > 16,
                    shorter && width > 8 && kernel->size <= QUARTERS_MOST,
-                   gains || kernel->has_warp_ops},
+                   gains || kernel->has_warp_ops || axis},
     };
 }
 
@@ -262,20 +289,21 @@ static void emit_choice(struct kernel *kernel, const struct plan *plan,
     e.run = LLVMGetParam(e.function, 0);
     choose_fixed(&e);
     LLVMBuilderRef b = e.builder;
-    LLVMValueRef x = run_field(&e, offsetof(rnl_cpu_block, block), 0);
-    LLVMValueRef rows =
-        LLVMBuildMul(b, run_field(&e, offsetof(rnl_cpu_block, block), 1),
-                     run_field(&e, offsetof(rnl_cpu_block, block), 2), "");
+    LLVMValueRef size[3];
+    for (unsigned i = 0; i < 3; i++)
+        size[i] = run_field(&e, offsetof(rnl_cpu_block, block), i);
+    LLVMValueRef row = size[plan->axis];
+    LLVMValueRef rows = LLVMBuildMul(b, size[!plan->axis], size[2], "");
     LLVMValueRef one_row =
         LLVMBuildICmp(b, LLVMIntEQ, rows, number32(&e, 1), "");
     for (int v = HALVES; v <= QUARTERS; v++) {
-        LLVMValueRef row = number32(&e, plan->variants[v].block_x);
-        LLVMValueRef fits = LLVMBuildICmp(b, LLVMIntEQ, x, row, "");
+        LLVMValueRef asked = number32(&e, plan->variants[v].row);
+        LLVMValueRef fits = LLVMBuildICmp(b, LLVMIntEQ, row, asked, "");
         choose(&e, LLVMBuildAnd(b, fits, LLVMBuildNot(b, one_row, ""), ""),
                made[v]);
     }
     if (made[PACKED])
-        choose(&e, LLVMBuildOr(b, one_row, suits_rows(&e, plan, x), ""),
+        choose(&e, LLVMBuildOr(b, one_row, suits_rows(&e, plan, row), ""),
                made[ROWS]);
     call_variant(&e, made[PACKED] ? made[PACKED] : made[ROWS]);
     LLVMDisposeBuilder(b);
@@ -285,18 +313,18 @@ static void emit_choice(struct kernel *kernel, const struct plan *plan,
 // do: what is packed reads all over memory.
 static int choose_for(const struct kernel *kernel, struct plan *plan)
 {
-    const unsigned *size = kernel->fixed;
-    bool one_row = size[1] * size[2] == 1;
+    const unsigned *size = kernel->fixed, row = size[plan->axis];
+    bool one_row = size[!plan->axis] * size[2] == 1;
     if (kernel->has_warp_ops)
-        return one_row || size[0] % plan->width == 0 ? ROWS : PACKED;
-    if (plan->wanted[PACKED] && !one_row && size[0] < ROW_LEAST)
+        return one_row || row % plan->width == 0 ? ROWS : PACKED;
+    if (plan->wanted[PACKED] && !one_row && row < ROW_LEAST)
         return PACKED;
     for (int v = QUARTERS; v > ROWS; v--) {
         struct variant *variant = &plan->variants[v];
-        if (size[0] > variant->width || variant->width >= plan->width)
+        if (row > variant->width || variant->width >= plan->width)
             continue;
-        if (size[0] < variant->width)
-            variant->block_x = 0;
+        if (row < variant->width)
+            variant->row = 0;
         return v;
     }
     return ROWS;

@@ -352,14 +352,12 @@ static void add_block(struct estimate *x, unsigned number)
     }
 }
 
-bool lanes_gain(const struct shapes *shapes)
+double lanes_cost(const struct shapes *shapes)
 {
     const struct kernel *kernel = shapes->kernel;
     unsigned count = kernel->block_count;
     struct estimate x = {.shapes = shapes, .kernel = kernel,
                          .thread = BEGIN};
-    if (kernel->waits)  // each thread would need a fiber
-        return true;
     x.threads = simt_allocate(count * sizeof *x.threads);
     x.chunks = simt_allocate(count * sizeof *x.chunks);
     x.rounds = simt_allocate(kernel->loop_count * sizeof *x.rounds);
@@ -368,7 +366,12 @@ bool lanes_gain(const struct shapes *shapes)
     find_often(&x);
     for (unsigned i = 0; i < count; i++)
         add_block(&x, i);
-    // Branches of threads one by one are not always foreseen, and what is hard
-    // to tell is left to lanes.
-    return 2 * x.chunk <= 3 * x.thread * LANES;
+    return x.chunk / (x.thread * LANES);
+}
+
+// Branches of threads one by one are not always foreseen, and what is hard to
+// tell is left to lanes. Threads that wait would need a fiber each.
+bool lanes_gain(const struct kernel *kernel, double cost)
+{
+    return kernel->waits || cost <= 1.5;
 }

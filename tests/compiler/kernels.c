@@ -52,6 +52,51 @@ RNL_TEST(indices_of_two_dimensions)
     built_close(&built);
 }
 
+// Blocks at the far end in y have threads that do nothing.
+static void run_columns(rnl_dim3 g, rnl_dim3 b)
+{
+    int across = (int)(g.x * b.x), up = (int)(g.y * b.y);
+    int count = across * up * (int)(g.z * b.z), height = up - up / 3;
+    for (int shared = 0; shared < 2; shared++) {
+        for (int i = 0; i < count; i++) {
+            int y = i % up, first = i - y % (int)b.y;
+            int from = shared ? first + (int)b.y - 1 - y % (int)b.y : i;
+            want[i] = y < height ? in[from] + i / up % across * 1000 + y +
+                                       i / up / across * 100000
+                                 : 0;
+        }
+        run(shared ? "index_columns_shared" : "index_columns", g, b, 0, height,
+            count);
+    }
+}
+
+RNL_TEST(indices_of_what_is_contiguous_along_y)
+{
+    begin("index.cu");
+    run_columns((rnl_dim3){3, 2, 1}, (rnl_dim3){16, 16, 1});
+    run_columns((rnl_dim3){2, 5, 2}, (rnl_dim3){8, 8, 1});
+    run_columns((rnl_dim3){2, 3, 1}, (rnl_dim3){4, 40, 2});
+    run_columns((rnl_dim3){5, 3, 2}, (rnl_dim3){5, 7, 3});
+    run_columns((rnl_dim3){2, 7, 1}, (rnl_dim3){256, 1, 1});
+    run_columns((rnl_dim3){7, 2, 1}, (rnl_dim3){1, 256, 1});
+    run_columns((rnl_dim3){3, 1, 4}, (rnl_dim3){32, 2, 1});
+    run_columns((rnl_dim3){2, 1, 3}, (rnl_dim3){3, 100, 1});
+    built_close(&built);
+}
+
+RNL_TEST(indices_along_y_in_code_for_one_block_size)
+{
+    built_kernels(&built, "index.cu", "--option --block-size=16x16");
+    begin("index.cu");
+    run_columns((rnl_dim3){3, 2, 1}, (rnl_dim3){16, 16, 1});
+    run_columns((rnl_dim3){3, 2, 1}, (rnl_dim3){16, 12, 1});
+    built_close(&built);
+    built_kernels(&built, "index.cu", "--option --block-size=5x7x3");
+    begin("index.cu");
+    run_columns((rnl_dim3){5, 3, 2}, (rnl_dim3){5, 7, 3});
+    built_close(&built);
+}
+
 static void want_3d(rnl_dim3 g, rnl_dim3 b, bool barrier)
 {
     int i = 0;

@@ -247,6 +247,28 @@ RNL_TEST(what_small_blocks_keep_over_barriers_stays_in_registers)
 #endif
 }
 
+#if defined(__x86_64__)
+static const char columns[] =
+    "extern \"C\" __global__ void k(float *a, const float *b, int n) {\n"
+    "    int x = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "    int y = blockIdx.y * blockDim.y + threadIdx.y;\n"
+    "    if (y < n) a[n * x + y] -= b[n * x] * a[y];\n"
+    "}\n";
+#endif
+
+RNL_TEST(lanes_lie_along_y_where_memory_is_contiguous_there)
+{
+#if defined(__x86_64__)
+    if (!built_may_be_tier_b())
+        skip();
+    const char *code = read_fixed(columns, "16x16");
+    assert_int_equal(count(code, "scatter"), 0);
+    assert_int_equal(count(code, "gather"), 0);
+#else
+    skip();
+#endif
+}
+
 RNL_TEST(objects_tell_the_instruction_sets_of_their_target)
 {
 #if defined(__x86_64__)

@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct variant rows = {32, true, 0, "rows"};
-static const struct variant halves = {16, true, 16, "halves"};
-static const struct variant packed = {32, false, 0, "packed"};
+static const struct variant rows = {.width = 32, .rows = true, .name = "rows"};
+static const struct variant halves = {
+    .width = 16, .rows = true, .row = 16, .name = "halves"};
+static const struct variant packed = {.width = 32, .name = "packed"};
 
 static struct shapes shapes;
 
@@ -463,7 +464,8 @@ RNL_TEST(warp_functions_give_all_lanes_the_same_or_not)
 // In a chunk of many warps each has its own.
 RNL_TEST(warp_functions_of_many_warps_vary)
 {
-    static const struct variant block = {1024, false, 0, "block"};
+    static const struct variant block = {
+        .width = 1024, .name = "block"};
     find("  %s = call i32 @rnl_sync(i32 1, i32 1)\n"
          "  ret void\n", &block);
     is("s", "uniform");

@@ -21,7 +21,8 @@ static unsigned element_of(const char *body)
 
 static struct shape shape_in(const struct kernel *kernel, const char *name)
 {
-    static const struct variant rows = {32, true, 0, "rows"};
+    static const struct variant rows = {
+        .width = 32, .rows = true, .name = "rows"};
     struct shapes shapes = {.kernel = kernel, .variant = &rows};
     shapes_find(&shapes);
     return shape_of(&shapes, LLVMGetOperand(value_named(kernel, name), 0));

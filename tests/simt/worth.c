@@ -1,7 +1,7 @@
 // Where threads one by one are faster than lanes.
 #include "parse.h"
 
-static const struct variant rows = {32, true, 0, "rows"};
+static const struct variant rows = {.width = 32, .rows = true, .name = "rows"};
 
 static bool gain_if(const char *body, bool waits)
 {
@@ -11,7 +11,7 @@ static bool gain_if(const char *body, bool waits)
     struct shapes shapes = {.kernel = kernel, .variant = &rows};
     kernel->waits = waits;
     shapes_find(&shapes);
-    return lanes_gain(&shapes);
+    return lanes_gain(kernel, lanes_cost(&shapes));
 }
 
 static bool gain(const char *body)

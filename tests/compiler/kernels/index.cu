@@ -56,3 +56,33 @@ extern "C" __global__ void index_dims(int *out, const int *, int)
         out[7] = dim3(4, 5).z;
     }
 }
+
+// Contiguous along y: the lanes of a chunk lie there.
+extern "C" __global__ void index_columns(int *out, const int *in, int height)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    int z = blockIdx.z * blockDim.z + threadIdx.z;
+    int across = gridDim.x * blockDim.x, up = gridDim.y * blockDim.y;
+    if (y < height)
+        out[(z * across + x) * up + y] =
+            in[(z * across + x) * up + y] + 1000 * x + y + 100000 * z;
+}
+
+// The same with a barrier and with what a block shares.
+extern "C" __global__ void index_columns_shared(int *out, const int *in,
+                                                int height)
+{
+    __shared__ int line[1024];
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    int z = blockIdx.z * blockDim.z + threadIdx.z;
+    int across = gridDim.x * blockDim.x, up = gridDim.y * blockDim.y;
+    int at = (z * across + x) * up + y;
+    int column = (threadIdx.z * blockDim.x + threadIdx.x) * blockDim.y;
+    line[column + threadIdx.y] = in[at];
+    __syncthreads();
+    int other = line[column + blockDim.y - 1 - threadIdx.y];
+    if (y < height)
+        out[at] = other + 1000 * x + y + 100000 * z;
+}

@@ -1,0 +1,50 @@
+// The order of the blocks that one call runs: along x as the host counts them,
+// or along y where lanes lie along y, so that what a block reads lies behind
+// what the block before it read.
+#include "emit.h"
+
+#include <runnel/cpu_object.h>
+#include <stddef.h>
+
+static void store_block_index(struct emitter *e, LLVMValueRef index,
+                              unsigned axis)
+{
+    store32(e, index, e->run, offsetof(rnl_cpu_block, index) + 4 * axis);
+}
+
+// Moves block->index to the block of the same number, counted y first: the host
+// counts x first.
+void blocks_turn(struct emitter *e)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef size[2], index[2];
+    for (unsigned i = 0; i < 2; i++) {
+        index[i] = run_field(e, offsetof(rnl_cpu_block, index), i);
+        index[i] = LLVMBuildZExt(b, index[i], e->i64, "");
+        size[i] = LLVMBuildZExt(b, e->grid_size[i], e->i64, "");
+    }
+    LLVMValueRef number = LLVMBuildAdd(
+        b, LLVMBuildMul(b, index[1], size[0], ""), index[0], "");
+    LLVMValueRef x = LLVMBuildUDiv(b, number, size[1], "");
+    LLVMValueRef y = LLVMBuildURem(b, number, size[1], "");
+    store_block_index(e, LLVMBuildTrunc(b, x, e->i32, ""), 0);
+    store_block_index(e, LLVMBuildTrunc(b, y, e->i32, ""), 1);
+}
+
+// Moves block->index to the next block.
+void blocks_advance(struct emitter *e)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef carry = number32(e, 1);
+    for (unsigned n = 0; n < 3; n++) {
+        unsigned i = n < 2 && e->variant->axis ? !n : n;
+        LLVMValueRef next = LLVMBuildAdd(b, e->block_index[i], carry, "");
+        LLVMValueRef wraps =
+            LLVMBuildICmp(b, LLVMIntEQ, next, e->grid_size[i], "");
+        if (i == 2)
+            wraps = LLVMConstInt(e->i1, 0, 0);
+        next = LLVMBuildSelect(b, wraps, number32(e, 0), next, "");
+        store_block_index(e, next, i);
+        carry = LLVMBuildZExt(b, wraps, e->i32, "");
+    }
+}
