@@ -424,6 +424,31 @@ static void store_row(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
                               4));
 }
 
+// The last one of the lanes that take part, of which there is one at least.
+static LLVMValueRef last_lane(struct emitter *e)
+{
+    LLVMBuilderRef b = e->builder;
+    if (!e->mask)
+        return number32(e, e->width - 1);
+    LLVMValueRef arguments[] = {mask_bits32(e, e->mask),
+                                LLVMConstInt(e->i1, 0, 0)};
+    LLVMValueRef before =
+        call_intrinsic(e, "llvm.ctlz", &e->i32, 1, arguments, 2);
+    LLVMValueRef last = LLVMBuildSub(b, number32(e, 31), before, "");
+    return LLVMBuildAnd(b, last, number32(e, e->width - 1), "");
+}
+
+// All lanes store at one place: what the last one stores stays.
+static void store_last(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
+                       LLVMValueRef address)
+{
+    LLVMValueRef store = LLVMBuildStore(
+        e->builder, extract(e, value, last_lane(e)), address);
+    LLVMSetAlignment(store, LLVMGetAlignment(at));
+    LLVMSetVolatile(store, LLVMGetVolatile(at));
+    apart_mark(e, LLVMGetOperand(at, 1), store);
+}
+
 // Whether the addresses happen to be neighbours after all.
 static LLVMValueRef are_neighbours(struct emitter *e, LLVMValueRef address,
                                    LLVMValueRef *base, LLVMTypeRef type)
@@ -638,6 +663,8 @@ void access_store(struct emitter *e, LLVMValueRef at)
     struct shape shape = shape_of(&e->shapes, address);
     if (shape.kind <= SHAPE_UNIFORM && lanes_uniform(e, value))
         apart_mark(e, address, instruction_clone(e, at));
+    else if (shape.kind <= SHAPE_UNIFORM)
+        store_last(e, at, lanes_vector(e, value), lanes_scalar(e, address));
     else if (has_stride(e, at, shape))
         store_row(e, at, lanes_vector(e, value), lanes_scalar(e, address));
     else if (may_have_stride(e, at, shape))

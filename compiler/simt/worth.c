@@ -264,8 +264,7 @@ static enum effort effort_of_access(const struct shapes *shapes,
     int64_t size =
         (int64_t)LLVMABISizeOfType(kernel->layout, accessed_type(at));
     struct shape shape = shape_of(shapes, address);
-    if (shape.kind == SHAPE_UNIFORM &&
-        shape_of(shapes, LLVMGetOperand(at, 0)).kind == SHAPE_UNIFORM)
+    if (shape.kind == SHAPE_UNIFORM)
         return EFFORT_UNIFORM;
     if (shape.kind == SHAPE_AFFINE ? shape.stride == size
                                    : shape.guess == size)

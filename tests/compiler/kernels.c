@@ -238,6 +238,23 @@ RNL_TEST(more_than_48_kb_of_shared_memory)
     built_close(&built);
 }
 
+RNL_TEST(the_last_of_many_threads_stores_at_their_place)
+{
+    static const int sizes[] = {16, 32, 100, 1};
+    begin("shared.cu");
+    for (int n = 0; n < 4; n++)
+        for (int s = 0; s < 4; s++) {
+            int place = -1;
+            for (int t = 0; t < sizes[s]; t++)
+                place = in[t] % 3 == n ? in[t] + 2 * t : place;
+            for (int t = 0; t < sizes[s]; t++)
+                want[t] = place;
+            run("shared_one_place", (rnl_dim3){1},
+                (rnl_dim3){(uint32_t)sizes[s]}, 0, n, sizes[s]);
+        }
+    built_close(&built);
+}
+
 RNL_TEST(static_shared_memory)
 {
     begin("shared.cu");

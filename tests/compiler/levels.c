@@ -248,6 +248,30 @@ RNL_TEST(what_small_blocks_keep_over_barriers_stays_in_registers)
 }
 
 #if defined(__x86_64__)
+static const char halo[] =
+    "extern \"C\" __global__ void k(const float *from, float *to) {\n"
+    "    __shared__ float line[34];\n"
+    "    int x = threadIdx.x, at = blockIdx.x * 32 + x;\n"
+    "    line[x + 1] = from[at];\n"
+    "    if (x == 0) line[0] = from[at - 1];\n"
+    "    if (x == 31) line[33] = from[at + 1];\n"
+    "    __syncthreads();\n"
+    "    to[at] = line[x] + line[x + 2];\n"
+    "}\n";
+#endif
+
+RNL_TEST(what_lanes_store_at_one_place_is_one_store)
+{
+#if defined(__x86_64__)
+    if (!built_may_be_tier_b())
+        skip();
+    assert_int_equal(count(read_fixed(halo, "32"), "scatter"), 0);
+#else
+    skip();
+#endif
+}
+
+#if defined(__x86_64__)
 static const char columns[] =
     "extern \"C\" __global__ void k(float *a, const float *b, int n) {\n"
     "    int x = blockIdx.x * blockDim.x + threadIdx.x;\n"

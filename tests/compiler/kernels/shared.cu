@@ -118,3 +118,16 @@ extern "C" __global__ void shared_rows(int *out, const int *in, int n)
     out[t] = lines.c[next % 2][next] + (lines.c[2] - lines.b) +
              (rows[3] - lines.b);
 }
+
+// Many threads store at one place: one of them has it, here the last.
+extern "C" __global__ void shared_one_place(int *out, const int *in, int n)
+{
+    __shared__ int place;
+    if (threadIdx.x == 0)
+        place = -1;
+    __syncthreads();
+    if (in[threadIdx.x] % 3 == n)
+        place = in[threadIdx.x] + 2 * threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = place;
+}
