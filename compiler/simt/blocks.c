@@ -6,8 +6,7 @@
 #include <runnel/cpu_object.h>
 #include <stddef.h>
 
-static void store_block_index(struct emitter *e, LLVMValueRef index,
-                              unsigned axis)
+void blocks_tell(struct emitter *e, LLVMValueRef index, unsigned axis)
 {
     store32(e, index, e->run, offsetof(rnl_cpu_block, index) + 4 * axis);
 }
@@ -27,8 +26,8 @@ void blocks_turn(struct emitter *e)
         b, LLVMBuildMul(b, index[1], size[0], ""), index[0], "");
     LLVMValueRef x = LLVMBuildUDiv(b, number, size[1], "");
     LLVMValueRef y = LLVMBuildURem(b, number, size[1], "");
-    store_block_index(e, LLVMBuildTrunc(b, x, e->i32, ""), 0);
-    store_block_index(e, LLVMBuildTrunc(b, y, e->i32, ""), 1);
+    blocks_tell(e, LLVMBuildTrunc(b, x, e->i32, ""), 0);
+    blocks_tell(e, LLVMBuildTrunc(b, y, e->i32, ""), 1);
 }
 
 // Moves block->index to the next block.
@@ -44,7 +43,7 @@ void blocks_advance(struct emitter *e)
         if (i == 2)
             wraps = LLVMConstInt(e->i1, 0, 0);
         next = LLVMBuildSelect(b, wraps, number32(e, 0), next, "");
-        store_block_index(e, next, i);
+        blocks_tell(e, next, i);
         carry = LLVMBuildZExt(b, wraps, e->i32, "");
     }
 }

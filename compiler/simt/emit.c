@@ -171,8 +171,12 @@ static void emit_rows(struct emitter *e, const struct chunks *chunks,
 {
     LLVMBuilderRef b = e->builder;
     unsigned along = e->variant->axis, across = !along;
-    struct counting z = count_begin(e), row = count_begin(e),
-                    lane = count_begin(e);
+    struct counting z = count_begin(e), row = count_begin(e), block;
+    if (e->group.rows) {
+        block = count_begin(e);
+        group_use_block(e, block.index, chunks->records);
+    }
+    struct counting lane = count_begin(e);
     e->thread[along] = lane.index;
     e->thread[across] = row.index;
     e->thread[2] = z.index;
@@ -189,6 +193,8 @@ static void emit_rows(struct emitter *e, const struct chunks *chunks,
     else
         emit_region(e, barrier);
     count_end(e, &lane, e->width, e->block_size[along]);
+    if (e->group.rows)
+        count_end(e, &block, 1, e->group.count);
     count_end(e, &row, 1, e->block_size[across]);
     count_end(e, &z, 1, e->block_size[2]);
 }
@@ -228,7 +234,7 @@ static void emit_all(struct emitter *e, const struct chunks *chunks,
                      int barrier)
 {
     LLVMBuildStore(e->builder, number32(e, 0), chunks->count);
-    if (!e->group.used) {
+    if (!e->group.used || e->group.rows) {
         emit_block(e, chunks, barrier);
         return;
     }

@@ -44,10 +44,12 @@ struct emitter {
     // Of the blocks that go together: see group.c
     struct group {
         bool used;
+        bool rows;                 // blocks follow each other in each row
         unsigned shared_size;      // bytes of each block's shared variables
         LLVMValueRef most;         // blocks of any group
         LLVMValueRef records;      // bytes of all records: then comes the rest
-        LLVMValueRef first, count; // of this group: x of its first block
+        LLVMValueRef first, count; // of this group: its first block along
+                                   // the axis of lanes
         LLVMValueRef shared;       // memory of the block
     } group;
 
@@ -252,6 +254,7 @@ bool steady_unrolls(const struct emitter *e);
 // bytes of all memory; how many there are from here on, of those left; what is
 // one's own; and the last one.
 bool group_is_possible(struct emitter *e);
+bool group_has_rows(struct emitter *e);
 LLVMValueRef group_find_most(struct emitter *e, LLVMValueRef threads,
                              LLVMValueRef records);
 LLVMValueRef group_begin(struct emitter *e, LLVMValueRef left);
@@ -281,8 +284,10 @@ struct row {
 void stream_store(struct emitter *e, const struct row *row);
 void stream_end(struct emitter *e);
 
-// blocks.c: moves block->index to the next block that this call runs, and at
-// first to the one that it begins with.
+// blocks.c: moves block->index, by which the host knows which block runs: along
+// one axis, to the next block of a call, and at first to the one that it begins
+// with.
+void blocks_tell(struct emitter *e, LLVMValueRef index, unsigned axis);
 void blocks_advance(struct emitter *e);
 void blocks_turn(struct emitter *e);
 // The argument that an address is made from, as it was loaded, or NULL.

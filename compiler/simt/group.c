@@ -6,11 +6,14 @@
 #include "emit.h"
 
 #include <runnel/cpu_object.h>
-#include <stddef.h>
 
 // Threads of a group, and bytes of what its blocks keep and share, which are to
 // stay in a cache. Instructions of a round that is unrolled.
 enum { GROUP_THREADS = 1 << 16, GROUP_BYTES = 128 << 10, UNROLLED_MOST = 80 };
+
+// Threads of a row of a group's blocks: a few of such rows stay in the first
+// cache.
+enum { ROW_THREADS = 1024 };
 
 // --- Whether they can --------------------------------------------------------
 
@@ -91,6 +94,18 @@ bool group_is_possible(struct emitter *e)
            place_shared(e);
 }
 
+// Whether rows of threads may go on from each block to the next one: a block of
+// short rows reads a line here and there, in few sets of the cache where an
+// array is a power of two wide. Not with loops, whose rows in a block go through
+// the same memory.
+bool group_has_rows(struct emitter *e)
+{
+    const struct kernel *kernel = e->kernel;
+    return e->variant->rows && kernel->uses_y && kernel->loop_count == 0 &&
+           !group_calls_prelude(kernel) && !kernel->has_cluster_ops &&
+           place_shared(e) && e->group.shared_size == 0;
+}
+
 // --- How many ----------------------------------------------------------------
 
 static LLVMValueRef less(struct emitter *e, LLVMValueRef a, LLVMValueRef b)
@@ -114,7 +129,10 @@ LLVMValueRef group_find_most(struct emitter *e, LLVMValueRef threads,
                              LLVMValueRef records)
 {
     LLVMBuilderRef b = e->builder;
-    LLVMValueRef most = share_of(e, GROUP_THREADS, threads);
+    LLVMValueRef most =
+        e->group.rows
+            ? share_of(e, ROW_THREADS, e->block_size[e->variant->axis])
+            : share_of(e, GROUP_THREADS, threads);
     LLVMValueRef bytes =
         LLVMBuildAdd(b, records, number32(e, e->group.shared_size), "");
     if (!LLVMIsNull(bytes))
@@ -124,16 +142,17 @@ LLVMValueRef group_find_most(struct emitter *e, LLVMValueRef threads,
     return LLVMBuildMul(b, bytes, most, "");
 }
 
-// Blocks of a group differ only in x.
+// Blocks of a group differ only in x, or in y where lanes lie along y.
 LLVMValueRef group_begin(struct emitter *e, LLVMValueRef left)
 {
     LLVMBuilderRef b = e->builder;
+    unsigned axis = e->variant->axis;
     LLVMValueRef row =
-        LLVMBuildSub(b, e->grid_size[0], e->block_index[0], "");
+        LLVMBuildSub(b, e->grid_size[axis], e->block_index[axis], "");
     LLVMValueRef most =
         LLVMBuildZExt(b, less(e, row, e->group.most), e->i64, "");
     LLVMValueRef count = less(e, most, left);
-    e->group.first = e->block_index[0];
+    e->group.first = e->block_index[axis];
     e->group.count = LLVMBuildTrunc(b, count, e->i32, "");
     return count;
 }
@@ -143,7 +162,7 @@ void group_end(struct emitter *e)
 {
     LLVMValueRef beyond =
         LLVMBuildAdd(e->builder, e->group.first, e->group.count, "");
-    e->block_index[0] =
+    e->block_index[e->variant->axis] =
         LLVMBuildSub(e->builder, beyond, number32(e, 1), "");
 }
 
@@ -151,9 +170,9 @@ void group_use_block(struct emitter *e, LLVMValueRef number,
                      LLVMValueRef memory)
 {
     LLVMBuilderRef b = e->builder;
-    e->block_index[0] = LLVMBuildAdd(b, e->group.first, number, "");
-    LLVMBuildStore(b, e->block_index[0],
-                   at_offset(e, e->run, offsetof(rnl_cpu_block, index)));
+    unsigned axis = e->variant->axis;
+    e->block_index[axis] = LLVMBuildAdd(b, e->group.first, number, "");
+    blocks_tell(e, e->block_index[axis], axis);
     if (e->group.shared_size == 0)
         return;
     LLVMValueRef place = LLVMBuildMul(
@@ -183,7 +202,7 @@ LLVMValueRef group_ahead(struct emitter *e, uint64_t ahead, unsigned rounds)
     LLVMValueRef grid = LLVMBuildMul(b, e->grid_size[axis], row, "");
     if (e->group.used) {
         LLVMValueRef block =
-            LLVMBuildSub(b, e->block_index[0], e->group.first, "");
+            LLVMBuildSub(b, e->block_index[axis], e->group.first, "");
         own = LLVMBuildAdd(b, own, LLVMBuildMul(b, block, row, ""), "");
         row = LLVMBuildMul(b, e->group.count, row, "");
     }

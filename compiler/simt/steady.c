@@ -50,13 +50,13 @@ bool steady_find(struct emitter *e)
     static const struct variant block = {.width = 1024, .name = "block"};
     static const struct variant blocks = {.width = 1024, .blocks = true,
                                           .name = "blocks"};
-    if (e->kernel->barrier_count == 0)
-        return false;
-    e->group.used = group_is_possible(e) && is_steady_as(e, &blocks);
-    if (e->group.used)
-        return true;
-    e->shared = (struct map){0};
-    return is_steady_as(e, &block);
+    bool barriers = e->kernel->barrier_count > 0;
+    e->group.rows = !barriers && group_has_rows(e);
+    e->group.used = barriers ? group_is_possible(e) && is_steady_as(e, &blocks)
+                             : e->group.rows;
+    if (!e->group.used)
+        e->shared = (struct map){0};
+    return barriers && (e->group.used || is_steady_as(e, &block));
 }
 
 // --- Code for each chunk -----------------------------------------------------

@@ -97,6 +97,21 @@ RNL_TEST(indices_along_y_in_code_for_one_block_size)
     built_close(&built);
 }
 
+// Rows of lanes go on from block to block: a block of 16 x 16 alone would read
+// a line here and there.
+RNL_TEST(rows_of_threads_go_on_in_the_next_block)
+{
+    enum { WIDTH = 64 };
+    if (!built_may_be_tier_b())
+        skip();
+    begin("index.cu");
+    built_run_ints(&built, "index_order", (rnl_dim3){4, 2},
+                   (rnl_dim3){16, 16}, 0, out, in, WIDTH);
+    for (int i = 0; i < WIDTH * 32; i++)
+        assert_int_equal(out[1 + i], i);
+    built_close(&built);
+}
+
 static void want_3d(rnl_dim3 g, rnl_dim3 b, bool barrier)
 {
     int i = 0;

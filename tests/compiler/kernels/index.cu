@@ -86,3 +86,11 @@ extern "C" __global__ void index_columns_shared(int *out, const int *in,
     if (y < height)
         out[at] = other + 1000 * x + y + 100000 * z;
 }
+
+// In which order threads run.
+extern "C" __global__ void index_order(int *out, const int *, int width)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    out[1 + y * width + x] = atomicAdd(out, 1);
+}
