@@ -96,8 +96,8 @@ bool group_is_possible(struct emitter *e)
 
 // Whether rows of threads may go on from each block to the next one: a block of
 // short rows reads a line here and there, in few sets of the cache where an
-// array is a power of two wide. Not with loops: what they go through is the same
-// memory for all rows of a block.
+// array is a power of two wide. Not with loops: they go through the same memory
+// in all rows of a block.
 bool group_has_rows(struct emitter *e)
 {
     const struct kernel *kernel = e->kernel;
