@@ -4,29 +4,43 @@
 
 #define PARKED "launch-sync/parked"
 
-#define KERNEL(name, pocl_goal, openmp_goal)                             \
-    {name, "kernels/" name, "runnel", "pocl", pocl_goal, 0,             \
-     "PoCL / " #pocl_goal, ""},                                          \
-    {name, "kernels/" name, "runnel", "openmp", 1 / openmp_goal,        \
-     openmp_goal > 1 ? 1 : 0, "<= " #openmp_goal " x OpenMP",            \
-     openmp_goal > 1 ? "<= 1.0 x" : ""}
+#define KERNEL(name, pocl_goal, openmp_goal)                         \
+    {name, "kernels/" name,      "runnel", "pocl", pocl_goal,        \
+     0,    "PoCL / " #pocl_goal, ""},                                \
+    {                                                                \
+        name, "kernels/" name, "runnel", "openmp", 1 / openmp_goal,  \
+            openmp_goal > 1 ? 1 : 0, "<= " #openmp_goal " x OpenMP", \
+            openmp_goal > 1 ? "<= 1.0 x" : ""                        \
+    }
 #define KERNEL_AS_BEST(name)                                             \
-    {name, "kernels/" name, "runnel", "*", 0.98, 1, ">= 0.98 x best",   \
-     "best of all"}
+    {                                                                    \
+        name, "kernels/" name, "runnel", "*", 0.98, 1, ">= 0.98 x best", \
+            "best of all"                                                \
+    }
 
 #define CUDA_LAUNCH(count)                                                \
-    {"launch, " count " arguments", "cuda/launch/" count "-arguments",     \
-     "runnel", "driver", 1 / 1.03, 1 / 1.01, "<= 1.03 x", "<= 1.01 x"},    \
-    {"the same, context current", "cuda/launch/" count "-arguments",       \
-     "runnel, current", "driver", 1 / 1.03, 1 / 1.01, "<= 1.03 x",         \
-     "<= 1.01 x"}
-#define CUDA_COPY(row, times)                                             \
-    {row, "cuda/copy/" row, "runnel", "driver", times, 0,                  \
-     #times " x driver", ""},                                             \
-    {row, "cuda/copy/" row, "runnel", "driver, pinned", 0, 0.95, "",       \
-     "0.95 x pinned"},                                                    \
-    {row ", pinned", "cuda/copy/" row, "runnel, pinned", "driver, pinned", \
-     0.99, 0, ">= 0.99 x", ""}
+    {"launch, " count " arguments",                                       \
+     "cuda/launch/" count "-arguments",                                   \
+     "runnel",                                                            \
+     "driver",                                                            \
+     1 / 1.03,                                                            \
+     1 / 1.01,                                                            \
+     "<= 1.03 x",                                                         \
+     "<= 1.01 x"},                                                        \
+    {                                                                     \
+        "the same, context current", "cuda/launch/" count "-arguments",   \
+            "runnel, current", "driver", 1 / 1.03, 1 / 1.01, "<= 1.03 x", \
+            "<= 1.01 x"                                                   \
+    }
+#define CUDA_COPY(row, times)                                                 \
+    {row, "cuda/copy/" row,   "runnel", "driver", times,                      \
+     0,   #times " x driver", ""},                                            \
+        {row, "cuda/copy/" row, "runnel", "driver, pinned", 0, 0.95,          \
+         "",  "0.95 x pinned"},                                               \
+    {                                                                         \
+        row ", pinned", "cuda/copy/" row, "runnel, pinned", "driver, pinned", \
+            0.99, 0, ">= 0.99 x", ""                                          \
+    }
 
 const bench_goal goals[] = {
     {"empty kernel, parked, native", PARKED, "runnel native", "pocl", 13, 90,
@@ -53,24 +67,23 @@ const bench_goal goals[] = {
      "best of all"},
     {"event record", "event/record", "runnel", NULL, 40, 15, "<= 40 ns",
      "<= 15 ns"},
-    {"event query", "event/query", "runnel", NULL, 5, 2, "<= 5 ns",
-     "<= 2 ns"},
-    {"value wait, hot", "value-wait/hot", "runnel", NULL, 2e3, 0.5e3,
-     "<= 2 us", "<= 0.5 us"},
+    {"event query", "event/query", "runnel", NULL, 5, 2, "<= 5 ns", "<= 2 ns"},
+    {"value wait, hot", "value-wait/hot", "runnel", NULL, 2e3, 0.5e3, "<= 2 us",
+     "<= 0.5 us"},
     {"value wait, parked", "value-wait/parked", "runnel + query", NULL, 8e3, 0,
      "<= 8 us", ""},
     {"value wait, parked, waited for", "value-wait/parked",
      "runnel + synchronize", NULL, 8e3, 0, "<= 8 us", ""},
-    {"value wait, parked", "value-wait/parked", "runnel + query",
-     "futex wake", 1 / 1.5, 1, "<= 1.5 x futex", "<= 1.0 x"},
+    {"value wait, parked", "value-wait/parked", "runnel + query", "futex wake",
+     1 / 1.5, 1, "<= 1.5 x futex", "<= 1.0 x"},
     {"behind a long launch, urgent", "turns/behind-a-long-launch",
      "runnel, urgent", NULL, 10e6, 5e6, "<= 10 ms", "<= 5 ms"},
     {"buffer create+release", "buffer/hit/4Ki", "runnel", NULL, 80, 25,
      "<= 80 ns", "<= 25 ns"},
     {"copy 1 GiB", "copy/1GiB", "runnel", "memcpy, all threads", 0.95, 0.95,
      ">= 0.95 x memcpy", "the same"},
-    {"CPU time, 10 s idle", "idle/10s", "runnel", NULL, 2e6, 0.2e6,
-     "<= 2 ms", "<= 0.2 ms"},
+    {"CPU time, 10 s idle", "idle/10s", "runnel", NULL, 2e6, 0.2e6, "<= 2 ms",
+     "<= 0.2 ms"},
     {"handle check", "handle-check/one", "runnel", NULL, 3, 1.2, "<= 3 ns",
      "<= 1.2 ns"},
     KERNEL("matmul", 15, 1.0),
@@ -86,14 +99,22 @@ const bench_goal goals[] = {
     KERNEL_AS_BEST("vector-add"),
     KERNEL_AS_BEST("stencil"),
     KERNEL("mean", 5, 0.9),
+    {"programs, mean", "programs/mean", "runnel", "openmp", 2.2, 0,
+     ">= 2.2 x OpenMP", ""},
+    {"programs, mean, simd", "programs/mean", "runnel", "openmp simd", 1.8, 0,
+     ">= 1.8 x omp simd", ""},
+    {"programs, lowest", "programs/lowest", "runnel", "openmp", 0.8, 0,
+     ">= 0.8 x OpenMP", ""},
+    {"programs, lowest, simd", "programs/lowest-simd", "runnel", "openmp simd",
+     0.8, 0, ">= 0.8 x omp simd", ""},
     {"replay, per node", "graph/straight-1000", "runnel replay, native", NULL,
      40, 12, "<= 40 ns", "<= 12 ns"},
     {"replay, per node", "graph/straight-1000", "runnel replay, native",
      "pocl eager, empty", 0, 100, "", "PoCL / 100"},
     {"replay of forks", "graph/fork-join-8x100", "runnel replay, native", "*",
      1 / 1.2, 2, "<= 1.2 x best", "<= 0.5 x"},
-    {"wait of another stream", "event/wait", "runnel", NULL, 60, 30,
-     "<= 60 ns", "<= 30 ns"},
+    {"wait of another stream", "event/wait", "runnel", NULL, 60, 30, "<= 60 ns",
+     "<= 30 ns"},
     {"compile, new process", "kernels/cold-compile", "runnel", NULL, 75e6, 40e6,
      "<= 75 ms", "<= 40 ms"},
     {"the same, disk cache", "kernels/disk-cache", "runnel", NULL, 0.3e6, 0,
@@ -106,8 +127,8 @@ const bench_goal goals[] = {
     CUDA_LAUNCH("64"),
     {"1000 kernels, new arguments", "cuda/chain/new-arguments",
      "runnel batched", "driver", 2.3, 2.7, "2.3 x faster", "2.7 x"},
-    {"1000 kernels, equal ones", "cuda/chain/equal-arguments",
-     "runnel batched", "driver", 0, 4.5, "", "4.5 x faster"},
+    {"1000 kernels, equal ones", "cuda/chain/equal-arguments", "runnel batched",
+     "driver", 0, 4.5, "", "4.5 x faster"},
     {"graph launch", "cuda/graph/launch", "runnel", "driver", 1 / 1.02, 0,
      "<= 1.02 x", ""},
     {"graph launch, to the end", "cuda/graph/replay", "runnel", "driver",
@@ -128,8 +149,8 @@ const bench_goal goals[] = {
      1 / 1.03, 1 / 1.01, "<= 1.03 x", "<= 1.01 x"},
     {"event query", "cuda/event/query", "runnel", "driver", 1 / 1.1, 35,
      "<= 1.1 x", "35 x faster"},
-    {"read back behind a kernel", "cuda/copy/from-device/4Ki-behind",
-     "runnel", "driver", 1, 0, ">= 1.0 x", ""},
+    {"read back behind a kernel", "cuda/copy/from-device/4Ki-behind", "runnel",
+     "driver", 1, 0, ">= 1.0 x", ""},
     CUDA_COPY("to-device/64Mi", 3.8),
     CUDA_COPY("to-device/256Mi", 3.8),
     CUDA_COPY("to-device/1Gi", 3.8),
@@ -140,12 +161,12 @@ const bench_goal goals[] = {
      ">= 0.99 x", ""},
     {"launch + synchronize", "cuda/launch-sync", "runnel", "driver", 1 / 1.02,
      0, "<= 1.02 x", ""},
-    {"host function", "cuda/host-function", "runnel", "cuLaunchHostFunc", 3,
-     5, "3 x faster", "5 x"},
+    {"host function", "cuda/host-function", "runnel", "cuLaunchHostFunc", 3, 5,
+     "3 x faster", "5 x"},
     {"8 threads", "cuda/launch-threads", "runnel", "driver", 1, 0, ">= 1.0 x",
      ""},
-    {"8 threads, batched", "cuda/launch-threads", "runnel batched", "driver",
-     2, 0, ">= 2 x", ""},
+    {"8 threads, batched", "cuda/launch-threads", "runnel batched", "driver", 2,
+     0, ">= 2 x", ""},
     {"source to function, cached", "cuda/compile", "runnel, disk cache", NULL,
      2e6, 0.3e6, "<= 2 ms", "<= 0.3 ms"},
     {"one-step launch, extra", "cuda/one-step", "runnel", NULL, 200, 40,

@@ -34,7 +34,7 @@ void bench_sleep_ns(uint64_t ns)
 // Waits until the threads of the variant that just ran have stopped spinning,
 // so that they do not take a core from the next. libgomp's spin for some
 // milliseconds after each region; nobody is kept waiting longer than needed.
-static void settle(void)
+void bench_settle(void)
 {
     for (int i = 0; i < 100; i++) {
         uint64_t before = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -102,8 +102,8 @@ void bench_add_round(bench_series *series, const double *samples, size_t count)
     double *grown = realloc(series->samples, total * sizeof *grown);
     if (grown)
         series->samples = grown;
-    double *rounds = realloc(series->rounds,
-                             (series->round_count + 1) * sizeof *rounds);
+    double *rounds =
+        realloc(series->rounds, (series->round_count + 1) * sizeof *rounds);
     if (rounds)
         series->rounds = rounds;
     if (!grown || !rounds)
@@ -186,6 +186,8 @@ static void prepare(const bench_variant *variant, bench_series *series)
     }
     if (why)
         snprintf(series->note, sizeof series->note, "%s", why);
+    if (variant->with)
+        snprintf(series->with, sizeof series->with, "%s", variant->with);
 }
 
 static void run_round(bench_run *bench, bench_row *row,
@@ -200,7 +202,7 @@ static void run_round(bench_run *bench, bench_row *row,
             continue;
         bench_progress(bench, plan->name, variants[i].name,
                        100 * round / bench_rounds(bench, plan));
-        settle();
+        bench_settle();
         if (!take_turn(bench, plan, &variants[i], series)) {
             snprintf(series->note, sizeof series->note,
                      "failed while it was measured");
@@ -219,7 +221,7 @@ void bench_measure(bench_run *bench, const bench_plan *plan,
     for (size_t i = 0; i < count; i++)
         prepare(&variants[i], bench_add_series(row, variants[i].name));
     uint64_t start = bench_now_ns();
-    for (unsigned i = 0; i < bench_rounds(bench, plan); i++) {
+    for (unsigned i = 0; !bench->check && i < bench_rounds(bench, plan); i++) {
         if (i && bench_now_ns() - start > row_limit(bench, plan))
             break;
         run_round(bench, row, variants, i);

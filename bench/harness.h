@@ -31,15 +31,18 @@ typedef struct bench_plan {
 // One way of doing it.
 typedef struct bench_variant {
     const char *name;
-    const char *absent;                // why it cannot run here, or NULL
-    const char *(*check)(void *state); // what is wrong with its result, or NULL
-    double (*sample)(void *state);     // ns an operation; negative: it failed
+    const char *absent;  // why it cannot run here, or NULL
+    const char *(*check)(
+        void *state);               // what is wrong with its result, or NULL
+    double (*sample)(void *state);  // ns an operation; negative: it failed
     void *state;
+    const char *with;  // whose code it is, or NULL
 } bench_variant;
 
 // The figures of one variant.
 typedef struct bench_series {
     char name[32];
+    char with[32];   // whose code it is; "" when that is plain
     char note[200];  // why there are no figures; "" when there are
     bool wrong;      // it ran, and its result was not right
     double *samples;
@@ -67,6 +70,7 @@ typedef struct bench_runnel {
 
 typedef struct bench_run {
     bool quick, progress;
+    bool check;   // results of bench_measure are checked, not timed
     bool on_cpu;  // the rows are those of the cpu, and their peers are here
     const char *filter, *row;
     bench_runnel runnel;
@@ -89,9 +93,9 @@ typedef struct bench_case {
 
 extern const bench_case enqueue_case, launch_sync_case, axpy_case, event_case,
     host_function_case, copy_case, idle_case, handle_check_case, kernels_case,
-    compile_case, compile_all_case, graph_case, streams_case, value_wait_case,
-    buffer_case, turns_case, growth_case, cuda_launch_case, cuda_graph_case,
-    cuda_memory_case, cuda_event_case, cuda_compile_case;
+    programs_case, compile_case, compile_all_case, graph_case, streams_case,
+    value_wait_case, buffer_case, turns_case, growth_case, cuda_launch_case,
+    cuda_graph_case, cuda_memory_case, cuda_event_case, cuda_compile_case;
 
 // A constant array and its length, for a bench_case.
 #define BENCH_PLANS(array) \
@@ -101,6 +105,9 @@ extern const bench_case enqueue_case, launch_sync_case, axpy_case, event_case,
 
 uint64_t bench_now_ns(void);
 void bench_sleep_ns(uint64_t ns);
+
+// Waits until this process is quiet.
+void bench_settle(void);
 
 // One step of a spinning wait.
 static inline void bench_relax(void)
@@ -119,8 +126,7 @@ void bench_measure(bench_run *bench, const bench_plan *plan,
 // For a case that measures by itself: a row, a series in it, a round in that.
 bench_row *bench_add_row(bench_run *bench, const bench_plan *plan);
 bench_series *bench_add_series(bench_row *row, const char *name);
-void bench_add_round(bench_series *series, const double *samples,
-                     size_t count);
+void bench_add_round(bench_series *series, const double *samples, size_t count);
 
 unsigned bench_rounds(const bench_run *bench, const bench_plan *plan);
 

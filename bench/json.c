@@ -31,19 +31,21 @@ static cJSON *series_object(const bench_series *series)
                                 series->note);
         return object;
     }
+    if (series->with[0])
+        cJSON_AddStringToObject(object, "with", series->with);
     static const struct {
         const char *name;
         double fraction;
     } quantiles[] = {{"p50_ns", 0.5}, {"p90_ns", 0.9}, {"p99_ns", 0.99}};
     for (size_t i = 0; i < 3; i++)
-        cJSON_AddNumberToObject(
-            object, quantiles[i].name,
-            stats_quantile(series->samples, series->sample_count,
-                           quantiles[i].fraction));
+        cJSON_AddNumberToObject(object, quantiles[i].name,
+                                stats_quantile(series->samples,
+                                               series->sample_count,
+                                               quantiles[i].fraction));
     cJSON_AddNumberToObject(object, "samples", (double)series->sample_count);
-    cJSON_AddItemToObject(object, "round_medians_ns",
-                          cJSON_CreateDoubleArray(series->rounds,
-                                                  (int)series->round_count));
+    cJSON_AddItemToObject(
+        object, "round_medians_ns",
+        cJSON_CreateDoubleArray(series->rounds, (int)series->round_count));
     return object;
 }
 

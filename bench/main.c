@@ -10,16 +10,30 @@
 #include <unistd.h>
 
 static const bench_case *const cpu_cases[] = {
-    &enqueue_case, &launch_sync_case,   &axpy_case, &event_case,
-    &buffer_case, &host_function_case, &value_wait_case, &copy_case,
-    &handle_check_case, &idle_case, &kernels_case, &compile_case,
-    &compile_all_case, &graph_case,
-    &streams_case, &turns_case, &growth_case, NULL,
+    &enqueue_case,
+    &launch_sync_case,
+    &axpy_case,
+    &event_case,
+    &buffer_case,
+    &host_function_case,
+    &value_wait_case,
+    &copy_case,
+    &handle_check_case,
+    &idle_case,
+    &kernels_case,
+    &programs_case,
+    &compile_case,
+    &compile_all_case,
+    &graph_case,
+    &streams_case,
+    &turns_case,
+    &growth_case,
+    NULL,
 };
 
 static const bench_case *const cuda_cases[] = {
-    &cuda_launch_case, &cuda_event_case,   &cuda_memory_case, &cuda_graph_case,
-    &cuda_compile_case, NULL,
+    &cuda_launch_case, &cuda_event_case,   &cuda_memory_case,
+    &cuda_graph_case,  &cuda_compile_case, NULL,
 };
 
 static bool on_cpu(void)
@@ -34,6 +48,8 @@ static const char usage[] =
     "goals.\n"
     "\n"
     "  --quick        fewer rounds: under a minute, not for quoting\n"
+    "  --check        check the results of kernels and programs, and time "
+    "neither\n"
     "  --device NAME  cpu:0, or cuda:0, …: the rows of that device\n"
     "  --filter WORD  only rows whose name has WORD in it\n"
     "  --row NAME     only the row of that name\n"
@@ -47,7 +63,7 @@ static const char usage[] =
 // --- Options ---------------------------------------------------------------
 
 typedef struct bench_options {
-    bool quick, list, help, wrong;
+    bool quick, check, list, help, wrong;
     const char *filter, *json, *row, *device;
 } bench_options;
 
@@ -55,6 +71,7 @@ static bench_options read_options(int count, char **arguments)
 {
     static const struct option known[] = {
         {"quick", no_argument, NULL, 'q'},
+        {"check", no_argument, NULL, 'c'},
         {"device", required_argument, NULL, 'd'},
         {"filter", required_argument, NULL, 'f'},
         {"row", required_argument, NULL, 'r'},
@@ -67,14 +84,33 @@ static bench_options read_options(int count, char **arguments)
     int option;
     while ((option = getopt_long(count, arguments, "", known, NULL)) != -1) {
         switch (option) {
-        case 'q': result.quick = true; break;
-        case 'd': result.device = optarg; break;
-        case 'f': result.filter = optarg; break;
-        case 'r': result.row = optarg; break;
-        case 'j': result.json = optarg; break;
-        case 'l': result.list = true; break;
-        case 'h': result.help = true; break;
-        default: result.wrong = true; break;
+        case 'q':
+            result.quick = true;
+            break;
+        case 'c':
+            result.check = true;
+            break;
+        case 'd':
+            result.device = optarg;
+            break;
+        case 'f':
+            result.filter = optarg;
+            break;
+        case 'r':
+            result.row = optarg;
+            break;
+        case 'j':
+            result.json = optarg;
+            break;
+        case 'l':
+            result.list = true;
+            break;
+        case 'h':
+            result.help = true;
+            break;
+        default:
+            result.wrong = true;
+            break;
         }
     }
     if (optind < count) {
@@ -92,9 +128,9 @@ static bool is_wanted(const bench_run *bench, const char *name)
            (!bench->row || !strcmp(name, bench->row));
 }
 
-static size_t each_row(bench_run *bench, void (*run)(bench_run *bench,
-                                                 const bench_case *which,
-                                                 const bench_plan *plan))
+static size_t each_row(bench_run *bench,
+                       void (*run)(bench_run *bench, const bench_case *which,
+                                   const bench_plan *plan))
 {
     const bench_case *const *one = bench->on_cpu ? cpu_cases : cuda_cases;
     size_t count = 0;
@@ -153,15 +189,16 @@ static int measure(bench_run *bench, const char *json)
 {
     bench_machine machine;
     machine_describe(&machine);
-    bench->no_pocl = bench->no_openmp = bench->no_passive =
-        "for the cpu alone";
+    bench->no_pocl = bench->no_openmp = bench->no_passive = "for the cpu alone";
     if (bench->on_cpu)
         open_peers(bench);
     report_header(bench, &machine);
     report_titles();
     each_row(bench, run_row);
-    report_end_of_rows();
-    report_goals(bench);
+    if (!bench->check) {
+        report_end_of_rows();
+        report_goals(bench);
+    }
     bool written = !json || report_json(bench, &machine, json);
     int status = any_wrong(bench) || !written;
     cuda_close();
@@ -188,6 +225,7 @@ int main(int count, char **arguments)
         setenv("RUNNEL_BENCH_DEVICE", options.device, 1);
     bench_run bench = {
         .quick = options.quick,
+        .check = options.check,
         .on_cpu = on_cpu(),
         .filter = options.filter,
         .row = options.row,

@@ -70,8 +70,12 @@ static void put_series(const bench_row *row, const bench_series *series)
     printf("  ");
     put(series->name, -22);
     if (series->note[0]) {
-        printf("  %s%s\n", series->wrong ? "WRONG: " : "skipped: ",
-               series->note);
+        printf("  %s%s\n",
+               series->wrong ? "WRONG: " : "skipped: ", series->note);
+        return;
+    }
+    if (!series->sample_count) {
+        printf("  not timed\n");
         return;
     }
     double p50 = stats_quantile(series->samples, series->sample_count, 0.5);
@@ -82,15 +86,15 @@ static void put_series(const bench_row *row, const bench_series *series)
         snprintf(cell, sizeof cell, "%.1f GB/s", row->plan->bytes / p50);
     put(row->plan->bytes > 0 ? cell : "", 11);
     if (own && own != series) {
-        stats_ratio ratio = stats_compare(series->rounds, own->rounds,
-                                          own->round_count);
+        stats_ratio ratio =
+            stats_compare(series->rounds, own->rounds, own->round_count);
         if (ratio.known) {
             put(format_ratio(cell, ratio.median), 9);
             put(format_range(cell, ratio.q25, ratio.q75), 15);
             put(format_range(cell, ratio.low, ratio.high), 15);
         }
     }
-    printf("\n");
+    printf("%s%s\n", series->with[0] ? "  " : "", series->with);
 }
 
 void report_titles(void)
@@ -143,7 +147,7 @@ static void put_goal_figures(const bench_goal *goal, const goal_result *result)
 
 void report_goals(const bench_run *bench)
 {
-    static const char *const titles[] = {"what", "runnel", "peer", "ratio",
+    static const char *const titles[] = {"what",   "runnel", "peer",   "ratio",
                                          "spread", "  goal", "beyond", ""};
     static const int widths[] = {-29, 10, 10, 8, 19, -19, -12, 0};
     printf("\n");
@@ -216,6 +220,7 @@ void report_header(const bench_run *bench, const bench_machine *machine)
     put_peer("openmp passive", bench->no_passive, "in a process of its own");
     if (machine_is_busy(machine))
         printf("The machine was busy (load %.2f): these figures are not to "
-               "be quoted.\n", machine->load);
+               "be quoted.\n",
+               machine->load);
     printf("\n");
 }

@@ -15,10 +15,10 @@ static void loop(void *const *arrays, int n)
 
 const kernel_spec histogram_kernel = {
     KERNEL_NAMED(histogram),
-    .arrays = {{N, .words = true}, {256, .result = true}},
+    .arrays = {{N, .element = KERNEL_WORDS},
+               {256, .element = KERNEL_INTS, .result = true}},
     .n = N,
     .grid = {256, 1, 1},
     .block = {256, 1, 1},
-    .integers = true,
     .loop = loop,
 };

@@ -32,12 +32,11 @@ static void loop(void *const *arrays, int n)
 
 const kernel_spec mandelbrot_kernel = {
     KERNEL_NAMED(mandelbrot),
-    .arrays = {{N * N, .result = true}},
+    .arrays = {{N * N, .element = KERNEL_INTS, .result = true}},
     .n = N,
     .grid = {N / 32, N / 8, 1},
     .block = {32, 8, 1},
     .any_shape = true,
-    .integers = true,
     .wrong_part = 5e-3,
     .loop = loop,
 };
