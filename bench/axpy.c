@@ -26,11 +26,10 @@ static bool runnel_once(const axpy_state *state, float a)
 {
     rnl_stream stream = state->bench->runnel.stream;
     uint32_t blocks = (uint32_t)((state->count + 255) / 256);
-    return !rnl_enqueue_function(
-               stream, state->function,
-               RNL_LAUNCH(.grid = {blocks}, .block = {256}),
-               RNL_ARGS(a, state->x_buffer, state->y_buffer,
-                        (int)state->count)) &&
+    return !rnl_enqueue_function(stream, state->function,
+                                 RNL_LAUNCH(.grid = {blocks}, .block = {256}),
+                                 RNL_ARGS(a, state->x_buffer, state->y_buffer,
+                                          (int)state->count)) &&
            !rnl_stream_synchronize(stream, RNL_FOREVER);
 }
 
@@ -43,15 +42,16 @@ static bool openmp_once(const axpy_state *state, float a)
 // PoCL takes its arguments beforehand, and tries shapes when it gets them.
 static bool pocl_prepare(const axpy_state *state, float a)
 {
-    const pocl_peer *pocl = state->bench->pocl;
-    pocl->axpy_release();
-    return pocl->axpy_prepare(a, state->x, state->y, state->count);
+    const opencl_peer *pocl = state->bench->pocl;
+    pocl->axpy_release(pocl->state);
+    return pocl->axpy_prepare(pocl->state, a, state->x, state->y, state->count);
 }
 
 static bool pocl_once(const axpy_state *state, float a)
 {
     (void)a;
-    return state->bench->pocl->axpy_and_wait();
+    const opencl_peer *pocl = state->bench->pocl;
+    return pocl->axpy_and_wait(pocl->state);
 }
 
 // --- Right before fast -----------------------------------------------------
@@ -138,10 +138,8 @@ static bool wrap(axpy_state *state)
 {
     rnl_context context = state->bench->runnel.context;
     size_t size = state->count * sizeof *state->x;
-    return !rnl_buffer_wrap(context, state->x, size, NULL,
-                            &state->x_buffer) &&
-           !rnl_buffer_wrap(context, state->y, size, NULL,
-                            &state->y_buffer);
+    return !rnl_buffer_wrap(context, state->x, size, NULL, &state->x_buffer) &&
+           !rnl_buffer_wrap(context, state->y, size, NULL, &state->y_buffer);
 }
 
 static void measure(bench_run *bench, const bench_plan *plan,
@@ -165,7 +163,7 @@ static void measure(bench_run *bench, const bench_plan *plan,
     rnl_buffer_release(native->x_buffer);
     rnl_buffer_release(native->y_buffer);
     if (bench->pocl)
-        bench->pocl->axpy_release();
+        bench->pocl->axpy_release(bench->pocl->state);
 }
 
 static void run(bench_run *bench, const bench_plan *plan)
@@ -186,17 +184,27 @@ static void run(bench_run *bench, const bench_plan *plan)
 }
 
 static const bench_plan plans[] = {
-    {.name = "axpy/1Ki", .what = "axpy of 1 Ki floats, enqueue + synchronize",
-     .size = 1 << 10, .samples = 20, .warm = 20},
+    {.name = "axpy/1Ki",
+     .what = "axpy of 1 Ki floats, enqueue + synchronize",
+     .size = 1 << 10,
+     .samples = 20,
+     .warm = 20},
     {.name = "axpy/16Ki",
      .what = "axpy of 16 Ki floats, enqueue + synchronize",
-     .size = 1 << 14, .samples = 20, .warm = 20},
+     .size = 1 << 14,
+     .samples = 20,
+     .warm = 20},
     {.name = "axpy/128Ki",
      .what = "axpy of 128 Ki floats, enqueue + synchronize",
-     .size = 1 << 17, .samples = 10, .warm = 10},
+     .size = 1 << 17,
+     .samples = 10,
+     .warm = 10},
     {.name = "axpy/16Mi",
      .what = "axpy of 16 Mi floats, enqueue + synchronize",
-     .size = 1 << 24, .bytes = 12.0 * (1 << 24), .samples = 4, .warm = 1},
+     .size = 1 << 24,
+     .bytes = 12.0 * (1 << 24),
+     .samples = 4,
+     .warm = 1},
 };
 
 const bench_case axpy_case = {BENCH_PLANS(plans), run};

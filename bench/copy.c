@@ -25,7 +25,8 @@ static bool runnel_once(const copy_state *state)
 
 static bool pocl_once(const copy_state *state)
 {
-    return state->bench->pocl->copy(state->from, state->size);
+    const opencl_peer *pocl = state->bench->pocl;
+    return pocl->copy(pocl->state, state->from, state->size);
 }
 
 static bool memcpy_once(const copy_state *state)
@@ -114,8 +115,7 @@ static void fill(unsigned char *bytes, size_t size)
     }
 }
 
-static void measure(bench_run *bench, const bench_plan *plan,
-                    copy_state *state)
+static void measure(bench_run *bench, const bench_plan *plan, copy_state *state)
 {
     const char *no_buffer = bench->runnel.no_native;
     const char *no_pocl = bench->no_pocl;
@@ -125,7 +125,8 @@ static void measure(bench_run *bench, const bench_plan *plan,
                                     state->size, NULL, &state->buffer)
                         ? "no buffer"
                         : NULL;
-    if (bench->pocl && !bench->pocl->copy_prepare(state->to, state->size))
+    const opencl_peer *pocl = bench->pocl;
+    if (pocl && !pocl->copy_prepare(pocl->state, state->to, state->size))
         no_pocl = "PoCL makes no buffer of this size";
     bench_variant variants[] = {
         {"runnel", no_buffer, runnel_check, runnel_sample, state},
@@ -136,8 +137,8 @@ static void measure(bench_run *bench, const bench_plan *plan,
     };
     bench_measure(bench, plan, variants, 4);
     rnl_buffer_release(state->buffer);
-    if (bench->pocl)
-        bench->pocl->copy_release();
+    if (pocl)
+        pocl->copy_release(pocl->state);
 }
 
 static void run(bench_run *bench, const bench_plan *plan)
@@ -155,11 +156,17 @@ static void run(bench_run *bench, const bench_plan *plan)
 }
 
 static const bench_plan plans[] = {
-    {.name = "copy/64MiB", .what = "blocking copy of 64 MiB into a buffer",
-     .size = (size_t)64 << 20, .bytes = 64.0 * (1 << 20),
-     .samples = 4, .warm = 1},
-    {.name = "copy/1GiB", .what = "blocking copy of 1 GiB into a buffer",
-     .size = (size_t)1 << 30, .bytes = 1024.0 * (1 << 20), .rounds = 15,
+    {.name = "copy/64MiB",
+     .what = "blocking copy of 64 MiB into a buffer",
+     .size = (size_t)64 << 20,
+     .bytes = 64.0 * (1 << 20),
+     .samples = 4,
+     .warm = 1},
+    {.name = "copy/1GiB",
+     .what = "blocking copy of 1 GiB into a buffer",
+     .size = (size_t)1 << 30,
+     .bytes = 1024.0 * (1 << 20),
+     .rounds = 15,
      .samples = 2},
 };
 

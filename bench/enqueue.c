@@ -9,6 +9,7 @@ typedef struct enqueue_state {
     rnl_function function;
     size_t batch;
     rnl_stream stream;
+    const opencl_peer *opencl;
 } enqueue_state;
 
 static bool enqueue_all(const enqueue_state *state)
@@ -43,16 +44,17 @@ static double runnel_sample(void *opaque)
     return rnl_stream_synchronize(stream, RNL_FOREVER) ? -1 : time;
 }
 
-static double pocl_sample(void *opaque)
+static double opencl_sample(void *opaque)
 {
     enqueue_state *state = opaque;
+    const opencl_peer *peer = state->opencl;
     uint64_t start = bench_now_ns();
     for (size_t i = 0; i < state->batch; i++) {
-        if (!state->bench->pocl->enqueue_empty())
+        if (!peer->enqueue_empty(peer->state))
             return -1;
     }
     double time = (double)(bench_now_ns() - start) / (double)state->batch;
-    return state->bench->pocl->finish() ? time : -1;
+    return peer->finish(peer->state) ? time : -1;
 }
 
 static void run_whole(bench_run *bench, const bench_plan *plan)
@@ -87,27 +89,36 @@ static void run(bench_run *bench, const bench_plan *plan)
                             runnel->stream};
     enqueue_state compiled = {bench, runnel->source_empty, plan->size,
                               runnel->stream};
+    enqueue_state pocl = {bench, .batch = plan->size, .opencl = bench->pocl};
+    enqueue_state intel = {bench, .batch = plan->size, .opencl = bench->intel};
     bench_variant variants[] = {
-        {"runnel native", bench_reason(runnel->no_native), NULL,
-         runnel_sample, &native},
-        {"runnel source", bench_reason(runnel->no_source), NULL,
-         runnel_sample, &compiled},
-        {"pocl", bench->no_pocl, NULL, pocl_sample, &native},
+        {"runnel native", bench_reason(runnel->no_native), NULL, runnel_sample,
+         &native},
+        {"runnel source", bench_reason(runnel->no_source), NULL, runnel_sample,
+         &compiled},
+        {"pocl", bench->no_pocl, NULL, opencl_sample, &pocl},
+        {"intel", bench->no_intel, NULL, opencl_sample, &intel},
     };
-    bench_measure(bench, plan, variants, 3);
+    bench_measure(bench, plan, variants, 4);
 }
 
 static const bench_plan plans[] = {
     {.name = "enqueue/256",
      .what = "enqueue an empty kernel, in batches of 256",
-     .size = 256, .samples = 20, .warm = 5},
+     .size = 256,
+     .samples = 20,
+     .warm = 5},
     {.name = "enqueue/16",
      .what = "enqueue an empty kernel, in batches of 16",
-     .size = 16, .samples = 60, .warm = 20},
+     .size = 16,
+     .samples = 60,
+     .warm = 20},
     {.name = "enqueue/1000-and-wait",
      .what = "enqueue 1000 empty kernels and wait, an ordinary stream and a "
              "batched one",
-     .size = 1000, .samples = 20, .warm = 5},
+     .size = 1000,
+     .samples = 20,
+     .warm = 5},
 };
 
 const bench_case enqueue_case = {BENCH_PLANS(plans), run};

@@ -68,36 +68,51 @@ static double runnel_wait(void *opaque)
 static double pocl_record(void *opaque)
 {
     event_state *state = opaque;
-    return state->bench->pocl->markers(state->count);
+    const opencl_peer *pocl = state->bench->pocl;
+    return pocl->markers(pocl->state, state->count);
 }
 
 static double pocl_query(void *opaque)
 {
     event_state *state = opaque;
-    return state->bench->pocl->queries(state->count);
+    const opencl_peer *pocl = state->bench->pocl;
+    return pocl->queries(pocl->state, state->count);
 }
 
 static double pocl_wait(void *opaque)
 {
     event_state *state = opaque;
-    return state->bench->pocl->markers_and_waits(state->count);
+    const opencl_peer *pocl = state->bench->pocl;
+    return pocl->markers_and_waits(pocl->state, state->count);
 }
 
 static const bench_plan plans[] = {
-    {.name = "event/record", .what = "record an event on an idle stream",
-     .size = 256, .samples = 20, .warm = 5},
-    {.name = "event/query", .what = "query a complete event",
-     .size = 1000, .samples = 20, .warm = 5},
+    {.name = "event/record",
+     .what = "record an event on an idle stream",
+     .size = 256,
+     .samples = 20,
+     .warm = 5},
+    {.name = "event/query",
+     .what = "query a complete event",
+     .size = 1000,
+     .samples = 20,
+     .warm = 5},
     {.name = "event/wait",
      .what = "record an event and make another stream wait for it",
-     .size = 256, .samples = 20, .warm = 5},
+     .size = 256,
+     .samples = 20,
+     .warm = 5},
 };
 
 static double (*const runnel_ways[])(void *) = {
-    runnel_record, runnel_query, runnel_wait,
+    runnel_record,
+    runnel_query,
+    runnel_wait,
 };
 static double (*const pocl_ways[])(void *) = {
-    pocl_record, pocl_query, pocl_wait,
+    pocl_record,
+    pocl_query,
+    pocl_wait,
 };
 
 static void run(bench_run *bench, const bench_plan *plan)

@@ -86,8 +86,7 @@ static const char *build(graph_state *state,
 {
     rnl_graph graph = NULL;
     bool fits = state->add &&
-                !rnl_graph_create(state->bench->runnel.context, NULL,
-                                  &graph) &&
+                !rnl_graph_create(state->bench->runnel.context, NULL, &graph) &&
                 nodes(state, graph) &&
                 !rnl_graph_instantiate(graph, &state->exec);
     rnl_graph_release(graph);
@@ -131,8 +130,10 @@ static double loop(void *opaque)
 {
     graph_state *state = opaque;
     const void *arguments[] = {&state->cells};
-    rnl_native_call call = {.struct_size = sizeof call, .grid = {1, 1, 1},
-                            .block = {1, 1, 1}, .block_count = 1,
+    rnl_native_call call = {.struct_size = sizeof call,
+                            .grid = {1, 1, 1},
+                            .block = {1, 1, 1},
+                            .block_count = 1,
                             .arguments = arguments};
     uint64_t start = bench_now_ns();
     for (size_t i = 0; i < state->nodes; i++)
@@ -144,11 +145,12 @@ static double loop(void *opaque)
 static double pocl_eager(void *opaque)
 {
     graph_state *state = opaque;
+    const opencl_peer *pocl = state->bench->pocl;
     uint64_t start = bench_now_ns();
     for (size_t i = 0; i < state->nodes; i++)
-        if (!state->bench->pocl->enqueue_empty())
+        if (!pocl->enqueue_empty(pocl->state))
             return -1;
-    return state->bench->pocl->finish() ? per_node(state, start) : -1;
+    return pocl->finish(pocl->state) ? per_node(state, start) : -1;
 }
 
 static double openmp_tasks(void *opaque)
@@ -176,10 +178,10 @@ static const char *check(graph_state *state, double (*way)(void *))
                                                     : "nodes did not run once";
 }
 
-#define CHECK(way)                             \
+#define CHECK(way)                              \
     static const char *check_##way(void *state) \
-    {                                          \
-        return check(state, way);              \
+    {                                           \
+        return check(state, way);               \
     }
 CHECK(replay)
 CHECK(eager)
@@ -258,16 +260,19 @@ static void run_wide(bench_run *bench, const bench_plan *plan,
 static const bench_plan plans[] = {
     {.name = "graph/straight-1000",
      .what = "replay 1,000 tiny kernels one after the other, per node",
-     .size = 1000, .samples = 20, .warm = 5},
+     .size = 1000,
+     .samples = 20,
+     .warm = 5},
     {.name = "graph/fork-join-8x100",
      .what = "replay 100 times 8 tiny kernels side by side, per node",
-     .size = WIDE * LEVELS, .samples = 20, .warm = 5},
+     .size = WIDE * LEVELS,
+     .samples = 20,
+     .warm = 5},
 };
 
 static void run(bench_run *bench, const bench_plan *plan)
 {
-    graph_state state = {.bench = bench, .nodes = plan->size,
-                         .call = add_one};
+    graph_state state = {.bench = bench, .nodes = plan->size, .call = add_one};
     state.cells = bench_allocate(WIDE * CELL * sizeof(int));
     if (!state.cells)
         return;

@@ -5,7 +5,7 @@
 #include <runnel/runnel.h>
 
 #include "peer_openmp.h"
-#include "peer_pocl.h"
+#include "peer_opencl.h"
 #include "process.h"
 
 #include <stdbool.h>
@@ -74,8 +74,8 @@ typedef struct bench_run {
     bool on_cpu;  // the rows are those of the cpu, and their peers are here
     const char *filter, *row;
     bench_runnel runnel;
-    const pocl_peer *pocl;  // NULL: absent
-    const char *no_pocl;
+    const opencl_peer *pocl, *intel;  // NULL: absent
+    const char *no_pocl, *no_intel;
     const openmp_peer *openmp;
     const char *no_openmp;
     process_peer *passive;  // OpenMP with sleeping workers, a process beside us

@@ -67,12 +67,14 @@ static double kernel_sample(void *opaque)
 
 static double callback_sample(void *opaque)
 {
-    return ((latency_state *)opaque)->bench->pocl->callback();
+    const opencl_peer *pocl = ((latency_state *)opaque)->bench->pocl;
+    return pocl->callback(pocl->state);
 }
 
 static double native_sample(void *opaque)
 {
-    return ((latency_state *)opaque)->bench->pocl->native_kernel();
+    const opencl_peer *pocl = ((latency_state *)opaque)->bench->pocl;
+    return pocl->native_kernel(pocl->state);
 }
 
 // --- The case --------------------------------------------------------------
@@ -96,8 +98,8 @@ static void run(bench_run *bench, const bench_plan *plan)
         {"runnel kernel", absent, NULL, kernel_sample, &state},
         {"pocl callback", bench->no_pocl, NULL, callback_sample, &state},
         {"pocl native kernel", no_native, NULL, native_sample, &state},
-        {"futex wake", futex.started ? NULL : no_thread, NULL,
-         sleeper_sample, &futex},
+        {"futex wake", futex.started ? NULL : no_thread, NULL, sleeper_sample,
+         &futex},
         {"condvar wake", condition.started ? NULL : no_thread, NULL,
          sleeper_sample, &condition},
     };
@@ -110,13 +112,18 @@ static void run(bench_run *bench, const bench_plan *plan)
 static const bench_plan plans[] = {
     {.name = "host-function/hot",
      .what = "until a host function runs, back to back",
-     .samples = 200, .warm = 50},
+     .samples = 200,
+     .warm = 50},
     {.name = "host-function/parked",
      .what = "until a host function runs, after 2 ms of sleep",
-     .samples = 15, .warm = 3, .pause_ns = 2000000},
+     .samples = 15,
+     .warm = 3,
+     .pause_ns = 2000000},
     {.name = "host-function/asleep",
      .what = "until a host function runs, after 10 ms of sleep",
-     .samples = 6, .warm = 1, .pause_ns = 10000000},
+     .samples = 6,
+     .warm = 1,
+     .pause_ns = 10000000},
 };
 
 const bench_case host_function_case = {BENCH_PLANS(plans), run};

@@ -86,7 +86,7 @@ static cJSON *goal_object(const bench_goal *goal, const goal_result *result)
 static void add_peer(cJSON *peers, const char *name, const char *absent,
                      const char *text)
 {
-    char value[256];
+    char value[280];
     snprintf(value, sizeof value, "%s%s", absent ? "skipped: " : "",
              absent ? absent : text);
     cJSON_AddStringToObject(peers, name, value);
@@ -115,6 +115,8 @@ static cJSON *document(const bench_run *bench, const bench_machine *machine)
     cJSON *peers = cJSON_AddObjectToObject(root, "peers");
     add_peer(peers, "pocl", bench->no_pocl,
              bench->pocl ? bench->pocl->version : "");
+    add_peer(peers, "intel", bench->no_intel,
+             bench->intel ? bench->intel->version : "");
     add_peer(peers, "openmp", bench->no_openmp, "present");
     add_peer(peers, "openmp passive", bench->no_passive, "present");
     cJSON *rows = cJSON_AddArrayToObject(root, "rows");

@@ -20,6 +20,7 @@ typedef struct kernel_state {
     rnl_function general;           // for any size
     rnl_buffer buffers[KERNEL_ARRAYS];
     char no_runnel[200];
+    char opencl_with[OPENCL_PEERS][32];
     kernel_loop *loop, *simd_loop;  // of the faster compiler
     const char *openmp_compiler, *simd_compiler;
 } kernel_state;
@@ -154,7 +155,12 @@ static bool general_once(const kernel_state *state)
 
 static bool pocl_once(const kernel_state *state)
 {
-    return state->bench->pocl->kernel_and_wait();
+    return state->bench->pocl->kernel_and_wait(state->bench->pocl->state);
+}
+
+static bool intel_once(const kernel_state *state)
+{
+    return state->bench->intel->kernel_and_wait(state->bench->intel->state);
 }
 
 static bool openmp_once(const kernel_state *state)
@@ -190,6 +196,11 @@ static double general_sample(void *state)
 static double pocl_sample(void *state)
 {
     return timed(state, pocl_once);
+}
+
+static double intel_sample(void *state)
+{
+    return timed(state, intel_once);
 }
 
 static double openmp_sample(void *state)
@@ -275,14 +286,14 @@ static const char *general_check(void *state)
     return check_with(state, general_once);
 }
 
-static const char *pocl_check(void *opaque)
+static bool prepare_opencl(const kernel_state *state, const opencl_peer *peer,
+                           bool fast_math)
 {
-    const kernel_state *state = opaque;
     const kernel_spec *spec = state->spec;
-    pocl_kernel kernel = {
+    opencl_kernel kernel = {
         .source = spec->opencl,
         .name = spec->name,
-        .options = spec->fast_math ? "-cl-fast-relaxed-math" : "",
+        .options = fast_math ? "-cl-fast-relaxed-math" : "",
         .global = {(size_t)spec->grid.x * spec->block.x,
                    (size_t)spec->grid.y * spec->block.y},
         .local = {spec->block.x, spec->block.y},
@@ -295,9 +306,38 @@ static const char *pocl_check(void *opaque)
         kernel.arrays[i] = state->arrays[i];
         kernel.sizes[i] = array_size(&spec->arrays[i]);
     }
-    if (!state->bench->pocl->kernel_prepare(&kernel))
-        return "PoCL does not take the kernel";
-    return check_with(state, pocl_once);
+    return peer->kernel_prepare(peer->state, &kernel);
+}
+
+// A peer whose fast math misses the tolerance is compiled without it.
+static const char *check_opencl(kernel_state *state, opencl_platform which,
+                                bool (*once)(const kernel_state *))
+{
+    const opencl_peer *const peers[] = {
+        [OPENCL_POCL] = state->bench->pocl,
+        [OPENCL_INTEL] = state->bench->intel,
+    };
+    const char *why = NULL;
+    for (int fast = state->spec->fast_math; fast >= 0; fast--) {
+        if (!prepare_opencl(state, peers[which], fast))
+            return "does not take the kernel";
+        why = check_with(state, once);
+        if (!why)
+            return NULL;
+        snprintf(state->opencl_with[which], sizeof *state->opencl_with,
+                 "without fast math");
+    }
+    return why;
+}
+
+static const char *pocl_check(void *state)
+{
+    return check_opencl(state, OPENCL_POCL, pocl_once);
+}
+
+static const char *intel_check(void *state)
+{
+    return check_opencl(state, OPENCL_INTEL, intel_once);
 }
 
 static const char *openmp_check(void *state)
@@ -416,8 +456,12 @@ static void close_peers(kernel_state *state)
         rnl_buffer_release(state->buffers[i]);
     rnl_function_release(state->function);
     rnl_function_release(state->general);
-    if (state->bench->pocl)
-        state->bench->pocl->kernel_release();
+    const opencl_peer *const peers[] = {state->bench->pocl,
+                                        state->bench->intel};
+    for (size_t i = 0; i < 2; i++) {
+        if (peers[i])
+            peers[i]->kernel_release(peers[i]->state);
+    }
 }
 
 // --- The ways as variants --------------------------------------------------
@@ -436,6 +480,9 @@ static bench_variant variant_of(kernel_way way, kernel_state *state)
     case KERNEL_POCL:
         return (bench_variant){NULL,        bench->no_pocl, pocl_check,
                                pocl_sample, state,          NULL};
+    case KERNEL_INTEL:
+        return (bench_variant){NULL,         bench->no_intel, intel_check,
+                               intel_sample, state,           NULL};
     case KERNEL_OPENMP:
         return (bench_variant){NULL,         bench->no_openmp,
                                openmp_check, openmp_sample,

@@ -10,12 +10,13 @@ typedef enum kernel_way {
     KERNEL_FIXED,    // by Runnel, compiled for the size of its blocks
     KERNEL_GENERAL,  // by Runnel, for any size
     KERNEL_POCL,
+    KERNEL_INTEL,   // by Intel's OpenCL
     KERNEL_OPENMP,  // by the loop
     KERNEL_SIMD,    // by the loop with `omp simd`, or where there is none by
                     // the other
 } kernel_way;
 
-enum { KERNEL_WAYS = 5 };
+enum { KERNEL_WAYS = 6 };
 
 typedef struct kernel_group {
     const kernel_spec *const *specs;

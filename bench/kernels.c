@@ -1,5 +1,5 @@
-// Whole kernels: from source through Runnel, in OpenCL C through PoCL, by hand
-// with OpenMP. All three work on the same arrays.
+// Whole kernels: from source through Runnel, in OpenCL C through PoCL and
+// Intel's runtime, by hand with OpenMP. All of them work on the same arrays.
 #include "kernels/kernels.h"
 
 #include "kernel_rows.h"
@@ -47,9 +47,10 @@ static void run(bench_run *bench, const bench_plan *plan)
         .count = KERNELS,
         .ways = {{"runnel", KERNEL_FIXED},
                  {"pocl", KERNEL_POCL},
+                 {"intel", KERNEL_INTEL},
                  {"openmp", KERNEL_OPENMP},
                  {"runnel, any block size", KERNEL_GENERAL}},
-        .way_count = 4,
+        .way_count = 5,
     };
     kernel_group_run(bench, plan, &group);
 }

@@ -10,6 +10,7 @@ typedef struct launch_state {
     rnl_function function;
     uint32_t blocks;
     unsigned repeat;
+    const opencl_peer *opencl;
 } launch_state;
 
 static double runnel_sample(void *opaque)
@@ -28,12 +29,13 @@ static double runnel_sample(void *opaque)
     return (double)(bench_now_ns() - start) / state->repeat;
 }
 
-static double pocl_sample(void *opaque)
+static double opencl_sample(void *opaque)
 {
     launch_state *state = opaque;
+    const opencl_peer *peer = state->opencl;
     uint64_t start = bench_now_ns();
     for (unsigned i = 0; i < state->repeat; i++) {
-        if (!state->bench->pocl->empty_and_wait())
+        if (!peer->empty_and_wait(peer->state))
             return -1;
     }
     return (double)(bench_now_ns() - start) / state->repeat;
@@ -62,31 +64,45 @@ static void run(bench_run *bench, const bench_plan *plan)
     uint32_t blocks = (uint32_t)plan->size;
     launch_state native = {bench, runnel->native_empty, blocks, repeat};
     launch_state compiled = {bench, runnel->source_empty, blocks, repeat};
+    launch_state pocl = {bench, .repeat = repeat, .opencl = bench->pocl};
+    launch_state intel = {bench, .repeat = repeat, .opencl = bench->intel};
     bench_variant variants[] = {
-        {"runnel native", bench_reason(runnel->no_native), NULL,
-         runnel_sample, &native},
-        {"runnel source", bench_reason(runnel->no_source), NULL,
-         runnel_sample, &compiled},
-        {"pocl", bench->no_pocl, NULL, pocl_sample, &native},
+        {"runnel native", bench_reason(runnel->no_native), NULL, runnel_sample,
+         &native},
+        {"runnel source", bench_reason(runnel->no_source), NULL, runnel_sample,
+         &compiled},
+        {"pocl", bench->no_pocl, NULL, opencl_sample, &pocl},
+        {"intel", bench->no_intel, NULL, opencl_sample, &intel},
         {"openmp", bench->no_openmp, NULL, openmp_sample, &native},
         {"openmp passive", bench->no_passive, NULL, passive_sample, &native},
     };
-    bench_measure(bench, plan, variants, 5);
+    bench_measure(bench, plan, variants, 6);
 }
 
 static const bench_plan plans[] = {
     {.name = "launch-sync/hot",
      .what = "empty kernel, enqueue + synchronize, back to back",
-     .size = 1, .samples = 20, .warm = 20},
+     .size = 1,
+     .samples = 20,
+     .warm = 20},
     {.name = "launch-sync/parked",
      .what = "empty kernel, enqueue + synchronize, after 2 ms of sleep",
-     .size = 1, .samples = 15, .warm = 3, .pause_ns = 2000000},
+     .size = 1,
+     .samples = 15,
+     .warm = 3,
+     .pause_ns = 2000000},
     {.name = "launch-sync/asleep",
      .what = "empty kernel, enqueue + synchronize, after 10 ms of sleep",
-     .size = 1, .samples = 6, .warm = 1, .pause_ns = 10000000},
+     .size = 1,
+     .samples = 6,
+     .warm = 1,
+     .pause_ns = 10000000},
     {.name = "launch-sync/idle",
      .what = "empty kernel, enqueue + synchronize, after 100 ms of sleep",
-     .size = 1, .rounds = 15, .samples = 2, .pause_ns = 100000000},
+     .size = 1,
+     .rounds = 15,
+     .samples = 2,
+     .pause_ns = 100000000},
 };
 
 const bench_case launch_sync_case = {BENCH_PLANS(plans), run};

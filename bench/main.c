@@ -43,7 +43,7 @@ static bool on_cpu(void)
 
 static const char usage[] =
     "Usage: runnel-bench [OPTION]...\n"
-    "Measures Runnel beside PoCL, OpenMP and memcpy, interleaved in one run, "
+    "Measures Runnel beside OpenCL, OpenMP and memcpy, interleaved in one run, "
     "and prints\nwhat each took, the ratios with their spread, and the "
     "goals.\n"
     "\n"
@@ -181,7 +181,8 @@ static void open_peers(bench_run *bench)
     // The child first, while this process has no other thread.
     bench->passive = process_peer_start(&bench->no_passive);
     bench_runnel_open(&bench->runnel);
-    bench->pocl = pocl_peer_open(&bench->no_pocl);
+    bench->pocl = opencl_peer_open(OPENCL_POCL, &bench->no_pocl);
+    bench->intel = opencl_peer_open(OPENCL_INTEL, &bench->no_intel);
     bench->openmp = openmp_peer_open(&bench->no_openmp);
 }
 
@@ -189,7 +190,8 @@ static int measure(bench_run *bench, const char *json)
 {
     bench_machine machine;
     machine_describe(&machine);
-    bench->no_pocl = bench->no_openmp = bench->no_passive = "for the cpu alone";
+    bench->no_pocl = bench->no_intel = bench->no_openmp = bench->no_passive =
+        "for the cpu alone";
     if (bench->on_cpu)
         open_peers(bench);
     report_header(bench, &machine);

@@ -41,9 +41,9 @@ static process_child spawn_self(char *const *arguments, char *extra)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    int failed = !environment ||
-                 posix_spawn(&child.id, "/proc/self/exe", &actions, NULL,
-                             arguments, environment);
+    int failed =
+        !environment || posix_spawn(&child.id, "/proc/self/exe", &actions, NULL,
+                                    arguments, environment);
     posix_spawn_file_actions_destroy(&actions);
     free(environment);
     close(ends[1]);
@@ -204,10 +204,10 @@ static bool work_with_runnel(bench_runnel *runnel)
 static bool work_with_pocl(void)
 {
     const char *why;
-    const pocl_peer *pocl = pocl_peer_open(&why);
+    const opencl_peer *pocl = opencl_peer_open(OPENCL_POCL, &why);
     for (int i = 0; i < 1000 && pocl; i++)
-        pocl->enqueue_empty();
-    return pocl && pocl->finish();
+        pocl->enqueue_empty(pocl->state);
+    return pocl && pocl->finish(pocl->state);
 }
 
 static bool work_with_openmp(void)

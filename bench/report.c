@@ -178,6 +178,16 @@ static void put_peer(const char *name, const char *absent, const char *text)
            absent ? absent : text);
 }
 
+static void put_opencl(const char *name, const char *absent,
+                       const opencl_peer *peer)
+{
+    char text[240] = "";
+    if (peer)
+        snprintf(text, sizeof text, "%s, waits by %s", peer->version,
+                 peer->wait_way);
+    put_peer(name, absent, text);
+}
+
 static void put_device(const char *version)
 {
     rnl_device_info info = {.struct_size = sizeof info};
@@ -209,11 +219,8 @@ void report_header(const bench_run *bench, const bench_machine *machine)
     }
     put_peer("runnel", bench_reason(bench->runnel.no_native), text);
     put_peer("runnel source", bench_reason(bench->runnel.no_source), text);
-    if (bench->pocl)
-        printf("  %-16s%s, waits by %s\n", "pocl", bench->pocl->version,
-               bench->pocl->wait_way);
-    else
-        put_peer("pocl", bench->no_pocl, "");
+    put_opencl("pocl", bench->no_pocl, bench->pocl);
+    put_opencl("intel", bench->no_intel, bench->intel);
     snprintf(text, sizeof text, "%d threads",
              bench->openmp ? bench->openmp->threads() : 0);
     put_peer("openmp", bench->no_openmp, text);

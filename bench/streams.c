@@ -47,7 +47,8 @@ static const char *check(void *opaque)
 static double pocl_queues(void *opaque)
 {
     streams_state *state = opaque;
-    return state->bench->pocl->queues(state->count);
+    const opencl_peer *pocl = state->bench->pocl;
+    return pocl->queues(pocl->state, state->count);
 }
 
 static const char *make(streams_state *state)
@@ -67,10 +68,16 @@ static const char *make(streams_state *state)
 static const bench_plan plans[] = {
     {.name = "streams/1000",
      .what = "1,000 streams: wait, tiny kernel, record, per stream",
-     .size = 1000, .samples = 5, .warm = 2, .rounds = 9},
+     .size = 1000,
+     .samples = 5,
+     .warm = 2,
+     .rounds = 9},
     {.name = "streams/10000",
      .what = "10,000 streams: the same, per stream",
-     .size = 10000, .samples = 3, .warm = 1, .rounds = 5},
+     .size = 10000,
+     .samples = 3,
+     .warm = 1,
+     .rounds = 5},
 };
 
 static void run(bench_run *bench, const bench_plan *plan)
