@@ -99,10 +99,14 @@ static rnl_status zero_now(struct context *context, struct buffer *buffer)
     return status;
 }
 
-// Without a stream the host does it where it can.
+// Memory that is zero is left alone, which leaves its pages untouched. A graph
+// uses the same memory in each launch: there the fill is captured always.
+// Without a stream the host zeroes what it can reach.
 static rnl_status zero(struct context *context, struct stream *stream,
                        struct buffer *buffer)
 {
+    if (buffer->memory.zeroed && !(stream && stream_is_captured(stream)))
+        return RNL_OK;
     if (stream)
         return fill_submit(stream, buffer, buffer->size);
     if (buffer->memory.host) {

@@ -269,8 +269,8 @@ static rnl_status fill_buffer(struct context *context, struct buffer *buffer,
         take_set_aside(pool, buffer->kind, capacity, &buffer->memory);
     if (buffer->set_aside)
         return RNL_OK;
-    rnl_status status = memory_pool_allocate(context, buffer->kind, capacity,
-                                             &buffer->memory);
+    rnl_status status =
+        memory_pool_allocate(context, buffer->kind, capacity, &buffer->memory);
     if (status == RNL_OK)
         count_reserved(pool, capacity);
     return status;
@@ -327,6 +327,7 @@ static struct buffer *use_again(struct buffer *buffer, uint64_t id, size_t size)
 {
     object_revive(&buffer->object, id);
     buffer->size = size;
+    buffer->memory.zeroed = false;
     buffer->map_state = MAP_NONE;
     buffer->attach_mode = RNL_ATTACH_GLOBAL;
     atomic_store_explicit(&buffer->release_point, 0, memory_order_relaxed);
@@ -355,8 +356,7 @@ static bool enter(struct context *context, struct pool_part *part,
 
 // Nothing was there at once.
 static struct buffer *take_slowly(struct context *context,
-                                  struct stream *stream,
-                                  struct pool_part *part,
+                                  struct stream *stream, struct pool_part *part,
                                   const struct pool_request *request)
 {
     struct memory_pool *pool = &context->pool;
@@ -446,9 +446,9 @@ static void trim_part(struct context *context, struct pool_part *part,
     biased_take(&part->lock, thread_number(), BIASED_RARELY);
     if (part == &pool->large) {
         for (unsigned i = POOL_KINDS * POOL_BINS; i-- > 0;)
-            trim_list_locked(
-                pool, &pool->large_bins[i % POOL_KINDS][i / POOL_KINDS], keep,
-                &gone);
+            trim_list_locked(pool,
+                             &pool->large_bins[i % POOL_KINDS][i / POOL_KINDS],
+                             keep, &gone);
     } else {
         for (unsigned i = POOL_SMALL_BINS; i-- > 0;)
             trim_list_locked(pool, &part->bins[i], keep, &gone);
@@ -480,6 +480,7 @@ rnl_status memory_pool_init(struct context *context)
         return status;
     if (pool->set_aside.host)
         poison(pool->set_aside.host, size);
+    pool->set_aside.zeroed = false;  // MemorySanitizer takes it for unwritten
     pool->set_aside_size = size;
     count_reserved(pool, size);
     return RNL_OK;
@@ -513,8 +514,8 @@ void memory_pool_finish(struct context *context)
         for (unsigned j = 0; j < POOL_SMALL_BINS; j++)
             pool_discard_list(context, pool->parts[i].bins[j]);
     for (unsigned i = 0; i < POOL_KINDS * POOL_BINS; i++)
-        pool_discard_list(
-            context, pool->large_bins[i / POOL_BINS][i % POOL_BINS]);
+        pool_discard_list(context,
+                          pool->large_bins[i / POOL_BINS][i % POOL_BINS]);
     if (pool->set_aside_size == 0)
         return;
     if (pool->set_aside.host)
@@ -547,8 +548,7 @@ static void add_up(struct memory_pool *pool, rnl_pool_stats *stats)
         add_part(part_at(pool, i), stats);
 }
 
-rnl_status rnl_context_pool_stats(rnl_context handle,
-                                  rnl_pool_stats *out_stats)
+rnl_status rnl_context_pool_stats(rnl_context handle, rnl_pool_stats *out_stats)
 {
     rnl_status status = ENTER();
     if (status != RNL_OK)

@@ -33,14 +33,15 @@ struct memory {
     void *device;  // what kernels see
     void *host;    // NULL where the host cannot reach it
     uint64_t cookie;
+    bool zeroed;  // every byte is 0: new memory of a system that promises so
 };
 
 struct pool_part {
     _Alignas(64) struct biased_lock lock;  // guards all below
-    bool holds;           // the context's reference
-    uint32_t live_count;  // buffers and events in use, or about to be
+    bool holds;                            // the context's reference
+    uint32_t live_count;        // buffers and events in use, or about to be
     struct object_rest events;  // event_pool.h's
-    size_t live, peak;    // bytes in use now, and at most
+    size_t live, peak;          // bytes in use now, and at most
     uint64_t hits, misses;
     uint64_t next_id, end_id;  // ids taken in advance
     struct buffer *bins[POOL_SMALL_BINS];
@@ -55,14 +56,14 @@ struct memory_pool {
     _Alignas(64) _Atomic size_t reserved;  // bytes that the backend gave
     _Atomic size_t reserved_peak;
     _Atomic uint64_t trims, retries;
-    size_t threshold;       // bytes to keep at most
-    _Atomic bool closed;    // the caller has no reference to the context
-    struct memory set_aside;           // taken when the context was opened …
+    size_t threshold;         // bytes to keep at most
+    _Atomic bool closed;      // the caller has no reference to the context
+    struct memory set_aside;  // taken when the context was opened …
     size_t set_aside_size;
-    _Atomic size_t set_aside_used;     // … and given out up to here
-    struct lock waiting_lock;          // guards the list, and those at streams
+    _Atomic size_t set_aside_used;  // … and given out up to here
+    struct lock waiting_lock;       // guards the list, and those at streams
     struct stream *waiting_streams;
-    _Atomic uint32_t waiting_count;    // buffers at streams
+    _Atomic uint32_t waiting_count;  // buffers at streams
 };
 
 // At the stream that they wait for.
@@ -70,7 +71,7 @@ struct pool_waiting {
     // Written under the pool's waiting_lock, as released: nearly by points.
     struct buffer *_Atomic first;
     struct buffer *last;
-    struct stream *next, **link;   // in waiting_streams
+    struct stream *next, **link;  // in waiting_streams
 };
 
 // Sets memory aside if the context's options ask for it.

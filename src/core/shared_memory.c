@@ -37,8 +37,7 @@ static void name_of(const struct key *key, char *name, size_t size)
 
 static rnl_status map_file(int fd, size_t size, struct memory *out_memory)
 {
-    void *memory =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "%zu bytes of shared memory cannot be mapped: %s", size,
@@ -85,6 +84,7 @@ rnl_status shared_memory_make(size_t size, unsigned char *out_key,
         return status;
     }
     out_memory->cookie |= ((uint64_t)fd + 1) << COOKIE_FD_SHIFT;
+    out_memory->zeroed = true;
     made.fd = (uint32_t)fd;
     memcpy(out_key, &made, sizeof made);
     return RNL_OK;
@@ -113,7 +113,8 @@ static rnl_status cannot_look(int code)
         return gone();
     return fail_at(RNL_ERROR_IO, "handle",
                    "the system does not let this process open the memory: %s; "
-                   "both must be of the same user", strerror(code));
+                   "both must be of the same user",
+                   strerror(code));
 }
 
 // The file's name shows that the descriptor is still the one that was exported

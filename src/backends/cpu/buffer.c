@@ -1,4 +1,5 @@
 #include "backends/cpu/cpu.h"
+#include "base/alloc.h"
 #include "core/shared_memory.h"
 
 #include <stdlib.h>
@@ -16,21 +17,45 @@ static rnl_status too_much(const struct context *context, size_t size)
                 (unsigned long long)context->device->info.memory_size);
 }
 
+// A mapping of whole huge pages. Only a larger mapping is sure to contain an
+// aligned one; the rest of it goes back at once. Where the system has no huge
+// pages, the advice is refused and the pages are ordinary ones.
+static void *map_large(size_t size)
+{
+    size = mem_align_up(size, HUGE_PAGE);
+    char *start = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (start == MAP_FAILED)
+        return NULL;
+    size_t before = -(uintptr_t)start % HUGE_PAGE;
+    char *memory = start + before;
+    if (before > 0)
+        munmap(start, before);
+    munmap(memory + size, HUGE_PAGE - before);
+    madvise(memory, size, MADV_HUGEPAGE);
+    return memory;
+}
+
+static void *allocate_small(size_t size)
+{
+    void *memory;
+    return posix_memalign(&memory, ALIGNMENT, size) ? NULL : memory;
+}
+
 // All kinds of memory are one here. Stream order needs nothing of the backend:
 // the memory is there at once, and it is freed when no work uses it any more.
 rnl_status cpu_memory_allocate(struct context *context, rnl_memory_kind kind,
                                size_t size, struct memory *out_memory)
 {
     (void)kind;
-    void *memory = NULL;
-    bool huge = size >= HUGE_PAGE;
+    bool large = size >= HUGE_PAGE;
     // Linux would promise more than the machine has, and kill us later.
-    if (size > context->device->info.memory_size ||
-        posix_memalign(&memory, huge ? HUGE_PAGE : ALIGNMENT, size) != 0)
+    if (size > context->device->info.memory_size)
         return too_much(context, size);
-    if (huge)
-        madvise(memory, size, MADV_HUGEPAGE);
-    *out_memory = (struct memory){memory, memory, 0};
+    void *memory = large ? map_large(size) : allocate_small(size);
+    if (!memory)
+        return too_much(context, size);
+    *out_memory = (struct memory){memory, memory, .zeroed = large};
     return RNL_OK;
 }
 
@@ -41,6 +66,8 @@ void cpu_memory_free(struct context *context, rnl_memory_kind kind,
     (void)kind;
     if (memory.cookie != 0)
         shared_memory_end(memory, size);
+    else if (size >= HUGE_PAGE)
+        munmap(memory.host, mem_align_up(size, HUGE_PAGE));
     else
         free(memory.host);
 }
