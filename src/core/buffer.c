@@ -54,7 +54,7 @@ static struct object_class buffer_class = {
 };
 
 struct buffer *buffer_new(struct context *context, rnl_memory_kind kind,
-                                 size_t size, const char *label)
+                          size_t size, const char *label)
 {
     struct buffer *buffer =
         (struct buffer *)object_create(&buffer_class, context, label);
@@ -99,9 +99,17 @@ static rnl_status zero_now(struct context *context, struct buffer *buffer)
     return status;
 }
 
+// Device memory that a stream's workers zero faster than the caller alone.
+#define ZEROED_BY_WORKERS ((size_t)16 << 20)
+
+static bool host_zeroes(const struct buffer *buffer)
+{
+    return buffer->memory.host && (buffer->kind != RNL_MEMORY_DEVICE ||
+                                   buffer->size < ZEROED_BY_WORKERS);
+}
+
 // Memory that is zero is left alone, which leaves its pages untouched. A graph
 // uses the same memory in each launch: there the fill is captured always.
-// Without a stream the host zeroes what it can reach.
 static rnl_status zero(struct context *context, struct stream *stream,
                        struct buffer *buffer)
 {
@@ -109,11 +117,10 @@ static rnl_status zero(struct context *context, struct stream *stream,
         return RNL_OK;
     if (stream)
         return fill_submit(stream, buffer, buffer->size);
-    if (buffer->memory.host) {
-        memset(buffer->memory.host, 0, buffer->size);
-        return RNL_OK;
-    }
-    return zero_now(context, buffer);
+    if (!host_zeroes(buffer))
+        return zero_now(context, buffer);
+    memset(buffer->memory.host, 0, buffer->size);
+    return RNL_OK;
 }
 
 static void note_release(struct buffer *buffer);
@@ -158,8 +165,7 @@ static rnl_status buffer_make(struct context *context, struct stream *stream,
     if (status != RNL_OK || (status = check_kind(context, options.kind)))
         return status;
     if (given && options.interprocess)
-        return make_shared(context, stream != NULL, size, &options,
-                           out_buffer);
+        return make_shared(context, stream != NULL, size, &options, out_buffer);
     // A graph may be launched on any stream: its memory must be free for all.
     struct stream *order =
         stream && !stream_is_captured(stream) ? stream : NULL;
@@ -274,8 +280,8 @@ rnl_status rnl_buffer_wrap(rnl_context handle, void *pointer, size_t size,
         buffer_new(context, options.kind, size, options.label);
     if (!buffer)
         return fail_status();
-    bool host = options.kind != RNL_MEMORY_DEVICE ||
-                !context->backend->accelerator;
+    bool host =
+        options.kind != RNL_MEMORY_DEVICE || !context->backend->accelerator;
     buffer->memory = (struct memory){pointer, host ? pointer : NULL, 0};
     buffer->element = options.element;
     buffer->borrowed = !options.deleter;
@@ -327,8 +333,8 @@ rnl_status buffer_take_range(const struct buffer *buffer, size_t offset,
 
 // A slice of a slice keeps what that one keeps, not that one: a window that
 // moves along would keep all that it was.
-static rnl_status slice(struct buffer *parent, rnl_buffer handle,
-                        size_t offset, size_t size, rnl_buffer *out_slice)
+static rnl_status slice(struct buffer *parent, rnl_buffer handle, size_t offset,
+                        size_t size, rnl_buffer *out_slice)
 {
     struct buffer *slice;
     rnl_status status = buffer_take_range(parent, offset, &size, "size");
@@ -340,8 +346,8 @@ static rnl_status slice(struct buffer *parent, rnl_buffer handle,
     if (memory.host)
         memory.host = (char *)memory.host + offset;
     status = buffer_borrow(parent->object.context, memory, size,
-                           &buffer_whole(parent)->object,
-                           parent->object.label, &slice);
+                           &buffer_whole(parent)->object, parent->object.label,
+                           &slice);
     if (status != RNL_OK)
         return status;
     slice->parent = handle;
@@ -354,8 +360,7 @@ rnl_status rnl_buffer_slice(rnl_buffer handle, size_t offset, size_t size,
                             rnl_buffer *out_slice)
 {
     rnl_status status = ENTER();
-    if (status != RNL_OK ||
-        (status = check_pointer(out_slice, "out_slice")))
+    if (status != RNL_OK || (status = check_pointer(out_slice, "out_slice")))
         return status;
     struct object *object = object_find_and_keep(handle, OBJECT_BUFFER);
     if (!object)
@@ -382,10 +387,9 @@ static void set_release_point(struct buffer *buffer, uint64_t point)
                               memory_order_relaxed);
         return;
     }
-    while (before < point &&
-           !atomic_compare_exchange_weak_explicit(
-               &buffer->release_point, &before, point, memory_order_relaxed,
-               memory_order_relaxed))
+    while (before < point && !atomic_compare_exchange_weak_explicit(
+                                 &buffer->release_point, &before, point,
+                                 memory_order_relaxed, memory_order_relaxed))
         ;
 }
 
@@ -475,8 +479,8 @@ rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,
     struct object *buffer = object_find_and_keep(handle, OBJECT_BUFFER);
     if (!buffer)
         return object_refuse(handle, OBJECT_BUFFER, "buffer");
-    if (capture_buffer(stream, (struct buffer *)buffer,
-                       RNL_NODE_BUFFER_RELEASE, &status)) {
+    if (capture_buffer(stream, (struct buffer *)buffer, RNL_NODE_BUFFER_RELEASE,
+                       &status)) {
         object_drop(buffer);
         return status ? status
                       : object_release(handle, OBJECT_BUFFER, "buffer");
@@ -540,8 +544,7 @@ static rnl_status set_release_stream(struct buffer *buffer,
     // The point is one of the old stream; those of the new one come later.
     uint64_t point = atomic_exchange(&buffer->release_point, 0);
     struct stream *old = atomic_exchange(&buffer->release_stream, stream);
-    struct stream *before =
-        old ? old : buffer->object.context->default_stream;
+    struct stream *before = old ? old : buffer->object.context->default_stream;
     if (!old && !default_stream_keep(buffer->object.context))
         return RNL_OK;
     status = hold_for_work(buffer, before);
@@ -568,8 +571,8 @@ rnl_status rnl_buffer_set_release_stream(rnl_buffer handle,
         return object_refuse(handle, OBJECT_BUFFER, "buffer");
     status = check_stream(stream_handle, "stream", &stream);
     if (status == RNL_OK)
-        status = set_release_stream(buffer_whole((struct buffer *)buffer),
-                                    stream);
+        status =
+            set_release_stream(buffer_whole((struct buffer *)buffer), stream);
     object_drop(buffer);
     return status;
 }

@@ -36,14 +36,14 @@ static rnl_status buffer_life(void)
     TRY(rnl_buffer_create(context, 256,
                           RNL_BUFFER_OPTIONS(.kind = RNL_MEMORY_HOST),
                           &buffers[1]));
-    TRY(rnl_enqueue_buffer_create(stream, 256,
-                                  RNL_BUFFER_OPTIONS(.zeroed = true),
-                                  &buffers[2]));
+    TRY(rnl_enqueue_buffer_create(
+        stream, 256, RNL_BUFFER_OPTIONS(.zeroed = true), &buffers[2]));
     TRY(rnl_buffer_slice(buffers[0], 64, 64, &buffers[3]));
     TRY(rnl_buffer_wrap(context, memory, sizeof memory,
                         RNL_WRAP_OPTIONS(.kind = RNL_MEMORY_HOST,
                                          .deleter = count_deletion,
-                                         .label = "wrapped"), &buffers[4]));
+                                         .label = "wrapped"),
+                        &buffers[4]));
     TRY(rnl_buffer_create(context, 0, NULL, &buffers[5]));
     bool wrapped = buffers[4] != NULL;
     TRY(rnl_buffer_set_release_stream(buffers[0], stream));
@@ -171,10 +171,9 @@ static rnl_status handed_over(struct sweep_set *t)
     rnl_status status = RNL_OK;
     for (int i = 0; i < 6; i++) {
         rnl_buffer made = NULL;
-        TRY(rnl_enqueue_buffer_create(t->stream, 512,
-                                      RNL_BUFFER_OPTIONS(.zeroed = true,
-                                                         .label = "made"),
-                                      &made));
+        TRY(rnl_enqueue_buffer_create(
+            t->stream, 512, RNL_BUFFER_OPTIONS(.zeroed = true, .label = "made"),
+            &made));
         TRY(rnl_enqueue_wait_stream(t->other, t->stream));
         TRY(rnl_buffer_set_release_stream(made, t->other));
         TRY(rnl_enqueue_fill(t->other, made, 0, 512, 1, 8));
@@ -184,20 +183,28 @@ static rnl_status handed_over(struct sweep_set *t)
     return status;
 }
 
+// The fourth is zeroed anew in the memory of the third, by a stream.
 static rnl_status large_buffers(struct sweep_set *t)
 {
+    const size_t sizes[] = {3 << 20, 3 << 20, 17 << 20, 17 << 20};
     rnl_status status = RNL_OK;
-    rnl_buffer buffers[3] = {0};
-    for (int i = 0; i < 3; i++)
-        TRY(rnl_buffer_create(t->context, (size_t)3 << 20,
-                              RNL_BUFFER_OPTIONS(.zeroed = i == 1),
+    rnl_buffer buffers[4] = {0};
+    for (int i = 0; i < 4; i++) {
+        TRY(rnl_buffer_create(t->context, sizes[i],
+                              RNL_BUFFER_OPTIONS(.zeroed = i % 2),
                               &buffers[i]));
+        if (i != 2)
+            continue;
+        TRY(rnl_fill_and_wait(t->other, buffers[2], 0, sizes[2], 1, 1));
+        RELEASE(rnl_buffer_release(buffers[2]));
+    }
     TRY(rnl_enqueue_copy_buffer(t->stream, buffers[0], 0, buffers[1], 0,
-                                (size_t)3 << 20));
-    TRY(rnl_enqueue_fill(t->other, buffers[2], 0, (size_t)3 << 20, 1, 1));
+                                sizes[0]));
+    TRY(rnl_enqueue_fill(t->other, buffers[3], 0, sizes[3], 1, 1));
     TRY(rnl_context_synchronize(t->context, RNL_FOREVER));
-    for (int i = 0; i < 3; i++)
-        RELEASE(rnl_buffer_release(buffers[i]));
+    for (int i = 0; i < 4; i++)
+        if (i != 2)
+            RELEASE(rnl_buffer_release(buffers[i]));
     return status;
 }
 
@@ -235,9 +242,10 @@ static rnl_status wrapped(struct sweep_set *t)
     deletions = 0;
     TRY(rnl_host_register(t->context, memory, sizeof memory));
     bool registered = status == RNL_OK;
-    TRY(rnl_buffer_wrap(t->context, memory, sizeof memory,
-                        RNL_WRAP_OPTIONS(.kind = RNL_MEMORY_HOST,
-                                         .deleter = count_deletion), &wrap));
+    TRY(rnl_buffer_wrap(
+        t->context, memory, sizeof memory,
+        RNL_WRAP_OPTIONS(.kind = RNL_MEMORY_HOST, .deleter = count_deletion),
+        &wrap));
     bool made = wrap != NULL;
     TRY(rnl_buffer_get_info(wrap, &info));
     TRY(rnl_buffer_slice(wrap, 1024, 1024, &slice));
@@ -258,10 +266,10 @@ static rnl_status shared(struct sweep_set *t)
     rnl_status status = RNL_OK;
     rnl_buffer buffer = NULL;
     rnl_ipc_handle handle = {{0}};
-    TRY(rnl_buffer_create(t->context, 5000,
-                          RNL_BUFFER_OPTIONS(.interprocess = true,
-                                             .zeroed = true, .label = "s"),
-                          &buffer));
+    TRY(rnl_buffer_create(
+        t->context, 5000,
+        RNL_BUFFER_OPTIONS(.interprocess = true, .zeroed = true, .label = "s"),
+        &buffer));
     TRY(rnl_buffer_export(buffer, &handle));
     TRY(rnl_fill_and_wait(t->stream, buffer, 0, 5000, 6, 1));
     EXPECT(status != RNL_OK || handle.bytes[0] == 'R');
