@@ -254,7 +254,6 @@ bool steady_unrolls(const struct emitter *e);
 // bytes of all memory; how many there are from here on, of those left; what is
 // one's own; and the last one.
 bool group_is_possible(struct emitter *e);
-bool group_has_rows(struct emitter *e);
 LLVMValueRef group_find_most(struct emitter *e, LLVMValueRef threads,
                              LLVMValueRef records);
 LLVMValueRef group_begin(struct emitter *e, LLVMValueRef left);

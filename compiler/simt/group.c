@@ -15,6 +15,9 @@ enum { GROUP_THREADS = 1 << 16, GROUP_BYTES = 128 << 10, UNROLLED_MOST = 80 };
 // cache.
 enum { ROW_THREADS = 1024 };
 
+// Accesses to shared memory for each other one.
+enum { SHARED_MOST = 4 };
+
 // --- Whether they can --------------------------------------------------------
 
 bool group_calls_prelude(const struct kernel *kernel)
@@ -47,8 +50,8 @@ bool group_counts_votes(const struct kernel *kernel)
 }
 
 // Gives a shared variable its place in the memory that each block of a group
-// has of its own. False for one whose size is the launch's: it is not of the
-// object (prepare_share_variables).
+// has of its own. False for one whose size is the launch's, which is not of the
+// object (prepare_share_variables), and for what the host wrote.
 static bool add_shared(struct emitter *e, LLVMValueRef variable)
 {
     uint64_t size = LLVMABISizeOfType(e->kernel->layout,
@@ -57,7 +60,8 @@ static bool add_shared(struct emitter *e, LLVMValueRef variable)
     if (map_get(&e->shared, variable))
         return true;
     if (LLVMGetVisibility(variable) != LLVMHiddenVisibility || size == 0 ||
-        alignment > RNL_CPU_MEMORY_ALIGNMENT)
+        alignment > RNL_CPU_MEMORY_ALIGNMENT ||
+        variable == LLVMGetNamedGlobal(e->module, "rnl_state"))
         return false;
     unsigned *offset = simt_allocate(sizeof *offset);
     alignment = alignment ? alignment : RNL_CPU_MEMORY_ALIGNMENT;
@@ -84,26 +88,55 @@ static bool place_shared(struct emitter *e)
     return true;
 }
 
+// Whether every loop has a barrier. Other loops go through the same memory in
+// all rows of a block, which then had better stay together.
+static bool all_loops_have_barriers(const struct kernel *kernel)
+{
+    for (unsigned l = 0; l < kernel->loop_count; l++)
+        if (!has_barrier(kernel, &kernel->loops[l]))
+            return false;
+    return true;
+}
+
+// Whether a block takes more from memory that it shares than it does with it
+// there: what it shares then need not stay in registers.
+static bool shares_little(struct emitter *e)
+{
+    const struct kernel *kernel = e->kernel;
+    unsigned shared = 0, other = 0;
+    for (unsigned i = 0; i < kernel->block_count; i++)
+        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
+             at; at = LLVMGetNextInstruction(at)) {
+            LLVMValueRef address = accessed_address(at);
+            if (!address || slots_is_argument_load(kernel, at) ||
+                map_get(&kernel->slot_of, slots_base(kernel, address)))
+                continue;
+            if (access_is_shared(e, address, 0))
+                shared++;
+            else
+                other++;
+        }
+    return shared <= SHARED_MOST * other;
+}
+
+// Whether rows of threads may go on from each block to the next one: a block of
+// short rows reads a line here and there, in few sets of the cache where an
+// array is a power of two wide.
+static bool has_short_rows(struct emitter *e)
+{
+    return e->variant->rows && e->kernel->uses_y &&
+           all_loops_have_barriers(e->kernel) && shares_little(e);
+}
+
 // Not where blocks reach each other's shared memory: addresses there are
 // counted from the start of block memory, where a group's variables do not lie.
 bool group_is_possible(struct emitter *e)
 {
     const struct kernel *kernel = e->kernel;
-    return kernel->strides && !group_calls_prelude(kernel) &&
-           !kernel->has_cluster_ops && !group_counts_votes(kernel) &&
-           place_shared(e);
-}
-
-// Whether rows of threads may go on from each block to the next one: a block of
-// short rows reads a line here and there, in few sets of the cache where an
-// array is a power of two wide. Not with loops: they go through the same memory
-// in all rows of a block.
-bool group_has_rows(struct emitter *e)
-{
-    const struct kernel *kernel = e->kernel;
-    return e->variant->rows && kernel->uses_y && kernel->loop_count == 0 &&
+    e->group.rows = !kernel->strides && has_short_rows(e);
+    return (kernel->strides || e->group.rows) &&
            !group_calls_prelude(kernel) && !kernel->has_cluster_ops &&
-           place_shared(e) && e->group.shared_size == 0;
+           !group_counts_votes(kernel) && place_shared(e);
 }
 
 // --- How many ----------------------------------------------------------------

@@ -51,11 +51,13 @@ bool steady_find(struct emitter *e)
     static const struct variant blocks = {.width = 1024, .blocks = true,
                                           .name = "blocks"};
     bool barriers = e->kernel->barrier_count > 0;
-    e->group.rows = !barriers && group_has_rows(e);
-    e->group.used = barriers ? group_is_possible(e) && is_steady_as(e, &blocks)
-                             : e->group.rows;
-    if (!e->group.used)
+    e->group.used = (barriers || !e->kernel->strides) &&
+                    group_is_possible(e) &&
+                    (!barriers || is_steady_as(e, &blocks));
+    if (!e->group.used) {
+        e->group.rows = false;
         e->shared = (struct map){0};
+    }
     return barriers && (e->group.used || is_steady_as(e, &block));
 }
 

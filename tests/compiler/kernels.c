@@ -112,6 +112,34 @@ RNL_TEST(rows_of_threads_go_on_in_the_next_block)
     built_close(&built);
 }
 
+static void run_planes(rnl_dim3 g, rnl_dim3 b)
+{
+    enum { PLANES = 3 };
+    int width = (int)(g.x * b.x), height = (int)(g.y * b.y);
+    for (int i = 0; i < width * height * PLANES; i++) {
+        int x = i % width, y = i / width % height;
+        int back_x = (int)b.x - 1 - 2 * (x % (int)b.x);
+        int back_y = (int)b.y - 1 - 2 * (y % (int)b.y);
+        int before = i - width * height;
+        want[i] = in[i + back_x + back_y * width] * 2 +
+                  (before < 0 ? 0 : in[before] - x);
+    }
+    run("index_planes", g, b, 0, PLANES, width * height * PLANES);
+}
+
+RNL_TEST(blocks_of_short_rows_go_from_barrier_to_barrier_together)
+{
+    begin("index.cu");
+    run_planes((rnl_dim3){5, 1}, (rnl_dim3){16, 16});
+    run_planes((rnl_dim3){3, 4}, (rnl_dim3){8, 8});
+    run_planes((rnl_dim3){2, 7}, (rnl_dim3){16, 4});
+    run_planes((rnl_dim3){4, 3}, (rnl_dim3){7, 9});
+    built_close(&built);
+    built_kernels(&built, "index.cu", "--option --block-size=16x16");
+    run_planes((rnl_dim3){5, 1}, (rnl_dim3){16, 16});
+    built_close(&built);
+}
+
 static void want_3d(rnl_dim3 g, rnl_dim3 b, bool barrier)
 {
     int i = 0;

@@ -94,3 +94,24 @@ extern "C" __global__ void index_order(int *out, const int *, int width)
     int y = blockIdx.y * blockDim.y + threadIdx.y;
     out[1 + y * width + x] = atomicAdd(out, 1);
 }
+
+// Blocks that go from plane to plane, with the one they are in, and what was in
+// the last one, on both sides of barriers.
+extern "C" __global__ void index_planes(int *out, const int *in, int planes)
+{
+    __shared__ int tile[16][16];
+    int width = gridDim.x * blockDim.x, height = gridDim.y * blockDim.y;
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    int last = 0;
+    for (int z = 0; z < planes; z++) {
+        int at = (z * height + y) * width + x;
+        __syncthreads();
+        tile[threadIdx.y][threadIdx.x] = in[at];
+        __syncthreads();
+        int other = tile[blockDim.y - 1 - threadIdx.y]
+                        [blockDim.x - 1 - threadIdx.x];
+        out[at] = other * 2 + last;
+        last = in[at] - x;
+    }
+}
