@@ -160,8 +160,8 @@ static bool stores_shared(struct emitter *e, const struct block *block)
 // Whether all threads store in shared memory in each round of a loop, as in
 // scans and steps of a filter, what their neighbours load in the next one. A
 // load that takes parts of two stores waits until these have reached the cache:
-// with the rounds of other blocks in between, they have. One side of a branch is
-// half of the threads.
+// with the rounds of other blocks in between, they have. One side of a branch
+// is half of the threads.
 static bool all_store_in_rounds(struct emitter *e)
 {
     const struct kernel *kernel = e->kernel;
