@@ -218,6 +218,7 @@ struct shape {
     int64_t stride;      // affine: value of lane i is that of lane 0 + i*stride
     int64_t guess;       // varying: it may well be affine with this stride
     bool rising;         // ... or less between some lanes: see rising.c
+    bool far;            // varying: lanes likely have a row of a matrix each
     unsigned alignment;  // lane 0's value is a multiple of 2 to the power of it
 };
 
@@ -256,10 +257,18 @@ bool shape_widens_signed(const struct shapes *shapes, LLVMValueRef cast);
 // done once for them.
 bool reduce_fits(const struct shapes *shapes, LLVMValueRef at);
 
-// worth.c: what lanes are likely to take, as part of the time of threads one by
-// one, and whether that is a gain.
+// worth.c: whether lanes are faster than threads one by one; what a chunk is
+// likely to take, compared with what it takes in other variants.
+bool lanes_gain(const struct shapes *shapes);
 double lanes_cost(const struct shapes *shapes);
-bool lanes_gain(const struct kernel *kernel, double cost);
+
+// walk.c: by how much a value grows from one round of a loop to the next, 0 if
+// that is not known; whether a thread accesses the same line as a round before
+// or the next one; how many simple instructions a processor could do while a
+// round waits for what the last one computed.
+int64_t walk_growth(const struct kernel *kernel, int loop, LLVMValueRef value);
+bool walks_along(const struct kernel *kernel, LLVMValueRef at);
+double walk_latency(const struct kernel *kernel, int loop);
 
 // talk.c: whether lanes of a warp have to go in step.
 bool lanes_talk(const struct kernel *kernel);

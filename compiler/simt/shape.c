@@ -33,7 +33,16 @@ static int64_t likely_stride(struct shape shape)
 static bool same(struct shape a, struct shape b)
 {
     return a.kind == b.kind && a.stride == b.stride && a.guess == b.guess &&
-           a.alignment == b.alignment && a.rising == b.rising;
+           a.alignment == b.alignment && a.rising == b.rising &&
+           a.far == b.far;
+}
+
+// A varying shape with a mark of its parts: products of a number that differs
+// between lanes and one that is the same for all, such as the begin of a row.
+static struct shape mark_far(struct shape shape, bool far)
+{
+    shape.far = far && shape.kind == SHAPE_VARYING;
+    return shape;
 }
 
 // The shape of what may be either.
@@ -48,7 +57,7 @@ static struct shape join(struct shape a, struct shape b)
         return a;
     }
     int64_t one = likely_stride(a), other = likely_stride(b);
-    return guess(one ? one : other);
+    return mark_far(guess(one ? one : other), a.far || b.far);
 }
 
 bool constant_of(LLVMValueRef value, int64_t *number)
@@ -115,9 +124,11 @@ static int64_t plus(int64_t stride, int64_t other)
 static struct shape add(struct shape a, struct shape b, int sign)
 {
     if (a.kind == SHAPE_VARYING || b.kind == SHAPE_VARYING)
-        return rising(plus(likely_stride(a), times(likely_stride(b), sign)),
-                      shape_rises(a) && shape_rises(b) &&
-                          (sign > 0 || b.kind == SHAPE_UNIFORM));
+        return mark_far(
+            rising(plus(likely_stride(a), times(likely_stride(b), sign)),
+                   shape_rises(a) && shape_rises(b) &&
+                       (sign > 0 || b.kind == SHAPE_UNIFORM)),
+            a.far || b.far);
     struct shape sum = affine(plus(a.stride, times(b.stride, sign)));
     sum.alignment = a.alignment < b.alignment ? a.alignment : b.alignment;
     return sum;
@@ -126,8 +137,8 @@ static struct shape add(struct shape a, struct shape b, int sign)
 static struct shape scale(struct shape a, int64_t factor)
 {
     if (a.kind == SHAPE_VARYING)
-        return rising(times(a.guess, factor),
-                      shape_rises(a) && factor < 65536);
+        return mark_far(rising(times(a.guess, factor),
+                               shape_rises(a) && factor < 65536), a.far);
     struct shape scaled = affine(times(a.stride, factor));
     scaled.alignment = a.alignment;
     if (factor != 0)
@@ -175,11 +186,12 @@ static struct shape binary_shape(const struct shapes *shapes,
     case LLVMMul:
         if (constant_of(second, &number))
             return scale(a, number);
-        return varying;
+        return mark_far(varying, (a.kind == SHAPE_UNIFORM) !=
+                                     (b.kind == SHAPE_UNIFORM));
     case LLVMShl:
         if (constant_of(second, &number) && number >= 0 && number < 32)
             return scale(a, INT64_C(1) << number);
-        return varying;
+        return mark_far(varying, b.kind == SHAPE_UNIFORM);
     case LLVMLShr: case LLVMAShr:
         if (constant_of(second, &number) && number >= 0 &&
             stays_inside(shapes, a, (unsigned)number))
@@ -210,12 +222,13 @@ static struct shape cast_shape(const struct shapes *shapes, LLVMValueRef at,
         if (width >= 32 && a.kind == SHAPE_AFFINE && a.stride < 65536 &&
             a.stride > -65536 && shape_widens_signed(shapes, at))
             return a;
-        return rising(likely_stride(a), shape_rises(a));
+        return mark_far(rising(likely_stride(a), shape_rises(a)), a.far);
     case LLVMZExt:
         if (width >= 32 && a.kind == SHAPE_AFFINE && a.stride > 0 &&
             a.stride < 65536 && shape_never_wraps(shapes, from))
             return a;
-        return rising(likely_stride(a), width >= 32 && shape_rises(a));
+        return mark_far(rising(likely_stride(a), width >= 32 && shape_rises(a)),
+                        a.far);
     default:
         return varying;
     }
@@ -322,7 +335,8 @@ static struct shape select_shape(const struct shapes *shapes, LLVMValueRef at)
                                operand_shape(shapes, at, 2));
     if (operand_shape(shapes, at, 0).kind == SHAPE_UNIFORM)
         return either;
-    return rising(likely_stride(either), shape_select_rises(shapes, at));
+    return mark_far(rising(likely_stride(either),
+                           shape_select_rises(shapes, at)), either.far);
 }
 
 static bool operands_known(const struct shapes *shapes, LLVMValueRef at,
@@ -448,7 +462,7 @@ static bool make_varying(struct shapes *shapes, unsigned slot)
     struct shape *shape = &shapes->slots[slot];
     if (shape->kind == SHAPE_VARYING && !shape->rising)
         return false;
-    *shape = guess(likely_stride(*shape));
+    *shape = mark_far(guess(likely_stride(*shape)), shape->far);
     return true;
 }
 

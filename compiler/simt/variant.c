@@ -169,8 +169,7 @@ static unsigned plan_width(struct kernel *kernel, unsigned axis)
     unsigned width = choose_width(kernel, &shapes);
     if (weave_slots(kernel, width))
         shapes = shapes_along(kernel, axis);
-    if (!kernel->wherever && !lanes_gain(kernel, lanes_cost(&shapes)) &&
-        !lanes_talk(kernel))
+    if (!kernel->wherever && !lanes_gain(&shapes) && !lanes_talk(kernel))
         kernel->refusal = "its threads part so often, or are all over memory, "
                           "that they are faster one by one";
     return width;

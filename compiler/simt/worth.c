@@ -34,6 +34,9 @@ enum effort {
     EFFORTS,
 };
 
+// An access of a thread that walks along memory, to a simple instruction.
+static const double WALK = 2;
+
 // Of a thread, to a simple instruction, and of a chunk: fitted to what 300
 // kernels took in both ways.
 static const struct cost {
@@ -55,6 +58,7 @@ struct estimate {
     const struct kernel *kernel;
     double *threads, *chunks;  // how often a thread, and a chunk, is in a block
     double *rounds;            // of each loop
+    double *in_loop;           // what a thread takes in it, not in inner ones
     bool *apart;               // blocks between where lanes part and meet
     double thread, chunk;      // what all of it takes
 };
@@ -100,7 +104,8 @@ static bool enters_loop(const struct kernel *kernel, int from, int to)
 }
 
 // Rounds of a loop that counts up to a few bits of a number from before it, as
-// what several rounds at once leave over; else what is likely.
+// what several rounds at once leave over; fewer where it counts by more than
+// one, as several rounds at once do; else what is likely.
 static double rounds_by(const struct kernel *kernel, int loop,
                         LLVMValueRef condition)
 {
@@ -114,6 +119,9 @@ static double rounds_by(const struct kernel *kernel, int loop,
             constant_of(LLVMGetOperand(limit, 1), &bits) && bits > 0 &&
             bits < ROUNDS)
             return (double)(bits + 1) / 2;
+        int64_t step = walk_growth(kernel, loop, LLVMGetOperand(condition, i));
+        if (step > 1 && step < ROUNDS)
+            return (double)ROUNDS / (double)step;
     }
     return ROUNDS;
 }
@@ -267,7 +275,7 @@ static enum effort effort_of_access(const struct shapes *shapes,
     if (shape.kind == SHAPE_UNIFORM)
         return EFFORT_UNIFORM;
     if (shape.kind == SHAPE_AFFINE ? shape.stride == size
-                                   : shape.guess == size)
+                                   : shape.guess == size && !shape.far)
         return EFFORT_ROW;
     if (shape.kind == SHAPE_AFFINE && is_row_of_structs(kernel, at,
                                                         shape.stride))
@@ -318,11 +326,31 @@ static enum effort effort_of(const struct shapes *shapes, LLVMValueRef at)
                ? EFFORT_UNIFORM : effort;
 }
 
+// The cost of an instruction for a thread. If a thread walks along a row, most
+// numbers are in its first cache.
+static double thread_cost(const struct kernel *kernel, LLVMValueRef at,
+                          enum effort effort)
+{
+    bool places = effort >= EFFORT_APART && effort <= EFFORT_SCATTER;
+    return places && walks_along(kernel, at) ? WALK : costs[effort].thread;
+}
+
 // --- All ---------------------------------------------------------------------
 
 static void add_effort(struct estimate *x, unsigned block, enum effort effort)
 {
     x->thread += x->threads[block] * costs[effort].thread;
+    x->chunk += x->chunks[block] * costs[effort].chunk;
+}
+
+static void add_instruction(struct estimate *x, unsigned block,
+                            LLVMValueRef at, enum effort effort)
+{
+    double thread = x->threads[block] * thread_cost(x->kernel, at, effort);
+    int loop = x->kernel->blocks[block].loop;
+    x->thread += thread;
+    if (loop != NONE)
+        x->in_loop[loop] += thread;
     x->chunk += x->chunks[block] * costs[effort].chunk;
 }
 
@@ -345,13 +373,23 @@ static void add_block(struct estimate *x, unsigned number)
     for (LLVMValueRef at = LLVMGetFirstInstruction(block->ir); at;
          at = LLVMGetNextInstruction(at)) {
         enum effort effort = effort_of(x->shapes, at);
-        add_effort(x, number, effort);
+        add_instruction(x, number, at, effort);
         if (effort == EFFORT_SIMPLE && target_vector_bytes() > 0)
             add_more(x, number, at);
     }
 }
 
-double lanes_cost(const struct shapes *shapes)
+// A thread's round takes no less than what it computes from the last round's
+// numbers, one operation after another: a chunk does that for all its lanes.
+static void add_latency(struct estimate *x, int loop)
+{
+    double least = x->threads[x->kernel->loops[loop].header] *
+                   walk_latency(x->kernel, loop);
+    if (least > x->in_loop[loop])
+        x->thread += least - x->in_loop[loop];
+}
+
+static struct estimate estimate_all(const struct shapes *shapes)
 {
     const struct kernel *kernel = shapes->kernel;
     unsigned count = kernel->block_count;
@@ -360,17 +398,28 @@ double lanes_cost(const struct shapes *shapes)
     x.threads = simt_allocate(count * sizeof *x.threads);
     x.chunks = simt_allocate(count * sizeof *x.chunks);
     x.rounds = simt_allocate(kernel->loop_count * sizeof *x.rounds);
+    x.in_loop = simt_allocate(kernel->loop_count * sizeof *x.in_loop);
     x.apart = simt_allocate(count * sizeof *x.apart);
     find_apart(&x);
     find_often(&x);
     for (unsigned i = 0; i < count; i++)
         add_block(&x, i);
-    return x.chunk / (x.thread * LANES);
+    for (unsigned i = 0; i < kernel->loop_count; i++)
+        add_latency(&x, (int)i);
+    return x;
 }
 
-// Branches of threads one by one are not always foreseen, and what is hard to
-// tell is left to lanes. Threads that wait would need a fiber each.
-bool lanes_gain(const struct kernel *kernel, double cost)
+double lanes_cost(const struct shapes *shapes)
 {
-    return kernel->waits || cost <= 1.5;
+    return estimate_all(shapes).chunk;
+}
+
+bool lanes_gain(const struct shapes *shapes)
+{
+    if (shapes->kernel->waits)  // each thread would need a fiber
+        return true;
+    struct estimate x = estimate_all(shapes);
+    // Branches of threads one by one are not always foreseen, and what is hard
+    // to tell is left to lanes.
+    return 2 * x.chunk <= 3 * x.thread * LANES;
 }

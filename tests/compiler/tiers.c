@@ -533,6 +533,50 @@ RNL_TEST(what_is_faster_one_by_one_has_no_lanes)
     assert_false(has_lanes("F"));
 }
 
+// The tier that is chosen for a kernel whose threads have a row `r` each.
+static char tier_for(const char *body)
+{
+    char source[1024];
+    snprintf(source, sizeof source,
+             "extern \"C\" __global__ void k(float *to, float *m, "
+             "const unsigned char *text, const int *at, int n)\n"
+             "{ int r = blockIdx.x * blockDim.x + threadIdx.x;\n%s }\n", body);
+    built_write(&built, "k.cu", source);
+    built_make(&built, "--source @/k.cu --option --target=x86-64-v4");
+    assert_int_equal(built.status, 0);
+    char tier = built_kernel(&built, "k")->run_blocks ? 'B' : 'F';
+    built_close(&built);
+    return tier;
+}
+
+// Lanes would load and store a line each, all the time.
+RNL_TEST(threads_that_write_along_rows_have_no_lanes)
+{
+    need_simt();
+    assert_int_equal(tier_for("for (int i = r; i < n - r; i++) {\n"
+                              "    float top = m[r * n + i];\n"
+                              "    m[r * n + i] = m[(n - r) * n - i];\n"
+                              "    m[(n - r) * n - i] = top; }"), 'F');
+    assert_int_equal(tier_for("float s = 0;\n"
+                              "for (int i = 0; i < n; i++) s += m[r * n + i];"
+                              "for (int i = 0; i < n; i++) m[r * n + i] *= s;"),
+                     'F');
+}
+
+// Rows that are summed are loaded in long pieces; of hashes a thread would wait
+// for each round.
+RNL_TEST(threads_that_sum_along_rows_have_lanes)
+{
+    need_simt();
+    assert_int_equal(tier_for("float s = 0;\n"
+                              "for (int i = 0; i < n; i++) s += m[r * n + i];"
+                              "to[r] = s;"), 'B');
+    assert_int_equal(tier_for("unsigned h = 2166136261u;\n"
+                              "for (int i = at[r]; i < at[r + 1]; i++)\n"
+                              "    h = (h ^ text[i]) * 16777619u;\n"
+                              "to[r] = h;"), 'B');
+}
+
 // --- Warps that talk without a barrier ---------------------------------------
 
 // As code from before Volta does, after a loop in which lanes part.

@@ -11,7 +11,7 @@ static bool gain_if(const char *body, bool waits)
     struct shapes shapes = {.kernel = kernel, .variant = &rows};
     kernel->waits = waits;
     shapes_find(&shapes);
-    return lanes_gain(kernel, lanes_cost(&shapes));
+    return lanes_gain(&shapes);
 }
 
 static bool gain(const char *body)
@@ -128,4 +128,45 @@ RNL_TEST(lanes_gain_where_there_is_little_to_do)
                      "  %q = getelementptr i32, ptr %from, i32 %v\n"
                      "  store i32 %v, ptr %q\n  ret void\n"));
     assert_true(gain(PLACES "  store i32 1, ptr %from\n  ret void\n"));
+}
+
+// A thread walks along a row of its own, whose length is an argument: each lane
+// accesses another line. `%r` is the number of the row.
+#define ROWS_OF(row, work)                                              \
+    "  %third.at = getelementptr ptr, ptr %run, i64 2\n"                \
+    "  %third = load ptr, ptr %third.at\n"                              \
+    "  %length = load i32, ptr %third\n" PLACES                         \
+    "  %begin = mul i32 " row ", %length\n  br label %loop\nloop:\n"    \
+    "  %n = phi i32 [ " row ", %0 ], [ %m, %loop ]\n"                   \
+    "  %k = add i32 %begin, %n\n"                                       \
+    "  %q = getelementptr i32, ptr %from, i32 %k\n"                     \
+    "  %old = load i32, ptr %q\n" work "  store i32 %new, ptr %q\n"    \
+    "  %m = add i32 %n, 1\n  %c = icmp ult i32 %m, %length\n"          \
+    "  br i1 %c, label %loop, label %end\nend:\n  ret void\n"
+#define LITTLE "  %new = xor i32 %old, 5\n"
+
+RNL_TEST(lanes_do_not_gain_where_threads_walk_along_rows)
+{
+    assert_false(gain(ROWS_OF("%t", LITTLE)));
+    // All lanes in one row.
+    assert_true(gain(ROWS_OF("9", LITTLE)));
+}
+
+// A string of each thread's own, of which a sum is made.
+#define SUM_OF(step)                                                    \
+    PLACES "  %first.k = load i32, ptr %p\n  br label %loop\nloop:\n"   \
+    "  %n = phi i32 [ %first.k, %0 ], [ %m, %loop ]\n"                  \
+    "  %old = phi i32 [ 7, %0 ], [ %new, %loop ]\n"                     \
+    "  %q = getelementptr i32, ptr %from, i32 %n\n"                     \
+    "  %v = load i32, ptr %q\n" step                                    \
+    "  %m = add i32 %n, 1\n  %c = icmp ugt i32 %v, 9\n"                \
+    "  br i1 %c, label %loop, label %end\nend:\n"                      \
+    "  store i32 %new, ptr %p\n  ret void\n"
+
+// Each round of a thread waits for the product of the last one.
+RNL_TEST(lanes_gain_where_rounds_wait_for_each_other)
+{
+    assert_false(gain(SUM_OF("  %new = add i32 %old, %v\n")));
+    assert_true(gain(SUM_OF("  %a = xor i32 %old, %v\n"
+                            "  %new = mul i32 %a, 16777619\n")));
 }
