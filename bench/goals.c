@@ -18,6 +18,10 @@
             "best of all"                                                \
     }
 
+#define SHARES(load)                                                      \
+    {"shares, " load, "shares/" load, "runnel", "best split", 0.95, 0.98, \
+     ">= 0.95 x best", ">= 0.98 x"}
+
 #define CUDA_LAUNCH(count)                                                \
     {"launch, " count " arguments",                                       \
      "cuda/launch/" count "-arguments",                                   \
@@ -78,6 +82,12 @@ const bench_goal goals[] = {
      1 / 1.5, 1, "<= 1.5 x futex", "<= 1.0 x"},
     {"behind a long launch, urgent", "turns/behind-a-long-launch",
      "runnel, urgent", NULL, 10e6, 5e6, "<= 10 ms", "<= 5 ms"},
+    SHARES("even"),
+    SHARES("front"),
+    SHARES("back"),
+    SHARES("random"),
+    SHARES("alternating"),
+    SHARES("first-is-longest"),
     {"buffer create+release", "buffer/hit/4Ki", "runnel", NULL, 80, 25,
      "<= 80 ns", "<= 25 ns"},
     {"copy 1 GiB", "copy/1GiB", "runnel", "memcpy, all threads", 0.95, 0.95,

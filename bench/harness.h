@@ -94,7 +94,8 @@ typedef struct bench_case {
 extern const bench_case enqueue_case, launch_sync_case, axpy_case, event_case,
     host_function_case, copy_case, idle_case, handle_check_case, kernels_case,
     programs_case, compile_case, compile_all_case, graph_case, streams_case,
-    value_wait_case, buffer_case, turns_case, growth_case, cuda_launch_case,
+    value_wait_case, buffer_case, turns_case, shares_case, growth_case,
+    cuda_launch_case,
     cuda_graph_case, cuda_memory_case, cuda_event_case, cuda_compile_case;
 
 // A constant array and its length, for a bench_case.

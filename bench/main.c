@@ -27,6 +27,7 @@ static const bench_case *const cpu_cases[] = {
     &graph_case,
     &streams_case,
     &turns_case,
+    &shares_case,
     &growth_case,
     NULL,
 };

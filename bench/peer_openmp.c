@@ -60,7 +60,18 @@ static void tasks(int *cells, size_t wide, size_t levels)
     }
 }
 
-static const openmp_peer peer = {threads, region, axpy, copy, tasks};
+static void loop(openmp_schedule schedule, void (*body)(void *data, size_t i),
+                 void *data, size_t count)
+{
+    static const omp_sched_t kinds[] = {omp_sched_static, omp_sched_dynamic,
+                                        omp_sched_guided};
+    omp_set_schedule(kinds[schedule], 1);
+#pragma omp parallel for schedule(runtime)
+    for (size_t i = 0; i < count; i++)
+        body(data, i);
+}
+
+static const openmp_peer peer = {threads, region, axpy, copy, tasks, loop};
 
 const openmp_peer *openmp_peer_open(const char **out_why)
 {

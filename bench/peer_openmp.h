@@ -4,6 +4,12 @@
 
 #include <stddef.h>
 
+typedef enum openmp_schedule {
+    OPENMP_STATIC,   // chunks of one
+    OPENMP_DYNAMIC,  // the same
+    OPENMP_GUIDED,
+} openmp_schedule;
+
 typedef struct openmp_peer {
     int (*threads)(void);
     void (*region)(void);  // an empty parallel region
@@ -12,6 +18,9 @@ typedef struct openmp_peer {
     // `levels` times: a task for each of the `wide` cells (16 ints apart) adds
     // 1 to it, and one that depends on all of them comes after.
     void (*tasks)(int *cells, size_t wide, size_t levels);
+    // Calls `body` with each number below `count`.
+    void (*loop)(openmp_schedule schedule, void (*body)(void *data, size_t i),
+                 void *data, size_t count);
 } openmp_peer;
 
 // The peer, or NULL and the reason.
