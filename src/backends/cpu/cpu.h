@@ -6,6 +6,7 @@
 // in to run.
 #pragma once
 
+#include "backends/cpu/history.h"
 #include "backends/cpu/kernel/stop.h"
 #include "base/clock.h"
 #include "core/backend.h"
@@ -449,10 +450,14 @@ struct region {
     unsigned most;                   // threads that may take part
     uint64_t share;                  // units taken at once; 0: shrinking parts
     uint64_t share_most;             // the most of those; 0: any
-    uint64_t first_most;             // units that take about a share's time, as
-                                     // far as known when others are let in
+    uint64_t first_most;             // units of the first share of each
+    uint64_t limit, share_ticks;     // of any share: units, and about how long
     unsigned rank;                   // of its stream's priority
     struct stop_scope scope;
+    struct launch_history *history;  // of the kernel; NULL: it is not kept
+    _Atomic uint64_t spent;          // ticks, by all who have left
+    uint64_t mean;                   // of the last launches; 0: not known
+    _Atomic uint64_t long_ticks, long_units;  // of shares with long units
     bool in_rows;                    // many units in a row are best run at once
     // Of a plan, whose steps are not numbered: runs one; whether there is any.
     struct plan *plan;

@@ -1,6 +1,7 @@
 // Modules of the cpu backend.
 #pragma once
 
+#include "backends/cpu/history.h"
 #include "backends/cpu/object.h"
 
 // The backend's part of a module.
@@ -9,13 +10,14 @@ struct cpu_module {
     struct specials *specials;  // or NULL
 };
 
-// The backend's part of a function; all zero for native ones.
+// The backend's part of a function; native ones have only the history.
 struct cpu_function {
     const rnl_cpu_object *object;
     const rnl_cpu_kernel *kernel;
     struct code_range code;
     rnl_parameter *parameters;  // the kernel's, in the core's form
     struct special *special;    // code for one block size, or NULL
+    struct launch_history history;
 };
 
 // Hooks, as in core/backend.h.

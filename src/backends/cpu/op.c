@@ -173,6 +173,7 @@ static void plan_kernel(struct region *region, const struct op_kernel *kernel)
     struct cpu_function *function = function_native(kernel->function);
     const rnl_dim3 *cluster = &kernel->cluster;
     region->total = volume(&kernel->grid);
+    region->history = &function->history;
     if ((cluster->x | cluster->y | cluster->z) > 1)
         region->total /= volume(cluster);
     region->run = kernel->function->native_fn ? run_native : run_blocks;
@@ -361,12 +362,16 @@ rnl_status op_perform(struct pool *pool, struct queue *queue,
         queue, limit ? clock_deadline(limit) : 0, watch};
     region.in_rows = false;
     region.open = false;
+    region.history = NULL;
     region.take = NULL;
     region.any = NULL;
     region.status = RNL_OK;
     atomic_init(&region.taken, 0);
     atomic_init(&region.participants, 1);
     atomic_init(&region.failed, 0);
+    atomic_init(&region.spent, 0);
+    atomic_init(&region.long_ticks, 0);
+    atomic_init(&region.long_units, 0);
     bool parallel = plan(&region, op);
     struct special *special = watched(op);
     uint64_t start = special ? clock_now() : 0;

@@ -7,18 +7,38 @@
 // may hold all of the work: who worked last may still spin, but not for long.
 // Once it seems that as much as this is left, others are let in. The sleeping
 // ones are woken when much more is to be expected, or after a while: a first
-// part can be misleading.
+// part can be misleading. A kernel whose last launches took so long that the
+// sleeping ones were worth a wake-up is shared from its first unit on.
 #define FIRST_PARTS 4096
 #define ALONE_TICKS 2000
 #define WAKE_TICKS 20000
 #define EXPECT_TICKS 60000
 #define LOOK_NS 100000
 
-// How long a share takes at most, as far as those before tell, so that work of
-// a higher priority need not wait for long: 1 to 4 ms.
-#define SHARE_TICKS 4000000
+// How long a share takes at most, as far as those before tell. Memory is fast
+// in few long runs: 1 to 4 ms, so that work of a higher priority need not wait
+// for long. If units are not known to be alike, 30 to 130 us, so that all
+// threads finish at about the same time.
+#define LONG_SHARE_TICKS 4000000
+#define SHARE_TICKS 131072
 #define GROWTH 2
 #define GROWTH_ALONE 64
+
+// Units are long if those of a share took this many times the mean. A share has
+// at most half of an equal part of the units, so that it may take as long as an
+// equal part then. They count if a thread had more than an 8th of its time for
+// them, and more than 0.1 ms or so.
+#define LONG_UNITS 2
+#define PART_THAT_COUNTS 8
+#define TICKS_THAT_COUNT (2 * SHARE_TICKS)
+
+// Where units are long, a share of long ones only takes a 16th of an equal
+// part. Shares of average units take at least 4 to 16 us, because to begin a
+// share costs 0.1 us or more.
+#define PART_OF_EQUAL 16
+#define LEAST_SHARE_TICKS 16384
+
+#define FRACTION 16  // of a tick, in struct unit_times
 
 static void fail_part(struct region *region, rnl_status status,
                       const char *message)
@@ -60,24 +80,61 @@ static bool is_stopped(struct region *region)
 // How many units one who takes part takes at once, by what the last ones took.
 struct pace {
     uint64_t most;
-    uint64_t mark;    // clock_ticks at the end of the last ones
+    uint64_t since;   // clock_ticks at the beginning
+    uint64_t mark;    // the same at the end of the last ones
     uint64_t growth;  // how many times as many it may be the next time
+    uint64_t long_ticks, long_units;
+    uint64_t begin, ran;  // ns at the beginning, if the mean is known: of the
+                          // clock, and of the thread's processor time
 };
 
-static uint64_t most_of(uint64_t count, uint64_t ticks)
+static struct pace pace_begin(const struct region *region, uint64_t growth)
 {
-    double most = (double)count * SHARE_TICKS / ((double)ticks + 1);
-    return most < 1 ? 1 : most < 1e18 ? (uint64_t)most : (uint64_t)1e18;
+    uint64_t now = clock_ticks();
+    struct pace pace = {region->first_most, now, now, growth, 0, 0, 0, 0};
+    if (region->mean > 0) {
+        pace.begin = clock_now();
+        pace.ran = clock_of_thread();
+    }
+    return pace;
+}
+
+static uint64_t at_least_one(double units)
+{
+    return units < 1 ? 1 : units < 1e18 ? (uint64_t)units : (uint64_t)1e18;
+}
+
+// Units of which `count` took `ticks`.
+static uint64_t most_of(const struct region *region, uint64_t count,
+                        uint64_t ticks)
+{
+    double share = (double)region->share_ticks;
+    uint64_t most = at_least_one((double)count * share / ((double)ticks + 1));
+    return most < region->limit ? most : region->limit;
+}
+
+// Where the mean is known.
+static void look_for_long(const struct region *region, struct pace *pace,
+                          uint64_t count, uint64_t spent)
+{
+    if (region->mean > 0 &&
+        (double)spent * FRACTION >=
+            LONG_UNITS * (double)region->mean * (double)count) {
+        pace->long_ticks += spent;
+        pace->long_units += count;
+    }
 }
 
 // The next ones may take longer than the last.
-static void keep_pace(struct pace *pace, uint64_t count)
+static void keep_pace(const struct region *region, struct pace *pace,
+                      uint64_t count)
 {
     uint64_t now = clock_ticks(), spent = now - pace->mark;
     pace->mark = now;
-    if (spent <= SHARE_TICKS && count < pace->most)
+    look_for_long(region, pace, count, spent);
+    if (spent <= region->share_ticks && count < pace->most)
         return;
-    uint64_t most = most_of(count, spent);
+    uint64_t most = most_of(region, count, spent);
     if (most < pace->most)
         pace->most = most;
     else if (count == pace->most)
@@ -110,9 +167,65 @@ static bool take_part(struct region *region, struct pace *pace)
     if (first >= region->total)
         return false;
     uint64_t left = region->total - first;
-    run_part(region, first, count < left ? count : left);
-    keep_pace(pace, count);
+    count = count < left ? count : left;
+    run_part(region, first, count);
+    keep_pace(region, pace, count);
     return true;
+}
+
+// Ticks in which the thread ran: one that wakes another thread often loses its
+// processor to that.
+static double ticks_run(const struct pace *pace)
+{
+    double ticks = (double)(clock_ticks() - pace->since);
+    double rate = ticks / ((double)(clock_now() - pace->begin) + 1);
+    return (double)(clock_of_thread() - pace->ran) * rate;
+}
+
+// For one who has taken part. All time in which the thread did not run is taken
+// for part of the shares with long units.
+static void report(struct region *region, const struct pace *pace)
+{
+    double spent = (double)(pace->mark - pace->since);
+    if (!region->history)
+        return;
+    if (region->mean > 0) {
+        double others = spent - (double)pace->long_ticks;
+        double ran = ticks_run(pace);
+        spent = ran < spent ? ran : spent;
+        double rest = spent - others;
+        if (rest > TICKS_THAT_COUNT && rest > spent / PART_THAT_COUNTS) {
+            atomic_fetch_add(&region->long_ticks, (uint64_t)rest);
+            atomic_fetch_add(&region->long_units, pace->long_units);
+        }
+    }
+    atomic_fetch_add(&region->spent, (uint64_t)spent);
+}
+
+// A launch whose units were all slower than those of the launches before has no
+// long ones. Without a mean to compare with, it is taken to have some, but for
+// rows, which lose most by small shares.
+static uint64_t longest_of(struct region *region, uint64_t mean)
+{
+    uint64_t units = atomic_load(&region->long_units);
+    if (region->mean == 0)
+        return region->in_rows ? 0 : LONG_UNITS * mean;
+    uint64_t longest =
+        units ? atomic_load(&region->long_ticks) * FRACTION / units : 0;
+    return longest >= LONG_UNITS * mean ? longest : 0;
+}
+
+static void note_history(struct region *region)
+{
+    if (!region->history || atomic_load(&region->failed))
+        return;
+    struct unit_times times = {0};
+    uint64_t spent = atomic_load(&region->spent);
+    if (spent > EXPECT_TICKS) {
+        times.mean = spent * FRACTION / region->total + 1;
+        times.longest = longest_of(region, times.mean);
+    }
+    history_note(region->history, &times);
 }
 
 // --- Sharing ---------------------------------------------------------------
@@ -213,16 +326,16 @@ static void leave_early(struct pool *pool, struct region *region)
 // Until nothing is left to take, or something else wants a turn of a worker.
 static void take_parts(struct pool *pool, struct region *region, bool worker)
 {
-    uint64_t since = clock_ticks();
-    struct pace pace = {region->first_most, since, GROWTH};
+    struct pace pace = pace_begin(region, GROWTH);
     while (region->take ? region->take(region, worker)
                         : take_part(region, &pace)) {
         uint64_t now = region->take ? clock_ticks() : pace.mark;
-        if (!worker || !pool_wants_turn(pool, region->rank, since, now))
+        if (!worker || !pool_wants_turn(pool, region->rank, pace.since, now))
             continue;
         leave_early(pool, region);
-        return;
+        break;
     }
+    report(region, &pace);
 }
 
 bool region_join(struct pool *pool, struct queue *queue)
@@ -316,20 +429,21 @@ bool region_close(struct pool *pool, struct region *region, bool worker)
 static void run_shared(struct pool *pool, struct region *region,
                        double expected)
 {
-    uint64_t start = clock_ticks();
     bool woken = expected > EXPECT_TICKS;
-    struct turn turn = {.since = start};
-    struct pace pace = {region->first_most, start, GROWTH};
     open_to_others(pool, region);
     if (woken)
         pool_notify(pool, false);
+    struct pace pace = pace_begin(region, GROWTH);
+    struct turn turn = {.since = pace.since};
     while (take_part(region, &pace)) {
         turn_pass(pool, region->rank, &turn, pace.mark);
-        if (woken || pace.mark - start < WAKE_TICKS)
+        if (woken || pace.mark - pace.since < WAKE_TICKS)
             continue;
         pool_notify(pool, false);
+        pace.mark = clock_ticks();  // the next units did not take that time
         woken = true;
     }
+    report(region, &pace);
     wait_for_others(pool, region, true);
     turn_end(pool, &turn);
 }
@@ -338,31 +452,34 @@ static void run_shared(struct pool *pool, struct region *region,
 // ticks that the rest would take, or 0 when it is done.
 static double run_alone(struct region *region)
 {
-    uint64_t part = 1, start = clock_ticks(), done = 0;
-    while (done < region->total && !is_stopped(region)) {
+    uint64_t part = 1, start = clock_ticks(), done = 0, ticks = 0;
+    double rest = 0;
+    while (done < region->total && rest <= ALONE_TICKS && !is_stopped(region)) {
         uint64_t left = region->total - done;
         part = part < left ? part : left;
         run_part(region, done, part);
         done += part;
         if (atomic_load_explicit(&region->failed, memory_order_relaxed))
             return 0;
-        uint64_t ticks = clock_ticks() - start;
+        ticks = clock_ticks() - start;
         left = region->total - done;
-        if (ticks <= ALONE_TICKS / 4) {
-            part *= 4;
-            continue;
-        }
         // Long enough to judge: how long would the rest take?
-        double rest = (double)ticks * (double)left / (double)done;
-        if (rest > ALONE_TICKS) {
-            atomic_store(&region->taken, done);
-            region->first_most = most_of(done, ticks);
-            return rest;
+        if (ticks > ALONE_TICKS / 4) {
+            rest = (double)ticks * (double)left / (double)done;
+            part = left;
+        } else {
+            part *= 4;
         }
-        part = left;
     }
     atomic_store(&region->taken, done);
-    return 0;
+    atomic_store(&region->spent, ticks);
+    if (rest <= ALONE_TICKS)
+        return 0;
+    region->first_most = most_of(region, done, ticks);
+    // The next ones may take far longer.
+    if (!region->in_rows && region->first_most > done)
+        region->first_most = done;
+    return rest;
 }
 
 // With a pool that is one thread wide nobody is let in, and entering a kernel
@@ -370,8 +487,8 @@ static double run_alone(struct region *region)
 static void run_in_turns(struct pool *pool, struct region *region,
                          bool parallel)
 {
-    struct turn turn = {.since = clock_ticks()};
-    struct pace pace = {UINT64_MAX, turn.since, GROWTH_ALONE};
+    struct pace pace = pace_begin(region, GROWTH_ALONE);
+    struct turn turn = {.since = pace.since};
     if (!parallel)
         pace.most = region->total / FIRST_PARTS + 1;
     while (take_part(region, &pace))
@@ -388,18 +505,64 @@ static uint64_t equal_shares(const struct pool *pool,
                : share;
 }
 
+// For launches of which some units are long.
+static void limit_shares(const struct pool *pool, struct region *region,
+                         const struct unit_times *times)
+{
+    double mean = (double)times->mean, longest = (double)times->longest;
+    double most =
+        mean * (double)region->total / (longest * PART_OF_EQUAL * pool->width);
+    double least = (double)LEAST_SHARE_TICKS * FRACTION / mean;
+    region->limit = at_least_one(most > least ? most : least);
+    region->share_ticks = SHARE_TICKS;
+    region->in_rows = false;
+    region->first_most = 1;
+}
+
+// From what the last launches took. Gives the ticks that one thread would take,
+// or 0 where they do not tell, or were short.
+static double foresee(const struct pool *pool, struct region *region)
+{
+    if (!region->history)
+        return 0;
+    struct unit_times times = history_get(region->history);
+    double all = (double)times.mean * (double)region->total / FRACTION;
+    if (all <= EXPECT_TICKS)
+        return 0;
+    region->mean = times.mean;
+    region->share_ticks = LONG_SHARE_TICKS;
+    region->first_most = most_of(region, region->total, (uint64_t)all);
+    if (times.longest > 0)
+        limit_shares(pool, region, &times);
+    return all;
+}
+
+static void run_with_others(struct pool *pool, struct region *region,
+                            bool parallel)
+{
+    double expected = parallel ? INFINITY : foresee(pool, region);
+    if (expected == 0)
+        expected = run_alone(region);
+    if (expected > 0)
+        run_shared(pool, region, expected);
+    note_history(region);
+}
+
 rnl_status region_run(struct pool *pool, struct region *region, bool parallel)
 {
     region->most = pool->width;
-    region->first_most = UINT64_MAX;
+    region->first_most = region->limit = UINT64_MAX;
+    region->mean = 0;
+    region->share_ticks = parallel || region->in_rows || pool->width == 1
+                              ? LONG_SHARE_TICKS
+                              : SHARE_TICKS;
     // Memory is fastest in few long runs, and its parts take equally long.
     region->share = parallel ? equal_shares(pool, region) : 0;
-    double expected = INFINITY;
     if (region->total == 1)
         run_part(region, 0, region->total);
     else if (pool->width == 1)
         run_in_turns(pool, region, parallel);
-    else if (parallel || (expected = run_alone(region)) > 0)
-        run_shared(pool, region, expected);
+    else
+        run_with_others(pool, region, parallel);
     return region->status;
 }
