@@ -471,8 +471,9 @@ static double run_alone(struct region *region)
             part *= 4;
         }
     }
-    atomic_store(&region->taken, done);
-    atomic_store(&region->spent, ticks);
+    // Others see these behind the pool's lock.
+    atomic_store_explicit(&region->taken, done, memory_order_relaxed);
+    atomic_store_explicit(&region->spent, ticks, memory_order_relaxed);
     if (rest <= ALONE_TICKS)
         return 0;
     region->first_most = most_of(region, done, ticks);
