@@ -263,7 +263,7 @@ static bool reserve(char **memory, size_t *held, uint64_t size)
     if (size > SIZE_MAX / 2)
         return false;
     size = (size + 65535) & ~(uint64_t)65535;
-    char *larger = guarded_map(size, false);
+    char *larger = guarded_map_present(size);
     if (!larger)
         return false;
     if (*memory)

@@ -43,18 +43,41 @@ size_t guarded_extent(size_t size)
     return round_up(size, page_size()) + 2 * guard_size();
 }
 
-void *guarded_map(size_t size, bool sparse)
+// Maps memory whose lower guard ends `margin` bytes before it.
+static char *map(size_t size, int flags, size_t margin)
 {
     size_t beside = guard_size(), whole = guarded_extent(size);
     char *memory = mmap(NULL, whole, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS |
-                            (sparse ? MAP_NORESERVE : 0), -1, 0);
+                        MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
     bool costs = atomic_fetch_add(&mapped_count, 1) < GUARDED_MOST;
-    guard(memory, beside, costs);
+    guard(memory, beside - margin, costs);
     guard(memory + whole - beside, beside, costs);
     return memory + beside;
+}
+
+void *guarded_map(size_t size, bool sparse)
+{
+    return map(size, sparse ? MAP_NORESERVE : 0, 0);
+}
+
+// The first read of a page makes it present, as a page of zeros.
+static void make_present(char *memory, size_t size)
+{
+    for (size_t at = 0; at < size; at += page_size())
+        (void)*(volatile char *)(memory + at);
+}
+
+void *guarded_map_present(size_t size)
+{
+    size_t margin = page_size();
+    char *memory = map(size, 0, margin);
+    if (!memory)
+        return NULL;
+    mprotect(memory - margin, margin, PROT_READ);
+    make_present(memory - margin, margin + size);
+    return memory;
 }
 
 void guarded_unmap(void *memory, size_t size)
@@ -63,8 +86,7 @@ void guarded_unmap(void *memory, size_t size)
     atomic_fetch_sub(&mapped_count, 1);
 }
 
-enum guard_side guarded_side(const void *memory, size_t size,
-                             uintptr_t address)
+enum guard_side guarded_side(const void *memory, size_t size, uintptr_t address)
 {
     uintptr_t begin = (uintptr_t)memory, beside = guard_size();
     uintptr_t end = begin + round_up(size, page_size());
