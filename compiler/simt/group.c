@@ -58,8 +58,8 @@ bool group_counts_votes(const struct kernel *kernel)
 // object (prepare_share_variables), and for what the host wrote.
 static bool add_shared(struct emitter *e, LLVMValueRef variable)
 {
-    uint64_t size = LLVMABISizeOfType(e->kernel->layout,
-                                      LLVMGlobalGetValueType(variable));
+    uint64_t size =
+        LLVMABISizeOfType(e->kernel->layout, LLVMGlobalGetValueType(variable));
     unsigned alignment = LLVMGetAlignment(variable);
     if (map_get(&e->shared, variable))
         return true;
@@ -255,8 +255,8 @@ void group_use_block(struct emitter *e, LLVMValueRef number,
     blocks_tell(e, e->block_index[axis], axis);
     if (e->group.shared_size == 0)
         return;
-    LLVMValueRef place = LLVMBuildMul(
-        b, number, number32(e, e->group.shared_size), "");
+    LLVMValueRef place =
+        LLVMBuildMul(b, number, number32(e, e->group.shared_size), "");
     place = LLVMBuildAdd(b, place, e->group.records, "");
     place = LLVMBuildZExt(b, place, e->i64, "");
     e->group.shared = LLVMBuildGEP2(b, e->i8, memory, &place, 1, "");
@@ -269,8 +269,8 @@ LLVMValueRef group_shared(struct emitter *e, LLVMValueRef variable)
 }
 
 // The next rounds begin where the group did, as many rows of the grid further
-// on as it takes rounds. Single rounds go along one row, which processors
-// foresee: what is asked for inside it is what is read anyway.
+// on as it takes rounds. For a processor that foresees rows, what is asked for
+// inside a row is what is read anyway.
 LLVMValueRef group_ahead(struct emitter *e, uint64_t ahead, unsigned rounds)
 {
     LLVMBuilderRef b = e->builder;
@@ -291,8 +291,7 @@ LLVMValueRef group_ahead(struct emitter *e, uint64_t ahead, unsigned rounds)
         b, LLVMBuildMul(b, grid, number32(e, rounds), ""), past, "");
     LLVMValueRef inside = LLVMBuildICmp(
         b, LLVMIntULT, LLVMBuildAdd(b, own, threads, ""), row, "");
-    bool asks = rounds > 1 && !target_foresees_rows();
-    LLVMValueRef soon = asks ? threads : number32(e, 0);
+    LLVMValueRef soon = target_foresees_rows() ? number32(e, 0) : threads;
     return LLVMBuildZExt(b, LLVMBuildSelect(b, inside, soon, next, ""), e->i64,
                          "");
 }
