@@ -45,7 +45,6 @@ struct emitter {
     struct group {
         bool used;
         bool rows;                 // blocks follow each other in each row
-        unsigned bytes;            // of what its blocks keep and share, at most
         unsigned shared_size;      // bytes of each block's shared variables
         LLVMValueRef most;         // blocks of any group
         LLVMValueRef records;      // bytes of all records: then comes the rest

@@ -18,10 +18,6 @@ enum { ROW_THREADS = 1024 };
 // Accesses to shared memory for each other one.
 enum { SHARED_MOST = 4 };
 
-// What blocks keep and share whose rounds take turns: twice what may wait to be
-// stored.
-enum { ROUND_BYTES = 8 << 10 };
-
 // --- Whether they can --------------------------------------------------------
 
 bool group_calls_prelude(const struct kernel *kernel)
@@ -132,56 +128,13 @@ static bool has_short_rows(struct emitter *e)
            all_loops_have_barriers(e->kernel) && shares_little(e);
 }
 
-// Whether a branch sends threads apart before a block that not all come to.
-static bool is_apart(const struct emitter *e, unsigned number)
-{
-    const struct kernel *kernel = e->kernel;
-    for (unsigned i = 0; i < kernel->block_count; i++) {
-        if (!e->shapes.divergent[i])
-            continue;
-        struct set between = graph_between(
-            kernel, kernel->blocks[i].successors, 2, kernel->join_after[i]);
-        if (set_has(&between, number))
-            return true;
-    }
-    return false;
-}
-
-static bool stores_shared(struct emitter *e, const struct block *block)
-{
-    for (LLVMValueRef at = LLVMGetFirstInstruction(block->ir); at;
-         at = LLVMGetNextInstruction(at))
-        if (LLVMIsAStoreInst(at) &&
-            access_is_shared(e, accessed_address(at), 0))
-            return true;
-    return false;
-}
-
-// Whether all threads store in shared memory in each round of a loop, as in
-// scans and steps of a filter, what their neighbours load in the next one. A
-// load that takes parts of two stores waits until these have reached the cache:
-// with the rounds of other blocks in between, they have. One side of a branch
-// is half of the threads.
-static bool all_store_in_rounds(struct emitter *e)
-{
-    const struct kernel *kernel = e->kernel;
-    unsigned halves = 0;
-    for (unsigned i = 0; i < kernel->block_count; i++)
-        if (kernel->blocks[i].loop != NONE &&
-            stores_shared(e, &kernel->blocks[i]))
-            halves += is_apart(e, i) ? 1 : 2;
-    return halves >= 2 && all_loops_have_barriers(kernel);
-}
-
 // Not where blocks reach each other's shared memory: addresses there are
 // counted from the start of block memory, where a group's variables do not lie.
 bool group_is_possible(struct emitter *e)
 {
     const struct kernel *kernel = e->kernel;
     e->group.rows = !kernel->strides && has_short_rows(e);
-    bool walks = kernel->strides || e->group.rows;
-    e->group.bytes = walks ? GROUP_BYTES : ROUND_BYTES;
-    return (walks || (!kernel->uses_y && all_store_in_rounds(e))) &&
+    return (kernel->strides || e->group.rows) &&
            !group_calls_prelude(kernel) && !kernel->has_cluster_ops &&
            !group_counts_votes(kernel) && place_shared(e);
 }
@@ -216,7 +169,7 @@ LLVMValueRef group_find_most(struct emitter *e, LLVMValueRef threads,
     LLVMValueRef bytes =
         LLVMBuildAdd(b, records, number32(e, e->group.shared_size), "");
     if (!LLVMIsNull(bytes))
-        most = less(e, most, share_of(e, e->group.bytes, bytes));
+        most = less(e, most, share_of(e, GROUP_BYTES, bytes));
     e->group.most = most;
     e->group.records = LLVMBuildMul(b, records, most, "");
     return LLVMBuildMul(b, bytes, most, "");
