@@ -36,7 +36,7 @@ void blocks_advance(struct emitter *e)
     LLVMBuilderRef b = e->builder;
     LLVMValueRef carry = number32(e, 1);
     for (unsigned n = 0; n < 3; n++) {
-        unsigned i = n < 2 && e->variant->axis ? !n : n;
+        unsigned i = n < 2 && lanes_axis(e->variant) ? !n : n;
         LLVMValueRef next = LLVMBuildAdd(b, e->block_index[i], carry, "");
         LLVMValueRef wraps =
             LLVMBuildICmp(b, LLVMIntEQ, next, e->grid_size[i], "");

@@ -364,8 +364,9 @@ static void tell_thread(struct emitter *e, LLVMValueRef lane)
     if (e->variant->rows) {
         for (unsigned i = 0; i < 3; i++)
             index[i] = e->thread[i];
-        LLVMValueRef *own = &index[e->variant->axis];
-        *own = LLVMBuildAdd(b, *own, lane, "");
+        LLVMValueRef *own = &index[lanes_axis(e->variant)];
+        if (e->variant->along != LANES_BLOCKS)
+            *own = LLVMBuildAdd(b, *own, lane, "");
     } else {
         LLVMValueRef number = LLVMBuildAdd(b, e->first, lane, "");
         LLVMValueRef row = LLVMBuildUDiv(b, number, e->block_size[0], "");

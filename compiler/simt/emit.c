@@ -170,32 +170,34 @@ static void emit_rows(struct emitter *e, const struct chunks *chunks,
                       int barrier)
 {
     LLVMBuilderRef b = e->builder;
-    unsigned along = e->variant->axis, across = !along;
+    unsigned axis = lanes_axis(e->variant);
     struct counting z = count_begin(e), row = count_begin(e), block;
     if (e->group.rows) {
         block = count_begin(e);
         group_use_block(e, block.index, chunks->records);
     }
     struct counting lane = count_begin(e);
-    e->thread[along] = lane.index;
-    e->thread[across] = row.index;
+    e->thread[axis] = lane.index;
+    e->thread[!axis] = row.index;
     e->thread[2] = z.index;
-    e->active = lanes_among(e, e->block_size[along], lane.index);
+    e->active = lanes_among(e, e->block_size[axis], lane.index);
     LLVMValueRef number = LLVMBuildMul(b, z.index, e->block_size[1], "");
     number = LLVMBuildAdd(b, number, e->thread[1], "");
     e->first = LLVMBuildAdd(
         b, LLVMBuildMul(b, number, e->block_size[0], ""), e->thread[0], "");
     if (e->variant->row == e->width)
         e->active = number32(e, e->width);
+    if (e->variant->along == LANES_BLOCKS)
+        e->active = e->group.count;
     next_record(e, chunks);
     if (barrier == NONE)
         emit_first_region(e, chunks->pending);
     else
         emit_region(e, barrier);
-    count_end(e, &lane, e->width, e->block_size[along]);
+    count_end(e, &lane, e->width, e->block_size[axis]);
     if (e->group.rows)
         count_end(e, &block, 1, e->group.count);
-    count_end(e, &row, 1, e->block_size[across]);
+    count_end(e, &row, 1, e->block_size[!axis]);
     count_end(e, &z, 1, e->block_size[2]);
 }
 
@@ -511,8 +513,10 @@ static void read_launch(struct emitter *e)
                 : read_block_size(e, i);
     }
     // The shape that the variant is chosen for.
+    if (e->variant->thin)
+        e->block_size[0] = number32(e, 1);
     if (e->variant->row)
-        e->block_size[e->variant->axis] = number32(e, e->variant->row);
+        e->block_size[lanes_axis(e->variant)] = number32(e, e->variant->row);
 }
 
 static LLVMValueRef call_prelude(struct emitter *e, const char *name,
@@ -534,9 +538,10 @@ static LLVMValueRef records_size(struct emitter *e)
     LLVMValueRef size = number32(e, needs_record(e) ? e->record_size : 0);
     if (!needs_record(e) || e->kernel->barrier_count == 0)
         return size;
-    LLVMValueRef row = e->block_size[e->variant->axis];
+    unsigned axis = lanes_axis(e->variant);
+    LLVMValueRef row = e->block_size[axis];
     LLVMValueRef rows =
-        LLVMBuildMul(b, e->block_size[!e->variant->axis], e->block_size[2], "");
+        LLVMBuildMul(b, e->block_size[!axis], e->block_size[2], "");
     LLVMValueRef chunks = LLVMBuildUDiv(
         b, LLVMBuildAdd(b, row, number32(e, e->width - 1), ""),
         number32(e, e->width), "");
@@ -593,7 +598,7 @@ static void emit_blocks(struct emitter *e)
                             .pending = variable(e, e->i32, "pending")};
     LLVMValueRef left = variable(e, e->i64, "left");
     read_launch(e);
-    if (e->variant->axis)
+    if (lanes_axis(e->variant))
         blocks_turn(e);
     chunks.records = get_records(e);
     LLVMBuildStore(b, LLVMGetParam(e->function, 1), left);
@@ -604,7 +609,8 @@ static void emit_blocks(struct emitter *e)
         e->block_index[i] = run_field(e, offsetof(rnl_cpu_block, index), i);
     LLVMValueRef most = LLVMBuildLoad2(b, e->i64, left, "");
     LLVMValueRef count = number64(e, 1);
-    if (e->group.used)
+    bool several = e->group.used || e->variant->along == LANES_BLOCKS;
+    if (several)
         count = group_begin(e, most);
     LLVMBuildStore(b, number32(e, 0), chunks.pending);
     if (group_calls_prelude(e->kernel))
@@ -621,7 +627,7 @@ static void emit_blocks(struct emitter *e)
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, fewer, number64(e, 0), ""),
                     next, end);
     position(e, next);
-    if (e->group.used)
+    if (several)
         group_end(e);
     blocks_advance(e);
     LLVMBuildBr(b, head);

@@ -254,6 +254,8 @@ bool steady_unrolls(const struct emitter *e);
 // bytes of all memory; how many there are from here on, of those left; what is
 // one's own; and the last one.
 bool group_is_possible(struct emitter *e);
+// Whether lanes may be blocks: nothing tells whether these run one by one.
+bool group_may_be_lanes(const struct kernel *kernel);
 LLVMValueRef group_find_most(struct emitter *e, LLVMValueRef threads,
                              LLVMValueRef records);
 LLVMValueRef group_begin(struct emitter *e, LLVMValueRef left);

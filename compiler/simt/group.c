@@ -49,6 +49,24 @@ bool group_counts_votes(const struct kernel *kernel)
     return false;
 }
 
+static bool has_shared(const struct kernel *kernel)
+{
+    int axis;
+    for (unsigned i = 0; i < kernel->block_count; i++)
+        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
+             at; at = LLVMGetNextInstruction(at))
+            if (primitive_of(at, &axis) == PRIMITIVE_TLS)
+                return true;
+    return false;
+}
+
+bool group_may_be_lanes(const struct kernel *kernel)
+{
+    return kernel->barrier_count == 0 && !kernel->has_warp_ops &&
+           !kernel->strides && !kernel->waits && !has_shared(kernel) &&
+           !group_calls_prelude(kernel) && !kernel->has_cluster_ops;
+}
+
 // Gives a shared variable its place in the memory that each block of a group
 // has of its own. False for one whose size is the launch's, which is not of the
 // object (prepare_share_variables), and for what the host wrote.
@@ -124,8 +142,9 @@ static bool shares_little(struct emitter *e)
 // array is a power of two wide.
 static bool has_short_rows(struct emitter *e)
 {
-    return e->variant->rows && e->kernel->uses_y &&
-           all_loops_have_barriers(e->kernel) && shares_little(e);
+    return e->variant->rows && e->variant->along != LANES_BLOCKS &&
+           e->kernel->uses_y && all_loops_have_barriers(e->kernel) &&
+           shares_little(e);
 }
 
 // Not where blocks reach each other's shared memory: addresses there are
@@ -164,7 +183,7 @@ LLVMValueRef group_find_most(struct emitter *e, LLVMValueRef threads,
     LLVMBuilderRef b = e->builder;
     LLVMValueRef most =
         e->group.rows
-            ? share_of(e, ROW_THREADS, e->block_size[e->variant->axis])
+            ? share_of(e, ROW_THREADS, e->block_size[lanes_axis(e->variant)])
             : share_of(e, GROUP_THREADS, threads);
     LLVMValueRef bytes =
         LLVMBuildAdd(b, records, number32(e, e->group.shared_size), "");
@@ -179,7 +198,9 @@ LLVMValueRef group_find_most(struct emitter *e, LLVMValueRef threads,
 LLVMValueRef group_begin(struct emitter *e, LLVMValueRef left)
 {
     LLVMBuilderRef b = e->builder;
-    unsigned axis = e->variant->axis;
+    unsigned axis = lanes_axis(e->variant);
+    if (e->variant->along == LANES_BLOCKS)
+        e->group.most = number32(e, e->width);
     LLVMValueRef row =
         LLVMBuildSub(b, e->grid_size[axis], e->block_index[axis], "");
     LLVMValueRef most =
@@ -195,7 +216,7 @@ void group_end(struct emitter *e)
 {
     LLVMValueRef beyond =
         LLVMBuildAdd(e->builder, e->group.first, e->group.count, "");
-    e->block_index[e->variant->axis] =
+    e->block_index[lanes_axis(e->variant)] =
         LLVMBuildSub(e->builder, beyond, number32(e, 1), "");
 }
 
@@ -203,7 +224,7 @@ void group_use_block(struct emitter *e, LLVMValueRef number,
                      LLVMValueRef memory)
 {
     LLVMBuilderRef b = e->builder;
-    unsigned axis = e->variant->axis;
+    unsigned axis = lanes_axis(e->variant);
     e->block_index[axis] = LLVMBuildAdd(b, e->group.first, number, "");
     blocks_tell(e, e->block_index[axis], axis);
     if (e->group.shared_size == 0)
@@ -230,7 +251,7 @@ LLVMValueRef group_ahead(struct emitter *e, uint64_t ahead, unsigned rounds)
     LLVMValueRef threads = number32(e, ahead);
     if (!e->variant->rows)
         return number64(e, ahead);
-    unsigned axis = e->variant->axis;
+    unsigned axis = lanes_axis(e->variant);
     LLVMValueRef own = e->thread[axis], row = e->block_size[axis];
     LLVMValueRef grid = LLVMBuildMul(b, e->grid_size[axis], row, "");
     if (e->group.used) {

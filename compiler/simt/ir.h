@@ -222,18 +222,28 @@ struct shape {
     unsigned alignment;  // lane 0's value is a multiple of 2 to the power of it
 };
 
+// Lanes of a row are threads beside each other in x or y, or blocks in x, each of
+// one thread in x.
+enum lanes_along { LANES_X, LANES_Y, LANES_BLOCKS };
+
 // How the threads of a block are dealt out to chunks of `width` lanes.
 struct variant {
     unsigned width;
-    bool rows;           // chunks run along an axis; else along the thread's
-                         // number
-    unsigned axis;       // of rows, and of blocks that follow each other: 0 for
-                         // x, 1 for y
+    bool rows;           // chunks run along x, y or blocks; else along the
+                         // thread's number
+    enum lanes_along along;
     unsigned row;        // threads of a row, where only one count fits, or 0
     const char *name;
     bool compact;        // lanes that disagree are masked at once
     bool blocks;         // of several blocks of a grid
+    bool thin;           // of blocks with one thread in x
 };
+
+// The axis of rows, and of blocks that follow each other.
+static inline unsigned lanes_axis(const struct variant *variant)
+{
+    return variant->along == LANES_Y ? 1 : 0;
+}
 
 struct shapes {
     const struct kernel *kernel;

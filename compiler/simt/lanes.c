@@ -248,9 +248,7 @@ static LLVMValueRef progression(struct emitter *e, LLVMValueRef base,
 // even where numbers wrap around.
 static bool is_leaf(struct emitter *e, LLVMValueRef value)
 {
-    int axis;
-    return LLVMIsALoadInst(value) ||
-           primitive_of(value, &axis) == PRIMITIVE_THREAD ||
+    return LLVMIsALoadInst(value) || slots_is_index(value) ||
            map_get(&e->kernel->slot_of, value);
 }
 

@@ -64,7 +64,7 @@ static bool is_thread_index(const struct shapes *shapes, LLVMValueRef value)
     int axis = NONE;
     value = slots_resolve(shapes->kernel, value);
     return primitive_of(value, &axis) == PRIMITIVE_THREAD &&
-           axis == (int)shapes->variant->axis;
+           axis == (int)lanes_axis(shapes->variant);
 }
 
 // Whether a number is the least or the greatest that x can be: to be equal is
@@ -82,7 +82,7 @@ static bool read_equal(const struct shapes *shapes, LLVMValueRef compare,
         return true;
     }
     *opposite = !equal;
-    return fixed && *limit == (int64_t)fixed[shapes->variant->axis] - 1;
+    return fixed && *limit == (int64_t)fixed[lanes_axis(shapes->variant)] - 1;
 }
 
 // The condition as "x >= *limit", or its opposite.

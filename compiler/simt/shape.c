@@ -146,6 +146,29 @@ static struct shape scale(struct shape a, int64_t factor)
     return scaled;
 }
 
+// Whether a number is the size of blocks in x, which is 1 in thin ones.
+static bool is_one(const struct shapes *shapes, LLVMValueRef value)
+{
+    int axis;
+    value = slots_resolve(shapes->kernel, value);
+    return shapes->variant->thin &&
+           primitive_of(value, &axis) == PRIMITIVE_BLOCK_SIZE && axis == 0;
+}
+
+// Of factors that are no constants.
+static struct shape product_shape(const struct shapes *shapes,
+                                  LLVMValueRef product)
+{
+    struct shape a = operand_shape(shapes, product, 0);
+    struct shape b = operand_shape(shapes, product, 1);
+    if (is_one(shapes, LLVMGetOperand(product, 0)))
+        return b;
+    if (is_one(shapes, LLVMGetOperand(product, 1)))
+        return a;
+    return mark_far(varying, (a.kind == SHAPE_UNIFORM) !=
+                                 (b.kind == SHAPE_UNIFORM));
+}
+
 // x & (2^k - 1), x >> k of a stride that stays inside an aligned group of 2^k.
 static bool stays_inside(const struct shapes *shapes, struct shape a,
                          unsigned power)
@@ -186,8 +209,7 @@ static struct shape binary_shape(const struct shapes *shapes,
     case LLVMMul:
         if (constant_of(second, &number))
             return scale(a, number);
-        return mark_far(varying, (a.kind == SHAPE_UNIFORM) !=
-                                     (b.kind == SHAPE_UNIFORM));
+        return product_shape(shapes, at);
     case LLVMShl:
         if (constant_of(second, &number) && number >= 0 && number < 32)
             return scale(a, INT64_C(1) << number);
@@ -308,10 +330,16 @@ static struct shape call_shape(const struct shapes *shapes, LLVMValueRef at)
     case PRIMITIVE_THREAD:
         if (!shapes->variant->rows)
             return axis == 0 ? guess(1) : varying;
-        return axis == (int)shapes->variant->axis ? row : uniform;
+        return shapes->variant->along != LANES_BLOCKS &&
+                       axis == (int)lanes_axis(shapes->variant)
+                   ? row : uniform;
     case PRIMITIVE_WARP:
         return warp_shape(shapes, at);
-    case PRIMITIVE_BLOCK: case PRIMITIVE_TLS:
+    case PRIMITIVE_BLOCK:
+        if (shapes->variant->along == LANES_BLOCKS)
+            return axis == 0 ? affine(1) : uniform;
+        return shapes->variant->blocks ? varying : uniform;
+    case PRIMITIVE_TLS:
         return shapes->variant->blocks ? varying : uniform;
     case PRIMITIVE_NONE:
         break;

@@ -72,7 +72,7 @@ static unsigned thread_count(const struct kernel *kernel)
 static unsigned chunk_count(const struct emitter *e)
 {
     const unsigned *size = e->kernel->fixed;
-    unsigned row = e->variant->rows ? size[e->variant->axis]
+    unsigned row = e->variant->rows ? size[lanes_axis(e->variant)]
                                     : thread_count(e->kernel);
     unsigned rows = thread_count(e->kernel) / row;
     return (row + e->width - 1) / e->width * rows;

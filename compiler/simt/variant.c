@@ -7,7 +7,7 @@
 #include <string.h>
 
 // Rows lie along the axis that plan_axis() chose.
-enum { ROWS, HALVES, QUARTERS, PACKED, VARIANTS };
+enum { ROWS, HALVES, QUARTERS, COLUMNS, ACROSS, PACKED, VARIANTS };
 
 // Instructions of chains that are still worth several versions of a kernel's
 // code; lanes' values that a loop may hold; instructions of a kernel that is
@@ -137,38 +137,40 @@ static unsigned choose_width(const struct kernel *kernel,
 }
 
 static const struct variant rows_along[] = {
-    {.width = 32, .rows = true, .axis = 0, .name = "rows"},
-    {.width = 32, .rows = true, .axis = 1, .name = "rows"},
+    {.width = 32, .rows = true, .along = LANES_X, .name = "rows"},
+    {.width = 32, .rows = true, .along = LANES_Y, .name = "rows"},
 };
 
-static struct shapes shapes_along(const struct kernel *kernel, unsigned axis)
+static struct shapes shapes_along(const struct kernel *kernel,
+                                  enum lanes_along along)
 {
-    struct shapes shapes = {.kernel = kernel, .variant = &rows_along[axis]};
+    struct shapes shapes = {.kernel = kernel, .variant = &rows_along[along]};
     shapes_find(&shapes);
     return shapes;
 }
 
 // The axis of lanes: y where memory is contiguous along y, as in a[n * x + y].
 // Warps are rows along x, and blocks of a cluster know their neighbours.
-static unsigned plan_axis(const struct kernel *kernel)
+static enum lanes_along plan_axis(const struct kernel *kernel)
 {
     if (!kernel->uses_y || kernel->has_warp_ops || kernel->has_cluster_ops ||
         kernel->strides || lanes_talk(kernel))
-        return 0;
-    struct shapes x = shapes_along(kernel, 0), y = shapes_along(kernel, 1);
-    return lanes_cost(&y) < Y_GAINS * lanes_cost(&x);
+        return LANES_X;
+    struct shapes x = shapes_along(kernel, LANES_X);
+    struct shapes y = shapes_along(kernel, LANES_Y);
+    return lanes_cost(&y) < Y_GAINS * lanes_cost(&x) ? LANES_Y : LANES_X;
 }
 
 // How many lanes a chunk has. Sets kernel->refusal where there had better be
 // none.
-static unsigned plan_width(struct kernel *kernel, unsigned axis)
+static unsigned plan_width(struct kernel *kernel, enum lanes_along along)
 {
-    struct shapes shapes = shapes_along(kernel, axis);
+    struct shapes shapes = shapes_along(kernel, along);
     kernel->compact =
         kernel->size > KERNEL_LARGE || chained_size(&shapes) > CHAINED_MOST;
     unsigned width = choose_width(kernel, &shapes);
     if (weave_slots(kernel, width))
-        shapes = shapes_along(kernel, axis);
+        shapes = shapes_along(kernel, along);
     if (!kernel->wherever && !lanes_gain(&shapes) && !lanes_talk(kernel))
         kernel->refusal = "its threads part so often, or are all over memory, "
                           "that they are faster one by one";
@@ -238,28 +240,60 @@ static void choose_fixed(struct emitter *e)
 struct plan {
     struct variant variants[VARIANTS];
     bool wanted[VARIANTS];
-    unsigned width, axis;
+    unsigned width;
+    enum lanes_along along;  // of rows, halves and quarters
 };
+
+static double cost_of(const struct kernel *kernel,
+                      const struct variant *variant)
+{
+    struct shapes shapes = {.kernel = kernel, .variant = variant};
+    shapes_find(&shapes);
+    return lanes_cost(&shapes);
+}
+
+// The variant in which chunks of blocks with one thread in x are likely to take
+// less: in most arrays neighbours in x lie beside each other, and these are in
+// other blocks then. Blocks of a single thread have no columns.
+static int choose_thin(const struct kernel *kernel, const struct plan *plan,
+                       bool single)
+{
+    const struct variant *variants = plan->variants;
+    int other = single ? ROWS : COLUMNS;
+    return group_may_be_lanes(kernel) &&
+                   (single || cost_of(kernel, &variants[ACROSS]) <
+                                  cost_of(kernel, &variants[COLUMNS]))
+               ? ACROSS : other;
+}
 
 static struct plan plan_variants(struct kernel *kernel)
 {
-    unsigned axis = plan_axis(kernel), width = plan_width(kernel, axis);
+    enum lanes_along along = plan_axis(kernel);
+    unsigned width = plan_width(kernel, along);
     bool compact = kernel->compact;
     bool gains = kernel->uses_yz && !compact;
     bool shorter = gains && !kernel->has_warp_ops;
-    return (struct plan){
+    bool small = shorter && kernel->size <= QUARTERS_MOST;
+    bool packed_compact =
+        compact || (!kernel->fixed && kernel->size > PACKED_MOST);
+    struct plan plan = {
         .width = width,
-        .axis = axis,
-        .variants = {{width, true, axis, 0, "rows", compact},
-                     {16, true, axis, 16, "halves", compact},
-                     {8, true, axis, 8, "quarters", compact},
-                     {width, axis == 1, 0, 0, "packed",
-                      compact || (!kernel->fixed &&
-                                  kernel->size > PACKED_MOST)}},
-        .wanted = {true, shorter && width > 16,
-                   shorter && width > 8 && kernel->size <= QUARTERS_MOST,
-                   gains || kernel->has_warp_ops || axis},
+        .along = along,
+        .variants = {{width, true, along, 0, "rows", compact},
+                     {16, true, along, 16, "halves", compact},
+                     {8, true, along, 8, "quarters", compact},
+                     {width, true, LANES_Y, 0, "columns", compact,
+                      .thin = true},
+                     {width, true, LANES_BLOCKS, 1, "across", compact,
+                      .thin = true},
+                     {width, along == LANES_Y, LANES_X, 0, "packed",
+                      packed_compact}},
+        .wanted = {true, shorter && width > 16, small && width > 8, false,
+                   false, gains || kernel->has_warp_ops || along == LANES_Y},
     };
+    if (small && along == LANES_X && !kernel->fixed)
+        plan.wanted[choose_thin(kernel, &plan, false)] = true;
+    return plan;
 }
 
 // Whether rows of so many threads gain from rows of lanes.
@@ -274,25 +308,52 @@ static LLVMValueRef suits_rows(struct emitter *e, const struct plan *plan,
     return LLVMBuildICmp(b, LLVMIntEQ, rest, number32(e, 0), "");
 }
 
-static void emit_choice(struct kernel *kernel, const struct plan *plan,
-                        LLVMValueRef *made)
+// Lanes that are blocks need some in a row of the grid.
+static LLVMValueRef suits_across(struct emitter *e, const struct plan *plan)
+{
+    LLVMValueRef blocks = run_field(e, offsetof(rnl_cpu_block, grid), 0);
+    return LLVMBuildICmp(e->builder, LLVMIntUGE, blocks,
+                         number32(e, plan->width / 2), "");
+}
+
+// For blocks of several rows, each of one thread.
+static void choose_columns(struct emitter *e, const struct plan *plan,
+                           LLVMValueRef thin, LLVMValueRef *made)
+{
+    choose(e, thin, made[COLUMNS]);
+    if (made[ACROSS])
+        choose(e, LLVMBuildAnd(e->builder, thin, suits_across(e, plan), ""),
+               made[ACROSS]);
+}
+
+// The function of that name, which is to call one of the variants.
+static struct emitter begin_choice(struct kernel *kernel, const char *name)
 {
     struct emitter e = {.kernel = kernel, .context = kernel->context,
                         .module = kernel->module};
     e.width = 32;
     emitter_types(&e);
     e.function = emitter_function(&e, "rnl_choice", NULL);
-    give_name(e.function, simt_format("rnl_blocks_%u", kernel->number));
+    give_name(e.function, name);
     e.builder = LLVMCreateBuilderInContext(e.context);
     position(&e, append(&e, "entry"));
     e.run = LLVMGetParam(e.function, 0);
+    return e;
+}
+
+static void emit_choice(struct kernel *kernel, const struct plan *plan,
+                        LLVMValueRef *made)
+{
+    struct emitter e = begin_choice(
+        kernel, simt_format("rnl_blocks_%u", kernel->number));
     choose_fixed(&e);
     LLVMBuilderRef b = e.builder;
     LLVMValueRef size[3];
     for (unsigned i = 0; i < 3; i++)
         size[i] = run_field(&e, offsetof(rnl_cpu_block, block), i);
-    LLVMValueRef row = size[plan->axis];
-    LLVMValueRef rows = LLVMBuildMul(b, size[!plan->axis], size[2], "");
+    unsigned axis = plan->along;
+    LLVMValueRef row = size[axis];
+    LLVMValueRef rows = LLVMBuildMul(b, size[!axis], size[2], "");
     LLVMValueRef one_row =
         LLVMBuildICmp(b, LLVMIntEQ, rows, number32(&e, 1), "");
     for (int v = HALVES; v <= QUARTERS; v++) {
@@ -301,6 +362,11 @@ static void emit_choice(struct kernel *kernel, const struct plan *plan,
         choose(&e, LLVMBuildAnd(b, fits, LLVMBuildNot(b, one_row, ""), ""),
                made[v]);
     }
+    LLVMValueRef single =
+        LLVMBuildICmp(b, LLVMIntEQ, size[0], number32(&e, 1), "");
+    choose_columns(&e, plan,
+                   LLVMBuildAnd(b, single, LLVMBuildNot(b, one_row, ""), ""),
+                   made);
     if (made[PACKED])
         choose(&e, LLVMBuildOr(b, one_row, suits_rows(&e, plan, row), ""),
                made[ROWS]);
@@ -312,10 +378,12 @@ static void emit_choice(struct kernel *kernel, const struct plan *plan,
 // do: what is packed reads all over memory.
 static int choose_for(const struct kernel *kernel, struct plan *plan)
 {
-    const unsigned *size = kernel->fixed, row = size[plan->axis];
-    bool one_row = size[!plan->axis] * size[2] == 1;
+    const unsigned *size = kernel->fixed, row = size[plan->along];
+    bool one_row = size[!plan->along] * size[2] == 1;
     if (kernel->has_warp_ops)
         return one_row || row % plan->width == 0 ? ROWS : PACKED;
+    if (size[0] == 1 && plan->along == LANES_X)
+        return choose_thin(kernel, plan, one_row);
     if (plan->wanted[PACKED] && !one_row && row < ROW_LEAST)
         return PACKED;
     for (int v = QUARTERS; v > ROWS; v--) {
@@ -329,20 +397,37 @@ static int choose_for(const struct kernel *kernel, struct plan *plan)
     return ROWS;
 }
 
+// The function for lanes that are blocks, and for grids too narrow for these.
+static void emit_fixed_choice(struct kernel *kernel, const struct plan *plan,
+                              const char *name, LLVMValueRef across)
+{
+    const unsigned *size = kernel->fixed;
+    int other = size[1] * size[2] == 1 ? ROWS : COLUMNS;
+    LLVMValueRef narrow = emit_variant(kernel, &plan->variants[other]);
+    struct emitter e = begin_choice(kernel, name);
+    choose(&e, suits_across(&e, plan), across);
+    call_variant(&e, narrow);
+    LLVMDisposeBuilder(e.builder);
+}
+
 static bool emit_fixed(struct kernel *kernel)
 {
     struct plan plan = plan_variants(kernel);
     if (kernel->refusal)
         return false;
-    const struct variant *chosen = &plan.variants[choose_for(kernel, &plan)];
-    LLVMValueRef made = emit_variant(kernel, chosen);
+    int chosen = choose_for(kernel, &plan);
+    LLVMValueRef made = emit_variant(kernel, &plan.variants[chosen]);
     if (kernel->refusal) {
         LLVMDeleteFunction(made);
         return false;
     }
-    give_name(made, simt_format(kernel->alone ? "rnl_blocks_%u"
-                                              : "rnl_fixed_%u",
-                                kernel->number));
+    const char *name = simt_format(kernel->alone ? "rnl_blocks_%u"
+                                                 : "rnl_fixed_%u",
+                                   kernel->number);
+    if (chosen == ACROSS)
+        emit_fixed_choice(kernel, &plan, name, made);
+    else
+        give_name(made, name);
     return true;
 }
 

@@ -198,6 +198,31 @@ RNL_TEST(copies_without_masks_are_made_where_all_lanes_may_meet)
 #define TEN(text) text text text text text text text text text text
 #define USE "  call void @use(i32 %y)\n"
 
+// Copies a number in an array of %x by %y.
+#define PLACE(factor, added, more)                                      \
+    "  %from = load ptr, ptr %run\n  %to = load ptr, ptr %from\n"       \
+    "  %x = call i32 @rnl_block_x()\n  %y = call i32 @rnl_thread_y()\n" \
+    "  %size = call i32 @rnl_grid_size_x()\n"                           \
+    "  %row = mul i32 " factor ", %size\n"                              \
+    "  %at = add i32 %row, " added "\n  %i = zext i32 %at to i64\n"     \
+    "  %p = getelementptr i32, ptr %to, i64 %i\n" more                  \
+    "  store i32 %x, ptr %p\n  ret void\n"
+
+RNL_TEST(blocks_of_one_thread_in_x_have_lanes_where_memory_goes_on)
+{
+    assert_true(has_variant(PLACE("%y", "%x", ""), "rnl_across_0"));
+    assert_false(has_variant(PLACE("%y", "%x", ""), "rnl_columns_0"));
+    assert_true(has_variant(PLACE("%x", "%y", ""), "rnl_columns_0"));
+    assert_false(has_variant(PLACE("%x", "%y", ""), "rnl_across_0"));
+    // Blocks with barriers go one by one.
+    static const char waits[] =
+        PLACE("%y", "%x", "  %s = call i32 @rnl_sync(i32 0, i32 0)\n");
+    assert_true(has_variant(waits, "rnl_columns_0"));
+    assert_false(has_variant(waits, "rnl_across_0"));
+    // Kernels without y are not launched in such blocks.
+    assert_false(has_variant("  ret void\n", "rnl_columns_0"));
+}
+
 RNL_TEST(packed_code_of_larger_kernels_masks_at_once)
 {
     static const char start[] =

@@ -8,6 +8,10 @@ static const struct variant rows = {.width = 32, .rows = true, .name = "rows"};
 static const struct variant halves = {
     .width = 16, .rows = true, .row = 16, .name = "halves"};
 static const struct variant packed = {.width = 32, .name = "packed"};
+static const struct variant columns = {.width = 32, .rows = true,
+    .along = LANES_Y, .thin = true, .name = "columns"};
+static const struct variant across = {.width = 32, .rows = true, .row = 1,
+    .along = LANES_BLOCKS, .thin = true, .name = "across"};
 
 static struct shapes shapes;
 
@@ -73,6 +77,34 @@ RNL_TEST(indices_depend_on_the_variant)
     is("x", "varying ~1");
     is("y", "varying");
     is("block", "uniform");
+    find(indices, &columns);
+    is("x", "uniform");
+    is("y", "affine 1");
+    is("block", "uniform");
+    find(indices, &across);
+    is("x", "uniform");
+    is("y", "uniform");
+    is("block", "affine 1");
+    is("size", "uniform");
+}
+
+// The number of a thread in the grid, where blocks have one thread in x.
+RNL_TEST(blocks_of_one_thread_in_x_are_counted_by_their_index)
+{
+    static const char place[] =
+        "  %x = call i32 @rnl_thread_x()\n"
+        "  %block = call i32 @rnl_block_x()\n"
+        "  %size = call i32 @rnl_block_size_x()\n"
+        "  %first = mul i32 %size, %block\n  %other = mul i32 %block, %size\n"
+        "  %at = add i32 %first, %x\n  ret void\n";
+    find(place, &across);
+    is("first", "affine 1");
+    is("other", "affine 1");
+    is("at", "affine 1");
+    find(place, &columns);
+    is("at", "uniform");
+    find(place, &rows);
+    is("at", "affine 1");
 }
 
 RNL_TEST(arithmetic_keeps_strides)
