@@ -104,11 +104,12 @@ static bool enters_loop(const struct kernel *kernel, int from, int to)
 }
 
 // Rounds of a loop that counts up to a few bits of a number from before it, as
-// what several rounds at once leave over; fewer where it counts by more than
-// one, as several rounds at once do; else what is likely.
-static double rounds_by(const struct kernel *kernel, int loop,
+// what several rounds at once leave over; fewer where all lanes count by more
+// than one together, as several rounds at once do; else what is likely.
+static double rounds_by(const struct estimate *x, int loop,
                         LLVMValueRef condition)
 {
+    const struct kernel *kernel = x->kernel;
     for (unsigned i = 0; LLVMIsAICmpInst(condition) && i < 2; i++) {
         int64_t bits;
         LLVMValueRef limit =
@@ -120,14 +121,15 @@ static double rounds_by(const struct kernel *kernel, int loop,
             bits < ROUNDS)
             return (double)(bits + 1) / 2;
         int64_t step = walk_growth(kernel, loop, LLVMGetOperand(condition, i));
-        if (step > 1 && step < ROUNDS)
+        if (step > 1 && step < ROUNDS && !x->shapes->divergent_loop[loop])
             return (double)ROUNDS / (double)step;
     }
     return ROUNDS;
 }
 
-static double rounds_of(const struct kernel *kernel, int loop)
+static double rounds_of(const struct estimate *x, int loop)
 {
+    const struct kernel *kernel = x->kernel;
     double least = ROUNDS;
     for (unsigned b = 0; b < kernel->block_count; b++) {
         const struct block *block = &kernel->blocks[b];
@@ -135,7 +137,7 @@ static double rounds_of(const struct kernel *kernel, int loop)
             (loop_has(kernel, loop, block->successors[0]) &&
              loop_has(kernel, loop, block->successors[1])))
             continue;
-        double rounds = rounds_by(kernel, loop, block->condition);
+        double rounds = rounds_by(x, loop, block->condition);
         least = rounds < least ? rounds : least;
     }
     return least;
@@ -200,7 +202,7 @@ static void find_often(struct estimate *x)
 {
     const struct kernel *kernel = x->kernel;
     for (int l = 0; l < (int)kernel->loop_count; l++)
-        x->rounds[l] = rounds_of(kernel, l);
+        x->rounds[l] = rounds_of(x, l);
     x->threads[0] = x->chunks[0] = 1;
     for (int b = 0; b < (int)kernel->block_count; b++) {
         int loop = kernel->blocks[b].loop;
@@ -354,13 +356,15 @@ static void add_instruction(struct estimate *x, unsigned block,
     x->chunk += x->chunks[block] * costs[effort].chunk;
 }
 
-// What vectors of another width have to be repeated for.
-static void add_more(struct estimate *x, unsigned block, LLVMValueRef at)
+// What vectors of another width have to be repeated for: simple instructions,
+// and parts of words, whose addresses are vectors.
+static void add_more(struct estimate *x, unsigned block, LLVMValueRef at,
+                     enum effort effort)
 {
     double times = (double)BYTES / target_vector_bytes();
-    if (is_wide(LLVMTypeOf(at)))
+    if (effort == EFFORT_SIMPLE && is_wide(LLVMTypeOf(at)))
         times *= 2;
-    x->chunk += x->chunks[block] * costs[EFFORT_SIMPLE].chunk * (times - 1);
+    x->chunk += x->chunks[block] * costs[effort].chunk * (times - 1);
 }
 
 static void add_block(struct estimate *x, unsigned number)
@@ -374,8 +378,10 @@ static void add_block(struct estimate *x, unsigned number)
          at = LLVMGetNextInstruction(at)) {
         enum effort effort = effort_of(x->shapes, at);
         add_instruction(x, number, at, effort);
-        if (effort == EFFORT_SIMPLE && target_vector_bytes() > 0)
-            add_more(x, number, at);
+        bool repeats =
+            effort == EFFORT_SIMPLE || effort == EFFORT_GATHER_PARTS;
+        if (repeats && target_vector_bytes() > 0)
+            add_more(x, number, at, effort);
     }
 }
 

@@ -577,6 +577,16 @@ RNL_TEST(threads_that_sum_along_rows_have_lanes)
                               "to[r] = h;"), 'B');
 }
 
+// Lanes wait for the longest, a round of which does little.
+RNL_TEST(threads_that_sum_a_few_numbers_each_have_no_lanes)
+{
+    need_simt();
+    assert_int_equal(tier_for("int most = at[r] % 11u, k = 5, s = 0, l = 0;\n"
+                              "for (; k < most; k++, l -= 3)\n"
+                              "    s += at[r * 12 + k] ^ l;\n"
+                              "to[r] = s * 100 + k + l * 7;"), 'F');
+}
+
 // --- Warps that talk without a barrier ---------------------------------------
 
 // As code from before Volta does, after a loop in which lanes part.
