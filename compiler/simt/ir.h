@@ -222,8 +222,8 @@ struct shape {
     unsigned alignment;  // lane 0's value is a multiple of 2 to the power of it
 };
 
-// Lanes of a row are threads beside each other in x or y, or blocks in x, each of
-// one thread in x.
+// Lanes of a row are threads beside each other in x or y, or blocks beside each
+// other that have one thread in x.
 enum lanes_along { LANES_X, LANES_Y, LANES_BLOCKS };
 
 // How the threads of a block are dealt out to chunks of `width` lanes.

@@ -252,16 +252,16 @@ static double cost_of(const struct kernel *kernel,
     return lanes_cost(&shapes);
 }
 
-// The variant in which chunks of blocks with one thread in x are likely to take
-// less: in most arrays neighbours in x lie beside each other, and these are in
-// other blocks then. Blocks of a single thread have no columns.
+// The variant for blocks with one thread in x. In most arrays neighbours in x
+// lie beside each other, and these are in other blocks then: columns have to
+// take clearly less. Blocks of a single thread have none.
 static int choose_thin(const struct kernel *kernel, const struct plan *plan,
                        bool single)
 {
     const struct variant *variants = plan->variants;
     int other = single ? ROWS : COLUMNS;
     return group_may_be_lanes(kernel) &&
-                   (single || cost_of(kernel, &variants[ACROSS]) <
+                   (single || Y_GAINS * cost_of(kernel, &variants[ACROSS]) <
                                   cost_of(kernel, &variants[COLUMNS]))
                ? ACROSS : other;
 }
