@@ -149,12 +149,23 @@ static struct shapes shapes_along(const struct kernel *kernel,
     return shapes;
 }
 
+static bool keeps_warps(const struct kernel *kernel)
+{
+    return kernel->has_warp_ops || lanes_talk(kernel);
+}
+
+// Whether any thread may be any lane, and any block the next one. Warps are rows
+// along x, and blocks of a cluster know their neighbours.
+static bool is_free(const struct kernel *kernel)
+{
+    return !keeps_warps(kernel) && !kernel->has_cluster_ops &&
+           !kernel->strides;
+}
+
 // The axis of lanes: y where memory is contiguous along y, as in a[n * x + y].
-// Warps are rows along x, and blocks of a cluster know their neighbours.
 static enum lanes_along plan_axis(const struct kernel *kernel)
 {
-    if (!kernel->uses_y || kernel->has_warp_ops || kernel->has_cluster_ops ||
-        kernel->strides || lanes_talk(kernel))
+    if (!kernel->uses_y || !is_free(kernel))
         return LANES_X;
     struct shapes x = shapes_along(kernel, LANES_X);
     struct shapes y = shapes_along(kernel, LANES_Y);
@@ -272,7 +283,7 @@ static struct plan plan_variants(struct kernel *kernel)
     unsigned width = plan_width(kernel, along);
     bool compact = kernel->compact;
     bool gains = kernel->uses_yz && !compact;
-    bool shorter = gains && !kernel->has_warp_ops;
+    bool shorter = gains && !keeps_warps(kernel);
     bool small = shorter && kernel->size <= QUARTERS_MOST;
     bool packed_compact =
         compact || (!kernel->fixed && kernel->size > PACKED_MOST);
@@ -289,9 +300,9 @@ static struct plan plan_variants(struct kernel *kernel)
                      {width, along == LANES_Y, LANES_X, 0, "packed",
                       packed_compact}},
         .wanted = {true, shorter && width > 16, small && width > 8, false,
-                   false, gains || kernel->has_warp_ops || along == LANES_Y},
+                   false, gains || keeps_warps(kernel) || along == LANES_Y},
     };
-    if (small && along == LANES_X && !kernel->fixed)
+    if (small && along == LANES_X && !kernel->fixed && is_free(kernel))
         plan.wanted[choose_thin(kernel, &plan, false)] = true;
     return plan;
 }
@@ -301,7 +312,7 @@ static LLVMValueRef suits_rows(struct emitter *e, const struct plan *plan,
                                LLVMValueRef x)
 {
     LLVMBuilderRef b = e->builder;
-    if (!e->kernel->has_warp_ops)
+    if (!keeps_warps(e->kernel))
         return LLVMBuildICmp(b, LLVMIntUGT, x, number32(e, plan->width / 4),
                              "");
     LLVMValueRef rest = LLVMBuildAnd(b, x, number32(e, plan->width - 1), "");
@@ -365,7 +376,7 @@ static void emit_choice(struct kernel *kernel, const struct plan *plan,
     LLVMValueRef single =
         LLVMBuildICmp(b, LLVMIntEQ, size[0], number32(&e, 1), "");
     choose_columns(&e, plan,
-                   LLVMBuildAnd(b, single, LLVMBuildNot(b, one_row, ""), ""),
+                   LLVMBuildAnd(b, single, suits_rows(&e, plan, size[1]), ""),
                    made);
     if (made[PACKED])
         choose(&e, LLVMBuildOr(b, one_row, suits_rows(&e, plan, row), ""),
@@ -380,9 +391,10 @@ static int choose_for(const struct kernel *kernel, struct plan *plan)
 {
     const unsigned *size = kernel->fixed, row = size[plan->along];
     bool one_row = size[!plan->along] * size[2] == 1;
-    if (kernel->has_warp_ops)
+    if (keeps_warps(kernel))
         return one_row || row % plan->width == 0 ? ROWS : PACKED;
-    if (size[0] == 1 && plan->along == LANES_X)
+    if (size[0] == 1 && (one_row || size[1] >= ROW_LEAST) &&
+        plan->along == LANES_X && is_free(kernel))
         return choose_thin(kernel, plan, one_row);
     if (plan->wanted[PACKED] && !one_row && row < ROW_LEAST)
         return PACKED;
@@ -399,11 +411,9 @@ static int choose_for(const struct kernel *kernel, struct plan *plan)
 
 // The function for lanes that are blocks, and for grids too narrow for these.
 static void emit_fixed_choice(struct kernel *kernel, const struct plan *plan,
-                              const char *name, LLVMValueRef across)
+                              const char *name, LLVMValueRef across,
+                              LLVMValueRef narrow)
 {
-    const unsigned *size = kernel->fixed;
-    int other = size[1] * size[2] == 1 ? ROWS : COLUMNS;
-    LLVMValueRef narrow = emit_variant(kernel, &plan->variants[other]);
     struct emitter e = begin_choice(kernel, name);
     choose(&e, suits_across(&e, plan), across);
     call_variant(&e, narrow);
@@ -415,17 +425,24 @@ static bool emit_fixed(struct kernel *kernel)
     struct plan plan = plan_variants(kernel);
     if (kernel->refusal)
         return false;
+    const unsigned *size = kernel->fixed;
     int chosen = choose_for(kernel, &plan);
+    int other = size[1] * size[2] == 1 ? ROWS : COLUMNS;
     LLVMValueRef made = emit_variant(kernel, &plan.variants[chosen]);
+    LLVMValueRef narrow = chosen == ACROSS && !kernel->refusal
+                              ? emit_variant(kernel, &plan.variants[other])
+                              : NULL;
     if (kernel->refusal) {
         LLVMDeleteFunction(made);
+        if (narrow)
+            LLVMDeleteFunction(narrow);
         return false;
     }
     const char *name = simt_format(kernel->alone ? "rnl_blocks_%u"
                                                  : "rnl_fixed_%u",
                                    kernel->number);
     if (chosen == ACROSS)
-        emit_fixed_choice(kernel, &plan, name, made);
+        emit_fixed_choice(kernel, &plan, name, made, narrow);
     else
         give_name(made, name);
     return true;

@@ -37,6 +37,26 @@ static void expect(const char *kernel, uint32_t cluster, uint32_t clusters,
                      clusters, cluster, threads, i, out[i], want[i]);
 }
 
+static void run_thin(const char *options)
+{
+    enum { ACROSS = 4, UP = 4, THREADS = 64 };
+    begin(options);
+    for (int i = 0; i < ACROSS * UP * THREADS; i++)
+        want[i] = (i / THREADS ^ 1) * 100 + i % THREADS;
+    built.cluster = (rnl_dim3){2, 1, 1};
+    built_run_ints(&built, "cluster_thin", (rnl_dim3){ACROSS, UP},
+                   (rnl_dim3){1, THREADS}, 0, out, in, 0);
+    for (int i = 0; i < ACROSS * UP * THREADS; i++)
+        assert_int_equal(out[i], want[i]);
+    built_close(&built);
+}
+
+RNL_TEST(thin_blocks_stay_in_their_clusters)
+{
+    run_thin("");
+    run_thin("--option --block-size=1x64");
+}
+
 // --- Against plain C -------------------------------------------------------
 
 static void check_sum(uint32_t cluster, uint32_t clusters, uint32_t threads,

@@ -1,6 +1,7 @@
 // A corpus of kernels, each against a model in C.
 #include "build.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MOST = 4096 };
@@ -296,6 +297,32 @@ RNL_TEST(the_last_of_many_threads_stores_at_their_place)
                 (rnl_dim3){(uint32_t)sizes[s]}, 0, n, sizes[s]);
         }
     built_close(&built);
+}
+
+RNL_TEST(warps_go_in_step_in_blocks_of_any_shape)
+{
+    static const rnl_dim3 shapes[] = {
+        {32, 1, 1}, {1, 32, 1}, {8, 4, 1}, {16, 2, 1},
+        {1, 8, 4}, {2, 4, 4},  {1, 1, 32}, {4, 8, 1}};
+    if (!built_may_be_tier_b())
+        skip();
+    for (int fixed = 0; fixed < 2; fixed++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+            char option[64] = "";
+            if (fixed)
+                snprintf(option, sizeof option,
+                         "--option --block-size=%ux%ux%u", shapes[i].x,
+                         shapes[i].y, shapes[i].z);
+            built_kernels(&built, "shared.cu", option);
+            begin("shared.cu");
+            int sum = 0;
+            for (int t = 0; t < 32; t++)
+                sum += in[t];
+            for (int t = 0; t < 32; t++)
+                want[t] = sum;
+            run("shared_talk", (rnl_dim3){1}, shapes[i], 0, 0, 32);
+            built_close(&built);
+        }
 }
 
 RNL_TEST(static_shared_memory)

@@ -149,8 +149,8 @@ static rnl_status run_blocks(const struct region *region, uint64_t first,
     const struct op_kernel *kernel = &region->op->kernel;
     const struct cpu_function *function = function_native(kernel->function);
     struct kernel_run run = kernel_run_of(kernel);
-    if (function->special)
-        special_use(function->special, kernel->block, &run);
+    if (region->special)
+        special_use(function->special, &run);
     run.scope = &region->scope;
     run.cluster = kernel->cluster;
     callback_begin();
@@ -174,6 +174,8 @@ static void plan_kernel(struct region *region, const struct op_kernel *kernel)
     const rnl_dim3 *cluster = &kernel->cluster;
     region->total = volume(&kernel->grid);
     region->history = &function->history;
+    region->special = function->special &&
+                      special_is_ready(function->special, kernel->block);
     if ((cluster->x | cluster->y | cluster->z) > 1)
         region->total /= volume(cluster);
     region->run = kernel->function->native_fn ? run_native : run_blocks;

@@ -289,12 +289,14 @@ void special_note(struct special *special, rnl_dim3 block, uint64_t time_ns)
     ask(special);
 }
 
-void special_use(const struct special *special, rnl_dim3 block,
-                 struct kernel_run *run)
+bool special_is_ready(const struct special *special, rnl_dim3 block)
 {
-    if (atomic_load_explicit(&special->ready, memory_order_acquire) !=
-        pack(block))
-        return;
+    return atomic_load_explicit(&special->ready, memory_order_acquire) ==
+           pack(block);
+}
+
+void special_use(const struct special *special, struct kernel_run *run)
+{
     run->object = special->object.table;
     run->kernel = special->fixed;
     run->code = special->object.code;

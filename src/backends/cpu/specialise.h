@@ -27,9 +27,10 @@ struct special *specials_find(struct specials *specials,
 bool special_waits(const struct special *special);
 void special_note(struct special *special, rnl_dim3 block, uint64_t time_ns);
 
-// Lets the run use the code for its block size if there is some.
-void special_use(const struct special *special, rnl_dim3 block,
-                 struct kernel_run *run);
+// Whether there is code for blocks of that size, which then stays; lets a run use
+// it.
+bool special_is_ready(const struct special *special, rnl_dim3 block);
+void special_use(const struct special *special, struct kernel_run *run);
 
 // Waits until all that was asked for is done, and tells how many kernels have
 // been given code for one block size; for tests.

@@ -144,3 +144,16 @@ extern "C" __global__ void cluster_names(int *out, const int *, int)
     if (threadIdx.x == 0)
         out[blockIdx.x] = good;
 }
+
+// Blocks with one thread in x, which must not change places.
+extern "C" __global__ void cluster_thin(int *out, const int *, int)
+{
+    __shared__ int own[64];
+    cg::cluster_group cluster = cg::this_cluster();
+    int block = blockIdx.y * gridDim.x + blockIdx.x;
+    own[threadIdx.y] = block * 100 + threadIdx.y;
+    cluster.sync();
+    int *other = cluster.map_shared_rank(own, cluster.block_rank() ^ 1);
+    out[block * blockDim.y + threadIdx.y] = other[threadIdx.y];
+    cluster.sync();
+}

@@ -131,3 +131,18 @@ extern "C" __global__ void shared_one_place(int *out, const int *in, int n)
     __syncthreads();
     out[threadIdx.x] = place;
 }
+
+// The threads of a warp talk without a barrier, whatever the block's shape.
+extern "C" __global__ void shared_talk(int *out, const int *in, int)
+{
+    __shared__ volatile int sums[64];
+    int t = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+    sums[t] = in[t];
+    sums[t + 32] = 0;
+    sums[t] += sums[t + 16];
+    sums[t] += sums[t + 8];
+    sums[t] += sums[t + 4];
+    sums[t] += sums[t + 2];
+    sums[t] += sums[t + 1];
+    out[t] = sums[0];
+}
