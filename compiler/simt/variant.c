@@ -154,8 +154,8 @@ static bool keeps_warps(const struct kernel *kernel)
     return kernel->has_warp_ops || lanes_talk(kernel);
 }
 
-// Whether any thread may be any lane, and any block the next one. Warps are rows
-// along x, and blocks of a cluster know their neighbours.
+// Whether any thread may be any lane, and any block the next one. Warps are
+// rows along x, and blocks of a cluster know their neighbours.
 static bool is_free(const struct kernel *kernel)
 {
     return !keeps_warps(kernel) && !kernel->has_cluster_ops &&

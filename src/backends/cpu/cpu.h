@@ -459,8 +459,9 @@ struct region {
     uint64_t mean;                   // of the last launches; 0: not known
     _Atomic uint64_t long_ticks, long_units;  // of shares with long units
     bool in_rows;                    // many units in a row are best run at once
-    bool special;                    // code for the block's size runs all units:
-                                     // codes number blocks in orders of their own
+    // Code for the block's size runs all units, or none: each code has an order
+    // of blocks of its own.
+    bool special;
     // Of a plan, whose steps are not numbered: runs one; whether there is any.
     struct plan *plan;
     bool (*take)(struct region *region, bool worker);

@@ -27,8 +27,8 @@ struct special *specials_find(struct specials *specials,
 bool special_waits(const struct special *special);
 void special_note(struct special *special, rnl_dim3 block, uint64_t time_ns);
 
-// Whether there is code for blocks of that size, which then stays; lets a run use
-// it.
+// Whether there is code for blocks of that size, which then stays; lets a run
+// use it.
 bool special_is_ready(const struct special *special, rnl_dim3 block);
 void special_use(const struct special *special, struct kernel_run *run);
 

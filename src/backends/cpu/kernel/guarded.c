@@ -8,7 +8,8 @@
 enum { GUARD_SIZE = 16 << 10 };
 
 // Guards made by mprotect cost the process up to three of its 65530 mappings,
-// so beyond this many there are no more. Linux 6.13 has guards that cost none.
+// so beyond this many there are no more. Linux 6.13 has guards that cost none;
+// a page that can be read costs two in any case.
 enum { GUARDED_MOST = 16384 };
 
 #if !defined(MADV_GUARD_INSTALL)
@@ -75,8 +76,12 @@ void *guarded_map_present(size_t size)
     char *memory = map(size, 0, margin);
     if (!memory)
         return NULL;
-    mprotect(memory - margin, margin, PROT_READ);
-    make_present(memory - margin, margin + size);
+    // Without a mapping to spare the page is a guard, too: slow, but safe.
+    if (mprotect(memory - margin, margin, PROT_READ) != 0)
+        guard(memory - margin, margin, false);
+    else
+        make_present(memory - margin, margin);
+    make_present(memory, size);
     return memory;
 }
 
