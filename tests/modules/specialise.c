@@ -208,6 +208,74 @@ RNL_TEST(a_compiler_that_is_at_work_is_not_waited_for)
     assert_int_equal(messages, 0);
 }
 
+// Blocks with one thread in x: the code for all sizes counts them along x, that
+// for one size along y. Each block adds one to a number of its own.
+static const char turns[] =
+    "extern \"C\" __global__ void turns(int *runs, float *to,\n"
+    "                                 const float *from, int n)\n"
+    "{\n"
+    "    int y = blockIdx.y * blockDim.y + threadIdx.y, x = blockIdx.x;\n"
+    "    float sum = from[y * gridDim.x + x];\n"
+    "    for (int i = 0; i < n; i++)\n"
+    "        sum = sum * 1.0001f + 0.5f;\n"
+    "    to[y * gridDim.x + x] = sum;\n"
+    "    if (threadIdx.y == 0)\n"
+    "        atomicAdd(&runs[blockIdx.y * gridDim.x + x], 1);\n"
+    "}\n";
+
+enum { TURNS_X = 8, TURNS_Y = 64, TURNS = TURNS_X * TURNS_Y };
+
+static void enqueue_turns(rnl_function function, rnl_buffer runs,
+                          const rnl_buffer *numbers, int rounds)
+{
+    assert_ok(rnl_enqueue_function(
+        stream, function,
+        RNL_LAUNCH(.grid = {TURNS_X, TURNS_Y}, .block = {1, 256}),
+        RNL_ARGS(runs, numbers[0], numbers[1], rounds)));
+}
+
+static void *wait_for_turns(void *unused)
+{
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    return unused;
+}
+
+// The code comes while the second launch is under way.
+RNL_TEST(a_launch_keeps_the_code_that_it_began_with)
+{
+    static const unsigned char ready = 1;
+    static int seen[TURNS];
+    rnl_function function;
+    rnl_buffer runs, numbers[2];
+    pthread_t waiter;
+    begin("case \"$*\" in *--only-kernel*)"
+          " while [ ! -e $0.go ]; do sleep 0.01; done;; esac");
+    assert_ok(rnl_function_compile(context, turns, "turns", NULL, &function));
+    assert_ok(rnl_buffer_create(context, sizeof seen,
+                                RNL_BUFFER_OPTIONS(.zeroed = true), &runs));
+    for (int i = 0; i < 2; i++)
+        assert_ok(rnl_buffer_create(context, TURNS * 256 * sizeof(float),
+                                    RNL_BUFFER_OPTIONS(.zeroed = true),
+                                    &numbers[i]));
+    enqueue_turns(function, runs, numbers, 2);
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    enqueue_turns(function, runs, numbers, 400000);
+    assert_int_equal(pthread_create(&waiter, NULL, wait_for_turns, NULL), 0);
+    test_write("cc.go", &ready, sizeof ready);
+    assert_int_equal(specials_finish(), 1);
+    pthread_join(waiter, NULL);
+    enqueue_turns(function, runs, numbers, 2);
+    assert_ok(rnl_copy_from_buffer_and_wait(stream, seen, runs, 0,
+                                            sizeof seen));
+    for (int i = 0; i < TURNS; i++)
+        assert_int_equal(seen[i], 3);
+    for (int i = 0; i < 2; i++)
+        assert_ok(rnl_buffer_release(numbers[i]));
+    assert_ok(rnl_buffer_release(runs));
+    assert_ok(rnl_function_release(function));
+    end();
+}
+
 RNL_TEST(a_block_size_can_be_asked_for_ahead)
 {
     static const char *const options[] = {"--block-size=256"};
