@@ -18,6 +18,13 @@ typedef enum kernel_way {
 
 enum { KERNEL_WAYS = 6 };
 
+// The plan of kernel `number` of a group.
+#define KERNEL_PLAN(number, title, text)                                       \
+    {                                                                          \
+        .name = title, .what = text, .size = (number), .rounds = 9,            \
+        .samples = 2, .warm = 1, .limit_ns = 3500000000u                       \
+    }
+
 typedef struct kernel_group {
     const kernel_spec *const *specs;
     const bench_plan *plans;  // one for each kernel, in the same order; then

@@ -25,7 +25,7 @@ typedef struct kernel_array {
     bool result;  // compared; filled again before each check
 } kernel_array;
 
-// What a loop beside the kernel does: the work of one launch.
+// A loop of C, which does the work of one launch of the kernel.
 typedef void kernel_loop(void *const *arrays, int n);
 
 // The kernel's parameters are `factor` unless that is 0, the arrays, `n`, and

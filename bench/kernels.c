@@ -13,25 +13,25 @@ static const kernel_spec *const specs[] = {
 
 enum { KERNELS = sizeof specs / sizeof *specs };
 
-#define KERNEL_PLAN(number, title, text)                                       \
-    {                                                                          \
-        .name = "kernels/" title, .what = text, .size = (number), .rounds = 9, \
-        .samples = 2, .warm = 1, .limit_ns = 3500000000u                       \
-    }
-
 static const bench_plan plans[] = {
-    KERNEL_PLAN(0, "matmul", "product of 1024 x 1024 floats, 16 x 16 tiles"),
-    KERNEL_PLAN(1, "n-body", "forces of 16 Ki bodies, tiles of 256"),
-    KERNEL_PLAN(2, "black-scholes", "4 Mi options"),
-    KERNEL_PLAN(3, "mandelbrot", "1024 x 1024 points, 256 steps at most"),
-    KERNEL_PLAN(4, "reduction", "sums of each 256 of 16 Mi floats"),
-    KERNEL_PLAN(5, "shuffle-reduction", "sum of 32 Mi floats, by shuffles"),
-    KERNEL_PLAN(6, "smoothing", "4 Mi floats, 16 steps in shared memory"),
-    KERNEL_PLAN(7, "histogram", "16 Mi words, 256 bins, shared atomics"),
-    KERNEL_PLAN(8, "transpose", "4096 x 4096 floats, shared tiles of 32 x 33"),
-    KERNEL_PLAN(9, "saxpy", "16 Mi floats, grid-stride"),
-    KERNEL_PLAN(10, "vector-add", "16 Mi floats"),
-    KERNEL_PLAN(11, "stencil", "5 points, 4096 x 4096 floats"),
+    KERNEL_PLAN(0, "kernels/matmul",
+                "product of 1024 x 1024 floats, 16 x 16 tiles"),
+    KERNEL_PLAN(1, "kernels/n-body", "forces of 16 Ki bodies, tiles of 256"),
+    KERNEL_PLAN(2, "kernels/black-scholes", "4 Mi options"),
+    KERNEL_PLAN(3, "kernels/mandelbrot",
+                "1024 x 1024 points, 256 steps at most"),
+    KERNEL_PLAN(4, "kernels/reduction", "sums of each 256 of 16 Mi floats"),
+    KERNEL_PLAN(5, "kernels/shuffle-reduction",
+                "sum of 32 Mi floats, by shuffles"),
+    KERNEL_PLAN(6, "kernels/smoothing",
+                "4 Mi floats, 16 steps in shared memory"),
+    KERNEL_PLAN(7, "kernels/histogram",
+                "16 Mi words, 256 bins, shared atomics"),
+    KERNEL_PLAN(8, "kernels/transpose",
+                "4096 x 4096 floats, shared tiles of 32 x 33"),
+    KERNEL_PLAN(9, "kernels/saxpy", "16 Mi floats, grid-stride"),
+    KERNEL_PLAN(10, "kernels/vector-add", "16 Mi floats"),
+    KERNEL_PLAN(11, "kernels/stencil", "5 points, 4096 x 4096 floats"),
     {.name = "kernels/mean",
      .what = "geometric mean of the kernels",
      .size = KERNELS,

@@ -424,7 +424,7 @@ static void store_row(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
                               4));
 }
 
-// The last one of the lanes that take part, of which there is one at least.
+// The number of the last active lane. One lane at least is active.
 static LLVMValueRef last_lane(struct emitter *e)
 {
     LLVMBuilderRef b = e->builder;
@@ -438,7 +438,7 @@ static LLVMValueRef last_lane(struct emitter *e)
     return LLVMBuildAnd(b, last, number32(e, e->width - 1), "");
 }
 
-// All lanes store at one place: what the last one stores stays.
+// A store of all lanes at one address: the last active lane's value remains.
 static void store_last(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
                        LLVMValueRef address)
 {

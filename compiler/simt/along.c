@@ -21,22 +21,8 @@ struct slopes {
     struct map phis;              // elsewhere: whether they are FAR, or not yet
     unsigned looked_at;
 };
-#define FAR INT64_MAX
 
 static int64_t slope_of(struct slopes *s, LLVMValueRef value);
-
-static int64_t sum(int64_t one, int64_t other)
-{
-    int64_t all;
-    return one == FAR || other == FAR ||
-           __builtin_add_overflow(one, other, &all) ? FAR : all;
-}
-
-static int64_t product(int64_t one, int64_t other)
-{
-    int64_t all;
-    return one == FAR || __builtin_mul_overflow(one, other, &all) ? FAR : all;
-}
 
 // 0 where nothing that it is made of grows.
 static int64_t slope_of_any(struct slopes *s, LLVMValueRef value)
@@ -54,7 +40,7 @@ static int64_t slope_of_address(struct slopes *s, LLVMValueRef at)
     for (int i = 1; i < LLVMGetNumOperands(at); i++) {
         struct step step = address_step(s->layout, at, i, &type);
         if (step.index)
-            all = sum(all, product(slope_of(s, step.index),
+            all = far_sum(all, far_product(slope_of(s, step.index),
                                    (int64_t)step.unit));
     }
     return all;
@@ -83,7 +69,7 @@ static int64_t added_to(struct slopes *s, LLVMValueRef phi, LLVMValueRef next)
         !constant_of(LLVMGetOperand(next, 1), &number))
         return FAR;
     if (LLVMIsAGetElementPtrInst(next))
-        return product(number, (int64_t)LLVMABISizeOfType(
+        return far_product(number, (int64_t)LLVMABISizeOfType(
                                    s->layout,
                                    LLVMGetGEPSourceElementType(next)));
     return LLVMGetInstructionOpcode(next) == LLVMAdd ? number : FAR;
@@ -135,17 +121,17 @@ static int64_t slope_of(struct slopes *s, LLVMValueRef value)
         return s->lanes || LLVMIsAPHINode(operands[0])
                    ? slope_of(s, operands[0]) : slope_of_any(s, value);
     case LLVMAdd:
-        return sum(slope_of(s, operands[0]), slope_of(s, operands[1]));
+        return far_sum(slope_of(s, operands[0]), slope_of(s, operands[1]));
     case LLVMSub:
-        return sum(slope_of(s, operands[0]),
-                   product(slope_of(s, operands[1]), -1));
+        return far_sum(slope_of(s, operands[0]),
+                       far_product(slope_of(s, operands[1]), -1));
     case LLVMMul:
         if (constant_of(operands[1], &number))
-            return product(slope_of(s, operands[0]), number);
+            return far_product(slope_of(s, operands[0]), number);
         break;
     case LLVMShl:
         if (constant_of(operands[1], &number) && number >= 0 && number < 32)
-            return product(slope_of(s, operands[0]),
+            return far_product(slope_of(s, operands[0]),
                            INT64_C(1) << number);
         break;
     default:

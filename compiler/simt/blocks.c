@@ -1,6 +1,6 @@
-// The order of the blocks that one call runs: along x as the host counts them,
-// or along y where lanes lie along y, so that what a block reads lies behind
-// what the block before it read.
+// The order of the blocks that one call runs. The host counts blocks along x
+// first. If lanes lie along y, blocks follow each other along y, so that a
+// block reads the memory behind that of the block before.
 #include "emit.h"
 
 #include <runnel/cpu_object.h>
@@ -11,8 +11,8 @@ void blocks_tell(struct emitter *e, LLVMValueRef index, unsigned axis)
     store32(e, index, e->run, offsetof(rnl_cpu_block, index) + 4 * axis);
 }
 
-// Moves block->index to the block of the same number, counted y first: the host
-// counts x first.
+// Converts block->index to that of the block which has the same number if
+// blocks are counted along y first.
 void blocks_turn(struct emitter *e)
 {
     LLVMBuilderRef b = e->builder;

@@ -246,15 +246,18 @@ LLVMValueRef emit_variant(struct kernel *kernel, const struct variant *variant);
 // steady.c: whether the kernel is steady; finds e->block_shapes, and whether
 // its blocks go together.
 bool steady_find(struct emitter *e);
-// Whether each chunk of a steady kernel gets code of its own.
+// Whether each chunk of a steady kernel gets code of its own; whether all loops
+// of a kernel have barriers.
 bool steady_unrolls(const struct emitter *e);
+bool steady_loops(const struct kernel *kernel);
 
 // group.c: several blocks together. Whether a kernel lets them; how many there
 // may be, given the threads and the bytes of a block's records: returns the
 // bytes of all memory; how many there are from here on, of those left; what is
 // one's own; and the last one.
 bool group_is_possible(struct emitter *e);
-// Whether lanes may be blocks: nothing tells whether these run one by one.
+// Whether the threads of a chunk may be of several blocks, in a kernel that
+// does not depend on warps or on neighbouring blocks.
 bool group_may_be_lanes(const struct kernel *kernel);
 LLVMValueRef group_find_most(struct emitter *e, LLVMValueRef threads,
                              LLVMValueRef records);
@@ -285,9 +288,9 @@ struct row {
 void stream_store(struct emitter *e, const struct row *row);
 void stream_end(struct emitter *e);
 
-// blocks.c: moves block->index, by which the host knows which block runs: along
-// one axis, to the next block of a call, and at first to the one that it begins
-// with.
+// blocks.c: writes block->index, which tells the host which block runs: the
+// index along one axis, the index of the next block, and that of a call's first
+// block.
 void blocks_tell(struct emitter *e, LLVMValueRef index, unsigned axis);
 void blocks_advance(struct emitter *e);
 void blocks_turn(struct emitter *e);

@@ -15,7 +15,7 @@ enum { GROUP_THREADS = 1 << 16, GROUP_BYTES = 128 << 10, UNROLLED_MOST = 80 };
 // cache.
 enum { ROW_THREADS = 1024 };
 
-// Accesses to shared memory for each other one.
+// Accesses to shared memory for each access to other memory.
 enum { SHARED_MOST = 4 };
 
 // --- Whether they can --------------------------------------------------------
@@ -49,22 +49,10 @@ bool group_counts_votes(const struct kernel *kernel)
     return false;
 }
 
-static bool has_shared(const struct kernel *kernel)
-{
-    int axis;
-    for (unsigned i = 0; i < kernel->block_count; i++)
-        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
-             at; at = LLVMGetNextInstruction(at))
-            if (primitive_of(at, &axis) == PRIMITIVE_TLS)
-                return true;
-    return false;
-}
-
 bool group_may_be_lanes(const struct kernel *kernel)
 {
-    return kernel->barrier_count == 0 && !kernel->has_warp_ops &&
-           !kernel->strides && !kernel->waits && !has_shared(kernel) &&
-           !group_calls_prelude(kernel) && !kernel->has_cluster_ops;
+    return kernel->barrier_count == 0 && !kernel->waits &&
+           !kernel->has_shared && !group_calls_prelude(kernel);
 }
 
 // Gives a shared variable its place in the memory that each block of a group
@@ -106,18 +94,8 @@ static bool place_shared(struct emitter *e)
     return true;
 }
 
-// Whether every loop has a barrier. Other loops go through the same memory in
-// all rows of a block, which then had better stay together.
-static bool all_loops_have_barriers(const struct kernel *kernel)
-{
-    for (unsigned l = 0; l < kernel->loop_count; l++)
-        if (!has_barrier(kernel, &kernel->loops[l]))
-            return false;
-    return true;
-}
-
-// Whether a block takes more from memory that it shares than it does with it
-// there: what it shares then need not stay in registers.
+// Whether a kernel has few accesses to shared memory for each access to other
+// memory. Only kernels with many gain from shared memory in registers.
 static bool shares_little(struct emitter *e)
 {
     const struct kernel *kernel = e->kernel;
@@ -139,11 +117,12 @@ static bool shares_little(struct emitter *e)
 
 // Whether rows of threads may go on from each block to the next one: a block of
 // short rows reads a line here and there, in few sets of the cache where an
-// array is a power of two wide.
+// array is a power of two wide. A loop without a barrier reads the same memory
+// for all rows of a block, so that such blocks run one after another.
 static bool has_short_rows(struct emitter *e)
 {
     return e->variant->rows && e->variant->along != LANES_BLOCKS &&
-           e->kernel->uses_y && all_loops_have_barriers(e->kernel) &&
+           e->kernel->uses_y && steady_loops(e->kernel) &&
            shares_little(e);
 }
 

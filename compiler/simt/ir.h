@@ -112,6 +112,7 @@ struct kernel {
     bool uses_yz;                 // the y or z of it
     bool has_warp_ops;
     bool has_cluster_ops;
+    bool has_shared;              // variables in shared memory
     bool waits;                   // for other threads, as the source says
     bool strides;                 // has loops over the grid, interchanged
     bool compact;                 // made into short code rather than fast
@@ -174,6 +175,19 @@ struct step {
 };
 struct step address_step(LLVMTargetDataRef layout, LLVMValueRef at, int i,
                          LLVMTypeRef *type);
+// Differences between two values of a number. FAR: not known, or too large.
+#define FAR INT64_MAX
+static inline int64_t far_sum(int64_t one, int64_t other)
+{
+    int64_t all;
+    return one == FAR || other == FAR ||
+           __builtin_add_overflow(one, other, &all) ? FAR : all;
+}
+static inline int64_t far_product(int64_t one, int64_t other)
+{
+    int64_t all;
+    return one == FAR || __builtin_mul_overflow(one, other, &all) ? FAR : all;
+}
 // Whether a call gives an index, a size or the place of a shared variable.
 bool slots_is_index(LLVMValueRef call);
 // Whether a load reads an argument of the kernel, which nothing changes.
@@ -222,8 +236,8 @@ struct shape {
     unsigned alignment;  // lane 0's value is a multiple of 2 to the power of it
 };
 
-// Lanes of a row are threads beside each other in x or y, or blocks beside each
-// other that have one thread in x.
+// The lanes of a row are threads along x, threads along y, or blocks along x.
+// For the latter, a block has one thread in x.
 enum lanes_along { LANES_X, LANES_Y, LANES_BLOCKS };
 
 // How the threads of a block are dealt out to chunks of `width` lanes.
@@ -239,7 +253,7 @@ struct variant {
     bool thin;           // of blocks with one thread in x
 };
 
-// The axis of rows, and of blocks that follow each other.
+// The axis of rows, along which blocks follow each other, too.
 static inline unsigned lanes_axis(const struct variant *variant)
 {
     return variant->along == LANES_Y ? 1 : 0;
@@ -267,8 +281,8 @@ bool shape_widens_signed(const struct shapes *shapes, LLVMValueRef cast);
 // done once for them.
 bool reduce_fits(const struct shapes *shapes, LLVMValueRef at);
 
-// worth.c: whether lanes are faster than threads one by one; what a chunk is
-// likely to take, compared with what it takes in other variants.
+// worth.c: whether lanes are faster than threads one by one; the estimated cost
+// of a chunk, which can be compared with that of other variants.
 bool lanes_gain(const struct shapes *shapes);
 double lanes_cost(const struct shapes *shapes);
 

@@ -343,6 +343,9 @@ static void read_call(struct kernel *kernel, int number, LLVMValueRef call)
     case PRIMITIVE_CLUSTER_STRIDE: case PRIMITIVE_CLUSTER_MEET:
         kernel->has_cluster_ops = true;
         return;
+    case PRIMITIVE_TLS:
+        kernel->has_shared = true;
+        return;
     case PRIMITIVE_NONE:
         break;
     default:

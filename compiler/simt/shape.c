@@ -146,7 +146,7 @@ static struct shape scale(struct shape a, int64_t factor)
     return scaled;
 }
 
-// Whether a number is the size of blocks in x, which is 1 in thin ones.
+// Whether a number is the size of a block in x, in a variant where that is 1.
 static bool is_one(const struct shapes *shapes, LLVMValueRef value)
 {
     int axis;
@@ -155,7 +155,7 @@ static bool is_one(const struct shapes *shapes, LLVMValueRef value)
            primitive_of(value, &axis) == PRIMITIVE_BLOCK_SIZE && axis == 0;
 }
 
-// Of factors that are no constants.
+// The shape of a product without a constant factor.
 static struct shape product_shape(const struct shapes *shapes,
                                   LLVMValueRef product)
 {

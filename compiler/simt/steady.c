@@ -78,6 +78,14 @@ static unsigned chunk_count(const struct emitter *e)
     return (row + e->width - 1) / e->width * rows;
 }
 
+bool steady_loops(const struct kernel *kernel)
+{
+    for (unsigned l = 0; l < kernel->loop_count; l++)
+        if (!has_barrier(kernel, &kernel->loops[l]))
+            return false;
+    return true;
+}
+
 // Where a chunk does so little from one barrier to the next that it pays.
 bool steady_unrolls(const struct emitter *e)
 {
@@ -85,9 +93,8 @@ bool steady_unrolls(const struct emitter *e)
     bool wide = target_vector_bytes() == 64;
     if (!kernel->fixed || kernel->barrier_count == 0)
         return false;
-    for (unsigned l = 0; l < kernel->loop_count; l++)
-        if (!has_barrier(kernel, &kernel->loops[l]))
-            return false;
+    if (!steady_loops(kernel))
+        return false;
     if (e->record_size > RECORD_BEGIN && thread_count(kernel) > UNROLL_THREADS)
         return false;
     return chunk_count(e) <= (wide ? UNROLL_CHUNKS_WIDE : UNROLL_CHUNKS) &&

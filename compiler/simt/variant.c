@@ -22,8 +22,8 @@ enum {
     ROW_LEAST = 3,
 };
 
-// The part of the cost of lanes along x that lanes along y may have at most:
-// costs are estimates, and x is what most kernels are written for.
+// Lanes along y are chosen if they cost at most this part of what lanes along x
+// cost: costs are estimates, and most kernels are written for lanes along x.
 static const double Y_GAINS = 0.75;
 
 // --- Functions ---------------------------------------------------------------
@@ -121,12 +121,18 @@ static unsigned most_held(const struct shapes *shapes)
     return most;
 }
 
+// Whether a chunk must be a warp.
+static bool keeps_warps(const struct kernel *kernel)
+{
+    return kernel->has_warp_ops || lanes_talk(kernel);
+}
+
 // Many lanes at once hide what chunks and their loops cost; fewer leave values
 // in registers.
 static unsigned choose_width(const struct kernel *kernel,
                              const struct shapes *shapes)
 {
-    if (kernel->has_warp_ops || lanes_talk(kernel))
+    if (keeps_warps(kernel))
         return 32;
     if (kernel->huge)
         return 8;
@@ -141,21 +147,24 @@ static const struct variant rows_along[] = {
     {.width = 32, .rows = true, .along = LANES_Y, .name = "rows"},
 };
 
-static struct shapes shapes_along(const struct kernel *kernel,
-                                  enum lanes_along along)
+static struct shapes shapes_of(const struct kernel *kernel,
+                               const struct variant *variant)
 {
-    struct shapes shapes = {.kernel = kernel, .variant = &rows_along[along]};
+    struct shapes shapes = {.kernel = kernel, .variant = variant};
     shapes_find(&shapes);
     return shapes;
 }
 
-static bool keeps_warps(const struct kernel *kernel)
+static double cost_of(const struct kernel *kernel,
+                      const struct variant *variant)
 {
-    return kernel->has_warp_ops || lanes_talk(kernel);
+    struct shapes shapes = shapes_of(kernel, variant);
+    return lanes_cost(&shapes);
 }
 
-// Whether any thread may be any lane, and any block the next one. Warps are
-// rows along x, and blocks of a cluster know their neighbours.
+// Whether threads may be dealt out to lanes, and blocks follow each other, in
+// any order. Blocks of a cluster read each other's memory, so that they keep
+// theirs.
 static bool is_free(const struct kernel *kernel)
 {
     return !keeps_warps(kernel) && !kernel->has_cluster_ops &&
@@ -167,21 +176,21 @@ static enum lanes_along plan_axis(const struct kernel *kernel)
 {
     if (!kernel->uses_y || !is_free(kernel))
         return LANES_X;
-    struct shapes x = shapes_along(kernel, LANES_X);
-    struct shapes y = shapes_along(kernel, LANES_Y);
-    return lanes_cost(&y) < Y_GAINS * lanes_cost(&x) ? LANES_Y : LANES_X;
+    double x = cost_of(kernel, &rows_along[LANES_X]);
+    double y = cost_of(kernel, &rows_along[LANES_Y]);
+    return y < Y_GAINS * x ? LANES_Y : LANES_X;
 }
 
 // How many lanes a chunk has. Sets kernel->refusal where there had better be
 // none.
 static unsigned plan_width(struct kernel *kernel, enum lanes_along along)
 {
-    struct shapes shapes = shapes_along(kernel, along);
+    struct shapes shapes = shapes_of(kernel, &rows_along[along]);
     kernel->compact =
         kernel->size > KERNEL_LARGE || chained_size(&shapes) > CHAINED_MOST;
     unsigned width = choose_width(kernel, &shapes);
     if (weave_slots(kernel, width))
-        shapes = shapes_along(kernel, along);
+        shapes = shapes_of(kernel, &rows_along[along]);
     if (!kernel->wherever && !lanes_gain(&shapes) && !lanes_talk(kernel))
         kernel->refusal = "its threads part so often, or are all over memory, "
                           "that they are faster one by one";
@@ -245,9 +254,9 @@ static void choose_fixed(struct emitter *e)
     choose(e, same, fixed);
 }
 
-// Rows serve any shape, unless warps must not end with them; what works on more
-// axes gains from lanes that do. Where rows lie along y, blocks of few threads
-// along y have rows along x instead of packed ones.
+// Rows serve blocks of any shape, unless a warp must not end with a row.
+// Kernels that use y or z gain from the other variants. If rows lie along y,
+// blocks of few threads along y run rows along x in place of packed chunks.
 struct plan {
     struct variant variants[VARIANTS];
     bool wanted[VARIANTS];
@@ -255,17 +264,10 @@ struct plan {
     enum lanes_along along;  // of rows, halves and quarters
 };
 
-static double cost_of(const struct kernel *kernel,
-                      const struct variant *variant)
-{
-    struct shapes shapes = {.kernel = kernel, .variant = variant};
-    shapes_find(&shapes);
-    return lanes_cost(&shapes);
-}
-
-// The variant for blocks with one thread in x. In most arrays neighbours in x
-// lie beside each other, and these are in other blocks then: columns have to
-// take clearly less. Blocks of a single thread have none.
+// The variant for blocks with one thread in x. In most arrays, the neighbours
+// of an element in memory belong to neighbouring blocks of x: lanes along y are
+// chosen only if they cost clearly less. A block of a single thread has no
+// columns.
 static int choose_thin(const struct kernel *kernel, const struct plan *plan,
                        bool single)
 {
@@ -287,6 +289,7 @@ static struct plan plan_variants(struct kernel *kernel)
     bool small = shorter && kernel->size <= QUARTERS_MOST;
     bool packed_compact =
         compact || (!kernel->fixed && kernel->size > PACKED_MOST);
+    const char *rest = along == LANES_Y ? "rows_of_x" : "packed";
     struct plan plan = {
         .width = width,
         .along = along,
@@ -297,7 +300,7 @@ static struct plan plan_variants(struct kernel *kernel)
                       .thin = true},
                      {width, true, LANES_BLOCKS, 1, "across", compact,
                       .thin = true},
-                     {width, along == LANES_Y, LANES_X, 0, "packed",
+                     {width, along == LANES_Y, LANES_X, 0, rest,
                       packed_compact}},
         .wanted = {true, shorter && width > 16, small && width > 8, false,
                    false, gains || keeps_warps(kernel) || along == LANES_Y},
@@ -319,7 +322,7 @@ static LLVMValueRef suits_rows(struct emitter *e, const struct plan *plan,
     return LLVMBuildICmp(b, LLVMIntEQ, rest, number32(e, 0), "");
 }
 
-// Lanes that are blocks need some in a row of the grid.
+// Whether a row of the grid has enough blocks to fill half of the lanes.
 static LLVMValueRef suits_across(struct emitter *e, const struct plan *plan)
 {
     LLVMValueRef blocks = run_field(e, offsetof(rnl_cpu_block, grid), 0);
@@ -327,7 +330,7 @@ static LLVMValueRef suits_across(struct emitter *e, const struct plan *plan)
                          number32(e, plan->width / 2), "");
 }
 
-// For blocks of several rows, each of one thread.
+// Calls the variant for blocks with one thread in x; `thin`: the block is one.
 static void choose_columns(struct emitter *e, const struct plan *plan,
                            LLVMValueRef thin, LLVMValueRef *made)
 {
@@ -337,7 +340,7 @@ static void choose_columns(struct emitter *e, const struct plan *plan,
                made[ACROSS]);
 }
 
-// The function of that name, which is to call one of the variants.
+// Begins the function `name`, which calls one of the variants.
 static struct emitter begin_choice(struct kernel *kernel, const char *name)
 {
     struct emitter e = {.kernel = kernel, .context = kernel->context,
@@ -409,7 +412,8 @@ static int choose_for(const struct kernel *kernel, struct plan *plan)
     return ROWS;
 }
 
-// The function for lanes that are blocks, and for grids too narrow for these.
+// Makes the function that runs blocks as lanes, or calls `narrow` if the grid
+// has too few blocks in x.
 static void emit_fixed_choice(struct kernel *kernel, const struct plan *plan,
                               const char *name, LLVMValueRef across,
                               LLVMValueRef narrow)

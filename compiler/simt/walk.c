@@ -1,5 +1,6 @@
-// How a thread walks through the rounds of a loop: by how much its numbers and
-// addresses grow, and which of them each round computes from the last round's.
+// How a thread walks through the rounds of a loop: by how much a round
+// increases numbers and addresses, and how long a round waits for the one
+// before.
 #include "ir.h"
 
 // Bytes of a cache line; values looked at before growth counts as unknown, and
@@ -21,25 +22,10 @@ static bool is_inside(const struct walk *w, LLVMValueRef instruction)
 
 // --- Growth ------------------------------------------------------------------
 
-// Grows by a number that is not known.
-#define FAR INT64_MAX
-
 static int64_t growth_of(struct walk *w, LLVMValueRef value);
 
-static int64_t sum(int64_t one, int64_t other)
-{
-    int64_t all;
-    return one == FAR || other == FAR ||
-           __builtin_add_overflow(one, other, &all) ? FAR : all;
-}
-
-static int64_t product(int64_t one, int64_t other)
-{
-    int64_t all;
-    return one == FAR || __builtin_mul_overflow(one, other, &all) ? FAR : all;
-}
-
-// How much more than the slot's own number a round stores there.
+// The difference between the number that a round stores in a slot and the
+// number that the slot has before.
 static int64_t growth_by_store(struct walk *w, const struct slot *slot,
                                LLVMValueRef store)
 {
@@ -76,13 +62,13 @@ static int64_t growth_of_address(struct walk *w, LLVMValueRef at)
     for (int i = 1; i < LLVMGetNumOperands(at); i++) {
         struct step step = address_step(w->kernel->layout, at, i, &type);
         if (step.index)
-            all = sum(all, product(growth_of(w, step.index),
+            all = far_sum(all, far_product(growth_of(w, step.index),
                                    (int64_t)step.unit));
     }
     return all;
 }
 
-// Does not grow if nothing does that it is made of.
+// A value does not grow if none of its operands grows.
 static int64_t growth_of_other(struct walk *w, LLVMValueRef value)
 {
     for (int i = 0; i < LLVMGetNumOperands(value); i++)
@@ -94,8 +80,8 @@ static int64_t growth_of_other(struct walk *w, LLVMValueRef value)
 
 static int64_t growth_of_sum(struct walk *w, LLVMValueRef value, int64_t sign)
 {
-    return sum(growth_of(w, LLVMGetOperand(value, 0)),
-               product(growth_of(w, LLVMGetOperand(value, 1)), sign));
+    return far_sum(growth_of(w, LLVMGetOperand(value, 0)),
+                   far_product(growth_of(w, LLVMGetOperand(value, 1)), sign));
 }
 
 static int64_t growth_of(struct walk *w, LLVMValueRef value)
@@ -119,7 +105,7 @@ static int64_t growth_of(struct walk *w, LLVMValueRef value)
         return growth_of_sum(w, value, -1);
     case LLVMMul:
         if (constant_of(LLVMGetOperand(value, 1), &number))
-            return product(growth_of(w, LLVMGetOperand(value, 0)), number);
+            return far_product(growth_of(w, LLVMGetOperand(value, 0)), number);
         return growth_of_other(w, value);
     default:
         return growth_of_other(w, value);
@@ -179,8 +165,9 @@ static double latency_of(LLVMValueRef at)
     }
 }
 
-// What lies between the number of a slot at the begin of a round and a value;
-// negative: the value does not depend on it.
+// The latency of the operations that compute a value from the number that a
+// slot has at the begin of a round; negative: the value does not depend on the
+// slot.
 static double chain_to(struct walk *w, const struct slot *slot,
                        LLVMValueRef value)
 {

@@ -385,8 +385,8 @@ static void add_block(struct estimate *x, unsigned number)
     }
 }
 
-// A thread's round takes no less than what it computes from the last round's
-// numbers, one operation after another: a chunk does that for all its lanes.
+// A round of a loop waits for the numbers of the round before. A thread waits
+// by itself; a chunk waits once for all of its lanes.
 static void add_latency(struct estimate *x, int loop)
 {
     double least = x->threads[x->kernel->loops[loop].header] *

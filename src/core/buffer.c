@@ -99,7 +99,8 @@ static rnl_status zero_now(struct context *context, struct buffer *buffer)
     return status;
 }
 
-// Device memory that a stream's workers zero faster than the caller alone.
+// The least device memory that the workers of a stream zero: they are faster
+// than the caller alone.
 #define ZEROED_BY_WORKERS ((size_t)16 << 20)
 
 static bool host_zeroes(const struct buffer *buffer)

@@ -98,8 +98,7 @@ RNL_TEST(indices_along_y_in_code_for_one_block_size)
     built_close(&built);
 }
 
-// Rows of lanes go on from block to block: a block of 16 x 16 alone would read
-// a line here and there.
+// A row of threads is run in all blocks of a group before the next row begins.
 RNL_TEST(rows_of_threads_go_on_in_the_next_block)
 {
     enum { WIDTH = 64 };

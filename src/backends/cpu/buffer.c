@@ -17,6 +17,12 @@ static rnl_status too_much(const struct context *context, size_t size)
                 (unsigned long long)context->device->info.memory_size);
 }
 
+// Large memory is a mapping of its own, other memory is of the heap.
+static bool is_large(size_t size)
+{
+    return size >= HUGE_PAGE;
+}
+
 // A mapping of whole huge pages. Only a larger mapping is sure to contain an
 // aligned one; the rest of it goes back at once. Where the system has no huge
 // pages, the advice is refused and the pages are ordinary ones.
@@ -48,7 +54,7 @@ rnl_status cpu_memory_allocate(struct context *context, rnl_memory_kind kind,
                                size_t size, struct memory *out_memory)
 {
     (void)kind;
-    bool large = size >= HUGE_PAGE;
+    bool large = is_large(size);
     // Linux would promise more than the machine has, and kill us later.
     if (size > context->device->info.memory_size)
         return too_much(context, size);
@@ -66,7 +72,7 @@ void cpu_memory_free(struct context *context, rnl_memory_kind kind,
     (void)kind;
     if (memory.cookie != 0)
         shared_memory_end(memory, size);
-    else if (size >= HUGE_PAGE)
+    else if (is_large(size))
         munmap(memory.host, mem_align_up(size, HUGE_PAGE));
     else
         free(memory.host);

@@ -99,12 +99,13 @@ static struct pace pace_begin(const struct region *region, uint64_t growth)
     return pace;
 }
 
+// As a number of at least 1 and at most 1e18.
 static uint64_t at_least_one(double units)
 {
     return units < 1 ? 1 : units < 1e18 ? (uint64_t)units : (uint64_t)1e18;
 }
 
-// Units of which `count` took `ticks`.
+// The most units of the next share, if `count` units took `ticks`.
 static uint64_t most_of(const struct region *region, uint64_t count,
                         uint64_t ticks)
 {
@@ -113,7 +114,7 @@ static uint64_t most_of(const struct region *region, uint64_t count,
     return most < region->limit ? most : region->limit;
 }
 
-// Where the mean is known.
+// Adds a share to the long ones if its units took far longer than the mean.
 static void look_for_long(const struct region *region, struct pace *pace,
                           uint64_t count, uint64_t spent)
 {
@@ -182,8 +183,8 @@ static double ticks_run(const struct pace *pace)
     return (double)(clock_of_thread() - pace->ran) * rate;
 }
 
-// For one who has taken part. All time in which the thread did not run is taken
-// for part of the shares with long units.
+// Adds what a thread measured to the region. Time in which the thread did not
+// run is taken off the time of the shares with long units.
 static void report(struct region *region, const struct pace *pace)
 {
     double spent = (double)(pace->mark - pace->since);
@@ -471,7 +472,8 @@ static double run_alone(struct region *region)
             part *= 4;
         }
     }
-    // Others see these behind the pool's lock.
+    // The pool's lock, which others take before they read these, orders the
+    // stores.
     atomic_store_explicit(&region->taken, done, memory_order_relaxed);
     atomic_store_explicit(&region->spent, ticks, memory_order_relaxed);
     if (rest <= ALONE_TICKS)
@@ -506,7 +508,7 @@ static uint64_t equal_shares(const struct pool *pool,
                : share;
 }
 
-// For launches of which some units are long.
+// Limits the shares of a launch that has long units.
 static void limit_shares(const struct pool *pool, struct region *region,
                          const struct unit_times *times)
 {
@@ -520,8 +522,9 @@ static void limit_shares(const struct pool *pool, struct region *region,
     region->first_most = 1;
 }
 
-// From what the last launches took. Gives the ticks that one thread would take,
-// or 0 where they do not tell, or were short.
+// Returns the ticks that one thread would take for the launch, by the history
+// of the kernel; 0 if the history is not known, or if the last launches were
+// short.
 static double foresee(const struct pool *pool, struct region *region)
 {
     if (!region->history)
@@ -532,7 +535,7 @@ static double foresee(const struct pool *pool, struct region *region)
         return 0;
     region->mean = times.mean;
     region->share_ticks = LONG_SHARE_TICKS;
-    region->first_most = most_of(region, region->total, (uint64_t)all);
+    region->first_most = most_of(region, region->total, at_least_one(all));
     if (times.longest > 0)
         limit_shares(pool, region, &times);
     return all;

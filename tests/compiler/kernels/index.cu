@@ -87,7 +87,7 @@ extern "C" __global__ void index_columns_shared(int *out, const int *in,
         out[at] = other + 1000 * x + y + 100000 * z;
 }
 
-// In which order threads run.
+// Numbers the threads in the order in which they run.
 extern "C" __global__ void index_order(int *out, const int *, int width)
 {
     int x = blockIdx.x * blockDim.x + threadIdx.x;
@@ -95,8 +95,8 @@ extern "C" __global__ void index_order(int *out, const int *, int width)
     out[1 + y * width + x] = atomicAdd(out, 1);
 }
 
-// Blocks that go from plane to plane, with the one they are in, and what was in
-// the last one, on both sides of barriers.
+// Blocks that go from plane to plane: a shared tile holds the plane, a variable
+// the number of the plane before.
 extern "C" __global__ void index_planes(int *out, const int *in, int planes)
 {
     __shared__ int tile[16][16];

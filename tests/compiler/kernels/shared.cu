@@ -119,7 +119,7 @@ extern "C" __global__ void shared_rows(int *out, const int *in, int n)
              (rows[3] - lines.b);
 }
 
-// Many threads store at one place: one of them has it, here the last.
+// Many threads store at one place: the value of the last one remains.
 extern "C" __global__ void shared_one_place(int *out, const int *in, int n)
 {
     __shared__ int place;
