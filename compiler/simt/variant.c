@@ -289,7 +289,6 @@ static struct plan plan_variants(struct kernel *kernel)
     bool small = shorter && kernel->size <= QUARTERS_MOST;
     bool packed_compact =
         compact || (!kernel->fixed && kernel->size > PACKED_MOST);
-    const char *rest = along == LANES_Y ? "rows_of_x" : "packed";
     struct plan plan = {
         .width = width,
         .along = along,
@@ -300,7 +299,7 @@ static struct plan plan_variants(struct kernel *kernel)
                       .thin = true},
                      {width, true, LANES_BLOCKS, 1, "across", compact,
                       .thin = true},
-                     {width, along == LANES_Y, LANES_X, 0, rest,
+                     {width, along == LANES_Y, LANES_X, 0, "packed",
                       packed_compact}},
         .wanted = {true, shorter && width > 16, small && width > 8, false,
                    false, gains || keeps_warps(kernel) || along == LANES_Y},
