@@ -507,7 +507,7 @@ static bool may_be_in_use(const struct buffer *buffer,
 {
     return has_other_references(buffer) ||
            (stream->completed &&
-            atomic_load(stream->completed) < atomic_load(&stream->submitted));
+            atomic_load(stream->completed) < atomic_load(&stream->enqueued));
 }
 
 // What was enqueued on the old stream may still use the memory, and a backend

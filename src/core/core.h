@@ -104,14 +104,14 @@ struct stream {
     struct lock batch_lock;
     bool batch_closed;                // nobody is left to submit what is added
     unsigned batch_growth;            // how often it was full since a flush
-    _Atomic uint32_t batch_count;     // 0 only once `submitted` has them
+    _Atomic uint32_t batch_count;     // 0 only once `enqueued` has them
     struct op *batch, *batch_last;
     struct lock attribute_lock;       // guards the attributes
     struct stream_attributes attributes;
     _Atomic int sync_policy;          // the attribute once more, for waits
-    // Operations are numbered from 1 on each stream. `submitted` is written
+    // Operations are numbered from 1 on each stream. `enqueued` is written
     // only by the backend's submit, under its own lock.
-    _Atomic uint64_t submitted;
+    _Atomic uint64_t enqueued;
     // How far it got, where the backend knows; NULL: work is done when its
     // submission returns.
     const _Atomic uint64_t *completed;

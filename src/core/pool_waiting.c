@@ -10,7 +10,7 @@ uint64_t stream_point(const struct stream *stream)
 {
     uint64_t point = atomic_load_explicit(&stream->batch_count,
                                           memory_order_acquire);
-    return point + atomic_load_explicit(&stream->submitted,
+    return point + atomic_load_explicit(&stream->enqueued,
                                         memory_order_relaxed);
 }
 
@@ -22,7 +22,7 @@ bool stream_has_passed(const struct stream *stream, uint64_t point)
     if (!completed)
         return true;
     if (atomic_load_explicit(&stream->batch_count, memory_order_acquire) == 0) {
-        uint64_t submitted = atomic_load_explicit(&stream->submitted,
+        uint64_t submitted = atomic_load_explicit(&stream->enqueued,
                                                   memory_order_acquire);
         point = point < submitted ? point : submitted;
     }

@@ -75,7 +75,7 @@ rnl_status cpu_stream_cancel(struct stream *stream)
     struct queue *queue = stream_queue(stream);
     struct pool *pool = stream_pool(stream);
     _Atomic bool nothing;
-    uint64_t until = atomic_load(&stream->submitted);
+    uint64_t until = atomic_load(&stream->enqueued);
     if (atomic_load(&queue->completed) >= until)
         return RNL_OK;
     rnl_status status = stop_watch_start(&pool->watch);

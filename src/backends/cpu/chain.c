@@ -159,7 +159,7 @@ static void add_end(const struct link *links, size_t count, char *text,
         snprintf(text, size, ", which has done %llu of %llu operations",
                  (unsigned long long)atomic_load(
                      &stream_queue(target)->completed),
-                 (unsigned long long)atomic_load(&target->submitted));
+                 (unsigned long long)atomic_load(&target->enqueued));
     }
 }
 

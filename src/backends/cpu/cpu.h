@@ -10,6 +10,7 @@
 #include "backends/cpu/kernel/stop.h"
 #include "base/clock.h"
 #include "core/backend.h"
+#include "core/failure_history.h"
 #include "core/values.h"
 
 // Kernels are compiled apart: MemorySanitizer does not see what they write, and
@@ -29,13 +30,6 @@ enum queue_state {
     QUEUE_READY,    // in the pool's ready list
     QUEUE_RUNNING,  // some thread owns it
     QUEUE_BLOCKED,  // its head waits for another stream, a promise or a value
-};
-
-// A failure that a reset has ended, and the ops that were hit by it.
-struct past {
-    struct failure *failure;  // NULL: there was none
-    uint64_t from, to;
-    struct past *older;
 };
 
 // Fields are grouped by who writes them: threads that submit, the owner, and
@@ -62,7 +56,7 @@ struct queue {
                                        // they wait for
     struct stream *blocked_on; // kept by the WAIT op that is first in `batch`
     uint64_t failed_at;        // the op that failed first; 0: none
-    struct past past;          // newest first
+    struct failure_history history;
     _Atomic bool needs_worker; // only a worker can run what comes first
     bool poked;                // unblocked while it was running
     struct plan *plan;         // that is first in `batch` and has been begun

@@ -72,7 +72,7 @@ static bool stream_is_idle(struct stream *stream)
 {
     return atomic_load_explicit(&stream_queue(stream)->completed,
                                 memory_order_acquire) >=
-           atomic_load_explicit(&stream->submitted, memory_order_acquire);
+           atomic_load_explicit(&stream->enqueued, memory_order_acquire);
 }
 
 // An op that notes the time, made before the event is locked and changed. NULL
@@ -121,7 +121,7 @@ static rnl_status record_locked(struct event *event, struct stream *stream,
     cpu->time = event->options.timing && idle ? clock_now() : 0;
     *old = cpu->stream;
     cpu->stream = stream;
-    cpu->sequence = atomic_load(&stream->submitted);
+    cpu->sequence = atomic_load(&stream->enqueued);
     cpu->recorded = true;
     bool done = idle && !atomic_load_explicit(&stream->failure,
                                               memory_order_relaxed);
@@ -450,7 +450,7 @@ static void note_joined(struct event *event, struct stream *stream,
         cpu->joined = joined = made;
         made = NULL;
     }
-    joined->sequence = atomic_load(&stream->submitted);
+    joined->sequence = atomic_load(&stream->enqueued);
     lock_give(&cpu->lock);
     mem_release(made, sizeof *made);
 }

@@ -28,7 +28,7 @@ static void append_locked(struct queue *queue, struct op *first,
         last = last->next;
         sequence++;
     }
-    atomic_store_explicit(&queue->stream->submitted, sequence,
+    atomic_store_explicit(&queue->stream->enqueued, sequence,
                           memory_order_release);
     if (queue->head)
         queue->tail->next = first;
@@ -70,7 +70,7 @@ rnl_status queue_submit(struct queue *queue, struct op *first,
         lock_give(&queue->lock);
         return refuse_dead();
     }
-    uint64_t sequence = atomic_load_explicit(&stream->submitted,
+    uint64_t sequence = atomic_load_explicit(&stream->enqueued,
                                              memory_order_relaxed) + 1;
     append_locked(queue, first, sequence);
     if (keeps && !NOTES_WRITES)

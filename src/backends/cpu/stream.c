@@ -31,7 +31,7 @@ static rnl_status query(struct stream *stream)
 {
     struct queue *queue = stream_queue(stream);
     if (atomic_load_explicit(&queue->completed, memory_order_acquire) >=
-        atomic_load_explicit(&stream->submitted, memory_order_acquire))
+        atomic_load_explicit(&stream->enqueued, memory_order_acquire))
         return RNL_OK;
     // Who asks wants it done: make sure that somebody is awake.
     queue_nudge(queue);
@@ -42,7 +42,7 @@ rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
     if (deadline == DEADLINE_LOOK)
         return query(stream);
-    return queue_wait(stream_queue(stream), atomic_load(&stream->submitted),
+    return queue_wait(stream_queue(stream), atomic_load(&stream->enqueued),
                       deadline,
                       atomic_load_explicit(&stream->sync_policy,
                                            memory_order_relaxed));
@@ -55,7 +55,7 @@ void cpu_stream_reset(struct stream *stream)
 
 rnl_status cpu_stream_join(struct stream *stream, struct stream *other)
 {
-    uint64_t sequence = atomic_load(&other->submitted);
+    uint64_t sequence = atomic_load(&other->enqueued);
     struct queue *queue = stream_queue(other);
     struct failure *failure;
     bool done = atomic_load_explicit(&queue->completed,

@@ -65,7 +65,7 @@ static rnl_status hold(struct stream *stream,
     if (!op)
         return fail_status();
     memcpy(op->payload, given, sizeof *given);
-    op->sequence = atomic_load(&stream->submitted);
+    op->sequence = atomic_load(&stream->enqueued);
     stream_hold_locked(stream, op);
     return RNL_OK;
 }

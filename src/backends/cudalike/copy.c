@@ -65,7 +65,7 @@ bool gpu_copy_is_taken_early(struct stream *stream, const struct op *op)
     return size <= PAYLOAD_MOST && copy->to_context && !copy->from_context &&
            (copy->from == op->payload ||
             atomic_load(&gpu_stream_of(stream)->completed) >=
-                atomic_load(&stream->submitted));
+                atomic_load(&stream->enqueued));
 }
 
 bool gpu_copy_needs_service(struct stream *stream, const struct op *op)

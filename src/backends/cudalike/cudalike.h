@@ -376,10 +376,10 @@ void stream_settle(struct stream *stream, uint64_t point);
 static inline void stream_count_locked(struct stream *stream)
 {
     uint64_t number =
-        atomic_load_explicit(&stream->submitted, memory_order_relaxed) + 1;
+        atomic_load_explicit(&stream->enqueued, memory_order_relaxed) + 1;
     atomic_store_explicit(&gpu_stream_of(stream)->given, number,
                           memory_order_relaxed);
-    atomic_store_explicit(&stream->submitted, number, memory_order_release);
+    atomic_store_explicit(&stream->enqueued, number, memory_order_release);
 }
 
 rnl_status stream_record_marker(struct stream *stream, struct marker *marker);

@@ -124,7 +124,7 @@ int doubt_follow(struct doubt *doubt, uint64_t point, struct stream *stream,
         return 0;
     struct follower *follower = mem_allocate(sizeof *follower);
     // Threads that use the same stream may have put the wait behind more.
-    uint64_t last = atomic_load(&stream->submitted);
+    uint64_t last = atomic_load(&stream->enqueued);
     if (!follower || doubt_begin(stream, last > at ? last : at) != 0) {
         mem_release(follower, sizeof *follower);
         int code = gpu_of(stream_context(stream))->driver->out_of_memory;

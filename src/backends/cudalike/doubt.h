@@ -15,7 +15,7 @@ struct doubt *doubt_share_any(struct stream *stream);
 static inline struct doubt *doubt_share(struct stream *stream,
                                         uint64_t *out_point)
 {
-    *out_point = atomic_load(&stream->submitted);
+    *out_point = atomic_load(&stream->enqueued);
     return atomic_load_explicit(&gpu_stream_of(stream)->doubt,
                                 memory_order_relaxed)
                ? doubt_share_any(stream)

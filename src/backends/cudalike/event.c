@@ -119,7 +119,7 @@ static bool is_done_at_once(const struct event *event, struct stream *stream)
     const struct gpu_stream *own = gpu_stream_of(stream);
     return stream->flags & RNL_STREAM_NON_BLOCKING &&
            !event->options.timing && event_is_plain(event) &&
-           stream_is_done(own, atomic_load_explicit(&stream->submitted,
+           stream_is_done(own, atomic_load_explicit(&stream->enqueued,
                                                     memory_order_acquire)) &&
            !atomic_load_explicit(&own->doubt, memory_order_acquire) &&
            !atomic_load_explicit(&stream->failure, memory_order_acquire) &&
@@ -231,7 +231,7 @@ static inline rnl_status join(struct stream *stream, struct event *event)
         return gpu_shared_join(stream, event);
     struct event_point point = look(event_of(event));
     bool waits = point.marker && !atomic_load(&point.marker->done);
-    uint64_t at = atomic_load(&stream->submitted) + 1;
+    uint64_t at = atomic_load(&stream->enqueued) + 1;
     rnl_status status = RNL_OK;
     if (!waits)
         look_at_end(&point);

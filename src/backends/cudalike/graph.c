@@ -442,7 +442,7 @@ static int aim_wait(struct stream *stream, const struct step *step,
     slot->marker = point.marker;
     stream_inherit(stream, point.failure);
     int code = event_point_follow(&point, stream,
-                                  atomic_load(&stream->submitted) + 1);
+                                  atomic_load(&stream->enqueued) + 1);
     doubt_drop(point.doubt);
     return code ? code
                 : call_of(gpu_of(plan->context))

@@ -256,7 +256,7 @@ static inline int launch_locked(struct stream *stream, struct op *op,
         own->last = LAST_WORK;
         if (keeper)
             stream_pend(own, keeper);
-        atomic_store_explicit(&stream->submitted, op->sequence,
+        atomic_store_explicit(&stream->enqueued, op->sequence,
                               memory_order_release);
         stream_mark_locked(stream);
     } else {
@@ -328,7 +328,7 @@ RUN_OFTEN rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
                                                   memory_order_relaxed);
     // In one: a jump is not free.
     const bool straight = own->listed & !holds & (own->applied == changes);
-    op->sequence = atomic_load_explicit(&stream->submitted,
+    op->sequence = atomic_load_explicit(&stream->enqueued,
                                         memory_order_relaxed) + 1;
     bool keeps = op->kept_count > 0 && op_must_outlive(stream, op);
     if (__builtin_expect(!straight, 0) ||

@@ -28,7 +28,7 @@ bool op_must_outlive(const struct stream *stream, const struct op *op)
 // though others of its list are still to come.
 void stream_pend(struct gpu_stream *own, struct op *op)
 {
-    _Atomic uint64_t *submitted = &op->stream->submitted;
+    _Atomic uint64_t *enqueued = &op->stream->enqueued;
     op->next = NULL;
     lock_take(&own->list_lock);
     if (atomic_load_explicit(&own->pending, memory_order_relaxed))
@@ -36,8 +36,8 @@ void stream_pend(struct gpu_stream *own, struct op *op)
     else
         atomic_store_explicit(&own->pending, op, memory_order_relaxed);
     own->pending_last = op;
-    if (op->sequence > atomic_load_explicit(submitted, memory_order_relaxed))
-        atomic_store_explicit(submitted, op->sequence, memory_order_release);
+    if (op->sequence > atomic_load_explicit(enqueued, memory_order_relaxed))
+        atomic_store_explicit(enqueued, op->sequence, memory_order_release);
     op_give_up(op);
     lock_give(&own->list_lock);
 }

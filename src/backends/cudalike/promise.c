@@ -219,7 +219,7 @@ static rnl_status wait_for(struct stream *stream, struct event *event)
     if (!waiter)
         return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to wait");
     waiter->stream = stream;
-    waiter->at = atomic_load(&stream->submitted) + 1;
+    waiter->at = atomic_load(&stream->enqueued) + 1;
     object_keep(&stream->object);
     int code = doubt_begin(stream, waiter->at);
     struct marker *marker = code == 0 ? add_waiter(own, waiter) : NULL;
@@ -232,7 +232,7 @@ static rnl_status wait_for(struct stream *stream, struct event *event)
     if (status != RNL_OK)
         take_waiter_back(own, waiter);
     else  // other threads may have submitted more before it
-        code = doubt_begin(stream, atomic_load(&stream->submitted));
+        code = doubt_begin(stream, atomic_load(&stream->enqueued));
     marker_drop(event->object.context, marker);
     return code ? driver_fail(stream_context(stream), code, "to wait")
                 : status;

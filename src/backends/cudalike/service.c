@@ -399,10 +399,10 @@ static enum look look_at(struct stream *stream, bool asks, bool did)
     if (asks)
         look_at_marker(stream);
     if (context_is_lost(context) && !context_still_copies(context))
-        stream_settle(stream, atomic_load(&stream->submitted));
+        stream_settle(stream, atomic_load(&stream->enqueued));
     // One that was borrowed may be gone: it is asked no more than needed.
     rnl_status status = RNL_OK;
-    if (atomic_load(&own->completed) < atomic_load(&stream->submitted))
+    if (atomic_load(&own->completed) < atomic_load(&stream->enqueued))
         status = asks ? gpu_stream_query(stream) : RNL_NOT_READY;
     if (did)
         return LOOK_DID;
@@ -435,7 +435,7 @@ static bool may_leave(struct stream *stream, enum look look)
     bool items = own->items != NULL;
     lock_give(&own->list_lock);
     bool leaves = atomic_load(&own->completed) >=
-                      atomic_load(&stream->submitted) &&
+                      atomic_load(&stream->enqueued) &&
                   !items && !atomic_load(&own->pending) &&
                   !atomic_load(&own->holds) &&
                   !atomic_load(&own->marker);

@@ -180,7 +180,7 @@ static struct shared_wait *wait_new(struct stream *stream,
     *wait = (struct shared_wait){
         .shared = shared_event_keep(shared), .record = record,
         .marker = marker, .stream = stream,
-        .at = atomic_load(&stream->submitted) + 1};
+        .at = atomic_load(&stream->enqueued) + 1};
     return wait;
 }
 

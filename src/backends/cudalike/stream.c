@@ -348,7 +348,7 @@ static int submit_locked(struct stream *stream, struct op *first,
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     uint64_t given = atomic_load(&own->given);
-    uint64_t submitted = number(first, atomic_load(&stream->submitted));
+    uint64_t submitted = number(first, atomic_load(&stream->enqueued));
     struct op *rest = first;
     int code = 0;
     if (!stream_holds_locked(stream) || !own->held)
@@ -363,7 +363,7 @@ static int submit_locked(struct stream *stream, struct op *first,
         give_up_locked(stream, rest, code, over);
     else if (rest)
         stream_hold_locked(stream, rest);
-    atomic_store_explicit(&stream->submitted, submitted,
+    atomic_store_explicit(&stream->enqueued, submitted,
                           memory_order_release);
     return 0;
 }
@@ -454,7 +454,7 @@ rnl_status gpu_stream_query(struct stream *stream)
     struct context *context = stream_context(stream);
     struct gpu_context *gpu = gpu_of(context);
     struct gpu_stream *own = gpu_stream_of(stream);
-    uint64_t point = atomic_load_explicit(&stream->submitted,
+    uint64_t point = atomic_load_explicit(&stream->enqueued,
                                           memory_order_acquire);
     if (stream_is_done(own, point))
         return RNL_OK;
@@ -509,7 +509,7 @@ static rnl_status wait_until(struct stream *stream, uint64_t deadline)
     struct gpu_stream *own = gpu_stream_of(stream);
     rnl_sync_policy policy = (rnl_sync_policy)atomic_load_explicit(
         &stream->sync_policy, memory_order_relaxed);
-    if (stream_is_done(own, atomic_load_explicit(&stream->submitted,
+    if (stream_is_done(own, atomic_load_explicit(&stream->enqueued,
                                                  memory_order_acquire)))
         return RNL_OK;
     if (deadline == DEADLINE_LOOK)
@@ -559,7 +559,7 @@ void stream_inherit(struct stream *stream, struct failure *failure)
         failure_drop(failure);
         return;
     }
-    stream_fails_from(stream, atomic_load(&stream->submitted) + 1);
+    stream_fails_from(stream, atomic_load(&stream->enqueued) + 1);
     stream_set_failure(stream, failure, true);
     object_drop(&stream->object);
 }
@@ -581,7 +581,7 @@ static int give_wait_locked(struct stream *stream, struct marker *marker)
 rnl_status stream_hold_marker_locked(struct stream *stream, enum op_kind kind,
                                      struct marker *marker, bool counted)
 {
-    uint64_t sequence = atomic_load(&stream->submitted) + counted;
+    uint64_t sequence = atomic_load(&stream->enqueued) + counted;
     int code = doubt_begin(stream, sequence);  // it may be refused yet
     if (code != 0)
         return driver_fail(stream_context(stream), code, "to hold it back");
@@ -590,7 +590,7 @@ rnl_status stream_hold_marker_locked(struct stream *stream, enum op_kind kind,
         return fail_status();
     op->sequence = sequence;
     stream_hold_locked(stream, op);
-    atomic_store_explicit(&stream->submitted, op->sequence,
+    atomic_store_explicit(&stream->enqueued, op->sequence,
                           memory_order_release);
     return RNL_OK;
 }
@@ -659,7 +659,7 @@ static rnl_status join(struct stream *stream, struct stream *other)
         stream_inherit(stream, stream_get_failure(other));
         return RNL_OK;
     }
-    uint64_t at = atomic_load(&stream->submitted) + 1;
+    uint64_t at = atomic_load(&stream->enqueued) + 1;
     struct marker *marker = take_record(other);
     status = marker ? stream_wait_marker(stream, marker) : fail_status();
     marker_drop(context, marker);

@@ -34,7 +34,7 @@ static struct rest *over;              // whose deleters are to be called
 static bool is_busy(struct stream *stream)
 {
     return atomic_load(&gpu_stream_of(stream)->completed) <
-           atomic_load(&stream->submitted);
+           atomic_load(&stream->enqueued);
 }
 
 // Streams that are gone have got there.

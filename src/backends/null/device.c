@@ -112,7 +112,7 @@ static rnl_status stream_submit(struct stream *stream, struct op *first)
         return status;
     for (struct op *op = first, *next; op; op = next) {
         next = op->next;
-        op->sequence = atomic_fetch_add(&stream->submitted, 1) + 1;
+        op->sequence = atomic_fetch_add(&stream->enqueued, 1) + 1;
         if (op->kind == OP_HOST) {
             callback_begin();
             op->host.function(RNL_OK, op->host.user_data);
