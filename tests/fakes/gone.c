@@ -2,7 +2,6 @@
 #include "core/backend.h"
 #include "core/object.h"
 
-#include "backends/cudalike/doubt.h"
 #include "backends/cudalike/event.h"
 #include "backends/cudalike/held.h"
 
@@ -189,7 +188,8 @@ static struct stream *open_gone(void)
 static void expect_untouched(struct stream *gone)
 {
     assert_int_equal(object_references(&gone->object), 0);
-    assert_null(atomic_load(&gpu_stream_of(gone)->doubt));
+    assert_ptr_equal(timeline_of(gpu_stream_of(gone)), &timeline_ended);
+    assert_true(timeline_is_sound(&timeline_ended));
     assert_null(atomic_load(&gone->failure));
 }
 
@@ -220,7 +220,7 @@ RNL_TEST(a_stream_that_is_gone_is_told_of_no_failures)
                                          SIZE));
     assert_ok(rnl_enqueue_event_record(the_stream, the_event));
     struct event_point point = gpu_event_point(event);
-    assert_int_equal(event_point_follow(&point, gone, 1), 0);
+    assert_true(timeline_depend(point.at, gone, 1));
     event_point_drop(event->object.context, &point);
     expect_untouched(gone);
     fake_fail("cuMemcpyAsync", 1, 2, 1);

@@ -2,7 +2,7 @@
 #include "core/backend.h"
 #include "core/object.h"
 
-#include "backends/cudalike/doubt.h"
+#include "backends/cudalike/cudalike.h"
 
 #include "loaded.h"
 
@@ -273,7 +273,7 @@ RNL_TEST(a_promise_kept_by_a_failing_stream_hands_its_failure_on)
     late_close(&late);
 }
 
-// --- No memory for a doubt ---------------------------------------------------
+// --- Without memory ----------------------------------------------------------
 
 static _Thread_local size_t allocations_left = SIZE_MAX;
 
@@ -294,7 +294,7 @@ static void release(void *memory, size_t size, void *user_data)
     free(memory);
 }
 
-static struct stream *doubtful_open(void)
+static struct stream *counting_open(void)
 {
     assert_ok(rnl_allocator_set(
         RNL_ALLOCATOR(.allocate = allocate, .release = release)));
@@ -302,50 +302,26 @@ static struct stream *doubtful_open(void)
     return (struct stream *)object_find(idle_stream, OBJECT_STREAM);
 }
 
-// What is held may be refused yet, and nobody would be told.
-RNL_TEST(without_memory_for_a_doubt_nothing_is_held)
+// The driver may refuse it when its turn comes.
+RNL_TEST(what_is_held_may_fail_after_its_call)
 {
     static struct fake_gate gate;
     rnl_status status = RNL_ERROR_OUT_OF_MEMORY;
     rnl_buffer buffer;
-    struct stream *stream = doubtful_open();
+    struct stream *stream = counting_open();
     assert_ok(rnl_buffer_create(idle_context, 64, NULL, &buffer));
     assert_ok(rnl_enqueue_host_function(idle_stream, fake_hold, &gate));
     for (size_t i = 0; status == RNL_ERROR_OUT_OF_MEMORY; i++) {
-        assert_null(gpu_stream_of(stream)->doubt);
+        assert_false(timeline_may_fail(timeline_of(gpu_stream_of(stream))));
         allocations_left = i;
         status = rnl_enqueue_fill(idle_stream, buffer, 0, 64, 1, 4);
         allocations_left = SIZE_MAX;
     }
     assert_ok(status);
-    assert_non_null(gpu_stream_of(stream)->doubt);
+    assert_true(timeline_may_fail(timeline_of(gpu_stream_of(stream))));
     atomic_store(&gate.open, 1);
     assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
     assert_ok(rnl_buffer_release(buffer));
-    idle_close();
-}
-
-// Where the driver has some of it already, the rest fails.
-RNL_TEST(without_memory_for_a_doubt_the_rest_is_refused)
-{
-    static struct fake_gate gate;
-    static struct fake_told told;
-    struct stream *stream = doubtful_open();
-    assert_ok(rnl_enqueue_host_function(idle_stream, fake_count, &told));
-    assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
-    struct op *function = op_create(stream, OP_HOST, 0);
-    function->host.function = fake_hold;
-    function->host.user_data = &gate;
-    function->next = op_create(stream, OP_RELEASE, 0);
-    allocations_left = 0;
-    assert_ok(stream->backend->stream_submit(stream, function));
-    allocations_left = SIZE_MAX;
-    assert_ok(rnl_enqueue_event_record(idle_stream, idle_event));
-    atomic_store(&gate.open, 1);
-    assert_status(rnl_stream_synchronize(idle_stream, RNL_FOREVER),
-                  RNL_ERROR_OUT_OF_MEMORY);
-    assert_status(rnl_event_synchronize(idle_event, RNL_FOREVER),
-                  RNL_ERROR_OUT_OF_MEMORY);
     idle_close();
 }
 
@@ -355,7 +331,7 @@ static void refuse_a_release(uint32_t others)
     static struct fake_gate gate;
     rnl_status status = RNL_ERROR_OUT_OF_MEMORY;
     rnl_buffer buffer;
-    doubtful_open();
+    counting_open();
     atomic_store(&gate.open, 0);
     assert_ok(rnl_buffer_create(idle_context, 64, NULL, &buffer));
     for (uint32_t i = 0; i < others; i++)
@@ -387,66 +363,9 @@ RNL_TEST(a_release_that_is_refused_leaves_one_of_two)
     refuse_a_release(1);
 }
 
-static struct driver driver;  // the fake's, but for one function
-static driver_context_set_fn *context_set;
-static sem_t inside, go_on;
-static _Thread_local bool stops;
-
-// The last call of a wait for a promise on a stream that others share.
-static int set_and_stop(void *context)
-{
-    int code = context_set(context);
-    if (stops && !context) {
-        stops = false;
-        sem_post(&inside);
-        sem_wait(&go_on);
-        allocations_left = 0;
-    }
-    return code;
-}
-
-static void *wait_without_memory(void *promise)
-{
-    stops = true;
-    assert_status(rnl_enqueue_wait_event(idle_stream, promise),
-                  RNL_ERROR_OUT_OF_MEMORY);
-    return NULL;
-}
-
-// Work of other threads may have ended the doubt that the wait began with.
-RNL_TEST(a_wait_for_a_promise_says_that_nobody_would_be_told)
-{
-    void *native;
-    rnl_stream other;
-    rnl_event promise;
-    pthread_t thread;
-    struct stream *stream = doubtful_open();
-    struct gpu_context *gpu = gpu_of(stream_context(stream));
-    driver = *gpu->driver;
-    context_set = driver.call.context_set;
-    driver.call.context_set = set_and_stop;
-    gpu->driver = &driver;
-    sem_init(&inside, 0, 0);
-    sem_init(&go_on, 0, 0);
-    assert_ok(rnl_stream_native(idle_stream, &native));
-    assert_ok(rnl_stream_create(idle_context, NULL, &other));
-    assert_ok(rnl_event_create(idle_context,
-                               RNL_EVENT_OPTIONS(.promise = true), &promise));
-    assert_int_equal(pthread_create(&thread, NULL, wait_without_memory,
-                                    promise), 0);
-    sem_wait(&inside);
-    assert_ok(rnl_enqueue_event_record(other, promise));
-    assert_ok(rnl_stream_synchronize(idle_stream, RNL_FOREVER));
-    assert_null(gpu_stream_of(stream)->doubt);
-    sem_post(&go_on);
-    pthread_join(thread, NULL);
-    assert_ok(rnl_event_release(promise));
-    assert_ok(rnl_stream_release(other));
-    idle_close();
-}
-
 // --- Events for others -------------------------------------------------------
 
+static struct driver driver;  // the fake's, but for one function
 static driver_event_create_fn *event_create;
 static struct object *released;
 

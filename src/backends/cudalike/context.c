@@ -224,13 +224,14 @@ struct suspects {
 static rnl_status suspect(struct stream *stream, void *argument)
 {
     struct suspects *suspects = argument;
-    uint64_t completed = atomic_load(&gpu_stream_of(stream)->completed);
-    uint64_t given = atomic_load(&gpu_stream_of(stream)->given);
-    if (completed >= given)
+    const struct timeline *timeline = timeline_of(gpu_stream_of(stream));
+    uint64_t completed = atomic_load(&timeline->completed);
+    uint64_t submitted = atomic_load(&timeline->submitted);
+    if (completed >= submitted)
         return RNL_OK;
     suspects->stream = stream;
     suspects->first = completed + 1;
-    suspects->last = given;
+    suspects->last = submitted;
     suspects->streams++;
     return RNL_OK;
 }

@@ -12,11 +12,10 @@
 
 #include "backends/cudalike/driver.h"
 #include "backends/cudalike/task.h"
+#include "backends/cudalike/timeline.h"
 #include "backends/cudalike/wait.h"
-#include "base/thread.h"
 #include "core/backend.h"
 
-struct doubt;
 struct marker;
 struct service_words;
 
@@ -82,8 +81,7 @@ struct gpu_stream {
     uint32_t applied;            // changes of attributes that the driver has
     enum last { LAST_WORK, LAST_COPY, LAST_HOST } last;  // what it was given
     struct recent_list *_Atomic recent;  // of the last ones; may be NULL
-    _Atomic uint64_t given;      // number of the newest op that it was given
-    _Atomic uint64_t completed;  // at least so far
+    struct timeline *_Atomic timeline;  // referenced
     struct waits waits;
     struct batches *batches;     // kept graphs (batch.c); may be NULL
     uint32_t asked;              // number of the newest item
@@ -108,9 +106,6 @@ struct gpu_stream {
     struct op *items, *items_last;      // for the service, in order
     struct end *ends, *ends_last;       // of launches, oldest first (ends.h)
     uint64_t graphs_over;               // launches so far are over at least
-    struct doubt *_Atomic doubt;        // NULL: nothing can fail late (doubt.h)
-    uint64_t doubtful;                  // the last operation that can
-    _Atomic uint64_t failed_at;         // the first operation that has; 0: none
     struct lock asking;                 // … the driver (borrowed ones)
     // The service's own.
     struct stream *next_listed;
@@ -142,6 +137,11 @@ static inline struct gpu_context *gpu_of(const struct context *context)
 static inline struct gpu_stream *gpu_stream_of(const struct stream *stream)
 {
     return (struct gpu_stream *)stream->native;
+}
+
+static inline struct timeline *timeline_of(const struct gpu_stream *own)
+{
+    return atomic_load_explicit(&own->timeline, memory_order_relaxed);
 }
 
 static inline const struct driver_functions *
@@ -290,18 +290,6 @@ void markers_finish(struct gpu_context *gpu);
 
 typedef void trash_release(struct gpu_context *gpu, void *subject);
 
-// How far a stream has to get; 0: none.
-struct point {
-    uint64_t stream_id, sequence;
-};
-
-static inline bool point_is_ahead(struct point point,
-                                  const struct stream *stream)
-{
-    return stream->object.id == point.stream_id &&
-           atomic_load(&gpu_stream_of(stream)->completed) < point.sequence;
-}
-
 // Calls `release`, the context current, once the stream has passed the point.
 // False, and nothing happens, when there is no memory to note it.
 bool trash_add(struct context *context, trash_release *release, void *subject,
@@ -352,8 +340,8 @@ rnl_status gpu_device_attribute(const struct driver *driver, uint32_t index,
 // What others gave to the vendor's stream is not counted: the driver knows.
 static inline bool stream_is_done(const struct gpu_stream *own, uint64_t point)
 {
-    return atomic_load_explicit(&own->completed, memory_order_acquire) >=
-               point &&
+    return atomic_load_explicit(&timeline_of(own)->completed,
+                                memory_order_acquire) >= point &&
            !atomic_load_explicit(&own->shared, memory_order_relaxed);
 }
 
@@ -377,7 +365,8 @@ static inline void stream_count_locked(struct stream *stream)
 {
     uint64_t number =
         atomic_load_explicit(&stream->enqueued, memory_order_relaxed) + 1;
-    atomic_store_explicit(&gpu_stream_of(stream)->given, number,
+    struct gpu_stream *own = gpu_stream_of(stream);
+    atomic_store_explicit(&timeline_of(own)->submitted, number,
                           memory_order_relaxed);
     atomic_store_explicit(&stream->enqueued, number, memory_order_release);
 }
@@ -386,10 +375,13 @@ rnl_status stream_record_marker(struct stream *stream, struct marker *marker);
 rnl_status stream_wait_marker(struct stream *stream, struct marker *marker);
 // Takes over the reference; NULL is fine.
 void stream_inherit(struct stream *stream, struct failure *failure);
-// The operation `at` failed: it and what comes behind it is left out from now
-// on, as far as the driver does not have it yet.
-void stream_fails_from(struct stream *stream, uint64_t at);
+// timeline_depend; records the failure.
+rnl_status stream_depend(struct stream *stream, struct point point,
+                         uint64_t at);
+// Whether the operation is left out, because it or one before it failed.
 bool stream_leaves_out(struct stream *stream, uint64_t sequence);
+// The driver refused the operation with the code, after its call returned.
+void stream_refuse_late(struct stream *stream, const struct op *op, int code);
 // Asks `query` again and again until it does not say RNL_NOT_READY (wait.c).
 // `last`: kept with what is waited for.
 rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,

@@ -18,7 +18,8 @@ static void end_free(struct context *context, struct end *end)
 static bool is_passed(struct stream *stream, const struct end *end)
 {
     const struct gpu_context *gpu = gpu_of(stream_context(stream));
-    return atomic_load(&gpu_stream_of(stream)->completed) >= end->behind ||
+    return atomic_load(&timeline_of(gpu_stream_of(stream))->completed) >=
+               end->behind ||
            call_of(gpu)->event_query(end->marker->event) == 0;
 }
 
@@ -70,7 +71,7 @@ void ends_leave_locked(struct stream *stream)
     if (!atomic_load(&blocks) || stream_is_captured(stream))
         return;
     drop_passed_locked(stream);
-    if (atomic_load(&own->completed) >= own->graph_at)
+    if (atomic_load(&timeline_of(own)->completed) >= own->graph_at)
         own->graph_at = 0;
     else
         fail_beside(leave, stream);
@@ -85,7 +86,7 @@ bool stream_end_of(struct stream *stream, uint64_t launch,
     while (end && end->behind < launch)
         end = end->next;
     bool over = own->graphs_over >= launch ||
-                atomic_load(&own->completed) >= launch;
+                atomic_load(&timeline_of(own)->completed) >= launch;
     *out_end = end && !over ? marker_share(end->marker) : NULL;
     lock_give(&own->list_lock);
     return end || over;

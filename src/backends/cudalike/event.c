@@ -1,5 +1,4 @@
 #include "backends/cudalike/event.h"
-#include "backends/cudalike/doubt.h"
 #include "backends/cudalike/held.h"
 #include "backends/cudalike/shared_event.h"
 #include "core/shared_event.h"
@@ -15,10 +14,8 @@ void stood_drop(struct context *context, const struct stood *stood)
 {
     if (stood->marker)
         marker_drop(context, stood->marker);
-    if (stood->failure)
-        failure_drop(stood->failure);
-    if (stood->doubt)
-        doubt_drop(stood->doubt);
+    if (stood->timeline)
+        timeline_release(stood->timeline);
 }
 
 // A call that comes late may put more into it.
@@ -28,14 +25,14 @@ static void empty(struct event *event)
     struct context *context = event->object.context;
     lock_take(&own->lock);
     struct stood stood = {
-        own->marker, own->failure,
-        atomic_load_explicit(&own->doubt, memory_order_relaxed), own->waiters};
+        own->marker,
+        atomic_load_explicit(&own->timeline, memory_order_relaxed),
+        own->waiters};
     struct marker *promised = own->promised;
     struct shared_event *shared = own->shared;
     own->marker = own->promised = NULL;
     own->shared = NULL;
-    own->failure = NULL;
-    atomic_store_explicit(&own->doubt, NULL, memory_order_relaxed);
+    atomic_store_explicit(&own->timeline, NULL, memory_order_relaxed);
     own->waiters = NULL;
     lock_give(&own->lock);
     marker_drop(context, promised);
@@ -54,7 +51,7 @@ rnl_status gpu_event_init(struct event *event)
 {
     struct gpu_event *own = event_of(event);
     if (!is_blank(own)) {
-        if (own->marker || own->failure || own->doubt)
+        if (own->marker || own->timeline)
             empty(event);
         *own = (struct gpu_event){0};
     }
@@ -78,22 +75,26 @@ static inline struct stood stand_for(struct event *event,
                                      struct stream *stream)
 {
     struct gpu_event *own = event_of(event);
-    uint64_t point;
-    struct doubt *doubt = doubt_share(stream, &point);
-    struct failure *failure = stream_get_failure(stream);
+    struct timeline *timeline = timeline_of(gpu_stream_of(stream));
+    uint64_t value = atomic_load_explicit(&stream->enqueued,
+                                          memory_order_acquire);
+    if (__builtin_expect(atomic_load_explicit(&stream->failure,
+                                              memory_order_acquire) != NULL, 0))
+        timeline_note_failure(stream, value);
     lock_take(&own->lock);
-    struct stood stood = {
-        own->marker, own->failure,
-        atomic_load_explicit(&own->doubt, memory_order_relaxed), own->waiters};
+    struct timeline *before = atomic_load_explicit(&own->timeline,
+                                                   memory_order_relaxed);
+    struct stood stood = {own->marker, NULL, own->waiters};
+    if (before != timeline) {
+        stood.timeline = before;
+        atomic_store_explicit(&own->timeline, timeline_retain(timeline),
+                              memory_order_relaxed);
+    }
     own->marker = marker;
-    own->failure = failure;
-    atomic_store_explicit(&own->doubt, doubt, memory_order_relaxed);
-    own->point = point;
-    atomic_store_explicit(&own->stream_id, stream->object.id,
-                          memory_order_relaxed);
+    own->value = value;
     own->waiters = NULL;
     atomic_store_explicit(&own->recorded, true, memory_order_relaxed);
-    atomic_store_explicit(&own->open, marker || failure || doubt,
+    atomic_store_explicit(&own->open, marker || timeline_may_fail(timeline),
                           memory_order_release);
     lock_give(&own->lock);
     return stood;
@@ -121,7 +122,7 @@ static bool is_done_at_once(const struct event *event, struct stream *stream)
            !event->options.timing && event_is_plain(event) &&
            stream_is_done(own, atomic_load_explicit(&stream->enqueued,
                                                     memory_order_acquire)) &&
-           !atomic_load_explicit(&own->doubt, memory_order_acquire) &&
+           !timeline_may_fail(timeline_of(own)) &&
            !atomic_load_explicit(&stream->failure, memory_order_acquire) &&
            !context_is_lost(event->object.context);
 }
@@ -163,30 +164,35 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
 
 // --- Waiting on the device -------------------------------------------------
 
+// Where it was recorded, if something of that has failed or may yet.
+static struct timeline *unsound_locked(const struct gpu_event *own)
+{
+    struct timeline *timeline =
+        atomic_load_explicit(&own->timeline, memory_order_relaxed);
+    return timeline && !timeline_is_sound(timeline) ? timeline : NULL;
+}
+
 static struct failure *failure_locked(const struct gpu_event *own)
 {
-    struct doubt *doubt =
-        atomic_load_explicit(&own->doubt, memory_order_relaxed);
-    if (own->failure)
-        atomic_fetch_add(&own->failure->references, 1);
-    else if (doubt)
-        return doubt_failure(doubt, own->point);
-    return own->failure;
+    struct timeline *timeline = unsound_locked(own);
+    return timeline ? timeline_failure(timeline, own->value) : NULL;
 }
 
 // All of it at once: another thread may record the event anew at any time.
 static struct event_point look(struct gpu_event *own)
 {
     lock_take(&own->lock);
+    struct timeline *unsound = unsound_locked(own);
     struct event_point point = {
         .marker = own->marker ? marker_share(own->marker) : NULL,
-        .failure = failure_locked(own),
-        .doubt = doubt_retain(atomic_load_explicit(&own->doubt,
-                                                   memory_order_relaxed)),
-        .point = own->point,
+        .at = {unsound, own->value},
         .recorded = own->recorded,
         .broken = own->broken,
     };
+    if (__builtin_expect(unsound != NULL, 0)) {
+        timeline_retain(unsound);
+        point.failure = timeline_failure(unsound, own->value);
+    }
     lock_give(&own->lock);
     return point;
 }
@@ -194,8 +200,8 @@ static struct event_point look(struct gpu_event *own)
 // It is over by now: what failed was noted before.
 static void look_at_end(struct event_point *point)
 {
-    if (point->doubt && !point->failure)
-        point->failure = doubt_failure(point->doubt, point->point);
+    if (point->at.timeline && !point->failure)
+        point->failure = timeline_failure(point->at.timeline, point->at.value);
 }
 
 struct event_point gpu_event_point(struct event *event)
@@ -214,15 +220,10 @@ struct event_point gpu_event_point(struct event *event)
 void event_point_drop(struct context *context, const struct event_point *point)
 {
     marker_drop(context, point->marker);
-    failure_drop(point->failure);
-    doubt_drop(point->doubt);
-}
-
-int event_point_follow(const struct event_point *point, struct stream *stream,
-                       uint64_t at)
-{
-    return point->doubt ? doubt_follow(point->doubt, point->point, stream, at)
-                        : 0;
+    if (__builtin_expect(point->failure != NULL, 0))
+        failure_drop(point->failure);
+    if (__builtin_expect(point->at.timeline != NULL, 0))
+        timeline_release(point->at.timeline);
 }
 
 static inline rnl_status join(struct stream *stream, struct event *event)
@@ -237,17 +238,17 @@ static inline rnl_status join(struct stream *stream, struct event *event)
         look_at_end(&point);
     if (point.broken)
         stream_inherit(stream, promise_failure(event, stream));
-    stream_inherit(stream, point.failure);
+    if (point.failure)
+        stream_inherit(stream, point.failure);
     point.failure = NULL;
     if (waits)
         status = stream_wait_marker(stream, point.marker);
     else if (event->options.promise && !point.recorded && !point.broken)
         status = promise_join(stream, event);
-    int code = waits && status == RNL_OK
-                   ? event_point_follow(&point, stream, at) : 0;
+    if (point.at.timeline && waits && status == RNL_OK)
+        status = stream_depend(stream, point.at, at);
     event_point_drop(event->object.context, &point);
-    return code ? driver_fail(stream_context(stream), code, "to wait")
-                : status;
+    return status;
 }
 
 // Another context may end meanwhile, and with it what its event stands for.
@@ -268,7 +269,7 @@ rnl_status gpu_event_join(struct stream *stream, struct event *event)
     struct gpu_event *own = event_of(event);
     // The order within one stream is there already.
     if (!event_is_open(own) ||
-        atomic_load(&own->stream_id) == stream->object.id)
+        atomic_load(&own->timeline) == timeline_of(gpu_stream_of(stream)))
         return RNL_OK;
     return event->object.context == stream_context(stream)
                ? join(stream, event)
@@ -410,8 +411,12 @@ static rnl_status query_again(void *event)
 // Says how far the stream is that recorded it, unless that is gone.
 static rnl_status timed_out(struct event *event)
 {
-    struct stream *recorder = context_find_stream(
-        event->object.context, atomic_load(&event_of(event)->stream_id));
+    struct gpu_event *own = event_of(event);
+    lock_take(&own->lock);
+    const struct timeline *timeline = atomic_load(&own->timeline);
+    uint64_t id = timeline ? timeline->stream_id : 0;
+    lock_give(&own->lock);
+    struct stream *recorder = context_find_stream(event->object.context, id);
     if (!recorder)
         return event_timed_out(event, "complete");
     stream_timed_out(recorder);

@@ -17,10 +17,8 @@ struct gpu_event {
     bool broken;                 // a promise that never will be
     struct marker *marker;       // NULL: never recorded, or done at once
     struct marker *promised;     // what a promise is to be recorded with
-    struct failure *failure;     // of the stream at the record
-    struct doubt *_Atomic doubt; // what may still fail …
-    uint64_t point;              // … up to there
-    _Atomic uint64_t stream_id;  // where it was recorded; 0: nowhere
+    struct timeline *_Atomic timeline;  // where it was recorded, retained …
+    uint64_t value;                     // … behind this operation
     struct waiter *waiters;      // for the promise
     struct shared_event *shared; // of an interprocess event
     _Atomic uint32_t news;       // changes with recorded and broken
@@ -40,8 +38,7 @@ static inline bool event_is_open(struct gpu_event *own)
 // What an event stood for, to be dropped without locks.
 struct stood {
     struct marker *marker;
-    struct failure *failure;
-    struct doubt *doubt;
+    struct timeline *timeline;
     struct waiter *waiters;  // for the promise that it was, the caller's
 };
 
@@ -56,8 +53,7 @@ struct stood event_stand_for(struct event *event, struct marker *marker,
 struct event_point {
     struct marker *marker;    // NULL: for nothing, or for what is done
     struct failure *failure;  // what failed already; or NULL
-    struct doubt *doubt;      // what may still fail; or NULL …
-    uint64_t point;           // … up to there
+    struct point at;          // what may still fail, retained; or none
     bool recorded, broken;    // of a promise
 };
 
@@ -65,11 +61,6 @@ struct event_point {
 struct event_point gpu_event_point(struct event *event);
 void event_point_drop(struct context *context,
                       const struct event_point *point);
-// Operation `at` of the stream waits for it, and shares what may still fail
-// there. 0 or the driver's code for no memory.
-int event_point_follow(const struct event_point *point, struct stream *stream,
-                       uint64_t at);
-
 // gpu_event_query, and whether a promise is not decided yet.
 rnl_status event_query(struct event *event, bool *out_pending);
 

@@ -2,7 +2,6 @@
 // be, and exchanged for another where not.
 #include "backends/cudalike/graph.h"
 
-#include "backends/cudalike/doubt.h"
 #include "backends/cudalike/ends.h"
 #include "backends/cudalike/event.h"
 #include "backends/cudalike/held.h"
@@ -61,6 +60,7 @@ void gpu_exec_finish(struct graph_exec *exec)
     struct gpu_exec *own = exec_gpu(exec);
     marker_drop(context_of(exec), own->old_end);
     gpu_plan_free(own->plan, own->last);  // those it prepared keep the exec
+    timeline_release(own->last.timeline);
 }
 
 // --- Launches under way -----------------------------------------------------
@@ -70,14 +70,10 @@ void gpu_exec_finish(struct graph_exec *exec)
 static struct stream *under_way_locked(struct graph_exec *exec)
 {
     const struct gpu_exec *own = exec_gpu(exec);
-    struct stream *stream =
-        own->last.stream_id
-            ? context_find_stream(context_of(exec), own->last.stream_id)
-            : NULL;
-    if (!stream || point_is_ahead(own->last, stream))
-        return stream;
-    object_drop(&stream->object);
-    return NULL;
+    return point_is_reached(own->last)
+               ? NULL
+               : context_find_stream(context_of(exec),
+                                     own->last.timeline->stream_id);
 }
 
 // --- Changing in place ------------------------------------------------------
@@ -350,7 +346,7 @@ static struct marker *record_end(struct stream *last)
 static rnl_status mark_end_locked(struct graph_exec *exec, struct stream *last)
 {
     struct gpu_exec *own = exec_gpu(exec);
-    uint64_t launch = own->last.sequence;
+    uint64_t launch = own->last.value;
     // With one there was no launch since.
     if (own->old_end || stream_end_of(last, launch, &own->old_end))
         return RNL_OK;
@@ -379,12 +375,14 @@ static rnl_status exchange(struct graph_exec *exec)
     if (status == RNL_OK)
         set_plan(own, plan);
     bool unused = atomic_fetch_sub(&old->references, 1) == 1;
-    struct point point = own->last;
+    struct point point = {timeline_retain(own->last.timeline),
+                          own->last.value};
     lock_give(&own->lock);
     if (last)
         object_drop(&last->object);
     if (unused)
         gpu_plan_free(old, point);
+    timeline_release(point.timeline);
     return status;
 }
 
@@ -441,14 +439,14 @@ static int aim_wait(struct stream *stream, const struct step *step,
     struct event_point point = gpu_event_point(slot->event);
     slot->marker = point.marker;
     stream_inherit(stream, point.failure);
-    int code = event_point_follow(&point, stream,
+    bool listed = timeline_depend(point.at, stream,
                                   atomic_load(&stream->enqueued) + 1);
-    doubt_drop(point.doubt);
-    return code ? code
-                : call_of(gpu_of(plan->context))
-                      ->exec_set_wait(plan->exec, plan->nodes[step->first],
-                                      slot->marker ? slot->marker->event
-                                                   : plan->never);
+    timeline_release(point.at.timeline);
+    const struct gpu_context *gpu = gpu_of(plan->context);
+    return listed ? call_of(gpu)->exec_set_wait(
+                        plan->exec, plan->nodes[step->first],
+                        slot->marker ? slot->marker->event : plan->never)
+                  : gpu->driver->out_of_memory;
 }
 
 static int aim_record(const struct step *step, struct slot *slot)
@@ -506,9 +504,10 @@ static int wait_for_old_end_locked(struct gpu_exec *own,
 static inline void leave_end_locked(const struct gpu_exec *own,
                                     struct stream *stream)
 {
-    uint64_t last = own->last.stream_id;
-    if (__builtin_expect(gpu_stream_of(stream)->graph_of != own, 0) &&
-        (own->plan->may_block || (last && last != stream->object.id)))
+    const struct gpu_stream *on = gpu_stream_of(stream);
+    const struct timeline *last = own->last.timeline;
+    if (__builtin_expect(on->graph_of != own, 0) &&
+        (own->plan->may_block || (last && last != timeline_of(on))))
         stream_leave_end_locked(stream);
 }
 
@@ -583,7 +582,11 @@ static inline void note_last_locked(struct gpu_exec *own,
                                     struct stream *stream, uint64_t launch)
 {
     struct gpu_stream *on = gpu_stream_of(stream);
-    own->last = (struct point){stream->object.id, launch};
+    if (__builtin_expect(own->last.timeline != timeline_of(on), 0)) {
+        timeline_release(own->last.timeline);
+        own->last.timeline = timeline_retain(timeline_of(on));
+    }
+    own->last.value = launch;
     if (__builtin_expect(on->graph_of != own, 0))
         on->graph_of = on->graph_at == 0 ? own : NULL;
     on->graph_at = launch;
@@ -671,6 +674,7 @@ void gpu_graph_over(struct op *op)
     // Without the exec's lock: who has it may be held up in the driver, by a
     // call that waits for what the service is about to do.
     if (atomic_fetch_sub(&plan->references, 1) == 1)
-        gpu_plan_free(plan, (struct point){op->stream->object.id,
-                                           op->sequence});
+        gpu_plan_free(plan,
+                      (struct point){timeline_of(gpu_stream_of(op->stream)),
+                                     op->sequence});
 }

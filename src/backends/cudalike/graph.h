@@ -7,7 +7,7 @@ struct gpu_exec {
     struct lock lock;        // guards all of it, and what the driver is told
     struct gpu_plan *plan;   // counted, by launches that it prepares
     _Atomic bool prepares;   // it has slots; read without the lock, too
-    struct point last;       // launch
+    struct point last;       // launch; retained
     struct marker *old_end;  // where launches of a former plan end; NULL: none
 };
 

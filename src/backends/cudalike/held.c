@@ -192,10 +192,10 @@ void stream_hold_locked(struct stream *stream, struct op *first)
 
 static size_t room_locked(const struct gpu_stream *own)
 {
-    uint64_t given = atomic_load(&own->given);
-    uint64_t completed = atomic_load(&own->completed);
+    uint64_t submitted = atomic_load(&timeline_of(own)->submitted);
+    uint64_t completed = atomic_load(&timeline_of(own)->completed);
     // On a lost device all counts as completed.
-    uint64_t under_way = given > completed ? given - completed : 0;
+    uint64_t under_way = submitted > completed ? submitted - completed : 0;
     return under_way < GIVEN_MOST ? GIVEN_MOST - (size_t)under_way : 0;
 }
 

@@ -51,6 +51,8 @@ static inline struct marker *stream_point_locked(struct stream *stream)
     bool same = own->point && stream_has_points(stream) &&
                 own->point_at == atomic_load_explicit(&stream->enqueued,
                                                       memory_order_relaxed) &&
+                !atomic_load_explicit(&timeline_of(own)->failed_from,
+                                      memory_order_relaxed) &&
                 !stream_holds_locked(stream) &&
                 !context_is_lost(stream_context(stream));
     return same ? marker_share(own->point) : NULL;

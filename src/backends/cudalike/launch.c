@@ -260,7 +260,7 @@ static inline int launch_locked(struct stream *stream, struct op *op,
                               memory_order_release);
         stream_mark_locked(stream);
     } else {
-        atomic_store(&own->given, op->sequence - 1);
+        atomic_store(&timeline_of(own)->submitted, op->sequence - 1);
     }
     stream_leave(stream, before);
     return code;

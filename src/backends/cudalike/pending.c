@@ -1,6 +1,5 @@
 #include "backends/cudalike/pending.h"
 
-#include "backends/cudalike/doubt.h"
 #include "backends/cudalike/graph.h"
 #include "backends/cudalike/reaper.h"
 #include "backends/cudalike/service.h"
@@ -76,11 +75,7 @@ static struct op *take_over_locked(struct gpu_stream *own, uint64_t point)
 void stream_settle(struct stream *stream, uint64_t point)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
-    uint64_t completed = atomic_load(&own->completed);
-    while (completed < point &&
-           !atomic_compare_exchange_weak(&own->completed, &completed, point))
-        ;
-    doubt_settle(stream, false);
+    timeline_complete(timeline_of(own), point);
     // A look without the lock: the service comes by again.
     if (!atomic_load_explicit(&own->pending, memory_order_relaxed))
         return;

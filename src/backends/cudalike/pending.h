@@ -19,7 +19,8 @@ static inline void stream_note_given_locked(struct gpu_stream *own,
                                             const struct op *op)
 {
     recent_put_locked(own, op);  // it may be over before this call is
-    atomic_store_explicit(&own->given, op->sequence, memory_order_relaxed);
+    atomic_store_explicit(&timeline_of(own)->submitted, op->sequence,
+                          memory_order_relaxed);
 }
 
 // Behind what was given: leaves a marker if the service asks for one.

@@ -1,5 +1,4 @@
 // Promises: events that streams may wait for before they are recorded.
-#include "backends/cudalike/doubt.h"
 #include "backends/cudalike/event.h"
 #include "backends/cudalike/held.h"
 #include "backends/cudalike/service.h"
@@ -94,22 +93,22 @@ static void take_back(struct event *event, struct marker *marker)
 }
 
 // Those who waited for the promise get what they waited for, failure and all.
-static int tell_waiters(struct event *event, struct waiter *waiters,
-                        struct stream *stream)
+static rnl_status tell_waiters(struct event *event, struct waiter *waiters,
+                               struct stream *stream)
 {
-    int code = 0;
+    rnl_status status = RNL_OK;
     struct event_point point = gpu_event_point(event);
     for (struct waiter *waiter = waiters; waiter; waiter = waiter->next) {
         if (waiter->stream == stream)
             continue;
         struct failure *failure = stream_get_failure(stream);
         if (failure)
-            doubt_fail(waiter->stream, failure, waiter->at, true);
-        if (code == 0)
-            code = event_point_follow(&point, waiter->stream, waiter->at);
+            timeline_fail(waiter->stream, failure, waiter->at, true);
+        if (status == RNL_OK)
+            status = stream_depend(waiter->stream, point.at, waiter->at);
     }
     event_point_drop(event->object.context, &point);
-    return code;
+    return status;
 }
 
 // Threads that wait look again.
@@ -120,11 +119,11 @@ static void announce(struct gpu_event *own)
 }
 
 // Takes over the marker and those who wait.
-static int keep_promise(struct event *event, struct marker *marker,
-                        struct stream *stream, struct waiter *waiters)
+static rnl_status keep_promise(struct event *event, struct marker *marker,
+                               struct stream *stream, struct waiter *waiters)
 {
     struct gpu_event *own = event_of(event);
-    int code = tell_waiters(event, waiters, stream);
+    rnl_status status = tell_waiters(event, waiters, stream);
     lock_take(&own->lock);
     bool broken = own->broken;  // by a release meanwhile
     lock_give(&own->lock);
@@ -133,7 +132,7 @@ static int keep_promise(struct event *event, struct marker *marker,
     marker_drop(event->object.context, marker);
     waiters_drop(waiters);
     announce(own);
-    return code;
+    return status;
 }
 
 rnl_status promise_record(struct event *event, struct stream *stream)
@@ -150,8 +149,7 @@ rnl_status promise_record(struct event *event, struct stream *stream)
     struct marker *kept = marker_share(marker);
     struct stood stood = event_stand_for(event, marker, stream);
     stood_drop(context, &stood);
-    int code = keep_promise(event, kept, stream, stood.waiters);
-    return code == 0 ? RNL_OK : driver_fail(context, code, "to record");
+    return keep_promise(event, kept, stream, stood.waiters);
 }
 
 void gpu_event_break(struct event *event)
@@ -165,8 +163,8 @@ void gpu_event_break(struct event *event)
         own->waiters = NULL;
     lock_give(&own->lock);
     for (struct waiter *waiter = waiters; waiter; waiter = waiter->next)
-        doubt_fail(waiter->stream, promise_failure(event, waiter->stream),
-                   waiter->at, true);
+        timeline_fail(waiter->stream, promise_failure(event, waiter->stream),
+                      waiter->at, true);
     if (marker)
         let_on(marker, NULL, waiters);
     marker_drop(event->object.context, marker);
@@ -221,21 +219,20 @@ static rnl_status wait_for(struct stream *stream, struct event *event)
     waiter->stream = stream;
     waiter->at = atomic_load(&stream->enqueued) + 1;
     object_keep(&stream->object);
-    int code = doubt_begin(stream, waiter->at);
-    struct marker *marker = code == 0 ? add_waiter(own, waiter) : NULL;
+    struct timeline *timeline = timeline_of(gpu_stream_of(stream));
+    timeline_expect_failure(timeline, waiter->at);
+    struct marker *marker = add_waiter(own, waiter);
     if (!marker) {
         waiters_drop(waiter);
-        return code ? driver_fail(stream_context(stream), code, "to wait")
-                    : gpu_event_join(stream, event);
+        return gpu_event_join(stream, event);
     }
     rnl_status status = stream_wait_marker(stream, marker);
     if (status != RNL_OK)
         take_waiter_back(own, waiter);
     else  // other threads may have submitted more before it
-        code = doubt_begin(stream, atomic_load(&stream->enqueued));
+        timeline_expect_failure(timeline, atomic_load(&stream->enqueued));
     marker_drop(event->object.context, marker);
-    return code ? driver_fail(stream_context(stream), code, "to wait")
-                : status;
+    return status;
 }
 
 // Others may drop the waiter, and its reference, as soon as they find it.

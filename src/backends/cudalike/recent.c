@@ -156,7 +156,7 @@ rnl_status stream_timed_out(const struct stream *stream)
     char name[160], next[200];
     const struct gpu_stream *own = gpu_stream_of(stream);
     uint64_t last = atomic_load(&stream->enqueued);
-    uint64_t at = atomic_load(&own->completed) + 1;
+    uint64_t at = atomic_load(&timeline_of(own)->completed) + 1;
     at = at < last ? at : last;
     object_describe(&stream->object, name, sizeof name);
     recent_describe(own, at, next, sizeof next);

@@ -1,4 +1,3 @@
-#include "backends/cudalike/doubt.h"
 #include "backends/cudalike/held.h"
 #include "backends/cudalike/reaper.h"
 #include "backends/cudalike/shared_event.h"
@@ -150,10 +149,10 @@ void service_item_done(struct stream *stream, struct op *op,
     struct gpu_stream *own = gpu_stream_of(stream);
     uint32_t number = (uint32_t)op->backend[NUMBER_WORD];
     if (status != RNL_OK)
-        doubt_fail(stream,
-                   failure_create(stream, op->sequence, op, status,
-                                  rnl_last_error()->message),
-                   op->sequence, false);
+        timeline_fail(stream,
+                      failure_create(stream, op->sequence, op, status,
+                                     rnl_last_error()->message),
+                      op->sequence, false);
     if (op->kind == OP_COPY)
         quiet_copy_end(gpu_of(stream_context(stream)));
     op_end_aside(op);  // what it calls may wait for what comes behind
@@ -395,18 +394,19 @@ static enum look look_at(struct stream *stream, bool asks, bool did)
     struct context *context = stream_context(stream);
     struct gpu_stream *own = gpu_stream_of(stream);
     did |= stream_hold_less(stream);
-    uint64_t before = atomic_load(&own->completed);
+    uint64_t before = atomic_load(&timeline_of(own)->completed);
     if (asks)
         look_at_marker(stream);
     if (context_is_lost(context) && !context_still_copies(context))
         stream_settle(stream, atomic_load(&stream->enqueued));
     // One that was borrowed may be gone: it is asked no more than needed.
     rnl_status status = RNL_OK;
-    if (atomic_load(&own->completed) < atomic_load(&stream->enqueued))
+    if (atomic_load(&timeline_of(own)->completed) <
+        atomic_load(&stream->enqueued))
         status = asks ? gpu_stream_query(stream) : RNL_NOT_READY;
     if (did)
         return LOOK_DID;
-    bool moved = atomic_load(&own->completed) != before;
+    bool moved = atomic_load(&timeline_of(own)->completed) != before;
     if (status == RNL_OK)
         return moved ? LOOK_MOVED : LOOK_IDLE;
     // It may never be idle: whoever submits next tells how far it is.
@@ -434,7 +434,7 @@ static bool may_leave(struct stream *stream, enum look look)
     lock_take(&own->list_lock);
     bool items = own->items != NULL;
     lock_give(&own->list_lock);
-    bool leaves = atomic_load(&own->completed) >=
+    bool leaves = atomic_load(&timeline_of(own)->completed) >=
                       atomic_load(&stream->enqueued) &&
                   !items && !atomic_load(&own->pending) &&
                   !atomic_load(&own->holds) &&

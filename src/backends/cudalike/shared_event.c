@@ -9,7 +9,6 @@
 // failures, and a wait for another process would block a hardware queue.
 #include "backends/cudalike/shared_event.h"
 
-#include "backends/cudalike/doubt.h"
 #include "backends/cudalike/held.h"
 #include "backends/cudalike/reaper.h"
 #include "core/shared_event.h"
@@ -200,7 +199,7 @@ static rnl_status wait_for(struct stream *stream, struct shared_event *shared,
     struct shared_wait *wait = wait_new(stream, shared, record);
     if (!wait)
         return fail_status();
-    // The marker is held, and so is the wait, which is in doubt therefore.
+    // The marker is held, and so is the wait, which may fail therefore.
     rnl_status status = stream_wait_marker(stream, wait->marker);
     if (status == RNL_OK)
         list_wait(wait);
@@ -274,9 +273,9 @@ static void end(struct shared_wait *wait)
 {
     if (!is_given_up(wait) && shared_event_state(wait->shared, wait->record) ==
                                   RNL_ERROR_DEPENDENCY_FAILED)
-        doubt_fail(wait->stream,
-                   failure_of(wait->shared, wait->record, wait->stream),
-                   wait->at, true);
+        timeline_fail(wait->stream,
+                      failure_of(wait->shared, wait->record, wait->stream),
+                      wait->at, true);
     marker_let_go(wait->marker, NULL);
     shared_event_end_wait(wait->shared);
     wait_drop(wait);

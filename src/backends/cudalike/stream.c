@@ -1,6 +1,5 @@
 #include "backends/cudalike/batch.h"
 #include "backends/cudalike/copy.h"
-#include "backends/cudalike/doubt.h"
 #include "backends/cudalike/ends.h"
 #include "backends/cudalike/graph.h"
 #include "backends/cudalike/held.h"
@@ -11,7 +10,7 @@
 #include "backends/cudalike/shared_event.h"
 #include "base/often.h"
 
-rnl_status gpu_stream_init(struct stream *stream)
+static rnl_status init(struct stream *stream, struct timeline *timeline)
 {
     struct context *context = stream_context(stream);
     struct gpu_context *gpu = gpu_of(context);
@@ -19,7 +18,8 @@ rnl_status gpu_stream_init(struct stream *stream)
     unsigned flags = stream->flags & RNL_STREAM_NON_BLOCKING
                          ? DRIVER_STREAM_NON_BLOCKING
                          : 0;
-    stream->completed = &own->completed;
+    stream->completed = &timeline->completed;
+    atomic_store(&own->timeline, timeline);
     own->handle = stream->borrowed;
     own->launch = call_of(gpu)->launch;
     own->shared = stream->borrowed != NULL;
@@ -39,6 +39,17 @@ rnl_status gpu_stream_init(struct stream *stream)
                      : driver_fail(context, code, "to create a stream");
 }
 
+rnl_status gpu_stream_init(struct stream *stream)
+{
+    struct timeline *timeline = timeline_create(stream->object.id);
+    if (!timeline)
+        return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a stream");
+    rnl_status status = init(stream, timeline);
+    if (status != RNL_OK)
+        timeline_close(stream);
+    return status;
+}
+
 void gpu_stream_finish(struct stream *stream)
 {
     struct context *context = stream_context(stream);
@@ -52,7 +63,7 @@ void gpu_stream_finish(struct stream *stream)
     marker_drop(context, own->marker);
     marker_drop_kept(stream);
     ends_drop(stream);
-    doubt_settle(stream, true);
+    timeline_close(stream);
     if (own->words)
         service_words_drop(gpu, own->words, own->told);
     recent_finish(own);
@@ -80,7 +91,7 @@ static int give_pieces(struct stream *stream, struct op *op, enum fate *fate)
                         gpu_stream_of(stream)->handle, op, &begun);
     if (code == 0 || !begun)
         return code;
-    doubt_refuse(stream, op, code);
+    stream_refuse_late(stream, op, code);
     *fate = FATE_PENDING;
     return 0;
 }
@@ -127,8 +138,10 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
         return 0;
     }
     *fate = FATE_SERVICE;
-    int code = op->kind == OP_COPY ? doubt_begin(stream, op->sequence) : 0;
-    return code ? code : service_ask_locked(stream, op);
+    if (op->kind == OP_COPY)
+        timeline_expect_failure(timeline_of(gpu_stream_of(stream)),
+                                op->sequence);
+    return service_ask_locked(stream, op);
 }
 
 bool stream_asks_captured(const struct stream *stream)
@@ -171,7 +184,8 @@ void stream_mark_wanted_locked(struct stream *stream)
         return;
     // What the host does last is not over when the driver comes by.
     bool all = own->last == LAST_WORK || !stream_waits_for_host_locked(stream);
-    own->marked = all ? atomic_load(&own->given) : own->solid;
+    own->marked = all ? atomic_load(&timeline_of(own)->submitted)
+                      : own->solid;
     atomic_store_explicit(&own->marker, marker, memory_order_release);
 }
 
@@ -190,7 +204,7 @@ static void give_up_note(struct op *op)
 static void give_up_locked(struct stream *stream, struct op *op, int code,
                            struct op **over)
 {
-    doubt_refuse(stream, op, code);
+    stream_refuse_late(stream, op, code);
     while (*over)  // functions are called in their order
         over = &(*over)->next;
     while (op) {
@@ -243,22 +257,6 @@ static inline bool may_go_locked(struct stream *stream, const struct op *op)
            held_may_go_locked(stream, op);
 }
 
-void stream_fails_from(struct stream *stream, uint64_t at)
-{
-    _Atomic uint64_t *first = &gpu_stream_of(stream)->failed_at;
-    uint64_t before = atomic_load(first);
-    while ((before == 0 || at < before) &&
-           !atomic_compare_exchange_weak(first, &before, at))
-        ;
-}
-
-bool stream_leaves_out(struct stream *stream, uint64_t sequence)
-{
-    return context_is_lost(stream_context(stream)) ||
-           (atomic_load(&stream->failure) &&
-            sequence >= atomic_load(&gpu_stream_of(stream)->failed_at));
-}
-
 static bool is_work(const struct op *op)
 {
     const unsigned others = 1u << OP_HOST | 1u << OP_STAMP | 1u << OP_WAIT |
@@ -305,7 +303,7 @@ static struct op *give_list_locked(struct stream *stream, struct op *op,
         struct op *next = op->next;
         enum fate fate;
         // What is not counted has the number of the op before it.
-        if (op->sequence > atomic_load(&own->given))
+        if (op->sequence > atomic_load(&timeline_of(own)->submitted))
             stream_note_given_locked(own, op);
         *code = give_locked(stream, op, &fate);
         if (*code != 0) {
@@ -334,11 +332,11 @@ void stream_give_held_locked(struct stream *stream, size_t most,
         stream_hold_locked(stream, op);
 }
 
-static uint64_t number(struct op *op, uint64_t submitted)
+static uint64_t number(struct op *op, uint64_t enqueued)
 {
     for (; op; op = op->next)
-        op->sequence = ++submitted;
-    return submitted;
+        op->sequence = ++enqueued;
+    return enqueued;
 }
 
 // Gives to the driver what needs not be held; `*over`: those that are over for
@@ -347,24 +345,23 @@ static int submit_locked(struct stream *stream, struct op *first,
                          struct op **over)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
-    uint64_t given = atomic_load(&own->given);
-    uint64_t submitted = number(first, atomic_load(&stream->enqueued));
+    uint64_t submitted = atomic_load(&timeline_of(own)->submitted);
+    uint64_t enqueued = number(first, atomic_load(&stream->enqueued));
     struct op *rest = first;
     int code = 0;
     if (!stream_holds_locked(stream) || !own->held)
         rest = give_list_locked(stream, first, SIZE_MAX, over, &code);
-    if (code == 0 && rest)
-        code = doubt_begin(stream, submitted);  // it may be refused yet
     if (code != 0 && rest == first) {
-        atomic_store(&own->given, given);
+        atomic_store(&timeline_of(own)->submitted, submitted);
         return code;
     }
+    if (rest)  // the driver may refuse it yet
+        timeline_expect_failure(timeline_of(own), enqueued);
     if (code != 0)
         give_up_locked(stream, rest, code, over);
     else if (rest)
         stream_hold_locked(stream, rest);
-    atomic_store_explicit(&stream->enqueued, submitted,
-                          memory_order_release);
+    atomic_store_explicit(&stream->enqueued, enqueued, memory_order_release);
     return 0;
 }
 
@@ -440,7 +437,7 @@ static int ask_driver(struct stream *stream, uint64_t point)
     int code = 0;
     if (locks)
         lock_take(&own->asking);
-    if (!locks || atomic_load(&own->completed) < point)
+    if (!locks || atomic_load(&timeline_of(own)->completed) < point)
         code = stream_is_captured(stream)
                    ? gpu->driver->not_ready
                    : call_of(gpu)->stream_query(own->handle);
@@ -542,27 +539,7 @@ rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
     return status;
 }
 
-// The next failure is none of those who waited for the last one.
-void gpu_stream_reset(struct stream *stream)
-{
-    doubt_settle(stream, true);
-    atomic_store(&gpu_stream_of(stream)->failed_at, 0);
-}
-
 // --- Order between streams -------------------------------------------------
-
-void stream_inherit(struct stream *stream, struct failure *failure)
-{
-    if (!failure)
-        return;
-    if (!object_keep_if_alive(&stream->object)) {
-        failure_drop(failure);
-        return;
-    }
-    stream_fails_from(stream, atomic_load(&stream->enqueued) + 1);
-    stream_set_failure(stream, failure, true);
-    object_drop(&stream->object);
-}
 
 static int give_wait_locked(struct stream *stream, struct marker *marker)
 {
@@ -582,13 +559,12 @@ rnl_status stream_hold_marker_locked(struct stream *stream, enum op_kind kind,
                                      struct marker *marker, bool counted)
 {
     uint64_t sequence = atomic_load(&stream->enqueued) + counted;
-    int code = doubt_begin(stream, sequence);  // it may be refused yet
-    if (code != 0)
-        return driver_fail(stream_context(stream), code, "to hold it back");
     struct op *op = held_marker_op(stream, kind, marker);
     if (!op)
         return fail_status();
     op->sequence = sequence;
+    // The driver may refuse it yet.
+    timeline_expect_failure(timeline_of(gpu_stream_of(stream)), sequence);
     stream_hold_locked(stream, op);
     atomic_store_explicit(&stream->enqueued, op->sequence,
                           memory_order_release);
@@ -626,14 +602,14 @@ rnl_status stream_record_marker(struct stream *stream, struct marker *marker)
     return status;
 }
 
-static int follow(struct stream *stream, struct stream *other, uint64_t at)
+static rnl_status follow(struct stream *stream, struct stream *other,
+                         uint64_t at)
 {
-    uint64_t point;
-    struct doubt *doubt = doubt_share(other, &point);
-    int code = doubt ? doubt_follow(doubt, point, stream, at) : 0;
-    doubt_drop(doubt);
+    struct point point = {timeline_of(gpu_stream_of(other)),
+                          atomic_load(&other->enqueued)};
+    rnl_status status = stream_depend(stream, point, at);
     stream_inherit(stream, stream_get_failure(other));
-    return code;
+    return status;
 }
 
 // Not counted: then the service lists nothing.
@@ -663,8 +639,7 @@ static rnl_status join(struct stream *stream, struct stream *other)
     struct marker *marker = take_record(other);
     status = marker ? stream_wait_marker(stream, marker) : fail_status();
     marker_drop(context, marker);
-    int code = status == RNL_OK ? follow(stream, other, at) : 0;
-    return code == 0 ? status : driver_fail(context, code, "to wait");
+    return status == RNL_OK ? follow(stream, other, at) : status;
 }
 
 rnl_status gpu_stream_join(struct stream *stream, struct stream *other)

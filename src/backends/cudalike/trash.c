@@ -33,21 +33,13 @@ static struct rest *over;              // whose deleters are to be called
 
 static bool is_busy(struct stream *stream)
 {
-    return atomic_load(&gpu_stream_of(stream)->completed) <
+    return atomic_load(&timeline_of(gpu_stream_of(stream))->completed) <
            atomic_load(&stream->enqueued);
-}
-
-// Streams that are gone have got there.
-static rnl_status has_passed(struct stream *stream, void *argument)
-{
-    const struct point *point = argument;
-    return point_is_ahead(*point, stream) ? RNL_NOT_READY : RNL_OK;
 }
 
 static bool is_passed(struct context *context, struct point point)
 {
-    return context_is_lost(context) ||
-           context_each_stream(context, has_passed, &point) == RNL_OK;
+    return context_is_lost(context) || point_is_reached(point);
 }
 
 static void call_release(struct gpu_context *gpu, trash_release *release,
@@ -61,6 +53,7 @@ static void call_release(struct gpu_context *gpu, trash_release *release,
 static void trash_free(struct gpu_context *gpu, struct trash *trash)
 {
     call_release(gpu, trash->release, trash->subject);
+    timeline_release(trash->behind.timeline);
     mem_release(trash, sizeof *trash);
 }
 
@@ -102,6 +95,7 @@ static bool add(struct context *context, struct trash given)
     if (!trash)
         return false;
     *trash = given;
+    timeline_retain(given.behind.timeline);
     put(gpu_of(context), trash);  // from then on it may be freed
     if (!given.waits)
         ask(context);

@@ -1,0 +1,96 @@
+// A timeline: how far the work of one stream is, and from where on it failed.
+//
+// Operations of a stream are numbered from 1. Three points tell how far they
+// are, and only ever grow: *enqueued*, accepted by Runnel, which the core keeps
+// in struct stream; *submitted*, given to the driver; *completed*, seen done.
+// Events, executable graphs and memory to be freed refer to a point by
+// (timeline, value). A timeline outlives its stream; all is complete then.
+//
+// An operation may fail after its call returned: a copy or a host function by
+// the library's threads, a wait for a promise, what is deferred. A failure
+// holds from its operation on. Streams that wait for such an operation are
+// listed as dependents, and fail with it.
+#pragma once
+
+#include "base/thread.h"
+#include "core/failure_history.h"
+
+struct dependent;
+
+struct timeline {
+    _Atomic uint32_t references;  // of the stream, events, graphs …
+    uint64_t stream_id;
+    _Atomic uint64_t submitted, completed;
+    _Atomic uint64_t failed_from; // the first operation that failed; 0: none
+    _Atomic uint64_t fallible;    // the last one that may yet fail; 0: none
+    _Atomic bool has_history;     // a reset has ended a failure
+    struct lock lock;             // guards all below, and changes of the above
+    struct failure *failure;      // from `failed_from` on
+    struct failure_history history;
+    struct dependent *dependents;
+    struct timeline *next;        // among those to be used again
+};
+
+// Stands for the timeline of a stream that is gone: all is complete. Calls may
+// come late to a stream, so its timeline stays memory of a timeline, too.
+extern struct timeline timeline_ended;
+
+// A point of a timeline that something waits for. A NULL timeline is a point
+// that is always reached.
+struct point {
+    struct timeline *timeline;
+    uint64_t value;
+};
+
+// NULL without memory.
+struct timeline *timeline_create(uint64_t stream_id);
+// NULL is fine for both.
+struct timeline *timeline_retain(struct timeline *timeline);
+void timeline_release(struct timeline *timeline);
+
+static inline bool point_is_reached(struct point point)
+{
+    return !point.timeline ||
+           atomic_load_explicit(&point.timeline->completed,
+                                memory_order_acquire) >= point.value;
+}
+
+// Whether what is enqueued now has failed, or may yet. In this order: an
+// operation notes its failure before it is no longer fallible.
+static inline bool timeline_may_fail(const struct timeline *timeline)
+{
+    return atomic_load_explicit(&timeline->fallible, memory_order_acquire) ||
+           atomic_load_explicit(&timeline->failed_from, memory_order_acquire);
+}
+
+// Whether nothing of it ever failed, nor may yet.
+static inline bool timeline_is_sound(const struct timeline *timeline)
+{
+    return !timeline_may_fail(timeline) &&
+           !atomic_load_explicit(&timeline->has_history, memory_order_acquire);
+}
+
+// Operations up to `value` are complete. Drops the dependents that can inherit
+// no failure any more.
+void timeline_complete(struct timeline *timeline, uint64_t value);
+
+// The operation with that number may fail after its call has returned.
+void timeline_expect_failure(struct timeline *timeline, uint64_t value);
+
+// The failure that holds at the point, with a reference, or NULL.
+struct failure *timeline_failure(struct timeline *timeline, uint64_t value);
+
+// Operation `at` of `stream` and those behind it depend on the point: they fail
+// with it. False without memory to list that.
+bool timeline_depend(struct point point, struct stream *stream, uint64_t at);
+
+// Operation `at` of the stream failed, and with it what depends on it. Takes
+// over the reference. `inherited`: the failure is another stream's.
+void timeline_fail(struct stream *stream, struct failure *failure, uint64_t at,
+                   bool inherited);
+
+// If the core failed the stream, notes that, from operation `at` on.
+void timeline_note_failure(struct stream *stream, uint64_t at);
+
+// The stream is gone: all is complete.
+void timeline_close(struct stream *stream);
