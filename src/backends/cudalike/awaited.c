@@ -114,7 +114,7 @@ static rnl_status copy_through(struct stream *stream, struct op *op,
     if (status == RNL_OK)
         bounce_drop(gpu_of(context), bounce);
     else  // the device may be at it yet
-        trash_add_waiting(context, bounce_release, bounce);
+        free_when_idle(context, bounce_release, bounce);
     return status;
 }
 

@@ -160,7 +160,7 @@ static void batch_free(struct gpu_context *gpu, void *subject)
 static void give_away(struct context *context, struct batch **place)
 {
     if (*place)
-        trash_add_waiting(context, batch_free, *place);
+        free_when_idle(context, batch_free, *place);
     *place = NULL;
 }
 

@@ -140,7 +140,7 @@ rnl_status gpu_context_init(struct context *context,
     if (code != 0)
         status = driver_fail_early(driver, code, "to open the device");
     if (status == RNL_OK)
-        trash_open(context);
+        idle_frees_open(context);
     return status;
 }
 
@@ -161,7 +161,7 @@ void gpu_context_finish(struct context *context)
     gpu->deleter = context->options.deleter;
     gpu->user_data = context->options.user_data;
     gpu_peers_forget(gpu);
-    trash_close(context);
+    idle_frees_close(context);
 }
 
 rnl_status gpu_context_memory(struct context *context, size_t *out_free,
@@ -224,7 +224,7 @@ struct suspects {
 static rnl_status suspect(struct stream *stream, void *argument)
 {
     struct suspects *suspects = argument;
-    const struct timeline *timeline = timeline_of(gpu_stream_of(stream));
+    const struct timeline *timeline = stream_timeline(stream);
     uint64_t completed = atomic_load(&timeline->completed);
     uint64_t submitted = atomic_load(&timeline->submitted);
     if (completed >= submitted)

@@ -64,7 +64,7 @@ bool gpu_copy_is_taken_early(struct stream *stream, const struct op *op)
     size_t size = span(copy, copy->from_row, copy->from_slice);
     return size <= PAYLOAD_MOST && copy->to_context && !copy->from_context &&
            (copy->from == op->payload ||
-            atomic_load(&timeline_of(gpu_stream_of(stream))->completed) >=
+            atomic_load(&stream_timeline(stream)->completed) >=
                 atomic_load(&stream->enqueued));
 }
 

@@ -6,7 +6,7 @@
 // there (service.h), and what comes behind is held back (held.h).
 //
 // An operation is over for the core as soon as the driver has it, but for what
-// it keeps that must outlive the work (pending). How far a stream got is asked
+// it keeps that must outlive the work (retire.h). How far a stream got is asked
 // when somebody wants to know, never recorded per operation.
 #pragma once
 
@@ -38,15 +38,11 @@ struct gpu_context {
     struct context *owner;
     // Not in the cache line of what launches look at: it is written to.
     _Alignas(64) struct marker_list markers[2];  // without and with timing
-    // trash.c's: in the list of all, in that of those to be looked at.
-    struct gpu_context *next, *next_asking;
-    bool asks;
+    struct gpu_context *next;  // idle_free.c's: in the list of all
     struct lock lock;         // guards all below
     struct lane *lanes;       // for copies of ordinary memory, not in use
     struct bounce *bounces;   // the same for little
-    // To be freed once streams have passed a point; whether there is something
-    // is asked without the lock, too.
-    struct trash *_Atomic trash;
+    struct idle_free *idle_frees;  // for when the device is idle
     struct service_page *pages;
     struct service_words *free_words;
     void *decider_module;
@@ -100,9 +96,6 @@ struct gpu_stream {
     uint64_t marked;             // what the marker stands for
     struct service_words *words; // NULL until the first item
     struct lock list_lock;       // guards the lists; nothing is called under it
-    // Over once `completed` has passed. Whether there is one is asked without
-    // the lock, too.
-    struct op *_Atomic pending, *pending_last;
     struct op *items, *items_last;      // for the service, in order
     struct end *ends, *ends_last;       // of launches, oldest first (ends.h)
     uint64_t graphs_over;               // launches so far are over at least
@@ -110,7 +103,7 @@ struct gpu_stream {
     // The service's own.
     struct stream *next_listed;
     uint32_t idle_rounds;
-    struct task drop;  // of the reference that is the last one (reaper.c)
+    struct task drop;  // of the reference that is the last one (retire.c)
 };
 
 struct recent_list;
@@ -142,6 +135,11 @@ static inline struct gpu_stream *gpu_stream_of(const struct stream *stream)
 static inline struct timeline *timeline_of(const struct gpu_stream *own)
 {
     return atomic_load_explicit(&own->timeline, memory_order_relaxed);
+}
+
+static inline struct timeline *stream_timeline(const struct stream *stream)
+{
+    return timeline_of(gpu_stream_of(stream));
 }
 
 static inline const struct driver_functions *
@@ -286,24 +284,20 @@ struct marker *marker_share(struct marker *marker);
 rnl_status marker_query(struct context *context, struct marker *marker);
 void markers_finish(struct gpu_context *gpu);
 
-// --- What is freed later -----------------------------------------------------
+// --- What is freed while the device is idle (idle_free.c) --------------------
 
-typedef void trash_release(struct gpu_context *gpu, void *subject);
+typedef void idle_release(struct gpu_context *gpu, void *subject);
 
-// Calls `release`, the context current, once the stream has passed the point.
-// False, and nothing happens, when there is no memory to note it.
-bool trash_add(struct context *context, trash_release *release, void *subject,
-               struct point behind);
-// The same for a call of the driver's that waits for the whole device: once
-// that is idle.
-void trash_add_waiting(struct context *context, trash_release *release,
-                       void *subject);
-// Frees what may go; makes calls that wait, on devices that are idle. By the
-// reaper; true when some is left that it has to come back for.
-bool trash_empty(void);
+// Calls `release`, which waits for the whole device, once that is idle, with
+// the context current.
+void free_when_idle(struct context *context, idle_release *release,
+                    void *subject);
+// Frees on devices that are idle. By the reaper; true when some is left that it
+// has to come back for.
+bool idle_frees_run(void);
 // A context is there; is gone, with all that has to be freed for it.
-void trash_open(struct context *context);
-void trash_close(struct context *context);
+void idle_frees_open(struct context *context);
+void idle_frees_close(struct context *context);
 // Frees what the backend keeps of a context, which is current.
 void context_rest_finish(struct gpu_context *gpu);
 
@@ -358,8 +352,6 @@ static inline bool stream_is_captured(const struct stream *stream)
 // Who waits for a stream that others capture would wait for itself.
 rnl_status stream_refuse_captured(const struct stream *stream);
 
-// The stream has done everything up to `point`.
-void stream_settle(struct stream *stream, uint64_t point);
 // The driver was given one more operation. With the stream's lock held.
 static inline void stream_count_locked(struct stream *stream)
 {
@@ -369,6 +361,27 @@ static inline void stream_count_locked(struct stream *stream)
     atomic_store_explicit(&timeline_of(own)->submitted, number,
                           memory_order_relaxed);
     atomic_store_explicit(&stream->enqueued, number, memory_order_release);
+}
+
+// The driver is about to be given the op. With the stream's lock held, as is
+// the next.
+static inline void stream_note_submitted_locked(struct gpu_stream *own,
+                                                const struct op *op)
+{
+    recent_put_locked(own, op);  // it may be over before this call is
+    atomic_store_explicit(&timeline_of(own)->submitted, op->sequence,
+                          memory_order_relaxed);
+}
+
+// Behind what was submitted: leaves a marker if the service asks for one.
+void stream_mark_wanted_locked(struct stream *stream);
+
+static inline void stream_mark_locked(struct stream *stream)
+{
+    const struct gpu_stream *own = gpu_stream_of(stream);
+    if (__builtin_expect(atomic_load_explicit(&own->mark_wanted,
+                                              memory_order_relaxed), 0))
+        stream_mark_wanted_locked(stream);
 }
 
 rnl_status stream_record_marker(struct stream *stream, struct marker *marker);

@@ -18,7 +18,7 @@ static void end_free(struct context *context, struct end *end)
 static bool is_passed(struct stream *stream, const struct end *end)
 {
     const struct gpu_context *gpu = gpu_of(stream_context(stream));
-    return atomic_load(&timeline_of(gpu_stream_of(stream))->completed) >=
+    return atomic_load(&stream_timeline(stream)->completed) >=
                end->behind ||
            call_of(gpu)->event_query(end->marker->event) == 0;
 }

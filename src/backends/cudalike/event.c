@@ -75,7 +75,7 @@ static inline struct stood stand_for(struct event *event,
                                      struct stream *stream)
 {
     struct gpu_event *own = event_of(event);
-    struct timeline *timeline = timeline_of(gpu_stream_of(stream));
+    struct timeline *timeline = stream_timeline(stream);
     uint64_t value = atomic_load_explicit(&stream->enqueued,
                                           memory_order_acquire);
     if (__builtin_expect(atomic_load_explicit(&stream->failure,
@@ -269,7 +269,7 @@ rnl_status gpu_event_join(struct stream *stream, struct event *event)
     struct gpu_event *own = event_of(event);
     // The order within one stream is there already.
     if (!event_is_open(own) ||
-        atomic_load(&own->timeline) == timeline_of(gpu_stream_of(stream)))
+        atomic_load(&own->timeline) == stream_timeline(stream))
         return RNL_OK;
     return event->object.context == stream_context(stream)
                ? join(stream, event)

@@ -310,16 +310,13 @@ static rnl_status keep_used_locked(struct graph_exec *exec, uint32_t index)
     if (walk.changes == 0)
         return RNL_OK;
     walk.old = recipes_new(walk.changes);
-    if (walk.old) {
-        walk.visit = visit_keep;
-        walk_steps(exec, index, UINT32_MAX, &walk);
-        if (recipes_drop_behind(context_of(exec), walk.old,
-                                exec_gpu(exec)->last))
-            return RNL_OK;
-        recipes_drop(walk.old);
-    }
-    return fail(RNL_ERROR_OUT_OF_MEMORY,
-                "there is no memory to change a graph that runs");
+    if (!walk.old)
+        return fail(RNL_ERROR_OUT_OF_MEMORY,
+                    "there is no memory to change a graph that runs");
+    walk.visit = visit_keep;
+    walk_steps(exec, index, UINT32_MAX, &walk);
+    recipes_drop_behind(walk.old, exec_gpu(exec)->last);
+    return RNL_OK;
 }
 
 // Other inner graphs have other steps.
@@ -675,6 +672,6 @@ void gpu_graph_over(struct op *op)
     // call that waits for what the service is about to do.
     if (atomic_fetch_sub(&plan->references, 1) == 1)
         gpu_plan_free(plan,
-                      (struct point){timeline_of(gpu_stream_of(op->stream)),
+                      (struct point){stream_timeline(op->stream),
                                      op->sequence});
 }

@@ -12,7 +12,7 @@
 #include "backends/cudalike/held.h"
 
 #include "backends/cudalike/ends.h"
-#include "backends/cudalike/pending.h"
+#include "backends/cudalike/retire.h"
 #include "backends/cudalike/service.h"
 
 // Whoever has it may take the locks of several streams. Taken before those.

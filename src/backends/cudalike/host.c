@@ -1,8 +1,7 @@
 // Host functions run on a thread of their own: one that blocks must hold up
 // only its stream and other host functions, no copy. One thread, since those of
 // a stream that follow each other are started without a look between.
-#include "backends/cudalike/pending.h"
-#include "backends/cudalike/reaper.h"
+#include "backends/cudalike/retire.h"
 #include "backends/cudalike/service.h"
 #include "backends/cudalike/task.h"
 

@@ -2,7 +2,7 @@
 
 #include "backends/cudalike/event.h"
 #include "backends/cudalike/graph.h"
-#include "backends/cudalike/pending.h"
+#include "backends/cudalike/retire.h"
 #include "base/often.h"
 #include "core/launch_attribute.h"
 
@@ -248,14 +248,14 @@ static inline int launch_locked(struct stream *stream, struct op *op,
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     void *before = stream_enter(stream);
-    stream_note_given_locked(own, op);
+    stream_note_submitted_locked(own, op);
     int code = __builtin_expect(op->kind == OP_KERNEL, 1)
                    ? launch(stream, op)
                    : launch_graph(stream, op);
     if (__builtin_expect(code == 0, 1)) {
         own->last = LAST_WORK;
         if (keeper)
-            stream_pend(own, keeper);
+            op_retire_locked(keeper);
         atomic_store_explicit(&stream->enqueued, op->sequence,
                               memory_order_release);
         stream_mark_locked(stream);

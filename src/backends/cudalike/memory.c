@@ -1,4 +1,4 @@
-#include "backends/cudalike/reaper.h"
+#include "backends/cudalike/retire.h"
 
 #include <string.h>
 
@@ -82,11 +82,11 @@ void gpu_memory_free(struct context *context, rnl_memory_kind kind,
 {
     (void)size;
     if (kind == RNL_MEMORY_HOST)
-        trash_add_waiting(context, free_host, memory.host);
+        free_when_idle(context, free_host, memory.host);
     else if (kind == RNL_MEMORY_MANAGED)
-        trash_add_waiting(context, free_managed, memory.device);
+        free_when_idle(context, free_managed, memory.device);
     else if (memory.cookie != 0)
-        trash_add_waiting(context,
+        free_when_idle(context,
                           memory.cookie == COOKIE_OPENED ? close_opened
                                                          : free_managed,
                           memory.device);
@@ -109,7 +109,7 @@ static int share(struct gpu_context *gpu, size_t size, uint64_t *out_address,
         return gpu->driver->out_of_memory;
     int code = call->memory_allocate(out_address, whole);
     if (code == 0 && (code = call->memory_export(out_key, *out_address)))
-        trash_add_waiting(gpu->owner, free_managed,
+        free_when_idle(gpu->owner, free_managed,
                           (void *)(uintptr_t)*out_address);
     return code;
 }

@@ -166,7 +166,7 @@ static void drop_code(struct module *module)
 {
     struct gpu_module *own = gpu_module_of(module);
     if (own->handle)
-        trash_add_waiting(module->object.context, unload, own->handle);
+        free_when_idle(module->object.context, unload, own->handle);
     own->handle = NULL;
     mem_release(own->table, own->table_size);
     own->table = NULL;

@@ -592,14 +592,9 @@ void gpu_plan_free(struct gpu_plan *plan, struct point last)
     mem_release(plan->steps, plan->count * sizeof *plan->steps);
     mem_release(plan->slotted, plan->slot_most * sizeof *plan->slotted);
     mem_release(plan->nodes, plan->node_most * sizeof *plan->nodes);
-    if (!used || recipes_drop_behind(context, used, last)) {
-        trash_add_waiting(context, plan_free, plan);
-        return;
-    }
-    void *before = current_enter(gpu_of(context));
-    plan_free(gpu_of(context), plan);  // the driver itself waits
-    current_back(gpu_of(context), before);
-    recipes_drop(used);
+    if (used)
+        recipes_drop_behind(used, last);
+    free_when_idle(context, plan_free, plan);
 }
 
 // The stream's priority counts where no node has one.

@@ -87,9 +87,8 @@ struct recipes;
 struct recipes *recipes_new(size_t most);  // NULL: no memory
 void recipes_add(struct recipes *recipes, struct recipe *shared);
 void recipes_drop(struct recipes *recipes);
-// Once the last of them is over; false when there is no memory for that.
-bool recipes_drop_behind(struct context *context, struct recipes *recipes,
-                         struct point last);
+// Once the last of them is over.
+void recipes_drop_behind(struct recipes *recipes, struct point last);
 
 // NULL after recording why.
 struct gpu_plan *gpu_plan_create(struct context *context,

@@ -219,7 +219,7 @@ static rnl_status wait_for(struct stream *stream, struct event *event)
     waiter->stream = stream;
     waiter->at = atomic_load(&stream->enqueued) + 1;
     object_keep(&stream->object);
-    struct timeline *timeline = timeline_of(gpu_stream_of(stream));
+    struct timeline *timeline = stream_timeline(stream);
     timeline_expect_failure(timeline, waiter->at);
     struct marker *marker = add_waiter(own, waiter);
     if (!marker) {

@@ -1,5 +1,5 @@
 #include "backends/cudalike/held.h"
-#include "backends/cudalike/reaper.h"
+#include "backends/cudalike/retire.h"
 #include "backends/cudalike/shared_event.h"
 #include "backends/cudalike/staging.h"
 
@@ -385,7 +385,7 @@ static void look_at_marker(struct stream *stream)
     atomic_store_explicit(&own->marker, NULL, memory_order_release);
     marker_drop(stream_context(stream), marker);
     if (status == RNL_OK)  // or it was recorded into a capture of others
-        stream_settle(stream, point);
+        timeline_complete(stream_timeline(stream), point);
 }
 
 // `asks`: the driver, too.
@@ -398,7 +398,8 @@ static enum look look_at(struct stream *stream, bool asks, bool did)
     if (asks)
         look_at_marker(stream);
     if (context_is_lost(context) && !context_still_copies(context))
-        stream_settle(stream, atomic_load(&stream->enqueued));
+        timeline_complete(stream_timeline(stream),
+                          atomic_load(&stream->enqueued));
     // One that was borrowed may be gone: it is asked no more than needed.
     rnl_status status = RNL_OK;
     if (atomic_load(&timeline_of(own)->completed) <
@@ -436,7 +437,7 @@ static bool may_leave(struct stream *stream, enum look look)
     lock_give(&own->list_lock);
     bool leaves = atomic_load(&timeline_of(own)->completed) >=
                       atomic_load(&stream->enqueued) &&
-                  !items && !atomic_load(&own->pending) &&
+                  !items && !atomic_load(&timeline_of(own)->retired) &&
                   !atomic_load(&own->holds) &&
                   !atomic_load(&own->marker);
     if (leaves)

@@ -10,7 +10,7 @@
 #include "backends/cudalike/shared_event.h"
 
 #include "backends/cudalike/held.h"
-#include "backends/cudalike/reaper.h"
+#include "backends/cudalike/retire.h"
 #include "core/shared_event.h"
 
 // --- Life --------------------------------------------------------------------

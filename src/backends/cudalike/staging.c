@@ -6,7 +6,7 @@
 // streams and host functions are not held up, and copies of several streams
 // share the threads.
 #include "backends/cudalike/staging.h"
-#include "backends/cudalike/reaper.h"
+#include "backends/cudalike/retire.h"
 #include "backends/cudalike/task.h"
 
 #include "base/clock.h"
@@ -163,7 +163,7 @@ static struct lane *lane_take(struct gpu_context *gpu, int *code)
     lane = mem_allocate(sizeof *lane);
     *code = lane ? lane_fill(gpu, lane) : gpu->driver->out_of_memory;
     if (*code != 0 && lane) {
-        trash_add_waiting(gpu->owner, lane_release, lane);
+        free_when_idle(gpu->owner, lane_release, lane);
         lane = NULL;
     }
     return lane;

@@ -4,8 +4,7 @@
 #include "backends/cudalike/graph.h"
 #include "backends/cudalike/held.h"
 #include "backends/cudalike/launch.h"
-#include "backends/cudalike/pending.h"
-#include "backends/cudalike/reaper.h"
+#include "backends/cudalike/retire.h"
 #include "backends/cudalike/service.h"
 #include "backends/cudalike/shared_event.h"
 #include "base/often.h"
@@ -139,7 +138,7 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
     }
     *fate = FATE_SERVICE;
     if (op->kind == OP_COPY)
-        timeline_expect_failure(timeline_of(gpu_stream_of(stream)),
+        timeline_expect_failure(stream_timeline(stream),
                                 op->sequence);
     return service_ask_locked(stream, op);
 }
@@ -168,13 +167,11 @@ rnl_status stream_refuse_captured(const struct stream *stream)
 void stream_mark_wanted_locked(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
-    struct context *context = stream_context(stream);
-    struct gpu_context *gpu = gpu_of(context);
     atomic_store_explicit(&own->mark_wanted, false, memory_order_relaxed);
     if (atomic_load_explicit(&own->marker, memory_order_acquire) ||
-        (!atomic_load_explicit(&own->pending, memory_order_relaxed) &&
+        (!atomic_load_explicit(&timeline_of(own)->retired,
+                               memory_order_relaxed) &&
          !own->held &&
-         !atomic_load_explicit(&gpu->trash, memory_order_relaxed) &&
          !atomic_load_explicit(&stream->waiting.first, memory_order_relaxed)) ||
         stream_is_captured(stream))
         return;
@@ -184,8 +181,7 @@ void stream_mark_wanted_locked(struct stream *stream)
         return;
     // What the host does last is not over when the driver comes by.
     bool all = own->last == LAST_WORK || !stream_waits_for_host_locked(stream);
-    own->marked = all ? atomic_load(&timeline_of(own)->submitted)
-                      : own->solid;
+    own->marked = all ? atomic_load(&timeline_of(own)->submitted) : own->solid;
     atomic_store_explicit(&own->marker, marker, memory_order_release);
 }
 
@@ -223,11 +219,10 @@ static void give_up_locked(struct stream *stream, struct op *op, int code,
     }
 }
 
-static void put_given_locked(struct gpu_stream *own, struct op *op,
-                             enum fate fate, struct op **over)
+static void put_given_locked(struct op *op, enum fate fate, struct op **over)
 {
     if (fate == FATE_PENDING) {
-        stream_pend(own, op);
+        op_retire_locked(op);
     } else if (fate == FATE_OVER) {
         op->next = *over;
         *over = op;
@@ -242,10 +237,9 @@ static struct op *put_together_locked(struct stream *stream, struct op *op,
     own->last = LAST_WORK;
     for (struct op *next; count > 0; count--, op = next) {
         next = op->next;
-        stream_note_given_locked(own, op);
-        put_given_locked(own, op,
-                         op_must_outlive(stream, op) ? FATE_PENDING : FATE_OVER,
-                         over);
+        stream_note_submitted_locked(own, op);
+        put_given_locked(
+            op, op_must_outlive(stream, op) ? FATE_PENDING : FATE_OVER, over);
     }
     return op;
 }
@@ -289,7 +283,7 @@ static struct op *give_list_locked(struct stream *stream, struct op *op,
         if (leaves_out_locked(stream, op)) {
             struct op *left_out = op;
             op = op->next;
-            put_given_locked(own, left_out, FATE_OVER, over);
+            put_given_locked(left_out, FATE_OVER, over);
             continue;
         }
         size_t count = alone == 0 && op->next
@@ -304,7 +298,7 @@ static struct op *give_list_locked(struct stream *stream, struct op *op,
         enum fate fate;
         // What is not counted has the number of the op before it.
         if (op->sequence > atomic_load(&timeline_of(own)->submitted))
-            stream_note_given_locked(own, op);
+            stream_note_submitted_locked(own, op);
         *code = give_locked(stream, op, &fate);
         if (*code != 0) {
             op->next = next;  // it was the last one of a list meanwhile
@@ -312,7 +306,7 @@ static struct op *give_list_locked(struct stream *stream, struct op *op,
         }
         if (fate != FATE_SERVICE)
             own->last = LAST_WORK;
-        put_given_locked(own, op, fate, over);
+        put_given_locked(op, fate, over);
         op = next;
     }
     return op;
@@ -471,7 +465,7 @@ rnl_status gpu_stream_query(struct stream *stream)
     if (context_still_copies(context))
         return RNL_NOT_READY;
     if (status == RNL_OK)
-        stream_settle(stream, point);
+        timeline_complete(stream_timeline(stream), point);
     return status;
 }
 
@@ -564,7 +558,7 @@ rnl_status stream_hold_marker_locked(struct stream *stream, enum op_kind kind,
         return fail_status();
     op->sequence = sequence;
     // The driver may refuse it yet.
-    timeline_expect_failure(timeline_of(gpu_stream_of(stream)), sequence);
+    timeline_expect_failure(stream_timeline(stream), sequence);
     stream_hold_locked(stream, op);
     atomic_store_explicit(&stream->enqueued, op->sequence,
                           memory_order_release);
@@ -605,7 +599,7 @@ rnl_status stream_record_marker(struct stream *stream, struct marker *marker)
 static rnl_status follow(struct stream *stream, struct stream *other,
                          uint64_t at)
 {
-    struct point point = {timeline_of(gpu_stream_of(other)),
+    struct point point = {stream_timeline(other),
                           atomic_load(&other->enqueued)};
     rnl_status status = stream_depend(stream, point, at);
     stream_inherit(stream, stream_get_failure(other));

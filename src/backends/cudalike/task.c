@@ -1,5 +1,5 @@
 #include "backends/cudalike/task.h"
-#include "backends/cudalike/reaper.h"
+#include "backends/cudalike/retire.h"
 
 #include "base/clock.h"
 #include "core/op.h"

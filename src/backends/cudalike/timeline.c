@@ -1,7 +1,7 @@
 #include "backends/cudalike/timeline.h"
 
 #include "backends/cudalike/cudalike.h"
-#include "backends/cudalike/reaper.h"
+#include "backends/cudalike/retire.h"
 
 #include <stdio.h>
 
@@ -140,6 +140,9 @@ void timeline_complete(struct timeline *timeline, uint64_t value)
     raise(&timeline->completed, value);
     if (atomic_load_explicit(&timeline->fallible, memory_order_relaxed))
         drop_dependents(take_settled(timeline));
+    // Without the lock: the progress thread comes by again.
+    if (atomic_load_explicit(&timeline->retired, memory_order_relaxed))
+        timeline_end_retired(timeline);
 }
 
 void timeline_close(struct stream *stream)
@@ -186,7 +189,7 @@ static void set_failure_locked(struct timeline *timeline,
 
 void timeline_note_failure(struct stream *stream, uint64_t at)
 {
-    struct timeline *timeline = timeline_of(gpu_stream_of(stream));
+    struct timeline *timeline = stream_timeline(stream);
     struct failure *failure = stream_get_failure(stream);
     if (!failure)
         return;
@@ -216,7 +219,7 @@ static void take_dependents_locked(struct timeline *timeline, uint64_t at,
 static void fail_one(struct stream *stream, struct failure *failure,
                      uint64_t at, bool inherited, struct dependent **list)
 {
-    struct timeline *timeline = timeline_of(gpu_stream_of(stream));
+    struct timeline *timeline = stream_timeline(stream);
     lock_take(&timeline->lock);
     set_failure_locked(timeline, failure, at);
     take_dependents_locked(timeline, at, list);
@@ -272,7 +275,7 @@ bool timeline_depend(struct point point, struct stream *stream, uint64_t at)
     *dependent = (struct dependent){NULL, stream, point.value, at};
     // Threads that use the same stream may have put the wait behind more.
     uint64_t last = atomic_load(&stream->enqueued);
-    timeline_expect_failure(timeline_of(gpu_stream_of(stream)),
+    timeline_expect_failure(stream_timeline(stream),
                             last > at ? last : at);
     bool listed;
     struct failure *failure =
@@ -291,7 +294,7 @@ bool stream_leaves_out(struct stream *stream, uint64_t sequence)
     return context_is_lost(stream_context(stream)) ||
            (atomic_load(&stream->failure) &&
             sequence >=
-                atomic_load(&timeline_of(gpu_stream_of(stream))->failed_from));
+                atomic_load(&stream_timeline(stream)->failed_from));
 }
 
 void stream_refuse_late(struct stream *stream, const struct op *op, int code)
@@ -338,7 +341,7 @@ rnl_status stream_depend(struct stream *stream, struct point point,
 // did.
 static void step_over_locked(struct stream *stream)
 {
-    struct timeline *timeline = timeline_of(gpu_stream_of(stream));
+    struct timeline *timeline = stream_timeline(stream);
     uint64_t last = atomic_load(&stream->enqueued);
     if (atomic_load(&timeline->completed) < last)
         return;
@@ -351,7 +354,7 @@ static void step_over_locked(struct stream *stream)
 static struct failure_span *end_failure_locked(struct stream *stream,
                                                struct failure_span *room)
 {
-    struct timeline *timeline = timeline_of(gpu_stream_of(stream));
+    struct timeline *timeline = stream_timeline(stream);
     lock_take(&timeline->lock);
     struct failure_span span = {timeline->failure,
                                 atomic_load(&timeline->failed_from),

@@ -16,6 +16,7 @@
 #include "core/failure_history.h"
 
 struct dependent;
+struct retired;
 
 struct timeline {
     _Atomic uint32_t references;  // of the stream, events, graphs …
@@ -28,6 +29,8 @@ struct timeline {
     struct failure *failure;      // from `failed_from` on
     struct failure_history history;
     struct dependent *dependents;
+    struct retired *_Atomic retired;  // retire.h's, first to come first; also
+    struct retired *retired_last;     // looked at without the lock
     struct timeline *next;        // among those to be used again
 };
 
@@ -71,8 +74,10 @@ static inline bool timeline_is_sound(const struct timeline *timeline)
 }
 
 // Operations up to `value` are complete. Drops the dependents that can inherit
-// no failure any more.
+// no failure any more, and ends what retired.
 void timeline_complete(struct timeline *timeline, uint64_t value);
+// In retire.c.
+void timeline_end_retired(struct timeline *timeline);
 
 // The operation with that number may fail after its call has returned.
 void timeline_expect_failure(struct timeline *timeline, uint64_t value);

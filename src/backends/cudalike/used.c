@@ -1,8 +1,10 @@
 // Recipes that launches under way may use, though their graph has others by
 // now or is gone.
 #include "backends/cudalike/plan.h"
+#include "backends/cudalike/retire.h"
 
 struct recipes {
+    struct retired entry;
     size_t count, most;
     struct recipe *items[];  // shared
 };
@@ -29,14 +31,21 @@ void recipes_drop(struct recipes *recipes)
                 sizeof *recipes + recipes->most * sizeof *recipes->items);
 }
 
-static void drop_trashed(struct gpu_context *gpu, void *subject)
+static void drop(struct task *task)
 {
-    (void)gpu;
-    recipes_drop(subject);
+    recipes_drop((struct recipes *)task);
 }
 
-bool recipes_drop_behind(struct context *context, struct recipes *recipes,
-                         struct point last)
+// It may free memory by a call that waits for the device.
+static void end(struct task *task)
 {
-    return trash_add(context, drop_trashed, recipes, last);
+    reaper_give(task, drop);
+}
+
+void recipes_drop_behind(struct recipes *recipes, struct point last)
+{
+    if (!point_is_reached(last))
+        timeline_retire(last.timeline, last.value, &recipes->entry, end);
+    else
+        recipes_drop(recipes);
 }

@@ -1,5 +1,6 @@
-// What may be freed only when the work submitted so far is done: modules whose
-// kernels may run, page-locked memory that a copy may still write.
+// What the driver frees only while the whole device is idle: modules whose
+// kernels may run, page-locked memory that a copy may still write. It cannot
+// retire with a stream: its calls wait for all of them.
 //
 // The driver's calls that free memory wait until the whole device is idle, and
 // while they wait, launches and copies of other threads are held up (seen with
@@ -7,14 +8,12 @@
 // the loading of modules). What they wait for may need the very thread that is
 // held up. So they are only made while nothing runs on the device and nothing
 // can be submitted, by the reaper.
-#include "backends/cudalike/reaper.h"
+#include "backends/cudalike/retire.h"
 
-struct trash {
-    struct trash *next;
-    trash_release *release;
+struct idle_free {
+    struct idle_free *next;
+    idle_release *release;
     void *subject;
-    bool waits;  // `release` is such a call
-    struct point behind;
 };
 
 // The vendor's part of a context that is gone.
@@ -25,7 +24,6 @@ struct rest {
 
 static struct lock registry_lock;      // guards the next three
 static struct gpu_context *contexts;   // that are open
-static struct gpu_context *asking;     // with trash that waits for streams
 static struct rest *rests;
 static struct rest *over;              // whose deleters are to be called
 
@@ -33,16 +31,11 @@ static struct rest *over;              // whose deleters are to be called
 
 static bool is_busy(struct stream *stream)
 {
-    return atomic_load(&timeline_of(gpu_stream_of(stream))->completed) <
+    return atomic_load(&stream_timeline(stream)->completed) <
            atomic_load(&stream->enqueued);
 }
 
-static bool is_passed(struct context *context, struct point point)
-{
-    return context_is_lost(context) || point_is_reached(point);
-}
-
-static void call_release(struct gpu_context *gpu, trash_release *release,
+static void call_release(struct gpu_context *gpu, idle_release *release,
                          void *subject)
 {
     void *before = current_enter(gpu);
@@ -50,150 +43,45 @@ static void call_release(struct gpu_context *gpu, trash_release *release,
     current_back(gpu, before);
 }
 
-static void trash_free(struct gpu_context *gpu, struct trash *trash)
+static void free_one(struct gpu_context *gpu, struct idle_free *one)
 {
-    call_release(gpu, trash->release, trash->subject);
-    timeline_release(trash->behind.timeline);
-    mem_release(trash, sizeof *trash);
+    call_release(gpu, one->release, one->subject);
+    mem_release(one, sizeof *one);
 }
 
-static void put(struct gpu_context *gpu, struct trash *trash)
+static struct idle_free *take_all(struct gpu_context *gpu)
 {
     lock_take(&gpu->lock);
-    trash->next = gpu->trash;
-    gpu->trash = trash;
-    lock_give(&gpu->lock);
-}
-
-static struct trash *take_all(struct gpu_context *gpu)
-{
-    lock_take(&gpu->lock);
-    struct trash *all = gpu->trash;
-    gpu->trash = NULL;
+    struct idle_free *all = gpu->idle_frees;
+    gpu->idle_frees = NULL;
     lock_give(&gpu->lock);
     return all;
 }
 
-// Has the reaper look at what the context has to be freed until none of it
-// waits for streams. It keeps the context meanwhile.
-static void ask(struct context *context)
+void free_when_idle(struct context *context, idle_release *release,
+                    void *subject)
 {
     struct gpu_context *gpu = gpu_of(context);
-    lock_take(&registry_lock);
-    if (!gpu->asks) {
-        object_keep(&context->object);
-        gpu->asks = true;
-        gpu->next_asking = asking;
-        asking = gpu;
+    struct idle_free *one = mem_allocate(sizeof *one);
+    if (!one) {
+        call_release(gpu, release, subject);  // the driver waits
+        return;
     }
-    lock_give(&registry_lock);
-}
-
-static bool add(struct context *context, struct trash given)
-{
-    struct trash *trash = mem_allocate(sizeof *trash);
-    if (!trash)
-        return false;
-    *trash = given;
-    timeline_retain(given.behind.timeline);
-    put(gpu_of(context), trash);  // from then on it may be freed
-    if (!given.waits)
-        ask(context);
+    lock_take(&gpu->lock);
+    *one = (struct idle_free){gpu->idle_frees, release, subject};
+    gpu->idle_frees = one;  // from then on it may be freed
+    lock_give(&gpu->lock);
     reaper_start();
     reaper_wake();
-    return true;
-}
-
-bool trash_add(struct context *context, trash_release *release, void *subject,
-               struct point behind)
-{
-    if (!is_passed(context, behind))
-        return add(context, (struct trash){.release = release,
-                                           .subject = subject,
-                                           .behind = behind});
-    call_release(gpu_of(context), release, subject);
-    return true;
-}
-
-void trash_add_waiting(struct context *context, trash_release *release,
-                       void *subject)
-{
-    if (!add(context, (struct trash){.release = release, .subject = subject,
-                                     .waits = true}))
-        call_release(gpu_of(context), release, subject);  // the driver waits
-}
-
-// What waits for a stream only is freed.
-static void look(struct context *context)
-{
-    struct gpu_context *gpu = gpu_of(context);
-    for (struct trash *trash = take_all(gpu), *next; trash; trash = next) {
-        next = trash->next;
-        if (!trash->waits && is_passed(context, trash->behind))
-            trash_free(gpu, trash);
-        else
-            put(gpu, trash);
-    }
-}
-
-static bool waits_for_streams(struct gpu_context *gpu)
-{
-    bool found = false;
-    lock_take(&gpu->lock);
-    for (const struct trash *trash = gpu->trash; trash; trash = trash->next)
-        found |= !trash->waits;
-    lock_give(&gpu->lock);
-    return found;
-}
-
-static struct gpu_context *take_asking(void)
-{
-    lock_take(&registry_lock);
-    struct gpu_context *all = asking;
-    asking = NULL;
-    lock_give(&registry_lock);
-    return all;
-}
-
-// Looked at under the lock: what is added afterwards asks again.
-static bool ask_again(struct gpu_context *gpu)
-{
-    lock_take(&registry_lock);
-    bool asks = waits_for_streams(gpu);
-    gpu->asks = asks;
-    if (asks) {
-        gpu->next_asking = asking;
-        asking = gpu;
-    }
-    lock_give(&registry_lock);
-    return asks;
-}
-
-static bool look_at_asking(void)
-{
-    bool left = false;
-    for (struct gpu_context *gpu = take_asking(), *next; gpu; gpu = next) {
-        struct context *context = gpu->owner;
-        next = gpu->next_asking;
-        look(context);
-        if (ask_again(gpu))
-            left = true;
-        else
-            object_drop(&context->object);
-    }
-    return left;
 }
 
 // --- Calls that wait for the device -----------------------------------------
 
 static void free_waiting(struct gpu_context *gpu)
 {
-    for (struct trash *trash = take_all(gpu), *next; trash; trash = next) {
-        next = trash->next;
-        if (trash->waits)
-            trash_free(gpu, trash);
-        else
-            put(gpu, trash);
+    for (struct idle_free *one = take_all(gpu), *next; one; one = next) {
+        next = one->next;
+        free_one(gpu, one);
     }
 }
 
@@ -201,10 +89,7 @@ static void free_waiting(struct gpu_context *gpu)
 static void finish_rest(struct gpu_context *gpu)
 {
     void *before = current_enter(gpu);
-    for (struct trash *trash = take_all(gpu), *next; trash; trash = next) {
-        next = trash->next;
-        trash_free(gpu, trash);
-    }
+    free_waiting(gpu);
     context_rest_finish(gpu);
     current_back(gpu, before);
     if (!gpu->foreign)
@@ -310,17 +195,15 @@ static bool empty_device(const struct gpu_context *one)
 
 static bool has_waiting(struct gpu_context *gpu)
 {
-    bool found = false;
     lock_take(&gpu->lock);
-    for (const struct trash *trash = gpu->trash; trash; trash = trash->next)
-        found |= trash->waits;
+    bool found = gpu->idle_frees != NULL;
     lock_give(&gpu->lock);
     return found;
 }
 
-bool trash_empty(void)
+bool idle_frees_run(void)
 {
-    bool left = look_at_asking();
+    bool left = false;
     lock_take(&registry_lock);
     for (struct gpu_context *gpu = contexts; gpu; gpu = gpu->next)
         if (has_waiting(gpu))
@@ -337,7 +220,7 @@ bool trash_empty(void)
 
 // --- Contexts ---------------------------------------------------------------
 
-void trash_open(struct context *context)
+void idle_frees_open(struct context *context)
 {
     struct gpu_context *gpu = gpu_of(context);
     gpu->owner = context;
@@ -355,7 +238,7 @@ static void unlink_locked(struct gpu_context *gpu)
     *link = gpu->next;
 }
 
-void trash_close(struct context *context)
+void idle_frees_close(struct context *context)
 {
     struct rest *rest = mem_allocate(sizeof *rest);
     struct gpu_context *gpu = gpu_of(context);
