@@ -37,6 +37,43 @@ RNL_TEST(host_functions_run_in_stream_order)
         assert_int_equal(log.order[i], i);
 }
 
+// A function that blocks holds up its stream alone, and the functions of each
+// other stream keep their order.
+RNL_TEST(host_functions_of_other_streams_run_beside_one_that_blocks)
+{
+    enum { STREAMS = 8, FUNCTIONS = 32 };
+    static struct log logs[STREAMS];
+    static struct entry entries[STREAMS][FUNCTIONS];
+    rnl_stream streams[STREAMS];
+    struct gate *gates[STREAMS / 2];
+    for (int i = 0; i < STREAMS; i++)
+        expect_ok(rnl_stream_create(suite_context(), NULL, &streams[i]));
+    for (int i = 0; i < STREAMS / 2; i++) {
+        gates[i] = gate_shut(streams[i]);
+        gate_wait_entered(gates[i]);
+    }
+    for (int i = 0; i < STREAMS; i++)
+        for (int k = 0; k < FUNCTIONS; k++) {
+            entries[i][k] = (struct entry){&logs[i], k};
+            expect_ok(rnl_enqueue_host_function(streams[i], note,
+                                                &entries[i][k]));
+        }
+    for (int i = STREAMS / 2; i < STREAMS; i++)
+        expect_ok(rnl_stream_synchronize(streams[i], RNL_FOREVER));
+    for (int i = 0; i < STREAMS / 2; i++) {
+        assert_int_equal(logs[i].count, 0);
+        gate_open(gates[i]);
+    }
+    for (int i = 0; i < STREAMS; i++) {
+        expect_ok(rnl_stream_synchronize(streams[i], RNL_FOREVER));
+        for (int k = 0; k < FUNCTIONS; k++)
+            assert_int_equal(logs[i].order[k], k);
+        expect_ok(rnl_stream_release(streams[i]));
+    }
+    for (int i = 0; i < STREAMS / 2; i++)
+        gate_free(gates[i]);
+}
+
 struct sees {
     rnl_buffer buffer;
     int *host;

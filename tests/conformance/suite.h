@@ -121,8 +121,7 @@ void suite_expect_empty(void);
 
 // --- Gates -----------------------------------------------------------------
 
-// Holds a stream shut: a host function that blocks until gate_open. Only one
-// should be shut at a time, since a backend may run host functions one by one.
+// Holds a stream shut: a host function that blocks until gate_open.
 struct gate;
 
 struct gate *gate_shut(rnl_stream stream);

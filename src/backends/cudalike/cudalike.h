@@ -97,6 +97,7 @@ struct gpu_stream {
     struct service_words *words; // NULL until the first item
     struct lock list_lock;       // guards the lists; nothing is called under it
     struct op *items, *items_last;      // for the service, in order
+    bool calls_host;                    // a thread calls its host functions
     struct end *ends, *ends_last;       // of launches, oldest first (ends.h)
     uint64_t graphs_over;               // launches so far are over at least
     struct lock asking;                 // … the driver (borrowed ones)

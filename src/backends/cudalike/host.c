@@ -1,13 +1,14 @@
-// Host functions run on a thread of their own: one that blocks must hold up
-// only its stream and other host functions, no copy. One thread, since those of
-// a stream that follow each other are started without a look between.
+// Host functions run on threads of their own: one that blocks must hold up only
+// its stream. A thread calls the functions of one stream that follow each other;
+// those of other streams run beside it.
 #include "backends/cudalike/retire.h"
 #include "backends/cudalike/service.h"
 #include "backends/cudalike/task.h"
 
-// Looks for the next one for so long before it sleeps.
+// As many streams may be in a function that blocks. A thread looks for the next
+// function for so long before it sleeps.
 static struct task_queue host = {.thread_name = "rnl-host",
-                                 .most = 1,
+                                 .most = 256,
                                  .spin_ns = 200000};
 
 // Those that graphs of a lost device owe: one of them may wait for what a
@@ -46,19 +47,23 @@ static void run(struct task *task)
 {
     struct op *op = op_of(task);
     struct stream *stream = op->stream;
-    call(stream, op);
-    service_item_done(stream, op, RNL_OK);
+    do {
+        call(stream, op);
+        service_item_done(stream, op, RNL_OK);
+    } while ((op = service_next_host(stream)));
     stream_drop(stream);
 }
 
-// It never became an item.
+// Functions of one stream that never became items, in their order.
 static void run_refused(struct task *task)
 {
-    struct op *op = op_of(task);
-    struct stream *stream = op->stream;
-    call(stream, op);
-    op_end(op);
-    stream_drop(stream);
+    for (struct op *op = op_of(task), *next; op; op = next) {
+        struct stream *stream = op->stream;
+        next = op->next;
+        call(stream, op);
+        op_end(op);
+        stream_drop(stream);
+    }
 }
 
 // The stream is kept until its function was called.
@@ -81,11 +86,23 @@ bool host_add(struct task *task)
     return task_add(&owed, task);
 }
 
+// The last one of the host functions of its stream that follow each other.
+static struct op *last_of_row(struct op *op)
+{
+    while (op->next && op->next->kind == OP_HOST &&
+           op->next->stream == op->stream)
+        op = op->next;
+    return op;
+}
+
 void host_finish_list(struct op *over)
 {
     for (struct op *op = over, *next; op; op = next) {
         next = op->next;
         if (op->kind == OP_HOST) {
+            struct op *last = last_of_row(op);
+            next = last->next;
+            last->next = NULL;
             start(op, run_refused);
             continue;
         }

@@ -194,24 +194,61 @@ static bool run_item(struct stream *stream, struct op *op, bool asks)
     return true;
 }
 
+// Whether the stream got to the item.
+static bool is_due(struct stream *stream, const struct op *op)
+{
+    const struct gpu_stream *own = gpu_stream_of(stream);
+    return context_is_lost(stream_context(stream)) ||
+           (int32_t)(atomic_load_explicit(own->words->reached,
+                                          memory_order_acquire) -
+                     (uint32_t)op->backend[TOLD_WORD]) >= 0;
+}
+
 static struct op *next_item(struct stream *stream, bool only_copies)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     lock_take(&own->list_lock);
     struct op *op = own->items;
+    bool host = op && op->kind == OP_HOST;
     if (op && only_copies && op->kind != OP_COPY)
         op = NULL;
-    if (op && !context_is_lost(stream_context(stream)) &&
-        (int32_t)(atomic_load_explicit(own->words->reached,
-                                       memory_order_acquire) -
-                  (uint32_t)op->backend[TOLD_WORD]) < 0)
+    if (op && ((host && own->calls_host) || !is_due(stream, op)))
         op = NULL;
     if (op && op->kind == OP_COPY && !op->backend[COUNTED_WORD] &&
         !quiet_copy_begin(gpu_of(stream_context(stream))))
         op = NULL;
-    if (op)
+    if (op) {
         own->items = op->next;
+        own->calls_host |= host;
+    }
     lock_give(&own->list_lock);
+    return op;
+}
+
+static struct op *next_host(struct stream *stream, bool *out_left)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    lock_take(&own->list_lock);
+    struct op *op = own->items;
+    *out_left = op != NULL;
+    if (op && op->kind == OP_HOST && is_due(stream, op))
+        own->items = op->next;
+    else
+        op = NULL;
+    own->calls_host = op != NULL;
+    lock_give(&own->list_lock);
+    return op;
+}
+
+struct op *service_next_host(struct stream *stream)
+{
+    if (!driver_use_begin())
+        return NULL;
+    bool left;
+    struct op *op = next_host(stream, &left);
+    driver_use_end();
+    if (!op && left)
+        service_wake();
     return op;
 }
 

@@ -59,6 +59,9 @@ void service_item_done(struct stream *stream, struct op *op,
 // Has a host function called, by a thread for them where there is one; ends in
 // service_item_done.
 void host_start(struct op *op);
+// The stream's next host function, if its turn has come, for the thread that
+// has called the one before. NULL: that thread calls no more.
+struct op *service_next_host(struct stream *stream);
 // Has a task run that calls those which a graph of a lost device owes, by
 // another thread. False: there is none.
 struct task;
