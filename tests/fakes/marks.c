@@ -56,7 +56,7 @@ static struct gpu_stream *own(void)
 static size_t marks(void)
 {
     size_t count = 0;
-    for (const struct end *end = own()->ends; end; end = end->next)
+    for (const struct marker *end = own()->ends; end; end = end->next)
         count++;
     return count;
 }
@@ -229,7 +229,7 @@ RNL_TEST(what_a_dropped_mark_told_is_remembered)
     wait_for(1);
     assert_int_equal(marks(), 1);
     let_go(4);
-    while (marker_query(home, own()->ends->marker) == RNL_NOT_READY)
+    while (marker_query(home, own()->ends) == RNL_NOT_READY)
         ;
     assert_ok(rnl_enqueue_graph(stream, another));
     hold(8);

@@ -89,16 +89,14 @@ struct gpu_stream {
     const void *graph_of;        // whose all those launches are; or NULL
     struct op *held, *held_last; // not given to it yet (held.c)
     struct marker *spares[2];    // for the next records: without, with timing
-    struct marker *point;        // the newest one recorded without timing …
-    uint64_t point_at;           // … behind this op
+    struct marker *point;        // the newest one recorded without timing
     // Set under the lock when NULL, cleared by the service when it is done.
     struct marker *_Atomic marker;
-    uint64_t marked;             // what the marker stands for
     struct service_words *words; // NULL until the first item
     struct lock list_lock;       // guards the lists; nothing is called under it
     struct op *items, *items_last;      // for the service, in order
     bool calls_host;                    // a thread calls its host functions
-    struct end *ends, *ends_last;       // of launches, oldest first (ends.h)
+    struct marker *ends, *ends_last;    // of launches, oldest first (ends.h)
     uint64_t graphs_over;               // launches so far are over at least
     struct lock asking;                 // … the driver (borrowed ones)
     // The service's own.
@@ -235,6 +233,8 @@ struct marker {
     struct lock lock;   // guards both once others know the marker
     struct context *home;
     void *event;
+    uint64_t value;     // what its stream has done once it is done; set where
+                        // somebody asks for that
     struct marker *next;
 };
 

@@ -9,42 +9,24 @@ void ends_may_block(void)
         atomic_store(&blocks, true);
 }
 
-static void end_free(struct context *context, struct end *end)
-{
-    marker_drop(context, end->marker);
-    mem_release(end, sizeof *end);
-}
-
-static bool is_passed(struct stream *stream, const struct end *end)
+static bool is_passed(struct stream *stream, const struct marker *end)
 {
     const struct gpu_context *gpu = gpu_of(stream_context(stream));
-    return atomic_load(&stream_timeline(stream)->completed) >=
-               end->behind ||
-           call_of(gpu)->event_query(end->marker->event) == 0;
+    return atomic_load(&stream_timeline(stream)->completed) >= end->value ||
+           call_of(gpu)->event_query(end->event) == 0;
 }
 
 // `completed` may not tell yet that these launches are over.
 static void drop_passed_locked(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
-    for (struct end *end; (end = own->ends) && is_passed(stream, end);) {
+    for (struct marker *end; (end = own->ends) && is_passed(stream, end);) {
         lock_take(&own->list_lock);
         own->ends = end->next;
-        own->graphs_over = end->behind;
+        own->graphs_over = end->value;
         lock_give(&own->list_lock);
-        end_free(stream_context(stream), end);
+        marker_drop(stream_context(stream), end);
     }
-}
-
-static void append_locked(struct gpu_stream *own, struct end *end)
-{
-    lock_take(&own->list_lock);
-    if (own->ends)
-        own->ends_last->next = end;
-    else
-        own->ends = end;
-    own->ends_last = end;
-    lock_give(&own->list_lock);
 }
 
 static void leave(void *subject)
@@ -52,17 +34,19 @@ static void leave(void *subject)
     int code;
     struct stream *stream = subject;
     struct gpu_stream *own = gpu_stream_of(stream);
-    struct end *end = mem_allocate(sizeof *end);
+    struct marker *end = marker_record(stream, &code);
     if (!end)
         return;
-    end->behind = own->graph_at;
-    end->marker = marker_record(stream, &code);
-    if (end->marker) {
-        append_locked(own, end);
-        own->graph_at = 0;
-    } else {
-        end_free(stream_context(stream), end);
-    }
+    end->value = own->graph_at;
+    end->next = NULL;
+    lock_take(&own->list_lock);
+    if (own->ends)
+        own->ends_last->next = end;
+    else
+        own->ends = end;
+    own->ends_last = end;
+    lock_give(&own->list_lock);
+    own->graph_at = 0;
 }
 
 void ends_leave_locked(struct stream *stream)
@@ -82,12 +66,12 @@ bool stream_end_of(struct stream *stream, uint64_t launch,
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     lock_take(&own->list_lock);
-    struct end *end = own->ends;
-    while (end && end->behind < launch)
+    struct marker *end = own->ends;
+    while (end && end->value < launch)
         end = end->next;
     bool over = own->graphs_over >= launch ||
                 atomic_load(&timeline_of(own)->completed) >= launch;
-    *out_end = end && !over ? marker_share(end->marker) : NULL;
+    *out_end = end && !over ? marker_share(end) : NULL;
     lock_give(&own->list_lock);
     return end || over;
 }
@@ -95,9 +79,9 @@ bool stream_end_of(struct stream *stream, uint64_t launch,
 void ends_drop(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
-    for (struct end *end = own->ends, *next; end; end = next) {
+    for (struct marker *end = own->ends, *next; end; end = next) {
         next = end->next;
-        end_free(stream_context(stream), end);
+        marker_drop(stream_context(stream), end);
     }
     own->ends = own->ends_last = NULL;
 }

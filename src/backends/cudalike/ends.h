@@ -2,19 +2,13 @@
 //
 // The launches of an executable graph come one after the other, which the
 // driver sees to unless the graph was exchanged meanwhile (graph.c): then the
-// next launch waits for a mark that is made at the exchange. What the stream
-// was given since the last launch is waited for, too. That does no harm while
-// it gets on by itself; in front of what may not, a mark is left.
+// next launch waits for a marker that is recorded at the exchange. What the
+// stream was given since the last launch is waited for, too. That does no harm
+// while it gets on by itself; in front of what may not, a marker is recorded,
+// whose value is the launch that it is behind.
 #pragma once
 
 #include "backends/cudalike/cudalike.h"
-
-// Of the stream's launches up to `behind`, but for those of older ones.
-struct end {
-    struct end *next;
-    struct marker *marker;
-    uint64_t behind;
-};
 
 // Something is there, on any device, that may wait for more than what a driver
 // was given before it.
@@ -23,16 +17,16 @@ void ends_may_block(void);
 void ends_leave_locked(struct stream *stream);
 
 // The stream is about to wait, perhaps for such a thing. Where the driver
-// refuses a mark there is none, and an exchange waits for more than it has to,
-// that wait included. With the stream's lock held.
+// refuses a marker there is none, and an exchange waits for more than it has
+// to, that wait included. With the stream's lock held.
 static inline void stream_leave_end_locked(struct stream *stream)
 {
     if (__builtin_expect(gpu_stream_of(stream)->graph_at != 0, 0))
         ends_leave_locked(stream);
 }
 
-// Whether the end of the launch is known: by a mark, for the caller to drop, or
-// because it is over (NULL). Locks nothing that is held for long.
+// Whether the end of the launch is known: by a marker, for the caller to drop,
+// or because it is over (NULL). Locks nothing that is held for long.
 bool stream_end_of(struct stream *stream, uint64_t launch,
                    struct marker **out_end);
 

@@ -49,8 +49,9 @@ static inline struct marker *stream_point_locked(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     bool same = own->point && stream_has_points(stream) &&
-                own->point_at == atomic_load_explicit(&stream->enqueued,
-                                                      memory_order_relaxed) &&
+                own->point->value ==
+                    atomic_load_explicit(&stream->enqueued,
+                                         memory_order_relaxed) &&
                 !atomic_load_explicit(&timeline_of(own)->failed_from,
                                       memory_order_relaxed) &&
                 !stream_holds_locked(stream) &&
@@ -65,7 +66,7 @@ static inline void stream_put_point_locked(struct stream *stream,
     struct marker *before = own->point;
     atomic_store_explicit(&marker->references, 2, memory_order_relaxed);
     own->point = marker;
-    own->point_at = atomic_load_explicit(&stream->enqueued,
+    marker->value = atomic_load_explicit(&stream->enqueued,
                                          memory_order_relaxed);
     if (before)
         marker_drop(stream_context(stream),

@@ -1,6 +1,5 @@
 // Host functions run on threads of their own: one that blocks must hold up only
-// its stream. A thread calls the functions of one stream that follow each other;
-// those of other streams run beside it.
+// its stream. One thread calls the functions of a stream that follow each other.
 #include "backends/cudalike/retire.h"
 #include "backends/cudalike/service.h"
 #include "backends/cudalike/task.h"

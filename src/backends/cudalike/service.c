@@ -418,7 +418,7 @@ static void look_at_marker(struct stream *stream)
         marker ? marker_query(stream_context(stream), marker) : RNL_NOT_READY;
     if (status == RNL_NOT_READY)
         return;
-    uint64_t point = own->marked;
+    uint64_t point = marker->value;
     atomic_store_explicit(&own->marker, NULL, memory_order_release);
     marker_drop(stream_context(stream), marker);
     if (status == RNL_OK)  // or it was recorded into a capture of others

@@ -181,7 +181,8 @@ void stream_mark_wanted_locked(struct stream *stream)
         return;
     // What the host does last is not over when the driver comes by.
     bool all = own->last == LAST_WORK || !stream_waits_for_host_locked(stream);
-    own->marked = all ? atomic_load(&timeline_of(own)->submitted) : own->solid;
+    marker->value =
+        all ? atomic_load(&timeline_of(own)->submitted) : own->solid;
     atomic_store_explicit(&own->marker, marker, memory_order_release);
 }
 
