@@ -1,5 +1,5 @@
-// Host functions run on threads of their own: one that blocks must hold up only
-// its stream. One thread calls the functions of a stream that follow each other.
+// Host functions run on threads of their own: one that blocks must hold up its
+// stream alone. One thread calls the functions of a stream that are in a row.
 #include "backends/cudalike/retire.h"
 #include "backends/cudalike/service.h"
 #include "backends/cudalike/task.h"
