@@ -185,7 +185,7 @@ static void emit_rows(struct emitter *e, const struct chunks *chunks,
     number = LLVMBuildAdd(b, number, e->thread[1], "");
     e->first = LLVMBuildAdd(
         b, LLVMBuildMul(b, number, e->block_size[0], ""), e->thread[0], "");
-    if (e->variant->row == e->width)
+    if (e->variant->row == e->width || e->variant->whole)
         e->active = number32(e, e->width);
     if (e->variant->along == LANES_BLOCKS)
         e->active = e->group.count;
@@ -517,6 +517,9 @@ static void read_launch(struct emitter *e)
         e->block_size[0] = number32(e, 1);
     if (e->variant->row)
         e->block_size[lanes_axis(e->variant)] = number32(e, e->variant->row);
+    if (e->variant->whole)
+        e->block_size[0] = LLVMBuildAnd(e->builder, e->block_size[0],
+                                        number32(e, ~(e->width - 1)), "");
 }
 
 static LLVMValueRef call_prelude(struct emitter *e, const char *name,

@@ -251,6 +251,7 @@ struct variant {
     bool compact;        // lanes that disagree are masked at once
     bool blocks;         // of several blocks of a grid
     bool thin;           // of blocks with one thread in x
+    bool whole;          // rows of threads are multiples of the width
 };
 
 // The axis of rows, along which blocks follow each other, too.

@@ -165,6 +165,10 @@ static struct shape product_shape(const struct shapes *shapes,
         return b;
     if (is_one(shapes, LLVMGetOperand(product, 1)))
         return a;
+    if (a.kind == SHAPE_UNIFORM && b.kind == SHAPE_UNIFORM) {
+        a.alignment += b.alignment;
+        return a;
+    }
     return mark_far(varying, (a.kind == SHAPE_UNIFORM) !=
                                  (b.kind == SHAPE_UNIFORM));
 }
@@ -324,9 +328,13 @@ static struct shape warp_shape(const struct shapes *shapes, LLVMValueRef at)
 static struct shape call_shape(const struct shapes *shapes, LLVMValueRef at)
 {
     int axis = 0;
-    struct shape row = affine(1);
+    struct shape row = affine(1), size = uniform;
     row.alignment = (unsigned)__builtin_ctz(shapes->variant->width);
     switch (primitive_of(at, &axis)) {
+    case PRIMITIVE_BLOCK_SIZE:
+        if (shapes->variant->whole && axis == 0)
+            size.alignment = row.alignment;
+        return size;
     case PRIMITIVE_THREAD:
         if (!shapes->variant->rows)
             return axis == 0 ? guess(1) : varying;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 // Rows lie along the axis that plan_axis() chose.
-enum { ROWS, HALVES, QUARTERS, COLUMNS, ACROSS, PACKED, VARIANTS };
+enum { ROWS, WHOLE, HALVES, QUARTERS, COLUMNS, ACROSS, PACKED, VARIANTS };
 
 // Instructions of chains that are still worth several versions of a kernel's
 // code; lanes' values that a loop may hold; instructions of a kernel that is
@@ -279,6 +279,16 @@ static int choose_thin(const struct kernel *kernel, const struct plan *plan,
                ? ACROSS : other;
 }
 
+// Whether it helps to know that blocks consist of complete warps: a number that
+// is counted by warps is then the same for all lanes of a chunk.
+static bool gains_whole(const struct kernel *kernel, const struct plan *plan)
+{
+    const struct variant *variants = plan->variants;
+    return keeps_warps(kernel) && !kernel->fixed &&
+           kernel->size <= KERNEL_LARGE &&
+           cost_of(kernel, &variants[WHOLE]) < cost_of(kernel, &variants[ROWS]);
+}
+
 static struct plan plan_variants(struct kernel *kernel)
 {
     enum lanes_along along = plan_axis(kernel);
@@ -293,6 +303,7 @@ static struct plan plan_variants(struct kernel *kernel)
         .width = width,
         .along = along,
         .variants = {{width, true, along, 0, "rows", compact},
+                     {width, true, along, 0, "whole", compact, .whole = true},
                      {16, true, along, 16, "halves", compact},
                      {8, true, along, 8, "quarters", compact},
                      {width, true, LANES_Y, 0, "columns", compact,
@@ -301,11 +312,13 @@ static struct plan plan_variants(struct kernel *kernel)
                       .thin = true},
                      {width, along == LANES_Y, LANES_X, 0, "packed",
                       packed_compact}},
-        .wanted = {true, shorter && width > 16, small && width > 8, false,
-                   false, gains || keeps_warps(kernel) || along == LANES_Y},
+        .wanted = {true, false, shorter && width > 16, small && width > 8,
+                   false, false,
+                   gains || keeps_warps(kernel) || along == LANES_Y},
     };
     if (small && along == LANES_X && !kernel->fixed && is_free(kernel))
         plan.wanted[choose_thin(kernel, &plan, false)] = true;
+    plan.wanted[WHOLE] = gains_whole(kernel, &plan);
     return plan;
 }
 
@@ -380,9 +393,10 @@ static void emit_choice(struct kernel *kernel, const struct plan *plan,
     choose_columns(&e, plan,
                    LLVMBuildAnd(b, single, suits_rows(&e, plan, size[1]), ""),
                    made);
+    LLVMValueRef suits = suits_rows(&e, plan, row);
+    choose(&e, suits, made[WHOLE]);
     if (made[PACKED])
-        choose(&e, LLVMBuildOr(b, one_row, suits_rows(&e, plan, row), ""),
-               made[ROWS]);
+        choose(&e, LLVMBuildOr(b, one_row, suits, ""), made[ROWS]);
     call_variant(&e, made[PACKED] ? made[PACKED] : made[ROWS]);
     LLVMDisposeBuilder(b);
 }
@@ -400,7 +414,7 @@ static int choose_for(const struct kernel *kernel, struct plan *plan)
         return choose_thin(kernel, plan, one_row);
     if (plan->wanted[PACKED] && !one_row && row < ROW_LEAST)
         return PACKED;
-    for (int v = QUARTERS; v > ROWS; v--) {
+    for (int v = QUARTERS; v >= HALVES; v--) {
         struct variant *variant = &plan->variants[v];
         if (row > variant->width || variant->width >= plan->width)
             continue;

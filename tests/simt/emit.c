@@ -223,6 +223,25 @@ RNL_TEST(blocks_of_one_thread_in_x_have_lanes_where_memory_goes_on)
     assert_false(has_variant("  ret void\n", "rnl_columns_0"));
 }
 
+// A warp adds; where it stores is counted by %at.
+#define WARP(at)                                                             \
+    "  %from = load ptr, ptr %run\n  %to = load ptr, ptr %from\n"            \
+    "  %x = call i32 @rnl_thread_x()\n  %block = call i32 @rnl_block_x()\n" \
+    "  %size = call i32 @rnl_block_size_x()\n"                              \
+    "  %first = mul i32 %block, %size\n  %own = add i32 %first, %x\n"       \
+    "  %sum = call i64 @rnl_warp(i32 5, i32 -1, i64 1, i32 0, i32 32)\n"    \
+    "  %at = " at "\n  %i = zext i32 %at to i64\n"                          \
+    "  %p = getelementptr i64, ptr %to, i64 %i\n"                           \
+    "  %v = load i64, ptr %p\n  %w = add i64 %v, %sum\n"                    \
+    "  store i64 %w, ptr %p\n  ret void\n"
+
+RNL_TEST(kernels_that_count_warps_have_code_for_complete_ones)
+{
+    assert_true(has_variant(WARP("lshr i32 %own, 5"), "rnl_whole_0"));
+    assert_true(has_variant(WARP("lshr i32 %own, 5"), "rnl_rows_0"));
+    assert_false(has_variant(WARP("add i32 %own, 5"), "rnl_whole_0"));
+}
+
 RNL_TEST(packed_code_of_larger_kernels_masks_at_once)
 {
     static const char start[] =

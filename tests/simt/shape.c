@@ -7,6 +7,8 @@
 static const struct variant rows = {.width = 32, .rows = true, .name = "rows"};
 static const struct variant halves = {
     .width = 16, .rows = true, .row = 16, .name = "halves"};
+static const struct variant whole = {
+    .width = 32, .rows = true, .whole = true, .name = "whole"};
 static const struct variant packed = {.width = 32, .name = "packed"};
 static const struct variant columns = {.width = 32, .rows = true,
     .along = LANES_Y, .thin = true, .name = "columns"};
@@ -105,6 +107,27 @@ RNL_TEST(blocks_of_one_thread_in_x_are_counted_by_their_index)
     is("at", "uniform");
     find(place, &rows);
     is("at", "affine 1");
+}
+
+// A warp's number in the grid, and a thread's in its warp.
+RNL_TEST(blocks_of_complete_warps_count_warps_alike)
+{
+    static const char warps[] =
+        "  %x = call i32 @rnl_thread_x()\n"
+        "  %block = call i32 @rnl_block_x()\n"
+        "  %size = call i32 @rnl_block_size_x()\n"
+        "  %first = mul i32 %block, %size\n  %at = add i32 %first, %x\n"
+        "  %warp = lshr i32 %at, 5\n  %lane = and i32 %at, 31\n"
+        "  %y = call i32 @rnl_grid_size_x()\n"
+        "  %area = mul i32 %y, %block\n  %sum = add i32 %area, %x\n"
+        "  %other = lshr i32 %sum, 5\n  ret void\n";
+    find(warps, &rows);
+    is("warp", "varying");
+    is("lane", "varying ~1");
+    find(warps, &whole);
+    is("warp", "uniform");
+    is("lane", "affine 1");
+    is("other", "varying");
 }
 
 RNL_TEST(arithmetic_keeps_strides)
