@@ -198,8 +198,29 @@ static bool stays_signed(const struct shapes *shapes, LLVMValueRef value,
     return LLVMGetNSW(value) && begins_in_range(shapes, value, depth);
 }
 
+// Whether a thread that makes a number wider uses it as an index at once: then
+// it is one, whatever is added to it later.
+static bool is_index_at_once(const struct shapes *shapes, LLVMValueRef cast)
+{
+    const struct kernel *kernel = shapes->kernel;
+    LLVMValueRef at = cast;
+    while ((at = LLVMGetNextInstruction(at))) {
+        LLVMOpcode opcode = LLVMGetInstructionOpcode(at);
+        if (opcode != LLVMLoad && opcode != LLVMStore)
+            continue;
+        LLVMValueRef address = LLVMGetOperand(at, opcode == LLVMStore);
+        if (!LLVMIsAGetElementPtrInst(address) ||
+            LLVMGetInstructionParent(address) != LLVMGetInstructionParent(at))
+            continue;
+        for (int i = 1; i < LLVMGetNumOperands(address); i++)
+            if (slots_resolve(kernel, LLVMGetOperand(address, i)) == cast)
+                return true;
+    }
+    return false;
+}
+
 bool shape_widens_signed(const struct shapes *shapes, LLVMValueRef cast)
 {
-    return is_index_only(shapes, cast, 0) ||
+    return is_index_only(shapes, cast, 0) || is_index_at_once(shapes, cast) ||
            stays_signed(shapes, LLVMGetOperand(cast, 0), 0);
 }

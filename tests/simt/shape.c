@@ -130,6 +130,39 @@ RNL_TEST(blocks_of_complete_warps_count_warps_alike)
     is("other", "varying");
 }
 
+// A number that may wrap, is made wider and has something added to it; `used`:
+// it is an index before that.
+static void find_walk(const char *used)
+{
+    char *body = simt_format(
+        "  %%from = load ptr, ptr %%run\n"
+        "  %%x = call i32 @rnl_thread_x()\n"
+        "  %%block = call i32 @rnl_block_x()\n"
+        "  %%size = load i32, ptr %%from\n"
+        "  %%row = mul i32 %%block, %%size\n  %%at = add i32 %%row, %%x\n"
+        "  %%i = sext i32 %%at to i64\n"
+        "  %%p = getelementptr float, ptr %%from, i64 %%i\n%s"
+        "  %%step = sext i32 %%size to i64\n"
+        "  %%j = add i64 %%i, %%step\n"
+        "  %%q = getelementptr float, ptr %%from, i64 %%j\n"
+        "  store float 0.0, ptr %%q\n  ret void\n", used);
+    find(body, &rows);
+}
+
+RNL_TEST(an_index_that_is_used_at_once_has_not_wrapped)
+{
+    find_walk("");
+    is("i", "varying ~1");
+    find_walk("  %v = load float, ptr %p\n");
+    is("i", "affine 1");
+    is("j", "affine 1");
+    is("q", "affine 4");
+    find_walk("  store float 1.0, ptr %p\n");
+    is("q", "affine 4");
+    find_walk("  store ptr %p, ptr %from\n");
+    is("i", "varying ~1");
+}
+
 RNL_TEST(arithmetic_keeps_strides)
 {
     find("  %x = call i32 @rnl_thread_x()\n"
